@@ -1,0 +1,1 @@
+//! What every backend offers: compile, load, run; its errors and buffers

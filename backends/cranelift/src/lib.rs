@@ -1,0 +1,1 @@
+//! Multicore CPU backend: code generation through Cranelift and a parallel runtime

@@ -1,0 +1,1 @@
+//! The facade: compile once, run many times, on any backend

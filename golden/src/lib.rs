@@ -1,0 +1,1 @@
+//! Golden programs with inputs, expected results and counts; the conformance suite

@@ -1,0 +1,1 @@
+//! The intermediate representation: programs, kernels, plans; text, JSON, validation, traversal

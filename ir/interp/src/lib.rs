@@ -1,0 +1,1 @@
+//! What programs and kernels mean: slow, sequential, obvious

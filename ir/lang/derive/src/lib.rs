@@ -1,0 +1,1 @@
+//! Derives element types for records and enums of the embedded language

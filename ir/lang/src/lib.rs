@@ -1,0 +1,1 @@
+//! The embedded language: typed handles that build a term graph, and the prelude

@@ -1,0 +1,1 @@
+//! From clusters to kernels and the plan that runs them

@@ -1,0 +1,1 @@
+//! Sharing recovery: from a term graph to a program

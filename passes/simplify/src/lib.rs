@@ -1,0 +1,1 @@
+//! Scalar and size simplification, common subexpressions, dead code, loop recovery
