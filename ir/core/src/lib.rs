@@ -1,1 +1,17 @@
-//! The intermediate representation: programs, kernels, plans; text, JSON, validation, traversal
+//! The intermediate representation of fusebox: purely functional data-parallel array programs.
+//!
+//! A [`Program`] is inputs, a list of bindings, results (design D1). Bindings apply collective operations ([`ArrayOp`]) whose scalar
+//! functions are [`Lambda`]s. What backends consume are [`Kernel`]s, run by a [`Plan`].
+
+mod array_op;
+mod element;
+mod error;
+mod kernel;
+mod plan;
+mod program;
+mod scalar;
+pub mod term;
+mod traverse;
+mod value;
+
+pub use crate::{array_op::*, element::*, error::*, kernel::*, plan::*, program::*, scalar::*, traverse::*, value::*};

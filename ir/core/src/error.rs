@@ -1,0 +1,116 @@
+//! Run-time errors: what may go wrong inside a valid program, the same on every backend (design §3).
+
+use crate::Place;
+
+/// A run-time error: which operation, where, and what happened.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{}{operation}: {fault}", at(.place))]
+pub struct RunError {
+    /// The operation, and the name of its first result in the source: `fold \`s\``.
+    pub operation: String,
+    /// Where it stands in the source.
+    pub place: Place,
+    /// What happened.
+    pub fault: Fault,
+}
+
+fn at(place: &Place) -> String {
+    if place.is_unknown() { String::new() } else { format!("{place}: ") }
+}
+
+/// What happened.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Fault {
+    /// An index outside of an array.
+    #[error("index {index:?} is outside of `{array}`, whose extents are {extents:?}")]
+    Index {
+        /// The array's name.
+        array: String,
+        /// As written: one a dimension, or one row-major position.
+        index: Vec<i64>,
+        /// As many as the array has dimensions.
+        extents: Vec<i64>,
+    },
+    /// An extent below zero.
+    #[error("extent {extent} of `{array}` is negative")]
+    NegativeExtent {
+        /// The array's name.
+        array: String,
+        /// The extent.
+        extent: i64,
+    },
+    /// Extents that should agree.
+    #[error("extent {left_extent} of `{left}` and extent {right_extent} of `{right}` should be equal")]
+    Sizes {
+        /// An array's name.
+        left: String,
+        /// Its extent (of a reshape: its size).
+        left_extent: i64,
+        /// The other's name.
+        right: String,
+        /// Its extent.
+        right_extent: i64,
+    },
+    /// An operation that runs over more than an array has.
+    #[error("extent {extent} of `{result}` is more than the {available} of `{array}`")]
+    TooFew {
+        /// What should be made.
+        result: String,
+        /// Its extent.
+        extent: i64,
+        /// What is read.
+        array: String,
+        /// Its extent.
+        available: i64,
+    },
+    /// Integer division or remainder by zero.
+    #[error("division by zero")]
+    DivisionByZero,
+    /// `fold1` of an empty row or segment.
+    #[error("row {row} of `{array}` is empty, and there is no seed")]
+    EmptyFold {
+        /// The array's name.
+        array: String,
+        /// The row-major position of the row, or the segment.
+        row: i64,
+    },
+    /// Offsets of segments that do not start at 0, fall, or do not end at the extent.
+    #[error("offset {position} of `{offsets}` is {value}: offsets rise from 0 to the extent, {extent}")]
+    Offsets {
+        /// The name of the array of offsets.
+        offsets: String,
+        /// Which of them.
+        position: i64,
+        /// Its value.
+        value: i64,
+        /// The extent of what is cut into segments.
+        extent: i64,
+    },
+    /// No offsets at all.
+    #[error("`{offsets}` is empty: there is one offset more than segments")]
+    NoOffsets {
+        /// The name of the array of offsets.
+        offsets: String,
+    },
+    /// Two elements with one target where targets were promised to be distinct.
+    #[error("target {index:?} is met twice, although `unique` is promised")]
+    NotUnique {
+        /// The target.
+        index: Vec<i64>,
+    },
+    /// A failed `assert`.
+    #[error("assertion failed: {message}")]
+    Assertion {
+        /// Its message.
+        message: String,
+    },
+    /// Extents whose product overflows, or that no memory holds.
+    #[error("`{array}` of extents {extents:?} does not fit in memory")]
+    TooLarge {
+        /// The array's name.
+        array: String,
+        /// Its extents.
+        extents: Vec<i64>,
+    },
+}

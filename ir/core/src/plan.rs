@@ -1,0 +1,162 @@
+//! Plans: what runs. Values, kernels, control around them (design D8).
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{ArrayId, Extent, Kernel, Operand, Output, Place, Type};
+
+/// What runs: values, kernels, and the steps that make results out of inputs.
+///
+/// Scalars are arrays of rank 0; all scalar code is in kernels (one without levels runs once). Steps are strict: what only a branch
+/// uses is among the branch's steps.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Plan {
+    /// The program's name.
+    pub name: String,
+    /// Every value, keyed by [`ArrayId`].
+    pub values: Vec<PlanValue>,
+    /// Sizes bound by the types of inputs (scalars).
+    pub sizes: Vec<ArrayId>,
+    /// The inputs.
+    pub inputs: Vec<ArrayId>,
+    /// Kernels, named by position in launches.
+    pub kernels: Vec<Kernel>,
+    /// In order.
+    pub steps: Vec<Step>,
+    /// What is given back, one for each output.
+    pub results: Vec<ArrayId>,
+    /// Names and declared types of the results.
+    pub outputs: Vec<Output>,
+}
+
+/// A value of a plan.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PlanValue {
+    /// The name in the source; inputs are called so.
+    pub name: String,
+    /// Its type; extents are constants or scalars of this plan that are known when the value is made.
+    #[serde(rename = "type")]
+    pub ty: Type,
+}
+
+/// One step of a plan.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "step", rename_all = "snake_case")]
+pub enum Step {
+    /// Makes room for a value of the extents its type says, of any contents. Negative extents and too large ones fail.
+    Allocate {
+        /// The value.
+        value: ArrayId,
+        /// The operation and its result, for errors.
+        operation: String,
+        /// In the source.
+        #[serde(default, skip_serializing_if = "Place::is_unknown")]
+        place: Place,
+    },
+    /// Runs a kernel. Its arrays are made: allocated, and of their extents.
+    Launch {
+        /// Position in [`Plan::kernels`].
+        kernel: usize,
+        /// One for each of the kernel's sizes.
+        sizes: Vec<Extent>,
+        /// One for each of the kernel's arrays.
+        arrays: Vec<ArrayId>,
+    },
+    /// `value` is `source` (same buffer) in the extents of `value`'s type: reshape, renaming, state of loops. Extents whose product is
+    /// another than the source's fail.
+    Alias {
+        /// The new name.
+        value: ArrayId,
+        /// The old one.
+        source: Operand,
+        /// The operation and its result, for errors.
+        operation: String,
+        /// In the source.
+        #[serde(default, skip_serializing_if = "Place::is_unknown")]
+        place: Place,
+    },
+    /// `value` is the first elements of the vector `source`, as many as its extent says (after an append).
+    Shorten {
+        /// The new name.
+        value: ArrayId,
+        /// A vector of at least that extent.
+        source: ArrayId,
+    },
+    /// `value` starts as a copy of `source`, of the same size; if that has no other use, it is taken over (defaults of a permute).
+    Copy {
+        /// The new value.
+        value: ArrayId,
+        /// The old one.
+        source: ArrayId,
+    },
+    /// Extents that should be equal: fails where they are not.
+    CheckEqual {
+        /// An extent.
+        left: Extent,
+        /// Whose it is.
+        left_name: String,
+        /// Another.
+        right: Extent,
+        /// Whose it is.
+        right_name: String,
+        /// The operation and its result.
+        operation: String,
+        /// In the source.
+        #[serde(default, skip_serializing_if = "Place::is_unknown")]
+        place: Place,
+    },
+    /// An extent that should not be above another (`map` over less than its arrays): fails where it is.
+    CheckAtMost {
+        /// The extent of what is made.
+        extent: Extent,
+        /// Its name.
+        name: String,
+        /// The extent of what is read.
+        available: Extent,
+        /// Its name.
+        array: String,
+        /// The operation and its result.
+        operation: String,
+        /// In the source.
+        #[serde(default, skip_serializing_if = "Place::is_unknown")]
+        place: Place,
+    },
+    /// Sorts rows by keys, stably; carries along. Results are allocated before.
+    Sort {
+        /// Keys; the first decides first.
+        keys: Vec<ArrayId>,
+        /// Carried along.
+        carry: Vec<ArrayId>,
+        /// Keys, then what is carried.
+        results: Vec<ArrayId>,
+    },
+    /// Runs one of two lists of steps; both make every value of `results` by an [`Step::Alias`] at their end.
+    If {
+        /// A scalar `bool`.
+        condition: Operand,
+        /// Where it holds.
+        then: Vec<Step>,
+        /// Where it does not.
+        otherwise: Vec<Step>,
+        /// What is made.
+        results: Vec<ArrayId>,
+    },
+    /// Runs `condition_steps`; while the scalar `condition` then holds, `body`, then moves `next` to `state`, all at once.
+    While {
+        /// The state's values: made before by aliases.
+        state: Vec<ArrayId>,
+        /// Make `condition` out of the state.
+        condition_steps: Vec<Step>,
+        /// A scalar `bool`.
+        condition: Operand,
+        /// Make `next` out of the state.
+        body: Vec<Step>,
+        /// As many as the state.
+        next: Vec<Operand>,
+    },
+    /// The value is not used any more.
+    Free {
+        /// Which.
+        value: ArrayId,
+    },
+}

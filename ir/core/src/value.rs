@@ -1,0 +1,242 @@
+//! Arrays as the host holds them: inputs and results of runs.
+
+use crate::{Constant, ElementType};
+
+/// Bytes of alignment of every host buffer, and of readable slack behind the last element.
+pub const ALIGNMENT: usize = 64;
+
+#[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C, align(64))]
+struct Line([u8; ALIGNMENT]);
+
+/// A dense array in row-major order, aligned to [`ALIGNMENT`] bytes with as much readable slack behind.
+#[derive(Clone)]
+pub struct Array {
+    element: ElementType,
+    extents: Vec<usize>,
+    lines: Vec<Line>,
+}
+
+/// Why an array of the wanted extents cannot be made.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ArrayError {
+    /// The product of extents times the bytes of an element overflows or is beyond any memory.
+    #[error("an array of extents {extents:?} of {element} does not fit in memory")]
+    TooLarge {
+        /// The extents asked for.
+        extents: Vec<usize>,
+        /// The element type.
+        element: ElementType,
+    },
+    /// As many elements as the extents say were not given.
+    #[error("{given} elements given for an array of extents {extents:?}")]
+    Count {
+        /// The extents asked for.
+        extents: Vec<usize>,
+        /// The number of elements.
+        given: usize,
+    },
+}
+
+/// A Rust type that is stored as an element type; `bool` is not (a byte of another value is none): see [`Array::from_bools`].
+pub trait Scalar: bytemuck::Pod + Into<Constant> {
+    /// The element type.
+    const TYPE: ElementType;
+}
+macro_rules! scalars {
+    ($($rust:ty => $ty:ident),*) => {$(impl Scalar for $rust { const TYPE: ElementType = ElementType::$ty; })*};
+}
+scalars!(i8 => I8, i16 => I16, i32 => I32, i64 => I64, u8 => U8, u16 => U16, u32 => U32, u64 => U64, half::f16 => F16, f32 => F32, f64 => F64);
+
+impl Array {
+    /// An array of zeros (`false`).
+    ///
+    /// # Errors
+    /// [`ArrayError::TooLarge`].
+    pub fn zeros(element: ElementType, extents: &[usize]) -> Result<Self, ArrayError> {
+        let too_large = || ArrayError::TooLarge { extents: extents.to_vec(), element };
+        let bytes = extents
+            .iter()
+            .try_fold(element.bytes(), |size, &extent| size.checked_mul(extent))
+            .filter(|&bytes| bytes < isize::MAX as usize / 2)
+            .ok_or_else(too_large)?;
+        let lines = bytemuck::allocation::try_zeroed_vec(bytes.div_ceil(ALIGNMENT) + 1).map_err(|()| too_large())?;
+        Ok(Self { element, extents: extents.to_vec(), lines })
+    }
+
+    /// An array of these elements, in row-major order.
+    ///
+    /// # Errors
+    /// [`ArrayError`].
+    pub fn new<T: Scalar>(extents: &[usize], elements: &[T]) -> Result<Self, ArrayError> {
+        let mut array = Self::zeros(T::TYPE, extents)?;
+        if array.len() != elements.len() {
+            return Err(ArrayError::Count { extents: extents.to_vec(), given: elements.len() });
+        }
+        array.bytes_mut().copy_from_slice(bytemuck::cast_slice(elements));
+        Ok(array)
+    }
+
+    /// An array of truth values, in row-major order.
+    ///
+    /// # Errors
+    /// [`ArrayError`].
+    pub fn from_bools(extents: &[usize], elements: &[bool]) -> Result<Self, ArrayError> {
+        let bytes: Vec<u8> = elements.iter().map(|&b| u8::from(b)).collect();
+        let mut array = Self::new(extents, &bytes)?;
+        array.element = ElementType::Bool;
+        Ok(array)
+    }
+
+    /// An array of constants of type `element`, in row-major order.
+    ///
+    /// # Errors
+    /// [`ArrayError`].
+    pub fn from_constants(element: ElementType, extents: &[usize], elements: &[Constant]) -> Result<Self, ArrayError> {
+        let mut array = Self::zeros(element, extents)?;
+        if array.len() != elements.len() {
+            return Err(ArrayError::Count { extents: extents.to_vec(), given: elements.len() });
+        }
+        for (position, &constant) in elements.iter().enumerate() {
+            array.set(position, constant);
+        }
+        Ok(array)
+    }
+
+    /// An array of rank 0.
+    pub fn scalar(value: impl Into<Constant>) -> Self {
+        let constant: Constant = value.into();
+        let mut lines = vec![Line([0; ALIGNMENT]); 2];
+        lines[0].0[..8].copy_from_slice(&constant.bits().to_le_bytes());
+        Self { element: constant.ty(), extents: Vec::new(), lines }
+    }
+
+    /// The element type.
+    pub fn element(&self) -> ElementType {
+        self.element
+    }
+
+    /// The extents, from the outermost dimension.
+    pub fn extents(&self) -> &[usize] {
+        &self.extents
+    }
+
+    /// The number of elements.
+    pub fn len(&self) -> usize {
+        self.extents.iter().product()
+    }
+
+    /// Whether there are no elements.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The same elements in other extents.
+    ///
+    /// # Errors
+    /// [`ArrayError::Count`] if the numbers of elements differ.
+    pub fn reshaped(mut self, extents: &[usize]) -> Result<Self, ArrayError> {
+        let size = extents.iter().try_fold(1usize, |size, &extent| size.checked_mul(extent));
+        if size != Some(self.len()) {
+            return Err(ArrayError::Count { extents: extents.to_vec(), given: self.len() });
+        }
+        self.extents = extents.to_vec();
+        Ok(self)
+    }
+
+    /// Keeps the first `count` indices of the outermost dimension, without copying; at rank 0 nothing happens.
+    pub fn truncate(&mut self, count: usize) {
+        if let Some(outer) = self.extents.first_mut() {
+            *outer = count.min(*outer);
+        }
+    }
+
+    /// The elements in row-major order, if they are of Rust type `T`.
+    pub fn as_slice<T: Scalar>(&self) -> Option<&[T]> {
+        (T::TYPE == self.element).then(|| bytemuck::cast_slice(self.bytes()))
+    }
+
+    /// The elements in row-major order, to change.
+    pub fn as_mut_slice<T: Scalar>(&mut self) -> Option<&mut [T]> {
+        (T::TYPE == self.element).then(|| bytemuck::cast_slice_mut(self.bytes_mut()))
+    }
+
+    /// The bytes of the elements; a `bool` is a byte of 0 or 1.
+    pub fn bytes(&self) -> &[u8] {
+        let bytes = self.len() * self.element.bytes();
+        &bytemuck::cast_slice(&self.lines)[..bytes]
+    }
+
+    /// The bytes of the elements; whoever writes `bool` elements writes 0 or 1.
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        let bytes = self.len() * self.element.bytes();
+        &mut bytemuck::cast_slice_mut(&mut self.lines)[..bytes]
+    }
+
+    /// The element at a row-major position.
+    ///
+    /// # Panics
+    /// If `position` is not below [`Self::len`].
+    pub fn get(&self, position: usize) -> Constant {
+        let width = self.element.bytes();
+        let mut bits = [0; 8];
+        bits[..width].copy_from_slice(&self.bytes()[position * width..][..width]);
+        Constant::from_bits(self.element, u64::from_le_bytes(bits))
+    }
+
+    /// Sets the element at a row-major position.
+    ///
+    /// # Panics
+    /// If `position` is not below [`Self::len`], or the constant is of another type.
+    pub fn set(&mut self, position: usize, value: Constant) {
+        assert_eq!(value.ty(), self.element, "an element of an array has its type");
+        let width = self.element.bytes();
+        self.bytes_mut()[position * width..][..width].copy_from_slice(&value.bits().to_le_bytes()[..width]);
+    }
+
+    /// All elements, in row-major order.
+    pub fn constants(&self) -> impl Iterator<Item = Constant> + '_ {
+        (0..self.len()).map(|position| self.get(position))
+    }
+}
+
+/// Equal types, extents and bits of elements.
+impl PartialEq for Array {
+    fn eq(&self, other: &Self) -> bool {
+        self.element == other.element && self.extents == other.extents && self.bytes() == other.bytes()
+    }
+}
+
+impl std::fmt::Debug for Array {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:?}{} ", self.extents, self.element)?;
+        f.debug_list().entries(self.constants().take(64)).finish()
+    }
+}
+
+/// A value at the interface of a program.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// An array, or a scalar as an array of rank 0.
+    Array(Array),
+    /// An array of arrays of two levels.
+    Nested(Nested),
+    /// The elements of a stream, each of the same type.
+    Stream(Vec<Array>),
+}
+
+/// An array of arrays of two levels, as the interface has it (text-form.md §3).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Nested {
+    /// `i64`: the outer extents, then r where the inner rank r is above 1. For each outer index the extents of the inner array.
+    pub extents: Array,
+    /// All elements, in order.
+    pub values: Array,
+}
+
+impl From<Array> for Value {
+    fn from(array: Array) -> Self {
+        Self::Array(array)
+    }
+}
