@@ -1,2 +1,57 @@
-//! x
-fn main(){}
+//! Commands for working on fusebox, run as `cargo xtask COMMAND`.
+//!
+//! They bring the machine into the state the workspace needs (`setup`) and wrap cargo so that nothing has to be
+//! exported by hand. Standard output carries results; what is being done is said on standard error.
+
+mod bless;
+mod check;
+mod demo;
+mod docs;
+mod process;
+mod setup;
+mod test;
+mod tidy;
+mod workspace;
+
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+use workspace::Workspace;
+
+/// Commands for working on fusebox
+#[derive(Parser)]
+#[command(bin_name = "cargo xtask", disable_help_subcommand = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Setup(setup::Options),
+    Test(test::Options),
+    Demo(demo::Options),
+    Check,
+    Tidy,
+    Docs(docs::Options),
+    Bless(bless::Options),
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let outcome = Workspace::find().and_then(|workspace| match &cli.command {
+        Command::Setup(options) => setup::run(&workspace, options),
+        Command::Test(options) => test::run(&workspace, options),
+        Command::Demo(options) => demo::run(&workspace, options),
+        Command::Check => check::run(&workspace),
+        Command::Tidy => tidy::run(&workspace),
+        Command::Docs(options) => docs::run(&workspace, options),
+        Command::Bless(options) => bless::run(&workspace, options),
+    });
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
