@@ -125,6 +125,15 @@ impl fmt::Display for ElementType {
     }
 }
 
+/// `x` rounded once to binary16, half to even.
+///
+/// Not `f16::from_f64`, which drops the low 32 bits or goes through `f32`, and so may round a number just beside a tie as the tie.
+pub fn round_to_f16(x: f64) -> f16 {
+    let bits = x.to_bits();
+    let sticky = u64::from(bits as u32 != 0) << 32;
+    f16::from_f64(f64::from_bits(bits >> 32 << 32 | sticky))
+}
+
 /// A scalar known when the program is built: a type and the bits of a value of it.
 ///
 /// Bits beyond the type's width are zero, for signed types too, so `==` on constants is `==` on bits
@@ -154,7 +163,7 @@ impl Constant {
     pub fn from_i64(ty: ElementType, value: i64) -> Self {
         match ty {
             ElementType::Bool => Self::from(value != 0),
-            ElementType::F16 => Self::from(f16::from_f64(value as f64)),
+            ElementType::F16 => Self::from(round_to_f16(value as f64)),
             ElementType::F32 => Self::from(value as f32),
             ElementType::F64 => Self::from(value as f64),
             _ => Self::from_bits(ty, value as u64),
@@ -264,7 +273,7 @@ fn shortest_f16(value: f16) -> f64 {
     let exact = value.to_f64();
     (1..=5)
         .map(|digits| format!("{exact:.*e}", digits - 1).parse::<f64>().unwrap_or(exact))
-        .find(|&decimal| f16::from_f64(decimal).to_bits() == value.to_bits())
+        .find(|&decimal| round_to_f16(decimal).to_bits() == value.to_bits())
         .unwrap_or(exact)
 }
 
@@ -288,7 +297,7 @@ impl std::str::FromStr for Constant {
         let ty = ElementType::ALL.into_iter().find(|ty| text.ends_with(ty.name())).ok_or_else(error)?;
         let digits = &text[..text.len() - ty.name().len()];
         let float = |value: f64| match ty {
-            ElementType::F16 => Self::from(f16::from_f64(value)),
+            ElementType::F16 => Self::from(round_to_f16(value)),
             ElementType::F32 => Self::from(value as f32),
             _ => Self::from(value),
         };

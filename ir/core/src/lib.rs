@@ -8,6 +8,7 @@ mod element;
 mod error;
 mod kernel;
 mod plan;
+pub mod primitive;
 mod program;
 mod scalar;
 pub mod term;
