@@ -246,17 +246,35 @@ impl DimBoundary {
 }
 
 /// How a reduce or scan associates (`spec/cpu-schedules.md` §3, rules 2 to 5).
+///
+/// *Elements.* Those of a reduce are numbered 0, 1, 2, … in the order in which its points are met inside one point of depth `to`
+/// (of a scan: from the start of the level), whether `when` holds or not. An element that takes no part is absent, and combining with
+/// something absent gives the other side: so a lane, a block, a copy starts with its first element, and empty ones are left out (known
+/// identities such as -0.0 of `+` give the same bits). Where the level is `Down` the operands of every combination change places, and
+/// nothing else.
+///
+/// *Blocks* of 4,096 elements are combined by themselves, also where an element of the block is absent; their results are the elements of
+/// another such reduce (again in blocks of 4,096 if there are more). The seeds are combined with the result at the very end, on the left;
+/// where nothing takes part they are the result. `InOrder` alone starts from the seeds: `((seed ⊕ x0) ⊕ x1) ⊕ …`.
+///
+/// *Tiles* of scans: `carry` starts as the seeds (or absent). In each tile `running` starts as `carry`; in a gang (the last may be short)
+/// lane l takes lane l-1, then l-2, l-4, …, each as `lane[l - s] ⊕ lane[l]`; the inclusive result is `running ⊕ lane[l]`, the exclusive one
+/// `running ⊕ lane[l - 1]` (of lane 0: `running`); then `running` becomes the inclusive result of the last lane. After the tile, `carry` becomes
+/// `carry ⊕ total of the tile`, the total by `Interleaved` with `total_lanes` or, where those are 0, the `running` of the same gangs without
+/// a carry. `totals` are the last `carry`. At points without an element results are as if nothing were combined in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Association {
     /// One element after the other (no blocks): columns, and what must be in order.
     InOrder,
-    /// `lanes` interleaved accumulators, folded by halves; blocks of 4,096 by themselves. For functions known to commute.
+    /// `lanes` interleaved accumulators (lane l takes elements l, l + L, l + 2L, … of the block), folded by halves: lane l takes lane
+    /// l + L/2, and so on; blocks of 4,096 by themselves. For functions known to commute.
     Interleaved {
         /// L of rule 2: a power of two.
         lanes: u32,
     },
-    /// `lanes` runs of neighbours in a block, combined as neighbours (rule 4). For functions not known to commute.
+    /// `lanes` runs of neighbours in a block of n elements, run l being elements `l·r .. (l + 1)·r` with r = ⌈n / L⌉, each in order; then
+    /// combined as neighbours (0,1), (2,3), …, until one is left (rule 4). For functions not known to commute.
     Runs {
         /// L of rule 2: a power of two.
         lanes: u32,
