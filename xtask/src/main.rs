@@ -1,7 +1,4 @@
-//! Commands for working on fusebox, run as `cargo xtask COMMAND`.
-//!
-//! They bring the machine into the state the workspace needs (`setup`) and wrap cargo so that nothing has to be
-//! exported by hand. Standard output carries results; what is being done is said on standard error.
+#![doc = include_str!("../README.md")]
 
 mod bless;
 mod check;

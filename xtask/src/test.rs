@@ -62,8 +62,8 @@ pub fn run(workspace: &Workspace, options: &Options) -> Result<()> {
     if !status.success() {
         bail!("cargo test failed ({status})");
     }
-    if totals.programs == 0 {
-        bail!("cargo test ran no test program");
+    if totals.passed + totals.failed == 0 {
+        bail!("no test was run: none has such a name"); // else a typing error would look like success
     }
     Ok(())
 }

@@ -8,6 +8,8 @@ mod source;
 mod unsafe_code;
 mod words;
 
+pub use source::Source;
+
 use crate::workspace::Workspace;
 use anyhow::{Context, Result, bail};
 use std::fmt;
