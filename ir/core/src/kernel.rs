@@ -15,7 +15,7 @@ use crate::{ArrayId, ElementType, Instruction, Lambda, Local, LocalId, Name, Pla
 /// positions in [`Self::arrays`], nothing else; scalars from outside are arrays of rank 0 that are loaded at depth 0.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Kernel {
-    /// Named after what it makes.
+    /// The operation and the name of its first result, such as ``map `b` ``: what errors of its instructions, loads and scatters say.
     pub name: Name,
     /// Sizes (`i64`, at least 0) that the launch gives.
     pub sizes: Vec<Local>,
@@ -58,7 +58,7 @@ pub enum Access {
     Read,
     /// Writes every element (of an append: the first ones), and reads none.
     Write,
-    /// Combines elements into it that were there before (scatter).
+    /// Combines elements into it that were there before (scatter), or stores some of its elements and leaves the others (concat).
     Update,
 }
 
@@ -121,7 +121,7 @@ pub enum Action {
         place: Place,
     },
     /// A scalar instruction. Reads inside bodies of `if` and `while` are checked reads of [`Kernel::arrays`]; a read of its own is a
-    /// load. Functions such as `exp` and arithmetic of `f16` are expanded.
+    /// load, but for one by row-major position of an array whose rank is not 1. Functions such as `exp` and arithmetic of `f16` are expanded.
     Scalar(Instruction),
     /// Fails where `condition` does not hold.
     Check {
@@ -273,6 +273,14 @@ pub enum Association {
         /// L of rule 2: a power of two.
         lanes: u32,
     },
+    /// In a level of data-dependent length whose loop gathers: one after the other where fewer than `least` elements take part, else
+    /// as [`Self::Interleaved`] (rule 2: "1 in segments below 64").
+    Ragged {
+        /// L of rule 2 for the long ones: a power of two.
+        lanes: u32,
+        /// From how many steps of the level on the lanes are used.
+        least: u32,
+    },
     /// `lanes` runs of neighbours in a block of n elements, run l being elements `l·r .. (l + 1)·r` with r = ⌈n / L⌉, each in order; then
     /// combined as neighbours (0,1), (2,3), …, until one is left (rule 4). For functions not known to commute.
     Runs {
@@ -354,9 +362,21 @@ pub enum FailureKind {
         /// The extent cut into segments.
         extent: ScalarOperand,
     },
+    /// [`crate::Fault::NoOffsets`].
+    NoOffsets {
+        /// The offsets' name.
+        offsets: String,
+    },
     /// [`crate::Fault::Assertion`].
     Assertion {
         /// Its message.
         message: String,
+    },
+    /// [`crate::Fault::TooLarge`]: the elements of an expand cannot be counted.
+    TooLarge {
+        /// The array's name.
+        array: String,
+        /// Its extents, as far as they were counted.
+        extents: Vec<ScalarOperand>,
     },
 }

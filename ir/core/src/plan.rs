@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{ArrayId, Extent, Kernel, Operand, Output, Place, Type};
+use crate::{ArrayId, Constant, Extent, Kernel, Operand, Output, Place, Type};
 
 /// What runs: values, kernels, and the steps that make results out of inputs.
 ///
@@ -52,6 +52,13 @@ pub enum Step {
         /// In the source.
         #[serde(default, skip_serializing_if = "Place::is_unknown")]
         place: Place,
+    },
+    /// Makes a value of constant extents out of elements written out.
+    Constant {
+        /// The value.
+        value: ArrayId,
+        /// Its elements, row-major.
+        data: Vec<Constant>,
     },
     /// Runs a kernel. Its arrays are made: allocated, and of their extents.
     Launch {
