@@ -8,15 +8,29 @@ use std::fs::{self, File};
 use std::io::{BufReader, BufWriter, IsTerminal, Seek, Write};
 use std::path::Path;
 
+/// How many options are priced if the command does not say it.
+const COUNT: u64 = 10_000_000;
+
 /// Price ten million options by the Black-Scholes formula (after `setup`); files are in demo/
 #[derive(clap::Args)]
 pub struct Options {
-    /// How many options to price
-    #[arg(long, default_value_t = 10_000_000)]
-    options: u64,
-    /// Passed on to the example, such as --sharing off
+    /// Passed on to the example, such as --sharing off; with --options N, inputs of N options are written first
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     rest: Vec<String>,
+}
+
+impl Options {
+    /// The number after `--options`.
+    fn count(&self) -> Result<u64> {
+        let value = self.rest.iter().enumerate().find_map(|(at, option)| match option.split_once('=') {
+            Some(("--options", value)) => Some(value),
+            None if option == "--options" => Some(self.rest.get(at + 1).map_or("", String::as_str)),
+            _ => None,
+        });
+        value.map_or(Ok(COUNT), |value| {
+            value.parse().with_context(|| format!("--options takes a number, not `{value}`"))
+        })
+    }
 }
 
 /// One input: the name of its file, and the open interval its values are spread over evenly.
@@ -34,13 +48,14 @@ const INPUTS: [Input; 3] = [
 
 /// Runs the command.
 pub fn run(workspace: &Workspace, options: &Options) -> Result<()> {
+    let count = options.count()?;
     setup::ensure(workspace)?;
     let folder = workspace.root().join("demo");
     fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
     for (seed, input) in (1..).zip(&INPUTS) {
         let path = folder.join(format!("{}.npy", input.name));
-        if length(&path) != Some(options.options) {
-            write(&path, input, seed, options.options).with_context(|| format!("cannot write {}", path.display()))?;
+        if length(&path) != Some(count) {
+            write(&path, input, seed, count).with_context(|| format!("cannot write {}", path.display()))?;
         }
     }
     let mut cargo = workspace.cargo();
@@ -106,6 +121,16 @@ impl Random {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_number_of_options_is_found_among_the_arguments() {
+        let count = |text: &str| Options { rest: text.split_whitespace().map(String::from).collect() }.count();
+        assert_eq!(count("").unwrap(), COUNT);
+        assert_eq!(count("--sharing off --options 1000").unwrap(), 1000);
+        assert_eq!(count("--options=7").unwrap(), 7);
+        assert!(count("--options").is_err());
+        assert!(count("--options many").is_err());
+    }
 
     #[test]
     fn values_are_spread_over_the_open_interval() {
