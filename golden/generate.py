@@ -10,7 +10,7 @@ Mandelbrot set, inputs are chosen so that float32 and float64 agree; that is che
 For each program: data/NAME/INPUT.npy for each input, data/NAME/expected.RESULT.npy for each result. An array of arrays `t` is two
 files, `t.extents` and `t.values`. A stream is one file, its elements along the outermost dimension, or a folder of files in
 natural order of names. In programs.json, "exact" means equal bits (any NaN equals any other); else a float result may be off
-by absolute + relative * |expected|, and results of integers and truth values are exact all the same.
+by absolute + relative * |expected| where that is finite; infinities, integers and truth values are exact all the same.
 """
 
 import hashlib
@@ -860,6 +860,152 @@ def ray(rng):
     assert np.abs(image - trace(np.float32)).max() < 3e-4, "a ray passes an edge too closely"
     names = ("cx", "cy", "cz", "radius", "shade", "mirror")
     return dict(zip(names, spheres)) | dict(lx=light[0], ly=light[1], lz=light[2], h=np.int64(h), w=np.int64(w), bounces=np.int64(bounces)), dict(image=f32(image))
+
+
+# ---- corners ---------------------------------------------------------------------------------------------------------------------
+
+
+@program(1e-5, 1e-6)
+def attention(rng):
+    q, k, v = uniform(rng, -2, 2, 29, 16), uniform(rng, -2, 2, 37, 16), uniform(rng, -1, 1, 37, 11)
+    scores = q.astype(float) @ k.astype(float).T / 4
+    weights = np.exp(scores)
+    return dict(q=q, k=k, v=v), dict(out=f32(weights / weights.sum(axis=1, keepdims=True) @ v.astype(float)))
+
+
+@program()
+def two_smallest(rng):
+    n, bins, none = 900, 131, 2**31 - 1
+    keys, values = rng.integers(0, bins - 3, n).astype(np.int32), rng.integers(-500, 500, n).astype(np.int32)
+    ordered = [sorted(values[keys == b].tolist()) + [none, none] for b in range(bins)]
+    return dict(keys=keys, values=values, bins=np.int64(bins)), dict(first=np.array([o[0] for o in ordered], np.int32),
+                                                                     second=np.array([o[1] for o in ordered], np.int32))
+
+
+@program()
+def paint(rng):
+    h, w, n = 23, 31, 1200
+    canvas, colour = rng.integers(0, 9, (h, w)).astype(np.uint8), rng.integers(9, 256, n).astype(np.uint8)
+    row, column = rng.integers(-2, h + 2, n), rng.integers(-2, w + 2, n)
+    painted, turn = canvas.copy(), np.full((h, w), -1)
+    for t in range(n):
+        if 0 <= row[t] < h and 0 <= column[t] < w:
+            painted[row[t], column[t]], turn[row[t], column[t]] = colour[t], t
+    return dict(canvas=canvas, row=row, column=column, colour=colour), dict(painted=painted, turn=turn)
+
+
+@program()
+def function_scans(rng):
+    offsets = offsets_of(rng.poisson(4, 150), np.int32)
+    a, b = (rng.integers(-(2**31), 2**31, offsets[-1]).astype(np.int32) for _ in range(2))
+
+    def after(f, g):
+        """The function that does f, then g."""
+        return f[0] * g[0] % 2**32, (f[1] * g[0] + g[1]) % 2**32
+
+    functions = list(zip(a.tolist(), b.tolist()))
+    left = list(itertools.accumulate(functions, after))
+    right = list(itertools.accumulate(functions[::-1], lambda f, g: after(g, f)))[::-1]
+    parts = [functions[i:j] for i, j in zip(offsets[:-1], offsets[1:])]
+    whole = list(itertools.accumulate(functions, after, initial=(3, 5)))[-1]
+    each = [list(itertools.accumulate(p, after, initial=(3, 5)))[-1] for p in parts]
+    before = [f for p in parts for f in list(itertools.accumulate(p, after, initial=(1, 0)))[:-1]]
+    results = {}
+    for names, pairs in ((("la", "lb"), left), (("ra", "rb"), right), (("wa", "wb"), [whole]), (("sa", "sb"), each), (("xa", "xb"), before)):
+        for component, name in enumerate(names):
+            values = np.array([wrap(f[component], 32) for f in pairs], np.int32)
+            results[name] = values[0] if name in ("wa", "wb") else values
+    return dict(a=a, b=b, offsets=offsets), results
+
+
+@program()
+def empty(rng):
+    def none(*shape, dtype=np.int32):
+        return np.zeros(shape, dtype)
+
+    target = np.array([4, -2, 9], np.int32)
+    return dict(xs=none(0), rows=none(3, 0), offsets=none(5, dtype=np.int64), target=target), dict(
+        sum=np.int32(7), sums=np.full(3, 9, np.int32), seg=np.full(4, 11, np.int32), scanned=np.full((3, 1), 13, np.int32), inclusive=none(0),
+        count=np.int64(0), kept=none(0), total=np.int64(0), expanded=none(0), same=target, sorted=none(0), smooth=none(0), joined=none(0),
+        turned=none(0, 3), vector=none(0))
+
+
+@program()
+def nan_order(rng):
+    special = [math.nan, math.inf, -math.inf, 0.0, -0.0, 1.5, -1.5, 1e-45, 3e38]
+    pairs = list(itertools.product(special, special))
+    x, y = f32([a for a, _ in pairs]), f32([b for _, b in pairs])
+
+    def chosen(a, b, last):
+        return math.nan if math.isnan(a) or math.isnan(b) else sorted((a, b), key=float_order)[last]
+
+    def bits(a, b):
+        tests = (a < b, a <= b, a == b, a != b, a >= b, a > b, math.isnan(a), math.isinf(b))
+        return sum(t << i for i, t in enumerate(tests))
+
+    def zero(a):
+        if math.isnan(a) or math.isinf(a):
+            return math.nan
+        return a if a == 0 else math.copysign(1.0, a)
+
+    wide = list(zip(x.tolist(), y.tolist()))
+    return dict(x=x, y=y), dict(
+        low=f32([chosen(a, b, 0) for a, b in wide]), high=f32([chosen(a, b, 1) for a, b in wide]),
+        tests=np.array([bits(a, b) for a, b in wide], np.uint8), zero=f32([zero(a) for a, _ in wide]), greatest=f32(math.inf), least=f32(-math.inf),
+        spoilt=f32(math.nan))
+
+
+@program()
+def xorshift(rng):
+    seeds, draws = rng.integers(1, 2**63, 67).astype(np.uint64), 20
+    states, numbers, hits = [], [], 0
+    for s in seeds.tolist():
+        for _ in range(draws):
+            s ^= s >> 12
+            s ^= s << 25 & (2**64 - 1)
+            s ^= s >> 27
+            number = s * 2685821657736338717 % 2**64
+            x, y = number >> 43, number >> 22 & (2**21 - 1)
+            hits += x * x + y * y < 2**42
+        states.append(s)
+        numbers.append(number)
+    return dict(seeds=seeds, draws=np.int64(draws)), dict(states=np.array(states, np.uint64), numbers=np.array(numbers, np.uint64), hits=np.int64(hits))
+
+
+@program()
+def flat_reads(rng):
+    a = rng.integers(-1000, 1000, (37, 23)).astype(np.int32)
+    p = rng.integers(0, a.size, 301)
+    point = a[-1, -1] + a[0, 0]
+    return dict(a=a, p=p), dict(taken=a.ravel()[p], shifted=np.concatenate([[0], a.ravel()[:-1]]).reshape(a.shape).astype(np.int32), corner=a[0, 0],
+                                point=point, answer=np.int32(6 * point - 1000 + 16))
+
+
+@program(1e-5)
+def pool(rng):
+    image, p, q = uniform(rng, 0, 1, 60, 49), 4, 7
+    means = [[image[i : i + p, j : j + q].astype(float).mean() for j in range(0, 49, q)] for i in range(0, 60, p)]
+    return dict(image=image, p=np.int64(p), q=np.int64(q)), dict(means=f32(means))
+
+
+@program()
+def closest_pair(rng):
+    x, y = (rng.integers(-(2**30), 2**30, 71).astype(np.int32) for _ in range(2))
+    points = list(zip(x.tolist(), y.tolist()))
+    distance, i, j = min(((a[0] - b[0]) ** 2 + (a[1] - b[1]) ** 2, i, j) for i, a in enumerate(points) for j, b in enumerate(points) if i < j)
+    return dict(x=x, y=y), dict(distance=np.int64(distance), first=np.int64(i), second=np.int64(j))
+
+
+@program(1e-5, 1e-5)
+def clustered_normalise2(rng):
+    return normalise2(rng)
+
+
+@program()
+def scalars(rng):
+    a, b, xs = 2 * 3 * 7 * 1009, 3 * 7 * 1013 * 4, np.array([123456789**2 + 5, 1])
+    return dict(a=np.int64(a), b=np.int64(b), xs=xs), dict(gcd=np.int64(math.gcd(a, b)), low=np.int64(min(a, b)), high=np.int64(max(a, b)),
+                                                           root=np.int64(math.isqrt(int(xs[0]))), square=np.bool_(False))
 
 
 # ---- nested, streams, foreign ----------------------------------------------------------------------------------------------------
