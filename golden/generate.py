@@ -560,7 +560,7 @@ def matmul(rng):
     return dict(a=a, b=b), dict(c=f32(a.astype(float) @ b.astype(float)))
 
 
-@program(1e-5, 1e-5)
+@program(1e-5, 2e-5)
 def smvm(rng):
     rows, n = 301, 257
     lengths = np.concatenate([rng.poisson(5, rows - 2), [120, 0]])
@@ -638,7 +638,7 @@ def kmeans(rng):
     return dict(points=points, centroids=start, iterations=np.int64(iterations)), dict(centres=f32(now), counts=counts)
 
 
-@program(1e-4, 1e-5)
+@program(1e-4, 4e-3)
 def nbody(rng):
     n, eps2 = 151, f32(0.01)
     mass, *position = uniform(rng, 1, 40, n), uniform(rng, -1, 1, n), uniform(rng, -1, 1, n), uniform(rng, -1, 1, n)
@@ -647,7 +647,7 @@ def nbody(rng):
     for i in range(n):
         d = x - x[:, i : i + 1]
         forces[:, i] = (mass.astype(float) * d / ((d**2).sum(axis=0) + float(eps2)) ** 1.5).sum(axis=1)
-    # Forces cancel, so errors are relative to what is summed.
+    # Forces of thousands cancel to a few, hence the absolute tolerance.
     return dict(mass=mass, px=position[0], py=position[1], pz=position[2], eps2=eps2), dict(ax=f32(forces[0]), ay=f32(forces[1]), az=f32(forces[2]))
 
 
