@@ -1,1 +1,64 @@
-//! What programs and kernels mean: slow, sequential, obvious
+#![doc = include_str!("../README.md")]
+
+mod evaluate;
+mod functions;
+mod interface;
+mod operation;
+mod scalar;
+mod val;
+
+use fusebox_ir::{Program, RunError, Value};
+
+/// Why a program gave no results.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// Not as many inputs as the program has.
+    #[error("{given} inputs given where the program has {expected}")]
+    Count {
+        /// How many the program has.
+        expected: usize,
+        /// How many were given.
+        given: usize,
+    },
+    /// An input that does not fit its type.
+    #[error("input `{name}` should be {expected}, not {given}")]
+    Input {
+        /// Its name.
+        name: String,
+        /// Its type, extents that may be any as `_`.
+        expected: String,
+        /// What was given.
+        given: String,
+    },
+    /// Inputs whose extents should agree, and do not.
+    #[error("inputs do not fit: {0}")]
+    Extents(fusebox_ir::Fault),
+    /// A run-time error.
+    #[error(transparent)]
+    Run(#[from] RunError),
+}
+
+/// Runs a valid program: its results, in order.
+///
+/// # Errors
+/// [`Error`]: inputs that do not fit, and run-time errors.
+pub fn run(program: &Program, inputs: &[Value]) -> Result<Vec<Value>, Error> {
+    let inputs = interface::inputs(program, inputs)?;
+    let evaluator = evaluate::Evaluator::new(program);
+    let bound = evaluator.bind(&program.body, &inputs);
+    bound.map_err(|stop| match stop {
+        scalar::Stop::Fault(fault, _) => Error::Extents(fault),
+        other => Error::Run(evaluate::finished(other, &program.name)),
+    })?;
+    let mut results = Vec::new();
+    for (&id, output) in program.body.results.iter().zip(&program.outputs) {
+        let result = evaluator.value(id).and_then(|value| {
+            evaluator.check_output(id, output, &value)?;
+            let inner_rank = evaluator.ty(id).inner.first().map_or(0, Vec::len);
+            Ok(val::to_value(&value, output.ty.stream, inner_rank)?)
+        });
+        results.push(result.map_err(|stop| evaluate::finished(stop, &program.name))?);
+    }
+    Ok(results)
+}
