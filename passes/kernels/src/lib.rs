@@ -1,1 +1,3 @@
 //! From clusters to kernels and the plan that runs them
+
+pub mod math;

@@ -1,0 +1,197 @@
+//! Every expanded function against correctly rounded results: at most 2 ulp, everywhere.
+//!
+//! `cargo test --release -p fusebox-kernels --test math_accuracy -- --nocapture table` prints the table of README.md. All 2^32
+//! arguments of every `f32` function of one operand, in half an hour or so of two cores (a list of names as `FUNCTIONS` takes fewer):
+//! `FUNCTIONS=exp,log RUSTFLAGS="-C target-cpu=native" cargo test --release -p fusebox-kernels --test math_accuracy -- --ignored --nocapture`
+
+mod math_lanes;
+
+use std::fmt::Write as _;
+
+use core_math as exact;
+use fusebox_ir::{ElementType, Unary};
+use math_lanes::{LANES, unary};
+
+/// A function, its correctly rounded self, and where most of its arguments should be taken from.
+struct Case {
+    function: Unary,
+    exact: fn(f64) -> f64,
+    from: f64,
+    to: f64,
+}
+
+const fn case(function: Unary, exact: fn(f64) -> f64, from: f64, to: f64) -> Case {
+    Case { function, exact, from, to }
+}
+
+const CASES: &[Case] = &[case(Unary::Exp, exact::exp, -750.0, 712.0), case(Unary::Log, exact::log, 0.0, 4.0)];
+
+/// Deterministic noise (splitmix64).
+struct Noise(u64);
+
+impl Noise {
+    fn bits(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    fn unit(&mut self) -> f64 {
+        (self.bits() >> 11) as f64 / (1u64 << 53) as f64
+    }
+}
+
+/// The largest error found, and where.
+#[derive(Clone, Copy, Debug, Default)]
+struct Worst {
+    ulp: f64,
+    at: [f64; 2],
+    got: f64,
+    exact: f64,
+}
+
+impl Worst {
+    fn meet(&mut self, ulp: f64, at: [f64; 2], got: f64, exact: f64) {
+        if ulp > self.ulp {
+            *self = Self { ulp, at, got, exact };
+        }
+    }
+
+    fn or(self, other: Self) -> Self {
+        if other.ulp > self.ulp { other } else { self }
+    }
+}
+
+/// The error of an `f32` result in units in the last place, against the result in `f64`.
+fn ulp_f32(got: f32, exact: f64) -> f64 {
+    if got.is_nan() || exact.is_nan() {
+        return if got.is_nan() && exact.is_nan() { 0.0 } else { f64::INFINITY };
+    }
+    let rounded = exact as f32;
+    if got.to_bits() == rounded.to_bits() && (got == 0.0 || got.is_infinite()) {
+        return 0.0;
+    }
+    if got == 0.0 && rounded == 0.0 {
+        return f64::INFINITY; // the wrong zero
+    }
+    // An infinity counts as the number after the largest.
+    let value = if got.is_infinite() { 2f64.powi(128).copysign(got.into()) } else { f64::from(got) };
+    let exact = if exact.is_infinite() { 2f64.powi(128).copysign(exact) } else { exact };
+    let exponent = ((exact.abs().to_bits() >> 52) as i32 - 1023).clamp(-126, 127);
+    (value - exact).abs() / 2f64.powi(exponent - 23)
+}
+
+/// How many `f64` lie between a result and the correctly rounded one.
+fn ulp_f64(got: f64, exact: f64) -> f64 {
+    if got.is_nan() || exact.is_nan() {
+        return if got.is_nan() && exact.is_nan() { 0.0 } else { f64::INFINITY };
+    }
+    if got == 0.0 && exact == 0.0 && got.to_bits() != exact.to_bits() {
+        return f64::INFINITY; // the wrong zero
+    }
+    let order = |x: f64| if x.to_bits() >> 63 == 0 { x.to_bits() as i64 } else { -((x.to_bits() << 1 >> 1) as i64) };
+    order(got).abs_diff(order(exact)) as f64
+}
+
+/// `count` arguments: half of any bits, half in the range; uniform, and by magnitude.
+fn arguments(case: &Case, count: usize, limit: f64) -> Vec<f64> {
+    let mut noise = Noise(1);
+    let from = case.from.max(-limit);
+    let to = case.to.min(limit);
+    (0..count)
+        .map(|at| match at % 4 {
+            0 | 1 => f64::from_bits(noise.bits()),
+            2 => from + (to - from) * noise.unit(),
+            _ => {
+                let end = if noise.bits() & 1 == 0 { from } else { to };
+                end * (-40.0 * noise.unit() * noise.unit()).exp2()
+            }
+        })
+        .collect()
+}
+
+fn f32_worst(case: &Case, count: usize) -> Worst {
+    let mut worst = Worst::default();
+    let mut machine = unary(case.function, ElementType::F32);
+    let mut noise = Noise(2);
+    // Steps through all exponents; the range, from the same list as f64.
+    let mut points: Vec<f32> = (0..count / 2)
+        .map(|at| f32::from_bits(((at as u64 * (1 << 33)) / count as u64 + noise.bits() % 8192) as u32))
+        .collect();
+    points.extend(
+        arguments(case, count, 1e4).into_iter().enumerate().filter(|(at, _)| at % 4 > 1).map(|(_, x)| x as f32),
+    );
+    points.extend([0.0, -0.0, f32::INFINITY, f32::NEG_INFINITY, f32::NAN, f32::MAX, f32::MIN, f32::MIN_POSITIVE]);
+    for (&x, got) in points.iter().zip(machine.all(&[&points])) {
+        let exact = (case.exact)(x.into());
+        worst.meet(ulp_f32(got, exact), [x.into(), 0.0], got.into(), exact);
+    }
+    worst
+}
+
+fn f64_worst(case: &Case, count: usize) -> Worst {
+    let mut worst = Worst::default();
+    let mut machine = unary(case.function, ElementType::F64);
+    let points = arguments(case, count, f64::INFINITY);
+    for (&x, got) in points.iter().zip(machine.all(&[&points])) {
+        let exact = (case.exact)(x);
+        worst.meet(ulp_f64(got, exact), [x, 0.0], got, exact);
+    }
+    worst
+}
+
+#[test]
+fn table_of_the_largest_errors() {
+    let count = if cfg!(debug_assertions) { 200_000 } else { 2_000_000 };
+    let mut table = String::from("| function | f32 ulp | f64 steps | f32 code | f64 code |\n|---|---|---|---|---|\n");
+    let mut failures = String::new();
+    let mut row = |name: &str, single: Worst, double: Worst, sizes: [(usize, usize); 2]| {
+        let [a, b] = sizes.map(|(out, body)| if body == 0 { out.to_string() } else { format!("{out} + {body}") });
+        let _ = writeln!(table, "| {name} | {:.2} | {} | {a} | {b} |", single.ulp, double.ulp);
+        for worst in [single, double] {
+            if worst.ulp > 2.0 {
+                let _ = writeln!(failures, "{name}: {worst:?}");
+            }
+        }
+    };
+    for case in CASES {
+        let sizes = [ElementType::F32, ElementType::F64].map(|ty| unary(case.function, ty).size());
+        row(case.function.text(), f32_worst(case, count), f64_worst(case, count), sizes);
+    }
+    println!("{table}{failures}");
+    assert!(failures.is_empty(), "more than 2 ulp:\n{failures}");
+}
+
+/// Minutes per function: see the top of this file.
+#[test]
+#[ignore = "takes minutes per function; the top of the file says how to run it"]
+fn every_f32() {
+    let wanted = std::env::var("FUNCTIONS").unwrap_or_default();
+    for case in CASES {
+        if !wanted.is_empty() && !wanted.split(',').any(|name| name == case.function.text()) {
+            continue;
+        }
+        let threads = std::thread::available_parallelism().map_or(1, usize::from) as u64;
+        let piece = |thread: u64| {
+            let mut machine = unary(case.function, ElementType::F32);
+            let mut worst = Worst::default();
+            let blocks = (1u64 << 32) / LANES as u64;
+            for block in (thread..blocks).step_by(threads as usize) {
+                let points: Vec<f32> =
+                    (0..LANES as u64).map(|lane| f32::from_bits((block * LANES as u64 + lane) as u32)).collect();
+                for (&x, got) in points.iter().zip(machine.run(&[&points])) {
+                    let exact = (case.exact)(x.into());
+                    worst.meet(ulp_f32(got, exact), [x.into(), 0.0], got.into(), exact);
+                }
+            }
+            worst
+        };
+        let worst = std::thread::scope(|scope| {
+            let runs: Vec<_> = (0..threads).map(|thread| scope.spawn(move || piece(thread))).collect();
+            runs.into_iter().map(|run| run.join().expect("no panic")).fold(Worst::default(), Worst::or)
+        });
+        println!("{}: {worst:?}", case.function.text());
+        assert!(worst.ulp <= 2.0, "{}: {worst:?}", case.function.text());
+    }
+}
