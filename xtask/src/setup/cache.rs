@@ -82,3 +82,46 @@ pub fn remove(folder: &Path) -> Result<()> {
         _ => Ok(()),
     }
 }
+
+#[cfg(test)]
+impl Cache {
+    /// An empty cache for one test.
+    pub fn for_test(name: &str) -> Self {
+        let folder = std::env::temp_dir().join(format!("fusebox-cache-{}-{name}", std::process::id()));
+        remove(&folder).unwrap();
+        fs::create_dir_all(&folder).unwrap();
+        Self { folder }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_appears_whole_and_what_is_unfinished_goes() {
+        let cache = Cache::for_test("finish");
+        let complete = cache.path("library");
+        for text in ["first", "second"] {
+            let unfinished = cache.unfinished("library").unwrap();
+            fs::write(unfinished.join("file"), text).unwrap();
+            finish(&unfinished, &complete).unwrap();
+            assert_eq!(fs::read_to_string(complete.join("file")).unwrap(), text);
+        }
+        let interrupted = cache.unfinished("library").unwrap();
+        cache.sweep().unwrap();
+        assert!(!interrupted.exists() && complete.exists());
+        remove(&cache.folder).unwrap();
+    }
+
+    #[test]
+    fn the_lock_is_for_one_and_comes_back() {
+        let cache = Cache::for_test("lock");
+        let held = cache.lock().unwrap();
+        let other = File::open(cache.path("lock")).unwrap();
+        assert!(matches!(other.try_lock(), Err(TryLockError::WouldBlock)));
+        drop(held);
+        assert!(other.try_lock().is_ok());
+        remove(&cache.folder).unwrap();
+    }
+}

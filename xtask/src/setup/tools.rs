@@ -315,4 +315,21 @@ mod tests {
         assert_eq!(version("cmake version 4.4.4-rc1"), Some((4, 4)));
         assert_eq!(version("no number"), None);
     }
+
+    #[test]
+    fn a_record_holds_while_everything_is_there() {
+        let cache = Cache::for_test("record");
+        assert!(Tools::recorded(&cache).is_none());
+        let library = cache.path("libclang.so");
+        fs::write(&library, "").unwrap();
+        let tools =
+            Tools::of(&[(Tool::Libclang, library.to_str().unwrap()), (Tool::PkgConfig, library.to_str().unwrap())]);
+        tools.record(&cache).unwrap();
+        assert_eq!(Tools::recorded(&cache).unwrap().get(Tool::Libclang), Some(library.as_path()));
+        fs::remove_file(&library).unwrap();
+        assert!(Tools::recorded(&cache).is_none());
+        fs::write(cache.path(RECORD), "{").unwrap();
+        assert!(Tools::recorded(&cache).is_none());
+        cache::remove(library.parent().unwrap()).unwrap();
+    }
 }
