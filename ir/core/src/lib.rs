@@ -4,15 +4,22 @@
 //! functions are [`Lambda`]s. What backends consume are [`Kernel`]s, run by a [`Plan`].
 
 mod array_op;
+mod builder;
 mod element;
 mod error;
 mod kernel;
 mod plan;
 pub mod primitive;
 mod program;
+mod renumber;
+mod rewrite;
 mod scalar;
 pub mod term;
 mod traverse;
+mod typing;
 mod value;
 
-pub use crate::{array_op::*, element::*, error::*, kernel::*, plan::*, program::*, scalar::*, traverse::*, value::*};
+pub use crate::{
+    array_op::*, builder::*, element::*, error::*, kernel::*, plan::*, program::*, rewrite::*, scalar::*, traverse::*,
+    value::*,
+};

@@ -1,0 +1,337 @@
+//! Building scalar functions.
+
+use crate::{
+    ArrayId, Binary, Constant, ElementType, Instruction, Lambda, Local, LocalId, Name, Place, ScalarOp, ScalarOperand,
+    Unary,
+};
+
+/// A scalar while a function is built: an operand and its type.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ScalarValue {
+    /// What instructions use.
+    pub operand: ScalarOperand,
+    /// Its type.
+    pub ty: ElementType,
+}
+
+impl ScalarValue {
+    /// A value of rank 0 bound outside of the function.
+    pub fn outer(id: ArrayId, ty: ElementType) -> Self {
+        Self { operand: ScalarOperand::Outer(id), ty }
+    }
+}
+
+impl<T: Into<Constant>> From<T> for ScalarValue {
+    fn from(value: T) -> Self {
+        let constant = value.into();
+        Self { operand: constant.into(), ty: constant.ty() }
+    }
+}
+
+/// Builds a [`Lambda`]; local ids are dense by construction.
+///
+/// Methods panic where types do not fit, at the place of the caller: code that builds programs is ours, and such a fault a bug of it.
+///
+/// ```
+/// use fusebox_ir::{Binary, ElementType, LambdaBuilder};
+/// let mut f = LambdaBuilder::new();
+/// let (x, y) = (f.param("x", ElementType::F32), f.param("y", ElementType::F32));
+/// let product = f.binary(Binary::Mul, x, y);
+/// let sum = f.binary(Binary::Add, product, 1f32);
+/// assert_eq!(f.finish(&[sum]).instructions.len(), 2);
+/// ```
+#[derive(Debug, Default)]
+pub struct LambdaBuilder {
+    next: u32,
+    /// The function, and around the innermost body the bodies it stands in.
+    open: Vec<Lambda>,
+    place: Place,
+}
+
+impl LambdaBuilder {
+    /// A function without parameters and instructions.
+    pub fn new() -> Self {
+        Self { next: 0, open: vec![Lambda::default()], place: Place::default() }
+    }
+
+    /// Instructions from here on get this place.
+    pub fn at(&mut self, place: Place) {
+        self.place = place;
+    }
+
+    /// One more parameter, before any instruction.
+    #[track_caller]
+    pub fn param(&mut self, name: &str, ty: ElementType) -> ScalarValue {
+        let local = self.local(name, ty);
+        let body = self.body();
+        assert!(body.instructions.is_empty(), "parameters come before instructions");
+        let operand = ScalarOperand::Local(local.id);
+        body.params.push(local);
+        ScalarValue { operand, ty }
+    }
+
+    fn local(&mut self, name: &str, ty: ElementType) -> Local {
+        let id = LocalId(self.next);
+        self.next += 1;
+        Local { id, ty, name: name.into() }
+    }
+
+    fn body(&mut self) -> &mut Lambda {
+        self.open.last_mut().expect("the function itself is always open")
+    }
+
+    /// Any instruction; `types` are those of its results.
+    pub fn instruction(&mut self, op: ScalarOp, types: &[ElementType]) -> Vec<ScalarValue> {
+        let results: Vec<Local> = types.iter().map(|&ty| self.local("", ty)).collect();
+        let scalars = results.iter().map(|local| ScalarValue { operand: local.id.into(), ty: local.ty }).collect();
+        let place = self.place.clone();
+        self.body().instructions.push(Instruction { results, op, place });
+        scalars
+    }
+
+    fn one(&mut self, op: ScalarOp, ty: ElementType) -> ScalarValue {
+        self.instruction(op, &[ty])[0]
+    }
+
+    /// Gives the latest instruction's result a name for printing.
+    pub fn named(&mut self, scalar: ScalarValue, name: &str) -> ScalarValue {
+        let locals = self.body().instructions.iter_mut().rev().flat_map(|i| i.results.iter_mut());
+        if let Some(local) = locals.take(8).find(|local| ScalarOperand::Local(local.id) == scalar.operand) {
+            local.name = Name::from(name);
+        }
+        scalar
+    }
+
+    /// A function of one operand.
+    ///
+    /// # Panics
+    /// If the operand's type has no such function.
+    #[track_caller]
+    pub fn unary(&mut self, function: Unary, a: impl Into<ScalarValue>) -> ScalarValue {
+        let a = a.into();
+        let Some(ty) = function.result_type(a.ty) else { panic!("there is no `{}` of {}", function.text(), a.ty) };
+        self.one(ScalarOp::Unary { function, a: a.operand }, ty)
+    }
+
+    /// A function of two operands.
+    ///
+    /// # Panics
+    /// If the operands' types have no such function.
+    #[track_caller]
+    pub fn binary(&mut self, function: Binary, a: impl Into<ScalarValue>, b: impl Into<ScalarValue>) -> ScalarValue {
+        let (a, b) = (a.into(), b.into());
+        let Some(ty) = function.result_type(a.ty, b.ty) else {
+            panic!("there is no `{}` of {} and {}", function.text(), a.ty, b.ty)
+        };
+        self.one(ScalarOp::Binary { function, a: a.operand, b: b.operand }, ty)
+    }
+
+    /// `a + b`.
+    ///
+    /// # Panics
+    /// As [`Self::binary`].
+    #[track_caller]
+    pub fn add(&mut self, a: impl Into<ScalarValue>, b: impl Into<ScalarValue>) -> ScalarValue {
+        self.binary(Binary::Add, a, b)
+    }
+
+    /// `a - b`.
+    ///
+    /// # Panics
+    /// As [`Self::binary`].
+    #[track_caller]
+    pub fn sub(&mut self, a: impl Into<ScalarValue>, b: impl Into<ScalarValue>) -> ScalarValue {
+        self.binary(Binary::Sub, a, b)
+    }
+
+    /// `a * b`.
+    ///
+    /// # Panics
+    /// As [`Self::binary`].
+    #[track_caller]
+    pub fn mul(&mut self, a: impl Into<ScalarValue>, b: impl Into<ScalarValue>) -> ScalarValue {
+        self.binary(Binary::Mul, a, b)
+    }
+
+    /// `a * b + c`, rounded once.
+    ///
+    /// # Panics
+    /// If the operands are not floats of one type.
+    #[track_caller]
+    pub fn fma(
+        &mut self,
+        a: impl Into<ScalarValue>,
+        b: impl Into<ScalarValue>,
+        c: impl Into<ScalarValue>,
+    ) -> ScalarValue {
+        let (a, b, c) = (a.into(), b.into(), c.into());
+        assert!(a.ty.is_float() && a.ty == b.ty && a.ty == c.ty, "fma is of three floats of one type");
+        self.one(ScalarOp::Fma { a: a.operand, b: b.operand, c: c.operand }, a.ty)
+    }
+
+    /// Conversion.
+    ///
+    /// # Panics
+    /// From a number to `bool`.
+    #[track_caller]
+    pub fn convert(&mut self, to: ElementType, a: impl Into<ScalarValue>) -> ScalarValue {
+        let a = a.into();
+        assert!(a.ty.converts_to(to), "{} does not convert to {to}", a.ty);
+        self.one(ScalarOp::Convert { to, a: a.operand }, to)
+    }
+
+    /// The same bits as another type.
+    ///
+    /// # Panics
+    /// If the widths differ.
+    #[track_caller]
+    pub fn bits(&mut self, to: ElementType, a: impl Into<ScalarValue>) -> ScalarValue {
+        let a = a.into();
+        assert!(a.ty.has_bits_of(to), "the bits of {} are none of {to}", a.ty);
+        self.one(ScalarOp::Bits { to, a: a.operand }, to)
+    }
+
+    /// `array[index…]`, where the array's elements are of type `element`.
+    ///
+    /// # Panics
+    /// If an index is not an `i64`.
+    #[track_caller]
+    pub fn read(&mut self, array: ArrayId, element: ElementType, index: &[ScalarValue]) -> ScalarValue {
+        assert!(index.iter().all(|i| i.ty == ElementType::I64), "indices are i64");
+        let index = index.iter().map(|i| i.operand).collect();
+        self.one(ScalarOp::Read { array, index }, element)
+    }
+
+    /// `array.flat[position]`, where the array's elements are of type `element`.
+    ///
+    /// # Panics
+    /// If the position is not an `i64`.
+    #[track_caller]
+    pub fn read_flat(&mut self, array: ArrayId, element: ElementType, position: impl Into<ScalarValue>) -> ScalarValue {
+        let position = position.into();
+        assert!(position.ty == ElementType::I64, "positions are i64");
+        self.one(ScalarOp::ReadFlat { array, position: position.operand }, element)
+    }
+
+    /// `value`, or an error with `message`.
+    ///
+    /// # Panics
+    /// If the condition is not a `bool`.
+    #[track_caller]
+    pub fn assert(
+        &mut self,
+        condition: impl Into<ScalarValue>,
+        message: &str,
+        value: impl Into<ScalarValue>,
+    ) -> ScalarValue {
+        let (condition, value) = (condition.into(), value.into());
+        assert!(condition.ty == ElementType::Bool, "a condition is a bool");
+        let op = ScalarOp::Assert { condition: condition.operand, message: message.to_owned(), value: value.operand };
+        self.one(op, value.ty)
+    }
+
+    /// A select: `a` where the condition holds, else `b`, both computed before.
+    ///
+    /// # Panics
+    /// If the condition is not a `bool`, or the types of the values differ.
+    #[track_caller]
+    pub fn select(
+        &mut self,
+        condition: impl Into<ScalarValue>,
+        a: impl Into<ScalarValue>,
+        b: impl Into<ScalarValue>,
+    ) -> ScalarValue {
+        let (a, b) = (a.into(), b.into());
+        self.branch(condition, |_| vec![a], |_| vec![b])[0]
+    }
+
+    /// The results of one of two bodies.
+    ///
+    /// # Panics
+    /// If the condition is not a `bool`, or the types of the results differ.
+    #[track_caller]
+    pub fn branch(
+        &mut self,
+        condition: impl Into<ScalarValue>,
+        then: impl FnOnce(&mut Self) -> Vec<ScalarValue>,
+        otherwise: impl FnOnce(&mut Self) -> Vec<ScalarValue>,
+    ) -> Vec<ScalarValue> {
+        let condition = condition.into();
+        assert!(condition.ty == ElementType::Bool, "a condition is a bool");
+        let (then, types) = self.nested(&[], |f, _| then(f));
+        let (otherwise, other) = self.nested(&[], |f, _| otherwise(f));
+        assert_eq!(types, other, "branches give results of the same types");
+        self.instruction(ScalarOp::If { condition: condition.operand, then, otherwise }, &types)
+    }
+
+    /// A loop; the results are the last state.
+    ///
+    /// # Panics
+    /// If the condition gives no `bool`, or the step other types than the state's.
+    #[track_caller]
+    pub fn repeat(
+        &mut self,
+        starts: &[ScalarValue],
+        condition: impl FnOnce(&mut Self, &[ScalarValue]) -> ScalarValue,
+        step: impl FnOnce(&mut Self, &[ScalarValue]) -> Vec<ScalarValue>,
+    ) -> Vec<ScalarValue> {
+        let types: Vec<_> = starts.iter().map(|start| start.ty).collect();
+        let (condition, holds) = self.nested(&types, |f, state| vec![condition(f, state)]);
+        assert_eq!(holds, [ElementType::Bool], "a condition is a bool");
+        let (step, next) = self.nested(&types, |f, state| step(f, state));
+        assert_eq!(types, next, "a step gives the types of the state");
+        let starts = starts.iter().map(|start| start.operand).collect();
+        self.instruction(ScalarOp::While { condition, step, starts }, &types)
+    }
+
+    fn nested(
+        &mut self,
+        params: &[ElementType],
+        build: impl FnOnce(&mut Self, &[ScalarValue]) -> Vec<ScalarValue>,
+    ) -> (Lambda, Vec<ElementType>) {
+        self.open.push(Lambda::default());
+        let params: Vec<ScalarValue> = params.iter().map(|&ty| self.param("", ty)).collect();
+        let results = build(self, &params);
+        let mut body = self.open.pop().unwrap_or_default();
+        body.results = results.iter().map(|result| result.operand).collect();
+        (body, results.iter().map(|result| result.ty).collect())
+    }
+
+    /// The function with these results.
+    pub fn finish(mut self, results: &[ScalarValue]) -> Lambda {
+        let mut f = self.open.pop().unwrap_or_default();
+        f.results = results.iter().map(|result| result.operand).collect();
+        f
+    }
+}
+
+impl Lambda {
+    /// Builds a function: parameters (names for printing and types), then what `build` makes of them.
+    ///
+    /// ```
+    /// use fusebox_ir::{ElementType::F32, Lambda};
+    /// let sum = Lambda::build(&[("x", F32), ("y", F32)], |f, p| vec![f.add(p[0], p[1])]);
+    /// assert_eq!((sum.params.len(), sum.results.len()), (2, 1));
+    /// ```
+    pub fn build(
+        params: &[(&str, ElementType)],
+        build: impl FnOnce(&mut LambdaBuilder, &[ScalarValue]) -> Vec<ScalarValue>,
+    ) -> Self {
+        let mut f = LambdaBuilder::new();
+        let params: Vec<ScalarValue> = params.iter().map(|(name, ty)| f.param(name, *ty)).collect();
+        let results = build(&mut f, &params);
+        f.finish(&results)
+    }
+
+    /// The function of 2k parameters that combines components by one function each: left operands first.
+    ///
+    /// # Panics
+    /// If a type has no such function.
+    #[track_caller]
+    pub fn componentwise(functions: &[(Binary, ElementType)]) -> Self {
+        let names = |side: &'static str| functions.iter().map(move |(_, ty)| (side, *ty));
+        let params: Vec<_> = names("x").chain(names("y")).collect();
+        let k = functions.len();
+        Self::build(&params, |f, p| (0..k).map(|i| f.binary(functions[i].0, p[i], p[k + i])).collect())
+    }
+}
