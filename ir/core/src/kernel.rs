@@ -304,7 +304,10 @@ pub enum ScatterOrder {
     Any,
     /// Targets are promised to be distinct.
     Unique,
-    /// In source order, up to association in K contiguous chunks: K = clamp(n / max(16384, 4 m), 1, 64), copies combined in order.
+    /// In source order, up to association in K contiguous chunks of the outermost level: n its number of steps, m the number of
+    /// elements of an array scattered to, K = clamp(n / max(16384, 4 m), 1, 64), q = ⌈n / K⌉; chunk c has steps c·q up to (c + 1)·q. The first
+    /// combines into the array itself, each other into a copy whose elements are absent at first (the first new element is taken as it is);
+    /// then copies are combined in, in order, each copy's element as the new one.
     Chunks,
     /// One after the other in source order.
     InOrder,
