@@ -1,6 +1,6 @@
 //! Inputs and results: from and to what the host holds, checked against declared types.
 
-use fusebox_ir::{Array, Nested, Program, Type, Value, Var};
+use fusebox_ir::{Array, Nested, Program, Type, Value};
 
 use crate::{Error, val::Val};
 
@@ -10,14 +10,14 @@ pub(crate) fn inputs(program: &Program, inputs: &[Value]) -> Result<Vec<Val>, Er
     if params.len() != inputs.len() {
         return Err(Error::Count { expected: params.len(), given: inputs.len() });
     }
-    params.iter().zip(inputs).map(|(param, value)| input(param, value)).collect()
+    params.iter().zip(inputs).map(|(param, value)| input_of(&param.name.0, &param.ty, value)).collect()
 }
 
-fn input(param: &Var, value: &Value) -> Result<Val, Error> {
-    let name = || param.name.0.clone();
-    let wrong = |given: String| Error::Input { name: name(), expected: describe(&param.ty), given };
-    let fits = |array: &Array, rank: usize| array.element() == param.ty.element && array.extents().len() == rank;
-    let ty = &param.ty;
+/// One input, of rank and element type as declared.
+pub(crate) fn input_of(name: &str, ty: &Type, value: &Value) -> Result<Val, Error> {
+    let name = || name.to_owned();
+    let wrong = |given: String| Error::Input { name: name(), expected: describe(ty), given };
+    let fits = |array: &Array, rank: usize| array.element() == ty.element && array.extents().len() == rank;
     match value {
         Value::Array(array) if !ty.stream && ty.inner.is_empty() && fits(array, ty.rank()) => Ok(value.into()),
         Value::Stream(elements) if ty.stream => match elements.iter().find(|array| !fits(array, ty.rank())) {

@@ -4,9 +4,11 @@ mod evaluate;
 mod functions;
 mod interface;
 mod operation;
+mod plan;
 mod scalar;
 mod val;
 
+pub use crate::plan::{Counts, launched, run_plan};
 use fusebox_ir::{Program, RunError, Value};
 
 /// Why a program gave no results.

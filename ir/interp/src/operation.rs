@@ -12,6 +12,7 @@ mod shape;
 mod sort;
 mod stencil;
 
+pub(crate) use self::{sort::compare, stencil::mirror};
 use fusebox_ir::{ArrayId, ArrayOp, Binding, Constant, ElementType, Operand};
 
 use crate::{

@@ -129,11 +129,6 @@ impl<'p> Function<'p> {
         self.frame.replace(frame);
         values
     }
-
-    /// All results for these arguments.
-    pub(crate) fn apply(&self, outside: &dyn Outside, arguments: &[Constant]) -> Result<Vec<Constant>, Stop> {
-        self.call(outside, &|i| Ok(arguments[i]), 0..self.results())
-    }
 }
 
 fn local(operand: ScalarOperand) -> Option<LocalId> {
@@ -192,13 +187,8 @@ impl Call<'_, '_> {
             ScalarOperand::Outer(id) => self.outside.scalar(id),
             ScalarOperand::Local(id) => frame[id.index()].ok_or(Stop::Missing(id)),
         };
-        let integer = |frame: &Frame, operand| get(frame, operand).map(|c| c.as_i64().unwrap_or_default());
         let holds = |frame: &Frame, operand| get(frame, operand).map(|c| c.bits() != 0);
         let value = match &instruction.op {
-            ScalarOp::Unary { function, a } => {
-                let a = get(frame, *a)?;
-                known(primitive::unary(*function, a).or_else(|| functions::unary(*function, a)))
-            }
             ScalarOp::Binary { function: Binary::LogicalAnd, a, b } => {
                 if holds(frame, *a)? {
                     get(frame, *b)?
@@ -213,19 +203,6 @@ impl Call<'_, '_> {
                     get(frame, *b)?
                 }
             }
-            ScalarOp::Binary { function, a, b } => {
-                let (a, b) = (get(frame, *a)?, get(frame, *b)?);
-                let exact = primitive::binary(*function, a, b).map_err(|_| Fault::DivisionByZero)?;
-                known(exact.or_else(|| functions::binary(*function, a, b)))
-            }
-            ScalarOp::Fma { a, b, c } => known(primitive::fma(get(frame, *a)?, get(frame, *b)?, get(frame, *c)?)),
-            ScalarOp::Convert { to, a } => known(primitive::convert(*to, get(frame, *a)?)),
-            ScalarOp::Bits { to, a } => known(primitive::reinterpret(*to, get(frame, *a)?)),
-            ScalarOp::Read { array, index } => {
-                let index: Vec<i64> = index.iter().map(|&i| integer(frame, i)).collect::<Result<_, _>>()?;
-                self.outside.read(*array, &index)?
-            }
-            ScalarOp::ReadFlat { array, position } => self.outside.read_flat(*array, integer(frame, *position)?)?,
             ScalarOp::If { condition, then, otherwise } => {
                 let branch = if holds(frame, *condition)? { then } else { otherwise };
                 return branch.results.iter().map(|&result| get(frame, result)).collect();
@@ -240,6 +217,7 @@ impl Call<'_, '_> {
                 }
                 get(frame, *value)?
             }
+            simple => apply(simple, &|operand| get(frame, operand), self.outside)?,
         };
         Ok(vec![value])
     }
@@ -283,6 +261,43 @@ fn all_locals(body: &Lambda) -> Vec<LocalId> {
         }
     }
     locals
+}
+
+/// Applies an instruction that needs all its operands and has no bodies.
+pub(crate) fn apply(
+    op: &ScalarOp,
+    get: &dyn Fn(ScalarOperand) -> Result<Constant, Stop>,
+    outside: &dyn Outside,
+) -> Result<Constant, Stop> {
+    let integer = |operand| get(operand).map(|c| c.as_i64().unwrap_or_default());
+    Ok(match op {
+        ScalarOp::Unary { function, a } => {
+            let a = get(*a)?;
+            known(primitive::unary(*function, a).or_else(|| functions::unary(*function, a)))
+        }
+        ScalarOp::Binary { function, a, b } => {
+            let (a, b) = (get(*a)?, get(*b)?);
+            let exact = primitive::binary(*function, a, b).map_err(|_| Fault::DivisionByZero)?;
+            known(exact.or_else(|| functions::binary(*function, a, b)))
+        }
+        ScalarOp::Fma { a, b, c } => known(primitive::fma(get(*a)?, get(*b)?, get(*c)?)),
+        ScalarOp::Convert { to, a } => known(primitive::convert(*to, get(*a)?)),
+        ScalarOp::Bits { to, a } => known(primitive::reinterpret(*to, get(*a)?)),
+        ScalarOp::Read { array, index } => {
+            let index: Vec<i64> = index.iter().map(|&i| integer(i)).collect::<Result<_, _>>()?;
+            outside.read(*array, &index)?
+        }
+        ScalarOp::ReadFlat { array, position } => outside.read_flat(*array, integer(*position)?)?,
+        ScalarOp::Assert { condition, message, value } => {
+            if get(*condition)?.bits() == 0 {
+                return Err(Fault::Assertion { message: message.clone() }.into());
+            }
+            get(*value)?
+        }
+        ScalarOp::If { .. } | ScalarOp::While { .. } => {
+            unreachable!("instructions with bodies are run by who keeps the locals")
+        }
+    })
 }
 
 fn known(value: Option<Constant>) -> Constant {

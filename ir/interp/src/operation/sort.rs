@@ -28,7 +28,7 @@ pub(super) fn sort(context: Context<'_, '_>, keys: &[ArrayId], carry: &[ArrayId]
 }
 
 /// The order of `min`: -0 below +0, all NaN equal and last, `false` below `true`.
-fn compare(a: Constant, b: Constant) -> Ordering {
+pub(crate) fn compare(a: Constant, b: Constant) -> Ordering {
     match (a.as_f64(), b.as_f64()) {
         (Some(x), Some(y)) if x.is_nan() || y.is_nan() => x.is_nan().cmp(&y.is_nan()),
         (Some(x), Some(y)) => x.total_cmp(&y),

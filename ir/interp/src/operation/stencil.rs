@@ -55,7 +55,7 @@ fn each(at: &mut [i64], extents: &[i64], inside: impl Fn(i64, i64) -> i64) {
 }
 
 /// Reflected without repeating the edges, as often as needed: a period of 2(n - 1).
-fn mirror(i: i64, n: i64) -> i64 {
+pub(crate) fn mirror(i: i64, n: i64) -> i64 {
     if n == 1 {
         return 0;
     }

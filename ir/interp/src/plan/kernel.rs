@@ -1,0 +1,340 @@
+//! One kernel: every point of every level in order, every statement at every point.
+
+use std::collections::HashMap;
+
+use fusebox_ir::{
+    Action, ArrayId, Constant, DimBoundary, Failure, FailureKind, Fault, IndexMap, Kernel, LevelOrder, RunError,
+    ScalarOperand, ScatterOrder, Statement,
+};
+
+use super::{
+    Counts,
+    associate::{Combine, Element, Running},
+    machine::Machine,
+};
+use crate::val::{self, Val};
+
+/// Runs a kernel on sizes and arrays: the new contents of those that it writes.
+pub(super) fn run(
+    kernel: &Kernel,
+    sizes: &[i64],
+    given: &[Val],
+    counts: &mut Counts,
+) -> Result<Vec<Option<Val>>, RunError> {
+    counts.launches += 1;
+    counts.loops += u64::from(!kernel.levels.is_empty());
+    let machine = Machine::new(kernel, sizes, given);
+    let mut run = Run {
+        machine,
+        reduces: HashMap::new(),
+        scans: HashMap::new(),
+        scatters: HashMap::new(),
+        appended: 0,
+        outer: 0,
+        writes: 0,
+    };
+    let statements: Vec<usize> = (0..kernel.statements.len()).collect();
+    run.point(0, &statements)?;
+    run.finish_appends();
+    run.finish_scatters()?;
+    counts.reads += run.machine.reads.get();
+    counts.writes += run.writes;
+    let arrays = run.machine.arrays.into_iter().zip(&kernel.arrays);
+    Ok(arrays
+        .map(|(bound, array)| {
+            (array.access != fusebox_ir::Access::Read).then(|| Val::new(array.element, bound.extents, bound.elements))
+        })
+        .collect())
+}
+
+/// A new element for a scatter: the step of the outermost level, the target, the values.
+type Scattered = (usize, usize, Vec<Constant>);
+
+struct Run<'k> {
+    machine: Machine<'k>,
+    /// Elements that reduces have met since their results' depth was entered, by statement.
+    reduces: HashMap<usize, Vec<Element>>,
+    /// Scans on their way, by statement.
+    scans: HashMap<usize, Running>,
+    scatters: HashMap<usize, Vec<Scattered>>,
+    appended: i64,
+    /// The step of the outermost level, from 0.
+    outer: usize,
+    writes: u64,
+}
+
+impl<'k> Run<'k> {
+    fn statement(&self, at: usize) -> &'k Statement {
+        let kernel: &'k Kernel = self.machine.kernel;
+        &kernel.statements[at]
+    }
+
+    /// One point of a depth: its statements in order, the loop over what is deeper where that stands.
+    fn point(&mut self, depth: usize, statements: &[usize]) -> Result<(), RunError> {
+        let mut rest = statements;
+        while let Some(&first) = rest.first() {
+            let deeper = rest.iter().take_while(|&&at| self.statement(at).depth as usize > depth).count();
+            if deeper > 0 {
+                self.level(depth, &rest[..deeper])?;
+                rest = &rest[deeper..];
+            } else {
+                self.act(first)?;
+                rest = &rest[1..];
+            }
+        }
+        Ok(())
+    }
+
+    fn level(&mut self, depth: usize, statements: &[usize]) -> Result<(), RunError> {
+        let kernel: &'k Kernel = self.machine.kernel;
+        let level = &kernel.levels[depth];
+        let down = level.order == LevelOrder::Down;
+        for &at in statements {
+            match &self.statement(at).action {
+                Action::Reduce { to, .. } if *to as usize == depth => {
+                    self.reduces.insert(at, Vec::new());
+                }
+                Action::Scan { association, seeds, .. } if self.statement(at).depth as usize == depth + 1 => {
+                    let seeds = self.seeds(seeds);
+                    self.scans.insert(at, Running::new(*association, seeds));
+                }
+                _ => {}
+            }
+        }
+        let (from, to) = (self.machine.integer(level.from), self.machine.integer(level.to));
+        let mut steps: Box<dyn Iterator<Item = i64>> = Box::new(from..to);
+        if down {
+            steps = Box::new((from..to).rev());
+        }
+        for (count, step) in steps.enumerate() {
+            if depth == 0 {
+                self.outer = count;
+            }
+            self.machine.set(level.index.id, step.into());
+            self.point(depth + 1, statements)?;
+        }
+        for &at in statements {
+            match &self.statement(at).action {
+                Action::Reduce { results, to, association, combine, seeds, .. } if *to as usize == depth => {
+                    let elements = self.reduces.remove(&at).unwrap_or_default();
+                    let seeds = self.seeds(seeds);
+                    let combine = Combine { function: combine, down };
+                    let result = combine.reduce(&mut self.machine, *association, seeds, elements)?;
+                    self.assign(results, result);
+                }
+                Action::Scan { totals, combine, .. } if self.statement(at).depth as usize == depth + 1 => {
+                    let combine = Combine { function: combine, down };
+                    if let Some(running) = self.scans.remove(&at).filter(|_| !totals.is_empty()) {
+                        let result = running.totals(&mut self.machine, &combine)?;
+                        self.assign(totals, result);
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn seeds(&self, seeds: &[ScalarOperand]) -> Element {
+        (!seeds.is_empty()).then(|| self.values(seeds))
+    }
+
+    fn values(&self, operands: &[ScalarOperand]) -> Vec<Constant> {
+        operands.iter().map(|&operand| self.machine.get(operand)).collect()
+    }
+
+    /// Results of something absent keep what they had: nothing may use them.
+    fn assign(&mut self, results: &[fusebox_ir::Local], element: Element) {
+        for (local, value) in results.iter().zip(element.into_iter().flatten()) {
+            self.machine.set(local.id, value);
+        }
+    }
+
+    fn act(&mut self, at: usize) -> Result<(), RunError> {
+        let statement = self.statement(at);
+        let holds = statement.when.is_none_or(|when| self.machine.get(when).bits() != 0);
+        match &statement.action {
+            Action::Reduce { values, .. } => {
+                let element = holds.then(|| self.values(values));
+                self.reduces.entry(at).or_default().push(element);
+            }
+            Action::Scan { results, exclusive, combine, values, .. } => {
+                let element = holds.then(|| self.values(values));
+                let kernel: &'k Kernel = self.machine.kernel;
+                let down = kernel.levels[statement.depth as usize - 1].order == LevelOrder::Down;
+                let combine = Combine { function: combine, down };
+                let Some(mut running) = self.scans.remove(&at) else { unreachable!("its level has begun") };
+                let (before, with) = running.next(&mut self.machine, &combine, element)?;
+                self.scans.insert(at, running);
+                self.assign(results, if *exclusive { before } else { with });
+            }
+            _ if !holds => {}
+            Action::Load { result, array, map, outside, place } => {
+                let value = self.load(*array, map, outside.as_ref(), place)?;
+                self.machine.set(result.id, value);
+            }
+            Action::Scalar(instruction) => self.machine.instruction(instruction)?,
+            Action::Check { condition, failure } => {
+                if self.machine.get(*condition).bits() == 0 {
+                    return Err(self.failure(failure));
+                }
+            }
+            Action::Store { array, map, value } => {
+                let (index, value) = (self.index(*array, map), self.machine.get(*value));
+                let bound = &mut self.machine.arrays[array.index()];
+                let position = val::position(&bound.extents, &index);
+                let Some(position) = position else { panic!("a store to {index:?} is outside of {:?}", bound.extents) };
+                self.writes += u64::from(!bound.extents.is_empty());
+                bound.elements[position] = value;
+            }
+            Action::Append { arrays, count: _, values } => {
+                let values = self.values(values);
+                for (array, value) in arrays.iter().zip(values) {
+                    self.machine.arrays[array.index()].elements[self.appended as usize] = value;
+                    self.writes += 1;
+                }
+                self.appended += 1;
+            }
+            Action::Scatter { arrays, map, values, place, .. } => {
+                let index = self.index(arrays[0], map);
+                let Some(position) = val::position(&self.machine.arrays[arrays[0].index()].extents, &index) else {
+                    return Err(self.machine.error(self.machine.index_fault(arrays[0], &index), place));
+                };
+                let values = self.values(values);
+                self.writes += arrays.len() as u64;
+                self.scatters.entry(at).or_default().push((self.outer, position, values));
+            }
+        }
+        Ok(())
+    }
+
+    /// The index along each dimension, boundaries applied.
+    fn index(&self, array: ArrayId, map: &IndexMap) -> Vec<i64> {
+        let extents = &self.machine.arrays[array.index()].extents;
+        let along = |(dim, &n): (&fusebox_ir::DimIndex, &i64)| {
+            let term = |&(factor, local)| i64::wrapping_mul(factor, self.machine.integer(ScalarOperand::Local(local)));
+            let i = dim.terms.iter().map(term).fold(dim.offset, i64::wrapping_add);
+            match dim.boundary {
+                _ if n <= 0 => i,
+                DimBoundary::None => i,
+                DimBoundary::Clamp => i.clamp(0, n - 1),
+                DimBoundary::Wrap => i.rem_euclid(n),
+                DimBoundary::Mirror => crate::operation::mirror(i, n),
+            }
+        };
+        map.dims.iter().zip(extents).map(along).collect()
+    }
+
+    fn load(
+        &mut self,
+        array: ArrayId,
+        map: &IndexMap,
+        outside: Option<&fusebox_ir::Lambda>,
+        place: &fusebox_ir::Place,
+    ) -> Result<Constant, RunError> {
+        let index = self.index(array, map);
+        let bound = &self.machine.arrays[array.index()];
+        match (val::position(&bound.extents, &index), outside) {
+            (Some(position), _) => {
+                self.machine.count_read(array);
+                Ok(bound.elements[position])
+            }
+            (None, Some(outside)) => Ok(self.machine.call(outside, &[])?[0]),
+            (None, None) if map.checked => Err(self.machine.error(self.machine.index_fault(array, &index), place)),
+            (None, None) => panic!("an unchecked load of {index:?} is outside of {:?}", bound.extents),
+        }
+    }
+
+    fn failure(&self, failure: &Failure) -> RunError {
+        let of = |&operand: &ScalarOperand| self.machine.integer(operand);
+        let fault = match &failure.fault {
+            FailureKind::Index { array, index, extents } => Fault::Index {
+                array: array.clone(),
+                index: index.iter().map(of).collect(),
+                extents: extents.iter().map(of).collect(),
+            },
+            FailureKind::NegativeExtent { array, extent } => {
+                Fault::NegativeExtent { array: array.clone(), extent: of(extent) }
+            }
+            FailureKind::DivisionByZero => Fault::DivisionByZero,
+            FailureKind::EmptyFold { array, row } => Fault::EmptyFold { array: array.clone(), row: of(row) },
+            FailureKind::Offsets { offsets, position, value, extent } => Fault::Offsets {
+                offsets: offsets.clone(),
+                position: of(position),
+                value: of(value),
+                extent: of(extent),
+            },
+            FailureKind::NoOffsets { offsets } => Fault::NoOffsets { offsets: offsets.clone() },
+            FailureKind::Assertion { message } => Fault::Assertion { message: message.clone() },
+            FailureKind::TooLarge { array, extents } => {
+                Fault::TooLarge { array: array.clone(), extents: extents.iter().map(of).collect() }
+            }
+        };
+        RunError { operation: failure.operation.clone(), place: failure.place.clone(), fault }
+    }
+
+    fn finish_appends(&mut self) {
+        for statement in &self.machine.kernel.statements {
+            if let Action::Append { count, .. } = &statement.action {
+                self.machine.arrays[count.index()].elements[0] = self.appended.into();
+            }
+        }
+    }
+
+    /// Combines scattered elements in, in source order; in chunks where the statement says so.
+    fn finish_scatters(&mut self) -> Result<(), RunError> {
+        let kernel: &'k Kernel = self.machine.kernel;
+        for (at, statement) in kernel.statements.iter().enumerate() {
+            let Action::Scatter { arrays, combine, order, .. } = &statement.action else { continue };
+            let elements = self.scatters.remove(&at).unwrap_or_default();
+            let chunk = match order {
+                ScatterOrder::Chunks => self.chunk_steps(arrays[0]),
+                ScatterOrder::Any | ScatterOrder::Unique | ScatterOrder::InOrder => usize::MAX,
+            };
+            let combine = Combine { function: combine, down: false };
+            let mut copies: Vec<HashMap<usize, Vec<Constant>>> = Vec::new();
+            for (step, target, values) in elements {
+                let copy = step / chunk;
+                if copy == 0 {
+                    self.put(arrays, target, values, &combine)?;
+                    continue;
+                }
+                copies.resize_with(copies.len().max(copy), HashMap::new);
+                let old = copies[copy - 1].remove(&target);
+                if let Some(combined) = combine.apply(&mut self.machine, Some(values), old)? {
+                    copies[copy - 1].insert(target, combined);
+                }
+            }
+            for copy in copies {
+                for (target, values) in copy {
+                    self.put(arrays, target, values, &combine)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Steps of the outermost level in each chunk (rule 6).
+    fn chunk_steps(&self, array: ArrayId) -> usize {
+        let Some(level) = self.machine.kernel.levels.first() else { return usize::MAX };
+        let n = (self.machine.integer(level.to) - self.machine.integer(level.from)).max(0) as usize;
+        let m = val::count(&self.machine.arrays[array.index()].extents);
+        let chunks = (n / m.saturating_mul(4).max(16_384)).clamp(1, 64);
+        n.div_ceil(chunks).max(1)
+    }
+
+    fn put(
+        &mut self,
+        arrays: &[ArrayId],
+        target: usize,
+        values: Vec<Constant>,
+        combine: &Combine<'_>,
+    ) -> Result<(), RunError> {
+        let old = arrays.iter().map(|array| self.machine.arrays[array.index()].elements[target]).collect();
+        let combined = combine.apply(&mut self.machine, Some(values), Some(old))?;
+        for (array, value) in arrays.iter().zip(combined.into_iter().flatten()) {
+            self.machine.arrays[array.index()].elements[target] = value;
+        }
+        Ok(())
+    }
+}
