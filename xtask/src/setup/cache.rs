@@ -47,7 +47,7 @@ impl Cache {
         Ok(file)
     }
 
-    /// An empty folder to fill and then [`Cache::finish`]. Only under the lock.
+    /// An empty folder to fill and then [`finish`]. Only under the lock.
     pub fn unfinished(&self, name: &str) -> Result<PathBuf> {
         let folder = self.path(&format!("{UNFINISHED}{name}"));
         remove(&folder)?;
