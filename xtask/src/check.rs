@@ -20,7 +20,7 @@ pub fn run(workspace: &Workspace) -> Result<()> {
     );
     step("tidy", tidy::run(workspace));
     setup::ensure(workspace)?;
-    let clippy = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
+    let clippy = ["clippy", "--workspace", "--all-targets", "--keep-going", "--", "-D", "warnings"];
     step("clippy", process::run_aloud(workspace.cargo().args(clippy)));
     step("documentation", process::run_aloud(&mut docs::build(workspace)));
     if !failed.is_empty() {

@@ -28,6 +28,6 @@ pub fn run(workspace: &Workspace, options: &Options) -> Result<()> {
 /// The command that builds it; warnings (broken links, say) are errors.
 pub fn build(workspace: &Workspace) -> Command {
     let mut cargo = workspace.cargo();
-    cargo.args(["doc", "--no-deps", "--workspace"]).env("RUSTDOCFLAGS", "-Dwarnings");
+    cargo.args(["doc", "--no-deps", "--workspace", "--keep-going"]).env("RUSTDOCFLAGS", "-Dwarnings");
     cargo
 }
