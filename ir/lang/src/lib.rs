@@ -1,1 +1,41 @@
-//! The embedded language: typed handles that build a term graph, and the prelude
+//! The embedded language: typed handles that build a term graph, and the prelude.
+//!
+//! A program is a Rust function on handles ([`Acc`] of arrays, [`Exp`] of scalars). [`program`] calls it once and gives the graph of
+//! terms that it built, which sharing recovery turns into a program of the IR.
+
+mod acc;
+mod arena;
+mod array;
+mod control;
+mod elt;
+mod error;
+mod exp;
+mod methods;
+mod number;
+mod operators;
+pub mod ops;
+mod program;
+mod scalar;
+mod shape;
+mod slice;
+
+pub use fusebox_ir::PermuteOrder;
+pub use half::f16;
+
+pub use crate::{
+    acc::{Acc, the, unit},
+    array::{Array, ArrayError, Matrix, Scalar, Vector},
+    control::{assert_, cond, iterate, while_loop},
+    elt::{Elt, Fields, ScalarElt},
+    error::{BuildError, Mistake, Problem},
+    exp::{Exp, IntoExp, constant, lift},
+    number::{Bits, Float, Integer, Num, Real},
+    ops::{fold::*, map::*, permute::*, scan::*, shape::*},
+    program::{Arrays, Built, Component, Draft, Function, Interface, Item, Parameters, Results, build, program},
+    scalar::{float, number},
+    shape::{
+        AsIndex, Dim, Dimensions, Ix0, Ix1, Ix2, Ix3, Ix4, Ix5, Ix6, Ix7, Ix8, Ix9, Shape, from_position, intersect,
+        shape_size, to_position, union,
+    },
+    slice::{All, Any, ReplicateSpec, SliceDim, SliceSpec},
+};

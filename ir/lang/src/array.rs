@@ -1,0 +1,180 @@
+//! Arrays of the host: what programs are run with, typed.
+
+use std::marker::PhantomData;
+
+use fusebox_ir::{Constant, Scalar as Stored};
+
+use crate::{
+    elt::Elt,
+    shape::{Ix0, Ix1, Ix2, Shape},
+};
+
+/// A dense array in row-major order, of shape `Sh` and elements `T`; one column for each component of the elements.
+#[derive(Clone)]
+pub struct Array<Sh, T> {
+    extents: Vec<usize>,
+    columns: Vec<fusebox_ir::Array>,
+    of: PhantomData<fn() -> (Sh, T)>,
+}
+
+/// One element.
+pub type Scalar<T> = Array<Ix0, T>;
+/// One dimension.
+pub type Vector<T> = Array<Ix1, T>;
+/// Rows and columns.
+pub type Matrix<T> = Array<Ix2, T>;
+
+/// Why an array of the host could not be made.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ArrayError {
+    /// Extents and elements do not fit, or no memory holds them.
+    #[error(transparent)]
+    Array(#[from] fusebox_ir::ArrayError),
+    /// An extent below zero.
+    #[error("extent {extent} is negative")]
+    Negative {
+        /// The extent.
+        extent: i64,
+    },
+    /// Columns that are not those of the element type.
+    #[error(
+        "columns of types {given:?} and extents {extents:?} are given for an array of rank {rank} whose columns are {wanted:?}"
+    )]
+    Columns {
+        /// The types of the columns.
+        given: Vec<fusebox_ir::ElementType>,
+        /// The extents of each.
+        extents: Vec<Vec<usize>>,
+        /// The rank of the array.
+        rank: usize,
+        /// The types its columns have.
+        wanted: Vec<fusebox_ir::ElementType>,
+    },
+}
+
+impl<Sh: Shape, T: Elt> Array<Sh, T> {
+    /// An array of these elements, in row-major order. Extents: of a vector `3`, of a matrix `(2, 3)`.
+    ///
+    /// ```
+    /// # use fusebox_lang::*;
+    /// let m = Matrix::new((2, 3), &[1, 2, 3, 4, 5, 6]).unwrap();
+    /// assert_eq!(m.to_vec()[4], 5);
+    /// ```
+    ///
+    /// # Errors
+    /// [`ArrayError`] where there are more or fewer elements than the extents say, or an extent is negative.
+    pub fn new(extents: Sh::Offset, elements: &[T]) -> Result<Self, ArrayError> {
+        let extents = Sh::offsets(extents)
+            .into_iter()
+            .map(|extent| usize::try_from(extent).map_err(|_| ArrayError::Negative { extent }))
+            .collect::<Result<Vec<_>, _>>()?;
+        let columns = T::types()
+            .into_iter()
+            .zip(T::columns(elements))
+            .map(|(ty, column)| fusebox_ir::Array::from_constants(ty, &extents, &column))
+            .collect::<Result<Vec<_>, _>>()?;
+        Ok(Self { extents, columns, of: PhantomData })
+    }
+
+    /// An array of these columns, one for each component of the elements.
+    ///
+    /// # Errors
+    /// [`ArrayError::Columns`] where their types and extents are others.
+    pub fn from_columns(columns: Vec<fusebox_ir::Array>) -> Result<Self, ArrayError> {
+        let wanted = T::types();
+        let given: Vec<_> = columns.iter().map(fusebox_ir::Array::element).collect();
+        let first = columns.first().map(|c| c.extents().to_vec()).unwrap_or_default();
+        let fits = given == wanted && first.len() == Sh::RANK && columns.iter().all(|c| c.extents() == first);
+        if fits {
+            return Ok(Self { extents: first, columns, of: PhantomData });
+        }
+        let extents = columns.iter().map(|c| c.extents().to_vec()).collect();
+        Err(ArrayError::Columns { given, extents, rank: Sh::RANK, wanted })
+    }
+
+    /// One column for each component of the elements.
+    pub fn columns(&self) -> &[fusebox_ir::Array] {
+        &self.columns
+    }
+
+    /// One column for each component of the elements.
+    pub fn into_columns(self) -> Vec<fusebox_ir::Array> {
+        self.columns
+    }
+
+    /// The extents, from the outermost dimension.
+    pub fn extents(&self) -> &[usize] {
+        &self.extents
+    }
+
+    /// The number of elements.
+    pub fn len(&self) -> usize {
+        self.extents.iter().product()
+    }
+
+    /// Whether there are no elements.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The element at a row-major position, if there is one.
+    pub fn get(&self, position: usize) -> Option<T> {
+        if position >= self.len() {
+            return None;
+        }
+        T::take(&mut self.columns.iter().map(|column| column.get(position)))
+    }
+
+    /// The elements in row-major order. Columns that stand for no element (an enum's tag out of range) leave it out.
+    pub fn to_vec(&self) -> Vec<T> {
+        (0..self.len()).filter_map(|position| self.get(position)).collect()
+    }
+}
+
+impl<T: Elt + Stored> Vector<T> {
+    /// A vector of these numbers.
+    ///
+    /// # Errors
+    /// [`ArrayError`] where no memory holds it.
+    pub fn from_slice(elements: &[T]) -> Result<Self, ArrayError> {
+        let column = fusebox_ir::Array::new(&[elements.len()], elements)?;
+        Ok(Self { extents: vec![elements.len()], columns: vec![column], of: PhantomData })
+    }
+}
+
+impl<Sh: Shape, T: Elt + Stored> Array<Sh, T> {
+    /// The numbers in row-major order, without copying.
+    pub fn as_slice(&self) -> &[T] {
+        self.columns.first().and_then(fusebox_ir::Array::as_slice).unwrap_or_default()
+    }
+}
+
+impl<T: Elt> Scalar<T> {
+    /// An array of rank 0.
+    pub fn of(value: &T) -> Self {
+        let mut constants: Vec<Constant> = Vec::new();
+        value.put(&mut constants);
+        let columns = constants.into_iter().map(fusebox_ir::Array::scalar).collect();
+        Self { extents: Vec::new(), columns, of: PhantomData }
+    }
+
+    /// The element; `None` only where the columns stand for none (an enum's tag out of range).
+    pub fn value(&self) -> Option<T> {
+        self.get(0)
+    }
+}
+
+/// Equal extents and equal bits of elements.
+impl<Sh, T> PartialEq for Array<Sh, T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.extents == other.extents && self.columns == other.columns
+    }
+}
+
+impl<Sh: Shape, T: Elt + std::fmt::Debug> std::fmt::Debug for Array<Sh, T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:?} ", self.extents)?;
+        f.debug_list().entries((0..self.len().min(64)).filter_map(|position| self.get(position))).finish()
+    }
+}

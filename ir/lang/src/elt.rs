@@ -1,0 +1,180 @@
+//! Elements: what arrays hold and scalar code computes with (design D3).
+
+use fusebox_ir::{Constant, ElementType};
+use half::f16;
+
+/// Names and types of the components of an element, in order of declaration.
+#[derive(Clone, Debug, Default)]
+pub struct Fields {
+    prefix: Vec<String>,
+    list: Vec<(String, ElementType)>,
+}
+
+impl Fields {
+    /// The components of an element type: of a scalar one without a name, of a record `re`, `im`, `inner.x`.
+    pub fn of<T: Elt>() -> Vec<(String, ElementType)> {
+        let mut fields = Self::default();
+        T::fields(&mut fields);
+        fields.list
+    }
+
+    /// Adds what `part` adds, under a name.
+    pub fn part(&mut self, name: &str, part: impl FnOnce(&mut Self)) {
+        self.prefix.push(name.to_owned());
+        part(self);
+        self.prefix.pop();
+    }
+
+    /// Adds a component.
+    pub fn leaf(&mut self, ty: ElementType) {
+        self.list.push((self.prefix.join("."), ty));
+    }
+}
+
+/// A type of elements: scalars, tuples, [`Option`], [`Complex`](crate::Complex), and what derives it.
+///
+/// An array of `COUNT` components is as many arrays of one extent.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be an element of an array",
+    label = "no element type",
+    note = "elements are bool, i8 to i64, u8 to u64, f16, f32, f64, tuples of them, Option, Complex, and types with `#[derive(Elt)]`",
+    note = "sizes and indices are `i64`"
+)]
+pub trait Elt: Sized + Clone + 'static {
+    /// The number of components.
+    const COUNT: usize;
+
+    /// Adds names and types of the components.
+    fn fields(fields: &mut Fields);
+
+    /// Adds the components of a value.
+    fn put(&self, out: &mut Vec<Constant>);
+
+    /// The value of the next components; `None` if they are of another type, or no value has them.
+    fn take(from: &mut dyn Iterator<Item = Constant>) -> Option<Self>;
+
+    /// The components of many values, each as a column of `values.len()` elements.
+    fn columns(values: &[Self]) -> Vec<Vec<Constant>> {
+        let mut columns = vec![Vec::with_capacity(values.len()); Self::COUNT];
+        let mut row = Vec::with_capacity(Self::COUNT);
+        for value in values {
+            row.clear();
+            value.put(&mut row);
+            for (column, &constant) in columns.iter_mut().zip(&row) {
+                column.push(constant);
+            }
+        }
+        columns
+    }
+
+    /// The types of the components.
+    fn types() -> Vec<ElementType> {
+        Fields::of::<Self>().into_iter().map(|(_, ty)| ty).collect()
+    }
+}
+
+/// Elements of one component: `bool` and numbers.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no scalar",
+    note = "scalars are bool, i8 to i64, u8 to u64, f16, f32, f64"
+)]
+pub trait ScalarElt: Elt + Copy + Into<Constant> {
+    /// The element type.
+    const TYPE: ElementType;
+}
+
+macro_rules! scalar_elements {
+    ($($rust:ty => $ty:ident, |$c:ident| $get:expr;)*) => {$(
+        impl Elt for $rust {
+            const COUNT: usize = 1;
+            fn fields(fields: &mut Fields) {
+                fields.leaf(ElementType::$ty);
+            }
+            fn put(&self, out: &mut Vec<Constant>) {
+                out.push((*self).into());
+            }
+            fn take(from: &mut dyn Iterator<Item = Constant>) -> Option<Self> {
+                let $c = from.next().filter(|c| c.ty() == ElementType::$ty)?;
+                $get
+            }
+        }
+        impl ScalarElt for $rust {
+            const TYPE: ElementType = ElementType::$ty;
+        }
+    )*};
+}
+scalar_elements! {
+    bool => Bool, |c| c.as_bool();
+    i8 => I8, |c| Some(c.bits() as i8);
+    i16 => I16, |c| Some(c.bits() as i16);
+    i32 => I32, |c| Some(c.bits() as i32);
+    i64 => I64, |c| Some(c.bits() as i64);
+    u8 => U8, |c| Some(c.bits() as u8);
+    u16 => U16, |c| Some(c.bits() as u16);
+    u32 => U32, |c| Some(c.bits() as u32);
+    u64 => U64, |c| Some(c.bits());
+    f16 => F16, |c| Some(f16::from_bits(c.bits() as u16));
+    f32 => F32, |c| Some(f32::from_bits(c.bits() as u32));
+    f64 => F64, |c| Some(f64::from_bits(c.bits()));
+}
+
+macro_rules! tuple_elements {
+    ($(($($t:ident $i:tt $name:literal),*))*) => {$(
+        /// Components are called `_0`, `_1`, and so on.
+        impl<$($t: Elt),*> Elt for ($($t,)*) {
+            const COUNT: usize = 0 $(+ $t::COUNT)*;
+            #[allow(unused_variables)]
+            fn fields(fields: &mut Fields) {
+                $(fields.part($name, $t::fields);)*
+            }
+            #[allow(unused_variables)]
+            fn put(&self, out: &mut Vec<Constant>) {
+                $(self.$i.put(out);)*
+            }
+            #[allow(unused_variables)]
+            fn take(from: &mut dyn Iterator<Item = Constant>) -> Option<Self> {
+                Some(($($t::take(from)?,)*))
+            }
+        }
+    )*};
+}
+tuple_elements! {
+    ()
+    (A 0 "_0")
+    (A 0 "_0", B 1 "_1")
+    (A 0 "_0", B 1 "_1", C 2 "_2")
+    (A 0 "_0", B 1 "_1", C 2 "_2", D 3 "_3")
+    (A 0 "_0", B 1 "_1", C 2 "_2", D 3 "_3", E 4 "_4")
+    (A 0 "_0", B 1 "_1", C 2 "_2", D 3 "_3", E 4 "_4", F 5 "_5")
+    (A 0 "_0", B 1 "_1", C 2 "_2", D 3 "_3", E 4 "_4", F 5 "_5", G 6 "_6")
+    (A 0 "_0", B 1 "_1", C 2 "_2", D 3 "_3", E 4 "_4", F 5 "_5", G 6 "_6", H 7 "_7")
+    (A 0 "_0", B 1 "_1", C 2 "_2", D 3 "_3", E 4 "_4", F 5 "_5", G 6 "_6", H 7 "_7", I 8 "_8")
+    (A 0 "_0", B 1 "_1", C 2 "_2", D 3 "_3", E 4 "_4", F 5 "_5", G 6 "_6", H 7 "_7", I 8 "_8", J 9 "_9")
+    (A 0 "_0", B 1 "_1", C 2 "_2", D 3 "_3", E 4 "_4", F 5 "_5", G 6 "_6", H 7 "_7", I 8 "_8", J 9 "_9", K 10 "_10")
+    (A 0 "_0", B 1 "_1", C 2 "_2", D 3 "_3", E 4 "_4", F 5 "_5", G 6 "_6", H 7 "_7", I 8 "_8", J 9 "_9", K 10 "_10", L 11 "_11")
+}
+
+/// A `bool` called `some`, then the value, called `value`; of `None` the value is zero.
+impl<T: Elt> Elt for Option<T> {
+    const COUNT: usize = 1 + T::COUNT;
+    fn fields(fields: &mut Fields) {
+        fields.part("some", bool::fields);
+        fields.part("value", T::fields);
+    }
+    fn put(&self, out: &mut Vec<Constant>) {
+        out.push(self.is_some().into());
+        match self {
+            Some(value) => value.put(out),
+            None => out.extend(T::types().into_iter().map(Constant::zero)),
+        }
+    }
+    fn take(from: &mut dyn Iterator<Item = Constant>) -> Option<Self> {
+        if bool::take(from)? {
+            return T::take(from).map(Some);
+        }
+        for _ in 0..T::COUNT {
+            from.next()?;
+        }
+        Some(None)
+    }
+}

@@ -1,0 +1,155 @@
+//! Operations as methods of arrays, to be chained: `xs.map(f).fold(g, 0.0)`.
+
+use crate::{
+    acc::Acc,
+    array::{Array, Scalar, Vector},
+    elt::Elt,
+    exp::{Exp, IntoExp},
+    number::Integer,
+    ops,
+    shape::{AsIndex, Dimensions, Shape},
+    slice::{ReplicateSpec, SliceSpec},
+};
+
+impl<Sh: Shape, T: Elt> Acc<Array<Sh, T>> {
+    /// [`ops::map::map`].
+    #[track_caller]
+    pub fn map<B: Elt, R: IntoExp<B>>(self, f: impl FnOnce(Exp<T>) -> R) -> Acc<Array<Sh, B>> {
+        ops::map::map(f, self)
+    }
+
+    /// [`ops::map::imap`].
+    #[track_caller]
+    pub fn imap<B: Elt, R: IntoExp<B>>(self, f: impl FnOnce(Sh::Index, Exp<T>) -> R) -> Acc<Array<Sh, B>> {
+        ops::map::imap(f, self)
+    }
+
+    /// [`ops::map::zip_with`].
+    #[track_caller]
+    pub fn zip_with<B: Elt, C: Elt, R: IntoExp<C>>(
+        self,
+        other: Acc<Array<Sh, B>>,
+        f: impl FnOnce(Exp<T>, Exp<B>) -> R,
+    ) -> Acc<Array<Sh, C>> {
+        ops::map::zip_with(f, self, other)
+    }
+
+    /// [`ops::map::zip`].
+    #[track_caller]
+    pub fn zip<B: Elt>(self, other: Acc<Array<Sh, B>>) -> Acc<Array<Sh, (T, B)>> {
+        ops::map::zip(self, other)
+    }
+
+    /// [`ops::map::indexed`].
+    #[track_caller]
+    pub fn indexed(self) -> Acc<Array<Sh, (Sh::Element, T)>> {
+        ops::map::indexed(self)
+    }
+
+    /// [`ops::map::backpermute`].
+    #[track_caller]
+    pub fn backpermute<I: AsIndex, R: AsIndex<Shape = Sh>>(
+        self,
+        extents: I,
+        f: impl FnOnce(<I::Shape as Shape>::Index) -> R,
+    ) -> Acc<Array<I::Shape, T>> {
+        ops::map::backpermute(extents, f, self)
+    }
+
+    /// [`ops::map::compute`].
+    #[track_caller]
+    pub fn compute(self) -> Self {
+        ops::map::compute(self)
+    }
+
+    /// [`ops::shape::reshape`].
+    #[track_caller]
+    pub fn reshape<I: AsIndex>(self, extents: I) -> Acc<Array<I::Shape, T>> {
+        ops::shape::reshape(extents, self)
+    }
+
+    /// [`ops::shape::flatten`].
+    #[track_caller]
+    pub fn flatten(self) -> Acc<Vector<T>> {
+        ops::shape::flatten(self)
+    }
+
+    /// [`ops::shape::replicate`].
+    #[track_caller]
+    pub fn replicate<S: ReplicateSpec<Sh>>(self, dims: S) -> Acc<Array<S::Result, T>> {
+        ops::shape::replicate(dims, self)
+    }
+
+    /// [`ops::shape::slice`].
+    #[track_caller]
+    pub fn slice<S: SliceSpec<Sh>>(self, dims: S) -> Acc<Array<S::Result, T>> {
+        ops::shape::slice(dims, self)
+    }
+
+    /// [`ops::fold::fold_all`].
+    #[track_caller]
+    pub fn fold_all<R: IntoExp<T>>(self, f: impl FnOnce(Exp<T>, Exp<T>) -> R, seed: impl IntoExp<T>) -> Acc<Scalar<T>> {
+        ops::fold::fold_all(f, seed, self)
+    }
+}
+
+macro_rules! seeded {
+    ($($name:ident $seg:ident $module:ident -> $result:ty, $seg_result:ty;)*) => {$(
+        #[doc = concat!("[`ops::", stringify!($module), "::", stringify!($name), "`].")]
+        #[track_caller]
+        pub fn $name<R: IntoExp<T>>(self, f: impl FnOnce(Exp<T>, Exp<T>) -> R, seed: impl IntoExp<T>) -> $result {
+            ops::$module::$name(f, seed, self)
+        }
+
+        #[doc = concat!("[`ops::", stringify!($module), "::", stringify!($seg), "`].")]
+        #[track_caller]
+        pub fn $seg<I: Integer, R: IntoExp<T>>(
+            self,
+            f: impl FnOnce(Exp<T>, Exp<T>) -> R,
+            seed: impl IntoExp<T>,
+            offsets: Acc<Vector<I>>,
+        ) -> $seg_result {
+            ops::$module::$seg(f, seed, self, offsets)
+        }
+    )*};
+}
+macro_rules! unseeded {
+    ($($name:ident $seg:ident $module:ident -> $result:ty;)*) => {$(
+        #[doc = concat!("[`ops::", stringify!($module), "::", stringify!($name), "`].")]
+        #[track_caller]
+        pub fn $name<R: IntoExp<T>>(self, f: impl FnOnce(Exp<T>, Exp<T>) -> R) -> $result {
+            ops::$module::$name(f, self)
+        }
+
+        #[doc = concat!("[`ops::", stringify!($module), "::", stringify!($seg), "`].")]
+        #[track_caller]
+        pub fn $seg<I: Integer, R: IntoExp<T>>(
+            self,
+            f: impl FnOnce(Exp<T>, Exp<T>) -> R,
+            offsets: Acc<Vector<I>>,
+        ) -> Self {
+            ops::$module::$seg(f, self, offsets)
+        }
+    )*};
+}
+
+impl<Sh: Dimensions, T: Elt> Acc<Array<Sh, T>> {
+    seeded! {
+        fold fold_seg fold -> Acc<Array<Sh::Down, T>>, Self;
+        scanl scanl_seg scan -> Self, Self;
+        scanr scanr_seg scan -> Self, Self;
+        scanl_total scanl_total_seg scan -> (Self, Acc<Array<Sh::Down, T>>), (Self, Self);
+        scanr_total scanr_total_seg scan -> (Self, Acc<Array<Sh::Down, T>>), (Self, Self);
+    }
+    unseeded! {
+        fold1 fold1_seg fold -> Acc<Array<Sh::Down, T>>;
+        scanl1 scanl1_seg scan -> Self;
+        scanr1 scanr1_seg scan -> Self;
+    }
+
+    /// [`ops::shape::concat`].
+    #[track_caller]
+    pub fn concat(self, other: Self) -> Self {
+        ops::shape::concat(self, other)
+    }
+}
