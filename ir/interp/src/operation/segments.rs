@@ -16,7 +16,7 @@ pub(super) fn innermost(extents: &[i64]) -> i64 {
 ///
 /// Offsets are one more than there are segments, from 0 to the extent, never falling.
 pub(super) fn rows(context: Context<'_, '_>, offsets: Option<ArrayId>, n: i64) -> Result<Vec<Range<usize>>, Stop> {
-    let Some(id) = offsets else { return Ok(vec![0..n as usize]) };
+    let Some(id) = offsets else { return Ok(std::iter::once(0..n as usize).collect()) };
     let array = context.evaluator.value(id)?;
     let name = context.evaluator.name(id);
     // Offsets of u64 above the range of i64 are beyond any extent.

@@ -1,0 +1,270 @@
+//! The program out of placed terms.
+
+use std::collections::HashMap;
+
+use fusebox_ir::{
+    ArrayId, ArrayOp, Binding, Block, ElementType, Extent, Lambda, Local, LocalId, Name, Operand, Output, PartMut, Program, ScalarOp,
+    ScalarOperand, Type, Var,
+    term::{Term, TermId, Terms},
+};
+
+use crate::{
+    Config, Error,
+    placement::Placement,
+    scalar_code::{Around, Root, translate},
+    scopes::{Scope, operands_of},
+};
+
+/// Makes the program; ids are dense.
+pub(crate) fn program(terms: &Terms, placement: &Placement, config: &Config) -> Result<Program, Error> {
+    let mut maker = Maker { terms, placement, config, results: HashMap::new(), next: terms.nodes.len() as u32 };
+    let mut body = Block::default();
+    for &input in &terms.inputs {
+        let mut sizes = Vec::new();
+        operands_of(terms, input, &mut |size| sizes.push(size));
+        for size in sizes {
+            if let Term::Size { name } = &terms.nodes[size.index()].term
+                && !maker.results.contains_key(&size)
+            {
+                let id = maker.bind(size);
+                body.sizes.push(Var { id, ty: Type::scalar(ElementType::I64), name: Name(name.clone()) });
+            }
+        }
+    }
+    for &input in &terms.inputs {
+        let id = maker.bind(input);
+        if let Term::Input { name, ty } = &terms.nodes[input.index()].term {
+            body.params.push(Var { id, ty: maker.ty(ty), name: Name(name.clone()) });
+        }
+    }
+    let results: Vec<TermId> = terms.outputs.iter().map(|(_, id)| *id).collect();
+    maker.fill(&mut body, 0, &results)?;
+    let mut outputs = Vec::new();
+    for ((name, _), id) in terms.outputs.iter().zip(&body.results) {
+        let ty = maker.declared(&body, *id);
+        outputs.push(Output { name: name.clone(), ty });
+    }
+    Ok(Program { name: terms.name.clone(), body, outputs }.renumbered())
+}
+
+struct Maker<'t> {
+    terms: &'t Terms,
+    placement: &'t Placement,
+    config: &'t Config,
+    /// The values that terms are bound to: all results of operations and units.
+    results: HashMap<TermId, Vec<ArrayId>>,
+    next: u32,
+}
+
+impl Around for Maker<'_> {
+    fn bound(&self, id: TermId) -> Option<ArrayId> {
+        match &self.terms.nodes[id.index()].term {
+            Term::Result { of, index } => self.results.get(of).map(|results| results[*index as usize]),
+            _ => self.results.get(&id).map(|results| results[0]),
+        }
+    }
+}
+
+impl Maker<'_> {
+    fn fresh(&mut self) -> ArrayId {
+        self.next += 1;
+        ArrayId(self.next - 1)
+    }
+
+    /// A value for a term that has one.
+    fn bind(&mut self, id: TermId) -> ArrayId {
+        let value = self.fresh();
+        self.results.insert(id, vec![value]);
+        value
+    }
+
+    fn extent(&self, extent: Extent) -> Extent {
+        let Extent::Value(id) = extent else { return extent };
+        match self.operand(Operand::Value(id)) {
+            Operand::Value(id) => Extent::Value(id),
+            Operand::Constant(constant) => Extent::Constant(constant.as_i64().unwrap_or_default()),
+        }
+    }
+
+    fn ty(&self, ty: &Type) -> Type {
+        let mut ty = ty.clone();
+        for extent in ty.all_extents_mut() {
+            *extent = self.extent(*extent);
+        }
+        ty
+    }
+
+    fn operand(&self, operand: Operand) -> Operand {
+        let Operand::Value(id) = operand else { return operand };
+        let term = TermId(id.0);
+        match &self.terms.nodes[term.index()].term {
+            Term::Constant(constant) => Operand::Constant(*constant),
+            _ => Operand::Value(self.bound(term).unwrap_or(ArrayId(u32::MAX))),
+        }
+    }
+
+    /// Fills a block with what is placed in it, and gives it its results.
+    fn fill(&mut self, block: &mut Block, place: usize, results: &[TermId]) -> Result<(), Error> {
+        let placement = self.placement;
+        for &id in &placement.places[place].terms {
+            let binding = self.binding(id)?;
+            block.bindings.push(binding);
+        }
+        for &result in results {
+            let value = match self.operand(Operand::Value(ArrayId(result.0))) {
+                Operand::Value(value) => value,
+                Operand::Constant(constant) => {
+                    let id = self.fresh();
+                    let f = Lambda { results: vec![constant.into()], ..Lambda::default() };
+                    let var = Var { id, ty: Type::scalar(constant.ty()), name: Name::default() };
+                    block.bindings.push(Binding { results: vec![var], op: ArrayOp::Unit { f }, place: Default::default() });
+                    id
+                }
+            };
+            block.results.push(value);
+        }
+        Ok(())
+    }
+
+    fn binding(&mut self, id: TermId) -> Result<Binding, Error> {
+        let node = &self.terms.nodes[id.index()];
+        let (op, types) = match &node.term {
+            Term::Array { op, results, .. } => {
+                let op = if self.placement.nests.contains(&id) { self.nest(id)? } else { self.operation(id, op)? };
+                (op, results.clone())
+            }
+            Term::Scalar { results, .. } => {
+                let f = translate(self.terms, self, self.config, Root::Unit(id))?;
+                (ArrayOp::Unit { f }, results.iter().map(|&element| Type::scalar(element)).collect())
+            }
+            _ => return Err(Error::Escapes { place: node.place.clone() }),
+        };
+        let ids: Vec<ArrayId> = types.iter().map(|_| self.fresh()).collect();
+        self.results.insert(id, ids.clone());
+        let var = |(ty, id): (&Type, ArrayId)| Var { id, ty: self.ty(ty), name: Name::default() };
+        let results = types.iter().zip(ids).map(var).collect();
+        Ok(Binding { results, op, place: node.place.clone() })
+    }
+
+    /// An operation with its operands, functions and blocks.
+    fn operation(&mut self, id: TermId, skeleton: &ArrayOp) -> Result<ArrayOp, Error> {
+        let terms = self.terms;
+        let Term::Array { functions, blocks, .. } = &terms.nodes[id.index()].term else { return Ok(skeleton.clone()) };
+        let mut op = skeleton.clone();
+        let (mut functions, mut blocks) = (functions.iter(), blocks.iter().enumerate());
+        for part in op.parts_mut() {
+            match part {
+                PartMut::Array(array) | PartMut::Inner(array) => {
+                    *array = self.bound(TermId(array.0)).unwrap_or(ArrayId(u32::MAX));
+                }
+                PartMut::Value(operand) | PartMut::Argument(operand) => *operand = self.operand(*operand),
+                PartMut::Function(f) => {
+                    if let Some(function) = functions.next() {
+                        *f = translate(terms, self, self.config, Root::Function(function))?;
+                    }
+                }
+                PartMut::Body(body) => {
+                    if let Some((index, block)) = blocks.next() {
+                        *body = self.block(Scope { owner: id, index, is_block: true }, &block.params, &block.results)?;
+                    }
+                }
+            }
+        }
+        Ok(op)
+    }
+
+    fn block(&mut self, scope: Scope, params: &[TermId], results: &[TermId]) -> Result<Block, Error> {
+        let mut block = Block::default();
+        let closed = matches!(&self.terms.nodes[scope.owner.index()].term, Term::Array { op, .. }
+            if matches!(**op, ArrayOp::Foreign { .. } | ArrayOp::Consume { .. }));
+        for &param in params {
+            if let Term::BlockParameter { ty, name } = &self.terms.nodes[param.index()].term {
+                // Extents that nothing has bound yet are sizes that this type binds.
+                for extent in ty.all_extents() {
+                    if let Extent::Value(size) = extent
+                        && closed
+                        && matches!(self.terms.nodes[TermId(size.0).index()].term, Term::Size { .. })
+                        && !self.results.contains_key(&TermId(size.0))
+                    {
+                        let id = self.bind(TermId(size.0));
+                        block.sizes.push(Var { id, ty: Type::scalar(ElementType::I64), name: Name::default() });
+                    }
+                }
+                let id = self.bind(param);
+                block.params.push(Var { id, ty: self.ty(ty), name: Name(name.clone()) });
+            }
+        }
+        let place = self.placement.place_of_scope[&scope];
+        self.fill(&mut block, place, results)?;
+        Ok(block)
+    }
+
+    /// A `map` or `generate` whose function holds array operations: its parameters become values of a block.
+    fn nest(&mut self, id: TermId) -> Result<ArrayOp, Error> {
+        let terms = self.terms;
+        let Term::Array { op, functions, results, .. } = &terms.nodes[id.index()].term else {
+            return Err(Error::Escapes { place: terms.nodes[id.index()].place.clone() });
+        };
+        let function = &functions[0];
+        let mut body = Block::default();
+        let index = |id: ArrayId| Var { id, ty: Type::scalar(ElementType::I64), name: Name::default() };
+        let extents: Vec<Operand> = results[0].extents.iter().map(|&extent| self.extent(extent).into_operand()).collect();
+        if let ArrayOp::Map { sources, .. } = &**op {
+            for _ in &extents {
+                let id = self.fresh();
+                body.params.push(index(id));
+            }
+            let indices: Vec<ScalarOperand> = body.params.iter().map(|param| ScalarOperand::Outer(param.id)).collect();
+            for (source, &param) in sources.iter().zip(&function.params) {
+                let Term::Parameter { ty, name } = &terms.nodes[param.index()].term else { continue };
+                let array = self.bound(TermId(source.0)).unwrap_or(ArrayId(u32::MAX));
+                let element = Local { id: LocalId(0), ty: *ty, name: Name::default() };
+                let read = fusebox_ir::Instruction {
+                    results: vec![element],
+                    op: ScalarOp::Read { array, index: indices.clone() },
+                    place: terms.nodes[id.index()].place.clone(),
+                };
+                let f = Lambda { params: Vec::new(), instructions: vec![read], results: vec![LocalId(0).into()] };
+                let value = self.bind(param);
+                let var = Var { id: value, ty: Type::scalar(*ty), name: Name(name.clone()) };
+                body.bindings.push(Binding { results: vec![var], op: ArrayOp::Unit { f }, place: Default::default() });
+            }
+        } else {
+            for &param in &function.params {
+                let id = self.bind(param);
+                body.params.push(index(id));
+            }
+        }
+        let place = self.placement.place_of_scope[&Scope { owner: id, index: 0, is_block: false }];
+        self.fill(&mut body, place, &function.results)?;
+        Ok(ArrayOp::Nest { extents, body })
+    }
+
+    /// The declared type of a result: extents that are no inputs may be any.
+    fn declared(&self, body: &Block, id: ArrayId) -> Type {
+        let vars = body.params.iter().chain(&body.sizes).chain(body.bindings.iter().flat_map(|binding| &binding.results));
+        let mut ty = vars.into_iter().find(|var| var.id == id).map_or(Type::scalar(ElementType::Bool), |var| var.ty.clone());
+        for extent in ty.all_extents_mut() {
+            if let Extent::Value(size) = extent
+                && !body.sizes.iter().chain(&body.params).any(|var| var.id == *size)
+            {
+                *extent = Extent::Unknown;
+            }
+        }
+        ty
+    }
+}
+
+trait IntoOperand {
+    fn into_operand(self) -> Operand;
+}
+
+impl IntoOperand for Extent {
+    fn into_operand(self) -> Operand {
+        match self {
+            Extent::Constant(n) => Operand::Constant(n.into()),
+            Extent::Value(id) => Operand::Value(id),
+            Extent::Unknown => Operand::Value(ArrayId(u32::MAX)),
+        }
+    }
+}
