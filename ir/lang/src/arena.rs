@@ -37,7 +37,8 @@ pub(crate) struct Arena {
     runs: Vec<TermId>,
     pub(crate) problems: Vec<Problem>,
     pub(crate) inputs: Vec<TermId>,
-    pub(crate) captured: Vec<(String, fusebox_ir::Array)>,
+    pub(crate) captured: Vec<(TermId, String, fusebox_ir::Array)>,
+    captures: usize,
     constants: HashMap<Constant, TermId>,
     sizes: HashMap<(Binary, TermId, TermId), TermId>,
     files: HashMap<usize, Arc<str>>,
@@ -87,6 +88,7 @@ impl Arena {
             problems: Vec::new(),
             inputs: Vec::new(),
             captured: Vec::new(),
+            captures: 0,
             constants: HashMap::new(),
             sizes: HashMap::new(),
             files: HashMap::new(),
@@ -119,6 +121,17 @@ impl Arena {
             Term::Constant(constant) => Some(constant),
             _ => None,
         }
+    }
+
+    /// The number of the next array of the host that is used.
+    pub(crate) fn captures(&mut self) -> usize {
+        self.captures += 1;
+        self.captures - 1
+    }
+
+    /// Makes a component of an array of the host an input.
+    pub(crate) fn capture(&mut self, term: TermId, name: String, column: fusebox_ir::Array) {
+        self.captured.push((term, name, column));
     }
 
     /// Records a mistake.

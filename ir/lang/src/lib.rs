@@ -11,10 +11,12 @@ mod elt;
 mod error;
 mod exp;
 mod methods;
+mod nest;
 mod number;
 mod operators;
 pub mod ops;
 mod program;
+mod reach;
 mod scalar;
 mod shape;
 mod slice;
@@ -29,8 +31,9 @@ pub use crate::{
     elt::{Elt, Fields, ScalarElt},
     error::{BuildError, Mistake, Problem},
     exp::{Exp, IntoExp, constant, lift},
+    nest::{Nested, NestedArray, nest},
     number::{Bits, Float, Integer, Num, Real},
-    ops::{fold::*, map::*, permute::*, scan::*, shape::*},
+    ops::{control::*, expand::*, fold::*, host::*, map::*, permute::*, scan::*, shape::*, stencil::*},
     program::{Arrays, Built, Component, Draft, Function, Interface, Item, Parameters, Results, build, program},
     scalar::{float, number},
     shape::{

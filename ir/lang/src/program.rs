@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 
 use fusebox_ir::{
-    ElementType, Extent, Type, Value,
+    ElementType, Type, Value,
     term::{Term, TermId, Terms},
 };
 
@@ -67,8 +67,8 @@ pub struct Component {
 /// Makes terms for handles; what becomes of a type is up to who makes.
 #[doc(hidden)]
 pub struct Maker<'a> {
-    /// Extents of the next array: given its rank.
-    pub(crate) extents: &'a mut dyn FnMut(usize) -> Vec<TermId>,
+    /// Extents of the next array: given its rank, and whether they are those of arrays inside of one.
+    pub(crate) extents: &'a mut dyn FnMut(usize, bool) -> Vec<TermId>,
     /// The term of the next component: given its type.
     pub(crate) array: &'a mut dyn FnMut(Type) -> TermId,
 }
@@ -81,7 +81,7 @@ pub struct Taken {
     pub(crate) arrays: Vec<TermId>,
     pub(crate) elements: Vec<ElementType>,
     /// The extents of the arrays inside, where it is an array of arrays.
-    pub(crate) inner: Option<Vec<Extent>>,
+    pub(crate) inner: Vec<TermId>,
 }
 
 /// The next `count` values that are arrays.
@@ -119,7 +119,7 @@ impl<Sh: Shape, T: Elt> Arrays for Acc<Array<Sh, T>> {
     }
 
     fn make(maker: &mut Maker<'_>) -> Self {
-        let extents = (maker.extents)(Sh::RANK);
+        let extents = (maker.extents)(Sh::RANK, false);
         let types = crate::acc::types_of::<T>(&extents);
         let arrays: Vec<TermId> = types.into_iter().map(|ty| (maker.array)(ty)).collect();
         Self::new(&extents, &arrays)
@@ -127,7 +127,7 @@ impl<Sh: Shape, T: Elt> Arrays for Acc<Array<Sh, T>> {
 
     fn take(self, at: Place, out: &mut Vec<Taken>) {
         let parts = self.parts(at);
-        out.push(Taken { extents: parts.extents, arrays: parts.arrays, elements: T::types(), inner: None });
+        out.push(Taken { extents: parts.extents, arrays: parts.arrays, elements: T::types(), inner: Vec::new() });
     }
 
     fn unpack(host: &Self::Host, out: &mut Vec<Value>) {
@@ -152,7 +152,7 @@ impl<T: Elt> Arrays for Exp<T> {
     }
 
     fn take(self, at: Place, out: &mut Vec<Taken>) {
-        out.push(Taken { extents: Vec::new(), arrays: self.terms(at), elements: T::types(), inner: None });
+        out.push(Taken { extents: Vec::new(), arrays: self.terms(at), elements: T::types(), inner: Vec::new() });
     }
 
     fn unpack(host: &Self::Host, out: &mut Vec<Value>) {
@@ -216,7 +216,7 @@ pub struct Item {
 }
 
 impl Item {
-    fn of<A: Arrays>(name: &str) -> Self {
+    pub(crate) fn of<A: Arrays>(name: &str) -> Self {
         let mut components = Vec::new();
         A::layout(name, &mut components);
         Self { name: name.to_owned(), components }
@@ -417,14 +417,16 @@ impl<P: Parameters, F: Function<P>> Draft<P, F> {
             let outputs: Vec<(String, TermId)> = names.zip(terms).collect();
             (Interface { inputs, results }, outputs)
         });
-        let (mut problems, captured) = (arena.problems, arena.captured);
+        let (mut problems, mut inputs) = (arena.problems, arena.inputs);
+        inputs.extend(arena.captured.iter().map(|(term, ..)| *term));
+        let captured = arena.captured.into_iter().map(|(_, name, column)| (name, column)).collect();
         for (name, what) in duplicates(&interface) {
             problems.push(Problem { mistake: Mistake::Duplicate { what, name }, place: place(at) });
         }
         if !problems.is_empty() {
             return Err(BuildError { problems });
         }
-        let terms = Terms { name: program_name, nodes: arena.nodes, inputs: arena.inputs, outputs };
+        let terms = Terms { name: program_name, nodes: arena.nodes, inputs, outputs };
         Ok(Built { terms, interface, captured, of: PhantomData })
     }
 }
@@ -485,7 +487,10 @@ fn duplicates(interface: &Interface) -> Vec<(String, &'static str)> {
 /// Terms of the inputs: sizes, then arrays of these sizes.
 fn make_inputs<P: Parameters>(inputs: &[Item], at: At) -> P {
     let mut names = inputs.iter().flat_map(|item| &item.components).map(|component| component.name.clone());
-    let mut extents = |rank: usize| -> Vec<TermId> {
+    let mut extents = |rank: usize, inner: bool| -> Vec<TermId> {
+        if inner {
+            return vec![crate::nest::UNKNOWN; rank];
+        }
         (0..rank).map(|_| arena::push(Term::Size { name: arena::size_name() }, at)).collect()
     };
     let mut array = |ty: Type| {
