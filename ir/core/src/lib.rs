@@ -15,6 +15,7 @@ mod renumber;
 mod rewrite;
 mod scalar;
 pub mod term;
+pub mod text;
 mod traverse;
 mod typing;
 mod value;

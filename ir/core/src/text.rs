@@ -1,0 +1,52 @@
+//! Programs as text (`.fbx`), for people and tests: a parser and a printer, exact inverses of each other.
+//!
+//! `parse(&program.to_string()) == program` for every valid program. Names of inputs and results are kept; all others are hints,
+//! which the printer makes legal and unique.
+
+mod error;
+mod lexer;
+mod literal;
+mod lower;
+mod parser;
+mod printer;
+mod suggest;
+mod syntax;
+#[cfg(test)]
+mod tests;
+
+pub use self::{error::Error, printer::print};
+use crate::Program;
+
+/// Reads a program.
+///
+/// # Errors
+/// The first thing that is wrong, with its place. Names, and types of scalar code are checked here, everything else by
+/// validation.
+///
+/// ```
+/// let program = fusebox_ir::text::parse("fn twice(a: [n]i32) -> [n]i32 { let b: [n]i32 = map(|x| x + x, a) return b }").unwrap();
+/// assert_eq!(program.name, "twice");
+/// assert_eq!(fusebox_ir::text::parse(&program.to_string()).unwrap(), program);
+/// ```
+pub fn parse(source: &str) -> Result<Program, Error> {
+    read(source, None)
+}
+
+/// Reads a program; places, of the program and of errors, name the file.
+///
+/// # Errors
+/// As of [`parse`].
+pub fn parse_named(source: &str, file_name: &str) -> Result<Program, Error> {
+    read(source, Some(file_name))
+}
+
+fn read(source: &str, file: Option<&str>) -> Result<Program, Error> {
+    let syntax = parser::Parser::new(source).and_then(|mut parser| {
+        let program = parser.program()?;
+        Ok((program, parser.exprs))
+    });
+    let lines = error::Lines::new(source, file);
+    syntax
+        .and_then(|(program, exprs)| lower::Lower::new(source, &exprs, &lines).program(&program))
+        .map_err(|fault| lines.error(*fault))
+}

@@ -1,0 +1,176 @@
+//! Errors in text: a message, the place, and the source line with a marker under it.
+
+use std::{fmt, sync::Arc};
+
+use crate::Place;
+
+/// A part of the source, in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Span {
+    pub start: u32,
+    pub end: u32,
+}
+
+impl Span {
+    /// From the start of `self` to the end of `last`.
+    pub fn to(self, last: Self) -> Self {
+        Self { start: self.start, end: last.end.max(self.start) }
+    }
+
+    pub fn text(self, source: &str) -> &str {
+        &source[self.start as usize..self.end as usize]
+    }
+}
+
+/// What is wrong and where, before lines and columns are counted.
+#[derive(Debug)]
+pub(super) struct Fault {
+    pub span: Span,
+    pub message: String,
+    pub help: Option<String>,
+}
+
+pub(super) type Parsed<T> = Result<T, Box<Fault>>;
+
+pub(super) fn fault(span: Span, message: impl Into<String>) -> Box<Fault> {
+    Box::new(Fault { span, message: message.into(), help: None })
+}
+
+impl Fault {
+    pub fn help(mut self: Box<Self>, help: impl Into<String>) -> Box<Self> {
+        self.help = Some(help.into());
+        self
+    }
+
+    pub fn help_if(self: Box<Self>, when: bool, help: &str) -> Box<Self> {
+        if when { self.help(help) } else { self }
+    }
+}
+
+/// Names and literals in messages, shortened where somebody's noise is long.
+pub(super) fn shown(text: &str) -> String {
+    const LONGEST: usize = 40;
+    match text.char_indices().nth(LONGEST) {
+        None => text.to_owned(),
+        Some((end, _)) => format!("{}…", &text[..end]),
+    }
+}
+
+/// Lines and columns of a source, in constant time for each place whatever the lengths of lines.
+pub(super) struct Lines<'s> {
+    source: &'s str,
+    file: Option<Arc<str>>,
+    starts: Vec<u32>,
+    /// Of sources that are not ASCII: how many bytes before each stretch of 64 continue a character.
+    continued: Vec<u32>,
+}
+
+impl<'s> Lines<'s> {
+    const STRETCH: usize = 64;
+
+    pub fn new(source: &'s str, file: Option<&str>) -> Self {
+        let bytes = source.as_bytes();
+        let ends = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at as u32 + 1);
+        let mut continued = Vec::new();
+        if !source.is_ascii() {
+            let mut count = 0;
+            for stretch in bytes.chunks(Self::STRETCH) {
+                continued.push(count);
+                count += continuing(stretch);
+            }
+        }
+        Self { source, file: file.map(Arc::from), starts: std::iter::once(0).chain(ends).collect(), continued }
+    }
+
+    pub fn place(&self, at: u32) -> Place {
+        let line = self.starts.partition_point(|start| *start <= at);
+        let column = self.characters(at) - self.characters(self.starts[line - 1]) + 1;
+        Place { file: self.file.clone(), line: line as u32, column }
+    }
+
+    /// Characters before a byte.
+    fn characters(&self, at: u32) -> u32 {
+        if self.continued.is_empty() {
+            return at;
+        }
+        let stretch = (at as usize / Self::STRETCH).min(self.continued.len() - 1);
+        at - self.continued[stretch] - continuing(&self.source.as_bytes()[stretch * Self::STRETCH..at as usize])
+    }
+
+    pub fn error(&self, fault: Fault) -> Error {
+        let Span { start, end } = fault.span;
+        let place = self.place(start);
+        let line_start = self.starts[place.line as usize - 1] as usize;
+        let line_end = self.starts.get(place.line as usize).map_or(self.source.len(), |end| *end as usize);
+        let (start, end) = (start as usize, (end as usize).clamp(start as usize, line_end));
+        let before = last_characters(&self.source[line_start..start], 60);
+        let cut = before.len() < start - line_start;
+        let shown = |text: &str| -> String { text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect() };
+        let mut line = if cut { "…".to_owned() } else { String::new() };
+        line.push_str(&shown(before));
+        let marker_at = line.chars().count();
+        let after: String = self.source[start..line_end].chars().take(80).collect();
+        line.push_str(&shown(after.trim_end()));
+        if after.len() < line_end - start && !self.source[start + after.len()..line_end].trim_end().is_empty() {
+            line.push('…');
+        }
+        let marker_length = self.source[start..end].trim_end().chars().take(80).count().max(1);
+        Error { message: fault.message, place, line, marker_at, marker_length, help: fault.help }
+    }
+}
+
+fn continuing(bytes: &[u8]) -> u32 {
+    bytes.iter().filter(|byte| **byte & 0xc0 == 0x80).count() as u32
+}
+
+fn last_characters(text: &str, count: usize) -> &str {
+    text.char_indices().rev().nth(count.saturating_sub(1)).map_or(text, |(at, _)| &text[at..])
+}
+
+/// Why a text is no program.
+///
+/// `Display` gives the place, what is wrong, the line with a marker under the place, and where known what to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Error {
+    message: String,
+    place: Place,
+    line: String,
+    marker_at: usize,
+    marker_length: usize,
+    help: Option<String>,
+}
+
+impl Eq for Place {}
+
+impl Error {
+    /// What is wrong, in one line.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// Where.
+    pub fn place(&self) -> &Place {
+        &self.place
+    }
+
+    /// What to do about it, where that is known.
+    pub fn help(&self) -> Option<&str> {
+        self.help.as_deref()
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}: {}", self.place, self.message)?;
+        let number = self.place.line.to_string();
+        writeln!(f, "  {number} | {}", self.line)?;
+        let (gutter, before) = (" ".repeat(number.len()), " ".repeat(self.marker_at));
+        write!(f, "  {gutter} | {before}{}", "^".repeat(self.marker_length))?;
+        if let Some(help) = &self.help {
+            write!(f, "\n  help: {help}")?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,273 @@
+//! The syntax tree to a program: names to ids, literals to types.
+//!
+//! Only what is needed to type scalar code and to resolve names is checked here; the rest is `validate`'s.
+
+mod arguments;
+mod block;
+mod emit;
+mod infer;
+mod names;
+mod operation;
+mod sequence;
+
+use std::cell::Cell;
+
+use self::{
+    infer::{Reference, Variable},
+    names::{Entry, Names},
+};
+use super::{
+    error::{Fault, Lines, Parsed, Span, fault, shown},
+    suggest::closest,
+    syntax::*,
+};
+use crate::{ArrayId, ElementType, Name, Output, Program, Type, Var};
+
+/// What scalar code and operations need to know of a value.
+#[derive(Clone, Copy, Debug)]
+struct Shape {
+    element: ElementType,
+    rank: u8,
+    /// Levels of arrays inside.
+    inner: u8,
+    stream: bool,
+}
+
+impl Shape {
+    fn of(ty: &Type) -> Self {
+        let small = |n: usize| u8::try_from(n).unwrap_or(u8::MAX);
+        Self { element: ty.element, rank: small(ty.extents.len()), inner: small(ty.inner.len()), stream: ty.stream }
+    }
+
+    fn scalar(element: ElementType) -> Self {
+        Self { element, rank: 0, inner: 0, stream: false }
+    }
+
+    fn is_scalar(self) -> bool {
+        self.rank == 0 && self.inner == 0 && !self.stream
+    }
+
+    /// For messages: what it is instead of a scalar.
+    fn describe(self) -> String {
+        match self {
+            Self { stream: true, .. } => "a stream".to_owned(),
+            Self { inner: 1.., .. } => "an array of arrays".to_owned(),
+            _ => format!("an array of rank {}", self.rank),
+        }
+    }
+}
+
+pub(super) struct Lower<'a, 's> {
+    source: &'s str,
+    exprs: &'a [Expr<'s>],
+    lines: &'a Lines<'s>,
+    names: Names<'s>,
+    /// Keyed by [`ArrayId`].
+    shapes: Vec<Shape>,
+    /// Of expressions, from the leaves up; `None` where a literal waits for its type.
+    types: Vec<Option<ElementType>>,
+    /// What the name of an expression is.
+    references: Vec<Reference>,
+    /// Parameters and `let`s of the function that is read.
+    variables: Vec<Variable>,
+    next_local: u32,
+}
+
+impl<'a, 's> Lower<'a, 's> {
+    pub fn new(source: &'s str, exprs: &'a [Expr<'s>], lines: &'a Lines<'s>) -> Self {
+        Self {
+            source,
+            exprs,
+            lines,
+            names: Names::default(),
+            shapes: Vec::new(),
+            types: vec![None; exprs.len()],
+            references: vec![Reference::None; exprs.len()],
+            variables: Vec::new(),
+            next_local: 0,
+        }
+    }
+
+    pub fn program(mut self, syntax: &'a ProgramSyntax<'s>) -> Parsed<Program> {
+        self.names.open();
+        let (sizes, params) = self.params(&syntax.inputs, true)?;
+        let mut types = Vec::with_capacity(syntax.results.len());
+        for ty in &syntax.results {
+            types.push(self.resolve(ty)?);
+        }
+        let End::Return(items) = &syntax.body.end else {
+            return Err(fault(syntax.body.span, "a program ends with `return`"));
+        };
+        if items.len() != types.len() {
+            let (given, wanted) = (items.len(), types.len());
+            let (_, last) = items[given.min(wanted + 1) - 1];
+            return Err(fault(self.span(last), format!("`return` gives {given} values, and the types say {wanted}")));
+        }
+        let mut bindings = Vec::new();
+        self.statements(&syntax.body.statements, block::Flavour::Block, &mut bindings)?;
+        let mut results = Vec::with_capacity(types.len());
+        let mut outputs: Vec<Output> = Vec::with_capacity(types.len());
+        let mut seen = std::collections::HashSet::new();
+        for ((label, expr), ty) in items.iter().zip(types) {
+            results.push(self.value_named(*expr)?);
+            let name = label.map_or(self.text(*expr), |word| word.text);
+            if !seen.insert(name) {
+                let span = label.map_or(self.span(*expr), |word| word.span);
+                return Err(fault(span, format!("two results are called `{}`", shown(name)))
+                    .help(format!("give one of them another name: `return other: {}`", shown(self.text(*expr)))));
+            }
+            outputs.push(Output { name: name.to_owned(), ty });
+        }
+        self.names.close();
+        let body = crate::Block { sizes, params, bindings, results };
+        Ok(Program { name: syntax.name.text.to_owned(), body, outputs })
+    }
+
+    fn expr(&self, id: ExprId) -> &'a Expr<'s> {
+        &self.exprs[id.0 as usize]
+    }
+
+    fn span(&self, id: ExprId) -> Span {
+        self.exprs[id.0 as usize].span
+    }
+
+    fn text(&self, id: ExprId) -> &'s str {
+        self.span(id).text(self.source)
+    }
+
+    fn value(&mut self, shape: Shape) -> ArrayId {
+        self.shapes.push(shape);
+        ArrayId(self.shapes.len() as u32 - 1)
+    }
+
+    fn shape(&self, id: ArrayId) -> Shape {
+        self.shapes[id.index()]
+    }
+
+    fn elements(&self, ids: &[ArrayId]) -> Vec<ElementType> {
+        ids.iter().map(|id| self.shape(*id).element).collect()
+    }
+
+    /// Binds a name in the innermost scope.
+    fn bind(&mut self, word: Word<'s>, entry: Entry) -> Parsed<()> {
+        if self.names.bind(word.text, entry) {
+            return Ok(());
+        }
+        Err(fault(word.span, format!("`{}` is bound already in this block", shown(word.text)))
+            .help("a block binds a name once; a size that a type names counts too"))
+    }
+
+    fn lookup(&self, word: Word<'s>) -> Parsed<Entry> {
+        self.names.get(word.text).ok_or_else(|| {
+            let fault = fault(word.span, format!("unknown name `{}`", shown(word.text)));
+            match closest(word.text, self.names.visible()) {
+                Some(name) => fault.help(format!("did you mean `{name}`?")),
+                None => fault,
+            }
+        })
+    }
+
+    /// A value of a block, by name.
+    fn array(&self, word: Word<'s>) -> Parsed<ArrayId> {
+        match self.lookup(word)? {
+            Entry::Array(id) => Ok(id),
+            Entry::Variable(_) => {
+                Err(fault(word.span, format!("`{}` is a scalar of this function, no array", shown(word.text))))
+            }
+        }
+    }
+
+    /// The value that an expression names, and nothing else.
+    fn value_named(&self, expr: ExprId) -> Parsed<ArrayId> {
+        match self.expr(expr).kind {
+            ExprKind::Name(text) => self.array(Word { text, span: self.span(expr) }),
+            _ => Err(fault(self.span(expr), "expected the name of a value").help("give it a name before: `let x = …`")),
+        }
+    }
+
+    /// A type whose extents are all known.
+    fn resolve(&self, ty: &TypeSyntax<'s>) -> Parsed<Type> {
+        let level = |extents: &[ExtentSyntax<'s>]| {
+            extents.iter().map(|extent| self.extent(*extent)).collect::<Parsed<Vec<_>>>()
+        };
+        let inner = ty.inner.iter().map(|extents| level(extents)).collect::<Parsed<Vec<_>>>()?;
+        Ok(Type { stream: ty.stream, extents: level(&ty.extents)?, inner, element: ty.element })
+    }
+
+    fn extent(&self, extent: ExtentSyntax<'s>) -> Parsed<crate::Extent> {
+        Ok(match extent {
+            ExtentSyntax::Constant(value) => crate::Extent::Constant(value),
+            ExtentSyntax::Unknown => crate::Extent::Unknown,
+            ExtentSyntax::Name(word) => {
+                let id = self.array(word)?;
+                self.scalar_of(id, ElementType::I64, word.span, "extents are `i64`")?;
+                crate::Extent::Value(id)
+            }
+        })
+    }
+
+    /// Checks that a value is a scalar of a type.
+    fn scalar_of(&self, id: ArrayId, element: ElementType, span: Span, why: &str) -> Parsed<()> {
+        let shape = self.shape(id);
+        if shape.is_scalar() && shape.element == element {
+            return Ok(());
+        }
+        let what = if shape.is_scalar() { format!("a scalar of `{}`", shape.element) } else { shape.describe() };
+        Err(fault(span, format!("{why}, and `{}` is {what}", shown(span.text(self.source)))))
+    }
+
+    /// Sizes and parameters. With `binds`, extents that are not visible are bound.
+    fn params(&mut self, patterns: &'a [Pattern<'s>], binds: bool) -> Parsed<(Vec<Var>, Vec<Var>)> {
+        let mut sizes = Vec::new();
+        if binds {
+            for word in self.new_sizes(patterns, None) {
+                sizes.push(self.var(word, Type::scalar(ElementType::I64))?);
+            }
+        }
+        let mut params = Vec::with_capacity(patterns.len());
+        for pattern in patterns {
+            let Some(ty) = &pattern.ty else {
+                return Err(fault(pattern.name.span, format!("`{}` needs a type here", shown(pattern.name.text)))
+                    .help("parameters of loops, fallbacks, streams and sinks carry types: `x: [n]f32`"));
+            };
+            params.push(self.var(pattern.name, self.resolve(ty)?)?);
+        }
+        Ok((sizes, params))
+    }
+
+    /// Extents in the types of parameters that are neither visible nor parameters before them.
+    fn new_sizes(&self, patterns: &'a [Pattern<'s>], before: Option<&Pattern<'s>>) -> Vec<Word<'s>> {
+        let mut met: std::collections::HashSet<_> = before.iter().map(|pattern| pattern.name.text).collect();
+        let mut new = Vec::new();
+        for pattern in patterns {
+            let extents = pattern.ty.iter().flat_map(|ty| ty.extents.iter().chain(ty.inner.iter().flatten()));
+            for extent in extents {
+                if let ExtentSyntax::Name(word) = extent
+                    && self.names.get(word.text).is_none()
+                    && met.insert(word.text)
+                {
+                    new.push(*word);
+                }
+            }
+            met.insert(pattern.name.text);
+        }
+        new
+    }
+
+    /// A new value with a name.
+    fn var(&mut self, word: Word<'s>, ty: Type) -> Parsed<Var> {
+        let id = self.value(Shape::of(&ty));
+        self.bind(word, Entry::Array(id))?;
+        Ok(Var { id, ty, name: Name::from(word.text) })
+    }
+
+    fn misplaced(&self, operation: &Operation<'s>) -> Box<Fault> {
+        let name = operation.name.text;
+        fault(operation.name.span, format!("`{name}` is an array operation, and this is scalar code"))
+            .help("only `map`, `generate`, `nest` and blocks hold array operations")
+    }
+
+    fn remember(cell: &Cell<u32>, variables: &[Variable]) {
+        cell.set(variables.len() as u32);
+    }
+}

@@ -1,0 +1,442 @@
+//! Operations: which arguments each takes, and the types of its functions.
+
+use super::{
+    arguments::Arguments,
+    block::{Flavour, Params},
+    *,
+};
+use crate::{ArrayOp, Boundary, Constant, Direction, Extent, Operand, PermuteOrder, ScanForm, Tap, TapBoundary};
+
+const I64: ElementType = ElementType::I64;
+
+impl<'a, 's> Lower<'a, 's> {
+    /// An operation. `wanted` are the element types of its results.
+    pub(super) fn operation(
+        &mut self,
+        operation: &'a Operation<'s>,
+        pattern: &'a [Pattern<'s>],
+        wanted: &[ElementType],
+        flavour: Flavour,
+    ) -> Parsed<ArrayOp> {
+        let mut arguments = Arguments::new(operation);
+        let args = &mut arguments;
+        if flavour == Flavour::Cluster && sequence::binding_order(operation).is_some() {
+            args.labelled("order");
+        }
+        let mut known: &[&str] = &[];
+        let op = match operation.name.text {
+            "constant" => {
+                let argument = args.next("a value")?;
+                let element = *wanted.first().unwrap_or(&I64);
+                let (mut extents, values) = self.constant(argument, element, args)?;
+                // Rows that are not there have extents all the same.
+                let declared = pattern.first().and_then(|p| p.ty.as_ref()).map_or(&[][..], |ty| &ty.extents);
+                if extents.contains(&0) {
+                    let known = declared.iter().skip(extents.len());
+                    let inner = known.map(|extent| if let ExtentSyntax::Constant(value) = extent { *value } else { 0 });
+                    extents.extend(inner.collect::<Vec<_>>());
+                }
+                ArrayOp::Constant { extents, values }
+            }
+            "unit" => ArrayOp::Unit { f: self.function(args.function()?, &[], wanted)? },
+            "compute" => ArrayOp::Compute { sources: self.sources(args)? },
+            "generate" => {
+                let extents = self.extents(args.list()?)?;
+                let f = args.function()?;
+                if f.holds_operation {
+                    let body = self.function_as_block(f, extents.len(), None, wanted)?;
+                    ArrayOp::Nest { extents, body }
+                } else {
+                    let f = self.function(f, &vec![I64; extents.len()], wanted)?;
+                    ArrayOp::Generate { extents, f }
+                }
+            }
+            "map" => {
+                let f = args.function()?;
+                let sources = self.sources(args)?;
+                if f.holds_operation {
+                    let extents = self.declared_extents(pattern)?;
+                    let body = self.function_as_block(f, extents.len(), Some(&sources), wanted)?;
+                    ArrayOp::Nest { extents, body }
+                } else {
+                    let f = self.function(f, &self.elements(&sources), wanted)?;
+                    ArrayOp::Map { f, sources }
+                }
+            }
+            "backpermute" => {
+                let extents = self.extents(args.list()?)?;
+                let f = args.function()?;
+                let sources = self.sources(args)?;
+                let f = self.index_function(f, extents.len(), sources[0])?;
+                ArrayOp::Backpermute { extents, f, sources }
+            }
+            "transform" => {
+                let extents = self.extents(args.list()?)?;
+                let (index, f) = (args.function()?, args.function()?);
+                let sources = self.sources(args)?;
+                let index = self.index_function(index, extents.len(), sources[0])?;
+                let f = self.function(f, &self.elements(&sources), wanted)?;
+                ArrayOp::Transform { extents, index, f, sources }
+            }
+            "replicate" => ArrayOp::Replicate { dims: self.dims(args.list()?)?, sources: self.sources(args)? },
+            "slice" => ArrayOp::Slice { dims: self.dims(args.list()?)?, sources: self.sources(args)? },
+            "reshape" => ArrayOp::Reshape { extents: self.extents(args.list()?)?, sources: self.sources(args)? },
+            "concat" => {
+                let sources = self.sources(args)?;
+                known = &["dim"];
+                let dim = match args.labelled("dim") {
+                    Some(argument) => {
+                        let dim = self.integer(args.expr(argument)?, "`dim`")?;
+                        usize::try_from(dim)
+                            .map_err(|_| fault(argument.span, "dimensions count from 0, the outermost"))?
+                    }
+                    None if self.shape(sources[0]).rank > 1 => {
+                        return Err(fault(operation.span, "`concat` needs `dim` from rank 2 on")
+                            .help("`dim: 0` joins along the outermost dimension"));
+                    }
+                    None => 0,
+                };
+                ArrayOp::Concat { sources, dim }
+            }
+            "fold" | "fold1" | "fold_seg" | "fold1_seg" => {
+                known = &["offsets", "commutes"];
+                let seeded = !operation.name.text.starts_with("fold1");
+                let (combine, seeds, sources) = self.combination(args, seeded)?;
+                let offsets = self.offsets(args)?;
+                ArrayOp::Fold { combine, seeds, sources, offsets, commutes: args.flag("commutes", self)? }
+            }
+            "permute" => {
+                known = &["at", "keep", "unique", "ordered"];
+                self.permute(args)?
+            }
+            "expand" => {
+                let (size, get) = (args.function()?, args.function()?);
+                let sources = self.sources(args)?;
+                let mut elements = self.elements(&sources);
+                let size = self.function(size, &elements, &[I64])?;
+                elements.push(I64);
+                let get = self.function(get, &elements, wanted.get(1..).unwrap_or_default())?;
+                ArrayOp::Expand { size, get, sources }
+            }
+            "permuted_expand" => {
+                known = &["unique", "ordered"];
+                self.permuted_expand(args)?
+            }
+            "filter" => {
+                let keep = args.function()?;
+                let sources = self.sources(args)?;
+                let keep = self.function(keep, &self.elements(&sources), &[ElementType::Bool])?;
+                ArrayOp::Filter { keep, sources }
+            }
+            "sort" => {
+                known = &["carry"];
+                let keys = args.next("an array")?;
+                let keys = self.arrays(&args.group(keys)?)?;
+                let carry = self.labelled_arrays(args, "carry")?.unwrap_or_default();
+                ArrayOp::Sort { keys, carry }
+            }
+            "stencil" => self.stencil(args, wanted)?,
+            "nest" => {
+                let extents = self.extents(args.list()?)?;
+                let body = self.block(args.function()?, Params::Indices(extents.len()), Flavour::Block)?;
+                ArrayOp::Nest { extents, body }
+            }
+            "element" => {
+                let source = args.next("an array of arrays")?;
+                let source = self.value_named(args.expr(source)?)?;
+                let index = args.rest()?.into_iter().map(|expr| self.operand(expr, I64)).collect::<Parsed<_>>()?;
+                ArrayOp::Element { source, index }
+            }
+            "cond" => {
+                let condition = args.next("a condition")?;
+                let condition = self.operand(args.expr(condition)?, ElementType::Bool)?;
+                let then = self.block(args.function()?, Params::Indices(0), Flavour::Block)?;
+                let otherwise = self.block(args.function()?, Params::Indices(0), Flavour::Block)?;
+                ArrayOp::Cond { condition, then, otherwise }
+            }
+            "foreign" => {
+                let name = args.string()?;
+                let fallback = args.function()?;
+                // The fallback sees nothing outside.
+                let outside = std::mem::take(&mut self.names);
+                let fallback = self.block(fallback, Params::Binding, Flavour::Block)?;
+                self.names = outside;
+                let types = self.elements(&fallback.params.iter().map(|var| var.id).collect::<Vec<_>>());
+                let rest = args.rest()?;
+                ArrayOp::Foreign { name, fallback, arguments: self.loose_operands(&rest, &types)? }
+            }
+            "consume" => {
+                known = &["chunks"];
+                self.consume(args)?
+            }
+            "cluster" => {
+                known = &["order"];
+                self.cluster(args)?
+            }
+            name => match scan(name) {
+                Some((direction, form)) => {
+                    known = &["offsets", "commutes"];
+                    let (combine, seeds, sources) = self.combination(args, form != ScanForm::Inclusive)?;
+                    let offsets = self.offsets(args)?;
+                    let commutes = args.flag("commutes", self)?;
+                    ArrayOp::Scan { direction, form, combine, seeds, sources, offsets, commutes }
+                }
+                None => {
+                    let fault = fault(operation.name.span, format!("there is no operation `{}`", shown(name)));
+                    return Err(match closest(name, super::super::parser::OPERATIONS.iter().copied()) {
+                        Some(near) => fault.help(format!("did you mean `{near}`?")),
+                        None => fault,
+                    });
+                }
+            },
+        };
+        arguments.finish(known)?;
+        Ok(op)
+    }
+
+    /// The extents that the first result declares, as operands.
+    fn declared_extents(&self, pattern: &[Pattern<'s>]) -> Parsed<Vec<Operand>> {
+        let Some(ty) = pattern.first().and_then(|p| p.ty.as_ref()) else { return Ok(Vec::new()) };
+        let extents = ty.extents.iter().map(|extent| match self.extent(*extent)? {
+            Extent::Constant(value) => Ok(Operand::Constant(value.into())),
+            Extent::Value(id) => Ok(Operand::Value(id)),
+            Extent::Unknown => Err(fault(ty.span, "outer extents are known here")),
+        });
+        extents.collect()
+    }
+
+    /// Index to index.
+    fn index_function(&mut self, f: &'a Function<'s>, from: usize, source: ArrayId) -> Parsed<crate::Lambda> {
+        let rank = usize::from(self.shape(source).rank);
+        self.function(f, &vec![I64; from], &vec![I64; rank])
+    }
+
+    /// A combining function, seeds and sources.
+    fn combination(
+        &mut self,
+        args: &mut Arguments<'a, 's>,
+        seeded: bool,
+    ) -> Parsed<(crate::Lambda, Vec<Operand>, Vec<ArrayId>)> {
+        let combine = args.function()?;
+        let rest = args.rest()?;
+        let name = args.operation.name.text;
+        if combine.params.len() % 2 != 0 || combine.params.is_empty() {
+            return Err(fault(
+                combine.span,
+                format!("the function of `{name}` takes pairs of elements, left ones first"),
+            )
+            .help("of one array `|x, y| x + y`, of two `|x, i, y, j| …`"));
+        }
+        let k = combine.params.len() / 2;
+        let wanted = if seeded { 2 * k } else { k };
+        if rest.len() != wanted {
+            let seeds = if seeded { format!("{k} seed{} and ", if k == 1 { "" } else { "s" }) } else { String::new() };
+            let s = if k == 1 { "" } else { "s" };
+            let what = format!("`{name}` of a function of {} parameters takes {seeds}{k} array{s}", 2 * k);
+            return Err(fault(args.operation.span, format!("{what}, and {} arguments are given", rest.len())));
+        }
+        let (seeds, sources) = rest.split_at(wanted - k);
+        let sources = self.arrays(sources)?;
+        let elements = self.elements(&sources);
+        let twice: Vec<_> = elements.iter().chain(&elements).copied().collect();
+        let combine = self.function(combine, &twice, &elements)?;
+        let seeds = seeds.iter().zip(&elements).map(|(expr, ty)| self.operand(*expr, *ty)).collect::<Parsed<_>>()?;
+        Ok((combine, seeds, sources))
+    }
+
+    fn offsets(&self, args: &mut Arguments<'a, 's>) -> Parsed<Option<ArrayId>> {
+        let name = args.operation.name;
+        let offsets = self.labelled_array(args, "offsets")?;
+        match (name.text.ends_with("_seg"), offsets) {
+            (true, None) => Err(fault(name.span, format!("`{}` needs `offsets: …`", name.text))),
+            (false, Some(_)) => Err(fault(name.span, format!("`{}` has no segments", name.text))
+                .help(format!("the form with offsets is `{}_seg`", name.text))),
+            (_, offsets) => Ok(offsets),
+        }
+    }
+
+    fn permute_order(&self, args: &mut Arguments<'a, 's>) -> Parsed<PermuteOrder> {
+        let (unique, ordered) = (args.flag("unique", self)?, args.flag("ordered", self)?);
+        match (unique, ordered) {
+            (true, true) => {
+                Err(fault(args.operation.span, "targets that are `unique` have no order: leave `ordered` out"))
+            }
+            (true, false) => Ok(PermuteOrder::Unique),
+            (false, true) => Ok(PermuteOrder::Ordered),
+            (false, false) => Ok(PermuteOrder::Source),
+        }
+    }
+
+    fn permute(&mut self, args: &mut Arguments<'a, 's>) -> Parsed<ArrayOp> {
+        let combine = args.function()?;
+        let defaults = args.next("the defaults")?;
+        let defaults = self.arrays(&args.group(defaults)?)?;
+        let values = args.next("the values")?;
+        let values = self.arrays(&args.group(values)?)?;
+        let targets = self.labelled_arrays(args, "at")?;
+        let targets = targets.ok_or_else(|| {
+            fault(args.operation.name.span, "`permute` needs targets")
+                .help("`at: (i, j)`, an array of `i64` for each dimension")
+        })?;
+        let keep = self.labelled_array(args, "keep")?;
+        let order = self.permute_order(args)?;
+        let (new, old) = (self.elements(&values), self.elements(&defaults));
+        let both: Vec<_> = new.iter().chain(&old).copied().collect();
+        let combine = self.function(combine, &both, &old)?;
+        Ok(ArrayOp::Permute { combine, defaults, values, targets, keep, order })
+    }
+
+    fn permuted_expand(&mut self, args: &mut Arguments<'a, 's>) -> Parsed<ArrayOp> {
+        let (size, get, combine) = (args.function()?, args.function()?, args.function()?);
+        let defaults = args.next("the defaults")?;
+        let defaults = self.arrays(&args.group(defaults)?)?;
+        let sources = self.sources(args)?;
+        let order = self.permute_order(args)?;
+        let old = self.elements(&defaults);
+        let mut elements = self.elements(&sources);
+        let size = self.function(size, &elements, &[I64])?;
+        elements.push(I64);
+        let rank = defaults.first().map_or(0, |id| usize::from(self.shape(*id).rank));
+        let mut results = vec![I64; rank];
+        results.extend(&old);
+        let get = self.function_of(get, &elements, |given| {
+            if given == results.len() + 1 {
+                results.push(ElementType::Bool);
+            }
+            results
+        })?;
+        let twice: Vec<_> = old.iter().chain(&old).copied().collect();
+        let combine = self.function(combine, &twice, &old)?;
+        Ok(ArrayOp::PermutedExpand { size, get, combine, defaults, sources, order })
+    }
+
+    fn stencil(&mut self, args: &mut Arguments<'a, 's>, wanted: &[ElementType]) -> Parsed<ArrayOp> {
+        let f = args.function()?;
+        let exprs = self.exprs;
+        let mut taps = Vec::new();
+        let mut elements = Vec::new();
+        for expr in args.rest()? {
+            let Expr { kind: ExprKind::Read { array, index }, span } = &exprs[expr.0 as usize] else {
+                return Err(fault(self.span(expr), "expected a tap").help("taps are written `u[-1, 0]`"));
+            };
+            let id = self.array(*array)?;
+            let rank = usize::from(self.shape(id).rank);
+            if index.len() != rank {
+                return Err(fault(
+                    *span,
+                    format!("`{}` has rank {rank}, and {} offsets are given", shown(array.text), index.len()),
+                ));
+            }
+            let offsets = index.iter().map(|e| self.integer(*e, "the offset of a tap")).collect::<Parsed<_>>()?;
+            elements.push(self.shape(id).element);
+            taps.push(Tap { array: id, offsets });
+        }
+        let mut boundaries: Vec<TapBoundary> = Vec::new();
+        let f = self.function(f, &elements, wanted)?;
+        for (word, argument) in args.take_labelled() {
+            let array = self.array(word)?;
+            if boundaries.iter().any(|other| other.array == array) {
+                return Err(fault(word.span, format!("`{}` has two boundaries", shown(word.text))));
+            }
+            boundaries.push(TapBoundary { array, boundary: self.boundary(argument, array, args)? });
+        }
+        Ok(ArrayOp::Stencil { f, taps, boundaries })
+    }
+
+    fn boundary(&mut self, argument: &'a Argument<'s>, array: ArrayId, args: &Arguments<'a, 's>) -> Parsed<Boundary> {
+        let shape = self.shape(array);
+        match &argument.kind {
+            ArgumentKind::Call(word, inner) if word.text == "constant" => {
+                Ok(Boundary::Constant(self.operand(args.expr(inner)?, shape.element)?))
+            }
+            ArgumentKind::Call(_, inner) => match &inner.kind {
+                ArgumentKind::Function(f) => {
+                    Ok(Boundary::Function(self.function(f, &vec![I64; usize::from(shape.rank)], &[shape.element])?))
+                }
+                _ => {
+                    Err(fault(inner.span, "expected a function of the index outside").help("`function(|i, j| f32(i))`"))
+                }
+            },
+            ArgumentKind::Expr(expr) => match self.text(*expr) {
+                "clamp" => Ok(Boundary::Clamp),
+                "mirror" => Ok(Boundary::Mirror),
+                "wrap" => Ok(Boundary::Wrap),
+                _ => Err(self.no_boundary(argument.span)),
+            },
+            _ => Err(self.no_boundary(argument.span)),
+        }
+    }
+
+    fn no_boundary(&self, span: Span) -> Box<Fault> {
+        fault(span, format!("`{}` is no boundary", shown(span.text(self.source))))
+            .help("boundaries are clamp, mirror, wrap, constant(0.0), function(|i| …)")
+    }
+
+    /// Extents and elements of nested lists.
+    fn constant(
+        &self,
+        argument: &Argument<'s>,
+        element: ElementType,
+        args: &Arguments<'a, 's>,
+    ) -> Parsed<(Vec<i64>, Vec<Constant>)> {
+        let ArgumentKind::List(items) = &argument.kind else {
+            return Ok((Vec::new(), vec![self.literal(args.expr(argument)?, Some(element))?]));
+        };
+        let mut extents = Vec::new();
+        let mut level = items;
+        loop {
+            extents.push(level.len() as i64);
+            match level.first() {
+                Some(Item::List(inner, _)) => level = inner,
+                _ => break,
+            }
+        }
+        let mut values = Vec::new();
+        self.constant_level(items, &extents, element, argument.span, &mut values)?;
+        Ok((extents, values))
+    }
+
+    fn constant_level(
+        &self,
+        items: &[Item],
+        extents: &[i64],
+        element: ElementType,
+        span: Span,
+        values: &mut Vec<Constant>,
+    ) -> Parsed<()> {
+        if items.len() as i64 != extents[0] {
+            return Err(fault(
+                span,
+                format!("rows of a constant are equally long: this has {}, the first {}", items.len(), extents[0]),
+            ));
+        }
+        for item in items {
+            match item {
+                Item::Expr(expr) if extents.len() == 1 => values.push(self.literal(*expr, Some(element))?),
+                Item::List(inner, span) if extents.len() > 1 => {
+                    self.constant_level(inner, &extents[1..], element, *span, values)?;
+                }
+                Item::Expr(expr) => return Err(fault(self.span(*expr), "expected a row in brackets, as those before")),
+                Item::List(_, span) => return Err(fault(*span, "expected a literal, as those before")),
+                Item::Keep(span) => return Err(fault(*span, "expected a literal")),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Direction and form of `scanl1_seg` and the others.
+fn scan(name: &str) -> Option<(Direction, ScanForm)> {
+    let name = name.strip_suffix("_seg").unwrap_or(name);
+    let (direction, form) = match name.strip_prefix("scanl") {
+        Some(form) => (Direction::Left, form),
+        None => (Direction::Right, name.strip_prefix("scanr")?),
+    };
+    let form = match form {
+        "" => ScanForm::Exclusive,
+        "1" => ScanForm::Inclusive,
+        "'" => ScanForm::Body,
+        _ => return None,
+    };
+    Some((direction, form))
+}

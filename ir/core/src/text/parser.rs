@@ -1,0 +1,302 @@
+//! Programs, blocks, statements and types: tokens to the syntax tree.
+
+mod expression;
+mod operation;
+
+pub(super) use expression::precedence;
+pub(super) use operation::OPERATIONS;
+
+use std::cell::Cell;
+
+use super::{
+    error::{Parsed, Span, fault, shown},
+    lexer::{Kind, Lexer, Token},
+    syntax::*,
+};
+use crate::{ElementType, Mark};
+
+/// How deep brackets, functions, blocks, `if`, calls and prefix operators may nest.
+const DEEPEST: u32 = 128;
+
+pub(super) struct Parser<'s> {
+    source: &'s str,
+    lexer: Lexer<'s>,
+    token: Token,
+    /// Where the token before ended.
+    last_end: u32,
+    depth: u32,
+    /// How many array operations have been met: functions compare before and after.
+    operations: u32,
+    pub exprs: Vec<Expr<'s>>,
+}
+
+impl<'s> Parser<'s> {
+    pub fn new(source: &'s str) -> Parsed<Self> {
+        if u32::try_from(source.len()).is_err() {
+            return Err(fault(Span::default(), "a text of more than 4 GiB"));
+        }
+        let mut lexer = Lexer::new(source);
+        let token = lexer.next()?;
+        Ok(Self { source, lexer, token, last_end: 0, depth: 0, operations: 0, exprs: Vec::new() })
+    }
+
+    fn at(&self, kind: Kind) -> bool {
+        self.token.kind == kind
+    }
+
+    fn bump(&mut self) -> Parsed<Token> {
+        let token = self.token;
+        self.last_end = token.span.end;
+        self.token = self.lexer.next()?;
+        Ok(token)
+    }
+
+    fn eat(&mut self, kind: Kind) -> Parsed<bool> {
+        let is = self.at(kind);
+        if is {
+            self.bump()?;
+        }
+        Ok(is)
+    }
+
+    fn expect(&mut self, kind: Kind) -> Parsed<Token> {
+        if self.at(kind) { self.bump() } else { Err(self.unexpected(kind.describe())) }
+    }
+
+    /// The token after the current one; what is no token is nothing, and met later.
+    fn next_kind(&self) -> Kind {
+        self.lexer.clone().next().map_or(Kind::End, |token| token.kind)
+    }
+
+    fn unexpected(&self, wanted: &str) -> Box<super::error::Fault> {
+        let found = match self.token.kind {
+            Kind::End => "the end of the text".to_owned(),
+            _ => format!("`{}`", shown(self.token.span.text(self.source))),
+        };
+        fault(self.token.span, format!("expected {wanted}, found {found}"))
+    }
+
+    fn text(&self, token: Token) -> &'s str {
+        token.span.text(self.source)
+    }
+
+    fn since(&self, start: Span) -> Span {
+        Span { start: start.start, end: self.last_end.max(start.start) }
+    }
+
+    /// Runs `inner` one level deeper.
+    fn deeper<T>(&mut self, inner: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
+        if self.depth == DEEPEST {
+            return Err(fault(self.token.span, format!("nested more than {DEEPEST} deep"))
+                .help("give inner parts names with `let`"));
+        }
+        self.depth += 1;
+        let result = inner(self);
+        self.depth -= 1;
+        result
+    }
+
+    /// Items with commas between them, up to `close`, which is taken.
+    fn list<T>(&mut self, close: Kind, mut item: impl FnMut(&mut Self) -> Parsed<T>) -> Parsed<Vec<T>> {
+        let mut items = Vec::new();
+        if self.eat(close)? {
+            return Ok(items);
+        }
+        loop {
+            items.push(item(self)?);
+            if self.eat(close)? {
+                return Ok(items);
+            }
+            if !self.at(Kind::Comma) {
+                return Err(self.unexpected(&format!("`,` or {}", close.describe())));
+            }
+            let comma = self.bump()?;
+            if self.at(close) {
+                return Err(fault(comma.span, "a comma after the last one"));
+            }
+        }
+    }
+
+    fn word(&mut self) -> Parsed<Word<'s>> {
+        if !self.at(Kind::Name) {
+            let fault = self.unexpected("a name");
+            let text = self.text(self.token);
+            return Err(match super::lexer::keyword(text) {
+                Some(_) => fault.help(format!("`{text}` is a keyword")),
+                None => fault,
+            });
+        }
+        let token = self.bump()?;
+        Ok(Word { text: self.text(token), span: token.span })
+    }
+
+    pub fn program(&mut self) -> Parsed<ProgramSyntax<'s>> {
+        self.expect(Kind::Fn)?;
+        let name = self.word()?;
+        self.expect(Kind::ParenOpen)?;
+        let inputs = self.list(Kind::ParenClose, |p| {
+            let name = p.word()?;
+            p.expect(Kind::Colon)?;
+            Ok(Pattern { name, ty: Some(p.ty()?) })
+        })?;
+        self.expect(Kind::Arrow)?;
+        let mut results = vec![self.ty()?];
+        while self.eat(Kind::Comma)? {
+            results.push(self.ty()?);
+        }
+        let body = self.body()?;
+        if !self.at(Kind::End) {
+            return Err(self.unexpected("the end of the text").help("a text holds one program"));
+        }
+        Ok(ProgramSyntax { name, inputs, results, body })
+    }
+
+    fn ty(&mut self) -> Parsed<TypeSyntax<'s>> {
+        let start = self.token.span;
+        let stream = self.eat(Kind::Stream)?;
+        let mut levels = Vec::new();
+        while self.eat(Kind::BracketOpen)? {
+            levels.push(self.list(Kind::BracketClose, Self::extent)?);
+        }
+        let Kind::Element(element) = self.token.kind else {
+            let fault = self.unexpected(if levels.is_empty() { "a type" } else { "an element type" });
+            return Err(
+                fault.help("element types are bool i8 i16 i32 i64 u8 u16 u32 u64 f16 f32 f64; an array is `[n, 3]f32`")
+            );
+        };
+        self.bump()?;
+        let mut levels = levels.into_iter();
+        let extents = levels.next().unwrap_or_default();
+        Ok(TypeSyntax { stream, extents, inner: levels.collect(), element, span: self.since(start) })
+    }
+
+    fn extent(&mut self) -> Parsed<ExtentSyntax<'s>> {
+        match self.token.kind {
+            Kind::Name => Ok(ExtentSyntax::Name(self.word()?)),
+            Kind::Question => {
+                self.bump()?;
+                Ok(ExtentSyntax::Unknown)
+            }
+            Kind::Number => {
+                let token = self.bump()?;
+                let literal = super::literal::Literal::new(self.text(token), false, token.span)?;
+                if literal.suffix.is_some_and(|ty| ty != ElementType::I64) {
+                    return Err(fault(token.span, "extents are `i64`"));
+                }
+                let constant = literal.constant(ElementType::I64, token.span, self.source)?;
+                Ok(ExtentSyntax::Constant(constant.as_i64().unwrap_or_default()))
+            }
+            _ => Err(self.unexpected("an extent: a number, a name or `?`")),
+        }
+    }
+
+    /// `{ statements return values }`
+    fn body(&mut self) -> Parsed<Body<'s>> {
+        let start = self.expect(Kind::BraceOpen)?.span;
+        let mut statements = Vec::new();
+        loop {
+            match self.token.kind {
+                Kind::Let => statements.push(self.statement(None)?),
+                Kind::Name if self.next_kind() == Kind::Name => {
+                    let mark = match self.text(self.token) {
+                        "vertical" => Mark::Vertical,
+                        "diagonal" => Mark::Diagonal,
+                        "horizontal" => Mark::Horizontal,
+                        "last" => Mark::Last,
+                        _ => return Err(self.unexpected("`let` or `return`")),
+                    };
+                    statements.push(self.statement(Some(mark))?);
+                }
+                Kind::Return => {
+                    self.bump()?;
+                    let mut items = vec![self.result()?];
+                    while self.eat(Kind::Comma)? {
+                        items.push(self.result()?);
+                    }
+                    return self.end(start, statements, End::Return(items));
+                }
+                Kind::Yield => {
+                    self.bump()?;
+                    let mut sinks = vec![self.operation()?];
+                    while self.eat(Kind::Comma)? {
+                        sinks.push(self.operation()?);
+                    }
+                    return self.end(start, statements, End::Yield(sinks));
+                }
+                Kind::BraceClose => return Err(fault(self.token.span, "a block ends with `return`")),
+                _ => return Err(self.unexpected("`let` or `return`")),
+            }
+        }
+    }
+
+    fn end(&mut self, start: Span, statements: Vec<Statement<'s>>, end: End<'s>) -> Parsed<Body<'s>> {
+        self.eat(Kind::Semicolon)?;
+        self.expect(Kind::BraceClose)?;
+        Ok(Body { statements, end, span: self.since(start) })
+    }
+
+    fn result(&mut self) -> Parsed<(Option<Word<'s>>, ExprId)> {
+        let name = if self.at(Kind::Name) && self.next_kind() == Kind::Colon {
+            let name = self.word()?;
+            self.bump()?;
+            Some(name)
+        } else {
+            None
+        };
+        Ok((name, self.expression()?))
+    }
+
+    fn statement(&mut self, mark: Option<Mark>) -> Parsed<Statement<'s>> {
+        let start = self.bump()?.span;
+        let mut pattern = Vec::new();
+        loop {
+            let name = self.word()?;
+            let ty = if self.eat(Kind::Colon)? { Some(self.ty()?) } else { None };
+            pattern.push(Pattern { name, ty });
+            if !self.eat(Kind::Comma)? {
+                break;
+            }
+        }
+        if !self.at(Kind::Assign) {
+            return Err(self.unexpected("`=`"));
+        }
+        self.bump()?;
+        let value = if self.at_operation() {
+            Value::Operation(self.operation()?)
+        } else {
+            let is_loop = self.at(Kind::While);
+            let expr = self.expression()?;
+            let bare_loop = is_loop && matches!(self.exprs[expr.0 as usize].kind, ExprKind::While(_));
+            Value::Scalar { expr, bare_loop }
+        };
+        let span = self.since(start);
+        while self.eat(Kind::Semicolon)? {}
+        Ok(Statement { mark, pattern, value, span, first_variable: Cell::new(0) })
+    }
+
+    /// `|x, y: f32| scalar` or with a body in braces.
+    fn function(&mut self) -> Parsed<Function<'s>> {
+        self.deeper(|p| {
+            let start = p.token.span;
+            let before = p.operations;
+            let params = if p.eat(Kind::OrOr)? {
+                Vec::new()
+            } else {
+                p.expect(Kind::Or)?;
+                p.list(Kind::Or, |p| {
+                    let name = p.word()?;
+                    let ty = if p.eat(Kind::Colon)? { Some(p.ty()?) } else { None };
+                    Ok(Pattern { name, ty })
+                })?
+            };
+            let body = if p.at(Kind::BraceOpen) {
+                p.body()?
+            } else {
+                let expr = p.expression()?;
+                Body { statements: Vec::new(), end: End::Expr(expr), span: p.exprs[expr.0 as usize].span }
+            };
+            let (holds_operation, span) = (p.operations > before, p.since(start));
+            Ok(Function { params, body, holds_operation, span, first_variable: Cell::new(0) })
+        })
+    }
+}

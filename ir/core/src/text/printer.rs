@@ -1,0 +1,147 @@
+//! Programs to text, such that parsing gives the same program back.
+
+mod layout;
+mod names;
+mod operation;
+mod scalar;
+
+use std::fmt;
+
+use self::{layout::Out, names::ArrayNames};
+use super::lexer::escape;
+use crate::{ArrayId, Binding, Block, Extent, Lambda, Operand, Program, Type, Var};
+
+/// A program as text, without a line break at the end.
+pub fn print(program: &Program) -> String {
+    program.to_string()
+}
+
+impl fmt::Display for Program {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let printer = Printer { arrays: ArrayNames::of_program(self) };
+        let mut out = Out::new(format!("fn {}(", names::legal(&self.name).unwrap_or_else(|| "program".to_owned())));
+        out.text(&printer.typed_names(&self.body.params));
+        out.text(") -> ");
+        let types: Vec<_> = self.outputs.iter().map(|output| printer.ty(&output.ty)).collect();
+        out.text(&types.join(", "));
+        out.text(" ");
+        let mut statements = printer.bindings(&self.body.bindings);
+        let results = self.body.results.iter().enumerate().map(|(position, id)| {
+            let name = printer.name(*id);
+            match self.outputs.get(position) {
+                Some(output) if output.name != name => format!("{}: {name}", output.name),
+                _ => name,
+            }
+        });
+        statements.push(Out::new(format!("return {}", results.collect::<Vec<_>>().join(", "))));
+        out.block(statements);
+        f.write_str(&out.lines())
+    }
+}
+
+/// As inside a program, in braces; values from outside are called by their ids.
+impl fmt::Display for Block {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let printer = Printer { arrays: ArrayNames::of_block(self) };
+        let mut out = Out::new(format!("|{}| ", printer.typed_names(&self.params)));
+        out.block(printer.statements(self));
+        f.write_str(&out.lines())
+    }
+}
+
+/// As inside a program; values from outside are called by their ids.
+impl fmt::Display for Lambda {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let printer = Printer { arrays: ArrayNames::default() };
+        f.write_str(&printer.function(self).lines())
+    }
+}
+
+/// As inside a program; extents are called by their ids.
+impl fmt::Display for Type {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&Printer { arrays: ArrayNames::default() }.ty(self))
+    }
+}
+
+/// Names of values, and what prints with them.
+pub(super) struct Printer {
+    pub arrays: ArrayNames,
+}
+
+impl Printer {
+    pub fn name(&self, id: ArrayId) -> String {
+        self.arrays.get(id)
+    }
+
+    fn names(&self, ids: &[ArrayId]) -> String {
+        let names: Vec<_> = ids.iter().map(|id| self.name(*id)).collect();
+        names.join(", ")
+    }
+
+    /// One name, or several in parentheses.
+    fn group(&self, ids: &[ArrayId]) -> String {
+        if let [id] = ids { self.name(*id) } else { format!("({})", self.names(ids)) }
+    }
+
+    pub fn ty(&self, ty: &Type) -> String {
+        let mut text = if ty.stream { "stream ".to_owned() } else { String::new() };
+        if !ty.extents.is_empty() || !ty.inner.is_empty() {
+            text.push_str(&self.extents(&ty.extents));
+        }
+        for level in &ty.inner {
+            text.push_str(&self.extents(level));
+        }
+        text.push_str(ty.element.name());
+        text
+    }
+
+    fn extents(&self, extents: &[Extent]) -> String {
+        let extents: Vec<_> = extents
+            .iter()
+            .map(|extent| match extent {
+                Extent::Constant(value) => value.to_string(),
+                Extent::Value(id) => self.name(*id),
+                Extent::Unknown => "?".to_owned(),
+            })
+            .collect();
+        format!("[{}]", extents.join(", "))
+    }
+
+    /// `n: i64, a: [n]f32`
+    fn typed_names(&self, vars: &[Var]) -> String {
+        let vars: Vec<_> = vars.iter().map(|var| format!("{}: {}", self.name(var.id), self.ty(&var.ty))).collect();
+        vars.join(", ")
+    }
+
+    /// A scalar where its type is known from elsewhere.
+    fn operand(&self, operand: &Operand) -> String {
+        match operand {
+            Operand::Value(id) => self.name(*id),
+            Operand::Constant(constant) => scalar::bare(*constant),
+        }
+    }
+
+    /// A start or an argument: literals say their type.
+    fn loose(&self, operand: &Operand) -> String {
+        match operand {
+            Operand::Value(id) => self.name(*id),
+            Operand::Constant(constant) => constant.to_string(),
+        }
+    }
+
+    fn statements(&self, block: &Block) -> Vec<Out> {
+        let mut statements = self.bindings(&block.bindings);
+        statements.push(Out::new(format!("return {}", self.names(&block.results))));
+        statements
+    }
+
+    fn bindings(&self, bindings: &[Binding]) -> Vec<Out> {
+        bindings.iter().map(|binding| self.binding(binding, "let", "")).collect()
+    }
+
+    /// A string as text spells it.
+    fn quoted(text: &str) -> String {
+        escape(text)
+    }
+}

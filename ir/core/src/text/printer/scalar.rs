@@ -1,0 +1,497 @@
+//! Scalar code: expressions where parsing them gives the same list of instructions back, `let` elsewhere.
+//!
+//! The list is what evaluating expressions from left to right would emit, so it is read like postfix notation: a value that is used
+//! once, in the body that makes it, waits on a stack; the instruction that takes it finds it on top, or it becomes a `let`, with
+//! everything before it.
+
+use std::collections::HashMap;
+
+use super::{
+    super::parser::precedence,
+    Printer,
+    layout::Out,
+    names::{Unique, legal},
+};
+use crate::{
+    Binary, Constant, ElementType, Instruction, Lambda, Local, LocalId, ScalarOp, ScalarOperand, ScalarPart, Unary,
+};
+
+/// Expressions nest no deeper than this.
+const DEEPEST: u32 = 40;
+/// Expressions have no more operators and operands than this.
+const MOST: u32 = 64;
+
+/// A literal without its type.
+pub(super) fn bare(constant: Constant) -> String {
+    let text = constant.to_string();
+    if needs_type(constant) { text } else { text[..text.len() - constant.ty().name().len()].to_owned() }
+}
+
+/// Whether the spelling says the type in any case: `true`, `inf_f32`.
+fn needs_type(constant: Constant) -> bool {
+    constant.ty() == ElementType::Bool || constant.as_f64().is_some_and(|value| !value.is_finite())
+}
+
+/// An expression.
+enum Tree<'p> {
+    Constant(Constant),
+    Name(String),
+    Op(Box<Node<'p>>),
+}
+
+struct Node<'p> {
+    instruction: &'p Instruction,
+    /// Of operands in order of evaluation.
+    operands: Vec<Tree<'p>>,
+    /// Of branches, or of a loop's condition and step.
+    bodies: Vec<Body<'p>>,
+    depth: u32,
+    size: u32,
+    /// Whether leaves tell the type of the (first) result.
+    typed: bool,
+    /// The array that is read.
+    array: String,
+}
+
+struct Body<'p> {
+    params: Vec<(String, ElementType)>,
+    lets: Vec<(Vec<String>, Tree<'p>)>,
+    results: Vec<Tree<'p>>,
+}
+
+impl Tree<'_> {
+    fn depth(&self) -> u32 {
+        if let Self::Op(node) = self { node.depth } else { 0 }
+    }
+
+    fn size(&self) -> u32 {
+        if let Self::Op(node) = self { node.size } else { 1 }
+    }
+
+    fn typed(&self) -> bool {
+        match self {
+            Self::Constant(constant) => needs_type(*constant),
+            Self::Name(_) => true,
+            Self::Op(node) => node.typed,
+        }
+    }
+
+    fn ty(&self) -> Option<ElementType> {
+        match self {
+            Self::Constant(constant) => Some(constant.ty()),
+            Self::Name(_) => None,
+            Self::Op(node) => node.instruction.results.first().map(|local| local.ty),
+        }
+    }
+}
+
+impl Body<'_> {
+    fn depth(&self) -> u32 {
+        self.lets.iter().map(|(_, tree)| tree).chain(&self.results).map(Tree::depth).max().unwrap_or(0)
+    }
+
+    /// The `if` that is all of it: `else if`.
+    fn only_if(&self) -> Option<&Node<'_>> {
+        match (&self.lets[..], &self.results[..]) {
+            ([], [Tree::Op(node)]) if matches!(node.instruction.op, ScalarOp::If { .. }) => Some(node),
+            ([(names, Tree::Op(node))], results) if matches!(node.instruction.op, ScalarOp::If { .. }) => {
+                let same = results.len() == names.len()
+                    && results
+                        .iter()
+                        .zip(names)
+                        .all(|(result, name)| matches!(result, Tree::Name(other) if other == name));
+                same.then_some(node)
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether leaves tell the types of its results.
+    fn typed(&self) -> Vec<bool> {
+        match self.only_if() {
+            Some(node) => node.typed_results(),
+            None => self.results.iter().map(Tree::typed).collect(),
+        }
+    }
+}
+
+impl Node<'_> {
+    fn typed_results(&self) -> Vec<bool> {
+        match &self.bodies[..] {
+            [then, otherwise] if matches!(self.instruction.op, ScalarOp::If { .. }) => {
+                then.typed().into_iter().zip(otherwise.typed()).map(|(left, right)| left || right).collect()
+            }
+            _ => vec![self.typed; self.instruction.results.len()],
+        }
+    }
+}
+
+/// What one outermost function needs.
+struct Scalars<'p> {
+    printer: &'p Printer,
+    unique: Unique,
+    names: HashMap<LocalId, String>,
+    /// How often each local is used, and in which body (its address) last.
+    uses: HashMap<LocalId, (u32, usize)>,
+}
+
+impl Printer {
+    /// A function whose parameters carry no types.
+    pub(super) fn function(&self, lambda: &Lambda) -> Out {
+        let mut scalars = Scalars::new(self, lambda);
+        let body = scalars.body(lambda);
+        let params: Vec<_> = body.params.iter().map(|(name, _)| name.as_str()).collect();
+        let mut out = Out::new(format!("|{}| ", params.join(", ")));
+        render_function_body(&body, &vec![true; body.results.len()], &mut out);
+        out
+    }
+
+    /// Scalar code between operations as one expression for `results` names, if it is one.
+    pub(super) fn unit(&self, lambda: &Lambda, results: usize) -> Option<Out> {
+        let mut scalars = Scalars::new(self, lambda);
+        let body = scalars.body(lambda);
+        let tree = match (&body.lets[..], &body.results[..]) {
+            ([], [tree]) if results == 1 => tree,
+            ([(names, tree)], given) => {
+                let same = given.len() == names.len()
+                    && given
+                        .iter()
+                        .zip(names)
+                        .all(|(result, name)| matches!(result, Tree::Name(other) if other == name));
+                if !same || names.len() < 2 {
+                    return None;
+                }
+                tree
+            }
+            _ => return None,
+        };
+        let mut out = Out::default();
+        let parentheses = matches!(tree, Tree::Op(node) if matches!(node.instruction.op, ScalarOp::While { .. }));
+        render_grouped(tree, parentheses, &vec![false; results], &mut out);
+        Some(out)
+    }
+}
+
+impl<'p> Scalars<'p> {
+    fn new(printer: &'p Printer, lambda: &Lambda) -> Self {
+        let mut uses: HashMap<LocalId, (u32, usize)> = HashMap::new();
+        let mut bodies = vec![lambda];
+        while let Some(body) = bodies.pop() {
+            let here = std::ptr::from_ref(body).addr();
+            let mut note = |operand: &ScalarOperand| {
+                if let ScalarOperand::Local(id) = operand {
+                    let entry = uses.entry(*id).or_insert((0, here));
+                    *entry = (entry.0 + 1, here);
+                }
+            };
+            body.results.iter().for_each(&mut note);
+            for instruction in &body.instructions {
+                for part in instruction.op.parts() {
+                    match part {
+                        ScalarPart::Operand(operand) => note(operand),
+                        ScalarPart::Array(_) => {}
+                        ScalarPart::Body(inner) => bodies.push(inner),
+                    }
+                }
+            }
+        }
+        Self { printer, unique: Unique::default(), names: HashMap::new(), uses }
+    }
+
+    fn give_name(&mut self, local: &Local) -> String {
+        let name = legal(&local.name.0).unwrap_or_else(|| "x".to_owned());
+        let arrays = &self.printer.arrays.unique;
+        let name = self.unique.take(name, |name| !arrays.contains(name));
+        self.names.insert(local.id, name.clone());
+        name
+    }
+
+    fn body(&mut self, lambda: &'p Lambda) -> Body<'p> {
+        let params = lambda.params.iter().map(|local| (self.give_name(local), local.ty)).collect();
+        let here = std::ptr::from_ref(lambda).addr();
+        let mut lets = Vec::new();
+        let mut waiting: Vec<(&'p Local, Tree<'p>)> = Vec::new();
+        for instruction in &lambda.instructions {
+            let mut operands = Vec::new();
+            let mut bodies = Vec::new();
+            for part in instruction.op.parts() {
+                match part {
+                    ScalarPart::Operand(operand) => operands.push(operand),
+                    ScalarPart::Array(_) => {}
+                    ScalarPart::Body(inner) => bodies.push(inner),
+                }
+            }
+            let operands = self.take(operands, &mut waiting, &mut lets);
+            let bodies: Vec<_> = bodies.into_iter().map(|inner| self.body(inner)).collect();
+            let array = match &instruction.op {
+                ScalarOp::Read { array, .. } | ScalarOp::ReadFlat { array, .. } => self.printer.name(*array),
+                _ => String::new(),
+            };
+            let node = node(instruction, operands, bodies, array);
+            let waits = match &instruction.results[..] {
+                [local] => self.uses.get(&local.id) == Some(&(1, here)) && node.depth <= DEEPEST && node.size <= MOST,
+                _ => false,
+            };
+            let tree = Tree::Op(Box::new(node));
+            if waits {
+                waiting.push((&instruction.results[0], tree));
+            } else {
+                self.write_down(waiting.len(), &mut waiting, &mut lets);
+                let names = instruction.results.iter().map(|local| self.give_name(local)).collect();
+                lets.push((names, tree));
+            }
+        }
+        let results = self.take(lambda.results.iter().collect(), &mut waiting, &mut lets);
+        Body { params, lets, results }
+    }
+
+    /// The first `count` that wait become `let`s.
+    fn write_down(
+        &mut self,
+        count: usize,
+        waiting: &mut Vec<(&'p Local, Tree<'p>)>,
+        lets: &mut Vec<(Vec<String>, Tree<'p>)>,
+    ) {
+        for (local, tree) in waiting.drain(..count) {
+            lets.push((vec![self.give_name(local)], tree));
+        }
+    }
+
+    /// Operands as expressions or names.
+    fn take(
+        &mut self,
+        operands: Vec<&'p ScalarOperand>,
+        waiting: &mut Vec<(&'p Local, Tree<'p>)>,
+        lets: &mut Vec<(Vec<String>, Tree<'p>)>,
+    ) -> Vec<Tree<'p>> {
+        let mut trees = Vec::with_capacity(operands.len());
+        for operand in operands.into_iter().rev() {
+            trees.push(match operand {
+                ScalarOperand::Constant(constant) => Tree::Constant(*constant),
+                ScalarOperand::Outer(id) => Tree::Name(self.printer.name(*id)),
+                ScalarOperand::Local(id) => {
+                    if let Some(name) = self.names.get(id) {
+                        Tree::Name(name.clone())
+                    } else if let Some((_, tree)) = waiting.pop_if(|(local, _)| local.id == *id) {
+                        tree
+                    } else {
+                        if let Some(position) = waiting.iter().rposition(|(local, _)| local.id == *id) {
+                            self.write_down(position + 1, waiting, lets);
+                        }
+                        Tree::Name(self.names.get(id).cloned().unwrap_or_else(|| id.to_string()))
+                    }
+                }
+            });
+        }
+        trees.reverse();
+        trees
+    }
+}
+
+fn node<'p>(instruction: &'p Instruction, operands: Vec<Tree<'p>>, bodies: Vec<Body<'p>>, array: String) -> Node<'p> {
+    let any = |trees: &[Tree<'_>]| trees.iter().any(Tree::typed);
+    let typed = match &instruction.op {
+        ScalarOp::Unary { function: Unary::Not | Unary::IsNan | Unary::IsInf, .. } => true,
+        ScalarOp::Unary { .. } => any(&operands),
+        ScalarOp::Binary { function, .. } if function.is_comparison() => true,
+        ScalarOp::Binary { function: Binary::LogicalAnd | Binary::LogicalOr, .. } => true,
+        ScalarOp::Binary { function, .. } if function.is_shift() => operands[0].typed(),
+        ScalarOp::Binary { .. } | ScalarOp::Fma { .. } => any(&operands),
+        ScalarOp::Assert { .. } => operands[1].typed(),
+        ScalarOp::If { .. } => bodies.iter().any(|body| body.typed().first() == Some(&true)),
+        ScalarOp::Convert { .. } | ScalarOp::Bits { .. } | ScalarOp::Read { .. } | ScalarOp::ReadFlat { .. } => true,
+        ScalarOp::While { .. } => true,
+    };
+    let inner = operands.iter().map(Tree::depth).chain(bodies.iter().map(|body| body.depth() + 1)).max();
+    let sizes = operands.iter().map(Tree::size).sum::<u32>();
+    // Bodies stand in braces that may be broken over lines, but an expression with a large one is better a statement.
+    let body_sizes = bodies.iter().flat_map(|body| {
+        let own = if body.lets.is_empty() { 0 } else { MOST };
+        body.results.iter().map(Tree::size).chain([own])
+    });
+    let size = 1 + sizes + body_sizes.sum::<u32>().min(MOST);
+    Node { instruction, operands, bodies, depth: 1 + inner.unwrap_or(0), size, typed, array }
+}
+
+fn render_function_body(body: &Body<'_>, known: &[bool], out: &mut Out) {
+    if let ([], [tree]) = (&body.lets[..], &body.results[..]) {
+        render(tree, 0, known[0], out);
+    } else {
+        out.braces(statements(body, known));
+    }
+}
+
+fn statements(body: &Body<'_>, known: &[bool]) -> Vec<Out> {
+    let mut statements = Vec::with_capacity(body.lets.len() + 1);
+    for (names, tree) in &body.lets {
+        let mut out = Out::new(format!("let {} = ", names.join(", ")));
+        render_grouped(tree, false, &vec![false; names.len()], &mut out);
+        statements.push(out);
+    }
+    let mut out = Out::new("return ");
+    for (position, (tree, known)) in body.results.iter().zip(known).enumerate() {
+        out.text(if position == 0 { "" } else { ", " });
+        render(tree, 0, *known, &mut out);
+    }
+    statements.push(out);
+    statements
+}
+
+/// An expression of one or several results.
+fn render_grouped(tree: &Tree<'_>, parentheses: bool, known: &[bool], out: &mut Out) {
+    out.text(if parentheses { "(" } else { "" });
+    match tree {
+        Tree::Op(node) if known.len() != 1 => render_control(node, known, out),
+        _ => render(tree, 0, known[0], out),
+    }
+    out.text(if parentheses { ")" } else { "" });
+}
+
+/// An expression of one result where operators must bind at least as tightly as `level`. `known`: whether what is around tells the
+/// type.
+fn render(tree: &Tree<'_>, level: u8, known: bool, out: &mut Out) {
+    let node = match tree {
+        Tree::Constant(constant) => {
+            out.text(&if known { bare(*constant) } else { constant.to_string() });
+            return;
+        }
+        Tree::Name(name) => {
+            out.text(name);
+            return;
+        }
+        Tree::Op(node) => node,
+    };
+    let own = match &node.instruction.op {
+        ScalarOp::Binary { function, .. } if precedence(*function) > 0 => precedence(*function),
+        ScalarOp::If { .. } | ScalarOp::While { .. } => 0,
+        _ => u8::MAX,
+    };
+    let parentheses = own < level;
+    out.text(if parentheses { "(" } else { "" });
+    render_node(node, known, out);
+    out.text(if parentheses { ")" } else { "" });
+}
+
+fn render_node(node: &Node<'_>, known: bool, out: &mut Out) {
+    let known_inside = known || node.typed;
+    let operands = &node.operands;
+    let call = |name: &str, known: bool, out: &mut Out| {
+        out.text(name);
+        out.text("(");
+        list(operands, known, out);
+        out.text(")");
+    };
+    match &node.instruction.op {
+        ScalarOp::Unary { function: function @ (Unary::Neg | Unary::Not | Unary::Complement), .. } => {
+            out.text(function.text());
+            // A minus would become part of the literal.
+            let literal = *function == Unary::Neg && matches!(operands[0], Tree::Constant(_));
+            out.text(if literal { "(" } else { "" });
+            render(&operands[0], u8::MAX, known_inside, out);
+            out.text(if literal { ")" } else { "" });
+        }
+        ScalarOp::Unary { function: function @ (Unary::IsNan | Unary::IsInf), .. } => {
+            call(function.text(), operands[0].typed(), out);
+        }
+        ScalarOp::Unary { function, .. } => call(function.text(), known_inside, out),
+        ScalarOp::Binary { function, .. } => render_binary(*function, node, known_inside, out),
+        ScalarOp::Fma { .. } => call("fma", known_inside, out),
+        ScalarOp::Convert { to, .. } => call(to.name(), false, out),
+        ScalarOp::Bits { to, .. } => call(&format!("bits_{to}"), false, out),
+        ScalarOp::Read { .. } => {
+            out.text(&node.array);
+            out.text("[");
+            list(operands, true, out);
+            out.text("]");
+        }
+        ScalarOp::ReadFlat { .. } => {
+            out.text(&node.array);
+            out.text(".flat[");
+            list(operands, true, out);
+            out.text("]");
+        }
+        ScalarOp::Assert { message, .. } => {
+            out.text("assert(");
+            render(&operands[0], 0, true, out);
+            out.text(&format!(", {}, ", Printer::quoted(message)));
+            render(&operands[1], 0, known_inside, out);
+            out.text(")");
+        }
+        ScalarOp::If { .. } | ScalarOp::While { .. } => render_control(node, &[known], out),
+    }
+}
+
+fn render_binary(function: Binary, node: &Node<'_>, known: bool, out: &mut Out) {
+    let [left, right] = &node.operands[..] else { return };
+    let (known_left, known_right) = if function.is_comparison() {
+        let typed = left.typed() || right.typed();
+        (typed, typed)
+    } else if function.is_shift() {
+        // An amount without type takes that of what is shifted.
+        let same = right
+            .ty()
+            .is_none_or(|ty| left.ty().or(node.instruction.results.first().map(|local| local.ty)) == Some(ty));
+        (known, right.typed() || same)
+    } else {
+        (known, known)
+    };
+    let level = precedence(function);
+    if level == 0 {
+        out.text(function.text());
+        out.text("(");
+        render(left, 0, known_left, out);
+        out.text(", ");
+        render(right, 0, known_right, out);
+        out.text(")");
+        return;
+    }
+    render(left, level + u8::from(function.is_comparison()), known_left, out);
+    out.text(&format!(" {} ", function.text()));
+    render(right, level + 1, known_right, out);
+}
+
+fn list(trees: &[Tree<'_>], known: bool, out: &mut Out) {
+    for (position, tree) in trees.iter().enumerate() {
+        out.text(if position == 0 { "" } else { ", " });
+        render(tree, 0, known, out);
+    }
+}
+
+/// `if` and loops, of any number of results.
+fn render_control(node: &Node<'_>, known: &[bool], out: &mut Out) {
+    let [first, second] = &node.bodies[..] else { return };
+    if let ScalarOp::While { .. } = node.instruction.op {
+        out.text("while(");
+        for body in [first, second] {
+            let params: Vec<_> = body.params.iter().map(|(name, ty)| format!("{name}: {ty}")).collect();
+            out.text(&format!("|{}| ", params.join(", ")));
+            render_function_body(body, &vec![true; body.results.len()], out);
+            out.text(if node.operands.is_empty() { "" } else { ", " });
+            out.text(if node.operands.is_empty() && std::ptr::eq(body, first) { ", " } else { "" });
+        }
+        list(&node.operands, false, out);
+        out.text(")");
+        return;
+    }
+    let known: Vec<_> = node.typed_results().iter().zip(known).map(|(typed, known)| *typed || *known).collect();
+    out.text("if ");
+    render(&node.operands[0], 0, true, out);
+    out.text(" ");
+    branch(first, &known, out);
+    out.text(" else ");
+    match second.only_if() {
+        Some(inner) => render_control(inner, &known, out),
+        None => branch(second, &known, out),
+    }
+}
+
+fn branch(body: &Body<'_>, known: &[bool], out: &mut Out) {
+    match (&body.lets[..], &body.results[..]) {
+        ([], [tree]) => {
+            let mut inner = Out::default();
+            render(tree, 0, known[0], &mut inner);
+            out.braces(vec![inner]);
+        }
+        _ => out.braces(statements(body, known)),
+    }
+}
