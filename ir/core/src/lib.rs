@@ -3,6 +3,7 @@
 //! A [`Program`] is inputs, a list of bindings, results (design D1). Bindings apply collective operations ([`ArrayOp`]) whose scalar
 //! functions are [`Lambda`]s. What backends consume are [`Kernel`]s, run by a [`Plan`].
 
+pub mod analysis;
 mod array_op;
 mod builder;
 mod element;
@@ -18,9 +19,10 @@ pub mod term;
 pub mod text;
 mod traverse;
 mod typing;
+mod validate;
 mod value;
 
 pub use crate::{
-    array_op::*, builder::*, element::*, error::*, kernel::*, plan::*, program::*, rewrite::*, scalar::*, traverse::*,
+    array_op::*, builder::*, element::*, error::*, kernel::*, plan::*, program::*, rewrite::*, scalar::*, traverse::*, validate::*,
     value::*,
 };

@@ -1,5 +1,6 @@
 //! Building programs and functions without counting ids.
 
 mod lambda;
+mod program;
 
-pub use self::lambda::*;
+pub use self::{lambda::*, program::*};

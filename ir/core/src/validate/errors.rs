@@ -1,0 +1,238 @@
+//! What may be wrong with a program.
+
+use std::fmt;
+
+use crate::{ElementType, Place};
+
+/// Every fault of a program, in program order.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ValidationErrors {
+    /// At least one.
+    pub errors: Vec<ValidationError>,
+}
+
+impl fmt::Display for ValidationErrors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (position, error) in self.errors.iter().enumerate() {
+            write!(f, "{}{error}", if position == 0 { "" } else { "\n" })?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for ValidationErrors {}
+
+/// A fault and where it is.
+#[derive(Clone, Debug)]
+pub struct ValidationError {
+    /// Where in the source, if known: of the innermost binding or instruction that has a place.
+    pub place: Place,
+    /// The position in JSON, such as `body.bindings[2].f.instructions[0]`.
+    pub path: String,
+    /// The innermost operation, and the name of its first result: ``map `b` ``; empty outside of bindings.
+    pub subject: String,
+    /// What is wrong.
+    pub fault: ProgramFault,
+}
+
+impl PartialEq for ValidationError {
+    fn eq(&self, other: &Self) -> bool {
+        self.path == other.path && self.subject == other.subject && self.fault == other.fault
+    }
+}
+
+/// Place (where unknown the path), subject, fault.
+impl fmt::Display for ValidationError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.place.is_unknown() {
+            write!(f, "{}: ", self.place)?;
+        } else if !self.path.is_empty() {
+            write!(f, "{}: ", self.path)?;
+        }
+        if !self.subject.is_empty() {
+            write!(f, "{}: ", self.subject)?;
+        }
+        write!(f, "{}", self.fault)
+    }
+}
+
+impl std::error::Error for ValidationError {}
+
+/// What is wrong. `what` names a part: `function`, `seed 0`, `source 1`, `result 0`; names of values are those of the source.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+#[allow(missing_docs, reason = "the messages say what the fields are")]
+pub enum ProgramFault {
+    // Ids and scope.
+    /// Ids are not dense in order of definition.
+    #[error("value a{found} is defined where a{expected} is next: ids are dense in order of definition")]
+    Order { found: u32, expected: u32 },
+    /// Local ids are not dense in order of definition.
+    #[error("local %{found} is defined where %{expected} is next: ids are dense in order of definition")]
+    LocalOrder { found: u32, expected: u32 },
+    /// A value that is not defined before, or not in scope.
+    #[error("{what} uses {value}, which is not defined before it in this block or a block around it")]
+    NotInScope { what: String, value: String },
+    /// A fallback that uses what is outside.
+    #[error("{what} uses `{value}`, which is outside of the fallback: a fallback sees its parameters only")]
+    OutsideFallback { what: String, value: String },
+    /// A local that is not defined before, or not in scope.
+    #[error("{what} uses %{local}, which is not defined before it in this function or one around it")]
+    LocalNotInScope { what: String, local: u32 },
+    /// Blocks or bodies inside each other beyond the limit.
+    #[error("blocks and bodies are nested more than {limit} deep")]
+    TooDeep { limit: usize },
+
+    // Types.
+    /// More dimensions than there may be.
+    #[error("the type of {what} has rank {rank}, and at most {limit} is possible")]
+    Rank { what: String, rank: usize, limit: usize },
+    /// A level of inner arrays without dimensions.
+    #[error("the type of {what} has inner arrays of rank 0")]
+    InnerRank { what: String },
+    /// A constant extent below zero.
+    #[error("extent {dim} of {what} is {extent}: extents are not negative")]
+    NegativeExtent { what: String, dim: usize, extent: i64 },
+    /// An extent that is no `i64` of rank 0.
+    #[error("extent {dim} of {what} is `{value}`, which is {ty} and not an i64 scalar")]
+    ExtentType { what: String, dim: usize, value: String, ty: String },
+    /// A declared result whose extent is no size of an input.
+    #[error(
+        "extent {dim} of {what} is {value}: extents of declared results are constants, inputs, sizes of inputs, or `?`"
+    )]
+    OutputExtent { what: String, dim: usize, value: String },
+    /// `?` where it may not be.
+    #[error("extent {dim} of {what} is `?`, which only inner arrays, elements of streams and declared results may be")]
+    UnknownExtent { what: String, dim: usize },
+    /// A stream where none may be.
+    #[error("{what} is a stream, which only inputs, results and what `consume` gives may be")]
+    Stream { what: String },
+    /// A stream of arrays of arrays.
+    #[error("{what} is a stream of arrays of arrays: elements of streams are arrays")]
+    NestedStream { what: String },
+    /// A stream that is used in two places.
+    #[error("{what} reads the stream `{value}` again: a stream is read once")]
+    StreamAgain { what: String, value: String },
+    /// A stream read in a body that may run more than once.
+    #[error("{what} reads the stream `{value}` in a body that runs any number of times: a stream is read once")]
+    StreamRepeated { what: String, value: String },
+    /// An array of arrays where an array of scalars is wanted.
+    #[error("{what} is `{value}`, an array of arrays: only `element`, `compute` and what hands values on take those")]
+    Nested { what: String, value: String },
+    /// An array of scalars where an array of arrays is wanted.
+    #[error("{what} is `{value}`, which is {ty} and not an array of arrays")]
+    NotNested { what: String, value: String, ty: String },
+    /// An array of another rank than is wanted.
+    #[error("{what} has rank {found}, and {expected} is wanted")]
+    WrongRank { what: String, found: usize, expected: usize },
+    /// An array of rank 0 where at least a vector is wanted.
+    #[error("{what} has rank 0, and at least 1 is wanted")]
+    RankZero { what: String },
+    /// An element type other than is wanted.
+    #[error("{what} is of {found}, and {expected} is wanted")]
+    WrongElement { what: String, found: ElementType, expected: ElementType },
+    /// A type that is no integer where one is wanted.
+    #[error("{what} is of {found}, and an integer type is wanted")]
+    NoInteger { what: String, found: ElementType },
+    /// A value of rank above 0 where a scalar is wanted.
+    #[error("{what} is `{value}`, which is {ty} and not a scalar")]
+    NoScalar { what: String, value: String, ty: String },
+    /// Values of different types where one is wanted.
+    #[error("{what} is {found}, and {expected} is wanted")]
+    WrongType { what: String, found: String, expected: String },
+
+    // Extents.
+    /// Extents that are never equal.
+    #[error("extent {dim} of {what} is `{found}`, which is never `{expected}`")]
+    Extents { what: String, dim: usize, found: String, expected: String },
+    /// An extent that is always more than another.
+    #[error("extent {dim} of the result is `{found}`, which is always more than the `{available}` of `{source_name}`")]
+    TooFew { dim: usize, found: String, source_name: String, available: String },
+    /// Sizes of a reshape that are never equal.
+    #[error("a reshape of `{found}` elements to `{expected}`, which are never equal")]
+    Reshape { found: String, expected: String },
+    /// Sizes before parameters where none are bound.
+    #[error("this block binds no sizes: its parameters' extents are values from outside or earlier parameters")]
+    Sizes,
+    /// A size that is no `i64`.
+    #[error("size `{size}` is {ty} and not an i64 scalar")]
+    SizeType { size: String, ty: String },
+    /// Sizes that are not in the order in which types meet them first.
+    #[error("the types of parameters meet size `{found}` where `{expected}` is next in the list of sizes")]
+    SizeOrder { found: String, expected: String },
+    /// A size that no parameter has.
+    #[error("size `{size}` is the extent of no parameter")]
+    SizeUnbound { size: String },
+
+    // Counts.
+    /// Another number of something than is wanted.
+    #[error("{found} {what} are given, and {expected} wanted")]
+    Count { what: String, found: usize, expected: usize },
+    /// Too few of something.
+    #[error("{found} {what} are given, and at least {least} wanted")]
+    TooFewGiven { what: String, found: usize, least: usize },
+    /// Seeds of an operation that has none.
+    #[error("{found} seeds are given, and {form} takes none")]
+    Seeds { found: usize, form: &'static str },
+    /// Elements written out whose number is not the product of the extents.
+    #[error("{found} elements are written out for extents {extents:?}")]
+    Elements { found: usize, extents: Vec<i64> },
+    /// A dimension that is none of the array.
+    #[error("dimension {dim} is none of an array of rank {rank}")]
+    Dimension { dim: usize, rank: usize },
+    /// A consume that would never end.
+    #[error("there is neither a limit nor a stream: it would never end")]
+    Endless,
+
+    // Scalar code.
+    /// A function of one operand that the type does not have.
+    #[error("there is no `{function}` of {a}")]
+    NoUnary { function: &'static str, a: ElementType },
+    /// A function of two operands that the types do not have.
+    #[error("there is no `{function}` of {a} and {b}")]
+    NoBinary { function: &'static str, a: ElementType, b: ElementType },
+    /// A conversion that there is not.
+    #[error("{from} does not convert to {to}: compare to get a bool")]
+    NoConversion { from: ElementType, to: ElementType },
+    /// Reinterpretation between widths, or of `bool`.
+    #[error("the bits of {from} are none of {to}: the widths differ, or one is bool")]
+    NoBits { from: ElementType, to: ElementType },
+
+    // Operations.
+    /// A boundary that is missing, or or there twice.
+    #[error("`{array}` has {found} boundaries: each array that is tapped has one")]
+    Boundaries { array: String, found: usize },
+    /// A boundary of an array that is not tapped.
+    #[error("there is a boundary of `{array}`, which is not tapped")]
+    BoundaryOfNone { array: String },
+    /// An operation that may not be in a cluster.
+    #[error("`{op}` is in a cluster, which holds only what makes or reads elements in one pass")]
+    InCluster { op: &'static str },
+    /// A mark that does not say how the binding's results are used.
+    #[error("`{value}` is marked {found}, and is {expected}")]
+    Mark { value: String, found: &'static str, expected: &'static str },
+    /// A binding of a cluster that nothing uses.
+    #[error("`{value}` is neither used in the cluster nor a result of it")]
+    Unused { value: String },
+    /// An order that names no backpermute of the cluster.
+    #[error("the order is that of {value}, which is not the first result of a backpermute of this cluster")]
+    ClusterOrder { value: String },
+
+    // Names.
+    /// No name.
+    #[error(
+        "`{name}` cannot be the name of {of}: a name is letters, digits and `_`, parts joined by `.`, no keyword, no part `flat`"
+    )]
+    Name { name: String, of: &'static str },
+    /// A name used twice.
+    #[error("two {of} are called `{name}`")]
+    NameTwice { name: String, of: &'static str },
+
+    // Properties.
+    /// An operation that a property rules out.
+    #[error("`{op}` is not possible in a {property} program: {why}")]
+    Property { property: &'static str, op: &'static str, why: &'static str },
+    /// Arrays of arrays in a flat program.
+    #[error("{what} is an array of arrays, which a flat program has not")]
+    NotFlat { what: String },
+}

@@ -1,0 +1,108 @@
+//! Properties that stages guarantee.
+
+use super::{
+    MAX_NESTING, ProgramFault, Property,
+    context::{Step, Validator},
+};
+use crate::{ArrayOp, Block, Part, Program, Type};
+
+impl<'p> Validator<'p> {
+    pub fn properties(&mut self, program: &'p Program, properties: &[Property]) {
+        if properties.is_empty() {
+            return;
+        }
+        self.within(Step::Field("body"), |v| v.block_properties(&program.body, properties, 0));
+    }
+
+    fn block_properties(&mut self, block: &'p Block, properties: &[Property], depth: usize) {
+        if depth > MAX_NESTING {
+            return;
+        }
+        let flat = properties.contains(&Property::Flat);
+        let clustered = properties.contains(&Property::Clustered);
+        for (position, param) in block.params.iter().enumerate() {
+            self.within(Step::Item("params", position), |v| v.flat_type(flat, &param.ty, &param.name.0));
+        }
+        for (position, binding) in block.bindings.iter().enumerate() {
+            self.within(Step::Item("bindings", position), |v| {
+                v.within_binding(binding, |v| {
+                    if flat {
+                        v.flat_operation(&binding.op);
+                    }
+                    if clustered && makes_elements(&binding.op) {
+                        v.report(ProgramFault::Property {
+                            property: "clustered",
+                            op: binding.op.name(),
+                            why: "what makes or reads elements is in a cluster",
+                        });
+                    }
+                    for (position, var) in binding.results.iter().enumerate() {
+                        v.within(Step::Item("results", position), |v| v.flat_type(flat, &var.ty, &var.name.0));
+                    }
+                    // What is in a cluster was looked at with the cluster itself, but for arrays of arrays.
+                    let inside: &[Property] = if matches!(binding.op, ArrayOp::Cluster { .. }) && flat {
+                        &[Property::Flat]
+                    } else {
+                        properties
+                    };
+                    if matches!(binding.op, ArrayOp::Cluster { .. }) && !flat {
+                        return;
+                    }
+                    for part in binding.op.parts() {
+                        if let Part::Body(body) = part {
+                            v.within(Step::Field("body"), |v| v.block_properties(body, inside, depth + 1));
+                        }
+                    }
+                });
+            });
+        }
+    }
+
+    fn flat_type(&mut self, flat: bool, ty: &Type, name: &str) {
+        if flat && !ty.inner.is_empty() {
+            self.report(ProgramFault::NotFlat { what: format!("`{name}`") });
+        }
+    }
+
+    fn flat_operation(&mut self, op: &ArrayOp) {
+        let why = match op {
+            ArrayOp::Nest { .. } => "nested parallelism is flattened",
+            ArrayOp::Element { .. } => "there are no arrays of arrays",
+            ArrayOp::Consume { chunks: false, .. } => "its body takes chunks",
+            _ => return,
+        };
+        self.report(ProgramFault::Property { property: "flat", op: op.name(), why });
+    }
+}
+
+/// Whether an operation makes or reads elements, so that it is a node of clustering.
+pub(super) fn makes_elements(op: &ArrayOp) -> bool {
+    match op {
+        ArrayOp::Constant { .. }
+        | ArrayOp::Unit { .. }
+        | ArrayOp::Reshape { .. }
+        | ArrayOp::Concat { .. }
+        | ArrayOp::Sort { .. }
+        | ArrayOp::Nest { .. }
+        | ArrayOp::Element { .. }
+        | ArrayOp::Cond { .. }
+        | ArrayOp::While { .. }
+        | ArrayOp::Foreign { .. }
+        | ArrayOp::Consume { .. }
+        | ArrayOp::Cluster { .. } => false,
+        ArrayOp::Compute { .. }
+        | ArrayOp::Generate { .. }
+        | ArrayOp::Map { .. }
+        | ArrayOp::Backpermute { .. }
+        | ArrayOp::Transform { .. }
+        | ArrayOp::Replicate { .. }
+        | ArrayOp::Slice { .. }
+        | ArrayOp::Fold { .. }
+        | ArrayOp::Scan { .. }
+        | ArrayOp::Permute { .. }
+        | ArrayOp::Expand { .. }
+        | ArrayOp::PermutedExpand { .. }
+        | ArrayOp::Filter { .. }
+        | ArrayOp::Stencil { .. } => true,
+    }
+}
