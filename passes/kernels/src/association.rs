@@ -1,0 +1,137 @@
+//! How reduces, scans and scatters associate: rules 1 to 6 of `spec/cpu-schedules.md` §3.
+
+use std::collections::HashSet;
+
+use fusebox_ir::{
+    Action, Association, DimIndex, ElementType, Lambda, LevelOrder, LocalId, PermuteOrder, ScalarOp, ScalarOperand, ScalarPart,
+    ScatterOrder, Statement,
+};
+
+use crate::{
+    effects,
+    nest::Nest,
+    strict::local,
+};
+
+/// Bytes of accumulator: so many that additions of one lane do not wait for each other.
+const ACCUMULATOR: usize = 256;
+/// Bytes of a gang.
+const GANG: usize = 64;
+/// Lanes where the loop gathers.
+const GATHER_LANES: u32 = 4;
+/// In ragged levels that gather, the number of steps from which lanes pay.
+const RAGGED_LEAST: u32 = 64;
+
+/// What decides, of the loop inside depth `to`.
+struct Loop {
+    /// Some parallel level makes every load contiguous or constant along it.
+    vector_along_parallel: bool,
+    /// An index is computed in the loop.
+    gathers: bool,
+    /// The innermost level's length depends on data.
+    ragged: bool,
+}
+
+fn inspect(nest: &Nest<'_, '_>, to: u32) -> Loop {
+    let depth = |operand: ScalarOperand| local(&operand).map_or(0, |id| nest.depth_of(id));
+    let index_of = |id: LocalId| nest.levels.iter().position(|level| level.index.id == id);
+    let inner: Vec<&Statement> = nest.before.iter().flatten().filter(|statement| statement.depth > to).collect();
+    let dims: Vec<&Vec<DimIndex>> =
+        inner.iter().filter_map(|s| if let Action::Load { map, .. } = &s.action { Some(&map.dims) } else { None }).collect();
+    let computed = |dim: &DimIndex| dim.terms.iter().any(|&(_, id)| index_of(id).is_none() && nest.depth_of(id) > to);
+    let reads_in_bodies = inner.iter().any(|s| if let Action::Scalar(instruction) = &s.action { reads(&instruction.op) } else { false });
+    let gathers = reads_in_bodies || dims.iter().any(|dims| dims.iter().any(computed));
+    let along = |level: usize| {
+        let own = nest.levels[level].index.id;
+        // Loops of other lengths for each index of the level cannot fill a vector with neighbours along it.
+        let even = nest.levels[level + 1..].iter().all(|inner| depth(inner.from).max(depth(inner.to)) as usize <= level);
+        let depends = |id: LocalId| index_of(id).is_none() && nest.depth_of(id) as usize > level;
+        even && !reads_in_bodies
+            && dims.iter().all(|dims| {
+                dims.iter().enumerate().all(|(at, dim)| {
+                    let factor = dim.terms.iter().find(|&&(_, id)| id == own).map_or(0, |&(factor, _)| factor);
+                    let plain = factor == 0 || factor == 1 && at + 1 == dims.len();
+                    plain && !dim.terms.iter().any(|&(_, id)| depends(id))
+                })
+            })
+    };
+    let outer = nest.levels.iter().take(to as usize).enumerate();
+    let vector_along_parallel = outer.into_iter().any(|(at, level)| level.order == LevelOrder::Parallel && along(at));
+    let ragged = nest.levels.iter().skip(to as usize).any(|level| depth(level.from).max(depth(level.to)) > 0);
+    Loop { vector_along_parallel, gathers, ragged }
+}
+
+fn reads(op: &ScalarOp) -> bool {
+    let mut stack = vec![op];
+    while let Some(op) = stack.pop() {
+        for part in op.parts() {
+            match part {
+                ScalarPart::Array(_) => return true,
+                ScalarPart::Body(body) => stack.extend(body.instructions.iter().map(|instruction| &instruction.op)),
+                ScalarPart::Operand(_) => {}
+            }
+        }
+    }
+    false
+}
+
+fn power_of_two(lanes: usize) -> u32 {
+    lanes.max(1) as u32
+}
+
+/// How a reduce to depth `to` of components of these types associates (rules 2 and 4).
+pub(crate) fn of_reduce(nest: &Nest<'_, '_>, to: u32, types: &[ElementType], commutes: bool) -> Association {
+    let Loop { vector_along_parallel, gathers, ragged } = inspect(nest, to);
+    if vector_along_parallel {
+        return Association::InOrder;
+    }
+    let widest = types.iter().map(|ty| ty.bytes()).max().unwrap_or(8);
+    let lanes = if gathers { GATHER_LANES } else { power_of_two(ACCUMULATOR / widest) };
+    match commutes {
+        true if gathers && ragged => Association::Ragged { lanes, least: RAGGED_LEAST },
+        true => Association::Interleaved { lanes },
+        false => Association::Runs { lanes },
+    }
+}
+
+/// How a scan along the innermost level associates (rule 5).
+pub(crate) fn of_scan(nest: &Nest<'_, '_>, values: &[ScalarOperand], types: &[ElementType], commutes: bool) -> Association {
+    let to = nest.depth().saturating_sub(1);
+    if inspect(nest, to).vector_along_parallel {
+        return Association::InOrder;
+    }
+    let own = types.iter().map(|ty| ty.bytes()).max().unwrap_or(8);
+    let widest = widest_in(nest, to, values).max(own);
+    let total_lanes = if commutes { power_of_two(ACCUMULATOR / own) } else { 0 };
+    Association::Tiles { lanes: power_of_two(GANG / widest), total_lanes }
+}
+
+/// Bytes of the widest type that goes into `values` inside depth `to`; arithmetic of indices is not counted (rule 1).
+fn widest_in(nest: &Nest<'_, '_>, to: u32, values: &[ScalarOperand]) -> usize {
+    let mut used: HashSet<LocalId> = values.iter().filter_map(local).collect();
+    let mut widest = 1;
+    for statement in nest.before.iter().flatten().rev().filter(|statement| statement.depth > to) {
+        match &statement.action {
+            Action::Load { result, .. } if used.contains(&result.id) => widest = widest.max(result.ty.bytes()),
+            Action::Scalar(instruction) if instruction.results.iter().any(|result| used.contains(&result.id)) => {
+                widest = instruction.results.iter().map(|result| result.ty.bytes()).fold(widest, usize::max);
+                used.extend(crate::strict::free_uses(instruction));
+            }
+            _ => {}
+        }
+    }
+    widest
+}
+
+/// In which order a scatter combines (rule 6).
+pub(crate) fn of_scatter(combine: &Lambda, order: PermuteOrder) -> ScatterOrder {
+    match order {
+        PermuteOrder::Unique => ScatterOrder::Unique,
+        PermuteOrder::Ordered => ScatterOrder::InOrder,
+        PermuteOrder::Source => match (effects::known_to_commute(combine), effects::rounds(combine)) {
+            (true, false) => ScatterOrder::Any,
+            (true, true) => ScatterOrder::Chunks,
+            (false, _) => ScatterOrder::InOrder,
+        },
+    }
+}

@@ -1,0 +1,31 @@
+//! Why there is no plan.
+
+use fusebox_ir::Place;
+
+/// Why no plan was made. A promise broken by us is a bug, and is none of these.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The program is not flat.
+    #[error("{}cannot make a kernel of {op} `{result}`: flattening must run before", at(.place))]
+    Unsupported {
+        /// The operation.
+        op: &'static str,
+        /// Its first result.
+        result: String,
+        /// Where it stands in the source.
+        place: Place,
+    },
+    /// An input or a parameter is a stream or an array of arrays.
+    #[error("`{name}` is of type `{kind}`: flattening must run before")]
+    UnsupportedType {
+        /// Its name.
+        name: String,
+        /// `stream`, or `array of arrays`.
+        kind: &'static str,
+    },
+}
+
+fn at(place: &Place) -> String {
+    if place.is_unknown() { String::new() } else { format!("{place}: ") }
+}

@@ -1,0 +1,399 @@
+//! From a flat program to a plan: blocks to steps, each operation by itself to kernels.
+
+mod checks;
+mod combine;
+mod control;
+mod elementwise;
+mod expand;
+mod need;
+mod scan;
+mod scatter;
+mod stencil;
+
+use std::collections::{HashMap, HashSet};
+
+use fusebox_ir::{
+    Access, ArrayId, ArrayOp, Binding, Block, ElementType, Extent, Kernel, Lambda, Operand, Output, Place, Plan, Program, ScalarOperand, Step,
+    Type, Var,
+};
+
+use self::need::Item;
+use crate::{
+    error::Error,
+    linear::{Atom, Linear},
+    nest::{Deferred, Nest, Scope, Source, Spot},
+    restrict::{closure, restrict},
+    strict::Code,
+    values::{Values, extent},
+};
+
+/// Where a value of the program is.
+#[derive(Clone, Copy, Debug)]
+enum Bound<'p> {
+    Plan(Operand),
+    Deferred(&'p Lambda, usize),
+}
+
+/// Values of the program that are in scope.
+#[derive(Debug, Default)]
+struct Bindings<'p> {
+    bound: HashMap<ArrayId, Bound<'p>>,
+    log: Vec<(ArrayId, Option<Bound<'p>>)>,
+}
+
+impl<'p> Scope<'p> for Bindings<'p> {
+    fn find(&self, id: ArrayId) -> Source<'p> {
+        match self.bound.get(&id) {
+            Some(Bound::Plan(operand)) => Source::Plan(*operand),
+            Some(Bound::Deferred(lambda, result)) => Source::Deferred(lambda, *result),
+            None => Source::Plan(Operand::Constant(0i64.into())),
+        }
+    }
+}
+
+impl<'p> Bindings<'p> {
+    fn bind(&mut self, id: ArrayId, to: Bound<'p>) {
+        let before = self.bound.insert(id, to);
+        self.log.push((id, before));
+    }
+
+    fn undo(&mut self, mark: usize) {
+        while self.log.len() > mark {
+            let Some((id, before)) = self.log.pop() else { break };
+            match before {
+                Some(bound) => self.bound.insert(id, bound),
+                None => self.bound.remove(&id),
+            };
+        }
+    }
+}
+
+/// The operation that is being lowered, for names and messages.
+#[derive(Clone, Debug)]
+struct Origin {
+    /// Such as ``fold `s` ``.
+    operation: String,
+    place: Place,
+}
+
+/// A plan under construction.
+pub(crate) struct Lower<'p> {
+    values: Values,
+    kernels: Vec<Kernel>,
+    bindings: Bindings<'p>,
+    /// Results of units that may fail: functions compute these where they need them.
+    fallible: HashSet<ArrayId>,
+}
+
+/// Lowers a flat program without clusters.
+pub(crate) fn lower(program: &Program) -> Result<Plan, Error> {
+    let mut lower = Lower {
+        values: Values::default(),
+        kernels: Vec::new(),
+        bindings: Bindings::default(),
+        fallible: need::fallible_units(&program.body),
+    };
+    let body = &program.body;
+    let input = |lower: &mut Lower<'_>, var: &Var| -> Result<ArrayId, Error> {
+        let ty = lower.plan_type(var)?;
+        lower.values.made(&ty);
+        let id = lower.values.add(name(var), ty);
+        lower.bindings.bind(var.id, Bound::Plan(id.into()));
+        Ok(id)
+    };
+    let sizes = body.sizes.iter().map(|var| input(&mut lower, var)).collect::<Result<Vec<_>, _>>()?;
+    let inputs = body.params.iter().map(|var| input(&mut lower, var)).collect::<Result<Vec<_>, _>>()?;
+    let mut steps = Vec::new();
+    lower.block(&[], &body.bindings, &body.results, &mut steps)?;
+    let mut results = Vec::new();
+    let mut outputs = Vec::new();
+    for (&id, output) in body.results.iter().zip(&program.outputs) {
+        let declared = Output { name: output.name.clone(), ty: lower.declared(&output.ty) };
+        let value = lower.materialised(lower.find(id), &output.name, &mut steps);
+        lower.check_output(value, &declared, &mut steps);
+        results.push(value);
+        outputs.push(declared);
+    }
+    crate::free::insert(&mut steps, &results);
+    let Lower { values, kernels, .. } = lower;
+    Ok(Plan { name: program.name.clone(), values: values.into_list(), sizes, inputs, kernels, steps, results, outputs })
+}
+
+/// The name of a value in the source, or its id.
+fn name(var: &Var) -> String {
+    if var.name.is_empty() { var.id.to_string() } else { var.name.0.clone() }
+}
+
+impl<'p> Lower<'p> {
+    /// What a value of the program is in the plan; not for those that were put off.
+    fn find(&self, id: ArrayId) -> Operand {
+        match self.bindings.find(id) {
+            Source::Plan(operand) => operand,
+            Source::Deferred(..) => Operand::Constant(0i64.into()),
+        }
+    }
+
+    /// The array of the plan that a value of the program is.
+    fn array(&self, id: ArrayId) -> ArrayId {
+        match self.find(id) {
+            Operand::Value(id) => id,
+            Operand::Constant(_) => ArrayId(0),
+        }
+    }
+
+    fn operand(&self, operand: Operand) -> Operand {
+        match operand {
+            Operand::Value(id) => self.find(id),
+            Operand::Constant(_) => operand,
+        }
+    }
+
+    fn extent(&self, of: Extent) -> Extent {
+        match of {
+            Extent::Value(id) => extent(self.find(id)),
+            Extent::Constant(_) | Extent::Unknown => of,
+        }
+    }
+
+    fn declared(&self, ty: &Type) -> Type {
+        let mut ty = ty.clone();
+        for extent in ty.all_extents_mut() {
+            *extent = self.extent(*extent);
+        }
+        ty
+    }
+
+    /// The type of a value in the plan.
+    fn plan_type(&self, var: &Var) -> Result<Type, Error> {
+        let kind = if var.ty.stream { "stream" } else { "array of arrays" };
+        if var.ty.stream || !var.ty.inner.is_empty() {
+            return Err(Error::UnsupportedType { name: name(var), kind });
+        }
+        Ok(self.declared(&var.ty))
+    }
+
+    fn origin(&self, binding: &Binding) -> Origin {
+        let first = binding.results.first().map(name).unwrap_or_default();
+        Origin { operation: format!("{} `{first}`", binding.op.name()), place: binding.place.clone() }
+    }
+
+    /// Makes room for a value.
+    fn allocate(&mut self, name: String, ty: Type, origin: &Origin, steps: &mut Vec<Step>) -> ArrayId {
+        self.values.made(&ty);
+        let value = self.values.add(name, ty);
+        steps.push(Step::Allocate { value, operation: origin.operation.clone(), place: origin.place.clone() });
+        value
+    }
+
+    /// Makes room for the results of a binding.
+    fn results(&mut self, results: &[Var], origin: &Origin, steps: &mut Vec<Step>) -> Result<Vec<ArrayId>, Error> {
+        let mut made = Vec::new();
+        for var in results {
+            let ty = self.plan_type(var)?;
+            let value = self.allocate(name(var), ty, origin, steps);
+            self.bindings.bind(var.id, Bound::Plan(value.into()));
+            made.push(value);
+        }
+        Ok(made)
+    }
+
+    /// A nest that is to become a kernel.
+    fn nest(&self, origin: &Origin) -> Nest<'_, 'p> {
+        Nest::new(&self.values, &self.bindings, origin.operation.clone())
+    }
+
+    /// Adds a finished nest to the plan.
+    fn launch(&mut self, launch: crate::nest::Launch, steps: &mut Vec<Step>) {
+        let kernel = self.kernels.len();
+        self.kernels.push(launch.kernel);
+        steps.push(Step::Launch { kernel, sizes: launch.sizes, arrays: launch.arrays });
+    }
+
+    /// A value of rank 0 or an array, in the plan: constants become values.
+    fn materialised(&mut self, operand: Operand, name: &str, steps: &mut Vec<Step>) -> ArrayId {
+        match operand {
+            Operand::Value(id) => id,
+            Operand::Constant(constant) => {
+                let value = self.values.add(name.to_owned(), Type::scalar(constant.ty()));
+                steps.push(Step::Constant { value, data: vec![constant] });
+                value
+            }
+        }
+    }
+
+    /// A scalar that is linear in others, as an extent of the plan.
+    fn linear_extent(&mut self, form: &Linear, name: &str, origin: &Origin, steps: &mut Vec<Step>) -> Extent {
+        if let Some(constant) = form.as_constant() {
+            return Extent::Constant(constant);
+        }
+        if let (0, 1, Some((&Atom::Value(id), 1))) = (form.constant, form.terms.len(), form.terms.first_key_value()) {
+            return Extent::Value(id);
+        }
+        let value = self.allocate(name.to_owned(), Type::scalar(ElementType::I64), origin, steps);
+        let mut nest = self.nest(origin);
+        let at = Spot::before(0);
+        let sum = nest.linear(form, at);
+        nest.store(value, Access::Write, &[], sum, at);
+        let launch = nest.finish();
+        self.launch(launch, steps);
+        self.values.define(value, form.clone());
+        Extent::Value(value)
+    }
+
+    /// Computes some results of a binding; `waits` are bindings that were not computed, for its blocks.
+    fn emit(&mut self, item: &Item<'p>, waits: &[Item<'p>], steps: &mut Vec<Step>) -> Result<(), Error> {
+        let wanted = closure(item.binding, &item.wanted);
+        let unsupported = |binding: &Binding| Error::Unsupported {
+            op: binding.op.name(),
+            result: binding.results.first().map(name).unwrap_or_default(),
+            place: binding.place.clone(),
+        };
+        match &item.binding.op {
+            ArrayOp::Cond { .. } => return self.cond(item.binding, &wanted, waits, steps),
+            ArrayOp::While { .. } => return self.while_loop(item.binding, waits, steps),
+            ArrayOp::Foreign { .. } => return self.foreign(item.binding, steps),
+            _ => {}
+        }
+        let binding = restrict(item.binding, &wanted);
+        let origin = self.origin(&binding);
+        self.check_sizes(&binding, &origin, steps)?;
+        match &binding.op {
+            ArrayOp::Constant { values, .. } => {
+                let [var] = &binding.results[..] else { return Err(unsupported(&binding)) };
+                let ty = self.plan_type(var)?;
+                self.values.made(&ty);
+                let value = self.values.add(name(var), ty);
+                self.bindings.bind(var.id, Bound::Plan(value.into()));
+                steps.push(Step::Constant { value, data: values.clone() });
+                Ok(())
+            }
+            ArrayOp::Unit { f } => self.unit(&binding, f, &origin, steps),
+            ArrayOp::Compute { .. }
+            | ArrayOp::Generate { .. }
+            | ArrayOp::Map { .. }
+            | ArrayOp::Backpermute { .. }
+            | ArrayOp::Transform { .. }
+            | ArrayOp::Replicate { .. }
+            | ArrayOp::Slice { .. } => self.elementwise(&binding, &origin, steps),
+            ArrayOp::Reshape { sources, .. } => {
+                for (var, &source) in binding.results.iter().zip(sources) {
+                    let ty = self.plan_type(var)?;
+                    let value = self.values.add(name(var), ty.clone());
+                    let source = self.find(source);
+                    let (operation, place) = (origin.operation.clone(), origin.place.clone());
+                    steps.push(Step::Alias { value, source, operation, place });
+                    self.values.made(&ty);
+                    self.bindings.bind(var.id, Bound::Plan(value.into()));
+                }
+                Ok(())
+            }
+            ArrayOp::Concat { sources, dim } => self.concat(&binding, sources, *dim, &origin, steps),
+            ArrayOp::Fold { .. } => self.fold(&binding, &origin, steps),
+            ArrayOp::Scan { .. } => self.scan(&binding, &origin, steps),
+            ArrayOp::Permute { .. } => self.permute(&binding, &origin, steps),
+            ArrayOp::PermutedExpand { .. } => self.permuted_expand(&binding, &origin, steps),
+            ArrayOp::Expand { .. } => self.expand(&binding, &origin, steps),
+            ArrayOp::Filter { .. } => self.filter(&binding, &origin, steps),
+            ArrayOp::Sort { keys, carry } => {
+                let results = self.results(&binding.results, &origin, steps)?;
+                let arrays = |this: &Self, list: &[ArrayId]| list.iter().map(|&id| this.array(id)).collect();
+                steps.push(Step::Sort { keys: arrays(self, keys), carry: arrays(self, carry), results });
+                Ok(())
+            }
+            ArrayOp::Stencil { .. } => self.stencil(&binding, &origin, steps),
+            ArrayOp::Nest { .. }
+            | ArrayOp::Element { .. }
+            | ArrayOp::Consume { .. }
+            | ArrayOp::Cond { .. }
+            | ArrayOp::While { .. }
+            | ArrayOp::Foreign { .. }
+            | ArrayOp::Cluster { .. } => Err(unsupported(&binding)),
+        }
+    }
+
+    fn unit(&mut self, binding: &Binding, f: &Lambda, origin: &Origin, steps: &mut Vec<Step>) -> Result<(), Error> {
+        let results = self.results(&binding.results, origin, steps)?;
+        let mut nest = self.nest(origin);
+        let mut code = Code::default();
+        let values = nest.call(f, &[], &mut Deferred::default(), &mut code);
+        let at = Spot::before(0);
+        let values = nest.run(code, &values, at);
+        let learned = nest.learned(&values, &results);
+        for (&result, &value) in results.iter().zip(&values) {
+            nest.store(result, Access::Write, &[], value, at);
+        }
+        let launch = nest.finish();
+        self.launch(launch, steps);
+        for (id, form) in learned.forms {
+            self.values.define(id, form);
+        }
+        for fact in learned.facts {
+            self.values.facts.add(0, fact);
+        }
+        Ok(())
+    }
+
+    /// One kernel over parallel levels that stores what `element` computes at each index.
+    fn over(
+        &mut self,
+        results: &[ArrayId],
+        origin: &Origin,
+        steps: &mut Vec<Step>,
+        element: &mut dyn FnMut(&mut Nest<'_, 'p>, &mut Code, &[ScalarOperand]) -> Vec<ScalarOperand>,
+    ) {
+        let Some(&first) = results.first() else { return };
+        let extents = self.values.ty(first).extents.clone();
+        let mut nest = self.nest(origin);
+        let index = nest.levels_over(&extents);
+        let mut code = Code::default();
+        let values = element(&mut nest, &mut code, &index);
+        let at = Spot::before(nest.depth());
+        let values = nest.run(code, &values, at);
+        for (&result, &value) in results.iter().zip(&values) {
+            nest.store(result, Access::Write, &index, value, at);
+        }
+        let launch = nest.finish();
+        self.launch(launch, steps);
+    }
+}
+
+/// The results of a block, with what its operations need computed where it is needed.
+impl<'p> Lower<'p> {
+    fn block(&mut self, pending: &[Item<'p>], own: &'p [Binding], results: &[ArrayId], steps: &mut Vec<Step>) -> Result<(), Error> {
+        let parts = need::parts(pending, own, results, &self.fallible);
+        let mut waits: Vec<Item<'p>> = Vec::new();
+        for part in parts {
+            if let Some(later) = part.later {
+                if let ArrayOp::Unit { f } = &later.binding.op {
+                    for (at, (var, &wanted)) in later.binding.results.iter().zip(&later.wanted).enumerate() {
+                        if wanted {
+                            self.bindings.bind(var.id, Bound::Deferred(f, at));
+                        }
+                    }
+                }
+                waits.push(later);
+            }
+            if let Some(now) = part.now {
+                self.emit(&now, &waits, steps)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A block whose bindings are forgotten after it; `results` sees them.
+    fn branch(
+        &mut self,
+        waits: &[Item<'p>],
+        block: &'p Block,
+        results: &[ArrayId],
+        finish: &mut dyn FnMut(&mut Self, &mut Vec<Step>) -> Result<(), Error>,
+    ) -> Result<Vec<Step>, Error> {
+        let (mark, known) = (self.bindings.log.len(), self.values.known());
+        let mut steps = Vec::new();
+        self.block(waits, &block.bindings, results, &mut steps)?;
+        finish(self, &mut steps)?;
+        self.bindings.undo(mark);
+        self.values.forget(known);
+        Ok(steps)
+    }
+}

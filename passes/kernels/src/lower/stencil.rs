@@ -1,0 +1,147 @@
+//! Stencils: taps are loads whose maps have offsets and boundaries.
+
+use fusebox_ir::{
+    ArrayId, ArrayOp, Binary, Binding, Boundary, Constant, DimBoundary, ElementType, Extent, Lambda, Operand, Place, ScalarOp,
+    ScalarOperand, Step, Tap, Unary,
+};
+
+use super::{Lower, Origin};
+use crate::{
+    error::Error,
+    linear::Linear,
+    nest::{Deferred, Nest, Spot},
+    strict::{Code, free_uses, local},
+};
+
+/// A boundary with its scalars in the plan.
+#[derive(Clone)]
+enum Outside {
+    Dim(DimBoundary),
+    Value(Operand),
+    Function(Lambda),
+}
+
+impl<'p> Lower<'p> {
+    pub(super) fn stencil(&mut self, binding: &Binding, origin: &Origin, steps: &mut Vec<Step>) -> Result<(), Error> {
+        let ArrayOp::Stencil { f, taps, boundaries } = &binding.op else { return Ok(()) };
+        let boundary = |of: ArrayId| {
+            let found = boundaries.iter().find(|boundary| boundary.array == of).map(|boundary| &boundary.boundary);
+            match found {
+                Some(Boundary::Clamp) | None => Outside::Dim(DimBoundary::Clamp),
+                Some(Boundary::Mirror) => Outside::Dim(DimBoundary::Mirror),
+                Some(Boundary::Wrap) => Outside::Dim(DimBoundary::Wrap),
+                Some(Boundary::Constant(operand)) => Outside::Value(self.operand(*operand)),
+                Some(Boundary::Function(function)) => Outside::Function(function.clone()),
+            }
+        };
+        let taps: Vec<(Tap, Outside)> = taps
+            .iter()
+            .map(|tap| (Tap { array: self.array(tap.array), offsets: tap.offsets.clone() }, boundary(tap.array)))
+            .collect();
+        let results = self.results(&binding.results, origin, steps)?;
+        let certain = certain_params(f);
+        self.over(&results, origin, steps, &mut |nest, code, index| {
+            let at = Spot::before(nest.depth());
+            let elements: Vec<ScalarOperand> = taps
+                .iter()
+                .enumerate()
+                .map(|(number, (tap, outside))| match outside {
+                    // An empty array fails; if no branch needs it, it must not: then the index is computed where it is needed.
+                    Outside::Dim(boundary) if !certain[number] && nest.may_be_empty(tap.array) => {
+                        by_hand(nest, code, tap, *boundary, index, &binding.place)
+                    }
+                    _ => loaded(nest, tap, outside, index, at, &binding.place),
+                })
+                .collect();
+            nest.call(f, &elements, &mut Deferred::default(), code)
+        });
+        Ok(())
+    }
+}
+
+fn loaded(nest: &mut Nest<'_, '_>, tap: &Tap, outside: &Outside, index: &[ScalarOperand], at: Spot, place: &Place) -> ScalarOperand {
+    let boundary = if let Outside::Dim(boundary) = outside { *boundary } else { DimBoundary::None };
+    let dims: Vec<(Linear, DimBoundary)> =
+        index.iter().zip(&tap.offsets).map(|(&index, &offset)| (nest.known.form(index).offset(offset), boundary)).collect();
+    let outside = match outside {
+        Outside::Dim(_) => None,
+        Outside::Value(operand) => {
+            let value = nest.operand(*operand);
+            Some(Lambda { results: vec![value], ..Lambda::default() })
+        }
+        Outside::Function(function) => {
+            let mut code = Code::default();
+            let there: Vec<ScalarOperand> = index
+                .iter()
+                .zip(&tap.offsets)
+                .map(|(&index, &offset)| {
+                    let b = Constant::from(offset).into();
+                    nest.push(&mut code, ScalarOp::Binary { function: Binary::Add, a: index, b }, ElementType::I64, place)
+                })
+                .collect();
+            let results = nest.call(function, &there, &mut Deferred::default(), &mut code);
+            Some(nest.strict_function(&Lambda { params: Vec::new(), instructions: code.instructions, results }))
+        }
+    };
+    nest.load(tap.array, &dims, outside, at, place)
+}
+
+/// The same as scalar code that reads, which may stand in a branch.
+fn by_hand(
+    nest: &mut Nest<'_, '_>,
+    code: &mut Code,
+    tap: &Tap,
+    boundary: DimBoundary,
+    index: &[ScalarOperand],
+    place: &Place,
+) -> ScalarOperand {
+    let extents: Vec<Extent> = nest.known.values.ty(tap.array).extents.clone();
+    let whole = |value: i64| ScalarOperand::from(Constant::from(value));
+    let binary = |nest: &mut Nest<'_, '_>, code: &mut Code, function, a, b| {
+        nest.push(code, ScalarOp::Binary { function, a, b }, ElementType::I64, place)
+    };
+    let mut there = Vec::new();
+    for ((&index, &offset), &extent) in index.iter().zip(&tap.offsets).zip(&extents) {
+        let extent = nest.extent(extent);
+        let last = binary(nest, code, Binary::Sub, extent, whole(1));
+        let raw = binary(nest, code, Binary::Add, index, whole(offset));
+        there.push(match boundary {
+            DimBoundary::None => raw,
+            DimBoundary::Clamp => {
+                let below = binary(nest, code, Binary::Min, raw, last);
+                binary(nest, code, Binary::Max, below, whole(0))
+            }
+            // Of an empty array the index is out of bounds whatever it is; a divisor of 0 would say something else.
+            DimBoundary::Wrap => {
+                let divisor = binary(nest, code, Binary::Max, extent, whole(1));
+                binary(nest, code, Binary::ModFloor, raw, divisor)
+            }
+            DimBoundary::Mirror => {
+                let twice = binary(nest, code, Binary::Mul, last, whole(2));
+                let period = binary(nest, code, Binary::Max, twice, whole(1));
+                let inside = binary(nest, code, Binary::ModFloor, raw, period);
+                // Distance from the far edge, folded back.
+                let over = binary(nest, code, Binary::Sub, inside, last);
+                let distance = nest.push(code, ScalarOp::Unary { function: Unary::Abs, a: over }, ElementType::I64, place);
+                binary(nest, code, Binary::Sub, last, distance)
+            }
+        });
+    }
+    nest.read(code, tap.array, there, place)
+}
+
+/// Which parameters a function certainly needs.
+fn certain_params(f: &Lambda) -> Vec<bool> {
+    let certain: Vec<_> = crate::strict::certainly_executed(f);
+    let direct: Vec<_> = f.results.iter().filter_map(local).collect();
+    let used = |id| {
+        direct.contains(&id)
+            || certain.iter().any(|instruction| match &instruction.op {
+                ScalarOp::If { condition, .. } => local(condition) == Some(id),
+                ScalarOp::While { starts, .. } => starts.iter().filter_map(local).any(|start| start == id),
+                ScalarOp::Binary { function: Binary::LogicalAnd | Binary::LogicalOr, a, .. } => local(a) == Some(id),
+                _ => free_uses(instruction).contains(&id),
+            })
+    };
+    f.params.iter().map(|param| used(param.id)).collect()
+}

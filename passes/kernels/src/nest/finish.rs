@@ -1,0 +1,181 @@
+//! The end of a kernel's construction: statements in order, what nothing uses dropped, locals and arrays numbered.
+
+use std::collections::{HashMap, HashSet};
+
+use fusebox_ir::{Access, Action, ArrayId, ElementType, Extent, Kernel, KernelArray, Lambda, Level, Local, LocalId, Name, Statement};
+
+use super::{Nest, walk::Visit};
+use crate::strict::{can_fail, lambda_can_fail};
+
+/// A kernel, and what launches give it.
+pub(crate) struct Launch {
+    pub(crate) kernel: Kernel,
+    pub(crate) sizes: Vec<Extent>,
+    pub(crate) arrays: Vec<ArrayId>,
+}
+
+impl Nest<'_, '_> {
+    /// The kernel made of what was put into the nest.
+    pub(crate) fn finish(mut self) -> Launch {
+        let name = Name(std::mem::take(&mut self.name));
+        let mut arrays: Vec<(ArrayId, KernelArray)> =
+            self.arrays.iter().map(|array| (array.value, self.kernel_array(array))).collect();
+        let mut statements: Vec<Statement> = std::mem::take(&mut self.before).into_iter().flatten().collect();
+        statements.extend(std::mem::take(&mut self.after).into_iter().rev().flatten());
+        let mut same = Rename { locals: &self.same };
+        statements.iter_mut().for_each(|statement| same.statement(statement));
+        let mut levels = std::mem::take(&mut self.levels);
+        for level in &mut levels {
+            same.operand(&mut level.from);
+            same.operand(&mut level.to);
+        }
+        let statements = live(statements, &mut levels);
+        let mut kernel = Kernel { name, sizes: Vec::new(), arrays: Vec::new(), levels, statements };
+
+        let mut used = Used::default();
+        kernel.statements.iter_mut().for_each(|statement| used.statement(statement));
+        for level in &mut kernel.levels {
+            used.operand(&mut level.from);
+            used.operand(&mut level.to);
+        }
+        let mut position = HashMap::new();
+        let mut values = Vec::new();
+        for (old, (value, array)) in arrays.drain(..).enumerate() {
+            if used.arrays.contains(&ArrayId(old as u32)) || array.access != Access::Read {
+                position.insert(ArrayId(old as u32), ArrayId(values.len() as u32));
+                values.push(value);
+                kernel.arrays.push(array);
+            }
+        }
+        for array in &kernel.arrays {
+            for extent in &array.extents {
+                if let fusebox_ir::KernelExtent::Size(id) = extent {
+                    used.locals.insert(*id);
+                }
+            }
+        }
+        let mut sizes = Vec::new();
+        for (value, id) in &self.sizes {
+            if used.locals.contains(id) {
+                sizes.push(Extent::Value(*value));
+                let hint = self.known.values.name(*value).into();
+                kernel.sizes.push(Local { id: *id, ty: ElementType::I64, name: hint });
+            }
+        }
+        number(&mut kernel, &position);
+        Launch { kernel, sizes, arrays: values }
+    }
+}
+
+struct Rename<'a> {
+    locals: &'a HashMap<LocalId, LocalId>,
+}
+
+impl Visit for Rename<'_> {
+    fn define(&mut self, _: &mut Local) {}
+
+    fn local(&mut self, id: &mut LocalId) {
+        while let Some(&other) = self.locals.get(id) {
+            *id = other;
+        }
+    }
+
+    fn array(&mut self, _: &mut ArrayId) {}
+}
+
+#[derive(Default)]
+struct Used {
+    locals: HashSet<LocalId>,
+    arrays: HashSet<ArrayId>,
+}
+
+impl Visit for Used {
+    fn define(&mut self, _: &mut Local) {}
+
+    fn local(&mut self, id: &mut LocalId) {
+        self.locals.insert(*id);
+    }
+
+    fn array(&mut self, id: &mut ArrayId) {
+        self.arrays.insert(*id);
+    }
+}
+
+/// Drops statements whose results nothing uses and that cannot fail: index arithmetic that went into maps, mostly.
+fn live(mut statements: Vec<Statement>, levels: &mut [Level]) -> Vec<Statement> {
+    let mut used = Used::default();
+    for level in levels {
+        used.operand(&mut level.from);
+        used.operand(&mut level.to);
+    }
+    let never = |lambda: &Lambda| !lambda_can_fail(lambda, &|_| false);
+    let mut kept = vec![false; statements.len()];
+    for (kept, statement) in kept.iter_mut().zip(&mut statements).rev() {
+        let (results, harmless): (Vec<LocalId>, bool) = match &statement.action {
+            Action::Load { result, map, outside, .. } => (vec![result.id], !map.checked && outside.as_ref().is_none_or(never)),
+            Action::Scalar(instruction) => {
+                (instruction.results.iter().map(|result| result.id).collect(), !can_fail(instruction, &|_| false))
+            }
+            Action::Reduce { results, combine, .. } => (results.iter().map(|result| result.id).collect(), never(combine)),
+            Action::Scan { results, totals, combine, .. } => {
+                (results.iter().chain(totals).map(|result| result.id).collect(), never(combine))
+            }
+            Action::Check { .. } | Action::Store { .. } | Action::Append { .. } | Action::Scatter { .. } => (Vec::new(), false),
+        };
+        if harmless && !results.iter().any(|id| used.locals.contains(id)) {
+            continue;
+        }
+        *kept = true;
+        used.statement(statement);
+    }
+    statements.into_iter().zip(kept).filter_map(|(statement, kept)| kept.then_some(statement)).collect()
+}
+
+struct Number<'a> {
+    locals: HashMap<LocalId, LocalId>,
+    arrays: &'a HashMap<ArrayId, ArrayId>,
+}
+
+impl Visit for Number<'_> {
+    fn define(&mut self, local: &mut Local) {
+        let next = LocalId(self.locals.len() as u32);
+        local.id = *self.locals.entry(local.id).or_insert(next);
+    }
+
+    fn local(&mut self, id: &mut LocalId) {
+        if let Some(&new) = self.locals.get(id) {
+            *id = new;
+        }
+    }
+
+    fn array(&mut self, id: &mut ArrayId) {
+        if let Some(&new) = self.arrays.get(id) {
+            *id = new;
+        }
+    }
+}
+
+/// Numbers sizes, then indices, then the locals of statements in order.
+fn number(kernel: &mut Kernel, arrays: &HashMap<ArrayId, ArrayId>) {
+    let mut number = Number { locals: HashMap::new(), arrays };
+    kernel.sizes.iter_mut().for_each(|size| number.define(size));
+    kernel.levels.iter_mut().for_each(|level| number.define(&mut level.index));
+    kernel.statements.iter_mut().for_each(|statement| number.statement(statement));
+    for level in &mut kernel.levels {
+        number.operand(&mut level.from);
+        number.operand(&mut level.to);
+    }
+    for array in &mut kernel.arrays {
+        for extent in &mut array.extents {
+            if let fusebox_ir::KernelExtent::Size(id) = extent {
+                number.local(id);
+            }
+        }
+    }
+    // Terms of maps are by id, which numbering may have changed.
+    for statement in &mut kernel.statements {
+        if let Action::Load { map, .. } | Action::Store { map, .. } | Action::Scatter { map, .. } = &mut statement.action {
+            map.dims.iter_mut().for_each(|dim| dim.terms.sort_by_key(|&(_, id)| id));
+        }
+    }
+}

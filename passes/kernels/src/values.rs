@@ -1,0 +1,130 @@
+//! The values of a plan under construction, and what is known of the sizes among them.
+
+use std::collections::{HashMap, HashSet};
+
+use fusebox_ir::{ArrayId, Constant, Extent, Operand, PlanValue, Type};
+
+use crate::linear::{Atom, Facts, Linear, never_negative};
+
+/// Every value of the plan, and what is known of scalars among them where the plan is being extended.
+#[derive(Debug, Default)]
+pub(crate) struct Values {
+    list: Vec<PlanValue>,
+    /// Scalars that are linear in others.
+    forms: HashMap<ArrayId, Linear>,
+    /// Holds at every point after where it was noted.
+    pub(crate) facts: Facts,
+    /// Scalars that are extents of arrays that have been made.
+    extents: HashSet<ArrayId>,
+    order: Vec<ArrayId>,
+}
+
+/// Where what is known of values ends when a branch ends.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Known {
+    facts: usize,
+    extents: usize,
+}
+
+impl Values {
+    pub(crate) fn add(&mut self, name: String, ty: Type) -> ArrayId {
+        let id = ArrayId(u32::try_from(self.list.len()).unwrap_or(u32::MAX));
+        self.list.push(PlanValue { name, ty });
+        id
+    }
+
+    pub(crate) fn ty(&self, id: ArrayId) -> &Type {
+        &self.list[id.index()].ty
+    }
+
+    pub(crate) fn name(&self, id: ArrayId) -> &str {
+        &self.list[id.index()].name
+    }
+
+    pub(crate) fn into_list(self) -> Vec<PlanValue> {
+        self.list
+    }
+
+    /// Notes that an array of this type was made: none of its extents is negative.
+    pub(crate) fn made(&mut self, ty: &Type) {
+        for extent in &ty.extents {
+            if let Extent::Value(id) = *extent {
+                if self.extents.insert(id) {
+                    self.order.push(id);
+                    let form = self.form_of(id);
+                    self.facts.add(0, form);
+                }
+            }
+        }
+    }
+
+    /// Whether the scalar is the extent of an array that was made.
+    pub(crate) fn is_extent(&self, id: ArrayId) -> bool {
+        self.extents.contains(&id)
+    }
+
+    pub(crate) fn known(&self) -> Known {
+        Known { facts: self.facts.len(), extents: self.order.len() }
+    }
+
+    pub(crate) fn forget(&mut self, known: Known) {
+        self.facts.truncate(known.facts);
+        while self.order.len() > known.extents {
+            let Some(id) = self.order.pop() else { break };
+            self.extents.remove(&id);
+        }
+    }
+
+    /// Notes that a scalar is linear in others.
+    pub(crate) fn define(&mut self, id: ArrayId, form: Linear) {
+        let form = form.map(&mut |atom| match atom {
+            Atom::Value(of) => self.form_of(of),
+            Atom::Local(_) => Linear::atom(atom),
+        });
+        self.forms.insert(id, form);
+    }
+
+    pub(crate) fn form_of(&self, id: ArrayId) -> Linear {
+        self.forms.get(&id).cloned().unwrap_or_else(|| Linear::atom(Atom::Value(id)))
+    }
+
+    pub(crate) fn form(&self, extent: Extent) -> Linear {
+        match extent {
+            Extent::Constant(constant) => Linear::constant(constant),
+            Extent::Value(id) => self.form_of(id),
+            // Not in types of plans; equal to nothing.
+            Extent::Unknown => Linear::constant(i64::MIN),
+        }
+    }
+
+    /// Whether `form` is known to be at least 0.
+    pub(crate) fn never_negative(&self, form: &Linear) -> bool {
+        never_negative(form, 0, &[&self.facts])
+    }
+
+    /// Whether two extents are known to be equal.
+    pub(crate) fn equal(&self, left: &Linear, right: &Linear) -> bool {
+        let difference = left.clone().plus(-1, right);
+        match difference.as_constant() {
+            Some(constant) => constant == 0,
+            None => self.never_negative(&difference) && self.never_negative(&difference.scaled(-1)),
+        }
+    }
+}
+
+/// The extent that a scalar operand is.
+pub(crate) fn extent(operand: Operand) -> Extent {
+    match operand {
+        Operand::Value(id) => Extent::Value(id),
+        Operand::Constant(constant) => Extent::Constant(constant.as_i64().unwrap_or(-1)),
+    }
+}
+
+/// The scalar operand that an extent is.
+pub(crate) fn operand(extent: Extent) -> Operand {
+    match extent {
+        Extent::Value(id) => Operand::Value(id),
+        Extent::Constant(constant) => Operand::Constant(Constant::from(constant)),
+        Extent::Unknown => Operand::Constant(Constant::from(-1i64)),
+    }
+}
