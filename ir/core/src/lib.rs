@@ -9,6 +9,7 @@ mod builder;
 mod element;
 mod error;
 mod kernel;
+mod pass;
 mod plan;
 pub mod primitive;
 mod program;
@@ -23,6 +24,6 @@ mod validate;
 mod value;
 
 pub use crate::{
-    array_op::*, builder::*, element::*, error::*, kernel::*, plan::*, program::*, rewrite::*, scalar::*, traverse::*, validate::*,
+    array_op::*, builder::*, element::*, error::*, kernel::*, pass::*, plan::*, program::*, rewrite::*, scalar::*, traverse::*, validate::*,
     value::*,
 };

@@ -1,5 +1,7 @@
 //! Arrays as the host holds them: inputs and results of runs.
 
+use std::sync::Arc;
+
 use crate::{Constant, ElementType};
 
 /// Bytes of alignment of every host buffer, and of readable slack behind the last element.
@@ -10,11 +12,13 @@ pub const ALIGNMENT: usize = 64;
 struct Line([u8; ALIGNMENT]);
 
 /// A dense array in row-major order, aligned to [`ALIGNMENT`] bytes with as much readable slack behind.
+///
+/// Clones share the elements until one of them is written to: handing an array on costs nothing.
 #[derive(Clone)]
 pub struct Array {
     element: ElementType,
     extents: Vec<usize>,
-    lines: Vec<Line>,
+    lines: Arc<Vec<Line>>,
 }
 
 /// Why an array of the wanted extents cannot be made.
@@ -62,7 +66,7 @@ impl Array {
             .filter(|&bytes| bytes < isize::MAX as usize / 2)
             .ok_or_else(too_large)?;
         let lines = bytemuck::allocation::try_zeroed_vec(bytes.div_ceil(ALIGNMENT) + 1).map_err(|()| too_large())?;
-        Ok(Self { element, extents: extents.to_vec(), lines })
+        Ok(Self { element, extents: extents.to_vec(), lines: Arc::new(lines) })
     }
 
     /// An array of these elements, in row-major order.
@@ -93,13 +97,18 @@ impl Array {
     ///
     /// # Errors
     /// [`ArrayError`].
+    ///
+    /// # Panics
+    /// If a constant is of another type.
     pub fn from_constants(element: ElementType, extents: &[usize], elements: &[Constant]) -> Result<Self, ArrayError> {
         let mut array = Self::zeros(element, extents)?;
         if array.len() != elements.len() {
             return Err(ArrayError::Count { extents: extents.to_vec(), given: elements.len() });
         }
-        for (position, &constant) in elements.iter().enumerate() {
-            array.set(position, constant);
+        let width = element.bytes();
+        for (to, &constant) in array.bytes_mut().chunks_exact_mut(width).zip(elements) {
+            assert_eq!(constant.ty(), element, "an element of an array has its type");
+            to.copy_from_slice(&constant.bits().to_le_bytes()[..width]);
         }
         Ok(array)
     }
@@ -109,7 +118,7 @@ impl Array {
         let constant: Constant = value.into();
         let mut lines = vec![Line([0; ALIGNMENT]); 2];
         lines[0].0[..8].copy_from_slice(&constant.bits().to_le_bytes());
-        Self { element: constant.ty(), extents: Vec::new(), lines }
+        Self { element: constant.ty(), extents: Vec::new(), lines: Arc::new(lines) }
     }
 
     /// The element type.
@@ -165,13 +174,13 @@ impl Array {
     /// The bytes of the elements; a `bool` is a byte of 0 or 1.
     pub fn bytes(&self) -> &[u8] {
         let bytes = self.len() * self.element.bytes();
-        &bytemuck::cast_slice(&self.lines)[..bytes]
+        &bytemuck::cast_slice(self.lines.as_slice())[..bytes]
     }
 
     /// The bytes of the elements; whoever writes `bool` elements writes 0 or 1.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         let bytes = self.len() * self.element.bytes();
-        &mut bytemuck::cast_slice_mut(&mut self.lines)[..bytes]
+        &mut bytemuck::cast_slice_mut(Arc::make_mut(&mut self.lines).as_mut_slice())[..bytes]
     }
 
     /// The element at a row-major position.
