@@ -9,8 +9,8 @@ mod math_lanes;
 use std::fmt::Write as _;
 
 use core_math as exact;
-use fusebox_ir::{ElementType, Unary};
-use math_lanes::{LANES, unary};
+use fusebox_ir::{Binary, ElementType, Unary};
+use math_lanes::{LANES, binary, unary};
 
 /// A function, its correctly rounded self, and where most of its arguments should be taken from.
 struct Case {
@@ -24,7 +24,46 @@ const fn case(function: Unary, exact: fn(f64) -> f64, from: f64, to: f64) -> Cas
     Case { function, exact, from, to }
 }
 
-const CASES: &[Case] = &[case(Unary::Exp, exact::exp, -750.0, 712.0), case(Unary::Log, exact::log, 0.0, 4.0)];
+const CASES: &[Case] = &[
+    case(Unary::Exp, exact::exp, -750.0, 712.0),
+    case(Unary::Log, exact::log, 0.0, 4.0),
+    case(Unary::Sin, exact::sin, -200.0, 200.0),
+    case(Unary::Cos, exact::cos, -200.0, 200.0),
+    case(Unary::Tan, exact::tan, -200.0, 200.0),
+    case(Unary::Tanh, exact::tanh, -20.0, 20.0),
+    case(Unary::Exp2, exact::exp2, -1100.0, 1026.0),
+    case(Unary::Expm1, exact::expm1, -40.0, 712.0),
+    case(Unary::Log2, exact::log2, 0.0, 4.0),
+    case(Unary::Log10, exact::log10, 0.0, 4.0),
+    case(Unary::Log1p, exact::log1p, -1.0, 4.0),
+    case(Unary::Asin, exact::asin, -1.0, 1.0),
+    case(Unary::Acos, exact::acos, -1.0, 1.0),
+    case(Unary::Atan, exact::atan, -5.0, 5.0),
+    case(Unary::Sinh, exact::sinh, -720.0, 720.0),
+    case(Unary::Cosh, exact::cosh, -720.0, 720.0),
+    case(Unary::Asinh, exact::asinh, -5.0, 5.0),
+    case(Unary::Acosh, exact::acosh, 1.0, 5.0),
+    case(Unary::Atanh, exact::atanh, -1.0, 1.0),
+    case(Unary::Erf, exact::erf, -6.0, 6.0),
+    case(Unary::Erfc, exact::erfc, -6.0, 27.5),
+    case(Unary::Cbrt, exact::cbrt, -10.0, 10.0),
+];
+
+/// As [`Case`], of two operands.
+struct Pair {
+    function: Binary,
+    exact: fn(f64, f64) -> f64,
+    /// Where the operands are taken from.
+    from: [f64; 2],
+    to: [f64; 2],
+}
+
+const PAIRS: &[Pair] = &[
+    Pair { function: Binary::Pow, exact: exact::pow, from: [0.0, -100.0], to: [10.0, 100.0] },
+    Pair { function: Binary::Atan2, exact: exact::atan2, from: [-5.0, -5.0], to: [5.0, 5.0] },
+    Pair { function: Binary::Hypot, exact: exact::hypot, from: [-5.0, -5.0], to: [5.0, 5.0] },
+    Pair { function: Binary::Rem, exact: |x, y| x % y, from: [-500.0, -5.0], to: [500.0, 5.0] },
+];
 
 /// Deterministic noise (splitmix64).
 struct Noise(u64);
@@ -141,6 +180,49 @@ fn f64_worst(case: &Case, count: usize) -> Worst {
     worst
 }
 
+/// `count` pairs: of any bits; of like magnitude; in the range.
+fn pairs(pair: &Pair, count: usize) -> [Vec<f64>; 2] {
+    let mut noise = Noise(3);
+    let within = |at: usize, noise: &mut Noise| pair.from[at] + (pair.to[at] - pair.from[at]) * noise.unit();
+    let points = (0..count).map(|at| match at % 4 {
+        0 => (f64::from_bits(noise.bits()), f64::from_bits(noise.bits())),
+        1 => {
+            let x = f64::from_bits(noise.bits());
+            (x, x * (noise.unit() * 60.0 - 30.0).exp2())
+        }
+        2 => (within(0, &mut noise), within(1, &mut noise)),
+        // For powers: near 1 to large ones, of moderate results.
+        _ => {
+            let log = (-30.0 * noise.unit()).exp2() * 700.0;
+            let y = (noise.unit() - 0.5) * 2.0 * 700.0 / log;
+            ((log * (noise.unit() - 0.5) * 2.0).exp(), y)
+        }
+    });
+    let (x, y) = points.unzip();
+    [x, y]
+}
+
+fn pair_worst(pair: &Pair, count: usize) -> [Worst; 2] {
+    let mut worst = [Worst::default(); 2];
+    let [x, y] = pairs(pair, count);
+    for (at, got) in binary(pair.function, ElementType::F64).all(&[&x, &y]).into_iter().enumerate() {
+        let exact = (pair.exact)(x[at], y[at]);
+        worst[1].meet(ulp_f64(got, exact), [x[at], y[at]], got, exact);
+    }
+    // Magnitudes of f64 into those of f32.
+    let narrow = |x: &Vec<f64>| -> Vec<f32> {
+        x.iter()
+            .map(|&x| if x.abs() < 1e30 && x.abs() > 1e-30 { x as f32 } else { x.abs().powf(0.14).copysign(x) as f32 })
+            .collect()
+    };
+    let (x, y) = (narrow(&x), narrow(&y));
+    for (at, got) in binary(pair.function, ElementType::F32).all(&[&x, &y]).into_iter().enumerate() {
+        let exact = (pair.exact)(x[at].into(), y[at].into());
+        worst[0].meet(ulp_f32(got, exact), [x[at].into(), y[at].into()], got.into(), exact);
+    }
+    worst
+}
+
 #[test]
 fn table_of_the_largest_errors() {
     let count = if cfg!(debug_assertions) { 200_000 } else { 2_000_000 };
@@ -158,6 +240,11 @@ fn table_of_the_largest_errors() {
     for case in CASES {
         let sizes = [ElementType::F32, ElementType::F64].map(|ty| unary(case.function, ty).size());
         row(case.function.text(), f32_worst(case, count), f64_worst(case, count), sizes);
+    }
+    for pair in PAIRS {
+        let sizes = [ElementType::F32, ElementType::F64].map(|ty| binary(pair.function, ty).size());
+        let [single, double] = pair_worst(pair, count);
+        row(pair.function.text(), single, double, sizes);
     }
     println!("{table}{failures}");
     assert!(failures.is_empty(), "more than 2 ulp:\n{failures}");

@@ -115,9 +115,9 @@ impl<'c> V<'c> {
         self.with(constant)
     }
 
-    /// The constant of this float type nearest to `value`.
-    pub(super) fn nearest(self, value: f64) -> Self {
-        self.constant(if self.is_f32() { f64::from(value as f32) } else { value })
+    /// An integer constant of this type.
+    pub(super) fn with_bits(self, bits: u64) -> Self {
+        self.with(Constant::from_bits(self.ty, bits))
     }
 
     /// Whether this is an `f32` (otherwise an `f64`): most functions differ in degrees and constants only.
@@ -156,10 +156,6 @@ impl<'c> V<'c> {
 
     pub(super) fn trunc(self) -> Self {
         self.unary(Unary::Trunc, self.ty)
-    }
-
-    pub(super) fn clz(self) -> Self {
-        self.unary(Unary::Clz, self.ty)
     }
 
     pub(super) fn lt(self, right: impl Arg<'c>) -> Self {

@@ -41,6 +41,13 @@ pub(super) fn scale<'c>(m: V<'c>, n: Whole<'c>) -> V<'c> {
     m * (half << width).from_bits() * (rest << width).from_bits()
 }
 
+/// 2^(n - 1) for an n whose power is neither subnormal nor infinite.
+pub(super) fn half_power(n: Whole<'_>) -> V<'_> {
+    // The bits hold n and twice the bias; once the bias and one more go.
+    let bias = n.float.by_type(128, 1024);
+    ((n.bits - bias) << fraction_bits(n.float)).from_bits()
+}
+
 /// r² q(r) of e^r = 1 + r + r² q(r), for |r| up to ln 2 / 2.
 pub(super) fn tail(r: V<'_>) -> V<'_> {
     let q = if r.is_f32() { r.polynomial(&table::EXP_F32) } else { r.polynomial(&table::EXP_F64) };
@@ -53,10 +60,93 @@ fn rest<'c>(x: V<'c>, n: Whole<'c>) -> V<'c> {
     n.float.fma(-low, n.float.fma(-high, x))
 }
 
+/// x = n ln 2 + r.
+fn reduce(x: V<'_>) -> (V<'_>, Whole<'_>) {
+    let n = nearest_whole(x, x.by_type(table::LOG2E_F32, table::LOG2E_F64)[0]);
+    (rest(x, n), n)
+}
+
 pub(super) fn exp(x: V<'_>) -> V<'_> {
     // Outside of these results are 0 and infinity, which the scaling gives.
     let x = clamp(x, x.by_type(-104.0, -746.0), x.by_type(89.0, 710.0));
-    let n = nearest_whole(x, x.by_type(table::LOG2E_F32, table::LOG2E_F64)[0]);
-    let r = rest(x, n);
+    let (r, n) = reduce(x);
     scale(tail(r) + r + 1.0, n)
+}
+
+/// For [`half_exp`]: x = n ln 2 + r with 2^(n - 1) to scale by.
+fn half_reduce(x: V<'_>) -> (V<'_>, Whole<'_>) {
+    let high = x.by_type(90.0, 711.0);
+    let (r, n) = reduce(x.gt(high).select(x.constant(high), x));
+    (r, Whole { bits: n.bits - 1, ..n })
+}
+
+/// e^x / 2 for x from 0 on.
+pub(super) fn half_exp(x: V<'_>) -> V<'_> {
+    let (r, n) = half_reduce(x);
+    scale(tail(r) + r + 1.0, n)
+}
+
+/// As [`half_exp`], and what rounding took from it.
+pub(super) fn half_exp_in_two(x: V<'_>) -> (V<'_>, V<'_>) {
+    let (r, n) = half_reduce(x);
+    let tail = tail(r);
+    let sum = r + 1.0;
+    let low = -sum + 1.0 + r + tail;
+    let high = sum + low;
+    (scale(high, n), scale(sum - high + low, n))
+}
+
+/// e^(-x²) as 2^n times a sum of two floats, for x up to 28 (`f32`: 11).
+pub(super) fn exp_of_negative_square<'c>(x: V<'c>) -> ([V<'c>; 2], Whole<'c>) {
+    let square = x * x;
+    let square_rest = x.fma(x, -square);
+    let [high, low] = x.by_type(table::LN2_F32, table::LN2_F64);
+    let n = nearest_whole(-square, x.by_type(table::LOG2E_F32, table::LOG2E_F64)[0]);
+    // r + rest = -x² - n ln 2
+    let first = n.float.fma(-high, -square);
+    let r = n.float.fma(-low, first);
+    let rest = n.float.fma(-low, first - r) - square_rest;
+    let tail = tail(r);
+    let sum = r + 1.0;
+    let power_rest = -sum + 1.0 + r + (sum + tail).fma(rest, tail);
+    ([sum, power_rest], n)
+}
+
+/// e^x where it is neither subnormal nor infinite: x from -80 to 80 is.
+pub(super) fn exp_in_range(x: V<'_>) -> V<'_> {
+    let (r, n) = reduce(x);
+    let bias = x.by_type(127, 1023);
+    (tail(r) + r + 1.0) * ((n.bits - bias) << fraction_bits(x)).from_bits()
+}
+
+pub(super) fn expm1(x: V<'_>) -> V<'_> {
+    // Below, the result is -1; e^x - 1 is twice e^x / 2 - 1/2, so that the largest results need no second step.
+    let clamped = clamp(x, x.by_type(-20.0, -40.0), x.by_type(89.0, 710.0));
+    let (r, n) = reduce(clamped);
+    let half = half_power(n);
+    let (whole, part) = (half - 0.5, half * r);
+    let sum = whole + part;
+    let error = whole - sum + part;
+    let result = (sum + half.fma(tail(r), error)) * 2.0;
+    // x²/2 is lost in these, and subnormal ones must not be halved.
+    x.abs().lt(x.by_type(2f64.powi(-26), 2f64.powi(-55))).select(x, result)
+}
+
+/// 2^r - 1 for |r| up to 1/2.
+fn exp2_tail(r: V<'_>) -> V<'_> {
+    r * if r.is_f32() { r.polynomial(&table::EXP2_F32) } else { r.polynomial(&table::EXP2_F64) }
+}
+
+/// 2^(high + low) for any low below 2^-8 and any high.
+pub(super) fn exp2_of_sum<'c>(high: V<'c>, low: Option<V<'c>>) -> V<'c> {
+    let most = high.by_type(160.0, 1100.0);
+    let clamped = clamp(high, -most, most);
+    let n = nearest_whole(clamped, 1.0);
+    let r = clamped - n.float;
+    let r = low.map_or(r, |low| r + high.abs().lt(most).select(low, 0.0));
+    scale(exp2_tail(r) + 1.0, n)
+}
+
+pub(super) fn exp2(x: V<'_>) -> V<'_> {
+    exp2_of_sum(x, None)
 }

@@ -9,8 +9,15 @@
 mod code;
 mod coefficients;
 mod emit;
+mod error_function;
 mod exponential;
+mod hyperbolic;
+mod inverse;
 mod logarithm;
+mod power;
+mod reduction;
+mod remainder;
+mod trigonometric;
 
 pub use emit::{Emit, Instructions};
 use fusebox_ir::{Binary, ElementType, ScalarOperand, Unary};
@@ -47,14 +54,40 @@ type BinaryFormula = for<'c> fn(V<'c>, V<'c>) -> V<'c>;
 
 fn unary_formula(function: Unary) -> Option<UnaryFormula> {
     let formula: UnaryFormula = match function {
+        Unary::Cbrt => power::cbrt,
         Unary::Exp => exponential::exp,
+        Unary::Exp2 => exponential::exp2,
+        Unary::Expm1 => exponential::expm1,
         Unary::Log => logarithm::log,
+        Unary::Log2 => logarithm::log2,
+        Unary::Log10 => logarithm::log10,
+        Unary::Log1p => logarithm::log1p,
+        Unary::Sin => trigonometric::sin,
+        Unary::Cos => trigonometric::cos,
+        Unary::Tan => trigonometric::tan,
+        Unary::Asin => inverse::asin,
+        Unary::Acos => inverse::acos,
+        Unary::Atan => inverse::atan,
+        Unary::Sinh => hyperbolic::sinh,
+        Unary::Cosh => hyperbolic::cosh,
+        Unary::Tanh => hyperbolic::tanh,
+        Unary::Asinh => hyperbolic::asinh,
+        Unary::Acosh => hyperbolic::acosh,
+        Unary::Atanh => hyperbolic::atanh,
+        Unary::Erf => error_function::erf,
+        Unary::Erfc => error_function::erfc,
         _ => return None,
     };
     Some(formula)
 }
 
 fn binary_formula(function: Binary) -> Option<BinaryFormula> {
-    let _ = function;
-    None
+    let formula: BinaryFormula = match function {
+        Binary::Rem => remainder::rem,
+        Binary::Pow => power::pow,
+        Binary::Atan2 => inverse::atan2,
+        Binary::Hypot => power::hypot,
+        _ => return None,
+    };
+    Some(formula)
 }
