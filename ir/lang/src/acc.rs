@@ -82,7 +82,7 @@ impl<Sh: Shape, T: Elt> Acc<Array<Sh, T>> {
     /// The extents, from the outermost dimension: of a vector an `Exp<i64>`, of a matrix two. They are known without the array.
     ///
     /// ```
-    /// # use fusebox_lang::*;
+    /// # use fusebox_lang::*; example!();
     /// let (n, m) = (3, 4);
     /// let r = example::run(|| lift::<(i64, i64)>(generate((n, m), |(i, j)| i * j).shape()));
     /// assert_eq!(r, (3, 4));
@@ -111,7 +111,7 @@ impl<Sh: Shape, T: Elt> Acc<Array<Sh, T>> {
     /// The element at an index; outside of the array an error at run time.
     ///
     /// ```
-    /// # use fusebox_lang::*;
+    /// # use fusebox_lang::*; example!();
     /// let r = example::run(|| generate((3, 4), |(i, j)| 10 * i + j).at((1, 2)));
     /// assert_eq!(r, 12);
     /// ```
@@ -128,7 +128,7 @@ impl<Sh: Shape, T: Elt> Acc<Array<Sh, T>> {
     /// The element at a row-major position; outside of the array an error at run time.
     ///
     /// ```
-    /// # use fusebox_lang::*;
+    /// # use fusebox_lang::*; example!();
     /// let r = example::run(|| generate((3, 4), |(i, j)| 10 * i + j).at_position(6));
     /// assert_eq!(r, 12);
     /// ```

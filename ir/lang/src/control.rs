@@ -11,7 +11,7 @@ use crate::{
 /// `a` where the condition holds, else `b`; what the branch not taken alone needs is not computed and cannot fail.
 ///
 /// ```
-/// # use fusebox_lang::*;
+/// # use fusebox_lang::*; example!();
 /// let r = example::run1(|x: Exp<i64>| cond(x.eq_(0), 0, 100 / x), &0);
 /// assert_eq!(r, 0);
 /// ```
@@ -38,7 +38,7 @@ impl Exp<bool> {
 /// Runs `step` on the state while `condition` holds of it; the last state.
 ///
 /// ```
-/// # use fusebox_lang::*;
+/// # use fusebox_lang::*; example!();
 /// let r = example::run1(|x: Exp<i64>| while_loop(x, |v| v.lt(100), |v| v * 2), &3);
 /// assert_eq!(r, 192);
 /// ```
@@ -63,7 +63,7 @@ pub fn while_loop<T: Elt, C: IntoExp<bool>, R: IntoExp<T>>(
 /// `f` applied `n` times; not at all where `n` is 0 or negative.
 ///
 /// ```
-/// # use fusebox_lang::*;
+/// # use fusebox_lang::*; example!();
 /// assert_eq!(example::run1(|x: Exp<i64>| iterate(5, x, |v| v * 2), &1), 32);
 /// ```
 #[track_caller]
@@ -80,7 +80,7 @@ pub fn iterate<T: Elt, R: IntoExp<T>>(
 /// `value`, or a run-time error with `message` where the condition does not hold. It is checked where the value is needed.
 ///
 /// ```
-/// # use fusebox_lang::*;
+/// # use fusebox_lang::*; example!();
 /// assert_eq!(example::run1(|x: Exp<i64>| assert_(x.gt(0), "x is positive", x), &3), 3);
 /// ```
 #[track_caller]

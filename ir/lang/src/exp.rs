@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 
 use fusebox_ir::{
-    Constant, ElementType,
+    Constant,
     term::{FunctionTerm, Term, TermId},
 };
 
@@ -45,8 +45,13 @@ impl<T: Elt> Exp<T> {
 
     /// A term for each component. Where the handle is of another program: zeros, and the mistake is noted.
     pub(crate) fn terms(self, at: At) -> Vec<TermId> {
-        arena::terms(self.run, T::COUNT, at)
-            .unwrap_or_else(|| T::types().into_iter().map(|ty| arena::constant(Constant::zero(ty), at)).collect())
+        arena::terms(self.run, T::COUNT, at).unwrap_or_else(|| zeros::<T>(at))
+    }
+
+    /// A value whose components are all zero: what stands for absent ones.
+    #[track_caller]
+    pub(crate) fn zero() -> Self {
+        Self::from_terms(&zeros::<T>(here()))
     }
 
     /// The component at `offset`, of another type: how records are taken apart.
@@ -69,6 +74,10 @@ impl<T: Elt> Exp<T> {
     pub fn components(self) -> Components {
         Components(self.terms(here()))
     }
+}
+
+fn zeros<T: Elt>(at: At) -> Vec<TermId> {
+    T::types().into_iter().map(|ty| arena::constant(Constant::zero(ty), at)).collect()
 }
 
 impl<T: ScalarElt> Exp<T> {
@@ -255,9 +264,4 @@ pub(crate) fn function2<A: Elt, B: Elt, C: Elt, R: IntoExp<C>>(
 /// A function whose parameters are made outside.
 pub(crate) fn function<B: Elt>(params: Vec<TermId>, result: Exp<B>, at: At) -> FunctionTerm {
     FunctionTerm { params, results: result.terms(at) }
-}
-
-/// The types of the components, of handles.
-pub(crate) fn types<T: Elt>() -> Vec<ElementType> {
-    T::types()
 }

@@ -6,15 +6,19 @@
 mod acc;
 mod arena;
 mod array;
+mod complex;
 mod control;
 mod elt;
 mod error;
+mod example;
 mod exp;
 mod methods;
 mod nest;
 mod number;
 mod operators;
 pub mod ops;
+mod option;
+mod prelude;
 mod program;
 mod reach;
 mod scalar;
@@ -27,6 +31,7 @@ pub use half::f16;
 pub use crate::{
     acc::{Acc, the, unit},
     array::{Array, ArrayError, Matrix, Scalar, Vector},
+    complex::{Complex, cis, complex, polar},
     control::{assert_, cond, iterate, while_loop},
     elt::{Elt, Fields, ScalarElt},
     error::{BuildError, Mistake, Problem},
@@ -34,6 +39,8 @@ pub use crate::{
     nest::{Nested, NestedArray, nest},
     number::{Bits, Float, Integer, Num, Real},
     ops::{control::*, expand::*, fold::*, host::*, map::*, permute::*, scan::*, shape::*, stencil::*},
+    option::{none, some, some_if},
+    prelude::*,
     program::{Arrays, Built, Component, Draft, Function, Interface, Item, Parameters, Results, build, program},
     scalar::{float, number},
     shape::{

@@ -86,7 +86,7 @@ impl<Sh: Shape, In: Shape, T: Elt> Acc<Nested<Sh, In, T>> {
     /// The array at an index; outside an error at run time.
     ///
     /// ```
-    /// # use fusebox_lang::*;
+    /// # use fusebox_lang::*; example!();
     /// let r = example::run(|| nest(5, |i| generate(i, |j| i * j)).element(3));
     /// assert_eq!(r.to_vec(), [0, 3, 6]);
     /// ```
@@ -125,7 +125,7 @@ impl<Sh: Shape, In: Shape, T: Elt> Acc<Nested<Sh, In, T>> {
 /// Where the inner extents do not depend on the index, all elements have them.
 ///
 /// ```
-/// # use fusebox_lang::*;
+/// # use fusebox_lang::*; example!();
 /// let r = example::run(|| {
 ///     let rows = nest(4, |i| generate(i, |j| i + j));
 ///     generate(4, |i| sum(rows.element(i)).get())

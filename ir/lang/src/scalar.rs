@@ -48,7 +48,7 @@ impl<T: ScalarElt> Exp<T> {
     /// `bool` is 0 or 1.
     ///
     /// ```
-    /// # use fusebox_lang::*;
+    /// # use fusebox_lang::*; example!();
     /// let r = example::run(|| lift::<(i64, f32, u8)>((constant(2.9f64).cast(), constant(3i32).cast(), constant(-1i64).cast())));
     /// assert_eq!(r, (2, 3.0, 255));
     /// ```
@@ -118,7 +118,7 @@ impl<T: Real> Exp<T> {
     /// The same bits as another number type of the same width.
     ///
     /// ```
-    /// # use fusebox_lang::*;
+    /// # use fusebox_lang::*; example!();
     /// assert_eq!(example::run(|| constant(1.0f32).bits::<u32>()), 0x3f80_0000);
     /// ```
     #[track_caller]
@@ -369,7 +369,7 @@ impl<T: Bits> Exp<T> {
 /// Zero or a number of any type, for code that is generic in its number type.
 ///
 /// ```
-/// # use fusebox_lang::*;
+/// # use fusebox_lang::*; example!();
 /// fn double<T: Num>(x: Exp<T>) -> Exp<T> {
 ///     number::<T>(2) * x
 /// }

@@ -225,7 +225,7 @@ pub(crate) fn extent_terms<I: AsIndex>(index: I, at: At) -> Vec<TermId> {
 /// The number of elements within extents.
 ///
 /// ```
-/// # use fusebox_lang::*;
+/// # use fusebox_lang::*; example!();
 /// assert_eq!(example::run(|| shape_size((3, 4))), 12);
 /// ```
 #[track_caller]
@@ -246,7 +246,7 @@ pub(crate) fn product(terms: &[TermId], at: At) -> TermId {
 /// The row-major position of an index within extents.
 ///
 /// ```
-/// # use fusebox_lang::*;
+/// # use fusebox_lang::*; example!();
 /// assert_eq!(example::run(|| to_position((3, 4), (1, 2))), 6);
 /// ```
 #[track_caller]
@@ -260,7 +260,7 @@ pub fn to_position<I: AsIndex, J: AsIndex<Shape = I::Shape>>(extents: I, index: 
 /// The index at a row-major position within extents.
 ///
 /// ```
-/// # use fusebox_lang::*;
+/// # use fusebox_lang::*; example!();
 /// assert_eq!(example::run(|| lift::<(i64, i64)>(from_position((3, 4), 6))), (1, 2));
 /// ```
 #[track_caller]

@@ -61,7 +61,7 @@ impl State {
 /// Where their extents differ, those of the result are known when the program runs.
 ///
 /// ```
-/// # use fusebox_lang::*;
+/// # use fusebox_lang::*; example!();
 /// let xs = Vector::from_slice(&[1i64, 2, 3]).unwrap();
 /// let r = example::run1(|xs: Acc<Vector<i64>>| acond(xs.at(0).gt(5), xs, take(2, xs)), &xs);
 /// assert_eq!(r.to_vec(), [1, 2]);
@@ -138,7 +138,7 @@ fn finish<S: Arrays>(
 /// The closures may be called several times while the program is built. Extents that the step changes are known when the program runs.
 ///
 /// ```
-/// # use fusebox_lang::*;
+/// # use fusebox_lang::*; example!();
 /// let xs = Vector::from_slice(&[3i64, 1, 2]).unwrap();
 /// let r = example::run1(
 ///     |xs: Acc<Vector<i64>>| awhile(xs, |xs| sum(xs).get().lt(100), |xs| map(|x| x * 2, xs)), &xs);
@@ -216,7 +216,7 @@ fn refine(classes: &[Option<usize>], start: &[TermId], new: &[TermId]) -> Vec<Op
 /// The fallback is a program of its own: it sees nothing but its parameters. `S` is an array, a scalar, or a tuple of them.
 ///
 /// ```
-/// # use fusebox_lang::*;
+/// # use fusebox_lang::*; example!();
 /// let xs = Vector::from_slice(&[3.0f32, 4.0]).unwrap();
 /// let r = example::run1(|xs: Acc<Vector<f32>>| foreign("squares", |xs| map(|x| x * x, xs), xs), &xs);
 /// assert_eq!(r.to_vec(), [9.0, 16.0]);

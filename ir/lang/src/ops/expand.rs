@@ -29,7 +29,7 @@ fn sized<T: Elt>(op: ArrayOp, functions: Vec<FunctionTerm>, at: At) -> Acc<Vecto
 /// Shape: `[n]` to `[Σ size]`. Source: Elsman, Henriksen, Serup, "Data-parallel flattening by expansion", ARRAY 2019.
 ///
 /// ```
-/// # use fusebox_lang::*;
+/// # use fusebox_lang::*; example!();
 /// let xs = Vector::from_slice(&[2i64, 0, 3]).unwrap();
 /// let r = example::run1(|xs: Acc<Vector<i64>>| expand(|x| x, |x, j| 10 * x + j, xs), &xs);
 /// assert_eq!(r.to_vec(), [20, 21, 30, 31, 32]);
@@ -52,7 +52,7 @@ pub fn expand<A: Elt, B: Elt, S: IntoExp<i64>, R: IntoExp<B>>(
 /// A target is an index in the defaults, or an optional one, where `none` drops the element. Shape: that of the defaults.
 ///
 /// ```
-/// # use fusebox_lang::*;
+/// # use fusebox_lang::*; example!();
 /// let xs = Vector::from_slice(&[1i64, 3]).unwrap();
 /// let r = example::run1(
 ///     |xs: Acc<Vector<i64>>| permuted_expand(|x| x, |x, j| (j, x), |new, old| new + old, fill(4, 0), xs), &xs);
@@ -96,7 +96,7 @@ pub fn permuted_expand<A: Elt, To: Shape, T: Elt, S: IntoExp<i64>, I: Target<To>
 /// Shapes: `[..sh, n]` to `[?]` and `[..sh]`. Of a vector, [`filter_vector`] gives the elements alone.
 ///
 /// ```
-/// # use fusebox_lang::*;
+/// # use fusebox_lang::*; example!();
 /// let m = Matrix::new((2, 3), &[1, -2, 3, -4, -5, -6i64]).unwrap();
 /// let (kept, counts) = example::run1(|m: Acc<Matrix<i64>>| filter(|x| x.gt(0), m), &m);
 /// assert_eq!((kept.to_vec(), counts.to_vec()), (vec![1, 3], vec![2, 0]));
@@ -120,7 +120,7 @@ pub fn filter<Sh: Dimensions, A: Elt, R: IntoExp<bool>>(
 /// The elements of a vector of which `keep` holds, in order.
 ///
 /// ```
-/// # use fusebox_lang::*;
+/// # use fusebox_lang::*; example!();
 /// let xs = Vector::from_slice(&[1i64, -2, 3]).unwrap();
 /// assert_eq!(example::run1(|xs: Acc<Vector<i64>>| filter_vector(|x| x.gt(0), xs), &xs).to_vec(), [1, 3]);
 /// ```
@@ -135,7 +135,7 @@ pub fn filter_vector<A: Elt, R: IntoExp<bool>>(keep: impl FnOnce(Exp<A>) -> R, x
 /// Rows in ascending order, stably: -0 before +0, NaN last, `false` before `true`; of tuples the first component decides first.
 ///
 /// ```
-/// # use fusebox_lang::*;
+/// # use fusebox_lang::*; example!();
 /// let xs = Vector::from_slice(&[3.0f32, f32::NAN, -1.0]).unwrap();
 /// let r = example::run1(|xs: Acc<Vector<f32>>| sort(xs), &xs);
 /// assert_eq!(r.to_vec()[..2], [-1.0, 3.0]);
@@ -155,7 +155,7 @@ pub fn sort<Sh: Dimensions, K: Elt>(keys: Acc<Array<Sh, K>>) -> Acc<Array<Sh, K>
 /// Rows of keys in ascending order as by [`sort`], and what is carried along with them. Shape: per dimension the smaller of theirs.
 ///
 /// ```
-/// # use fusebox_lang::*;
+/// # use fusebox_lang::*; example!();
 /// let xs = Vector::from_slice(&[3i64, 1, 2]).unwrap();
 /// let (keys, from) = example::run1(|xs: Acc<Vector<i64>>| sort_with(xs, enum_from_n(xs.length(), 0i64)), &xs);
 /// assert_eq!((keys.to_vec(), from.to_vec()), (vec![1, 2, 3], vec![1, 2, 0]));
@@ -182,7 +182,7 @@ pub fn sort_with<Sh: Dimensions, K: Elt, V: Elt>(
 /// Rows in ascending order of a key of each element, stably.
 ///
 /// ```
-/// # use fusebox_lang::*;
+/// # use fusebox_lang::*; example!();
 /// let xs = Vector::from_slice(&[3i64, -4, 1]).unwrap();
 /// let r = example::run1(|xs: Acc<Vector<i64>>| sort_by_key(|x| x.abs(), xs), &xs);
 /// assert_eq!(r.to_vec(), [1, 3, -4]);

@@ -68,7 +68,7 @@ folds! {
     /// Shape: `[..sh, n]` to `[..sh]`; where n is 0, the seed.
     ///
     /// ```
-    /// # use fusebox_lang::*;
+    /// # use fusebox_lang::*; example!();
     /// let m = Matrix::new((2, 3), &[1, 2, 3, 4, 5, 6i64]).unwrap();
     /// assert_eq!(example::run1(|m: Acc<Matrix<i64>>| fold(|a, b| a + b, 100, m), &m).to_vec(), [106, 115]);
     /// ```
@@ -83,7 +83,7 @@ folds! {
 /// Shape: `[..sh, n]` to `[..sh]`.
 ///
 /// ```
-/// # use fusebox_lang::*;
+/// # use fusebox_lang::*; example!();
 /// let xs = Vector::from_slice(&[4i64, 9, 2]).unwrap();
 /// assert_eq!(example::run1(|xs: Acc<Vector<i64>>| fold1(|a, b| a.max(b), xs), &xs).value(), Some(9));
 /// ```
@@ -102,7 +102,7 @@ pub fn fold1<Sh: Dimensions, T: Elt, R: IntoExp<T>>(
 /// seed. [`fold_seg_lengths`](crate::fold_seg_lengths) takes lengths.
 ///
 /// ```
-/// # use fusebox_lang::*;
+/// # use fusebox_lang::*; example!();
 /// let xs = Vector::from_slice(&[1i64, 2, 3, 4]).unwrap();
 /// let offsets = Vector::from_slice(&[0i64, 3, 3, 4]).unwrap();
 /// let r = example::run2(
@@ -138,7 +138,7 @@ pub fn fold1_seg<Sh: Dimensions, T: Elt, I: Integer, R: IntoExp<T>>(
 /// Combines the seed and all elements in row-major order.
 ///
 /// ```
-/// # use fusebox_lang::*;
+/// # use fusebox_lang::*; example!();
 /// let m = Matrix::new((2, 2), &[1, 2, 3, 4i64]).unwrap();
 /// assert_eq!(example::run1(|m: Acc<Matrix<i64>>| fold_all(|a, b| a + b, 0, m), &m).value(), Some(10));
 /// ```

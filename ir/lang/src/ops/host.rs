@@ -18,7 +18,7 @@ use crate::{
 /// An array of the host, as a further input of the program, which remembers its value: [`crate::Built::captured`].
 ///
 /// ```
-/// # use fusebox_lang::*;
+/// # use fusebox_lang::*; example!();
 /// let weights = Vector::from_slice(&[1.0f32, 2.0]).unwrap();
 /// let xs = Vector::from_slice(&[3.0f32, 4.0]).unwrap();
 /// let r = example::run1(|xs: Acc<Vector<f32>>| zip_with(|x, w| x * w, xs, use_array(&weights)), &xs);
@@ -47,7 +47,7 @@ pub fn use_array<Sh: Shape, T: Elt>(array: &Array<Sh, T>) -> Acc<Array<Sh, T>> {
 /// A small array written out in the program.
 ///
 /// ```
-/// # use fusebox_lang::*;
+/// # use fusebox_lang::*; example!();
 /// let small = Vector::from_slice(&[3i64, 4]).unwrap();
 /// assert_eq!(example::run(|| constant_array(&small)), small);
 /// ```

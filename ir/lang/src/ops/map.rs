@@ -55,7 +55,7 @@ pub(crate) fn cut<T: Elt>(parts: Parts, extents: &[TermId], at: At) -> Parts {
 /// Shape: `extents`, a number or a tuple of numbers; `()` makes a scalar.
 ///
 /// ```
-/// # use fusebox_lang::*;
+/// # use fusebox_lang::*; example!();
 /// let r = example::run(|| generate((2, 3), |(i, j)| 10 * i + j));
 /// assert_eq!(r.to_vec(), [0, 1, 2, 10, 11, 12]);
 /// ```
@@ -76,7 +76,7 @@ pub fn generate<I: AsIndex, B: Elt, R: IntoExp<B>>(
 /// `f` of each element.
 ///
 /// ```
-/// # use fusebox_lang::*;
+/// # use fusebox_lang::*; example!();
 /// let xs = Vector::from_slice(&[1.0f32, 2.0]).unwrap();
 /// assert_eq!(example::run1(|xs: Acc<Vector<f32>>| map(|x| x * 2.0, xs), &xs).to_vec(), [2.0, 4.0]);
 /// ```
@@ -94,7 +94,7 @@ pub fn map<Sh: Shape, A: Elt, B: Elt, R: IntoExp<B>>(
 /// `f` of the index and each element.
 ///
 /// ```
-/// # use fusebox_lang::*;
+/// # use fusebox_lang::*; example!();
 /// let xs = Vector::from_slice(&[5i64, 6, 7]).unwrap();
 /// assert_eq!(example::run1(|xs: Acc<Vector<i64>>| imap(|i, x| i * x, xs), &xs).to_vec(), [0, 6, 14]);
 /// ```
@@ -123,7 +123,7 @@ pub(crate) fn generate_terms<Sh: Shape, B: Elt>(
 /// Each element with its index before it.
 ///
 /// ```
-/// # use fusebox_lang::*;
+/// # use fusebox_lang::*; example!();
 /// let xs = Vector::from_slice(&[5.0f32, 6.0]).unwrap();
 /// assert_eq!(example::run1(|xs: Acc<Vector<f32>>| indexed(xs), &xs).to_vec(), [(0, 5.0), (1, 6.0)]);
 /// ```
@@ -148,7 +148,7 @@ macro_rules! zip_withs {
         /// Shape: per dimension the smallest of theirs.
         ///
         /// ```
-        /// # use fusebox_lang::*;
+        /// # use fusebox_lang::*; example!();
         /// let xs = Vector::from_slice(&[1i64, 2, 3]).unwrap();
         #[doc = concat!("let r = example::run1(|xs: Acc<Vector<i64>>| ", stringify!($name), "(|", $($hint, ", ",)* "| ", $($hint, " + ",)* "0", $(", ", zip_withs!(@xs $x),)* "), &xs);")]
         #[doc = concat!("assert_eq!(r.to_vec()[2], 3 * ", zip_withs!(@count $($x)*), ");")]
@@ -238,7 +238,7 @@ zip_withs! {
 /// Shape: `extents`, of any rank.
 ///
 /// ```
-/// # use fusebox_lang::*;
+/// # use fusebox_lang::*; example!();
 /// let xs = Vector::from_slice(&[5i64, 6, 7]).unwrap();
 /// let r = example::run1(|xs: Acc<Vector<i64>>| backpermute(xs.length(), |i| xs.length() - 1 - i, xs), &xs);
 /// assert_eq!(r.to_vec(), [7, 6, 5]);
@@ -272,7 +272,7 @@ pub(crate) fn backpermute_terms<To: Shape, Sh: Shape, A: Elt, R: AsIndex<Shape =
 /// `f` of the elements of `xs` at `index(ix)`: a backpermute and a map in one.
 ///
 /// ```
-/// # use fusebox_lang::*;
+/// # use fusebox_lang::*; example!();
 /// let xs = Vector::from_slice(&[5i64, 6, 7, 8]).unwrap();
 /// let r = example::run1(|xs: Acc<Vector<i64>>| transform(2, |i| 2 * i, |x| -x, xs), &xs);
 /// assert_eq!(r.to_vec(), [-5, -7]);
@@ -303,7 +303,7 @@ pub fn transform<I: AsIndex, Sh: Shape, A: Elt, B: Elt, J: AsIndex<Shape = Sh>, 
 /// The array, stored: what makes it is not fused into what uses it. A matter of cost alone.
 ///
 /// ```
-/// # use fusebox_lang::*;
+/// # use fusebox_lang::*; example!();
 /// let xs = Vector::from_slice(&[1.0f32, 2.0]).unwrap();
 /// assert_eq!(example::run1(|xs: Acc<Vector<f32>>| compute(map(|x| x + 1.0, xs)), &xs).to_vec(), [2.0, 3.0]);
 /// ```

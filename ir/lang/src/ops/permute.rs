@@ -109,7 +109,7 @@ fn permuted<Sh: Shape, To: Shape, T: Elt, R: Target<To>>(
 /// associative. A target outside of the defaults is an error at run time. Shape: that of the defaults.
 ///
 /// ```
-/// # use fusebox_lang::*;
+/// # use fusebox_lang::*; example!();
 /// let xs = Vector::from_slice(&[3i64, 0, 3]).unwrap();
 /// let r = example::run1(|xs: Acc<Vector<i64>>| permute(|new, old| new + old, fill(4, 0), |i| xs.at(i), fill(3, 1)), &xs);
 /// assert_eq!(r.to_vec(), [1, 0, 0, 2]);
@@ -138,7 +138,7 @@ pub fn permute_ordered<Sh: Shape, To: Shape, T: Elt, R: IntoExp<T>, I: Target<To
 /// Puts each element of `values` in its place in `defaults`. That no two have the same target is a promise.
 ///
 /// ```
-/// # use fusebox_lang::*;
+/// # use fusebox_lang::*; example!();
 /// let xs = Vector::from_slice(&[5i64, 6, 7]).unwrap();
 /// let r = example::run1(|xs: Acc<Vector<i64>>| permute_unique(fill(6, 0), |i| 2 * i, xs), &xs);
 /// assert_eq!(r.to_vec(), [5, 0, 6, 0, 7, 0]);
@@ -156,7 +156,7 @@ pub fn permute_unique<Sh: Shape, To: Shape, T: Elt, I: Target<To>>(
 /// `false`. Elements beyond the smallest of the arrays are left out.
 ///
 /// ```
-/// # use fusebox_lang::*;
+/// # use fusebox_lang::*; example!();
 /// let at = Vector::from_slice(&[3i64, 0, 3]).unwrap();
 /// let r = example::run1(
 ///     |at: Acc<Vector<i64>>| permute_at(PermuteOrder::Source, |new, old| new + old, fill(4, 0), at, None, fill(3, 1)), &at);

@@ -97,7 +97,7 @@ scans! {
     /// Shape: `[..sh, n]` to `[..sh, n + 1]`. `f` is associative.
     ///
     /// ```
-    /// # use fusebox_lang::*;
+    /// # use fusebox_lang::*; example!();
     /// let xs = Vector::from_slice(&[1i64, 2, 3]).unwrap();
     /// assert_eq!(example::run1(|xs: Acc<Vector<i64>>| scanl(|a, b| a + b, 10, xs), &xs).to_vec(), [10, 11, 13, 16]);
     /// ```
@@ -107,7 +107,7 @@ scans! {
     /// Shape: `[..sh, n]` to `[..sh, n + 1]`. `f` is associative; operands keep their order.
     ///
     /// ```
-    /// # use fusebox_lang::*;
+    /// # use fusebox_lang::*; example!();
     /// let xs = Vector::from_slice(&[1i64, 2, 3]).unwrap();
     /// assert_eq!(example::run1(|xs: Acc<Vector<i64>>| scanr(|a, b| a + b, 10, xs), &xs).to_vec(), [16, 15, 13, 10]);
     /// ```
@@ -148,7 +148,7 @@ inclusive_scans! {
     /// Shape: `[..sh, n]` to `[..sh, n]`; an empty row stays empty.
     ///
     /// ```
-    /// # use fusebox_lang::*;
+    /// # use fusebox_lang::*; example!();
     /// let xs = Vector::from_slice(&[1i64, 2, 3]).unwrap();
     /// assert_eq!(example::run1(|xs: Acc<Vector<i64>>| scanl1(|a, b| a + b, xs), &xs).to_vec(), [1, 3, 6]);
     /// ```
@@ -158,7 +158,7 @@ inclusive_scans! {
     /// Shape: `[..sh, n]` to `[..sh, n]`; an empty row stays empty.
     ///
     /// ```
-    /// # use fusebox_lang::*;
+    /// # use fusebox_lang::*; example!();
     /// let xs = Vector::from_slice(&[1i64, 2, 3]).unwrap();
     /// assert_eq!(example::run1(|xs: Acc<Vector<i64>>| scanr1(|a, b| a + b, xs), &xs).to_vec(), [6, 5, 3]);
     /// ```
@@ -206,7 +206,7 @@ body_scans! {
     /// Shape: `[..sh, n]` to `[..sh, n]` and `[..sh]`.
     ///
     /// ```
-    /// # use fusebox_lang::*;
+    /// # use fusebox_lang::*; example!();
     /// let xs = Vector::from_slice(&[1i64, 2, 3]).unwrap();
     /// let (body, total) = example::run1(|xs: Acc<Vector<i64>>| scanl_total(|a, b| a + b, 10, xs), &xs);
     /// assert_eq!((body.to_vec(), total.value()), (vec![10, 11, 13], Some(16)));
@@ -217,7 +217,7 @@ body_scans! {
     /// Shape: `[..sh, n]` to `[..sh, n]` and `[..sh]`.
     ///
     /// ```
-    /// # use fusebox_lang::*;
+    /// # use fusebox_lang::*; example!();
     /// let xs = Vector::from_slice(&[1i64, 2, 3]).unwrap();
     /// let (body, total) = example::run1(|xs: Acc<Vector<i64>>| scanr_total(|a, b| a + b, 10, xs), &xs);
     /// assert_eq!((body.to_vec(), total.value()), (vec![15, 13, 10], Some(16)));

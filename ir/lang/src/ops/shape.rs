@@ -16,7 +16,7 @@ use crate::{
 /// The same elements, in row-major order, in other extents; their product is the same, else an error at run time.
 ///
 /// ```
-/// # use fusebox_lang::*;
+/// # use fusebox_lang::*; example!();
 /// let xs = Vector::from_slice(&[1i64, 2, 3, 4, 5, 6]).unwrap();
 /// assert_eq!(example::run1(|xs: Acc<Vector<i64>>| reshape((2, 3), xs), &xs).extents(), [2, 3]);
 /// ```
@@ -36,7 +36,7 @@ pub fn reshape<I: AsIndex, Sh: Shape, A: Elt>(extents: I, xs: Acc<Array<Sh, A>>)
 /// All elements as a vector, in row-major order.
 ///
 /// ```
-/// # use fusebox_lang::*;
+/// # use fusebox_lang::*; example!();
 /// let m = Matrix::new((2, 2), &[1, 2, 3, 4i64]).unwrap();
 /// assert_eq!(example::run1(|m: Acc<Matrix<i64>>| flatten(m), &m).to_vec(), [1, 2, 3, 4]);
 /// ```
@@ -55,7 +55,7 @@ pub fn flatten<Sh: Shape, A: Elt>(xs: Acc<Array<Sh, A>>) -> Acc<Vector<A>> {
 /// Shape: `[..sh, n]` and `[..sh, m]` to `[..sh, n + m]`; of the outer extents the smaller.
 ///
 /// ```
-/// # use fusebox_lang::*;
+/// # use fusebox_lang::*; example!();
 /// let xs = Vector::from_slice(&[1i64, 2]).unwrap();
 /// assert_eq!(example::run1(|xs: Acc<Vector<i64>>| concat(xs, xs), &xs).to_vec(), [1, 2, 1, 2]);
 /// ```
@@ -67,7 +67,7 @@ pub fn concat<Sh: Dimensions, A: Elt>(xs: Acc<Array<Sh, A>>, ys: Acc<Array<Sh, A
 /// One array after the other along a dimension, counted from the outermost, 0. Of the other extents the smaller.
 ///
 /// ```
-/// # use fusebox_lang::*;
+/// # use fusebox_lang::*; example!();
 /// let m = Matrix::new((1, 2), &[1i64, 2]).unwrap();
 /// assert_eq!(example::run1(|m: Acc<Matrix<i64>>| concat_on(0, m, m), &m).extents(), [2, 2]);
 /// ```
@@ -123,7 +123,7 @@ pub fn concat_all_on<Sh: Dimensions, A: Elt>(dimension: usize, arrays: &[Acc<Arr
 /// dimension; [`Any`](crate::Any) at the front keeps all outer ones.
 ///
 /// ```
-/// # use fusebox_lang::*;
+/// # use fusebox_lang::*; example!();
 /// let xs = Vector::from_slice(&[1i64, 2]).unwrap();
 /// let r = example::run1(|xs: Acc<Vector<i64>>| (replicate((3, All), xs), replicate((Any, 3), xs)), &xs);
 /// assert_eq!(r.0.to_vec(), [1, 2, 1, 2, 1, 2]);
@@ -161,7 +161,7 @@ pub fn replicate<S: ReplicateSpec<Sh>, Sh: Shape, A: Elt>(dims: S, xs: Acc<Array
 /// front keeps all outer ones. An index outside is an error at run time.
 ///
 /// ```
-/// # use fusebox_lang::*;
+/// # use fusebox_lang::*; example!();
 /// let m = Matrix::new((2, 3), &[1, 2, 3, 4, 5, 6i64]).unwrap();
 /// let r = example::run1(|m: Acc<Matrix<i64>>| (slice((1, All), m), slice((Any, 0), m)), &m);
 /// assert_eq!((r.0.to_vec(), r.1.to_vec()), (vec![4, 5, 6], vec![1, 4]));

@@ -187,7 +187,7 @@ stencils! {
     /// Each element is `f` of the neighbours of that of `xs`. Shape: that of `xs`.
     ///
     /// ```
-    /// # use fusebox_lang::*;
+    /// # use fusebox_lang::*; example!();
     /// let xs = Vector::from_slice(&[1i64, 2, 4]).unwrap();
     /// let r = example::run1(|xs: Acc<Vector<i64>>| stencil(|x| x.at(1) - x.at(-1), Boundary::Clamp, xs), &xs);
     /// assert_eq!(r.to_vec(), [1, 3, 2]);
@@ -196,7 +196,7 @@ stencils! {
     /// Each element is `f` of the neighbours of those of two arrays. Shape: per dimension the smaller of theirs.
     ///
     /// ```
-    /// # use fusebox_lang::*;
+    /// # use fusebox_lang::*; example!();
     /// let xs = Vector::from_slice(&[1i64, 2, 4]).unwrap();
     /// let r = example::run1(|xs: Acc<Vector<i64>>| {
     ///     stencil2(|x, y| x.at(1) + y.at(0), Boundary::constant(0), xs, Boundary::Wrap, map(|x| 10 * x, xs))
@@ -211,7 +211,7 @@ stencils! {
 /// Convolution of a vector with weights, the middle one at the element itself; `weights[0]` is that of the neighbour before.
 ///
 /// ```
-/// # use fusebox_lang::*;
+/// # use fusebox_lang::*; example!();
 /// let xs = Vector::from_slice(&[0i64, 1, 0, 0]).unwrap();
 /// let r = example::run1(|xs: Acc<Vector<i64>>| convolve([1, 2, 3], Boundary::constant(0), xs), &xs);
 /// assert_eq!(r.to_vec(), [3, 2, 1, 0]);
@@ -230,7 +230,7 @@ pub fn convolve<T: Num, const N: usize>(
 /// Convolution of a matrix with weights, the middle one at the element itself: 3 by 3, 5 by 5, or any other extents.
 ///
 /// ```
-/// # use fusebox_lang::*;
+/// # use fusebox_lang::*; example!();
 /// let m = Matrix::new((2, 2), &[1, 2, 3, 4i64]).unwrap();
 /// let blur = |m| convolve2([[0, 1, 0], [1, 1, 1], [0, 1, 0]], Boundary::constant(0), m);
 /// assert_eq!(example::run1(|m: Acc<Matrix<i64>>| blur(m), &m).to_vec(), [6, 7, 8, 9]);
