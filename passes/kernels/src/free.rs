@@ -2,20 +2,20 @@
 
 use std::collections::HashSet;
 
-use fusebox_ir::{ArrayId, Extent, Operand, Step};
+use fusebox_ir::{ArrayId, Extent, Operand, PlanValue, Step};
 
 /// Puts a [`Step::Free`] behind the last use of every value made by `steps` that is not kept.
 ///
 /// A value is freed in the list of steps that makes it: what a branch or a loop uses from outside is freed after it. State of loops moves: what
 /// becomes state is not freed.
-pub(crate) fn insert(steps: &mut Vec<Step>, keep: &[ArrayId]) {
+pub(crate) fn insert(steps: &mut Vec<Step>, keep: &[ArrayId], values: &[PlanValue]) {
     let mut live: HashSet<ArrayId> = keep.iter().copied().collect();
     let mut out: Vec<Step> = Vec::new();
     let made: HashSet<ArrayId> = steps.iter().flat_map(makes).collect();
     // From the end: the first use met is the last.
     for mut step in std::mem::take(steps).into_iter().rev() {
         let mut used = Vec::new();
-        uses(&step, &mut used);
+        uses(&step, values, &mut used);
         used.extend(makes(&step));
         let mut frees: Vec<ArrayId> = Vec::new();
         for id in used {
@@ -26,13 +26,13 @@ pub(crate) fn insert(steps: &mut Vec<Step>, keep: &[ArrayId]) {
         out.extend(frees.into_iter().rev().map(|value| Step::Free { value }));
         match &mut step {
             Step::If { then, otherwise, results, .. } => {
-                insert(then, results);
-                insert(otherwise, results);
+                insert(then, results, values);
+                insert(otherwise, results, values);
             }
             Step::While { condition_steps, condition, body, next, .. } => {
                 let kept = |operands: &[Operand]| operands.iter().filter_map(value).collect::<Vec<_>>();
-                insert(condition_steps, &kept(std::slice::from_ref(condition)));
-                insert(body, &kept(next));
+                insert(condition_steps, &kept(std::slice::from_ref(condition)), values);
+                insert(body, &kept(next), values);
             }
             _ => {}
         }
@@ -65,12 +65,16 @@ fn makes(step: &Step) -> Vec<ArrayId> {
 }
 
 /// Every value that a step uses, in its own steps too.
-fn uses(step: &Step, into: &mut Vec<ArrayId>) {
+fn uses(step: &Step, values: &[PlanValue], into: &mut Vec<ArrayId>) {
     let extent = |of: &Extent, into: &mut Vec<ArrayId>| {
         if let Extent::Value(id) = of {
             into.push(*id);
         }
     };
+    // What is made has extents.
+    for made in makes(step) {
+        values[made.index()].ty.for_each_use(&mut |id| into.push(id));
+    }
     match step {
         Step::Allocate { .. } | Step::Constant { .. } => {}
         Step::Launch { kernel: _, sizes, arrays } => {
@@ -94,12 +98,12 @@ fn uses(step: &Step, into: &mut Vec<ArrayId>) {
         }
         Step::If { condition, then, otherwise, results } => {
             into.extend(value(condition));
-            then.iter().chain(otherwise).for_each(|inner| uses(inner, into));
+            then.iter().chain(otherwise).for_each(|inner| uses(inner, values, into));
             into.extend(results);
         }
         Step::While { state, condition_steps, condition, body, next } => {
             into.extend(state);
-            condition_steps.iter().chain(body).for_each(|inner| uses(inner, into));
+            condition_steps.iter().chain(body).for_each(|inner| uses(inner, values, into));
             into.extend(value(condition));
             into.extend(next.iter().filter_map(value));
         }

@@ -281,8 +281,18 @@ impl<'p> Lower<'p> {
     }
 
     /// A result has the extents that the program declares.
-    pub(super) fn check_output(&mut self, value: ArrayId, declared: &Output, steps: &mut Vec<Step>) {
-        let origin = Origin { operation: format!("return `{}`", declared.name), place: fusebox_ir::Place::default() };
-        self.check_type(value.into(), &declared.ty.extents, &declared.name, &origin, steps);
+    pub(super) fn check_output(&mut self, program: &str, value: ArrayId, declared: &Output, steps: &mut Vec<Step>) {
+        let origin = Origin { operation: program.to_owned(), place: fusebox_ir::Place::default() };
+        let actual = self.values.ty(value).extents.clone();
+        for (&actual, &expected) in actual.iter().zip(&declared.ty.extents) {
+            let whose = match expected {
+                Extent::Unknown => continue,
+                Extent::Value(id) => self.values.name(id).to_owned(),
+                Extent::Constant(constant) => constant.to_string(),
+            };
+            let left = Owned { form: self.values.form(actual), name: declared.name.clone() };
+            let right = Owned { form: self.values.form(expected), name: whose };
+            self.equal(&left, &right, &origin, steps);
+        }
     }
 }

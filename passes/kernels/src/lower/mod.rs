@@ -1,6 +1,7 @@
 //! From a flat program to a plan: blocks to steps, each operation by itself to kernels.
 
 mod checks;
+mod cluster;
 mod combine;
 mod control;
 mod elementwise;
@@ -85,8 +86,9 @@ pub(crate) struct Lower<'p> {
     fallible: HashSet<ArrayId>,
 }
 
-/// Lowers a flat program without clusters.
+/// Lowers a flat program.
 pub(crate) fn lower(program: &Program) -> Result<Plan, Error> {
+    let program = &*cluster::dissolved(program);
     let mut lower = Lower {
         values: Values::default(),
         kernels: Vec::new(),
@@ -110,13 +112,14 @@ pub(crate) fn lower(program: &Program) -> Result<Plan, Error> {
     for (&id, output) in body.results.iter().zip(&program.outputs) {
         let declared = Output { name: output.name.clone(), ty: lower.declared(&output.ty) };
         let value = lower.materialised(lower.find(id), &output.name, &mut steps);
-        lower.check_output(value, &declared, &mut steps);
+        lower.check_output(&format!("program `{}`", program.name), value, &declared, &mut steps);
         results.push(value);
         outputs.push(declared);
     }
-    crate::free::insert(&mut steps, &results);
     let Lower { values, kernels, .. } = lower;
-    Ok(Plan { name: program.name.clone(), values: values.into_list(), sizes, inputs, kernels, steps, results, outputs })
+    let values = values.into_list();
+    crate::free::insert(&mut steps, &results, &values);
+    Ok(Plan { name: program.name.clone(), values, sizes, inputs, kernels, steps, results, outputs })
 }
 
 /// The name of a value in the source, or its id.
