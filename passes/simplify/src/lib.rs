@@ -1,1 +1,72 @@
-//! Scalar and size simplification, common subexpressions, dead code, loop recovery
+#![doc = include_str!("../README.md")]
+
+mod arrays;
+mod identities;
+mod loops;
+mod scalar;
+
+use fusebox_ir::Program;
+
+/// What to simplify.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Whether terms that are equal are computed once. Without, what sharing recovery left unfolded stays so.
+    pub share: bool,
+    /// Whether unrolled iterations become scalar loops.
+    pub recover_loops: bool,
+    /// Rounds at most; a round that changes nothing is the last.
+    pub max_rounds: usize,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self { share: true, recover_loops: true, max_rounds: 3 }
+    }
+}
+
+/// What was done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Report {
+    /// Rounds that changed something.
+    pub rounds: usize,
+    /// Bindings before, in blocks inside too.
+    pub bindings_before: usize,
+    /// Bindings after.
+    pub bindings_after: usize,
+    /// Whether the last round still changed something, so that one more might.
+    pub unfinished: bool,
+}
+
+/// Simplifies a valid program; results are unchanged, bit for bit.
+///
+/// Needs no property and keeps all. An error of what no result needs may be lost, none is made.
+pub fn simplify(program: &Program, config: &Config) -> (Program, Report) {
+    let mut simplified = program.clone();
+    let mut report = Report { rounds: 0, bindings_before: bindings(program), bindings_after: 0, unfinished: false };
+    for _ in 0..config.max_rounds {
+        let next = arrays::simplify_program(simplified.clone(), config);
+        report.unfinished = next != simplified;
+        simplified = next;
+        if !report.unfinished {
+            break;
+        }
+        report.rounds += 1;
+    }
+    report.bindings_after = bindings(&simplified);
+    (simplified, report)
+}
+
+fn bindings(program: &Program) -> usize {
+    let mut count = 0;
+    let mut blocks = vec![&program.body];
+    while let Some(block) = blocks.pop() {
+        count += block.bindings.len();
+        for binding in &block.bindings {
+            blocks.extend(binding.op.parts().into_iter().filter_map(|part| match part {
+                fusebox_ir::Part::Body(body) => Some(body),
+                _ => None,
+            }));
+        }
+    }
+    count
+}

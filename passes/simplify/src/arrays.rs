@@ -1,0 +1,305 @@
+//! Blocks: constants and equal sizes, operations that hand on an array, operations that stand twice, what nobody uses.
+
+use std::collections::{HashMap, HashSet};
+
+use fusebox_ir::{
+    ArrayId, ArrayOp, Binding, Block, Extent, Lambda, Operand, Part, PartMut, Program, ScalarOp, ScalarOperand, Type,
+    analysis::{Answer, Size, Sizes},
+};
+
+use crate::{
+    Config,
+    scalar::{ElementTypes, simplified, used_params},
+};
+
+pub(crate) struct Arrays<'a> {
+    config: &'a Config,
+    elements: ElementTypes,
+    sizes: Sizes,
+    types: HashMap<ArrayId, Type>,
+    /// What stands for a value.
+    values: HashMap<ArrayId, Operand>,
+    /// Sizes that have a name, and operations that may be used again: one table for each block around.
+    scopes: Vec<Scope>,
+}
+
+#[derive(Default)]
+struct Scope {
+    sizes: HashMap<Size, ArrayId>,
+    /// By name and operands.
+    operations: HashMap<(&'static str, Vec<ArrayId>), Vec<Binding>>,
+}
+
+pub(crate) fn simplify_program(mut program: Program, config: &Config) -> Program {
+    let mut arrays = Arrays {
+        config,
+        elements: HashMap::new(),
+        sizes: Sizes::new(),
+        types: HashMap::new(),
+        values: HashMap::new(),
+        scopes: Vec::new(),
+    };
+    arrays.block(&mut program.body);
+    remove_dead(&mut program.body);
+    program.renumbered()
+}
+
+impl Arrays<'_> {
+    fn block(&mut self, block: &mut Block) {
+        self.scopes.push(Scope::default());
+        for size in &block.sizes {
+            self.sizes.declare_size(size);
+        }
+        for param in &block.params {
+            self.sizes.declare(param);
+        }
+        for var in block.sizes.iter().chain(&block.params) {
+            self.know(var.id, &var.ty);
+            self.name_size(var.id);
+        }
+        let mut bindings = Vec::with_capacity(block.bindings.len());
+        for binding in std::mem::take(&mut block.bindings) {
+            self.binding(binding, &mut bindings);
+        }
+        block.bindings = bindings;
+        let values = |id| self.values.get(&id).copied().unwrap_or(Operand::Value(id));
+        for result in &mut block.results {
+            if let Operand::Value(id) = values(*result) {
+                *result = id;
+            }
+        }
+        self.scopes.pop();
+    }
+
+    fn know(&mut self, id: ArrayId, ty: &Type) {
+        self.elements.insert(id, ty.element);
+        self.types.insert(id, ty.clone());
+    }
+
+    /// The first name of a size stands for it.
+    fn name_size(&mut self, id: ArrayId) {
+        if let (Some(size), Some(scope)) = (self.sizes.value(id), self.scopes.last_mut()) {
+            scope.sizes.entry(size).or_insert(id);
+        }
+    }
+
+    fn binding(&mut self, mut binding: Binding, out: &mut Vec<Binding>) {
+        binding.substitute(&mut |id| self.values.get(&id).copied().unwrap_or(Operand::Value(id)));
+        for part in binding.op.parts_mut() {
+            match part {
+                PartMut::Function(f) => *f = simplified(std::mem::take(f), &self.elements, self.config),
+                PartMut::Body(body) => self.block(body),
+                PartMut::Array(_) | PartMut::Value(_) | PartMut::Argument(_) | PartMut::Inner(_) => {}
+            }
+        }
+        self.sizes.add_binding(&binding);
+        for var in &binding.results {
+            self.know(var.id, &var.ty);
+        }
+        if let ArrayOp::Cond { condition: Operand::Constant(condition), then, otherwise } = &mut binding.op {
+            let branch = std::mem::take(if condition.bits() != 0 { then } else { otherwise });
+            for (var, &result) in binding.results.iter().zip(&branch.results) {
+                self.values.insert(var.id, Operand::Value(result));
+            }
+            for inner in branch.bindings {
+                self.binding(inner, out);
+            }
+            return;
+        }
+        for (at, var) in binding.results.iter().enumerate() {
+            if let Some(value) = self.handed_on(&binding, at).or_else(|| self.size(var.id)) {
+                self.values.insert(var.id, value);
+            }
+        }
+        if self.config.share && self.again(&binding) {
+            return;
+        }
+        for var in &binding.results {
+            if !self.values.contains_key(&var.id) {
+                self.name_size(var.id);
+            }
+        }
+        out.push(binding);
+    }
+
+    /// An earlier name of the same size, or its number.
+    fn size(&self, id: ArrayId) -> Option<Operand> {
+        let size = self.sizes.value(id)?;
+        if let Some(number) = size.as_constant() {
+            return Some(Operand::Constant(number.into()));
+        }
+        self.scopes.iter().rev().find_map(|scope| scope.sizes.get(&size)).map(|&id| Operand::Value(id))
+    }
+
+    fn same_extents(&self, a: &Type, b: ArrayId) -> bool {
+        let Some(b) = self.types.get(&b) else { return false };
+        let equal = |(a, b): (&Extent, &Extent)| self.sizes.equal(*a, *b) == Answer::Proved;
+        a.rank() == b.rank() && a.inner.is_empty() && b.inner.is_empty() && a.extents.iter().zip(&b.extents).all(equal)
+    }
+
+    /// What a result merely hands on, if it does.
+    fn handed_on(&self, binding: &Binding, at: usize) -> Option<Operand> {
+        let ty = &binding.results[at].ty;
+        let whole = |id: ArrayId| (self.same_extents(ty, id)).then_some(Operand::Value(id));
+        match &binding.op {
+            ArrayOp::Unit { f } => match f.results[at] {
+                ScalarOperand::Constant(constant) => Some(Operand::Constant(constant)),
+                ScalarOperand::Outer(id) => Some(Operand::Value(id)),
+                ScalarOperand::Local(_) => None,
+            },
+            ArrayOp::Map { f, sources } => whole(sources[param(f, f.results[at])?]),
+            ArrayOp::Backpermute { f, sources, .. } if is_identity(f) => whole(sources[at]),
+            ArrayOp::Transform { index, f, sources, .. } if is_identity(index) => whole(sources[param(f, f.results[at])?]),
+            ArrayOp::Reshape { sources, .. } => whole(sources[at]),
+            ArrayOp::Replicate { dims, sources } | ArrayOp::Slice { dims, sources } if dims.iter().all(Option::is_none) => whole(sources[at]),
+            ArrayOp::Generate { f, .. } => match f.instructions.iter().find(|i| i.results.iter().any(|local| f.results[at] == local.id.into())) {
+                Some(read) => match &read.op {
+                    ScalarOp::Read { array, index } => {
+                        let own = f.params.iter().map(|param| ScalarOperand::Local(param.id));
+                        if own.eq(index.iter().copied()) { whole(*array) } else { None }
+                    }
+                    _ => None,
+                },
+                None => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// Whether an operation that stands before gives the same results, which then stand for these.
+    fn again(&mut self, binding: &Binding) -> bool {
+        if binding.op.parts().iter().any(|part| matches!(part, Part::Body(_))) {
+            return false;
+        }
+        let mut uses = Vec::new();
+        binding.op.for_each_use(&mut |id| uses.push(id));
+        let key = (binding.op.name(), uses);
+        let same = |other: &&Binding| other.op == binding.op && same_types(binding, other);
+        let found = self.scopes.iter().rev().filter_map(|scope| scope.operations.get(&key)).flatten().find(same);
+        if let Some(found) = found {
+            for (var, other) in binding.results.iter().zip(&found.results) {
+                let value = self.values.get(&other.id).copied().unwrap_or(Operand::Value(other.id));
+                self.values.insert(var.id, value);
+            }
+            return true;
+        }
+        if let Some(scope) = self.scopes.last_mut() {
+            scope.operations.entry(key).or_default().push(binding.clone());
+        }
+        false
+    }
+}
+
+/// Types are the same where each speaks of its own results.
+fn same_types(a: &Binding, b: &Binding) -> bool {
+    let own = |binding: &Binding, extent: &Extent| match extent {
+        Extent::Value(id) => binding.results.iter().position(|var| var.id == *id),
+        _ => None,
+    };
+    let extents = |(x, y): (&Extent, &Extent)| match (own(a, x), own(b, y)) {
+        (None, None) => x == y,
+        (x, y) => x == y,
+    };
+    a.results.len() == b.results.len()
+        && a.results.iter().zip(&b.results).all(|(x, y)| {
+            x.ty.rank() == y.ty.rank() && x.ty.inner == y.ty.inner && x.ty.extents.iter().zip(&y.ty.extents).all(extents)
+        })
+}
+
+fn param(f: &Lambda, result: ScalarOperand) -> Option<usize> {
+    f.params.iter().position(|param| result == param.id.into())
+}
+
+fn is_identity(f: &Lambda) -> bool {
+    f.params.len() == f.results.len() && f.params.iter().zip(&f.results).all(|(param, &result)| result == param.id.into())
+}
+
+/// Removes bindings, results and sources that nothing uses, from the last to the first.
+fn remove_dead(body: &mut Block) {
+    let mut used = HashSet::new();
+    remove_dead_in(body, &mut used);
+}
+
+fn remove_dead_in(block: &mut Block, used: &mut HashSet<ArrayId>) {
+    used.extend(block.results.iter().copied());
+    for binding in block.bindings.iter_mut().rev() {
+        let mut wanted: Vec<bool> = binding.results.iter().map(|var| used.contains(&var.id)).collect();
+        // Sizes of results are results: what is kept keeps them.
+        for at in (0..wanted.len()).filter(|&at| wanted[at]).collect::<Vec<_>>() {
+            binding.results[at].ty.for_each_use(&mut |id| {
+                if let Some(size) = binding.results.iter().position(|var| var.id == id) {
+                    wanted[size] = true;
+                }
+            });
+        }
+        if !wanted.contains(&true) {
+            binding.results.clear();
+            continue;
+        }
+        drop_results(binding, &wanted);
+        for var in &binding.results {
+            var.ty.for_each_use(&mut |id| {
+                used.insert(id);
+            });
+        }
+        for part in binding.op.parts_mut() {
+            if let PartMut::Body(body) = part {
+                remove_dead_in(body, used);
+            }
+        }
+        binding.op.for_each_use(&mut |id| {
+            used.insert(id);
+        });
+    }
+    block.bindings.retain(|binding| !binding.results.is_empty());
+    for var in block.sizes.iter().chain(&block.params) {
+        var.ty.for_each_use(&mut |id| {
+            used.insert(id);
+        });
+    }
+}
+
+/// Drops results that are not wanted, where each result is computed by itself, and sources that no result then needs.
+fn drop_results(binding: &mut Binding, wanted: &[bool]) {
+    let keep = |at: usize| wanted[at];
+    match &mut binding.op {
+        ArrayOp::Unit { f } | ArrayOp::Generate { f, .. } => keep_results(f, &keep),
+        ArrayOp::Map { f, sources } | ArrayOp::Transform { f, sources, .. } => {
+            keep_results(f, &keep);
+            let mut used = used_params(f);
+            // An operation of no sources would have no rank.
+            if let (false, Some(first)) = (used.contains(&true), used.first_mut()) {
+                *first = true;
+            }
+            retain(&mut f.params, &|at| used[at]);
+            retain(sources, &|at| used[at]);
+            *f = std::mem::take(f).renumbered();
+        }
+        ArrayOp::Compute { sources }
+        | ArrayOp::Backpermute { sources, .. }
+        | ArrayOp::Replicate { sources, .. }
+        | ArrayOp::Slice { sources, .. }
+        | ArrayOp::Reshape { sources, .. } => retain(sources, &keep),
+        ArrayOp::Cond { then, otherwise, .. } => {
+            retain(&mut then.results, &keep);
+            retain(&mut otherwise.results, &keep);
+        }
+        _ => return,
+    }
+    retain(&mut binding.results, &keep);
+}
+
+fn keep_results(f: &mut Lambda, keep: &dyn Fn(usize) -> bool) {
+    retain(&mut f.results, keep);
+    let results = f.results.clone();
+    crate::scalar::remove_dead(f, &results);
+    *f = std::mem::take(f).renumbered();
+}
+
+fn retain<T>(list: &mut Vec<T>, keep: &dyn Fn(usize) -> bool) {
+    let mut at = 0;
+    list.retain(|_| {
+        at += 1;
+        keep(at - 1)
+    });
+}
