@@ -80,7 +80,7 @@ fn plans_of_golden_programs_give_what_the_programs_mean() {
         let inputs: Vec<Value> = case["inputs"].as_array().unwrap().iter().map(|key| Value::Array(data("", key))).collect();
         let (relative, absolute) = (case["tolerance"]["relative"].as_f64().unwrap_or(0.0), case["tolerance"]["absolute"].as_f64().unwrap_or(0.0));
         ran += 1;
-        eprintln!("{name}");
+        fusebox_ir::validate_plan(&plan).unwrap_or_else(|errors| panic!("{name}: {errors}"));
         match fusebox_interp::run_plan(&plan, &inputs) {
             Ok((results, _)) => {
                 for (key, result) in case["results"].as_array().unwrap().iter().zip(&results) {

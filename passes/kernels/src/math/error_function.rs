@@ -22,25 +22,40 @@ fn erfc_scaled(a: V<'_>) -> (V<'_>, Whole<'_>) {
     let below = double + 1.0;
     let share = below - double;
     let below_rest = double - (below - share) + (one - share);
-    let quotient = g / below;
-    let quotient_rest = ((-quotient).fma(below, g) + (g_rest - quotient * below_rest)) / below;
+    let inverse = one / below;
+    let quotient = g * inverse;
+    let quotient_rest = ((-quotient).fma(below, g) + (g_rest - quotient * below_rest)) * inverse;
     let ([power, power_rest], n) = exp_of_negative_square(a);
     let product = power.fma(quotient_rest, power_rest * quotient);
     (power.fma(quotient, product), n)
 }
 
+/// erf a as `a * slope + rest`, for a up to 1.
+fn erf_near(a: V<'_>) -> ([f64; 2], V<'_>) {
+    let z = a * a;
+    let e = if a.is_f32() { z.polynomial(&table::ERF_F32) } else { z.polynomial(&table::ERF_F64) };
+    let slope = a.by_type(table::ERF_SLOPE_F32, table::ERF_SLOPE_F64);
+    (slope, a * e.fma(z, slope[1]))
+}
+
 pub(super) fn erfc(x: V<'_>) -> V<'_> {
-    let (scaled, n) = erfc_scaled(x.abs());
+    let a = x.abs();
+    let (scaled, n) = erfc_scaled(a);
     let result = scale(scaled, n);
-    x.lt(0.0).select(-result + 2.0, result)
+    let far = x.lt(0.0).select(-result + 2.0, result);
+    // Around 0, G is steep; 1 - erf x is good there.
+    let (slope, rest) = erf_near(x);
+    let product = x * slope[0];
+    let rest = x.fma(slope[0], -product) + rest;
+    let near = -product + 1.0;
+    let near = near + (-near + 1.0 - product - rest);
+    a.lt(0.5).select(near, far)
 }
 
 pub(super) fn erf(x: V<'_>) -> V<'_> {
     let a = x.abs();
-    let z = a * a;
-    let e = if x.is_f32() { z.polynomial(&table::ERF_F32) } else { z.polynomial(&table::ERF_F64) };
-    let slope = x.by_type(table::ERF_SLOPE_F32, table::ERF_SLOPE_F64);
-    let near = a.fma(slope[0], a * e.fma(z, slope[1]));
+    let (slope, rest) = erf_near(a);
+    let near = a.fma(slope[0], rest);
     // From 6 on it is 1.
     let (scaled, n) = erfc_scaled(a.gt(6.0).select(a.constant(6.0), a));
     let far = -scale(scaled, n) + 1.0;

@@ -48,10 +48,19 @@ pub(super) fn half_power(n: Whole<'_>) -> V<'_> {
     ((n.bits - bias) << fraction_bits(n.float)).from_bits()
 }
 
-/// r² q(r) of e^r = 1 + r + r² q(r), for |r| up to ln 2 / 2.
-pub(super) fn tail(r: V<'_>) -> V<'_> {
-    let q = if r.is_f32() { r.polynomial(&table::EXP_F32) } else { r.polynomial(&table::EXP_F64) };
-    q * (r * r)
+/// q(r) of e^r = 1 + r + r² q(r), for |r| up to ln 2 / 2.
+fn quadratic(r: V<'_>) -> V<'_> {
+    if r.is_f32() { r.polynomial(&table::EXP_F32) } else { r.polynomial(&table::EXP_F64) }
+}
+
+/// e^r for |r| up to ln 2 / 2.
+fn near(r: V<'_>) -> V<'_> {
+    quadratic(r).fma(r * r, r) + 1.0
+}
+
+/// e^r - 1 - r for |r| up to ln 2 / 2.
+fn tail(r: V<'_>) -> V<'_> {
+    quadratic(r) * (r * r)
 }
 
 /// x - n ln 2.
@@ -70,7 +79,7 @@ pub(super) fn exp(x: V<'_>) -> V<'_> {
     // Outside of these results are 0 and infinity, which the scaling gives.
     let x = clamp(x, x.by_type(-104.0, -746.0), x.by_type(89.0, 710.0));
     let (r, n) = reduce(x);
-    scale(tail(r) + r + 1.0, n)
+    scale(near(r), n)
 }
 
 /// For [`half_exp`]: x = n ln 2 + r with 2^(n - 1) to scale by.
@@ -83,7 +92,7 @@ fn half_reduce(x: V<'_>) -> (V<'_>, Whole<'_>) {
 /// e^x / 2 for x from 0 on.
 pub(super) fn half_exp(x: V<'_>) -> V<'_> {
     let (r, n) = half_reduce(x);
-    scale(tail(r) + r + 1.0, n)
+    scale(near(r), n)
 }
 
 /// As [`half_exp`], and what rounding took from it.
@@ -116,7 +125,7 @@ pub(super) fn exp_of_negative_square<'c>(x: V<'c>) -> ([V<'c>; 2], Whole<'c>) {
 pub(super) fn exp_in_range(x: V<'_>) -> V<'_> {
     let (r, n) = reduce(x);
     let bias = x.by_type(127, 1023);
-    (tail(r) + r + 1.0) * ((n.bits - bias) << fraction_bits(x)).from_bits()
+    near(r) * ((n.bits - bias) << fraction_bits(x)).from_bits()
 }
 
 pub(super) fn expm1(x: V<'_>) -> V<'_> {

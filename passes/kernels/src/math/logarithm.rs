@@ -49,19 +49,28 @@ pub(super) fn specials<'c>(x: V<'c>, result: V<'c>) -> V<'c> {
     x.le(0.0).select(outside, result)
 }
 
-/// log(1 + f) - (f - f²/2), where f = m - 1 for a mantissa of [`parts`].
-pub(super) fn tail<'c>(f: V<'c>, half_square: V<'c>) -> V<'c> {
-    if f.is_f32() {
-        f.polynomial(&table::LOG_F32) * (f * f * f)
+/// log(1 + f) = f - f²/2 + tail, where f = m - 1 for a mantissa of [`parts`].
+struct Near<'c> {
+    f: V<'c>,
+    square: V<'c>,
+    tail: V<'c>,
+}
+
+fn near<'c>(mantissa: V<'c>) -> Near<'c> {
+    let f = mantissa - 1.0;
+    let square = f * f;
+    let tail = if f.is_f32() {
+        f.polynomial(&table::LOG_F32) * (square * f)
     } else {
         // With s = f / (2 + f): log(1 + f) = 2 s + s z r(z) = f - f²/2 + s (f²/2 + z r(z)).
         let s = f / (f + 2.0);
         let z = s * s;
-        s * z.polynomial(&table::LOG_F64).fma(z, half_square)
-    }
+        s * z.polynomial(&table::LOG_F64).fma(z, square * 0.5)
+    };
+    Near { f, square, tail }
 }
 
-/// The least mantissa, which gives what [`tail`]'s polynomials were made for.
+/// The least mantissa, which gives what [`near`]'s polynomials were made for.
 pub(super) fn least_mantissa(x: V<'_>) -> f64 {
     x.by_type(f64::from(2.0f32 / 3.0), std::f64::consts::FRAC_1_SQRT_2)
 }
@@ -74,12 +83,10 @@ pub(super) fn log(x: V<'_>) -> V<'_> {
 fn log_of_parts<'c>(parts: &Parts<'c>, addend: Option<V<'c>>) -> V<'c> {
     let exponent = parts.exponent;
     let [high, low] = exponent.by_type(table::LN2_F32, table::LN2_F64);
-    let f = parts.mantissa - 1.0;
-    let half_square = f * 0.5 * f;
-    let tail = tail(f, half_square);
+    let Near { f, square, tail } = near(parts.mantissa);
     let tail = addend.map_or(tail, |addend| tail + addend);
-    let small = exponent.fma(low, tail);
-    exponent.fma(high, f - (half_square - small))
+    let small = square.fma(-0.5, exponent.fma(low, tail));
+    exponent.fma(high, f + small)
 }
 
 /// log(1 + y + rest) + `twos` ln 2, where `rest` is a correction to `y` far below it.
@@ -112,11 +119,10 @@ pub(super) fn log10(x: V<'_>) -> V<'_> {
 /// `scale` log x, where `two` is that of 2, its first part so short that products with exponents are exact.
 fn log_to_base<'c>(x: V<'c>, scale: [f64; 2], two: [f64; 2]) -> V<'c> {
     let Parts { exponent, mantissa } = parts(x, least_mantissa(x));
-    let f = mantissa - 1.0;
-    let half_square = f * 0.5 * f;
+    let Near { f, square, tail } = near(mantissa);
     // log m = high + low
-    let high = f - half_square;
-    let low = f - high - half_square + tail(f, half_square);
+    let high = square.fma(-0.5, f);
+    let low = square.fma(-0.5, f - high) + tail;
     let product = high * scale[0];
     let error = high.fma(scale[0], -product);
     let rest = low.fma(scale[0], high.fma(scale[1], error));

@@ -26,12 +26,13 @@ use self::code::{Code, V};
 
 /// Emits instructions that compute `function` of `a`, an operand of type `ty`, and gives the result, of the same type.
 ///
-/// `None`, and nothing emitted, where `function` is an instruction of its own (`sqrt`, `abs`, ...) or `ty` is not `f32` or `f64`. For
-/// `f16` convert to `f32`, expand, convert back.
+/// `None`, and nothing emitted, where `function` is an instruction of its own (`sqrt`, `abs`, ...) or `ty` is no float. Functions of
+/// `f16` are those of `f32`, rounded.
 pub fn expand_unary(function: Unary, ty: ElementType, a: ScalarOperand, emit: &mut dyn Emit) -> Option<ScalarOperand> {
-    let formula = unary_formula(function).filter(|_| matches!(ty, ElementType::F32 | ElementType::F64))?;
+    let formula = unary_formula(function).filter(|_| ty.is_float())?;
     let code = Code::new(emit);
-    Some(formula(code.value(a, ty)).operand)
+    let a = code.value(a, ty).convert(computed_in(ty));
+    Some(formula(a).convert(ty).operand)
 }
 
 /// Emits instructions that compute `function` of `a` and `b`, operands of type `ty`, and gives the result, of the same type.
@@ -44,9 +45,15 @@ pub fn expand_binary(
     b: ScalarOperand,
     emit: &mut dyn Emit,
 ) -> Option<ScalarOperand> {
-    let formula = binary_formula(function).filter(|_| matches!(ty, ElementType::F32 | ElementType::F64))?;
+    let formula = binary_formula(function).filter(|_| ty.is_float())?;
     let code = Code::new(emit);
-    Some(formula(code.value(a, ty), code.value(b, ty)).operand)
+    let [a, b] = [a, b].map(|operand| code.value(operand, ty).convert(computed_in(ty)));
+    Some(formula(a, b).convert(ty).operand)
+}
+
+/// `f32` for `f16`.
+fn computed_in(ty: ElementType) -> ElementType {
+    if ty == ElementType::F16 { ElementType::F32 } else { ty }
 }
 
 type UnaryFormula = for<'c> fn(V<'c>) -> V<'c>;

@@ -13,8 +13,9 @@ fn log2_of<'c>(a: V<'c>) -> [V<'c>; 2] {
     let above = mantissa - 1.0;
     let below = mantissa + 1.0;
     let below_rest = mantissa - (below - 1.0);
-    let s = above / below;
-    let s_rest = ((-s).fma(below, above) - s * below_rest) / below;
+    let inverse = below.constant(1.0) / below;
+    let s = above * inverse;
+    let s_rest = ((-s).fma(below, above) - s * below_rest) * inverse;
     let z = s * s;
     let z_rest = s.fma(s, -z) + s * s_rest * 2.0;
     // atanh s = s (1 + v), v = z (1/3 + z q(z)), in two parts.

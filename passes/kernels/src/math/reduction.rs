@@ -27,8 +27,7 @@ pub(super) fn angle(x: V<'_>, with_low: bool) -> Angle<'_> {
     let [high, middle, low] = x.by_type(table::HALF_PI_F32, table::HALF_PI_F64);
     let first = n.fma(-high, x);
     let quarters = shifted.bits();
-    let a = x.abs();
-    let slow = a.gt(most) & a.lt(f64::INFINITY);
+    let slow = x.abs().gt(most);
     if with_low {
         let product = n * middle;
         let product_error = n.fma(middle, -product);
@@ -51,7 +50,7 @@ pub(super) fn angle(x: V<'_>, with_low: bool) -> Angle<'_> {
     }
 }
 
-/// Quarters, rest and low part of a large finite `x`.
+/// Quarters, rest and low part of a large `x`; of infinities NaN.
 fn from_bits_of_pi(x: V<'_>) -> [V<'_>; 3] {
     let width = fraction_bits(x);
     let negative = x.lt(0.0);
@@ -123,6 +122,7 @@ fn from_bits_of_pi(x: V<'_>) -> [V<'_>; 3] {
         let total = value + value_rest;
         [quarters, total, value - total + value_rest]
     };
+    let value = x.abs().lt(f64::INFINITY).select(value, f64::NAN);
     let zero = quarters & 0;
     [
         negative.select(zero - quarters, quarters),
