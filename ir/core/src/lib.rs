@@ -8,6 +8,7 @@ mod array_op;
 mod builder;
 mod element;
 mod error;
+pub mod json;
 mod kernel;
 mod pass;
 mod plan;

@@ -29,6 +29,8 @@ pub(super) struct Validator<'p> {
     /// How many bodies around may run any number of times.
     pub repeats: u32,
     pub in_cluster: bool,
+    /// Scalar code of kernels: values from outside are loaded.
+    pub in_kernel: bool,
     fallback: u32,
     fallbacks: u32,
     stopped: bool,
@@ -55,6 +57,7 @@ impl<'p> Validator<'p> {
             depth: 0,
             repeats: 0,
             in_cluster: false,
+            in_kernel: false,
             fallback: 0,
             fallbacks: 0,
             stopped: false,
@@ -109,6 +112,14 @@ impl<'p> Validator<'p> {
             subject: subject.unwrap_or_default(),
             fault,
         });
+    }
+
+    pub fn enter(&mut self, step: Step) {
+        self.path.push(step);
+    }
+
+    pub fn leave(&mut self) {
+        self.path.pop();
     }
 
     pub fn within<R>(&mut self, step: Step, check: impl FnOnce(&mut Self) -> R) -> R {
@@ -279,11 +290,7 @@ impl<'p> Validator<'p> {
 
     pub fn close_body(&mut self) {
         for id in self.local_scopes.pop().unwrap_or_default() {
-            if let Some(local) = self.locals.get_mut(id.index()) {
-                local.1 = false;
-            } else if let Some(local) = self.other_locals.get_mut(&id) {
-                local.1 = false;
-            }
+            self.set_local_open(id, false);
         }
     }
 
@@ -298,6 +305,15 @@ impl<'p> Validator<'p> {
         }
         if let Some(scope) = self.local_scopes.last_mut() {
             scope.push(local.id);
+        }
+    }
+
+    /// Whether a local may be used from here on.
+    pub fn set_local_open(&mut self, id: LocalId, open: bool) {
+        if let Some(local) = self.locals.get_mut(id.index()) {
+            local.1 = open;
+        } else if let Some(local) = self.other_locals.get_mut(&id) {
+            local.1 = open;
         }
     }
 

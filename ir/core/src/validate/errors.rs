@@ -235,4 +235,71 @@ pub enum ProgramFault {
     /// Arrays of arrays in a flat program.
     #[error("{what} is an array of arrays, which a flat program has not")]
     NotFlat { what: String },
+
+    // Kernels and plans.
+    /// Depths that are no nest.
+    #[error(
+        "a statement of depth {depth} after one of depth {before}: levels do not branch, so what is deeper is contiguous"
+    )]
+    Branches { depth: u32, before: u32 },
+    /// A depth that the kernel does not have.
+    #[error("depth {depth} of a kernel of {levels} levels")]
+    Depth { depth: u32, levels: usize },
+    /// A condition on something that has none.
+    #[error("a {action} has no `when`")]
+    When { action: &'static str },
+    /// A position that is none of the kernel's arrays.
+    #[error("{what} is position {array} of {arrays} arrays")]
+    NoArray { what: String, array: u32, arrays: usize },
+    /// An array that is not used as it says.
+    #[error("{what} is `{array}`, whose access is {found}, and {expected} is wanted")]
+    Access { what: String, array: String, found: &'static str, expected: &'static str },
+    /// A map whose terms are not in order.
+    #[error("the terms of dimension {dim} are not each local once, by id")]
+    Terms { dim: usize },
+    /// A load with a function for what is outside that has a boundary or a check too.
+    #[error("a load with `outside` has no other boundary and no check")]
+    OutsideChecked,
+    /// A size, index or bound that is no `i64`.
+    #[error("{what} is of {found}, and i64 is wanted")]
+    NoIndex { what: String, found: ElementType },
+    /// A value from outside by name.
+    #[error("{what} is value {value} from outside: in kernels scalars are loaded")]
+    OuterInKernel { what: String, value: String },
+    /// A read that should be a load.
+    #[error("a read of `{array}` that stands alone is a load")]
+    ReadAlone { array: String },
+    /// A function that kernels do not have.
+    #[error("`{function}` is not expanded")]
+    NotExpanded { function: &'static str },
+    /// Lanes that are no power of two.
+    #[error("{lanes} lanes are no power of two")]
+    Lanes { lanes: u32 },
+    /// A reduce to its own depth or deeper.
+    #[error("a reduce at depth {depth} to depth {to}: results are of a depth around it")]
+    ReduceTo { depth: u32, to: u32 },
+    /// A scan without a level that has an order.
+    #[error("a scan {why}")]
+    Scan { why: &'static str },
+    /// Two appends.
+    #[error("a second append: there is one statement at most")]
+    Appends,
+    /// An extent that is no size of the kernel.
+    #[error("extent {dim} of `{array}` is %{local}, which is no size of the kernel")]
+    KernelExtent { array: String, dim: usize, local: u32 },
+    /// A value that the plan does not have.
+    #[error("{what} is {value}, and the plan has {values} values")]
+    NoValue { what: String, value: String, values: usize },
+    /// A value used before it is made, or after it is freed.
+    #[error("{what} is `{value}`, which is not made here")]
+    NotMade { what: String, value: String },
+    /// A value made again.
+    #[error("`{value}` is made again: each value is made once")]
+    MadeTwice { value: String },
+    /// A value written again.
+    #[error("`{value}` is written again: each value is written once")]
+    WrittenTwice { value: String },
+    /// A kernel that the plan does not have.
+    #[error("kernel {kernel} of {kernels}")]
+    NoKernel { kernel: usize, kernels: usize },
 }

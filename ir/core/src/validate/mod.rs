@@ -4,8 +4,10 @@ mod block;
 mod context;
 mod control;
 mod errors;
+mod kernel;
 mod names;
 mod operation;
+mod plan;
 mod property;
 mod scalar;
 mod sequence;
@@ -19,7 +21,9 @@ use serde::{Deserialize, Serialize};
 use self::context::{Step, Validator};
 pub use self::{
     errors::{ProgramFault, ValidationError, ValidationErrors},
+    kernel::validate_kernel,
     names::is_name,
+    plan::validate_plan,
 };
 use crate::{Extent, Program};
 

@@ -246,9 +246,9 @@ impl<'p> Validator<'p> {
         let extents = self.all_sizes(&result.ty.extents);
         if extents.len() == first.rank() {
             for (position, ty) in types.iter().enumerate() {
-                for dim in 0..ty.map_or(0, Type::rank) {
-                    let available = ty.and_then(|ty| self.size(ty.extents[dim]));
-                    if let (Some(found), Some(available)) = (&extents[dim], &available)
+                let available = ty.map_or(&[][..], |ty| &ty.extents);
+                for (dim, (found, &available)) in extents.iter().zip(available).enumerate() {
+                    if let (Some(found), Some(available)) = (found, &self.size(available))
                         && self.sizes.at_most_sizes(found, available) == Answer::Refuted
                     {
                         let (found, available) = (self.show_size(found), self.show_size(available));

@@ -4,7 +4,7 @@ use super::{
     MAX_NESTING, ProgramFault,
     context::{Step, Validator},
 };
-use crate::{ElementType, Instruction, Lambda, ScalarOp, ScalarOperand};
+use crate::{ElementType, Instruction, Lambda, ScalarOp, ScalarOperand, primitive};
 
 impl<'p> Validator<'p> {
     /// The types that a function gives, if its parameters are of types `params` (`None` where that is not known).
@@ -30,7 +30,7 @@ impl<'p> Validator<'p> {
         self.within(Step::Field(field), |v| v.results_are(&results, expected, "results of the function", "result"));
     }
 
-    fn results_are(
+    pub fn results_are(
         &mut self,
         results: &[Option<ElementType>],
         expected: &[Option<ElementType>],
@@ -49,7 +49,7 @@ impl<'p> Validator<'p> {
         }
     }
 
-    fn body(&mut self, f: &'p Lambda, params: Option<&[Option<ElementType>]>) -> Vec<Option<ElementType>> {
+    pub fn body(&mut self, f: &'p Lambda, params: Option<&[Option<ElementType>]>) -> Vec<Option<ElementType>> {
         if self.depth >= MAX_NESTING {
             self.report(ProgramFault::TooDeep { limit: MAX_NESTING });
             self.stop();
@@ -85,15 +85,19 @@ impl<'p> Validator<'p> {
         self.within(Step::Item(field, position), check)
     }
 
-    fn scalar_operand(&mut self, operand: &ScalarOperand, what: &dyn Fn() -> String) -> Option<ElementType> {
+    pub fn scalar_operand(&mut self, operand: &ScalarOperand, what: &dyn Fn() -> String) -> Option<ElementType> {
         match *operand {
             ScalarOperand::Constant(constant) => Some(constant.ty()),
             ScalarOperand::Local(id) => self.local(id, what),
+            ScalarOperand::Outer(id) if self.in_kernel => {
+                self.report(ProgramFault::OuterInKernel { what: what(), value: id.to_string() });
+                None
+            }
             ScalarOperand::Outer(id) => self.scalar(&crate::Operand::Value(id), what),
         }
     }
 
-    fn scalar_operand_of(&mut self, operand: &ScalarOperand, expected: ElementType, what: &dyn Fn() -> String) {
+    pub fn scalar_operand_of(&mut self, operand: &ScalarOperand, expected: ElementType, what: &dyn Fn() -> String) {
         if let Some(found) = self.scalar_operand(operand, what)
             && found != expected
         {
@@ -101,7 +105,7 @@ impl<'p> Validator<'p> {
         }
     }
 
-    fn instruction(&mut self, instruction: &'p Instruction) {
+    pub fn instruction(&mut self, instruction: &'p Instruction) {
         let types = self.instruction_types(&instruction.op);
         instruction.results.iter().for_each(|local| self.define_local(local));
         if self.count("results of an instruction", instruction.results.len(), types.len()) {
@@ -116,7 +120,20 @@ impl<'p> Validator<'p> {
         }
     }
 
+    /// Functions that kernels do not have.
+    fn check_expanded(&mut self, op: &ScalarOp) {
+        let function = match op {
+            ScalarOp::Unary { function, .. } if !primitive::is_exact(*function) => function.text(),
+            ScalarOp::Binary { function, .. } if !primitive::is_exact_binary(*function) => function.text(),
+            _ => return,
+        };
+        self.report(ProgramFault::NotExpanded { function });
+    }
+
     fn instruction_types(&mut self, op: &'p ScalarOp) -> Vec<Option<ElementType>> {
+        if self.in_kernel {
+            self.check_expanded(op);
+        }
         match op {
             ScalarOp::Unary { function, a } => {
                 let text = function.text();

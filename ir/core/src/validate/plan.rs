@@ -1,0 +1,351 @@
+//! Plans: the invariants that `plan.rs` states.
+
+use std::collections::HashSet;
+
+use super::{
+    MAX_NESTING, ProgramFault, ValidationErrors,
+    context::{Step as Position, Validator},
+    kernel::kernel_errors,
+};
+use crate::{Access, ArrayId, ElementType, Extent, KernelExtent, Operand, Plan, Step, Type};
+
+/// Checks that `plan` keeps what its type promises: its kernels are valid, every value is made before it is used, once, and written once;
+/// launches give kernels what they ask for.
+///
+/// # Errors
+/// Every fault, each with its position.
+pub fn validate_plan(plan: &Plan) -> Result<(), ValidationErrors> {
+    let mut checker = Checker {
+        plan,
+        report: Validator::new(),
+        made: HashSet::new(),
+        log: Vec::new(),
+        ever: HashSet::new(),
+        written: HashSet::new(),
+    };
+    checker.plan();
+    let mut errors = Vec::new();
+    for (position, kernel) in plan.kernels.iter().enumerate() {
+        for mut error in kernel_errors(kernel) {
+            error.path = format!("kernels[{position}].{}", error.path);
+            errors.push(error);
+        }
+    }
+    errors.extend(checker.report.finish());
+    if errors.is_empty() { Ok(()) } else { Err(ValidationErrors { errors }) }
+}
+
+struct Checker<'p> {
+    plan: &'p Plan,
+    report: Validator<'p>,
+    made: HashSet<ArrayId>,
+    /// What was made since, so that lists of steps can be left.
+    log: Vec<ArrayId>,
+    /// Made anywhere but in the other branch.
+    ever: HashSet<ArrayId>,
+    written: HashSet<ArrayId>,
+}
+
+impl<'p> Checker<'p> {
+    fn within(&mut self, position: Position, check: impl FnOnce(&mut Self)) {
+        // The position is kept by the validator that reports.
+        self.report.enter(position);
+        check(self);
+        self.report.leave();
+    }
+
+    fn name(&self, id: ArrayId) -> String {
+        self.plan.values.get(id.index()).map_or(id.to_string(), |value| value.name.clone())
+    }
+
+    fn ty(&self, id: ArrayId) -> Option<&'p Type> {
+        self.plan.values.get(id.index()).map(|value| &value.ty)
+    }
+
+    fn exists(&mut self, id: ArrayId, what: &str) -> bool {
+        let values = self.plan.values.len();
+        if id.index() >= values {
+            self.report.report(ProgramFault::NoValue { what: what.to_owned(), value: id.to_string(), values });
+        }
+        id.index() < values
+    }
+
+    fn make(&mut self, id: ArrayId) {
+        if !self.exists(id, "what is made") {
+            return;
+        }
+        if !self.ever.insert(id) {
+            self.report.report(ProgramFault::MadeTwice { value: self.name(id) });
+        }
+        self.made.insert(id);
+        self.log.push(id);
+    }
+
+    fn used(&mut self, id: ArrayId, what: &str) -> Option<&'p Type> {
+        if !self.exists(id, what) {
+            return None;
+        }
+        if !self.made.contains(&id) {
+            self.report.report(ProgramFault::NotMade { what: what.to_owned(), value: self.name(id) });
+        }
+        self.ty(id)
+    }
+
+    fn extent(&mut self, extent: Extent, what: &str) {
+        match extent {
+            Extent::Constant(_) => {}
+            Extent::Value(id) => {
+                if let Some(ty) = self.used(id, what)
+                    && !(ty.is_scalar() && ty.element == ElementType::I64)
+                {
+                    let (what, value, ty) = (what.to_owned(), self.name(id), self.report.show(ty));
+                    self.report.report(ProgramFault::ExtentType { what, dim: 0, value, ty });
+                }
+            }
+            Extent::Unknown => self.report.report(ProgramFault::UnknownExtent { what: what.to_owned(), dim: 0 }),
+        }
+    }
+
+    /// The extents of a value that is made here are known.
+    fn extents(&mut self, id: ArrayId) {
+        for &extent in self.ty(id).map_or(&[][..], |ty| &ty.extents) {
+            self.extent(extent, &format!("an extent of `{}`", self.name(id)));
+        }
+    }
+
+    fn operand(&mut self, operand: &Operand, what: &str) -> Option<Type> {
+        match operand {
+            Operand::Value(id) => self.used(*id, what).cloned(),
+            Operand::Constant(constant) => Some(Type::scalar(constant.ty())),
+        }
+    }
+
+    fn condition(&mut self, operand: &Operand) {
+        if let Some(ty) = self.operand(operand, "the condition")
+            && ty != Type::scalar(ElementType::Bool)
+        {
+            let (found, expected) = (self.report.show(&ty), "bool".to_owned());
+            self.report.report(ProgramFault::WrongType { what: "the condition".to_owned(), found, expected });
+        }
+    }
+
+    fn same_kind(&mut self, found: Option<&Type>, expected: Option<&Type>, what: &str, rank: bool) {
+        let (Some(found), Some(expected)) = (found, expected) else { return };
+        if found.element != expected.element {
+            let (what, found, expected) = (what.to_owned(), found.element, expected.element);
+            self.report.report(ProgramFault::WrongElement { what, found, expected });
+        } else if rank && found.rank() != expected.rank() {
+            let (what, found, expected) = (what.to_owned(), found.rank(), expected.rank());
+            self.report.report(ProgramFault::WrongRank { what, found, expected });
+        }
+    }
+
+    fn plan(&mut self) {
+        let plan = self.plan;
+        for (position, &size) in plan.sizes.iter().enumerate() {
+            self.within(Position::Item("sizes", position), |c| {
+                c.make(size);
+                if let Some(ty) = c.ty(size).filter(|ty| **ty != Type::scalar(ElementType::I64)) {
+                    let (size, ty) = (c.name(size), c.report.show(ty));
+                    c.report.report(ProgramFault::SizeType { size, ty });
+                }
+            });
+        }
+        for (position, &input) in plan.inputs.iter().enumerate() {
+            self.within(Position::Item("inputs", position), |c| {
+                c.make(input);
+                // Inputs come at once: a scalar among them may be an extent of one before it.
+                c.written.insert(input);
+            });
+        }
+        for (position, &input) in plan.inputs.iter().enumerate() {
+            self.within(Position::Item("inputs", position), |c| c.extents(input));
+        }
+        self.steps("steps", &plan.steps, 0);
+        self.report.count("results", plan.results.len(), plan.outputs.len());
+        for (position, (&result, output)) in plan.results.iter().zip(&plan.outputs).enumerate() {
+            self.within(Position::Item("results", position), |c| {
+                let what = format!("result `{}`", output.name);
+                let ty = c.used(result, &what);
+                c.same_kind(ty, Some(&output.ty), &what, true);
+                for &extent in &output.ty.extents {
+                    if extent != Extent::Unknown {
+                        c.extent(extent, &format!("an extent of {what}"));
+                    }
+                }
+            });
+        }
+    }
+
+    fn steps(&mut self, field: &'static str, steps: &'p [Step], depth: usize) {
+        if depth > MAX_NESTING {
+            return self.report.report(ProgramFault::TooDeep { limit: MAX_NESTING });
+        }
+        for (position, step) in steps.iter().enumerate() {
+            self.within(Position::Item(field, position), |c| c.step(step, depth));
+        }
+    }
+
+    /// Steps whose values are not seen after them.
+    fn inner_steps(&mut self, field: &'static str, steps: &'p [Step], depth: usize, inside: impl FnOnce(&mut Self)) {
+        let before = self.log.len();
+        self.steps(field, steps, depth + 1);
+        inside(self);
+        for id in self.log.drain(before..) {
+            self.made.remove(&id);
+        }
+    }
+
+    fn step(&mut self, step: &'p Step, depth: usize) {
+        match step {
+            Step::Allocate { value, operation: _, place: _ } => {
+                self.extents(*value);
+                self.make(*value);
+            }
+            Step::Constant { value, data } => {
+                self.make(*value);
+                self.write(*value);
+                let Some(ty) = self.ty(*value) else { return };
+                let extents: Option<Vec<i64>> = ty
+                    .extents
+                    .iter()
+                    .map(|extent| if let Extent::Constant(extent) = extent { Some(*extent) } else { None })
+                    .collect();
+                let Some(extents) = extents else {
+                    let what = format!("`{}`", self.name(*value));
+                    return self.report.report(ProgramFault::UnknownExtent { what, dim: 0 });
+                };
+                if extents.iter().try_fold(1i64, |size, &extent| size.checked_mul(extent))
+                    != i64::try_from(data.len()).ok()
+                {
+                    self.report.report(ProgramFault::Elements { found: data.len(), extents });
+                }
+                if let Some(found) = data.iter().map(|data| data.ty()).find(|found| *found != ty.element) {
+                    let (what, expected) = ("an element".to_owned(), ty.element);
+                    self.report.report(ProgramFault::WrongElement { what, found, expected });
+                }
+            }
+            Step::Launch { kernel, sizes, arrays } => self.launch(*kernel, sizes, arrays),
+            Step::Alias { value, source, operation: _, place: _ } => {
+                let source = self.operand(source, "the source of an alias");
+                self.extents(*value);
+                self.make(*value);
+                self.written.insert(*value);
+                self.same_kind(self.ty(*value), source.as_ref(), "the alias", false);
+            }
+            Step::Shorten { value, source } => {
+                let source = self.used(*source, "the source");
+                self.extents(*value);
+                self.make(*value);
+                self.written.insert(*value);
+                self.same_kind(self.ty(*value), source, "the shorter vector", true);
+                if let Some(ty) = source.filter(|ty| ty.rank() != 1) {
+                    let (what, found) = ("the source".to_owned(), ty.rank());
+                    self.report.report(ProgramFault::WrongRank { what, found, expected: 1 });
+                }
+            }
+            Step::Copy { value, source } => {
+                let source = self.used(*source, "the source");
+                self.make(*value);
+                self.same_kind(self.ty(*value), source, "the copy", true);
+            }
+            Step::CheckEqual { left, right, .. } => {
+                self.extent(*left, "the left extent");
+                self.extent(*right, "the right extent");
+            }
+            Step::CheckAtMost { extent, available, .. } => {
+                self.extent(*extent, "the extent");
+                self.extent(*available, "the extent that is available");
+            }
+            Step::Sort { keys, carry, results } => {
+                self.report.at_least("keys", keys.len(), 1);
+                self.report.count("results", results.len(), keys.len() + carry.len());
+                for (source, result) in keys.iter().chain(carry).zip(results) {
+                    let source = self.used(*source, "what is sorted");
+                    let ty = self.used(*result, "a result of a sort");
+                    self.write(*result);
+                    self.same_kind(ty, source, "a result of a sort", true);
+                }
+            }
+            Step::If { condition, then, otherwise, results } => {
+                self.condition(condition);
+                for (field, steps) in [("then", then), ("otherwise", otherwise)] {
+                    // Both branches make the results: for the second they are not made twice.
+                    results.iter().for_each(|id| _ = self.ever.remove(id));
+                    self.inner_steps(field, steps, depth, |c| {
+                        for &result in results {
+                            c.used(result, "a result of a branch");
+                        }
+                    });
+                }
+                for &result in results {
+                    if self.exists(result, "a result of `if`") {
+                        self.ever.insert(result);
+                        self.made.insert(result);
+                        self.log.push(result);
+                    }
+                }
+            }
+            Step::While { state, condition_steps, condition, body, next } => {
+                let types: Vec<_> = state.iter().map(|&id| self.used(id, "the state")).collect();
+                self.inner_steps("condition_steps", condition_steps, depth, |c| c.condition(condition));
+                self.inner_steps("body", body, depth, |c| {
+                    if c.report.count("next states", next.len(), state.len()) {
+                        for (next, ty) in next.iter().zip(&types) {
+                            let found = c.operand(next, "the next state");
+                            c.same_kind(found.as_ref(), *ty, "the next state", true);
+                        }
+                    }
+                });
+            }
+            Step::Free { value } => {
+                self.used(*value, "what is freed");
+                self.made.remove(value);
+            }
+        }
+    }
+
+    fn write(&mut self, id: ArrayId) {
+        if !self.written.insert(id) {
+            self.report.report(ProgramFault::WrittenTwice { value: self.name(id) });
+        }
+    }
+
+    fn launch(&mut self, kernel: usize, sizes: &[Extent], arrays: &[ArrayId]) {
+        for (position, &size) in sizes.iter().enumerate() {
+            self.within(Position::Item("sizes", position), |c| c.extent(size, "a size"));
+        }
+        let types: Vec<_> = arrays.iter().map(|&array| self.used(array, "an array of a launch")).collect();
+        let Some(launched) = self.plan.kernels.get(kernel) else {
+            let kernels = self.plan.kernels.len();
+            return self.report.report(ProgramFault::NoKernel { kernel, kernels });
+        };
+        self.report.count("sizes", sizes.len(), launched.sizes.len());
+        if !self.report.count("arrays", arrays.len(), launched.arrays.len()) {
+            return;
+        }
+        for (position, (array, ty)) in launched.arrays.iter().zip(types).enumerate() {
+            self.within(Position::Item("arrays", position), |c| {
+                if array.access == Access::Write {
+                    c.write(arrays[position]);
+                }
+                let Some(ty) = ty else { return };
+                let what = format!("`{}`", c.name(arrays[position]));
+                let expected = Type::array(vec![Extent::Unknown; array.extents.len()], array.element);
+                c.same_kind(Some(ty), Some(&expected), &what, true);
+                for (dim, (found, wanted)) in ty.extents.iter().zip(&array.extents).enumerate() {
+                    let wanted = match wanted {
+                        KernelExtent::Constant(extent) => Some(Extent::Constant(*extent)),
+                        KernelExtent::Size(local) => sizes.get(local.index()).copied(),
+                    };
+                    if let (Extent::Constant(found), Some(Extent::Constant(expected))) = (found, wanted)
+                        && *found != expected
+                    {
+                        let (found, expected) = (found.to_string(), expected.to_string());
+                        c.report.report(ProgramFault::Extents { what: what.clone(), dim, found, expected });
+                    }
+                }
+            });
+        }
+    }
+}
