@@ -41,6 +41,8 @@ pub(crate) struct Arena {
     captures: usize,
     constants: HashMap<Constant, TermId>,
     sizes: HashMap<(Binary, TermId, TermId), TermId>,
+    /// Sizes that are another one and a number.
+    sums: HashMap<TermId, (TermId, i64)>,
     files: HashMap<usize, Arc<str>>,
     pub(crate) size_names: usize,
 }
@@ -91,6 +93,7 @@ impl Arena {
             captures: 0,
             constants: HashMap::new(),
             sizes: HashMap::new(),
+            sums: HashMap::new(),
             files: HashMap::new(),
             size_names: 0,
         }
@@ -299,6 +302,40 @@ pub(crate) fn size(function: Binary, a: TermId, b: TermId, at: At) -> TermId {
     if let Some(number) = folded {
         return constant(number, at);
     }
+    // Sizes that are one and the same size and numbers: (n + 1) - 1 is n, min(n + 1, n) is n.
+    let ((x, more), (y, further)) = (sum_of(a), sum_of(b));
+    match (function, known(b)) {
+        (Binary::Min, _) if x == y => return if more <= further { a } else { b },
+        (Binary::Max, _) if x == y => return if more >= further { a } else { b },
+        (Binary::Add, Some(number)) => return sum(x, more.checked_add(number), (function, a, b), at),
+        (Binary::Sub, Some(number)) => return sum(x, more.checked_sub(number), (function, a, b), at),
+        (Binary::Add, _) if known(a).is_some() => return size(Binary::Add, b, a, at),
+        _ => {}
+    }
+    plain_size(function, a, b, at)
+}
+
+/// The size that another one exceeds by a number.
+fn sum_of(id: TermId) -> (TermId, i64) {
+    with(|arena| arena.sums.get(&id).copied()).flatten().unwrap_or((id, 0))
+}
+
+/// A size and a number; where that overflowed, `otherwise`.
+fn sum(base: TermId, number: Option<i64>, otherwise: (Binary, TermId, TermId), at: At) -> TermId {
+    let (function, amount) = match number {
+        Some(0) => return base,
+        Some(number) if number > 0 => (Binary::Add, number),
+        Some(number) if number > i64::MIN => (Binary::Sub, -number),
+        _ => return plain_size(otherwise.0, otherwise.1, otherwise.2, at),
+    };
+    let amount = constant(amount, at);
+    let id = plain_size(function, base, amount, at);
+    with(|arena| arena.sums.insert(id, (base, number.unwrap_or_default())));
+    id
+}
+
+/// The term of an operation on sizes, one for the same operands.
+fn plain_size(function: Binary, a: TermId, b: TermId, at: At) -> TermId {
     let commutes = matches!(function, Binary::Add | Binary::Mul | Binary::Min | Binary::Max);
     let key = if commutes && b < a { (function, b, a) } else { (function, a, b) };
     if let Some(id) = with(|arena| arena.sizes.get(&key).copied()).flatten() {

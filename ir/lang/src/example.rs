@@ -11,7 +11,8 @@ macro_rules! example {
             use ::fusebox_lang::*;
 
             pub fn program_of<P: Parameters, R: Results>(built: &Built<P, R>) -> ::fusebox_ir::Program {
-                ::fusebox_sharing::program(&built.terms, &::fusebox_sharing::Config::default()).expect("terms are a program")
+                ::fusebox_sharing::program(&built.terms, &::fusebox_sharing::Config::default())
+                    .expect("terms are a program")
             }
 
             pub fn finish<P: Parameters, R: Results>(built: &Built<P, R>, inputs: &P::Host) -> R::Host {

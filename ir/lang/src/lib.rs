@@ -25,7 +25,8 @@ mod scalar;
 mod shape;
 mod slice;
 
-pub use fusebox_ir::PermuteOrder;
+pub use fusebox_ir::{Constant, PermuteOrder};
+pub use fusebox_lang_derive::Elt;
 pub use half::f16;
 
 pub use crate::{
@@ -33,7 +34,7 @@ pub use crate::{
     array::{Array, ArrayError, Matrix, Scalar, Vector},
     complex::{Complex, cis, complex, polar},
     control::{assert_, cond, iterate, while_loop},
-    elt::{Elt, Fields, ScalarElt},
+    elt::{Elt, Fields, ScalarElt, private},
     error::{BuildError, Mistake, Problem},
     exp::{Exp, IntoExp, constant, lift},
     nest::{Nested, NestedArray, nest},

@@ -4,8 +4,8 @@ mod fill;
 mod flow;
 mod part;
 mod reduce;
-mod scan;
 mod scalar;
+mod scan;
 mod segment;
 
 pub use self::{fill::*, flow::*, part::*, reduce::*, scalar::*, scan::*, segment::*};

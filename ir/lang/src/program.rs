@@ -259,10 +259,10 @@ macro_rules! tuples {
                 Ok(($($t::pack(arrays)?,)*))
             }
         }
+        #[allow(unused_mut, unused_variables)]
         impl<$($t: Arrays),*> Parameters for ($($t,)*) {
             const COUNT: usize = 0 $(+ { let _ = $i; 1 })*;
             fn describe(names: &[String]) -> Vec<Item> {
-                #[allow(unused_mut)]
                 let mut names = names.iter();
                 let items: Vec<Option<Item>> = vec![$(names.next().map(|name| Item::of::<$t>(name))),*];
                 items.into_iter().flatten().collect()

@@ -154,7 +154,7 @@ pub fn awhile<S: Arrays, C: IntoExp<bool>>(start: S, condition: impl Fn(S) -> C,
     let mut classes: Vec<Option<usize>> = vec![None; start_extents.len()];
     loop {
         let count = classes.iter().flatten().max().map_or(0, |class| class + 1);
-        let (state, params, extents) = loop_state::<S>(&start, &start_extents, &classes, count, at);
+        let (state, params) = loop_state::<S>(&start, &start_extents, &classes, count, at);
         let stepped = State::of(step(state), at);
         let new = stepped.extents();
         let refined = refine(&classes, &start_extents, &new);
@@ -166,7 +166,7 @@ pub fn awhile<S: Arrays, C: IntoExp<bool>>(start: S, condition: impl Fn(S) -> C,
         let first = |class: usize| classes.iter().position(|&c| c == Some(class)).unwrap_or(0);
         let results = (0..count).map(|class| new[first(class)]).chain(stepped.arrays()).collect();
         let step = BlockTerm { params, results };
-        let (state, params, _) = loop_state::<S>(&start, &start_extents, &classes, count, at);
+        let (state, params) = loop_state::<S>(&start, &start_extents, &classes, count, at);
         let condition = BlockTerm { params, results: vec![condition(state).into_exp().term(at)] };
         let starts: Vec<TermId> = (0..count).map(|class| start_extents[first(class)]).chain(start.arrays()).collect();
         let op = ArrayOp::While { condition: Block::default(), step: Block::default(), starts: operands(&starts) };
@@ -184,14 +184,14 @@ fn loop_state<S: Arrays>(
     classes: &[Option<usize>],
     count: usize,
     at: At,
-) -> (S, Vec<TermId>, Vec<TermId>) {
+) -> (S, Vec<TermId>) {
     let parameter = |ty: Type, name: &str| arena::push(Term::BlockParameter { ty, name: name.to_owned() }, at);
     let sizes: Vec<TermId> = (0..count).map(|_| parameter(Type::scalar(ElementType::I64), "size")).collect();
     let extents: Vec<TermId> =
         classes.iter().zip(start_extents).map(|(class, &start)| class.map_or(start, |class| sizes[class])).collect();
     let arrays: Vec<TermId> = start.types(&extents).into_iter().map(|ty| parameter(ty, "s")).collect();
     let params = sizes.iter().chain(&arrays).copied().collect();
-    (State::make(&extents, &arrays), params, extents)
+    (State::make(&extents, &arrays), params)
 }
 
 /// Classes of extents that change together, given what they are after a step.
@@ -232,8 +232,7 @@ pub fn foreign<S: Arrays, R: Arrays>(name: &str, fallback: impl FnOnce(S) -> R, 
         let known = inside.iter().find(|(_, out)| *out == outer).map(|&(inner, _)| inner);
         let constant = arena::value_of(outer).is_some() || outer == crate::nest::UNKNOWN;
         let inner = known.unwrap_or_else(|| {
-            let inner =
-                if constant { outer } else { arena::push(Term::Size { name: arena::size_name() }, at) };
+            let inner = if constant { outer } else { arena::push(Term::Size { name: arena::size_name() }, at) };
             inside.push((inner, outer));
             inner
         });

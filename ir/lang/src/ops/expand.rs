@@ -1,6 +1,9 @@
 //! Operations whose results are as long as running shows: expand, filter; and sort.
 
-use fusebox_ir::{ArrayOp, ElementType, Lambda, PermuteOrder, Type, term::{FunctionTerm, TermId}};
+use fusebox_ir::{
+    ArrayOp, ElementType, Lambda, PermuteOrder, Type,
+    term::{FunctionTerm, TermId},
+};
 
 use crate::{
     acc::{Acc, types_of},

@@ -133,7 +133,8 @@ impl Tapped {
             };
             self.boundaries.push((array, boundary, function));
         }
-        self.extents = if self.extents.is_empty() { parts.extents } else { arena::meet(&self.extents, &parts.extents, at) };
+        self.extents =
+            if self.extents.is_empty() { parts.extents } else { arena::meet(&self.extents, &parts.extents, at) };
         arrays
     }
 

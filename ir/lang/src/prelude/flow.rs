@@ -1,6 +1,6 @@
 //! Loops over arrays by count.
 
-use crate::{exp::IntoExp, exp::Exp, ops::control::awhile, program::Arrays};
+use crate::{exp::Exp, exp::IntoExp, ops::control::awhile, program::Arrays};
 
 /// `f` applied `n` times to arrays; not at all where `n` is 0 or negative.
 ///

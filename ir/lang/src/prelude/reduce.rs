@@ -253,9 +253,7 @@ pub fn partition<T: Elt, R: IntoExp<bool>>(
 /// assert_eq!((values.to_vec(), count.value()), (vec![1, 3], Some(2)));
 /// ```
 #[track_caller]
-pub fn justs<Sh: Dimensions, T: Elt>(
-    xs: Acc<Array<Sh, Option<T>>>,
-) -> (Acc<Vector<T>>, Acc<Array<Sh::Down, i64>>) {
+pub fn justs<Sh: Dimensions, T: Elt>(xs: Acc<Array<Sh, Option<T>>>) -> (Acc<Vector<T>>, Acc<Array<Sh::Down, i64>>) {
     let at = here();
     let (kept, counts) = filter(|x: Exp<Option<T>>| x.is_some(), xs);
     let parts = kept.parts(at);

@@ -7,7 +7,7 @@ use crate::{
     elt::Elt,
     exp::{Exp, IntoExp, constant},
     number::{Integer, Num},
-    shape::{AsIndex, Dimensions, Shape},
+    shape::{AsIndex, Dimensions},
 };
 
 impl<T: Integer> Exp<T> {

@@ -8,7 +8,7 @@ use crate::{
     number::Integer,
     ops::{
         map::map,
-        scan::{scanl1, scanl1_seg, scanl_total, scanl_total_seg, scanr1, scanr1_seg, scanr_total, scanr_total_seg},
+        scan::{scanl_total, scanl_total_seg, scanl1, scanl1_seg, scanr_total, scanr_total_seg, scanr1, scanr1_seg},
     },
     shape::Dimensions,
 };
