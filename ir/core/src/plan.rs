@@ -148,7 +148,8 @@ pub enum Step {
         /// What is made.
         results: Vec<ArrayId>,
     },
-    /// Runs `condition_steps`; while the scalar `condition` then holds, `body`, then moves `next` to `state`, all at once.
+    /// Runs `condition_steps`; while the scalar `condition` then holds, `body`, then moves `next` to `state`, all at once. The loop drops
+    /// `condition` when it has been tested: no step frees it, nor what is moved.
     While {
         /// The state's values: made before by aliases.
         state: Vec<ArrayId>,

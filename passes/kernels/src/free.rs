@@ -55,11 +55,8 @@ fn makes(step: &Step) -> Vec<ArrayId> {
         | Step::Shorten { value, .. }
         | Step::Copy { value, .. } => vec![*value],
         Step::If { results, .. } => results.clone(),
-        // The last value of the condition is left over.
-        Step::While { condition_steps, condition, .. } => {
-            let left = condition_steps.iter().flat_map(makes).find(|made| value(condition) == Some(*made));
-            left.into_iter().collect()
-        }
+        // The loop itself drops its condition when it has been tested.
+        Step::While { .. } => Vec::new(),
         Step::Launch { .. } | Step::CheckEqual { .. } | Step::CheckAtMost { .. } | Step::Sort { .. } | Step::Free { .. } => Vec::new(),
     }
 }
@@ -72,7 +69,8 @@ fn uses(step: &Step, values: &[PlanValue], into: &mut Vec<ArrayId>) {
         }
     };
     // What is made has extents.
-    for made in makes(step) {
+    let state = if let Step::While { state, .. } = step { &state[..] } else { &[] };
+    for made in makes(step).iter().chain(state) {
         values[made.index()].ty.for_each_use(&mut |id| into.push(id));
     }
     match step {
