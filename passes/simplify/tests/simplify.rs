@@ -1,0 +1,242 @@
+//! What is simplified, and what must stay as it is.
+
+use fusebox_interp::run;
+use fusebox_ir::{Array, Program, Value, text, validate};
+use fusebox_simplify::{Config, simplify};
+
+fn parsed(source: &str) -> Program {
+    let program = text::parse(source).unwrap_or_else(|error| panic!("{error}"));
+    validate(&program, &[]).unwrap_or_else(|errors| panic!("{errors}"));
+    program
+}
+
+/// The only place that touches the API.
+fn simplified(source: &str) -> String {
+    let (after, report) = simplify(&parsed(source), &Config::default());
+    validate(&after, &[]).unwrap_or_else(|errors| panic!("{errors}\n{after}"));
+    assert!(!report.unfinished, "three rounds are enough");
+    after.to_string()
+}
+
+/// The function of a map over one vector `x`, simplified.
+fn function(element: &str, body: &str) -> String {
+    let text = simplified(&format!("fn f(a: [n]{element}, b: [n]{element}) -> [n]{element} {{ let r: [n]{element} = map(|x, y| {body}, a, b) return r }}"));
+    let line = text.lines().find(|line| line.contains("map(")).unwrap_or(&text);
+    line.split_once("map(").map_or(line, |(_, rest)| rest).trim().to_owned()
+}
+
+#[test]
+fn laws_of_integers() {
+    for (body, expected) in [
+        ("x + 0", "fn"),
+        ("0 * y + x", "fn"),
+        ("(x + 2) + 3", "|x| x + 5, a)"),
+        ("(x - 2) + 1", "|x| x - 1, a)"),
+        ("(x * 3) * 5", "|x| x * 15, a)"),
+        ("x - x + y", "fn"),
+        ("(x ^ x) | y", "fn"),
+        ("x / 1 + y % 1", "fn"),
+        ("- - x", "fn"),
+        ("min(x, x)", "fn"),
+        ("x + y * (3 - 2)", "|x, y| x + y, a, b)"),
+        ("if x == x { x } else { y }", "fn"),
+    ] {
+        let found = function("i32", body);
+        assert!(found.starts_with(expected), "{body} became {found}");
+    }
+}
+
+#[test]
+fn laws_that_ieee_754_does_not_allow_are_not_applied() {
+    for body in ["x * 0.0 + y", "x - x + y", "x + 0.0 * y", "x + 0.0 + y", "(x + 2.0) + 3.0 + y", "if x == x { x } else { y }", "if !(x < y) { x } else { y }"] {
+        let source = format!("fn f(x: [n]f32, y: [n]f32) -> [n]f32 {{ let r: [n]f32 = map(|x, y| {body}, x, y) return r }}");
+        let (after, _) = simplify(&parsed(&source), &Config::default());
+        assert_eq!(after, parsed(&source), "{body}");
+    }
+}
+
+#[test]
+fn laws_of_floats_that_are_exact() {
+    for (body, expected) in [("x * 1.0", "fn"), ("x / 1.0", "fn"), ("x + -0.0", "fn"), ("x - 0.0", "fn"), ("- - x", "fn"), ("x + (1.5 + 2.0)", "|x| x + 3.5, a)")] {
+        let found = function("f32", body);
+        assert!(found.starts_with(expected), "{body} became {found}");
+    }
+}
+
+#[test]
+fn division_by_a_constant_zero_stays_an_error() {
+    let text = function("i32", "1 / 0 + x");
+    assert!(text.contains("1 / 0"), "{text}");
+}
+
+#[test]
+fn equal_terms_are_computed_once_and_unused_ones_not_at_all() {
+    insta::assert_snapshot!(simplified("fn f(a: [n]f32) -> [n]f32 {
+        let r: [n]f32 = map(|x| { let unused = exp(x) let y = sqrt(x) + 1.0 let z = 1.0 + sqrt(x) return y * z }, a) return r }"), @r"
+    fn f(a: [n]f32) -> [n]f32 {
+      let r: [n]f32 = map(|x| { let y = sqrt(x) + 1.0; return y * y }, a)
+      return r }
+    ");
+}
+
+#[test]
+fn a_decided_branch_is_spliced_in() {
+    insta::assert_snapshot!(simplified("fn f(a: [n]i32) -> [n]i32 {
+        let r: [n]i32 = map(|x| { let l, h = if 1i32 < 2 { return x + 1, 7i32 } else { return x, 8 } return l * h }, a) return r }"), @r"
+    fn f(a: [n]i32) -> [n]i32 {
+      let r: [n]i32 = map(|x| (x + 1) * 7, a)
+      return r }
+    ");
+}
+
+#[test]
+fn what_both_branches_give_needs_no_branch() {
+    insta::assert_snapshot!(simplified("fn f(a: [n]i32) -> [n]i32 {
+        let r: [n]i32 = map(|x| { let y = x * x let l, h = if x < 0 { return y, x + 1 } else { return y, x - 1 } return l + h }, a) return r }"), @r"
+    fn f(a: [n]i32) -> [n]i32 {
+      let r: [n]i32 = map(|x| x * x + (if x < 0 { x + 1 } else { x - 1 }), a)
+      return r }
+    ");
+}
+
+#[test]
+fn state_that_is_only_handed_on_leaves_the_loop() {
+    insta::assert_snapshot!(simplified("fn f(a: [n]i32) -> [n]i32 {
+        let r: [n]i32 = map(|x| { let k, s = while(|k: i32, s: i32| k < 100, |k: i32, s: i32| { return k * s, s }, 1, x + 2) return k + s }, a) return r }"), @r"
+    fn f(a: [n]i32) -> [n]i32 {
+      let r: [n]i32 = map(|x| { let x1 = x + 2; return (while(|k: i32| k < 100, |k1: i32| k1 * x1, 1i32)) + x1 }, a)
+      return r }
+    ");
+}
+
+#[test]
+fn sizes_have_one_name_in_types_too() {
+    insta::assert_snapshot!(simplified("fn f(a: [n]f32, b: [n]f32) -> [?]f32 {
+        let m = min(n, n) let k = m + 1 let j = 1 + n
+        let s: [k]f32 = scanl(|x, y| x + y, 0.0, a) let t: [j]f32 = scanl(|x, y| x + y, 0.0, b)
+        let l = min(k, j) let r: [l]f32 = map(|x, y| x * y, s, t) return r }"), @r"
+    fn f(a: [n]f32, b: [n]f32) -> [?]f32 {
+      let k = n + 1
+      let s: [k]f32 = scanl(|x, y| x + y, 0.0, a)
+      let t: [k]f32 = scanl(|x, y| x + y, 0.0, b)
+      let r: [k]f32 = map(|x, y| x * y, s, t)
+      return r }
+    ");
+}
+
+#[test]
+fn operations_that_stand_twice_run_once_and_zip_costs_nothing() {
+    insta::assert_snapshot!(simplified("fn f(a: [n]f32, b: [n]f32) -> [n]f32, [n]f32, f32 {
+        let x: [n]f32, y: [n]f32 = map(|p, q| { return q, p }, a, b)
+        let u: [n]f32 = map(|p| p * 2.0, y) let v: [n]f32 = map(|p| p * 2.0, a)
+        let s: f32 = fold(|p, q| p + q, 0.0, v) return x, u, s }"), @r"
+    fn f(a: [n]f32, b: [n]f32) -> [n]f32, [n]f32, f32 {
+      let u: [n]f32 = map(|p| p * 2.0, a)
+      let s: f32 = fold(|p, q| p + q, 0.0, u)
+      return x: b, u, s }
+    ");
+}
+
+#[test]
+fn a_map_that_stops_short_is_not_its_source() {
+    let source = "fn f(a: [n]f32, b: [m]f32) -> [?]f32 { let k = min(n, m) let r: [k]f32 = map(|x, y| x, a, b) return r }";
+    insta::assert_snapshot!(simplified(source), @r"
+    fn f(a: [n]f32, b: [m]f32) -> [?]f32 {
+      let k = min(n, m)
+      let r: [k]f32 = map(|x| x, a)
+      return r }
+    ");
+}
+
+#[test]
+fn a_decided_conditional_is_its_branch() {
+    insta::assert_snapshot!(simplified("fn f(a: [n]f32) -> [n]f32 {
+        let c = 2i32 > 1 let r: [n]f32 = cond(c, || { let t: [n]f32 = map(|x| x + 1.0, a) return t }, || { return a }) return r }"), @r"
+    fn f(a: [n]f32) -> [n]f32 {
+      let r: [n]f32 = map(|x| x + 1.0, a)
+      return r }
+    ");
+}
+
+#[test]
+fn a_filter_that_stands_twice_gives_one_size() {
+    insta::assert_snapshot!(simplified("fn f(a: [n]i32) -> [?]i32 {
+        let k: i64, x: [k]i32 = filter(|v| v > 0, a) let j: i64, y: [j]i32 = filter(|v| v > 0, a)
+        let m = min(k, j) let r: [m]i32 = map(|p, q| p * q, x, y) return r }"), @r"
+    fn f(a: [n]i32) -> [?]i32 {
+      let k: i64, x: [k]i32 = filter(|v| v > 0, a)
+      let r: [k]i32 = map(|p, q| p * q, x, x)
+      return r }
+    ");
+}
+
+/// A map whose function the host has unrolled `turns` times: Mandelbrot's iteration on a pair, with a count.
+fn unrolled(turns: usize) -> String {
+    let mut text = String::from("fn mandelbrot(cx: [n]f32, cy: [n]f32) -> [n]i32 {\n  let r: [n]i32 = map(|cx, cy| {\n    let x0 = cx let y0 = cy let n0 = 0i32\n");
+    for turn in 0..turns {
+        let next = turn + 1;
+        text += &format!(
+            "let p{next} = x{turn} * x{turn} - y{turn} * y{turn} + cx let q{next} = 2.0 * x{turn} * y{turn} + cy
+             let far{next} = p{next} * p{next} + q{next} * q{next} > 4.0
+             let x{next} = if far{next} {{ x{turn} }} else {{ p{next} }} let y{next} = if far{next} {{ y{turn} }} else {{ q{next} }}
+             let n{next} = if far{next} {{ n{turn} }} else {{ n{turn} + 1 }}\n"
+        );
+    }
+    text + &format!("return n{turns} }}, cx, cy)\n  return r }}")
+}
+
+#[test]
+fn an_unrolled_iteration_becomes_a_loop_whose_size_does_not_depend_on_the_turns() {
+    let (short, long) = (simplified(&unrolled(20)), simplified(&unrolled(255)));
+    assert!(long.contains("while("), "{long}");
+    assert_eq!(short.lines().count(), long.lines().count(), "{short}\n{long}");
+    insta::assert_snapshot!(long, @r"
+    fn mandelbrot(cx: [n]f32, cy: [n]f32) -> [n]i32 {
+      let r: [n]i32 = map(|cx1, cy1| {
+        let p1 = cx1 * cx1 - cy1 * cy1 + cx1
+        let q1 = 2.0 * cx1 * cy1 + cy1
+        let far1 = p1 * p1 + q1 * q1 > 4.0
+        let turns, x2, y2, n2 = while(|turn: i64, x254: f32, y254: f32, n254: i32| turn < 253, |turn1: i64, x1: f32, y1: f32, n1: i32| {
+          let p3 = x1 * x1 - y1 * y1 + cx1
+          let q3 = 2.0 * x1 * y1 + cy1
+          let far3 = p3 * p3 + q3 * q3 > 4.0
+          let x3 = if far3 { x1 } else { p3 }
+          let y3 = if far3 { y1 } else { q3 }
+          let n3 = if far3 { n1 } else { n1 + 1 }
+          return turn1 + 1, x3, y3, n3 }, 0i64, if far1 { cx1 } else { p1 }, if far1 { cy1 } else { q1 }, if far1 { 0i32 } else { 1i32 })
+        let p255 = x2 * x2 - y2 * y2 + cx1
+        let q255 = 2.0 * x2 * y2 + cy1
+        return if p255 * p255 + q255 * q255 > 4.0 { n2 } else { n2 + 1 } }, cx, cy)
+      return r }
+    ");
+
+    let grid = |at: usize| (-1.5 + at as f32 * 0.01, -1.0 + at as f32 * 0.007);
+    let inputs: Vec<Value> = [0, 1]
+        .map(|part| {
+            let of = |at| if part == 0 { grid(at).0 } else { grid(at).1 };
+            Value::Array(Array::new(&[300], &(0..300).map(of).collect::<Vec<f32>>()).unwrap())
+        })
+        .to_vec();
+    let before = parsed(&unrolled(255));
+    let (after, _) = simplify(&before, &Config::default());
+    assert_eq!(run(&before, &inputs).unwrap(), run(&after, &inputs).unwrap());
+}
+
+#[test]
+fn an_iteration_whose_turns_differ_is_not_rolled() {
+    // Each turn multiplies by another constant.
+    let mut text = String::from("fn f(a: [n]f32) -> [n]f32 { let r: [n]f32 = map(|x| { let x0 = x\n");
+    for turn in 0..20 {
+        text += &format!("let x{} = x{turn} * x{turn} + {turn}.5\n", turn + 1);
+    }
+    text += "return x20 }, a) return r }";
+    assert!(!simplified(&text).contains("while("));
+}
+
+#[test]
+fn without_sharing_equal_terms_stay_apart() {
+    let source = "fn f(a: [n]f32) -> [n]f32 { let r: [n]f32 = map(|x| sqrt(x) * sqrt(x), a) return r }";
+    let config = Config { share: false, ..Config::default() };
+    assert_eq!(simplify(&parsed(source), &config).0, parsed(source));
+    assert_ne!(simplify(&parsed(source), &Config::default()).0, parsed(source));
+}
