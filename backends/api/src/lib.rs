@@ -1,1 +1,55 @@
-//! What every backend offers: compile, load, run; its errors and buffers
+//! What every backend offers: compile, load, run; its errors and buffers.
+//!
+//! A [`Backend`] makes a [`Compiled`] program out of a [`Plan`](fusebox_ir::Plan), which needs no device; loading it gives a [`Program`] that
+//! runs on host arrays. [`execute`] walks a plan's steps for any [`Machine`]: values, sizes, control, checks; what differs between
+//! machines is memory, launches and sorting.
+
+mod error;
+mod execute;
+mod inputs;
+mod pool;
+
+use fusebox_ir::{Array, Plan};
+
+pub use crate::{
+    error::BackendError,
+    execute::{Handed, Launch, LaunchArray, Machine, Sort, Stored, execute},
+    inputs::check_inputs,
+    pool::Pool,
+};
+
+/// Something that runs plans.
+pub trait Backend: Send + Sync {
+    /// The name by which the backend is chosen: `cpu`, `cuda`.
+    fn name(&self) -> &'static str;
+
+    /// Compiles a plan; no device is needed.
+    ///
+    /// # Errors
+    /// [`BackendError::Unsupported`], [`BackendError::Compile`].
+    fn compile(&self, plan: &Plan) -> Result<Box<dyn Compiled>, BackendError>;
+}
+
+/// A compiled plan, not yet on a device.
+pub trait Compiled: Send + Sync {
+    /// The code as text, for people and snapshots.
+    fn text(&self) -> String;
+
+    /// Brings the code to the device.
+    ///
+    /// # Errors
+    /// [`BackendError::Compile`] if the device refuses it.
+    fn load(&self) -> Result<Box<dyn Program>, BackendError>;
+}
+
+/// A loaded plan: runs any number of times, from any number of threads at once.
+pub trait Program: Send + Sync {
+    /// What it runs.
+    fn plan(&self) -> &Plan;
+
+    /// Runs on these inputs, in the order of the plan's; gives its results, in order.
+    ///
+    /// # Errors
+    /// [`BackendError::BadInput`] before anything runs; [`BackendError::Run`] for what fails inside.
+    fn run(&self, inputs: &[Array]) -> Result<Vec<Array>, BackendError>;
+}

@@ -1,1 +1,93 @@
-//! Multicore CPU backend: code generation through Cranelift and a parallel runtime
+//! Multicore CPU backend: code generation through Cranelift and a parallel runtime.
+//!
+//! [`emit`] makes block functions in the [`vector`] IR out of kernels; [`lower`] makes Cranelift IR out of those; [`Cranelift`] compiles
+//! plans, and what it loads runs them on all cores. Results do not depend on the machine's vectors or on the number of threads.
+
+mod compile;
+pub mod emit;
+mod failure;
+mod launch;
+mod load;
+pub mod lower;
+mod machine;
+mod sort;
+pub mod vector;
+
+pub use compile::{CompiledKernel, CompiledPlan, compile_kernel};
+pub use load::LoadedPlan;
+
+use std::sync::Arc;
+
+use fusebox_backend::{Backend, BackendError, Compiled, Pool};
+use fusebox_ir::Plan;
+
+/// How the backend runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// Threads; 0: as many as the machine has.
+    pub threads: usize,
+    /// Whether kernels may be compiled for gangs; scans in tiles always are.
+    pub vectors: bool,
+    /// Most bytes of memory that are kept for later arrays.
+    pub pool_bytes: usize,
+    /// From how many nanoseconds of (estimated) work on a kernel is shared among threads.
+    pub share_from_ns: u64,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self { threads: 0, vectors: true, pool_bytes: 1 << 30, share_from_ns: 20_000 }
+    }
+}
+
+/// The backend: a pool of threads, and memory that is used again.
+#[derive(Debug)]
+pub struct Cranelift {
+    config: Config,
+    shared: Arc<Shared>,
+}
+
+/// What all loaded plans of a backend share.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) threads: Option<rayon::ThreadPool>,
+    pub(crate) count: usize,
+    pub(crate) memory: Pool,
+    pub(crate) share_from_ns: u64,
+}
+
+impl Cranelift {
+    /// A backend of its own threads.
+    ///
+    /// # Errors
+    /// [`BackendError::Unsupported`] if the system gives no threads.
+    pub fn new(config: Config) -> Result<Self, BackendError> {
+        let count = if config.threads == 0 { std::thread::available_parallelism().map_or(1, usize::from) } else { config.threads };
+        let threads = if count == 1 {
+            None
+        } else {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(count).thread_name(|worker| format!("fusebox-{worker}")).build();
+            Some(pool.map_err(|error| BackendError::Unsupported { backend: "cpu", what: format!("{count} threads: {error}") })?)
+        };
+        let shared = Shared { threads, count, memory: Pool::new(config.pool_bytes), share_from_ns: config.share_from_ns };
+        Ok(Self { config, shared: Arc::new(shared) })
+    }
+
+    /// Compiles a plan as far as no machine is needed.
+    ///
+    /// # Errors
+    /// [`BackendError::Unsupported`], [`BackendError::Compile`].
+    pub fn compile_plan(&self, plan: &Plan) -> Result<CompiledPlan, BackendError> {
+        CompiledPlan::new(plan, self.config.vectors, self.shared.clone())
+    }
+}
+
+impl Backend for Cranelift {
+    fn name(&self) -> &'static str {
+        "cpu"
+    }
+
+    fn compile(&self, plan: &Plan) -> Result<Box<dyn Compiled>, BackendError> {
+        Ok(Box::new(self.compile_plan(plan)?))
+    }
+}

@@ -154,6 +154,33 @@ impl Array {
         Ok(self)
     }
 
+    /// The same memory as another array, of any contents, if it is large enough (and not several times too large), and nobody else
+    /// has it; else itself back.
+    ///
+    /// # Errors
+    /// The array as it was.
+    pub fn recycled(mut self, element: ElementType, extents: &[usize]) -> Result<Self, Self> {
+        let bytes = extents.iter().try_fold(element.bytes(), |size, &extent| size.checked_mul(extent));
+        let lines = bytes.map(|bytes| bytes.div_ceil(ALIGNMENT) + 1);
+        match lines {
+            Some(lines)
+                if lines <= self.lines.len()
+                    && self.lines.len() / 4 <= lines
+                    && Arc::get_mut(&mut self.lines).is_some() =>
+            {
+                self.element = element;
+                self.extents = extents.to_vec();
+                Ok(self)
+            }
+            _ => Err(self),
+        }
+    }
+
+    /// Bytes of memory held, slack included.
+    pub fn capacity(&self) -> usize {
+        self.lines.len() * ALIGNMENT
+    }
+
     /// Keeps the first `count` indices of the outermost dimension, without copying; at rank 0 nothing happens.
     pub fn truncate(&mut self, count: usize) {
         if let Some(outer) = self.extents.first_mut() {

@@ -1,0 +1,528 @@
+//! Runs the steps of a plan on a machine.
+
+use std::{collections::HashSet, sync::Arc};
+
+use fusebox_ir::{Access, ArrayId, Constant, ElementType, Extent, Fault, Operand, Place, Plan, RunError, Step};
+
+use crate::BackendError;
+
+/// What runs kernels and holds arrays.
+pub trait Machine {
+    /// The memory of one array.
+    type Buffer;
+
+    /// Room for an array, of any contents; `None` if there is no memory for it.
+    fn allocate(&self, element: ElementType, extents: &[usize]) -> Option<Self::Buffer>;
+
+    /// A scalar.
+    ///
+    /// # Errors
+    /// What the device says.
+    fn constant(&self, constant: Constant) -> Result<Self::Buffer, BackendError>;
+
+    /// An array of elements written out, row-major.
+    ///
+    /// # Errors
+    /// What the device says; [`BackendError::BadPlan`] if there are not as many elements.
+    fn written_out(&self, element: ElementType, extents: &[i64], data: &[Constant]) -> Result<Self::Buffer, BackendError>;
+
+    /// The first element of a buffer.
+    ///
+    /// # Errors
+    /// What the device says.
+    fn scalar(&self, buffer: &Self::Buffer, element: ElementType) -> Result<Constant, BackendError>;
+
+    /// Copies the first `count` elements from one buffer to another.
+    ///
+    /// # Errors
+    /// What the device says.
+    fn copy(&self, from: &Self::Buffer, to: &mut Self::Buffer, element: ElementType, count: usize) -> Result<(), BackendError>;
+
+    /// Runs a kernel.
+    ///
+    /// # Errors
+    /// [`BackendError::Run`].
+    fn launch(&self, launch: Launch<'_, Self::Buffer>) -> Result<(), BackendError>;
+
+    /// Sorts rows.
+    ///
+    /// # Errors
+    /// What the device says.
+    fn sort(&self, sort: Sort<'_, Self::Buffer>) -> Result<(), BackendError>;
+
+    /// Takes back a buffer that nobody uses.
+    fn release(&self, buffer: Self::Buffer);
+}
+
+/// One run of a kernel.
+#[derive(Debug)]
+pub struct Launch<'a, B> {
+    /// Position in the plan's kernels.
+    pub kernel: usize,
+    /// The kernel's sizes.
+    pub sizes: &'a [i64],
+    /// The kernel's arrays.
+    pub arrays: Vec<LaunchArray<'a, B>>,
+}
+
+/// An array of a launch.
+#[derive(Debug)]
+pub enum LaunchArray<'a, B> {
+    /// Only read.
+    Read(&'a B),
+    /// Written, or updated.
+    Write(&'a mut B),
+}
+
+/// One sort: rows are the innermost dimension.
+#[derive(Debug)]
+pub struct Sort<'a, B> {
+    /// Element types and keys; the first decides first.
+    pub keys: Vec<(ElementType, &'a B)>,
+    /// Element types and arrays that are carried along.
+    pub carry: Vec<(ElementType, &'a B)>,
+    /// Where keys and then what is carried go.
+    pub results: Vec<&'a mut B>,
+    /// Number of rows.
+    pub rows: usize,
+    /// Elements of a row.
+    pub length: usize,
+}
+
+/// A value: a buffer, perhaps shared, and what it stands for.
+#[derive(Debug)]
+pub struct Stored<B> {
+    /// The memory.
+    pub buffer: Arc<B>,
+    /// The element type.
+    pub element: ElementType,
+    /// The extents; the buffer may hold more.
+    pub extents: Vec<i64>,
+}
+
+impl<B> Clone for Stored<B> {
+    fn clone(&self) -> Self {
+        Self { buffer: self.buffer.clone(), element: self.element, extents: self.extents.clone() }
+    }
+}
+
+/// A value that was handed in, with the sizes it binds already checked.
+pub type Handed<B> = (ArrayId, Stored<B>);
+
+/// Runs a plan on inputs and sizes; gives its results.
+///
+/// # Errors
+/// [`BackendError::Run`] for what fails inside; [`BackendError::BadPlan`] if the plan breaks its own rules.
+pub fn execute<M: Machine>(machine: &M, plan: &Plan, handed: Vec<Handed<M::Buffer>>) -> Result<Vec<Stored<M::Buffer>>, BackendError> {
+    let mut executor = Executor { machine, plan, values: plan.values.iter().map(|_| None).collect() };
+    for (id, stored) in handed {
+        executor.set(id, stored);
+    }
+    executor.steps(&plan.steps)?;
+    let mut results: Vec<Option<Stored<M::Buffer>>> = Vec::new();
+    for &id in &plan.results {
+        results.push(Some(executor.value(id)?.clone()));
+    }
+    let kept: HashSet<*const M::Buffer> = results.iter().flatten().map(|stored| Arc::as_ptr(&stored.buffer)).collect();
+    for value in executor.values.iter_mut() {
+        let Some(stored) = value.take() else { continue };
+        if !kept.contains(&Arc::as_ptr(&stored.buffer))
+            && let Ok(buffer) = Arc::try_unwrap(stored.buffer)
+        {
+            machine.release(buffer);
+        }
+    }
+    Ok(results.into_iter().flatten().collect())
+}
+
+struct Executor<'a, M: Machine> {
+    machine: &'a M,
+    plan: &'a Plan,
+    values: Vec<Option<Stored<M::Buffer>>>,
+}
+
+type Result<T, E = BackendError> = std::result::Result<T, E>;
+
+impl<M: Machine> Executor<'_, M> {
+    fn steps(&mut self, steps: &[Step]) -> Result<()> {
+        for (position, step) in steps.iter().enumerate() {
+            self.step(step, &steps[position + 1..])?;
+        }
+        Ok(())
+    }
+
+    fn step(&mut self, step: &Step, rest: &[Step]) -> Result<()> {
+        match step {
+            Step::Allocate { value, operation, place } => {
+                let extents = self.extents_of(*value)?;
+                let stored = self.allocate(*value, extents, operation, place)?;
+                self.set(*value, stored);
+            }
+            Step::Constant { value, data } => {
+                let extents = self.extents_of(*value)?;
+                let element = self.plan.values[value.index()].ty.element;
+                let buffer = self.machine.written_out(element, &extents, data)?;
+                self.set(*value, Stored { buffer: Arc::new(buffer), element, extents });
+            }
+            Step::Launch { kernel, sizes, arrays } => self.launch(*kernel, sizes, arrays)?,
+            Step::Alias { value, source, operation, place } => self.alias(*value, *source, operation, place)?,
+            Step::Shorten { value, source } => {
+                let mut stored = self.value(*source)?.clone();
+                let extents = self.extents_of(*value)?;
+                if extents.iter().product::<i64>() > stored.extents.iter().product::<i64>() {
+                    return Err(self.bad_plan(format!("`{}` is longer than what it is cut from", self.name(*value))));
+                }
+                stored.extents = extents;
+                self.set(*value, stored);
+            }
+            Step::Copy { value, source } => self.copy(*value, *source, rest)?,
+            Step::CheckEqual { left, left_name, right, right_name, operation, place } => {
+                let (left_extent, right_extent) = (self.extent(*left)?, self.extent(*right)?);
+                if left_extent != right_extent {
+                    let fault = Fault::Sizes { left: left_name.clone(), left_extent, right: right_name.clone(), right_extent };
+                    return Err(failed(operation, place, fault));
+                }
+            }
+            Step::CheckAtMost { extent, name, available, array, operation, place } => {
+                let (extent, available) = (self.extent(*extent)?, self.extent(*available)?);
+                if extent > available {
+                    let fault = Fault::TooFew { result: name.clone(), extent, array: array.clone(), available };
+                    return Err(failed(operation, place, fault));
+                }
+            }
+            Step::Sort { keys, carry, results } => self.sort(keys, carry, results)?,
+            Step::If { condition, then, otherwise, results: _ } => {
+                if self.truth(*condition)? {
+                    self.steps(then)?;
+                } else {
+                    self.steps(otherwise)?;
+                }
+            }
+            Step::While { state, condition_steps, condition, body, next } => self.repeat(state, condition_steps, *condition, body, next)?,
+            Step::Free { value } => self.free(*value),
+        }
+        Ok(())
+    }
+
+    fn name(&self, id: ArrayId) -> &str {
+        self.plan.values.get(id.index()).map_or("?", |value| &value.name)
+    }
+
+    fn bad_plan(&self, message: String) -> BackendError {
+        BackendError::BadPlan { message }
+    }
+
+    fn value(&self, id: ArrayId) -> Result<&Stored<M::Buffer>> {
+        self.values.get(id.index()).and_then(Option::as_ref).ok_or_else(|| self.bad_plan(format!("`{}` ({id}) is used before it is made", self.name(id))))
+    }
+
+    fn set(&mut self, id: ArrayId, stored: Stored<M::Buffer>) {
+        self.free(id);
+        if let Some(value) = self.values.get_mut(id.index()) {
+            *value = Some(stored);
+        }
+    }
+
+    fn free(&mut self, id: ArrayId) {
+        if let Some(stored) = self.values.get_mut(id.index()).and_then(Option::take)
+            && let Ok(buffer) = Arc::try_unwrap(stored.buffer)
+        {
+            self.machine.release(buffer);
+        }
+    }
+
+    fn scalar(&self, operand: Operand) -> Result<Constant> {
+        match operand {
+            Operand::Constant(constant) => Ok(constant),
+            Operand::Value(id) => {
+                let stored = self.value(id)?;
+                self.machine.scalar(&stored.buffer, stored.element)
+            }
+        }
+    }
+
+    fn truth(&self, operand: Operand) -> Result<bool> {
+        self.scalar(operand)?.as_bool().ok_or_else(|| self.bad_plan("a condition is no `bool`".to_owned()))
+    }
+
+    fn extent(&self, extent: Extent) -> Result<i64> {
+        match extent {
+            Extent::Constant(extent) => Ok(extent),
+            Extent::Value(id) => {
+                let constant = self.scalar(Operand::Value(id))?;
+                constant.as_i64().ok_or_else(|| self.bad_plan(format!("extent `{}` is no `i64`", self.name(id))))
+            }
+            Extent::Unknown => Err(self.bad_plan("a value of unknown extent is made".to_owned())),
+        }
+    }
+
+    fn extents_of(&self, id: ArrayId) -> Result<Vec<i64>> {
+        let value = self.plan.values.get(id.index()).ok_or_else(|| self.bad_plan(format!("{id} is no value")))?;
+        value.ty.extents.iter().map(|&extent| self.extent(extent)).collect()
+    }
+
+    /// Extents for memory, checked.
+    fn checked(&self, id: ArrayId, extents: &[i64], operation: &str, place: &Place) -> Result<Vec<usize>> {
+        let array = || self.name(id).to_owned();
+        if let Some(&extent) = extents.iter().find(|&&extent| extent < 0) {
+            return Err(failed(operation, place, Fault::NegativeExtent { array: array(), extent }));
+        }
+        let product = extents.iter().try_fold(1i64, |size, &extent| size.checked_mul(extent));
+        let sizes: std::result::Result<Vec<usize>, _> = extents.iter().map(|&extent| usize::try_from(extent)).collect();
+        match (product, sizes) {
+            (Some(_), Ok(sizes)) => Ok(sizes),
+            _ => Err(failed(operation, place, Fault::TooLarge { array: array(), extents: extents.to_vec() })),
+        }
+    }
+
+    fn allocate(&self, id: ArrayId, extents: Vec<i64>, operation: &str, place: &Place) -> Result<Stored<M::Buffer>> {
+        let sizes = self.checked(id, &extents, operation, place)?;
+        let element = self.plan.values[id.index()].ty.element;
+        match self.machine.allocate(element, &sizes) {
+            Some(buffer) => Ok(Stored { buffer: Arc::new(buffer), element, extents }),
+            None => Err(failed(operation, place, Fault::TooLarge { array: self.name(id).to_owned(), extents })),
+        }
+    }
+
+    fn alias(&mut self, id: ArrayId, source: Operand, operation: &str, place: &Place) -> Result<()> {
+        let (mut stored, source_name) = match source {
+            Operand::Constant(constant) => {
+                let buffer = Arc::new(self.machine.constant(constant)?);
+                (Stored { buffer, element: constant.ty(), extents: Vec::new() }, constant.to_string())
+            }
+            Operand::Value(source) => (self.value(source)?.clone(), self.name(source).to_owned()),
+        };
+        let extents = self.extents_of(id)?;
+        self.checked(id, &extents, operation, place)?;
+        let (size, source_size) = (extents.iter().product::<i64>(), stored.extents.iter().product::<i64>());
+        if size != source_size {
+            let fault = Fault::Sizes { left: self.name(id).to_owned(), left_extent: size, right: source_name, right_extent: source_size };
+            return Err(failed(operation, place, fault));
+        }
+        stored.extents = extents;
+        self.set(id, stored);
+        Ok(())
+    }
+
+    /// A copy, or the source itself if it is freed before anything else uses it.
+    fn copy(&mut self, id: ArrayId, source: ArrayId, rest: &[Step]) -> Result<()> {
+        let stored = self.value(source)?;
+        if Arc::strong_count(&stored.buffer) == 1 && is_freed_unused(source, rest) {
+            if let Some(stored) = self.values[source.index()].take() {
+                self.set(id, stored);
+            }
+            return Ok(());
+        }
+        let (from, element, extents) = (stored.buffer.clone(), stored.element, stored.extents.clone());
+        let none = Place::default();
+        let mut new = self.allocate(id, extents, "copy", &none)?;
+        let count = new.extents.iter().product::<i64>() as usize;
+        let Some(buffer) = Arc::get_mut(&mut new.buffer) else { return Ok(()) };
+        self.machine.copy(&from, buffer, element, count)?;
+        self.set(id, new);
+        Ok(())
+    }
+
+    fn launch(&mut self, kernel: usize, sizes: &[Extent], arrays: &[ArrayId]) -> Result<()> {
+        let declared = self.plan.kernels.get(kernel).ok_or_else(|| self.bad_plan(format!("there is no kernel {kernel}")))?;
+        if sizes.len() != declared.sizes.len() || arrays.len() != declared.arrays.len() {
+            return Err(self.bad_plan(format!("a launch of kernel `{}` gives other sizes or arrays than it has", declared.name.0)));
+        }
+        let sizes = sizes.iter().map(|&size| self.extent(size)).collect::<Result<Vec<_>>>()?;
+        self.check_extents(kernel, &sizes, arrays)?;
+        // Written values are taken out, so that nothing else can see them meanwhile.
+        let mut written: Vec<Option<Stored<M::Buffer>>> = Vec::new();
+        for (&id, array) in arrays.iter().zip(&declared.arrays) {
+            if array.access == Access::Read {
+                written.push(None);
+                continue;
+            }
+            self.value(id)?;
+            written.push(self.values[id.index()].take());
+        }
+        let result = self.launch_with(kernel, &sizes, arrays, &mut written);
+        for (&id, stored) in arrays.iter().zip(written) {
+            if let Some(stored) = stored {
+                self.values[id.index()] = Some(stored);
+            }
+        }
+        result
+    }
+
+    /// The extents that the kernel counts on are those of the arrays.
+    fn check_extents(&self, kernel: usize, sizes: &[i64], arrays: &[ArrayId]) -> Result<()> {
+        let declared = &self.plan.kernels[kernel];
+        for (&id, array) in arrays.iter().zip(&declared.arrays) {
+            let stored = self.value(id)?;
+            let expected: Vec<Option<i64>> = (array.extents.iter())
+                .map(|extent| match extent {
+                    fusebox_ir::KernelExtent::Constant(extent) => Some(*extent),
+                    fusebox_ir::KernelExtent::Size(id) => {
+                        declared.sizes.iter().position(|size| size.id == *id).and_then(|position| sizes.get(position).copied())
+                    }
+                })
+                .collect();
+            let same = stored.element == array.element
+                && expected.len() == stored.extents.len()
+                && expected.iter().zip(&stored.extents).all(|(expected, given)| *expected == Some(*given));
+            if !same {
+                let message = format!(
+                    "kernel `{}` counts on {}{:?} of `{}`, which is {}{:?}",
+                    declared.name.0, array.element, expected, array.name, stored.element, stored.extents
+                );
+                return Err(self.bad_plan(message));
+            }
+        }
+        Ok(())
+    }
+
+    fn launch_with(&self, kernel: usize, sizes: &[i64], arrays: &[ArrayId], written: &mut [Option<Stored<M::Buffer>>]) -> Result<()> {
+        let declared = &self.plan.kernels[kernel];
+        let mut given = Vec::new();
+        for (&id, stored) in arrays.iter().zip(written.iter_mut()) {
+            match stored {
+                Some(stored) => {
+                    let shared = || BackendError::BadPlan {
+                        message: format!("kernel `{}` writes `{}`, which has another name too", declared.name.0, self.name(id)),
+                    };
+                    given.push(LaunchArray::Write(Arc::get_mut(&mut stored.buffer).ok_or_else(shared)?));
+                }
+                None => given.push(LaunchArray::Read(&self.value(id)?.buffer)),
+            }
+        }
+        self.machine.launch(Launch { kernel, sizes, arrays: given })
+    }
+
+    fn sort(&mut self, keys: &[ArrayId], carry: &[ArrayId], results: &[ArrayId]) -> Result<()> {
+        let Some(&first) = keys.first() else { return Err(self.bad_plan("a sort without keys".to_owned())) };
+        let extents = self.value(first)?.extents.clone();
+        let Some((&length, outer)) = extents.split_last() else { return Err(self.bad_plan("a sort of scalars".to_owned())) };
+        let rows = outer.iter().product::<i64>() as usize;
+        let mut taken = Vec::new();
+        for &id in results {
+            self.value(id)?;
+            taken.push((id, self.values[id.index()].take()));
+        }
+        let result = (|| {
+            let sources = |ids: &[ArrayId]| {
+                ids.iter()
+                    .map(|&id| {
+                        let stored = self.value(id)?;
+                        if stored.extents != extents {
+                            return Err(self.bad_plan(format!("`{}` is sorted along with arrays of other extents", self.name(id))));
+                        }
+                        Ok((stored.element, &*stored.buffer))
+                    })
+                    .collect::<Result<Vec<_>>>()
+            };
+            let (keys, carry) = (sources(keys)?, sources(carry)?);
+            let mut results = Vec::new();
+            for (id, stored) in &mut taken {
+                let buffer = stored.as_mut().and_then(|stored| Arc::get_mut(&mut stored.buffer));
+                results.push(buffer.ok_or_else(|| BackendError::BadPlan { message: format!("sorted {id} has another name too") })?);
+            }
+            self.machine.sort(Sort { keys, carry, results, rows, length: length as usize })
+        })();
+        for (id, stored) in taken {
+            self.values[id.index()] = stored;
+        }
+        result
+    }
+
+    fn repeat(&mut self, state: &[ArrayId], condition_steps: &[Step], condition: Operand, body: &[Step], next: &[Operand]) -> Result<()> {
+        let mut made = HashSet::new();
+        makes(body, &mut made);
+        loop {
+            self.steps(condition_steps)?;
+            if !self.truth(condition)? {
+                return Ok(());
+            }
+            self.steps(body)?;
+            let mut new = Vec::new();
+            for &operand in next {
+                new.push(match operand {
+                    Operand::Value(id) => self.value(id)?.clone(),
+                    Operand::Constant(constant) => {
+                        let buffer = Arc::new(self.machine.constant(constant)?);
+                        Stored { buffer, element: constant.ty(), extents: Vec::new() }
+                    }
+                });
+            }
+            // What the body made moves: otherwise it would keep a second name, and nothing could be written in place.
+            for &operand in next {
+                if let Operand::Value(id) = operand
+                    && made.contains(&id)
+                {
+                    self.values[id.index()] = None;
+                }
+            }
+            for (&id, stored) in state.iter().zip(new) {
+                self.set(id, stored);
+            }
+        }
+    }
+}
+
+fn failed(operation: &str, place: &Place, fault: Fault) -> BackendError {
+    RunError { operation: operation.to_owned(), place: place.clone(), fault }.into()
+}
+
+/// The values that steps make, in branches and loops too.
+fn makes(steps: &[Step], made: &mut HashSet<ArrayId>) {
+    for step in steps {
+        match step {
+            Step::Allocate { value, .. } | Step::Constant { value, .. } | Step::Alias { value, .. } | Step::Shorten { value, .. } | Step::Copy { value, .. } => {
+                made.insert(*value);
+            }
+            Step::If { then, otherwise, results, .. } => {
+                made.extend(results);
+                makes(then, made);
+                makes(otherwise, made);
+            }
+            Step::While { state, condition_steps, body, .. } => {
+                made.extend(state);
+                makes(condition_steps, made);
+                makes(body, made);
+            }
+            Step::Launch { .. } | Step::CheckEqual { .. } | Step::CheckAtMost { .. } | Step::Sort { .. } | Step::Free { .. } => {}
+        }
+    }
+}
+
+/// Whether a value is freed before any of the steps uses it.
+fn is_freed_unused(id: ArrayId, steps: &[Step]) -> bool {
+    for step in steps {
+        if let Step::Free { value } = step
+            && *value == id
+        {
+            return true;
+        }
+        if uses(step, id) {
+            return false;
+        }
+    }
+    false
+}
+
+fn uses(step: &Step, id: ArrayId) -> bool {
+    let operand = |operand: &Operand| *operand == Operand::Value(id);
+    let extent = |extent: &Extent| *extent == Extent::Value(id);
+    match step {
+        Step::Allocate { value, .. } | Step::Constant { value, .. } | Step::Free { value } => *value == id,
+        Step::Launch { sizes, arrays, .. } => sizes.iter().any(extent) || arrays.contains(&id),
+        Step::Alias { value, source, .. } => *value == id || operand(source),
+        Step::Shorten { value, source } | Step::Copy { value, source } => *value == id || *source == id,
+        Step::CheckEqual { left, right, .. } => extent(left) || extent(right),
+        Step::CheckAtMost { extent: left, available, .. } => extent(left) || extent(available),
+        Step::Sort { keys, carry, results } => keys.contains(&id) || carry.contains(&id) || results.contains(&id),
+        Step::If { condition, then, otherwise, results } => {
+            operand(condition) || results.contains(&id) || then.iter().chain(otherwise).any(|step| uses(step, id))
+        }
+        Step::While { state, condition_steps, condition, body, next } => {
+            state.contains(&id)
+                || operand(condition)
+                || next.iter().any(operand)
+                || condition_steps.iter().chain(body).any(|step| uses(step, id))
+        }
+    }
+}

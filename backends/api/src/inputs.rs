@@ -1,0 +1,68 @@
+//! Inputs against the types that a plan declares: sizes are bound where first met, and checked where met again.
+
+use std::collections::HashMap;
+
+use fusebox_ir::{Array, ArrayId, Extent, Plan, Type};
+
+use crate::BackendError;
+
+/// Checks inputs against the plan's types; gives the sizes that they bind.
+///
+/// # Errors
+/// [`BackendError::BadInput`], [`BackendError::InputCount`]; [`BackendError::Unsupported`] for streams and arrays of arrays.
+pub fn check_inputs(plan: &Plan, inputs: &[&Array]) -> Result<HashMap<ArrayId, i64>, BackendError> {
+    if inputs.len() != plan.inputs.len() {
+        return Err(BackendError::InputCount { expected: plan.inputs.len(), given: inputs.len() });
+    }
+    let mut sizes: HashMap<ArrayId, i64> = HashMap::new();
+    for (&id, array) in plan.inputs.iter().zip(inputs) {
+        let value = plan.values.get(id.index()).ok_or_else(|| BackendError::BadPlan { message: format!("input {id} is no value") })?;
+        let ty = &value.ty;
+        if ty.stream || !ty.inner.is_empty() {
+            return Err(BackendError::Unsupported { backend: "plan", what: format!("input `{}`: a stream or an array of arrays", value.name) });
+        }
+        let bad = |sizes: &HashMap<ArrayId, i64>| BackendError::BadInput {
+            input: value.name.clone(),
+            expected: describe(plan, ty, sizes),
+            given: format!("{}{}", bracketed(array.extents().iter().map(usize::to_string)), array.element()),
+        };
+        if ty.element != array.element() || ty.rank() != array.extents().len() {
+            return Err(bad(&sizes));
+        }
+        for (extent, &given) in ty.extents.iter().zip(array.extents()) {
+            let given = i64::try_from(given).map_err(|_| bad(&sizes))?;
+            let fits = match extent {
+                Extent::Constant(expected) => *expected == given,
+                // A size is bound by the first input that has it; an extent may also be a scalar input before.
+                Extent::Value(size) if plan.sizes.contains(size) => *sizes.entry(*size).or_insert(given) == given,
+                Extent::Value(scalar) => match plan.inputs.iter().position(|input| input == scalar) {
+                    Some(position) => inputs[position].len() == 1 && inputs[position].get(0).as_i64() == Some(given),
+                    None => false,
+                },
+                Extent::Unknown => true,
+            };
+            if !fits {
+                return Err(bad(&sizes));
+            }
+        }
+    }
+    Ok(sizes)
+}
+
+fn bracketed(extents: impl Iterator<Item = String>) -> String {
+    let extents: Vec<String> = extents.collect();
+    if extents.is_empty() { String::new() } else { format!("[{}]", extents.join(", ")) }
+}
+
+/// A type in words of the source, with the sizes that are known: `[n = 3, 4]f32`.
+fn describe(plan: &Plan, ty: &Type, sizes: &HashMap<ArrayId, i64>) -> String {
+    let extents = ty.extents.iter().map(|extent| match extent {
+        Extent::Constant(extent) => extent.to_string(),
+        Extent::Value(id) => {
+            let name = plan.values.get(id.index()).map_or("?", |value| value.name.as_str());
+            sizes.get(id).map_or(name.to_owned(), |size| format!("{name} = {size}"))
+        }
+        Extent::Unknown => "?".to_owned(),
+    });
+    format!("{}{}", bracketed(extents), ty.element)
+}

@@ -1,0 +1,154 @@
+//! Plans to block functions: which parts of a kernel there are, and the code of each.
+
+use std::sync::Arc;
+
+use fusebox_backend::{BackendError, Compiled, Program};
+use fusebox_ir::{Action, Association, Kernel, Plan, ScalarOperand, ScatterOrder};
+
+use crate::{
+    Shared,
+    emit::{Emitter, Extra, Part, Schedule, emit, identities},
+    load::LoadedPlan,
+    vector::Function,
+};
+
+/// Bytes of the vectors that schedules are chosen for: those of Cranelift.
+const VECTOR_BYTES: usize = 16;
+
+/// The functions of one kernel.
+#[derive(Clone, Debug)]
+pub struct CompiledKernel {
+    /// Which level is across lanes.
+    pub schedule: Option<Schedule>,
+    /// The parts, with their code.
+    pub parts: Vec<(Part, Function)>,
+    /// The words of the argument table behind sizes and arrays.
+    pub extras: Vec<Extra>,
+}
+
+/// A compiled plan.
+#[derive(Debug)]
+pub struct CompiledPlan {
+    plan: Arc<Plan>,
+    kernels: Vec<CompiledKernel>,
+    shared: Arc<Shared>,
+}
+
+impl CompiledPlan {
+    pub(crate) fn new(plan: &Plan, vectors: bool, shared: Arc<Shared>) -> Result<Self, BackendError> {
+        let kernels = plan.kernels.iter().map(|kernel| compile_kernel(kernel, vectors)).collect::<Result<_, _>>()?;
+        Ok(Self { plan: Arc::new(plan.clone()), kernels, shared })
+    }
+
+    /// The functions of each kernel.
+    pub fn kernels(&self) -> &[CompiledKernel] {
+        &self.kernels
+    }
+
+    /// Machine code for this machine.
+    ///
+    /// # Errors
+    /// [`BackendError::Compile`].
+    pub fn load_plan(&self) -> Result<LoadedPlan, BackendError> {
+        LoadedPlan::new(self.plan.clone(), self.kernels.clone(), self.shared.clone())
+    }
+}
+
+impl Compiled for CompiledPlan {
+    fn text(&self) -> String {
+        self.kernels.iter().flat_map(|kernel| &kernel.parts).map(|(_, function)| format!("{function}\n")).collect()
+    }
+
+    fn load(&self) -> Result<Box<dyn Program>, BackendError> {
+        Ok(Box::new(self.load_plan()?))
+    }
+}
+
+/// The block functions of a kernel, in gangs where that is better (with `vectors`) or needed.
+///
+/// # Errors
+/// [`BackendError::Unsupported`], [`BackendError::Compile`].
+pub fn compile_kernel(kernel: &Kernel, vectors: bool) -> Result<CompiledKernel, BackendError> {
+    let refused = |message: &str| BackendError::Compile { kernel: kernel.name.0.clone(), message: message.to_owned() };
+    let mut schedule = Schedule::choose(kernel, VECTOR_BYTES).map_err(refused)?;
+    if !vectors {
+        schedule = schedule.filter(|schedule| schedule.masked);
+    }
+    let mut extras = Vec::new();
+    let mut parts = Vec::new();
+    for part in parts_of(kernel) {
+        let schedule = if part == Part::Finish { None } else { schedule };
+        parts.push((part, emit(kernel, part, schedule, &mut extras)?));
+    }
+    Ok(CompiledKernel { schedule, parts, extras })
+}
+
+/// The parts that a kernel is run by.
+fn parts_of(kernel: &Kernel) -> Vec<Part> {
+    let mut parts = if is_split(kernel) {
+        let mut parts = vec![Part::Body];
+        let needed = kernel.statements.iter().any(|statement| match &statement.action {
+            Action::Load { map, .. } => statement.depth == 0 && map.checked,
+            Action::Reduce { to, .. } => *to == 0,
+            _ => statement.depth == 0,
+        });
+        if needed {
+            parts.push(Part::Finish);
+        }
+        parts
+    } else {
+        vec![Part::Whole]
+    };
+    let mut chunked = Vec::new();
+    for (position, statement) in kernel.statements.iter().enumerate() {
+        if let Action::Scatter { combine, order, arrays, .. } = &statement.action {
+            let copied = *order == ScatterOrder::Chunks || *order == ScatterOrder::Any && identities(combine).is_some();
+            if copied && !kernel.levels.is_empty() {
+                parts.push(Part::Merge(position));
+            }
+            if *order == ScatterOrder::Chunks {
+                chunked.push(&kernel.arrays[arrays[0].index()].extents);
+            }
+        }
+    }
+    // Chunks of targets of different sizes may be different chunks: then one call goes through all.
+    if parts.contains(&Part::Body) && chunked.windows(2).any(|pair| pair[0] != pair[1]) {
+        parts.retain(|part| !matches!(part, Part::Body | Part::Finish));
+        parts.insert(0, Part::Whole);
+    }
+    parts
+}
+
+/// Whether ranges of the outermost level can be run apart from each other.
+fn is_split(kernel: &Kernel) -> bool {
+    let Some(level) = kernel.levels.first() else { return false };
+    let known = |operand: ScalarOperand| match operand {
+        ScalarOperand::Constant(_) => true,
+        ScalarOperand::Local(id) => kernel.sizes.iter().any(|size| size.id == id),
+        ScalarOperand::Outer(_) => false,
+    };
+    let mut chunks = false;
+    let mut reduces = false;
+    let apart = kernel.statements.iter().all(|statement| match &statement.action {
+        Action::Reduce { to: 0, association, .. } => {
+            reduces = true;
+            statement.depth == 1 && matches!(association, Association::Interleaved { .. } | Association::Runs { .. })
+        }
+        Action::Scan { .. } => statement.depth > 1,
+        Action::Append { .. } => false,
+        Action::Scatter { order, .. } => {
+            chunks |= *order == ScatterOrder::Chunks;
+            statement.depth > 0
+        }
+        _ => true,
+    });
+    let deeper = kernel.statements.iter().any(|statement| statement.depth > 0);
+    apart && deeper && known(level.from) && known(level.to) && !(chunks && reduces)
+}
+
+impl CompiledKernel {
+    /// Whether copies of a scatter's targets need a byte each.
+    pub(crate) fn needs_flags(action: &Action) -> bool {
+        Emitter::needs_flags(action)
+    }
+}

@@ -1,0 +1,328 @@
+//! Index maps: where loads and stores go, what stands for an index outside, and what fails.
+
+use fusebox_ir::{Access, ArrayId, Binary, Constant, DimBoundary, DimIndex, ElementType, FailureKind, IndexMap, KernelExtent, Lambda, Place, ScalarOperand};
+
+use super::{Emitter, Result, Val};
+use crate::vector::{Memory, Value};
+
+impl Emitter<'_> {
+    pub(super) fn plus(&mut self, a: Val, b: Val) -> Val {
+        self.arithmetic(Binary::Add, a, b)
+    }
+
+    pub(super) fn times(&mut self, a: Val, b: Val) -> Val {
+        self.arithmetic(Binary::Mul, a, b)
+    }
+
+    fn arithmetic(&mut self, function: Binary, a: Val, b: Val) -> Val {
+        if let Some(result) = self.linear(function, a, b) {
+            return result;
+        }
+        let (a, b) = (self.plain(a), self.plain(b));
+        let result = if function == Binary::Add { self.b.add(a, b) } else { self.b.mul(a, b) };
+        self.val(result)
+    }
+
+    /// `offset + Σ factor · local`.
+    pub(super) fn dim_index(&mut self, dim: &DimIndex) -> Result<Val> {
+        let mut sum = Val::Uniform(self.b.int(dim.offset));
+        for &(factor, local) in &dim.terms {
+            let local = self.local(local)?;
+            let factor = Val::Uniform(self.b.int(factor));
+            let term = self.times(local, factor);
+            sum = self.plus(sum, term);
+        }
+        Ok(sum)
+    }
+
+    fn extents(&mut self, array: ArrayId) -> Result<Vec<Value>> {
+        let kernel = self.kernel;
+        kernel.arrays[array.index()].extents.iter().map(|&extent| self.extent(extent)).collect()
+    }
+
+    /// The row-major position of an index.
+    pub(super) fn position(&mut self, array: ArrayId, index: &[Val]) -> Result<Val> {
+        let extents = self.extents(array)?;
+        let mut position = Val::Uniform(self.b.int(0));
+        for (&index, &extent) in index.iter().zip(&extents) {
+            position = self.times(position, Val::Uniform(extent));
+            position = self.plus(position, index);
+        }
+        Ok(position)
+    }
+
+    /// Whether an index is outside of `0..extent`.
+    fn outside(&mut self, index: Val, extent: Value) -> Value {
+        let index = self.plain(index);
+        if self.b.lanes(index) == 1 {
+            let (index, extent) = (self.b.bits(ElementType::U64, index), self.b.bits(ElementType::U64, extent));
+            return self.b.binary(Binary::Ge, index, extent);
+        }
+        let zero = self.b.int(0);
+        let below = self.b.binary(Binary::Lt, index, zero);
+        let above = self.b.binary(Binary::Ge, index, extent);
+        self.b.binary(Binary::Or, below, above)
+    }
+
+    /// Fails where the index is outside of the array.
+    pub(super) fn check_index(&mut self, array: ArrayId, index: &[Val], place: &Place) -> Result {
+        let extents = self.extents(array)?;
+        let kernel = self.kernel;
+        self.check_inside(array, index, &extents, &kernel.arrays[array.index()].extents, place)
+    }
+
+    /// Fails where an index is outside of `0..bounds`; the error says the array's extents.
+    pub(super) fn check_inside(
+        &mut self,
+        array: ArrayId,
+        index: &[Val],
+        bounds: &[Value],
+        extents: &[KernelExtent],
+        place: &Place,
+    ) -> Result {
+        self.check_written(array, index, index, bounds, extents, place)
+    }
+
+    /// The same, where boundaries made `index` out of what is `written`.
+    fn check_written(
+        &mut self,
+        array: ArrayId,
+        index: &[Val],
+        written: &[Val],
+        bounds: &[Value],
+        extents: &[KernelExtent],
+        place: &Place,
+    ) -> Result {
+        let none = ScalarOperand::Constant(Constant::from(0i64));
+        let failure = self.failure(
+            place,
+            FailureKind::Index {
+                array: self.kernel.arrays[array.index()].name.clone(),
+                index: vec![none; written.len()],
+                extents: vec![none; extents.len()],
+            },
+        );
+        let extents = extents.iter().map(|&extent| Ok(Val::Uniform(self.extent(extent)?))).collect::<Result<Vec<_>>>()?;
+        let all_linear = index.iter().chain(written).all(|index| !matches!(index, Val::Gang(_)));
+        if self.mask.is_none() && self.lanes > 1 && all_linear {
+            // Inside at both ends is inside between.
+            for lane in [0, i64::from(self.lanes) - 1] {
+                let lane_value = self.b.int(lane);
+                let at = |this: &mut Self, index: &Val| match *index {
+                    Val::Linear(base, stride) => {
+                        let steps = this.b.mul(stride, lane_value);
+                        Val::Uniform(this.b.add(base, steps))
+                    }
+                    other => other,
+                };
+                let here: Vec<Val> = index.iter().map(|index| at(self, index)).collect();
+                let there: Vec<Val> = written.iter().map(|index| at(self, index)).collect();
+                self.check_lanes(&here, &there, bounds, &extents, failure.clone());
+            }
+            return Ok(());
+        }
+        self.check_lanes(index, written, bounds, &extents, failure);
+        Ok(())
+    }
+
+    fn check_lanes(&mut self, index: &[Val], written: &[Val], bounds: &[Value], extents: &[Val], failure: fusebox_ir::Failure) {
+        let mut failed: Option<Value> = None;
+        for (&index, &bound) in index.iter().zip(bounds) {
+            let outside = self.outside(index, bound);
+            failed = Some(match failed {
+                None => outside,
+                Some(before) => self.b.binary(Binary::Or, before, outside),
+            });
+        }
+        if let Some(failed) = failed {
+            let operands: Vec<Val> = written.iter().chain(extents).copied().collect();
+            self.fail(failed, failure, &operands);
+        }
+    }
+
+    /// What a boundary makes of an index.
+    fn bounded(&mut self, index: Val, extent: Value, boundary: DimBoundary) -> Val {
+        if boundary == DimBoundary::None || (self.interior && !matches!(index, Val::Uniform(_))) {
+            return index;
+        }
+        let index = self.plain(index);
+        let zero = self.b.int(0);
+        let last = self.b.add_int(extent, -1);
+        if boundary == DimBoundary::Clamp {
+            let index = self.b.binary(Binary::Min, index, last);
+            let index = self.b.binary(Binary::Max, index, zero);
+            return self.val(index);
+        }
+        if self.b.lanes(index) > 1 {
+            let folded = self.folded_far(index, extent, last, boundary);
+            return self.val(folded);
+        }
+        // One extent away at most, as taps are: no division.
+        let minus = self.b.sub(zero, extent);
+        let not_below = self.b.binary(Binary::Gt, index, minus);
+        let twice = self.b.add(extent, last);
+        let not_above = self.b.binary(Binary::Lt, index, twice);
+        let near = self.b.binary(Binary::And, not_below, not_above);
+        self.b.open();
+        let below = self.b.binary(Binary::Lt, index, zero);
+        let (low, high) = if boundary == DimBoundary::Wrap {
+            (self.b.add(index, extent), self.b.sub(index, extent))
+        } else {
+            let twice_last = self.b.add(last, last);
+            (self.b.sub(zero, index), self.b.sub(twice_last, index))
+        };
+        let above = self.b.binary(Binary::Ge, index, extent);
+        let folded = self.b.select(above, high, index);
+        let folded = self.b.select(below, low, folded);
+        let then = self.b.close();
+        self.b.open();
+        let far = self.folded_far(index, extent, last, boundary);
+        let otherwise = self.b.close();
+        Val::Uniform(self.b.end_if(near, (then, vec![folded]), (otherwise, vec![far]))[0])
+    }
+
+    /// Wraps or mirrors any index; that of an empty array stays outside.
+    fn folded_far(&mut self, index: Value, extent: Value, last: Value, boundary: DimBoundary) -> Value {
+        if boundary == DimBoundary::Wrap {
+            return self.b.binary(Binary::ModFloor, index, extent);
+        }
+        // Of one element the period is 0, and the remainder by 0 is 0 here.
+        let period = self.b.add(last, last);
+        let remainder = self.b.binary(Binary::ModFloor, index, period);
+        let back = self.b.sub(period, remainder);
+        let beyond = self.b.binary(Binary::Ge, remainder, extent);
+        self.b.select(beyond, back, remainder)
+    }
+
+    /// A load.
+    pub(super) fn load(&mut self, array: ArrayId, map: &IndexMap, outside: Option<&Lambda>, place: &Place) -> Result<Val> {
+        let written = map.dims.iter().map(|dim| self.dim_index(dim)).collect::<Result<Vec<_>>>()?;
+        let extents = self.extents(array)?;
+        if let Some(outside) = outside {
+            return self.load_or(array, &written, &extents, outside);
+        }
+        let index: Vec<Val> = (written.iter().zip(&extents))
+            .zip(&map.dims)
+            .map(|((&index, &extent), dim)| self.bounded(index, extent, dim.boundary))
+            .collect();
+        if map.checked {
+            let kernel = self.kernel;
+            self.check_written(array, &index, &written, &extents, &kernel.arrays[array.index()].extents, place)?;
+        }
+        let position = self.position(array, &index)?;
+        let position = if map.checked || matches!(position, Val::Gang(_)) { self.masked_position(position) } else { position };
+        let innermost = self.kernel.levels.iter().rev().find(|level| self.locals.contains_key(&level.index.id)).map(|level| level.index.id);
+        let moves = map.dims.iter().any(|dim| dim.boundary == DimBoundary::None && dim.terms.iter().any(|&(_, local)| Some(local) == innermost));
+        self.load_at(array, position, if map.checked || !moves { Memory::Guarded } else { Memory::Input })
+    }
+
+    /// A load with a function for what is outside.
+    fn load_or(&mut self, array: ArrayId, index: &[Val], extents: &[Value], outside: &Lambda) -> Result<Val> {
+        let mut out: Option<Value> = None;
+        for (&index, &extent) in index.iter().zip(extents) {
+            if self.interior && !matches!(index, Val::Uniform(_)) {
+                continue;
+            }
+            let here = self.outside(index, extent);
+            out = Some(match out {
+                None => here,
+                Some(before) => self.b.binary(Binary::Or, before, here),
+            });
+        }
+        let position = self.position(array, index)?;
+        let Some(out) = out else { return self.load_at(array, position, Memory::Guarded) };
+        if self.b.lanes(out) == 1 {
+            self.b.open();
+            let there = self.lambda(outside, &[])?;
+            let there = self.plain(there[0]);
+            let then = self.b.close();
+            self.b.open();
+            let here = self.load_at(array, position, Memory::Guarded)?;
+            let here = self.plain(here);
+            let otherwise = self.b.close();
+            let lanes = self.b.lanes(here).max(self.b.lanes(there));
+            let (then, there) = self.widen(then, there, lanes);
+            let (otherwise, here) = self.widen(otherwise, here, lanes);
+            let value = self.b.end_if(out, (then, vec![there]), (otherwise, vec![here]))[0];
+            return Ok(self.val(value));
+        }
+        let outer = self.mask;
+        self.mask = self.b.both(outer, Some(out));
+        let there = self.lambda(outside, &[])?[0];
+        let there = self.plain(there);
+        let inside = self.b.not(out);
+        self.mask = self.b.both(outer, Some(inside));
+        let position = self.masked_position(position);
+        self.mask = outer;
+        let here = self.load_at(array, position, Memory::Guarded)?;
+        let here = self.plain(here);
+        let value = self.b.select(out, there, here);
+        Ok(self.val(value))
+    }
+
+    fn widen(&mut self, mut region: crate::vector::Region, value: Value, lanes: u32) -> (crate::vector::Region, Value) {
+        self.b.open();
+        let value = self.b.splat(value, lanes);
+        let mut behind = self.b.close();
+        region.0.append(&mut behind.0);
+        (region, value)
+    }
+
+    /// The element at a row-major position that is inside.
+    pub(super) fn load_at(&mut self, array: ArrayId, position: Val, memory: Memory) -> Result<Val> {
+        let Some(&base) = self.arrays.get(array.index()) else { return Err(self.broken("an array that is not there")) };
+        let declared = &self.kernel.arrays[array.index()];
+        let memory = if declared.access == Access::Read { memory } else { Memory::Shared };
+        let (element, lanes) = (declared.element, self.lanes);
+        Ok(match position {
+            Val::Uniform(index) => Val::Uniform(self.b.load(element, 1, base, index, memory)),
+            Val::Gang(index) => {
+                let memory = if memory == Memory::Input { Memory::Guarded } else { memory };
+                Val::Gang(self.b.load(element, lanes, base, index, memory))
+            }
+            Val::Linear(index, stride) => match self.b.constant_of(stride).and_then(Constant::as_i64) {
+                Some(0) => Val::Uniform(self.b.load(element, 1, base, index, memory)),
+                Some(1) => {
+                    // A short gang reads beyond its elements, into the slack or the next row.
+                    Val::Gang(self.b.load(element, lanes, base, index, memory))
+                }
+                _ if self.mask.is_some() => {
+                    let position = self.masked_position(position);
+                    let index = self.gang(position);
+                    Val::Gang(self.b.load(element, lanes, base, index, Memory::Guarded))
+                }
+                _ => Val::Gang(self.b.load_strided(element, lanes, base, index, stride, memory)),
+            },
+        })
+    }
+
+    /// A store.
+    pub(super) fn store(&mut self, array: ArrayId, map: &IndexMap, value: ScalarOperand, when: Option<Value>) -> Result {
+        let index = map.dims.iter().map(|dim| self.dim_index(dim)).collect::<Result<Vec<_>>>()?;
+        let position = self.position(array, &index)?;
+        let value = self.operand(value)?;
+        let mask = self.b.both(when, self.mask);
+        self.store_at(self.arrays[array.index()], position, value, mask);
+        Ok(())
+    }
+
+    /// Stores a value at a position, in the lanes of `mask`.
+    pub(super) fn store_at(&mut self, base: Value, position: Val, value: Val, mask: Option<Value>) {
+        match position {
+            Val::Linear(index, stride) if self.b.constant_of(stride).and_then(Constant::as_i64) == Some(1) => {
+                let value = self.gang(value);
+                self.b.store(base, index, value, mask);
+            }
+            Val::Uniform(index) => {
+                let value = self.plain(value);
+                let value = self.b.extract(value, 0);
+                self.b.store(base, index, value, mask);
+            }
+            other => {
+                let index = self.gang(other);
+                let value = self.gang(value);
+                self.b.store(base, index, value, mask);
+            }
+        }
+    }
+}

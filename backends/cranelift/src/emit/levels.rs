@@ -1,0 +1,347 @@
+//! Loops: a level as a plain loop, across lanes, in blocks of reduces, in tiles of scans, or while any lane has steps left.
+
+use std::ops::Range;
+
+use fusebox_ir::{Action, Association, Binary, DimBoundary, LevelOrder, LocalId};
+
+use super::{BLOCK, Emitter, Part, Result, TILE, Val};
+use crate::vector::Value;
+
+/// A level that is being emitted.
+#[derive(Clone)]
+struct Nest {
+    depth: usize,
+    inner: Range<usize>,
+    from: Value,
+    to: Value,
+}
+
+impl Emitter<'_> {
+    /// The loop of level `depth` around the statements `inner`.
+    pub(super) fn level(&mut self, depth: usize, inner: Range<usize>) -> Result {
+        let kernel = self.kernel;
+        let level = &kernel.levels[depth];
+        let (from, to) = (self.operand(level.from)?, self.operand(level.to)?);
+        let ragged = !matches!((from, to), (Val::Uniform(_), Val::Uniform(_)));
+        let positions = inner.clone();
+        let here: Vec<usize> = positions
+            .clone()
+            .filter(|&p| matches!(&kernel.statements[p].action, Action::Reduce { to, .. } if *to as usize == depth))
+            .collect();
+        let scans: Vec<usize> = positions
+            .filter(|&p| matches!(kernel.statements[p].action, Action::Scan { .. }) && kernel.statements[p].depth as usize == depth + 1)
+            .collect();
+        if ragged {
+            return self.ragged_level(depth, inner, from, to, &here, &scans);
+        }
+        let undecided = here.iter().copied().find(|position| {
+            let statement = &kernel.statements[*position];
+            let ragged = matches!(statement.action, Action::Reduce { association: Association::Ragged { .. }, .. });
+            ragged && statement.depth as usize == depth + 1 && !self.few.contains_key(position)
+        });
+        if let Some(position) = undecided {
+            return self.few_or_many(depth, inner, position, (from, to));
+        }
+        let (from, to) = (self.plain(from), self.plain(to));
+        let zero = self.b.int(0);
+        let steps = self.b.sub(to, from);
+        let steps = self.b.binary(Binary::Max, steps, zero);
+        let (low, high) = if depth == 0 && self.part == Part::Body { self.range } else { (zero, steps) };
+        let nest = Nest { depth, inner, from, to };
+        for &position in &here {
+            self.reduce_begin(position)?;
+        }
+        for &position in &scans {
+            self.scan_begin(position, steps)?;
+        }
+        let tiled: Vec<usize> = scans.iter().copied().filter(|position| self.scans[position].is_tiled()).collect();
+        let mut blocked: Vec<usize> = here.iter().copied().filter(|position| self.reduces[position].is_blocked()).collect();
+        blocked.extend(tiled.iter().copied().filter(|position| self.scans[position].has_total()));
+        if tiled.is_empty() {
+            self.blocks(&nest, low, high, &blocked)?;
+        } else {
+            let mut open = self.b.begin_loop(low, high, TILE, &self.states.clone());
+            self.states = std::mem::take(&mut open.carried);
+            let start = open.index;
+            let end = self.b.add_int(start, TILE);
+            let end = self.b.binary(Binary::Min, end, high);
+            for &position in &tiled {
+                self.tile_begin(position, start, end)?;
+            }
+            self.blocks(&nest, start, end, &blocked)?;
+            for &position in &tiled {
+                self.tile_end(position)?;
+            }
+            let next = std::mem::take(&mut self.states);
+            self.states = self.b.end_loop(open, next);
+        }
+        for &position in scans.iter().rev() {
+            self.scan_end(position)?;
+        }
+        for &position in here.iter().rev() {
+            self.reduce_end(position)?;
+        }
+        Ok(())
+    }
+
+    /// The level twice: with the ragged reduce of statement `position` in order, for few elements, and by lanes.
+    fn few_or_many(&mut self, depth: usize, inner: Range<usize>, position: usize, (from, to): (Val, Val)) -> Result {
+        let kernel = self.kernel;
+        let Action::Reduce { association: Association::Ragged { least, .. }, .. } = kernel.statements[position].action else { return Ok(()) };
+        let (from, to) = (self.plain(from), self.plain(to));
+        let steps = self.b.sub(to, from);
+        let least = self.b.int(least.into());
+        let few = self.b.less(steps, least);
+        let made: Vec<LocalId> = (inner.clone())
+            .flat_map(|position| match &kernel.statements[position].action {
+                Action::Reduce { results, to, .. } if *to as usize == depth => results.iter().map(|local| local.id).collect(),
+                Action::Scan { totals, .. } if kernel.statements[position].depth as usize == depth + 1 => totals.iter().map(|local| local.id).collect(),
+                _ => Vec::new(),
+            })
+            .collect();
+        let states = self.states.clone();
+        let mut sides = Vec::new();
+        for side in [true, false] {
+            self.states = states.clone();
+            self.few.insert(position, side);
+            self.b.open();
+            self.level(depth, inner.clone())?;
+            let mut values = std::mem::take(&mut self.states);
+            for &id in &made {
+                let value = self.local(id)?;
+                values.push(self.plain(value));
+            }
+            sides.push((self.b.close(), values));
+        }
+        self.few.remove(&position);
+        let (Some(many), Some(few_side)) = (sides.pop(), sides.pop()) else { return Ok(()) };
+        let mut values = self.b.end_if(few, few_side, many);
+        let locals = values.split_off(states.len());
+        self.states = values;
+        for (id, value) in made.into_iter().zip(locals) {
+            let value = self.val(value);
+            self.locals.insert(id, value);
+        }
+        Ok(())
+    }
+
+    /// Steps `low..high` in blocks, where a reduce asks for them.
+    fn blocks(&mut self, nest: &Nest, low: Value, high: Value, blocked: &[usize]) -> Result {
+        if blocked.is_empty() {
+            return self.segment(nest, low, high, low);
+        }
+        let mut open = self.b.begin_loop(low, high, BLOCK, &self.states.clone());
+        self.states = std::mem::take(&mut open.carried);
+        let start = open.index;
+        let end = self.b.add_int(start, BLOCK);
+        let end = self.b.binary(Binary::Min, end, high);
+        let count = self.b.sub(end, start);
+        for &position in blocked {
+            if self.scans.contains_key(&position) {
+                self.total_block_begin(position, count)?;
+            } else {
+                self.block_begin(position, count)?;
+            }
+        }
+        self.segment(nest, start, end, start)?;
+        for &position in blocked {
+            if self.scans.contains_key(&position) {
+                self.total_block_end(position, start, count)?;
+            } else {
+                self.block_end(position, start, count)?;
+            }
+        }
+        let next = std::mem::take(&mut self.states);
+        self.states = self.b.end_loop(open, next);
+        Ok(())
+    }
+
+    /// Steps `low..high`, elements numbered from `first`: in gangs if this level is across lanes, and what is left of them.
+    fn segment(&mut self, nest: &Nest, low: Value, high: Value, first: Value) -> Result {
+        let Some(schedule) = self.schedule.filter(|schedule| schedule.level == nest.depth) else {
+            return self.steps(nest, low, high, 1, first);
+        };
+        let lanes = schedule.lanes;
+        let (mut main_from, mut main_to) = (low, high);
+        if !schedule.masked {
+            (main_from, main_to) = self.interior_of(nest, low, high, i64::from(lanes))?;
+            if main_from != low {
+                self.steps(nest, low, main_from, 1, first)?;
+            }
+        }
+        let width = self.b.int(-i64::from(lanes));
+        let length = self.b.sub(main_to, main_from);
+        let full = self.b.binary(Binary::And, length, width);
+        let zero = self.b.int(0);
+        let full = self.b.binary(Binary::Max, full, zero);
+        let main_end = self.b.add(main_from, full);
+        self.lanes = lanes;
+        self.interior = !schedule.masked;
+        self.steps(nest, main_from, main_end, lanes, first)?;
+        self.interior = false;
+        if schedule.masked {
+            let rest = self.b.less(main_end, high);
+            self.b.open();
+            let before = self.states.clone();
+            let iota = self.b.iota(fusebox_ir::ElementType::I64, lanes);
+            let left = self.b.sub(high, main_end);
+            let mask = self.b.less(iota, left);
+            self.mask = Some(mask);
+            let end = self.b.add_int(main_end, i64::from(lanes));
+            self.steps(nest, main_end, end, lanes, first)?;
+            self.mask = None;
+            let then = self.b.close();
+            let states = std::mem::replace(&mut self.states, before.clone());
+            self.b.open();
+            let otherwise = self.b.close();
+            self.states = self.b.end_if(rest, (then, states), (otherwise, before));
+            self.lanes = 1;
+            Ok(())
+        } else {
+            self.lanes = 1;
+            self.steps(nest, main_end, high, 1, first)
+        }
+    }
+
+    /// The loop itself.
+    fn steps(&mut self, nest: &Nest, low: Value, high: Value, lanes: u32, first: Value) -> Result {
+        let kernel = self.kernel;
+        let level = &kernel.levels[nest.depth];
+        let mut open = self.b.begin_loop(low, high, i64::from(lanes), &self.states.clone());
+        self.states = std::mem::take(&mut open.carried);
+        let step = open.index;
+        if nest.depth == 0 {
+            self.outer_step = Some(step);
+        }
+        let element = self.b.sub(step, first);
+        self.numbered(nest, element);
+        let index = if level.order == LevelOrder::Down {
+            let last = self.b.add_int(nest.to, -1);
+            self.b.sub(last, step)
+        } else {
+            self.b.add(nest.from, step)
+        };
+        let index = if lanes == 1 {
+            Val::Uniform(index)
+        } else {
+            let stride = self.b.int(if level.order == LevelOrder::Down { -1 } else { 1 });
+            Val::Linear(index, stride)
+        };
+        self.locals.insert(level.index.id, index);
+        self.depth(nest.depth + 1, nest.inner.clone())?;
+        self.locals.remove(&level.index.id);
+        let next = std::mem::take(&mut self.states);
+        self.states = self.b.end_loop(open, next);
+        Ok(())
+    }
+
+    /// Tells reduces and totals of this level which element of the block comes.
+    fn numbered(&mut self, nest: &Nest, element: Value) {
+        for position in nest.inner.clone() {
+            if self.kernel.statements[position].depth as usize != nest.depth + 1 {
+                continue;
+            }
+            if let Some(reduce) = self.reduces.get_mut(&position) {
+                reduce.element = Some(element);
+            }
+            if let Some(total) = self.scans.get_mut(&position).and_then(|scan| scan.total.as_mut()) {
+                total.element = Some(element);
+            }
+        }
+    }
+
+    /// A level whose bounds differ between lanes: while any lane has steps left.
+    fn ragged_level(&mut self, depth: usize, inner: Range<usize>, from: Val, to: Val, here: &[usize], scans: &[usize]) -> Result {
+        let kernel = self.kernel;
+        let level = &kernel.levels[depth];
+        let (from, to) = (self.gang(from), self.gang(to));
+        let count = self.b.sub(to, from);
+        for &position in here {
+            self.reduce_begin(position)?;
+        }
+        for &position in scans {
+            let none = self.b.int(0);
+            self.scan_begin(position, none)?;
+        }
+        let outer = self.mask;
+        let mut starts = self.states.clone();
+        starts.push(self.b.int(0));
+        let mut open = self.b.begin_while(&starts);
+        let mut carried = open.carried.clone();
+        let step = carried.pop().unwrap_or(from);
+        self.states = carried;
+        let left = self.b.less(step, count);
+        let active = self.b.both(outer, Some(left)).unwrap_or(left);
+        let any = self.b.any(active);
+        self.b.while_body(&mut open, any);
+        self.mask = Some(active);
+        let nest = Nest { depth, inner: inner.clone(), from, to };
+        self.numbered(&nest, step);
+        let index = if level.order == LevelOrder::Down {
+            let last = self.b.add_int(to, -1);
+            self.b.sub(last, step)
+        } else {
+            self.b.add(from, step)
+        };
+        self.locals.insert(level.index.id, Val::Gang(index));
+        self.depth(depth + 1, inner)?;
+        self.locals.remove(&level.index.id);
+        self.mask = outer;
+        let mut next = std::mem::take(&mut self.states);
+        next.push(self.b.add_int(step, 1));
+        let mut results = self.b.end_while(open, next);
+        results.pop();
+        self.states = results;
+        for &position in scans.iter().rev() {
+            self.scan_end(position)?;
+        }
+        for &position in here.iter().rev() {
+            self.reduce_end(position)?;
+        }
+        Ok(())
+    }
+
+    /// The steps for which every tap along this level is inside, from a whole number of gangs behind `low` on.
+    fn interior_of(&mut self, nest: &Nest, low: Value, high: Value, lanes: i64) -> Result<(Value, Value)> {
+        let kernel = self.kernel;
+        let own = kernel.levels[nest.depth].index.id;
+        let (mut first, mut last) = (low, high);
+        for position in nest.inner.clone() {
+            let Action::Load { array, map, outside, .. } = &kernel.statements[position].action else { continue };
+            for (dim, extent) in map.dims.iter().zip(&kernel.arrays[array.index()].extents) {
+                let varies = dim.terms.iter().any(|&(_, local)| local == own);
+                if !varies || (outside.is_none() && dim.boundary == DimBoundary::None) {
+                    continue;
+                }
+                // index + offset is inside for offset' <= step < extent - offset'; the schedule has seen to the form.
+                let mut offset = nest.from;
+                for &(factor, local) in dim.terms.iter().filter(|&&(_, local)| local != own) {
+                    let local = self.local(local)?;
+                    let local = self.plain(local);
+                    let factor = self.b.int(factor);
+                    let term = self.b.mul(local, factor);
+                    offset = self.b.add(offset, term);
+                }
+                offset = self.b.add_int(offset, dim.offset);
+                let zero = self.b.int(0);
+                let from = self.b.sub(zero, offset);
+                let extent = self.extent(*extent)?;
+                let to = self.b.sub(extent, offset);
+                first = self.b.binary(Binary::Max, first, from);
+                last = self.b.binary(Binary::Min, last, to);
+            }
+        }
+        if first == low {
+            return Ok((low, last));
+        }
+        // Gangs start at whole numbers of gangs, which keeps lanes of accumulators together.
+        let ahead = self.b.sub(first, low);
+        let ahead = self.b.add_int(ahead, lanes - 1);
+        let whole = self.b.int(-lanes);
+        let ahead = self.b.binary(Binary::And, ahead, whole);
+        let first = self.b.add(low, ahead);
+        let first = self.b.binary(Binary::Min, first, high);
+        let last = self.b.binary(Binary::Max, last, first);
+        Ok((first, last))
+    }
+}

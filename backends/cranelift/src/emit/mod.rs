@@ -1,0 +1,358 @@
+//! Kernels to block functions: levels become loops, statements become instructions for one point or for a gang of points.
+//!
+//! One emitter serves scalar and vector code. Values at a point are uniform, or gangs along the level that the [`Schedule`] puts
+//! across lanes; with no such level every value is uniform and the code is scalar. Loops that do not fill a gang end in scalar code, or,
+//! where a scan fixes the gang, in a masked one.
+
+mod access;
+mod identity;
+mod levels;
+mod scalar;
+mod schedule;
+mod statement;
+
+use std::{collections::{HashMap, HashSet}, ops::Range};
+
+use fusebox_backend::BackendError;
+use fusebox_ir::{Action, Binary, ElementType, Failure, Kernel, KernelExtent, Lambda, LocalId, ScalarOperand, Statement};
+
+use crate::vector::{Builder, Function, Site, Value};
+pub use {identity::identities, schedule::Schedule};
+
+use statement::{reduce::Reduce, scan::Scan};
+
+/// Elements of a reduce that are combined by themselves.
+pub const BLOCK: i64 = 4096;
+/// Elements of a tile of a scan.
+pub const TILE: i64 = 32_768;
+
+/// Which part of a kernel a function does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// Everything, in one call for the whole outermost level.
+    Whole,
+    /// A range of the outermost level; reduces to depth 0 leave a result for each block of 4,096 steps.
+    Body,
+    /// What comes at depth 0: combines the results of blocks, and runs the statements behind the loops.
+    Finish,
+    /// Combines a range of copied targets of one scatter (by statement) into its arrays.
+    Merge(usize),
+}
+
+/// A word of the argument table behind sizes and arrays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extra {
+    /// Steps of the outermost level.
+    Steps,
+    /// Results of blocks: of a reduce (a statement), a component.
+    Partial(usize, usize),
+    /// Which blocks had elements: a byte each.
+    PartialFlags(usize),
+    /// Steps of a chunk, of a scatter in chunks (a statement).
+    ChunkSteps(usize),
+    /// The copies behind chunk 0, of a scatter (a statement), a component.
+    Copies(usize, usize),
+    /// Which targets have elements, of a scatter: a byte each, for all chunks.
+    CopyFlags(usize),
+    /// Elements that were appended before this range, then with it.
+    Appended,
+}
+
+/// A value at a point, or at a gang of points.
+#[derive(Clone, Copy, Debug)]
+pub enum Val {
+    /// The same in all lanes.
+    Uniform(Value),
+    /// One for each lane.
+    Gang(Value),
+    /// `i64`: `base + lane · stride`, both uniform.
+    Linear(Value, Value),
+}
+
+/// Emits one part of a kernel.
+pub struct Emitter<'k> {
+    kernel: &'k Kernel,
+    part: Part,
+    b: Builder,
+    schedule: Option<Schedule>,
+    /// Lanes of the code that is emitted just now.
+    lanes: u32,
+    /// Lanes that take part, where not all do.
+    mask: Option<Value>,
+    /// Whether taps along the level across lanes are known to be inside.
+    interior: bool,
+    locals: HashMap<LocalId, Val>,
+    /// Values that the loops around carry.
+    states: Vec<Value>,
+    reduces: HashMap<usize, Reduce>,
+    scans: HashMap<usize, Scan>,
+    /// Of ragged reduces: whether the code just now is that for few elements.
+    few: HashMap<usize, bool>,
+    /// States that say whether a reduce in order, without seeds, has got anything.
+    in_order_flags: HashSet<usize>,
+    /// The state that counts appended elements.
+    appended: Option<usize>,
+    /// Where appends of a gang write what is not kept.
+    spare: i64,
+    /// The step of the outermost level, where emitted.
+    outer_step: Option<Value>,
+    extras: &'k mut Vec<Extra>,
+    arrays: Vec<Value>,
+    scratch: Value,
+    range: (Value, Value),
+}
+
+type Result<T = ()> = std::result::Result<T, BackendError>;
+
+/// The function for one part of a kernel.
+///
+/// # Errors
+/// [`BackendError::Unsupported`] for functions that should have been expanded.
+pub fn emit(kernel: &Kernel, part: Part, schedule: Option<Schedule>, extras: &mut Vec<Extra>) -> Result<Function> {
+    let mut b = Builder::new();
+    let range = (b.parameter(0), b.parameter(1));
+    let scratch = b.parameter(2);
+    // The first word is where an append leaves its count; what is not kept goes beside.
+    let spare = b.scratch(128) + 64;
+    let locals = kernel.sizes.iter().enumerate().map(|(i, size)| (size.id, Val::Uniform(b.argument(i)))).collect();
+    let arrays = (0..kernel.arrays.len()).map(|i| b.argument(kernel.sizes.len() + i)).collect();
+    let mut emitter = Emitter {
+        kernel,
+        part,
+        b,
+        schedule,
+        lanes: 1,
+        mask: None,
+        interior: false,
+        locals,
+        states: Vec::new(),
+        reduces: HashMap::new(),
+        scans: HashMap::new(),
+        few: HashMap::new(),
+        in_order_flags: HashSet::new(),
+        appended: None,
+        spare,
+        outer_step: None,
+        extras,
+        arrays,
+        scratch,
+        range,
+    };
+    if let Part::Merge(statement) = part {
+        emitter.merge(statement)?;
+    } else {
+        emitter.append_begin();
+        emitter.depth(0, 0..kernel.statements.len())?;
+        emitter.append_end();
+    }
+    let name = format!("{} {part:?}", kernel.name.0).to_lowercase();
+    Ok(emitter.b.finish(name))
+}
+
+impl<'k> Emitter<'k> {
+    /// A word of the argument table.
+    fn extra(&mut self, extra: Extra) -> Value {
+        let position = self.extras.iter().position(|&known| known == extra).unwrap_or_else(|| {
+            self.extras.push(extra);
+            self.extras.len() - 1
+        });
+        self.b.argument(self.kernel.sizes.len() + self.kernel.arrays.len() + position)
+    }
+
+    /// The statements of `range` that have depth `depth` or more, with the loop around the deeper ones.
+    fn depth(&mut self, depth: usize, range: Range<usize>) -> Result {
+        let kernel = self.kernel;
+        let deeper = |statement: &Statement| statement.depth as usize > depth;
+        let statements = &kernel.statements[range.clone()];
+        let first = statements.iter().position(deeper);
+        let (first, last) = match (first, statements.iter().rposition(deeper)) {
+            (Some(first), Some(last)) => (range.start + first, range.start + last + 1),
+            _ => (range.end, range.end),
+        };
+        for position in range.start..first {
+            self.statement(position, depth == 0 && self.part == Part::Body)?;
+        }
+        if first < last {
+            if depth == 0 && self.part == Part::Finish {
+                self.finish_reduces(first..last)?;
+            } else {
+                self.level(depth, first..last)?;
+            }
+        }
+        if depth == 0 && self.part == Part::Body {
+            return Ok(());
+        }
+        for position in last..range.end {
+            self.statement(position, false)?;
+        }
+        Ok(())
+    }
+
+    /// One statement; where `pure_only`, what has an effect is left to another part.
+    fn statement(&mut self, position: usize, pure_only: bool) -> Result {
+        let kernel = self.kernel;
+        let Statement { when, action, .. } = &kernel.statements[position];
+        if pure_only && matches!(action, Action::Store { .. } | Action::Scatter { .. } | Action::Append { .. }) {
+            return Ok(());
+        }
+        let when = match when {
+            None => None,
+            Some(condition) => {
+                let condition = self.operand(*condition)?;
+                Some(self.plain(condition))
+            }
+        };
+        match action {
+            Action::Load { result, array, map, outside, place } => {
+                let value = self.load(*array, map, outside.as_ref(), place)?;
+                self.locals.insert(result.id, value);
+                Ok(())
+            }
+            Action::Scalar(instruction) => self.instruction(instruction),
+            Action::Check { condition, failure } => self.check(*condition, when, failure),
+            Action::Reduce { .. } => self.reduce(position, when),
+            Action::Scan { .. } => self.scan(position, when),
+            Action::Store { array, map, value } => self.store(*array, map, *value, when),
+            Action::Append { .. } => self.append(position, when),
+            Action::Scatter { .. } => self.scatter(position, when),
+        }
+    }
+
+    fn check(&mut self, condition: ScalarOperand, when: Option<Value>, failure: &Failure) -> Result {
+        let condition = self.operand(condition)?;
+        let condition = self.plain(condition);
+        let failed = self.b.not(condition);
+        let failed = self.b.both(Some(failed), when);
+        let operands = failure_operands(failure).into_iter().map(|operand| self.operand(operand)).collect::<Result<Vec<_>>>()?;
+        if let Some(failed) = failed {
+            self.fail(failed, failure.clone(), &operands);
+        }
+        Ok(())
+    }
+
+    /// Leaves with a failure where `failed` holds of a lane that takes part.
+    fn fail(&mut self, failed: Value, failure: Failure, operands: &[Val]) {
+        let failed = self.b.both(Some(failed), self.mask).unwrap_or(failed);
+        let lanes = self.b.lanes(failed);
+        let operands: Vec<Value> = operands.iter().map(|&value| if lanes == 1 { self.plain(value) } else { self.gang(value) }).collect();
+        // A uniform condition on operands that differ: those of the first lane.
+        let operands: Vec<Value> = operands.into_iter().map(|value| if lanes == 1 { self.b.extract(value, 0) } else { value }).collect();
+        let site = self.b.site(Site { failure, lanes, operands: operands.len() });
+        self.b.fail_if(failed, site, operands);
+    }
+
+    fn operand(&mut self, operand: ScalarOperand) -> Result<Val> {
+        match operand {
+            ScalarOperand::Local(id) => self.local(id),
+            ScalarOperand::Constant(constant) => Ok(Val::Uniform(self.b.constant(constant))),
+            ScalarOperand::Outer(id) => {
+                let Some(&base) = self.arrays.get(id.index()) else { return Err(self.broken("an array that is not there")) };
+                let element = self.kernel.arrays[id.index()].element;
+                let zero = self.b.int(0);
+                Ok(Val::Uniform(self.b.load(element, 1, base, zero, crate::vector::Memory::Guarded)))
+            }
+        }
+    }
+
+    fn local(&self, id: LocalId) -> Result<Val> {
+        self.locals.get(&id).copied().ok_or_else(|| self.broken(&format!("local {id} is used before it is made")))
+    }
+
+    fn broken(&self, what: &str) -> BackendError {
+        BackendError::Compile { kernel: self.kernel.name.0.clone(), message: what.to_owned() }
+    }
+
+    /// The value as it is: of one lane if uniform, else of all.
+    fn plain(&mut self, value: Val) -> Value {
+        match value {
+            Val::Uniform(value) | Val::Gang(value) => value,
+            Val::Linear(base, stride) => {
+                let lanes = self.lanes;
+                let iota = self.b.iota(ElementType::I64, lanes);
+                let steps = self.b.mul(iota, stride);
+                self.b.add(steps, base)
+            }
+        }
+    }
+
+    /// The value in all lanes.
+    fn gang(&mut self, value: Val) -> Value {
+        let value = self.plain(value);
+        self.b.splat(value, self.lanes)
+    }
+
+    /// As a [`Val`], by the number of lanes.
+    fn val(&self, value: Value) -> Val {
+        if self.b.lanes(value) == 1 { Val::Uniform(value) } else { Val::Gang(value) }
+    }
+
+    fn extent(&mut self, extent: KernelExtent) -> Result<Value> {
+        match extent {
+            KernelExtent::Constant(extent) => Ok(self.b.int(extent)),
+            KernelExtent::Size(id) => {
+                let size = self.local(id)?;
+                Ok(self.plain(size))
+            }
+        }
+    }
+
+    /// A combining function on values; operands change places where a level runs down.
+    fn combine(&mut self, combine: &Lambda, left: &[Value], right: &[Value], swap: bool) -> Result<Vec<Value>> {
+        let (left, right) = if swap { (right, left) } else { (left, right) };
+        let arguments: Vec<Val> = left.iter().chain(right).map(|&value| self.val(value)).collect();
+        let results = self.lambda(combine, &arguments)?;
+        let lanes = left.iter().chain(right).map(|&value| self.b.lanes(value)).max().unwrap_or(1);
+        Ok(results
+            .into_iter()
+            .map(|value| {
+                let value = self.plain(value);
+                self.b.splat(value, lanes)
+            })
+            .collect())
+    }
+
+    /// [`Self::combine`] with only the lanes of `mask` taking part.
+    fn combine_masked(&mut self, combine: &Lambda, left: &[Value], right: &[Value], swap: bool, mask: Option<Value>) -> Result<Vec<Value>> {
+        let outer = self.mask;
+        self.mask = self.b.both(outer, mask);
+        let results = self.combine(combine, left, right, swap);
+        self.mask = outer;
+        results
+    }
+
+    /// Combines what may be absent: where one side is, the other is the result.
+    fn combine_present(
+        &mut self,
+        combine: &Lambda,
+        (left, has_left): (&[Value], Value),
+        (right, has_right): (&[Value], Value),
+        swap: bool,
+    ) -> Result<(Vec<Value>, Value)> {
+        let both = self.b.binary(Binary::And, has_left, has_right);
+        let either = self.b.binary(Binary::Or, has_left, has_right);
+        // Functions see no operand that was never made.
+        let one: Vec<Value> = left.iter().zip(right).map(|(&l, &r)| self.b.select(has_left, l, r)).collect();
+        let other: Vec<Value> = left.iter().zip(right).map(|(&l, &r)| self.b.select(has_right, r, l)).collect();
+        let combined = self.combine_masked(combine, &one, &other, swap, Some(both))?;
+        Ok((combined.iter().zip(&one).map(|(&new, &old)| self.b.select(both, new, old)).collect(), either))
+    }
+
+    /// The address of something in scratch memory.
+    fn scratch_at(&mut self, offset: i64) -> Value {
+        let base = self.scratch;
+        self.b.add_int(base, offset)
+    }
+}
+
+/// The operands of a failure, in order of declaration.
+pub fn failure_operands(failure: &Failure) -> Vec<ScalarOperand> {
+    use fusebox_ir::FailureKind::*;
+    match &failure.fault {
+        Index { index, extents, .. } => index.iter().chain(extents).copied().collect(),
+        NegativeExtent { extent, .. } => vec![*extent],
+        EmptyFold { row, .. } => vec![*row],
+        Offsets { position, value, extent, .. } => vec![*position, *value, *extent],
+        TooLarge { extents, .. } => extents.clone(),
+        DivisionByZero | NoOffsets { .. } | Assertion { .. } => Vec::new(),
+    }
+}

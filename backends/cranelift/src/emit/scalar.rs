@@ -1,0 +1,366 @@
+//! Scalar code: functions and instructions, for one point or a gang.
+
+use fusebox_backend::BackendError;
+use fusebox_ir::{
+    ArrayId, Binary, Constant, ElementType, Failure, FailureKind, Instruction, KernelExtent, Lambda, Place, ScalarOp, ScalarOperand, ScalarPart,
+    Unary,
+};
+
+use super::{Emitter, Result, Val};
+use crate::vector::{Memory, Value};
+
+impl Emitter<'_> {
+    /// A function's results for these arguments.
+    pub(super) fn lambda(&mut self, lambda: &Lambda, arguments: &[Val]) -> Result<Vec<Val>> {
+        for (param, &value) in lambda.params.iter().zip(arguments) {
+            self.locals.insert(param.id, value);
+        }
+        for instruction in &lambda.instructions {
+            self.instruction(instruction)?;
+        }
+        lambda.results.iter().map(|&result| self.operand(result)).collect()
+    }
+
+    /// One instruction; its results become locals.
+    pub(super) fn instruction(&mut self, instruction: &Instruction) -> Result {
+        let Instruction { results, op, place } = instruction;
+        let values = match op {
+            ScalarOp::Unary { function, a } => {
+                let a = self.operand(*a)?;
+                vec![self.unary(*function, a)?]
+            }
+            ScalarOp::Binary { function, a, b } => {
+                let (a, b) = (self.operand(*a)?, self.operand(*b)?);
+                vec![self.binary(*function, a, b, place)?]
+            }
+            ScalarOp::Fma { a, b, c } => {
+                let [a, b, c] = [self.operand(*a)?, self.operand(*b)?, self.operand(*c)?].map(|value| self.plain(value));
+                let result = self.b.fma(a, b, c);
+                vec![self.val(result)]
+            }
+            ScalarOp::Convert { to, a } => {
+                let a = self.operand(*a)?;
+                let a = self.plain(a);
+                let result = self.b.convert(*to, a);
+                vec![self.val(result)]
+            }
+            ScalarOp::Bits { to, a } => {
+                let a = self.operand(*a)?;
+                let a = self.plain(a);
+                let result = self.b.bits(*to, a);
+                vec![self.val(result)]
+            }
+            ScalarOp::Read { array, index } => {
+                let index = index.iter().map(|&index| self.operand(index)).collect::<Result<Vec<_>>>()?;
+                vec![self.checked_read(*array, &index, place)?]
+            }
+            ScalarOp::ReadFlat { array, position } => {
+                let position = self.operand(*position)?;
+                vec![self.flat_read(*array, position, place)?]
+            }
+            ScalarOp::If { condition, then, otherwise } => self.branch(*condition, then, otherwise)?,
+            ScalarOp::While { condition, step, starts } => self.repeat(condition, step, starts)?,
+            ScalarOp::Assert { condition, message, value } => {
+                let condition = self.operand(*condition)?;
+                let condition = self.plain(condition);
+                let failed = self.b.not(condition);
+                let failure = self.failure(place, FailureKind::Assertion { message: message.clone() });
+                self.fail(failed, failure, &[]);
+                vec![self.operand(*value)?]
+            }
+        };
+        for (local, value) in results.iter().zip(values) {
+            self.locals.insert(local.id, value);
+        }
+        Ok(())
+    }
+
+    /// A failure of an instruction of its own: all it knows of the operation is the kernel.
+    pub(super) fn failure(&self, place: &Place, fault: FailureKind) -> Failure {
+        Failure { operation: self.kernel.name.0.clone(), place: place.clone(), fault }
+    }
+
+    fn unary(&mut self, function: Unary, a: Val) -> Result<Val> {
+        if !fusebox_ir::primitive::is_exact(function) {
+            return Err(self.unexpanded(function.text()));
+        }
+        let a = self.plain(a);
+        let result = self.b.unary(function, a);
+        Ok(self.val(result))
+    }
+
+    fn unexpanded(&self, function: &str) -> BackendError {
+        BackendError::Unsupported { backend: "cpu", what: format!("`{function}` in kernel `{}`, which is expanded when kernels are made", self.kernel.name.0) }
+    }
+
+    pub(super) fn binary(&mut self, function: Binary, a: Val, b: Val, place: &Place) -> Result<Val> {
+        if !fusebox_ir::primitive::is_exact_binary(function) {
+            return Err(self.unexpanded(function.text()));
+        }
+        if let Some(result) = self.linear(function, a, b) {
+            return Ok(result);
+        }
+        let (x, y) = (self.plain(a), self.plain(b));
+        let integer = !self.b.element(x).is_float();
+        if integer && matches!(function, Binary::Div | Binary::Rem | Binary::DivFloor | Binary::ModFloor) {
+            let known = self.b.constant_of(y).is_some_and(|y| y.bits() != 0);
+            if !known {
+                let zero = self.b.constant(Constant::zero(self.b.element(y)));
+                let failed = self.b.binary(Binary::Eq, y, zero);
+                let failure = self.failure(place, FailureKind::DivisionByZero);
+                self.fail(failed, failure, &[]);
+            }
+        }
+        let function = match function {
+            Binary::LogicalAnd => Binary::And,
+            Binary::LogicalOr => Binary::Or,
+            other => other,
+        };
+        let result = self.b.binary(function, x, y);
+        Ok(self.val(result))
+    }
+
+    /// Sums, differences and products of `i64` that stay linear in the lane.
+    pub(super) fn linear(&mut self, function: Binary, a: Val, b: Val) -> Option<Val> {
+        match (function, a, b) {
+            (Binary::Add, Val::Linear(base, stride), Val::Uniform(c)) | (Binary::Add, Val::Uniform(c), Val::Linear(base, stride)) => {
+                Some(Val::Linear(self.b.add(base, c), stride))
+            }
+            (Binary::Sub, Val::Linear(base, stride), Val::Uniform(c)) => Some(Val::Linear(self.b.sub(base, c), stride)),
+            (Binary::Sub, Val::Uniform(c), Val::Linear(base, stride)) => {
+                let zero = self.b.int(0);
+                Some(Val::Linear(self.b.sub(c, base), self.b.sub(zero, stride)))
+            }
+            (Binary::Add, Val::Linear(x, s), Val::Linear(y, t)) => Some(Val::Linear(self.b.add(x, y), self.b.add(s, t))),
+            (Binary::Sub, Val::Linear(x, s), Val::Linear(y, t)) => Some(Val::Linear(self.b.sub(x, y), self.b.sub(s, t))),
+            (Binary::Mul, Val::Linear(base, stride), Val::Uniform(c)) | (Binary::Mul, Val::Uniform(c), Val::Linear(base, stride)) => {
+                Some(Val::Linear(self.b.mul(base, c), self.b.mul(stride, c)))
+            }
+            _ => None,
+        }
+    }
+
+    /// `array[index…]` that fails outside.
+    pub(super) fn checked_read(&mut self, array: ArrayId, index: &[Val], place: &Place) -> Result<Val> {
+        self.check_index(array, index, place)?;
+        let position = self.position(array, index)?;
+        let position = self.masked_position(position);
+        self.load_at(array, position, Memory::Guarded)
+    }
+
+    fn flat_read(&mut self, array: ArrayId, position: Val, place: &Place) -> Result<Val> {
+        let kernel = self.kernel;
+        let mut size = self.b.int(1);
+        for &extent in &kernel.arrays[array.index()].extents {
+            let extent = self.extent(extent)?;
+            size = self.b.mul(size, extent);
+        }
+        let extents: Vec<KernelExtent> = kernel.arrays[array.index()].extents.clone();
+        self.check_inside(array, &[position], &[size], &extents, place)?;
+        let position = self.masked_position(position);
+        self.load_at(array, position, Memory::Guarded)
+    }
+
+    /// Where not all lanes take part, those that do not read the first element (there is slack behind an empty array).
+    pub(super) fn masked_position(&mut self, position: Val) -> Val {
+        let Some(mask) = self.mask else { return position };
+        let position = self.plain(position);
+        let zero = self.b.int(0);
+        let position = self.b.select(mask, position, zero);
+        self.val(position)
+    }
+
+    /// Whether nothing that a function uses differs between lanes.
+    fn is_uniform(&self, lambda: &Lambda) -> bool {
+        let mut bodies = vec![lambda];
+        let uniform = |operand: &ScalarOperand| match operand {
+            ScalarOperand::Local(id) => !matches!(self.locals.get(id), Some(Val::Gang(_) | Val::Linear(..))),
+            _ => true,
+        };
+        let mut inner = Vec::new();
+        while let Some(body) = bodies.pop() {
+            inner.extend(body.params.iter().map(|param| param.id));
+            for instruction in &body.instructions {
+                inner.extend(instruction.results.iter().map(|result| result.id));
+            }
+            let operands = body.instructions.iter().flat_map(|i| i.op.parts());
+            for part in operands {
+                match part {
+                    ScalarPart::Operand(operand) => {
+                        // Locals of the function itself may have values of an earlier copy of it.
+                        let own = matches!(operand, ScalarOperand::Local(id) if inner.contains(id));
+                        if !own && !uniform(operand) {
+                            return false;
+                        }
+                    }
+                    ScalarPart::Body(body) => bodies.push(body),
+                    ScalarPart::Array(_) => {}
+                }
+            }
+            for result in &body.results {
+                let own = matches!(result, ScalarOperand::Local(id) if inner.contains(id));
+                if !own && !uniform(result) {
+                    return false;
+                }
+            }
+        }
+        true
+    }
+
+    fn branch(&mut self, condition: ScalarOperand, then: &Lambda, otherwise: &Lambda) -> Result<Vec<Val>> {
+        let condition = self.operand(condition)?;
+        let condition = self.plain(condition);
+        if let Some(known) = self.b.constant_of(condition).and_then(Constant::as_bool) {
+            return self.lambda(if known { then } else { otherwise }, &[]);
+        }
+        if self.b.lanes(condition) == 1 {
+            if then.instructions.iter().chain(&otherwise.instructions).all(is_cheap) {
+                let (a, b) = (self.lambda(then, &[])?, self.lambda(otherwise, &[])?);
+                return Ok(self.selected(condition, &a, &b));
+            }
+            self.b.open();
+            let a = self.lambda(then, &[])?;
+            let a: Vec<Value> = a.into_iter().map(|value| self.plain(value)).collect();
+            let then_region = self.b.close();
+            self.b.open();
+            let b = self.lambda(otherwise, &[])?;
+            let b: Vec<Value> = b.into_iter().map(|value| self.plain(value)).collect();
+            let otherwise_region = self.b.close();
+            // Both sides give as many lanes.
+            let widths: Vec<u32> = a.iter().zip(&b).map(|(&a, &b)| self.b.lanes(a).max(self.b.lanes(b))).collect();
+            let (then_region, a) = self.widened(then_region, a, &widths);
+            let (otherwise_region, b) = self.widened(otherwise_region, b, &widths);
+            let results = self.b.end_if(condition, (then_region, a), (otherwise_region, b));
+            return Ok(results.into_iter().map(|value| self.val(value)).collect());
+        }
+        let a = self.masked_side(condition, then)?;
+        let not = self.b.not(condition);
+        let b = self.masked_side(not, otherwise)?;
+        Ok(self.selected(condition, &a, &b))
+    }
+
+    fn widened(&mut self, region: crate::vector::Region, values: Vec<Value>, widths: &[u32]) -> (crate::vector::Region, Vec<Value>) {
+        self.b.open();
+        let values = values.into_iter().zip(widths).map(|(value, &lanes)| self.b.splat(value, lanes)).collect();
+        let mut behind = self.b.close();
+        let mut region = region;
+        region.0.append(&mut behind.0);
+        (region, values)
+    }
+
+    fn selected(&mut self, condition: Value, a: &[Val], b: &[Val]) -> Vec<Val> {
+        a.iter()
+            .zip(b)
+            .map(|(&a, &b)| {
+                let (a, b) = (self.plain(a), self.plain(b));
+                let value = self.b.select(condition, a, b);
+                self.val(value)
+            })
+            .collect()
+    }
+
+    /// One side of an `if` that lanes disagree on: for those of `side`, skipped where there are none if it is long.
+    fn masked_side(&mut self, side: Value, lambda: &Lambda) -> Result<Vec<Val>> {
+        let outer = self.mask;
+        self.mask = self.b.both(outer, Some(side));
+        let long = lambda.instructions.len() > 24 || !lambda.instructions.iter().all(is_cheap);
+        let results = if long && !lambda.results.is_empty() {
+            let any = self.mask.map(|mask| self.b.any(mask)).unwrap_or(side);
+            self.b.open();
+            let inside = self.lambda(lambda, &[])?;
+            let inside: Vec<Value> = inside.into_iter().map(|value| self.gang(value)).collect();
+            let region = self.b.close();
+            self.b.open();
+            let types: Vec<_> = inside.iter().map(|&value| self.b.ty(value)).collect();
+            let zeros = types
+                .iter()
+                .map(|ty| {
+                    let zero = self.b.constant(Constant::zero(ty.element));
+                    self.b.splat(zero, ty.lanes)
+                })
+                .collect();
+            let skipped = self.b.close();
+            let results = self.b.end_if(any, (region, inside), (skipped, zeros));
+            results.into_iter().map(|value| self.val(value)).collect()
+        } else {
+            self.lambda(lambda, &[])?
+        };
+        self.mask = outer;
+        Ok(results)
+    }
+
+    fn repeat(&mut self, condition: &Lambda, step: &Lambda, starts: &[ScalarOperand]) -> Result<Vec<Val>> {
+        let starts = starts.iter().map(|&start| self.operand(start)).collect::<Result<Vec<_>>>()?;
+        let all_uniform = starts.iter().all(|start| matches!(start, Val::Uniform(_)));
+        let mask_uniform = self.mask.is_none_or(|mask| self.b.lanes(mask) == 1);
+        if self.lanes == 1 || (all_uniform && mask_uniform && self.is_uniform(condition) && self.is_uniform(step)) {
+            return self.repeat_uniform(condition, step, &starts);
+        }
+        let lanes = self.lanes;
+        let mut carried: Vec<Value> = starts.into_iter().map(|start| self.gang(start)).collect();
+        let everyone = self.b.constant(Constant::from(true));
+        let active = self.mask.unwrap_or(everyone);
+        carried.push(self.b.splat(active, lanes));
+        let mut open = self.b.begin_while(&carried);
+        let outer = self.mask;
+        let (state, active) = open.carried.split_at(open.carried.len() - 1);
+        let (state, active) = (state.to_vec(), active[0]);
+        let arguments: Vec<Val> = state.iter().map(|&value| Val::Gang(value)).collect();
+        self.mask = Some(active);
+        let holds = self.lambda(condition, &arguments)?[0];
+        let holds = self.gang(holds);
+        let active = self.b.binary(Binary::And, active, holds);
+        let any = self.b.any(active);
+        self.b.while_body(&mut open, any);
+        self.mask = Some(active);
+        let next = self.lambda(step, &arguments)?;
+        let mut next: Vec<Value> = next
+            .into_iter()
+            .zip(&state)
+            .map(|(new, &old)| {
+                let new = self.gang(new);
+                self.b.select(active, new, old)
+            })
+            .collect();
+        next.push(active);
+        self.mask = outer;
+        let mut results = self.b.end_while(open, next);
+        results.pop();
+        Ok(results.into_iter().map(Val::Gang).collect())
+    }
+
+    fn repeat_uniform(&mut self, condition: &Lambda, step: &Lambda, starts: &[Val]) -> Result<Vec<Val>> {
+        let starts: Vec<Value> = starts.iter().map(|&start| self.plain(start)).collect();
+        let outer = self.mask;
+        // A masked point makes no trip; where all points that get here take part the mask is not needed inside.
+        let mut open = self.b.begin_while(&starts);
+        let state: Vec<Val> = open.carried.iter().map(|&value| Val::Uniform(value)).collect();
+        let holds = self.lambda(condition, &state)?[0];
+        let holds = self.plain(holds);
+        let holds = self.b.both(Some(holds), outer).unwrap_or(holds);
+        self.b.while_body(&mut open, holds);
+        let next = self.lambda(step, &state)?;
+        let next = next.into_iter().map(|value| self.plain(value)).collect();
+        self.mask = outer;
+        Ok(self.b.end_while(open, next).into_iter().map(Val::Uniform).collect())
+    }
+}
+
+/// Whether computing it where it is not needed costs little and cannot fail.
+fn is_cheap(instruction: &Instruction) -> bool {
+    match &instruction.op {
+        ScalarOp::Unary { .. } | ScalarOp::Convert { .. } | ScalarOp::Bits { .. } => true,
+        ScalarOp::Binary { function, a: _, b } => {
+            let integer = instruction.results.iter().all(|result| result.ty != ElementType::F32 && result.ty != ElementType::F64);
+            match function {
+                Binary::Div => !integer,
+                Binary::Rem | Binary::DivFloor | Binary::ModFloor => {
+                    matches!(b, ScalarOperand::Constant(c) if c.bits() != 0) && integer
+                }
+                _ => true,
+            }
+        }
+        ScalarOp::Fma { .. } | ScalarOp::Read { .. } | ScalarOp::ReadFlat { .. } | ScalarOp::While { .. } | ScalarOp::Assert { .. } => false,
+        ScalarOp::If { then, otherwise, .. } => then.instructions.iter().chain(&otherwise.instructions).all(is_cheap),
+    }
+}

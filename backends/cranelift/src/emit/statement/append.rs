@@ -1,0 +1,64 @@
+//! Append: what is put goes behind what was put before; the count is carried.
+
+use fusebox_ir::{Action, Binary, Constant};
+
+use crate::{
+    emit::{Emitter, Extra, Part, Result, Val},
+    vector::{Op, Value},
+};
+
+impl Emitter<'_> {
+    fn append_statement(&self) -> Option<usize> {
+        self.kernel.statements.iter().position(|statement| matches!(statement.action, Action::Append { .. }))
+    }
+
+    /// The count starts with what ranges before this one have put.
+    pub(in crate::emit) fn append_begin(&mut self) {
+        if self.append_statement().is_some() && matches!(self.part, Part::Whole | Part::Body) {
+            let start = self.extra(Extra::Appended);
+            self.appended = Some(self.states.len());
+            self.states.push(start);
+        }
+    }
+
+    /// The count is left in the scratch memory's first word, where the caller finds it.
+    pub(in crate::emit) fn append_end(&mut self) {
+        if let Some(at) = self.appended {
+            let zero = self.b.int(0);
+            let count = self.states[at];
+            let place = self.scratch;
+            self.b.store(place, zero, count, None);
+        }
+    }
+
+    /// Puts the values of a point, or of those points of a gang of which `when` holds.
+    pub(in crate::emit) fn append(&mut self, position: usize, when: Option<Value>) -> Result {
+        let kernel = self.kernel;
+        let Action::Append { arrays, values, .. } = &kernel.statements[position].action else { return Ok(()) };
+        let values = values.iter().map(|&value| self.operand(value)).collect::<Result<Vec<_>>>()?;
+        let Some(at) = self.appended else { return Err(self.broken("an append where none is possible")) };
+        let count = self.states[at];
+        let bases: Vec<Value> = arrays.iter().map(|array| self.arrays[array.index()]).collect();
+        let mask = self.b.both(when, self.mask);
+        if self.lanes == 1 {
+            for (&base, &value) in bases.iter().zip(&values) {
+                self.store_at(base, Val::Uniform(count), value, mask);
+            }
+            let (zero, one) = (self.b.int(0), self.b.int(1));
+            let step = match mask {
+                None => one,
+                Some(mask) => self.b.select(mask, one, zero),
+            };
+            self.states[at] = self.b.binary(Binary::Add, count, step);
+            return Ok(());
+        }
+        let values: Vec<Value> = values.into_iter().map(|value| self.gang(value)).collect();
+        let some = self.b.constant(Constant::from(true));
+        let mask = self.b.splat(mask.unwrap_or(some), self.lanes);
+        let spare = self.scratch_at(self.spare);
+        let next = self.b.fresh(fusebox_ir::ElementType::I64, 1);
+        self.b.push(vec![next], Op::Append { bases, count, values, mask: Some(mask), spare });
+        self.states[at] = next;
+        Ok(())
+    }
+}

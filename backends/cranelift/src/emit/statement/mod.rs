@@ -1,0 +1,6 @@
+//! Statements that carry something from point to point, one file each.
+
+pub(super) mod append;
+pub(super) mod reduce;
+pub(super) mod scan;
+pub(super) mod scatter;

@@ -1,0 +1,309 @@
+//! Scans: in order, or by gangs and tiles.
+
+use fusebox_ir::{Action, Association, Binary, Constant, ElementType, Lambda, LevelOrder};
+
+use super::reduce::Reduce;
+use crate::{
+    emit::{BLOCK, Emitter, Result, TILE, identities},
+    vector::Value,
+};
+
+/// A scan under way. Its states: `running`, whether there is any, and of tiles `carry`, whether there is any, then the running total of
+/// the tile without a carry, whether there is any.
+#[derive(Clone, Debug)]
+pub struct Scan {
+    combine: Lambda,
+    swap: bool,
+    types: Vec<ElementType>,
+    identity: Option<Vec<Constant>>,
+    /// The first of its states.
+    at: usize,
+    /// Lanes of a state.
+    lanes: u32,
+    tiles: Option<u32>,
+    /// The total of a tile, by lanes.
+    pub total: Option<Reduce>,
+    /// Whether totals of tiles matter.
+    need: Option<Value>,
+}
+
+impl Scan {
+    /// Whether the level runs in tiles for it.
+    pub fn is_tiled(&self) -> bool {
+        self.tiles.is_some()
+    }
+
+    /// Whether the totals of tiles are reduced by lanes.
+    pub fn has_total(&self) -> bool {
+        self.total.is_some()
+    }
+
+    fn k(&self) -> usize {
+        self.types.len()
+    }
+}
+
+impl Emitter<'_> {
+    /// Opens the scan of statement `position` around its level of `steps` steps.
+    pub(in crate::emit) fn scan_begin(&mut self, position: usize, steps: Value) -> Result {
+        let kernel = self.kernel;
+        let statement = &kernel.statements[position];
+        let Action::Scan { totals, association, combine, seeds, values, .. } = &statement.action else { return Ok(()) };
+        let level = statement.depth as usize - 1;
+        let types: Vec<ElementType> = combine.params.iter().take(values.len()).map(|param| param.ty).collect();
+        let swap = kernel.levels[level].order == LevelOrder::Down;
+        let identity = identities(combine);
+        let at = self.states.len();
+        let lanes = self.lanes;
+        let seeds = seeds.iter().map(|&seed| self.operand(seed)).collect::<Result<Vec<_>>>()?;
+        let starts: Vec<Value> = (types.iter().enumerate())
+            .map(|(component, &ty)| {
+                let start = match (seeds.get(component), &identity) {
+                    (Some(&seed), _) => self.plain(seed),
+                    (None, Some(identity)) => self.b.constant(identity[component]),
+                    (None, None) => self.b.constant(Constant::zero(ty)),
+                };
+                self.b.splat(start, lanes)
+            })
+            .collect();
+        // What starts as an identity may as well be there.
+        let has = self.b.constant(Constant::from(!seeds.is_empty() || identity.is_some()));
+        let has = self.b.splat(has, lanes);
+        let mut scan = Scan { combine: combine.clone(), swap, types, identity, at, lanes, tiles: None, total: None, need: None };
+        self.states.extend(starts.iter().copied());
+        self.states.push(has);
+        if let Association::Tiles { lanes: gang, total_lanes } = *association {
+            scan.tiles = Some(gang);
+            self.states.extend(starts);
+            self.states.push(has);
+            let several = self.b.int(TILE);
+            let several = self.b.binary(Binary::Gt, steps, several);
+            let needed = self.b.constant(Constant::from(!totals.is_empty()));
+            scan.need = Some(self.b.binary(Binary::Or, several, needed));
+            if total_lanes > 0 {
+                let reduce = self.new_reduce(combine, Association::Interleaved { lanes: total_lanes }, scan.types.clone(), swap, true, false);
+                scan.total = Some(reduce);
+            } else {
+                let none = self.b.constant(Constant::from(false));
+                for ty in scan.types.clone() {
+                    let zero = self.b.constant(Constant::zero(ty));
+                    self.states.push(zero);
+                }
+                self.states.push(none);
+            }
+        }
+        self.scans.insert(position, scan);
+        Ok(())
+    }
+
+    /// Opens the tile of steps `start..end`.
+    pub(in crate::emit) fn tile_begin(&mut self, position: usize, start: Value, end: Value) -> Result {
+        let Some(mut scan) = self.scans.get(&position).cloned() else { return Ok(()) };
+        let (at, k) = (scan.at, scan.k());
+        for state in 0..=k {
+            self.states[at + state] = self.states[at + k + 1 + state];
+        }
+        if let Some(total) = &mut scan.total {
+            total.steps = Some(self.b.sub(end, start));
+            let total = total.clone();
+            self.where_needed(&scan, |this| {
+                this.reset(&total);
+                Ok(())
+            })?;
+        } else {
+            self.states[at + 3 * k + 2] = self.b.constant(Constant::from(false));
+        }
+        self.scans.insert(position, scan);
+        Ok(())
+    }
+
+    /// Emits what only matters if there are several tiles or totals; it may change memory, not states.
+    fn where_needed(&mut self, scan: &Scan, emit: impl FnOnce(&mut Self) -> Result) -> Result {
+        let Some(need) = scan.need else { return Ok(()) };
+        self.b.open();
+        emit(self)?;
+        let then = self.b.close();
+        self.b.open();
+        let otherwise = self.b.close();
+        self.b.end_if(need, (then, Vec::new()), (otherwise, Vec::new()));
+        Ok(())
+    }
+
+    /// Opens a block of a total.
+    pub(in crate::emit) fn total_block_begin(&mut self, position: usize, count: Value) -> Result {
+        let Some(scan) = self.scans.get(&position).cloned() else { return Ok(()) };
+        self.where_needed(&scan, |this| this.block_begin(position, count))
+    }
+
+    /// Closes a block of a total.
+    pub(in crate::emit) fn total_block_end(&mut self, position: usize, start: Value, count: Value) -> Result {
+        let Some(scan) = self.scans.get(&position).cloned() else { return Ok(()) };
+        self.where_needed(&scan, |this| this.block_end(position, start, count))
+    }
+
+    /// Closes a tile: the carry takes its total.
+    pub(in crate::emit) fn tile_end(&mut self, position: usize) -> Result {
+        let Some(scan) = self.scans.get(&position).cloned() else { return Ok(()) };
+        let (Some(need), at, k) = (scan.need, scan.at, scan.k()) else { return Ok(()) };
+        let carry: Vec<Value> = self.states[at + k + 1..at + 2 * k + 2].to_vec();
+        self.b.open();
+        let (total, has) = match &scan.total {
+            Some(total) => self.total(total)?,
+            None => (self.states[at + 2 * k + 2..at + 3 * k + 2].to_vec(), self.states[at + 3 * k + 2]),
+        };
+        let (mut new, has) = self.combine_present(&scan.combine, (&carry[..k], carry[k]), (&total, has), scan.swap)?;
+        new.push(has);
+        let then = self.b.close();
+        self.b.open();
+        let otherwise = self.b.close();
+        let carry = self.b.end_if(need, (then, new), (otherwise, carry));
+        self.states.splice(at + k + 1..at + 2 * k + 2, carry);
+        Ok(())
+    }
+
+    /// Closes a scan: its totals become locals.
+    pub(in crate::emit) fn scan_end(&mut self, position: usize) -> Result {
+        let kernel = self.kernel;
+        let Some(scan) = self.scans.remove(&position) else { return Ok(()) };
+        let Action::Scan { totals, .. } = &kernel.statements[position].action else { return Ok(()) };
+        let from = if scan.tiles.is_some() { scan.at + scan.k() + 1 } else { scan.at };
+        for (component, local) in totals.iter().enumerate() {
+            let value = self.val(self.states[from + component]);
+            self.locals.insert(local.id, value);
+        }
+        self.states.truncate(scan.at);
+        Ok(())
+    }
+
+    /// The element of a point, or of a gang of points.
+    pub(in crate::emit) fn scan(&mut self, position: usize, when: Option<Value>) -> Result {
+        let kernel = self.kernel;
+        let Action::Scan { results, exclusive, values, .. } = &kernel.statements[position].action else { return Ok(()) };
+        let values = values.iter().map(|&value| self.operand(value)).collect::<Result<Vec<_>>>()?;
+        let Some(scan) = self.scans.get(&position).cloned() else { return Err(self.broken("a scan outside of its level")) };
+        let mask = self.b.both(when, self.mask);
+        let values: Vec<Value> = values.into_iter().map(|value| self.gang(value)).collect();
+        let outer = self.mask.take();
+        let out = match scan.tiles {
+            Some(gang) if self.lanes != gang => {
+                return Err(self.broken(&format!("a scan in gangs of {gang} among gangs of {}", self.lanes)));
+            }
+            Some(_) => self.scan_gang(&scan, &values, mask, *exclusive)?,
+            None if self.lanes == scan.lanes => self.scan_one(&scan, &values, mask, *exclusive)?,
+            None => {
+                let mut out = values.clone();
+                self.lane_by_lane(&values, mask, |this, lane, values, mask| {
+                    for (out, value) in out.iter_mut().zip(this.scan_one(&scan, values, mask, *exclusive)?) {
+                        *out = this.b.insert(*out, lane, value);
+                    }
+                    Ok(())
+                })?;
+                out
+            }
+        };
+        self.mask = outer;
+        for (local, value) in results.iter().zip(out) {
+            let value = self.val(value);
+            self.locals.insert(local.id, value);
+        }
+        Ok(())
+    }
+
+    /// One element after the other (of each lane, where the level is inside the one across lanes).
+    fn scan_one(&mut self, scan: &Scan, values: &[Value], mask: Option<Value>, exclusive: bool) -> Result<Vec<Value>> {
+        let (at, k) = (scan.at, scan.k());
+        let before: Vec<Value> = self.states[at..at + k].to_vec();
+        let has = self.states[at + k];
+        let some = self.b.constant(Constant::from(true));
+        let here = self.b.splat(mask.unwrap_or(some), scan.lanes);
+        let known = self.b.constant_of(has).is_some() || scan.identity.is_some();
+        let (after, has) = if known && mask.is_none() {
+            (self.combine(&scan.combine, &before, values, scan.swap)?, has)
+        } else {
+            self.combine_present(&scan.combine, (&before, has), (values, here), scan.swap)?
+        };
+        for (state, &value) in after.iter().enumerate() {
+            self.states[at + state] = self.b.splat(value, scan.lanes);
+        }
+        self.states[at + k] = has;
+        Ok(if exclusive { before } else { after })
+    }
+
+    /// A gang: Kogge and Stone's prefix inside, then what ran up to it.
+    fn scan_gang(&mut self, scan: &Scan, values: &[Value], mask: Option<Value>, exclusive: bool) -> Result<Vec<Value>> {
+        let (at, k, lanes) = (scan.at, scan.k(), self.lanes);
+        let mask = mask.map(|mask| self.b.splat(mask, lanes));
+        if let Some(total) = &scan.total {
+            self.where_needed(scan, |this| this.put(total, values, mask))?;
+        }
+        let mut x = values.to_vec();
+        let mut present = mask;
+        if let Some(identity) = &scan.identity {
+            let identity: Vec<Value> = identity
+                .iter()
+                .map(|&identity| {
+                    let identity = self.b.constant(identity);
+                    self.b.splat(identity, lanes)
+                })
+                .collect();
+            if let Some(mask) = mask {
+                x = x.iter().zip(&identity).map(|(&x, &identity)| self.b.select(mask, x, identity)).collect();
+            }
+            present = None;
+            let mut by = 1;
+            while by < lanes {
+                let left: Vec<Value> = x.iter().zip(&identity).map(|(&x, &identity)| self.b.shift(x, by, identity)).collect();
+                x = self.combine(&scan.combine, &left, &x, scan.swap)?;
+                by *= 2;
+            }
+        } else {
+            let iota = self.b.iota(ElementType::I64, lanes);
+            let mut by = 1;
+            while by < lanes {
+                let left: Vec<Value> = x.iter().map(|&x| self.b.shift(x, by, x)).collect();
+                let least = self.b.int(i64::from(by) - 1);
+                let behind = self.b.binary(Binary::Gt, iota, least);
+                if let Some(here) = present {
+                    let there = self.b.shift(here, by, here);
+                    let there = self.b.binary(Binary::And, there, behind);
+                    let (new, has) = self.combine_present(&scan.combine, (&left, there), (&x, here), scan.swap)?;
+                    x = new;
+                    present = Some(has);
+                } else {
+                    let combined = self.combine_masked(&scan.combine, &left, &x, scan.swap, Some(behind))?;
+                    x = combined.iter().zip(&x).map(|(&new, &old)| self.b.select(behind, new, old)).collect();
+                }
+                by *= 2;
+            }
+        }
+        let running: Vec<Value> = self.states[at..at + k].to_vec();
+        let spread: Vec<Value> = running.iter().map(|&value| self.b.splat(value, lanes)).collect();
+        let has_running = self.states[at + k];
+        let some = self.b.constant(Constant::from(true));
+        let all = self.b.splat(some, lanes);
+        let out = if scan.identity.is_some() {
+            self.combine(&scan.combine, &spread, &x, scan.swap)?
+        } else {
+            let had = self.b.splat(has_running, lanes);
+            let (out, has) = self.combine_present(&scan.combine, (&spread, had), (&x, present.unwrap_or(all)), scan.swap)?;
+            self.states[at + k] = self.b.extract(has, lanes - 1);
+            out
+        };
+        if scan.total.is_none() {
+            // The running total of the tile alone.
+            let from = at + 2 * k + 2;
+            let last: Vec<Value> = x.iter().map(|&x| self.b.extract(x, lanes - 1)).collect();
+            let has_last = self.b.extract(present.unwrap_or(all), lanes - 1);
+            let plain: Vec<Value> = self.states[from..from + k].to_vec();
+            let had = self.states[from + k];
+            let (plain, has) = self.combine_present(&scan.combine, (&plain, had), (&last, has_last), scan.swap)?;
+            self.states.splice(from..=from + k, plain.into_iter().chain([has]));
+        }
+        for (state, &value) in out.iter().enumerate() {
+            self.states[at + state] = self.b.extract(value, lanes - 1);
+        }
+        Ok(if exclusive { out.iter().zip(&spread).map(|(&out, &before)| self.b.shift(out, 1, before)).collect() } else { out })
+    }
+}
+
+const _: () = assert!(TILE % BLOCK == 0, "tiles are whole blocks");

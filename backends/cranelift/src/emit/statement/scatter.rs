@@ -1,0 +1,142 @@
+//! Scatters: elements combined into targets, in order; copies for chunks.
+
+use fusebox_ir::{Action, Binary, Constant, ElementType, ScatterOrder};
+
+use crate::{
+    emit::{Emitter, Extra, Part, Result, Val, identities},
+    vector::{Memory, Value},
+};
+
+impl Emitter<'_> {
+    /// Whether each target of a copy needs a byte that says if it has elements: in chunks, and no identity to start from.
+    pub fn needs_flags(action: &Action) -> bool {
+        matches!(action, Action::Scatter { combine, order: ScatterOrder::Chunks, .. } if identities(combine).is_none())
+    }
+
+    /// The element of a point, or of a gang, lane after lane.
+    pub(in crate::emit) fn scatter(&mut self, position: usize, when: Option<Value>) -> Result {
+        let kernel = self.kernel;
+        let Action::Scatter { arrays, map, values, place, .. } = &kernel.statements[position].action else { return Ok(()) };
+        let index = map.dims.iter().map(|dim| self.dim_index(dim)).collect::<Result<Vec<_>>>()?;
+        let values = values.iter().map(|&value| self.operand(value)).collect::<Result<Vec<_>>>()?;
+        let mask = self.b.both(when, self.mask);
+        let outer = std::mem::replace(&mut self.mask, mask);
+        if map.checked {
+            self.check_index(arrays[0], &index, place)?;
+        }
+        let target = self.position(arrays[0], &index)?;
+        self.mask = None;
+        let target = self.gang(target);
+        let mut all: Vec<Value> = values.into_iter().map(|value| self.gang(value)).collect();
+        all.push(target);
+        self.lane_by_lane(&all, mask, |this, _, values, mask| match mask {
+            None => this.scatter_one(position, values),
+            Some(mask) => {
+                this.b.open();
+                this.scatter_one(position, values)?;
+                let then = this.b.close();
+                this.b.open();
+                let otherwise = this.b.close();
+                this.b.end_if(mask, (then, Vec::new()), (otherwise, Vec::new()));
+                Ok(())
+            }
+        })?;
+        self.mask = outer;
+        Ok(())
+    }
+
+    fn scatter_one(&mut self, position: usize, values: &[Value]) -> Result {
+        let kernel = self.kernel;
+        let action = &kernel.statements[position].action;
+        let Action::Scatter { arrays, combine, order, .. } = action else { return Ok(()) };
+        let (values, target) = (&values[..values.len() - 1], values[values.len() - 1]);
+        let chunk = (*order == ScatterOrder::Chunks && self.part == Part::Whole).then(|| self.chunk(position));
+        let mut bases = Vec::new();
+        for (component, array) in arrays.iter().enumerate() {
+            let mut base = self.arrays[array.index()];
+            if let Some(Some(chunk)) = chunk {
+                // Chunk 0 works on the array, the others on copies one after the other.
+                let copies = self.extra(Extra::Copies(position, component));
+                let bytes = kernel.arrays[array.index()].element.bytes() as i64;
+                let mut size = self.b.int(bytes);
+                for &extent in &kernel.arrays[array.index()].extents {
+                    let extent = self.extent(extent)?;
+                    size = self.b.mul(size, extent);
+                }
+                let ahead = self.b.add_int(chunk, -1);
+                let ahead = self.b.mul(ahead, size);
+                let copy = self.b.add(copies, ahead);
+                let zero = self.b.int(0);
+                let first = self.b.binary(Binary::Eq, chunk, zero);
+                base = self.b.select(first, base, copy);
+            }
+            bases.push(base);
+        }
+        let old: Vec<Value> = (bases.iter().zip(arrays))
+            .map(|(&base, array)| self.b.load(kernel.arrays[array.index()].element, 1, base, target, Memory::Shared))
+            .collect();
+        let new = if Self::needs_flags(action) {
+            let mut flags = self.extra(Extra::CopyFlags(position));
+            if let Some(Some(chunk)) = chunk {
+                let mut size = self.b.int(1);
+                for &extent in &kernel.arrays[arrays[0].index()].extents {
+                    let extent = self.extent(extent)?;
+                    size = self.b.mul(size, extent);
+                }
+                let ahead = self.b.mul(chunk, size);
+                flags = self.b.add(flags, ahead);
+            }
+            let has = self.b.load(ElementType::Bool, 1, flags, target, Memory::Shared);
+            let some = self.b.constant(Constant::from(true));
+            let (new, _) = self.combine_present(combine, (values, some), (&old, has), false)?;
+            self.b.store(flags, target, some, None);
+            new
+        } else {
+            self.combine(combine, values, &old, false)?
+        };
+        for (&base, value) in bases.iter().zip(new) {
+            self.b.store(base, target, value, None);
+        }
+        Ok(())
+    }
+
+    /// The chunk of the step of the outermost level.
+    fn chunk(&mut self, position: usize) -> Option<Value> {
+        let step = self.outer_step?;
+        let steps = self.extra(Extra::ChunkSteps(position));
+        Some(self.b.binary(Binary::Div, step, steps))
+    }
+
+    /// Combines copied targets `from..to` of one scatter into its arrays. The first flags are those of the copy.
+    pub(in crate::emit) fn merge(&mut self, position: usize) -> Result {
+        let kernel = self.kernel;
+        let action = &kernel.statements[position].action;
+        let Action::Scatter { arrays, combine, .. } = action else { return Ok(()) };
+        let (from, to) = self.range;
+        let open = self.b.begin_loop(from, to, 1, &[]);
+        let at = open.index;
+        let load = |this: &mut Self, base: Value, ty: ElementType| this.b.load(ty, 1, base, at, Memory::Shared);
+        let types: Vec<ElementType> = arrays.iter().map(|array| kernel.arrays[array.index()].element).collect();
+        let mut copies = Vec::new();
+        let mut old = Vec::new();
+        for (component, &ty) in types.iter().enumerate() {
+            let base = self.extra(Extra::Copies(position, component));
+            copies.push(load(self, base, ty));
+            let base = self.arrays[arrays[component].index()];
+            old.push(load(self, base, ty));
+        }
+        let new = if Self::needs_flags(action) {
+            let flags = self.extra(Extra::CopyFlags(position));
+            let has = load(self, flags, ElementType::Bool);
+            let some = self.b.constant(Constant::from(true));
+            self.combine_present(combine, (&copies, has), (&old, some), false)?.0
+        } else {
+            self.combine(combine, &copies, &old, false)?
+        };
+        for (array, value) in arrays.iter().zip(new) {
+            self.store_at(self.arrays[array.index()], Val::Uniform(at), Val::Uniform(value), None);
+        }
+        self.b.end_loop(open, Vec::new());
+        Ok(())
+    }
+}

@@ -1,0 +1,285 @@
+//! Loads and stores of uniform values, gangs and masks.
+
+use cranelift_codegen::ir::{BlockArg, InstBuilder, MemFlagsData, Value as Clif, condcodes::IntCC, types};
+use fusebox_ir::ElementType;
+
+use super::{Held, Lower, int_vector, registers, scalar_type, vector_type};
+use crate::vector::{Memory, Type, Value};
+
+fn flags(memory: Memory) -> MemFlagsData {
+    let flags = MemFlagsData::new().with_notrap();
+    match memory {
+        Memory::Input => flags.with_readonly().with_can_move(),
+        Memory::Guarded => flags.with_readonly(),
+        Memory::Shared => flags,
+    }
+}
+
+impl Lower<'_> {
+    fn address(&mut self, base: Clif, index: Clif, element: ElementType) -> Clif {
+        let shift = i64::from(element.bytes().trailing_zeros());
+        let bytes = if shift == 0 { index } else { self.b.ins().ishl_imm_u(index, shift) };
+        self.b.ins().iadd(base, bytes)
+    }
+
+    pub(super) fn load(&mut self, ty: Type, base: Value, index: Value, offset: i64, memory: Memory) -> Held {
+        let base = self.one(base);
+        let offset = offset as i32 * ty.element.bytes() as i32;
+        let held = self.held(index);
+        if ty.lanes == 1 {
+            let index = self.one(index);
+            let address = self.address(base, index, ty.element);
+            return Held::One(self.b.ins().load(scalar_type(ty.element), flags(memory), address, offset));
+        }
+        if let Held::Gang(_) = held {
+            let lanes = (0..ty.lanes)
+                .map(|lane| {
+                    let index = self.extract(&held, lane);
+                    let address = self.address(base, index, ty.element);
+                    self.b.ins().load(scalar_type(ty.element), flags(memory), address, offset)
+                })
+                .collect();
+            return self.from_lanes(ty, lanes);
+        }
+        let index = self.one(index);
+        let address = self.address(base, index, ty.element);
+        let bytes = ty.lanes * ty.element.bytes() as u32;
+        let vector = vector_type(ty.element);
+        let registers: Vec<Clif> = if bytes >= 16 {
+            (0..bytes / 16).map(|register| self.b.ins().load(vector, flags(memory), address, offset + register as i32 * 16)).collect()
+        } else {
+            let short = match bytes {
+                8 => types::I64,
+                4 => types::I32,
+                2 => types::I16,
+                _ => types::I8,
+            };
+            let part = self.b.ins().load(short, flags(memory), address, offset);
+            let part = if bytes < 4 { self.b.ins().uextend(types::I32, part) } else { part };
+            let holder = int_vector(bytes.max(4));
+            let register = self.b.ins().scalar_to_vector(holder, part);
+            vec![self.reinterpret(vector, register)]
+        };
+        self.loaded(ty, registers)
+    }
+
+    /// Bytes of 0 and 1 become masks.
+    fn loaded(&mut self, ty: Type, registers: Vec<Clif>) -> Held {
+        if ty.element == ElementType::Bool {
+            Held::Mask(1, registers.into_iter().map(|register| self.b.ins().ineg(register)).collect())
+        } else {
+            Held::Gang(registers)
+        }
+    }
+
+    pub(super) fn from_lanes(&mut self, ty: Type, lanes: Vec<Clif>) -> Held {
+        let vector = vector_type(ty.element);
+        let per = vector.lane_count() as usize;
+        let registers = lanes
+            .chunks(per)
+            .map(|lanes| {
+                let mut register = self.b.ins().scalar_to_vector(vector, lanes[0]);
+                for (lane, &value) in lanes.iter().enumerate().skip(1) {
+                    register = self.b.ins().insertlane(register, value, lane as u8);
+                }
+                register
+            })
+            .collect();
+        self.loaded(ty, registers)
+    }
+
+    pub(super) fn load_strided(&mut self, ty: Type, base: Value, index: Value, stride: Value, memory: Memory) -> Held {
+        let (base, index, stride) = (self.one(base), self.one(index), self.one(stride));
+        let mut address = self.address(base, index, ty.element);
+        let shift = i64::from(ty.element.bytes().trailing_zeros());
+        let step = self.b.ins().ishl_imm_u(stride, shift);
+        let mut lanes = Vec::new();
+        for lane in 0..ty.lanes {
+            if lane > 0 {
+                address = self.b.ins().iadd(address, step);
+            }
+            lanes.push(self.b.ins().load(scalar_type(ty.element), flags(memory), address, 0));
+        }
+        self.from_lanes(ty, lanes)
+    }
+
+    /// A value as it lies in memory: masks as bytes of 0 and 1.
+    fn storable(&mut self, value: Value) -> Held {
+        if let Held::Mask(..) = self.held(value) {
+            let registers = self.mask(value, 1);
+            Held::Gang(registers.into_iter().map(|register| self.b.ins().ineg(register)).collect())
+        } else {
+            self.held(value)
+        }
+    }
+
+    pub(super) fn store(&mut self, base: Value, index: Value, value: Value, mask: Option<Value>) {
+        let ty = self.ty(value);
+        let base = self.one(base);
+        let uniform_mask = mask.filter(|&mask| self.ty(mask).lanes == 1);
+        if let Some(mask) = uniform_mask {
+            let condition = self.one(mask);
+            let (inside, after) = (self.b.create_block(), self.b.create_block());
+            self.b.ins().brif(condition, inside, &[], after, &[]);
+            self.b.switch_to_block(inside);
+            self.store_lanes(ty, base, index, value, None);
+            self.b.ins().jump(after, &[] as &[BlockArg]);
+            self.b.switch_to_block(after);
+        } else {
+            self.store_lanes(ty, base, index, value, mask);
+        }
+    }
+
+    fn store_lanes(&mut self, ty: Type, base: Clif, index: Value, value: Value, mask: Option<Value>) {
+        let flags = flags(Memory::Shared);
+        if ty.lanes == 1 {
+            let (index, value) = (self.one(index), self.one(value));
+            let address = self.address(base, index, ty.element);
+            self.b.ins().store(flags, value, address, 0);
+            return;
+        }
+        let held = self.storable(value);
+        let at = self.held(index);
+        if let (None, Held::One(index), Held::Gang(registers)) = (mask, &at, &held) {
+            let address = self.address(base, *index, ty.element);
+            let bytes = ty.lanes * ty.element.bytes() as u32;
+            if bytes >= 16 {
+                for (position, &register) in registers.iter().enumerate() {
+                    self.b.ins().store(flags, register, address, position as i32 * 16);
+                }
+            } else {
+                let whole = self.reinterpret(int_vector(bytes.max(1)), registers[0]);
+                let part = self.b.ins().extractlane(whole, 0);
+                self.b.ins().store(flags, part, address, 0);
+            }
+            return;
+        }
+        let mask = mask.map(|mask| self.held(mask));
+        for lane in 0..ty.lanes {
+            let after = mask.as_ref().map(|mask| {
+                let condition = self.extract(mask, lane);
+                let (inside, after) = (self.b.create_block(), self.b.create_block());
+                self.b.ins().brif(condition, inside, &[], after, &[]);
+                self.b.switch_to_block(inside);
+                after
+            });
+            let one = self.extract(&held, lane);
+            let address = if let Held::One(index) = at {
+                let first = self.address(base, index, ty.element);
+                self.b.ins().iadd_imm_s(first, i64::from(lane) * ty.element.bytes() as i64)
+            } else {
+                let index = self.extract(&at, lane);
+                self.address(base, index, ty.element)
+            };
+            self.b.ins().store(flags, one, address, 0);
+            if let Some(after) = after {
+                self.b.ins().jump(after, &[] as &[BlockArg]);
+                self.b.switch_to_block(after);
+            }
+        }
+    }
+
+    /// Lanes one after the other, without a branch: what is not kept goes to the spare place.
+    pub(super) fn append(&mut self, bases: &[Value], count: Value, values: &[Value], mask: Option<Value>, spare: Value) -> Clif {
+        let mut count = self.one(count);
+        let spare = self.one(spare);
+        let lanes = values.first().map_or(1, |&value| self.ty(value).lanes);
+        let held: Vec<(Clif, ElementType, Held)> = bases
+            .iter()
+            .zip(values)
+            .map(|(&base, &value)| {
+                let base = self.one(base);
+                (base, self.ty(value).element, self.storable(value))
+            })
+            .collect();
+        let mask = mask.map(|mask| self.held(mask));
+        for lane in 0..lanes {
+            let kept = mask.as_ref().map(|mask| self.extract(mask, lane));
+            for (base, element, value) in &held {
+                let one = self.extract(value, lane);
+                let mut address = self.address(*base, count, *element);
+                if let Some(kept) = kept {
+                    address = self.b.ins().select(kept, address, spare);
+                }
+                self.b.ins().store(flags(Memory::Shared), one, address, 0);
+            }
+            count = match kept {
+                None => self.b.ins().iadd_imm_s(count, 1),
+                Some(kept) => {
+                    let step = self.b.ins().uextend(types::I64, kept);
+                    self.b.ins().iadd(count, step)
+                }
+            };
+        }
+        count
+    }
+
+    /// One lane of a gang, or of a mask as 0 or 1; uniform values are themselves.
+    pub(super) fn extract(&mut self, held: &Held, lane: u32) -> Clif {
+        match held {
+            Held::One(one) => *one,
+            Held::Gang(registers) => {
+                let per = self.b.func.dfg.value_type(registers[0]).lane_count();
+                self.b.ins().extractlane(registers[(lane / per) as usize], (lane % per) as u8)
+            }
+            Held::Mask(bytes, registers) => {
+                let per = 16 / bytes;
+                let one = self.b.ins().extractlane(registers[(lane / per) as usize], (lane % per) as u8);
+                self.b.ins().icmp_imm_s(IntCC::NotEqual, one, 0)
+            }
+        }
+    }
+
+    pub(super) fn insert(&mut self, held: Held, lane: u32, new: Clif) -> Held {
+        match held {
+            Held::One(_) => Held::One(new),
+            Held::Gang(mut registers) => {
+                let per = self.b.func.dfg.value_type(registers[0]).lane_count();
+                let register = &mut registers[(lane / per) as usize];
+                *register = self.b.ins().insertlane(*register, new, (lane % per) as u8);
+                Held::Gang(registers)
+            }
+            Held::Mask(bytes, mut registers) => {
+                let per = 16 / bytes;
+                let lane_type = int_vector(bytes).lane_type();
+                let wide = if bytes == 1 { new } else { self.b.ins().uextend(lane_type, new) };
+                let ones = self.b.ins().ineg(wide);
+                let register = &mut registers[(lane / per) as usize];
+                *register = self.b.ins().insertlane(*register, ones, (lane % per) as u8);
+                Held::Mask(bytes, registers)
+            }
+        }
+    }
+
+    /// Whether a mask holds in any lane; a uniform `bool` is itself.
+    pub(super) fn any(&mut self, mask: Value) -> Clif {
+        let lanes = self.ty(mask).lanes;
+        match self.held(mask) {
+            Held::One(one) => one,
+            Held::Gang(_) => panic!("{mask} should be a mask in\n{}", self.function),
+            Held::Mask(bytes, registers) => {
+                let mut all = registers[0];
+                for &register in &registers[1..] {
+                    all = self.b.ins().bor(all, register);
+                }
+                if lanes * bytes < 16 {
+                    // Lanes beyond the last hold anything.
+                    let low: Vec<u8> = (0..16).map(|byte| if byte < lanes * bytes { 0xff } else { 0 }).collect();
+                    let low = self.vector_constant(int_vector(bytes), low);
+                    all = self.b.ins().band(all, low);
+                }
+                self.b.ins().vany_true(all)
+            }
+        }
+    }
+
+    pub(super) fn vector_constant(&mut self, ty: cranelift_codegen::ir::Type, bytes: Vec<u8>) -> Clif {
+        let handle = self.b.func.dfg.constants.insert(bytes.into());
+        self.b.ins().vconst(ty, handle)
+    }
+
+    /// How many registers a mask takes with lanes of as many bytes.
+    pub(super) fn mask_registers(lanes: u32, bytes: u32) -> usize {
+        registers(lanes, bytes)
+    }
+}

@@ -1,0 +1,392 @@
+//! The vector IR to Cranelift: gangs as 128-bit registers, masks as lanes of ones.
+
+mod gang;
+pub mod helpers;
+mod memory;
+mod scalar;
+
+use cranelift_codegen::ir::{
+    AbiParam, Block, BlockArg, FuncRef, InstBuilder, MemFlagsData, Signature, Type as ClifType, Value as Clif, condcodes::IntCC, types,
+};
+use cranelift_codegen::isa::{CallConv, TargetFrontendConfig};
+use cranelift_frontend::FunctionBuilder;
+use fusebox_ir::{Binary, Constant, ElementType};
+
+use crate::vector::{Function, Inst, Op, Region, Type, Value};
+
+/// What the machine has beyond the baseline.
+#[derive(Clone, Copy, Debug)]
+pub struct Features {
+    /// Fused multiply-add as an instruction.
+    pub fma: bool,
+    /// Rounding to whole numbers as an instruction.
+    pub rounding: bool,
+}
+
+/// Bytes of the masks that the error slot takes before operands, and of each operand: 64 lanes of 8 bytes.
+pub const SLOT_STRIDE: i32 = 512;
+
+/// How a value of the vector IR is held.
+#[derive(Clone, Debug)]
+enum Held {
+    /// A uniform value.
+    One(Clif),
+    /// A gang, in registers of 16 bytes (a short one in the low part of one).
+    Gang(Vec<Clif>),
+    /// A mask with lanes of as many bytes, all ones or zeros.
+    Mask(u32, Vec<Clif>),
+}
+
+/// The signature of every block function: argument table, range, scratch memory, error slot; 0, or the site of a failure plus 1.
+pub fn signature(convention: CallConv) -> Signature {
+    let mut signature = Signature::new(convention);
+    signature.params.extend([AbiParam::new(types::I64); 5]);
+    signature.returns.push(AbiParam::new(types::I64));
+    signature
+}
+
+/// Lowers one function; gives for each site the bytes of a lane of its mask (0: uniform).
+pub fn lower(function: &Function, mut b: FunctionBuilder<'_>, exact: FuncRef, features: Features, config: TargetFrontendConfig) -> Vec<u32> {
+    let entry = b.create_block();
+    b.append_block_params_for_function_params(entry);
+    b.switch_to_block(entry);
+    let params = b.block_params(entry).to_vec();
+    let mut lower = Lower {
+        function,
+        b,
+        values: vec![None; function.types.len()],
+        constants: vec![None; function.types.len()],
+        params,
+        exact,
+        features,
+        site_widths: vec![0; function.sites.len()],
+        mask_bytes: mask_bytes(function),
+    };
+    lower.region(&function.body);
+    let none = lower.b.ins().iconst(types::I64, 0);
+    lower.b.ins().return_(&[none]);
+    lower.b.seal_all_blocks();
+    let widths = std::mem::take(&mut lower.site_widths);
+    lower.b.finalize(config);
+    widths
+}
+
+/// Bytes of a mask's lane where masks meet: those of what is compared most often.
+fn mask_bytes(function: &Function) -> u32 {
+    let mut counts = [0usize; 9];
+    let mut regions = vec![&function.body];
+    while let Some(region) = regions.pop() {
+        for inst in &region.0 {
+            match &inst.op {
+                Op::Binary(f, a, _) if f.is_comparison() => {
+                    let ty = function.types[a.0 as usize];
+                    if ty.lanes > 1 && ty.element != ElementType::Bool {
+                        counts[ty.element.bytes()] += 1;
+                    }
+                }
+                Op::Loop { body, .. } => regions.push(body),
+                Op::While { header, body, .. } => regions.extend([header, body]),
+                Op::If { then, otherwise, .. } => regions.extend([then, otherwise]),
+                _ => {}
+            }
+        }
+    }
+    (1..=8u32).rev().max_by_key(|&bytes| counts[bytes as usize]).filter(|&bytes| counts[bytes as usize] > 0).unwrap_or(4)
+}
+
+struct Lower<'a> {
+    function: &'a Function,
+    b: FunctionBuilder<'a>,
+    values: Vec<Option<Held>>,
+    constants: Vec<Option<Constant>>,
+    params: Vec<Clif>,
+    exact: FuncRef,
+    features: Features,
+    site_widths: Vec<u32>,
+    mask_bytes: u32,
+}
+
+/// The register type of one lane.
+fn scalar_type(element: ElementType) -> ClifType {
+    match element {
+        ElementType::Bool | ElementType::I8 | ElementType::U8 => types::I8,
+        ElementType::I16 | ElementType::U16 | ElementType::F16 => types::I16,
+        ElementType::I32 | ElementType::U32 => types::I32,
+        ElementType::I64 | ElementType::U64 => types::I64,
+        ElementType::F32 => types::F32,
+        ElementType::F64 => types::F64,
+    }
+}
+
+/// The integer vector with lanes of as many bytes.
+fn int_vector(bytes: u32) -> ClifType {
+    match bytes {
+        1 => types::I8X16,
+        2 => types::I16X8,
+        4 => types::I32X4,
+        _ => types::I64X2,
+    }
+}
+
+fn vector_type(element: ElementType) -> ClifType {
+    match element {
+        ElementType::F32 => types::F32X4,
+        ElementType::F64 => types::F64X2,
+        other => int_vector(other.bytes() as u32),
+    }
+}
+
+/// Registers for lanes of as many bytes.
+fn registers(lanes: u32, bytes: u32) -> usize {
+    (lanes * bytes).div_ceil(16) as usize
+}
+
+impl Lower<'_> {
+    fn ty(&self, value: Value) -> Type {
+        self.function.types[value.0 as usize]
+    }
+
+    fn held(&self, value: Value) -> Held {
+        match &self.values[value.0 as usize] {
+            Some(held) => held.clone(),
+            None => panic!("{value} is used before it is defined in\n{}", self.function),
+        }
+    }
+
+    fn set(&mut self, value: Value, held: Held) {
+        self.values[value.0 as usize] = Some(held);
+    }
+
+    /// A uniform value.
+    fn one(&mut self, value: Value) -> Clif {
+        match self.held(value) {
+            Held::One(one) => one,
+            Held::Gang(_) | Held::Mask(..) => panic!("{value} should be uniform in\n{}", self.function),
+        }
+    }
+
+    /// The registers of a gang that is no mask.
+    fn gang(&mut self, value: Value) -> Vec<Clif> {
+        match self.held(value) {
+            Held::Gang(registers) => registers,
+            Held::One(_) | Held::Mask(..) => panic!("{value} should be a gang in\n{}", self.function),
+        }
+    }
+
+    fn reinterpret(&mut self, to: ClifType, value: Clif) -> Clif {
+        if self.b.func.dfg.value_type(value) == to {
+            return value;
+        }
+        let flags = MemFlagsData::new().with_endianness(cranelift_codegen::ir::Endianness::Little);
+        self.b.ins().bitcast(to, flags, value)
+    }
+
+    /// Clif values that hold a value, masks in the common width.
+    fn flat(&mut self, value: Value) -> Vec<Clif> {
+        match self.held(value) {
+            Held::One(one) => vec![one],
+            Held::Gang(registers) => registers,
+            Held::Mask(..) => {
+                let bytes = self.mask_bytes;
+                self.mask(value, bytes)
+            }
+        }
+    }
+
+    fn flat_types(&self, ty: Type) -> Vec<ClifType> {
+        if ty.lanes == 1 {
+            vec![scalar_type(ty.element)]
+        } else if ty.element == ElementType::Bool {
+            vec![int_vector(self.mask_bytes); registers(ty.lanes, self.mask_bytes)]
+        } else {
+            vec![vector_type(ty.element); registers(ty.lanes, ty.element.bytes() as u32)]
+        }
+    }
+
+    fn unflatten(&self, ty: Type, values: Vec<Clif>) -> Held {
+        if ty.lanes == 1 {
+            Held::One(values[0])
+        } else if ty.element == ElementType::Bool {
+            Held::Mask(self.mask_bytes, values)
+        } else {
+            Held::Gang(values)
+        }
+    }
+
+    fn arguments(&mut self, values: &[Value]) -> Vec<BlockArg> {
+        values.iter().flat_map(|&value| self.flat(value)).map(BlockArg::Value).collect()
+    }
+
+    /// Parameters of `block` for `values`, which are then defined by them.
+    fn parameters(&mut self, block: Block, values: &[Value]) {
+        for &value in values {
+            let ty = self.ty(value);
+            let params = self.flat_types(ty).into_iter().map(|ty| self.b.append_block_param(block, ty)).collect();
+            let held = self.unflatten(ty, params);
+            self.set(value, held);
+        }
+    }
+
+    fn region(&mut self, region: &Region) {
+        for inst in &region.0 {
+            self.inst(inst);
+        }
+    }
+
+    fn inst(&mut self, inst: &Inst) {
+        match &inst.op {
+            Op::Loop { from, to, step, index, starts, carried, body, next } => {
+                let (from, to) = (self.one(*from), self.one(*to));
+                let (inside, after) = (self.b.create_block(), self.b.create_block());
+                let starts = self.arguments(starts);
+                let enters = self.b.ins().icmp(IntCC::SignedLessThan, from, to);
+                let first: Vec<BlockArg> = std::iter::once(BlockArg::Value(from)).chain(starts.iter().copied()).collect();
+                self.b.ins().brif(enters, inside, &first, after, &starts);
+                self.b.switch_to_block(inside);
+                let at = self.b.append_block_param(inside, types::I64);
+                self.set(*index, Held::One(at));
+                self.parameters(inside, carried);
+                self.region(body);
+                let next = self.arguments(next);
+                let step = self.b.ins().iconst(types::I64, *step);
+                let following = self.b.ins().iadd(at, step);
+                let again = self.b.ins().icmp(IntCC::SignedLessThan, following, to);
+                let more: Vec<BlockArg> = std::iter::once(BlockArg::Value(following)).chain(next.iter().copied()).collect();
+                self.b.ins().brif(again, inside, &more, after, &next);
+                self.b.switch_to_block(after);
+                self.parameters(after, &inst.results);
+            }
+            Op::While { starts, carried, header, condition, body, next } => {
+                let (test, inside, after) = (self.b.create_block(), self.b.create_block(), self.b.create_block());
+                let starts = self.arguments(starts);
+                self.b.ins().jump(test, &starts);
+                self.b.switch_to_block(test);
+                self.parameters(test, carried);
+                self.region(header);
+                let condition = self.one(*condition);
+                let results = self.arguments(carried);
+                self.b.ins().brif(condition, inside, &[], after, &results);
+                self.b.switch_to_block(inside);
+                self.region(body);
+                let next = self.arguments(next);
+                self.b.ins().jump(test, &next);
+                self.b.switch_to_block(after);
+                self.parameters(after, &inst.results);
+            }
+            Op::If { condition, then, then_results, otherwise, otherwise_results } => {
+                let (yes, no, after) = (self.b.create_block(), self.b.create_block(), self.b.create_block());
+                let condition = self.one(*condition);
+                self.b.ins().brif(condition, yes, &[], no, &[]);
+                for (block, region, results) in [(yes, then, then_results), (no, otherwise, otherwise_results)] {
+                    self.b.switch_to_block(block);
+                    self.region(region);
+                    let results = self.arguments(results);
+                    self.b.ins().jump(after, &results);
+                }
+                self.b.switch_to_block(after);
+                self.parameters(after, &inst.results);
+            }
+            Op::FailIf { condition, site, operands } => self.fail_if(*condition, *site, operands),
+            Op::Store { base, index, value, mask } => self.store(*base, *index, *value, *mask),
+            op => {
+                let result = inst.results[0];
+                let held = self.pure(op, self.ty(result));
+                self.set(result, held);
+            }
+        }
+        if let (Op::Constant(constant), Some(result)) = (&inst.op, inst.results.first()) {
+            self.constants[result.0 as usize] = Some(*constant);
+        }
+    }
+
+    /// An instruction with one result of type `ty`.
+    fn pure(&mut self, op: &Op, ty: Type) -> Held {
+        match op {
+            Op::Parameter(position) => Held::One(self.params[*position as usize + 1]),
+            Op::Argument(position) => {
+                let flags = MemFlagsData::trusted().with_readonly().with_can_move();
+                Held::One(self.b.ins().load(types::I64, flags, self.params[0], *position as i32 * 8))
+            }
+            Op::Constant(constant) => self.constant(*constant, ty.lanes),
+            Op::Splat(value) => self.splat(*value, ty),
+            Op::Iota => self.iota(ty),
+            Op::Load { base, index, offset, memory } => self.load(ty, *base, *index, *offset, *memory),
+            Op::LoadStrided { base, index, stride, memory } => self.load_strided(ty, *base, *index, *stride, *memory),
+            Op::Append { bases, count, values, mask, spare } => Held::One(self.append(bases, *count, values, *mask, *spare)),
+            Op::Any(mask) => Held::One(self.any(*mask)),
+            Op::Extract(value, lane) => {
+                let held = self.held(*value);
+                Held::One(self.extract(&held, *lane))
+            }
+            Op::Insert(value, lane, new) => {
+                let (held, new) = (self.held(*value), self.one(*new));
+                self.insert(held, *lane, new)
+            }
+            Op::Shift { value, by, fill } => self.shift(*value, *by, *fill),
+            Op::Select(condition, a, b) => self.select(*condition, *a, *b),
+            Op::Unary(function, a) if ty.lanes == 1 => {
+                let (element, a) = (self.ty(*a).element, self.one(*a));
+                Held::One(self.unary_one(*function, element, a))
+            }
+            Op::Unary(function, a) => self.unary_gang(*function, *a),
+            Op::Binary(function, a, b) if ty.lanes == 1 => {
+                let (element, amount) = (self.ty(*a).element, self.ty(*b).element);
+                let known = self.constants[b.0 as usize];
+                let (a, b) = (self.one(*a), self.one(*b));
+                Held::One(self.binary_one(*function, element, amount, a, b, known))
+            }
+            Op::Binary(function, a, b) => self.binary_gang(*function, *a, *b),
+            Op::Fma(a, b, c) if ty.lanes == 1 => {
+                let [a, b, c] = [*a, *b, *c].map(|value| self.one(value));
+                Held::One(self.fma_one(ty.element, a, b, c))
+            }
+            Op::Fma(a, b, c) => self.fma_gang(ty, *a, *b, *c),
+            Op::Convert(a) if ty.lanes == 1 => {
+                let (from, a) = (self.ty(*a).element, self.one(*a));
+                Held::One(self.convert_one(from, ty.element, a))
+            }
+            Op::Convert(a) => self.convert_gang(*a, ty),
+            Op::Bits(a) => match self.held(*a) {
+                Held::One(one) => Held::One(self.reinterpret(scalar_type(ty.element), one)),
+                Held::Gang(registers) => {
+                    Held::Gang(registers.into_iter().map(|register| self.reinterpret(vector_type(ty.element), register)).collect())
+                }
+                mask @ Held::Mask(..) => mask,
+            },
+            Op::Loop { .. } | Op::While { .. } | Op::If { .. } | Op::FailIf { .. } | Op::Store { .. } => {
+                unreachable!("instructions without a single result are lowered by themselves")
+            }
+        }
+    }
+
+    /// Leaves the function where the condition holds: mask and operands go to the error slot, the caller finds the lane.
+    fn fail_if(&mut self, condition: Value, site: usize, operands: &[Value]) {
+        let failed = self.any(condition);
+        let (leave, stay) = (self.b.create_block(), self.b.create_block());
+        self.b.set_cold_block(leave);
+        self.b.ins().brif(failed, leave, &[], stay, &[]);
+        self.b.switch_to_block(leave);
+        let slot = self.params[4];
+        let flags = MemFlagsData::trusted();
+        if let Held::Mask(bytes, registers) = self.held(condition) {
+            self.site_widths[site] = bytes;
+            for (position, register) in registers.into_iter().enumerate() {
+                self.b.ins().store(flags, register, slot, position as i32 * 16);
+            }
+        }
+        for (position, &operand) in operands.iter().enumerate() {
+            let at = SLOT_STRIDE * (position as i32 + 1);
+            for (register, value) in self.flat(operand).into_iter().enumerate() {
+                self.b.ins().store(flags, value, slot, at + register as i32 * 16);
+            }
+        }
+        let code = self.b.ins().iconst(types::I64, site as i64 + 1);
+        self.b.ins().return_(&[code]);
+        self.b.switch_to_block(stay);
+    }
+
+    /// A comparison of functions: whether it is one that gives a mask.
+    fn is_comparison(function: Binary) -> bool {
+        function.is_comparison()
+    }
+}

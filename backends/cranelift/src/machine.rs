@@ -1,0 +1,76 @@
+//! The CPU as a machine that runs plans: host arrays are its buffers.
+
+use std::sync::Arc;
+
+use fusebox_backend::{BackendError, Launch, Machine, Sort, Stored};
+use fusebox_ir::{Array, Constant, ElementType, Plan};
+
+use crate::{Shared, launch, load::LoadedKernel, sort};
+
+/// The CPU, for one run of a plan.
+pub(crate) struct Cpu<'a> {
+    pub(crate) plan: &'a Plan,
+    pub(crate) kernels: &'a [LoadedKernel],
+    pub(crate) shared: &'a Shared,
+}
+
+impl Cpu<'_> {
+    /// A result as an array of its extents.
+    pub(crate) fn handed_back(&self, stored: Stored<Array>) -> Result<Array, BackendError> {
+        let extents: Vec<usize> = stored.extents.iter().map(|&extent| extent as usize).collect();
+        let buffer = match Arc::try_unwrap(stored.buffer) {
+            Ok(array) => match array.recycled(stored.element, &extents) {
+                Ok(array) => return Ok(array),
+                Err(array) => array,
+            },
+            Err(shared) => (*shared).clone(),
+        };
+        if buffer.extents() == extents {
+            return Ok(buffer);
+        }
+        let mut array = Array::zeros(stored.element, &extents).map_err(|error| BackendError::BadPlan { message: error.to_string() })?;
+        let bytes = array.bytes().len();
+        array.bytes_mut().copy_from_slice(&buffer.bytes()[..bytes]);
+        Ok(array)
+    }
+}
+
+impl Machine for Cpu<'_> {
+    type Buffer = Array;
+
+    fn allocate(&self, element: ElementType, extents: &[usize]) -> Option<Array> {
+        self.shared.memory.take(element, extents)
+    }
+
+    fn constant(&self, constant: Constant) -> Result<Array, BackendError> {
+        Ok(Array::scalar(constant))
+    }
+
+    fn written_out(&self, element: ElementType, extents: &[i64], data: &[Constant]) -> Result<Array, BackendError> {
+        let extents: Vec<usize> = extents.iter().map(|&extent| extent as usize).collect();
+        Array::from_constants(element, &extents, data).map_err(|error| BackendError::BadPlan { message: error.to_string() })
+    }
+
+    fn scalar(&self, buffer: &Array, _: ElementType) -> Result<Constant, BackendError> {
+        if buffer.is_empty() { Err(BackendError::BadPlan { message: "a scalar without elements".to_owned() }) } else { Ok(buffer.get(0)) }
+    }
+
+    fn copy(&self, from: &Array, to: &mut Array, element: ElementType, count: usize) -> Result<(), BackendError> {
+        let bytes = count * element.bytes();
+        to.bytes_mut()[..bytes].copy_from_slice(&from.bytes()[..bytes]);
+        Ok(())
+    }
+
+    fn launch(&self, launch: Launch<'_, Array>) -> Result<(), BackendError> {
+        launch::run(&self.plan.kernels[launch.kernel], &self.kernels[launch.kernel], self.shared, launch)
+    }
+
+    fn sort(&self, sort: Sort<'_, Array>) -> Result<(), BackendError> {
+        sort::run(sort, self.shared);
+        Ok(())
+    }
+
+    fn release(&self, buffer: Array) {
+        self.shared.memory.give(buffer);
+    }
+}

@@ -1,0 +1,368 @@
+//! Builds functions region by region, folding what is known.
+
+use fusebox_ir::{Binary, Constant, ElementType, Unary, primitive};
+
+use super::{Function, Inst, Memory, Op, Region, Site, Type, Value};
+
+/// A function under construction. Regions are opened and closed like brackets.
+#[derive(Debug, Default)]
+pub struct Builder {
+    types: Vec<Type>,
+    constants: Vec<Option<Constant>>,
+    regions: Vec<Region>,
+    sites: Vec<Site>,
+    scratch: usize,
+}
+
+impl Builder {
+    /// An empty function.
+    pub fn new() -> Self {
+        Self { regions: vec![Region::default()], ..Self::default() }
+    }
+
+    /// The function, once every region but the outermost is closed.
+    pub fn finish(mut self, name: String) -> Function {
+        let body = self.regions.pop().unwrap_or_default();
+        Function { name, types: self.types, body, sites: self.sites, scratch: self.scratch }
+    }
+
+    /// Room in scratch memory, aligned to 64 bytes; gives its offset.
+    pub fn scratch(&mut self, bytes: usize) -> i64 {
+        let offset = self.scratch;
+        self.scratch += bytes.next_multiple_of(64);
+        offset as i64
+    }
+
+    /// A new place where the function may fail.
+    pub fn site(&mut self, site: Site) -> usize {
+        self.sites.push(site);
+        self.sites.len() - 1
+    }
+
+    /// The type of a value.
+    pub fn ty(&self, value: Value) -> Type {
+        self.types[value.0 as usize]
+    }
+
+    /// The element type of a value.
+    pub fn element(&self, value: Value) -> ElementType {
+        self.ty(value).element
+    }
+
+    /// The lanes of a value.
+    pub fn lanes(&self, value: Value) -> u32 {
+        self.ty(value).lanes
+    }
+
+    /// The number that a uniform value is known to be.
+    pub fn constant_of(&self, value: Value) -> Option<Constant> {
+        self.constants[value.0 as usize]
+    }
+
+    /// A value that an instruction to come will define.
+    pub fn fresh(&mut self, element: ElementType, lanes: u32) -> Value {
+        self.types.push(Type { element, lanes });
+        self.constants.push(None);
+        Value(self.types.len() as u32 - 1)
+    }
+
+    /// Appends an instruction with these results.
+    pub fn push(&mut self, results: Vec<Value>, op: Op) {
+        if let Some(region) = self.regions.last_mut() {
+            region.0.push(Inst { results, op });
+        }
+    }
+
+    fn one(&mut self, element: ElementType, lanes: u32, op: Op) -> Value {
+        let result = self.fresh(element, lanes);
+        self.push(vec![result], op);
+        result
+    }
+
+    /// The range's first step (0), its end (1), or scratch memory (2).
+    pub fn parameter(&mut self, position: u32) -> Value {
+        self.one(ElementType::I64, 1, Op::Parameter(position))
+    }
+
+    /// A word of the argument table.
+    pub fn argument(&mut self, position: usize) -> Value {
+        self.one(ElementType::I64, 1, Op::Argument(position as u32))
+    }
+
+    /// A uniform number.
+    pub fn constant(&mut self, constant: Constant) -> Value {
+        let value = self.one(constant.ty(), 1, Op::Constant(constant));
+        self.constants[value.0 as usize] = Some(constant);
+        value
+    }
+
+    /// A uniform `i64`.
+    pub fn int(&mut self, value: i64) -> Value {
+        self.constant(Constant::from(value))
+    }
+
+    /// The uniform value in every lane; gangs are themselves.
+    pub fn splat(&mut self, value: Value, lanes: u32) -> Value {
+        let ty = self.ty(value);
+        if ty.lanes == lanes {
+            value
+        } else if let Some(constant) = self.constant_of(value) {
+            self.one(ty.element, lanes, Op::Constant(constant))
+        } else {
+            self.one(ty.element, lanes, Op::Splat(value))
+        }
+    }
+
+    /// 0, 1, 2, … across lanes.
+    pub fn iota(&mut self, element: ElementType, lanes: u32) -> Value {
+        self.one(element, lanes, Op::Iota)
+    }
+
+    /// A function of one operand.
+    pub fn unary(&mut self, function: Unary, a: Value) -> Value {
+        let ty = self.ty(a);
+        let element = if matches!(function, Unary::IsNan | Unary::IsInf) { ElementType::Bool } else { ty.element };
+        if let Some(result) = self.constant_of(a).and_then(|a| primitive::unary(function, a)) {
+            return self.constant(result);
+        }
+        self.one(element, ty.lanes, Op::Unary(function, a))
+    }
+
+    /// A function of two operands, uniform ones spread over the lanes of the other.
+    pub fn binary(&mut self, function: Binary, a: Value, b: Value) -> Value {
+        if let (Some(x), Some(y)) = (self.constant_of(a), self.constant_of(b))
+            && let Ok(Some(result)) = primitive::binary(function, x, y)
+        {
+            return self.constant(result);
+        }
+        let lanes = self.lanes(a).max(self.lanes(b));
+        let a = self.splat(a, lanes);
+        // A uniform amount stays uniform: shifting all lanes alike is one instruction.
+        let b = if function.is_shift() { b } else { self.splat(b, lanes) };
+        let element = if function.is_comparison() { ElementType::Bool } else { self.element(a) };
+        self.one(element, lanes, Op::Binary(function, a, b))
+    }
+
+    /// The sum of two `i64`.
+    pub fn add(&mut self, a: Value, b: Value) -> Value {
+        match (self.constant_of(a).map(Constant::bits), self.constant_of(b).map(Constant::bits)) {
+            (Some(0), None) => b,
+            (None, Some(0)) => a,
+            _ => self.binary(Binary::Add, a, b),
+        }
+    }
+
+    /// The product of two `i64`.
+    pub fn mul(&mut self, a: Value, b: Value) -> Value {
+        match (self.constant_of(a).map(Constant::bits), self.constant_of(b).map(Constant::bits)) {
+            (Some(1), None) => b,
+            (None, Some(1)) => a,
+            (Some(0), None) if self.lanes(b) == 1 => a,
+            (None, Some(0)) if self.lanes(a) == 1 => b,
+            _ => self.binary(Binary::Mul, a, b),
+        }
+    }
+
+    /// The difference of two `i64`.
+    pub fn sub(&mut self, a: Value, b: Value) -> Value {
+        self.binary(Binary::Sub, a, b)
+    }
+
+    /// `a + n` of `i64`.
+    pub fn add_int(&mut self, a: Value, n: i64) -> Value {
+        let n = self.int(n);
+        self.add(a, n)
+    }
+
+    /// A product and a sum, rounded once.
+    pub fn fma(&mut self, a: Value, b: Value, c: Value) -> Value {
+        let lanes = self.lanes(a).max(self.lanes(b)).max(self.lanes(c));
+        let (a, b, c) = (self.splat(a, lanes), self.splat(b, lanes), self.splat(c, lanes));
+        let element = self.element(a);
+        self.one(element, lanes, Op::Fma(a, b, c))
+    }
+
+    /// Conversion.
+    pub fn convert(&mut self, to: ElementType, a: Value) -> Value {
+        let ty = self.ty(a);
+        if ty.element == to {
+            return a;
+        }
+        if let Some(result) = self.constant_of(a).and_then(|a| primitive::convert(to, a)) {
+            return self.constant(result);
+        }
+        self.one(to, ty.lanes, Op::Convert(a))
+    }
+
+    /// The same bits as another type.
+    pub fn bits(&mut self, to: ElementType, a: Value) -> Value {
+        let ty = self.ty(a);
+        if ty.element == to {
+            return a;
+        }
+        self.one(to, ty.lanes, Op::Bits(a))
+    }
+
+    /// `a` where `condition` holds, else `b`.
+    pub fn select(&mut self, condition: Value, a: Value, b: Value) -> Value {
+        if a == b {
+            return a;
+        }
+        if let Some(known) = self.constant_of(condition).and_then(Constant::as_bool) {
+            return if known { a } else { b };
+        }
+        let lanes = self.lanes(condition).max(self.lanes(a)).max(self.lanes(b));
+        let (a, b) = (self.splat(a, lanes), self.splat(b, lanes));
+        let element = self.element(a);
+        self.one(element, lanes, Op::Select(condition, a, b))
+    }
+
+    /// Both, of `bool`; `None` is true.
+    pub fn both(&mut self, a: Option<Value>, b: Option<Value>) -> Option<Value> {
+        match (a, b) {
+            (Some(a), Some(b)) => Some(self.binary(Binary::And, a, b)),
+            (one, None) | (None, one) => one,
+        }
+    }
+
+    /// Not, of `bool`.
+    pub fn not(&mut self, a: Value) -> Value {
+        self.unary(Unary::Not, a)
+    }
+
+    /// A load of `lanes` elements.
+    pub fn load(&mut self, element: ElementType, lanes: u32, base: Value, index: Value, memory: Memory) -> Value {
+        self.one(element, lanes, Op::Load { base, index, offset: 0, memory })
+    }
+
+    /// A load of lanes `stride` elements apart.
+    pub fn load_strided(&mut self, element: ElementType, lanes: u32, base: Value, index: Value, stride: Value, memory: Memory) -> Value {
+        self.one(element, lanes, Op::LoadStrided { base, index, stride, memory })
+    }
+
+    /// A store.
+    pub fn store(&mut self, base: Value, index: Value, value: Value, mask: Option<Value>) {
+        self.push(Vec::new(), Op::Store { base, index, value, mask });
+    }
+
+    /// Whether a mask holds anywhere; uniform values are themselves.
+    pub fn any(&mut self, mask: Value) -> Value {
+        if self.lanes(mask) == 1 { mask } else { self.one(ElementType::Bool, 1, Op::Any(mask)) }
+    }
+
+    /// One lane; uniform values are themselves.
+    pub fn extract(&mut self, a: Value, lane: u32) -> Value {
+        let ty = self.ty(a);
+        if ty.lanes == 1 { a } else { self.one(ty.element, 1, Op::Extract(a, lane)) }
+    }
+
+    /// With one lane replaced.
+    pub fn insert(&mut self, a: Value, lane: u32, value: Value) -> Value {
+        let ty = self.ty(a);
+        if ty.lanes == 1 { value } else { self.one(ty.element, ty.lanes, Op::Insert(a, lane, value)) }
+    }
+
+    /// Lanes moved up by `by`.
+    pub fn shift(&mut self, value: Value, by: u32, fill: Value) -> Value {
+        let ty = self.ty(value);
+        self.one(ty.element, ty.lanes, Op::Shift { value, by, fill })
+    }
+
+    /// A compare of `i64`.
+    pub fn less(&mut self, a: Value, b: Value) -> Value {
+        self.binary(Binary::Lt, a, b)
+    }
+
+    /// Leaves with a failure where `condition` holds.
+    pub fn fail_if(&mut self, condition: Value, site: usize, operands: Vec<Value>) {
+        if self.constant_of(condition).and_then(Constant::as_bool) != Some(false) {
+            self.push(Vec::new(), Op::FailIf { condition, site, operands });
+        }
+    }
+
+    /// Opens a region.
+    pub fn open(&mut self) {
+        self.regions.push(Region::default());
+    }
+
+    /// Closes the region opened last.
+    pub fn close(&mut self) -> Region {
+        self.regions.pop().unwrap_or_default()
+    }
+
+    fn like(&mut self, values: &[Value]) -> Vec<Value> {
+        values.iter().map(|&value| self.ty(value)).collect::<Vec<_>>().into_iter().map(|ty| self.fresh(ty.element, ty.lanes)).collect()
+    }
+
+    /// Opens the body of a counted loop: its index, and the carried values.
+    pub fn begin_loop(&mut self, from: Value, to: Value, step: i64, starts: &[Value]) -> OpenLoop {
+        let index = self.fresh(ElementType::I64, 1);
+        let carried = self.like(starts);
+        self.open();
+        OpenLoop { from, to, step, index, starts: starts.to_vec(), carried }
+    }
+
+    /// Closes a counted loop; gives the last carried values.
+    pub fn end_loop(&mut self, open: OpenLoop, next: Vec<Value>) -> Vec<Value> {
+        let body = self.close();
+        let OpenLoop { from, to, step, index, starts, carried } = open;
+        let results = self.like(&carried);
+        self.push(results.clone(), Op::Loop { from, to, step, index, starts, carried, body, next });
+        results
+    }
+
+    /// Opens the header of a loop: the carried values.
+    pub fn begin_while(&mut self, starts: &[Value]) -> OpenWhile {
+        let carried = self.like(starts);
+        self.open();
+        OpenWhile { starts: starts.to_vec(), carried, header: Region::default(), condition: Value(0) }
+    }
+
+    /// Closes the header, opens the body.
+    pub fn while_body(&mut self, open: &mut OpenWhile, condition: Value) {
+        open.header = self.close();
+        open.condition = condition;
+        self.open();
+    }
+
+    /// Closes a loop; gives the last carried values.
+    pub fn end_while(&mut self, open: OpenWhile, next: Vec<Value>) -> Vec<Value> {
+        let body = self.close();
+        let OpenWhile { starts, carried, header, condition } = open;
+        let results = self.like(&carried);
+        self.push(results.clone(), Op::While { starts, carried, header, condition, body, next });
+        results
+    }
+
+    /// An `if` out of two closed regions and their results.
+    pub fn end_if(&mut self, condition: Value, then: (Region, Vec<Value>), otherwise: (Region, Vec<Value>)) -> Vec<Value> {
+        let results = self.like(&then.1);
+        let (then, then_results) = then;
+        let (otherwise, otherwise_results) = otherwise;
+        self.push(results.clone(), Op::If { condition, then, then_results, otherwise, otherwise_results });
+        results
+    }
+}
+
+/// A counted loop whose body is open.
+#[derive(Debug)]
+pub struct OpenLoop {
+    from: Value,
+    to: Value,
+    step: i64,
+    /// The index.
+    pub index: Value,
+    starts: Vec<Value>,
+    /// The carried values inside.
+    pub carried: Vec<Value>,
+}
+
+/// A loop whose header or body is open.
+#[derive(Debug)]
+pub struct OpenWhile {
+    starts: Vec<Value>,
+    /// The carried values inside.
+    pub carried: Vec<Value>,
+    header: Region,
+    condition: Value,
+}

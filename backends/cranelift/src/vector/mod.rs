@@ -1,0 +1,128 @@
+//! The vector IR: a block function of one kernel, before any machine is known.
+//!
+//! Values are uniform scalars (one lane), gangs of lanes, and masks (`bool` gangs). Instructions have the meaning of the scalar
+//! functions of programs, lane by lane, and never trap: where a divisor is zero the quotient is 0 (a [`Op::FailIf`] is before it).
+//! Control is structured and values are defined once: counted loops and loops with carried values, and `if`.
+//! A lowering decides how many registers a gang takes; nothing here names one.
+
+mod builder;
+mod print;
+
+use fusebox_ir::{Binary, Constant, ElementType, Failure, Unary};
+
+pub use builder::Builder;
+
+/// A value of a [`Function`]: a position in [`Function::types`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Value(pub u32);
+
+/// The type of a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Type {
+    /// What each lane holds. Addresses are `i64`.
+    pub element: ElementType,
+    /// 1 for uniform values; else a power of two.
+    pub lanes: u32,
+}
+
+/// A block function: what a kernel does for one range of its outermost level.
+#[derive(Clone, Debug)]
+pub struct Function {
+    /// The kernel's name and what part of it this is.
+    pub name: String,
+    /// Of every value.
+    pub types: Vec<Type>,
+    /// What it does.
+    pub body: Region,
+    /// Where it may fail; a failing function gives back the position of one of these, plus 1.
+    pub sites: Vec<Site>,
+    /// Bytes of scratch memory that the caller gives.
+    pub scratch: usize,
+}
+
+/// A place where a function may fail.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Site {
+    /// What the error says; its operands are numbered from 0, in order of printing, and taken from the error slot.
+    pub failure: Failure,
+    /// Lanes of the condition and the operands.
+    pub lanes: u32,
+    /// How many operands there are.
+    pub operands: usize,
+}
+
+/// Instructions in order.
+#[derive(Clone, Debug, Default)]
+pub struct Region(pub Vec<Inst>);
+
+/// One instruction.
+#[derive(Clone, Debug)]
+pub struct Inst {
+    /// What it defines.
+    pub results: Vec<Value>,
+    /// What it does.
+    pub op: Op,
+}
+
+/// How a load may be moved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Memory {
+    /// An array that nobody writes, at an index that is inside wherever the innermost loop around runs.
+    Input,
+    /// An array that nobody writes; only after the checks before.
+    Guarded,
+    /// Memory that this function writes too.
+    Shared,
+}
+
+/// What an instruction does.
+#[derive(Clone, Debug)]
+pub enum Op {
+    /// The first (0) or last-plus-one (1) step of the range, or the address of scratch memory (2).
+    Parameter(u32),
+    /// A word of the argument table: a size, or the address of an array.
+    Argument(u32),
+    /// A number, in every lane.
+    Constant(Constant),
+    /// A uniform value in every lane.
+    Splat(Value),
+    /// Lane l holds l.
+    Iota,
+    /// A function, lane by lane.
+    Unary(Unary, Value),
+    /// A function, lane by lane; amounts of shifts may be of another type.
+    Binary(Binary, Value, Value),
+    /// `a * b + c`, rounded once.
+    Fma(Value, Value, Value),
+    /// Conversion to the element type of the result.
+    Convert(Value),
+    /// The same bits.
+    Bits(Value),
+    /// The second where the first (a mask, or a uniform `bool`) holds, else the third.
+    Select(Value, Value, Value),
+    /// `array[index + offset]`: lanes at consecutive positions; of an index gang, each lane at its own.
+    Load { base: Value, index: Value, offset: i64, memory: Memory },
+    /// Lane l from `array[index + l · stride]`.
+    LoadStrided { base: Value, index: Value, stride: Value, memory: Memory },
+    /// `array[index] = value`: lanes at consecutive positions, or each at its own; where the mask holds.
+    Store { base: Value, index: Value, value: Value, mask: Option<Value> },
+    /// Puts the lanes of which the mask holds at `bases[..][count]`, in order of lanes; gives the new count. Others may be written to
+    /// `spare`.
+    Append { bases: Vec<Value>, count: Value, values: Vec<Value>, mask: Option<Value>, spare: Value },
+    /// Whether a mask holds anywhere.
+    Any(Value),
+    /// One lane.
+    Extract(Value, u32),
+    /// With one lane replaced.
+    Insert(Value, u32, Value),
+    /// Lane l is lane `l - by` of the first, and below `by` lane l of the second.
+    Shift { value: Value, by: u32, fill: Value },
+    /// Leaves the function with a failure where the condition (a mask, or a `bool`) holds in any lane.
+    FailIf { condition: Value, site: usize, operands: Vec<Value> },
+    /// `for index in (from..to).step_by(step)`, with carried values; results are the last ones.
+    Loop { from: Value, to: Value, step: i64, index: Value, starts: Vec<Value>, carried: Vec<Value>, body: Region, next: Vec<Value> },
+    /// While the uniform `condition`, computed by `header`, holds; results are the carried values then.
+    While { starts: Vec<Value>, carried: Vec<Value>, header: Region, condition: Value, body: Region, next: Vec<Value> },
+    /// One of two regions by a uniform `bool`.
+    If { condition: Value, then: Region, then_results: Vec<Value>, otherwise: Region, otherwise_results: Vec<Value> },
+}

@@ -1,0 +1,114 @@
+//! Functions as text, for people and snapshots.
+
+use std::fmt::{self, Display, Write as _};
+
+use super::{Function, Inst, Op, Region, Type, Value};
+
+impl Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "v{}", self.0)
+    }
+}
+
+impl Display for Type {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.lanes == 1 { write!(f, "{}", self.element) } else { write!(f, "{}x{}", self.element, self.lanes) }
+    }
+}
+
+fn list(values: &[Value]) -> String {
+    values.iter().map(Value::to_string).collect::<Vec<_>>().join(", ")
+}
+
+fn pairs(to: &[Value], from: &[Value]) -> String {
+    to.iter().zip(from).map(|(to, from)| format!("{to} = {from}")).collect::<Vec<_>>().join(", ")
+}
+
+struct Printer<'a> {
+    function: &'a Function,
+    text: String,
+    indent: usize,
+}
+
+impl Printer<'_> {
+    fn line(&mut self, text: &str) {
+        let _ = writeln!(self.text, "{:indent$}{text}", "", indent = self.indent * 2);
+    }
+
+    fn region(&mut self, region: &Region, last: &str) {
+        self.indent += 1;
+        for inst in &region.0 {
+            self.inst(inst);
+        }
+        if !last.is_empty() {
+            self.line(last);
+        }
+        self.indent -= 1;
+    }
+
+    fn inst(&mut self, inst: &Inst) {
+        let results = inst
+            .results
+            .iter()
+            .map(|value| format!("{value}: {}", self.function.types[value.0 as usize]))
+            .collect::<Vec<_>>()
+            .join(", ");
+        let head = if results.is_empty() { String::new() } else { format!("{results} = ") };
+        let masked = |mask: &Option<Value>| mask.map_or(String::new(), |mask| format!(" if {mask}"));
+        let text = match &inst.op {
+            Op::Parameter(position) => ["from", "to", "scratch"].get(*position as usize).map_or(String::new(), |&name| name.to_owned()),
+            Op::Argument(position) => format!("argument {position}"),
+            Op::Constant(constant) => constant.to_string(),
+            Op::Splat(a) => format!("splat {a}"),
+            Op::Iota => "iota".to_owned(),
+            Op::Unary(function, a) => format!("{} {a}", function.text()),
+            Op::Binary(function, a, b) => format!("{a} {} {b}", function.text()),
+            Op::Fma(a, b, c) => format!("fma {a}, {b}, {c}"),
+            Op::Convert(a) => format!("convert {a}"),
+            Op::Bits(a) => format!("bits {a}"),
+            Op::Select(c, a, b) => format!("select {c}, {a}, {b}"),
+            Op::Load { base, index, offset: 0, memory } => format!("load {base}[{index}] {memory:?}").to_lowercase(),
+            Op::Load { base, index, offset, memory } => format!("load {base}[{index} + {offset}] {memory:?}").to_lowercase(),
+            Op::LoadStrided { base, index, stride, memory } => format!("load {base}[{index} by {stride}] {memory:?}").to_lowercase(),
+            Op::Store { base, index, value, mask } => format!("store {base}[{index}] = {value}{}", masked(mask)),
+            Op::Append { bases, count, values, mask, spare: _ } => {
+                format!("append [{}] at {count} = {}{}", list(bases), list(values), masked(mask))
+            }
+            Op::Any(a) => format!("any {a}"),
+            Op::Extract(a, lane) => format!("extract {a}, {lane}"),
+            Op::Insert(a, lane, value) => format!("insert {a}, {lane}, {value}"),
+            Op::Shift { value, by, fill } => format!("shift {value} by {by}, {fill}"),
+            Op::FailIf { condition, site, operands } => format!("fail {site} ({}) if {condition}", list(operands)),
+            Op::Loop { from, to, step, index, starts, carried, body, next } => {
+                self.line(&format!("{head}for {index} in {from}..{to} by {step} with ({}) {{", pairs(carried, starts)));
+                self.region(body, &format!("next ({})", list(next)));
+                return self.line("}");
+            }
+            Op::While { starts, carried, header, condition, body, next } => {
+                self.line(&format!("{head}loop with ({}) {{", pairs(carried, starts)));
+                self.region(header, &format!("while {condition}"));
+                self.region(body, &format!("next ({})", list(next)));
+                return self.line("}");
+            }
+            Op::If { condition, then, then_results, otherwise, otherwise_results } => {
+                self.line(&format!("{head}if {condition} {{"));
+                self.region(then, &format!("give ({})", list(then_results)));
+                self.line("} else {");
+                self.region(otherwise, &format!("give ({})", list(otherwise_results)));
+                return self.line("}");
+            }
+        };
+        self.line(&format!("{head}{text}"));
+    }
+}
+
+/// One instruction a line, regions indented.
+impl Display for Function {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut printer = Printer { function: self, text: String::new(), indent: 0 };
+        printer.line(&format!("block {} {{", self.name));
+        printer.region(&self.body, "");
+        printer.line("}");
+        f.write_str(&printer.text)
+    }
+}

@@ -1,0 +1,69 @@
+//! Golden programs on the CPU: to the bit what the interpreter of kernels gives, at any number of threads, in gangs or one by one.
+
+use fusebox_cranelift::{Config, Cranelift};
+use fusebox_ir::{Array, Value};
+
+fn same_bits(left: &Array, right: &Array) -> bool {
+    left.element() == right.element()
+        && left.extents() == right.extents()
+        && left.constants().zip(right.constants()).all(|(left, right)| {
+            // Sign and payload of a NaN are no part of a result.
+            left == right || matches!((left.as_f64(), right.as_f64()), (Some(a), Some(b)) if a.is_nan() && b.is_nan())
+        })
+}
+
+#[test]
+fn golden_programs_have_the_bits_of_the_interpreter_of_kernels() {
+    let mut wrong = Vec::new();
+    let mut ran = 0;
+    let backends: Vec<(String, Cranelift)> = [(1, false), (1, true), (2, true), (7, true)]
+        .into_iter()
+        .map(|(threads, vectors)| {
+            // Even the smallest kernels are shared, so that sharing is tested.
+            let config = Config { threads, vectors, share_from_ns: if threads == 2 { 20_000 } else { 1 }, ..Config::default() };
+            (format!("{threads} threads, vectors {vectors}"), Cranelift::new(config).unwrap())
+        })
+        .collect();
+    for name in fusebox_golden::names() {
+        if std::env::var("ONLY").is_ok_and(|only| only != name) {
+            continue;
+        }
+        let golden = fusebox_golden::load(&name);
+        let plan = match fusebox_kernels::lower(&golden.program, &fusebox_kernels::Config::default()) {
+            Ok((plan, _)) => plan,
+            Err(fusebox_kernels::Error::Unsupported { .. } | fusebox_kernels::Error::UnsupportedType { .. }) => continue,
+            Err(error) => panic!("{name}: {error}"),
+        };
+        let inputs: Vec<Array> = golden.inputs.iter().map(|value| match value {
+            Value::Array(array) => array.clone(),
+            other => panic!("{name}: {other:?}"),
+        }).collect();
+        let expected = fusebox_interp::run_plan(&plan, &golden.inputs).unwrap_or_else(|error| panic!("{name}: {error}")).0;
+        ran += 1;
+        for (what, backend) in &backends {
+            let compiled = match backend.compile_plan(&plan) {
+                Ok(compiled) => compiled,
+                Err(error) => {
+                    wrong.push(format!("{name}, {what}: {error}"));
+                    continue;
+                }
+            };
+            if std::env::var("SHOW").is_ok() {
+                eprintln!("{}", fusebox_backend::Compiled::text(&compiled));
+            }
+            match compiled.load_plan().and_then(|loaded| loaded.run_plan(&inputs)) {
+                Ok(results) => {
+                    for ((output, result), expected) in golden.program.outputs.iter().zip(&results).zip(&expected) {
+                        let Value::Array(expected) = expected else { panic!("{name}: {expected:?}") };
+                        if !same_bits(result, expected) {
+                            wrong.push(format!("{name}, {what}: `{}` is\n  {result:?}\n  {expected:?}", output.name));
+                        }
+                    }
+                }
+                Err(error) => wrong.push(format!("{name}, {what}: {error}")),
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} of {ran} programs:\n{}", wrong.len(), wrong.join("\n").chars().take(20_000).collect::<String>());
+    assert!(ran >= 40 || std::env::var("ONLY").is_ok(), "only {ran} programs ran");
+}
