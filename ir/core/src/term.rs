@@ -68,6 +68,8 @@ pub struct TermNode {
     pub term: Term,
     /// The place in the host program.
     pub place: Place,
+    /// A hint for printing; of an operation's results those of the [`Term::Result`]s.
+    pub name: String,
 }
 
 /// A term.

@@ -106,7 +106,7 @@ impl Arena {
 
     fn push(&mut self, term: Term, at: At) -> TermId {
         let place = self.place(at);
-        self.nodes.push(TermNode { term, place });
+        self.nodes.push(TermNode { term, place, name: String::new() });
         TermId(self.nodes.len() as u32 - 1)
     }
 
@@ -289,7 +289,7 @@ pub(crate) fn array_op(
 pub(crate) fn size(function: Binary, a: TermId, b: TermId, at: At) -> TermId {
     let known = |id| value_of(id).and_then(Constant::as_i64);
     let folded = match (function, known(a), known(b)) {
-        (Binary::Min | Binary::Max, _, _) if a == b => return a,
+        (Binary::Min | Binary::Max, _, _) if same_size(a, b) => return a,
         (Binary::Add | Binary::Sub, _, Some(0)) | (Binary::Mul, _, Some(1)) => return a,
         (Binary::Add, Some(0), _) | (Binary::Mul, Some(1), _) => return b,
         (Binary::Add, Some(x), Some(y)) => x.checked_add(y),
@@ -313,6 +313,49 @@ pub(crate) fn size(function: Binary, a: TermId, b: TermId, at: At) -> TermId {
         _ => {}
     }
     plain_size(function, a, b, at)
+}
+
+/// Whether two sizes are one term, or the same arithmetic on the same terms, as `xs.length() / 2` written twice.
+pub(crate) fn same_size(a: TermId, b: TermId) -> bool {
+    const MAX_OPERATIONS: usize = 32;
+    let mut pairs = vec![(a, b)];
+    let mut budget = MAX_OPERATIONS;
+    with(|arena| {
+        while let Some((a, b)) = pairs.pop() {
+            if a == b {
+                continue;
+            }
+            if budget == 0 {
+                return false;
+            }
+            budget -= 1;
+            let (Some(a), Some(b)) = (arena.nodes.get(a.index()), arena.nodes.get(b.index())) else { return false };
+            let (Term::Scalar { op: a, .. }, Term::Scalar { op: b, .. }) = (&a.term, &b.term) else { return false };
+            match (a, b) {
+                (ScalarOp::Binary { function: f, a, b }, ScalarOp::Binary { function: g, a: c, b: d }) if f == g => {
+                    pairs.extend([(term_of(*a), term_of(*c)), (term_of(*b), term_of(*d))]);
+                }
+                (ScalarOp::Unary { function: f, a }, ScalarOp::Unary { function: g, a: b }) if f == g => {
+                    pairs.push((term_of(*a), term_of(*b)));
+                }
+                (ScalarOp::Convert { to: s, a }, ScalarOp::Convert { to: t, a: b }) if s == t => {
+                    pairs.push((term_of(*a), term_of(*b)));
+                }
+                _ => return false,
+            }
+        }
+        true
+    })
+    .unwrap_or(false)
+}
+
+/// The term that an operand in a skeleton is.
+fn term_of(operand: ScalarOperand) -> TermId {
+    match operand {
+        ScalarOperand::Local(id) => TermId(id.0),
+        // Skeletons hold terms alone; this one is equal to none.
+        ScalarOperand::Outer(_) | ScalarOperand::Constant(_) => TermId(u32::MAX),
+    }
 }
 
 /// The size that another one exceeds by a number.
@@ -348,7 +391,7 @@ fn plain_size(function: Binary, a: TermId, b: TermId, at: At) -> TermId {
 
 /// Extents over which arrays of extents `a` and `b` both reach: per dimension the smaller one.
 pub(crate) fn meet(a: &[TermId], b: &[TermId], at: At) -> Vec<TermId> {
-    a.iter().zip(b).map(|(&a, &b)| size(Binary::Min, a, b, at)).collect()
+    a.iter().zip(b).map(|(&a, &b)| if a == b { a } else { size(Binary::Min, a, b, at) }).collect()
 }
 
 /// A name for the next size that an input binds.

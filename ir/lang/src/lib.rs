@@ -13,6 +13,7 @@ mod error;
 mod example;
 mod exp;
 mod methods;
+mod named;
 mod nest;
 mod number;
 mod operators;
@@ -22,6 +23,7 @@ mod prelude;
 mod program;
 mod reach;
 mod scalar;
+mod sequence;
 mod shape;
 mod slice;
 
@@ -44,6 +46,7 @@ pub use crate::{
     prelude::*,
     program::{Arrays, Built, Component, Draft, Function, Interface, Item, Parameters, Results, build, program},
     scalar::{float, number},
+    sequence::*,
     shape::{
         AsIndex, Dim, Dimensions, Ix0, Ix1, Ix2, Ix3, Ix4, Ix5, Ix6, Ix7, Ix8, Ix9, Shape, from_position, intersect,
         shape_size, to_position, union,

@@ -198,14 +198,17 @@ impl Tree {
     }
 
     fn dominates(&self, above: usize, node: usize) -> bool {
-        self.depth[above] != u32::MAX && self.depth[above] <= self.depth[node] && self.ancestor(node, self.depth[above]) == above
+        self.depth[above] != u32::MAX
+            && self.depth[above] <= self.depth[node]
+            && self.ancestor(node, self.depth[above]) == above
     }
 }
 
 /// Of an acyclic graph one pass is exact: parents first, each node below the common ancestor of all its parents.
 fn dominators(graph: &impl TermGraph, order: &[usize]) -> Tree {
     let root = graph.root();
-    let mut tree = Tree { parent: vec![root; graph.len()], depth: vec![u32::MAX; graph.len()], jump: vec![root; graph.len()] };
+    let mut tree =
+        Tree { parent: vec![root; graph.len()], depth: vec![u32::MAX; graph.len()], jump: vec![root; graph.len()] };
     tree.depth[root] = 0;
     let mut above = vec![UNSEEN; graph.len()];
     for &node in order.iter().rev() {

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod dominators;
+mod names;
 mod placement;
 mod program;
 mod scalar_code;
@@ -29,7 +30,9 @@ impl Default for Config {
 #[non_exhaustive]
 pub enum Error {
     /// Array operations that depend on a parameter of a function that holds none.
-    #[error("{inner} at {inner_place} depends on a parameter of the function of {outer} at {outer_place}, which may hold no array operations: only map, zip_with and generate nest")]
+    #[error(
+        "{inner} at {inner_place} depends on a parameter of the function of {outer} at {outer_place}, which may hold no array operations: only map, zip_with and generate nest"
+    )]
     NestedParallelism {
         /// The operation inside.
         inner: &'static str,
@@ -47,7 +50,9 @@ pub enum Error {
         place: Place,
     },
     /// A fallback of a foreign operation that uses terms from outside.
-    #[error("the term at {place} is used inside and outside of a fallback, which sees nothing outside but its arguments")]
+    #[error(
+        "the term at {place} is used inside and outside of a fallback, which sees nothing outside but its arguments"
+    )]
     OutsideOfFallback {
         /// Where the term was built.
         place: Place,

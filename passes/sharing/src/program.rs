@@ -3,13 +3,14 @@
 use std::collections::HashMap;
 
 use fusebox_ir::{
-    ArrayId, ArrayOp, Binding, Block, ElementType, Extent, Lambda, Local, LocalId, Name, Operand, Output, PartMut, Program, ScalarOp,
-    ScalarOperand, Type, Var,
+    ArrayId, ArrayOp, Binding, Block, ElementType, Extent, Lambda, Local, LocalId, Name, Operand, Output, PartMut,
+    Program, ScalarOp, ScalarOperand, Type, Var,
     term::{Term, TermId, Terms},
 };
 
 use crate::{
     Config, Error,
+    names::Names,
     placement::Placement,
     scalar_code::{Around, Root, translate},
     scopes::{Scope, operands_of},
@@ -17,7 +18,8 @@ use crate::{
 
 /// Makes the program; ids are dense.
 pub(crate) fn program(terms: &Terms, placement: &Placement, config: &Config) -> Result<Program, Error> {
-    let mut maker = Maker { terms, placement, config, results: HashMap::new(), next: terms.nodes.len() as u32 };
+    let names = Names::new(terms);
+    let mut maker = Maker { terms, placement, config, results: HashMap::new(), names, next: terms.nodes.len() as u32 };
     let mut body = Block::default();
     for &input in &terms.inputs {
         let mut sizes = Vec::new();
@@ -53,6 +55,7 @@ struct Maker<'t> {
     config: &'t Config,
     /// The values that terms are bound to: all results of operations and units.
     results: HashMap<TermId, Vec<ArrayId>>,
+    names: Names,
     next: u32,
 }
 
@@ -117,7 +120,11 @@ impl Maker<'_> {
                     let id = self.fresh();
                     let f = Lambda { results: vec![constant.into()], ..Lambda::default() };
                     let var = Var { id, ty: Type::scalar(constant.ty()), name: Name::default() };
-                    block.bindings.push(Binding { results: vec![var], op: ArrayOp::Unit { f }, place: Default::default() });
+                    block.bindings.push(Binding {
+                        results: vec![var],
+                        op: ArrayOp::Unit { f },
+                        place: Default::default(),
+                    });
                     id
                 }
             };
@@ -127,6 +134,7 @@ impl Maker<'_> {
     }
 
     fn binding(&mut self, id: TermId) -> Result<Binding, Error> {
+        let term = id;
         let node = &self.terms.nodes[id.index()];
         let (op, types) = match &node.term {
             Term::Array { op, results, .. } => {
@@ -134,15 +142,19 @@ impl Maker<'_> {
                 (op, results.clone())
             }
             Term::Scalar { results, .. } => {
-                let f = translate(self.terms, self, self.config, Root::Unit(id))?;
+                let f = translate(self.terms, self, &self.names, self.config, Root::Unit(id))?;
                 (ArrayOp::Unit { f }, results.iter().map(|&element| Type::scalar(element)).collect())
             }
             _ => return Err(Error::Escapes { place: node.place.clone() }),
         };
         let ids: Vec<ArrayId> = types.iter().map(|_| self.fresh()).collect();
         self.results.insert(id, ids.clone());
-        let var = |(ty, id): (&Type, ArrayId)| Var { id, ty: self.ty(ty), name: Name::default() };
-        let results = types.iter().zip(ids).map(var).collect();
+        let var = |(at, (ty, id)): (usize, (&Type, ArrayId))| Var {
+            id,
+            ty: self.ty(ty),
+            name: self.names.of(self.terms, term, at),
+        };
+        let results = types.iter().zip(ids).enumerate().map(var).collect();
         Ok(Binding { results, op, place: node.place.clone() })
     }
 
@@ -160,12 +172,13 @@ impl Maker<'_> {
                 PartMut::Value(operand) | PartMut::Argument(operand) => *operand = self.operand(*operand),
                 PartMut::Function(f) => {
                     if let Some(function) = functions.next() {
-                        *f = translate(terms, self, self.config, Root::Function(function))?;
+                        *f = translate(terms, self, &self.names, self.config, Root::Function(function))?;
                     }
                 }
                 PartMut::Body(body) => {
                     if let Some((index, block)) = blocks.next() {
-                        *body = self.block(Scope { owner: id, index, is_block: true }, &block.params, &block.results)?;
+                        *body =
+                            self.block(Scope { owner: id, index, is_block: true }, &block.params, &block.results)?;
                     }
                 }
             }
@@ -208,7 +221,8 @@ impl Maker<'_> {
         let function = &functions[0];
         let mut body = Block::default();
         let index = |id: ArrayId| Var { id, ty: Type::scalar(ElementType::I64), name: Name::default() };
-        let extents: Vec<Operand> = results[0].extents.iter().map(|&extent| self.extent(extent).into_operand()).collect();
+        let extents: Vec<Operand> =
+            results[0].extents.iter().map(|&extent| self.extent(extent).into_operand()).collect();
         if let ArrayOp::Map { sources, .. } = &**op {
             for _ in &extents {
                 let id = self.fresh();
@@ -242,8 +256,10 @@ impl Maker<'_> {
 
     /// The declared type of a result: extents that are no inputs may be any.
     fn declared(&self, body: &Block, id: ArrayId) -> Type {
-        let vars = body.params.iter().chain(&body.sizes).chain(body.bindings.iter().flat_map(|binding| &binding.results));
-        let mut ty = vars.into_iter().find(|var| var.id == id).map_or(Type::scalar(ElementType::Bool), |var| var.ty.clone());
+        let vars =
+            body.params.iter().chain(&body.sizes).chain(body.bindings.iter().flat_map(|binding| &binding.results));
+        let mut ty =
+            vars.into_iter().find(|var| var.id == id).map_or(Type::scalar(ElementType::Bool), |var| var.ty.clone());
         for extent in ty.all_extents_mut() {
             if let Extent::Value(size) = extent
                 && !body.sizes.iter().chain(&body.params).any(|var| var.id == *size)

@@ -3,13 +3,15 @@
 use std::collections::HashMap;
 
 use fusebox_ir::{
-    ArrayId, Constant, ElementType, Instruction, Lambda, Local, LocalId, Name, ScalarOp, ScalarOperand, ScalarPart, ScalarPartMut,
+    ArrayId, Constant, ElementType, Instruction, Lambda, Local, LocalId, Name, ScalarOp, ScalarOperand, ScalarPart,
+    ScalarPartMut,
     term::{FunctionTerm, Term, TermGraph, TermId, Terms},
 };
 
 use crate::{
     Config, Error,
     dominators::{BindingPoints, binding_points},
+    names::Names,
 };
 
 /// How deep branches and loops may nest, one inside the other.
@@ -28,7 +30,13 @@ pub(crate) enum Root<'t> {
 }
 
 /// Translates scalar terms to a function.
-pub(crate) fn translate(terms: &Terms, around: &dyn Around, config: &Config, root: Root<'_>) -> Result<Lambda, Error> {
+pub(crate) fn translate(
+    terms: &Terms,
+    around: &dyn Around,
+    names: &Names,
+    config: &Config,
+    root: Root<'_>,
+) -> Result<Lambda, Error> {
     let (function, unit) = match &root {
         Root::Function(function) => (function.params.clone(), None),
         Root::Unit(id) => (Vec::new(), Some(*id)),
@@ -42,6 +50,7 @@ pub(crate) fn translate(terms: &Terms, around: &dyn Around, config: &Config, roo
     let points = points.map_err(|error| graph.error(error))?;
     let mut code = Code {
         terms,
+        names,
         graph: &graph,
         points: &points,
         memo: vec![None; graph.nodes.len()],
@@ -83,9 +92,16 @@ struct Graph<'t> {
 }
 
 impl<'t> Graph<'t> {
-    fn new(terms: &'t Terms, around: &'t dyn Around, params: &'t [TermId], results: &'t [TermId], unit: Option<TermId>) -> Self {
+    fn new(
+        terms: &'t Terms,
+        around: &'t dyn Around,
+        params: &'t [TermId],
+        results: &'t [TermId],
+        unit: Option<TermId>,
+    ) -> Self {
         let numbers = HashMap::from([(Node::Root, 0)]);
-        let mut graph = Self { terms, around, params, results, unit, nodes: vec![Node::Root], numbers, variables: vec![false] };
+        let mut graph =
+            Self { terms, around, params, results, unit, nodes: vec![Node::Root], numbers, variables: vec![false] };
         let mut at = 0;
         while at < graph.nodes.len() {
             let mut children = Vec::new();
@@ -152,7 +168,10 @@ impl<'t> Graph<'t> {
 
     fn error(&self, error: crate::dominators::GraphError) -> Error {
         use crate::dominators::GraphError::{BoundTwice, Cyclic, Escapes, Open};
-        let (Open { variable: node } | Escapes { variable: node, .. } | BoundTwice { variable: node, .. } | Cyclic { node }) = error;
+        let (Open { variable: node }
+        | Escapes { variable: node, .. }
+        | BoundTwice { variable: node, .. }
+        | Cyclic { node }) = error;
         let place = match self.nodes[node] {
             Node::Term(id) | Node::Function(id, _) => self.terms.nodes[id.index()].place.clone(),
             Node::Root => fusebox_ir::Place::default(),
@@ -200,6 +219,7 @@ impl TermGraph for Graph<'_> {
 
 struct Code<'t> {
     terms: &'t Terms,
+    names: &'t Names,
     graph: &'t Graph<'t>,
     points: &'t BindingPoints,
     /// The first result of instructions that are shared, by node.
@@ -228,7 +248,13 @@ impl Code<'_> {
         first
     }
 
-    fn function(&mut self, node: usize, params: &[TermId], results: &[TermId], nesting: usize) -> Result<Lambda, Error> {
+    fn function(
+        &mut self,
+        node: usize,
+        params: &[TermId],
+        results: &[TermId],
+        nesting: usize,
+    ) -> Result<Lambda, Error> {
         if nesting > MAX_NESTING {
             return Err(Error::TooDeep { limit: MAX_NESTING });
         }
@@ -282,7 +308,9 @@ impl Code<'_> {
                 Some(outer) => values.push(ScalarOperand::Outer(outer)),
                 None => values.push(ScalarOperand::Constant(Constant::from(false))),
             },
-            Term::Parameter { .. } => values.push(ScalarOperand::Local(self.params.get(&id).copied().unwrap_or(LocalId(u32::MAX)))),
+            Term::Parameter { .. } => {
+                values.push(ScalarOperand::Local(self.params.get(&id).copied().unwrap_or(LocalId(u32::MAX))))
+            }
             _ => {
                 let node = self.graph.numbers[&Node::Term(id)];
                 match self.memo[node] {
@@ -306,7 +334,13 @@ impl Code<'_> {
         tasks.extend(self.points.at(node).iter().rev().map(|&shared| Task::Bind(shared)));
     }
 
-    fn emit(&mut self, id: TermId, instructions: &mut Vec<Instruction>, values: &mut Vec<ScalarOperand>, nesting: usize) -> Result<LocalId, Error> {
+    fn emit(
+        &mut self,
+        id: TermId,
+        instructions: &mut Vec<Instruction>,
+        values: &mut Vec<ScalarOperand>,
+        nesting: usize,
+    ) -> Result<LocalId, Error> {
         let source = &self.terms.nodes[id.index()];
         let Term::Scalar { op, functions, results } = &source.term else { return Ok(LocalId(u32::MAX)) };
         self.instructions += 1;
@@ -342,7 +376,8 @@ impl Code<'_> {
             }
         }
         let first = self.fresh(results.len());
-        let local = |(at, &ty): (usize, &ElementType)| Local { id: LocalId(first.0 + at as u32), ty, name: Name::default() };
+        let name = |at| self.names.of(self.terms, id, at);
+        let local = |(at, &ty): (usize, &ElementType)| Local { id: LocalId(first.0 + at as u32), ty, name: name(at) };
         let results = results.iter().enumerate().map(local).collect();
         instructions.push(Instruction { results, op, place: source.place.clone() });
         let node = self.graph.numbers[&Node::Term(id)];

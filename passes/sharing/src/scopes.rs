@@ -134,9 +134,10 @@ pub(crate) fn scopes(terms: &Terms, owner: TermId) -> impl Iterator<Item = (Scop
         Term::Array { functions, blocks, .. } => (functions, blocks),
         _ => (&[], &[]),
     };
-    let functions = functions.iter().enumerate().map(move |(index, f)| {
-        (Scope { owner, index, is_block: false }, f.params.as_slice(), f.results.as_slice())
-    });
+    let functions = functions
+        .iter()
+        .enumerate()
+        .map(move |(index, f)| (Scope { owner, index, is_block: false }, f.params.as_slice(), f.results.as_slice()));
     let blocks = blocks
         .iter()
         .enumerate()

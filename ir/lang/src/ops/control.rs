@@ -14,28 +14,28 @@ use crate::{
 };
 
 /// Extents and arrays of what a handle, or a tuple of them, stands for.
-struct State {
+pub(crate) struct State {
     taken: Vec<Taken>,
 }
 
 impl State {
-    fn of<S: Arrays>(state: S, at: At) -> Self {
+    pub(crate) fn of<S: Arrays>(state: S, at: At) -> Self {
         let mut taken = Vec::new();
         state.take(at, &mut taken);
         Self { taken }
     }
 
     /// Every extent, in order: of each array the outer ones, then the inner ones.
-    fn extents(&self) -> Vec<TermId> {
+    pub(crate) fn extents(&self) -> Vec<TermId> {
         self.taken.iter().flat_map(|one| one.extents.iter().chain(&one.inner).copied()).collect()
     }
 
-    fn arrays(&self) -> Vec<TermId> {
+    pub(crate) fn arrays(&self) -> Vec<TermId> {
         self.taken.iter().flat_map(|one| one.arrays.iter().copied()).collect()
     }
 
     /// The types of the arrays, were these the extents.
-    fn types(&self, extents: &[TermId]) -> Vec<Type> {
+    pub(crate) fn types(&self, extents: &[TermId]) -> Vec<Type> {
         let mut next = extents.iter().copied();
         let mut types = Vec::new();
         for one in &self.taken {
@@ -47,7 +47,7 @@ impl State {
     }
 
     /// A handle of these extents and arrays.
-    fn make<S: Arrays>(extents: &[TermId], arrays: &[TermId]) -> S {
+    pub(crate) fn make<S: Arrays>(extents: &[TermId], arrays: &[TermId]) -> S {
         let mut next = extents.iter().copied();
         let mut next_array = arrays.iter().copied();
         let mut extents = |rank: usize, _: bool| -> Vec<TermId> { next.by_ref().take(rank).collect() };
@@ -78,7 +78,7 @@ pub fn acond<S: Arrays>(condition: impl IntoExp<bool>, a: S, b: S) -> S {
         .into_iter()
         .zip(b.extents())
         .map(|(x, y)| {
-            if x == y {
+            if x == y || arena::same_size(x, y) {
                 return Ok(x);
             }
             if x == crate::nest::UNKNOWN || y == crate::nest::UNKNOWN {
@@ -148,7 +148,7 @@ fn finish<S: Arrays>(
 pub fn awhile<S: Arrays, C: IntoExp<bool>>(start: S, condition: impl Fn(S) -> C, step: impl Fn(S) -> S) -> S {
     let at = here();
     let start = State::of(start, at);
-    let start_extents = start.extents();
+    let start_extents = canonical(start.extents());
     let problems = arena::problems();
     // Which extents the step changes, and which of these change together: `None` stays as it starts. Refined until it holds.
     let mut classes: Vec<Option<usize>> = vec![None; start_extents.len()];
@@ -156,7 +156,7 @@ pub fn awhile<S: Arrays, C: IntoExp<bool>>(start: S, condition: impl Fn(S) -> C,
         let count = classes.iter().flatten().max().map_or(0, |class| class + 1);
         let (state, params) = loop_state::<S>(&start, &start_extents, &classes, count, at);
         let stepped = State::of(step(state), at);
-        let new = stepped.extents();
+        let new = canonical(stepped.extents());
         let refined = refine(&classes, &start_extents, &new);
         if refined != classes {
             classes = refined;
@@ -194,6 +194,17 @@ fn loop_state<S: Arrays>(
     (State::make(&extents, &arrays), params)
 }
 
+/// The same extents, those that are the same by one term.
+fn canonical(mut extents: Vec<TermId>) -> Vec<TermId> {
+    for position in 1..extents.len() {
+        let (before, rest) = extents.split_at_mut(position);
+        if let Some(&known) = before.iter().find(|&&known| arena::same_size(known, rest[0])) {
+            rest[0] = known;
+        }
+    }
+    extents
+}
+
 /// Classes of extents that change together, given what they are after a step.
 fn refine(classes: &[Option<usize>], start: &[TermId], new: &[TermId]) -> Vec<Option<usize>> {
     let mut known: HashMap<(Option<usize>, TermId, TermId), usize> = HashMap::new();
@@ -202,7 +213,7 @@ fn refine(classes: &[Option<usize>], start: &[TermId], new: &[TermId]) -> Vec<Op
         .iter()
         .zip(start.iter().zip(new))
         .map(|(&class, (&start, &new))| {
-            if class.is_none() && (start == new || start == unknown) {
+            if class.is_none() && (arena::same_size(start, new) || start == unknown) {
                 return None;
             }
             let next = known.len();

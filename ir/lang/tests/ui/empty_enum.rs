@@ -1,0 +1,7 @@
+//! An enum without alternatives has no values.
+use fusebox_lang::*;
+
+#[derive(Clone, Elt)]
+enum Never {}
+
+fn main() {}
