@@ -197,7 +197,7 @@ impl<'c> V<'c> {
     }
 
     /// The float that these bits are.
-    pub(super) fn from_bits(self) -> Self {
+    pub(super) fn to_float(self) -> Self {
         let to = self.float();
         self.put(ScalarOp::Bits { to, a: self.operand }, to)
     }
@@ -247,7 +247,7 @@ impl<'c> V<'c> {
 
     /// This magnitude with the sign of `sign`; this one must not be negative.
     pub(super) fn with_sign_of(self, sign: V<'c>) -> Self {
-        (self.bits() | sign.sign_bit()).from_bits()
+        (self.bits() | sign.sign_bit()).to_float()
     }
 
     /// The sign bit alone, as an unsigned integer.

@@ -38,14 +38,14 @@ pub(super) fn scale<'c>(m: V<'c>, n: Whole<'c>) -> V<'c> {
     let width = fraction_bits(m);
     let half = n.bits >> 1;
     let rest = n.bits - half;
-    m * (half << width).from_bits() * (rest << width).from_bits()
+    m * (half << width).to_float() * (rest << width).to_float()
 }
 
 /// 2^(n - 1) for an n whose power is neither subnormal nor infinite.
 pub(super) fn half_power(n: Whole<'_>) -> V<'_> {
     // The bits hold n and twice the bias; once the bias and one more go.
     let bias = n.float.by_type(128, 1024);
-    ((n.bits - bias) << fraction_bits(n.float)).from_bits()
+    ((n.bits - bias) << fraction_bits(n.float)).to_float()
 }
 
 /// q(r) of e^r = 1 + r + r² q(r), for |r| up to ln 2 / 2.
@@ -125,7 +125,7 @@ pub(super) fn exp_of_negative_square<'c>(x: V<'c>) -> ([V<'c>; 2], Whole<'c>) {
 pub(super) fn exp_in_range(x: V<'_>) -> V<'_> {
     let (r, n) = reduce(x);
     let bias = x.by_type(127, 1023);
-    near(r) * ((n.bits - bias) << fraction_bits(x)).from_bits()
+    near(r) * ((n.bits - bias) << fraction_bits(x)).to_float()
 }
 
 pub(super) fn expm1(x: V<'_>) -> V<'_> {

@@ -36,9 +36,9 @@ fn biased_parts<'c>(x: V<'c>, low: f64) -> (V<'c>, V<'c>) {
     let width = fraction_bits(x);
     // As integers: log2 of x / low, in fixed point with the exponent's bias.
     let offset = x.bits() + (bits(1.0) - bits(low));
-    let mantissa = ((offset & ((1u64 << width) - 1)) + bits(low)).from_bits();
+    let mantissa = ((offset & ((1u64 << width) - 1)) + bits(low)).to_float();
     // The biased exponent as the low bits of 2^23 or 2^52: integers to floats without a conversion.
-    let biased = ((offset >> width) | bits(x.by_type(8_388_608.0, 4_503_599_627_370_496.0))).from_bits();
+    let biased = ((offset >> width) | bits(x.by_type(8_388_608.0, 4_503_599_627_370_496.0))).to_float();
     (mantissa, biased)
 }
 

@@ -55,8 +55,8 @@ pub(super) fn pow<'c>(x: V<'c>, y: V<'c>) -> V<'c> {
     let whole = y.trunc().equals(y);
     let half = y * 0.5;
     let odd = whole & half.trunc().differs(half);
-    let sign = odd.select(x.sign_bit(), x.bits() & 0);
-    let signed = (power.bits() | sign).from_bits();
+    let sign = odd.select(x.sign_bit(), x.bits().with_bits(0));
+    let signed = (power.bits() | sign).to_float();
     let error = x.lt(0.0) & x.gt(-infinity) & !whole;
     let result = error.select(x.constant(f64::NAN), signed);
     (x.equals(1.0) | y.equals(0.0)).select(x.constant(1.0), result)
@@ -71,7 +71,7 @@ pub(super) fn cbrt(x: V<'_>) -> V<'_> {
     // A third of the exponent and of the fraction, from the upper half of the bits: within 1/16. The number subtracted centres that.
     let half = x.by_type(16, 32);
     let third = ((within.bits() >> half) * x.by_type(0x5556u64, 0x5555_5556)) >> half;
-    let mut root = ((third + x.by_type(0x2a55u64 - 4, 0x2aa0_0000 - 0x8000)) << half).from_bits();
+    let mut root = ((third + x.by_type(0x2a55u64 - 4, 0x2aa0_0000 - 0x8000)) << half).to_float();
     // Halley's steps are cubic: 1/16 becomes 2^-13, 2^-38, 2^-110.
     for _ in 0..x.by_type(1, 2) {
         let cube = root * root * root;

@@ -1,7 +1,5 @@
 //! Angles as a number of quarter turns and a rest.
 
-use fusebox_ir::ElementType;
-
 use super::code::V;
 use super::coefficients as table;
 use super::exponential::fraction_bits;
@@ -51,82 +49,78 @@ pub(super) fn angle(x: V<'_>, with_low: bool) -> Angle<'_> {
 }
 
 /// Quarters, rest and low part of a large `x`; of infinities NaN.
+///
+/// Integers as wide as `x` hold numbers of half as many bits, so that products fit: 64-bit lanes would halve an `f32` kernel's gangs.
 fn from_bits_of_pi(x: V<'_>) -> [V<'_>; 3] {
     let width = fraction_bits(x);
     let negative = x.lt(0.0);
     let bits = x.abs().bits();
-    // x = m 2^e; as 64-bit integers, m in two words of 32 bits.
-    let m = ((bits & ((1u64 << width) - 1)) | (1u64 << width)).convert(ElementType::U64);
-    let e = (bits >> width).convert(ElementType::U64);
-    // The words w hold (2 / pi) 2^-32. Of x / (2 pi) = m (2 / pi) 2^(e - 2) only the fraction is wanted, so bits of w before
-    // e + 30 are not: m times these are whole.
-    let shift = e - x.by_type(127 + 23 - 30, 1023 + 52 - 30);
-    let (count, stages) = x.by_type((4, 3), (7, 5));
-    let all = table::TWO_OVER_PI_WORDS.map(|word| m.with_bits(u64::from(word)));
-    let mut words: Vec<V<'_>> = all.to_vec();
+    // x = m 2^e
+    let m = (bits & ((1u64 << width) - 1)) | (1u64 << width);
+    // The words w hold (2 / pi) 2^-half. Of x / (2 pi) = m (2 / pi) 2^(e - 2) only the fraction is wanted, so bits of w before
+    // e + half - 2 are not: m times these are whole.
+    let half = x.by_type(16, 32);
+    let shift = (bits >> width) - x.by_type(127 + 23 - 14, 1023 + 52 - 30);
+    let window = window(shift, half);
+    // The fraction of m * window, in words from the lowest up; the very lowest word counts by its carry alone.
+    let mask = (1u64 << half) - 1;
+    let (m_low, m_high) = (m & mask, m >> half);
+    let mut carry = (m_low * window[WINDOW - 1]) >> half;
+    let mut product = Vec::new();
+    for at in (0..WINDOW - 1).rev() {
+        let one = m_low * window[at] + carry;
+        let other = m_high * window[at + 1] + (one & mask);
+        product.push(other & mask);
+        carry = (one >> half) + (other >> half);
+    }
+    let [d, c, b, a] = [product[1], product[2], product[3], product[4]];
+    let fraction = (a << half) | b;
+    let quarters = (fraction + (1u64 << (2 * half - 3))) >> (2 * half - 2);
+    let rest = (fraction - (quarters << (2 * half - 2))).signed();
+    // A sum of floats, in units of 2^-62 (f32: 2^-30) quarter turns; exact where the first ones nearly cancel.
+    let unit = 2f64.powi(2 - 2 * half);
+    let word = 2f64.powi(-half);
+    let float = rest.convert(x.ty);
+    let lost = (rest - float.convert(rest.ty)).convert(x.ty);
+    let part = c.convert(x.ty).fma(word, lost);
+    let sum = float + part;
+    let sum_rest = d.convert(x.ty).fma(word * word, float - sum + part);
+    let [pi_high, pi_low, _] = x.by_type(table::HALF_PI_F32, table::HALF_PI_F64);
+    let value = sum * (pi_high * unit);
+    let error = sum.fma(pi_high * unit, -value);
+    let value_rest = sum.fma(pi_low * unit, sum_rest.fma(pi_high * unit, error));
+    let total = value + value_rest;
+    let total_rest = value - total + value_rest;
+    let total = x.abs().lt(f64::INFINITY).select(total, f64::NAN);
+    [
+        negative.select(quarters.with_bits(0) - quarters, quarters),
+        negative.select(-total, total),
+        negative.select(-total_rest, total_rest),
+    ]
+}
+
+/// Words that [`window`] gives: three times the bits of a float, which is what the worst cancellation needs and then some.
+const WINDOW: usize = 6;
+
+/// Six words of `half` bits of 2 / pi, from bit `shift` on; before the binary point there is one word of zeros.
+fn window(shift: V<'_>, half: i32) -> [V<'_>; WINDOW] {
+    let bits = |word: u64| shift.with_bits(word);
+    let all = table::TWO_OVER_PI_WORDS;
+    let mut words: Vec<V<'_>> = if half == 16 {
+        let halves = all[1..].iter().flat_map(|&word| [word >> 16, word & 0xffff]);
+        std::iter::once(0).chain(halves).map(|word| bits(word.into())).collect()
+    } else {
+        all.iter().map(|&word| bits(word.into())).collect()
+    };
+    // Which words: by the bits of shift / half, from the highest of the largest exponent's. No step looks beyond what others need.
+    let stages = if half == 16 { 3 } else { 5 };
     for stage in (0..stages).rev() {
-        // Words beyond the last that any exponent asks for are not needed.
         let skip = 1usize << stage;
-        let skips = (shift & (32u64 << stage)).differs(0);
-        let needed = count + skip - 1;
-        words = (0..needed)
-            .map(|at| match words.get(at + skip) {
-                Some(&later) if at + skip < words.len() => skips.select(later, words[at]),
-                _ => words[at],
-            })
+        let skips = (shift & ((half as u64) << stage)).differs(0);
+        words = (0..WINDOW + skip)
+            .map(|at| words.get(at + skip).map_or(words[at], |&later| skips.select(later, words[at])))
             .collect();
     }
-    let by = shift & 31;
-    let low_half = 0xffff_ffffu64;
-    // Windows of 32 bits, the first holding the highest bits.
-    let window: Vec<V<'_>> =
-        words.windows(2).map(|pair| (((pair[0] << 32) | pair[1]) << by) >> 32 & low_half).collect();
-    // The fraction of m * window, from the lowest word up.
-    let [quarters, value, value_rest] = if x.is_f32() {
-        let third = m * window[2];
-        let second = m * window[1] + (third >> 32);
-        let first = m * window[0] + (second >> 32);
-        let fraction = (first << 32) | (second & low_half);
-        let quarters = (fraction + (1u64 << 61)) >> 62;
-        let rest = (fraction - (quarters << 62)).signed();
-        let angle = rest.convert(ElementType::F64) * (std::f64::consts::FRAC_PI_2 * 2f64.powi(-62));
-        let high = angle.convert(ElementType::F32);
-        let low = (angle - high.convert(ElementType::F64)).convert(ElementType::F32);
-        [quarters.convert(ElementType::U32), high, low]
-    } else {
-        let (m_low, m_high) = (m & low_half, m >> 32);
-        let mut carry = (m_low * window[5]) >> 32;
-        let mut product = Vec::new();
-        for at in (0..5).rev() {
-            let one = m_low * window[at] + carry;
-            let other = m_high * window[at + 1] + (one & low_half);
-            product.push(other & low_half);
-            carry = (one >> 32) + (other >> 32);
-        }
-        let [d, c, b, a] = [product[1], product[2], product[3], product[4]];
-        let high = (a << 32) | b;
-        let quarters = (high + (1u64 << 61)) >> 62;
-        let rest = (high - (quarters << 62)).signed();
-        // A sum of floats, in units of 2^-62 quarter turns.
-        let f64 = ElementType::F64;
-        let float = rest.convert(f64);
-        let lost = (rest - float.convert(ElementType::I64)).convert(f64);
-        let small = d.convert(f64).fma(2f64.powi(-64), c.convert(f64).fma(2f64.powi(-32), lost));
-        let sum = float + small;
-        let sum_rest = float - sum + small;
-        let unit = 2f64.powi(-62);
-        let [pi_high, pi_low, _] = table::HALF_PI_F64;
-        let value = sum * (pi_high * unit);
-        let error = sum.fma(pi_high * unit, -value);
-        let value_rest = sum.fma(pi_low * unit, sum_rest.fma(pi_high * unit, error));
-        let total = value + value_rest;
-        [quarters, total, value - total + value_rest]
-    };
-    let value = x.abs().lt(f64::INFINITY).select(value, f64::NAN);
-    let zero = quarters & 0;
-    [
-        negative.select(zero - quarters, quarters),
-        negative.select(-value, value),
-        negative.select(-value_rest, value_rest),
-    ]
+    let by = shift & (half - 1);
+    std::array::from_fn(|at| (((words[at] << half) | words[at + 1]) << by) >> half)
 }

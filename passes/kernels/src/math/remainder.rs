@@ -24,7 +24,7 @@ pub(super) fn rem<'c>(x: V<'c>, y: V<'c>) -> V<'c> {
         |rest| {
             // divisor · 2^k so that the quotient has step_bits bits; by hand where that is subnormal; at least the divisor.
             let exponent = rest.bits() >> width;
-            let scaled = (((exponent - step_bits) << width) | fraction).from_bits();
+            let scaled = (((exponent - step_bits) << width) | fraction).to_float();
             let far = exponent.gt(step_bits);
             let lifted = divisor * 2f64.powi(step_bits);
             let near = lifted.le(rest).select(lifted, divisor);

@@ -26,7 +26,7 @@ fn by_quarter<'c>(quarters: V<'c>, r: V<'c>) -> V<'c> {
     let z = r * r;
     let value = (quarters & 1).differs(0).select(cos_near(z), sin_near(r, z));
     let sign = (quarters & 2) << r.by_type(30, 62);
-    (value.bits() ^ sign).from_bits()
+    (value.bits() ^ sign).to_float()
 }
 
 pub(super) fn sin(x: V<'_>) -> V<'_> {
