@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod compare;
+pub mod embedded;
 mod files;
 
 use std::path::PathBuf;
