@@ -103,7 +103,7 @@ impl<'s> Lines<'s> {
         let line_start = self.starts[place.line as usize - 1] as usize;
         let line_end = self.starts.get(place.line as usize).map_or(self.source.len(), |end| *end as usize);
         let (start, end) = (start as usize, (end as usize).clamp(start as usize, line_end));
-        let before = last_characters(&self.source[line_start..start], 60);
+        let before = last_characters(&self.source[line_start..start], 90);
         let cut = before.len() < start - line_start;
         let shown = |text: &str| -> String { text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect() };
         let mut line = if cut { "…".to_owned() } else { String::new() };

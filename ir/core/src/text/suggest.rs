@@ -8,12 +8,15 @@ pub(super) fn closest<'n>(wrong: &str, known: impl Iterator<Item = &'n str>) -> 
     if wrong.len() > LONGEST {
         return None;
     }
-    let limit = (wrong.len() + 2) / 3;
+    let limit = wrong.len().div_ceil(3);
+    let mut known: Vec<&str> = known.collect();
+    known.sort_unstable();
     known
+        .into_iter()
         .take(MOST)
         .filter(|name| name.len() <= 4 * LONGEST && name.chars().count().abs_diff(wrong.len()) <= limit)
         .map(|name| (distance(&wrong, name), name))
-        .filter(|(distance, _)| *distance <= limit && *distance < wrong.len().max(2))
+        .filter(|(distance, _)| *distance <= limit && *distance < wrong.len())
         .min()
         .map(|(_, name)| name)
 }

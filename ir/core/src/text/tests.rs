@@ -1,6 +1,10 @@
 //! The text form is a contract: every rule of it is a test here.
 
+mod errors;
 mod golden;
+mod hostile;
+mod scalar;
+mod worked;
 
 use super::parse;
 use crate::Program;

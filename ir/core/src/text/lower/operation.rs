@@ -233,7 +233,9 @@ impl<'a, 's> Lower<'a, 's> {
             let seeds = if seeded { format!("{k} seed{} and ", if k == 1 { "" } else { "s" }) } else { String::new() };
             let s = if k == 1 { "" } else { "s" };
             let what = format!("`{name}` of a function of {} parameters takes {seeds}{k} array{s}", 2 * k);
-            return Err(fault(args.operation.span, format!("{what}, and {} arguments are given", rest.len())));
+            let are =
+                if rest.len() == 1 { "1 argument is".to_owned() } else { format!("{} arguments are", rest.len()) };
+            return Err(fault(args.operation.span, format!("{what}, and {are} given")));
         }
         let (seeds, sources) = rest.split_at(wanted - k);
         let sources = self.arrays(sources)?;
@@ -368,8 +370,11 @@ impl<'a, 's> Lower<'a, 's> {
     }
 
     fn no_boundary(&self, span: Span) -> Box<Fault> {
-        fault(span, format!("`{}` is no boundary", shown(span.text(self.source))))
-            .help("boundaries are clamp, mirror, wrap, constant(0.0), function(|i| …)")
+        let fault = fault(span, format!("`{}` is no boundary", shown(span.text(self.source))));
+        match closest(span.text(self.source), ["clamp", "mirror", "wrap"].into_iter()) {
+            Some(near) => fault.help(format!("did you mean `{near}`?")),
+            None => fault.help("boundaries are clamp, mirror, wrap, constant(0.0), function(|i| …)"),
+        }
     }
 
     /// Extents and elements of nested lists.

@@ -1,0 +1,113 @@
+//! Deep, huge and senseless texts end in an error, soon, and without a crash.
+
+use std::time::Instant;
+
+use super::{parse, same};
+
+/// An error within seconds, in a thread with the stack of any other.
+#[track_caller]
+fn refused(text: String) -> String {
+    let start = Instant::now();
+    let message = std::thread::spawn(move || parse(&text).map(|_| ()).unwrap_err().to_string()).join().unwrap();
+    assert!(start.elapsed().as_secs() < 20, "{:?} for {message}", start.elapsed());
+    assert!(message.len() < 1000, "a message of {} bytes", message.len());
+    message
+}
+
+fn scalar(expression: &str) -> String {
+    format!("fn f(x: f32, b: bool, a: [n]f32) -> f32 {{ let y = {expression} return x }}")
+}
+
+#[test]
+fn deep_nesting_is_an_error_that_names_the_limit() {
+    let many = 200_000;
+    for text in [
+        scalar(&"(".repeat(many)),
+        scalar(&"-".repeat(many)),
+        scalar(&"! ".repeat(many)),
+        scalar(&"abs(".repeat(many)),
+        scalar(&"f32(".repeat(many)),
+        scalar(&"a[".repeat(many)),
+        scalar(&"a.flat[".repeat(many)),
+        scalar(&"if b { ".repeat(many)),
+        scalar(&"if ".repeat(many)),
+        scalar(&"if b { x } else ".repeat(many)),
+        scalar(&"if b { let y = ".repeat(many)),
+        scalar(&"while(|v: f32| ".repeat(many)),
+        scalar(&"(b || b && b == (b | b ^ b & b << b + b * -".repeat(many)),
+        format!("fn f() -> f32 {{ let x: f32 = constant({}", "[".repeat(many)),
+        format!("fn f() -> f32 {{ let x: f32 = {}", "nest([], || { let x: f32 = ".repeat(many)),
+        format!("fn f() -> f32 {{ let x: f32 = {}", "consume(|i| { yield accumulate(|| { let x: f32 = ".repeat(many)),
+    ] {
+        let message = refused(text);
+        assert!(message.contains("nested more than 128 deep"), "{message}");
+    }
+}
+
+#[test]
+fn open_brackets_and_noise() {
+    for piece in [
+        "(",
+        "[",
+        "{",
+        "|",
+        "fn",
+        "\"",
+        "\u{0}",
+        "0",
+        "ä",
+        "let x = ",
+        "#",
+        "\n",
+        "=",
+        ".",
+        "fn f(",
+        "fn f(x: f32) -> f32 {",
+    ] {
+        refused(piece.repeat(200_000));
+    }
+    // A hundred million bytes of bytes.
+    let mut state = 1u32;
+    let noise: Vec<u8> = (0..100_000_000)
+        .map(|_| {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (state >> 24) as u8 & 0x7f
+        })
+        .collect();
+    refused(String::from_utf8(noise).unwrap());
+}
+
+#[test]
+fn huge_tokens() {
+    let long = 1_000_000;
+    same(&scalar(&format!("{}f32", "1".repeat(30))));
+    refused(scalar(&format!("{}i64", "1".repeat(long))));
+    refused(scalar(&"x".repeat(long)));
+    refused(scalar(&format!("x + \"{}", "y".repeat(long))));
+    refused(scalar(&format!("1.{}e{}f16", "1".repeat(long), "9".repeat(long))));
+    refused(scalar(&format!("{}(x)", "s".repeat(long))));
+    refused(format!("fn f(x: [{}]f32) -> f32 {{ return y }}", "n".repeat(long)));
+}
+
+#[test]
+fn wide_programs_take_linear_time() {
+    // A sum of 200,000 terms: no nesting for the parser, nor for the printer.
+    let sum = scalar(&vec!["x"; 200_000].join(" + "));
+    same(&sum);
+    same(&scalar(&format!("assert(b, \"{}\", x)", "é".repeat(100_000))));
+    let statements: String = (0..20_000).map(|k| format!("let v{k} = x + {k}.0 ")).collect();
+    same(&format!("fn f(x: f32) -> f32 {{ {statements} return v7 }}"));
+    let inputs: Vec<_> = (0..20_000).map(|k| format!("v{k}: [n{k}]f32")).collect();
+    same(&format!("fn f({}) -> [n3]f32 {{ return v3 }}", inputs.join(", ")));
+    let elements: Vec<_> = (0..200_000).map(|k| k.to_string()).collect();
+    same(&format!("fn f() -> [200000]i32 {{ let c: [200000]i32 = constant([{}]) return c }}", elements.join(", ")));
+}
+
+#[test]
+fn as_deep_as_the_limit_allows() {
+    let deep = |k: usize| scalar(&format!("{}x{}", "if b { ".repeat(k), " } else { x }".repeat(k)));
+    same(&deep(100));
+    same(&scalar(&format!("{}x{}", "abs(".repeat(120), ")".repeat(120))));
+    same(&scalar(&format!("x{}", " + (x - x".repeat(120) + &")".repeat(120))));
+    same(&scalar(&(vec!["if b { x }"; 100].join(" else ") + " else { x }")));
+}
