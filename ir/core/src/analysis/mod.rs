@@ -1,5 +1,15 @@
 //! What passes share: facts about a program, in tables keyed by id.
 
+pub mod algebra;
+pub mod definitions;
+pub mod effects;
 pub mod sizes;
+pub mod uses;
 
-pub use self::sizes::{Answer, Size, Sizes};
+pub use self::{
+    algebra::{Algebra, algebra},
+    definitions::{Definition, Definitions},
+    effects::{can_fail, function_can_fail},
+    sizes::{Answer, Size, Sizes},
+    uses::{Uses, live},
+};

@@ -182,14 +182,15 @@ impl<'p> Validator<'p> {
 
     pub fn define(&mut self, var: &'p Var) {
         let defined = Defined { var, open: true, fallback: self.fallback, repeats: self.repeats };
-        if var.id.0 == self.next && self.values.len() == var.id.index() {
-            self.values.push(defined);
-            self.next += 1;
-        } else {
+        if var.id.0 != self.next {
             self.report(ProgramFault::Order { found: var.id.0, expected: self.next });
-            // One fault for a gap, not one for all that follows.
+        }
+        // One fault for a gap, not one for all that follows.
+        self.next = var.id.0.saturating_add(1).max(self.next);
+        if self.values.len() == var.id.index() {
+            self.values.push(defined);
+        } else {
             self.others.insert(var.id, defined);
-            self.next = var.id.0.saturating_add(1).max(self.next);
         }
         if let Some(scope) = self.scopes.last_mut() {
             scope.push(var.id);
@@ -295,13 +296,14 @@ impl<'p> Validator<'p> {
     }
 
     pub fn define_local(&mut self, local: &Local) {
-        if local.id.0 == self.next_local && self.locals.len() == local.id.index() {
-            self.locals.push((local.ty, true));
-            self.next_local += 1;
-        } else {
+        if local.id.0 != self.next_local {
             self.report(ProgramFault::LocalOrder { found: local.id.0, expected: self.next_local });
+        }
+        self.next_local = local.id.0.saturating_add(1).max(self.next_local);
+        if self.locals.len() == local.id.index() {
+            self.locals.push((local.ty, true));
+        } else {
             self.other_locals.insert(local.id, (local.ty, true));
-            self.next_local = local.id.0.saturating_add(1).max(self.next_local);
         }
         if let Some(scope) = self.local_scopes.last_mut() {
             scope.push(local.id);

@@ -125,9 +125,9 @@ impl<'p> Validator<'p> {
     /// Whether scalars that a block gives are those wanted.
     pub fn given_are(&mut self, given: &[Option<Want>], expected: &[Option<Want>], what: &str) {
         if self.count(what, given.len(), expected.len()) {
-            for (position, (given, expected)) in given.iter().zip(expected).enumerate() {
+            for (given, expected) in given.iter().zip(expected) {
                 if let (Some(given), Some(expected)) = (given, expected) {
-                    self.same_kind(given, expected, &|| format!("{position} of the {what}"));
+                    self.same_kind(given, expected, &|| format!("one of the {what}"));
                 }
             }
         }

@@ -166,13 +166,13 @@ pub enum ProgramFault {
 
     // Counts.
     /// Another number of something than is wanted.
-    #[error("{found} {what} are given, and {expected} wanted")]
+    #[error("{what}: {found} given, and {expected} wanted")]
     Count { what: String, found: usize, expected: usize },
     /// Too few of something.
-    #[error("{found} {what} are given, and at least {least} wanted")]
+    #[error("{what}: {found} given, and at least {least} wanted")]
     TooFewGiven { what: String, found: usize, least: usize },
     /// Seeds of an operation that has none.
-    #[error("{found} seeds are given, and {form} takes none")]
+    #[error("seeds: {found} given, and {form} takes none")]
     Seeds { found: usize, form: &'static str },
     /// Elements written out whose number is not the product of the extents.
     #[error("{found} elements are written out for extents {extents:?}")]

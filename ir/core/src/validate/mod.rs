@@ -80,13 +80,19 @@ impl<'p> Validator<'p> {
             v.names(program.body.params.iter().map(|param| param.name.0.as_str()), "an input", "inputs");
             v.open_block(&program.body, true, true);
             v.bindings(&program.body);
+            if v.stopped() {
+                return;
+            }
             for (position, &result) in program.body.results.iter().enumerate() {
                 v.within(Step::Item("results", position), |v| {
                     _ = v.use_value(result, true, &|| "the program".to_owned())
                 });
             }
         });
-        self.count("results", program.outputs.len(), program.body.results.len());
+        if self.stopped() {
+            return;
+        }
+        self.count("declared results", program.outputs.len(), program.body.results.len());
         self.names(program.outputs.iter().map(|output| output.name.as_str()), "a result", "results");
         let inputs: HashSet<_> = program.body.sizes.iter().chain(&program.body.params).map(|var| var.id).collect();
         for (position, (output, &result)) in program.outputs.iter().zip(&program.body.results).enumerate() {

@@ -416,7 +416,7 @@ impl<'p> Validator<'p> {
     /// The number of segments, if there are offsets.
     fn segments(&mut self, offsets: Option<ArrayId>) -> Option<Option<Size>> {
         let offsets = offsets?;
-        let what = || "offsets".to_owned();
+        let what = || "the array of offsets".to_owned();
         let ty = self.within(Step::Field("offsets"), |v| {
             let ty = v.array(offsets, &what)?;
             if ty.rank() != 1 {

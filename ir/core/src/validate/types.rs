@@ -52,6 +52,12 @@ impl<'p> Validator<'p> {
         }
     }
 
+    /// An extent as written, and what that is where the name does not say it.
+    fn show_defined(&self, extent: Extent, size: &Size) -> String {
+        let (written, is) = (self.show_extent(extent), self.show_size(size));
+        if written == is { written } else { format!("{written} = {is}") }
+    }
+
     pub fn show_want(&self, want: &Want) -> String {
         let list = |extents: &[Option<Size>]| {
             let extents: Vec<String> =
@@ -162,7 +168,8 @@ impl<'p> Validator<'p> {
             let (Some(found), Some(wanted)) = (named.or_else(|| self.size(extent)), wanted) else { continue };
             if self.sizes.equal_sizes(&found, wanted) == Answer::Refuted {
                 let expected = self.show_size(wanted);
-                self.report(ProgramFault::Extents { what: what(), dim, found: self.show_extent(extent), expected });
+                let found = self.show_defined(extent, &found);
+                self.report(ProgramFault::Extents { what: what(), dim, found, expected });
             }
         }
     }
