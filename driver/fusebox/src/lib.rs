@@ -1,1 +1,30 @@
-//! The facade: compile once, run many times, on any backend
+#![doc = include_str!("../README.md")]
+
+mod backend;
+mod cache;
+mod embedded;
+mod error;
+#[cfg(feature = "files")]
+pub mod files;
+mod options;
+mod passes;
+mod program;
+mod signature;
+
+pub use fusebox_ir as ir;
+pub use fusebox_lang as lang;
+
+pub use crate::{
+    cache::{CacheStatistics, cache_statistics, clear_cache},
+    embedded::*,
+    error::Error,
+    options::{Backend, Options, UnknownBackend},
+    passes::{FRONT_END, Stage, UnknownPass, pass, passes, run_passes},
+    program::{CompileReport, PassReport, Program, compile_program},
+    signature::{InputError, Signature, Slot},
+};
+
+/// Everything that embedded programs are written with.
+pub mod prelude {
+    pub use fusebox_lang::*;
+}

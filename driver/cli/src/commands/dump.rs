@@ -1,0 +1,79 @@
+//! `dump`: a program at a stage.
+
+use std::{io::Write, path::PathBuf};
+
+use clap::ValueEnum;
+use fusebox_ir::{Made, Plan, Program, Property, json, validate};
+
+use crate::{Failure, dot, source};
+
+/// Print a program as it was read, or after the passes up to a stage
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// The program, as text (.fbx) or JSON
+    program: PathBuf,
+    /// `read`, or the pass after which to print it, as `passes` lists them; those before it run too
+    #[arg(long, default_value = "read")]
+    stage: String,
+    /// How to print it
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+/// Forms of programs and plans.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// For people; of a plan JSON
+    Text,
+    /// For tools
+    Json,
+    /// For Graphviz
+    Dot,
+}
+
+pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Failure> {
+    let passes = fusebox::passes();
+    let count = match options.stage.as_str() {
+        "read" => 0,
+        stage => passes.iter().position(|pass| pass.name() == stage).map(|at| at + 1).ok_or_else(|| {
+            let names: Vec<_> = passes.iter().map(|pass| pass.name()).collect();
+            anyhow::anyhow!("there is no stage `{stage}`; there are read, {}", names.join(", "))
+        })?,
+    };
+    let program = source::read(&options.program)?;
+    let mut stages = fusebox::run_passes(&program, &passes[..count], true)?;
+    match stages.pop() {
+        None => print_program(&program, options.format, out),
+        Some(stage) => print(&stage.made, options.format, out),
+    }
+}
+
+/// Prints what a pass made.
+pub(crate) fn print(made: &Made, format: Format, out: &mut dyn Write) -> Result<(), Failure> {
+    match made {
+        Made::Program(program) => print_program(program, format, out),
+        Made::Plan(plan) => print_plan(plan, format, out),
+    }
+}
+
+pub(crate) fn print_program(program: &Program, format: Format, out: &mut dyn Write) -> Result<(), Failure> {
+    match format {
+        Format::Text => writeln!(out, "{program}")?,
+        Format::Json => {
+            let all = [Property::Flat, Property::Clustered];
+            let properties: Vec<_> =
+                all.into_iter().filter(|&property| validate(program, &[property]).is_ok()).collect();
+            writeln!(out, "{}", json::to_json(program, &properties))?;
+        }
+        Format::Dot => write!(out, "{}", dot::program(program))?,
+    }
+    Ok(())
+}
+
+fn print_plan(plan: &Plan, format: Format, out: &mut dyn Write) -> Result<(), Failure> {
+    match format {
+        Format::Text | Format::Json => writeln!(out, "{}", json::plan_to_json(plan))?,
+        Format::Dot => write!(out, "{}", dot::plan(plan))?,
+    }
+    Ok(())
+}

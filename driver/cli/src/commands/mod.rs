@@ -1,0 +1,8 @@
+//! The commands, one file each.
+
+pub(crate) mod check;
+pub(crate) mod devices;
+pub(crate) mod dump;
+pub(crate) mod opt;
+pub(crate) mod passes;
+pub(crate) mod run;

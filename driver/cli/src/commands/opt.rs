@@ -1,0 +1,42 @@
+//! `opt`: passes on a dumped program.
+
+use std::{io::Write, path::PathBuf};
+
+use crate::{
+    Failure,
+    commands::dump::{Format, print, print_program},
+    source,
+};
+
+/// Run passes over a program and print the result
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// The program, as text (.fbx) or JSON
+    program: PathBuf,
+    /// Passes in order, by the names that `passes` lists
+    #[arg(long, value_delimiter = ',', required = true)]
+    passes: Vec<String>,
+    /// How to print it
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+    /// Print what each pass counted on standard error
+    #[arg(long)]
+    report: bool,
+}
+
+pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Failure> {
+    let passes = options.passes.iter().map(|name| fusebox::pass(name.trim()).map_err(fusebox::Error::from));
+    let passes = passes.collect::<Result<Vec<_>, _>>()?;
+    let program = source::read(&options.program)?;
+    let stages = fusebox::run_passes(&program, &passes, true)?;
+    if options.report {
+        for stage in &stages {
+            let counts: Vec<_> = stage.report.iter().map(|(name, count)| format!("{name} {count}")).collect();
+            eprintln!("{}: {} ({:.3} ms)", stage.pass, counts.join(", "), stage.time.as_secs_f64() * 1e3);
+        }
+    }
+    match stages.last() {
+        None => print_program(&program, options.format, out),
+        Some(stage) => print(&stage.made, options.format, out),
+    }
+}

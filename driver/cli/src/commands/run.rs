@@ -1,0 +1,176 @@
+//! `run`: a program on files.
+
+use std::{
+    io::Write,
+    num::NonZeroUsize,
+    path::PathBuf,
+    time::{Duration, Instant},
+};
+
+use fusebox::{
+    Backend, Signature,
+    files::{self, Given, Target},
+};
+use fusebox_ir::Value;
+use serde_json::{Map, json};
+
+use crate::{Failure, progress::Progress, show, source};
+
+/// Run a program on arrays from files
+///
+/// Inputs are .npy, .npz, Matrix Market or PNG files, told apart by their content; a scalar may be given as its value. A file of a
+/// complex or structured type, an archive or an image gives all inputs whose names begin with NAME and a dot. Results go to .npy,
+/// .npz, .png or .mtx files, by the end of their names. Exit codes: 0; 1 if the program failed while it ran; 2 if anything before is
+/// wrong.
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// The program, as text (.fbx) or JSON
+    program: PathBuf,
+    /// An input and its file (or folder, for a stream); or an .npz archive of inputs by name
+    #[arg(long = "input", short = 'i', value_name = "[NAME=]FILE")]
+    inputs: Vec<String>,
+    /// A result and its file; or an .npz archive for all, or a file for the only one
+    #[arg(long = "output", short = 'o', value_name = "[NAME=]FILE")]
+    outputs: Vec<String>,
+    /// What runs it, as `devices` lists them
+    #[arg(long, default_value = "cpu")]
+    backend: String,
+    /// How many threads; results do not depend on it [default: as many as there are cores]
+    #[arg(long)]
+    threads: Option<NonZeroUsize>,
+    /// How often to run it; times are medians
+    #[arg(long, default_value = "1")]
+    repeat: NonZeroUsize,
+    /// Print times and sizes as one line of JSON
+    #[arg(long)]
+    stats: bool,
+    /// Check the program after each pass
+    #[arg(long)]
+    verify: bool,
+    /// Print results
+    #[arg(long)]
+    print: bool,
+}
+
+/// `NAME=FILE` or `FILE`.
+fn named(argument: &str) -> (Option<String>, PathBuf) {
+    match argument.split_once('=') {
+        Some((name, path)) if fusebox_ir::is_name(name) => (Some(name.to_owned()), path.into()),
+        _ => (None, argument.into()),
+    }
+}
+
+pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Failure> {
+    let backend: Backend = options.backend.parse().map_err(fusebox::Error::UnknownBackend)?;
+    let inputs: Vec<Given> =
+        options.inputs.iter().map(|text| named(text)).map(|(name, path)| Given { name, path }).collect();
+    let outputs: Vec<Target> =
+        options.outputs.iter().map(|text| named(text)).map(|(name, path)| Target { name, path }).collect();
+    let progress = Progress::start();
+    progress.step("reading the program");
+    let begin = Instant::now();
+    let program = source::read(&options.program)?;
+    let signature = Signature::of(&program);
+    let read = begin.elapsed();
+    files::check_targets(&signature, &outputs)?;
+    progress.step("reading inputs");
+    let begin = Instant::now();
+    let values = files::inputs(&signature, &inputs)?;
+    signature.check(&values).map_err(fusebox::Error::from)?;
+    let load = begin.elapsed();
+    progress.step(format!("compiling for {backend}"));
+    // A command compiles once: nothing would find the program in a cache.
+    let compile_options = fusebox::Options {
+        threads: options.threads,
+        verify: options.verify,
+        cache: false,
+        ..fusebox::Options::on(backend)
+    };
+    let begin = Instant::now();
+    let compiled = fusebox::compile_program(&program, &compile_options)?;
+    let compile = begin.elapsed();
+    let mut times = Vec::new();
+    let mut results = Vec::new();
+    for turn in 1..=options.repeat.get() {
+        progress.step(if options.repeat.get() == 1 {
+            "running".into()
+        } else {
+            format!("running, {turn} of {}", options.repeat)
+        });
+        drop(std::mem::take(&mut results)); // their memory is free for this turn
+        let begin = Instant::now();
+        results = compiled.run(&values)?;
+        times.push(begin.elapsed());
+    }
+    progress.step("writing results");
+    let begin = Instant::now();
+    files::write_results(&signature, &results, &outputs)?;
+    let write = begin.elapsed();
+    drop(progress);
+    if options.print {
+        for (slot, value) in signature.results.iter().zip(&results) {
+            writeln!(out, "{}: {} = {}", slot.name, slot.spelled, show::value(value))?;
+        }
+    }
+    if options.stats {
+        let report = compiled.report();
+        let passes: Map<_, _> =
+            report.passes.iter().map(|pass| (pass.pass.to_owned(), json!(milliseconds(pass.time)))).collect();
+        let counts: Map<_, _> = report
+            .passes
+            .iter()
+            .map(|pass| {
+                (pass.pass.to_owned(), pass.counts.iter().map(|(name, count)| (name.clone(), json!(count))).collect())
+            })
+            .collect();
+        let threads = match backend {
+            Backend::Interp => 1,
+            _ => options.threads.or(std::thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get),
+        };
+        times.sort();
+        let line = json!({
+            "program": program.name,
+            "backend": backend.name(),
+            "threads": threads,
+            "milliseconds": {
+                "read_program": milliseconds(read),
+                "read_inputs": milliseconds(load),
+                "passes": passes,
+                "code": milliseconds(report.code),
+                "compile": milliseconds(compile),
+                "run_median": milliseconds(median(&times)),
+                "run_min": milliseconds(times.first().copied().unwrap_or_default()),
+                "write_results": milliseconds(write),
+            },
+            "runs": times.len(),
+            "counts": counts,
+            "bytes_in": values.iter().map(bytes).sum::<usize>(),
+            "bytes_out": results.iter().map(bytes).sum::<usize>(),
+        });
+        writeln!(out, "{line}")?;
+    }
+    Ok(())
+}
+
+fn milliseconds(time: Duration) -> f64 {
+    (time.as_secs_f64() * 1e6).round() / 1e3
+}
+
+/// Of sorted times; of an even number the mean of the two in the middle.
+fn median(sorted: &[Duration]) -> Duration {
+    let at = sorted.len() / 2;
+    match sorted {
+        [] => Duration::ZERO,
+        _ if sorted.len() % 2 == 1 => sorted[at],
+        _ => (sorted[at - 1] + sorted[at]) / 2,
+    }
+}
+
+/// Bytes of elements.
+fn bytes(value: &Value) -> usize {
+    match value {
+        Value::Array(array) => array.bytes().len(),
+        Value::Nested(nested) => nested.extents.bytes().len() + nested.values.bytes().len(),
+        Value::Stream(elements) => elements.iter().map(|element| element.bytes().len()).sum(),
+    }
+}

@@ -1,0 +1,7 @@
+//! The command `fusebox`.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    fusebox_cli::main(std::env::args_os())
+}

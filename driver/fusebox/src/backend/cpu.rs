@@ -1,0 +1,75 @@
+//! All cores: passes, then Cranelift.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, LazyLock, Mutex, PoisonError},
+    time::Instant,
+};
+
+use fusebox_backend::{Backend as _, BackendError, Compiled as _};
+use fusebox_cranelift::{Config, Cranelift};
+use fusebox_ir::{Array, Program, Property, RunError, Value, validate};
+
+use super::{Executable, Loading};
+use crate::{Error, InputError, Options, passes, run_passes};
+
+const NAME: &str = "cpu";
+
+/// One for each number of threads asked for: their threads and memory are shared by all programs.
+static BACKENDS: LazyLock<Mutex<HashMap<usize, Arc<Cranelift>>>> = LazyLock::new(Mutex::default);
+
+fn backend(threads: usize) -> Result<Arc<Cranelift>, Error> {
+    let mut backends = BACKENDS.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(backend) = backends.get(&threads) {
+        return Ok(Arc::clone(backend));
+    }
+    let backend = Arc::new(Cranelift::new(Config { threads, ..Config::default() }).map_err(failed)?);
+    backends.insert(threads, Arc::clone(&backend));
+    Ok(backend)
+}
+
+fn failed(error: BackendError) -> Error {
+    match error {
+        BackendError::Run(error) => Error::Run(error),
+        BackendError::BadInput { input, expected, given } => InputError::Type { input, expected, found: given }.into(),
+        BackendError::InputCount { expected, given } => {
+            InputError::Count { expected, given, inputs: String::new() }.into()
+        }
+        other => Error::Backend { backend: NAME, source: Box::new(other) },
+    }
+}
+
+/// Compiles and loads a valid program.
+pub(super) fn load(program: &Program, options: &Options) -> Result<Loading, Error> {
+    validate(program, &[Property::Flat]).map_err(|errors| Error::NotFlat { backend: NAME, errors })?;
+    let stages = run_passes(program, passes(), options.verifies())?;
+    let Some(plan) = stages.last().and_then(|stage| stage.plan()) else {
+        let source = Box::new(BackendError::BadPlan { message: "the passes made no plan".into() });
+        return Err(Error::Backend { backend: NAME, source });
+    };
+    let backend = backend(options.threads.map_or(0, usize::from))?;
+    let begin = Instant::now();
+    let loaded = backend.compile(plan).and_then(|compiled| compiled.load()).map_err(failed)?;
+    let code = begin.elapsed();
+    Ok(Loading { executable: Box::new(Loaded { program: loaded }), stages, code })
+}
+
+struct Loaded {
+    program: Box<dyn fusebox_backend::Program>,
+}
+
+impl Executable for Loaded {
+    fn run(&self, inputs: &[Value]) -> Result<Vec<Value>, Error> {
+        let array = |value: &Value| match value {
+            Value::Array(array) => Ok(array.clone()), // shares its elements
+            Value::Nested(_) | Value::Stream(_) => Err(Error::Run(RunError {
+                operation: "input".into(),
+                place: Default::default(),
+                fault: fusebox_ir::Fault::Assertion { message: "a flat program has arrays as inputs".into() },
+            })),
+        };
+        let inputs = inputs.iter().map(array).collect::<Result<Vec<Array>, Error>>()?;
+        let results = self.program.run(&inputs).map_err(failed)?;
+        Ok(results.into_iter().map(Value::Array).collect())
+    }
+}

@@ -1,0 +1,36 @@
+//! The seam to the backends: a program, to something that runs.
+
+mod cpu;
+mod interp;
+
+use std::time::Duration;
+
+use fusebox_ir::{Program, Value};
+
+use crate::{Backend, Error, Options, Stage};
+
+/// A program that is loaded and ready to run, from any thread.
+pub(crate) trait Executable: Send + Sync {
+    /// Runs on inputs that fit.
+    fn run(&self, inputs: &[Value]) -> Result<Vec<Value>, Error>;
+}
+
+/// A loaded program, and how it came to be.
+pub(crate) struct Loading {
+    pub executable: Box<dyn Executable>,
+    /// What each pass made.
+    pub stages: Vec<Stage>,
+    /// How long making and loading code took.
+    pub code: Duration,
+}
+
+/// Compiles and loads a valid program.
+pub(crate) fn load(program: &Program, options: &Options) -> Result<Loading, Error> {
+    match options.backend {
+        Backend::Cpu => cpu::load(program, options),
+        Backend::Interp => {
+            let executable = Box::new(interp::Interpreted::new(program));
+            Ok(Loading { executable, stages: Vec::new(), code: Duration::ZERO })
+        }
+    }
+}

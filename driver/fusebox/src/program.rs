@@ -1,0 +1,118 @@
+//! Programs known only when the host runs: compiled from the IR, with values in and out.
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use fusebox_ir::{Value, validate};
+
+use crate::{
+    Error, Options, Signature, Stage,
+    backend::{self, Executable, Loading},
+    cache::{self, Key},
+};
+
+/// A compiled program: run it as often as you like, from any thread.
+#[derive(Clone)]
+pub struct Program {
+    loaded: Arc<Loaded>,
+    cached: bool,
+}
+
+/// What compiling gave.
+pub(crate) struct Loaded {
+    signature: Signature,
+    executable: Box<dyn Executable>,
+    report: CompileReport,
+}
+
+/// What compiling took.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CompileReport {
+    /// Each pass: its name, its time, what it counted.
+    pub passes: Vec<PassReport>,
+    /// Making code, and loading it.
+    pub code: Duration,
+    /// Validation, if asked for, is not in the time of passes.
+    pub total: Duration,
+}
+
+/// What a pass took, and what it counted.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PassReport {
+    /// The pass.
+    pub pass: &'static str,
+    /// How long it took.
+    pub time: Duration,
+    /// Names and numbers.
+    pub counts: Vec<(String, u64)>,
+}
+
+/// Compiles a program of the IR.
+///
+/// ```
+/// use fusebox::{Backend, Options, compile_program, ir};
+/// let program = ir::text::parse("fn twice(a: [n]i32) -> [n]i32 { let b: [n]i32 = map(|x| x + x, a) return b }")?;
+/// let twice = compile_program(&program, &Options::on(Backend::Interp))?;
+/// let b = twice.run(&[ir::Array::new(&[3], &[1, 2, 3])?.into()])?;
+/// assert_eq!(b, [ir::Array::new(&[3], &[2, 4, 6])?.into()]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// Programs that are not valid or that the backend does not run; everything but [`Error::Input`] and [`Error::Run`].
+pub fn compile_program(program: &fusebox_ir::Program, options: &Options) -> Result<Program, Error> {
+    validate(program, &[]).map_err(Error::Invalid)?;
+    let key = if options.cache { Key::new(program, options) } else { None };
+    if let Some(loaded) = key.as_ref().and_then(cache::find) {
+        return Ok(Program { loaded, cached: true });
+    }
+    let begin = Instant::now();
+    let Loading { executable, stages, code } = backend::load(program, options)?;
+    let report = CompileReport { passes: stages.iter().map(PassReport::of).collect(), code, total: begin.elapsed() };
+    let loaded = Arc::new(Loaded { signature: Signature::of(program), executable, report });
+    let loaded = match key {
+        Some(key) => cache::insert(key, loaded),
+        None => loaded,
+    };
+    Ok(Program { loaded, cached: false })
+}
+
+impl PassReport {
+    fn of(stage: &Stage) -> Self {
+        Self { pass: stage.pass, time: stage.time, counts: stage.report.clone() }
+    }
+}
+
+impl Program {
+    /// What it takes and gives.
+    pub fn signature(&self) -> &Signature {
+        &self.loaded.signature
+    }
+
+    /// What compiling took, when it was compiled.
+    pub fn report(&self) -> &CompileReport {
+        &self.loaded.report
+    }
+
+    /// Whether it was compiled before.
+    pub fn was_cached(&self) -> bool {
+        self.cached
+    }
+
+    /// Runs the program: its results, in order.
+    ///
+    /// # Errors
+    /// [`Error::Input`] if the inputs do not fit, [`Error::Run`] for what fails inside.
+    pub fn run(&self, inputs: &[Value]) -> Result<Vec<Value>, Error> {
+        self.loaded.signature.check(inputs)?;
+        self.loaded.executable.run(inputs)
+    }
+}
+
+impl std::fmt::Debug for Program {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Program({})", self.loaded.signature)
+    }
+}

@@ -1,0 +1,274 @@
+//! What a program takes and gives; whether given values fit.
+
+use std::{collections::HashMap, fmt};
+
+use fusebox_ir::{Array, ArrayId, ElementType, Extent, Nested, Program, Type, Value};
+
+/// The inputs and results of a program, with types as text spells them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Signature {
+    /// What the program is called.
+    pub name: String,
+    /// Inputs, in order.
+    pub inputs: Vec<Slot>,
+    /// Results, in order.
+    pub results: Vec<Slot>,
+    names: HashMap<ArrayId, String>,
+    ids: Vec<ArrayId>,
+}
+
+/// An input or a result.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Slot {
+    /// Its name.
+    pub name: String,
+    /// Its type.
+    pub ty: Type,
+    /// The type as text spells it: `[n, 3]f32`.
+    pub spelled: String,
+}
+
+/// Values that are no inputs of a program.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum InputError {
+    /// More or fewer values than inputs.
+    #[error("{given} inputs are given, and the program has {expected}: {inputs}")]
+    Count {
+        /// How many are wanted.
+        expected: usize,
+        /// How many are given.
+        given: usize,
+        /// Their names and types.
+        inputs: String,
+    },
+    /// Another rank or element type, or another kind of value.
+    #[error("input `{input}` should be {expected}, not {found}")]
+    Type {
+        /// The input's name.
+        input: String,
+        /// Its type.
+        expected: String,
+        /// What is given.
+        found: String,
+    },
+    /// Extents that do not agree.
+    #[error("extent {dimension} of input `{input}` is {found}, and should be {expected}")]
+    Extent {
+        /// The input's name.
+        input: String,
+        /// The dimension, from the outermost, 0.
+        dimension: usize,
+        /// The extent given.
+        found: i64,
+        /// The extent wanted, and where it is from.
+        expected: String,
+    },
+    /// Extents and values of an array of arrays that do not fit each other.
+    #[error("input `{input}`, {expected}: {why}")]
+    Nested {
+        /// The input's name.
+        input: String,
+        /// Its type.
+        expected: String,
+        /// What does not fit.
+        why: String,
+    },
+}
+
+impl Signature {
+    /// The signature of a valid program.
+    pub fn of(program: &Program) -> Self {
+        let body = &program.body;
+        let names: HashMap<_, _> =
+            body.sizes.iter().chain(&body.params).map(|var| (var.id, var.name.0.clone())).collect();
+        let slot = |name: &str, ty: &Type| Slot { name: name.into(), ty: ty.clone(), spelled: spell(ty, &names) };
+        let inputs = body.params.iter().map(|var| slot(&var.name.0, &var.ty)).collect();
+        let results = program.outputs.iter().map(|output| slot(&output.name, &output.ty)).collect();
+        let ids = body.params.iter().map(|var| var.id).collect();
+        Self { name: program.name.clone(), inputs, results, names, ids }
+    }
+
+    /// Whether these are inputs: types, and sizes that should agree.
+    ///
+    /// # Errors
+    /// [`InputError`]: the first that does not fit.
+    pub fn check(&self, values: &[Value]) -> Result<(), InputError> {
+        if values.len() != self.inputs.len() {
+            let inputs = list(&self.inputs);
+            return Err(InputError::Count { expected: self.inputs.len(), given: values.len(), inputs });
+        }
+        let mut sizes = Sizes { signature: self, known: HashMap::new() };
+        for ((slot, &id), value) in self.inputs.iter().zip(&self.ids).zip(values) {
+            if !slot.ty.stream {
+                sizes.input(slot, value)?;
+            }
+            if let (true, ElementType::I64, Value::Array(scalar)) = (slot.ty.is_scalar(), slot.ty.element, value) {
+                let value = scalar.get(0).as_i64().unwrap_or_default();
+                sizes.known.insert(id, (value, format!("the value of `{}`", slot.name)));
+            }
+        }
+        // Elements of streams may have extents that later inputs bind.
+        self.inputs
+            .iter()
+            .zip(values)
+            .filter(|(slot, _)| slot.ty.stream)
+            .try_for_each(|(slot, value)| sizes.input(slot, value))
+    }
+}
+
+/// `fn name(x: [n]f32) -> y: f32`
+impl fmt::Display for Signature {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "fn {}({}) -> {}", self.name, list(&self.inputs), list(&self.results))
+    }
+}
+
+pub(crate) fn list(slots: &[Slot]) -> String {
+    slots.iter().map(|slot| format!("{}: {}", slot.name, slot.spelled)).collect::<Vec<_>>().join(", ")
+}
+
+fn spell(ty: &Type, names: &HashMap<ArrayId, String>) -> String {
+    let level = |extents: &[Extent]| {
+        let extents: Vec<String> = extents
+            .iter()
+            .map(|extent| match extent {
+                Extent::Constant(extent) => extent.to_string(),
+                Extent::Value(id) => match names.get(id) {
+                    Some(name) if !name.is_empty() => name.clone(),
+                    _ => id.to_string(),
+                },
+                Extent::Unknown => "?".into(),
+            })
+            .collect();
+        format!("[{}]", extents.join(", "))
+    };
+    let mut text = if ty.stream { "stream ".to_owned() } else { String::new() };
+    if ty.rank() > 0 || !ty.inner.is_empty() {
+        text += &level(&ty.extents);
+    }
+    text + &ty.inner.iter().map(|extents| level(extents)).collect::<String>() + ty.element.name()
+}
+
+/// An array in words: `[3, 4]f32`.
+pub(crate) fn describe(array: &Array) -> String {
+    match array.extents() {
+        [] => array.element().to_string(),
+        extents => format!("{extents:?}{}", array.element()),
+    }
+}
+
+/// Sizes that inputs bind, and what bound them.
+struct Sizes<'s> {
+    signature: &'s Signature,
+    known: HashMap<ArrayId, (i64, String)>,
+}
+
+impl Sizes<'_> {
+    fn input(&mut self, slot: &Slot, value: &Value) -> Result<(), InputError> {
+        let wrong =
+            |found: String| Err(InputError::Type { input: slot.name.clone(), expected: slot.spelled.clone(), found });
+        let ty = &slot.ty;
+        let fits = |array: &Array| array.element() == ty.element && array.extents().len() == ty.rank();
+        match value {
+            Value::Array(array) if !ty.stream && ty.inner.is_empty() => {
+                if !fits(array) {
+                    return wrong(describe(array));
+                }
+                self.extents(slot, 0, &ty.extents, array.extents().iter().map(|&extent| extent as i64))
+            }
+            Value::Stream(elements) if ty.stream => elements.iter().enumerate().try_for_each(|(position, array)| {
+                if !fits(array) {
+                    return wrong(format!("{} (element {position})", describe(array)));
+                }
+                // A name that nothing else binds is that of each element alone.
+                let bound = self.known.clone();
+                let checked = self.extents(slot, 0, &ty.extents, array.extents().iter().map(|&extent| extent as i64));
+                self.known = bound;
+                checked
+            }),
+            Value::Nested(nested) if ty.inner.len() == 1 => self.nested(slot, nested),
+            Value::Array(array) => wrong(describe(array)),
+            Value::Stream(elements) => wrong(format!("a stream of {} elements", elements.len())),
+            Value::Nested(_) => wrong("an array of arrays".into()),
+        }
+    }
+
+    /// Declared extents and those of the value: bound where first met, equal where met again.
+    fn extents(
+        &mut self,
+        slot: &Slot,
+        first: usize,
+        declared: &[Extent],
+        found: impl Iterator<Item = i64>,
+    ) -> Result<(), InputError> {
+        for ((at, extent), found) in declared.iter().enumerate().zip(found) {
+            let dimension = first + at;
+            let expected = match extent {
+                Extent::Unknown => continue,
+                Extent::Constant(wanted) if *wanted == found => continue,
+                Extent::Constant(wanted) => wanted.to_string(),
+                Extent::Value(id) => match self.known.get(id) {
+                    Some((wanted, _)) if *wanted == found => continue,
+                    Some((wanted, from)) => format!("{wanted}, {from}"),
+                    None => {
+                        let name = self.signature.names.get(id).cloned().unwrap_or_default();
+                        self.known.insert(*id, (found, format!("`{name}`, from input `{}`", slot.name)));
+                        continue;
+                    }
+                },
+            };
+            return Err(InputError::Extent { input: slot.name.clone(), dimension, found, expected });
+        }
+        Ok(())
+    }
+
+    fn nested(&mut self, slot: &Slot, value: &Nested) -> Result<(), InputError> {
+        let wrong =
+            |why: String| Err(InputError::Nested { input: slot.name.clone(), expected: slot.spelled.clone(), why });
+        let ty = &slot.ty;
+        let inner = &ty.inner[0];
+        let Some(all) = value.extents.as_slice::<i64>() else {
+            return wrong(format!("the extents are of {}, and should be of i64", value.extents.element()));
+        };
+        let outer = match (inner.len(), value.extents.extents()) {
+            (1, outer) => outer,
+            (rank, [outer @ .., last]) if *last == rank => outer,
+            (rank, found) => {
+                return wrong(format!("the extents of extents {found:?} should end in {rank}, the inner rank"));
+            }
+        };
+        if outer.len() != ty.rank() {
+            return wrong(format!("extents of rank {} are given for outer rank {}", outer.len(), ty.rank()));
+        }
+        if value.values.element() != ty.element || value.values.extents().len() != 1 {
+            return wrong(format!(
+                "the values are {}, and should be a vector of {}",
+                describe(&value.values),
+                ty.element
+            ));
+        }
+        self.extents(slot, 0, &ty.extents, outer.iter().map(|&extent| extent as i64))?;
+        let mut total = 0i64;
+        for (position, extents) in all.chunks(inner.len()).enumerate() {
+            self.extents(slot, outer.len(), inner, extents.iter().copied())?;
+            let size = extents.iter().try_fold(1i64, |size, &extent| size.checked_mul(extent).filter(|_| extent >= 0));
+            match size.and_then(|size| total.checked_add(size)) {
+                Some(sum) => total = sum,
+                None => return wrong(format!("extents {extents:?} of array {position} are none")),
+            }
+        }
+        if all.is_empty() {
+            for extent in inner {
+                if let Extent::Value(id) = extent {
+                    let from = format!("the inner extent of `{}`, which has no rows", slot.name);
+                    self.known.entry(*id).or_insert((0, from));
+                }
+            }
+        }
+        if total != value.values.len() as i64 {
+            return wrong(format!("there are {} values, and the extents need {total}", value.values.len()));
+        }
+        Ok(())
+    }
+}
