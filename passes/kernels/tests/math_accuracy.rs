@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 
 use core_math as exact;
 use fusebox_ir::{Binary, ElementType, Unary};
-use math_lanes::{LANES, binary, unary};
+use math_lanes::{LANES, Machine, binary, unary};
 
 /// A function, its correctly rounded self, and where most of its arguments should be taken from.
 struct Case {
@@ -234,9 +234,12 @@ fn arguments(case: &Case, count: usize, limit: f64) -> Vec<f64> {
         .collect()
 }
 
-fn f32_worst(case: &Case, count: usize) -> Worst {
+/// What is done to code before it runs.
+type Change = fn(Machine) -> Machine;
+
+fn f32_worst(case: &Case, count: usize, change: Change) -> Worst {
     let mut worst = Worst::default();
-    let mut machine = unary(case.function, ElementType::F32);
+    let mut machine = change(unary(case.function, ElementType::F32));
     let mut noise = Noise(2);
     // Steps through all exponents; the range, from the same list as f64.
     let mut points: Vec<f32> = (0..count / 2)
@@ -254,9 +257,9 @@ fn f32_worst(case: &Case, count: usize) -> Worst {
     worst
 }
 
-fn f64_worst(case: &Case, count: usize) -> Worst {
+fn f64_worst(case: &Case, count: usize, change: Change) -> Worst {
     let mut worst = Worst::default();
-    let mut machine = unary(case.function, ElementType::F64);
+    let mut machine = change(unary(case.function, ElementType::F64));
     let mut points = arguments(case, count, f64::INFINITY);
     points.extend(hard());
     for (&x, got) in points.iter().zip(machine.all(&[&points])) {
@@ -288,10 +291,10 @@ fn pairs(pair: &Pair, count: usize) -> [Vec<f64>; 2] {
     [x, y]
 }
 
-fn pair_worst(pair: &Pair, count: usize) -> [Worst; 2] {
+fn pair_worst(pair: &Pair, count: usize, change: Change) -> [Worst; 2] {
     let mut worst = [Worst::default(); 2];
     let [x, y] = pairs(pair, count);
-    for (at, got) in binary(pair.function, ElementType::F64).all(&[&x, &y]).into_iter().enumerate() {
+    for (at, got) in change(binary(pair.function, ElementType::F64)).all(&[&x, &y]).into_iter().enumerate() {
         let exact = (pair.exact)(x[at], y[at]);
         worst[1].meet(ulp_f64(got, exact), [x[at], y[at]], got, exact);
     }
@@ -302,7 +305,7 @@ fn pair_worst(pair: &Pair, count: usize) -> [Worst; 2] {
             .collect()
     };
     let (x, y) = (narrow(&x), narrow(&y));
-    for (at, got) in binary(pair.function, ElementType::F32).all(&[&x, &y]).into_iter().enumerate() {
+    for (at, got) in change(binary(pair.function, ElementType::F32)).all(&[&x, &y]).into_iter().enumerate() {
         let exact = (pair.exact)(x[at].into(), y[at].into());
         worst[0].meet(ulp_f32(got, exact), [x[at].into(), y[at].into()], got.into(), exact);
     }
@@ -326,14 +329,44 @@ fn table_of_the_largest_errors() {
     };
     for case in CASES {
         let sizes = [ElementType::F32, ElementType::F64].map(|ty| unary(case.function, ty).size());
-        row(case.function.text(), f32_worst(case, count), f64_worst(case, count), sizes);
+        row(case.function.text(), f32_worst(case, count, |code| code), f64_worst(case, count, |code| code), sizes);
     }
     for pair in PAIRS {
         let sizes = [ElementType::F32, ElementType::F64].map(|ty| binary(pair.function, ty).size());
-        let [single, double] = pair_worst(pair, count);
+        let [single, double] = pair_worst(pair, count, |code| code);
         row(pair.function.text(), single, double, sizes);
     }
     println!("{table}{failures}");
+    assert!(failures.is_empty(), "more than 2 ulp:\n{failures}");
+}
+
+/// `--contract` turns sums of products into `fma`: that must not undo what the formulas take care of.
+#[test]
+fn contraction_keeps_the_bound() {
+    let change: Change = Machine::contracted;
+    let mut changed = 0;
+    for ty in [ElementType::F32, ElementType::F64] {
+        changed += CASES
+            .iter()
+            .filter(|case| unary(case.function, ty).lambda != change(unary(case.function, ty)).lambda)
+            .count();
+    }
+    assert!(changed > 10, "the formulas have sums of products: {changed}");
+    let mut failures = String::new();
+    let mut judge = |name: &str, worst: Worst| {
+        if worst.ulp > 2.0 {
+            let _ = writeln!(failures, "{name}: {worst}");
+        }
+    };
+    for case in CASES {
+        judge(case.function.text(), f32_worst(case, 50_000, change));
+        judge(case.function.text(), f64_worst(case, 50_000, change));
+    }
+    for pair in PAIRS {
+        for worst in pair_worst(pair, 50_000, change) {
+            judge(pair.function.text(), worst);
+        }
+    }
     assert!(failures.is_empty(), "more than 2 ulp:\n{failures}");
 }
 

@@ -46,11 +46,13 @@ fn of_one_operand() {
     for (function, rows) in table {
         let (x, expected): (Vec<f64>, Vec<f64>) = rows.iter().copied().unzip();
         let narrow: Vec<f32> = x.iter().map(|&x| x as f32).collect();
-        let double = unary(*function, ElementType::F64).all(&[&x]);
+        let [double, contracted] = [|code| code, Machine::contracted]
+            .map(|change: fn(Machine) -> Machine| change(unary(*function, ElementType::F64)).all(&[&x]));
         let single = unary(*function, ElementType::F32).all(&[&narrow]);
         for (at, &expected) in expected.iter().enumerate() {
             let name = function.text();
             assert!(same(double[at], expected), "{name}({}) is {}, expected {expected}", x[at], double[at]);
+            assert!(same(contracted[at], expected), "with fma: {name}({}) is {}", x[at], contracted[at]);
             assert!(same(single[at].into(), expected), "f32 {name}({}) is {}, expected {expected}", x[at], single[at]);
         }
     }
@@ -99,7 +101,8 @@ fn of_two_operands() {
         let x: Vec<f64> = rows.iter().map(|row| row.0).collect();
         let y: Vec<f64> = rows.iter().map(|row| row.1).collect();
         let narrow = |x: &[f64]| x.iter().map(|&x| x as f32).collect::<Vec<f32>>();
-        let double = binary(*function, ElementType::F64).all(&[&x, &y]);
+        let [double, contracted] = [|code| code, Machine::contracted]
+            .map(|change: fn(Machine) -> Machine| change(binary(*function, ElementType::F64)).all(&[&x, &y]));
         let single = binary(*function, ElementType::F32).all(&[&narrow(&x), &narrow(&y)]);
         for (at, row) in rows.iter().enumerate() {
             let name = function.text();
@@ -109,6 +112,7 @@ fn of_two_operands() {
                 same(got, row.2) || (!exact && (got - row.2).abs() <= step * row.2.abs())
             };
             assert!(near(double[at], 2.3e-16), "{name}{row:?} is {}", double[at]);
+            assert!(near(contracted[at], 2.3e-16), "with fma: {name}{row:?} is {}", contracted[at]);
             let same_in_f32 = same(single[at].into(), f64::from(row.2 as f32));
             assert!(same_in_f32 || near(single[at].into(), 1.2e-7), "f32 {name}{row:?} is {}", single[at]);
         }
@@ -326,17 +330,13 @@ fn the_machine_means_what_the_interpreter_means() {
         for to in [I32, I64, U32, U64, F32, F64] {
             let (a, x) = lanes(from, 0);
             let got = machine(&[from], ScalarOp::Convert { to, a: local(0) }, to).run_lanes(vec![a.clone()]);
-            for at in 0..LANES {
-                assert!(agree(get(&got, at), primitive::convert(to, x[at]).expect("numbers")), "{} to {to}", x[at]);
+            for (at, &x) in x.iter().enumerate() {
+                assert!(agree(get(&got, at), primitive::convert(to, x).expect("numbers")), "{x} to {to}");
             }
             if from.bits() == to.bits() {
                 let got = machine(&[from], ScalarOp::Bits { to, a: local(0) }, to).run_lanes(vec![a]);
-                for at in 0..LANES {
-                    assert!(
-                        agree(get(&got, at), primitive::reinterpret(to, x[at]).expect("as wide")),
-                        "{} as {to}",
-                        x[at]
-                    );
+                for (at, &x) in x.iter().enumerate() {
+                    assert!(agree(get(&got, at), primitive::reinterpret(to, x).expect("as wide")), "{x} as {to}");
                 }
             }
         }

@@ -83,6 +83,23 @@ impl Machine {
         Self { lambda: code.into_lambda(params, vec![result]), values: vec![None; locals] }
     }
 
+    /// The same with sums of products as `fma`, as `--contract` makes them: where a product is used nowhere else, the right operand's first.
+    pub fn contracted(self) -> Self {
+        let mut uses = vec![0; self.values.len()];
+        let results = |lambda: &Lambda| lambda.results.clone();
+        each_list(&self.lambda, &mut |lambda| {
+            let operands = lambda.instructions.iter().flat_map(operands).chain(results(lambda));
+            for operand in operands {
+                if let ScalarOperand::Local(id) = operand {
+                    uses[id.0 as usize] += 1;
+                }
+            }
+        });
+        let mut locals = uses.len() as u32;
+        let lambda = contract(&self.lambda, &uses, &mut locals);
+        Self { lambda, values: vec![None; locals as usize] }
+    }
+
     /// A machine for a lambda with dense locals.
     pub fn of(lambda: Lambda, locals: usize) -> Self {
         Self { lambda, values: vec![None; locals] }
@@ -144,6 +161,78 @@ impl Machine {
         }
         (self.lambda.instructions.len(), inside(&self.lambda.instructions))
     }
+}
+
+/// The operands of an instruction, without those of its bodies.
+fn operands(instruction: &Instruction) -> Vec<ScalarOperand> {
+    match &instruction.op {
+        ScalarOp::Unary { a, .. } | ScalarOp::Convert { a, .. } | ScalarOp::Bits { a, .. } => vec![*a],
+        ScalarOp::Binary { a, b, .. } => vec![*a, *b],
+        ScalarOp::Fma { a, b, c } => vec![*a, *b, *c],
+        ScalarOp::If { condition, .. } => vec![*condition],
+        ScalarOp::While { starts, .. } => starts.clone(),
+        other => panic!("functions are not made of {other:?}"),
+    }
+}
+
+/// Calls `f` with a function and all bodies inside.
+fn each_list(lambda: &Lambda, f: &mut dyn FnMut(&Lambda)) {
+    f(lambda);
+    for instruction in &lambda.instructions {
+        match &instruction.op {
+            ScalarOp::If { then: a, otherwise: b, .. } | ScalarOp::While { condition: a, step: b, .. } => {
+                each_list(a, f);
+                each_list(b, f);
+            }
+            _ => {}
+        }
+    }
+}
+
+fn contract(lambda: &Lambda, uses: &[u32], locals: &mut u32) -> Lambda {
+    let mut done: Vec<Instruction> = Vec::new();
+    for instruction in &lambda.instructions {
+        let mut instruction = instruction.clone();
+        let ty = instruction.results[0].ty;
+        match &mut instruction.op {
+            ScalarOp::If { then: a, otherwise: b, .. } | ScalarOp::While { condition: a, step: b, .. } => {
+                *a = contract(a, uses, locals);
+                *b = contract(b, uses, locals);
+            }
+            &mut ScalarOp::Binary { function, a: left, b: right }
+                if ty.is_float() && matches!(function, Binary::Add | Binary::Sub) =>
+            {
+                let minus = function == Binary::Sub;
+                let product = |operand: ScalarOperand| match operand {
+                    ScalarOperand::Local(id) if uses[id.0 as usize] == 1 => {
+                        done.iter().find(|made| made.results[0].id == id).and_then(|made| match made.op {
+                            ScalarOp::Binary { function: Binary::Mul, a, b } => Some((a, b)),
+                            _ => None,
+                        })
+                    }
+                    _ => None,
+                };
+                let on_right = product(right);
+                if let Some((mut a, b)) = on_right.or(product(left)) {
+                    let mut c = if on_right.is_some() { left } else { right };
+                    if minus {
+                        // left - a b = (-a) b + left; a b - right = a b + (-right)
+                        let negated = if on_right.is_some() { &mut a } else { &mut c };
+                        let id = LocalId(*locals);
+                        *locals += 1;
+                        let results = vec![fusebox_ir::Local { id, ty, name: Name::default() }];
+                        let op = ScalarOp::Unary { function: Unary::Neg, a: *negated };
+                        done.push(Instruction { results, op, place: Default::default() });
+                        *negated = id.into();
+                    }
+                    instruction.op = ScalarOp::Fma { a, b, c };
+                }
+            }
+            _ => {}
+        }
+        done.push(instruction);
+    }
+    Lambda { params: lambda.params.clone(), instructions: done, results: lambda.results.clone() }
 }
 
 fn splat(constant: Constant) -> Lanes {
