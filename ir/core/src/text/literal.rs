@@ -3,7 +3,7 @@
 use half::f16;
 
 use super::error::{Parsed, Span, fault, shown};
-use crate::{Constant, ElementType};
+use crate::{Constant, ElementType, round_to_f16};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Radix {
@@ -175,7 +175,7 @@ impl<'s> Literal<'s> {
 /// The nearest `f16`, rounded once: where the `f64` in between lies halfway between two, the digits decide.
 fn half_from_decimal(digits: &str) -> Option<f16> {
     let value: f64 = digits.parse().ok()?;
-    let half = f16::from_f64(value);
+    let half = round_to_f16(value);
     let other = f16::from_bits(match () {
         () if half.to_f64() < value => half.to_bits() + 1,
         () if half.to_f64() > value => half.to_bits() - 1,

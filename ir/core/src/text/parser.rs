@@ -140,9 +140,12 @@ impl<'s> Parser<'s> {
             Ok(Pattern { name, ty: Some(p.ty()?) })
         })?;
         self.expect(Kind::Arrow)?;
-        let mut results = vec![self.ty()?];
-        while self.eat(Kind::Comma)? {
+        let mut results = Vec::new();
+        if !self.at(Kind::BraceOpen) {
             results.push(self.ty()?);
+            while self.eat(Kind::Comma)? {
+                results.push(self.ty()?);
+            }
         }
         let body = self.body()?;
         if !self.at(Kind::End) {
@@ -209,9 +212,12 @@ impl<'s> Parser<'s> {
                 }
                 Kind::Return => {
                     self.bump()?;
-                    let mut items = vec![self.result()?];
-                    while self.eat(Kind::Comma)? {
+                    let mut items = Vec::new();
+                    if !self.at(Kind::BraceClose) && !self.at(Kind::Semicolon) {
                         items.push(self.result()?);
+                        while self.eat(Kind::Comma)? {
+                            items.push(self.result()?);
+                        }
                     }
                     return self.end(start, statements, End::Return(items));
                 }

@@ -1,8 +1,10 @@
 //! Programs to text, such that parsing gives the same program back.
 
+mod kernel;
 mod layout;
 mod names;
 mod operation;
+mod plan;
 mod scalar;
 
 use std::fmt;
@@ -23,8 +25,7 @@ impl fmt::Display for Program {
         out.text(&printer.typed_names(&self.body.params));
         out.text(") -> ");
         let types: Vec<_> = self.outputs.iter().map(|output| printer.ty(&output.ty)).collect();
-        out.text(&types.join(", "));
-        out.text(" ");
+        types.iter().enumerate().for_each(|(at, ty)| out.text(&format!("{ty}{}", if at + 1 < types.len() { ", " } else { " " })));
         let mut statements = printer.bindings(&self.body.bindings);
         let results = self.body.results.iter().enumerate().map(|(position, id)| {
             let name = printer.name(*id);
@@ -33,7 +34,7 @@ impl fmt::Display for Program {
                 _ => name,
             }
         });
-        statements.push(Out::new(format!("return {}", results.collect::<Vec<_>>().join(", "))));
+        statements.push(returned(&results.collect::<Vec<_>>().join(", ")));
         out.block(statements);
         f.write_str(&out.lines())
     }
@@ -132,7 +133,7 @@ impl Printer {
 
     fn statements(&self, block: &Block) -> Vec<Out> {
         let mut statements = self.bindings(&block.bindings);
-        statements.push(Out::new(format!("return {}", self.names(&block.results))));
+        statements.push(returned(&self.names(&block.results)));
         statements
     }
 
@@ -144,4 +145,9 @@ impl Printer {
     fn quoted(text: &str) -> String {
         escape(text)
     }
+}
+
+/// The end of a block or of a function.
+fn returned(results: &str) -> Out {
+    Out::new(if results.is_empty() { "return".to_owned() } else { format!("return {results}") })
 }

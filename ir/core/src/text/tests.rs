@@ -3,6 +3,8 @@
 mod errors;
 mod golden;
 mod hostile;
+mod kernel;
+mod random;
 mod scalar;
 mod worked;
 

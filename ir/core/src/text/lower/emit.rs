@@ -455,7 +455,10 @@ impl<'a, 's> Lower<'a, 's> {
 fn end_span(function: &Function<'_>, lower: &Lower<'_, '_>) -> Span {
     match &function.body.end {
         End::Expr(expr) => lower.span(*expr),
-        End::Return(items) => lower.span(items[0].1).to(lower.span(items[items.len() - 1].1)),
+        End::Return(items) => match (items.first(), items.last()) {
+            (Some(first), Some(last)) => lower.span(first.1).to(lower.span(last.1)),
+            _ => function.body.span,
+        },
         End::Yield(_) => function.body.span,
     }
 }

@@ -280,8 +280,8 @@ impl<'a, 's> Lower<'a, 's> {
                 ExprKind::Assert { value, .. } => *value,
                 ExprKind::If(parts) => match &parts.1.end {
                     End::Expr(expr) => *expr,
-                    End::Return(items) => items[0].1,
-                    End::Yield(_) => return fault(*span, "nothing tells the type of this"),
+                    End::Return(items) if !items.is_empty() => items[0].1,
+                    _ => return fault(*span, "nothing tells the type of this"),
                 },
                 _ => return fault(*span, "nothing tells the type of this"),
             };

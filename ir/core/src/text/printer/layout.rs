@@ -56,6 +56,12 @@ impl Out {
         self.parts.push(Part::Braces { items, width });
     }
 
+    /// `{ a }`, always one statement a line.
+    pub fn lined(&mut self, items: Vec<Self>) {
+        self.width = usize::MAX / 4;
+        self.parts.push(Part::Braces { items, width: usize::MAX / 4 });
+    }
+
     /// The text, over as many lines as needed.
     pub fn lines(&self) -> String {
         let mut text = String::new();
@@ -71,7 +77,9 @@ impl Out {
                     *column += piece.chars().count();
                     text.push_str(piece);
                 }
-                Part::Braces { items, width } if items.len() == 1 || *column + width <= WIDTH => {
+                Part::Braces { items, width }
+                    if (items.len() == 1 && *width < usize::MAX / 4) || *column + width <= WIDTH =>
+                {
                     text.push_str("{ ");
                     for (position, item) in items.iter().enumerate() {
                         text.push_str(if position == 0 { "" } else { "; " });

@@ -94,6 +94,16 @@ impl ArrayNames {
         names
     }
 
+    /// Names for values that are positions in a list.
+    pub fn of_list<'n>(hints: impl Iterator<Item = &'n str>) -> Self {
+        let mut names = Self::default();
+        for (position, hint) in hints.enumerate() {
+            let id = ArrayId(position as u32);
+            names.give(id, &legal(hint).unwrap_or_else(|| id.to_string()));
+        }
+        names
+    }
+
     fn give(&mut self, id: ArrayId, name: &str) {
         let name = self.unique.take(name.to_owned(), |_| true);
         self.names.insert(id, name);

@@ -175,7 +175,7 @@ impl Printer {
                     self.binding(binding, word, &order)
                 });
                 let mut statements: Vec<_> = statements.collect();
-                statements.push(Out::new(format!("return {}", self.names(&body.results))));
+                statements.push(super::returned(&self.names(&body.results)));
                 list.body("", statements);
                 if *order != Order::Ascending {
                     list.text(&format!("order: {}", self.order(*order)));

@@ -126,8 +126,19 @@ impl Node<'_> {
     }
 }
 
+/// When a body that is one instruction, whose results are the body's, is written without naming them.
+#[derive(Clone, Copy)]
+enum Whole {
+    /// It is a function's or a branch's: `let` and `return`.
+    Never,
+    /// It stands after `else`: an `if` is written there.
+    If,
+    /// It is a binding's: the names are the binding's.
+    Any,
+}
+
 /// What one outermost function needs.
-struct Scalars<'p> {
+pub(super) struct Scalars<'p> {
     printer: &'p Printer,
     unique: Unique,
     names: HashMap<LocalId, String>,
@@ -138,18 +149,13 @@ struct Scalars<'p> {
 impl Printer {
     /// A function whose parameters carry no types.
     pub(super) fn function(&self, lambda: &Lambda) -> Out {
-        let mut scalars = Scalars::new(self, lambda);
-        let body = scalars.body(lambda);
-        let params: Vec<_> = body.params.iter().map(|(name, _)| name.as_str()).collect();
-        let mut out = Out::new(format!("|{}| ", params.join(", ")));
-        render_function_body(&body, &vec![true; body.results.len()], &mut out);
-        out
+        Scalars::empty(self).lambda(lambda)
     }
 
     /// Scalar code between operations as one expression for `results` names, if it is one.
     pub(super) fn unit(&self, lambda: &Lambda, results: usize) -> Option<Out> {
         let mut scalars = Scalars::new(self, lambda);
-        let body = scalars.body(lambda);
+        let body = scalars.body(lambda, Whole::Any);
         let tree = match (&body.lets[..], &body.results[..]) {
             ([], [tree]) if results == 1 => tree,
             ([(names, tree)], given) => {
@@ -158,7 +164,7 @@ impl Printer {
                         .iter()
                         .zip(names)
                         .all(|(result, name)| matches!(result, Tree::Name(other) if other == name));
-                if !same || names.len() < 2 {
+                if !same {
                     return None;
                 }
                 tree
@@ -174,13 +180,23 @@ impl Printer {
 
 impl<'p> Scalars<'p> {
     fn new(printer: &'p Printer, lambda: &Lambda) -> Self {
-        let mut uses: HashMap<LocalId, (u32, usize)> = HashMap::new();
+        let mut scalars = Self::empty(printer);
+        scalars.count(lambda);
+        scalars
+    }
+
+    /// For code that is no function by itself: kernels.
+    pub fn empty(printer: &'p Printer) -> Self {
+        Self { printer, unique: Unique::default(), names: HashMap::new(), uses: HashMap::new() }
+    }
+
+    fn count(&mut self, lambda: &Lambda) {
         let mut bodies = vec![lambda];
         while let Some(body) = bodies.pop() {
             let here = std::ptr::from_ref(body).addr();
             let mut note = |operand: &ScalarOperand| {
                 if let ScalarOperand::Local(id) = operand {
-                    let entry = uses.entry(*id).or_insert((0, here));
+                    let entry = self.uses.entry(*id).or_insert((0, here));
                     *entry = (entry.0 + 1, here);
                 }
             };
@@ -195,10 +211,41 @@ impl<'p> Scalars<'p> {
                 }
             }
         }
-        Self { printer, unique: Unique::default(), names: HashMap::new(), uses }
     }
 
-    fn give_name(&mut self, local: &Local) -> String {
+    /// A function among other code, whose names it may use.
+    pub fn lambda(&mut self, lambda: &'p Lambda) -> Out {
+        self.count(lambda);
+        let body = self.body(lambda, Whole::Never);
+        let params: Vec<_> = body.params.iter().map(|(name, _)| name.as_str()).collect();
+        let mut out = Out::new(format!("|{}| ", params.join(", ")));
+        render_function_body(&body, &vec![true; body.results.len()], &mut out);
+        out
+    }
+
+    /// One instruction among others.
+    pub fn instruction(&mut self, instruction: &'p Instruction) -> Out {
+        for part in instruction.op.parts() {
+            if let ScalarPart::Body(inner) = part {
+                self.count(inner);
+            }
+        }
+        let node = self.node(instruction, &mut Vec::new(), &mut Vec::new());
+        let mut out = Out::default();
+        render_grouped(&Tree::Op(Box::new(node)), false, &vec![false; instruction.results.len()], &mut out);
+        out
+    }
+
+    /// A name, or a literal with its type.
+    pub fn operand(&self, operand: &ScalarOperand) -> String {
+        match operand {
+            ScalarOperand::Constant(constant) => constant.to_string(),
+            ScalarOperand::Outer(id) => self.printer.name(*id),
+            ScalarOperand::Local(id) => self.names.get(id).cloned().unwrap_or_else(|| id.to_string()),
+        }
+    }
+
+    pub fn give_name(&mut self, local: &Local) -> String {
         let name = legal(&local.name.0).unwrap_or_else(|| "x".to_owned());
         let arrays = &self.printer.arrays.unique;
         let name = self.unique.take(name, |name| !arrays.contains(name));
@@ -206,28 +253,19 @@ impl<'p> Scalars<'p> {
         name
     }
 
-    fn body(&mut self, lambda: &'p Lambda) -> Body<'p> {
+    /// For a local whose name is not printed, so that none is used up for it.
+    fn give_no_name(&mut self, local: &Local) -> String {
+        self.names.insert(local.id, local.id.to_string());
+        local.id.to_string()
+    }
+
+    fn body(&mut self, lambda: &'p Lambda, whole: Whole) -> Body<'p> {
         let params = lambda.params.iter().map(|local| (self.give_name(local), local.ty)).collect();
         let here = std::ptr::from_ref(lambda).addr();
         let mut lets = Vec::new();
         let mut waiting: Vec<(&'p Local, Tree<'p>)> = Vec::new();
-        for instruction in &lambda.instructions {
-            let mut operands = Vec::new();
-            let mut bodies = Vec::new();
-            for part in instruction.op.parts() {
-                match part {
-                    ScalarPart::Operand(operand) => operands.push(operand),
-                    ScalarPart::Array(_) => {}
-                    ScalarPart::Body(inner) => bodies.push(inner),
-                }
-            }
-            let operands = self.take(operands, &mut waiting, &mut lets);
-            let bodies: Vec<_> = bodies.into_iter().map(|inner| self.body(inner)).collect();
-            let array = match &instruction.op {
-                ScalarOp::Read { array, .. } | ScalarOp::ReadFlat { array, .. } => self.printer.name(*array),
-                _ => String::new(),
-            };
-            let node = node(instruction, operands, bodies, array);
+        for (position, instruction) in lambda.instructions.iter().enumerate() {
+            let node = self.node(instruction, &mut waiting, &mut lets);
             let waits = match &instruction.results[..] {
                 [local] => self.uses.get(&local.id) == Some(&(1, here)) && node.depth <= DEEPEST && node.size <= MOST,
                 _ => false,
@@ -237,12 +275,49 @@ impl<'p> Scalars<'p> {
                 waiting.push((&instruction.results[0], tree));
             } else {
                 self.write_down(waiting.len(), &mut waiting, &mut lets);
-                let names = instruction.results.iter().map(|local| self.give_name(local)).collect();
+                let last = position + 1 == lambda.instructions.len();
+                let hides = match whole {
+                    Whole::Never => false,
+                    Whole::If => matches!(instruction.op, ScalarOp::If { .. }),
+                    Whole::Any => true,
+                };
+                let results = instruction.results.iter().map(|local| ScalarOperand::Local(local.id));
+                let names = if hides && last && lets.is_empty() && results.eq(lambda.results.iter().copied()) {
+                    instruction.results.iter().map(|local| self.give_no_name(local)).collect()
+                } else {
+                    instruction.results.iter().map(|local| self.give_name(local)).collect()
+                };
                 lets.push((names, tree));
             }
         }
         let results = self.take(lambda.results.iter().collect(), &mut waiting, &mut lets);
         Body { params, lets, results }
+    }
+
+    fn node(
+        &mut self,
+        instruction: &'p Instruction,
+        waiting: &mut Vec<(&'p Local, Tree<'p>)>,
+        lets: &mut Vec<(Vec<String>, Tree<'p>)>,
+    ) -> Node<'p> {
+        let mut operands = Vec::new();
+        let mut bodies = Vec::new();
+        for part in instruction.op.parts() {
+            match part {
+                ScalarPart::Operand(operand) => operands.push(operand),
+                ScalarPart::Array(_) => {}
+                ScalarPart::Body(inner) => bodies.push(inner),
+            }
+        }
+        let operands = self.take(operands, waiting, lets);
+        let is_if = matches!(instruction.op, ScalarOp::If { .. });
+        let whole = |position| if is_if && position == 1 { Whole::If } else { Whole::Never };
+        let bodies: Vec<_> = bodies.into_iter().enumerate().map(|(k, inner)| self.body(inner, whole(k))).collect();
+        let array = match &instruction.op {
+            ScalarOp::Read { array, .. } | ScalarOp::ReadFlat { array, .. } => self.printer.name(*array),
+            _ => String::new(),
+        };
+        node(instruction, operands, bodies, array)
     }
 
     /// The first `count` that wait become `let`s.
@@ -328,9 +403,9 @@ fn statements(body: &Body<'_>, known: &[bool]) -> Vec<Out> {
         render_grouped(tree, false, &vec![false; names.len()], &mut out);
         statements.push(out);
     }
-    let mut out = Out::new("return ");
+    let mut out = Out::new("return");
     for (position, (tree, known)) in body.results.iter().zip(known).enumerate() {
-        out.text(if position == 0 { "" } else { ", " });
+        out.text(if position == 0 { " " } else { ", " });
         render(tree, 0, *known, &mut out);
     }
     statements.push(out);
