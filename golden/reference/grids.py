@@ -151,8 +151,10 @@ def fluid(rng):
         a, b = project(diffuse(inject(a, su), viscosity), diffuse(inject(b, sv), viscosity))
         a, b = project(advect(a, a, b), advect(b, a, b))
         d = advect(diffuse(inject(d, sd), diffusion), a, b)
-    return dict(density=density, u=u, v=v, row=row, column=column, su=su, sv=sv, sd=sd, dt=dt, viscosity=viscosity, diffusion=diffusion,
-                relaxations=np.int64(relaxations), steps=np.int64(steps)), dict(density=f32(d), u=f32(a), v=f32(b))
+    given = {"fluid.density": density, "fluid.u": u, "fluid.v": v, "source.row": row, "source.column": column, "source.density": sd,
+             "source.u": su, "source.v": sv, "constants.dt": dt, "constants.viscosity": viscosity, "constants.diffusion": diffusion,
+             "constants.relaxations": np.int64(relaxations), "steps": np.int64(steps)}
+    return given, dict(density=f32(d), u=f32(a), v=f32(b))
 
 
 @program(1e-5, 1e-5)
@@ -215,5 +217,6 @@ def ray(rng):
 
     image = trace(np.float64)
     assert np.abs(image - trace(np.float32)).max() < 3e-4, "a ray passes an edge too closely"
-    names = ("cx", "cy", "cz", "radius", "shade", "mirror")
-    return dict(zip(names, spheres)) | dict(lx=light[0], ly=light[1], lz=light[2], h=np.int64(h), w=np.int64(w), bounces=np.int64(bounces)), dict(image=f32(image))
+    names = [f"sphere.{field}" for field in ("centre.x", "centre.y", "centre.z", "radius", "shade", "mirror")]
+    lights = {"light.x": light[0], "light.y": light[1], "light.z": light[2]}
+    return dict(zip(names, spheres)) | lights | dict(h=np.int64(h), w=np.int64(w), bounces=np.int64(bounces)), dict(image=f32(image))

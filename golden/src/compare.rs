@@ -28,7 +28,9 @@ impl<'de> Deserialize<'de> for Tolerance {
         match Form::deserialize(deserializer)? {
             Form::Bounds { relative, absolute } => Ok(Self::Near { relative, absolute }),
             Form::Word(word) if word == "exact" => Ok(Self::Exact),
-            Form::Word(word) => Err(serde::de::Error::custom(format!("tolerance `{word}` is neither `exact` nor bounds"))),
+            Form::Word(word) => {
+                Err(serde::de::Error::custom(format!("tolerance `{word}` is neither `exact` nor bounds")))
+            }
         }
     }
 }
@@ -82,7 +84,9 @@ fn arrays(name: &str, expected: &Array, result: &Array, tolerance: Tolerance) ->
     }
     for (position, (expected, result)) in expected.constants().zip(result.constants()).enumerate() {
         if !near(expected, result, tolerance) {
-            return Err(Mismatch::new(format!("`{name}` at position {position} is {result}, not {expected} ({tolerance:?})")));
+            return Err(Mismatch::new(format!(
+                "`{name}` at position {position} is {result}, not {expected} ({tolerance:?})"
+            )));
         }
     }
     Ok(())
@@ -94,7 +98,9 @@ fn near(expected: Constant, result: Constant, tolerance: Tolerance) -> bool {
     }
     match (expected.as_f64(), result.as_f64(), tolerance) {
         (Some(e), Some(r), _) if e.is_nan() || r.is_nan() => e.is_nan() && r.is_nan(),
-        (Some(e), Some(r), Tolerance::Near { relative, absolute }) => e == r || (e - r).abs() <= absolute + relative * e.abs(),
+        (Some(e), Some(r), Tolerance::Near { relative, absolute }) => {
+            e == r || (e - r).abs() <= absolute + relative * e.abs()
+        }
         _ => false,
     }
 }

@@ -1,6 +1,12 @@
 //! Golden programs in the embedded language: each the same `Program` as its text.
 
+mod digests;
 mod finance;
+mod fluid;
+mod grids;
+mod linear;
+mod ray;
+mod rearrangement;
 mod reductions;
 
 use fusebox_ir::term::Terms;
@@ -17,5 +23,6 @@ pub struct Embedded {
 
 /// Every golden program that there is in the embedded language.
 pub fn all() -> Vec<Embedded> {
-    [finance::ALL, reductions::ALL].concat()
+    [digests::ALL, finance::ALL, fluid::ALL, grids::ALL, linear::ALL, ray::ALL, rearrangement::ALL, reductions::ALL]
+        .concat()
 }

@@ -57,13 +57,18 @@ fn entries() -> Vec<Entry> {
 /// # Panics
 /// If there is none, or its files are damaged.
 pub fn load(name: &str) -> Golden {
-    let entry = entries().into_iter().find(|entry| entry.name == name).unwrap_or_else(|| panic!("no golden program `{name}`"));
+    let entry =
+        entries().into_iter().find(|entry| entry.name == name).unwrap_or_else(|| panic!("no golden program `{name}`"));
     let path = folder().join("programs").join(format!("{name}.fbx"));
     let source = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let program = text::parse(&source).unwrap_or_else(|error| panic!("{name}: {error}"));
     let data = folder().join("data").join(name);
     let inputs = program.body.params.iter().map(|param| files::value(&data, &param.name.0, &param.ty)).collect();
-    let expected = program.outputs.iter().map(|output| files::value(&data, &format!("expected.{}", output.name), &output.ty)).collect();
+    let expected = program
+        .outputs
+        .iter()
+        .map(|output| files::value(&data, &format!("expected.{}", output.name), &output.ty))
+        .collect();
     Golden { name: entry.name, source, program, inputs, expected, tolerance: entry.tolerance }
 }
 

@@ -6,10 +6,8 @@ use fusebox_ir::{Program, Property, validate};
 
 /// Runs a check on every golden program, and says which fail, and why.
 fn each(check: impl Fn(&Golden) -> Result<(), String>) {
-    let failures: Vec<String> = names()
-        .iter()
-        .filter_map(|name| check(&load(name)).err().map(|why| format!("{name}: {why}")))
-        .collect();
+    let failures: Vec<String> =
+        names().iter().filter_map(|name| check(&load(name)).err().map(|why| format!("{name}: {why}"))).collect();
     assert!(failures.is_empty(), "{} of {} fail:\n{}", failures.len(), names().len(), failures.join("\n"));
 }
 
@@ -43,7 +41,8 @@ fn as_plans() {
         }
         let (simplified, _) = fusebox_simplify::simplify(&golden.program, &fusebox_simplify::Config::default());
         for program in [&golden.program, &simplified] {
-            let (plan, _) = fusebox_kernels::lower(program, &fusebox_kernels::Config::default()).map_err(|error| error.to_string())?;
+            let (plan, _) = fusebox_kernels::lower(program, &fusebox_kernels::Config::default())
+                .map_err(|error| error.to_string())?;
             let (results, _) = run_plan(&plan, &golden.inputs).map_err(|error| format!("{error}\n{program}"))?;
             golden.check(&results).map_err(|mismatch| format!("{mismatch}\n{program}"))?;
         }

@@ -5,13 +5,10 @@ use std::collections::HashSet;
 use fusebox_ir::{
     Action, Association, DimIndex, ElementType, Lambda, LevelOrder, LocalId, PermuteOrder, ScalarOp, ScalarOperand, ScalarPart,
     ScatterOrder, Statement,
+    analysis::{Algebra, algebra},
 };
 
-use crate::{
-    effects,
-    nest::Nest,
-    strict::local,
-};
+use crate::{nest::Nest, strict::local};
 
 /// Bytes of accumulator: so many that additions of one lane do not wait for each other.
 const ACCUMULATOR: usize = 256;
@@ -128,10 +125,10 @@ pub(crate) fn of_scatter(combine: &Lambda, order: PermuteOrder) -> ScatterOrder 
     match order {
         PermuteOrder::Unique => ScatterOrder::Unique,
         PermuteOrder::Ordered => ScatterOrder::InOrder,
-        PermuteOrder::Source => match (effects::known_to_commute(combine), effects::rounds(combine)) {
-            (true, false) => ScatterOrder::Any,
-            (true, true) => ScatterOrder::Chunks,
-            (false, _) => ScatterOrder::InOrder,
+        PermuteOrder::Source => match algebra(combine) {
+            Algebra { commutes: true, rounds: false, .. } => ScatterOrder::Any,
+            Algebra { commutes: true, rounds: true, .. } => ScatterOrder::Chunks,
+            Algebra { commutes: false, .. } => ScatterOrder::InOrder,
         },
     }
 }

@@ -1,7 +1,7 @@
 //! From clusters to kernels and the plan that runs them.
 
 mod association;
-mod effects;
+mod components;
 mod error;
 mod expand;
 mod free;

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use fusebox_ir::{ArrayOp, Binding, Extent, Lambda, LocalId, ScanForm};
 
 use crate::{
-    effects::{dependencies, live, restricted},
+    components::{dependencies, live, restricted},
     strict::{free_uses, local},
 };
 

@@ -22,15 +22,6 @@ impl Ids {
         self.next += 1;
         LocalId(self.next - 1)
     }
-
-    pub(crate) fn next(&self) -> LocalId {
-        LocalId(self.next)
-    }
-
-    /// Everything below `next` is taken.
-    pub(crate) fn skip_to(&mut self, next: LocalId) {
-        self.next = self.next.max(next.0);
-    }
 }
 
 /// Whether executing the instruction may fail or never end; reads of which `safe` holds do not.

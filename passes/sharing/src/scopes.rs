@@ -1,6 +1,6 @@
 //! What terms depend on: the functions and blocks whose parameters they use.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use fusebox_ir::{
     ArrayOp, Extent, Operand, Part, ScalarOp, ScalarOperand, ScalarPart, Type,
@@ -44,12 +44,40 @@ impl Dependences {
                 dependences.scope_of.extend(params.iter().map(|&param| (param, scope)));
             }
         }
+        dependences.bind_sizes(terms);
         for at in 0..dependences.needed.len() {
             let id = dependences.needed[at];
             let set = dependences.of_term(terms, id);
             dependences.set_of[id.index()] = set;
         }
         dependences
+    }
+
+    /// Sizes that the types of parameters of fallbacks and of `consume` bind are parameters of these blocks. Of several blocks that say
+    /// a size the outermost binds it, which is the last: its operation is made after what is inside.
+    fn bind_sizes(&mut self, terms: &Terms) {
+        let mut of_inputs = HashSet::new();
+        for &input in &terms.inputs {
+            operands_of(terms, input, &mut |size| {
+                of_inputs.insert(size);
+            });
+        }
+        for &id in self.needed.iter().rev() {
+            let Term::Array { op, .. } = &terms.nodes[id.index()].term else { continue };
+            if !matches!(**op, ArrayOp::Foreign { .. } | ArrayOp::Consume { .. }) {
+                continue;
+            }
+            for (scope, params, _) in scopes(terms, id) {
+                for &param in params {
+                    operands_of(terms, param, &mut |size| {
+                        let is_size = matches!(terms.nodes[size.index()].term, Term::Size { .. });
+                        if is_size && !of_inputs.contains(&size) {
+                            self.scope_of.entry(size).or_insert(scope);
+                        }
+                    });
+                }
+            }
+        }
     }
 
     /// The scopes whose parameters a term uses, but for its own.

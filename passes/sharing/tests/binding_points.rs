@@ -115,7 +115,8 @@ fn print(graph: &Graph) -> String {
 fn the_worked_example_has_exactly_three_lets() {
     // inc = (+) 1; nine = (let three = inc 2 in (*) three three); (-) (inc nine) nine
     let mut b = Builder::new();
-    let (plus, times, minus, one, two) = (b.constant("(+)"), b.constant("(*)"), b.constant("(-)"), b.constant("1"), b.constant("2"));
+    let (plus, times, minus, one, two) =
+        (b.constant("(+)"), b.constant("(*)"), b.constant("(-)"), b.constant("1"), b.constant("2"));
     let inc = b.apply(&[plus, one]);
     let three = b.apply(&[inc, two]);
     let square = b.apply(&[times, three]);
@@ -197,7 +198,10 @@ fn errors_are_those_of_the_term() {
     let x = b.add(Node::Variable);
     let first = b.add(Node::Lambda { variable: x, body: x });
     let second = b.add(Node::Lambda { variable: x, body: first });
-    assert_eq!(binding_points(&b.finish(second)).unwrap_err(), GraphError::BoundTwice { variable: 0, first: 1, second: 2 });
+    assert_eq!(
+        binding_points(&b.finish(second)).unwrap_err(),
+        GraphError::BoundTwice { variable: 0, first: 1, second: 2 }
+    );
 
     let graph = Graph { nodes: vec![Node::Apply(vec![1]), Node::Apply(vec![0])], root: 0 };
     assert_eq!(binding_points(&graph).unwrap_err(), GraphError::Cyclic { node: 0 });
@@ -232,7 +236,8 @@ fn random(seed: u64, lambdas: bool) -> Graph {
             };
             scope.push(node);
         }
-        let parts: Vec<usize> = (0..1 + random.below(4)).map(|_| scope[scope.len() - 1 - random.below(scope.len().min(5))]).collect();
+        let parts: Vec<usize> =
+            (0..1 + random.below(4)).map(|_| scope[scope.len() - 1 - random.below(scope.len().min(5))]).collect();
         scope.truncate(outer);
         b.apply(&parts)
     }
@@ -278,9 +283,9 @@ fn random_terms_are_well_scoped_and_bound_at_their_immediate_dominators() {
             let is_shared = edges[node] > 1 && !graph.is_variable(node) && !graph.is_trivial(node);
             assert_eq!(bound_at[node].is_some(), is_shared, "seed {seed}, node {node}");
             let Some(at) = bound_at[node] else { continue };
-            let lowest = (0..graph.len())
-                .filter(|&other| other != node && all[other] && dominates(other, node))
-                .find(|&other| (0..graph.len()).all(|o| o == node || !all[o] || !dominates(o, node) || dominates(o, other)));
+            let lowest = (0..graph.len()).filter(|&other| other != node && all[other] && dominates(other, node)).find(
+                |&other| (0..graph.len()).all(|o| o == node || !all[o] || !dominates(o, node) || dominates(o, other)),
+            );
             assert_eq!(Some(at), lowest, "seed {seed}, node {node}");
         }
         check_scopes(&graph, &points, seed);

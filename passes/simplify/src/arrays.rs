@@ -149,19 +149,27 @@ impl Arrays<'_> {
             },
             ArrayOp::Map { f, sources } => whole(sources[param(f, f.results[at])?]),
             ArrayOp::Backpermute { f, sources, .. } if is_identity(f) => whole(sources[at]),
-            ArrayOp::Transform { index, f, sources, .. } if is_identity(index) => whole(sources[param(f, f.results[at])?]),
+            ArrayOp::Transform { index, f, sources, .. } if is_identity(index) => {
+                whole(sources[param(f, f.results[at])?])
+            }
             ArrayOp::Reshape { sources, .. } => whole(sources[at]),
-            ArrayOp::Replicate { dims, sources } | ArrayOp::Slice { dims, sources } if dims.iter().all(Option::is_none) => whole(sources[at]),
-            ArrayOp::Generate { f, .. } => match f.instructions.iter().find(|i| i.results.iter().any(|local| f.results[at] == local.id.into())) {
-                Some(read) => match &read.op {
-                    ScalarOp::Read { array, index } => {
-                        let own = f.params.iter().map(|param| ScalarOperand::Local(param.id));
-                        if own.eq(index.iter().copied()) { whole(*array) } else { None }
-                    }
-                    _ => None,
-                },
-                None => None,
-            },
+            ArrayOp::Replicate { dims, sources } | ArrayOp::Slice { dims, sources }
+                if dims.iter().all(Option::is_none) =>
+            {
+                whole(sources[at])
+            }
+            ArrayOp::Generate { f, .. } => {
+                match f.instructions.iter().find(|i| i.results.iter().any(|local| f.results[at] == local.id.into())) {
+                    Some(read) => match &read.op {
+                        ScalarOp::Read { array, index } => {
+                            let own = f.params.iter().map(|param| ScalarOperand::Local(param.id));
+                            if own.eq(index.iter().copied()) { whole(*array) } else { None }
+                        }
+                        _ => None,
+                    },
+                    None => None,
+                }
+            }
             _ => None,
         }
     }
@@ -202,7 +210,9 @@ fn same_types(a: &Binding, b: &Binding) -> bool {
     };
     a.results.len() == b.results.len()
         && a.results.iter().zip(&b.results).all(|(x, y)| {
-            x.ty.rank() == y.ty.rank() && x.ty.inner == y.ty.inner && x.ty.extents.iter().zip(&y.ty.extents).all(extents)
+            x.ty.rank() == y.ty.rank()
+                && x.ty.inner == y.ty.inner
+                && x.ty.extents.iter().zip(&y.ty.extents).all(extents)
         })
 }
 
@@ -211,7 +221,8 @@ fn param(f: &Lambda, result: ScalarOperand) -> Option<usize> {
 }
 
 fn is_identity(f: &Lambda) -> bool {
-    f.params.len() == f.results.len() && f.params.iter().zip(&f.results).all(|(param, &result)| result == param.id.into())
+    f.params.len() == f.results.len()
+        && f.params.iter().zip(&f.results).all(|(param, &result)| result == param.id.into())
 }
 
 /// Removes bindings, results and sources that nothing uses, from the last to the first.

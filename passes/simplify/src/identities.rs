@@ -38,7 +38,9 @@ pub(crate) fn reduce(op: &ScalarOp, facts: &dyn Facts) -> Option<Reduced> {
             _ if facts.ty(*a) == Some(*to) => Some(Reduced::Value(*a)),
             _ => None,
         },
-        ScalarOp::Assert { condition, message: _, value } => (constant(*condition)?.bits() != 0).then_some(Reduced::Value(*value)),
+        ScalarOp::Assert { condition, message: _, value } => {
+            (constant(*condition)?.bits() != 0).then_some(Reduced::Value(*value))
+        }
         ScalarOp::If { condition, then, otherwise } => {
             let bools = |f: &fusebox_ir::Lambda| match f.results[..] {
                 [ScalarOperand::Constant(c)] if f.instructions.is_empty() => c.as_bool(),
@@ -124,7 +126,9 @@ fn binary(function: Binary, a: ScalarOperand, b: ScalarOperand, facts: &dyn Fact
             return Some(Reduced::Op(op));
         }
         match function {
-            Binary::Rem | Binary::ModFloor if ty.is_integer() && right == Constant::from_i64(ty, 1) => return value(Constant::zero(ty)),
+            Binary::Rem | Binary::ModFloor if ty.is_integer() && right == Constant::from_i64(ty, 1) => {
+                return value(Constant::zero(ty));
+            }
             Binary::Eq if ty == ElementType::Bool && right.bits() == 1 => return keep(a),
             Binary::Ne if ty == ElementType::Bool && right.bits() == 0 => return keep(a),
             _ => {}
@@ -190,7 +194,13 @@ fn is_all_ones(ty: ElementType, c: Constant) -> bool {
 }
 
 /// `(x + 2) + 3 = x + 5`, of integers: sums wrap, so any grouping is exact.
-fn regrouped(function: Binary, ty: ElementType, a: ScalarOperand, right: Constant, facts: &dyn Facts) -> Option<ScalarOp> {
+fn regrouped(
+    function: Binary,
+    ty: ElementType,
+    a: ScalarOperand,
+    right: Constant,
+    facts: &dyn Facts,
+) -> Option<ScalarOp> {
     if !ty.is_integer() {
         return None;
     }

@@ -7,7 +7,8 @@ use std::collections::{HashMap, hash_map::DefaultHasher};
 use std::hash::{Hash, Hasher};
 
 use fusebox_ir::{
-    Binary, Constant, ElementType, Instruction, Lambda, Local, LocalId, Name, Place, ScalarOp, ScalarOperand, ScalarPart,
+    Binary, Constant, ElementType, Instruction, Lambda, Local, LocalId, Name, Place, ScalarOp, ScalarOperand,
+    ScalarPart,
 };
 
 use crate::scalar::replace;
@@ -46,7 +47,8 @@ fn find(lambda: &Lambda) -> Option<Run> {
     for period in 1..=MAX_GROUP.min(instructions.len() / MIN_GROUPS) {
         let mut start = 0;
         while start + period * MIN_GROUPS <= instructions.len() {
-            let alike = (start..instructions.len() - period).take_while(|&at| shapes[at] == shapes[at + period]).count();
+            let alike =
+                (start..instructions.len() - period).take_while(|&at| shapes[at] == shapes[at + period]).count();
             let mut groups = alike / period + 1;
             // Groups may begin at any of the instructions of the run; operands tell where.
             if groups >= MIN_GROUPS {
@@ -80,7 +82,11 @@ fn shape_of(op: &ScalarOp, hasher: &mut DefaultHasher) {
         ScalarOp::Binary { function, .. } => function.hash(hasher),
         ScalarOp::Convert { to, .. } | ScalarOp::Bits { to, .. } => to.hash(hasher),
         ScalarOp::Assert { message, .. } => message.hash(hasher),
-        ScalarOp::Fma { .. } | ScalarOp::Read { .. } | ScalarOp::ReadFlat { .. } | ScalarOp::If { .. } | ScalarOp::While { .. } => {}
+        ScalarOp::Fma { .. }
+        | ScalarOp::Read { .. }
+        | ScalarOp::ReadFlat { .. }
+        | ScalarOp::If { .. }
+        | ScalarOp::While { .. } => {}
     }
     for part in op.parts() {
         match part {
@@ -134,7 +140,13 @@ fn locals(instruction: &Instruction) -> Vec<(ScalarOperand, Option<usize>)> {
 }
 
 /// Checks that groups use each other alike; shortens the run to those that do.
-fn congruent(lambda: &Lambda, positions: &HashMap<LocalId, usize>, start: usize, period: usize, groups: usize) -> Option<Run> {
+fn congruent(
+    lambda: &Lambda,
+    positions: &HashMap<LocalId, usize>,
+    start: usize,
+    period: usize,
+    groups: usize,
+) -> Option<Run> {
     let instructions = &lambda.instructions;
     let mut state: Vec<usize> = Vec::new();
     let mut starts: Vec<Option<ScalarOperand>> = Vec::new();
@@ -160,7 +172,9 @@ fn congruent(lambda: &Lambda, positions: &HashMap<LocalId, usize>, start: usize,
                 ScalarOperand::Local(id) => positions.get(&id).copied(),
                 _ => None,
             };
-            let origin = |operand: ScalarOperand, group: usize| at(operand).and_then(|at| at.checked_sub(start + group * period));
+            let origin = |operand: ScalarOperand, group: usize| {
+                at(operand).and_then(|at| at.checked_sub(start + group * period))
+            };
             let carried = match (origin(one, 0), at(two)) {
                 // Inside of the group.
                 (Some(from), Some(_)) if from < period => {
@@ -269,7 +283,11 @@ fn rolled(mut lambda: Lambda, run: &Run) -> Lambda {
     starts.extend(run.starts.iter().zip(&last).map(|(start, local)| start.unwrap_or(Constant::zero(local.ty).into())));
     let mut results = vec![fresh(ElementType::I64, "turns")];
     results.extend(last);
-    lambda.instructions.push(Instruction { results, op: ScalarOp::While { condition, step, starts }, place: Place::default() });
+    lambda.instructions.push(Instruction {
+        results,
+        op: ScalarOp::While { condition, step, starts },
+        place: Place::default(),
+    });
     lambda.instructions.extend(after);
     lambda
 }

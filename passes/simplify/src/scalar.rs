@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 
 use fusebox_ir::{
-    ArrayId, Binary, ElementType, Instruction, Lambda, LocalId, ScalarOp, ScalarOperand, ScalarPart, ScalarPartMut, Unary,
+    ArrayId, Binary, ElementType, Instruction, Lambda, LocalId, ScalarOp, ScalarOperand, ScalarPart, ScalarPartMut,
+    Unary,
 };
 
 use crate::{
@@ -17,7 +18,14 @@ pub(crate) type ElementTypes = HashMap<ArrayId, ElementType>;
 
 /// Simplifies a function of an operation; its parameters and the number of its results stay.
 pub(crate) fn simplified(lambda: Lambda, outside: &ElementTypes, config: &Config) -> Lambda {
-    let mut scalar = Scalar { outside, config, values: HashMap::new(), types: HashMap::new(), definitions: HashMap::new(), seen: vec![HashMap::new()] };
+    let mut scalar = Scalar {
+        outside,
+        config,
+        values: HashMap::new(),
+        types: HashMap::new(),
+        definitions: HashMap::new(),
+        seen: vec![HashMap::new()],
+    };
     let mut lambda = scalar.function(lambda);
     let results = lambda.results.clone();
     remove_dead(&mut lambda, &results);
@@ -148,11 +156,19 @@ impl Scalar<'_> {
             out.extend(branch.instructions);
             return None;
         }
-        let own = |f: &Lambda, operand| matches!(operand, ScalarOperand::Local(id)
-            if f.instructions.iter().any(|i| i.results.iter().any(|local| local.id == id)));
-        let alike: Vec<bool> =
-            then.results.iter().zip(&otherwise.results).map(|(a, b)| a == b && !own(then, *a) && !own(otherwise, *b)).collect();
-        for ((local, &result), _) in instruction.results.iter().zip(&then.results).zip(&alike).filter(|(_, alike)| **alike) {
+        let own = |f: &Lambda, operand| {
+            matches!(operand, ScalarOperand::Local(id)
+            if f.instructions.iter().any(|i| i.results.iter().any(|local| local.id == id)))
+        };
+        let alike: Vec<bool> = then
+            .results
+            .iter()
+            .zip(&otherwise.results)
+            .map(|(a, b)| a == b && !own(then, *a) && !own(otherwise, *b))
+            .collect();
+        for ((local, &result), _) in
+            instruction.results.iter().zip(&then.results).zip(&alike).filter(|(_, alike)| **alike)
+        {
             self.values.insert(local.id, result);
         }
         retain(&mut instruction.results, |at| !alike[at]);
@@ -173,7 +189,8 @@ impl Scalar<'_> {
             }
             return None;
         }
-        let handed_on: Vec<bool> = step.params.iter().zip(&step.results).map(|(param, &result)| result == param.id.into()).collect();
+        let handed_on: Vec<bool> =
+            step.params.iter().zip(&step.results).map(|(param, &result)| result == param.id.into()).collect();
         if !handed_on.contains(&true) || handed_on.iter().all(|&handed_on| handed_on) {
             return Some(instruction);
         }

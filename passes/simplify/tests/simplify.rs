@@ -20,7 +20,9 @@ fn simplified(source: &str) -> String {
 
 /// The function of a map over one vector `x`, simplified.
 fn function(element: &str, body: &str) -> String {
-    let text = simplified(&format!("fn f(a: [n]{element}, b: [n]{element}) -> [n]{element} {{ let r: [n]{element} = map(|x, y| {body}, a, b) return r }}"));
+    let text = simplified(&format!(
+        "fn f(a: [n]{element}, b: [n]{element}) -> [n]{element} {{ let r: [n]{element} = map(|x, y| {body}, a, b) return r }}"
+    ));
     let line = text.lines().find(|line| line.contains("map(")).unwrap_or(&text);
     line.split_once("map(").map_or(line, |(_, rest)| rest).trim().to_owned()
 }
@@ -48,8 +50,17 @@ fn laws_of_integers() {
 
 #[test]
 fn laws_that_ieee_754_does_not_allow_are_not_applied() {
-    for body in ["x * 0.0 + y", "x - x + y", "x + 0.0 * y", "x + 0.0 + y", "(x + 2.0) + 3.0 + y", "if x == x { x } else { y }", "if !(x < y) { x } else { y }"] {
-        let source = format!("fn f(x: [n]f32, y: [n]f32) -> [n]f32 {{ let r: [n]f32 = map(|x, y| {body}, x, y) return r }}");
+    for body in [
+        "x * 0.0 + y",
+        "x - x + y",
+        "x + 0.0 * y",
+        "x + 0.0 + y",
+        "(x + 2.0) + 3.0 + y",
+        "if x == x { x } else { y }",
+        "if !(x < y) { x } else { y }",
+    ] {
+        let source =
+            format!("fn f(x: [n]f32, y: [n]f32) -> [n]f32 {{ let r: [n]f32 = map(|x, y| {body}, x, y) return r }}");
         let (after, _) = simplify(&parsed(&source), &Config::default());
         assert_eq!(after, parsed(&source), "{body}");
     }
@@ -57,7 +68,14 @@ fn laws_that_ieee_754_does_not_allow_are_not_applied() {
 
 #[test]
 fn laws_of_floats_that_are_exact() {
-    for (body, expected) in [("x * 1.0", "fn"), ("x / 1.0", "fn"), ("x + -0.0", "fn"), ("x - 0.0", "fn"), ("- - x", "fn"), ("x + (1.5 + 2.0)", "|x| x + 3.5, a)")] {
+    for (body, expected) in [
+        ("x * 1.0", "fn"),
+        ("x / 1.0", "fn"),
+        ("x + -0.0", "fn"),
+        ("x - 0.0", "fn"),
+        ("- - x", "fn"),
+        ("x + (1.5 + 2.0)", "|x| x + 3.5, a)"),
+    ] {
         let found = function("f32", body);
         assert!(found.starts_with(expected), "{body} became {found}");
     }
@@ -139,7 +157,8 @@ fn operations_that_stand_twice_run_once_and_zip_costs_nothing() {
 
 #[test]
 fn a_map_that_stops_short_is_not_its_source() {
-    let source = "fn f(a: [n]f32, b: [m]f32) -> [?]f32 { let k = min(n, m) let r: [k]f32 = map(|x, y| x, a, b) return r }";
+    let source =
+        "fn f(a: [n]f32, b: [m]f32) -> [?]f32 { let k = min(n, m) let r: [k]f32 = map(|x, y| x, a, b) return r }";
     insta::assert_snapshot!(simplified(source), @r"
     fn f(a: [n]f32, b: [m]f32) -> [?]f32 {
       let k = min(n, m)
@@ -172,7 +191,9 @@ fn a_filter_that_stands_twice_gives_one_size() {
 
 /// A map whose function the host has unrolled `turns` times: Mandelbrot's iteration on a pair, with a count.
 fn unrolled(turns: usize) -> String {
-    let mut text = String::from("fn mandelbrot(cx: [n]f32, cy: [n]f32) -> [n]i32 {\n  let r: [n]i32 = map(|cx, cy| {\n    let x0 = cx let y0 = cy let n0 = 0i32\n");
+    let mut text = String::from(
+        "fn mandelbrot(cx: [n]f32, cy: [n]f32) -> [n]i32 {\n  let r: [n]i32 = map(|cx, cy| {\n    let x0 = cx let y0 = cy let n0 = 0i32\n",
+    );
     for turn in 0..turns {
         let next = turn + 1;
         text += &format!(

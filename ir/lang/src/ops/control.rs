@@ -9,6 +9,7 @@ use fusebox_ir::{
 
 use crate::{
     arena::{self, At, here, operand, operands},
+    error::Mistake,
     exp::IntoExp,
     program::{Arrays, Maker, Taken},
 };
@@ -22,6 +23,9 @@ impl State {
     pub(crate) fn of<S: Arrays>(state: S, at: At) -> Self {
         let mut taken = Vec::new();
         state.take(at, &mut taken);
+        if taken.iter().any(|one| one.stream) {
+            arena::problem(Mistake::Stream, at);
+        }
         Self { taken }
     }
 

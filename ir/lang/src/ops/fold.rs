@@ -12,7 +12,7 @@ use crate::{
     shape::{Dimensions, Ix1, Shape},
 };
 
-pub(crate) struct Fold<'a, T> {
+pub(crate) struct Fold<'a, T: Elt> {
     pub(crate) seed: Option<Exp<T>>,
     pub(crate) offsets: Option<(TermId, TermId)>,
     pub(crate) commutes: bool,

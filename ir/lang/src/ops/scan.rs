@@ -13,7 +13,7 @@ use crate::{
     shape::{Dimensions, Shape},
 };
 
-struct Scan<'a, T> {
+struct Scan<'a, T: Elt> {
     direction: Direction,
     form: ScanForm,
     seed: Option<Exp<T>>,

@@ -9,7 +9,7 @@ use crate::{
     elt::Elt,
     error::Mistake,
     ops::map::cut,
-    shape::{AsIndex, Dimensions, Shape, extent_terms, product},
+    shape::{AsIndex, Dimensions, Fits, Shape, extent_terms, product},
     slice::{ReplicateSpec, SliceSpec},
 };
 
@@ -130,7 +130,10 @@ pub fn concat_all_on<Sh: Dimensions, A: Elt>(dimension: usize, arrays: &[Acc<Arr
 /// assert_eq!(r.1.to_vec(), [1, 1, 1, 2, 2, 2]);
 /// ```
 #[track_caller]
-pub fn replicate<S: ReplicateSpec<Sh>, Sh: Shape, A: Elt>(dims: S, xs: Acc<Array<Sh, A>>) -> Acc<Array<S::Result, A>> {
+pub fn replicate<S: ReplicateSpec<Sh, Result: Fits>, Sh: Shape, A: Elt>(
+    dims: S,
+    xs: Acc<Array<Sh, A>>,
+) -> Acc<Array<S::Result, A>> {
     let at = here();
     let parts = xs.parts(at);
     let dims = dims.dims(at, Sh::RANK);

@@ -20,7 +20,7 @@ use crate::{
 };
 
 /// What a stencil reads where a tap lies outside of the array. Arrays smaller than the stencil, too, are fine.
-pub enum Boundary<Sh: Shape, T> {
+pub enum Boundary<Sh: Shape, T: Elt> {
     /// The nearest element inside, per dimension.
     Clamp,
     /// Reflected without repeating the edge, as often as needed, per dimension.
@@ -36,7 +36,7 @@ pub enum Boundary<Sh: Shape, T> {
 /// A function of the index outside.
 pub type BoundaryFunction<Sh, T> = Box<dyn Fn(<Sh as Shape>::Index) -> Exp<T>>;
 
-impl<Sh: Shape, T> std::fmt::Debug for Boundary<Sh, T> {
+impl<Sh: Shape, T: Elt> std::fmt::Debug for Boundary<Sh, T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Self::Clamp => "Clamp",

@@ -1,11 +1,11 @@
 //! Folds: parallel levels, one that runs up, a reduce.
 
-use fusebox_ir::{Access, ArrayId, ArrayOp, Binary, Binding, Constant, ElementType, FailureKind, LevelOrder, ScalarOp, ScalarOperand, Step};
+use fusebox_ir::{analysis::algebra, Access, ArrayId, ArrayOp, Binary, Binding, Constant, ElementType, FailureKind, LevelOrder, ScalarOp, ScalarOperand, Step};
 
 use super::{Lower, Origin};
 use crate::{
     association,
-    effects::{groups, known_to_commute, restricted},
+    components::{groups, restricted},
     error::Error,
     nest::{Nest, Spot},
     strict::Code,
@@ -65,7 +65,7 @@ impl<'p> Lower<'p> {
             let own = restricted(combine, &group);
             let of = |list: &[ScalarOperand]| group.iter().filter_map(|&c| list.get(c).copied()).collect::<Vec<_>>();
             let types: Vec<ElementType> = group.iter().map(|&c| self.values.ty(sources[c]).element).collect();
-            let association = association::of_reduce(&nest, around, &types, *commutes || known_to_commute(&own));
+            let association = association::of_reduce(&nest, around, &types, *commutes || algebra(&own).commutes);
             let function = nest.function(&own);
             let results = nest.reduce(around, association, function, of(&seeds), of(&values));
             for (&component, result) in group.iter().zip(results) {

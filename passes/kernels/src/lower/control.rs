@@ -6,7 +6,7 @@
 
 use std::collections::HashSet;
 
-use fusebox_ir::{ArrayId, ArrayOp, Binding, Block, Extent, Operand, Part, Step, Type, Var};
+use fusebox_ir::{ArrayId, ArrayOp, Binding, Block, Extent, Operand, Part, ScanForm, Step, Type, Var, analysis::Answer};
 
 use super::{Bound, Lower, Origin, name, need, need::Item};
 use crate::{error::Error, strict::lambda_can_fail, values::extent};
@@ -238,21 +238,24 @@ impl<'p> Lower<'p> {
     fn may_fail(&self, binding: &Binding) -> bool {
         let mut bindings = vec![binding];
         while let Some(binding) = bindings.pop() {
-            let known = |operand: &Operand| match operand {
-                Operand::Constant(constant) => constant.as_i64().is_some_and(|extent| extent >= 0),
-                Operand::Value(id) => match self.bindings.bound.get(id) {
-                    Some(Bound::Plan(Operand::Value(id))) => self.values.never_negative(&self.values.form_of(*id)),
-                    _ => false,
-                },
-            };
             let harmless = match &binding.op {
-                ArrayOp::Constant { .. } | ArrayOp::Unit { .. } | ArrayOp::Filter { .. } | ArrayOp::Sort { .. } => true,
-                ArrayOp::Compute { .. } | ArrayOp::Map { .. } => true,
-                ArrayOp::Generate { extents, .. } => extents.iter().all(known),
-                ArrayOp::Replicate { dims, .. } => dims.iter().flatten().all(known),
-                ArrayOp::Fold { seeds, offsets, .. } => !seeds.is_empty() && offsets.is_none(),
-                ArrayOp::Scan { offsets, .. } => offsets.is_none(),
-                ArrayOp::Cond { .. } => true,
+                ArrayOp::Constant { .. } | ArrayOp::Unit { .. } | ArrayOp::Cond { .. } => true,
+                ArrayOp::Filter { sources, .. } => self.proved_alike(sources),
+                ArrayOp::Sort { keys, carry } => self.proved_alike(&[&keys[..], carry].concat()),
+                ArrayOp::Compute { sources } => self.proved_alike(sources) && self.proved_like(binding, sources, 0),
+                ArrayOp::Map { sources, .. } => sources.iter().all(|source| {
+                    let available = self.program_extents(*source);
+                    binding.results.iter().all(|var| {
+                        var.ty.extents.iter().zip(available).all(|(&own, &of)| self.sizes.at_most(own, of) == Answer::Proved)
+                    })
+                }),
+                ArrayOp::Generate { extents, .. } => extents.iter().all(|extent| self.proved_extent(extent)),
+                ArrayOp::Fold { seeds, sources, offsets, .. } => {
+                    !seeds.is_empty() && offsets.is_none() && self.proved_alike(sources) && self.proved_like(binding, sources, 1)
+                }
+                ArrayOp::Scan { form: ScanForm::Inclusive, sources, offsets, .. } => {
+                    offsets.is_none() && self.proved_alike(sources) && self.proved_like(binding, sources, 0)
+                }
                 _ => false,
             };
             if !harmless {
@@ -267,6 +270,30 @@ impl<'p> Lower<'p> {
             }
         }
         false
+    }
+
+    fn program_extents(&self, id: ArrayId) -> &'p [Extent] {
+        self.types.get(&id).map_or(&[], |ty| &ty.extents)
+    }
+
+    fn proved_extent(&self, operand: &Operand) -> bool {
+        self.sizes.operand(operand).is_some_and(|size| self.sizes.not_negative_size(&size) == Answer::Proved)
+    }
+
+    fn proved_equal(&self, left: &[Extent], right: &[Extent]) -> bool {
+        left.len() == right.len() && left.iter().zip(right).all(|(&left, &right)| self.sizes.equal(left, right) == Answer::Proved)
+    }
+
+    fn proved_alike(&self, arrays: &[ArrayId]) -> bool {
+        arrays.windows(2).all(|pair| self.proved_equal(self.program_extents(pair[0]), self.program_extents(pair[1])))
+    }
+
+    /// Whether results have the extents of the first source, but for as many of the innermost dimensions.
+    fn proved_like(&self, binding: &Binding, sources: &[ArrayId], without: usize) -> bool {
+        let Some(&first) = sources.first() else { return true };
+        let extents = self.program_extents(first);
+        let outer = &extents[..extents.len().saturating_sub(without)];
+        binding.results.iter().all(|var| self.proved_equal(&var.ty.extents, outer))
     }
 
     pub(super) fn foreign(&mut self, binding: &'p Binding, steps: &mut Vec<Step>) -> Result<(), Error> {

@@ -14,8 +14,8 @@ mod stencil;
 use std::collections::{HashMap, HashSet};
 
 use fusebox_ir::{
-    Access, ArrayId, ArrayOp, Binding, Block, ElementType, Extent, Kernel, Lambda, Operand, Output, Place, Plan, Program, ScalarOperand, Step,
-    Type, Var,
+    Access, ArrayId, ArrayOp, Binding, Block, ElementType, Extent, Kernel, Lambda, Operand, Output, Part, Place, Plan, Program, ScalarOperand,
+    Step, Type, Var, analysis::Sizes,
 };
 
 use self::need::Item;
@@ -84,6 +84,10 @@ pub(crate) struct Lower<'p> {
     bindings: Bindings<'p>,
     /// Results of units that may fail: functions compute these where they need them.
     fallible: HashSet<ArrayId>,
+    /// What is known of the program's sizes.
+    sizes: Sizes,
+    /// Types of the program's values.
+    types: HashMap<ArrayId, &'p Type>,
 }
 
 /// Lowers a flat program.
@@ -94,7 +98,10 @@ pub(crate) fn lower(program: &Program) -> Result<Plan, Error> {
         kernels: Vec::new(),
         bindings: Bindings::default(),
         fallible: need::fallible_units(&program.body),
+        sizes: Sizes::of_program(program),
+        types: HashMap::new(),
     };
+    types_in(&program.body, &mut lower.types);
     let body = &program.body;
     let input = |lower: &mut Lower<'_>, var: &Var| -> Result<ArrayId, Error> {
         let ty = lower.plan_type(var)?;
@@ -120,6 +127,18 @@ pub(crate) fn lower(program: &Program) -> Result<Plan, Error> {
     let values = values.into_list();
     crate::free::insert(&mut steps, &results, &values);
     Ok(Plan { name: program.name.clone(), values, sizes, inputs, kernels, steps, results, outputs })
+}
+
+/// Types of all values, in nested blocks too.
+fn types_in<'p>(body: &'p Block, types: &mut HashMap<ArrayId, &'p Type>) {
+    let mut blocks = vec![body];
+    while let Some(block) = blocks.pop() {
+        types.extend(block.sizes.iter().chain(&block.params).map(|var| (var.id, &var.ty)));
+        for binding in &block.bindings {
+            types.extend(binding.results.iter().map(|var| (var.id, &var.ty)));
+            blocks.extend(binding.op.parts().into_iter().filter_map(|part| if let Part::Body(block) = part { Some(block) } else { None }));
+        }
+    }
 }
 
 /// The name of a value in the source, or its id.

@@ -1,13 +1,13 @@
 //! Scans: parallel levels, one that runs up or down, a scan.
 
-use fusebox_ir::{
+use fusebox_ir::{analysis::algebra, 
     Access, ArrayId, ArrayOp, Binary, Binding, Constant, Direction, ElementType, LevelOrder, ScalarOperand, ScanForm, Step,
 };
 
 use super::{Lower, Origin, combine::{Segments, segments}};
 use crate::{
     association,
-    effects::{groups, known_to_commute, restricted},
+    components::{groups, restricted},
     error::Error,
     nest::{ScanParts, Spot},
     strict::Code,
@@ -52,7 +52,7 @@ impl<'p> Lower<'p> {
             let own = restricted(combine, &group);
             let of = |list: &[ScalarOperand]| group.iter().filter_map(|&c| list.get(c).copied()).collect::<Vec<_>>();
             let types: Vec<ElementType> = group.iter().map(|&c| self.values.ty(sources[c]).element).collect();
-            let commutes = *commutes || known_to_commute(&own);
+            let commutes = *commutes || algebra(&own).commutes;
             let association = association::of_scan(&nest, &of(&values), &types, commutes);
             let function = nest.function(&own);
             let parts = ScanParts { exclusive, totals: exclusive, association, combine: function, seeds: of(&seeds), values: of(&values) };
