@@ -11,7 +11,7 @@ use crate::{
 
 /// A dense array in row-major order, of shape `Sh` and elements `T`; one column for each component of the elements.
 #[derive(Clone)]
-pub struct Array<Sh, T> {
+pub struct Array<Sh: Shape, T: Elt> {
     extents: Vec<usize>,
     columns: Vec<fusebox_ir::Array>,
     of: PhantomData<fn() -> (Sh, T)>,
@@ -166,7 +166,7 @@ impl<T: Elt> Scalar<T> {
 }
 
 /// Equal extents and equal bits of elements.
-impl<Sh, T> PartialEq for Array<Sh, T> {
+impl<Sh: Shape, T: Elt> PartialEq for Array<Sh, T> {
     fn eq(&self, other: &Self) -> bool {
         self.extents == other.extents && self.columns == other.columns
     }

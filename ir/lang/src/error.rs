@@ -107,6 +107,9 @@ pub enum Mistake {
         /// The rank.
         rank: usize,
     },
+    /// A stream in a loop, a condition or a fallback.
+    #[error("a stream is no value: only `consume` reads it, once")]
+    Stream,
     /// A host array whose parts are more or fewer than its type says.
     #[error("{given} elements are given for extents {extents:?}")]
     Count {

@@ -11,8 +11,13 @@ macro_rules! example {
             use ::fusebox_lang::*;
 
             pub fn program_of<P: Parameters, R: Results>(built: &Built<P, R>) -> ::fusebox_ir::Program {
-                ::fusebox_sharing::program(&built.terms, &::fusebox_sharing::Config::default())
-                    .expect("terms are a program")
+                let program = ::fusebox_sharing::program(&built.terms, &::fusebox_sharing::Config::default());
+                let program = program.expect("terms are a program");
+                if let Err(errors) = ::fusebox_ir::validate(&program, &[]) {
+                    panic!("{errors}\n{program}");
+                }
+                assert_eq!(::fusebox_ir::text::parse(&program.to_string()).as_ref(), Ok(&program), "{program}");
+                program
             }
 
             pub fn finish<P: Parameters, R: Results>(built: &Built<P, R>, inputs: &P::Host) -> R::Host {

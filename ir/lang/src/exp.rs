@@ -15,19 +15,19 @@ use crate::{
 /// A scalar computation of a value of type `T`: a handle, freely copied.
 ///
 /// It stands for a term of the program being built. Using it several times computes it once: sharing is recovered.
-pub struct Exp<T> {
+pub struct Exp<T: Elt> {
     run: Run,
     of: PhantomData<fn() -> T>,
 }
 
-impl<T> Clone for Exp<T> {
+impl<T: Elt> Clone for Exp<T> {
     fn clone(&self) -> Self {
         *self
     }
 }
-impl<T> Copy for Exp<T> {}
+impl<T: Elt> Copy for Exp<T> {}
 
-impl<T> std::fmt::Debug for Exp<T> {
+impl<T: Elt> std::fmt::Debug for Exp<T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Exp<{}>({:?})", std::any::type_name::<T>(), self.run)
     }

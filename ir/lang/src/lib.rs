@@ -1,7 +1,4 @@
-//! The embedded language: typed handles that build a term graph, and the prelude.
-//!
-//! A program is a Rust function on handles ([`Acc`] of arrays, [`Exp`] of scalars). [`program`] calls it once and gives the graph of
-//! terms that it built, which sharing recovery turns into a program of the IR.
+#![doc = include_str!("../README.md")]
 
 mod acc;
 mod arena;
@@ -48,8 +45,8 @@ pub use crate::{
     scalar::{float, number},
     sequence::*,
     shape::{
-        AsIndex, Dim, Dimensions, Ix0, Ix1, Ix2, Ix3, Ix4, Ix5, Ix6, Ix7, Ix8, Ix9, Shape, from_position, intersect,
-        shape_size, to_position, union,
+        AsIndex, Dim, Dimensions, Fits, Ix0, Ix1, Ix2, Ix3, Ix4, Ix5, Ix6, Ix7, Ix8, Ix9, Shape, from_position,
+        intersect, shape_size, to_position, union,
     },
     slice::{All, Any, ReplicateSpec, SliceDim, SliceSpec},
 };

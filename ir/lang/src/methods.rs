@@ -7,7 +7,7 @@ use crate::{
     exp::{Exp, IntoExp},
     number::Integer,
     ops,
-    shape::{AsIndex, Dimensions, Shape},
+    shape::{AsIndex, Dimensions, Fits, Shape},
     slice::{ReplicateSpec, SliceSpec},
 };
 
@@ -76,7 +76,7 @@ impl<Sh: Shape, T: Elt> Acc<Array<Sh, T>> {
 
     /// [`ops::shape::replicate`].
     #[track_caller]
-    pub fn replicate<S: ReplicateSpec<Sh>>(self, dims: S) -> Acc<Array<S::Result, T>> {
+    pub fn replicate<S: ReplicateSpec<Sh, Result: Fits>>(self, dims: S) -> Acc<Array<S::Result, T>> {
         ops::shape::replicate(dims, self)
     }
 

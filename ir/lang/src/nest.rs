@@ -35,7 +35,7 @@ pub(crate) fn nested_type(outer: &[TermId], inner: &[TermId], element: ElementTy
 ///
 /// A marker: handles are `Acc<Nested<Sh, In, T>>`; the host holds [`NestedArray`].
 #[derive(Clone, Copy, Debug)]
-pub struct Nested<Sh, In, T> {
+pub struct Nested<Sh: Shape, In: Shape, T: Elt> {
     of: PhantomData<fn() -> (Sh, In, T)>,
 }
 
@@ -182,7 +182,13 @@ impl<Sh: Shape, In: Shape, T: Elt> Arrays for Acc<Nested<Sh, In, T>> {
 
     fn take(self, at: Place, out: &mut Vec<Taken>) {
         let parts = self.nested_parts(at);
-        out.push(Taken { extents: parts.extents, inner: parts.inner, arrays: parts.arrays, elements: T::types() });
+        out.push(Taken {
+            extents: parts.extents,
+            inner: parts.inner,
+            arrays: parts.arrays,
+            elements: T::types(),
+            stream: false,
+        });
     }
 
     fn unpack(host: &Self::Host, out: &mut Vec<Value>) {

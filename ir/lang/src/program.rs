@@ -82,6 +82,8 @@ pub struct Taken {
     pub(crate) elements: Vec<ElementType>,
     /// The extents of the arrays inside, where it is an array of arrays.
     pub(crate) inner: Vec<TermId>,
+    /// Whether it is a stream, which is read once and by `consume` alone.
+    pub(crate) stream: bool,
 }
 
 /// The next `count` values that are arrays.
@@ -127,7 +129,13 @@ impl<Sh: Shape, T: Elt> Arrays for Acc<Array<Sh, T>> {
 
     fn take(self, at: Place, out: &mut Vec<Taken>) {
         let parts = self.parts(at);
-        out.push(Taken { extents: parts.extents, arrays: parts.arrays, elements: T::types(), inner: Vec::new() });
+        out.push(Taken {
+            extents: parts.extents,
+            arrays: parts.arrays,
+            elements: T::types(),
+            inner: Vec::new(),
+            stream: false,
+        });
     }
 
     fn unpack(host: &Self::Host, out: &mut Vec<Value>) {
@@ -152,7 +160,13 @@ impl<T: Elt> Arrays for Exp<T> {
     }
 
     fn take(self, at: Place, out: &mut Vec<Taken>) {
-        out.push(Taken { extents: Vec::new(), arrays: self.terms(at), elements: T::types(), inner: Vec::new() });
+        out.push(Taken {
+            extents: Vec::new(),
+            arrays: self.terms(at),
+            elements: T::types(),
+            inner: Vec::new(),
+            stream: false,
+        });
     }
 
     fn unpack(host: &Self::Host, out: &mut Vec<Value>) {
@@ -195,7 +209,8 @@ pub trait Results: Arrays {
 /// A Rust function on handles whose parameters are `P`, a tuple.
 #[diagnostic::on_unimplemented(
     message = "this is no function from the inputs of a program to its results",
-    note = "write the types of the parameters: `|xs: Acc<Vector<f32>>, a: Exp<f32>| ...`; up to eight"
+    note = "write the types of the parameters, `Acc<...>` of arrays and `Exp<...>` of scalars: `|xs: Acc<Vector<f32>>, a: Exp<f32>| ...`; up to eight",
+    note = "what it gives is a handle too, or a tuple of handles: `lift` makes an `Exp` of literals and tuples of scalars"
 )]
 pub trait Function<P: Parameters> {
     /// What it gives.

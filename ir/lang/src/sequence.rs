@@ -14,7 +14,7 @@ use crate::{
     elt::{Elt, Fields},
     exp::{Exp, IntoExp},
     program::{Arrays, Component, Item, Maker, Place, Results, Taken, joined},
-    shape::{Dimensions, Shape},
+    shape::{Dimensions, Fits, Shape},
 };
 
 /// A stream of arrays of shape `In` that come one by one; their extents may differ.
@@ -22,7 +22,7 @@ use crate::{
 /// A marker: handles are `Acc<Stream<In, T>>`, an input or a result of a program; the host holds a `Vec<Array<In, T>>`. A stream is
 /// read once, by [`consume`].
 #[derive(Clone, Copy, Debug)]
-pub struct Stream<In, T> {
+pub struct Stream<In: Shape, T: Elt> {
     of: PhantomData<fn() -> (In, T)>,
 }
 
@@ -56,7 +56,7 @@ impl<In: Shape, T: Elt> Arrays for Acc<Stream<In, T>> {
 
     fn take(self, at: Place, out: &mut Vec<Taken>) {
         let arrays = self.stream_terms(at);
-        out.push(Taken { extents: Vec::new(), inner: Vec::new(), arrays, elements: T::types() });
+        out.push(Taken { extents: Vec::new(), inner: Vec::new(), arrays, elements: T::types(), stream: true });
     }
 
     fn unpack(host: &Self::Host, out: &mut Vec<Value>) {
@@ -217,8 +217,7 @@ impl<In: Shape, T: Elt> Sink for Elements<Array<In, T>> {
 pub struct Tabulate<A>(Acc<A>);
 
 /// The arrays of all steps along a new outermost dimension, cut to the least extents met.
-pub fn tabulate<In: Shape, T: Elt>(xs: Acc<Array<In, T>>) -> Tabulate<Array<In, T>> {
-    const { assert!(In::RANK < fusebox_ir::MAX_RANK, "an array has at most eight dimensions") };
+pub fn tabulate<In: Shape<Up: Fits>, T: Elt>(xs: Acc<Array<In, T>>) -> Tabulate<Array<In, T>> {
     Tabulate(xs)
 }
 
@@ -264,7 +263,7 @@ impl<In: Shape, T: Elt> Sink for StreamOut<Array<In, T>> {
 }
 
 /// See [`accumulate`].
-pub struct Accumulate<'a, S, In, T> {
+pub struct Accumulate<'a, S, In: Shape, T: Elt> {
     values: Acc<Array<In, T>>,
     seed: S,
     f: AccumulateFunction<'a, S, T>,
@@ -273,7 +272,7 @@ pub struct Accumulate<'a, S, In, T> {
 /// States, the extents of the elements of a chunk, all their values, to states.
 type AccumulateFunction<'a, S, T> = Box<dyn FnOnce(S, Option<TermId>, Acc<Vector<T>>) -> S + 'a>;
 
-impl<S, In, T> std::fmt::Debug for Accumulate<'_, S, In, T> {
+impl<S, In: Shape, T: Elt> std::fmt::Debug for Accumulate<'_, S, In, T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Accumulate({:?})", self.values)
     }

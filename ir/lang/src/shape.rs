@@ -47,7 +47,11 @@ pub trait Shape: Sized + Copy + 'static {
     message = "an array of shape `{Self}` has no innermost dimension to work along",
     note = "scalars (`Ix0`) are read with `.get()`"
 )]
-pub trait Dimensions: Shape<Down: Shape<Up = Self>> {}
+pub trait Dimensions: Fits + Shape<Down: Shape<Up = Self>> {}
+
+/// Shapes that arrays may have: at most eight dimensions.
+#[diagnostic::on_unimplemented(message = "an array has at most eight dimensions", label = "one dimension too many")]
+pub trait Fits: Shape {}
 
 /// What can be extents or an index: a number, an `Exp<i64>`, a scalar array, tuples of these from the outermost dimension, and
 /// elements `Exp<(i64, i64)>`.
@@ -166,6 +170,10 @@ shapes! {
     #[doc(hidden)]
     Ix9 9 Ix9 Ix8 (E, E, E, E, E, E, E, E, E), (i64, i64, i64, i64, i64, i64, i64, i64, i64) => (a b c d e f g h i);
 }
+macro_rules! fits {
+    ($($shape:ident)*) => {$(impl Fits for $shape {})*};
+}
+fits! { Ix0 Ix1 Ix2 Ix3 Ix4 Ix5 Ix6 Ix7 Ix8 }
 impl Dimensions for Ix1 {}
 impl Dimensions for Ix2 {}
 impl Dimensions for Ix3 {}

@@ -105,6 +105,12 @@ fn extents_and_dimensions() {
 }
 
 #[test]
+fn streams_are_no_values() {
+    let built = build("f", |s: Acc<Stream<Ix1, f32>>, c: Exp<bool>| acond(c, s, s));
+    assert_eq!(mistakes(built)[0], Mistake::Stream);
+}
+
+#[test]
 fn every_mistake_is_told() {
     let built = build("f", |m: Acc<Matrix<f32>>| (take_on(2, 1, m), fill(-1, 0i64)));
     assert_eq!(mistakes(built).len(), 2);

@@ -298,6 +298,37 @@ fn random_access_in_complex_arrays() {
 }
 
 #[test]
+fn embedded_and_text_programs_are_equal() {
+    let built = program("dotp", |xs: Acc<Vector<f32>>, ys: Acc<Vector<f32>>| {
+        zip_with(|x, y| x * y, xs, ys).fold(|a, b| a + b, 0.0)
+    })
+    .inputs(["xs", "ys"])
+    .results(["s"])
+    .build()
+    .unwrap();
+    let text = "fn dotp(xs: [n]f32, ys: [m]f32) -> f32 {
+        let k = min(n, m)
+        let a: [k]f32 = map(|x, y| x * y, xs, ys)
+        let s: f32 = fold(|x, y| x + y, 0.0, a)
+        return s }";
+    assert_eq!(Ok(example::program_of(&built)), fusebox_ir::text::parse(text));
+    let built = program("clip", |m: Acc<Matrix<i64>>, limit: Exp<i64>| {
+        (scanl(|a, b| a + b, 0, m.map(|x| cond(x.gt(limit), limit, x))), transpose(m))
+    })
+    .inputs(["m", "limit"])
+    .results(["sums", "turned"])
+    .build()
+    .unwrap();
+    let text = "fn clip(m: [r, c]i64, limit: i64) -> [r, ?]i64, [c, r]i64 {
+        let a: [r, c]i64 = map(|x| if x > limit { limit } else { x }, m)
+        let d = c + 1
+        let sums: [r, d]i64 = scanl(|x, y| x + y, 0, a)
+        let turned: [c, r]i64 = backpermute([c, r], |i, j| { return j, i }, m)
+        return sums, turned }";
+    assert_eq!(Ok(example::program_of(&built)), fusebox_ir::text::parse(text));
+}
+
+#[test]
 fn streams_come_and_go() {
     let shrink = |frames: Acc<Stream<Ix1, f64>>, scale: Exp<f64>| {
         consume((frames, produce(2)), |i, (frame, ())| {
