@@ -45,7 +45,7 @@ pub(crate) struct Key {
 impl Key {
     /// The key of a valid program.
     pub(crate) fn new(program: &Program, options: &Options) -> Option<Self> {
-        let options = Options { verify: false, cache: true, sharing: true, ..options.clone() };
+        let options = Options { verify: false, cache: true, ..options.clone() };
         Some(Self { program: serde_json::to_vec(program).ok()?, options })
     }
 

@@ -11,7 +11,8 @@ pub struct Options {
     pub threads: Option<NonZeroUsize>,
     /// Whether programs are checked after each pass; builds with debug assertions always do.
     pub verify: bool,
-    /// Whether scalar terms that an embedded program uses several times are computed once.
+    /// Whether scalar terms that a program uses several times are computed once; without, to see what that is worth, an embedded
+    /// program's code grows as its unfolded terms do.
     pub sharing: bool,
     /// Whether a program that was compiled before with the same options is taken from the cache.
     pub cache: bool,

@@ -4,15 +4,23 @@ use std::time::{Duration, Instant};
 
 use fusebox_ir::{Made, Pass, Passed, Plan, Program, Property, validate};
 
-use crate::Error;
+use crate::{Error, Options};
 
 /// Every pass that runs on programs, in the order in which programs are compiled.
 pub fn passes() -> &'static [&'static dyn Pass] {
-    &[&Simplify, &Kernels]
+    &[&Simplify { share: true }, &Kernels]
+}
+
+/// The passes that programs are compiled by. Where scalar terms are not to be shared, nothing later shares them either.
+pub(crate) fn pipeline(options: &Options) -> &'static [&'static dyn Pass] {
+    if options.sharing { passes() } else { &[&Simplify { share: false }, &Kernels] }
 }
 
 /// Scalar and size simplification, common subexpressions, dead code.
-struct Simplify;
+struct Simplify {
+    /// Whether terms that are equal are computed once.
+    share: bool,
+}
 
 impl Pass for Simplify {
     fn name(&self) -> &'static str {
@@ -24,7 +32,8 @@ impl Pass for Simplify {
     }
 
     fn run(&self, program: &Program) -> Result<Passed, Failed> {
-        let (program, report) = fusebox_simplify::simplify(program, &Default::default());
+        let config = fusebox_simplify::Config { share: self.share, ..Default::default() };
+        let (program, report) = fusebox_simplify::simplify(program, &config);
         let report = report_of([
             ("rounds", report.rounds),
             ("bindings_before", report.bindings_before),
@@ -162,7 +171,7 @@ pub fn run_passes(program: &Program, list: &[&'static dyn Pass], verify: bool) -
         if verify {
             let (checked, shown) = match &made {
                 Made::Program(program) => (validate(program, &properties), program.to_string()),
-                Made::Plan(plan) => (fusebox_ir::validate_plan(plan), fusebox_ir::json::plan_to_json(plan)),
+                Made::Plan(plan) => (fusebox_ir::validate_plan(plan), plan.to_string()),
             };
             checked.map_err(|errors| Error::InvalidAfter { pass: pass.name(), errors, program: shown })?;
         }

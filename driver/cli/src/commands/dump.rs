@@ -23,7 +23,7 @@ pub(crate) struct Options {
 /// Forms of programs and plans.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
-    /// For people; of a plan JSON
+    /// For people
     Text,
     /// For tools
     Json,
@@ -72,7 +72,8 @@ pub(crate) fn print_program(program: &Program, format: Format, out: &mut dyn Wri
 
 fn print_plan(plan: &Plan, format: Format, out: &mut dyn Write) -> Result<(), Failure> {
     match format {
-        Format::Text | Format::Json => writeln!(out, "{}", json::plan_to_json(plan))?,
+        Format::Text => writeln!(out, "{plan}")?,
+        Format::Json => writeln!(out, "{}", json::plan_to_json(plan))?,
         Format::Dot => write!(out, "{}", dot::plan(plan))?,
     }
     Ok(())
