@@ -8,6 +8,8 @@ mod array_op;
 mod builder;
 mod element;
 mod error;
+#[cfg(feature = "generate")]
+pub mod generate;
 pub mod json;
 mod kernel;
 mod pass;

@@ -1,0 +1,400 @@
+//! Operations that hold blocks: cond, while, foreign, cluster.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::{
+    ArrayId, ArrayOp, Binary, Block, ClusterMark, Constant, ElementType, Extent, Mark, Operand, Order, ScalarOp,
+    ScalarOperand, Type,
+    generate::{
+        code::single,
+        scope::{Bounds, Known, Scope},
+    },
+};
+
+/// A result that every branch, start and turn gives.
+#[derive(Clone, Debug)]
+pub(super) enum Pattern {
+    /// An array or scalar of these extents.
+    Fixed(ElementType, Vec<Extent>),
+    /// A size, at most so large, and a vector of it.
+    Sized(ElementType, i64),
+}
+
+impl Scope<'_> {
+    fn patterns(&mut self) -> Vec<Pattern> {
+        let most = if self.linear { 2 * super::super::scope::LARGE } else { 24 };
+        (0..self.several())
+            .map(|_| {
+                let element = self.random.element();
+                if self.random.chance(1, 3) {
+                    return Pattern::Sized(element, most);
+                }
+                let extents = match self.pick(|scope, known| known.is_array() && scope.fits(&known.ty.extents)) {
+                    Some(known) => known.ty.extents,
+                    None => Vec::new(),
+                };
+                Pattern::Fixed(element, extents)
+            })
+            .collect()
+    }
+
+    /// New ids and types for results of these patterns.
+    fn results(&mut self, patterns: &[Pattern]) -> (Vec<ArrayId>, Vec<Type>) {
+        let (mut ids, mut types) = (Vec::new(), Vec::new());
+        for pattern in patterns {
+            match pattern {
+                Pattern::Fixed(element, extents) => {
+                    ids.push(self.fresh());
+                    types.push(Type::array(extents.clone(), *element));
+                }
+                Pattern::Sized(element, most) => {
+                    let size = self.fresh();
+                    self.bounds.insert(size, (0, *most));
+                    ids.extend([size, self.fresh()]);
+                    types.push(Type::scalar(ElementType::I64));
+                    types.push(Type::array(vec![Extent::Value(size)], *element));
+                }
+            }
+        }
+        (ids, types)
+    }
+
+    /// Values in scope that fit patterns, made where there are none.
+    fn give(&mut self, patterns: &[Pattern]) -> Vec<ArrayId> {
+        let mut results = Vec::new();
+        for pattern in patterns {
+            match pattern {
+                Pattern::Fixed(element, extents) if extents.is_empty() => results.push(self.scalar_value(*element)),
+                Pattern::Fixed(element, extents) => results.push(self.produce(Some(*element), extents).id),
+                Pattern::Sized(element, most) => {
+                    let fits = |scope: &Self, known: &Known| {
+                        known.is_array()
+                            && known.ty.rank() == 1
+                            && known.element() == *element
+                            && scope.bounds_of(known.ty.extents[0]).1 <= *most
+                            && scope.bounds_of(known.ty.extents[0]).0 >= 0
+                    };
+                    let vector = match self.pick(fits) {
+                        Some(known) => known,
+                        None => {
+                            let extent = self.extent();
+                            let extent = if self.bounds_of(extent).1 <= *most { extent } else { Extent::Constant(2) };
+                            self.generated(*element, &[extent])
+                        }
+                    };
+                    let size = match vector.ty.extents[0] {
+                        Extent::Value(id) => id,
+                        extent => self.constant_unit(Constant::from(self.bounds_of(extent).0)),
+                    };
+                    results.extend([size, vector.id]);
+                }
+            }
+        }
+        results
+    }
+
+    fn constant_unit(&mut self, constant: Constant) -> ArrayId {
+        let f = crate::Lambda {
+            params: Vec::new(),
+            instructions: Vec::new(),
+            results: vec![ScalarOperand::Constant(constant)],
+        };
+        let known = self.bind(ArrayOp::Unit { f }, vec![Type::scalar(constant.ty())]).swap_remove(0);
+        if let Some(value @ 0..) = constant.as_i64()
+            && constant.ty() == ElementType::I64
+        {
+            self.bounds.insert(known.id, (value, value));
+        }
+        known.id
+    }
+
+    /// A value of rank 0: in scope, or a new one.
+    pub(super) fn scalar_value(&mut self, element: ElementType) -> ArrayId {
+        if self.random.chance(2, 3)
+            && let Some(known) = self.pick(|_, known| known.ty.is_scalar() && known.element() == element)
+        {
+            return known.id;
+        }
+        let f = self.lambda(&[], &[element]);
+        self.bind(ArrayOp::Unit { f }, vec![Type::scalar(element)])[0].id
+    }
+
+    fn some_steps(&mut self) {
+        let steps = self.random.pick(&[0, 1, 1, 2, 3]);
+        self.steps(steps);
+    }
+
+    pub(super) fn cond(&mut self) -> Option<()> {
+        let condition = match self.operand_of(ElementType::Bool) {
+            Operand::Constant(_) if self.random.chance(3, 4) => Operand::Value(self.scalar_value(ElementType::Bool)),
+            operand => operand,
+        };
+        let patterns = self.patterns();
+        let mut branches = Vec::new();
+        for _ in 0..2 {
+            let mark = self.open();
+            self.some_steps();
+            let results = self.give(&patterns);
+            branches.push(self.close(mark, results));
+        }
+        let (ids, types) = self.results(&patterns);
+        let otherwise = branches.pop()?;
+        let then = branches.pop()?;
+        self.bind_ids(&ids, ArrayOp::Cond { condition, then, otherwise }, types);
+        Some(())
+    }
+
+    /// Parameters of a block, for patterns.
+    fn parameters(&mut self, patterns: &[Pattern]) -> Vec<Known> {
+        let (ids, types) = self.results(patterns);
+        ids.into_iter()
+            .zip(types)
+            .map(|(id, ty)| {
+                let var = self.var(id, ty.clone());
+                self.block().params.push(var);
+                self.know(id, ty)
+            })
+            .collect()
+    }
+
+    /// A loop of a few turns, which a counter counts.
+    pub(super) fn repeat(&mut self) -> Option<()> {
+        let counter = self.random.pick(&[ElementType::I64, ElementType::I32, ElementType::U8]);
+        let mut patterns = self.patterns();
+        let at = patterns.len();
+        let start = self.give(&patterns);
+        patterns.push(Pattern::Fixed(counter, Vec::new()));
+        let mut starts: Vec<Operand> = start.into_iter().map(Operand::Value).collect();
+        if let ([start], [Pattern::Fixed(element, extents), _]) = (&mut starts[..], &patterns[..])
+            && extents.is_empty()
+            && self.random.chance(1, 2)
+        {
+            *start = Operand::Constant(self.random.constant(*element));
+        }
+        starts.push(Operand::Constant(Constant::from_i64(counter, 0)));
+
+        let mark = self.open();
+        let state = self.parameters(&patterns);
+        if self.random.chance(1, 4) {
+            self.some_steps();
+        }
+        let turns = Constant::from_i64(counter, self.random.range(0, 4));
+        let count = state[state.len() - 1].id;
+        let op = ScalarOp::Binary { function: Binary::Lt, a: ScalarOperand::Outer(count), b: turns.into() };
+        let mut goes_on =
+            self.bind(ArrayOp::Unit { f: single(op, ElementType::Bool) }, vec![Type::scalar(ElementType::Bool)])[0].id;
+        if self.random.chance(1, 3) {
+            let more = self.scalar_value(ElementType::Bool);
+            let (a, b) = (ScalarOperand::Outer(goes_on), ScalarOperand::Outer(more));
+            let op = ScalarOp::Binary { function: Binary::LogicalAnd, a, b };
+            goes_on = self
+                .bind(ArrayOp::Unit { f: single(op, ElementType::Bool) }, vec![Type::scalar(ElementType::Bool)])[0]
+                .id;
+        }
+        let condition = self.close(mark, vec![goes_on]);
+
+        let mark = self.open();
+        let state = self.parameters(&patterns);
+        self.some_steps();
+        let mut next = self.give(&patterns[..at]);
+        let count = state[state.len() - 1].id;
+        let op = ScalarOp::Binary {
+            function: Binary::Add,
+            a: ScalarOperand::Outer(count),
+            b: Constant::from_i64(counter, 1).into(),
+        };
+        next.push(self.bind(ArrayOp::Unit { f: single(op, counter) }, vec![Type::scalar(counter)])[0].id);
+        let step = self.close(mark, next);
+
+        let (ids, types) = self.results(&patterns);
+        self.bind_ids(&ids, ArrayOp::While { condition, step, starts }, types);
+        Some(())
+    }
+
+    pub(super) fn foreign(&mut self) -> Option<()> {
+        let mut arguments = Vec::new();
+        for _ in 0..self.random.pick(&[0, 1, 1, 2, 3]) {
+            let known = self.pick(|_, known| known.is_array())?;
+            if self.random.chance(1, 8) {
+                arguments
+                    .push((Operand::Constant(self.random.constant(known.element())), Type::scalar(known.element())));
+            } else {
+                arguments.push((Operand::Value(known.id), known.ty));
+            }
+        }
+        // Outside nothing is seen inside.
+        let outside = std::mem::take(&mut self.values);
+        let mark = self.open();
+        let mut inside: HashMap<ArrayId, ArrayId> = HashMap::new();
+        let mut back: HashMap<ArrayId, Extent> = HashMap::new();
+        for (_, ty) in &arguments {
+            let extents =
+                ty.extents.iter().map(|&extent| self.fallback_extent(extent, &mut inside, &mut back)).collect();
+            let (id, ty) = (self.fresh(), Type::array(extents, ty.element));
+            let var = self.var(id, ty.clone());
+            self.block().params.push(var);
+            self.know(id, ty);
+        }
+        self.some_steps();
+        let mut patterns = self.patterns();
+        // What is fixed has to be sayable outside.
+        for pattern in &mut patterns {
+            if let Pattern::Fixed(_, extents) = pattern
+                && !extents.iter().all(|extent| {
+                    matches!(extent, Extent::Constant(_))
+                        || matches!(extent, Extent::Value(id) if back.contains_key(id))
+                })
+            {
+                extents.clear();
+            }
+        }
+        let results = self.give(&patterns);
+        let fallback = self.close(mark, results);
+        self.values = outside;
+        for pattern in &mut patterns {
+            if let Pattern::Fixed(_, extents) = pattern {
+                for extent in extents {
+                    if let Extent::Value(id) = extent {
+                        *extent = back.get(id).copied().unwrap_or(*extent);
+                    }
+                }
+            }
+        }
+        let (ids, types) = self.results(&patterns);
+        let name = self.random.text();
+        let arguments = arguments.into_iter().map(|argument| argument.0).collect();
+        self.bind_ids(&ids, ArrayOp::Foreign { name, fallback, arguments }, types);
+        Some(())
+    }
+
+    /// The extent of a parameter: a size of the fallback for each size of the arguments, sometimes for a constant too.
+    fn fallback_extent(
+        &mut self,
+        extent: Extent,
+        inside: &mut HashMap<ArrayId, ArrayId>,
+        back: &mut HashMap<ArrayId, Extent>,
+    ) -> Extent {
+        if let Extent::Value(outer) = extent
+            && let Some(&size) = inside.get(&outer)
+            && self.random.chance(5, 6)
+        {
+            return Extent::Value(size);
+        }
+        if matches!(extent, Extent::Constant(_)) && self.random.chance(2, 3) {
+            return extent;
+        }
+        let size = self.fresh();
+        let bounds: Bounds = self.bounds_of(extent);
+        self.bounds.insert(size, bounds);
+        let var = self.var(size, Type::scalar(ElementType::I64));
+        self.block().sizes.push(var);
+        self.know(size, Type::scalar(ElementType::I64));
+        if let Extent::Value(outer) = extent {
+            inside.insert(outer, size);
+        }
+        back.insert(size, extent);
+        Extent::Value(size)
+    }
+
+    pub(super) fn cluster(&mut self) -> Option<()> {
+        // Sizes that may be wanted inside, where none can be computed.
+        for _ in 0..2 {
+            let extent = self.extent();
+            self.sum(extent, Extent::Constant(1));
+        }
+        let mark = self.open();
+        self.depth -= 1;
+        self.in_cluster = true;
+        let steps = self.random.range(1, 5) as usize;
+        self.steps(steps);
+        self.in_cluster = false;
+        let made: Vec<Known> = self.values[mark..].to_vec();
+        self.depth += 1;
+        let mut body = self.close(mark, Vec::new());
+        if body.bindings.is_empty() {
+            return None;
+        }
+        let results = self.cluster_results(&mut body, &made);
+        let marks = marks(&body, &results.iter().map(|known| known.id).collect());
+        body.results = results.iter().map(|known| known.id).collect();
+
+        let order = self.cluster_order(&body);
+        let marks = marks
+            .into_iter()
+            .map(|mark| ClusterMark { mark, order: self.random.chance(1, 8).then(|| self.cluster_order(&body)) })
+            .collect();
+        // The types outside say the sizes that come out.
+        let mut outer: HashMap<ArrayId, ArrayId> = HashMap::new();
+        let (mut ids, mut types) = (Vec::new(), Vec::new());
+        for known in &results {
+            let id = self.fresh();
+            if let Some(&bounds) = self.bounds.get(&known.id) {
+                self.bounds.insert(id, bounds);
+            }
+            let mut ty = known.ty.clone();
+            ty.substitute(&mut |id| Operand::Value(outer.get(&id).copied().unwrap_or(id)));
+            outer.insert(known.id, id);
+            ids.push(id);
+            types.push(ty);
+        }
+        self.bind_ids(&ids, ArrayOp::Cluster { body, marks, order }, types);
+        Some(())
+    }
+
+    /// Results of a cluster: the last binding, some others, and the sizes in their types; bindings that nothing uses go.
+    fn cluster_results(&mut self, body: &mut Block, made: &[Known]) -> Vec<Known> {
+        let last: HashSet<ArrayId> =
+            body.bindings.last().into_iter().flat_map(|b| b.results.iter().map(|var| var.id)).collect();
+        let mut chosen: HashSet<ArrayId> = made
+            .iter()
+            .filter(|known| last.contains(&known.id) || self.random.chance(1, 3))
+            .map(|known| known.id)
+            .collect();
+        for known in made.iter().rev() {
+            if chosen.contains(&known.id) {
+                known.ty.for_each_use(&mut |id| _ = chosen.insert(id));
+            }
+        }
+        let mut needed = chosen.clone();
+        let mut kept = Vec::new();
+        for binding in std::mem::take(&mut body.bindings).into_iter().rev() {
+            if binding.results.iter().any(|var| needed.contains(&var.id)) {
+                binding.op.for_each_use(&mut |id| _ = needed.insert(id));
+                binding.results.iter().for_each(|var| var.ty.for_each_use(&mut |id| _ = needed.insert(id)));
+                kept.push(binding);
+            }
+        }
+        kept.reverse();
+        body.bindings = kept;
+        made.iter().filter(|known| chosen.contains(&known.id)).cloned().collect()
+    }
+
+    fn cluster_order(&mut self, body: &Block) -> Order {
+        let of = body.bindings.iter().find(|binding| matches!(binding.op, ArrayOp::Backpermute { .. }));
+        match (self.random.below(6), of.and_then(|binding| binding.results.first())) {
+            (0, _) => Order::Descending,
+            (1, Some(var)) => Order::Of(var.id),
+            _ => Order::Ascending,
+        }
+    }
+}
+
+/// What each binding of a cluster is there for.
+fn marks(body: &Block, results: &HashSet<ArrayId>) -> Vec<Mark> {
+    let mut used = HashSet::new();
+    let mut marks = Vec::new();
+    for (position, binding) in body.bindings.iter().enumerate().rev() {
+        let is_result = binding.results.iter().any(|var| results.contains(&var.id));
+        let is_used = binding.results.iter().any(|var| used.contains(&var.id));
+        marks.push(match (is_used, is_result) {
+            _ if position + 1 == body.bindings.len() => Mark::Last,
+            (true, false) => Mark::Vertical,
+            (true, true) => Mark::Diagonal,
+            (false, _) => Mark::Horizontal,
+        });
+        binding.op.for_each_use(&mut |id| _ = used.insert(id));
+        binding.results.iter().for_each(|var| var.ty.for_each_use(&mut |id| _ = used.insert(id)));
+    }
+    marks.reverse();
+    marks
+}
