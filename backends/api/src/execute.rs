@@ -24,7 +24,12 @@ pub trait Machine {
     ///
     /// # Errors
     /// What the device says; [`BackendError::BadPlan`] if there are not as many elements.
-    fn written_out(&self, element: ElementType, extents: &[i64], data: &[Constant]) -> Result<Self::Buffer, BackendError>;
+    fn written_out(
+        &self,
+        element: ElementType,
+        extents: &[i64],
+        data: &[Constant],
+    ) -> Result<Self::Buffer, BackendError>;
 
     /// The first element of a buffer.
     ///
@@ -36,7 +41,13 @@ pub trait Machine {
     ///
     /// # Errors
     /// What the device says.
-    fn copy(&self, from: &Self::Buffer, to: &mut Self::Buffer, element: ElementType, count: usize) -> Result<(), BackendError>;
+    fn copy(
+        &self,
+        from: &Self::Buffer,
+        to: &mut Self::Buffer,
+        element: ElementType,
+        count: usize,
+    ) -> Result<(), BackendError>;
 
     /// Runs a kernel.
     ///
@@ -113,7 +124,11 @@ pub type Handed<B> = (ArrayId, Stored<B>);
 ///
 /// # Errors
 /// [`BackendError::Run`] for what fails inside; [`BackendError::BadPlan`] if the plan breaks its own rules.
-pub fn execute<M: Machine>(machine: &M, plan: &Plan, handed: Vec<Handed<M::Buffer>>) -> Result<Vec<Stored<M::Buffer>>, BackendError> {
+pub fn execute<M: Machine>(
+    machine: &M,
+    plan: &Plan,
+    handed: Vec<Handed<M::Buffer>>,
+) -> Result<Vec<Stored<M::Buffer>>, BackendError> {
     let mut executor = Executor { machine, plan, values: plan.values.iter().map(|_| None).collect() };
     for (id, stored) in handed {
         executor.set(id, stored);
@@ -179,7 +194,8 @@ impl<M: Machine> Executor<'_, M> {
             Step::CheckEqual { left, left_name, right, right_name, operation, place } => {
                 let (left_extent, right_extent) = (self.extent(*left)?, self.extent(*right)?);
                 if left_extent != right_extent {
-                    let fault = Fault::Sizes { left: left_name.clone(), left_extent, right: right_name.clone(), right_extent };
+                    let fault =
+                        Fault::Sizes { left: left_name.clone(), left_extent, right: right_name.clone(), right_extent };
                     return Err(failed(operation, place, fault));
                 }
             }
@@ -198,7 +214,9 @@ impl<M: Machine> Executor<'_, M> {
                     self.steps(otherwise)?;
                 }
             }
-            Step::While { state, condition_steps, condition, body, next } => self.repeat(state, condition_steps, *condition, body, next)?,
+            Step::While { state, condition_steps, condition, body, next } => {
+                self.repeat(state, condition_steps, *condition, body, next)?
+            }
             Step::Free { value } => self.free(*value),
         }
         Ok(())
@@ -213,7 +231,10 @@ impl<M: Machine> Executor<'_, M> {
     }
 
     fn value(&self, id: ArrayId) -> Result<&Stored<M::Buffer>> {
-        self.values.get(id.index()).and_then(Option::as_ref).ok_or_else(|| self.bad_plan(format!("`{}` ({id}) is used before it is made", self.name(id))))
+        self.values
+            .get(id.index())
+            .and_then(Option::as_ref)
+            .ok_or_else(|| self.bad_plan(format!("`{}` ({id}) is used before it is made", self.name(id))))
     }
 
     fn set(&mut self, id: ArrayId, stored: Stored<M::Buffer>) {
@@ -296,7 +317,12 @@ impl<M: Machine> Executor<'_, M> {
         self.checked(id, &extents, operation, place)?;
         let (size, source_size) = (extents.iter().product::<i64>(), stored.extents.iter().product::<i64>());
         if size != source_size {
-            let fault = Fault::Sizes { left: self.name(id).to_owned(), left_extent: size, right: source_name, right_extent: source_size };
+            let fault = Fault::Sizes {
+                left: self.name(id).to_owned(),
+                left_extent: size,
+                right: source_name,
+                right_extent: source_size,
+            };
             return Err(failed(operation, place, fault));
         }
         stored.extents = extents;
@@ -324,9 +350,13 @@ impl<M: Machine> Executor<'_, M> {
     }
 
     fn launch(&mut self, kernel: usize, sizes: &[Extent], arrays: &[ArrayId]) -> Result<()> {
-        let declared = self.plan.kernels.get(kernel).ok_or_else(|| self.bad_plan(format!("there is no kernel {kernel}")))?;
+        let declared =
+            self.plan.kernels.get(kernel).ok_or_else(|| self.bad_plan(format!("there is no kernel {kernel}")))?;
         if sizes.len() != declared.sizes.len() || arrays.len() != declared.arrays.len() {
-            return Err(self.bad_plan(format!("a launch of kernel `{}` gives other sizes or arrays than it has", declared.name.0)));
+            return Err(self.bad_plan(format!(
+                "a launch of kernel `{}` gives other sizes or arrays than it has",
+                declared.name.0
+            )));
         }
         let sizes = sizes.iter().map(|&size| self.extent(size)).collect::<Result<Vec<_>>>()?;
         self.check_extents(kernel, &sizes, arrays)?;
@@ -357,9 +387,11 @@ impl<M: Machine> Executor<'_, M> {
             let expected: Vec<Option<i64>> = (array.extents.iter())
                 .map(|extent| match extent {
                     fusebox_ir::KernelExtent::Constant(extent) => Some(*extent),
-                    fusebox_ir::KernelExtent::Size(id) => {
-                        declared.sizes.iter().position(|size| size.id == *id).and_then(|position| sizes.get(position).copied())
-                    }
+                    fusebox_ir::KernelExtent::Size(id) => declared
+                        .sizes
+                        .iter()
+                        .position(|size| size.id == *id)
+                        .and_then(|position| sizes.get(position).copied()),
                 })
                 .collect();
             let same = stored.element == array.element
@@ -376,14 +408,24 @@ impl<M: Machine> Executor<'_, M> {
         Ok(())
     }
 
-    fn launch_with(&self, kernel: usize, sizes: &[i64], arrays: &[ArrayId], written: &mut [Option<Stored<M::Buffer>>]) -> Result<()> {
+    fn launch_with(
+        &self,
+        kernel: usize,
+        sizes: &[i64],
+        arrays: &[ArrayId],
+        written: &mut [Option<Stored<M::Buffer>>],
+    ) -> Result<()> {
         let declared = &self.plan.kernels[kernel];
         let mut given = Vec::new();
         for (&id, stored) in arrays.iter().zip(written.iter_mut()) {
             match stored {
                 Some(stored) => {
                     let shared = || BackendError::BadPlan {
-                        message: format!("kernel `{}` writes `{}`, which has another name too", declared.name.0, self.name(id)),
+                        message: format!(
+                            "kernel `{}` writes `{}`, which has another name too",
+                            declared.name.0,
+                            self.name(id)
+                        ),
                     };
                     given.push(LaunchArray::Write(Arc::get_mut(&mut stored.buffer).ok_or_else(shared)?));
                 }
@@ -396,40 +438,55 @@ impl<M: Machine> Executor<'_, M> {
     fn sort(&mut self, keys: &[ArrayId], carry: &[ArrayId], results: &[ArrayId]) -> Result<()> {
         let Some(&first) = keys.first() else { return Err(self.bad_plan("a sort without keys".to_owned())) };
         let extents = self.value(first)?.extents.clone();
-        let Some((&length, outer)) = extents.split_last() else { return Err(self.bad_plan("a sort of scalars".to_owned())) };
+        let Some((&length, outer)) = extents.split_last() else {
+            return Err(self.bad_plan("a sort of scalars".to_owned()));
+        };
         let rows = outer.iter().product::<i64>() as usize;
         let mut taken = Vec::new();
         for &id in results {
             self.value(id)?;
             taken.push((id, self.values[id.index()].take()));
         }
-        let result = (|| {
-            let sources = |ids: &[ArrayId]| {
-                ids.iter()
-                    .map(|&id| {
-                        let stored = self.value(id)?;
-                        if stored.extents != extents {
-                            return Err(self.bad_plan(format!("`{}` is sorted along with arrays of other extents", self.name(id))));
-                        }
-                        Ok((stored.element, &*stored.buffer))
-                    })
-                    .collect::<Result<Vec<_>>>()
-            };
-            let (keys, carry) = (sources(keys)?, sources(carry)?);
-            let mut results = Vec::new();
-            for (id, stored) in &mut taken {
-                let buffer = stored.as_mut().and_then(|stored| Arc::get_mut(&mut stored.buffer));
-                results.push(buffer.ok_or_else(|| BackendError::BadPlan { message: format!("sorted {id} has another name too") })?);
-            }
-            self.machine.sort(Sort { keys, carry, results, rows, length: length as usize })
-        })();
+        let result =
+            (|| {
+                let sources = |ids: &[ArrayId]| {
+                    ids.iter()
+                        .map(|&id| {
+                            let stored = self.value(id)?;
+                            if stored.extents != extents {
+                                return Err(self.bad_plan(format!(
+                                    "`{}` is sorted along with arrays of other extents",
+                                    self.name(id)
+                                )));
+                            }
+                            Ok((stored.element, &*stored.buffer))
+                        })
+                        .collect::<Result<Vec<_>>>()
+                };
+                let (keys, carry) = (sources(keys)?, sources(carry)?);
+                let mut results = Vec::new();
+                for (id, stored) in &mut taken {
+                    let buffer = stored.as_mut().and_then(|stored| Arc::get_mut(&mut stored.buffer));
+                    results.push(buffer.ok_or_else(|| BackendError::BadPlan {
+                        message: format!("sorted {id} has another name too"),
+                    })?);
+                }
+                self.machine.sort(Sort { keys, carry, results, rows, length: length as usize })
+            })();
         for (id, stored) in taken {
             self.values[id.index()] = stored;
         }
         result
     }
 
-    fn repeat(&mut self, state: &[ArrayId], condition_steps: &[Step], condition: Operand, body: &[Step], next: &[Operand]) -> Result<()> {
+    fn repeat(
+        &mut self,
+        state: &[ArrayId],
+        condition_steps: &[Step],
+        condition: Operand,
+        body: &[Step],
+        next: &[Operand],
+    ) -> Result<()> {
         let mut made = HashSet::new();
         makes(body, &mut made);
         loop {
@@ -471,7 +528,11 @@ fn failed(operation: &str, place: &Place, fault: Fault) -> BackendError {
 fn makes(steps: &[Step], made: &mut HashSet<ArrayId>) {
     for step in steps {
         match step {
-            Step::Allocate { value, .. } | Step::Constant { value, .. } | Step::Alias { value, .. } | Step::Shorten { value, .. } | Step::Copy { value, .. } => {
+            Step::Allocate { value, .. }
+            | Step::Constant { value, .. }
+            | Step::Alias { value, .. }
+            | Step::Shorten { value, .. }
+            | Step::Copy { value, .. } => {
                 made.insert(*value);
             }
             Step::If { then, otherwise, results, .. } => {
@@ -484,7 +545,11 @@ fn makes(steps: &[Step], made: &mut HashSet<ArrayId>) {
                 makes(condition_steps, made);
                 makes(body, made);
             }
-            Step::Launch { .. } | Step::CheckEqual { .. } | Step::CheckAtMost { .. } | Step::Sort { .. } | Step::Free { .. } => {}
+            Step::Launch { .. }
+            | Step::CheckEqual { .. }
+            | Step::CheckAtMost { .. }
+            | Step::Sort { .. }
+            | Step::Free { .. } => {}
         }
     }
 }

@@ -16,10 +16,16 @@ pub fn check_inputs(plan: &Plan, inputs: &[&Array]) -> Result<HashMap<ArrayId, i
     }
     let mut sizes: HashMap<ArrayId, i64> = HashMap::new();
     for (&id, array) in plan.inputs.iter().zip(inputs) {
-        let value = plan.values.get(id.index()).ok_or_else(|| BackendError::BadPlan { message: format!("input {id} is no value") })?;
+        let value = plan
+            .values
+            .get(id.index())
+            .ok_or_else(|| BackendError::BadPlan { message: format!("input {id} is no value") })?;
         let ty = &value.ty;
         if ty.stream || !ty.inner.is_empty() {
-            return Err(BackendError::Unsupported { backend: "plan", what: format!("input `{}`: a stream or an array of arrays", value.name) });
+            return Err(BackendError::Unsupported {
+                backend: "plan",
+                what: format!("input `{}`: a stream or an array of arrays", value.name),
+            });
         }
         let bad = |sizes: &HashMap<ArrayId, i64>| BackendError::BadInput {
             input: value.name.clone(),

@@ -68,7 +68,10 @@ mod tests {
         let address = array.bytes().as_ptr();
         pool.give(array);
         let again = pool.take(ElementType::I64, &[5_000]).unwrap();
-        assert_eq!((again.bytes().as_ptr(), again.element(), again.extents()), (address, ElementType::I64, &[5_000usize][..]));
+        assert_eq!(
+            (again.bytes().as_ptr(), again.element(), again.extents()),
+            (address, ElementType::I64, &[5_000usize][..])
+        );
         pool.give(again);
         for _ in 0..100 {
             pool.give(Array::zeros(ElementType::U8, &[100_000]).unwrap());

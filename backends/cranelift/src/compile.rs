@@ -135,7 +135,6 @@ fn is_split(kernel: &Kernel) -> bool {
             statement.depth == 1 && matches!(association, Association::Interleaved { .. } | Association::Runs { .. })
         }
         Action::Scan { .. } => statement.depth > 1,
-        Action::Append { .. } => false,
         Action::Scatter { order, .. } => {
             chunks |= *order == ScatterOrder::Chunks;
             statement.depth > 0

@@ -16,7 +16,8 @@ pub fn error(site: &Site, mask_bytes: u32, slot: &[u64]) -> RunError {
         (0..site.lanes as usize).find(|lane| byte(lane * mask_bytes as usize) != 0).unwrap_or(0)
     };
     let stride = SLOT_STRIDE as usize / 8;
-    let mut next = (0..site.operands).map(|operand| slot.get(stride * (operand + 1) + lane).map_or(0, |&word| word as i64));
+    let mut next =
+        (0..site.operands).map(|operand| slot.get(stride * (operand + 1) + lane).map_or(0, |&word| word as i64));
     let Failure { operation, place, fault } = &site.failure;
     let mut some = |count: usize| next.by_ref().take(count).collect::<Vec<i64>>();
     let fault = match fault {
@@ -32,7 +33,9 @@ pub fn error(site: &Site, mask_bytes: u32, slot: &[u64]) -> RunError {
         }
         FailureKind::NoOffsets { offsets } => Fault::NoOffsets { offsets: offsets.clone() },
         FailureKind::Assertion { message } => Fault::Assertion { message: message.clone() },
-        FailureKind::TooLarge { array, extents } => Fault::TooLarge { array: array.clone(), extents: some(extents.len()) },
+        FailureKind::TooLarge { array, extents } => {
+            Fault::TooLarge { array: array.clone(), extents: some(extents.len()) }
+        }
     };
     RunError { operation: operation.clone(), place: place.clone(), fault }
 }

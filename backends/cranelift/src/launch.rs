@@ -12,7 +12,7 @@ use std::{
 };
 
 use fusebox_backend::{BackendError, Launch, LaunchArray};
-use fusebox_ir::{Action, Array, Constant, Kernel, KernelExtent, RunError, ScalarOperand, ScatterOrder};
+use fusebox_ir::{Action, Array, ArrayId, Constant, Kernel, KernelExtent, RunError, ScalarOperand, ScatterOrder};
 use rayon::prelude::*;
 
 use crate::{
@@ -39,7 +39,8 @@ fn call(code: &Code, table: &[u64], from: i64, to: i64) -> Result<u64, RunError>
         // SAFETY: the function is compiled from a checked kernel for this argument table: its addresses are of arrays that hold the extents
         // in the table, alive and (where written) not otherwise borrowed for the time of the launch; scratch memory has the bytes it asks
         // for, the slot has room for every failure.
-        let result = unsafe { (code.function)(table.as_ptr(), from, to, aligned.as_mut_ptr().cast(), slot.as_mut_ptr()) };
+        let result =
+            unsafe { (code.function)(table.as_ptr(), from, to, aligned.as_mut_ptr().cast(), slot.as_mut_ptr()) };
         if result == 0 {
             return Ok(aligned[0]);
         }
@@ -51,7 +52,7 @@ fn call(code: &Code, table: &[u64], from: i64, to: i64) -> Result<u64, RunError>
 /// What the ranges of a launch do to the targets of one scatter.
 struct Scattered<'k> {
     statement: usize,
-    arrays: &'k [fusebox_ir::ArrayId],
+    arrays: &'k [ArrayId],
     /// Elements of a target array.
     size: usize,
     identity: Option<Vec<Constant>>,
@@ -72,7 +73,12 @@ struct Run<'a> {
 }
 
 /// Runs a kernel.
-pub(crate) fn run(kernel: &Kernel, loaded: &LoadedKernel, shared: &Shared, mut launch: Launch<'_, Array>) -> Result<(), BackendError> {
+pub(crate) fn run(
+    kernel: &Kernel,
+    loaded: &LoadedKernel,
+    shared: &Shared,
+    mut launch: Launch<'_, Array>,
+) -> Result<(), BackendError> {
     let mut table: Vec<u64> = launch.sizes.iter().map(|&size| size as u64).collect();
     for array in &mut launch.arrays {
         table.push(match array {
@@ -82,25 +88,23 @@ pub(crate) fn run(kernel: &Kernel, loaded: &LoadedKernel, shared: &Shared, mut l
     }
     table.resize(table.len() + loaded.extras.len(), 0);
     let mut run = Run { kernel, loaded, shared, sizes: launch.sizes, table };
-    if let Some(code) = loaded.part(Part::Body) { run.split(code)? } else { run.whole()? }
-    if let Some((count, appended)) = run.appended(code_whole(loaded))? {
-        // The count is an array of the kernel like others.
-        if let Some(LaunchArray::Write(array)) = launch.arrays.get_mut(count) {
-            array.set(0, Constant::from(appended));
-        }
+    let appended = if let Some(code) = loaded.part(Part::Body) { run.split(code)? } else { run.whole()? };
+    // The number of appended elements goes to an array of the kernel like others.
+    if let Some((_, count)) = run.append()
+        && let Some(LaunchArray::Write(array)) = launch.arrays.get_mut(count.index())
+    {
+        array.set(0, Constant::from(appended as i64));
     }
     Ok(())
-}
-
-fn code_whole(loaded: &LoadedKernel) -> Option<&Code> {
-    loaded.part(Part::Whole)
 }
 
 impl<'a> Run<'a> {
     fn operand(&self, operand: ScalarOperand) -> Option<i64> {
         match operand {
             ScalarOperand::Constant(constant) => constant.as_i64(),
-            ScalarOperand::Local(id) => self.kernel.sizes.iter().position(|size| size.id == id).map(|position| self.sizes[position]),
+            ScalarOperand::Local(id) => {
+                self.kernel.sizes.iter().position(|size| size.id == id).map(|position| self.sizes[position])
+            }
             ScalarOperand::Outer(_) => None,
         }
     }
@@ -150,7 +154,9 @@ impl<'a> Run<'a> {
 
     /// Runs `one` for every range, on all threads; the first failure found is the result, and ranges not begun are skipped.
     fn each(&self, count: usize, one: impl Fn(usize) -> Result<(), RunError> + Sync) -> Result<(), RunError> {
-        let Some(threads) = self.shared.threads.as_ref().filter(|_| count > 1) else { return (0..count).try_for_each(one) };
+        let Some(threads) = self.shared.threads.as_ref().filter(|_| count > 1) else {
+            return (0..count).try_for_each(one);
+        };
         let stop = AtomicBool::new(false);
         let failure = Mutex::new(None);
         threads.install(|| {
@@ -172,7 +178,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn target_size(&self, array: fusebox_ir::ArrayId) -> usize {
+    fn target_size(&self, array: ArrayId) -> usize {
         let extents = self.kernel.arrays[array.index()].extents.iter().map(|extent| match extent {
             KernelExtent::Constant(extent) => *extent,
             KernelExtent::Size(id) => self.operand(ScalarOperand::Local(*id)).unwrap_or(0),
@@ -185,8 +191,27 @@ impl<'a> Run<'a> {
         (steps / (4 * size as i64).max(16_384)).clamp(1, 64)
     }
 
-    /// The body in ranges, then what is at depth 0.
-    fn split(&mut self, body: &Code) -> Result<(), RunError> {
+    /// What the kernel appends to, and the array for the number of elements.
+    fn append(&self) -> Option<(&'a [ArrayId], ArrayId)> {
+        let kernel = self.kernel;
+        kernel.statements.iter().find_map(|statement| match &statement.action {
+            Action::Append { arrays, count, .. } => Some((arrays.as_slice(), *count)),
+            _ => None,
+        })
+    }
+
+    /// How many elements a step of the outermost level may append, where that and the room allow for ranges apart from each other.
+    fn most_appended(&self, steps: i64) -> Option<i64> {
+        let (arrays, _) = self.append()?;
+        let depth =
+            self.kernel.statements.iter().find(|statement| matches!(statement.action, Action::Append { .. }))?.depth;
+        let inner = (1..depth as usize).try_fold(1i64, |points, level| points.checked_mul(self.steps(level)?))?;
+        let points = steps.checked_mul(inner)?;
+        arrays.iter().all(|&array| self.target_size(array) as i64 >= points).then_some(inner)
+    }
+
+    /// The body in ranges, then what is at depth 0; the number of appended elements.
+    fn split(&mut self, body: &Code) -> Result<u64, RunError> {
         let steps = self.steps(0).unwrap_or(0);
         self.extra(Extra::Steps, steps as u64);
         let partials = self.partials(steps);
@@ -217,6 +242,10 @@ impl<'a> Run<'a> {
                 (0..steps).step_by(length).map(|from| (from, (from + length as i64).min(steps))).collect()
             }
             None if in_order => vec![(0, steps)],
+            None if self.append().is_some() => match self.most_appended(steps) {
+                Some(_) => self.ranges(steps, if in_blocks { BLOCK } else { 1 }),
+                None => vec![(0, steps)],
+            },
             None if any.is_empty() => self.ranges(steps, if in_blocks { BLOCK } else { 64.min(steps / 64).max(1) }),
             None => {
                 // A copy for each thread, where that costs less than it saves.
@@ -231,8 +260,11 @@ impl<'a> Run<'a> {
         for position in any {
             scattered.push(self.scattered(position, ranges.len())?);
         }
+        let mut appended = 0;
         let tables: Vec<Vec<u64>> = (0..ranges.len()).map(|range| self.table_of(range, &mut scattered)).collect();
-        if in_order {
+        if self.append().is_some() {
+            appended = self.appended(body, &ranges, &tables)?;
+        } else if in_order {
             for (&(from, to), table) in ranges.iter().zip(&tables) {
                 call(body, table, from, to)?;
             }
@@ -244,7 +276,49 @@ impl<'a> Run<'a> {
             call(finish, &self.table, 0, steps)?;
         }
         drop(partials);
-        Ok(())
+        Ok(appended)
+    }
+
+    /// Ranges that append: each behind the place where all before it would end if they kept everything; then moved together, in
+    /// order, while later ranges run.
+    fn appended(&self, body: &Code, ranges: &[(i64, i64)], tables: &[Vec<u64>]) -> Result<u64, RunError> {
+        let first = self.kernel.sizes.len() + self.kernel.arrays.len();
+        let start_word =
+            self.loaded.extras.iter().position(|&extra| extra == Extra::Appended).map(|position| first + position);
+        let steps = ranges.last().map_or(0, |&(_, to)| to);
+        if steps == 0 {
+            return Ok(0);
+        }
+        let most = self.most_appended(steps).unwrap_or(0);
+        let arrays: Vec<(u64, usize)> = (self.append().map_or(&[][..], |(arrays, _)| arrays).iter())
+            .map(|array| {
+                (self.table[self.kernel.sizes.len() + array.index()], self.kernel.arrays[array.index()].element.bytes())
+            })
+            .collect();
+        // How many ranges are together, how many elements those have, and the counts of the others that are done.
+        let front = Mutex::new((0usize, 0u64, vec![None; ranges.len()]));
+        self.each(ranges.len(), |range| {
+            let (from, to) = ranges[range];
+            let start = (from * most) as u64;
+            let mut table = tables[range].clone();
+            if let Some(word) = start_word {
+                table[word] = start;
+            }
+            let count = call(body, &table, from, to)? - start;
+            let Ok(mut front) = front.lock() else { return Ok(()) };
+            let (together, total, counts) = &mut *front;
+            counts[range] = Some(count);
+            while let Some(&Some(count)) = counts.get(*together) {
+                let from = (ranges[*together].0 * most) as u64;
+                for &(address, width) in &arrays {
+                    move_elements(address, from, *total, count, width);
+                }
+                *total += count;
+                *together += 1;
+            }
+            Ok(())
+        })?;
+        Ok(front.into_inner().map_or(0, |(_, total, _)| total))
     }
 
     /// Room for the results of blocks.
@@ -273,7 +347,15 @@ impl<'a> Run<'a> {
         let kernel = self.kernel;
         let action = &kernel.statements[statement].action;
         let Action::Scatter { arrays, combine, .. } = action else {
-            return Ok(Scattered { statement, arrays: &[], size: 0, identity: None, flagged: false, copies: Vec::new(), flags: Vec::new() });
+            return Ok(Scattered {
+                statement,
+                arrays: &[],
+                size: 0,
+                identity: None,
+                flagged: false,
+                copies: Vec::new(),
+                flags: Vec::new(),
+            });
         };
         let size = self.target_size(arrays[0]);
         let identity = identities(combine);
@@ -281,7 +363,7 @@ impl<'a> Run<'a> {
         let mut copies = Vec::new();
         for (component, array) in arrays.iter().enumerate() {
             let element = kernel.arrays[array.index()].element;
-            let bytes = size * element.bytes() * (ranges - 1);
+            let bytes = size * element.bytes() * ranges.saturating_sub(1);
             // Whole words of the repeated identity.
             let bits = identity.as_ref().map_or(0, |identity| identity[component].bits());
             let word = (0..8 / element.bytes()).fold(0u64, |word, lane| word | bits << (lane * element.bytes() * 8));
@@ -290,7 +372,8 @@ impl<'a> Run<'a> {
         let mut flags = Vec::new();
         if flagged {
             flags = vec![0u8; size * ranges + 64];
-            flags[..size].fill(1);
+            let first = size.min(flags.len());
+            flags[..first].fill(1);
         }
         Ok(Scattered { statement, arrays, size, identity, flagged, copies, flags })
     }
@@ -321,7 +404,10 @@ impl<'a> Run<'a> {
     fn merge(&mut self, scattered: &[Scattered<'_>], ranges: usize) -> Result<(), RunError> {
         for scatter in scattered.iter().filter(|_| ranges > 1) {
             let Some(code) = self.loaded.part(Part::Merge(scatter.statement)) else { continue };
-            debug_assert!(scatter.flagged || scatter.identity.is_some(), "a copy starts from an identity, or with flags");
+            debug_assert!(
+                scatter.flagged || scatter.identity.is_some(),
+                "a copy starts from an identity, or with flags"
+            );
             let tables: Vec<Vec<u64>> = (1..ranges)
                 .map(|range| {
                     for (component, array) in scatter.arrays.iter().enumerate() {
@@ -344,13 +430,9 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Everything in one call.
-    fn whole(&mut self) -> Result<(), RunError> {
-        let Some(code) = self.loaded.part(Part::Whole) else { return Ok(()) };
-        if self.loaded.extras.contains(&Extra::Appended) {
-            // Run by `appended`, which needs the count.
-            return Ok(());
-        }
+    /// Everything in one call; the number of appended elements.
+    fn whole(&mut self) -> Result<u64, RunError> {
+        let Some(code) = self.loaded.part(Part::Whole) else { return Ok(0) };
         let steps = self.steps(0).unwrap_or(0);
         let mut scattered = Vec::new();
         let kernel = self.kernel;
@@ -366,26 +448,24 @@ impl<'a> Run<'a> {
                 scattered.push((scatter, chunks as usize));
             }
         }
-        call(code, &self.table, 0, steps)?;
+        let appended = call(code, &self.table, 0, steps)?;
         for (scatter, chunks) in &scattered {
             self.merge(std::slice::from_ref(scatter), *chunks)?;
         }
-        Ok(())
+        Ok(appended)
     }
+}
 
-    /// Runs a kernel that appends; gives the position of the array for the count, and the count.
-    fn appended(&mut self, code: Option<&Code>) -> Result<Option<(usize, i64)>, RunError> {
-        let kernel = self.kernel;
-        let count = kernel.statements.iter().find_map(|statement| match &statement.action {
-            Action::Append { count, .. } => Some(count.index()),
-            _ => None,
-        });
-        let (Some(count), Some(code)) = (count, code) else { return Ok(None) };
-        self.extra(Extra::Appended, 0);
-        let steps = self.steps(0).unwrap_or(0);
-        let appended = call(code, &self.table, 0, steps)?;
-        Ok(Some((count, appended as i64)))
+/// Moves elements down within an array.
+#[allow(unsafe_code)]
+fn move_elements(address: u64, from: u64, to: u64, count: u64, width: usize) {
+    if from == to {
+        return;
     }
+    let base = address as *mut u8;
+    // SAFETY: `from + count` is within the array, whose room was checked to hold every point's element, and `to` is below `from`; the
+    // range from `to` on belongs to ranges that are done, which only the holder of the lock touches.
+    unsafe { std::ptr::copy(base.add(from as usize * width), base.add(to as usize * width), count as usize * width) }
 }
 
 /// Instructions of scalar code, those of loops several times.

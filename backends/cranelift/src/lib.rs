@@ -62,14 +62,25 @@ impl Cranelift {
     /// # Errors
     /// [`BackendError::Unsupported`] if the system gives no threads.
     pub fn new(config: Config) -> Result<Self, BackendError> {
-        let count = if config.threads == 0 { std::thread::available_parallelism().map_or(1, usize::from) } else { config.threads };
+        let count = if config.threads == 0 {
+            std::thread::available_parallelism().map_or(1, usize::from)
+        } else {
+            config.threads
+        };
         let threads = if count == 1 {
             None
         } else {
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(count).thread_name(|worker| format!("fusebox-{worker}")).build();
-            Some(pool.map_err(|error| BackendError::Unsupported { backend: "cpu", what: format!("{count} threads: {error}") })?)
+            let pool = rayon::ThreadPoolBuilder::new()
+                .num_threads(count)
+                .thread_name(|worker| format!("fusebox-{worker}"))
+                .build();
+            Some(pool.map_err(|error| BackendError::Unsupported {
+                backend: "cpu",
+                what: format!("{count} threads: {error}"),
+            })?)
         };
-        let shared = Shared { threads, count, memory: Pool::new(config.pool_bytes), share_from_ns: config.share_from_ns };
+        let shared =
+            Shared { threads, count, memory: Pool::new(config.pool_bytes), share_from_ns: config.share_from_ns };
         Ok(Self { config, shared: Arc::new(shared) })
     }
 

@@ -2,7 +2,9 @@
 
 use std::{mem::ManuallyDrop, sync::Arc};
 
-use cranelift_codegen::{Context, ir::AbiParam, ir::Signature, ir::types, isa::OwnedTargetIsa, settings, settings::Configurable};
+use cranelift_codegen::{
+    Context, ir::AbiParam, ir::Signature, ir::types, isa::OwnedTargetIsa, settings, settings::Configurable,
+};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{FuncId, Linkage, Module};
@@ -76,7 +78,9 @@ fn refused(kernel: &str, error: impl std::fmt::Display) -> BackendError {
 fn target() -> Result<OwnedTargetIsa, BackendError> {
     let mut flags = settings::builder();
     let verify = if cfg!(debug_assertions) { "true" } else { "false" };
-    for (name, value) in [("opt_level", "speed"), ("enable_verifier", verify), ("is_pic", "false"), ("use_colocated_libcalls", "false")] {
+    for (name, value) in
+        [("opt_level", "speed"), ("enable_verifier", verify), ("is_pic", "false"), ("use_colocated_libcalls", "false")]
+    {
         flags.set(name, value).map_err(|error| refused("", error))?;
     }
     let machine = cranelift_native::builder().map_err(|error| refused("", error))?;
@@ -91,7 +95,11 @@ fn features(isa: &OwnedTargetIsa) -> Features {
 
 impl LoadedPlan {
     #[allow(unsafe_code)]
-    pub(crate) fn new(plan: Arc<Plan>, compiled: Vec<CompiledKernel>, shared: Arc<Shared>) -> Result<Self, BackendError> {
+    pub(crate) fn new(
+        plan: Arc<Plan>,
+        compiled: Vec<CompiledKernel>,
+        shared: Arc<Shared>,
+    ) -> Result<Self, BackendError> {
         let isa = target()?;
         let features = features(&isa);
         let config = isa.frontend_config();
@@ -104,7 +112,8 @@ impl LoadedPlan {
         let mut exact = Signature::new(convention);
         exact.params.extend([AbiParam::new(types::I64); 4]);
         exact.returns.push(AbiParam::new(types::I64));
-        let exact = module.declare_function(helpers::NAME, Linkage::Import, &exact).map_err(|error| refused("", error))?;
+        let exact =
+            module.declare_function(helpers::NAME, Linkage::Import, &exact).map_err(|error| refused("", error))?;
         let mut contexts = FunctionBuilderContext::new();
         let mut made: Vec<Vec<(Part, FuncId, Vec<u32>)>> = Vec::new();
         for (kernel, compiled) in plan.kernels.iter().zip(&compiled) {
@@ -115,8 +124,12 @@ impl LoadedPlan {
                 let helper = module.declare_func_in_func(exact, &mut context.func);
                 let builder = FunctionBuilder::new(&mut context.func, &mut contexts);
                 let widths = lower::lower(function, builder, helper, features, config);
-                let id = module.declare_anonymous_function(&context.func.signature).map_err(|error| refused(&kernel.name.0, error))?;
-                module.define_function(id, &mut context).map_err(|error| refused(&kernel.name.0, format!("{error:?}")))?;
+                let id = module
+                    .declare_anonymous_function(&context.func.signature)
+                    .map_err(|error| refused(&kernel.name.0, error))?;
+                module
+                    .define_function(id, &mut context)
+                    .map_err(|error| refused(&kernel.name.0, format!("{error:?}")))?;
                 parts.push((*part, id, widths));
             }
             made.push(parts);
@@ -149,7 +162,10 @@ impl LoadedPlan {
         let mut handed: Vec<(ArrayId, Stored<Array>)> = Vec::new();
         for (id, size) in sizes {
             let constant = Constant::from(size);
-            handed.push((id, Stored { buffer: Arc::new(Array::scalar(size)), element: constant.ty(), extents: Vec::new() }));
+            handed.push((
+                id,
+                Stored { buffer: Arc::new(Array::scalar(size)), element: constant.ty(), extents: Vec::new() },
+            ));
         }
         for (&id, array) in self.plan.inputs.iter().zip(inputs) {
             let extents = array.extents().iter().map(|&extent| extent as i64).collect();

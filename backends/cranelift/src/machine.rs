@@ -28,7 +28,8 @@ impl Cpu<'_> {
         if buffer.extents() == extents {
             return Ok(buffer);
         }
-        let mut array = Array::zeros(stored.element, &extents).map_err(|error| BackendError::BadPlan { message: error.to_string() })?;
+        let mut array = Array::zeros(stored.element, &extents)
+            .map_err(|error| BackendError::BadPlan { message: error.to_string() })?;
         let bytes = array.bytes().len();
         array.bytes_mut().copy_from_slice(&buffer.bytes()[..bytes]);
         Ok(array)
@@ -48,11 +49,16 @@ impl Machine for Cpu<'_> {
 
     fn written_out(&self, element: ElementType, extents: &[i64], data: &[Constant]) -> Result<Array, BackendError> {
         let extents: Vec<usize> = extents.iter().map(|&extent| extent as usize).collect();
-        Array::from_constants(element, &extents, data).map_err(|error| BackendError::BadPlan { message: error.to_string() })
+        Array::from_constants(element, &extents, data)
+            .map_err(|error| BackendError::BadPlan { message: error.to_string() })
     }
 
     fn scalar(&self, buffer: &Array, _: ElementType) -> Result<Constant, BackendError> {
-        if buffer.is_empty() { Err(BackendError::BadPlan { message: "a scalar without elements".to_owned() }) } else { Ok(buffer.get(0)) }
+        if buffer.is_empty() {
+            Err(BackendError::BadPlan { message: "a scalar without elements".to_owned() })
+        } else {
+            Ok(buffer.get(0))
+        }
     }
 
     fn copy(&self, from: &Array, to: &mut Array, element: ElementType, count: usize) -> Result<(), BackendError> {

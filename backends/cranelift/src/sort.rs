@@ -22,7 +22,9 @@ pub(crate) fn run(mut sort: Sort<'_, Array>, shared: &Shared) {
         let keys = &sort.keys;
         let row = |row: usize| order(keys, row * length, length);
         match &shared.threads {
-            Some(threads) if rows > 1 && rows * length > 16_384 => threads.install(|| (0..rows).into_par_iter().map(row).collect()),
+            Some(threads) if rows > 1 && rows * length > 16_384 => {
+                threads.install(|| (0..rows).into_par_iter().map(row).collect())
+            }
             _ => (0..rows).map(row).collect(),
         }
     };
@@ -56,7 +58,13 @@ fn order(keys: &[(ElementType, &Array)], start: usize, length: usize) -> Vec<u32
     let mapped: Vec<Vec<u64>> = keys.iter().map(|&(element, array)| mapped(element, array, start, length)).collect();
     let mut order: Vec<u32> = (0..length as u32).collect();
     if length < SHORT {
-        order.sort_by(|&a, &b| mapped.iter().map(|key| key[a as usize].cmp(&key[b as usize])).find(|order| order.is_ne()).unwrap_or(std::cmp::Ordering::Equal));
+        order.sort_by(|&a, &b| {
+            mapped
+                .iter()
+                .map(|key| key[a as usize].cmp(&key[b as usize]))
+                .find(|order| order.is_ne())
+                .unwrap_or(std::cmp::Ordering::Equal)
+        });
         return order;
     }
     let mut other = vec![0u32; length];

@@ -20,7 +20,8 @@ fn golden_programs_have_the_bits_of_the_interpreter_of_kernels() {
         .into_iter()
         .map(|(threads, vectors)| {
             // Even the smallest kernels are shared, so that sharing is tested.
-            let config = Config { threads, vectors, share_from_ns: if threads == 2 { 20_000 } else { 1 }, ..Config::default() };
+            let config =
+                Config { threads, vectors, share_from_ns: if threads == 2 { 20_000 } else { 1 }, ..Config::default() };
             (format!("{threads} threads, vectors {vectors}"), Cranelift::new(config).unwrap())
         })
         .collect();
@@ -31,14 +32,21 @@ fn golden_programs_have_the_bits_of_the_interpreter_of_kernels() {
         let golden = fusebox_golden::load(&name);
         let plan = match fusebox_kernels::lower(&golden.program, &fusebox_kernels::Config::default()) {
             Ok((plan, _)) => plan,
-            Err(fusebox_kernels::Error::Unsupported { .. } | fusebox_kernels::Error::UnsupportedType { .. }) => continue,
+            Err(fusebox_kernels::Error::Unsupported { .. } | fusebox_kernels::Error::UnsupportedType { .. }) => {
+                continue;
+            }
             Err(error) => panic!("{name}: {error}"),
         };
-        let inputs: Vec<Array> = golden.inputs.iter().map(|value| match value {
-            Value::Array(array) => array.clone(),
-            other => panic!("{name}: {other:?}"),
-        }).collect();
-        let expected = fusebox_interp::run_plan(&plan, &golden.inputs).unwrap_or_else(|error| panic!("{name}: {error}")).0;
+        let inputs: Vec<Array> = golden
+            .inputs
+            .iter()
+            .map(|value| match value {
+                Value::Array(array) => array.clone(),
+                other => panic!("{name}: {other:?}"),
+            })
+            .collect();
+        let expected =
+            fusebox_interp::run_plan(&plan, &golden.inputs).unwrap_or_else(|error| panic!("{name}: {error}")).0;
         ran += 1;
         for (what, backend) in &backends {
             let compiled = match backend.compile_plan(&plan) {
@@ -64,6 +72,11 @@ fn golden_programs_have_the_bits_of_the_interpreter_of_kernels() {
             }
         }
     }
-    assert!(wrong.is_empty(), "{} of {ran} programs:\n{}", wrong.len(), wrong.join("\n").chars().take(20_000).collect::<String>());
+    assert!(
+        wrong.is_empty(),
+        "{} of {ran} programs:\n{}",
+        wrong.len(),
+        wrong.join("\n").chars().take(20_000).collect::<String>()
+    );
     assert!(ran >= 40 || std::env::var("ONLY").is_ok(), "only {ran} programs ran");
 }

@@ -1,6 +1,9 @@
 //! Index maps: where loads and stores go, what stands for an index outside, and what fails.
 
-use fusebox_ir::{Access, ArrayId, Binary, Constant, DimBoundary, DimIndex, ElementType, FailureKind, IndexMap, KernelExtent, Lambda, Place, ScalarOperand};
+use fusebox_ir::{
+    Access, ArrayId, Binary, Constant, DimBoundary, DimIndex, ElementType, FailureKind, IndexMap, KernelExtent, Lambda,
+    Place, ScalarOperand,
+};
 
 use super::{Emitter, Result, Val};
 use crate::vector::{Memory, Value};
@@ -102,7 +105,8 @@ impl Emitter<'_> {
                 extents: vec![none; extents.len()],
             },
         );
-        let extents = extents.iter().map(|&extent| Ok(Val::Uniform(self.extent(extent)?))).collect::<Result<Vec<_>>>()?;
+        let extents =
+            extents.iter().map(|&extent| Ok(Val::Uniform(self.extent(extent)?))).collect::<Result<Vec<_>>>()?;
         let all_linear = index.iter().chain(written).all(|index| !matches!(index, Val::Gang(_)));
         if self.mask.is_none() && self.lanes > 1 && all_linear {
             // Inside at both ends is inside between.
@@ -125,7 +129,14 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    fn check_lanes(&mut self, index: &[Val], written: &[Val], bounds: &[Value], extents: &[Val], failure: fusebox_ir::Failure) {
+    fn check_lanes(
+        &mut self,
+        index: &[Val],
+        written: &[Val],
+        bounds: &[Value],
+        extents: &[Val],
+        failure: fusebox_ir::Failure,
+    ) {
         let mut failed: Option<Value> = None;
         for (&index, &bound) in index.iter().zip(bounds) {
             let outside = self.outside(index, bound);
@@ -195,7 +206,13 @@ impl Emitter<'_> {
     }
 
     /// A load.
-    pub(super) fn load(&mut self, array: ArrayId, map: &IndexMap, outside: Option<&Lambda>, place: &Place) -> Result<Val> {
+    pub(super) fn load(
+        &mut self,
+        array: ArrayId,
+        map: &IndexMap,
+        outside: Option<&Lambda>,
+        place: &Place,
+    ) -> Result<Val> {
         let written = map.dims.iter().map(|dim| self.dim_index(dim)).collect::<Result<Vec<_>>>()?;
         let extents = self.extents(array)?;
         if let Some(outside) = outside {
@@ -210,9 +227,18 @@ impl Emitter<'_> {
             self.check_written(array, &index, &written, &extents, &kernel.arrays[array.index()].extents, place)?;
         }
         let position = self.position(array, &index)?;
-        let position = if map.checked || matches!(position, Val::Gang(_)) { self.masked_position(position) } else { position };
-        let innermost = self.kernel.levels.iter().rev().find(|level| self.locals.contains_key(&level.index.id)).map(|level| level.index.id);
-        let moves = map.dims.iter().any(|dim| dim.boundary == DimBoundary::None && dim.terms.iter().any(|&(_, local)| Some(local) == innermost));
+        let position =
+            if map.checked || matches!(position, Val::Gang(_)) { self.masked_position(position) } else { position };
+        let innermost = self
+            .kernel
+            .levels
+            .iter()
+            .rev()
+            .find(|level| self.locals.contains_key(&level.index.id))
+            .map(|level| level.index.id);
+        let moves = map.dims.iter().any(|dim| {
+            dim.boundary == DimBoundary::None && dim.terms.iter().any(|&(_, local)| Some(local) == innermost)
+        });
         self.load_at(array, position, if map.checked || !moves { Memory::Guarded } else { Memory::Input })
     }
 
@@ -297,7 +323,13 @@ impl Emitter<'_> {
     }
 
     /// A store.
-    pub(super) fn store(&mut self, array: ArrayId, map: &IndexMap, value: ScalarOperand, when: Option<Value>) -> Result {
+    pub(super) fn store(
+        &mut self,
+        array: ArrayId,
+        map: &IndexMap,
+        value: ScalarOperand,
+        when: Option<Value>,
+    ) -> Result {
         let index = map.dims.iter().map(|dim| self.dim_index(dim)).collect::<Result<Vec<_>>>()?;
         let position = self.position(array, &index)?;
         let value = self.operand(value)?;

@@ -13,8 +13,12 @@ pub fn identities(combine: &Lambda) -> Option<Vec<Constant>> {
     (0..k)
         .map(|component| {
             let ScalarOperand::Local(result) = combine.results[component] else { return None };
-            let instruction = combine.instructions.iter().find(|i| i.results.len() == 1 && i.results[0].id == result)?;
-            let ScalarOp::Binary { function, a: ScalarOperand::Local(a), b: ScalarOperand::Local(b) } = instruction.op else { return None };
+            let instruction =
+                combine.instructions.iter().find(|i| i.results.len() == 1 && i.results[0].id == result)?;
+            let ScalarOp::Binary { function, a: ScalarOperand::Local(a), b: ScalarOperand::Local(b) } = instruction.op
+            else {
+                return None;
+            };
             let (left, right) = (combine.params[component].id, combine.params[component + k].id);
             let is = |x: LocalId, y: LocalId| a == x && b == y;
             (is(left, right) || is(right, left)).then(|| of(function, combine.params[component].ty))?

@@ -29,7 +29,10 @@ impl Emitter<'_> {
             .filter(|&p| matches!(&kernel.statements[p].action, Action::Reduce { to, .. } if *to as usize == depth))
             .collect();
         let scans: Vec<usize> = positions
-            .filter(|&p| matches!(kernel.statements[p].action, Action::Scan { .. }) && kernel.statements[p].depth as usize == depth + 1)
+            .filter(|&p| {
+                matches!(kernel.statements[p].action, Action::Scan { .. })
+                    && kernel.statements[p].depth as usize == depth + 1
+            })
             .collect();
         if ragged {
             return self.ragged_level(depth, inner, from, to, &here, &scans);
@@ -55,13 +58,14 @@ impl Emitter<'_> {
             self.scan_begin(position, steps)?;
         }
         let tiled: Vec<usize> = scans.iter().copied().filter(|position| self.scans[position].is_tiled()).collect();
-        let mut blocked: Vec<usize> = here.iter().copied().filter(|position| self.reduces[position].is_blocked()).collect();
+        let mut blocked: Vec<usize> =
+            here.iter().copied().filter(|position| self.reduces[position].is_blocked()).collect();
         blocked.extend(tiled.iter().copied().filter(|position| self.scans[position].has_total()));
         if tiled.is_empty() {
             self.blocks(&nest, low, high, &blocked)?;
         } else {
-            let mut open = self.b.begin_loop(low, high, TILE, &self.states.clone());
-            self.states = std::mem::take(&mut open.carried);
+            let open = self.b.begin_loop(low, high, TILE, &self.states.clone());
+            self.states = open.carried.clone();
             let start = open.index;
             let end = self.b.add_int(start, TILE);
             let end = self.b.binary(Binary::Min, end, high);
@@ -87,15 +91,22 @@ impl Emitter<'_> {
     /// The level twice: with the ragged reduce of statement `position` in order, for few elements, and by lanes.
     fn few_or_many(&mut self, depth: usize, inner: Range<usize>, position: usize, (from, to): (Val, Val)) -> Result {
         let kernel = self.kernel;
-        let Action::Reduce { association: Association::Ragged { least, .. }, .. } = kernel.statements[position].action else { return Ok(()) };
+        let Action::Reduce { association: Association::Ragged { least, .. }, .. } = kernel.statements[position].action
+        else {
+            return Ok(());
+        };
         let (from, to) = (self.plain(from), self.plain(to));
         let steps = self.b.sub(to, from);
         let least = self.b.int(least.into());
         let few = self.b.less(steps, least);
         let made: Vec<LocalId> = (inner.clone())
             .flat_map(|position| match &kernel.statements[position].action {
-                Action::Reduce { results, to, .. } if *to as usize == depth => results.iter().map(|local| local.id).collect(),
-                Action::Scan { totals, .. } if kernel.statements[position].depth as usize == depth + 1 => totals.iter().map(|local| local.id).collect(),
+                Action::Reduce { results, to, .. } if *to as usize == depth => {
+                    results.iter().map(|local| local.id).collect()
+                }
+                Action::Scan { totals, .. } if kernel.statements[position].depth as usize == depth + 1 => {
+                    totals.iter().map(|local| local.id).collect()
+                }
                 _ => Vec::new(),
             })
             .collect();
@@ -130,8 +141,8 @@ impl Emitter<'_> {
         if blocked.is_empty() {
             return self.segment(nest, low, high, low);
         }
-        let mut open = self.b.begin_loop(low, high, BLOCK, &self.states.clone());
-        self.states = std::mem::take(&mut open.carried);
+        let open = self.b.begin_loop(low, high, BLOCK, &self.states.clone());
+        self.states = open.carried.clone();
         let start = open.index;
         let end = self.b.add_int(start, BLOCK);
         let end = self.b.binary(Binary::Min, end, high);
@@ -187,9 +198,11 @@ impl Emitter<'_> {
             let left = self.b.sub(high, main_end);
             let mask = self.b.less(iota, left);
             self.mask = Some(mask);
+            self.left = Some(left);
             let end = self.b.add_int(main_end, i64::from(lanes));
             self.steps(nest, main_end, end, lanes, first)?;
             self.mask = None;
+            self.left = None;
             let then = self.b.close();
             let states = std::mem::replace(&mut self.states, before.clone());
             self.b.open();
@@ -207,8 +220,8 @@ impl Emitter<'_> {
     fn steps(&mut self, nest: &Nest, low: Value, high: Value, lanes: u32, first: Value) -> Result {
         let kernel = self.kernel;
         let level = &kernel.levels[nest.depth];
-        let mut open = self.b.begin_loop(low, high, i64::from(lanes), &self.states.clone());
-        self.states = std::mem::take(&mut open.carried);
+        let open = self.b.begin_loop(low, high, i64::from(lanes), &self.states.clone());
+        self.states = open.carried.clone();
         let step = open.index;
         if nest.depth == 0 {
             self.outer_step = Some(step);
@@ -251,7 +264,15 @@ impl Emitter<'_> {
     }
 
     /// A level whose bounds differ between lanes: while any lane has steps left.
-    fn ragged_level(&mut self, depth: usize, inner: Range<usize>, from: Val, to: Val, here: &[usize], scans: &[usize]) -> Result {
+    fn ragged_level(
+        &mut self,
+        depth: usize,
+        inner: Range<usize>,
+        from: Val,
+        to: Val,
+        here: &[usize],
+        scans: &[usize],
+    ) -> Result {
         let kernel = self.kernel;
         let level = &kernel.levels[depth];
         let (from, to) = (self.gang(from), self.gang(to));

@@ -11,10 +11,15 @@ mod scalar;
 mod schedule;
 mod statement;
 
-use std::{collections::{HashMap, HashSet}, ops::Range};
+use std::{
+    collections::{HashMap, HashSet},
+    ops::Range,
+};
 
 use fusebox_backend::BackendError;
-use fusebox_ir::{Action, Binary, ElementType, Failure, Kernel, KernelExtent, Lambda, LocalId, ScalarOperand, Statement};
+use fusebox_ir::{
+    Action, Binary, ElementType, Failure, Kernel, KernelExtent, Lambda, LocalId, ScalarOperand, Statement,
+};
 
 use crate::vector::{Builder, Function, Site, Value};
 pub use {identity::identities, schedule::Schedule};
@@ -79,6 +84,8 @@ pub struct Emitter<'k> {
     lanes: u32,
     /// Lanes that take part, where not all do.
     mask: Option<Value>,
+    /// How many lanes the last, short gang of a level has.
+    left: Option<Value>,
     /// Whether taps along the level across lanes are known to be inside.
     interior: bool,
     locals: HashMap<LocalId, Val>,
@@ -123,6 +130,7 @@ pub fn emit(kernel: &Kernel, part: Part, schedule: Option<Schedule>, extras: &mu
         schedule,
         lanes: 1,
         mask: None,
+        left: None,
         interior: false,
         locals,
         states: Vec::new(),
@@ -223,7 +231,8 @@ impl<'k> Emitter<'k> {
         let condition = self.plain(condition);
         let failed = self.b.not(condition);
         let failed = self.b.both(Some(failed), when);
-        let operands = failure_operands(failure).into_iter().map(|operand| self.operand(operand)).collect::<Result<Vec<_>>>()?;
+        let operands =
+            failure_operands(failure).into_iter().map(|operand| self.operand(operand)).collect::<Result<Vec<_>>>()?;
         if let Some(failed) = failed {
             self.fail(failed, failure.clone(), &operands);
         }
@@ -234,9 +243,11 @@ impl<'k> Emitter<'k> {
     fn fail(&mut self, failed: Value, failure: Failure, operands: &[Val]) {
         let failed = self.b.both(Some(failed), self.mask).unwrap_or(failed);
         let lanes = self.b.lanes(failed);
-        let operands: Vec<Value> = operands.iter().map(|&value| if lanes == 1 { self.plain(value) } else { self.gang(value) }).collect();
+        let operands: Vec<Value> =
+            operands.iter().map(|&value| if lanes == 1 { self.plain(value) } else { self.gang(value) }).collect();
         // A uniform condition on operands that differ: those of the first lane.
-        let operands: Vec<Value> = operands.into_iter().map(|value| if lanes == 1 { self.b.extract(value, 0) } else { value }).collect();
+        let operands: Vec<Value> =
+            operands.into_iter().map(|value| if lanes == 1 { self.b.extract(value, 0) } else { value }).collect();
         let site = self.b.site(Site { failure, lanes, operands: operands.len() });
         self.b.fail_if(failed, site, operands);
     }
@@ -246,7 +257,9 @@ impl<'k> Emitter<'k> {
             ScalarOperand::Local(id) => self.local(id),
             ScalarOperand::Constant(constant) => Ok(Val::Uniform(self.b.constant(constant))),
             ScalarOperand::Outer(id) => {
-                let Some(&base) = self.arrays.get(id.index()) else { return Err(self.broken("an array that is not there")) };
+                let Some(&base) = self.arrays.get(id.index()) else {
+                    return Err(self.broken("an array that is not there"));
+                };
                 let element = self.kernel.arrays[id.index()].element;
                 let zero = self.b.int(0);
                 Ok(Val::Uniform(self.b.load(element, 1, base, zero, crate::vector::Memory::Guarded)))
@@ -312,7 +325,14 @@ impl<'k> Emitter<'k> {
     }
 
     /// [`Self::combine`] with only the lanes of `mask` taking part.
-    fn combine_masked(&mut self, combine: &Lambda, left: &[Value], right: &[Value], swap: bool, mask: Option<Value>) -> Result<Vec<Value>> {
+    fn combine_masked(
+        &mut self,
+        combine: &Lambda,
+        left: &[Value],
+        right: &[Value],
+        swap: bool,
+        mask: Option<Value>,
+    ) -> Result<Vec<Value>> {
         let outer = self.mask;
         self.mask = self.b.both(outer, mask);
         let results = self.combine(combine, left, right, swap);

@@ -2,8 +2,8 @@
 
 use fusebox_backend::BackendError;
 use fusebox_ir::{
-    ArrayId, Binary, Constant, ElementType, Failure, FailureKind, Instruction, KernelExtent, Lambda, Place, ScalarOp, ScalarOperand, ScalarPart,
-    Unary,
+    ArrayId, Binary, Constant, ElementType, Failure, FailureKind, Instruction, KernelExtent, Lambda, Place, ScalarOp,
+    ScalarOperand, ScalarPart, Unary,
 };
 
 use super::{Emitter, Result, Val};
@@ -34,7 +34,8 @@ impl Emitter<'_> {
                 vec![self.binary(*function, a, b, place)?]
             }
             ScalarOp::Fma { a, b, c } => {
-                let [a, b, c] = [self.operand(*a)?, self.operand(*b)?, self.operand(*c)?].map(|value| self.plain(value));
+                let [a, b, c] =
+                    [self.operand(*a)?, self.operand(*b)?, self.operand(*c)?].map(|value| self.plain(value));
                 let result = self.b.fma(a, b, c);
                 vec![self.val(result)]
             }
@@ -90,7 +91,10 @@ impl Emitter<'_> {
     }
 
     fn unexpanded(&self, function: &str) -> BackendError {
-        BackendError::Unsupported { backend: "cpu", what: format!("`{function}` in kernel `{}`, which is expanded when kernels are made", self.kernel.name.0) }
+        BackendError::Unsupported {
+            backend: "cpu",
+            what: format!("`{function}` in kernel `{}`, which is expanded when kernels are made", self.kernel.name.0),
+        }
     }
 
     pub(super) fn binary(&mut self, function: Binary, a: Val, b: Val, place: &Place) -> Result<Val> {
@@ -123,7 +127,8 @@ impl Emitter<'_> {
     /// Sums, differences and products of `i64` that stay linear in the lane.
     pub(super) fn linear(&mut self, function: Binary, a: Val, b: Val) -> Option<Val> {
         match (function, a, b) {
-            (Binary::Add, Val::Linear(base, stride), Val::Uniform(c)) | (Binary::Add, Val::Uniform(c), Val::Linear(base, stride)) => {
+            (Binary::Add, Val::Linear(base, stride), Val::Uniform(c))
+            | (Binary::Add, Val::Uniform(c), Val::Linear(base, stride)) => {
                 Some(Val::Linear(self.b.add(base, c), stride))
             }
             (Binary::Sub, Val::Linear(base, stride), Val::Uniform(c)) => Some(Val::Linear(self.b.sub(base, c), stride)),
@@ -131,9 +136,14 @@ impl Emitter<'_> {
                 let zero = self.b.int(0);
                 Some(Val::Linear(self.b.sub(c, base), self.b.sub(zero, stride)))
             }
-            (Binary::Add, Val::Linear(x, s), Val::Linear(y, t)) => Some(Val::Linear(self.b.add(x, y), self.b.add(s, t))),
-            (Binary::Sub, Val::Linear(x, s), Val::Linear(y, t)) => Some(Val::Linear(self.b.sub(x, y), self.b.sub(s, t))),
-            (Binary::Mul, Val::Linear(base, stride), Val::Uniform(c)) | (Binary::Mul, Val::Uniform(c), Val::Linear(base, stride)) => {
+            (Binary::Add, Val::Linear(x, s), Val::Linear(y, t)) => {
+                Some(Val::Linear(self.b.add(x, y), self.b.add(s, t)))
+            }
+            (Binary::Sub, Val::Linear(x, s), Val::Linear(y, t)) => {
+                Some(Val::Linear(self.b.sub(x, y), self.b.sub(s, t)))
+            }
+            (Binary::Mul, Val::Linear(base, stride), Val::Uniform(c))
+            | (Binary::Mul, Val::Uniform(c), Val::Linear(base, stride)) => {
                 Some(Val::Linear(self.b.mul(base, c), self.b.mul(stride, c)))
             }
             _ => None,
@@ -239,7 +249,12 @@ impl Emitter<'_> {
         Ok(self.selected(condition, &a, &b))
     }
 
-    fn widened(&mut self, region: crate::vector::Region, values: Vec<Value>, widths: &[u32]) -> (crate::vector::Region, Vec<Value>) {
+    fn widened(
+        &mut self,
+        region: crate::vector::Region,
+        values: Vec<Value>,
+        widths: &[u32],
+    ) -> (crate::vector::Region, Vec<Value>) {
         self.b.open();
         let values = values.into_iter().zip(widths).map(|(value, &lanes)| self.b.splat(value, lanes)).collect();
         let mut behind = self.b.close();
@@ -351,7 +366,8 @@ fn is_cheap(instruction: &Instruction) -> bool {
     match &instruction.op {
         ScalarOp::Unary { .. } | ScalarOp::Convert { .. } | ScalarOp::Bits { .. } => true,
         ScalarOp::Binary { function, a: _, b } => {
-            let integer = instruction.results.iter().all(|result| result.ty != ElementType::F32 && result.ty != ElementType::F64);
+            let integer =
+                instruction.results.iter().all(|result| result.ty != ElementType::F32 && result.ty != ElementType::F64);
             match function {
                 Binary::Div => !integer,
                 Binary::Rem | Binary::DivFloor | Binary::ModFloor => {
@@ -360,7 +376,11 @@ fn is_cheap(instruction: &Instruction) -> bool {
                 _ => true,
             }
         }
-        ScalarOp::Fma { .. } | ScalarOp::Read { .. } | ScalarOp::ReadFlat { .. } | ScalarOp::While { .. } | ScalarOp::Assert { .. } => false,
+        ScalarOp::Fma { .. }
+        | ScalarOp::Read { .. }
+        | ScalarOp::ReadFlat { .. }
+        | ScalarOp::While { .. }
+        | ScalarOp::Assert { .. } => false,
         ScalarOp::If { then, otherwise, .. } => then.instructions.iter().chain(&otherwise.instructions).all(is_cheap),
     }
 }

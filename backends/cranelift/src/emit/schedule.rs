@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use fusebox_ir::{
-    Action, Association, Binary, DimBoundary, ElementType, IndexMap, Instruction, Kernel, Lambda, LocalId, ScalarOp, ScalarOperand, ScalarPart,
-    ScatterOrder, Unary,
+    Action, Association, Binary, DimBoundary, ElementType, IndexMap, Instruction, Kernel, Lambda, LocalId, ScalarOp,
+    ScalarOperand, ScalarPart, ScatterOrder, Unary,
 };
 
 /// The level across lanes.
@@ -43,7 +43,9 @@ impl Schedule {
     pub fn choose(kernel: &Kernel, vector_bytes: usize) -> Result<Option<Self>, &'static str> {
         let tiles: Vec<(usize, u32)> = (kernel.statements.iter())
             .filter_map(|statement| match &statement.action {
-                Action::Scan { association: Association::Tiles { lanes, .. }, .. } => Some((statement.depth as usize - 1, *lanes)),
+                Action::Scan { association: Association::Tiles { lanes, .. }, .. } => {
+                    Some((statement.depth as usize - 1, *lanes))
+                }
                 _ => None,
             })
             .collect();
@@ -65,14 +67,17 @@ impl Schedule {
             let registers = if tally.instructions <= 48 { 2 } else { 1 };
             let mut lanes = (vector_bytes * registers / tally.bytes.max(1)).max(1) as u32;
             for statement in &kernel.statements {
-                if let Action::Reduce { to, association: Association::Interleaved { lanes: width }, .. } = statement.action
+                if let Action::Reduce { to, association: Association::Interleaved { lanes: width }, .. } =
+                    statement.action
                     && to as usize == level
                 {
                     lanes = lanes.min(width);
                 }
             }
             let steps = match (kernel.levels[level].from, kernel.levels[level].to) {
-                (ScalarOperand::Constant(from), ScalarOperand::Constant(to)) => to.as_i64().unwrap_or(0) - from.as_i64().unwrap_or(0),
+                (ScalarOperand::Constant(from), ScalarOperand::Constant(to)) => {
+                    to.as_i64().unwrap_or(0) - from.as_i64().unwrap_or(0)
+                }
                 _ => i64::MAX,
             };
             if lanes < 2 || (lanes as usize) * tally.bytes < 8 || steps < i64::from(lanes) {
@@ -102,19 +107,22 @@ fn sound(kernel: &Kernel, level: usize) -> bool {
 
 /// Whether gangs along `level` need nothing that only scalar code has.
 fn possible(kernel: &Kernel, level: usize) -> bool {
-    let fits = kernel.statements.iter().filter(|statement| statement.depth as usize > level).all(|statement| match &statement.action {
-        Action::Reduce { to, association, .. } if *to as usize <= level => match association {
-            Association::Interleaved { lanes } => *lanes >= 2,
-            Association::Runs { .. } => true,
-            _ => false,
-        },
-        Action::Reduce { association, to, .. } => {
-            let ragged = matches!(association, Association::Ragged { .. }) && statement.depth > *to + 1;
-            !matches!(association, Association::Runs { .. }) && !ragged
-        }
-        Action::Scan { .. } => statement.depth as usize != level + 1,
-        _ => true,
-    });
+    let fits =
+        kernel.statements.iter().filter(|statement| statement.depth as usize > level).all(|statement| match &statement
+            .action
+        {
+            Action::Reduce { to, association, .. } if *to as usize <= level => match association {
+                Association::Interleaved { lanes } => *lanes >= 2,
+                Association::Runs { .. } => true,
+                _ => false,
+            },
+            Action::Reduce { association, to, .. } => {
+                let ragged = matches!(association, Association::Ragged { .. }) && statement.depth > *to + 1;
+                !matches!(association, Association::Runs { .. }) && !ragged
+            }
+            Action::Scan { .. } => statement.depth as usize != level + 1,
+            _ => true,
+        });
     let known = depths(kernel);
     let early = |operand: ScalarOperand| match operand {
         ScalarOperand::Local(id) => known.get(&id).is_some_and(|&depth| depth <= level),
@@ -268,7 +276,8 @@ fn scalar(instruction: &Instruction, classes: &mut HashMap<LocalId, Class>, tall
         result = match (class_of(a, classes), class_of(b, classes), function) {
             (Class::Varying, _, _) | (_, Class::Varying, _) => Class::Varying,
             (Class::Uniform, Class::Uniform, _) => Class::Uniform,
-            (Class::Linear(step), Class::Uniform, Binary::Add | Binary::Sub) | (Class::Uniform, Class::Linear(step), Binary::Add) => Class::Linear(step),
+            (Class::Linear(step), Class::Uniform, Binary::Add | Binary::Sub)
+            | (Class::Uniform, Class::Linear(step), Binary::Add) => Class::Linear(step),
             (Class::Linear(_), Class::Linear(_), Binary::Mul) => Class::Varying,
             _ => Class::Linear(None),
         };

@@ -1,6 +1,10 @@
 //! Functions on gangs and masks: instructions on each register, and lane by lane where there are none.
 
-use cranelift_codegen::ir::{InstBuilder, Value as Clif, condcodes::{FloatCC, IntCC}, types};
+use cranelift_codegen::ir::{
+    InstBuilder, Value as Clif,
+    condcodes::{FloatCC, IntCC},
+    types,
+};
 use fusebox_ir::{Binary, Constant, ElementType, Unary};
 
 use super::{
@@ -51,7 +55,13 @@ impl Lower<'_> {
         let parts = (0..registers(ty.lanes, width as u32))
             .map(|register| {
                 let bytes = (0..per)
-                    .flat_map(|lane| Constant::from_i64(ty.element, (register * per + lane) as i64).bits().to_le_bytes().into_iter().take(width))
+                    .flat_map(|lane| {
+                        Constant::from_i64(ty.element, (register * per + lane) as i64)
+                            .bits()
+                            .to_le_bytes()
+                            .into_iter()
+                            .take(width)
+                    })
                     .collect();
                 self.vector_constant(vector_type(ty.element), bytes)
             })
@@ -101,7 +111,8 @@ impl Lower<'_> {
         let ty = int_vector(bytes / 2);
         from.chunks(2)
             .map(|pair| {
-                let picks: Vec<u8> = (0..32).filter(|byte| byte % bytes as usize / half == 0).map(|byte| byte as u8).collect();
+                let picks: Vec<u8> =
+                    (0..32).filter(|byte| byte % bytes as usize / half == 0).map(|byte| byte as u8).collect();
                 self.shuffled(ty, pair[0], pair[pair.len() - 1], picks)
             })
             .collect()
@@ -140,7 +151,9 @@ impl Lower<'_> {
                 } else if start + 16 <= moved {
                     fill[register]
                 } else {
-                    let picks = (0..16).map(|byte| if start + byte < moved { byte } else { start + byte - moved + 16 } as u8).collect();
+                    let picks = (0..16)
+                        .map(|byte| if start + byte < moved { byte } else { start + byte - moved + 16 } as u8)
+                        .collect();
                     self.shuffled(vector, fill[register], from[0], picks)
                 }
             })
@@ -155,7 +168,9 @@ impl Lower<'_> {
                 let bytes = *bytes;
                 right = Held::Mask(bytes, self.mask(b, bytes));
             }
-            let mut choose = |a: &[Clif], b: &[Clif]| a.iter().zip(b).map(|(&a, &b)| self.b.ins().select(condition, a, b)).collect::<Vec<_>>();
+            let mut choose = |a: &[Clif], b: &[Clif]| {
+                a.iter().zip(b).map(|(&a, &b)| self.b.ins().select(condition, a, b)).collect::<Vec<_>>()
+            };
             return match (left, right) {
                 (Held::One(a), Held::One(b)) => Held::One(choose(&[a], &[b])[0]),
                 (Held::Gang(a), Held::Gang(b)) => Held::Gang(choose(&a, &b)),
@@ -173,7 +188,9 @@ impl Lower<'_> {
             right = Held::Gang(self.mask(b, bytes));
         }
         let condition = self.mask(condition, bytes);
-        let (Held::Gang(left), Held::Gang(right)) = (left, right) else { panic!("{a} should be a gang in\n{}", self.function) };
+        let (Held::Gang(left), Held::Gang(right)) = (left, right) else {
+            panic!("{a} should be a gang in\n{}", self.function)
+        };
         let chosen = (condition.into_iter().zip(left).zip(right))
             .map(|((condition, a), b)| {
                 let ty = self.b.func.dfg.value_type(a);
@@ -228,10 +245,18 @@ impl Lower<'_> {
                 return Held::Gang(self.each(&registers, simple));
             }
             match function {
-                Unary::IsNan => return Held::Mask(bytes, self.each(&registers, |this, a| this.b.ins().fcmp(FloatCC::NotEqual, a, a))),
+                Unary::IsNan => {
+                    return Held::Mask(
+                        bytes,
+                        self.each(&registers, |this, a| this.b.ins().fcmp(FloatCC::NotEqual, a, a)),
+                    );
+                }
                 Unary::IsInf => {
-                    let infinity = Constant::from_bits(element, if bytes == 4 { 0x7f80_0000 } else { 0x7ff0_0000_0000_0000 });
-                    let Held::Gang(infinity) = self.constant(infinity, ty.lanes) else { panic!("a constant gang is a gang") };
+                    let infinity =
+                        Constant::from_bits(element, if bytes == 4 { 0x7f80_0000 } else { 0x7ff0_0000_0000_0000 });
+                    let Held::Gang(infinity) = self.constant(infinity, ty.lanes) else {
+                        panic!("a constant gang is a gang")
+                    };
                     return Held::Mask(
                         bytes,
                         self.pairs(&registers, &infinity, |this, a, infinity| {
@@ -255,7 +280,9 @@ impl Lower<'_> {
             }
         }
         let result = if matches!(function, Unary::IsNan | Unary::IsInf) { ElementType::Bool } else { element };
-        self.lanes(Type { element: result, lanes: ty.lanes }, &[a], |this, operands| this.unary_one(function, element, operands[0]))
+        self.lanes(Type { element: result, lanes: ty.lanes }, &[a], |this, operands| {
+            this.unary_one(function, element, operands[0])
+        })
     }
 
     pub(super) fn binary_gang(&mut self, function: Binary, a: Value, b: Value) -> Held {
@@ -329,8 +356,17 @@ impl Lower<'_> {
                 return Held::Gang(self.pairs(&left, &right, simple));
             }
             if matches!(function, Binary::Min | Binary::Max) {
-                let less = self.compare_ints(if function == Binary::Min { Binary::Lt } else { Binary::Gt }, element, &left, &right);
-                let chosen = less.into_iter().zip(left.iter().zip(&right)).map(|(less, (&a, &b))| self.b.ins().bitselect(less, a, b)).collect();
+                let less = self.compare_ints(
+                    if function == Binary::Min { Binary::Lt } else { Binary::Gt },
+                    element,
+                    &left,
+                    &right,
+                );
+                let chosen = less
+                    .into_iter()
+                    .zip(left.iter().zip(&right))
+                    .map(|(less, (&a, &b))| self.b.ins().bitselect(less, a, b))
+                    .collect();
                 return Held::Gang(chosen);
             }
         }
@@ -371,7 +407,9 @@ impl Lower<'_> {
         let (element, amount) = (ty.element, self.ty(b).element);
         let known = self.constants[b.0 as usize];
         let Held::One(by) = self.held(b) else {
-            return self.lanes(ty, &[a, b], |this, operands| this.binary_one(function, element, amount, operands[0], operands[1], known));
+            return self.lanes(ty, &[a, b], |this, operands| {
+                this.binary_one(function, element, amount, operands[0], operands[1], known)
+            });
         };
         let registers = self.gang(a);
         let width = i64::from(element.bits());
@@ -408,7 +446,8 @@ impl Lower<'_> {
                 // All ones where the amount is below the width: one `and` for each register.
                 let inside = self.b.ins().bxor_imm_u(beyond, 1);
                 let vector = vector_type(element);
-                let inside = if element.bytes() == 1 { inside } else { self.b.ins().uextend(vector.lane_type(), inside) };
+                let inside =
+                    if element.bytes() == 1 { inside } else { self.b.ins().uextend(vector.lane_type(), inside) };
                 let ones = self.b.ins().ineg(inside);
                 let keep = self.b.ins().splat(vector, ones);
                 Held::Gang(self.each(&shifted, |this, a| this.b.ins().band(a, keep)))
@@ -452,17 +491,29 @@ impl Lower<'_> {
                     return Held::Gang(self.doubles(&ints, signed, lanes));
                 }
                 Held::Gang(self.each(&ints, |this, a| {
-                    if signed { this.b.ins().fcvt_from_sint(types::F32X4, a) } else { this.b.ins().fcvt_from_uint(types::F32X4, a) }
+                    if signed {
+                        this.b.ins().fcvt_from_sint(types::F32X4, a)
+                    } else {
+                        this.b.ins().fcvt_from_uint(types::F32X4, a)
+                    }
                 }))
             }
             (true, false) if from == F32 && narrow <= 4 => {
                 let signed = to.element.is_signed() || narrow < 4;
                 let mut ints = self.each(&registers, |this, a| {
-                    if signed { this.b.ins().fcvt_to_sint_sat(types::I32X4, a) } else { this.b.ins().fcvt_to_uint_sat(types::I32X4, a) }
+                    if signed {
+                        this.b.ins().fcvt_to_sint_sat(types::I32X4, a)
+                    } else {
+                        this.b.ins().fcvt_to_uint_sat(types::I32X4, a)
+                    }
                 });
                 if narrow < 4 {
                     let bits = narrow * 8;
-                    let (low, high) = if to.element.is_signed() { (-(1i64 << (bits - 1)), (1i64 << (bits - 1)) - 1) } else { (0, (1i64 << bits) - 1) };
+                    let (low, high) = if to.element.is_signed() {
+                        (-(1i64 << (bits - 1)), (1i64 << (bits - 1)) - 1)
+                    } else {
+                        (0, (1i64 << bits) - 1)
+                    };
                     let lows = self.constant(Constant::from_i64(ElementType::I32, low), 4);
                     let highs = self.constant(Constant::from_i64(ElementType::I32, high), 4);
                     if let (Held::Gang(low), Held::Gang(high)) = (lows, highs) {

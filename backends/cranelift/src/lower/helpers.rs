@@ -38,7 +38,9 @@ pub extern "C" fn exact(code: u64, a: u64, b: u64, c: u64) -> u64 {
     let operand = |bits: u64| Constant::from_bits(ty(16), bits);
     let result = match byte(0) {
         0 => Unary::ALL.get(byte(8)).and_then(|&function| primitive::unary(function, operand(a))),
-        1 => Binary::ALL.get(byte(8)).and_then(|&function| primitive::binary(function, operand(a), operand(b)).ok().flatten()),
+        1 => Binary::ALL
+            .get(byte(8))
+            .and_then(|&function| primitive::binary(function, operand(a), operand(b)).ok().flatten()),
         2 => primitive::fma(operand(a), operand(b), operand(c)),
         _ => primitive::convert(ty(24), operand(a)),
     };
@@ -52,7 +54,10 @@ mod tests {
     #[test]
     fn helpers_find_their_functions() {
         let bits = |x: f32| u64::from(x.to_bits());
-        assert_eq!(exact(Helper::Binary(Binary::Rem, ElementType::F32).code() as u64, bits(7.5), bits(2.0), 0), bits(1.5));
+        assert_eq!(
+            exact(Helper::Binary(Binary::Rem, ElementType::F32).code() as u64, bits(7.5), bits(2.0), 0),
+            bits(1.5)
+        );
         assert_eq!(exact(Helper::Unary(Unary::Floor, ElementType::F32).code() as u64, bits(-1.5), 0, 0), bits(-2.0));
         assert_eq!(exact(Helper::Convert(ElementType::F32, ElementType::F16).code() as u64, bits(1.0), 0, 0), 0x3c00);
     }

@@ -3,7 +3,7 @@
 use cranelift_codegen::ir::{BlockArg, InstBuilder, MemFlagsData, Value as Clif, condcodes::IntCC, types};
 use fusebox_ir::ElementType;
 
-use super::{Held, Lower, int_vector, registers, scalar_type, vector_type};
+use super::{Held, Lower, int_vector, scalar_type, vector_type};
 use crate::vector::{Memory, Type, Value};
 
 fn flags(memory: Memory) -> MemFlagsData {
@@ -46,7 +46,9 @@ impl Lower<'_> {
         let bytes = ty.lanes * ty.element.bytes() as u32;
         let vector = vector_type(ty.element);
         let registers: Vec<Clif> = if bytes >= 16 {
-            (0..bytes / 16).map(|register| self.b.ins().load(vector, flags(memory), address, offset + register as i32 * 16)).collect()
+            (0..bytes / 16)
+                .map(|register| self.b.ins().load(vector, flags(memory), address, offset + register as i32 * 16))
+                .collect()
         } else {
             let short = match bytes {
                 8 => types::I64,
@@ -78,7 +80,7 @@ impl Lower<'_> {
         let registers = lanes
             .chunks(per)
             .map(|lanes| {
-                let mut register = self.b.ins().scalar_to_vector(vector, lanes[0]);
+                let mut register = self.first_lane(vector, lanes[0]);
                 for (lane, &value) in lanes.iter().enumerate().skip(1) {
                     register = self.b.ins().insertlane(register, value, lane as u8);
                 }
@@ -86,6 +88,17 @@ impl Lower<'_> {
             })
             .collect();
         self.loaded(ty, registers)
+    }
+
+    /// A register whose first lane is this value; the others are anything.
+    fn first_lane(&mut self, vector: cranelift_codegen::ir::Type, value: Clif) -> Clif {
+        if vector.lane_bits() >= 32 {
+            return self.b.ins().scalar_to_vector(vector, value);
+        }
+        // Narrow values have no way into a vector register of their own.
+        let wide = self.b.ins().uextend(types::I32, value);
+        let register = self.b.ins().scalar_to_vector(types::I32X4, wide);
+        self.reinterpret(vector, register)
     }
 
     pub(super) fn load_strided(&mut self, ty: Type, base: Value, index: Value, stride: Value, memory: Memory) -> Held {
@@ -180,7 +193,14 @@ impl Lower<'_> {
     }
 
     /// Lanes one after the other, without a branch: what is not kept goes to the spare place.
-    pub(super) fn append(&mut self, bases: &[Value], count: Value, values: &[Value], mask: Option<Value>, spare: Value) -> Clif {
+    pub(super) fn append(
+        &mut self,
+        bases: &[Value],
+        count: Value,
+        values: &[Value],
+        mask: Option<Value>,
+        spare: Value,
+    ) -> Clif {
         let mut count = self.one(count);
         let spare = self.one(spare);
         let lanes = values.first().map_or(1, |&value| self.ty(value).lanes);
@@ -276,10 +296,5 @@ impl Lower<'_> {
     pub(super) fn vector_constant(&mut self, ty: cranelift_codegen::ir::Type, bytes: Vec<u8>) -> Clif {
         let handle = self.b.func.dfg.constants.insert(bytes.into());
         self.b.ins().vconst(ty, handle)
-    }
-
-    /// How many registers a mask takes with lanes of as many bytes.
-    pub(super) fn mask_registers(lanes: u32, bytes: u32) -> usize {
-        registers(lanes, bytes)
     }
 }

@@ -6,7 +6,8 @@ mod memory;
 mod scalar;
 
 use cranelift_codegen::ir::{
-    AbiParam, Block, BlockArg, FuncRef, InstBuilder, MemFlagsData, Signature, Type as ClifType, Value as Clif, condcodes::IntCC, types,
+    AbiParam, Block, BlockArg, FuncRef, InstBuilder, MemFlagsData, Signature, Type as ClifType, Value as Clif,
+    condcodes::IntCC, types,
 };
 use cranelift_codegen::isa::{CallConv, TargetFrontendConfig};
 use cranelift_frontend::FunctionBuilder;
@@ -46,7 +47,13 @@ pub fn signature(convention: CallConv) -> Signature {
 }
 
 /// Lowers one function; gives for each site the bytes of a lane of its mask (0: uniform).
-pub fn lower(function: &Function, mut b: FunctionBuilder<'_>, exact: FuncRef, features: Features, config: TargetFrontendConfig) -> Vec<u32> {
+pub fn lower(
+    function: &Function,
+    mut b: FunctionBuilder<'_>,
+    exact: FuncRef,
+    features: Features,
+    config: TargetFrontendConfig,
+) -> Vec<u32> {
     let entry = b.create_block();
     b.append_block_params_for_function_params(entry);
     b.switch_to_block(entry);
@@ -91,7 +98,11 @@ fn mask_bytes(function: &Function) -> u32 {
             }
         }
     }
-    (1..=8u32).rev().max_by_key(|&bytes| counts[bytes as usize]).filter(|&bytes| counts[bytes as usize] > 0).unwrap_or(4)
+    (1..=8u32)
+        .rev()
+        .max_by_key(|&bytes| counts[bytes as usize])
+        .filter(|&bytes| counts[bytes as usize] > 0)
+        .unwrap_or(4)
 }
 
 struct Lower<'a> {
@@ -240,7 +251,8 @@ impl Lower<'_> {
                 let (inside, after) = (self.b.create_block(), self.b.create_block());
                 let starts = self.arguments(starts);
                 let enters = self.b.ins().icmp(IntCC::SignedLessThan, from, to);
-                let first: Vec<BlockArg> = std::iter::once(BlockArg::Value(from)).chain(starts.iter().copied()).collect();
+                let first: Vec<BlockArg> =
+                    std::iter::once(BlockArg::Value(from)).chain(starts.iter().copied()).collect();
                 self.b.ins().brif(enters, inside, &first, after, &starts);
                 self.b.switch_to_block(inside);
                 let at = self.b.append_block_param(inside, types::I64);
@@ -251,7 +263,8 @@ impl Lower<'_> {
                 let step = self.b.ins().iconst(types::I64, *step);
                 let following = self.b.ins().iadd(at, step);
                 let again = self.b.ins().icmp(IntCC::SignedLessThan, following, to);
-                let more: Vec<BlockArg> = std::iter::once(BlockArg::Value(following)).chain(next.iter().copied()).collect();
+                let more: Vec<BlockArg> =
+                    std::iter::once(BlockArg::Value(following)).chain(next.iter().copied()).collect();
                 self.b.ins().brif(again, inside, &more, after, &next);
                 self.b.switch_to_block(after);
                 self.parameters(after, &inst.results);
@@ -312,7 +325,9 @@ impl Lower<'_> {
             Op::Iota => self.iota(ty),
             Op::Load { base, index, offset, memory } => self.load(ty, *base, *index, *offset, *memory),
             Op::LoadStrided { base, index, stride, memory } => self.load_strided(ty, *base, *index, *stride, *memory),
-            Op::Append { bases, count, values, mask, spare } => Held::One(self.append(bases, *count, values, *mask, *spare)),
+            Op::Append { bases, count, values, mask, spare } => {
+                Held::One(self.append(bases, *count, values, *mask, *spare))
+            }
             Op::Any(mask) => Held::One(self.any(*mask)),
             Op::Extract(value, lane) => {
                 let held = self.held(*value);
@@ -348,9 +363,9 @@ impl Lower<'_> {
             Op::Convert(a) => self.convert_gang(*a, ty),
             Op::Bits(a) => match self.held(*a) {
                 Held::One(one) => Held::One(self.reinterpret(scalar_type(ty.element), one)),
-                Held::Gang(registers) => {
-                    Held::Gang(registers.into_iter().map(|register| self.reinterpret(vector_type(ty.element), register)).collect())
-                }
+                Held::Gang(registers) => Held::Gang(
+                    registers.into_iter().map(|register| self.reinterpret(vector_type(ty.element), register)).collect(),
+                ),
                 mask @ Held::Mask(..) => mask,
             },
             Op::Loop { .. } | Op::While { .. } | Op::If { .. } | Op::FailIf { .. } | Op::Store { .. } => {

@@ -13,8 +13,12 @@ impl Lower<'_> {
     pub(super) fn constant_one(&mut self, constant: Constant) -> Clif {
         let ty = scalar_type(constant.ty());
         match constant.ty() {
-            ElementType::F32 => self.b.ins().f32const(cranelift_codegen::ir::immediates::Ieee32::with_bits(constant.bits() as u32)),
-            ElementType::F64 => self.b.ins().f64const(cranelift_codegen::ir::immediates::Ieee64::with_bits(constant.bits())),
+            ElementType::F32 => {
+                self.b.ins().f32const(cranelift_codegen::ir::immediates::Ieee32::with_bits(constant.bits() as u32))
+            }
+            ElementType::F64 => {
+                self.b.ins().f64const(cranelift_codegen::ir::immediates::Ieee64::with_bits(constant.bits()))
+            }
             // Integers are wanted sign-extended from their width.
             _ => {
                 let shift = 64 - ty.bits();
@@ -33,7 +37,11 @@ impl Lower<'_> {
                 types::F64 => self.reinterpret(types::I64, operand),
                 _ => operand,
             };
-            let wide = if self.b.func.dfg.value_type(bits) == types::I64 { bits } else { self.b.ins().uextend(types::I64, bits) };
+            let wide = if self.b.func.dfg.value_type(bits) == types::I64 {
+                bits
+            } else {
+                self.b.ins().uextend(types::I64, bits)
+            };
             arguments.push(wide);
         }
         while arguments.len() < 4 {
@@ -78,7 +86,8 @@ impl Lower<'_> {
                     self.b.ins().fcmp(FloatCC::Equal, magnitude, infinity)
                 }
                 Unary::Sign => {
-                    let (one, minus, zero) = (self.float(element, 1.0), self.float(element, -1.0), self.float(element, 0.0));
+                    let (one, minus, zero) =
+                        (self.float(element, 1.0), self.float(element, -1.0), self.float(element, 0.0));
                     let below = self.b.ins().fcmp(FloatCC::LessThan, a, zero);
                     let above = self.b.ins().fcmp(FloatCC::GreaterThan, a, zero);
                     let negative = self.b.ins().select(below, minus, a);
@@ -97,7 +106,11 @@ impl Lower<'_> {
                 let zero = self.b.ins().iconst(ty, 0);
                 let signed = element.is_signed();
                 let above = self.b.ins().icmp(if signed { IntCC::SignedGreaterThan } else { IntCC::NotEqual }, a, zero);
-                let below = if signed { self.b.ins().icmp(IntCC::SignedLessThan, a, zero) } else { self.b.ins().iconst(types::I8, 0) };
+                let below = if signed {
+                    self.b.ins().icmp(IntCC::SignedLessThan, a, zero)
+                } else {
+                    self.b.ins().iconst(types::I8, 0)
+                };
                 let difference = self.b.ins().isub(above, below);
                 if ty == types::I8 { difference } else { self.b.ins().sextend(ty, difference) }
             }
@@ -109,10 +122,22 @@ impl Lower<'_> {
     }
 
     fn float(&mut self, element: ElementType, value: f64) -> Clif {
-        self.constant_one(if element == ElementType::F32 { Constant::from(value as f32) } else { Constant::from(value) })
+        self.constant_one(if element == ElementType::F32 {
+            Constant::from(value as f32)
+        } else {
+            Constant::from(value)
+        })
     }
 
-    pub(super) fn binary_one(&mut self, function: Binary, element: ElementType, amount: ElementType, a: Clif, b: Clif, known: Option<Constant>) -> Clif {
+    pub(super) fn binary_one(
+        &mut self,
+        function: Binary,
+        element: ElementType,
+        amount: ElementType,
+        a: Clif,
+        b: Clif,
+        known: Option<Constant>,
+    ) -> Clif {
         if element == ElementType::F16 {
             let result = if function.is_comparison() { ElementType::Bool } else { element };
             return self.call(Helper::Binary(function, element), &[a, b], result);
@@ -138,8 +163,12 @@ impl Lower<'_> {
                 let first = self.b.ins().icmp(condition, a, b);
                 self.b.ins().select(first, a, b)
             }
-            Binary::Div | Binary::Rem | Binary::DivFloor | Binary::ModFloor => self.divide(function, element, a, b, known),
-            Binary::Shl | Binary::Shr | Binary::RotateLeft | Binary::RotateRight => self.shift_one(function, element, amount, a, b, known),
+            Binary::Div | Binary::Rem | Binary::DivFloor | Binary::ModFloor => {
+                self.divide(function, element, a, b, known)
+            }
+            Binary::Shl | Binary::Shr | Binary::RotateLeft | Binary::RotateRight => {
+                self.shift_one(function, element, amount, a, b, known)
+            }
             _ => {
                 let condition = int_condition(function, signed);
                 self.b.ins().icmp(condition, a, b)
@@ -227,7 +256,15 @@ impl Lower<'_> {
         if ty == narrow { result } else { self.b.ins().ireduce(narrow, result) }
     }
 
-    fn shift_one(&mut self, function: Binary, element: ElementType, amount: ElementType, a: Clif, b: Clif, known: Option<Constant>) -> Clif {
+    fn shift_one(
+        &mut self,
+        function: Binary,
+        element: ElementType,
+        amount: ElementType,
+        a: Clif,
+        b: Clif,
+        known: Option<Constant>,
+    ) -> Clif {
         let ty = scalar_type(element);
         let width = i64::from(element.bits());
         match function {
@@ -295,7 +332,11 @@ impl Lower<'_> {
                 (true, true) => self.b.ins().sextend(types::I32, a),
                 (true, false) => self.b.ins().uextend(types::I32, a),
             };
-            return if from.is_signed() { self.b.ins().fcvt_from_sint(target, wide) } else { self.b.ins().fcvt_from_uint(target, wide) };
+            return if from.is_signed() {
+                self.b.ins().fcvt_from_sint(target, wide)
+            } else {
+                self.b.ins().fcvt_from_uint(target, wide)
+            };
         }
         if to.is_float() {
             return match (from, to) {
@@ -305,7 +346,11 @@ impl Lower<'_> {
             };
         }
         let wide = if target.bits() < 32 { types::I32 } else { target };
-        let whole = if to.is_signed() { self.b.ins().fcvt_to_sint_sat(wide, a) } else { self.b.ins().fcvt_to_uint_sat(wide, a) };
+        let whole = if to.is_signed() {
+            self.b.ins().fcvt_to_sint_sat(wide, a)
+        } else {
+            self.b.ins().fcvt_to_uint_sat(wide, a)
+        };
         if wide == target {
             return whole;
         }

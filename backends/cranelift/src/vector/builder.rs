@@ -236,7 +236,15 @@ impl Builder {
     }
 
     /// A load of lanes `stride` elements apart.
-    pub fn load_strided(&mut self, element: ElementType, lanes: u32, base: Value, index: Value, stride: Value, memory: Memory) -> Value {
+    pub fn load_strided(
+        &mut self,
+        element: ElementType,
+        lanes: u32,
+        base: Value,
+        index: Value,
+        stride: Value,
+        memory: Memory,
+    ) -> Value {
         self.one(element, lanes, Op::LoadStrided { base, index, stride, memory })
     }
 
@@ -291,7 +299,13 @@ impl Builder {
     }
 
     fn like(&mut self, values: &[Value]) -> Vec<Value> {
-        values.iter().map(|&value| self.ty(value)).collect::<Vec<_>>().into_iter().map(|ty| self.fresh(ty.element, ty.lanes)).collect()
+        values
+            .iter()
+            .map(|&value| self.ty(value))
+            .collect::<Vec<_>>()
+            .into_iter()
+            .map(|ty| self.fresh(ty.element, ty.lanes))
+            .collect()
     }
 
     /// Opens the body of a counted loop: its index, and the carried values.
@@ -335,7 +349,12 @@ impl Builder {
     }
 
     /// An `if` out of two closed regions and their results.
-    pub fn end_if(&mut self, condition: Value, then: (Region, Vec<Value>), otherwise: (Region, Vec<Value>)) -> Vec<Value> {
+    pub fn end_if(
+        &mut self,
+        condition: Value,
+        then: (Region, Vec<Value>),
+        otherwise: (Region, Vec<Value>),
+    ) -> Vec<Value> {
         let results = self.like(&then.1);
         let (then, then_results) = then;
         let (otherwise, otherwise_results) = otherwise;

@@ -101,14 +101,52 @@ pub enum Op {
     /// The second where the first (a mask, or a uniform `bool`) holds, else the third.
     Select(Value, Value, Value),
     /// `array[index + offset]`: lanes at consecutive positions; of an index gang, each lane at its own.
-    Load { base: Value, index: Value, offset: i64, memory: Memory },
+    Load {
+        /// Address of the array.
+        base: Value,
+        /// Position: uniform (of lane 0), or a gang.
+        index: Value,
+        /// Added to it, in elements.
+        offset: i64,
+        /// How it may be moved.
+        memory: Memory,
+    },
     /// Lane l from `array[index + l · stride]`.
-    LoadStrided { base: Value, index: Value, stride: Value, memory: Memory },
+    LoadStrided {
+        /// Address of the array.
+        base: Value,
+        /// Position of lane 0.
+        index: Value,
+        /// Elements from lane to lane, uniform.
+        stride: Value,
+        /// How it may be moved.
+        memory: Memory,
+    },
     /// `array[index] = value`: lanes at consecutive positions, or each at its own; where the mask holds.
-    Store { base: Value, index: Value, value: Value, mask: Option<Value> },
+    Store {
+        /// Address of the array.
+        base: Value,
+        /// Position: uniform (of lane 0), or a gang.
+        index: Value,
+        /// What is stored.
+        value: Value,
+        /// A mask, or a uniform `bool`.
+        mask: Option<Value>,
+    },
     /// Puts the lanes of which the mask holds at `bases[..][count]`, in order of lanes; gives the new count. Others may be written to
     /// `spare`.
-    Append { bases: Vec<Value>, count: Value, values: Vec<Value>, mask: Option<Value>, spare: Value },
+    Append {
+        /// Addresses of the arrays.
+        bases: Vec<Value>,
+        /// Elements put before.
+        count: Value,
+        /// One for each array.
+        values: Vec<Value>,
+        /// Which lanes are put.
+        mask: Option<Value>,
+        /// Address of 8 bytes that anything may be written to.
+        spare: Value,
+    },
     /// Whether a mask holds anywhere.
     Any(Value),
     /// One lane.
@@ -116,13 +154,68 @@ pub enum Op {
     /// With one lane replaced.
     Insert(Value, u32, Value),
     /// Lane l is lane `l - by` of the first, and below `by` lane l of the second.
-    Shift { value: Value, by: u32, fill: Value },
+    Shift {
+        /// What is moved.
+        value: Value,
+        /// By how many lanes.
+        by: u32,
+        /// What comes in below.
+        fill: Value,
+    },
     /// Leaves the function with a failure where the condition (a mask, or a `bool`) holds in any lane.
-    FailIf { condition: Value, site: usize, operands: Vec<Value> },
+    FailIf {
+        /// A mask, or a uniform `bool`.
+        condition: Value,
+        /// Position in [`Function::sites`].
+        site: usize,
+        /// `i64`, of as many lanes as the condition.
+        operands: Vec<Value>,
+    },
     /// `for index in (from..to).step_by(step)`, with carried values; results are the last ones.
-    Loop { from: Value, to: Value, step: i64, index: Value, starts: Vec<Value>, carried: Vec<Value>, body: Region, next: Vec<Value> },
+    Loop {
+        /// The first index.
+        from: Value,
+        /// The index that is not reached.
+        to: Value,
+        /// Above 0.
+        step: i64,
+        /// Defined in the body.
+        index: Value,
+        /// First carried values.
+        starts: Vec<Value>,
+        /// Defined in the body.
+        carried: Vec<Value>,
+        /// What is repeated.
+        body: Region,
+        /// Carried values for the next turn.
+        next: Vec<Value>,
+    },
     /// While the uniform `condition`, computed by `header`, holds; results are the carried values then.
-    While { starts: Vec<Value>, carried: Vec<Value>, header: Region, condition: Value, body: Region, next: Vec<Value> },
+    While {
+        /// First carried values.
+        starts: Vec<Value>,
+        /// Defined in header and body.
+        carried: Vec<Value>,
+        /// Computes the condition.
+        header: Region,
+        /// A uniform `bool`.
+        condition: Value,
+        /// What is repeated.
+        body: Region,
+        /// Carried values for the next turn.
+        next: Vec<Value>,
+    },
     /// One of two regions by a uniform `bool`.
-    If { condition: Value, then: Region, then_results: Vec<Value>, otherwise: Region, otherwise_results: Vec<Value> },
+    If {
+        /// A uniform `bool`.
+        condition: Value,
+        /// Where it holds.
+        then: Region,
+        /// Its results.
+        then_results: Vec<Value>,
+        /// Where it does not.
+        otherwise: Region,
+        /// Its results.
+        otherwise_results: Vec<Value>,
+    },
 }

@@ -56,7 +56,9 @@ impl Printer<'_> {
         let head = if results.is_empty() { String::new() } else { format!("{results} = ") };
         let masked = |mask: &Option<Value>| mask.map_or(String::new(), |mask| format!(" if {mask}"));
         let text = match &inst.op {
-            Op::Parameter(position) => ["from", "to", "scratch"].get(*position as usize).map_or(String::new(), |&name| name.to_owned()),
+            Op::Parameter(position) => {
+                ["from", "to", "scratch"].get(*position as usize).map_or(String::new(), |&name| name.to_owned())
+            }
             Op::Argument(position) => format!("argument {position}"),
             Op::Constant(constant) => constant.to_string(),
             Op::Splat(a) => format!("splat {a}"),
@@ -68,8 +70,12 @@ impl Printer<'_> {
             Op::Bits(a) => format!("bits {a}"),
             Op::Select(c, a, b) => format!("select {c}, {a}, {b}"),
             Op::Load { base, index, offset: 0, memory } => format!("load {base}[{index}] {memory:?}").to_lowercase(),
-            Op::Load { base, index, offset, memory } => format!("load {base}[{index} + {offset}] {memory:?}").to_lowercase(),
-            Op::LoadStrided { base, index, stride, memory } => format!("load {base}[{index} by {stride}] {memory:?}").to_lowercase(),
+            Op::Load { base, index, offset, memory } => {
+                format!("load {base}[{index} + {offset}] {memory:?}").to_lowercase()
+            }
+            Op::LoadStrided { base, index, stride, memory } => {
+                format!("load {base}[{index} by {stride}] {memory:?}").to_lowercase()
+            }
             Op::Store { base, index, value, mask } => format!("store {base}[{index}] = {value}{}", masked(mask)),
             Op::Append { bases, count, values, mask, spare: _ } => {
                 format!("append [{}] at {count} = {}{}", list(bases), list(values), masked(mask))

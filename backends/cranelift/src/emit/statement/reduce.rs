@@ -97,12 +97,17 @@ impl Emitter<'_> {
         let counted = depth > *to as usize + 1 || self.lanes > 1 && self.is_ragged(*to as usize);
         let types: Vec<ElementType> = combine.params.iter().take(values.len()).map(|param| param.ty).collect();
         let association = match *association {
-            Association::Ragged { lanes, .. } if self.few.get(&position) == Some(&false) => Association::Interleaved { lanes },
+            Association::Ragged { lanes, .. } if self.few.get(&position) == Some(&false) => {
+                Association::Interleaved { lanes }
+            }
             Association::Ragged { .. } if self.few.contains_key(&position) => Association::InOrder,
-            Association::Ragged { .. } => return Err(self.broken("a ragged reduce over several levels, or over ones that differ between lanes")),
+            Association::Ragged { .. } => {
+                return Err(self.broken("a ragged reduce over several levels, or over ones that differ between lanes"));
+            }
             other => other,
         };
-        let mut reduce = self.new_reduce(combine, association, types, swap, optional, counted && self.part != Part::Finish);
+        let mut reduce =
+            self.new_reduce(combine, association, types, swap, optional, counted && self.part != Part::Finish);
         if self.part == Part::Body && *to == 0 {
             reduce.partial = Some(position);
         }
@@ -174,8 +179,20 @@ impl Emitter<'_> {
             _ => Presence::Counted,
         };
         let lanes = self.lanes;
-        let mut reduce =
-            Reduce { combine: combine.clone(), kind, presence, swap, lanes, types, width, element: None, counted, steps: None, partial: None, places: Places::default() };
+        let mut reduce = Reduce {
+            combine: combine.clone(),
+            kind,
+            presence,
+            swap,
+            lanes,
+            types,
+            width,
+            element: None,
+            counted,
+            steps: None,
+            partial: None,
+            places: Places::default(),
+        };
         if !matches!(reduce.kind, Kind::InOrder(_)) {
             let slots = reduce.slots() as usize * lanes as usize * TIERS;
             let runs = width as usize * lanes as usize;
@@ -312,7 +329,14 @@ impl Emitter<'_> {
     }
 
     /// Combines values into a slot (into as many as there are lanes, where accumulators have one), in the lanes of `mask`.
-    fn accumulate(&mut self, reduce: &Reduce, at: Value, fresh: Value, values: &[Value], mask: Option<Value>) -> Result {
+    fn accumulate(
+        &mut self,
+        reduce: &Reduce,
+        at: Value,
+        fresh: Value,
+        values: &[Value],
+        mask: Option<Value>,
+    ) -> Result {
         let lanes = values.iter().map(|&value| self.b.lanes(value)).max().unwrap_or(1).max(reduce.lanes);
         let values: Vec<Value> = values.iter().map(|&value| self.b.splat(value, lanes)).collect();
         if reduce.kind == Kind::Runs {
@@ -333,7 +357,8 @@ impl Emitter<'_> {
                 }
             }
             Presence::Counted => {
-                let left: Vec<Value> = old.iter().zip(&values).map(|(&old, &value)| self.b.select(fresh, value, old)).collect();
+                let left: Vec<Value> =
+                    old.iter().zip(&values).map(|(&old, &value)| self.b.select(fresh, value, old)).collect();
                 let not_fresh = self.b.not(fresh);
                 let combined = self.combine_masked(&reduce.combine, &left, &values, reduce.swap, Some(not_fresh))?;
                 combined.iter().zip(&values).map(|(&new, &value)| self.b.select(fresh, value, new)).collect()
@@ -343,7 +368,8 @@ impl Emitter<'_> {
                 let has_old = self.b.load(ElementType::Bool, lanes, base, at, Memory::Shared);
                 let some = self.b.constant(Constant::from(true));
                 let has = self.b.splat(mask.unwrap_or(some), lanes);
-                let (new, has_new) = self.combine_present(&reduce.combine, (&old, has_old), (&values, has), reduce.swap)?;
+                let (new, has_new) =
+                    self.combine_present(&reduce.combine, (&old, has_old), (&values, has), reduce.swap)?;
                 self.b.store(base, at, has_new, None);
                 new
             }
@@ -377,7 +403,9 @@ impl Emitter<'_> {
         let Action::Reduce { values, .. } = &kernel.statements[position].action else { return Ok(()) };
         let values = values.iter().map(|&value| self.operand(value)).collect::<Result<Vec<_>>>()?;
         let values: Vec<Value> = values.into_iter().map(|value| self.plain(value)).collect();
-        let Some(reduce) = self.reduces.get(&position).cloned() else { return Err(self.broken("a reduce outside of its levels")) };
+        let Some(reduce) = self.reduces.get(&position).cloned() else {
+            return Err(self.broken("a reduce outside of its levels"));
+        };
         let mask = self.b.both(when, self.mask);
         self.put(&reduce, &values, mask)
     }
@@ -399,11 +427,14 @@ impl Emitter<'_> {
             if !along {
                 return self.put_in_order(reduce, at, values, mask);
             }
-            return self.lane_by_lane(values, mask, |this, _, values, mask| this.put_in_order(reduce, at, values, mask));
+            return self
+                .lane_by_lane(values, mask, |this, _, values, mask| this.put_in_order(reduce, at, values, mask));
         }
         let fits = reduce.kind == Kind::Runs || reduce.width >= self.lanes;
         if along && (!fits || reduce.counted) {
-            return self.lane_by_lane(values, mask, |this, lane, values, mask| this.put_in_memory(reduce, lane.into(), values, mask));
+            return self.lane_by_lane(values, mask, |this, lane, values, mask| {
+                this.put_in_memory(reduce, lane.into(), values, mask)
+            });
         }
         self.put_in_memory(reduce, 0, values, mask)
     }
@@ -589,7 +620,8 @@ impl Emitter<'_> {
             let base = self.scratch_at(reduce.places.flags);
             let has_left = self.b.load(ElementType::Bool, width, base, left_at, Memory::Shared);
             let has_right = self.b.load(ElementType::Bool, width, base, right_at, Memory::Shared);
-            let (new, has) = self.combine_present(&reduce.combine, (&left, has_left), (&right, has_right), reduce.swap)?;
+            let (new, has) =
+                self.combine_present(&reduce.combine, (&left, has_left), (&right, has_right), reduce.swap)?;
             self.b.store(base, left_at, has, None);
             new
         } else {
@@ -639,7 +671,8 @@ impl Emitter<'_> {
             self.b.splat(some, reduce.lanes)
         };
         let (before, had) = each.carried.split_at(each.carried.len() - 1);
-        let (mut next, has) = self.combine_present(&reduce.combine, (&before.to_vec(), had[0]), (&values, has), reduce.swap)?;
+        let (mut next, has) =
+            self.combine_present(&reduce.combine, (&before.to_vec(), had[0]), (&values, has), reduce.swap)?;
         next.push(has);
         let mut result = self.b.end_loop(each, next);
         let has = result.pop().unwrap_or(none);
@@ -655,7 +688,8 @@ impl Emitter<'_> {
             let right_at = self.b.add_int(left_at, stride * i64::from(reduce.lanes));
             let (left, has_left) = self.run(reduce, left_at);
             let (right, has_right) = self.run(reduce, right_at);
-            let (new, has) = self.combine_present(&reduce.combine, (&left, has_left), (&right, has_right), reduce.swap)?;
+            let (new, has) =
+                self.combine_present(&reduce.combine, (&left, has_left), (&right, has_right), reduce.swap)?;
             self.set_run(reduce, left_at, &new, has);
             self.b.end_loop(pair, Vec::new());
             stride *= 2;

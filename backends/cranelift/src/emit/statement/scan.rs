@@ -5,7 +5,7 @@ use fusebox_ir::{Action, Association, Binary, Constant, ElementType, Lambda, Lev
 use super::reduce::Reduce;
 use crate::{
     emit::{BLOCK, Emitter, Result, TILE, identities},
-    vector::Value,
+    vector::{Memory, Value},
 };
 
 /// A scan under way. Its states: `running`, whether there is any, and of tiles `carry`, whether there is any, then the running total of
@@ -25,6 +25,9 @@ pub struct Scan {
     pub total: Option<Reduce>,
     /// Whether totals of tiles matter.
     need: Option<Value>,
+    /// Where in scratch memory gangs are laid out for their last lanes: of each component, of the mask.
+    lasts: Vec<i64>,
+    last_flag: i64,
 }
 
 impl Scan {
@@ -69,7 +72,8 @@ impl Emitter<'_> {
         // What starts as an identity may as well be there.
         let has = self.b.constant(Constant::from(!seeds.is_empty() || identity.is_some()));
         let has = self.b.splat(has, lanes);
-        let mut scan = Scan { combine: combine.clone(), swap, types, identity, at, lanes, tiles: None, total: None, need: None };
+        let mut scan =
+            Scan { combine: combine.clone(), swap, types, identity, at, lanes, tiles: None, total: None, need: None, lasts: Vec::new(), last_flag: 0 };
         self.states.extend(starts.iter().copied());
         self.states.push(has);
         if let Association::Tiles { lanes: gang, total_lanes } = *association {
@@ -81,10 +85,19 @@ impl Emitter<'_> {
             let needed = self.b.constant(Constant::from(!totals.is_empty()));
             scan.need = Some(self.b.binary(Binary::Or, several, needed));
             if total_lanes > 0 {
-                let reduce = self.new_reduce(combine, Association::Interleaved { lanes: total_lanes }, scan.types.clone(), swap, true, false);
+                let reduce = self.new_reduce(
+                    combine,
+                    Association::Interleaved { lanes: total_lanes },
+                    scan.types.clone(),
+                    swap,
+                    true,
+                    false,
+                );
                 scan.total = Some(reduce);
             } else {
                 let none = self.b.constant(Constant::from(false));
+                scan.lasts = scan.types.iter().map(|ty| self.b.scratch(gang as usize * ty.bytes())).collect();
+                scan.last_flag = self.b.scratch(gang as usize);
                 for ty in scan.types.clone() {
                     let zero = self.b.constant(Constant::zero(ty));
                     self.states.push(zero);
@@ -178,9 +191,13 @@ impl Emitter<'_> {
     /// The element of a point, or of a gang of points.
     pub(in crate::emit) fn scan(&mut self, position: usize, when: Option<Value>) -> Result {
         let kernel = self.kernel;
-        let Action::Scan { results, exclusive, values, .. } = &kernel.statements[position].action else { return Ok(()) };
+        let Action::Scan { results, exclusive, values, .. } = &kernel.statements[position].action else {
+            return Ok(());
+        };
         let values = values.iter().map(|&value| self.operand(value)).collect::<Result<Vec<_>>>()?;
-        let Some(scan) = self.scans.get(&position).cloned() else { return Err(self.broken("a scan outside of its level")) };
+        let Some(scan) = self.scans.get(&position).cloned() else {
+            return Err(self.broken("a scan outside of its level"));
+        };
         let mask = self.b.both(when, self.mask);
         let values: Vec<Value> = values.into_iter().map(|value| self.gang(value)).collect();
         let outer = self.mask.take();
@@ -229,6 +246,17 @@ impl Emitter<'_> {
         Ok(if exclusive { before } else { after })
     }
 
+    /// The last lane of a gang, which the last gang of a level may have before its end.
+    fn last_lane(&mut self, gang: Value, place: i64) -> Value {
+        let ty = self.b.ty(gang);
+        let Some(left) = self.left else { return self.b.extract(gang, ty.lanes - 1) };
+        let base = self.scratch_at(place);
+        let zero = self.b.int(0);
+        self.b.store(base, zero, gang, None);
+        let last = self.b.add_int(left, -1);
+        self.b.load(ty.element, 1, base, last, Memory::Shared)
+    }
+
     /// A gang: Kogge and Stone's prefix inside, then what ran up to it.
     fn scan_gang(&mut self, scan: &Scan, values: &[Value], mask: Option<Value>, exclusive: bool) -> Result<Vec<Value>> {
         let (at, k, lanes) = (scan.at, scan.k(), self.lanes);
@@ -252,7 +280,8 @@ impl Emitter<'_> {
             present = None;
             let mut by = 1;
             while by < lanes {
-                let left: Vec<Value> = x.iter().zip(&identity).map(|(&x, &identity)| self.b.shift(x, by, identity)).collect();
+                let left: Vec<Value> =
+                    x.iter().zip(&identity).map(|(&x, &identity)| self.b.shift(x, by, identity)).collect();
                 x = self.combine(&scan.combine, &left, &x, scan.swap)?;
                 by *= 2;
             }
@@ -285,15 +314,16 @@ impl Emitter<'_> {
             self.combine(&scan.combine, &spread, &x, scan.swap)?
         } else {
             let had = self.b.splat(has_running, lanes);
-            let (out, has) = self.combine_present(&scan.combine, (&spread, had), (&x, present.unwrap_or(all)), scan.swap)?;
+            let (out, has) =
+                self.combine_present(&scan.combine, (&spread, had), (&x, present.unwrap_or(all)), scan.swap)?;
             self.states[at + k] = self.b.extract(has, lanes - 1);
             out
         };
         if scan.total.is_none() {
             // The running total of the tile alone.
             let from = at + 2 * k + 2;
-            let last: Vec<Value> = x.iter().map(|&x| self.b.extract(x, lanes - 1)).collect();
-            let has_last = self.b.extract(present.unwrap_or(all), lanes - 1);
+            let last: Vec<Value> = x.iter().zip(&scan.lasts).map(|(&x, &place)| self.last_lane(x, place)).collect();
+            let has_last = self.last_lane(present.unwrap_or(all), scan.last_flag);
             let plain: Vec<Value> = self.states[from..from + k].to_vec();
             let had = self.states[from + k];
             let (plain, has) = self.combine_present(&scan.combine, (&plain, had), (&last, has_last), scan.swap)?;
@@ -302,7 +332,11 @@ impl Emitter<'_> {
         for (state, &value) in out.iter().enumerate() {
             self.states[at + state] = self.b.extract(value, lanes - 1);
         }
-        Ok(if exclusive { out.iter().zip(&spread).map(|(&out, &before)| self.b.shift(out, 1, before)).collect() } else { out })
+        Ok(if exclusive {
+            out.iter().zip(&spread).map(|(&out, &before)| self.b.shift(out, 1, before)).collect()
+        } else {
+            out
+        })
     }
 }
 

@@ -16,7 +16,9 @@ impl Emitter<'_> {
     /// The element of a point, or of a gang, lane after lane.
     pub(in crate::emit) fn scatter(&mut self, position: usize, when: Option<Value>) -> Result {
         let kernel = self.kernel;
-        let Action::Scatter { arrays, map, values, place, .. } = &kernel.statements[position].action else { return Ok(()) };
+        let Action::Scatter { arrays, map, values, place, .. } = &kernel.statements[position].action else {
+            return Ok(());
+        };
         let index = map.dims.iter().map(|dim| self.dim_index(dim)).collect::<Result<Vec<_>>>()?;
         let values = values.iter().map(|&value| self.operand(value)).collect::<Result<Vec<_>>>()?;
         let mask = self.b.both(when, self.mask);

@@ -1,0 +1,137 @@
+//! Programs as text, run on the CPU in every way and compared to the bit with the interpreter of kernels.
+#![allow(dead_code)] // each test file uses its share
+
+use std::sync::OnceLock;
+
+use fusebox_backend::BackendError;
+use fusebox_cranelift::{Config, Cranelift};
+use fusebox_ir::{Array, Constant, ElementType, Plan, Value, text};
+
+/// Threads and gangs that every program is run with.
+pub fn backends() -> &'static [(String, Cranelift)] {
+    static BACKENDS: OnceLock<Vec<(String, Cranelift)>> = OnceLock::new();
+    BACKENDS.get_or_init(|| {
+        [(1, false), (1, true), (2, true), (7, true)]
+            .into_iter()
+            .map(|(threads, vectors)| {
+                // Small kernels are shared too, so that sharing is tested.
+                let config = Config {
+                    threads,
+                    vectors,
+                    share_from_ns: if threads == 2 { 2_000 } else { 1 },
+                    ..Config::default()
+                };
+                (format!("{threads} threads, vectors {vectors}"), Cranelift::new(config).unwrap())
+            })
+            .collect()
+    })
+}
+
+/// Equal but for sign and payload of NaN, which are no part of a result.
+pub fn same_bits(left: &Array, right: &Array) -> bool {
+    left.element() == right.element()
+        && left.extents() == right.extents()
+        && left.constants().zip(right.constants()).all(|(left, right)| {
+            left == right || matches!((left.as_f64(), right.as_f64()), (Some(a), Some(b)) if a.is_nan() && b.is_nan())
+        })
+}
+
+/// The plan of a program in text.
+pub fn plan(source: &str) -> Plan {
+    let program = text::parse(source).unwrap_or_else(|error| panic!("{error}\n{source}"));
+    let (plan, _) = fusebox_kernels::lower(&program, &fusebox_kernels::Config::default())
+        .unwrap_or_else(|error| panic!("{error}\n{source}"));
+    plan
+}
+
+/// What the interpreter of kernels gives: results, or the error as text.
+pub fn interpreted(plan: &Plan, inputs: &[Array]) -> Result<Vec<Array>, String> {
+    let inputs: Vec<Value> = inputs.iter().cloned().map(Value::Array).collect();
+    let (results, _) = fusebox_interp::run_plan(plan, &inputs).map_err(|error| error.to_string())?;
+    Ok(results
+        .into_iter()
+        .map(|result| match result {
+            Value::Array(array) => array,
+            other => panic!("{other:?}"),
+        })
+        .collect())
+}
+
+/// What the CPU gives.
+pub fn run(backend: &Cranelift, plan: &Plan, inputs: &[Array]) -> Result<Vec<Array>, BackendError> {
+    backend.compile_plan(plan)?.load_plan()?.run_plan(inputs)
+}
+
+/// Runs a program on each of the inputs with every backend; panics where results, or errors, differ from the interpreter's.
+pub fn check(source: &str, all_inputs: &[Vec<Array>]) {
+    let plan = plan(source);
+    let expected: Vec<_> = all_inputs.iter().map(|inputs| interpreted(&plan, inputs)).collect();
+    for (what, backend) in backends() {
+        let compiled = backend.compile_plan(&plan).unwrap_or_else(|error| panic!("{what}: {error}\n{source}"));
+        let loaded = compiled.load_plan().unwrap_or_else(|error| panic!("{what}: {error}\n{source}"));
+        for (inputs, expected) in all_inputs.iter().zip(&expected) {
+            let extents: Vec<&[usize]> = inputs.iter().map(Array::extents).collect();
+            match (loaded.run_plan(inputs), expected) {
+                (Ok(results), Ok(expected)) => {
+                    for (position, (result, expected)) in results.iter().zip(expected).enumerate() {
+                        if !same_bits(result, expected) {
+                            let at = result.constants().zip(expected.constants()).position(|(a, b)| a != b);
+                            let pair = at.map(|at| (result.get(at), expected.get(at)));
+                            panic!(
+                                "{what}, inputs of {extents:?}: result {position} differs at {at:?}: {pair:?}, extents {:?} and {:?}\n{source}",
+                                result.extents(),
+                                expected.extents()
+                            );
+                        }
+                    }
+                }
+                // Of several failures any may be the one; the tests that care have one.
+                (Err(BackendError::Run(_)), Err(_)) => {}
+                (result, expected) => {
+                    panic!("{what}, inputs of {extents:?}: {result:?} instead of {expected:?}\n{source}")
+                }
+            }
+        }
+    }
+}
+
+/// Pseudo-random numbers.
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        let x = self.0 ^ self.0 >> 33;
+        x.wrapping_mul(0xff51afd7ed558ccd) ^ x >> 29
+    }
+
+    /// Numbers of a type: floats between -4 and 4, integers of any bits.
+    pub fn array(&mut self, element: ElementType, extents: &[usize]) -> Array {
+        let count = extents.iter().product();
+        let elements: Vec<Constant> = (0..count)
+            .map(|_| {
+                let bits = self.next();
+                let unit = (bits >> 11) as f64 / (1u64 << 53) as f64;
+                match element {
+                    ElementType::F16 => Constant::from(half::f16::from_f64(unit * 8.0 - 4.0)),
+                    ElementType::F32 => Constant::from((unit * 8.0 - 4.0) as f32),
+                    ElementType::F64 => Constant::from(unit * 8.0 - 4.0),
+                    other => Constant::from_bits(other, bits),
+                }
+            })
+            .collect();
+        Array::from_constants(element, extents, &elements).unwrap()
+    }
+
+    /// Whole numbers in `low..high`.
+    pub fn ints(&mut self, element: ElementType, extents: &[usize], low: i64, high: i64) -> Array {
+        let count = extents.iter().product();
+        let elements: Vec<Constant> = (0..count)
+            .map(|_| Constant::from_i64(element, low + (self.next() % (high - low).max(1) as u64) as i64))
+            .collect();
+        Array::from_constants(element, extents, &elements).unwrap()
+    }
+}
+
+/// Sizes around gangs, blocks and tiles.
+pub const SIZES: [usize; 10] = [0, 1, 3, 8, 31, 200, 4096, 4099, 33_000, 70_001];

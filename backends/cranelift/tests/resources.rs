@@ -1,0 +1,47 @@
+//! Memory and time of compilation.
+
+mod common;
+
+use common::plan;
+use fusebox_cranelift::{Config, Cranelift};
+use fusebox_ir::Array;
+
+/// Bytes of memory that this process has, where the system says so.
+fn resident() -> Option<usize> {
+    let statm = std::fs::read_to_string("/proc/self/statm").ok()?;
+    Some(statm.split_whitespace().nth(1)?.parse::<usize>().ok()? * 4096)
+}
+
+#[test]
+fn a_thousand_compilations_hold_memory_steady() {
+    let backend = Cranelift::new(Config { threads: 1, ..Config::default() }).unwrap();
+    let plan = plan("fn f(a: [n]f32) -> f32 { let b: [n]f32 = map(|x| x * 2.0 + 1.0, a) let s: f32 = fold(|x, y| x + y, 0.0, b) return s }");
+    let input = Array::new(&[3], &[1.0f32, 2.0, 3.0]).unwrap();
+    let compile = || {
+        let loaded = backend.compile_plan(&plan).unwrap().load_plan().unwrap();
+        assert_eq!(loaded.run_plan(std::slice::from_ref(&input)).unwrap()[0], Array::scalar(15.0f32));
+    };
+    (0..100).for_each(|_| compile());
+    let Some(before) = resident() else { return eprintln!("skipped: the system does not say how much memory a process has") };
+    (0..1000).for_each(|_| compile());
+    let after = resident().unwrap();
+    assert!(after < before + (8 << 20), "from {before} to {after} bytes");
+}
+
+#[test]
+fn a_loaded_plan_runs_from_many_threads_at_once() {
+    let backend = Cranelift::new(Config { threads: 3, share_from_ns: 1, ..Config::default() }).unwrap();
+    let plan = plan("fn f(a: [n]f64) -> f64 { let s: f64 = fold(|x, y| x + y, 0.0, a) return s }");
+    let loaded = backend.compile_plan(&plan).unwrap().load_plan().unwrap();
+    std::thread::scope(|scope| {
+        for thread in 0..8u32 {
+            let loaded = &loaded;
+            scope.spawn(move || {
+                let input = Array::new(&[30_000], &vec![f64::from(thread); 30_000]).unwrap();
+                for _ in 0..20 {
+                    assert_eq!(loaded.run_plan(std::slice::from_ref(&input)).unwrap()[0], Array::scalar(f64::from(thread) * 30_000.0));
+                }
+            });
+        }
+    });
+}
