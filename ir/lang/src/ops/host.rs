@@ -54,10 +54,10 @@ pub fn use_array<Sh: Shape, T: Elt>(array: &Array<Sh, T>) -> Acc<Array<Sh, T>> {
 #[track_caller]
 pub fn constant_array<Sh: Shape, T: Elt>(array: &Array<Sh, T>) -> Acc<Array<Sh, T>> {
     let at = here();
-    if Sh::RANK == 0 {
-        if let Some(value) = array.get(0) {
-            return Acc::new(&[], &constant_at(&value, at).terms(at));
-        }
+    if Sh::RANK == 0
+        && let Some(value) = array.get(0)
+    {
+        return Acc::new(&[], &constant_at(&value, at).terms(at));
     }
     let extents: Vec<i64> = array.extents().iter().map(|&n| n as i64).collect();
     let sizes: Vec<TermId> = extents.iter().map(|&n| arena::constant(n, at)).collect();
