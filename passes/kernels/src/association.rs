@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 
 use fusebox_ir::{
-    Action, Association, DimIndex, ElementType, Lambda, LevelOrder, LocalId, PermuteOrder, ScalarOp, ScalarOperand, ScalarPart,
-    ScatterOrder, Statement,
+    Action, Association, DimIndex, ElementType, Lambda, LevelOrder, LocalId, PermuteOrder, ScalarOp, ScalarOperand,
+    ScalarPart, ScatterOrder, Statement,
     analysis::{Algebra, algebra},
 };
 
@@ -33,15 +33,19 @@ fn inspect(nest: &Nest<'_, '_>, to: u32) -> Loop {
     let depth = |operand: ScalarOperand| local(&operand).map_or(0, |id| nest.depth_of(id));
     let index_of = |id: LocalId| nest.levels.iter().position(|level| level.index.id == id);
     let inner: Vec<&Statement> = nest.before.iter().flatten().filter(|statement| statement.depth > to).collect();
-    let dims: Vec<&Vec<DimIndex>> =
-        inner.iter().filter_map(|s| if let Action::Load { map, .. } = &s.action { Some(&map.dims) } else { None }).collect();
+    let dims: Vec<&Vec<DimIndex>> = inner
+        .iter()
+        .filter_map(|s| if let Action::Load { map, .. } = &s.action { Some(&map.dims) } else { None })
+        .collect();
     let computed = |dim: &DimIndex| dim.terms.iter().any(|&(_, id)| index_of(id).is_none() && nest.depth_of(id) > to);
-    let reads_in_bodies = inner.iter().any(|s| if let Action::Scalar(instruction) = &s.action { reads(&instruction.op) } else { false });
+    let reads_in_bodies =
+        inner.iter().any(|s| if let Action::Scalar(instruction) = &s.action { reads(&instruction.op) } else { false });
     let gathers = reads_in_bodies || dims.iter().any(|dims| dims.iter().any(computed));
     let along = |level: usize| {
         let own = nest.levels[level].index.id;
         // Loops of other lengths for each index of the level cannot fill a vector with neighbours along it.
-        let even = nest.levels[level + 1..].iter().all(|inner| depth(inner.from).max(depth(inner.to)) as usize <= level);
+        let even =
+            nest.levels[level + 1..].iter().all(|inner| depth(inner.from).max(depth(inner.to)) as usize <= level);
         let depends = |id: LocalId| index_of(id).is_none() && nest.depth_of(id) as usize > level;
         even && !reads_in_bodies
             && dims.iter().all(|dims| {
@@ -92,7 +96,12 @@ pub(crate) fn of_reduce(nest: &Nest<'_, '_>, to: u32, types: &[ElementType], com
 }
 
 /// How a scan along the innermost level associates (rule 5).
-pub(crate) fn of_scan(nest: &Nest<'_, '_>, values: &[ScalarOperand], types: &[ElementType], commutes: bool) -> Association {
+pub(crate) fn of_scan(
+    nest: &Nest<'_, '_>,
+    values: &[ScalarOperand],
+    types: &[ElementType],
+    commutes: bool,
+) -> Association {
     let to = nest.depth().saturating_sub(1);
     if inspect(nest, to).vector_along_parallel {
         return Association::InOrder;

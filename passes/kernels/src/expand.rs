@@ -6,7 +6,8 @@
 use std::collections::HashMap;
 
 use fusebox_ir::{
-    Binary, Constant, ElementType, Instruction, Lambda, Local, LocalId, Name, Place, ScalarOp, ScalarOperand, ScalarPartMut, Unary,
+    Binary, Constant, ElementType, Instruction, Lambda, Local, LocalId, Name, Place, ScalarOp, ScalarOperand,
+    ScalarPartMut, Unary,
 };
 
 use crate::{math, math::Emit, strict::Ids};
@@ -54,7 +55,11 @@ impl<'a> Expand<'a> {
     }
 
     /// The expanded instructions, and what `results` are called after them.
-    pub(crate) fn code(mut self, instructions: Vec<Instruction>, results: &[ScalarOperand]) -> (Vec<Instruction>, Vec<ScalarOperand>) {
+    pub(crate) fn code(
+        mut self,
+        instructions: Vec<Instruction>,
+        results: &[ScalarOperand],
+    ) -> (Vec<Instruction>, Vec<ScalarOperand>) {
         self.all(instructions);
         let results = results.iter().map(|&result| self.operand(result)).collect();
         (self.done, results)
@@ -129,7 +134,11 @@ impl<'a> Expand<'a> {
                 *step = self.body(std::mem::take(step));
                 None
             }
-            ScalarOp::Fma { .. } | ScalarOp::Bits { .. } | ScalarOp::Read { .. } | ScalarOp::ReadFlat { .. } | ScalarOp::Assert { .. } => None,
+            ScalarOp::Fma { .. }
+            | ScalarOp::Bits { .. }
+            | ScalarOp::Read { .. }
+            | ScalarOp::ReadFlat { .. }
+            | ScalarOp::Assert { .. } => None,
         };
         match (replaced, instruction.results.first()) {
             (Some(operand), Some(result)) => {
@@ -196,7 +205,8 @@ impl<'a> Expand<'a> {
                     let bound = |value: i64| ScalarOperand::from(Constant::from_i64(from, value));
                     exact = self.emit(ScalarOp::Binary { function: Binary::Min, a: exact, b: bound(1 << 17) }, from);
                     if from.is_signed() {
-                        exact = self.emit(ScalarOp::Binary { function: Binary::Max, a: exact, b: bound(-(1 << 17)) }, from);
+                        exact =
+                            self.emit(ScalarOp::Binary { function: Binary::Max, a: exact, b: bound(-(1 << 17)) }, from);
                     }
                 }
                 let wide = self.to(F32, exact);
@@ -219,7 +229,8 @@ impl<'a> Expand<'a> {
         let product_error = two(self, Binary::Sub, product, product_part);
         let error = two(self, Binary::Add, product_error, c_error);
         let zero = ScalarOperand::from(Constant::from(0f64));
-        let compare = |this: &mut Self, function, a, b| this.emit(ScalarOp::Binary { function, a, b }, ElementType::Bool);
+        let compare =
+            |this: &mut Self, function, a, b| this.emit(ScalarOp::Binary { function, a, b }, ElementType::Bool);
         let above = compare(self, Binary::Gt, error, zero);
         let below = compare(self, Binary::Lt, error, zero);
         let inexact = compare(self, Binary::Or, above, below);
@@ -238,7 +249,13 @@ impl<'a> Expand<'a> {
         self.to(F16, odd)
     }
 
-    fn select(&mut self, condition: ScalarOperand, then: ScalarOperand, otherwise: ScalarOperand, ty: ElementType) -> ScalarOperand {
+    fn select(
+        &mut self,
+        condition: ScalarOperand,
+        then: ScalarOperand,
+        otherwise: ScalarOperand,
+        ty: ElementType,
+    ) -> ScalarOperand {
         let branch = |result| Lambda { results: vec![result], ..Lambda::default() };
         self.emit(ScalarOp::If { condition, then: branch(then), otherwise: branch(otherwise) }, ty)
     }

@@ -57,7 +57,11 @@ fn makes(step: &Step) -> Vec<ArrayId> {
         Step::If { results, .. } => results.clone(),
         // The loop itself drops its condition when it has been tested.
         Step::While { .. } => Vec::new(),
-        Step::Launch { .. } | Step::CheckEqual { .. } | Step::CheckAtMost { .. } | Step::Sort { .. } | Step::Free { .. } => Vec::new(),
+        Step::Launch { .. }
+        | Step::CheckEqual { .. }
+        | Step::CheckAtMost { .. }
+        | Step::Sort { .. }
+        | Step::Free { .. } => Vec::new(),
     }
 }
 

@@ -1,4 +1,4 @@
-//! From clusters to kernels and the plan that runs them.
+#![doc = include_str!("../README.md")]
 
 mod association;
 mod components;

@@ -179,7 +179,8 @@ mod tests {
 
     #[test]
     fn doubled_indices_need_what_halving_means() {
-        let (k, h, i) = (Linear::atom(Atom::Value(ArrayId(0))), Linear::atom(Atom::Value(ArrayId(1))), Linear::local(LocalId(0)));
+        let (k, h, i) =
+            (Linear::atom(Atom::Value(ArrayId(0))), Linear::atom(Atom::Value(ArrayId(1))), Linear::local(LocalId(0)));
         let mut facts = Facts::default();
         facts.add(1, h.clone().offset(-1).plus(-1, &i));
         let room = k.clone().offset(-1).plus(-2, &i);

@@ -85,7 +85,7 @@ fn closed(combine: &Lambda, wanted: &mut [bool], forms: usize) {
 }
 
 fn chosen<T: Clone>(list: &[T], wanted: &[bool]) -> Vec<T> {
-    list.iter().zip(wanted).filter_map(|(item, &wanted)| wanted.then(|| item.clone())).collect()
+    list.iter().zip(wanted).filter(|(_, wanted)| **wanted).map(|(item, _)| item.clone()).collect()
 }
 
 /// Keeps the chosen results and what they depend on; says which parameters are still used.
@@ -97,7 +97,9 @@ fn narrowed(f: &mut Lambda, wanted: &[bool]) -> Vec<bool> {
 }
 
 fn used_locals(functions: &[&Lambda]) -> HashSet<LocalId> {
-    let of = |f: &&Lambda| f.instructions.iter().flat_map(free_uses).chain(f.results.iter().filter_map(local)).collect::<Vec<_>>();
+    let of = |f: &&Lambda| {
+        f.instructions.iter().flat_map(free_uses).chain(f.results.iter().filter_map(local)).collect::<Vec<_>>()
+    };
     functions.iter().flat_map(of).collect()
 }
 
@@ -135,8 +137,12 @@ pub(crate) fn restrict(binding: &Binding, wanted: &[bool]) -> Binding {
             narrowed(get, &wanted[1..]);
             // Locals are numbered in each function by itself.
             let (by_size, by_get) = (used_locals(&[size]), used_locals(&[get]));
-            let both: Vec<bool> =
-                size.params.iter().zip(&get.params).map(|(s, g)| by_size.contains(&s.id) || by_get.contains(&g.id)).collect();
+            let both: Vec<bool> = size
+                .params
+                .iter()
+                .zip(&get.params)
+                .map(|(s, g)| by_size.contains(&s.id) || by_get.contains(&g.id))
+                .collect();
             *sources = chosen(sources, &both);
             size.params = chosen(&size.params, &both);
             let position = get.params.last().cloned();

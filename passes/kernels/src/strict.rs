@@ -8,7 +8,8 @@
 use std::collections::{HashMap, HashSet};
 
 use fusebox_ir::{
-    Binary, Constant, Instruction, Lambda, Local, LocalId, Name, Place, ScalarOp, ScalarOperand, ScalarPart, ScalarPartMut,
+    Binary, Constant, Instruction, Lambda, Local, LocalId, Name, Place, ScalarOp, ScalarOperand, ScalarPart,
+    ScalarPartMut,
 };
 
 /// Gives fresh locals.
@@ -90,7 +91,11 @@ fn certain_uses(instruction: &Instruction) -> HashSet<LocalId> {
             certain_outside(condition).into_iter().chain(starts.iter().filter_map(local)).collect()
         }
         ScalarOp::Binary { function: Binary::LogicalAnd | Binary::LogicalOr, a, .. } => local(a).into_iter().collect(),
-        op => op.parts().into_iter().filter_map(|part| if let ScalarPart::Operand(operand) = part { local(operand) } else { None }).collect(),
+        op => op
+            .parts()
+            .into_iter()
+            .filter_map(|part| if let ScalarPart::Operand(operand) = part { local(operand) } else { None })
+            .collect(),
     }
 }
 
@@ -137,7 +142,11 @@ impl<'a> Strict<'a> {
     }
 
     /// The instructions to execute for `results`, and what these are called. Locals that `own` does not define keep their ids.
-    pub(crate) fn code(&mut self, own: &[Instruction], results: &[ScalarOperand]) -> (Vec<Instruction>, Vec<ScalarOperand>) {
+    pub(crate) fn code(
+        &mut self,
+        own: &[Instruction],
+        results: &[ScalarOperand],
+    ) -> (Vec<Instruction>, Vec<ScalarOperand>) {
         self.body(&[], own, results)
     }
 
@@ -165,7 +174,13 @@ impl<'a> Strict<'a> {
     }
 
     /// A body of its own: what it names is forgotten after it.
-    fn enclosed(&mut self, pending: &[&Instruction], params: &[Local], own: &[Instruction], results: &[ScalarOperand]) -> Lambda {
+    fn enclosed(
+        &mut self,
+        pending: &[&Instruction],
+        params: &[Local],
+        own: &[Instruction],
+        results: &[ScalarOperand],
+    ) -> Lambda {
         let mark = self.log.len();
         let params = params.iter().map(|param| self.fresh(param)).collect();
         let (instructions, results) = self.body(pending, own, results);
@@ -180,7 +195,12 @@ impl<'a> Strict<'a> {
     }
 
     /// `pending`: instructions from outside that were not executed there, in order; they are executed here where they are needed.
-    fn body(&mut self, pending: &[&Instruction], own: &[Instruction], results: &[ScalarOperand]) -> (Vec<Instruction>, Vec<ScalarOperand>) {
+    fn body(
+        &mut self,
+        pending: &[&Instruction],
+        own: &[Instruction],
+        results: &[ScalarOperand],
+    ) -> (Vec<Instruction>, Vec<ScalarOperand>) {
         let list: Vec<&Instruction> = pending.iter().copied().chain(own).collect();
         let mut used: HashSet<LocalId> = results.iter().filter_map(local).collect();
         let mut needed = used.clone();
@@ -221,7 +241,13 @@ impl<'a> Strict<'a> {
         (code, results)
     }
 
-    fn emit(&mut self, instruction: &Instruction, waiting: &HashSet<LocalId>, waits: &[&Instruction], code: &mut Vec<Instruction>) {
+    fn emit(
+        &mut self,
+        instruction: &Instruction,
+        waiting: &HashSet<LocalId>,
+        waits: &[&Instruction],
+        code: &mut Vec<Instruction>,
+    ) {
         let waits_for = |operand: &ScalarOperand| local(operand).is_some_and(|id| waiting.contains(&id));
         let op = match &instruction.op {
             ScalarOp::Binary { function: function @ (Binary::LogicalAnd | Binary::LogicalOr), a, b } => {
@@ -268,7 +294,13 @@ impl<'a> Strict<'a> {
     }
 
     /// A loop under its own condition: `if` it runs at all, what its step certainly needs is computed once, before it.
-    fn guarded(&mut self, instruction: &Instruction, before: &[LocalId], waits: &[&Instruction], code: &mut Vec<Instruction>) {
+    fn guarded(
+        &mut self,
+        instruction: &Instruction,
+        before: &[LocalId],
+        waits: &[&Instruction],
+        code: &mut Vec<Instruction>,
+    ) {
         let ScalarOp::While { condition, starts, .. } = &instruction.op else { return };
         let starts: Vec<ScalarOperand> = starts.iter().map(|&start| self.operand(start)).collect();
         let mark = self.log.len();
@@ -284,8 +316,12 @@ impl<'a> Strict<'a> {
                 None => self.names.remove(&id),
             };
         }
-        let wanted: Vec<ScalarOperand> =
-            instruction.results.iter().map(|result| result.id.into()).chain(before.iter().map(|&id| id.into())).collect();
+        let wanted: Vec<ScalarOperand> = instruction
+            .results
+            .iter()
+            .map(|result| result.id.into())
+            .chain(before.iter().map(|&id| id.into()))
+            .collect();
         let mut then = self.enclosed(waits, &[], std::slice::from_ref(instruction), &wanted);
         then.results.truncate(instruction.results.len());
         let otherwise = Lambda { results: starts, ..Lambda::default() };
@@ -325,7 +361,13 @@ pub(crate) struct Code {
 
 impl Code {
     /// Appends an instruction with one result.
-    pub(crate) fn push(&mut self, ids: &mut Ids, op: ScalarOp, ty: fusebox_ir::ElementType, place: &Place) -> ScalarOperand {
+    pub(crate) fn push(
+        &mut self,
+        ids: &mut Ids,
+        op: ScalarOp,
+        ty: fusebox_ir::ElementType,
+        place: &Place,
+    ) -> ScalarOperand {
         let id = ids.fresh();
         let results = vec![Local { id, ty, name: Name::default() }];
         self.instructions.push(Instruction { results, op, place: place.clone() });

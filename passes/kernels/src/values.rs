@@ -48,12 +48,12 @@ impl Values {
     /// Notes that an array of this type was made: none of its extents is negative.
     pub(crate) fn made(&mut self, ty: &Type) {
         for extent in &ty.extents {
-            if let Extent::Value(id) = *extent {
-                if self.extents.insert(id) {
-                    self.order.push(id);
-                    let form = self.form_of(id);
-                    self.facts.add(0, form);
-                }
+            if let Extent::Value(id) = *extent
+                && self.extents.insert(id)
+            {
+                self.order.push(id);
+                let form = self.form_of(id);
+                self.facts.add(0, form);
             }
         }
     }

@@ -54,7 +54,10 @@ fn near(left: &Array, right: &Array, relative: f64, absolute: f64) -> bool {
     left.extents() == right.extents()
         && left.constants().zip(right.constants()).all(|(left, right)| match (left.as_f64(), right.as_f64()) {
             (Some(a), Some(b)) => {
-                a.to_bits() == b.to_bits() || a == b || a.is_nan() && b.is_nan() || (a - b).abs() <= absolute + relative * b.abs()
+                a.to_bits() == b.to_bits()
+                    || a == b
+                    || a.is_nan() && b.is_nan()
+                    || (a - b).abs() <= absolute + relative * b.abs()
             }
             _ => left == right,
         })
@@ -76,9 +79,15 @@ fn plans_of_golden_programs_give_what_the_programs_mean() {
             Err(Error::Unsupported { .. } | Error::UnsupportedType { .. }) => continue,
             Err(error) => panic!("{name}: {error}"),
         };
-        let data = |prefix: &str, key: &serde_json::Value| npy(&golden().join(format!("data/{name}/{prefix}{}.npy", key.as_str().unwrap())));
-        let inputs: Vec<Value> = case["inputs"].as_array().unwrap().iter().map(|key| Value::Array(data("", key))).collect();
-        let (relative, absolute) = (case["tolerance"]["relative"].as_f64().unwrap_or(0.0), case["tolerance"]["absolute"].as_f64().unwrap_or(0.0));
+        let data = |prefix: &str, key: &serde_json::Value| {
+            npy(&golden().join(format!("data/{name}/{prefix}{}.npy", key.as_str().unwrap())))
+        };
+        let inputs: Vec<Value> =
+            case["inputs"].as_array().unwrap().iter().map(|key| Value::Array(data("", key))).collect();
+        let (relative, absolute) = (
+            case["tolerance"]["relative"].as_f64().unwrap_or(0.0),
+            case["tolerance"]["absolute"].as_f64().unwrap_or(0.0),
+        );
         ran += 1;
         fusebox_ir::validate_plan(&plan).unwrap_or_else(|errors| panic!("{name}: {errors}"));
         match fusebox_interp::run_plan(&plan, &inputs) {

@@ -100,7 +100,12 @@ impl<'p> Lower<'p> {
     }
 
     /// Everything that extents of an operation's arrays and results should agree in.
-    pub(super) fn check_sizes(&mut self, binding: &Binding, origin: &Origin, steps: &mut Vec<Step>) -> Result<(), Error> {
+    pub(super) fn check_sizes(
+        &mut self,
+        binding: &Binding,
+        origin: &Origin,
+        steps: &mut Vec<Step>,
+    ) -> Result<(), Error> {
         for var in &binding.results {
             self.plan_type(var)?;
         }
@@ -155,8 +160,12 @@ impl<'p> Lower<'p> {
             ArrayOp::Slice { dims, sources } => {
                 self.alike(sources, origin, steps);
                 let Some(&first) = sources.first() else { return Ok(()) };
-                let kept: Vec<Owned> =
-                    self.of_array(first).into_iter().zip(dims).filter_map(|(of, dim)| dim.is_none().then_some(of)).collect();
+                let kept: Vec<Owned> = self
+                    .of_array(first)
+                    .into_iter()
+                    .zip(dims)
+                    .filter_map(|(of, dim)| dim.is_none().then_some(of))
+                    .collect();
                 for var in results {
                     let own = self.of_result(var);
                     self.all_equal(&own, &kept, origin, steps);
@@ -168,8 +177,12 @@ impl<'p> Lower<'p> {
                     for (at, own) in self.of_result(var).iter().enumerate() {
                         if at == *dim {
                             let zero = Linear::default();
-                            let form = parts.iter().filter_map(|part| part.get(at)).fold(zero, |sum, part| sum.plus(1, &part.form));
-                            let names: Vec<&str> = parts.iter().filter_map(|part| part.get(at)).map(|part| &part.name[..]).collect();
+                            let form = parts
+                                .iter()
+                                .filter_map(|part| part.get(at))
+                                .fold(zero, |sum, part| sum.plus(1, &part.form));
+                            let names: Vec<&str> =
+                                parts.iter().filter_map(|part| part.get(at)).map(|part| &part.name[..]).collect();
                             self.equal(own, &Owned { form, name: names.join(", ") }, origin, steps);
                         } else {
                             for part in parts.iter().filter_map(|part| part.get(at)) {

@@ -1,9 +1,6 @@
 //! Clusters taken apart: each operation of a cluster is lowered by itself.
 
-use std::{
-    borrow::Cow,
-    collections::HashMap,
-};
+use std::{borrow::Cow, collections::HashMap};
 
 use fusebox_ir::{ArrayId, ArrayOp, Binding, Block, Part, PartMut, Program};
 
@@ -33,7 +30,13 @@ fn has_cluster(body: &Block) -> bool {
             if matches!(binding.op, ArrayOp::Cluster { .. }) {
                 return true;
             }
-            blocks.extend(binding.op.parts().into_iter().filter_map(|part| if let Part::Body(block) = part { Some(block) } else { None }));
+            blocks.extend(
+                binding
+                    .op
+                    .parts()
+                    .into_iter()
+                    .filter_map(|part| if let Part::Body(block) = part { Some(block) } else { None }),
+            );
         }
     }
     false

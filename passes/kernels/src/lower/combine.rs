@@ -1,6 +1,9 @@
 //! Folds: parallel levels, one that runs up, a reduce.
 
-use fusebox_ir::{analysis::algebra, Access, ArrayId, ArrayOp, Binary, Binding, Constant, ElementType, FailureKind, LevelOrder, ScalarOp, ScalarOperand, Step};
+use fusebox_ir::{
+    Access, ArrayId, ArrayOp, Binary, Binding, Constant, ElementType, FailureKind, LevelOrder, ScalarOp, ScalarOperand,
+    Step, analysis::algebra,
+};
 
 use super::{Lower, Origin};
 use crate::{
@@ -38,7 +41,8 @@ impl<'p> Lower<'p> {
         let mut index = nest.levels_over(outer);
         let (from, to, element) = match offsets {
             Some(offsets) => {
-                let Segments { segment, from, to, element } = segments(&mut nest, offsets, along, LevelOrder::Up, origin);
+                let Segments { segment, from, to, element } =
+                    segments(&mut nest, offsets, along, LevelOrder::Up, origin);
                 index.push(segment);
                 (from, to, element)
             }
@@ -57,7 +61,8 @@ impl<'p> Lower<'p> {
         let mut place: Vec<ScalarOperand> = index.iter().take(outer.len()).copied().collect();
         place.push(element);
         let mut code = Code::default();
-        let values: Vec<_> = sources.iter().map(|&source| nest.read(&mut code, source, place.clone(), &binding.place)).collect();
+        let values: Vec<_> =
+            sources.iter().map(|&source| nest.read(&mut code, source, place.clone(), &binding.place)).collect();
         let values = nest.run(code, &values, at);
         let seeds: Vec<ScalarOperand> = seeds.iter().map(|&seed| nest.operand(seed)).collect();
         let mut reduced: Vec<Option<ScalarOperand>> = vec![None; values.len()];
@@ -137,14 +142,16 @@ pub(super) fn segments(
     let offset = |nest: &mut Nest<'_, '_>, index: ScalarOperand, at: Spot| {
         let mut code = Code::default();
         let raw = nest.read(&mut code, offsets, vec![index], &origin.place);
-        let wide = nest.push(&mut code, ScalarOp::Convert { to: ElementType::I64, a: raw }, ElementType::I64, &origin.place);
+        let wide =
+            nest.push(&mut code, ScalarOp::Convert { to: ElementType::I64, a: raw }, ElementType::I64, &origin.place);
         nest.run(code, &[wide], at)[0]
     };
     let last = nest.binary(Binary::Sub, count, whole(1), start);
-    let check = |nest: &mut Nest<'_, '_>, condition: ScalarOperand, position: ScalarOperand, value: ScalarOperand, at: Spot| {
-        let fault = FailureKind::Offsets { offsets: name.clone(), position, value, extent };
-        nest.check(condition, &origin.operation, &origin.place, fault, at);
-    };
+    let check =
+        |nest: &mut Nest<'_, '_>, condition: ScalarOperand, position: ScalarOperand, value: ScalarOperand, at: Spot| {
+            let fault = FailureKind::Offsets { offsets: name.clone(), position, value, extent };
+            nest.check(condition, &origin.operation, &origin.place, fault, at);
+        };
     let first = offset(nest, whole(0), start);
     let end = offset(nest, last, start);
     let zero = nest.binary(Binary::Eq, first, whole(0), start);

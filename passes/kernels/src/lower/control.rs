@@ -6,7 +6,9 @@
 
 use std::collections::HashSet;
 
-use fusebox_ir::{ArrayId, ArrayOp, Binding, Block, Extent, Operand, Part, ScanForm, Step, Type, Var, analysis::Answer};
+use fusebox_ir::{
+    ArrayId, ArrayOp, Binding, Block, Extent, Operand, Part, ScanForm, Step, Type, Var, analysis::Answer,
+};
 
 use super::{Bound, Lower, Origin, name, need, need::Item};
 use crate::{error::Error, strict::lambda_can_fail, values::extent};
@@ -70,7 +72,14 @@ impl<'p> Lower<'p> {
     }
 
     /// `sources` have the extents of the types of `values`, where these name each other what `sources` are.
-    fn check_types(&mut self, sources: &[Operand], values: &[ArrayId], vars: &[Var], origin: &Origin, steps: &mut Vec<Step>) {
+    fn check_types(
+        &mut self,
+        sources: &[Operand],
+        values: &[ArrayId],
+        vars: &[Var],
+        origin: &Origin,
+        steps: &mut Vec<Step>,
+    ) {
         for ((&source, &value), var) in sources.iter().zip(values).zip(vars) {
             let expected: Vec<Extent> = self
                 .values
@@ -89,7 +98,12 @@ impl<'p> Lower<'p> {
         }
     }
 
-    pub(super) fn while_loop(&mut self, binding: &'p Binding, waits: &[Item<'p>], steps: &mut Vec<Step>) -> Result<(), Error> {
+    pub(super) fn while_loop(
+        &mut self,
+        binding: &'p Binding,
+        waits: &[Item<'p>],
+        steps: &mut Vec<Step>,
+    ) -> Result<(), Error> {
         let ArrayOp::While { condition, step, starts } = &binding.op else { return Ok(()) };
         let origin = self.origin(binding);
         let starts: Vec<Operand> = starts.iter().map(|&start| self.operand(start)).collect();
@@ -100,12 +114,15 @@ impl<'p> Lower<'p> {
             return Ok(());
         }
         let fails = waits.iter().zip(&before).any(|(item, &taken)| taken && self.may_fail(item.binding));
-        let remaining: Vec<Item<'p>> = waits.iter().zip(&before).filter(|(_, taken)| !**taken).map(|(item, _)| item.clone()).collect();
+        let remaining: Vec<Item<'p>> =
+            waits.iter().zip(&before).filter(|(_, taken)| !**taken).map(|(item, _)| item.clone()).collect();
         let taken: Vec<ArrayId> = waits
             .iter()
             .zip(&before)
             .filter(|(_, taken)| **taken)
-            .flat_map(|(item, _)| item.binding.results.iter().zip(&item.wanted).filter(|(_, wanted)| **wanted).map(|(var, _)| var.id))
+            .flat_map(|(item, _)| {
+                item.binding.results.iter().zip(&item.wanted).filter(|(_, wanted)| **wanted).map(|(var, _)| var.id)
+            })
             .collect();
         if !fails || !certain {
             // Nothing of it fails: computed before the loop.
@@ -133,7 +150,8 @@ impl<'p> Lower<'p> {
         }
         self.bindings.undo(mark);
         self.values.forget(known);
-        let otherwise = results.iter().zip(&starts).map(|(&value, &start)| Self::alias(value, start, &origin)).collect();
+        let otherwise =
+            results.iter().zip(&starts).map(|(&value, &start)| Self::alias(value, start, &origin)).collect();
         steps.push(Step::If { condition: decided, then, otherwise, results: results.clone() });
         self.made_all(&binding.results, &results);
         Ok(())
@@ -246,12 +264,19 @@ impl<'p> Lower<'p> {
                 ArrayOp::Map { sources, .. } => sources.iter().all(|source| {
                     let available = self.program_extents(*source);
                     binding.results.iter().all(|var| {
-                        var.ty.extents.iter().zip(available).all(|(&own, &of)| self.sizes.at_most(own, of) == Answer::Proved)
+                        var.ty
+                            .extents
+                            .iter()
+                            .zip(available)
+                            .all(|(&own, &of)| self.sizes.at_most(own, of) == Answer::Proved)
                     })
                 }),
                 ArrayOp::Generate { extents, .. } => extents.iter().all(|extent| self.proved_extent(extent)),
                 ArrayOp::Fold { seeds, sources, offsets, .. } => {
-                    !seeds.is_empty() && offsets.is_none() && self.proved_alike(sources) && self.proved_like(binding, sources, 1)
+                    !seeds.is_empty()
+                        && offsets.is_none()
+                        && self.proved_alike(sources)
+                        && self.proved_like(binding, sources, 1)
                 }
                 ArrayOp::Scan { form: ScanForm::Inclusive, sources, offsets, .. } => {
                     offsets.is_none() && self.proved_alike(sources) && self.proved_like(binding, sources, 0)
@@ -281,7 +306,8 @@ impl<'p> Lower<'p> {
     }
 
     fn proved_equal(&self, left: &[Extent], right: &[Extent]) -> bool {
-        left.len() == right.len() && left.iter().zip(right).all(|(&left, &right)| self.sizes.equal(left, right) == Answer::Proved)
+        left.len() == right.len()
+            && left.iter().zip(right).all(|(&left, &right)| self.sizes.equal(left, right) == Answer::Proved)
     }
 
     fn proved_alike(&self, arrays: &[ArrayId]) -> bool {
@@ -304,13 +330,15 @@ impl<'p> Lower<'p> {
         let mut bound: HashSet<ArrayId> = HashSet::new();
         let sizes: HashSet<ArrayId> = fallback.sizes.iter().map(|var| var.id).collect();
         for (param, &argument) in fallback.params.iter().zip(&arguments) {
-            let ty: Option<Type> = if let Operand::Value(id) = argument { Some(self.values.ty(id).clone()) } else { None };
+            let ty: Option<Type> =
+                if let Operand::Value(id) = argument { Some(self.values.ty(id).clone()) } else { None };
             // A size first met is bound by the argument; met again it is checked.
             for (&declared, &actual) in param.ty.extents.iter().zip(ty.iter().flat_map(|ty| &ty.extents)) {
-                if let Extent::Value(id) = declared {
-                    if sizes.contains(&id) && bound.insert(id) {
-                        self.bindings.bind(id, Bound::Plan(crate::values::operand(actual)));
-                    }
+                if let Extent::Value(id) = declared
+                    && sizes.contains(&id)
+                    && bound.insert(id)
+                {
+                    self.bindings.bind(id, Bound::Plan(crate::values::operand(actual)));
                 }
             }
             let expected: Vec<Extent> = param.ty.extents.iter().map(|&of| self.extent(of)).collect();

@@ -11,7 +11,12 @@ use crate::{
 };
 
 impl<'p> Lower<'p> {
-    pub(super) fn elementwise(&mut self, binding: &Binding, origin: &Origin, steps: &mut Vec<Step>) -> Result<(), Error> {
+    pub(super) fn elementwise(
+        &mut self,
+        binding: &Binding,
+        origin: &Origin,
+        steps: &mut Vec<Step>,
+    ) -> Result<(), Error> {
         let sources: Vec<ArrayId> = match &binding.op {
             ArrayOp::Compute { sources }
             | ArrayOp::Map { sources, .. }
@@ -32,9 +37,10 @@ impl<'p> Lower<'p> {
         let place = &binding.place;
         self.over(&results, origin, steps, &mut |nest, code, index| {
             let mut deferred = Deferred::default();
-            let read_all = |nest: &mut crate::nest::Nest<'_, 'p>, code: &mut Code, at: &[ScalarOperand]| -> Vec<ScalarOperand> {
-                sources.iter().map(|&source| nest.read(code, source, at.to_vec(), place)).collect()
-            };
+            let read_all =
+                |nest: &mut crate::nest::Nest<'_, 'p>, code: &mut Code, at: &[ScalarOperand]| -> Vec<ScalarOperand> {
+                    sources.iter().map(|&source| nest.read(code, source, at.to_vec(), place)).collect()
+                };
             match &binding.op {
                 ArrayOp::Generate { f, .. } => nest.call(f, index, &mut deferred, code),
                 ArrayOp::Map { f, .. } => {

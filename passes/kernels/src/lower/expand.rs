@@ -1,8 +1,8 @@
 //! Expands and filters: results whose number is found when they run.
 
 use fusebox_ir::{
-    Access, Action, ArrayId, ArrayOp, Association, Binary, Binding, Constant, ElementType, Extent, FailureKind, LevelOrder, Operand,
-    ScalarOp, ScalarOperand, Step, Type,
+    Access, Action, ArrayId, ArrayOp, Association, Binary, Binding, Constant, ElementType, Extent, FailureKind,
+    LevelOrder, Operand, ScalarOp, ScalarOperand, Step, Type,
 };
 
 use super::{Bound, Lower, Origin, name, scatter::at_least_zero};
@@ -43,7 +43,14 @@ impl<'p> Lower<'p> {
         let function = nest.sum(ElementType::I64);
         // Sums of i64 do not depend on how they associate, short of wrapping, which is checked.
         let association = Association::Tiles { lanes: 8, total_lanes: 32 };
-        let parts = ScanParts { exclusive: true, totals: true, association, combine: function, seeds: vec![whole(0)], values: vec![length] };
+        let parts = ScanParts {
+            exclusive: true,
+            totals: true,
+            association,
+            combine: function,
+            seeds: vec![whole(0)],
+            values: vec![length],
+        };
         let (running, totals) = nest.scan(parts);
         let sum = nest.binary(Binary::Add, running[0], length, at);
         let counted = nest.binary(Binary::Le, whole(0), sum, at);
@@ -67,7 +74,12 @@ impl<'p> Lower<'p> {
         let mut code = Code::default();
         let from = nest.read(&mut code, offsets, vec![i], &binding.place);
         let to = nest.read(&mut code, offsets, vec![next], &binding.place);
-        let length = nest.push(&mut code, ScalarOp::Binary { function: Binary::Sub, a: to, b: from }, ElementType::I64, &binding.place);
+        let length = nest.push(
+            &mut code,
+            ScalarOp::Binary { function: Binary::Sub, a: to, b: from },
+            ElementType::I64,
+            &binding.place,
+        );
         let bounds = nest.run(code, &[from, length], at);
         let j = nest.level(whole(0), bounds[1], LevelOrder::Parallel);
         let at = Spot::before(2);

@@ -14,8 +14,8 @@ mod stencil;
 use std::collections::{HashMap, HashSet};
 
 use fusebox_ir::{
-    Access, ArrayId, ArrayOp, Binding, Block, ElementType, Extent, Kernel, Lambda, Operand, Output, Part, Place, Plan, Program, ScalarOperand,
-    Step, Type, Var, analysis::Sizes,
+    Access, ArrayId, ArrayOp, Binding, Block, ElementType, Extent, Kernel, Lambda, Operand, Output, Part, Place, Plan,
+    Program, ScalarOperand, Step, Type, Var, analysis::Sizes,
 };
 
 use self::need::Item;
@@ -136,7 +136,13 @@ fn types_in<'p>(body: &'p Block, types: &mut HashMap<ArrayId, &'p Type>) {
         types.extend(block.sizes.iter().chain(&block.params).map(|var| (var.id, &var.ty)));
         for binding in &block.bindings {
             types.extend(binding.results.iter().map(|var| (var.id, &var.ty)));
-            blocks.extend(binding.op.parts().into_iter().filter_map(|part| if let Part::Body(block) = part { Some(block) } else { None }));
+            blocks.extend(
+                binding
+                    .op
+                    .parts()
+                    .into_iter()
+                    .filter_map(|part| if let Part::Body(block) = part { Some(block) } else { None }),
+            );
         }
     }
 }
@@ -381,7 +387,13 @@ impl<'p> Lower<'p> {
 
 /// The results of a block, with what its operations need computed where it is needed.
 impl<'p> Lower<'p> {
-    fn block(&mut self, pending: &[Item<'p>], own: &'p [Binding], results: &[ArrayId], steps: &mut Vec<Step>) -> Result<(), Error> {
+    fn block(
+        &mut self,
+        pending: &[Item<'p>],
+        own: &'p [Binding],
+        results: &[ArrayId],
+        steps: &mut Vec<Step>,
+    ) -> Result<(), Error> {
         let parts = need::parts(pending, own, results, &self.fallible);
         let mut waits: Vec<Item<'p>> = Vec::new();
         for part in parts {

@@ -77,9 +77,9 @@ pub(crate) fn parts<'p>(
     let mut parts = Vec::new();
     for item in items.into_iter().rev() {
         let of = |at: usize, id: ArrayId| if item.wanted[at] { needs.needs.get(&id).copied() } else { None };
-        let levels: Vec<Option<Need>> = item.binding.results.iter().enumerate().map(|(at, var)| of(at, var.id)).collect();
+        let levels: Vec<Option<Need>> =
+            item.binding.results.iter().enumerate().map(|(at, var)| of(at, var.id)).collect();
         let mut now: Vec<bool> = levels.iter().map(|need| *need == Some(Need::Now)).collect();
-        let unit = matches!(item.binding.op, ArrayOp::Unit { .. });
         let mut part = Portion { now: None, later: None };
         if now.contains(&true) {
             now = closure(item.binding, &now);
@@ -88,10 +88,10 @@ pub(crate) fn parts<'p>(
         }
         let later: Vec<bool> = levels.iter().zip(&now).map(|(need, &now)| need.is_some() && !now).collect();
         if later.contains(&true) {
-            if unit && levels.contains(&Some(Need::Inlined)) {
-                if let ArrayOp::Unit { f } = &item.binding.op {
-                    needs.function(f);
-                }
+            if let ArrayOp::Unit { f } = &item.binding.op
+                && levels.contains(&Some(Need::Inlined))
+            {
+                needs.function(f);
             }
             needs.perhaps(item.binding);
             part.later = Some(Item { binding: item.binding, wanted: later });
@@ -157,7 +157,9 @@ impl Needs<'_> {
             }
             ArrayOp::While { condition, step, starts } => {
                 starts.iter().for_each(|&start| self.operand(start, Need::Now));
-                certain_outside(condition, &condition.results, self.fallible).into_iter().for_each(|id| self.add(id, Need::Now));
+                certain_outside(condition, &condition.results, self.fallible)
+                    .into_iter()
+                    .for_each(|id| self.add(id, Need::Now));
                 for var in condition.params.iter().chain(&step.params) {
                     for extent in &var.ty.extents {
                         if let Extent::Value(id) = *extent {
@@ -185,7 +187,11 @@ impl Needs<'_> {
                     self.function(f);
                 }
             }
-            ArrayOp::Nest { .. } | ArrayOp::Element { .. } | ArrayOp::Consume { .. } | ArrayOp::Cluster { .. } | ArrayOp::Foreign { .. } => {
+            ArrayOp::Nest { .. }
+            | ArrayOp::Element { .. }
+            | ArrayOp::Consume { .. }
+            | ArrayOp::Cluster { .. }
+            | ArrayOp::Foreign { .. } => {
                 let mut all = Vec::new();
                 each_use(binding, &mut |id| all.push(id));
                 all.into_iter().for_each(|id| self.add(id, Need::Now));
@@ -231,7 +237,8 @@ pub(crate) fn certain_outside(block: &Block, results: &[ArrayId], fallible: &Has
     let mut needs = Needs { needs: HashMap::new(), fallible };
     results.iter().for_each(|&id| needs.add(id, Need::Now));
     for binding in block.bindings.iter().rev() {
-        let wanted: Vec<bool> = binding.results.iter().map(|var| needs.needs.get(&var.id) == Some(&Need::Now)).collect();
+        let wanted: Vec<bool> =
+            binding.results.iter().map(|var| needs.needs.get(&var.id) == Some(&Need::Now)).collect();
         if wanted.contains(&true) {
             needs.emission(binding, &closure(binding, &wanted));
         }

@@ -1,10 +1,14 @@
 //! Scans: parallel levels, one that runs up or down, a scan.
 
-use fusebox_ir::{analysis::algebra, 
-    Access, ArrayId, ArrayOp, Binary, Binding, Constant, Direction, ElementType, LevelOrder, ScalarOperand, ScanForm, Step,
+use fusebox_ir::{
+    Access, ArrayId, ArrayOp, Binary, Binding, Constant, Direction, ElementType, LevelOrder, ScalarOperand, ScanForm,
+    Step, analysis::algebra,
 };
 
-use super::{Lower, Origin, combine::{Segments, segments}};
+use super::{
+    Lower, Origin,
+    combine::{Segments, segments},
+};
 use crate::{
     association,
     components::{groups, restricted},
@@ -15,7 +19,9 @@ use crate::{
 
 impl<'p> Lower<'p> {
     pub(super) fn scan(&mut self, binding: &Binding, origin: &Origin, steps: &mut Vec<Step>) -> Result<(), Error> {
-        let ArrayOp::Scan { direction, form, combine, seeds, sources, offsets, commutes } = &binding.op else { return Ok(()) };
+        let ArrayOp::Scan { direction, form, combine, seeds, sources, offsets, commutes } = &binding.op else {
+            return Ok(());
+        };
         let sources: Vec<ArrayId> = sources.iter().map(|&id| self.array(id)).collect();
         let offsets = offsets.map(|id| self.array(id));
         let seeds: Vec<_> = seeds.iter().map(|&seed| self.operand(seed)).collect();
@@ -42,7 +48,8 @@ impl<'p> Lower<'p> {
         let around = Spot::after(nest.depth() - 1);
         let row = |last: ScalarOperand| rows.iter().copied().chain([last]).collect::<Vec<_>>();
         let mut code = Code::default();
-        let values: Vec<_> = sources.iter().map(|&source| nest.read(&mut code, source, row(element), &binding.place)).collect();
+        let values: Vec<_> =
+            sources.iter().map(|&source| nest.read(&mut code, source, row(element), &binding.place)).collect();
         let values = nest.run(code, &values, at);
         let seeds: Vec<ScalarOperand> = seeds.iter().map(|&seed| nest.operand(seed)).collect();
         let exclusive = *form != ScanForm::Inclusive;
@@ -55,7 +62,14 @@ impl<'p> Lower<'p> {
             let commutes = *commutes || algebra(&own).commutes;
             let association = association::of_scan(&nest, &of(&values), &types, commutes);
             let function = nest.function(&own);
-            let parts = ScanParts { exclusive, totals: exclusive, association, combine: function, seeds: of(&seeds), values: of(&values) };
+            let parts = ScanParts {
+                exclusive,
+                totals: exclusive,
+                association,
+                combine: function,
+                seeds: of(&seeds),
+                values: of(&values),
+            };
             let (results, totals) = nest.scan(parts);
             for (at, (&component, result)) in group.iter().zip(results).enumerate() {
                 running[component] = Some((result, totals.get(at).copied()));
@@ -76,7 +90,9 @@ impl<'p> Lower<'p> {
             let Some((value, total)) = running else { continue };
             nest.store(results[component], Access::Write, &row(target), value, at);
             match (form, total) {
-                (ScanForm::Exclusive, Some(total)) => nest.store(results[component], Access::Write, &row(end), total, around),
+                (ScanForm::Exclusive, Some(total)) => {
+                    nest.store(results[component], Access::Write, &row(end), total, around)
+                }
                 (ScanForm::Body, Some(total)) => {
                     let index: Vec<ScalarOperand> = rows.iter().copied().chain(segment).collect();
                     nest.store(results[k + component], Access::Write, &index, total, around);

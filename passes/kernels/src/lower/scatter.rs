@@ -1,7 +1,8 @@
 //! Permutes: the defaults copied, then a scatter.
 
 use fusebox_ir::{
-    Access, Action, ArrayId, ArrayOp, Binary, Binding, Constant, Lambda, LevelOrder, PermuteOrder, Place, ScalarOp, ScalarOperand, Step,
+    Access, Action, ArrayId, ArrayOp, Binary, Binding, Constant, Lambda, LevelOrder, PermuteOrder, Place, ScalarOp,
+    ScalarOperand, Step,
 };
 
 use super::{Bound, Lower, Origin, name};
@@ -14,7 +15,12 @@ use crate::{
 
 impl<'p> Lower<'p> {
     /// The results of a permute as copies of its defaults.
-    fn copies(&mut self, binding: &Binding, defaults: &[ArrayId], steps: &mut Vec<Step>) -> Result<Vec<ArrayId>, Error> {
+    fn copies(
+        &mut self,
+        binding: &Binding,
+        defaults: &[ArrayId],
+        steps: &mut Vec<Step>,
+    ) -> Result<Vec<ArrayId>, Error> {
         let mut results = Vec::new();
         for (var, &default) in binding.results.iter().zip(defaults) {
             let source = self.materialised(self.find(default), &name(var), steps);
@@ -55,8 +61,15 @@ impl<'p> Lower<'p> {
         Ok(())
     }
 
-    pub(super) fn permuted_expand(&mut self, binding: &Binding, origin: &Origin, steps: &mut Vec<Step>) -> Result<(), Error> {
-        let ArrayOp::PermutedExpand { size, get, combine, defaults, sources, order } = &binding.op else { return Ok(()) };
+    pub(super) fn permuted_expand(
+        &mut self,
+        binding: &Binding,
+        origin: &Origin,
+        steps: &mut Vec<Step>,
+    ) -> Result<(), Error> {
+        let ArrayOp::PermutedExpand { size, get, combine, defaults, sources, order } = &binding.op else {
+            return Ok(());
+        };
         let sources: Vec<ArrayId> = sources.iter().map(|&id| self.array(id)).collect();
         let results = self.copies(binding, defaults, steps)?;
         let (Some(&first), Some(&result)) = (sources.first(), results.first()) else { return Ok(()) };

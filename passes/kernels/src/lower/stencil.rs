@@ -1,8 +1,8 @@
 //! Stencils: taps are loads whose maps have offsets and boundaries.
 
 use fusebox_ir::{
-    ArrayId, ArrayOp, Binary, Binding, Boundary, Constant, DimBoundary, ElementType, Extent, Lambda, Operand, Place, ScalarOp,
-    ScalarOperand, Step, Tap, Unary,
+    ArrayId, ArrayOp, Binary, Binding, Boundary, Constant, DimBoundary, ElementType, Extent, Lambda, Operand, Place,
+    ScalarOp, ScalarOperand, Step, Tap, Unary,
 };
 
 use super::{Lower, Origin};
@@ -59,10 +59,20 @@ impl<'p> Lower<'p> {
     }
 }
 
-fn loaded(nest: &mut Nest<'_, '_>, tap: &Tap, outside: &Outside, index: &[ScalarOperand], at: Spot, place: &Place) -> ScalarOperand {
+fn loaded(
+    nest: &mut Nest<'_, '_>,
+    tap: &Tap,
+    outside: &Outside,
+    index: &[ScalarOperand],
+    at: Spot,
+    place: &Place,
+) -> ScalarOperand {
     let boundary = if let Outside::Dim(boundary) = outside { *boundary } else { DimBoundary::None };
-    let dims: Vec<(Linear, DimBoundary)> =
-        index.iter().zip(&tap.offsets).map(|(&index, &offset)| (nest.known.form(index).offset(offset), boundary)).collect();
+    let dims: Vec<(Linear, DimBoundary)> = index
+        .iter()
+        .zip(&tap.offsets)
+        .map(|(&index, &offset)| (nest.known.form(index).offset(offset), boundary))
+        .collect();
     let outside = match outside {
         Outside::Dim(_) => None,
         Outside::Value(operand) => {
@@ -76,7 +86,12 @@ fn loaded(nest: &mut Nest<'_, '_>, tap: &Tap, outside: &Outside, index: &[Scalar
                 .zip(&tap.offsets)
                 .map(|(&index, &offset)| {
                     let b = Constant::from(offset).into();
-                    nest.push(&mut code, ScalarOp::Binary { function: Binary::Add, a: index, b }, ElementType::I64, place)
+                    nest.push(
+                        &mut code,
+                        ScalarOp::Binary { function: Binary::Add, a: index, b },
+                        ElementType::I64,
+                        place,
+                    )
                 })
                 .collect();
             let results = nest.call(function, &there, &mut Deferred::default(), &mut code);
@@ -122,7 +137,8 @@ fn by_hand(
                 let inside = binary(nest, code, Binary::ModFloor, raw, period);
                 // Distance from the far edge, folded back.
                 let over = binary(nest, code, Binary::Sub, inside, last);
-                let distance = nest.push(code, ScalarOp::Unary { function: Unary::Abs, a: over }, ElementType::I64, place);
+                let distance =
+                    nest.push(code, ScalarOp::Unary { function: Unary::Abs, a: over }, ElementType::I64, place);
                 binary(nest, code, Binary::Sub, last, distance)
             }
         });

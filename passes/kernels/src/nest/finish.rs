@@ -2,7 +2,9 @@
 
 use std::collections::{HashMap, HashSet};
 
-use fusebox_ir::{Access, Action, ArrayId, ElementType, Extent, Kernel, KernelArray, Lambda, Level, Local, LocalId, Name, Statement};
+use fusebox_ir::{
+    Access, Action, ArrayId, ElementType, Extent, Kernel, KernelArray, Lambda, Level, Local, LocalId, Name, Statement,
+};
 
 use super::{Nest, walk::Visit};
 use crate::strict::{can_fail, lambda_can_fail};
@@ -112,15 +114,21 @@ fn live(mut statements: Vec<Statement>, levels: &mut [Level]) -> Vec<Statement> 
     let mut kept = vec![false; statements.len()];
     for (kept, statement) in kept.iter_mut().zip(&mut statements).rev() {
         let (results, harmless): (Vec<LocalId>, bool) = match &statement.action {
-            Action::Load { result, map, outside, .. } => (vec![result.id], !map.checked && outside.as_ref().is_none_or(never)),
+            Action::Load { result, map, outside, .. } => {
+                (vec![result.id], !map.checked && outside.as_ref().is_none_or(never))
+            }
             Action::Scalar(instruction) => {
                 (instruction.results.iter().map(|result| result.id).collect(), !can_fail(instruction, &|_| false))
             }
-            Action::Reduce { results, combine, .. } => (results.iter().map(|result| result.id).collect(), never(combine)),
+            Action::Reduce { results, combine, .. } => {
+                (results.iter().map(|result| result.id).collect(), never(combine))
+            }
             Action::Scan { results, totals, combine, .. } => {
                 (results.iter().chain(totals).map(|result| result.id).collect(), never(combine))
             }
-            Action::Check { .. } | Action::Store { .. } | Action::Append { .. } | Action::Scatter { .. } => (Vec::new(), false),
+            Action::Check { .. } | Action::Store { .. } | Action::Append { .. } | Action::Scatter { .. } => {
+                (Vec::new(), false)
+            }
         };
         if harmless && !results.iter().any(|id| used.locals.contains(id)) {
             continue;
@@ -174,7 +182,9 @@ fn number(kernel: &mut Kernel, arrays: &HashMap<ArrayId, ArrayId>) {
     }
     // Terms of maps are by id, which numbering may have changed.
     for statement in &mut kernel.statements {
-        if let Action::Load { map, .. } | Action::Store { map, .. } | Action::Scatter { map, .. } = &mut statement.action {
+        if let Action::Load { map, .. } | Action::Store { map, .. } | Action::Scatter { map, .. } =
+            &mut statement.action
+        {
             map.dims.iter_mut().for_each(|dim| dim.terms.sort_by_key(|&(_, id)| id));
         }
     }

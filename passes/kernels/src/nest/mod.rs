@@ -9,8 +9,9 @@ mod walk;
 use std::collections::HashMap;
 
 use fusebox_ir::{
-    Access, Action, ArrayId, Binary, Constant, DimBoundary, DimIndex, ElementType, Extent, Failure, FailureKind, IndexMap, Instruction,
-    KernelArray, KernelExtent, Lambda, Level, LevelOrder, Local, LocalId, Name, Operand, Place, ScalarOp, ScalarOperand, Statement, Unary,
+    Access, Action, ArrayId, Binary, Constant, DimBoundary, DimIndex, ElementType, Extent, Failure, FailureKind,
+    IndexMap, Instruction, KernelArray, KernelExtent, Lambda, Level, LevelOrder, Local, LocalId, Name, Operand, Place,
+    ScalarOp, ScalarOperand, Statement, Unary,
 };
 
 pub(crate) use self::finish::Launch;
@@ -80,7 +81,9 @@ impl Known<'_> {
 
     fn in_plan(&self, form: &Linear) -> Linear {
         form.map(&mut |atom| match atom {
-            Atom::Local(id) => self.outer.get(&id).map_or_else(|| Linear::atom(atom), |&value| self.values.form_of(value)),
+            Atom::Local(id) => {
+                self.outer.get(&id).map_or_else(|| Linear::atom(atom), |&value| self.values.form_of(value))
+            }
             Atom::Value(_) => Linear::atom(atom),
         })
     }
@@ -140,11 +143,11 @@ impl Known<'_> {
                         return;
                     }
                     Binary::Div | Binary::DivFloor => {
-                        if let Some(by) = right.as_constant().filter(|&by| by > 0) {
-                            if self.never_negative(&left, depth) {
-                                self.fact(depth, &own);
-                                self.fact(depth, &left.plus(-by, &own));
-                            }
+                        if let Some(by) = right.as_constant().filter(|&by| by > 0)
+                            && self.never_negative(&left, depth)
+                        {
+                            self.fact(depth, &own);
+                            self.fact(depth, &left.plus(-by, &own));
                         }
                         return;
                     }
@@ -160,7 +163,9 @@ impl Known<'_> {
                 }
             }
             ScalarOp::Unary { function: Unary::Neg, a } => self.form(*a).scaled(-1),
-            ScalarOp::Convert { a, .. } if self.types.get(local(a).map_or(usize::MAX, LocalId::index)) == Some(&ElementType::I64) => {
+            ScalarOp::Convert { a, .. }
+                if self.types.get(local(a).map_or(usize::MAX, LocalId::index)) == Some(&ElementType::I64) =>
+            {
                 self.form(*a)
             }
             _ => return,
@@ -296,7 +301,7 @@ impl<'v, 'p> Nest<'v, 'p> {
     }
 
     /// A scalar of the program, whose code goes into `code` where it is not in the plan.
-    pub(crate) fn from_program(&mut self, id: ArrayId, code: &mut Deferred, into: &mut Code) -> ScalarOperand {
+    pub(crate) fn scalar_of_program(&mut self, id: ArrayId, code: &mut Deferred, into: &mut Code) -> ScalarOperand {
         if let Source::Plan(operand) = self.scope.find(id) {
             return self.operand(operand);
         }
@@ -347,7 +352,12 @@ impl<'v, 'p> Nest<'v, 'p> {
             Extent::Unknown => KernelExtent::Constant(0),
         };
         let extents = ty.extents.iter().map(extent).collect();
-        KernelArray { name: self.known.values.name(array.value).to_owned(), element: ty.element, extents, access: array.access }
+        KernelArray {
+            name: self.known.values.name(array.value).to_owned(),
+            element: ty.element,
+            extents,
+            access: array.access,
+        }
     }
 
     // Levels.
@@ -401,7 +411,13 @@ impl<'v, 'p> Nest<'v, 'p> {
     }
 
     /// Appends a read of an array of the plan.
-    pub(crate) fn read(&mut self, code: &mut Code, value: ArrayId, index: Vec<ScalarOperand>, place: &Place) -> ScalarOperand {
+    pub(crate) fn read(
+        &mut self,
+        code: &mut Code,
+        value: ArrayId,
+        index: Vec<ScalarOperand>,
+        place: &Place,
+    ) -> ScalarOperand {
         let element = self.known.values.ty(value).element;
         let array = self.array(value, Access::Read);
         self.push(code, ScalarOp::Read { array, index }, element, place)
@@ -438,7 +454,7 @@ impl<'v, 'p> Nest<'v, 'p> {
     ) -> ScalarOperand {
         match operand {
             ScalarOperand::Local(id) => names.get(&id).copied().unwrap_or(operand),
-            ScalarOperand::Outer(id) => self.from_program(id, deferred, code),
+            ScalarOperand::Outer(id) => self.scalar_of_program(id, deferred, code),
             ScalarOperand::Constant(_) => operand,
         }
     }
@@ -522,7 +538,13 @@ impl<'v, 'p> Nest<'v, 'p> {
     }
 
     /// Whether executing `code` for `results` may fail where `needed` are needed anyway.
-    pub(crate) fn may_fail(&mut self, code: &Code, results: &[ScalarOperand], needed: &[ScalarOperand], depth: u32) -> bool {
+    pub(crate) fn may_fail(
+        &mut self,
+        code: &Code,
+        results: &[ScalarOperand],
+        needed: &[ScalarOperand],
+        depth: u32,
+    ) -> bool {
         let anyway: std::collections::HashSet<LocalId> = {
             let body = Lambda { params: Vec::new(), instructions: code.instructions.clone(), results: needed.to_vec() };
             crate::strict::certainly_executed(&body).iter().flat_map(|i| &i.results).map(|result| result.id).collect()
@@ -553,9 +575,18 @@ impl<'v, 'p> Nest<'v, 'p> {
     }
 
     fn execute(&mut self, instruction: Instruction, at: Spot) {
+        if let Some((instruction, spot)) = self.invariant(&instruction, at) {
+            for result in &instruction.results {
+                self.define(result, spot);
+            }
+            self.put(spot, None, Action::Scalar(instruction));
+            return;
+        }
         let index = match &instruction.op {
             ScalarOp::Read { array, index } => Some((*array, index.clone())),
-            ScalarOp::ReadFlat { array, position } if self.array_type(*array).rank() == 1 => Some((*array, vec![*position])),
+            ScalarOp::ReadFlat { array, position } if self.array_type(*array).rank() == 1 => {
+                Some((*array, vec![*position]))
+            }
             _ => None,
         };
         if let (Some((array, index)), [result]) = (index, &instruction.results[..]) {
@@ -563,13 +594,54 @@ impl<'v, 'p> Nest<'v, 'p> {
             self.load_into(result.clone(), array, &dims, None, at, &instruction.place);
             return;
         }
-        let natural = free_uses(&instruction).into_iter().map(|id| self.known.spot(id.into())).max().unwrap_or(Spot::before(0));
+        let natural =
+            free_uses(&instruction).into_iter().map(|id| self.known.spot(id.into())).max().unwrap_or(Spot::before(0));
         let spot = if can_fail(&instruction, &|_| false) { at } else { natural.min(at) };
         for result in &instruction.results {
             self.define(result, spot);
         }
         self.known.note(&instruction, at.depth);
         self.put(spot, None, Action::Scalar(instruction));
+    }
+
+    /// An instruction that may fail and is the same at every point of the levels inside some depth: executed once, before these levels,
+    /// if there is any point in them. Gives it under that condition, and where it goes.
+    fn invariant(&mut self, instruction: &Instruction, at: Spot) -> Option<(Instruction, Spot)> {
+        let read = if self.is_safe(instruction, at.depth) { return None } else { instruction };
+        let spot = free_uses(read).into_iter().map(|id| self.known.spot(id.into())).max().unwrap_or(Spot::before(0));
+        if at.after || spot.after || spot.depth >= at.depth || !can_fail(instruction, &|_| false) {
+            return None;
+        }
+        let levels = spot.depth as usize..at.depth as usize;
+        let bounds: Vec<(ScalarOperand, ScalarOperand)> =
+            self.levels[levels].iter().map(|level| (level.from, level.to)).collect();
+        if bounds.iter().any(|&(from, to)| self.known.spot(from).max(self.known.spot(to)) > spot) {
+            return None;
+        }
+        let mut some: Option<ScalarOperand> = None;
+        for (from, to) in bounds {
+            let length = self.known.form(to).plus(-1, &self.known.form(from)).offset(-1);
+            if !self.known.never_negative(&length, spot.depth) {
+                let filled = self.binary(Binary::Lt, from, to, spot);
+                some = Some(match some {
+                    Some(some) => self.binary(Binary::And, some, filled, spot),
+                    None => filled,
+                });
+            }
+        }
+        let Some(condition) = some else {
+            // Plain reads become loads, further out.
+            return (!matches!(instruction.op, ScalarOp::Read { .. } | ScalarOp::ReadFlat { .. }))
+                .then(|| (instruction.clone(), spot));
+        };
+        let inner: Vec<Local> = instruction.results.iter().map(|result| self.local(result.ty, spot)).collect();
+        let results = inner.iter().map(|local| local.id.into()).collect();
+        let body = Instruction { results: inner, ..instruction.clone() };
+        let then = Lambda { params: Vec::new(), instructions: vec![body], results };
+        let zeros = instruction.results.iter().map(|result| Constant::zero(result.ty).into()).collect();
+        let otherwise = Lambda { results: zeros, ..Lambda::default() };
+        let op = ScalarOp::If { condition, then, otherwise };
+        Some((Instruction { results: instruction.results.clone(), op, place: instruction.place.clone() }, spot))
     }
 
     fn array_type(&self, array: ArrayId) -> &fusebox_ir::Type {
@@ -614,11 +686,17 @@ impl<'v, 'p> Nest<'v, 'p> {
         let safe = depths.clone().find(|&depth| self.known.inside(&ty, &index, depth));
         let bounded = dims.iter().any(|(_, boundary)| *boundary != DimBoundary::None);
         let (spot, checked, drop) = match safe {
-            Some(depth) => (Spot { depth, after: natural.after && depth == natural.depth || at.after && depth == at.depth }, false, true),
+            Some(depth) => (
+                Spot { depth, after: natural.after && depth == natural.depth || at.after && depth == at.depth },
+                false,
+                true,
+            ),
             None if outside.is_some() => (at, false, false),
             None if bounded => {
                 let filled = depths.clone().find(|&depth| {
-                    ty.extents.iter().all(|&extent| self.known.never_negative(&self.known.values.form(extent).offset(-1), depth))
+                    ty.extents
+                        .iter()
+                        .all(|&extent| self.known.never_negative(&self.known.values.form(extent).offset(-1), depth))
                 });
                 match filled {
                     Some(depth) => (Spot { depth, after: at.after && depth == at.depth }, false, false),
@@ -632,7 +710,10 @@ impl<'v, 'p> Nest<'v, 'p> {
         }
         let dims: Vec<DimIndex> = dims
             .iter()
-            .map(|(index, boundary)| DimIndex { boundary: if drop { DimBoundary::None } else { *boundary }, ..self.dim(index) })
+            .map(|(index, boundary)| DimIndex {
+                boundary: if drop { DimBoundary::None } else { *boundary },
+                ..self.dim(index)
+            })
             .collect();
         let key = (array, dims.iter().map(|dim| (dim.offset, dim.terms.clone(), dim.boundary as u8)).collect());
         if outside.is_none() {
@@ -677,7 +758,8 @@ impl<'v, 'p> Nest<'v, 'p> {
     /// The value of a linear form over scalars of the plan and locals.
     pub(crate) fn linear(&mut self, form: &Linear, at: Spot) -> ScalarOperand {
         let whole = |value: i64| ScalarOperand::from(Constant::from(value));
-        let mut sum: Option<ScalarOperand> = (form.constant != 0 || form.terms.is_empty()).then(|| whole(form.constant));
+        let mut sum: Option<ScalarOperand> =
+            (form.constant != 0 || form.terms.is_empty()).then(|| whole(form.constant));
         for (&atom, &factor) in &form.terms {
             let term = match atom {
                 Atom::Value(id) => self.scalar(id),
@@ -711,7 +793,9 @@ impl<'v, 'p> Nest<'v, 'p> {
     /// Whether an array may have no elements where something is computed at the innermost depth.
     pub(crate) fn may_be_empty(&self, value: ArrayId) -> bool {
         let extents = &self.known.values.ty(value).extents;
-        !extents.iter().all(|&extent| self.known.never_negative(&self.known.values.form(extent).offset(-1), self.depth()))
+        !extents
+            .iter()
+            .all(|&extent| self.known.never_negative(&self.known.values.form(extent).offset(-1), self.depth()))
     }
 
     /// The depth at which a local is made.
@@ -739,7 +823,9 @@ impl<'v, 'p> Nest<'v, 'p> {
         }
         for fact in self.known.facts.all() {
             let named = fact.map(&mut |atom| match atom {
-                Atom::Local(id) => names.get(&id).map_or_else(|| Linear::atom(atom), |&id| Linear::atom(Atom::Value(id))),
+                Atom::Local(id) => {
+                    names.get(&id).map_or_else(|| Linear::atom(atom), |&id| Linear::atom(Atom::Value(id)))
+                }
                 Atom::Value(_) => Linear::atom(atom),
             });
             if named != *fact && named.terms.keys().all(|atom| matches!(atom, Atom::Value(_))) {
@@ -750,7 +836,14 @@ impl<'v, 'p> Nest<'v, 'p> {
     }
 
     /// Fails where `condition` does not hold.
-    pub(crate) fn check(&mut self, condition: ScalarOperand, operation: &str, place: &Place, fault: FailureKind, at: Spot) {
+    pub(crate) fn check(
+        &mut self,
+        condition: ScalarOperand,
+        operation: &str,
+        place: &Place,
+        fault: FailureKind,
+        at: Spot,
+    ) {
         let failure = Failure { operation: operation.to_owned(), place: place.clone(), fault };
         self.put(at, None, Action::Check { condition, failure });
     }
@@ -762,12 +855,20 @@ impl<'v, 'p> Nest<'v, 'p> {
     }
 
     fn dim(&self, form: &Linear) -> DimIndex {
-        let terms = form.terms.iter().filter_map(|(atom, &by)| if let Atom::Local(id) = atom { Some((by, *id)) } else { None });
+        let terms =
+            form.terms.iter().filter_map(|(atom, &by)| if let Atom::Local(id) = atom { Some((by, *id)) } else { None });
         DimIndex { offset: form.constant, terms: terms.collect(), boundary: DimBoundary::None }
     }
 
     /// Stores an element; it is inside.
-    pub(crate) fn store(&mut self, value: ArrayId, access: Access, index: &[ScalarOperand], element: ScalarOperand, at: Spot) {
+    pub(crate) fn store(
+        &mut self,
+        value: ArrayId,
+        access: Access,
+        index: &[ScalarOperand],
+        element: ScalarOperand,
+        at: Spot,
+    ) {
         let array = self.array(value, access);
         let map = self.index_map(index, false);
         self.put(at, None, Action::Store { array, map, value: element });
@@ -782,8 +883,13 @@ impl<'v, 'p> Nest<'v, 'p> {
         seeds: Vec<ScalarOperand>,
         values: Vec<ScalarOperand>,
     ) -> Vec<ScalarOperand> {
-        let results: Vec<Local> =
-            values.iter().map(|&value| self.ty(value)).collect::<Vec<_>>().into_iter().map(|ty| self.local(ty, Spot::after(to))).collect();
+        let results: Vec<Local> = values
+            .iter()
+            .map(|&value| self.ty(value))
+            .collect::<Vec<_>>()
+            .into_iter()
+            .map(|ty| self.local(ty, Spot::after(to)))
+            .collect();
         let operands = results.iter().map(|result| result.id.into()).collect();
         let at = Spot::before(self.depth());
         self.put(at, None, Action::Reduce { results, to, association, combine, seeds, values });

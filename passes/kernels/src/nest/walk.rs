@@ -1,6 +1,9 @@
 //! Every local and every array that statements name, in one place.
 
-use fusebox_ir::{Action, ArrayId, FailureKind, IndexMap, Instruction, Lambda, Local, LocalId, ScalarOperand, ScalarPartMut, Statement};
+use fusebox_ir::{
+    Action, ArrayId, FailureKind, IndexMap, Instruction, Lambda, Local, LocalId, ScalarOperand, ScalarPartMut,
+    Statement,
+};
 
 /// What is done with the names in statements.
 pub(super) trait Visit {
