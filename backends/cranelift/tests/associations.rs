@@ -13,12 +13,24 @@ fn vectors(element: fusebox_ir::ElementType, count: usize) -> Vec<Vec<Array>> {
 #[test]
 fn folds_of_functions_that_commute() {
     check("fn f(a: [n]f32) -> f32 { let s: f32 = fold(|x, y| x + y, 1.5, a) return s }", &vectors(F32, 1));
-    check("fn f(a: [n]f64, b: [n]f64) -> f64 { let p: [n]f64 = map(|x, y| x * y, a, b) let s: f64 = fold(|x, y| x + y, 0.0, p) return s }", &vectors(F64, 2));
-    check("fn f(a: [n]f32) -> f32, f32 { let s: f32 = fold(|x, y| min(x, y), inf_f32, a) let t: f32 = fold(|x, y| max(x, y), 2.0, a) return s, t }", &vectors(F32, 1));
+    check(
+        "fn f(a: [n]f64, b: [n]f64) -> f64 { let p: [n]f64 = map(|x, y| x * y, a, b) let s: f64 = fold(|x, y| x + y, 0.0, p) return s }",
+        &vectors(F64, 2),
+    );
+    check(
+        "fn f(a: [n]f32) -> f32, f32 { let s: f32 = fold(|x, y| min(x, y), inf_f32, a) let t: f32 = fold(|x, y| max(x, y), 2.0, a) return s, t }",
+        &vectors(F32, 1),
+    );
     check("fn f(a: [n]i32) -> i32 { let s: i32 = fold(|x, y| x + y, 7, a) return s }", &vectors(I32, 1));
-    check("fn f(a: [n]u8) -> u8, u8 { let s: u8 = fold(|x, y| max(x, y), 0, a) let t: u8 = fold(|x, y| x ^ y, 1, a) return s, t }", &vectors(U8, 1));
+    check(
+        "fn f(a: [n]u8) -> u8, u8 { let s: u8 = fold(|x, y| max(x, y), 0, a) let t: u8 = fold(|x, y| x ^ y, 1, a) return s, t }",
+        &vectors(U8, 1),
+    );
     check("fn f(a: [n]i64) -> i64 { let s: i64 = fold(|x, y| x * y, 1, a) return s }", &vectors(I64, 1));
-    check("fn f(a: [n]f32) -> bool { let b: [n]bool = map(|x| x > 0.0, a) let s: bool = fold(|x, y| x ^ y, false, b) return s }", &vectors(F32, 1));
+    check(
+        "fn f(a: [n]f32) -> bool { let b: [n]bool = map(|x| x > 0.0, a) let s: bool = fold(|x, y| x ^ y, false, b) return s }",
+        &vectors(F32, 1),
+    );
 }
 
 #[test]
@@ -30,7 +42,8 @@ fn folds_of_functions_without_an_identity() {
         return s, k }";
     check(argmin, &vectors(F32, 1));
     let mut random = Random(3);
-    let some: Vec<Vec<Array>> = SIZES.iter().filter(|&&size| size > 0).map(|&size| vec![random.array(F64, &[size])]).collect();
+    let some: Vec<Vec<Array>> =
+        SIZES.iter().filter(|&&size| size > 0).map(|&size| vec![random.array(F64, &[size])]).collect();
     check("fn f(a: [n]f64) -> f64 { let s: f64 = fold1(|x, y| x * 0.5 + y, a) return s }", &some);
 }
 
@@ -69,12 +82,24 @@ fn matrix_products() {
 
 #[test]
 fn scans_of_functions_that_commute() {
-    check("fn f(a: [n]f32) -> [?]f32 { let m = n + 1 let s: [m]f32 = scanl(|x, y| x + y, 0.5, a) return s }", &vectors(F32, 1));
+    check(
+        "fn f(a: [n]f32) -> [?]f32 { let m = n + 1 let s: [m]f32 = scanl(|x, y| x + y, 0.5, a) return s }",
+        &vectors(F32, 1),
+    );
     check("fn f(a: [n]i32) -> [n]i32 { let s: [n]i32 = scanl1(|x, y| x + y, a) return s }", &vectors(I32, 1));
-    check("fn f(a: [n]f64) -> [n]f64, f64 { let s: [n]f64, t: f64 = scanl'(|x, y| x + y, 0.0, a) return s, t }", &vectors(F64, 1));
-    check("fn f(a: [n]f32) -> [n]f32, f32 { let s: [n]f32, t: f32 = scanr'(|x, y| x + y, 0.0, a) return s, t }", &vectors(F32, 1));
+    check(
+        "fn f(a: [n]f64) -> [n]f64, f64 { let s: [n]f64, t: f64 = scanl'(|x, y| x + y, 0.0, a) return s, t }",
+        &vectors(F64, 1),
+    );
+    check(
+        "fn f(a: [n]f32) -> [n]f32, f32 { let s: [n]f32, t: f32 = scanr'(|x, y| x + y, 0.0, a) return s, t }",
+        &vectors(F32, 1),
+    );
     check("fn f(a: [n]u8) -> [n]u8 { let s: [n]u8 = scanr1(|x, y| max(x, y), a) return s }", &vectors(U8, 1));
-    check("fn f(a: [n]f32) -> [?]f32, f32 { let m = n + 1 let s: [m]f32 = scanl(|x, y| x + y, 0.5, a) let t: f32 = fold(|x, y| max(x, y), 0.0, a) return s, t }", &vectors(F32, 1));
+    check(
+        "fn f(a: [n]f32) -> [?]f32, f32 { let m = n + 1 let s: [m]f32 = scanl(|x, y| x + y, 0.5, a) let t: f32 = fold(|x, y| max(x, y), 0.0, a) return s, t }",
+        &vectors(F32, 1),
+    );
 }
 
 #[test]
@@ -93,7 +118,10 @@ fn scans_of_rows() {
     let shapes = [[0, 4], [4, 0], [1, 1], [7, 3], [5, 100], [2, 40_000]];
     let inputs: Vec<Vec<Array>> = shapes.iter().map(|shape| vec![random.array(F32, shape)]).collect();
     check("fn f(a: [n, m]f32) -> [n, m]f32 { let s: [n, m]f32 = scanl1(|x, y| x + y, a) return s }", &inputs);
-    check("fn f(a: [n, m]f32) -> [n, ?]f32, [n]f32 { let k = m + 1 let s: [n, k]f32 = scanl(|x, y| x + y, 0.5, a) let t: [n]f32 = fold(|x, y| x + y, 0.0, a) return s, t }", &inputs);
+    check(
+        "fn f(a: [n, m]f32) -> [n, ?]f32, [n]f32 { let k = m + 1 let s: [n, k]f32 = scanl(|x, y| x + y, 0.5, a) let t: [n]f32 = fold(|x, y| x + y, 0.0, a) return s, t }",
+        &inputs,
+    );
 }
 
 #[test]
@@ -108,8 +136,14 @@ fn segments() {
         let total = offsets[offsets.len() - 1] as usize;
         inputs.push(vec![random.array(F32, &[total]), Array::new(&[offsets.len()], &offsets).unwrap()]);
     }
-    check("fn f(a: [n]f32, o: [m]i64) -> [?]f32 { let k = m - 1 let s: [k]f32 = fold_seg(|x, y| x + y, 0.5, a, offsets: o) return s }", &inputs);
-    check("fn f(a: [n]f32, o: [m]i64) -> [n]f32 { let s: [n]f32 = scanl1_seg(|x, y| x + y, a, offsets: o) return s }", &inputs);
+    check(
+        "fn f(a: [n]f32, o: [m]i64) -> [?]f32 { let k = m - 1 let s: [k]f32 = fold_seg(|x, y| x + y, 0.5, a, offsets: o) return s }",
+        &inputs,
+    );
+    check(
+        "fn f(a: [n]f32, o: [m]i64) -> [n]f32 { let s: [n]f32 = scanl1_seg(|x, y| x + y, a, offsets: o) return s }",
+        &inputs,
+    );
     let gathers = "fn f(a: [n]f32, o: [m]i64) -> [?]f32 {
         let k = m - 1
         let g: [n]f32 = generate([n], |i| a[(i * 7) % n])
@@ -120,12 +154,27 @@ fn segments() {
 #[test]
 fn permutes_in_every_order() {
     let mut random = Random(17);
-    let sizes = [0usize, 1, 100, 20_000, 70_000];
-    let inputs: Vec<Vec<Array>> = sizes.iter().map(|&n| vec![random.array(F32, &[50]), random.array(F32, &[n]), random.ints(I64, &[n], 0, 50)]).collect();
-    check("fn f(d: [m]f32, v: [n]f32, t: [n]i64) -> [m]f32 { let p: [m]f32 = permute(|x, y| x + y, d, v, at: t) return p }", &inputs);
-    check("fn f(d: [m]f32, v: [n]f32, t: [n]i64) -> [m]f32 { let p: [m]f32 = permute(|x, y| x, d, v, at: t) return p }", &inputs);
-    check("fn f(d: [m]f32, v: [n]f32, t: [n]i64) -> [m]f32 { let p: [m]f32 = permute(|x, y| min(x, y), d, v, at: t) return p }", &inputs);
-    check("fn f(d: [m]f32, v: [n]f32, t: [n]i64) -> [m]f32 { let p: [m]f32 = permute(|x, y| x * 0.5 + y, d, v, at: t, ordered: true) return p }", &inputs);
+    let sizes = [0usize, 1, 100, 20_000, 40_000];
+    let inputs: Vec<Vec<Array>> = sizes
+        .iter()
+        .map(|&n| vec![random.array(F32, &[50]), random.array(F32, &[n]), random.ints(I64, &[n], 0, 50)])
+        .collect();
+    check(
+        "fn f(d: [m]f32, v: [n]f32, t: [n]i64) -> [m]f32 { let p: [m]f32 = permute(|x, y| x + y, d, v, at: t) return p }",
+        &inputs,
+    );
+    check(
+        "fn f(d: [m]f32, v: [n]f32, t: [n]i64) -> [m]f32 { let p: [m]f32 = permute(|x, y| x, d, v, at: t) return p }",
+        &inputs,
+    );
+    check(
+        "fn f(d: [m]f32, v: [n]f32, t: [n]i64) -> [m]f32 { let p: [m]f32 = permute(|x, y| min(x, y), d, v, at: t) return p }",
+        &inputs,
+    );
+    check(
+        "fn f(d: [m]f32, v: [n]f32, t: [n]i64) -> [m]f32 { let p: [m]f32 = permute(|x, y| x * 0.5 + y, d, v, at: t, ordered: true) return p }",
+        &inputs,
+    );
     let kept = "fn f(d: [m]f32, v: [n]f32, t: [n]i64) -> [m]f32 {
         let k: [n]bool = map(|x| x > 0.0, v)
         let p: [m]f32 = permute(|x, y| x + y, d, v, at: t, keep: k) return p }";
@@ -146,7 +195,10 @@ fn filters_and_expands() {
     check("fn f(a: [n]u8) -> [?]u8 { let k: i64, r: [k]u8 = filter(|x| x % 3 == 0, a) return r }", &vectors(U8, 1));
     let mut random = Random(19);
     let inputs: Vec<Vec<Array>> = [0usize, 1, 50, 5000].iter().map(|&n| vec![random.ints(I64, &[n], -2, 9)]).collect();
-    check("fn f(a: [n]i64) -> [?]i64 { let k: i64, r: [k]i64 = expand(|x| x, |x, j| x * 10 + j, a) return r }", &inputs);
+    check(
+        "fn f(a: [n]i64) -> [?]i64 { let k: i64, r: [k]i64 = expand(|x| x, |x, j| x * 10 + j, a) return r }",
+        &inputs,
+    );
 }
 
 #[test]

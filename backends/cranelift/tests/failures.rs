@@ -47,7 +47,10 @@ fn a_division_by_zero() {
     divisors[41] = 0;
     let divisors = Array::new(&[50], &divisors).unwrap();
     for function in ["7 / x", "7 % x", "div(7, x)", "mod(7, x)"] {
-        let fault = fails(&format!("fn f(a: [n]i32) -> [n]i32 {{ let b: [n]i32 = map(|x| {function}, a) return b }}"), &[divisors.clone()]);
+        let fault = fails(
+            &format!("fn f(a: [n]i32) -> [n]i32 {{ let b: [n]i32 = map(|x| {function}, a) return b }}"),
+            &[divisors.clone()],
+        );
         assert_eq!(fault, Fault::DivisionByZero);
     }
 }
@@ -56,7 +59,8 @@ fn a_division_by_zero() {
 fn a_failed_assertion() {
     let mut numbers = vec![3.0f32; 50];
     numbers[20] = -1.0;
-    let source = "fn f(a: [n]f32) -> [n]f32 { let b: [n]f32 = map(|x| assert(x > 0.0, \"positive\", sqrt(x)), a) return b }";
+    let source =
+        "fn f(a: [n]f32) -> [n]f32 { let b: [n]f32 = map(|x| assert(x > 0.0, \"positive\", sqrt(x)), a) return b }";
     let fault = fails(source, &[Array::new(&[50], &numbers).unwrap()]);
     assert_eq!(fault, Fault::Assertion { message: "positive".to_owned() });
 }
@@ -64,9 +68,18 @@ fn a_failed_assertion() {
 #[test]
 fn extents_and_rows_that_are_not_possible() {
     fails("fn f(k: i64) -> [?]f32 { let b: [k]f32 = generate([k], |i| f32(i)) return b }", &[Array::scalar(-3i64)]);
-    fails("fn f(k: i64) -> [?, ?]f64 { let b: [k, k]f64 = generate([k, k], |i, j| f64(i)) return b }", &[Array::scalar(1i64 << 40)]);
-    fails("fn f(a: [n]f32) -> f32 { let s: f32 = fold1(|x, y| x + y, a) return s }", &[Array::new::<f32>(&[0], &[]).unwrap()]);
-    fails("fn f(a: [n]f32, k: i64) -> [?]f32 { let b: [k]f32 = reshape([k], a) return b }", &[Array::new(&[4], &[1.0f32; 4]).unwrap(), Array::scalar(5i64)]);
+    fails(
+        "fn f(k: i64) -> [?, ?]f64 { let b: [k, k]f64 = generate([k, k], |i, j| f64(i)) return b }",
+        &[Array::scalar(1i64 << 40)],
+    );
+    fails(
+        "fn f(a: [n]f32) -> f32 { let s: f32 = fold1(|x, y| x + y, a) return s }",
+        &[Array::new::<f32>(&[0], &[]).unwrap()],
+    );
+    fails(
+        "fn f(a: [n]f32, k: i64) -> [?]f32 { let b: [k]f32 = reshape([k], a) return b }",
+        &[Array::new(&[4], &[1.0f32; 4]).unwrap(), Array::scalar(5i64)],
+    );
     let segments = "fn f(a: [n]f32, o: [m]i64) -> [?]f32 { let k = m - 1 let s: [k]f32 = fold_seg(|x, y| x + y, 0.0, a, offsets: o) return s }";
     fails(segments, &[Array::new(&[4], &[1.0f32; 4]).unwrap(), ints(&[0, 3, 2, 4])]);
 }

@@ -15,14 +15,18 @@ fn resident() -> Option<usize> {
 #[test]
 fn a_thousand_compilations_hold_memory_steady() {
     let backend = Cranelift::new(Config { threads: 1, ..Config::default() }).unwrap();
-    let plan = plan("fn f(a: [n]f32) -> f32 { let b: [n]f32 = map(|x| x * 2.0 + 1.0, a) let s: f32 = fold(|x, y| x + y, 0.0, b) return s }");
+    let plan = plan(
+        "fn f(a: [n]f32) -> f32 { let b: [n]f32 = map(|x| x * 2.0 + 1.0, a) let s: f32 = fold(|x, y| x + y, 0.0, b) return s }",
+    );
     let input = Array::new(&[3], &[1.0f32, 2.0, 3.0]).unwrap();
     let compile = || {
         let loaded = backend.compile_plan(&plan).unwrap().load_plan().unwrap();
         assert_eq!(loaded.run_plan(std::slice::from_ref(&input)).unwrap()[0], Array::scalar(15.0f32));
     };
     (0..100).for_each(|_| compile());
-    let Some(before) = resident() else { return eprintln!("skipped: the system does not say how much memory a process has") };
+    let Some(before) = resident() else {
+        return eprintln!("skipped: the system does not say how much memory a process has");
+    };
     (0..1000).for_each(|_| compile());
     let after = resident().unwrap();
     assert!(after < before + (8 << 20), "from {before} to {after} bytes");
@@ -39,9 +43,29 @@ fn a_loaded_plan_runs_from_many_threads_at_once() {
             scope.spawn(move || {
                 let input = Array::new(&[30_000], &vec![f64::from(thread); 30_000]).unwrap();
                 for _ in 0..20 {
-                    assert_eq!(loaded.run_plan(std::slice::from_ref(&input)).unwrap()[0], Array::scalar(f64::from(thread) * 30_000.0));
+                    assert_eq!(
+                        loaded.run_plan(std::slice::from_ref(&input)).unwrap()[0],
+                        Array::scalar(f64::from(thread) * 30_000.0)
+                    );
                 }
             });
         }
     });
+}
+
+#[test]
+fn a_kernel_of_many_functions_compiles_in_milliseconds() {
+    let golden = fusebox_golden::load("black_scholes");
+    let (plan, _) = fusebox_kernels::lower(&golden.program, &fusebox_kernels::Config::default()).unwrap();
+    let backend = Cranelift::new(Config { threads: 1, ..Config::default() }).unwrap();
+    let times = (0..5).map(|_| {
+        let start = std::time::Instant::now();
+        backend.compile_plan(&plan).unwrap().load_plan().unwrap();
+        start.elapsed()
+    });
+    let least = times.min().unwrap();
+    eprintln!("black_scholes: {} kernels in {least:?}", plan.kernels.len());
+    // Ten milliseconds where the compiler itself is compiled for speed; with its checks on, on a busy machine, more.
+    let bound = if cfg!(debug_assertions) { 500 } else { 10 };
+    assert!(least.as_millis() < bound, "{least:?}");
 }

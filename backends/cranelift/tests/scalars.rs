@@ -10,9 +10,36 @@ fn corners(element: ElementType, shift: usize) -> Array {
     let mut all: Vec<Constant> = Vec::new();
     let bits = element.bits();
     if element.is_float() {
-        let specials = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2.5, -2.5, 3.7, -3.7, 1e9, -1e9, 3e10, -3e10, 127.6, -129.0, 255.5, 65535.9, 1e-30, f64::INFINITY, f64::NEG_INFINITY, f64::NAN];
+        let specials = [
+            0.0,
+            -0.0,
+            1.0,
+            -1.0,
+            0.5,
+            -0.5,
+            1.5,
+            2.5,
+            -2.5,
+            3.7,
+            -3.7,
+            1e9,
+            -1e9,
+            3e10,
+            -3e10,
+            127.6,
+            -129.0,
+            255.5,
+            65535.9,
+            1e-30,
+            f64::INFINITY,
+            f64::NEG_INFINITY,
+            f64::NAN,
+        ];
         all.extend(specials.iter().map(|&x| primitive::float(element, x)));
-        all.extend([1u64, 0x8000_0000_0000_0001].map(|tiny| Constant::from_bits(element, if tiny == 1 { 1 } else { 1 | 1 << (bits - 1) })));
+        all.extend(
+            [1u64, 0x8000_0000_0000_0001]
+                .map(|tiny| Constant::from_bits(element, if tiny == 1 { 1 } else { 1 | 1 << (bits - 1) })),
+        );
     } else if element == ElementType::Bool {
         all.extend([true, false, false, true].map(Constant::from));
     } else {
@@ -25,12 +52,14 @@ fn corners(element: ElementType, shift: usize) -> Array {
     }
     all.extend(Random(9 + shift as u64).array(element, &[20]).constants());
     let count = 2 * 47;
-    let cycled: Vec<Constant> = (0..count).map(|position| all[(position + shift * (position / all.len() + 1)) % all.len()]).collect();
+    let cycled: Vec<Constant> =
+        (0..count).map(|position| all[(position + shift * (position / all.len() + 1)) % all.len()]).collect();
     Array::from_constants(element, &[count], &cycled).unwrap()
 }
 
 fn without_zeros(array: &Array) -> Array {
-    let elements: Vec<Constant> = array.constants().map(|x| if x.bits() == 0 { Constant::from_i64(x.ty(), 5) } else { x }).collect();
+    let elements: Vec<Constant> =
+        array.constants().map(|x| if x.bits() == 0 { Constant::from_i64(x.ty(), 5) } else { x }).collect();
     Array::from_constants(array.element(), array.extents(), &elements).unwrap()
 }
 
@@ -43,7 +72,10 @@ fn functions_of_one_operand() {
                 Unary::Neg | Unary::Not | Unary::Complement => format!("{}x", function.text()),
                 _ => format!("{}(x)", function.text()),
             };
-            let source = format!("fn f(a: [n]{element}) -> [n]{r} {{ let b: [n]{r} = map(|x| {call}, a) return b }}", r = result.ty());
+            let source = format!(
+                "fn f(a: [n]{element}) -> [n]{r} {{ let b: [n]{r} = map(|x| {call}, a) return b }}",
+                r = result.ty()
+            );
             check(&source, &[vec![corners(element, 0)], vec![corners(element, 3)]]);
         }
     }
@@ -58,7 +90,10 @@ fn functions_of_two_operands() {
             let division = matches!(function, Binary::Div | Binary::Rem | Binary::DivFloor | Binary::ModFloor);
             let word = function.text().chars().all(|c| c.is_alphabetic() || c == '_');
             let call = if word { format!("{}(x, y)", function.text()) } else { format!("x {} y", function.text()) };
-            let source = format!("fn f(a: [n]{element}, b: [n]{element}) -> [n]{r} {{ let c: [n]{r} = map(|x, y| {call}, a, b) return c }}", r = result.ty());
+            let source = format!(
+                "fn f(a: [n]{element}, b: [n]{element}) -> [n]{r} {{ let c: [n]{r} = map(|x, y| {call}, a, b) return c }}",
+                r = result.ty()
+            );
             let mut inputs = Vec::new();
             for shift in 0..3 {
                 let (a, b) = (corners(element, 0), corners(element, shift + 1));
@@ -72,13 +107,28 @@ fn functions_of_two_operands() {
 
 #[test]
 fn shifts_by_amounts_of_other_types_and_by_one_amount_for_all() {
-    for element in [ElementType::I8, ElementType::U8, ElementType::I16, ElementType::U32, ElementType::I32, ElementType::I64, ElementType::U64] {
+    for element in [
+        ElementType::I8,
+        ElementType::U8,
+        ElementType::I16,
+        ElementType::U32,
+        ElementType::I32,
+        ElementType::I64,
+        ElementType::U64,
+    ] {
         for amount in [ElementType::I8, ElementType::U8, ElementType::I64] {
             for call in ["x << y", "x >> y", "rotate_left(x, y)", "rotate_right(x, y)"] {
-                let each = format!("fn f(a: [n]{element}, b: [n]{amount}) -> [n]{element} {{ let c: [n]{element} = map(|x, y| {call}, a, b) return c }}");
+                let each = format!(
+                    "fn f(a: [n]{element}, b: [n]{amount}) -> [n]{element} {{ let c: [n]{element} = map(|x, y| {call}, a, b) return c }}"
+                );
                 check(&each, &[vec![corners(element, 0), corners(amount, 1)]]);
-                let all = format!("fn f(a: [n]{element}, y: {amount}) -> [n]{element} {{ let c: [n]{element} = map(|x| {call}, a) return c }}");
-                let inputs: Vec<Vec<Array>> = [0, 1, 7, 8, 31, 64, -1].iter().map(|&by| vec![corners(element, 0), Array::scalar(Constant::from_i64(amount, by))]).collect();
+                let all = format!(
+                    "fn f(a: [n]{element}, y: {amount}) -> [n]{element} {{ let c: [n]{element} = map(|x| {call}, a) return c }}"
+                );
+                let inputs: Vec<Vec<Array>> = [0, 1, 7, 8, 31, 64, -1]
+                    .iter()
+                    .map(|&by| vec![corners(element, 0), Array::scalar(Constant::from_i64(amount, by))])
+                    .collect();
                 check(&all, &inputs);
             }
         }
@@ -95,7 +145,8 @@ fn conversions_between_all_types() {
             let source = format!("fn f(a: [n]{from}) -> [n]{to} {{ let b: [n]{to} = map(|x| {to}(x), a) return b }}");
             check(&source, &[vec![corners(from, 0)], vec![corners(from, 5)]]);
             if from.bits() == to.bits() && from != ElementType::Bool {
-                let source = format!("fn f(a: [n]{from}) -> [n]{to} {{ let b: [n]{to} = map(|x| bits_{to}(x), a) return b }}");
+                let source =
+                    format!("fn f(a: [n]{from}) -> [n]{to} {{ let b: [n]{to} = map(|x| bits_{to}(x), a) return b }}");
                 check(&source, &[vec![corners(from, 0)]]);
             }
         }
@@ -105,7 +156,9 @@ fn conversions_between_all_types() {
 #[test]
 fn fused_products_of_all_float_types() {
     for element in [ElementType::F16, ElementType::F32, ElementType::F64] {
-        let source = format!("fn f(a: [n]{element}, b: [n]{element}, c: [n]{element}) -> [n]{element} {{ let d: [n]{element} = map(|x, y, z| fma(x, y, z), a, b, c) return d }}");
+        let source = format!(
+            "fn f(a: [n]{element}, b: [n]{element}, c: [n]{element}) -> [n]{element} {{ let d: [n]{element} = map(|x, y, z| fma(x, y, z), a, b, c) return d }}"
+        );
         check(&source, &[vec![corners(element, 0), corners(element, 1), corners(element, 2)]]);
     }
 }

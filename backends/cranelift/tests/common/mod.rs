@@ -134,4 +134,4 @@ impl Random {
 }
 
 /// Sizes around gangs, blocks and tiles.
-pub const SIZES: [usize; 10] = [0, 1, 3, 8, 31, 200, 4096, 4099, 33_000, 70_001];
+pub const SIZES: [usize; 8] = [0, 1, 3, 31, 200, 4096, 4099, 66_001];

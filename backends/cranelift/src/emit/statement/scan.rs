@@ -72,8 +72,19 @@ impl Emitter<'_> {
         // What starts as an identity may as well be there.
         let has = self.b.constant(Constant::from(!seeds.is_empty() || identity.is_some()));
         let has = self.b.splat(has, lanes);
-        let mut scan =
-            Scan { combine: combine.clone(), swap, types, identity, at, lanes, tiles: None, total: None, need: None, lasts: Vec::new(), last_flag: 0 };
+        let mut scan = Scan {
+            combine: combine.clone(),
+            swap,
+            types,
+            identity,
+            at,
+            lanes,
+            tiles: None,
+            total: None,
+            need: None,
+            lasts: Vec::new(),
+            last_flag: 0,
+        };
         self.states.extend(starts.iter().copied());
         self.states.push(has);
         if let Association::Tiles { lanes: gang, total_lanes } = *association {
