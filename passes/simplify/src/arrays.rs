@@ -85,9 +85,11 @@ impl Arrays<'_> {
 
     fn binding(&mut self, mut binding: Binding, out: &mut Vec<Binding>) {
         binding.substitute(&mut |id| self.values.get(&id).copied().unwrap_or(Operand::Value(id)));
+        let is_cluster = matches!(binding.op, ArrayOp::Cluster { .. });
         for part in binding.op.parts_mut() {
             match part {
                 PartMut::Function(f) => *f = simplified(std::mem::take(f), &self.elements, self.config),
+                PartMut::Body(body) if is_cluster => self.cluster(body),
                 PartMut::Body(body) => self.block(body),
                 PartMut::Array(_) | PartMut::Value(_) | PartMut::Argument(_) | PartMut::Inner(_) => {}
             }
@@ -98,11 +100,13 @@ impl Arrays<'_> {
         }
         if let ArrayOp::Cond { condition: Operand::Constant(condition), then, otherwise } = &mut binding.op {
             let branch = std::mem::take(if condition.bits() != 0 { then } else { otherwise });
-            for (var, &result) in binding.results.iter().zip(&branch.results) {
-                self.values.insert(var.id, Operand::Value(result));
-            }
             for inner in branch.bindings {
                 self.binding(inner, out);
+            }
+            for (var, &result) in binding.results.iter().zip(&branch.results) {
+                // What stands for the result now; a constant cannot where a block gives it, and its binding is there.
+                let value = self.values.get(&result).copied().filter(|value| matches!(value, Operand::Value(_)));
+                self.values.insert(var.id, value.unwrap_or(Operand::Value(result)));
             }
             return;
         }
@@ -120,6 +124,21 @@ impl Arrays<'_> {
             }
         }
         out.push(binding);
+    }
+
+    /// What was clustered stays as it was clustered, with its marks: only functions are simplified.
+    fn cluster(&mut self, block: &mut Block) {
+        for binding in &mut block.bindings {
+            for part in binding.op.parts_mut() {
+                if let PartMut::Function(f) = part {
+                    *f = simplified(std::mem::take(f), &self.elements, self.config);
+                }
+            }
+            self.sizes.add_binding(binding);
+            for var in &binding.results {
+                self.know(var.id, &var.ty);
+            }
+        }
     }
 
     /// An earlier name of the same size, or its number.
@@ -185,11 +204,17 @@ impl Arrays<'_> {
         let same = |other: &&Binding| other.op == binding.op && same_types(binding, other);
         let found = self.scopes.iter().rev().filter_map(|scope| scope.operations.get(&key)).flatten().find(same);
         if let Some(found) = found {
-            for (var, other) in binding.results.iter().zip(&found.results) {
-                let value = self.values.get(&other.id).copied().unwrap_or(Operand::Value(other.id));
-                self.values.insert(var.id, value);
+            let values: Vec<Operand> = found
+                .results
+                .iter()
+                .map(|other| self.values.get(&other.id).copied().unwrap_or(Operand::Value(other.id)))
+                .collect();
+            // A constant cannot be the result of a block: the binding may have to stay for that.
+            if values.iter().all(|value| matches!(value, Operand::Value(_))) {
+                self.values.extend(binding.results.iter().map(|var| var.id).zip(values));
+                return true;
             }
-            return true;
+            return false;
         }
         if let Some(scope) = self.scopes.last_mut() {
             scope.operations.entry(key).or_default().push(binding.clone());
@@ -253,8 +278,11 @@ fn remove_dead_in(block: &mut Block, used: &mut HashSet<ArrayId>) {
                 used.insert(id);
             });
         }
+        let is_cluster = matches!(binding.op, ArrayOp::Cluster { .. });
         for part in binding.op.parts_mut() {
-            if let PartMut::Body(body) = part {
+            if let PartMut::Body(body) = part
+                && !is_cluster
+            {
                 remove_dead_in(body, used);
             }
         }

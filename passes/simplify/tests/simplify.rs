@@ -261,3 +261,20 @@ fn without_sharing_equal_terms_stay_apart() {
     assert_eq!(simplify(&parsed(source), &config).0, parsed(source));
     assert_ne!(simplify(&parsed(source), &Config::default()).0, parsed(source));
 }
+
+#[test]
+fn a_cluster_keeps_its_bindings_and_marks() {
+    let text = simplified(
+        "fn p(a: i64, b: i64) -> f16 { let k: i64, f: f16 = cluster(|| { vertical u: u64 = generate([], || 1u64 + 1)
+        last v: i64, w: f16 = map(|i, i1, x| { return 0, 8.0 }, a, u, b) return v, w }) return f }",
+    );
+    assert!(text.contains("vertical u: u64 = generate([], || 2)"), "{text}");
+}
+
+#[test]
+fn a_constant_that_stands_twice_is_still_the_result_of_its_block() {
+    let text = simplified(
+        "fn p(n: i64) -> i64 { let x: i64 = while(|x: i64| { let p = false let q = false return q }, |x: i64| { let y = x + 1 return y }, n) return x }",
+    );
+    assert!(text.contains("= false"), "{text}");
+}
