@@ -396,7 +396,7 @@ impl<'c> Code<'_, 'c> {
         let outside = self.scope.values.iter().filter(|known| self.scope.indices.get(&known.id) == Some(&extent));
         fitting.extend(outside.map(|known| Atom::new(ScalarOperand::Outer(known.id), ElementType::I64)));
         let n = self.size(extent);
-        if !fitting.is_empty() && self.scope.random.chance(7, 8) {
+        if !fitting.is_empty() && (!self.scope.positive(extent) || self.scope.random.chance(7, 8)) {
             let i = self.scope.random.pick(&fitting);
             let one = self.number(ElementType::I64, 1);
             return Some(match self.scope.random.below(6) {

@@ -12,6 +12,9 @@ use crate::{
 pub(super) type Bounds = (i64, i64);
 const ANY: Bounds = (i64::MIN, i64::MAX);
 
+/// What programs that grow linearly are called, so that inputs may be large.
+pub(super) const LINEAR: &str = "large";
+
 /// Extents of inputs of programs that grow linearly are at most this.
 pub(super) const LARGE: i64 = 10_000;
 
@@ -351,10 +354,14 @@ impl<'c> Scope<'c> {
         extents
     }
 
-    /// Sizes of inputs: whatever is computed from others might be refuted.
+    /// Whatever is computed from sizes of inputs might be refuted to be equal to others.
     fn unrelated(&self, a: Extent, b: Extent) -> bool {
-        let plain = |extent| matches!(extent, Extent::Value(id) if self.blocks[0].sizes.iter().any(|var| var.id == id));
-        plain(a) && plain(b)
+        self.is_input_size(a) && self.is_input_size(b)
+    }
+
+    /// Whether an extent is a size that the types of inputs bind.
+    pub fn is_input_size(&self, extent: Extent) -> bool {
+        matches!(extent, Extent::Value(id) if self.blocks[0].sizes.iter().any(|var| var.id == id))
     }
 
     // Inputs and results.
@@ -429,12 +436,9 @@ impl<'c> Scope<'c> {
     /// Makes the latest input an array of arrays, or a stream.
     fn other_input(&mut self, known: &Known) {
         let first = |scope: &Self, at: usize| match known.ty.extents[at] {
-            Extent::Value(id) => !scope.blocks[0]
-                .params
-                .iter()
-                .rev()
-                .skip(1)
-                .any(|var| var.id == id || var.ty.extents.contains(&Extent::Value(id))),
+            Extent::Value(id) => {
+                !scope.blocks[0].params.iter().rev().skip(1).any(|var| var.ty.extents.contains(&Extent::Value(id)))
+            }
             _ => false,
         };
         let mut ty = known.ty.clone();
@@ -517,7 +521,7 @@ impl<'c> Scope<'c> {
                 results.push(known.id);
             }
         }
-        let name = self.random.name(&[]);
+        let name = if self.linear { LINEAR.to_owned() } else { self.random.name(&[]) };
         let mut body = self.blocks.swap_remove(0);
         body.results = results;
         Program { name, body, outputs }.renumbered()

@@ -79,12 +79,10 @@ impl Scope<'_> {
         if self.unsafely() {
             let rank = self.rank();
             to = self.extents(rank);
-            // Neither may be known, or they would be refuted to be equal.
-            let known = |extents: &[Extent]| {
-                extents.contains(&Extent::Constant(0))
-                    || extents.iter().all(|extent| matches!(extent, Extent::Constant(_)))
-            };
-            if known(&to) || known(&from) {
+            // Of sizes of inputs alone, or they might be refuted to be equal.
+            let plain =
+                |extents: &[Extent]| !extents.is_empty() && extents.iter().all(|&extent| self.is_input_size(extent));
+            if !plain(&to) || !plain(&from) {
                 return None;
             }
         }
