@@ -49,7 +49,7 @@ fn a_division_by_zero() {
     for function in ["7 / x", "7 % x", "div(7, x)", "mod(7, x)"] {
         let fault = fails(
             &format!("fn f(a: [n]i32) -> [n]i32 {{ let b: [n]i32 = map(|x| {function}, a) return b }}"),
-            &[divisors.clone()],
+            std::slice::from_ref(&divisors),
         );
         assert_eq!(fault, Fault::DivisionByZero);
     }

@@ -189,12 +189,11 @@ fn tally(kernel: &Kernel, level: usize) -> Option<Tally> {
             }
             Action::Scalar(instruction) => scalar(instruction, &mut classes, &mut tally),
             Action::Check { .. } => tally.gain += 1,
-            Action::Reduce { combine, values, association, .. } => {
+            Action::Reduce { combine, association, .. } => {
                 count(combine, &mut tally);
                 if matches!(association, Association::Runs { .. }) {
                     tally.loss += 2;
                 }
-                let _ = values;
             }
             Action::Scan { combine, .. } => count(combine, &mut tally),
             Action::Store { array, map, .. } => {

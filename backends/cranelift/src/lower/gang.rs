@@ -219,7 +219,7 @@ impl Lower<'_> {
                 one(self, &operands)
             })
             .collect();
-        self.from_lanes(ty, lanes)
+        self.gang_of(ty, lanes)
     }
 
     pub(super) fn unary_gang(&mut self, function: Unary, a: Value) -> Held {

@@ -39,7 +39,7 @@ impl Lower<'_> {
                     self.b.ins().load(scalar_type(ty.element), flags(memory), address, offset)
                 })
                 .collect();
-            return self.from_lanes(ty, lanes);
+            return self.gang_of(ty, lanes);
         }
         let index = self.one(index);
         let address = self.address(base, index, ty.element);
@@ -74,7 +74,7 @@ impl Lower<'_> {
         }
     }
 
-    pub(super) fn from_lanes(&mut self, ty: Type, lanes: Vec<Clif>) -> Held {
+    pub(super) fn gang_of(&mut self, ty: Type, lanes: Vec<Clif>) -> Held {
         let vector = vector_type(ty.element);
         let per = vector.lane_count() as usize;
         let registers = lanes
@@ -113,7 +113,7 @@ impl Lower<'_> {
             }
             lanes.push(self.b.ins().load(scalar_type(ty.element), flags(memory), address, 0));
         }
-        self.from_lanes(ty, lanes)
+        self.gang_of(ty, lanes)
     }
 
     /// A value as it lies in memory: masks as bytes of 0 and 1.

@@ -11,7 +11,7 @@ use cranelift_codegen::ir::{
 };
 use cranelift_codegen::isa::{CallConv, TargetFrontendConfig};
 use cranelift_frontend::FunctionBuilder;
-use fusebox_ir::{Binary, Constant, ElementType};
+use fusebox_ir::{Constant, ElementType};
 
 use crate::vector::{Function, Inst, Op, Region, Type, Value};
 
@@ -398,10 +398,5 @@ impl Lower<'_> {
         let code = self.b.ins().iconst(types::I64, site as i64 + 1);
         self.b.ins().return_(&[code]);
         self.b.switch_to_block(stay);
-    }
-
-    /// A comparison of functions: whether it is one that gives a mask.
-    fn is_comparison(function: Binary) -> bool {
-        function.is_comparison()
     }
 }

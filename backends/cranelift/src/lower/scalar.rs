@@ -184,7 +184,7 @@ impl Lower<'_> {
             Binary::Div => self.b.ins().fdiv(a, b),
             Binary::Min => self.b.ins().fmin(a, b),
             Binary::Max => self.b.ins().fmax(a, b),
-            function if Self::is_comparison(function) => self.b.ins().fcmp(float_condition(function), a, b),
+            function if function.is_comparison() => self.b.ins().fcmp(float_condition(function), a, b),
             _ => self.call(Helper::Binary(function, element), &[a, b], element),
         }
     }

@@ -640,7 +640,7 @@ impl Emitter<'_> {
     /// Runs of neighbours, each in order; then neighbours of those.
     fn fold_runs(&mut self, reduce: &Reduce, tier: Value, count: Value) -> Result<Maybe> {
         let runs = self.b.int(i64::from(reduce.width));
-        let (zero, one) = (self.b.int(0), self.b.int(1));
+        let zero = self.b.int(0);
         let up = self.b.add_int(runs, -1);
         let rounded = self.b.add(count, up);
         let shift = self.b.int(reduce.width.trailing_zeros().into());
@@ -671,8 +671,7 @@ impl Emitter<'_> {
             self.b.splat(some, reduce.lanes)
         };
         let (before, had) = each.carried.split_at(each.carried.len() - 1);
-        let (mut next, has) =
-            self.combine_present(&reduce.combine, (&before.to_vec(), had[0]), (&values, has), reduce.swap)?;
+        let (mut next, has) = self.combine_present(&reduce.combine, (before, had[0]), (&values, has), reduce.swap)?;
         next.push(has);
         let mut result = self.b.end_loop(each, next);
         let has = result.pop().unwrap_or(none);
@@ -694,7 +693,6 @@ impl Emitter<'_> {
             self.b.end_loop(pair, Vec::new());
             stride *= 2;
         }
-        let _ = one;
         let (values, has) = self.run(reduce, zero);
         Ok((values, (reduce.presence == Presence::Flags).then_some(has)))
     }
