@@ -127,8 +127,8 @@ pub(super) fn keyword(text: &str) -> Option<Kind> {
         "stream" => Kind::Stream,
         "_" => Kind::Underscore,
         _ => {
-            // Types and what is built from them: 2 to 9 bytes, so that long names cost no comparison.
-            if text.len() > 9 {
+            // Types and what is built from them: 2 to 9 bytes from few letters, so that names cost few comparisons.
+            if !(2..=9).contains(&text.len()) || !matches!(text.as_bytes()[0], b'b' | b'f' | b'i' | b'n' | b'u') {
                 return None;
             }
             if let Some(ty) = ElementType::from_name(text) {
@@ -161,6 +161,9 @@ impl<'s> Lexer<'s> {
 
     fn skip_blank(&mut self) {
         loop {
+            while matches!(self.byte(0), b' ' | b'\n') {
+                self.at += 1;
+            }
             let Some(c) = self.rest().chars().next() else { return };
             if c == '#' {
                 let line = self.rest();
@@ -238,6 +241,10 @@ impl<'s> Lexer<'s> {
     /// Letters, digits and `_` from a byte on.
     fn part(&self, from: usize) -> &'s str {
         let rest = &self.source[from.min(self.source.len())..];
+        let ascii = rest.bytes().take_while(|b| b.is_ascii_alphanumeric() || *b == b'_').count();
+        if rest.as_bytes().get(ascii).is_none_or(u8::is_ascii) {
+            return &rest[..ascii];
+        }
         &rest[..rest.find(|c: char| !continues_name(c)).unwrap_or(rest.len())]
     }
 

@@ -71,6 +71,8 @@ pub(super) struct Lower<'a, 's> {
     /// Parameters and `let`s of the function that is read.
     variables: Vec<Variable>,
     next_local: u32,
+    /// Room for instructions of functions that are not whole yet.
+    scratch: Vec<crate::Instruction>,
 }
 
 impl<'a, 's> Lower<'a, 's> {
@@ -85,6 +87,7 @@ impl<'a, 's> Lower<'a, 's> {
             references: vec![Reference::None; exprs.len()],
             variables: Vec::new(),
             next_local: 0,
+            scratch: Vec::new(),
         }
     }
 

@@ -22,6 +22,8 @@ pub(super) struct Parser<'s> {
     source: &'s str,
     lexer: Lexer<'s>,
     token: Token,
+    /// The token after it; what is none is met when it is taken.
+    ahead: Option<Token>,
     /// Where the token before ended.
     last_end: u32,
     depth: u32,
@@ -37,7 +39,10 @@ impl<'s> Parser<'s> {
         }
         let mut lexer = Lexer::new(source);
         let token = lexer.next()?;
-        Ok(Self { source, lexer, token, last_end: 0, depth: 0, operations: 0, exprs: Vec::new() })
+        let mut parser =
+            Self { source, lexer, token, ahead: None, last_end: 0, depth: 0, operations: 0, exprs: Vec::new() };
+        parser.look();
+        Ok(parser)
     }
 
     fn at(&self, kind: Kind) -> bool {
@@ -47,8 +52,20 @@ impl<'s> Parser<'s> {
     fn bump(&mut self) -> Parsed<Token> {
         let token = self.token;
         self.last_end = token.span.end;
-        self.token = self.lexer.next()?;
+        self.token = match self.ahead {
+            Some(ahead) => ahead,
+            None => self.lexer.next()?,
+        };
+        self.look();
         Ok(token)
+    }
+
+    fn look(&mut self) {
+        let start = self.lexer.clone();
+        self.ahead = self.lexer.next().ok();
+        if self.ahead.is_none() {
+            self.lexer = start;
+        }
     }
 
     fn eat(&mut self, kind: Kind) -> Parsed<bool> {
@@ -63,9 +80,9 @@ impl<'s> Parser<'s> {
         if self.at(kind) { self.bump() } else { Err(self.unexpected(kind.describe())) }
     }
 
-    /// The token after the current one; what is no token is nothing, and met later.
+    /// The token after the current one.
     fn next_kind(&self) -> Kind {
-        self.lexer.clone().next().map_or(Kind::End, |token| token.kind)
+        self.ahead.map_or(Kind::End, |token| token.kind)
     }
 
     fn unexpected(&self, wanted: &str) -> Box<super::error::Fault> {
@@ -254,7 +271,7 @@ impl<'s> Parser<'s> {
 
     fn statement(&mut self, mark: Option<Mark>) -> Parsed<Statement<'s>> {
         let start = self.bump()?.span;
-        let mut pattern = Vec::new();
+        let mut pattern = Vec::with_capacity(1);
         loop {
             let name = self.word()?;
             let ty = if self.eat(Kind::Colon)? { Some(self.ty()?) } else { None };

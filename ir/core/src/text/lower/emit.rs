@@ -48,8 +48,9 @@ impl<'a, 's> Lower<'a, 's> {
         let results = results(inferred.len());
         self.same_number(inferred.len(), results.len(), end_span(function, self))?;
         let expected: Vec<_> = results.into_iter().map(Some).collect();
-        let mut instructions = Vec::new();
-        let results = self.emit_body(&function.body, &expected, &mut instructions)?;
+        let mut scratch = std::mem::take(&mut self.scratch);
+        let results = self.emit_body(&function.body, &expected, &mut scratch)?;
+        let instructions = self.whole(scratch);
         self.names.close();
         Ok(Lambda { params: locals, instructions, results: results.into_iter().map(|(operand, _)| operand).collect() })
     }
@@ -64,11 +65,24 @@ impl<'a, 's> Lower<'a, 's> {
         self.names.open();
         let inferred = self.infer_results(expr)?;
         self.same_number(inferred.len(), declared.len(), self.span(expr))?;
-        let mut instructions = Vec::new();
-        let results = self.emit_results(expr, declared, &mut instructions)?;
+        let mut scratch = std::mem::take(&mut self.scratch);
+        let results = self.emit_results(expr, declared, &mut scratch)?;
+        let instructions = self.whole(scratch);
         self.names.close();
         let (results, types) = results.into_iter().unzip();
         Ok((Lambda { params: Vec::new(), instructions, results }, types))
+    }
+
+    /// The list of a whole function: copied out of the room for it, or that itself where it is long.
+    fn whole(&mut self, mut scratch: Vec<Instruction>) -> Vec<Instruction> {
+        const LONG: usize = 64;
+        if scratch.len() > LONG {
+            return scratch;
+        }
+        let mut instructions = Vec::with_capacity(scratch.len());
+        instructions.append(&mut scratch);
+        self.scratch = scratch;
+        instructions
     }
 
     fn begin(&mut self) {
@@ -133,11 +147,11 @@ impl<'a, 's> Lower<'a, 's> {
                 let types: Vec<_> =
                     left.iter().zip(right).zip(expected).map(|((l, r), wanted)| l.or(r).or(*wanted)).collect();
                 let condition = self.emit_as(*condition, ElementType::Bool, out)?;
-                let (then, found) = self.emit_branch(then, &types)?;
+                let (then, found) = self.emit_branch(then, &types, out)?;
                 // An untyped literal has stopped it before; what the first branch gives is what the second has to.
                 let found: Vec<_> = found.into_iter().map(Some).collect();
-                let (otherwise, types) = self.emit_branch(otherwise, &found)?;
-                self.push(ScalarOp::If { condition, then, otherwise }, types, None, out, expected, *span)
+                let (otherwise, types) = self.emit_branch(otherwise, &found, out)?;
+                self.push(ScalarOp::If { condition, then, otherwise }, types, out, expected, *span)
             }
             ExprKind::While(scalar_loop) => {
                 let Loop { condition, step, starts } = &**scalar_loop;
@@ -151,9 +165,9 @@ impl<'a, 's> Lower<'a, 's> {
                 self.same_number(types.len(), expected.len(), *span)?;
                 let starts =
                     starts.iter().zip(&types).map(|(e, ty)| self.emit_as(*e, *ty, out)).collect::<Parsed<Vec<_>>>()?;
-                let condition = self.emit_loop_part(condition, &[ElementType::Bool])?;
-                let step = self.emit_loop_part(step, &types)?;
-                self.push(ScalarOp::While { condition, step, starts }, types, None, out, expected, *span)
+                let condition = self.emit_loop_part(condition, &[ElementType::Bool], out)?;
+                let step = self.emit_loop_part(step, &types, out)?;
+                self.push(ScalarOp::While { condition, step, starts }, types, out, expected, *span)
             }
             _ => {
                 self.same_number(1, expected.len(), *span)?;
@@ -180,13 +194,24 @@ impl<'a, 's> Lower<'a, 's> {
         }
     }
 
-    fn emit_branch(&mut self, body: &'a Body<'s>, types: &[Option<ElementType>]) -> Parsed<(Lambda, Vec<ElementType>)> {
-        let mut instructions = Vec::new();
-        let (results, types) = self.emit_body(body, types, &mut instructions)?.into_iter().unzip();
-        Ok((Lambda { params: Vec::new(), instructions, results }, types))
+    /// The instructions of a body lie behind those around it until it is whole, so that each list is made once, of its length.
+    fn emit_branch(
+        &mut self,
+        body: &'a Body<'s>,
+        types: &[Option<ElementType>],
+        out: &mut Vec<Instruction>,
+    ) -> Parsed<(Lambda, Vec<ElementType>)> {
+        let start = out.len();
+        let (results, types) = self.emit_body(body, types, out)?.into_iter().unzip();
+        Ok((Lambda { params: Vec::new(), instructions: out.drain(start..).collect(), results }, types))
     }
 
-    fn emit_loop_part(&mut self, function: &'a Function<'s>, types: &[ElementType]) -> Parsed<Lambda> {
+    fn emit_loop_part(
+        &mut self,
+        function: &'a Function<'s>,
+        types: &[ElementType],
+        out: &mut Vec<Instruction>,
+    ) -> Parsed<Lambda> {
         let first = function.first_variable.get() as usize;
         let mut params = Vec::with_capacity(function.params.len());
         for (position, pattern) in function.params.iter().enumerate() {
@@ -196,17 +221,32 @@ impl<'a, 's> Lower<'a, 's> {
         }
         self.same_number(self.inferred(&function.body).len(), types.len(), end_span(function, self))?;
         let types: Vec<_> = types.iter().copied().map(Some).collect();
-        let mut instructions = Vec::new();
-        let results = self.emit_body(&function.body, &types, &mut instructions)?;
+        let start = out.len();
+        let results = self.emit_body(&function.body, &types, out)?;
+        let instructions = out.drain(start..).collect();
         Ok(Lambda { params, instructions, results: results.into_iter().map(|(operand, _)| operand).collect() })
     }
 
-    /// Appends an instruction, and checks what it gives against what is expected.
+    /// Appends an instruction of one result.
+    fn push_one(
+        &mut self,
+        op: ScalarOp,
+        ty: ElementType,
+        fails_at: Option<Span>,
+        out: &mut Vec<Instruction>,
+    ) -> ScalarOperand {
+        let local = self.local(ty, "");
+        let operand = local.id.into();
+        let place = fails_at.map_or_else(Place::default, |span| self.lines.place(span.start));
+        out.push(Instruction { results: vec![local], op, place });
+        operand
+    }
+
+    /// Appends an `if` or a loop, and checks what it gives against what is expected.
     fn push(
         &mut self,
         op: ScalarOp,
         types: Vec<ElementType>,
-        fails_at: Option<Span>,
         out: &mut Vec<Instruction>,
         expected: &[Option<ElementType>],
         span: Span,
@@ -216,8 +256,7 @@ impl<'a, 's> Lower<'a, 's> {
         }
         let results: Vec<_> = types.into_iter().map(|ty| self.local(ty, "")).collect();
         let values = results.iter().map(|local| (local.id.into(), local.ty)).collect();
-        let place = fails_at.map_or_else(Place::default, |span| self.lines.place(span.start));
-        out.push(Instruction { results, op, place });
+        out.push(Instruction { results, op, place: Place::default() });
         Ok(values)
     }
 
@@ -262,7 +301,8 @@ impl<'a, 's> Lower<'a, 's> {
             ExprKind::If(_) | ExprKind::While(_) => return Ok(self.emit_results(expr, &[expected], out)?[0]),
             _ => {
                 let (op, ty, fails) = self.instruction(expr, found.or(expected), out)?;
-                return Ok(self.push(op, vec![ty], fails, out, &[expected], span)?[0]);
+                self.fits(ty, expected, span)?;
+                return Ok((self.push_one(op, ty, fails, out), ty));
             }
         };
         self.fits(operand.1, expected, span)?;
@@ -380,7 +420,7 @@ impl<'a, 's> Lower<'a, 's> {
             if position + 1 == rest.len() {
                 return Ok((op, result, fails));
             }
-            a = self.push(op, vec![result], fails, out, &[], *span)?[0].0;
+            a = self.push_one(op, result, fails, out);
         }
         Err(fault(self.span(expr), "operands are missing"))
     }

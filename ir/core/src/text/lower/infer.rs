@@ -148,6 +148,9 @@ impl<'a, 's> Lower<'a, 's> {
 
     /// The type of an expression of one result.
     pub(super) fn infer(&mut self, expr: ExprId) -> Parsed<Option<ElementType>> {
+        if !matches!(self.expr(expr).kind, ExprKind::If(_) | ExprKind::While(_)) {
+            return self.infer_one(expr);
+        }
         let types = self.infer_results(expr)?;
         self.same_number(types.len(), 1, self.span(expr))?;
         Ok(types[0])
