@@ -121,7 +121,9 @@ fn is_sum(a: Constant, b: Constant, bound: Constant) -> bool {
     };
     match (a.as_f64(), b.as_f64(), bound.as_f64()) {
         // Where it may overflow on the way, nothing is said.
-        (Some(a), Some(b), Some(bound)) => !(bound < largest / 4.0) || (a - b).abs() <= terms * epsilon * bound,
+        (Some(a), Some(b), Some(bound)) => {
+            bound.is_nan() || bound >= largest / 4.0 || (a - b).abs() <= terms * epsilon * bound
+        }
         _ => false,
     }
 }

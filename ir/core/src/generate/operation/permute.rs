@@ -13,14 +13,14 @@ impl Scope<'_> {
     /// Arrays that are combined into: their element types are those of what is put in.
     fn defaults(&mut self) -> Option<Vec<Known>> {
         let mut defaults = self.sources(0)?;
-        for at in 0..defaults.len() {
-            let known = defaults[at].clone();
+        for place in &mut defaults {
+            let known = place.clone();
             if known.element().is_float()
                 && known.element() != ElementType::F16
                 && !self.free()
                 && self.random.chance(1, 2)
             {
-                defaults[at] = self.small(&known);
+                *place = self.small(&known);
             }
         }
         Some(defaults)

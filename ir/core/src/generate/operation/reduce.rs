@@ -24,12 +24,12 @@ impl Scope<'_> {
         if self.config.rounding == Rounding::Free {
             return Some(sources);
         }
-        for at in 0..sources.len() {
-            let known = sources[at].clone();
+        for place in &mut sources {
+            let known = place.clone();
             let most: i64 = known.ty.extents.iter().map(|&extent| self.bounds_of(extent).1).product();
             let exact = known.element() != ElementType::F16 || most <= EXACT;
             if known.element().is_float() && exact && self.random.chance(2, 3) {
-                sources[at] = self.small(&known);
+                *place = self.small(&known);
             }
         }
         Some(sources)
