@@ -6,7 +6,7 @@ use std::{
     time::Instant,
 };
 
-use fusebox_backend::{Backend as _, BackendError, Compiled as _};
+use fusebox_backend::{Backend as _, BackendError};
 use fusebox_cranelift::{Config, Cranelift};
 use fusebox_ir::{Array, Program, Property, RunError, Value, validate};
 
