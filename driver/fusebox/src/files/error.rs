@@ -17,7 +17,7 @@ pub struct FileError {
     /// The input or result it was for, where known.
     pub of: Option<String>,
     /// What is wrong.
-    pub fault: FileFault,
+    pub fault: Box<FileFault>,
 }
 
 /// What is wrong with a file, or with the list of files.
@@ -138,12 +138,12 @@ pub enum FileFault {
 
 impl FileError {
     pub(crate) fn new(path: &Path, fault: FileFault) -> Self {
-        Self { path: path.to_owned(), member: None, of: None, fault }
+        Self { path: path.to_owned(), member: None, of: None, fault: Box::new(fault) }
     }
 
     /// About no file.
     pub(crate) fn general(fault: FileFault) -> Self {
-        Self { path: PathBuf::new(), member: None, of: None, fault }
+        Self { path: PathBuf::new(), member: None, of: None, fault: Box::new(fault) }
     }
 
     /// For this input or result, if none is known that says it more exactly.
@@ -177,7 +177,7 @@ impl fmt::Display for FileError {
 
 impl std::error::Error for FileError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match &self.fault {
+        match &*self.fault {
             FileFault::Io(error) => Some(error),
             _ => None,
         }

@@ -76,7 +76,7 @@ impl Image {
             "r" if !gray => 0,
             "g" if !gray => 1,
             "b" if !gray => 2,
-            "a" if self.channels % 2 == 0 => self.channels - 1,
+            "a" if self.has_alpha() => self.channels - 1,
             "a" => {
                 let opaque = self.convert(element, if self.deep { u16::MAX } else { 255 })?;
                 return Ok(Array::from_constants(element, &extents, &vec![opaque; self.height * self.width])?);
