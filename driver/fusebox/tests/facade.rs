@@ -110,7 +110,7 @@ fn wrong_inputs_are_named() {
         let b = |n: usize, m: usize| -> Value { IrArray::new(&[n, m], &vec![0i64; n * m]).unwrap().into() };
         let c = |n: usize| -> Value { IrArray::from_bools(&[n], &vec![true; n]).unwrap().into() };
         let k: Value = IrArray::scalar(1i64).into();
-        assert_eq!(program.run(&[a.clone(), b(2, 3), k.clone(), c(1)]).unwrap(), [a.clone()]);
+        assert_eq!(program.run(&[a.clone(), b(2, 3), k.clone(), c(1)]).unwrap(), vec![a.clone()]);
         let says = |inputs: &[Value], text: &str| {
             let error = program.run(inputs).unwrap_err();
             assert!(matches!(error, Error::Input(_)) && !error.is_run_error(), "{error}");
@@ -124,7 +124,10 @@ fn wrong_inputs_are_named() {
         says(&[a.clone(), b(2, 3), k.clone(), c(2)], "extent 0 of input `c` is 2, and should be 1, the value of `k`");
         says(&[a.clone(), a.clone(), k.clone(), c(1)], "input `b` should be [n, 3]i64, not [2]f32");
         says(&[a.clone(), b(2, 3), Value::Stream(vec![]), c(1)], "input `k` should be i64, not a stream of 0 elements");
-        says(&[a.clone()], "1 inputs are given, and the program has 4: a: [n]f32, b: [n, 3]i64, k: i64, c: [k]bool");
+        says(
+            std::slice::from_ref(&a),
+            "1 inputs are given, and the program has 4: a: [n]f32, b: [n, 3]i64, k: i64, c: [k]bool",
+        );
         assert!(matches!(program.run(&[]), Err(Error::Input(InputError::Count { expected: 4, given: 0, .. }))));
     }
 }
