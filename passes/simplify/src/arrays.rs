@@ -3,7 +3,8 @@
 use std::collections::{HashMap, HashSet};
 
 use fusebox_ir::{
-    ArrayId, ArrayOp, Binding, Block, Extent, Lambda, Operand, Part, PartMut, Program, ScalarOp, ScalarOperand, Type,
+    ArrayId, ArrayOp, Binding, Block, Extent, Lambda, Name, Operand, Part, PartMut, Place, Program, ScalarOp,
+    ScalarOperand, Tap, TapBoundary, Type, Var,
     analysis::{Answer, Size, Sizes},
 };
 
@@ -21,6 +22,8 @@ pub(crate) struct Arrays<'a> {
     values: HashMap<ArrayId, Operand>,
     /// Sizes that have a name, and operations that may be used again: one table for each block around.
     scopes: Vec<Scope>,
+    /// An id that nothing has.
+    next: u32,
 }
 
 #[derive(Default)]
@@ -38,6 +41,7 @@ pub(crate) fn simplify_program(mut program: Program, config: &Config) -> Program
         types: HashMap::new(),
         values: HashMap::new(),
         scopes: Vec::new(),
+        next: program.fresh().0,
     };
     arrays.block(&mut program.body);
     remove_dead(&mut program.body);
@@ -84,6 +88,9 @@ impl Arrays<'_> {
     }
 
     fn binding(&mut self, mut binding: Binding, out: &mut Vec<Binding>) {
+        if let ArrayOp::Stencil { taps, boundaries, .. } = &mut binding.op {
+            self.keep_apart(taps, boundaries, out);
+        }
         binding.substitute(&mut |id| self.values.get(&id).copied().unwrap_or(Operand::Value(id)));
         let is_cluster = matches!(binding.op, ArrayOp::Cluster { .. });
         for part in binding.op.parts_mut() {
@@ -126,12 +133,41 @@ impl Arrays<'_> {
         out.push(binding);
     }
 
+    /// Two tapped arrays that are found to be one have a boundary each: the second becomes a copy.
+    fn keep_apart(&mut self, taps: &mut [Tap], boundaries: &mut [TapBoundary], out: &mut Vec<Binding>) {
+        let mut seen = HashSet::new();
+        for boundary in boundaries {
+            let Some(Operand::Value(value)) =
+                self.values.get(&boundary.array).copied().or(Some(Operand::Value(boundary.array)))
+            else {
+                continue;
+            };
+            if seen.insert(value) {
+                continue;
+            }
+            let Some(ty) = self.types.get(&value).cloned() else { continue };
+            let copy = ArrayId(self.next);
+            self.next += 1;
+            self.know(copy, &ty);
+            for tap in taps.iter_mut().filter(|tap| tap.array == boundary.array) {
+                tap.array = copy;
+            }
+            boundary.array = copy;
+            let results = vec![Var { id: copy, ty, name: Name::default() }];
+            out.push(Binding { results, op: ArrayOp::Compute { sources: vec![value] }, place: Place::default() });
+        }
+    }
+
     /// What was clustered stays as it was clustered, with its marks: only functions are simplified.
     fn cluster(&mut self, block: &mut Block) {
         for binding in &mut block.bindings {
             for part in binding.op.parts_mut() {
                 if let PartMut::Function(f) = part {
-                    *f = simplified(std::mem::take(f), &self.elements, self.config);
+                    let simplified = simplified(f.clone(), &self.elements, self.config);
+                    // What is bound in a cluster is used in it, or a result: a read must not go.
+                    if outer(&simplified) == outer(f) {
+                        *f = simplified;
+                    }
                 }
             }
             self.sizes.add_binding(binding);
@@ -221,6 +257,15 @@ impl Arrays<'_> {
         }
         false
     }
+}
+
+/// Values from outside that a function uses.
+fn outer(f: &Lambda) -> HashSet<ArrayId> {
+    let mut uses = HashSet::new();
+    f.outer_uses(&mut |id| {
+        uses.insert(id);
+    });
+    uses
 }
 
 /// Types are the same where each speaks of its own results.

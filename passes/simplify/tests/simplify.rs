@@ -278,3 +278,21 @@ fn a_constant_that_stands_twice_is_still_the_result_of_its_block() {
     );
     assert!(text.contains("= false"), "{text}");
 }
+
+#[test]
+fn a_read_in_a_cluster_stays_even_if_nothing_needs_it() {
+    let source = "fn p(x: [n]i32) -> [n]i32 { let r: [n]i32 = cluster(|| { vertical u: [n]i32 = map(|v| v + 1, x)
+        last w: [n]i32 = generate([n], |i| { let unused = u[i] return 7 }) return w }) return r }";
+    assert!(simplified(source).contains("u[i]"));
+}
+
+#[test]
+fn two_tapped_arrays_that_are_one_keep_their_boundaries() {
+    insta::assert_snapshot!(simplified("fn p(u: [n]f32) -> [n]f32 { let a: [n]f32 = slice([_], u)
+        let b: [n]f32 = stencil(|x, y| x + y, a[1], u[-1], a: constant(1.0), u: wrap) return b }"), @r"
+    fn p(u: [n]f32) -> [n]f32 {
+      let a2: [n]f32 = compute(u)
+      let b: [n]f32 = stencil(|x, y| x + y, u[1], a2[-1], u: constant(1.0), a2: wrap)
+      return b }
+    ");
+}
