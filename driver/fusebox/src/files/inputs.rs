@@ -34,7 +34,7 @@ pub struct Given {
 /// |---|---|
 /// | an array | `.npy`; `.npz` (the member of its name, or the only one); PNG; Matrix Market, dense |
 /// | a scalar | the same, of rank 0; or the value itself |
-/// | several `z.*` | `.npy` of a complex or structured type; `.npz` of members `re` or `z.re`; PNG by channels `r g b a`; Matrix Market: see [`self`] |
+/// | several `z.*` | `.npy` of a complex or structured type; `.npz` of members `re` or `z.re`; PNG by channels `r g b a`; Matrix Market: below |
 /// | an array of arrays `t` | `t.extents` and `t.values`, as several inputs |
 /// | a stream | `.npy` along its outermost dimension; a folder or `.npz`, each file an element, in natural order of names |
 ///
