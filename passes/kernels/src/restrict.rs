@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use fusebox_ir::{ArrayOp, Binding, Extent, Lambda, LocalId, ScanForm};
+use fusebox_ir::{ArrayId, ArrayOp, Binding, Extent, Lambda, Local, LocalId, ScanForm};
 
 use crate::{
     components::{dependencies, live, restricted},
@@ -14,8 +14,6 @@ pub(crate) fn closure(binding: &Binding, wanted: &[bool]) -> Vec<bool> {
     let mut wanted = wanted.to_vec();
     let all = match &binding.op {
         ArrayOp::While { .. }
-        | ArrayOp::Permute { .. }
-        | ArrayOp::PermutedExpand { .. }
         | ArrayOp::Foreign { .. }
         | ArrayOp::Consume { .. }
         | ArrayOp::Cluster { .. }
@@ -32,6 +30,12 @@ pub(crate) fn closure(binding: &Binding, wanted: &[bool]) -> Vec<bool> {
             for (param, wanted) in keep.params.iter().zip(&mut wanted[1..]) {
                 *wanted |= used.contains(&param.id);
             }
+            // Some source says how many elements there are.
+            wanted[1] |= !wanted[1..].contains(&true);
+            false
+        }
+        ArrayOp::Permute { combine, .. } | ArrayOp::PermutedExpand { combine, .. } => {
+            closed(combine, &mut wanted, 1);
             false
         }
         ArrayOp::Sort { keys, .. } => {
@@ -103,9 +107,32 @@ fn used_locals(functions: &[&Lambda]) -> HashSet<LocalId> {
     functions.iter().flat_map(of).collect()
 }
 
+/// Keeps the components that are wanted; `wanted` may go on with other forms of them.
+fn narrow_components(combine: &mut Lambda, wanted: &[bool]) {
+    let components: Vec<usize> = (0..combine.results.len()).filter(|&c| wanted[c]).collect();
+    *combine = restricted(combine, &components);
+}
+
+/// Keeps the sources that one of the functions of an expand uses; the first if none does, as some source says how many there are.
+fn narrow_sources(size: &mut Lambda, get: &mut Lambda, sources: &mut Vec<ArrayId>) {
+    // Locals are numbered in each function by itself.
+    let (by_size, by_get) = (used_locals(&[size]), used_locals(&[get]));
+    let used = |(s, g): (&Local, &Local)| by_size.contains(&s.id) || by_get.contains(&g.id);
+    let mut used: Vec<bool> = size.params.iter().zip(&get.params).map(used).collect();
+    if let (false, Some(first)) = (used.contains(&true), used.first_mut()) {
+        *first = true;
+    }
+    *sources = chosen(sources, &used);
+    size.params = chosen(&size.params, &used);
+    let position = get.params.last().cloned();
+    get.params = chosen(&get.params, &used);
+    get.params.extend(position);
+}
+
 /// The binding with the wanted results alone (closed as by [`closure`]), for operations that hold no block.
 pub(crate) fn restrict(binding: &Binding, wanted: &[bool]) -> Binding {
     let mut binding = binding.clone();
+    let rank = binding.results.first().map_or(0, |var| var.ty.rank());
     binding.results = chosen(&binding.results, wanted);
     match &mut binding.op {
         ArrayOp::Unit { f } | ArrayOp::Generate { f, .. } => {
@@ -128,26 +155,28 @@ pub(crate) fn restrict(binding: &Binding, wanted: &[bool]) -> Binding {
         | ArrayOp::Slice { sources, .. }
         | ArrayOp::Reshape { sources, .. } => *sources = chosen(sources, wanted),
         ArrayOp::Fold { combine, seeds, sources, .. } | ArrayOp::Scan { combine, seeds, sources, .. } => {
-            let components: Vec<usize> = (0..sources.len()).filter(|&c| wanted[c]).collect();
-            *combine = restricted(combine, &components);
+            narrow_components(combine, wanted);
             *seeds = chosen(seeds, wanted);
             *sources = chosen(sources, wanted);
         }
         ArrayOp::Expand { size, get, sources } => {
             narrowed(get, &wanted[1..]);
-            // Locals are numbered in each function by itself.
-            let (by_size, by_get) = (used_locals(&[size]), used_locals(&[get]));
-            let both: Vec<bool> = size
-                .params
-                .iter()
-                .zip(&get.params)
-                .map(|(s, g)| by_size.contains(&s.id) || by_get.contains(&g.id))
-                .collect();
-            *sources = chosen(sources, &both);
-            size.params = chosen(&size.params, &both);
-            let position = get.params.last().cloned();
-            get.params = chosen(&get.params, &both);
-            get.params.extend(position);
+            narrow_sources(size, get, sources);
+        }
+        ArrayOp::Permute { combine, defaults, values, .. } => {
+            narrow_components(combine, wanted);
+            *defaults = chosen(defaults, wanted);
+            *values = chosen(values, wanted);
+        }
+        ArrayOp::PermutedExpand { size, get, combine, defaults, sources, .. } => {
+            narrow_components(combine, wanted);
+            *defaults = chosen(defaults, wanted);
+            // Targets stand before the values, whether the element is kept behind them.
+            let mut given = vec![true; rank];
+            given.extend(wanted);
+            given.resize(get.results.len(), true);
+            narrowed(get, &given);
+            narrow_sources(size, get, sources);
         }
         ArrayOp::Filter { keep, sources } => {
             *sources = chosen(sources, &wanted[1..]);
@@ -156,8 +185,6 @@ pub(crate) fn restrict(binding: &Binding, wanted: &[bool]) -> Binding {
         ArrayOp::Sort { keys, carry } => *carry = chosen(carry, &wanted[keys.len()..]),
         ArrayOp::Constant { .. }
         | ArrayOp::Concat { .. }
-        | ArrayOp::Permute { .. }
-        | ArrayOp::PermutedExpand { .. }
         | ArrayOp::Nest { .. }
         | ArrayOp::Element { .. }
         | ArrayOp::Cond { .. }

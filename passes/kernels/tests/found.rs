@@ -1,0 +1,59 @@
+//! Programs that random search found to be lowered wrongly once.
+
+use fusebox_interp::{run, run_plan};
+use fusebox_ir::{Array, Value, text, validate, validate_plan};
+use fusebox_kernels::{Config, lower};
+
+/// Plan and program give the same.
+fn agrees(source: &str, inputs: &[Value]) {
+    let program = text::parse(source).unwrap_or_else(|error| panic!("{error}"));
+    validate(&program, &[]).unwrap_or_else(|errors| panic!("{errors}"));
+    let (plan, _) = lower(&program, &Config::default()).unwrap_or_else(|error| panic!("{error}\n{program}"));
+    validate_plan(&plan).unwrap_or_else(|errors| panic!("{errors}\n{plan}"));
+    let expected = run(&program, inputs).unwrap_or_else(|error| panic!("{error}"));
+    let (found, _) = run_plan(&plan, inputs).unwrap_or_else(|error| panic!("{error}\n{plan}"));
+    assert_eq!(found, expected, "{plan}");
+}
+
+fn vector(elements: &[f32]) -> Value {
+    Array::new(&[elements.len()], elements).unwrap().into()
+}
+
+#[test]
+fn an_expand_whose_functions_use_no_source_still_counts_them() {
+    let a = vector(&[1.0, 2.0]);
+    agrees(
+        "fn p(a: [n]f32) -> [?]i16 { let k: i64, b: [k]i16, c: [k]i8, d: [k]i16 = expand(|x| 1, |x, j| { return 1, 2, 3 }, a) return d }",
+        std::slice::from_ref(&a),
+    );
+    agrees(
+        "fn p(a: [n]f32) -> [?]f64 { let k: i64, b: [k]f16 = expand(|x| 3, |x, j| 0.0, a) let c: [k]f64 = generate([k], |i| 0.0) return c }",
+        std::slice::from_ref(&a),
+    );
+    agrees("fn p(z: [n]f32) -> i64 { let k: i64, b: [k]i16 = expand(|a| 3, |a, j| 0, z) return k }", &[a]);
+}
+
+#[test]
+fn a_filter_that_looks_at_nothing_still_counts() {
+    agrees(
+        "fn p(a: [n]f32) -> [?]i16 { let k: i64, b: [k]f32, c: [k]f32 = filter(|x, y| true, a, a) let d: [k]i16 = generate([k], |i| 9) return d }",
+        &[vector(&[1.0, 2.0, 3.0])],
+    );
+}
+
+#[test]
+fn a_scalar_is_read_by_position_too() {
+    let inputs = [Array::scalar(7i64).into(), Array::scalar(3i64).into()];
+    agrees("fn p(s: i64, n: i64) -> [?]i64 { let a: [n]i64 = generate([n], |i| s.flat[0]) return a }", &inputs);
+    agrees("fn p(s: i64, n: i64) -> i64 { let b: i64 = generate([], || s.flat[0]) return b }", &inputs);
+}
+
+#[test]
+fn components_that_nobody_needs_may_disagree() {
+    let inputs = [vector(&[1.0]), vector(&[]), vector(&[5.0, 6.0]), vector(&[])];
+    agrees(
+        "fn p(a: [z]f32, x: [0]f32, y: [m]f32, b: [0]f32) -> [0]f32 { let p: [0]f32, q: [m]f32, r: [0]f32 = permuted_expand(|e| 0,
+         |e, j| { return 0, 0.0, 1.0, 2.0 }, |a, b, c, d, e, f| { return d, e, f }, (x, y, b), a) return r }",
+        &inputs,
+    );
+}
