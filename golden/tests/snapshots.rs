@@ -11,7 +11,8 @@ fn simplified(golden: &Golden) -> Program {
 fn plan(golden: &Golden) -> Option<Plan> {
     let program = simplified(golden);
     validate(&program, &[Property::Flat]).ok()?;
-    let (plan, _) = fusebox_kernels::lower(&program, &fusebox_kernels::Config::default()).unwrap_or_else(|error| panic!("{}: {error}", golden.name));
+    let (plan, _) = fusebox_kernels::lower(&program, &fusebox_kernels::Config::default())
+        .unwrap_or_else(|error| panic!("{}: {error}", golden.name));
     Some(plan)
 }
 
