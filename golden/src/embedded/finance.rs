@@ -10,7 +10,8 @@ pub(super) const ALL: &[Embedded] = &[Embedded { name: "black_scholes", build: b
 /// The five-term polynomial of Abramowitz and Stegun (26.2.17) for the cumulative normal distribution.
 fn normal(d: Exp<f32>) -> Exp<f32> {
     let k = (1.0 / (1.0 + 0.2316419 * d.abs())).named("k");
-    let polynomial = k * (0.319_381_53 + k * (-0.356_563_78 + k * (1.781_477_9 + k * (-1.821_255_9 + k * 1.330_274_5))));
+    let polynomial =
+        k * (0.319_381_53 + k * (-0.356_563_78 + k * (1.781_477_9 + k * (-1.821_255_9 + k * 1.330_274_5))));
     let tail = (0.398_942_3 * (-0.5 * d * d).exp() * polynomial).named("tail");
     cond(d.gt(0.0), 1.0 - tail, tail).named("n")
 }

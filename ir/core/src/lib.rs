@@ -27,6 +27,6 @@ mod validate;
 mod value;
 
 pub use crate::{
-    array_op::*, builder::*, element::*, error::*, kernel::*, pass::*, plan::*, program::*, rewrite::*, scalar::*, traverse::*, validate::*,
-    value::*,
+    array_op::*, builder::*, element::*, error::*, kernel::*, pass::*, plan::*, program::*, rewrite::*, scalar::*,
+    traverse::*, validate::*, value::*,
 };

@@ -84,17 +84,20 @@ fn whole(value: i64) -> Value {
 #[test]
 fn errors_say_what_the_program_says() {
     let a = ints(&[1, 0, 3]);
-    fails("fn f(a: [n]i64) -> [n]i64 { let b: [n]i64 = map(|x| 10 / x, a) return b }", &[a.clone()]);
-    fails("fn f(a: [n]i64) -> [n]i64 { let b: [n]i64 = map(|x| mod(10, x), a) return b }", &[a.clone()]);
-    fails("fn f(a: [n]i64) -> [n]i64 { let b: [n]i64 = generate([n], |i| a[i + 1]) return b }", &[a.clone()]);
+    fails("fn f(a: [n]i64) -> [n]i64 { let b: [n]i64 = map(|x| 10 / x, a) return b }", std::slice::from_ref(&a));
+    fails("fn f(a: [n]i64) -> [n]i64 { let b: [n]i64 = map(|x| mod(10, x), a) return b }", std::slice::from_ref(&a));
+    fails(
+        "fn f(a: [n]i64) -> [n]i64 { let b: [n]i64 = generate([n], |i| a[i + 1]) return b }",
+        std::slice::from_ref(&a),
+    );
     fails(
         "fn f(a: [n]i64) -> [n]i64 { let b: [n]i64 = generate([n], |i| if i > 1 { a[i + 7] } else { 0 }) return b }",
-        &[a.clone()],
+        std::slice::from_ref(&a),
     );
     fails("fn f(a: [n]i64) -> [n]i64 { let b: [n]i64 = backpermute([n], |i| a[i], a) return b }", &[ints(&[0, 1, 9])]);
     fails(
         "fn f(a: [n]i64) -> [n]i64 { let b: [n]i64 = map(|x| assert(x > 0, \"positive\", x), a) return b }",
-        &[a.clone()],
+        std::slice::from_ref(&a),
     );
     fails("fn f(k: i64) -> [?]i64 { let b: [k]i64 = generate([k], |i| i) return b }", &[whole(-3)]);
     fails("fn f(a: [n]i64, j: i64) -> i64 { let b: i64 = slice([j], a) return b }", &[a.clone(), whole(3)]);
@@ -109,7 +112,7 @@ fn errors_say_what_the_program_says() {
     );
     fails("fn f(a: [n]i64, k: i64) -> [?]i64 { let b: [k]i64 = reshape([k], a) return b }", &[a.clone(), whole(2)]);
     fails("fn f(a: [n]i64, k: i64) -> [?]i64 { let b: [k]i64 = map(|x| x, a) return b }", &[a.clone(), whole(4)]);
-    fails("fn f(a: [n]i64) -> i64 { let b = a.flat[3] return b }", &[a.clone()]);
+    fails("fn f(a: [n]i64) -> i64 { let b = a.flat[3] return b }", std::slice::from_ref(&a));
     fails("fn f(a: [n, m]i64) -> i64 { let b = a.flat[4] return b }", &[matrix(2, &[1, 2, 3, 4])]);
     fails(
         "fn f(a: [n]i64) -> [n]i64 { let b: [n]i64 = stencil(|x, y| x + y, a[0], c[1], a: clamp, c: wrap) return b }"

@@ -25,7 +25,10 @@ impl fmt::Display for Program {
         out.text(&printer.typed_names(&self.body.params));
         out.text(") -> ");
         let types: Vec<_> = self.outputs.iter().map(|output| printer.ty(&output.ty)).collect();
-        types.iter().enumerate().for_each(|(at, ty)| out.text(&format!("{ty}{}", if at + 1 < types.len() { ", " } else { " " })));
+        types
+            .iter()
+            .enumerate()
+            .for_each(|(at, ty)| out.text(&format!("{ty}{}", if at + 1 < types.len() { ", " } else { " " })));
         let mut statements = printer.bindings(&self.body.bindings);
         let results = self.body.results.iter().enumerate().map(|(position, id)| {
             let name = printer.name(*id);
