@@ -103,8 +103,8 @@ impl<'a, 's> Lower<'a, 's> {
         };
         if items.len() != types.len() {
             let (given, wanted) = (items.len(), types.len());
-            let (_, last) = items[given.min(wanted + 1) - 1];
-            return Err(fault(self.span(last), format!("`return` gives {given} values, and the types say {wanted}")));
+            let odd = items.get(wanted).or(items.last()).map_or(syntax.body.span, |(_, expr)| self.span(*expr));
+            return Err(fault(odd, format!("`return` gives {given} values, and the types say {wanted}")));
         }
         let mut bindings = Vec::new();
         self.statements(&syntax.body.statements, block::Flavour::Block, &mut bindings)?;

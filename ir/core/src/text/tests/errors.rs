@@ -299,3 +299,37 @@ fn errors_carry_place_help_and_file() {
     assert_eq!(error.message(), "unknown name `vlaues`");
     assert_eq!(error.help(), Some("did you mean `values`?"));
 }
+
+#[test]
+fn nothing_where_something_is_expected() {
+    for text in [
+        "fn f() -> f32 { return }",
+        "fn f(x: f32) -> { return x }",
+        "fn f(x: f32, b: bool) -> f32 { let y = if b { return } else { return } return x }",
+        "fn f(x: f32, b: bool) -> f32 { let y: f32 = if b { return } else { return } return x }",
+        "fn f(x: f32, b: bool) -> f32 { let y = x + (if b { return } else { return }) return x }",
+        "fn f(x: f32, b: bool) -> f32 { let y = 1.0 + (if b { return } else { return 1.0 }) return x }",
+        "fn f(x: f32, b: bool) -> f32 { let y = (while(|| b, || { return })) return x }",
+        "fn f(x: f32, b: bool) -> f32 { let y = (while(|| { return }, || { return })) return x }",
+        "fn f(x: f32, b: bool) -> f32 { let y = (while(|v: f32| { return }, |v: f32| { return }, x)) return x }",
+        "fn f(a: [n]f32) -> [n]f32 { let b: [n]f32 = map(|x| { return }, a) return b }",
+        "fn f(a: [n]f32) -> [n]f32 { let b: [n]f32 = map(|| 1.0) return b }",
+        "fn f(a: [n]f32) -> [n]f32 { let b: [n]f32 = fold(|| { return }) return b }",
+        "fn f(a: [n]f32) -> [n]f32 { let b: [n]f32 = fold(|x, y| { return }, 0.0, a) return b }",
+        "fn f(a: [n]f32) -> [n]f32 { let b: [n]f32 = constant() return b }",
+        "fn f(a: [n]f32) -> [n]f32 { let b: [n]f32 = constant([[], [1.0]]) return b }",
+        "fn f(a: [n]f32) -> [n]f32 { let b: [n]f32 = permute(|| { return }, (), (), at: ()) return c }",
+        "fn f(a: [n]f32) -> [n]f32 { let b: [n]f32 = permuted_expand(|| 1, || { return }, || { return }, (), a) return b }",
+        "fn f(a: [n]f32) -> [n]f32 { let b: [n]f32 = sort(()) return c }",
+        "fn f(a: [n]f32) -> [n]f32 { let b: [n]f32 = consume(|| { yield elements() }) return b }",
+        "fn f(a: [n]f32) -> [n]f32 { let b: [n]f32 = consume(|i| { yield accumulate(|| { return }) }) return b }",
+        "fn f(a: [n]f32) -> [n]f32 { let b: [n]f32 = generate([n], |i| { let c: [n]f32 = compute(a) return }) return b }",
+        "fn f(a: [n]f32) -> [n]f32 { let = a return a }",
+        "fn f(a: [n]f32) -> [n]f32 { let b: [n]f32 = element() return b }",
+        "",
+        "fn",
+        "fn f",
+    ] {
+        assert!(told(text).len() > 20);
+    }
+}

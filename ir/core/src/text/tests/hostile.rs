@@ -111,3 +111,58 @@ fn as_deep_as_the_limit_allows() {
     same(&scalar(&format!("x{}", " + (x - x".repeat(120) + &")".repeat(120))));
     same(&scalar(&(vec!["if b { x }"; 100].join(" else ") + " else { x }")));
 }
+
+/// The golden programs with tokens left out, doubled, exchanged, or taken from elsewhere: errors, or programs that print.
+#[test]
+fn mutilated_programs_are_errors_or_programs() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../golden/programs");
+    let mut paths: Vec<_> = folder.read_dir().unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    let texts: Vec<_> = paths.iter().filter_map(|path| std::fs::read_to_string(path).ok()).collect();
+    let pieces = |text: &str| -> Vec<String> {
+        let mut pieces = vec![String::new()];
+        let mut last = ' ';
+        for c in text.chars() {
+            let word = |c: char| c.is_alphanumeric() || c == '_' || c == '.';
+            if !(word(c) && word(last)) {
+                pieces.push(String::new());
+            }
+            pieces.last_mut().unwrap().push(c);
+            last = c;
+        }
+        pieces
+    };
+    let texts: Vec<_> = texts.iter().map(|text| pieces(text)).collect();
+    let mut state = 7u64;
+    let mut below = |end: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize % end
+    };
+    let (mut read, mut refused) = (0, 0);
+    for _ in 0..if std::env::var_os("FUSEBOX_QUICK").is_some() { 3_000 } else { 30_000 } {
+        let mut text = texts[below(texts.len())].clone();
+        for _ in 0..1 + below(3) {
+            let (at, other) = (below(text.len()), below(text.len()));
+            match below(4) {
+                0 => drop(text.remove(at)),
+                1 => text.insert(at, text[other].clone()),
+                2 => text.swap(at, other),
+                _ => {
+                    let from = &texts[below(texts.len())];
+                    text[at] = from[below(from.len())].clone();
+                }
+            }
+        }
+        match parse(&text.concat()) {
+            Ok(program) => {
+                read += 1;
+                assert!(program.to_string().len() > 10);
+            }
+            Err(error) => {
+                refused += 1;
+                assert!(error.to_string().len() > 10);
+            }
+        }
+    }
+    assert!(read > 100 && refused > 100, "{read} read, {refused} refused");
+}
