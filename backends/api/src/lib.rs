@@ -1,6 +1,6 @@
 //! What every backend offers: compile, load, run; its errors and buffers.
 //!
-//! A [`Backend`] makes a [`Compiled`] program out of a [`Plan`](fusebox_ir::Plan), which needs no device; loading it gives a [`Program`] that
+//! A [`Backend`] makes a [`Compiled`] program out of a [`Plan`], which needs no device; loading it gives a [`Program`] that
 //! runs on host arrays. [`execute`] walks a plan's steps for any [`Machine`]: values, sizes, control, checks; what differs between
 //! machines is memory, launches and sorting.
 
