@@ -57,3 +57,44 @@ fn components_that_nobody_needs_may_disagree() {
         &inputs,
     );
 }
+
+#[test]
+fn components_that_do_not_meet_may_disagree() {
+    let inputs = [vector(&[1.0]), vector(&[3.0]), vector(&[5.0, 6.0])];
+    agrees(
+        "fn p(a: [z]f32, x: [n]f32, y: [m]f32) -> [n]f32, [m]f32 { let p: [n]f32, q: [m]f32 = permuted_expand(|e| 1,
+         |e, j| { return 0, e, 2.0 }, |a, b, d, e| { return a + d, e }, (x, y), a) return p, q }",
+        &inputs,
+    );
+    agrees(
+        "fn p(a: [z]f32, x: [n]f32, y: [m]f32) -> [n]f32, [m]f32 { let t: [z]i64 = map(|e| 0, a)
+         let p: [n]f32, q: [m]f32 = permute(|a, b, d, e| { return a + d, e }, (x, y), (a, a), at: (t)) return p, q }",
+        &inputs,
+    );
+    agrees(
+        "fn p(a: [z]f32, x: [n]f32, y: [m]f32) -> f32, f32 {
+         let p: f32, q: f32 = fold(|a, b, d, e| { return a + d, b * e }, 0.0, 1.0, x, y) return p, q }",
+        &inputs,
+    );
+}
+
+#[test]
+fn constant_extents_of_arguments_are_read_as_arrays() {
+    let x = [Array::new(&[2, 3], &[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0]).unwrap().into()];
+    agrees(
+        "fn p(x: [n, 3]f32) -> [n]i64, [n]i64, i64, i64 { let r: [n]i64, k: i64, s: i64 = foreign(\"f\", |y: [a, b]f32| {
+           let r: [a]i64 = generate([a], |i| b.flat[0] + b[])
+           let s: i64 = map(|b| b + 1, b)
+           return r, b, s }, x)
+         let t: [n]i64 = generate([n], |i| k.flat[0])
+         return r, t, s, k }",
+        &x,
+    );
+    agrees(
+        "fn p(x: [n, 3]f32) -> i64 { let r: i64 = foreign(\"f\", |y: [a, b]f32| {
+           let r: i64 = while(|s: i64| { let c: bool = map(|s, b| s < 4 * b, s, b) return c }, |s: i64| { let t: i64 = map(|s| s + 5, s) return t }, 0)
+           return r }, x)
+         return r }",
+        &x,
+    );
+}

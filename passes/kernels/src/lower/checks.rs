@@ -35,6 +35,10 @@ impl<'p> Lower<'p> {
         if self.values.equal(&left.form, &right.form) {
             return;
         }
+        if self.trial.is_some() {
+            self.trial = Some(true);
+            return;
+        }
         let step = Step::CheckEqual {
             left: self.linear_extent(&left.form, &left.name, origin, steps),
             left_name: left.name.clone(),
@@ -58,6 +62,10 @@ impl<'p> Lower<'p> {
     fn at_most(&mut self, extent: &Owned, available: &Owned, origin: &Origin, steps: &mut Vec<Step>) {
         let room = available.form.clone().plus(-1, &extent.form);
         if self.values.never_negative(&room) {
+            return;
+        }
+        if self.trial.is_some() {
+            self.trial = Some(true);
             return;
         }
         let step = Step::CheckAtMost {
@@ -97,6 +105,14 @@ impl<'p> Lower<'p> {
             let (own, given) = (self.of_result(var), self.of_operands(extents.iter().copied(), &name(var)));
             self.all_equal(&own, &given, origin, steps);
         }
+    }
+
+    /// Whether an operation's sizes need no check.
+    pub(super) fn sizes_are_proved(&mut self, binding: &Binding) -> Result<bool, Error> {
+        self.trial = Some(false);
+        let looked = self.check_sizes(binding, &self.origin(binding), &mut Vec::new());
+        let checked = self.trial.take();
+        looked.map(|()| checked == Some(false))
     }
 
     /// Everything that extents of an operation's arrays and results should agree in.

@@ -4,7 +4,7 @@
 //! computing it cannot fail, else under the loop's own condition (`if` the loop runs at all: compute that, then loop), if the body
 //! certainly needs it. What fails and only a branch inside of a body needs is computed there, each time that the branch is taken.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use fusebox_ir::{
     ArrayId, ArrayOp, Binding, Block, Extent, Operand, Part, ScanForm, Step, Type, Var, analysis::Answer,
@@ -134,7 +134,7 @@ impl<'p> Lower<'p> {
         // The condition of the start decides whether anything is computed.
         let mark = self.bindings.log.len();
         for (var, &start) in condition.params.iter().zip(&starts) {
-            self.bindings.bind(var.id, Bound::Plan(start));
+            self.bind_operand(var, start, steps);
         }
         self.block(waits, &condition.bindings, &condition.results, steps)?;
         let decided = condition.results.first().map_or(Operand::Constant(false.into()), |&id| self.find(id));
@@ -328,28 +328,28 @@ impl<'p> Lower<'p> {
         let mark = self.bindings.log.len();
         let arguments: Vec<Operand> = arguments.iter().map(|&argument| self.operand(argument)).collect();
         let mut bound: HashSet<ArrayId> = HashSet::new();
-        let sizes: HashSet<ArrayId> = fallback.sizes.iter().map(|var| var.id).collect();
+        let sizes: HashMap<ArrayId, &Var> = fallback.sizes.iter().map(|var| (var.id, var)).collect();
         for (param, &argument) in fallback.params.iter().zip(&arguments) {
             let ty: Option<Type> =
                 if let Operand::Value(id) = argument { Some(self.values.ty(id).clone()) } else { None };
             // A size first met is bound by the argument; met again it is checked.
             for (&declared, &actual) in param.ty.extents.iter().zip(ty.iter().flat_map(|ty| &ty.extents)) {
                 if let Extent::Value(id) = declared
-                    && sizes.contains(&id)
+                    && let Some(size) = sizes.get(&id)
                     && bound.insert(id)
                 {
-                    self.bindings.bind(id, Bound::Plan(crate::values::operand(actual)));
+                    self.bind_operand(size, crate::values::operand(actual), steps);
                 }
             }
             let expected: Vec<Extent> = param.ty.extents.iter().map(|&of| self.extent(of)).collect();
             self.check_type(argument, &expected, &name(param), &origin, steps);
-            self.bindings.bind(param.id, Bound::Plan(argument));
+            self.bind_operand(param, argument, steps);
         }
         self.block(&[], &fallback.bindings, &fallback.results, steps)?;
         let results: Vec<Operand> = fallback.results.iter().map(|&id| self.find(id)).collect();
         self.bindings.undo(mark);
         for (var, &result) in binding.results.iter().zip(&results) {
-            self.bindings.bind(var.id, Bound::Plan(result));
+            self.bind_operand(var, result, steps);
         }
         for (var, &result) in binding.results.iter().zip(&results) {
             let expected: Vec<Extent> = var.ty.extents.iter().map(|&of| self.extent(of)).collect();

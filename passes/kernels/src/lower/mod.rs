@@ -14,12 +14,13 @@ mod stencil;
 use std::collections::{HashMap, HashSet};
 
 use fusebox_ir::{
-    Access, ArrayId, ArrayOp, Binding, Block, ElementType, Extent, Kernel, Lambda, Operand, Output, Part, Place, Plan,
-    Program, ScalarOperand, Step, Type, Var, analysis::Sizes,
+    Access, ArrayId, ArrayOp, Binding, Block, Constant, ElementType, Extent, Kernel, Lambda, Operand, Output, Part,
+    Place, Plan, Program, ScalarOperand, Step, Type, Var, analysis::Sizes,
 };
 
 use self::need::Item;
 use crate::{
+    components::groups,
     error::Error,
     linear::{Atom, Linear},
     nest::{Deferred, Nest, Scope, Source, Spot},
@@ -32,6 +33,8 @@ use crate::{
 #[derive(Clone, Copy, Debug)]
 enum Bound<'p> {
     Plan(Operand),
+    /// A constant that is also read as an array of rank 0, which this value of the plan is.
+    Constant(Constant, ArrayId),
     Deferred(&'p Lambda, usize),
 }
 
@@ -46,8 +49,16 @@ impl<'p> Scope<'p> for Bindings<'p> {
     fn find(&self, id: ArrayId) -> Source<'p> {
         match self.bound.get(&id) {
             Some(Bound::Plan(operand)) => Source::Plan(*operand),
+            Some(Bound::Constant(constant, _)) => Source::Plan(Operand::Constant(*constant)),
             Some(Bound::Deferred(lambda, result)) => Source::Deferred(lambda, *result),
             None => Source::Plan(Operand::Constant(0i64.into())),
+        }
+    }
+
+    fn array(&self, id: ArrayId) -> Option<ArrayId> {
+        match self.bound.get(&id)? {
+            Bound::Plan(Operand::Value(value)) | Bound::Constant(_, value) => Some(*value),
+            Bound::Plan(Operand::Constant(_)) | Bound::Deferred(..) => None,
         }
     }
 }
@@ -84,6 +95,10 @@ pub(crate) struct Lower<'p> {
     bindings: Bindings<'p>,
     /// Results of units that may fail: functions compute these where they need them.
     fallible: HashSet<ArrayId>,
+    /// What operations and functions use as an array, rank 0 included.
+    as_arrays: HashSet<ArrayId>,
+    /// Whether sizes are only looked at: set where some would have to be checked.
+    trial: Option<bool>,
     /// What is known of the program's sizes.
     sizes: Sizes,
     /// Types of the program's values.
@@ -98,6 +113,8 @@ pub(crate) fn lower(program: &Program) -> Result<Plan, Error> {
         kernels: Vec::new(),
         bindings: Bindings::default(),
         fallible: need::fallible_units(&program.body),
+        as_arrays: need::used_as_arrays(&program.body),
+        trial: None,
         sizes: Sizes::of_program(program),
         types: HashMap::new(),
     };
@@ -147,6 +164,11 @@ fn types_in<'p>(body: &'p Block, types: &mut HashMap<ArrayId, &'p Type>) {
     }
 }
 
+fn unsupported(binding: &Binding) -> Error {
+    let result = binding.results.first().map(name).unwrap_or_default();
+    Error::Unsupported { op: binding.op.name(), result, place: binding.place.clone() }
+}
+
 /// The name of a value in the source, or its id.
 fn name(var: &Var) -> String {
     if var.name.is_empty() { var.id.to_string() } else { var.name.0.clone() }
@@ -163,10 +185,18 @@ impl<'p> Lower<'p> {
 
     /// The array of the plan that a value of the program is.
     fn array(&self, id: ArrayId) -> ArrayId {
-        match self.find(id) {
-            Operand::Value(id) => id,
-            Operand::Constant(_) => ArrayId(0),
-        }
+        self.bindings.array(id).unwrap_or(ArrayId(0))
+    }
+
+    /// Binds a value of the program to an operand of the plan; a constant becomes an array too where the program uses it as one.
+    fn bind_operand(&mut self, var: &Var, to: Operand, steps: &mut Vec<Step>) {
+        let bound = match to {
+            Operand::Constant(constant) if self.as_arrays.contains(&var.id) => {
+                Bound::Constant(constant, self.materialised(to, &name(var), steps))
+            }
+            _ => Bound::Plan(to),
+        };
+        self.bindings.bind(var.id, bound);
     }
 
     fn operand(&self, operand: Operand) -> Operand {
@@ -271,11 +301,6 @@ impl<'p> Lower<'p> {
     /// Computes some results of a binding; `waits` are bindings that were not computed, for its blocks.
     fn emit(&mut self, item: &Item<'p>, waits: &[Item<'p>], steps: &mut Vec<Step>) -> Result<(), Error> {
         let wanted = closure(item.binding, &item.wanted);
-        let unsupported = |binding: &Binding| Error::Unsupported {
-            op: binding.op.name(),
-            result: binding.results.first().map(name).unwrap_or_default(),
-            place: binding.place.clone(),
-        };
         match &item.binding.op {
             ArrayOp::Cond { .. } => return self.cond(item.binding, &wanted, waits, steps),
             ArrayOp::While { .. } => return self.while_loop(item.binding, waits, steps),
@@ -283,11 +308,39 @@ impl<'p> Lower<'p> {
             _ => {}
         }
         let binding = restrict(item.binding, &wanted);
-        let origin = self.origin(&binding);
-        self.check_sizes(&binding, &origin, steps)?;
+        for part in self.parts_apart(binding)? {
+            self.emit_operation(&part, steps)?;
+        }
+        Ok(())
+    }
+
+    /// The components of an operation that do not depend on each other, each by itself if their sizes might disagree: sizes agree
+    /// among what a result needs, and siblings are none of it.
+    fn parts_apart(&mut self, binding: Binding) -> Result<Vec<Binding>, Error> {
+        let combine = match &binding.op {
+            ArrayOp::Fold { combine, .. }
+            | ArrayOp::Scan { combine, .. }
+            | ArrayOp::Permute { combine, .. }
+            | ArrayOp::PermutedExpand { combine, .. } => combine,
+            _ => return Ok(vec![binding]),
+        };
+        let (k, groups) = (combine.results.len().max(1), groups(combine));
+        if groups.len() < 2 || self.sizes_are_proved(&binding)? {
+            return Ok(vec![binding]);
+        }
+        let of = |group: &Vec<usize>| -> Vec<bool> {
+            (0..binding.results.len()).map(|result| group.contains(&(result % k))).collect()
+        };
+        Ok(groups.iter().map(|group| restrict(&binding, &of(group))).collect())
+    }
+
+    /// Computes all results of an operation without blocks.
+    fn emit_operation(&mut self, binding: &Binding, steps: &mut Vec<Step>) -> Result<(), Error> {
+        let origin = self.origin(binding);
+        self.check_sizes(binding, &origin, steps)?;
         match &binding.op {
             ArrayOp::Constant { values, .. } => {
-                let [var] = &binding.results[..] else { return Err(unsupported(&binding)) };
+                let [var] = &binding.results[..] else { return Err(unsupported(binding)) };
                 let ty = self.plan_type(var)?;
                 self.values.made(&ty);
                 let value = self.values.add(name(var), ty);
@@ -295,19 +348,19 @@ impl<'p> Lower<'p> {
                 steps.push(Step::Constant { value, data: values.clone() });
                 Ok(())
             }
-            ArrayOp::Unit { f } => self.unit(&binding, f, &origin, steps),
+            ArrayOp::Unit { f } => self.unit(binding, f, &origin, steps),
             ArrayOp::Compute { .. }
             | ArrayOp::Generate { .. }
             | ArrayOp::Map { .. }
             | ArrayOp::Backpermute { .. }
             | ArrayOp::Transform { .. }
             | ArrayOp::Replicate { .. }
-            | ArrayOp::Slice { .. } => self.elementwise(&binding, &origin, steps),
+            | ArrayOp::Slice { .. } => self.elementwise(binding, &origin, steps),
             ArrayOp::Reshape { sources, .. } => {
                 for (var, &source) in binding.results.iter().zip(sources) {
                     let ty = self.plan_type(var)?;
                     let value = self.values.add(name(var), ty.clone());
-                    let source = self.find(source);
+                    let source = Operand::Value(self.array(source));
                     let (operation, place) = (origin.operation.clone(), origin.place.clone());
                     steps.push(Step::Alias { value, source, operation, place });
                     self.values.made(&ty);
@@ -315,27 +368,27 @@ impl<'p> Lower<'p> {
                 }
                 Ok(())
             }
-            ArrayOp::Concat { sources, dim } => self.concat(&binding, sources, *dim, &origin, steps),
-            ArrayOp::Fold { .. } => self.fold(&binding, &origin, steps),
-            ArrayOp::Scan { .. } => self.scan(&binding, &origin, steps),
-            ArrayOp::Permute { .. } => self.permute(&binding, &origin, steps),
-            ArrayOp::PermutedExpand { .. } => self.permuted_expand(&binding, &origin, steps),
-            ArrayOp::Expand { .. } => self.expand(&binding, &origin, steps),
-            ArrayOp::Filter { .. } => self.filter(&binding, &origin, steps),
+            ArrayOp::Concat { sources, dim } => self.concat(binding, sources, *dim, &origin, steps),
+            ArrayOp::Fold { .. } => self.fold(binding, &origin, steps),
+            ArrayOp::Scan { .. } => self.scan(binding, &origin, steps),
+            ArrayOp::Permute { .. } => self.permute(binding, &origin, steps),
+            ArrayOp::PermutedExpand { .. } => self.permuted_expand(binding, &origin, steps),
+            ArrayOp::Expand { .. } => self.expand(binding, &origin, steps),
+            ArrayOp::Filter { .. } => self.filter(binding, &origin, steps),
             ArrayOp::Sort { keys, carry } => {
                 let results = self.results(&binding.results, &origin, steps)?;
                 let arrays = |this: &Self, list: &[ArrayId]| list.iter().map(|&id| this.array(id)).collect();
                 steps.push(Step::Sort { keys: arrays(self, keys), carry: arrays(self, carry), results });
                 Ok(())
             }
-            ArrayOp::Stencil { .. } => self.stencil(&binding, &origin, steps),
+            ArrayOp::Stencil { .. } => self.stencil(binding, &origin, steps),
             ArrayOp::Nest { .. }
             | ArrayOp::Element { .. }
             | ArrayOp::Consume { .. }
             | ArrayOp::Cond { .. }
             | ArrayOp::While { .. }
             | ArrayOp::Foreign { .. }
-            | ArrayOp::Cluster { .. } => Err(unsupported(&binding)),
+            | ArrayOp::Cluster { .. } => Err(unsupported(binding)),
         }
     }
 

@@ -63,6 +63,25 @@ pub(crate) fn fallible_units(body: &Block) -> HashSet<ArrayId> {
     fallible
 }
 
+/// What operations take as an array or a function reads.
+pub(crate) fn used_as_arrays(body: &Block) -> HashSet<ArrayId> {
+    let mut used = HashSet::new();
+    let mut blocks = vec![body];
+    while let Some(block) = blocks.pop() {
+        for part in block.bindings.iter().flat_map(|binding| binding.op.parts()) {
+            match part {
+                Part::Array(id) => {
+                    used.insert(*id);
+                }
+                Part::Function(f) => used.extend(arrays_read(f)),
+                Part::Body(block) => blocks.push(block),
+                Part::Value(_) | Part::Argument(_) | Part::Inner(_) => {}
+            }
+        }
+    }
+    used
+}
+
 /// Cuts a block, and what waits from outside, into what is computed now and what later; what nothing needs is left out.
 pub(crate) fn parts<'p>(
     pending: &[Item<'p>],

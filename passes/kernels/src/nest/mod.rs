@@ -33,6 +33,9 @@ pub(crate) enum Source<'p> {
 /// Finds values of the program in the plan.
 pub(crate) trait Scope<'p> {
     fn find(&self, id: ArrayId) -> Source<'p>;
+
+    /// The array of the plan that a value is; none for a scalar that is none.
+    fn array(&self, id: ArrayId) -> Option<ArrayId>;
 }
 
 /// Where in a nest a statement stands: how many levels are around it, and whether what is deeper has been done.
@@ -472,7 +475,7 @@ impl<'v, 'p> Nest<'v, 'p> {
             match part {
                 Value(operand) => *operand = self.imported(*operand, names, deferred, code),
                 Array(array) => {
-                    if let Source::Plan(Operand::Value(value)) = self.scope.find(*array) {
+                    if let Some(value) = self.scope.array(*array) {
                         *array = self.array(value, Access::Read);
                     }
                 }
