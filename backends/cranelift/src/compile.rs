@@ -64,16 +64,12 @@ impl Compiled for CompiledPlan {
     }
 }
 
-/// The block functions of a kernel, in gangs where that is better (with `vectors`) or needed.
+/// The block functions of a kernel, in gangs where that is better and `vectors`.
 ///
 /// # Errors
 /// [`BackendError::Unsupported`], [`BackendError::Compile`].
 pub fn compile_kernel(kernel: &Kernel, vectors: bool) -> Result<CompiledKernel, BackendError> {
-    let refused = |message: &str| BackendError::Compile { kernel: kernel.name.0.clone(), message: message.to_owned() };
-    let mut schedule = Schedule::choose(kernel, VECTOR_BYTES).map_err(refused)?;
-    if !vectors {
-        schedule = schedule.filter(|schedule| schedule.masked);
-    }
+    let schedule = if vectors { Schedule::choose(kernel, VECTOR_BYTES) } else { None };
     let mut extras = Vec::new();
     let mut parts = Vec::new();
     for part in parts_of(kernel) {

@@ -26,7 +26,7 @@ use fusebox_ir::Plan;
 pub struct Config {
     /// Threads; 0: as many as the machine has.
     pub threads: usize,
-    /// Whether kernels may be compiled for gangs; scans in tiles always are.
+    /// Whether kernels may be compiled for gangs.
     pub vectors: bool,
     /// Most bytes of memory that are kept for later arrays.
     pub pool_bytes: usize,

@@ -214,3 +214,21 @@ fn stencils_with_every_boundary() {
         check(&source, &inputs);
     }
 }
+
+/// Found by random programs: the components are scans of different gangs in one kernel.
+#[test]
+fn scans_of_components_that_are_apart() {
+    let source = "fn f(a: [n]u32, b: [n]u64) -> [n]u32, [n]u64, u32, u64 {
+        let p: [n]u32, q: [n]u64, s: u32, t: u64 = scanl'(|x, y, z, w| { return x + z, y * 3 + w }, 5, 7, a, b)
+        return p, q, s, t }";
+    let mut random = Random(11);
+    let inputs: Vec<Vec<Array>> =
+        SIZES.iter().map(|&size| vec![random.array(U32, &[size]), random.array(U64, &[size])]).collect();
+    check(source, &inputs);
+    let source = "fn f(a: [n]f32, b: [n]f64) -> [n]f32, [n]f64 {
+        let p: [n]f32, q: [n]f64 = scanr1(|x, y, z, w| { return x + z, y * 0.5 + w }, a, b)
+        return p, q }";
+    let inputs: Vec<Vec<Array>> =
+        SIZES.iter().map(|&size| vec![random.array(F32, &[size]), random.array(F64, &[size])]).collect();
+    check(source, &inputs);
+}

@@ -228,6 +228,11 @@ impl Emitter<'_> {
         }
         let element = self.b.sub(step, first);
         self.numbered(nest, element);
+        for position in nest.inner.clone().filter(|&p| kernel.statements[p].depth as usize == nest.depth + 1) {
+            if let Some(scan) = self.scans.get_mut(&position) {
+                scan.step = Some(step);
+            }
+        }
         let index = if level.order == LevelOrder::Down {
             let last = self.b.add_int(nest.to, -1);
             self.b.sub(last, step)

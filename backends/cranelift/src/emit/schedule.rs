@@ -39,8 +39,8 @@ struct Tally {
 impl Schedule {
     /// The best level for machines with vectors of `vector_bytes`, or none where scalar code is better.
     ///
-    /// A kernel with a scan in tiles must have that scan's gangs; `Err` says why it cannot.
-    pub fn choose(kernel: &Kernel, vector_bytes: usize) -> Result<Option<Self>, &'static str> {
+    /// A kernel with scans in tiles has those scans' gangs, or, where they differ or other statements forbid them, none.
+    pub fn choose(kernel: &Kernel, vector_bytes: usize) -> Option<Self> {
         let tiles: Vec<(usize, u32)> = (kernel.statements.iter())
             .filter_map(|statement| match &statement.action {
                 Action::Scan { association: Association::Tiles { lanes, .. }, .. } => {
@@ -50,13 +50,8 @@ impl Schedule {
             })
             .collect();
         if let Some(&(level, lanes)) = tiles.first() {
-            if tiles.iter().any(|&other| other != (level, lanes)) {
-                return Err("scans in gangs of different levels or lanes");
-            }
-            if !sound(kernel, level) {
-                return Err("levels inside a scan in gangs that put, scatter or reduce past it");
-            }
-            return Ok(Some(Self { level, lanes, masked: true }));
+            let alone = tiles.iter().all(|&other| other == (level, lanes)) && sound(kernel, level);
+            return alone.then_some(Self { level, lanes, masked: true });
         }
         let mut best: Option<(i64, Self)> = None;
         for level in (0..kernel.levels.len()).rev() {
@@ -88,7 +83,7 @@ impl Schedule {
                 best = Some((score, Self { level, lanes, masked: false }));
             }
         }
-        Ok(best.map(|(_, schedule)| schedule))
+        best.map(|(_, schedule)| schedule)
     }
 }
 

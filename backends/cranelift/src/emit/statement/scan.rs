@@ -28,6 +28,13 @@ pub struct Scan {
     /// Where in scratch memory gangs are laid out for their last lanes: of each component, of the mask.
     lasts: Vec<i64>,
     last_flag: i64,
+    /// In scalar code, the step of the level and the end of the tile.
+    pub step: Option<Value>,
+    end: Option<Value>,
+    /// Where in scratch memory scalar code keeps what the lanes of a gang have before each doubling: of each component, presence.
+    history: Vec<(Vec<i64>, i64)>,
+    /// And what the step before had as its result.
+    earlier: Vec<i64>,
 }
 
 impl Scan {
@@ -84,11 +91,22 @@ impl Emitter<'_> {
             need: None,
             lasts: Vec::new(),
             last_flag: 0,
+            step: None,
+            end: None,
+            history: Vec::new(),
+            earlier: Vec::new(),
         };
         self.states.extend(starts.iter().copied());
         self.states.push(has);
         if let Association::Tiles { lanes: gang, total_lanes } = *association {
             scan.tiles = Some(gang);
+            if self.schedule.is_none() {
+                for _ in 0..gang.ilog2() {
+                    let places = scan.types.iter().map(|ty| self.b.scratch(gang as usize * ty.bytes())).collect();
+                    scan.history.push((places, self.b.scratch(gang as usize)));
+                }
+                scan.earlier = scan.types.iter().map(|ty| self.b.scratch(ty.bytes())).collect();
+            }
             self.states.extend(starts);
             self.states.push(has);
             let several = self.b.int(TILE);
@@ -124,6 +142,7 @@ impl Emitter<'_> {
     pub(in crate::emit) fn tile_begin(&mut self, position: usize, start: Value, end: Value) -> Result {
         let Some(mut scan) = self.scans.get(&position).cloned() else { return Ok(()) };
         let (at, k) = (scan.at, scan.k());
+        scan.end = Some(end);
         for state in 0..=k {
             self.states[at + state] = self.states[at + k + 1 + state];
         }
@@ -213,6 +232,7 @@ impl Emitter<'_> {
         let values: Vec<Value> = values.into_iter().map(|value| self.gang(value)).collect();
         let outer = self.mask.take();
         let out = match scan.tiles {
+            Some(gang) if self.schedule.is_none() => self.scan_lane(&scan, gang, &values, mask, *exclusive)?,
             Some(gang) if self.lanes != gang => {
                 return Err(self.broken(&format!("a scan in gangs of {gang} among gangs of {}", self.lanes)));
             }
@@ -266,6 +286,99 @@ impl Emitter<'_> {
         self.b.store(base, zero, gang, None);
         let last = self.b.add_int(left, -1);
         self.b.load(ty.element, 1, base, last, Memory::Shared)
+    }
+
+    /// One lane of a gang of `gang`, in scalar code: the same combinations as [`Self::scan_gang`], one lane after the other.
+    fn scan_lane(
+        &mut self,
+        scan: &Scan,
+        gang: u32,
+        values: &[Value],
+        mask: Option<Value>,
+        exclusive: bool,
+    ) -> Result<Vec<Value>> {
+        let (at, k) = (scan.at, scan.k());
+        let (Some(step), Some(end)) = (scan.step, scan.end) else {
+            return Err(self.broken("a scan in tiles outside of its tile"));
+        };
+        if let Some(total) = &scan.total {
+            self.where_needed(scan, |this| this.put(total, values, mask))?;
+        }
+        let zero = self.b.int(0);
+        let last = self.b.int(i64::from(gang) - 1);
+        let lane = self.b.binary(Binary::And, step, last);
+        let mut x = values.to_vec();
+        let some = self.b.constant(Constant::from(true));
+        let mut present = mask.unwrap_or(some);
+        let identity: Option<Vec<Value>> =
+            scan.identity.as_ref().map(|identity| identity.iter().map(|&one| self.b.constant(one)).collect());
+        if let (Some(identity), Some(mask)) = (&identity, mask) {
+            x = x.iter().zip(identity).map(|(&x, &identity)| self.b.select(mask, x, identity)).collect();
+        }
+        for (doubling, (places, flags)) in scan.history.iter().enumerate() {
+            let by = 1i64 << doubling;
+            for (&place, &x) in places.iter().zip(&x) {
+                let base = self.scratch_at(place);
+                self.b.store(base, lane, x, None);
+            }
+            let flags = self.scratch_at(*flags);
+            self.b.store(flags, lane, present, None);
+            let least = self.b.int(by - 1);
+            let behind = self.b.binary(Binary::Gt, lane, least);
+            let from = self.b.add_int(lane, -by);
+            let from = self.b.binary(Binary::Max, from, zero);
+            let left: Vec<Value> = (places.iter().zip(&scan.types))
+                .map(|(&place, &ty)| {
+                    let base = self.scratch_at(place);
+                    self.b.load(ty, 1, base, from, Memory::Shared)
+                })
+                .collect();
+            if let Some(identity) = &identity {
+                let left: Vec<Value> =
+                    left.iter().zip(identity).map(|(&l, &identity)| self.b.select(behind, l, identity)).collect();
+                x = self.combine(&scan.combine, &left, &x, scan.swap)?;
+            } else {
+                let there = self.b.load(ElementType::Bool, 1, flags, from, Memory::Shared);
+                let there = self.b.binary(Binary::And, there, behind);
+                (x, present) = self.combine_present(&scan.combine, (&left, there), (&x, present), scan.swap)?;
+            }
+        }
+        let running: Vec<Value> = self.states[at..at + k].to_vec();
+        let has_running = self.states[at + k];
+        let at_last = self.b.binary(Binary::Eq, lane, last);
+        let out = if scan.identity.is_some() {
+            self.combine(&scan.combine, &running, &x, scan.swap)?
+        } else {
+            let (out, has) = self.combine_present(&scan.combine, (&running, has_running), (&x, present), scan.swap)?;
+            self.states[at + k] = self.b.select(at_last, has, has_running);
+            out
+        };
+        if scan.total.is_none() {
+            let from = at + 2 * k + 2;
+            let next = self.b.add_int(step, 1);
+            let at_end = self.b.binary(Binary::Eq, next, end);
+            let at_end = self.b.binary(Binary::Or, at_end, at_last);
+            let has_last = self.b.binary(Binary::And, present, at_end);
+            let plain: Vec<Value> = self.states[from..from + k].to_vec();
+            let had = self.states[from + k];
+            let (plain, has) = self.combine_present(&scan.combine, (&plain, had), (&x, has_last), scan.swap)?;
+            self.states.splice(from..=from + k, plain.into_iter().chain([has]));
+        }
+        for (state, (&value, &before)) in out.iter().zip(&running).enumerate() {
+            self.states[at + state] = self.b.select(at_last, value, before);
+        }
+        if !exclusive {
+            return Ok(out);
+        }
+        let first = self.b.binary(Binary::Eq, lane, zero);
+        Ok((scan.earlier.iter().zip(&scan.types).zip(out.iter().zip(&running)))
+            .map(|((&place, &ty), (&out, &before))| {
+                let base = self.scratch_at(place);
+                let earlier = self.b.load(ty, 1, base, zero, Memory::Shared);
+                self.b.store(base, zero, out, None);
+                self.b.select(first, before, earlier)
+            })
+            .collect())
     }
 
     /// A gang: Kogge and Stone's prefix inside, then what ran up to it.
