@@ -1,6 +1,6 @@
 //! Random programs: what is made of a program means the same.
 //!
-//! `FUSEBOX_SEED=N` runs one seed, `FUSEBOX_QUICK=1` a tenth of them.
+//! `FUSEBOX_SEED=N` runs one seed, `FUSEBOX_QUICK=1` a tenth of them, `FUSEBOX_PROGRAMS=N` as many as it says for each test.
 
 use std::{
     collections::BTreeMap,
@@ -143,12 +143,14 @@ fn ulps(a: Constant, b: Constant) -> u64 {
     }
 }
 
-/// All seeds, a tenth of them, or the one that is asked for.
+/// All seeds, a tenth of them, as many as are asked for, or the one that is.
 fn seeds(count: u64) -> std::ops::Range<u64> {
-    match std::env::var("FUSEBOX_SEED").ok().and_then(|seed| seed.parse().ok()) {
-        Some(seed) => seed..seed + 1,
-        None if std::env::var_os("FUSEBOX_QUICK").is_some() => 0..count / 10,
-        None => 0..count,
+    let number = |name: &str| std::env::var(name).ok().and_then(|number| number.parse::<u64>().ok());
+    match (number("FUSEBOX_SEED"), number("FUSEBOX_PROGRAMS")) {
+        (Some(seed), _) => seed..seed + 1,
+        (None, Some(programs)) => 0..programs,
+        (None, None) if std::env::var_os("FUSEBOX_QUICK").is_some() => 0..count / 10,
+        (None, None) => 0..count,
     }
 }
 
@@ -181,13 +183,11 @@ fn check(test: &str, count: u64, config: &Config, way: Way) {
 }
 
 #[test]
-#[ignore = "finds faults of lowering that are not repaired yet; its output says which"]
 fn plans() {
     check("plans", 1_500, &Config { rounding: Rounding::Marked, large: true, ..Config::default() }, as_plan);
 }
 
 #[test]
-#[ignore = "finds faults of lowering that are not repaired yet; its output says which"]
 fn plans_that_fail() {
     check(
         "plans_that_fail",
@@ -198,14 +198,12 @@ fn plans_that_fail() {
 }
 
 #[test]
-#[ignore = "finds faults of simplification that are not repaired yet; its output says which"]
 fn simplification() {
     let config = Config { rounding: Rounding::Free, nested: true, clusters: true, ..Config::default() };
     check("simplification", 1_500, &config, simplified);
 }
 
 #[test]
-#[ignore = "finds faults of simplification that are not repaired yet; its output says which"]
 fn simplification_of_what_fails() {
     let config = Config { rounding: Rounding::Free, nested: true, may_fail: true, ..Config::default() };
     check("simplification_of_what_fails", 1_000, &config, simplified);
