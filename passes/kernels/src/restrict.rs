@@ -14,7 +14,6 @@ pub(crate) fn closure(binding: &Binding, wanted: &[bool]) -> Vec<bool> {
     let mut wanted = wanted.to_vec();
     let all = match &binding.op {
         ArrayOp::While { .. }
-        | ArrayOp::Foreign { .. }
         | ArrayOp::Consume { .. }
         | ArrayOp::Cluster { .. }
         | ArrayOp::Nest { .. }

@@ -98,3 +98,15 @@ fn constant_extents_of_arguments_are_read_as_arrays() {
         &x,
     );
 }
+
+#[test]
+fn results_of_a_fallback_that_nobody_needs_may_fail() {
+    agrees(
+        "fn p(n: i64) -> i64 { let a: i64, b: i64, c: i64 = foreign(\"f\", |n: i64| {
+           let a = n + 1
+           let b = 10 / n
+           let c = assert(n > 0, \"positive\", n)
+           return a, b, c }, n) return a }",
+        &[Array::scalar(0i64).into()],
+    );
+}

@@ -322,7 +322,13 @@ impl<'p> Lower<'p> {
         binding.results.iter().all(|var| self.proved_equal(&var.ty.extents, outer))
     }
 
-    pub(super) fn foreign(&mut self, binding: &'p Binding, steps: &mut Vec<Step>) -> Result<(), Error> {
+    /// The fallback, with the wanted results alone.
+    pub(super) fn foreign(
+        &mut self,
+        binding: &'p Binding,
+        wanted: &[bool],
+        steps: &mut Vec<Step>,
+    ) -> Result<(), Error> {
         let ArrayOp::Foreign { fallback, arguments, .. } = &binding.op else { return Ok(()) };
         let origin = self.origin(binding);
         let mark = self.bindings.log.len();
@@ -345,13 +351,21 @@ impl<'p> Lower<'p> {
             self.check_type(argument, &expected, &name(param), &origin, steps);
             self.bind_operand(param, argument, steps);
         }
-        self.block(&[], &fallback.bindings, &fallback.results, steps)?;
-        let results: Vec<Operand> = fallback.results.iter().map(|&id| self.find(id)).collect();
+        let chosen: Vec<(&Var, ArrayId)> = binding
+            .results
+            .iter()
+            .zip(&fallback.results)
+            .zip(wanted)
+            .filter_map(|((var, &result), &wanted)| wanted.then_some((var, result)))
+            .collect();
+        let given: Vec<ArrayId> = chosen.iter().map(|&(_, result)| result).collect();
+        self.block(&[], &fallback.bindings, &given, steps)?;
+        let results: Vec<Operand> = given.iter().map(|&id| self.find(id)).collect();
         self.bindings.undo(mark);
-        for (var, &result) in binding.results.iter().zip(&results) {
+        for (&(var, _), &result) in chosen.iter().zip(&results) {
             self.bind_operand(var, result, steps);
         }
-        for (var, &result) in binding.results.iter().zip(&results) {
+        for (&(var, _), &result) in chosen.iter().zip(&results) {
             let expected: Vec<Extent> = var.ty.extents.iter().map(|&of| self.extent(of)).collect();
             self.check_type(result, &expected, &name(var), &origin, steps);
         }

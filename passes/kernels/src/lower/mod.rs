@@ -304,7 +304,7 @@ impl<'p> Lower<'p> {
         match &item.binding.op {
             ArrayOp::Cond { .. } => return self.cond(item.binding, &wanted, waits, steps),
             ArrayOp::While { .. } => return self.while_loop(item.binding, waits, steps),
-            ArrayOp::Foreign { .. } => return self.foreign(item.binding, steps),
+            ArrayOp::Foreign { .. } => return self.foreign(item.binding, &wanted, steps),
             _ => {}
         }
         let binding = restrict(item.binding, &wanted);
