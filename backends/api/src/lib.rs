@@ -1,8 +1,4 @@
-//! What every backend offers: compile, load, run; its errors and buffers.
-//!
-//! A [`Backend`] makes a [`Compiled`] program out of a [`Plan`], which needs no device; loading it gives a [`Program`] that
-//! runs on host arrays. [`execute`] walks a plan's steps for any [`Machine`]: values, sizes, control, checks; what differs between
-//! machines is memory, launches and sorting.
+#![doc = include_str!("../README.md")]
 
 mod error;
 mod execute;

@@ -1,7 +1,4 @@
-//! Multicore CPU backend: code generation through Cranelift and a parallel runtime.
-//!
-//! [`emit`] makes block functions in the [`vector`] IR out of kernels; [`lower`] makes Cranelift IR out of those; [`Cranelift`] compiles
-//! plans, and what it loads runs them on all cores. Results do not depend on the machine's vectors or on the number of threads.
+#![doc = include_str!("../README.md")]
 
 mod compile;
 pub mod emit;
@@ -82,6 +79,11 @@ impl Cranelift {
         let shared =
             Shared { threads, count, memory: Pool::new(config.pool_bytes), share_from_ns: config.share_from_ns };
         Ok(Self { config, shared: Arc::new(shared) })
+    }
+
+    /// How it runs.
+    pub fn config(&self) -> &Config {
+        &self.config
     }
 
     /// Compiles a plan as far as no machine is needed.

@@ -12,7 +12,7 @@ use fusebox_backend::{BackendError, Program, Stored, check_inputs, execute};
 use fusebox_ir::{Array, ArrayId, Constant, Plan};
 
 use crate::{
-    Shared,
+    Cranelift, Shared,
     compile::CompiledKernel,
     emit::{Extra, Part},
     lower::{self, Features, helpers},
@@ -52,8 +52,8 @@ struct Pages(ManuallyDrop<JITModule>);
 impl Drop for Pages {
     #[allow(unsafe_code)]
     fn drop(&mut self) {
-        // SAFETY: the module is taken once, here; block functions are only reachable through the `LoadedPlan` that owns these pages,
-        // and a run borrows it, so none of them is running.
+        // SAFETY: the module is taken once, here; block functions are only reachable through the `LoadedPlan`s that own these pages
+        // together, and a run borrows one, so none of them is running.
         unsafe { ManuallyDrop::take(&mut self.0).free_memory() }
     }
 }
@@ -61,14 +61,14 @@ impl Drop for Pages {
 /// A plan as machine code; runs any number of times, from any number of threads at once.
 pub struct LoadedPlan {
     plan: Arc<Plan>,
-    kernels: Vec<LoadedKernel>,
+    kernels: Arc<[LoadedKernel]>,
     shared: Arc<Shared>,
-    _pages: Pages,
+    pages: Arc<Pages>,
 }
 
 // SAFETY: after loading nothing touches the module until it is dropped; its pages are read and executed only.
 #[allow(unsafe_code)]
-unsafe impl Sync for LoadedPlan {}
+unsafe impl Sync for Pages {}
 
 fn refused(kernel: &str, error: impl std::fmt::Display) -> BackendError {
     BackendError::Compile { kernel: kernel.to_owned(), message: error.to_string() }
@@ -149,7 +149,13 @@ impl LoadedPlan {
                 extras: compiled.extras,
             })
             .collect();
-        Ok(Self { plan, kernels, shared, _pages: pages })
+        Ok(Self { plan, kernels, shared, pages: Arc::new(pages) })
+    }
+
+    /// The same machine code, run by the threads and in the memory of another backend.
+    pub fn on(&self, backend: &Cranelift) -> Self {
+        let (plan, kernels) = (self.plan.clone(), self.kernels.clone());
+        Self { plan, kernels, shared: backend.shared.clone(), pages: self.pages.clone() }
     }
 
     /// Runs the plan.

@@ -10,6 +10,7 @@ use std::{
 };
 
 use fusebox_backend::BackendError;
+use fusebox_cranelift::LoadedPlan;
 use fusebox_interp::run_plan;
 use fusebox_ir::{
     Array, Program, Value,
@@ -38,11 +39,18 @@ fn fault(program: &Program, seed: u64, config: &Config, tally: &mut Tally) -> Op
         let arrays = arrays?;
         let expected = run_plan(&plan, &values);
         tally.skipped -= 1;
+        // Code in gangs is the same for any number of threads.
+        let mut in_gangs: Option<LoadedPlan> = None;
         for (what, backend) in common::backends() {
-            let run = backend
-                .compile_plan(&plan)
-                .and_then(|compiled| compiled.load_plan())
-                .and_then(|loaded| loaded.run_plan(&arrays));
+            let loaded = match &in_gangs {
+                Some(loaded) => Ok(loaded.on(backend)),
+                None => backend.compile_plan(&plan).and_then(|compiled| compiled.load_plan()),
+            };
+            let run = loaded.and_then(|loaded| {
+                let results = loaded.run_plan(&arrays);
+                in_gangs = backend.config().vectors.then_some(loaded);
+                results
+            });
             match (run, &expected) {
                 (Ok(results), Ok((expected, _))) => {
                     for ((output, result), expected) in program.outputs.iter().zip(&results).zip(expected) {
@@ -120,22 +128,22 @@ fn check(test: &str, count: u64, least: usize, config: &Config) {
 
 #[test]
 fn programs() {
-    check("programs", 150, 50, &Config { rounding: Rounding::Free, ..Config::default() });
+    check("programs", 800, 50, &Config { rounding: Rounding::Free, ..Config::default() });
 }
 
 /// Several operations in one kernel.
 #[test]
 fn clusters() {
-    check("clusters", 150, 50, &Config { rounding: Rounding::Free, clusters: true, ..Config::default() });
+    check("clusters", 500, 50, &Config { rounding: Rounding::Free, clusters: true, ..Config::default() });
 }
 
 #[test]
 fn large_programs() {
     let config = Config { rounding: Rounding::Free, large: true, clusters: true, max_bindings: 6, ..Config::default() };
-    check("large_programs", 60, 50, &config);
+    check("large_programs", 200, 50, &config);
 }
 
 #[test]
 fn programs_that_fail() {
-    check("programs_that_fail", 80, 10, &Config { rounding: Rounding::Free, may_fail: true, ..Config::default() });
+    check("programs_that_fail", 500, 10, &Config { rounding: Rounding::Free, may_fail: true, ..Config::default() });
 }
