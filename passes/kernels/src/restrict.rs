@@ -2,10 +2,10 @@
 
 use std::collections::HashSet;
 
-use fusebox_ir::{ArrayId, ArrayOp, Binding, Extent, Lambda, Local, LocalId, ScanForm};
+use fusebox_ir::{ArrayId, ArrayOp, Binding, Extent, Lambda, Local, LocalId, Part, ScanForm};
 
 use crate::{
-    components::{dependencies, live, restricted},
+    components::{dependencies, groups, live, restricted},
     strict::{free_uses, local},
 };
 
@@ -193,4 +193,47 @@ pub(crate) fn restrict(binding: &Binding, wanted: &[bool]) -> Binding {
         | ArrayOp::Cluster { .. } => {}
     }
     binding
+}
+
+/// The operation cut into some that share nothing but, of combining operations, targets and sources.
+pub(crate) fn independent(binding: &Binding) -> Vec<Binding> {
+    let count = binding.results.len();
+    match &binding.op {
+        ArrayOp::Fold { combine, .. }
+        | ArrayOp::Scan { combine, .. }
+        | ArrayOp::Permute { combine, .. }
+        | ArrayOp::PermutedExpand { combine, .. } => {
+            let k = combine.results.len().max(1);
+            let of = |group: &Vec<usize>| (0..count).map(|result| group.contains(&(result % k))).collect::<Vec<bool>>();
+            groups(combine).iter().map(|group| restrict(binding, &of(group))).collect()
+        }
+        ArrayOp::Compute { .. }
+        | ArrayOp::Map { .. }
+        | ArrayOp::Transform { .. }
+        | ArrayOp::Backpermute { .. }
+        | ArrayOp::Replicate { .. }
+        | ArrayOp::Slice { .. }
+        | ArrayOp::Reshape { .. } => {
+            // Results of the same sources and extents stay together.
+            let mut apart: Vec<(Binding, Vec<bool>)> = Vec::new();
+            for result in 0..count {
+                let own: Vec<bool> = (0..count).map(|other| other == result).collect();
+                let alone = restrict(binding, &own);
+                let same = apart.iter_mut().find(|(other, _)| {
+                    sources(&other.op) == sources(&alone.op)
+                        && other.results[0].ty.extents == alone.results[0].ty.extents
+                });
+                match same {
+                    Some((_, together)) => together[result] = true,
+                    None => apart.push((alone, own)),
+                }
+            }
+            apart.iter().map(|(_, together)| restrict(binding, together)).collect()
+        }
+        _ => vec![binding.clone()],
+    }
+}
+
+fn sources(op: &ArrayOp) -> Vec<ArrayId> {
+    op.parts().into_iter().filter_map(|part| if let Part::Array(id) = part { Some(*id) } else { None }).collect()
 }

@@ -76,6 +76,17 @@ fn components_that_do_not_meet_may_disagree() {
          let p: f32, q: f32 = fold(|a, b, d, e| { return a + d, b * e }, 0.0, 1.0, x, y) return p, q }",
         &inputs,
     );
+    agrees(
+        "fn p(a: [z]f32, x: [n]f32, y: [m]f32) -> [1]f32, [1]f32, [n]f32, [m]f32 {
+         let p: [1]f32, q: [1]f32 = backpermute([1], |i| 0, x, y)
+         let r: [n]f32, s: [m]f32 = slice([_], x, y) return p, q, r, s }",
+        &inputs,
+    );
+    agrees(
+        "fn p(a: [z]f32, x: [n]f32, y: [m]f32) -> [1]f32, [1]f32, [1]f32 {
+         let p: [1]f32, q: [1]f32, r: [1]f32 = transform([1], |i| i, |a, b| { return a, b, a + 1.0 }, x, y) return p, q, r }",
+        &inputs,
+    );
 }
 
 #[test]

@@ -20,11 +20,10 @@ use fusebox_ir::{
 
 use self::need::Item;
 use crate::{
-    components::groups,
     error::Error,
     linear::{Atom, Linear},
     nest::{Deferred, Nest, Scope, Source, Spot},
-    restrict::{closure, restrict},
+    restrict::{self, closure, restrict},
     strict::Code,
     values::{Values, extent},
 };
@@ -314,24 +313,13 @@ impl<'p> Lower<'p> {
         Ok(())
     }
 
-    /// The components of an operation that do not depend on each other, each by itself if their sizes might disagree: sizes agree
-    /// among what a result needs, and siblings are none of it.
+    /// The results of an operation that do not depend on each other, apart if their sizes might disagree: sizes agree among what a
+    /// result needs, and siblings are none of it.
     fn parts_apart(&mut self, binding: Binding) -> Result<Vec<Binding>, Error> {
-        let combine = match &binding.op {
-            ArrayOp::Fold { combine, .. }
-            | ArrayOp::Scan { combine, .. }
-            | ArrayOp::Permute { combine, .. }
-            | ArrayOp::PermutedExpand { combine, .. } => combine,
-            _ => return Ok(vec![binding]),
-        };
-        let (k, groups) = (combine.results.len().max(1), groups(combine));
-        if groups.len() < 2 || self.sizes_are_proved(&binding)? {
+        if binding.results.len() < 2 || self.sizes_are_proved(&binding)? {
             return Ok(vec![binding]);
         }
-        let of = |group: &Vec<usize>| -> Vec<bool> {
-            (0..binding.results.len()).map(|result| group.contains(&(result % k))).collect()
-        };
-        Ok(groups.iter().map(|group| restrict(&binding, &of(group))).collect())
+        Ok(restrict::independent(&binding))
     }
 
     /// Computes all results of an operation without blocks.
