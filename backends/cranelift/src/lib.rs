@@ -7,6 +7,7 @@ mod launch;
 mod load;
 pub mod lower;
 mod machine;
+mod rounding;
 mod sort;
 pub mod vector;
 
@@ -70,6 +71,8 @@ impl Cranelift {
             let pool = rayon::ThreadPoolBuilder::new()
                 .num_threads(count)
                 .thread_name(|worker| format!("fusebox-{worker}"))
+                // Workers are ours alone: they stay at the defaults.
+                .start_handler(|_| std::mem::forget(rounding::Rounding::defaults()))
                 .build();
             Some(pool.map_err(|error| BackendError::Unsupported {
                 backend: "cpu",

@@ -17,6 +17,7 @@ use crate::{
     emit::{Extra, Part},
     lower::{self, Features, helpers},
     machine::Cpu,
+    rounding::Rounding,
     vector::Site,
 };
 
@@ -163,6 +164,7 @@ impl LoadedPlan {
     /// # Errors
     /// As [`Program::run`].
     pub fn run_plan(&self, inputs: &[Array]) -> Result<Vec<Array>, BackendError> {
+        let _rounding = Rounding::defaults();
         let references: Vec<&Array> = inputs.iter().collect();
         let sizes = check_inputs(&self.plan, &references)?;
         let mut handed: Vec<(ArrayId, Stored<Array>)> = Vec::new();

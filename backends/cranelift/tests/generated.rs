@@ -131,7 +131,7 @@ fn programs() {
     check("programs", 800, 50, &Config { rounding: Rounding::Free, ..Config::default() });
 }
 
-/// Several operations in one kernel.
+/// With clusters written out.
 #[test]
 fn clusters() {
     check("clusters", 500, 50, &Config { rounding: Rounding::Free, clusters: true, ..Config::default() });
