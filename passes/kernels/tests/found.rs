@@ -121,3 +121,14 @@ fn results_of_a_fallback_that_nobody_needs_may_fail() {
         &[Array::scalar(0i64).into()],
     );
 }
+
+#[test]
+fn the_right_side_of_and_runs_if_the_left_one_says_so() {
+    agrees(
+        "fn p(n: i64) -> bool, bool { let c = n > 0 let d = assert(c, \"positive\", true)
+         let e = c && d let g = !c let f = g || d return e, f }"
+            .replace(" let ", "\n let ")
+            .as_str(),
+        &[Array::scalar(0i64).into()],
+    );
+}

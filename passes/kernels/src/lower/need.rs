@@ -6,7 +6,9 @@
 
 use std::collections::{HashMap, HashSet};
 
-use fusebox_ir::{ArrayId, ArrayOp, Binding, Block, Extent, Lambda, Operand, Part, ScalarOperand, ScalarPart};
+use fusebox_ir::{
+    ArrayId, ArrayOp, Binary, Binding, Block, Extent, Lambda, Operand, Part, ScalarOp, ScalarOperand, ScalarPart,
+};
 
 use crate::{
     restrict::{closure, restrict},
@@ -192,7 +194,13 @@ impl Needs<'_> {
                 let reduced = restrict(binding, wanted);
                 if let ArrayOp::Unit { f } = &reduced.op {
                     for instruction in certainly_executed(f) {
-                        for part in instruction.op.parts() {
+                        let decided = matches!(
+                            instruction.op,
+                            ScalarOp::Binary { function: Binary::LogicalAnd | Binary::LogicalOr, .. }
+                        );
+                        // The right side of `&&` and `||` is needed if the left one says so.
+                        let certain = if decided { 1 } else { usize::MAX };
+                        for part in instruction.op.parts().into_iter().take(certain) {
                             if let ScalarPart::Operand(ScalarOperand::Outer(id)) = part {
                                 self.add(*id, Need::Now);
                             }
