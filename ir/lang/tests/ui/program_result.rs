@@ -1,6 +1,10 @@
 //! A program gives handles.
 use fusebox_lang::*;
 
+fn half(_: Exp<f32>) -> f32 {
+    0.5
+}
+
 fn main() {
-    let _ = build("f", |_: Exp<f32>| 1.0f32);
+    let _ = build("f", half);
 }
