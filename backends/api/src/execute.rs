@@ -168,7 +168,7 @@ impl<M: Machine> Executor<'_, M> {
 
     fn step(&mut self, step: &Step, rest: &[Step]) -> Result<()> {
         match step {
-            Step::Allocate { value, operation, place } => {
+            Step::Allocate { value, over: _, operation, place } => {
                 let extents = self.extents_of(*value)?;
                 let stored = self.allocate(*value, extents, operation, place)?;
                 self.set(*value, stored);

@@ -12,6 +12,7 @@ mod error;
 pub mod generate;
 pub mod json;
 mod kernel;
+mod memory;
 mod pass;
 mod plan;
 pub mod primitive;
@@ -27,6 +28,6 @@ mod validate;
 mod value;
 
 pub use crate::{
-    array_op::*, builder::*, element::*, error::*, kernel::*, pass::*, plan::*, program::*, rewrite::*, scalar::*,
-    traverse::*, validate::*, value::*,
+    array_op::*, builder::*, element::*, error::*, kernel::*, memory::*, pass::*, plan::*, program::*, rewrite::*,
+    scalar::*, traverse::*, validate::*, value::*,
 };

@@ -47,6 +47,11 @@ pub enum Step {
     Allocate {
         /// The value.
         value: ArrayId,
+        /// A value whose memory this one takes over if nothing else has that memory and it is of as many bytes; else the value gets its
+        /// own. The launch that writes `value` is the last step to use it, and the kernel allows it ([`crate::KernelArray::over`]). No input, no
+        /// result; made in this list of steps, or state of the loop whose body this list is.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        over: Option<ArrayId>,
         /// The operation and its result, for errors.
         operation: String,
         /// In the source.
@@ -167,4 +172,109 @@ pub enum Step {
         /// Which.
         value: ArrayId,
     },
+}
+
+impl Step {
+    /// Values that the step makes in its own list.
+    pub fn makes(&self) -> &[ArrayId] {
+        match self {
+            Self::Allocate { value, .. }
+            | Self::Constant { value, .. }
+            | Self::Alias { value, .. }
+            | Self::Shorten { value, .. }
+            | Self::Copy { value, .. } => std::slice::from_ref(value),
+            Self::If { results, .. } => results,
+            // The state is made before; the loop itself drops its condition when it has been tested.
+            Self::While { .. } => &[],
+            Self::Launch { .. }
+            | Self::CheckEqual { .. }
+            | Self::CheckAtMost { .. }
+            | Self::Sort { .. }
+            | Self::Free { .. } => &[],
+        }
+    }
+
+    /// Lists of steps inside.
+    pub fn inner(&self) -> [&[Step]; 2] {
+        match self {
+            Self::If { then, otherwise, .. } => [then, otherwise],
+            Self::While { condition_steps, body, .. } => [condition_steps, body],
+            Self::Allocate { .. }
+            | Self::Constant { .. }
+            | Self::Launch { .. }
+            | Self::Alias { .. }
+            | Self::Shorten { .. }
+            | Self::Copy { .. }
+            | Self::CheckEqual { .. }
+            | Self::CheckAtMost { .. }
+            | Self::Sort { .. }
+            | Self::Free { .. } => [&[], &[]],
+        }
+    }
+
+    /// Every value that the step names, in its own steps too; not those in types.
+    pub fn for_each_value(&self, with: &mut dyn FnMut(ArrayId)) {
+        let mut operand = |operand: &Operand| {
+            if let Operand::Value(id) = operand {
+                with(*id);
+            }
+        };
+        match self {
+            Self::Alias { value, source, .. } => {
+                operand(source);
+                with(*value);
+            }
+            Self::If { condition, results, .. } => {
+                operand(condition);
+                results.iter().for_each(|&id| with(id));
+            }
+            Self::While { state, condition, next, .. } => {
+                next.iter().chain([condition]).for_each(operand);
+                state.iter().for_each(|&id| with(id));
+            }
+            Self::Allocate { value, over, .. } => over.iter().chain([value]).for_each(|&id| with(id)),
+            Self::Constant { value, .. } | Self::Free { value } => with(*value),
+            Self::Launch { kernel: _, sizes, arrays } => {
+                sizes.iter().for_each(|size| extent(size, with));
+                arrays.iter().for_each(|&id| with(id));
+            }
+            Self::Shorten { value, source } | Self::Copy { value, source } => {
+                with(*source);
+                with(*value);
+            }
+            Self::CheckEqual { left, right, .. } | Self::CheckAtMost { extent: left, available: right, .. } => {
+                extent(left, with);
+                extent(right, with);
+            }
+            Self::Sort { keys, carry, results } => {
+                keys.iter().chain(carry).chain(results).for_each(|&id| with(id));
+            }
+        }
+        for steps in self.inner() {
+            steps.iter().for_each(|step| step.for_each_value(with));
+        }
+    }
+
+    /// Whether a value is freed before any of the steps uses it.
+    pub fn free_unused(id: ArrayId, steps: &[Step]) -> bool {
+        for step in steps {
+            if let Step::Free { value } = step
+                && *value == id
+            {
+                return true;
+            }
+            let mut used = false;
+            step.for_each_value(&mut |value| used |= value == id);
+            if used {
+                return false;
+            }
+        }
+        false
+    }
+}
+
+fn extent(of: &Extent, with: &mut dyn FnMut(ArrayId)) {
+    if let Extent::Value(id) = of {
+        with(*id);
+    }
 }

@@ -2,23 +2,16 @@
 
 use std::sync::Arc;
 
-use crate::{Constant, ElementType};
+use crate::{Constant, ElementType, Memory};
 
-/// Bytes of alignment of every host buffer, and of readable slack behind the last element.
-pub const ALIGNMENT: usize = 64;
-
-#[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
-#[repr(C, align(64))]
-struct Line([u8; ALIGNMENT]);
-
-/// A dense array in row-major order, aligned to [`ALIGNMENT`] bytes with as much readable slack behind.
+/// A dense array in row-major order, aligned to [`crate::ALIGNMENT`] bytes with as much readable slack behind.
 ///
 /// Clones share the elements until one of them is written to: handing an array on costs nothing.
 #[derive(Clone)]
 pub struct Array {
     element: ElementType,
     extents: Vec<usize>,
-    lines: Arc<Vec<Line>>,
+    memory: Arc<Memory>,
 }
 
 /// Why an array of the wanted extents cannot be made.
@@ -60,13 +53,21 @@ impl Array {
     /// [`ArrayError::TooLarge`].
     pub fn zeros(element: ElementType, extents: &[usize]) -> Result<Self, ArrayError> {
         let too_large = || ArrayError::TooLarge { extents: extents.to_vec(), element };
-        let bytes = extents
-            .iter()
-            .try_fold(element.bytes(), |size, &extent| size.checked_mul(extent))
-            .filter(|&bytes| bytes < isize::MAX as usize / 2)
-            .ok_or_else(too_large)?;
-        let lines = bytemuck::allocation::try_zeroed_vec(bytes.div_ceil(ALIGNMENT) + 1).map_err(|()| too_large())?;
-        Ok(Self { element, extents: extents.to_vec(), lines: Arc::new(lines) })
+        let memory = bytes_of(element, extents).and_then(Memory::zeros).ok_or_else(too_large)?;
+        Ok(Self { element, extents: extents.to_vec(), memory: Arc::new(memory) })
+    }
+
+    /// An array of any contents in memory that is there; the memory back if it is too small.
+    ///
+    /// # Errors
+    /// The memory as it was.
+    pub fn in_memory(memory: Memory, element: ElementType, extents: &[usize]) -> Result<Self, Memory> {
+        match bytes_of(element, extents).and_then(Memory::capacity_for) {
+            Some(wanted) if wanted <= memory.capacity() => {
+                Ok(Self { element, extents: extents.to_vec(), memory: Arc::new(memory) })
+            }
+            _ => Err(memory),
+        }
     }
 
     /// An array of these elements, in row-major order.
@@ -116,9 +117,11 @@ impl Array {
     /// An array of rank 0.
     pub fn scalar(value: impl Into<Constant>) -> Self {
         let constant: Constant = value.into();
-        let mut lines = vec![Line([0; ALIGNMENT]); 2];
-        lines[0].0[..8].copy_from_slice(&constant.bits().to_le_bytes());
-        Self { element: constant.ty(), extents: Vec::new(), lines: Arc::new(lines) }
+        let Some(mut memory) = Memory::zeros(8) else {
+            std::alloc::handle_alloc_error(std::alloc::Layout::new::<u64>())
+        };
+        memory.bytes_mut()[..8].copy_from_slice(&constant.bits().to_le_bytes());
+        Self { element: constant.ty(), extents: Vec::new(), memory: Arc::new(memory) }
     }
 
     /// The element type.
@@ -160,13 +163,11 @@ impl Array {
     /// # Errors
     /// The array as it was.
     pub fn recycled(mut self, element: ElementType, extents: &[usize]) -> Result<Self, Self> {
-        let bytes = extents.iter().try_fold(element.bytes(), |size, &extent| size.checked_mul(extent));
-        let lines = bytes.map(|bytes| bytes.div_ceil(ALIGNMENT) + 1);
-        match lines {
-            Some(lines)
-                if lines <= self.lines.len()
-                    && self.lines.len() / 4 <= lines
-                    && Arc::get_mut(&mut self.lines).is_some() =>
+        match bytes_of(element, extents).and_then(Memory::capacity_for) {
+            Some(wanted)
+                if wanted <= self.memory.capacity()
+                    && self.memory.capacity() / 4 <= wanted
+                    && Arc::get_mut(&mut self.memory).is_some() =>
             {
                 self.element = element;
                 self.extents = extents.to_vec();
@@ -178,7 +179,7 @@ impl Array {
 
     /// Bytes of memory held, slack included.
     pub fn capacity(&self) -> usize {
-        self.lines.len() * ALIGNMENT
+        self.memory.capacity()
     }
 
     /// Keeps the first `count` indices of the outermost dimension, without copying; at rank 0 nothing happens.
@@ -201,13 +202,13 @@ impl Array {
     /// The bytes of the elements; a `bool` is a byte of 0 or 1.
     pub fn bytes(&self) -> &[u8] {
         let bytes = self.len() * self.element.bytes();
-        &bytemuck::cast_slice(self.lines.as_slice())[..bytes]
+        &self.memory.bytes()[..bytes]
     }
 
     /// The bytes of the elements; whoever writes `bool` elements writes 0 or 1.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         let bytes = self.len() * self.element.bytes();
-        &mut bytemuck::cast_slice_mut(Arc::make_mut(&mut self.lines).as_mut_slice())[..bytes]
+        &mut Arc::make_mut(&mut self.memory).bytes_mut()[..bytes]
     }
 
     /// The element at a row-major position.
@@ -235,6 +236,10 @@ impl Array {
     pub fn constants(&self) -> impl Iterator<Item = Constant> + '_ {
         (0..self.len()).map(|position| self.get(position))
     }
+}
+
+fn bytes_of(element: ElementType, extents: &[usize]) -> Option<usize> {
+    extents.iter().try_fold(element.bytes(), |size, &extent| size.checked_mul(extent))
 }
 
 /// Equal types, extents and bits of elements.

@@ -35,7 +35,8 @@ fn binary(result: u32, ty: ElementType, function: Binary, a: u32, b: u32) -> Ins
 
 /// `s = Σ x[i]²`: a load, a product, a sum, a store.
 fn squares() -> Kernel {
-    let array = |name: &str, extents, access| KernelArray { name: name.to_owned(), element: F32, extents, access };
+    let array =
+        |name: &str, extents, access| KernelArray { name: name.to_owned(), element: F32, extents, access, over: None };
     let sum = Lambda {
         params: vec![local(4, F32), local(5, F32)],
         instructions: vec![binary(6, F32, Binary::Add, 4, 5)],
@@ -92,7 +93,7 @@ fn plan() -> Plan {
         inputs: vec![ArrayId(1)],
         kernels: vec![squares()],
         steps: vec![
-            Step::Allocate { value: ArrayId(2), operation: "fold `s`".to_owned(), place: Place::default() },
+            Step::Allocate { value: ArrayId(2), over: None, operation: "fold `s`".to_owned(), place: Place::default() },
             Step::Launch { kernel: 0, sizes: vec![Extent::Value(ArrayId(0))], arrays: vec![ArrayId(1), ArrayId(2)] },
         ],
         results: vec![ArrayId(2)],

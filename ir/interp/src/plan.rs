@@ -138,7 +138,7 @@ impl Run<'_> {
             fault,
         };
         match step {
-            Step::Allocate { value, operation, place } => {
+            Step::Allocate { value, over: _, operation, place } => {
                 let (extents, element) = self.shape(*value);
                 let name = &self.plan.values[value.index()].name;
                 let extents = val::checked(name, extents).map_err(|fault| error(operation, place, fault))?;

@@ -298,7 +298,9 @@ impl Emitter<'_> {
     pub(super) fn load_at(&mut self, array: ArrayId, position: Val, memory: Memory) -> Result<Val> {
         let Some(&base) = self.arrays.get(array.index()) else { return Err(self.broken("an array that is not there")) };
         let declared = &self.kernel.arrays[array.index()];
-        let memory = if declared.access == Access::Read { memory } else { Memory::Shared };
+        // What is written over what is read changes while the kernel runs.
+        let stays = declared.access == Access::Read && self.kernel.arrays.iter().all(|other| other.over != Some(array));
+        let memory = if stays { memory } else { Memory::Shared };
         let (element, lanes) = (declared.element, self.lanes);
         Ok(match position {
             Val::Uniform(index) => Val::Uniform(self.b.load(element, 1, base, index, memory)),

@@ -3,6 +3,7 @@
 pub mod algebra;
 pub mod definitions;
 pub mod effects;
+pub mod over;
 pub mod sizes;
 pub mod uses;
 
@@ -10,6 +11,7 @@ pub use self::{
     algebra::{Algebra, algebra},
     definitions::{Definition, Definitions},
     effects::{can_fail, function_can_fail},
+    over::{NotOver, may_write_over},
     sizes::{Answer, Size, Sizes},
     uses::{Uses, live},
 };

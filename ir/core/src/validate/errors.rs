@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{ElementType, Place};
+use crate::{ElementType, Place, analysis::NotOver};
 
 /// Every fault of a program, in program order.
 #[derive(Clone, Debug, PartialEq)]
@@ -299,6 +299,9 @@ pub enum ProgramFault {
     /// A value written again.
     #[error("`{value}` is written again: each value is written once")]
     WrittenTwice { value: String },
+    /// A value that cannot take over the memory of another.
+    #[error("`{value}` cannot take over `{source_name}`, which {why}")]
+    Over { value: String, source_name: String, why: NotOver },
     /// A kernel that the plan does not have.
     #[error("kernel {kernel} of {kernels}")]
     NoKernel { kernel: usize, kernels: usize },

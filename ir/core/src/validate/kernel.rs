@@ -7,6 +7,7 @@ use super::{
 use crate::{
     Access, Action, ArrayId, Association, ElementType, Extent, FailureKind, IndexMap, Kernel, KernelExtent, Lambda,
     LevelOrder, Local, LocalId, ScalarOp, ScalarOperand, Statement, Type, Var,
+    analysis::{NotOver, may_write_over},
 };
 
 /// Checks that `kernel` keeps what its type promises: dense locals, a nest that does not branch, types, arrays used as they say.
@@ -77,6 +78,15 @@ impl<'p> Validator<'p> {
                         KernelExtent::Size(LocalId(local)) => {
                             v.report(ProgramFault::KernelExtent { array: array.name.clone(), dim, local });
                         }
+                    }
+                }
+                if let Some(source) = array.over {
+                    let again = kernel.arrays[..position].iter().any(|other| other.over == Some(source));
+                    let found = may_write_over(kernel, ArrayId(position as u32), source);
+                    if let Err(why) = if again { Err(NotOver::Twice) } else { found } {
+                        let of =
+                            kernel.arrays.get(source.index()).map_or(source.to_string(), |array| array.name.clone());
+                        v.report(ProgramFault::Over { value: array.name.clone(), source_name: of, why });
                     }
                 }
             });

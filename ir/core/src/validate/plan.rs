@@ -1,13 +1,15 @@
 //! Plans: the invariants that `plan.rs` states.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::{
     MAX_NESTING, ProgramFault, ValidationErrors,
     context::{Step as Position, Validator},
     kernel::kernel_errors,
 };
-use crate::{Access, ArrayId, ElementType, Extent, KernelExtent, Operand, Plan, Step, Type};
+use crate::{
+    Access, ArrayId, ElementType, Extent, KernelArray, KernelExtent, Operand, Plan, Step, Type, analysis::NotOver,
+};
 
 /// Checks that `plan` keeps what its type promises: its kernels are valid, every value is made before it is used, once, and written once;
 /// launches give kernels what they ask for.
@@ -22,6 +24,9 @@ pub fn validate_plan(plan: &Plan) -> Result<(), ValidationErrors> {
         log: Vec::new(),
         ever: HashSet::new(),
         written: HashSet::new(),
+        owned: HashSet::new(),
+        taking: HashMap::new(),
+        taken: HashSet::new(),
     };
     checker.plan();
     let mut errors = Vec::new();
@@ -44,6 +49,12 @@ struct Checker<'p> {
     /// Made anywhere but in the other branch.
     ever: HashSet<ArrayId>,
     written: HashSet<ArrayId>,
+    /// Made in this list of steps, or state of the loop whose body it is: what may be taken over here.
+    owned: HashSet<ArrayId>,
+    /// Values that are allocated over others and not yet written.
+    taking: HashMap<ArrayId, ArrayId>,
+    /// What was taken over, and may only be freed.
+    taken: HashSet<ArrayId>,
 }
 
 impl<'p> Checker<'p> {
@@ -78,14 +89,31 @@ impl<'p> Checker<'p> {
             self.report.report(ProgramFault::MadeTwice { value: self.name(id) });
         }
         self.made.insert(id);
+        self.owned.insert(id);
         self.log.push(id);
+    }
+
+    fn not_over(&mut self, value: ArrayId, source: ArrayId, why: NotOver) {
+        let (value, source_name) = (self.name(value), self.name(source));
+        self.report.report(ProgramFault::Over { value, source_name, why });
+    }
+
+    /// A value that is to be written over another, at the launch that does so.
+    fn takes(&mut self, value: ArrayId, source: ArrayId, array: &KernelArray, arrays: &[ArrayId]) {
+        let allowed = array.over.and_then(|over| arrays.get(over.index()));
+        if allowed != Some(&source) || arrays.iter().filter(|&&array| array == source).count() != 1 {
+            self.not_over(value, source, NotOver::Launch);
+        }
+        if self.made.remove(&source) {
+            self.taken.insert(source);
+        }
     }
 
     fn used(&mut self, id: ArrayId, what: &str) -> Option<&'p Type> {
         if !self.exists(id, what) {
             return None;
         }
-        if !self.made.contains(&id) {
+        if !self.made.contains(&id) || self.taking.contains_key(&id) {
             self.report.report(ProgramFault::NotMade { what: what.to_owned(), value: self.name(id) });
         }
         self.ty(id)
@@ -186,11 +214,25 @@ impl<'p> Checker<'p> {
         }
     }
 
-    /// Steps whose values are not seen after them.
-    fn inner_steps(&mut self, field: &'static str, steps: &'p [Step], depth: usize, inside: impl FnOnce(&mut Self)) {
+    /// Steps whose values are not seen after them; what of `state` they take over is there again afterwards.
+    fn inner_steps(
+        &mut self,
+        field: &'static str,
+        steps: &'p [Step],
+        depth: usize,
+        state: &[ArrayId],
+        inside: impl FnOnce(&mut Self),
+    ) {
         let before = self.log.len();
+        let owned = std::mem::replace(&mut self.owned, state.iter().copied().collect());
         self.steps(field, steps, depth + 1);
         inside(self);
+        self.owned = owned;
+        for id in state {
+            if self.taken.remove(id) {
+                self.made.insert(*id);
+            }
+        }
         for id in self.log.drain(before..) {
             self.made.remove(&id);
         }
@@ -198,9 +240,24 @@ impl<'p> Checker<'p> {
 
     fn step(&mut self, step: &'p Step, depth: usize) {
         match step {
-            Step::Allocate { value, operation: _, place: _ } => {
+            Step::Allocate { value, over, operation: _, place: _ } => {
                 self.extents(*value);
+                let source = over.and_then(|source| Some((source, self.used(source, "what is taken over")?)));
                 self.make(*value);
+                if let Some((source, found)) = source {
+                    let plan = self.plan;
+                    let ty = self.ty(*value);
+                    if source == *value || !self.owned.contains(&source) || plan.results.contains(&source) {
+                        self.not_over(*value, source, NotOver::Outside);
+                    } else if self.taking.values().any(|&other| other == source) {
+                        self.not_over(*value, source, NotOver::Twice);
+                    } else if ty.is_some_and(|ty| ty.is_scalar()) {
+                        self.not_over(*value, source, NotOver::Scalar);
+                    } else if ty.is_some_and(|ty| ty.element.bytes() != found.element.bytes()) {
+                        self.not_over(*value, source, NotOver::Size);
+                    }
+                    self.taking.insert(*value, source);
+                }
             }
             Step::Constant { value, data } => {
                 self.make(*value);
@@ -272,7 +329,7 @@ impl<'p> Checker<'p> {
                 for (field, steps) in [("then", then), ("otherwise", otherwise)] {
                     // Both branches make the results: for the second they are not made twice.
                     results.iter().for_each(|id| _ = self.ever.remove(id));
-                    self.inner_steps(field, steps, depth, |c| {
+                    self.inner_steps(field, steps, depth, &[], |c| {
                         for &result in results {
                             c.used(result, "a result of a branch");
                         }
@@ -282,14 +339,15 @@ impl<'p> Checker<'p> {
                     if self.exists(result, "a result of `if`") {
                         self.ever.insert(result);
                         self.made.insert(result);
+                        self.owned.insert(result);
                         self.log.push(result);
                     }
                 }
             }
             Step::While { state, condition_steps, condition, body, next } => {
                 let types: Vec<_> = state.iter().map(|&id| self.used(id, "the state")).collect();
-                self.inner_steps("condition_steps", condition_steps, depth, |c| c.condition(condition));
-                self.inner_steps("body", body, depth, |c| {
+                self.inner_steps("condition_steps", condition_steps, depth, &[], |c| c.condition(condition));
+                self.inner_steps("body", body, depth, state, |c| {
                     if c.report.count("next states", next.len(), state.len()) {
                         for (next, ty) in next.iter().zip(&types) {
                             let found = c.operand(next, "the next state");
@@ -299,7 +357,9 @@ impl<'p> Checker<'p> {
                 });
             }
             Step::Free { value } => {
-                self.used(*value, "what is freed");
+                if !self.taken.remove(value) {
+                    self.used(*value, "what is freed");
+                }
                 self.made.remove(value);
             }
         }
@@ -315,14 +375,26 @@ impl<'p> Checker<'p> {
         for (position, &size) in sizes.iter().enumerate() {
             self.within(Position::Item("sizes", position), |c| c.extent(size, "a size"));
         }
+        let plan = self.plan;
+        let launched = plan.kernels.get(kernel);
+        let mut taking: Vec<(usize, ArrayId)> = Vec::new();
+        // What is allocated over something is there now.
+        for (position, array) in arrays.iter().enumerate() {
+            if let Some(source) = self.taking.remove(array) {
+                taking.push((position, source));
+            }
+        }
         let types: Vec<_> = arrays.iter().map(|&array| self.used(array, "an array of a launch")).collect();
-        let Some(launched) = self.plan.kernels.get(kernel) else {
-            let kernels = self.plan.kernels.len();
+        let Some(launched) = launched else {
+            let kernels = plan.kernels.len();
             return self.report.report(ProgramFault::NoKernel { kernel, kernels });
         };
         self.report.count("sizes", sizes.len(), launched.sizes.len());
         if !self.report.count("arrays", arrays.len(), launched.arrays.len()) {
             return;
+        }
+        for (position, source) in taking {
+            self.takes(arrays[position], source, &launched.arrays[position], arrays);
         }
         for (position, (array, ty)) in launched.arrays.iter().zip(types).enumerate() {
             self.within(Position::Item("arrays", position), |c| {

@@ -238,7 +238,8 @@ impl<'p> Lower<'p> {
     fn allocate(&mut self, name: String, ty: Type, origin: &Origin, steps: &mut Vec<Step>) -> ArrayId {
         self.values.made(&ty);
         let value = self.values.add(name, ty);
-        steps.push(Step::Allocate { value, operation: origin.operation.clone(), place: origin.place.clone() });
+        let (operation, place) = (origin.operation.clone(), origin.place.clone());
+        steps.push(Step::Allocate { value, over: None, operation, place });
         value
     }
 

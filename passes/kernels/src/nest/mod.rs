@@ -360,6 +360,7 @@ impl<'v, 'p> Nest<'v, 'p> {
             element: ty.element,
             extents,
             access: array.access,
+            over: None,
         }
     }
 

@@ -68,7 +68,8 @@ impl<'p> KernelText<'p> {
             })
             .collect();
         let extents = if extents.is_empty() { String::new() } else { format!("[{}]", extents.join(", ")) };
-        format!("{}: {extents}{}", self.printer.name(ArrayId(position as u32)), array.element)
+        let over = array.over.map_or(String::new(), |source| format!(" over {}", self.printer.name(source)));
+        format!("{}: {extents}{}{over}", self.printer.name(ArrayId(position as u32)), array.element)
     }
 
     fn local(&self, id: LocalId) -> String {

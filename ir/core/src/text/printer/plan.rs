@@ -63,8 +63,9 @@ impl PlanText<'_> {
         let name = |id: &ArrayId| self.printer.name(*id);
         let mut out = Out::default();
         match step {
-            Step::Allocate { value, operation, place: _ } => {
-                out.text(&format!("allocate {} for {operation}", self.typed(*value)));
+            Step::Allocate { value, over, operation, place: _ } => {
+                let over = over.as_ref().map_or(String::new(), |source| format!(" over {}", name(source)));
+                out.text(&format!("allocate {}{over} for {operation}", self.typed(*value)));
             }
             Step::Constant { value, data } => {
                 const SHOWN: usize = 8;

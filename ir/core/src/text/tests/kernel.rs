@@ -42,8 +42,13 @@ fn combine(function: Binary, first: u32) -> Lambda {
 fn row_sums() -> Kernel {
     let zero = ScalarOperand::Constant(Constant::from(0i64));
     let size = |id| KernelExtent::Size(LocalId(id));
-    let array =
-        |name: &str, element, extents: Vec<_>, access| KernelArray { name: name.into(), element, extents, access };
+    let array = |name: &str, element, extents: Vec<_>, access| KernelArray {
+        name: name.into(),
+        element,
+        extents,
+        access,
+        over: None,
+    };
     let product = ScalarOp::Binary { function: Binary::Mul, a: at(4), b: Constant::from(2f32).into() };
     Kernel {
         name: "sums".into(),
@@ -162,7 +167,7 @@ fn a_plan() {
         inputs: vec![ArrayId(1)],
         kernels: vec![Kernel { levels: vec![], statements: vec![], arrays: vec![], ..row_sums() }],
         steps: vec![
-            Step::Allocate { value: ArrayId(2), operation: "map `b`".into(), place: Place::default() },
+            Step::Allocate { value: ArrayId(2), over: None, operation: "map `b`".into(), place: Place::default() },
             Step::While {
                 state: vec![ArrayId(2)],
                 condition_steps: vec![Step::Launch {

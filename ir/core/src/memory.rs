@@ -1,0 +1,147 @@
+//! Host memory of arrays: aligned, with slack, and with a place that it goes back to.
+
+use std::{fmt, sync::Weak};
+
+/// Bytes of alignment of every host buffer, and of readable slack behind the last element.
+pub const ALIGNMENT: usize = 64;
+/// Bytes of a huge page; memory of several of them starts at one.
+pub const HUGE_PAGE: usize = 2 << 20;
+/// From how many bytes memory starts at a huge page.
+const HUGE_FROM: usize = 2 * HUGE_PAGE;
+
+/// What the allocator aligns by itself: memory of these comes from the system as zeros, and is not written to once more.
+#[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C, align(16))]
+struct Quad([u8; 16]);
+
+const QUAD: usize = size_of::<Quad>();
+
+/// Where memory goes when the last array in it is dropped.
+pub trait Home: Send + Sync {
+    /// Takes memory back; its contents are of no use.
+    fn take_back(&self, memory: Memory);
+}
+
+/// Memory for one array.
+pub struct Memory {
+    quads: Vec<Quad>,
+    /// Bytes before the first aligned one.
+    start: usize,
+    capacity: usize,
+    home: Option<Weak<dyn Home>>,
+}
+
+impl Memory {
+    /// Zeros: room for `bytes` bytes, and the slack; `None` if there is no memory for it.
+    pub fn zeros(bytes: usize) -> Option<Self> {
+        let capacity = Self::capacity_for(bytes)?;
+        let alignment = if capacity >= HUGE_FROM { HUGE_PAGE } else { ALIGNMENT };
+        let quads = bytemuck::allocation::try_zeroed_vec::<Quad>((capacity + alignment).div_ceil(QUAD)).ok()?;
+        let start = quads.as_ptr().addr().wrapping_neg() % alignment;
+        Some(Self { quads, start, capacity, home: None })
+    }
+
+    /// Bytes that memory for `bytes` bytes has, slack included; `None` where no memory is as large.
+    pub fn capacity_for(bytes: usize) -> Option<usize> {
+        (bytes < isize::MAX as usize / 2).then(|| bytes.next_multiple_of(ALIGNMENT) + ALIGNMENT)
+    }
+
+    /// Bytes from the first aligned one on, slack included.
+    pub fn capacity(&self) -> usize {
+        self.capacity
+    }
+
+    /// The same memory, which goes to `home` when it is not used any more, if that is still there.
+    pub fn with_home(mut self, home: Weak<dyn Home>) -> Self {
+        self.home = Some(home);
+        self
+    }
+
+    /// All bytes, slack included.
+    pub fn bytes(&self) -> &[u8] {
+        &bytemuck::cast_slice(&self.quads)[self.start..][..self.capacity]
+    }
+
+    /// All bytes, to change.
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        &mut bytemuck::cast_slice_mut(&mut self.quads)[self.start..][..self.capacity]
+    }
+}
+
+/// A copy is at home nowhere.
+impl Clone for Memory {
+    fn clone(&self) -> Self {
+        let mut copy = match Self::zeros(self.capacity - ALIGNMENT) {
+            Some(copy) => copy,
+            // As any other copy would end.
+            None => std::alloc::handle_alloc_error(std::alloc::Layout::for_value(&self.quads[..])),
+        };
+        copy.bytes_mut().copy_from_slice(self.bytes());
+        copy
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        if let Some(home) = self.home.take().and_then(|home| home.upgrade()) {
+            let (quads, start, capacity) = (std::mem::take(&mut self.quads), self.start, self.capacity);
+            home.take_back(Self { quads, start, capacity, home: None });
+        }
+    }
+}
+
+impl fmt::Debug for Memory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Memory").field("capacity", &self.capacity).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use super::*;
+    use crate::{Array, ElementType};
+
+    #[test]
+    fn memory_is_aligned_zero_and_has_slack() {
+        for bytes in [0, 1, 63, 64, 65, 4096, HUGE_FROM - 1, HUGE_FROM + 5, 3 * HUGE_FROM] {
+            let memory = Memory::zeros(bytes).unwrap();
+            let alignment = if bytes >= HUGE_FROM { HUGE_PAGE } else { ALIGNMENT };
+            assert_eq!(memory.bytes().as_ptr().addr() % alignment, 0, "{bytes} bytes");
+            assert!(memory.capacity() >= bytes + ALIGNMENT && memory.bytes().len() == memory.capacity());
+            assert!(memory.bytes().iter().all(|&byte| byte == 0));
+        }
+        assert!(Memory::zeros(usize::MAX).is_none());
+    }
+
+    #[derive(Default)]
+    struct Shelf(Mutex<Vec<usize>>);
+
+    impl Home for Shelf {
+        fn take_back(&self, memory: Memory) {
+            self.0.lock().unwrap().push(memory.bytes().as_ptr().addr());
+        }
+    }
+
+    #[test]
+    fn memory_goes_home_once_when_its_last_array_is_dropped() {
+        let shelf = Arc::new(Shelf::default());
+        let home: Arc<dyn Home> = shelf.clone();
+        let memory = Memory::zeros(400).unwrap().with_home(Arc::downgrade(&home));
+        let address = memory.bytes().as_ptr().addr();
+        let array = Array::in_memory(memory, ElementType::F32, &[100]).unwrap();
+        let mut other = array.clone();
+        drop(array);
+        assert!(shelf.0.lock().unwrap().is_empty());
+        let third = other.clone();
+        // Writing to one of two copies: the copy of the elements has no home.
+        other.set(3, 1f32.into());
+        drop(other);
+        assert!(shelf.0.lock().unwrap().is_empty());
+        drop(third);
+        assert_eq!(*shelf.0.lock().unwrap(), [address]);
+        // And nowhere, where the home is gone.
+        drop((home, Memory::zeros(4).unwrap()));
+    }
+}
