@@ -99,9 +99,19 @@ pub struct Statement {
     /// A `bool`: where it does not hold nothing happens (the element takes no part). For store, append, scatter, reduce, scan, check.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub when: Option<ScalarOperand>,
+    /// The operation that it comes from, where that is not [`Kernel::name`] (in kernels made of several operations): what errors say.
+    #[serde(default, skip_serializing_if = "Name::is_empty")]
+    pub operation: Name,
     /// What happens.
     #[serde(flatten)]
     pub action: Action,
+}
+
+impl Kernel {
+    /// What errors of a statement's instructions, loads, scatters and combining functions call its operation.
+    pub fn operation<'k>(&'k self, statement: &'k Statement) -> &'k str {
+        if statement.operation.is_empty() { &self.name.0 } else { &statement.operation.0 }
+    }
 }
 
 /// What a statement does.

@@ -20,7 +20,7 @@ fn operand(id: u32) -> ScalarOperand {
 }
 
 fn at(depth: u32, action: Action) -> Statement {
-    Statement { depth, when: None, action }
+    Statement { depth, when: None, operation: fusebox_ir::Name::default(), action }
 }
 
 fn map(locals: &[u32]) -> IndexMap {

@@ -116,6 +116,7 @@ impl<'k> Run<'k> {
         for &at in statements {
             match &self.statement(at).action {
                 Action::Reduce { results, to, association, combine, seeds, .. } if *to as usize == depth => {
+                    self.machine.operation = kernel.operation(self.statement(at));
                     let elements = self.reduces.remove(&at).unwrap_or_default();
                     let seeds = self.seeds(seeds);
                     let combine = Combine { function: combine, down };
@@ -125,6 +126,7 @@ impl<'k> Run<'k> {
                 Action::Scan { totals, combine, .. } if self.statement(at).depth as usize == depth + 1 => {
                     let combine = Combine { function: combine, down };
                     if let Some(running) = self.scans.remove(&at).filter(|_| !totals.is_empty()) {
+                        self.machine.operation = kernel.operation(self.statement(at));
                         let result = running.totals(&mut self.machine, &combine)?;
                         self.assign(totals, result);
                     }
@@ -143,15 +145,17 @@ impl<'k> Run<'k> {
         operands.iter().map(|&operand| self.machine.get(operand)).collect()
     }
 
-    /// Results of something absent keep what they had: nothing may use them.
+    /// Results of something absent may be anything: what uses them takes no part either.
     fn assign(&mut self, results: &[fusebox_ir::Local], element: Element) {
-        for (local, value) in results.iter().zip(element.into_iter().flatten()) {
+        let element = element.unwrap_or_else(|| results.iter().map(|local| Constant::zero(local.ty)).collect());
+        for (local, value) in results.iter().zip(element) {
             self.machine.set(local.id, value);
         }
     }
 
     fn act(&mut self, at: usize) -> Result<(), RunError> {
         let statement = self.statement(at);
+        self.machine.operation = self.machine.kernel.operation(statement);
         let holds = statement.when.is_none_or(|when| self.machine.get(when).bits() != 0);
         match &statement.action {
             Action::Reduce { values, .. } => {
@@ -286,6 +290,7 @@ impl<'k> Run<'k> {
         let kernel: &'k Kernel = self.machine.kernel;
         for (at, statement) in kernel.statements.iter().enumerate() {
             let Action::Scatter { arrays, combine, order, .. } = &statement.action else { continue };
+            self.machine.operation = kernel.operation(statement);
             let elements = self.scatters.remove(&at).unwrap_or_default();
             let chunk = match order {
                 ScatterOrder::Chunks => self.chunk_steps(arrays[0]),

@@ -15,6 +15,8 @@ pub(super) struct Bound {
 
 pub(super) struct Machine<'k> {
     pub(super) kernel: &'k Kernel,
+    /// Of the statement that runs, for errors.
+    pub(super) operation: &'k str,
     pub(super) locals: Vec<Constant>,
     pub(super) arrays: Vec<Bound>,
     /// Elements read by scalar code.
@@ -25,7 +27,8 @@ impl<'k> Machine<'k> {
     pub(super) fn new(kernel: &'k Kernel, sizes: &[i64], given: &[Val]) -> Self {
         let arrays =
             given.iter().map(|value| Bound { extents: value.extents.clone(), elements: value.scalars().to_vec() });
-        let mut machine = Self { kernel, locals: Vec::new(), arrays: arrays.collect(), reads: 0.into() };
+        let operation = &kernel.name.0;
+        let mut machine = Self { kernel, operation, locals: Vec::new(), arrays: arrays.collect(), reads: 0.into() };
         for (size, &value) in kernel.sizes.iter().zip(sizes) {
             machine.set(size.id, value.into());
         }
@@ -96,7 +99,7 @@ impl<'k> Machine<'k> {
 
     /// A fault of this kernel's operation.
     pub(super) fn error(&self, fault: Fault, place: &Place) -> RunError {
-        RunError { operation: self.kernel.name.0.clone(), place: place.clone(), fault }
+        RunError { operation: self.operation.to_owned(), place: place.clone(), fault }
     }
 
     pub(super) fn index_fault(&self, array: ArrayId, index: &[i64]) -> Fault {

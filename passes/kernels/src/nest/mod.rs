@@ -291,7 +291,7 @@ impl<'v, 'p> Nest<'v, 'p> {
         let map = IndexMap { dims: Vec::new(), checked: false };
         let local = result.id;
         let action = Action::Load { result, array, map, outside: None, place: Place::default() };
-        self.before[0].push(Statement { depth: 0, when: None, action });
+        self.before[0].push(Statement { depth: 0, when: None, operation: Name::default(), action });
         local.into()
     }
 
@@ -528,7 +528,7 @@ impl<'v, 'p> Nest<'v, 'p> {
 
     fn put(&mut self, spot: Spot, when: Option<ScalarOperand>, action: Action) {
         let list = if spot.after { &mut self.after } else { &mut self.before };
-        list[spot.depth as usize].push(Statement { depth: spot.depth, when, action });
+        list[spot.depth as usize].push(Statement { depth: spot.depth, when, operation: Name::default(), action });
     }
 
     /// Makes `code` strict and executes it at `at`; gives what its results are called.

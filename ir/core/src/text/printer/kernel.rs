@@ -157,6 +157,9 @@ impl<'p> KernelText<'p> {
         if let Some(when) = &statement.when {
             out.text(&format!(" when {}", self.scalars.operand(when)));
         }
+        if !statement.operation.is_empty() {
+            out.text(&format!(" in {}", statement.operation.0));
+        }
         out
     }
 
