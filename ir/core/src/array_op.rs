@@ -390,7 +390,7 @@ pub enum Order {
     Ascending,
     /// From the last.
     Descending,
-    /// That of a `backpermute`, named by its (first) result.
+    /// That in which a `backpermute` (`transform`, `replicate`, `slice`) reads, named by its (first) result.
     Of(ArrayId),
 }
 

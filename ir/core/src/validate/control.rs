@@ -171,7 +171,15 @@ impl<'p> Validator<'p> {
         let backpermutes: HashSet<ArrayId> = body
             .bindings
             .iter()
-            .filter(|binding| matches!(binding.op, ArrayOp::Backpermute { .. }))
+            .filter(|binding| {
+                matches!(
+                    binding.op,
+                    ArrayOp::Backpermute { .. }
+                        | ArrayOp::Transform { .. }
+                        | ArrayOp::Replicate { .. }
+                        | ArrayOp::Slice { .. }
+                )
+            })
             .filter_map(|binding| binding.results.first().map(|var| var.id))
             .collect();
         for order in marks.iter().filter_map(|mark| mark.order).chain([order]) {
