@@ -14,6 +14,9 @@ pub trait Machine {
     /// Room for an array, of any contents; `None` if there is no memory for it.
     fn allocate(&self, element: ElementType, extents: &[usize]) -> Option<Self::Buffer>;
 
+    /// Bytes of elements that a buffer was made for.
+    fn bytes(&self, buffer: &Self::Buffer) -> usize;
+
     /// A scalar.
     ///
     /// # Errors
@@ -83,6 +86,8 @@ pub enum LaunchArray<'a, B> {
     Read(&'a B),
     /// Written, or updated.
     Write(&'a mut B),
+    /// Only read, and in the same memory as the array at this position, which is written over it ([`fusebox_ir::KernelArray::over`]).
+    Over(usize),
 }
 
 /// One sort: rows are the innermost dimension.
@@ -120,7 +125,14 @@ impl<B> Clone for Stored<B> {
 /// A value that was handed in, with the sizes it binds already checked.
 pub type Handed<B> = (ArrayId, Stored<B>);
 
-/// Runs a plan on inputs and sizes; gives its results.
+/// What a run of a plan took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Statistics {
+    /// The most bytes of elements at one time in values that the plan made, results included and inputs not.
+    pub peak_bytes: usize,
+}
+
+/// Runs a plan on inputs and sizes; gives its results, and what it took.
 ///
 /// # Errors
 /// [`BackendError::Run`] for what fails inside; [`BackendError::BadPlan`] if the plan breaks its own rules.
@@ -128,8 +140,9 @@ pub fn execute<M: Machine>(
     machine: &M,
     plan: &Plan,
     handed: Vec<Handed<M::Buffer>>,
-) -> Result<Vec<Stored<M::Buffer>>, BackendError> {
-    let mut executor = Executor { machine, plan, values: plan.values.iter().map(|_| None).collect() };
+) -> Result<(Vec<Stored<M::Buffer>>, Statistics), BackendError> {
+    let values = plan.values.iter().map(|_| None).collect();
+    let mut executor = Executor { machine, plan, values, live_bytes: 0, statistics: Statistics::default() };
     for (id, stored) in handed {
         executor.set(id, stored);
     }
@@ -147,13 +160,16 @@ pub fn execute<M: Machine>(
             machine.release(buffer);
         }
     }
-    Ok(results.into_iter().flatten().collect())
+    Ok((results.into_iter().flatten().collect(), executor.statistics))
 }
 
 struct Executor<'a, M: Machine> {
     machine: &'a M,
     plan: &'a Plan,
     values: Vec<Option<Stored<M::Buffer>>>,
+    /// Of the buffers that this run has made and not released.
+    live_bytes: usize,
+    statistics: Statistics,
 }
 
 type Result<T, E = BackendError> = std::result::Result<T, E>;
@@ -168,16 +184,20 @@ impl<M: Machine> Executor<'_, M> {
 
     fn step(&mut self, step: &Step, rest: &[Step]) -> Result<()> {
         match step {
-            Step::Allocate { value, over: _, operation, place } => {
+            Step::Allocate { value, over, operation, place } => {
                 let extents = self.extents_of(*value)?;
-                let stored = self.allocate(*value, extents, operation, place)?;
+                let stored = match over.and_then(|source| self.taken_over(*value, source, &extents)) {
+                    Some(buffer) => Stored { buffer, element: self.element(*value), extents },
+                    None => self.allocate(*value, extents, operation, place)?,
+                };
                 self.set(*value, stored);
             }
             Step::Constant { value, data } => {
                 let extents = self.extents_of(*value)?;
-                let element = self.plan.values[value.index()].ty.element;
+                let element = self.element(*value);
                 let buffer = self.machine.written_out(element, &extents, data)?;
-                self.set(*value, Stored { buffer: Arc::new(buffer), element, extents });
+                let buffer = self.made(buffer);
+                self.set(*value, Stored { buffer, element, extents });
             }
             Step::Launch { kernel, sizes, arrays } => self.launch(*kernel, sizes, arrays)?,
             Step::Alias { value, source, operation, place } => self.alias(*value, *source, operation, place)?,
@@ -248,8 +268,32 @@ impl<M: Machine> Executor<'_, M> {
         if let Some(stored) = self.values.get_mut(id.index()).and_then(Option::take)
             && let Ok(buffer) = Arc::try_unwrap(stored.buffer)
         {
+            self.live_bytes = self.live_bytes.saturating_sub(self.machine.bytes(&buffer));
             self.machine.release(buffer);
         }
+    }
+
+    /// Counts a buffer that was made.
+    fn made(&mut self, buffer: M::Buffer) -> Arc<M::Buffer> {
+        self.live_bytes += self.machine.bytes(&buffer);
+        self.statistics.peak_bytes = self.statistics.peak_bytes.max(self.live_bytes);
+        Arc::new(buffer)
+    }
+
+    fn element(&self, id: ArrayId) -> ElementType {
+        self.plan.values[id.index()].ty.element
+    }
+
+    /// The buffer of `source` for `value`, if nothing else has it and both are of as many bytes. Both have it until the launch that writes
+    /// `value`.
+    fn taken_over(&self, value: ArrayId, source: ArrayId, extents: &[i64]) -> Option<Arc<M::Buffer>> {
+        let stored = self.values.get(source.index())?.as_ref()?;
+        let bytes = |element: ElementType, extents: &[i64]| {
+            extents.iter().try_fold(element.bytes() as i64, |size, &extent| size.checked_mul(extent))
+        };
+        let same = extents.iter().all(|&extent| extent >= 0)
+            && bytes(self.element(value), extents) == bytes(stored.element, &stored.extents);
+        (same && Arc::strong_count(&stored.buffer) == 1).then(|| stored.buffer.clone())
     }
 
     fn scalar(&self, operand: Operand) -> Result<Constant> {
@@ -296,11 +340,17 @@ impl<M: Machine> Executor<'_, M> {
         }
     }
 
-    fn allocate(&self, id: ArrayId, extents: Vec<i64>, operation: &str, place: &Place) -> Result<Stored<M::Buffer>> {
+    fn allocate(
+        &mut self,
+        id: ArrayId,
+        extents: Vec<i64>,
+        operation: &str,
+        place: &Place,
+    ) -> Result<Stored<M::Buffer>> {
         let sizes = self.checked(id, &extents, operation, place)?;
-        let element = self.plan.values[id.index()].ty.element;
+        let element = self.element(id);
         match self.machine.allocate(element, &sizes) {
-            Some(buffer) => Ok(Stored { buffer: Arc::new(buffer), element, extents }),
+            Some(buffer) => Ok(Stored { buffer: self.made(buffer), element, extents }),
             None => Err(failed(operation, place, Fault::TooLarge { array: self.name(id).to_owned(), extents })),
         }
     }
@@ -308,7 +358,8 @@ impl<M: Machine> Executor<'_, M> {
     fn alias(&mut self, id: ArrayId, source: Operand, operation: &str, place: &Place) -> Result<()> {
         let (mut stored, source_name) = match source {
             Operand::Constant(constant) => {
-                let buffer = Arc::new(self.machine.constant(constant)?);
+                let buffer = self.machine.constant(constant)?;
+                let buffer = self.made(buffer);
                 (Stored { buffer, element: constant.ty(), extents: Vec::new() }, constant.to_string())
             }
             Operand::Value(source) => (self.value(source)?.clone(), self.name(source).to_owned()),
@@ -333,7 +384,7 @@ impl<M: Machine> Executor<'_, M> {
     /// A copy, or the source itself if it is freed before anything else uses it.
     fn copy(&mut self, id: ArrayId, source: ArrayId, rest: &[Step]) -> Result<()> {
         let stored = self.value(source)?;
-        if Arc::strong_count(&stored.buffer) == 1 && is_freed_unused(source, rest) {
+        if Arc::strong_count(&stored.buffer) == 1 && Step::free_unused(source, rest) {
             if let Some(stored) = self.values[source.index()].take() {
                 self.set(id, stored);
             }
@@ -370,7 +421,17 @@ impl<M: Machine> Executor<'_, M> {
             self.value(id)?;
             written.push(self.values[id.index()].take());
         }
-        let result = self.launch_with(kernel, &sizes, arrays, &mut written);
+        // What is in the memory of something that is written lives on in that alone.
+        let mut over: Vec<Option<usize>> = vec![None; arrays.len()];
+        for (position, (stored, array)) in written.iter().zip(&declared.arrays).enumerate() {
+            let Some((stored, source)) = stored.as_ref().zip(array.over) else { continue };
+            let Some(&id) = arrays.get(source.index()) else { continue };
+            if self.value(id).is_ok_and(|source| Arc::ptr_eq(&source.buffer, &stored.buffer)) {
+                over[source.index()] = Some(position);
+                self.values[id.index()] = None;
+            }
+        }
+        let result = self.launch_with(kernel, &sizes, arrays, &mut written, &over);
         for (&id, stored) in arrays.iter().zip(written) {
             if let Some(stored) = stored {
                 self.values[id.index()] = Some(stored);
@@ -414,11 +475,13 @@ impl<M: Machine> Executor<'_, M> {
         sizes: &[i64],
         arrays: &[ArrayId],
         written: &mut [Option<Stored<M::Buffer>>],
+        over: &[Option<usize>],
     ) -> Result<()> {
         let declared = &self.plan.kernels[kernel];
         let mut given = Vec::new();
-        for (&id, stored) in arrays.iter().zip(written.iter_mut()) {
+        for ((&id, stored), over) in arrays.iter().zip(written.iter_mut()).zip(over) {
             match stored {
+                None if let Some(position) = *over => given.push(LaunchArray::Over(position)),
                 Some(stored) => {
                     let shared = || BackendError::BadPlan {
                         message: format!(
@@ -500,7 +563,8 @@ impl<M: Machine> Executor<'_, M> {
                 new.push(match operand {
                     Operand::Value(id) => self.value(id)?.clone(),
                     Operand::Constant(constant) => {
-                        let buffer = Arc::new(self.machine.constant(constant)?);
+                        let buffer = self.machine.constant(constant)?;
+                        let buffer = self.made(buffer);
                         Stored { buffer, element: constant.ty(), extents: Vec::new() }
                     }
                 });
@@ -527,67 +591,10 @@ fn failed(operation: &str, place: &Place, fault: Fault) -> BackendError {
 /// The values that steps make, in branches and loops too.
 fn makes(steps: &[Step], made: &mut HashSet<ArrayId>) {
     for step in steps {
-        match step {
-            Step::Allocate { value, .. }
-            | Step::Constant { value, .. }
-            | Step::Alias { value, .. }
-            | Step::Shorten { value, .. }
-            | Step::Copy { value, .. } => {
-                made.insert(*value);
-            }
-            Step::If { then, otherwise, results, .. } => {
-                made.extend(results);
-                makes(then, made);
-                makes(otherwise, made);
-            }
-            Step::While { state, condition_steps, body, .. } => {
-                made.extend(state);
-                makes(condition_steps, made);
-                makes(body, made);
-            }
-            Step::Launch { .. }
-            | Step::CheckEqual { .. }
-            | Step::CheckAtMost { .. }
-            | Step::Sort { .. }
-            | Step::Free { .. } => {}
+        made.extend(step.makes());
+        if let Step::While { state, .. } = step {
+            made.extend(state);
         }
-    }
-}
-
-/// Whether a value is freed before any of the steps uses it.
-fn is_freed_unused(id: ArrayId, steps: &[Step]) -> bool {
-    for step in steps {
-        if let Step::Free { value } = step
-            && *value == id
-        {
-            return true;
-        }
-        if uses(step, id) {
-            return false;
-        }
-    }
-    false
-}
-
-fn uses(step: &Step, id: ArrayId) -> bool {
-    let operand = |operand: &Operand| *operand == Operand::Value(id);
-    let extent = |extent: &Extent| *extent == Extent::Value(id);
-    match step {
-        Step::Allocate { value, .. } | Step::Constant { value, .. } | Step::Free { value } => *value == id,
-        Step::Launch { sizes, arrays, .. } => sizes.iter().any(extent) || arrays.contains(&id),
-        Step::Alias { value, source, .. } => *value == id || operand(source),
-        Step::Shorten { value, source } | Step::Copy { value, source } => *value == id || *source == id,
-        Step::CheckEqual { left, right, .. } => extent(left) || extent(right),
-        Step::CheckAtMost { extent: left, available, .. } => extent(left) || extent(available),
-        Step::Sort { keys, carry, results } => keys.contains(&id) || carry.contains(&id) || results.contains(&id),
-        Step::If { condition, then, otherwise, results } => {
-            operand(condition) || results.contains(&id) || then.iter().chain(otherwise).any(|step| uses(step, id))
-        }
-        Step::While { state, condition_steps, condition, body, next } => {
-            state.contains(&id)
-                || operand(condition)
-                || next.iter().any(operand)
-                || condition_steps.iter().chain(body).any(|step| uses(step, id))
-        }
+        step.inner().into_iter().for_each(|steps| makes(steps, made));
     }
 }

@@ -9,7 +9,7 @@ use fusebox_ir::{Array, Plan};
 
 pub use crate::{
     error::BackendError,
-    execute::{Handed, Launch, LaunchArray, Machine, Sort, Stored, execute},
+    execute::{Handed, Launch, LaunchArray, Machine, Sort, Statistics, Stored, execute},
     inputs::check_inputs,
     pool::Pool,
 };
@@ -47,5 +47,13 @@ pub trait Program: Send + Sync {
     ///
     /// # Errors
     /// [`BackendError::BadInput`] before anything runs; [`BackendError::Run`] for what fails inside.
-    fn run(&self, inputs: &[Array]) -> Result<Vec<Array>, BackendError>;
+    fn run(&self, inputs: &[Array]) -> Result<Vec<Array>, BackendError> {
+        self.run_with_statistics(inputs).map(|(results, _)| results)
+    }
+
+    /// As [`Self::run`]; says what the run took too.
+    ///
+    /// # Errors
+    /// As [`Self::run`].
+    fn run_with_statistics(&self, inputs: &[Array]) -> Result<(Vec<Array>, Statistics), BackendError>;
 }

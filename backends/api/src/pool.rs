@@ -1,60 +1,110 @@
 //! Memory that was used and will be used again: fresh pages cost more than what is computed in them.
 
-use std::sync::Mutex;
+use std::{
+    fmt,
+    sync::{Arc, Mutex, Weak},
+};
 
-use fusebox_ir::{Array, ElementType};
+use fusebox_ir::{Array, ElementType, HUGE_PAGE, Home, Memory};
 
-/// Arrays below this many bytes are left to the allocator.
+/// Memory of less than this many bytes is left to the allocator.
 const SMALL: usize = 16 << 10;
 
-/// Host memory for arrays, kept from run to run.
-#[derive(Debug)]
+/// Host memory for arrays, kept from run to run: what an array of the pool was in comes back when the last copy of the array is dropped,
+/// whoever has it.
 pub struct Pool {
+    shelf: Arc<Shelf>,
+    home: Weak<dyn Home>,
+    advise: fn(&mut [u8]),
+}
+
+/// Memory that nobody uses.
+struct Shelf {
     limit: usize,
-    free: Mutex<Vec<Array>>,
+    /// By when it came back, the latest last.
+    free: Mutex<Vec<Memory>>,
+}
+
+impl Home for Shelf {
+    fn take_back(&self, memory: Memory) {
+        let mut dropped = Vec::new();
+        if let Ok(mut free) = self.free.lock() {
+            free.push(memory);
+            let mut held: usize = free.iter().map(Memory::capacity).sum();
+            let mut oldest = 0;
+            while held > self.limit && oldest < free.len() {
+                held -= free[oldest].capacity();
+                oldest += 1;
+            }
+            // Given back to the system when the lock is open again.
+            dropped.extend(free.drain(..oldest));
+        }
+    }
 }
 
 impl Pool {
-    /// A pool that keeps at most `limit` bytes.
+    /// A pool that keeps at most `limit` bytes that nobody uses.
     pub fn new(limit: usize) -> Self {
-        Self { limit, free: Mutex::new(Vec::new()) }
+        Self::with_advice(limit, |_| {})
+    }
+
+    /// A pool that shows fresh memory to `advise` before anybody uses it, if it is of several huge pages.
+    pub fn with_advice(limit: usize, advise: fn(&mut [u8])) -> Self {
+        let shelf = Arc::new(Shelf { limit, free: Mutex::new(Vec::new()) });
+        let home: Arc<dyn Home> = shelf.clone();
+        Self { shelf, home: Arc::downgrade(&home), advise }
     }
 
     /// An array of any contents; `None` if there is no memory for it.
     pub fn take(&self, element: ElementType, extents: &[usize]) -> Option<Array> {
         let bytes = extents.iter().try_fold(element.bytes(), |size, &extent| size.checked_mul(extent))?;
-        if bytes >= SMALL
-            && let Ok(mut free) = self.free.lock()
-        {
-            // The smallest that fits.
-            let mut order: Vec<usize> = (0..free.len()).filter(|&position| free[position].capacity() > bytes).collect();
-            order.sort_by_key(|&position| free[position].capacity());
-            if let Some(&position) = order.first() {
-                let array = free.swap_remove(position);
-                match array.recycled(element, extents) {
-                    Ok(array) => return Some(array),
-                    Err(array) => free.push(array),
-                }
-            }
+        if bytes < SMALL {
+            return Array::zeros(element, extents).ok();
         }
-        Array::zeros(element, extents).ok()
+        let room = size_class(bytes)?;
+        let capacity = Memory::capacity_for(room)?;
+        let kept = self.shelf.free.lock().ok().and_then(|mut free| {
+            // What came back last may still be in a cache.
+            let position = free.iter().rposition(|memory| memory.capacity() == capacity)?;
+            Some(free.remove(position))
+        });
+        let memory = match kept {
+            Some(memory) => memory,
+            None => {
+                let mut fresh = match Memory::zeros(room) {
+                    Some(fresh) => fresh,
+                    // What is kept may be in the way.
+                    None => {
+                        self.shelf.free.lock().ok()?.clear();
+                        Memory::zeros(room)?
+                    }
+                };
+                if fresh.capacity() >= 2 * HUGE_PAGE {
+                    (self.advise)(fresh.bytes_mut());
+                }
+                fresh
+            }
+        };
+        Array::in_memory(memory.with_home(self.home.clone()), element, extents).ok()
     }
 
-    /// Takes an array back.
-    pub fn give(&self, array: Array) {
-        if array.capacity() < SMALL {
-            return;
-        }
-        // Memory that somebody else sees too is none to write in.
-        let (element, extents) = (array.element(), array.extents().to_vec());
-        if let (Ok(array), Ok(mut free)) = (array.recycled(element, &extents), self.free.lock()) {
-            free.push(array);
-            let mut held: usize = free.iter().map(Array::capacity).sum();
-            while held > self.limit && !free.is_empty() {
-                held -= free.remove(0).capacity();
-            }
-        }
+    /// Bytes that are kept and that nobody uses.
+    pub fn kept_bytes(&self) -> usize {
+        self.shelf.free.lock().map_or(0, |free| free.iter().map(Memory::capacity).sum())
     }
+}
+
+impl fmt::Debug for Pool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pool").field("limit", &self.shelf.limit).field("kept_bytes", &self.kept_bytes()).finish()
+    }
+}
+
+/// The room that arrays of about as many bytes have in common: an eighth more at most, and whole huge pages where it is several.
+fn size_class(bytes: usize) -> Option<usize> {
+    let eighth = (1usize << bytes.max(SMALL).ilog2()) / 8;
+    let unit = if bytes >= 2 * HUGE_PAGE { eighth.max(HUGE_PAGE) } else { eighth };
+    bytes.checked_next_multiple_of(unit)
 }
 
 #[cfg(test)]
@@ -62,25 +112,61 @@ mod tests {
     use super::*;
 
     #[test]
-    fn memory_comes_back_and_the_limit_holds() {
+    fn memory_comes_back_when_the_last_array_is_dropped() {
         let pool = Pool::new(1 << 20);
         let array = pool.take(ElementType::F32, &[10_000]).unwrap();
         let address = array.bytes().as_ptr();
-        pool.give(array);
+        let copy = array.clone();
+        drop(array);
+        assert_eq!(pool.kept_bytes(), 0, "a copy has it");
+        drop(copy);
+        assert!((40_000..50_000).contains(&pool.kept_bytes()));
         let again = pool.take(ElementType::I64, &[5_000]).unwrap();
         assert_eq!(
             (again.bytes().as_ptr(), again.element(), again.extents()),
             (address, ElementType::I64, &[5_000usize][..])
         );
-        pool.give(again);
-        for _ in 0..100 {
-            pool.give(Array::zeros(ElementType::U8, &[100_000]).unwrap());
+        // Of another size class, though it would fit.
+        pool.take(ElementType::F32, &[9_999]).unwrap();
+        drop(again);
+        let other = pool.take(ElementType::F32, &[5_000]).unwrap();
+        assert_ne!(other.bytes().as_ptr(), address);
+    }
+
+    #[test]
+    fn the_limit_holds_and_the_oldest_goes() {
+        let pool = Pool::new(1 << 20);
+        let arrays: Vec<Array> = (0..100).map(|_| pool.take(ElementType::U8, &[100_000]).unwrap()).collect();
+        let last = arrays.last().unwrap().bytes().as_ptr();
+        drop(arrays);
+        assert!(pool.kept_bytes() <= 1 << 20 && pool.kept_bytes() > 1 << 19);
+        assert_eq!(pool.take(ElementType::U8, &[100_000]).unwrap().bytes().as_ptr(), last);
+        drop(pool.take(ElementType::U8, &[2 << 20]));
+        assert!(pool.kept_bytes() <= 1 << 20, "what is larger than the limit is not kept");
+    }
+
+    #[test]
+    fn arrays_outlive_the_pool() {
+        let pool = Pool::new(1 << 20);
+        let mut array = pool.take(ElementType::U8, &[100_000]).unwrap();
+        drop(pool);
+        array.set(99_999, 7u8.into());
+        assert_eq!(array.get(99_999), 7u8.into());
+    }
+
+    #[test]
+    fn size_classes_are_near_and_of_whole_huge_pages() {
+        for bytes in [SMALL, SMALL + 1, 100_000, 4 << 20, (4 << 20) + 1, 80_000_000, 1 << 40] {
+            let room = size_class(bytes).unwrap();
+            assert!(room >= bytes && room <= bytes + (bytes / 8).max(HUGE_PAGE), "{bytes}: {room}");
+            assert!(bytes < 2 * HUGE_PAGE || room % HUGE_PAGE == 0, "{bytes}: {room}");
+            assert_eq!(size_class(room), Some(room));
         }
-        assert!(pool.free.lock().unwrap().iter().map(Array::capacity).sum::<usize>() <= 1 << 20);
     }
 
     #[test]
     fn what_no_memory_holds_is_refused() {
         assert!(Pool::new(0).take(ElementType::F64, &[1 << 40, 1 << 40]).is_none());
+        assert!(Pool::new(0).take(ElementType::U8, &[usize::MAX]).is_none());
     }
 }

@@ -84,7 +84,13 @@ pub(crate) fn run(
         table.push(match array {
             LaunchArray::Read(array) => array.bytes().as_ptr() as u64,
             LaunchArray::Write(array) => array.bytes_mut().as_mut_ptr() as u64,
+            LaunchArray::Over(_) => 0,
         });
+    }
+    for (position, array) in launch.arrays.iter().enumerate() {
+        if let LaunchArray::Over(written) = array {
+            table[launch.sizes.len() + position] = table[launch.sizes.len() + written];
+        }
     }
     table.resize(table.len() + loaded.extras.len(), 0);
     let mut run = Run { kernel, loaded, shared, sizes: launch.sizes, table };

@@ -8,7 +8,7 @@ use cranelift_codegen::{
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{FuncId, Linkage, Module};
-use fusebox_backend::{BackendError, Program, Stored, check_inputs, execute};
+use fusebox_backend::{BackendError, Program, Statistics, Stored, check_inputs, execute};
 use fusebox_ir::{Array, ArrayId, Constant, Plan};
 
 use crate::{
@@ -164,6 +164,16 @@ impl LoadedPlan {
     /// # Errors
     /// As [`Program::run`].
     pub fn run_plan(&self, inputs: &[Array]) -> Result<Vec<Array>, BackendError> {
+        self.run_with_statistics(inputs).map(|(results, _)| results)
+    }
+}
+
+impl Program for LoadedPlan {
+    fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    fn run_with_statistics(&self, inputs: &[Array]) -> Result<(Vec<Array>, Statistics), BackendError> {
         let _rounding = Rounding::defaults();
         let references: Vec<&Array> = inputs.iter().collect();
         let sizes = check_inputs(&self.plan, &references)?;
@@ -181,22 +191,13 @@ impl LoadedPlan {
         }
         let machine = Cpu { plan: &self.plan, kernels: &self.kernels, shared: &self.shared };
         let work: usize = inputs.iter().map(Array::len).sum();
-        let results = match &self.shared.threads {
+        let (results, statistics) = match &self.shared.threads {
             // Entering the pool costs ten microseconds: not for small programs, whose launches may still do so.
             Some(threads) if work > 16_384 => threads.install(|| execute(&machine, &self.plan, handed)),
             _ => execute(&machine, &self.plan, handed),
         }?;
-        results.into_iter().map(|stored| machine.handed_back(stored)).collect()
-    }
-}
-
-impl Program for LoadedPlan {
-    fn plan(&self) -> &Plan {
-        &self.plan
-    }
-
-    fn run(&self, inputs: &[Array]) -> Result<Vec<Array>, BackendError> {
-        self.run_plan(inputs)
+        let results: Result<_, _> = results.into_iter().map(|stored| machine.handed_back(stored)).collect();
+        Ok((results?, statistics))
     }
 }
 

@@ -43,6 +43,10 @@ impl Machine for Cpu<'_> {
         self.shared.memory.take(element, extents)
     }
 
+    fn bytes(&self, buffer: &Array) -> usize {
+        buffer.bytes().len()
+    }
+
     fn constant(&self, constant: Constant) -> Result<Array, BackendError> {
         Ok(Array::scalar(constant))
     }
@@ -53,12 +57,14 @@ impl Machine for Cpu<'_> {
             .map_err(|error| BackendError::BadPlan { message: error.to_string() })
     }
 
-    fn scalar(&self, buffer: &Array, _: ElementType) -> Result<Constant, BackendError> {
-        if buffer.is_empty() {
-            Err(BackendError::BadPlan { message: "a scalar without elements".to_owned() })
-        } else {
-            Ok(buffer.get(0))
-        }
+    fn scalar(&self, buffer: &Array, element: ElementType) -> Result<Constant, BackendError> {
+        // The memory may have been that of elements of another type.
+        let Some(bytes) = buffer.bytes().get(..element.bytes()) else {
+            return Err(BackendError::BadPlan { message: "a scalar without elements".to_owned() });
+        };
+        let mut bits = [0; 8];
+        bits[..bytes.len()].copy_from_slice(bytes);
+        Ok(Constant::from_bits(element, u64::from_le_bytes(bits)))
     }
 
     fn copy(&self, from: &Array, to: &mut Array, element: ElementType, count: usize) -> Result<(), BackendError> {
@@ -77,6 +83,7 @@ impl Machine for Cpu<'_> {
     }
 
     fn release(&self, buffer: Array) {
-        self.shared.memory.give(buffer);
+        // It goes back to the pool that it is from.
+        drop(buffer);
     }
 }
