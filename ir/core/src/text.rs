@@ -15,7 +15,19 @@ mod syntax;
 mod tests;
 
 pub use self::{error::Error, printer::print};
-use crate::Program;
+use std::collections::HashMap;
+
+use crate::{ArrayId, Program};
+
+/// What the text of a program calls its values.
+pub fn value_names(program: &Program) -> HashMap<ArrayId, String> {
+    printer::value_names(program)
+}
+
+/// What the text of a plan calls its values: their hints, made legal and unique.
+pub(crate) fn unique_names<'n>(hints: impl Iterator<Item = &'n str>) -> Vec<String> {
+    printer::unique_names(hints)
+}
 
 /// Reads a program.
 ///

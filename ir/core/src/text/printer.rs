@@ -7,11 +7,22 @@ mod operation;
 mod plan;
 mod scalar;
 
-use std::fmt;
+use std::{collections::HashMap, fmt};
 
 use self::{layout::Out, names::ArrayNames};
 use super::lexer::escape;
 use crate::{ArrayId, Binding, Block, Extent, Lambda, Operand, Program, Type, Var};
+
+pub(super) fn value_names(program: &Program) -> HashMap<ArrayId, String> {
+    ArrayNames::of_program(program).into_map()
+}
+
+pub(super) fn unique_names<'n>(hints: impl Iterator<Item = &'n str>) -> Vec<String> {
+    let names = ArrayNames::of_list(hints).into_map();
+    let mut names: Vec<_> = names.into_iter().collect();
+    names.sort();
+    names.into_iter().map(|(_, name)| name).collect()
+}
 
 /// A program as text, without a line break at the end.
 pub fn print(program: &Program) -> String {

@@ -104,6 +104,10 @@ impl ArrayNames {
         names
     }
 
+    pub fn into_map(self) -> HashMap<ArrayId, String> {
+        self.names
+    }
+
     fn give(&mut self, id: ArrayId, name: &str) {
         let name = self.unique.take(name.to_owned(), |_| true);
         self.names.insert(id, name);

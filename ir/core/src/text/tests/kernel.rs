@@ -66,6 +66,7 @@ fn row_sums() -> Kernel {
             Statement {
                 depth: 2,
                 when: None,
+                operation: Default::default(),
                 action: Action::Load {
                     result: local(4, F32, "x"),
                     array: ArrayId(0),
@@ -83,6 +84,7 @@ fn row_sums() -> Kernel {
             Statement {
                 depth: 2,
                 when: None,
+                operation: Default::default(),
                 action: Action::Scalar(Instruction {
                     results: vec![local(5, F32, "")],
                     op: product,
@@ -92,6 +94,7 @@ fn row_sums() -> Kernel {
             Statement {
                 depth: 2,
                 when: Some(at(6)),
+                operation: Default::default(),
                 action: Action::Reduce {
                     results: vec![local(7, F32, "s")],
                     to: 1,
@@ -104,6 +107,7 @@ fn row_sums() -> Kernel {
             Statement {
                 depth: 1,
                 when: None,
+                operation: Default::default(),
                 action: Action::Check {
                     condition: at(6),
                     failure: Failure {
@@ -120,11 +124,13 @@ fn row_sums() -> Kernel {
             Statement {
                 depth: 1,
                 when: None,
+                operation: Default::default(),
                 action: Action::Store { array: ArrayId(1), map: map(vec![dim(0, &[(1, 2)])]), value: at(7) },
             },
             Statement {
                 depth: 1,
                 when: None,
+                operation: Default::default(),
                 action: Action::Scatter {
                     arrays: vec![ArrayId(2)],
                     map: map(vec![dim(3, &[])]),
