@@ -6,6 +6,7 @@ pub mod definitions;
 pub mod effects;
 pub mod over;
 pub mod sizes;
+pub mod spine;
 pub mod uses;
 
 pub use self::{
@@ -14,5 +15,6 @@ pub use self::{
     effects::{can_fail, function_can_fail},
     over::{NotOver, may_write_over},
     sizes::{Answer, Size, Sizes},
+    spine::{Spine, makes_elements, spine},
     uses::{Uses, live},
 };

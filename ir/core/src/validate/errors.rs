@@ -218,6 +218,10 @@ pub enum ProgramFault {
     #[error("the order is that of {value}, which is not the first result of a backpermute of this cluster")]
     ClusterOrder { value: String },
 
+    /// A cluster that is not one nest of loops.
+    #[error("`{first}` and `{second}` are in one cluster and cannot share a nest of loops: {why}")]
+    Apart { first: String, second: String, why: crate::analysis::spine::Why },
+
     // Names.
     /// No name.
     #[error(

@@ -5,13 +5,12 @@ use std::collections::HashMap;
 use super::{
     ProgramFault,
     context::{Step, Validator},
-    property::makes_elements,
     types::Want,
 };
 use crate::{
     ArrayId, ArrayOp, Binary, Binding, Boundary, ElementType, Lambda, MAX_RANK, Operand, ScanForm, Tap, TapBoundary,
     Type,
-    analysis::{Answer, Size, Sizes},
+    analysis::{Answer, Size, Sizes, makes_elements},
 };
 
 const INDEX: Option<ElementType> = Some(ElementType::I64);

@@ -2,9 +2,15 @@
 
 use super::{
     MAX_NESTING, ProgramFault, Property,
-    context::{Step, Validator},
+    context::{Step, Validator, name_of},
 };
-use crate::{ArrayOp, Block, Part, Program, Type};
+use crate::{
+    ArrayOp, Binding, Block, Part, Program, Type,
+    analysis::{
+        makes_elements,
+        spine::{Members, spine},
+    },
+};
 
 impl<'p> Validator<'p> {
     pub fn properties(&mut self, program: &'p Program, properties: &[Property]) {
@@ -36,6 +42,9 @@ impl<'p> Validator<'p> {
                             why: "what makes or reads elements is in a cluster",
                         });
                     }
+                    if clustered && let ArrayOp::Cluster { body, .. } = &binding.op {
+                        v.one_nest(body);
+                    }
                     for (position, var) in binding.results.iter().enumerate() {
                         v.within(Step::Item("results", position), |v| v.flat_type(flat, &var.ty, &var.name.0));
                     }
@@ -58,6 +67,25 @@ impl<'p> Validator<'p> {
         }
     }
 
+    /// A cluster is one nest of loops.
+    fn one_nest(&mut self, body: &'p Block) {
+        let bindings: Vec<&Binding> = body.bindings.iter().collect();
+        if bindings.iter().any(|binding| !makes_elements(&binding.op)) {
+            return; // reported with the cluster
+        }
+        let members = Members {
+            bindings: &bindings,
+            manifest: &|id| body.results.contains(&id),
+            type_of: &|id| self.type_of(id),
+            sizes: &self.sizes,
+        };
+        if let Err(apart) = spine(&members) {
+            let name = |position: usize| bindings[position].results.first().map_or(String::new(), name_of);
+            let (first, second, why) = (name(apart.first), name(apart.second), apart.why);
+            self.report(ProgramFault::Apart { first, second, why });
+        }
+    }
+
     fn flat_type(&mut self, flat: bool, ty: &Type, name: &str) {
         if flat && !ty.inner.is_empty() {
             self.report(ProgramFault::NotFlat { what: format!("`{name}`") });
@@ -72,37 +100,5 @@ impl<'p> Validator<'p> {
             _ => return,
         };
         self.report(ProgramFault::Property { property: "flat", op: op.name(), why });
-    }
-}
-
-/// Whether an operation makes or reads elements, so that it is a node of clustering.
-pub(super) fn makes_elements(op: &ArrayOp) -> bool {
-    match op {
-        ArrayOp::Constant { .. }
-        | ArrayOp::Unit { .. }
-        | ArrayOp::Reshape { .. }
-        | ArrayOp::Concat { .. }
-        | ArrayOp::Sort { .. }
-        | ArrayOp::Nest { .. }
-        | ArrayOp::Element { .. }
-        | ArrayOp::Cond { .. }
-        | ArrayOp::While { .. }
-        | ArrayOp::Foreign { .. }
-        | ArrayOp::Consume { .. }
-        | ArrayOp::Cluster { .. } => false,
-        ArrayOp::Compute { .. }
-        | ArrayOp::Generate { .. }
-        | ArrayOp::Map { .. }
-        | ArrayOp::Backpermute { .. }
-        | ArrayOp::Transform { .. }
-        | ArrayOp::Replicate { .. }
-        | ArrayOp::Slice { .. }
-        | ArrayOp::Fold { .. }
-        | ArrayOp::Scan { .. }
-        | ArrayOp::Permute { .. }
-        | ArrayOp::Expand { .. }
-        | ArrayOp::PermutedExpand { .. }
-        | ArrayOp::Filter { .. }
-        | ArrayOp::Stencil { .. } => true,
     }
 }

@@ -1,0 +1,208 @@
+//! How operations use what others of the same cluster make.
+
+use super::{Apart, Finder, Frame, Made, Why, apart};
+use crate::{ArrayId, ArrayOp, Extent, Operand, Part};
+
+/// Whether an operation makes or reads elements, so that it may be in a cluster.
+pub fn makes_elements(op: &ArrayOp) -> bool {
+    match op {
+        ArrayOp::Constant { .. }
+        | ArrayOp::Unit { .. }
+        | ArrayOp::Reshape { .. }
+        | ArrayOp::Concat { .. }
+        | ArrayOp::Sort { .. }
+        | ArrayOp::Nest { .. }
+        | ArrayOp::Element { .. }
+        | ArrayOp::Cond { .. }
+        | ArrayOp::While { .. }
+        | ArrayOp::Foreign { .. }
+        | ArrayOp::Consume { .. }
+        | ArrayOp::Cluster { .. } => false,
+        ArrayOp::Compute { .. }
+        | ArrayOp::Generate { .. }
+        | ArrayOp::Map { .. }
+        | ArrayOp::Backpermute { .. }
+        | ArrayOp::Transform { .. }
+        | ArrayOp::Replicate { .. }
+        | ArrayOp::Slice { .. }
+        | ArrayOp::Fold { .. }
+        | ArrayOp::Scan { .. }
+        | ArrayOp::Permute { .. }
+        | ArrayOp::Expand { .. }
+        | ArrayOp::PermutedExpand { .. }
+        | ArrayOp::Filter { .. }
+        | ArrayOp::Stencil { .. } => true,
+    }
+}
+
+/// How an operation reads an array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Access {
+    /// At the index that it runs over.
+    Same,
+    /// At the first indices that it runs over.
+    Prefix,
+    /// At an index that it computes.
+    Through,
+    /// As it likes: all of it is there before.
+    Whole,
+}
+
+/// One operation's use of a result of another.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Use {
+    pub(super) made: Made,
+    pub(super) access: Access,
+    /// Whether it is the extent of a result, and nothing else.
+    pub(super) extent: bool,
+}
+
+fn arrays(op: &ArrayOp) -> Vec<(ArrayId, Access)> {
+    use Access::{Prefix, Same, Through, Whole};
+    let all = |ids: &[ArrayId], access: Access| ids.iter().map(|&id| (id, access)).collect::<Vec<_>>();
+    match op {
+        ArrayOp::Compute { sources }
+        | ArrayOp::Map { sources, .. }
+        | ArrayOp::Expand { sources, .. }
+        | ArrayOp::Filter { sources, .. } => all(sources, Same),
+        ArrayOp::Backpermute { sources, .. } | ArrayOp::Transform { sources, .. } | ArrayOp::Slice { sources, .. } => {
+            all(sources, Through)
+        }
+        ArrayOp::Replicate { dims, sources } => {
+            let kept = dims.iter().filter(|dim| dim.is_none()).count();
+            let first = dims.iter().take(kept).all(Option::is_none);
+            all(sources, if first { Prefix } else { Through })
+        }
+        ArrayOp::Fold { sources, offsets, .. } | ArrayOp::Scan { sources, offsets, .. } => {
+            let mut list = all(sources, Same);
+            list.extend(offsets.map(|id| (id, Whole)));
+            list
+        }
+        ArrayOp::Permute { defaults, values, targets, keep, .. } => {
+            let mut list = all(defaults, Whole);
+            list.extend(all(values, Same));
+            list.extend(all(targets, Same));
+            list.extend(keep.map(|id| (id, Same)));
+            list
+        }
+        ArrayOp::PermutedExpand { defaults, sources, .. } => {
+            let mut list = all(defaults, Whole);
+            list.extend(all(sources, Same));
+            list
+        }
+        ArrayOp::Stencil { taps, .. } => taps.iter().map(|tap| (tap.array, Whole)).collect(),
+        ArrayOp::Generate { .. }
+        | ArrayOp::Constant { .. }
+        | ArrayOp::Unit { .. }
+        | ArrayOp::Reshape { .. }
+        | ArrayOp::Concat { .. }
+        | ArrayOp::Sort { .. }
+        | ArrayOp::Nest { .. }
+        | ArrayOp::Element { .. }
+        | ArrayOp::Cond { .. }
+        | ArrayOp::While { .. }
+        | ArrayOp::Foreign { .. }
+        | ArrayOp::Consume { .. }
+        | ArrayOp::Cluster { .. } => Vec::new(),
+    }
+}
+
+/// For each operation what it uses of the others, and an error where it needs the whole of something.
+pub(super) fn uses(finder: &Finder<'_>) -> Result<Vec<Vec<Use>>, Apart> {
+    let mut all = Vec::new();
+    for position in 0..finder.len() {
+        let binding = finder.binding(position);
+        let mut list = Vec::new();
+        let mut whole: Vec<ArrayId> = Vec::new();
+        for (id, access) in arrays(&binding.op) {
+            match finder.own.get(&id) {
+                Some(made) if access == Access::Whole || is_whole(finder, *made) => whole.push(id),
+                Some(&made) => list.push(Use { made, access, extent: false }),
+                None => {}
+            }
+        }
+        for part in binding.op.parts() {
+            match part {
+                Part::Function(f) => f.outer_uses(&mut |id| whole.push(id)),
+                Part::Value(Operand::Value(id)) | Part::Argument(Operand::Value(id)) => whole.push(*id),
+                // No operation of a cluster holds a block.
+                Part::Value(_) | Part::Argument(_) | Part::Array(_) | Part::Inner(_) | Part::Body(_) => {}
+            }
+        }
+        if let Some(made) = whole.iter().find_map(|id| finder.own.get(id)) {
+            return Err(apart(made.position, position, Why::Whole));
+        }
+        for extent in binding.results.iter().flat_map(|var| var.ty.all_extents()) {
+            if let Extent::Value(id) = extent
+                && let Some(&made) = finder.own.get(id)
+            {
+                list.push(Use { made, access: Access::Same, extent: true });
+            }
+        }
+        all.push(list);
+    }
+    Ok(all)
+}
+
+/// Whether a result is there only when all of it is: targets of permutes, numbers of elements.
+fn is_whole(finder: &Finder<'_>, made: Made) -> bool {
+    match finder.op(made.position) {
+        ArrayOp::Permute { .. } | ArrayOp::PermutedExpand { .. } => true,
+        ArrayOp::Expand { .. } | ArrayOp::Filter { .. } => made.index == 0,
+        _ => false,
+    }
+}
+
+/// Whether each element is made by itself, so that it can be made anywhere.
+fn is_elementwise(op: &ArrayOp) -> bool {
+    matches!(
+        op,
+        ArrayOp::Compute { .. }
+            | ArrayOp::Map { .. }
+            | ArrayOp::Generate { .. }
+            | ArrayOp::Backpermute { .. }
+            | ArrayOp::Transform { .. }
+            | ArrayOp::Replicate { .. }
+            | ArrayOp::Slice { .. }
+    )
+}
+
+/// In which order each operation makes its elements: that of those that use them.
+pub(super) fn frames(finder: &Finder<'_>, uses: &[Vec<Use>]) -> Result<Vec<Frame>, Apart> {
+    let mut wanted: Vec<Option<(Frame, usize)>> = vec![None; finder.len()];
+    let mut frames = vec![Frame::Own; finder.len()];
+    for user in (0..finder.len()).rev() {
+        // All that use this stand behind it, so its own frame is known now.
+        if let Some((frame, by)) = wanted[user] {
+            if let Frame::Through(_) = frame {
+                if !is_elementwise(finder.op(user)) {
+                    return Err(apart(user, by, Why::NotElementwise));
+                }
+                let results = finder.binding(user).results.len();
+                if (0..results).any(|index| finder.is_manifest(Made { position: user, index })) {
+                    return Err(apart(user, by, Why::StoredInOrder));
+                }
+            }
+            frames[user] = frame;
+        }
+        for of in uses[user].iter().filter(|of| !of.extent) {
+            let frame = match (of.access, frames[user]) {
+                (Access::Same, frame) => frame,
+                (Access::Prefix, Frame::Own) => Frame::Own,
+                (Access::Prefix | Access::Through | Access::Whole, _) => {
+                    // What is read by need inside of a function may be outside of the array where it is not needed.
+                    if let ArrayOp::Transform { .. } = finder.op(user) {
+                        return Err(apart(of.made.position, user, Why::ByNeed));
+                    }
+                    Frame::Through(user)
+                }
+            };
+            match wanted[of.made.position] {
+                Some((other, _)) if other != frame => return Err(apart(of.made.position, user, Why::TwoOrders)),
+                Some(_) => {}
+                None => wanted[of.made.position] = Some((frame, user)),
+            }
+        }
+    }
+    Ok(frames)
+}

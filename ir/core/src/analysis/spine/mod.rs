@@ -1,0 +1,264 @@
+//! Whether operations can be one nest of loops, and where in it each of them stands.
+//!
+//! The one analysis that `validate` (property `Clustered`), clustering and the making of kernels share: what it accepts is lowered to one
+//! kernel, and what it refuses is no cluster. A nest is a list of levels, one inside the other and none beside another. Each operation
+//! stands at a depth of it, before or after what is deeper:
+//!
+//! - Arrays of equal extents share levels, a level for each dimension. Beside a `scanl` or `scanr`, whose results have one element more,
+//!   a level has as many steps as the longest of what runs over it; the others leave out what is beyond their own extent.
+//! - What is made before a deeper level may be used in it (`replicate` along new inner dimensions); what a fold makes is there after it.
+//! - Segmented operations stand in a level over segments and one over the elements of each; arrays of as many elements may run there too.
+//! - The elements of `expand` and `filter` are used where they are met: nothing knows their positions.
+//! - What a `backpermute` reads is made in its order, element by element, by operations whose results nobody else needs.
+
+mod access;
+mod orders;
+mod places;
+mod table;
+#[cfg(test)]
+mod tests;
+
+use std::{collections::HashMap, fmt};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{ArrayId, ArrayOp, Binding, Extent, LevelOrder, Type, analysis::Sizes};
+
+pub use self::access::makes_elements;
+
+/// Operations that are to be one nest.
+#[derive(Clone, Copy)]
+pub struct Members<'a> {
+    /// In program order; what one of them uses of another stands before it.
+    pub bindings: &'a [&'a Binding],
+    /// Whether a result of theirs is used outside, and so stored.
+    pub manifest: &'a dyn Fn(ArrayId) -> bool,
+    /// Types of values that they use and do not make.
+    pub type_of: &'a dyn Fn(ArrayId) -> Option<&'a Type>,
+    /// What is known of sizes.
+    pub sizes: &'a Sizes,
+}
+
+/// A nest, and where each operation stands in it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Spine {
+    /// From the outermost.
+    pub levels: Vec<SpineLevel>,
+    /// One for each operation, in order.
+    pub stations: Vec<Station>,
+    /// The filter whose elements, or what is made of them, are put one behind the other: its position.
+    pub appended: Option<usize>,
+}
+
+/// A level of a nest.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SpineLevel {
+    /// What it runs over.
+    pub over: Over,
+    /// In which order.
+    pub order: LevelOrder,
+}
+
+/// What a level runs over.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Over {
+    /// From 0 to an extent.
+    Extent(Extent),
+    /// Segments: from 0 to one less than there are offsets.
+    Segments(ArrayId),
+    /// The elements of the segment of the level around it.
+    Elements,
+    /// The elements that an `expand` or `permuted_expand` makes of one: its position.
+    Inner(usize),
+}
+
+/// Where an operation stands: where its sources' elements are met.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Station {
+    /// How many levels are around it.
+    pub depth: u32,
+    /// Whether it stands after what is deeper.
+    pub after: bool,
+    /// In which order, and with which indices.
+    pub frame: Frame,
+    /// For each dimension that it runs over its level and extent; none but in a frame of its own.
+    pub dims: Vec<Along>,
+    /// The depth of what is known after the innermost dimension: results of folds, totals of scans.
+    pub to: u32,
+    /// Of a `scanl` or `scanr` whether its level has a step for each of its results.
+    pub longer: bool,
+    /// Of an `expand` whether its results are stored, so that positions are counted before.
+    pub stored: bool,
+}
+
+/// The order in which an operation makes its elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Frame {
+    /// That of the levels.
+    Own,
+    /// At the index that another operation (its position) reads.
+    Through(usize),
+    /// That of the elements that an expand or filter (its position) makes.
+    Counted(usize),
+}
+
+/// A dimension of an operation in a nest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Along {
+    /// The position of the level.
+    pub level: usize,
+    /// The extent.
+    pub extent: Extent,
+    /// Whether the level has more steps.
+    pub short: bool,
+}
+
+/// Two operations that cannot share a nest; where it is one alone, both are that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Apart {
+    /// A position.
+    pub first: usize,
+    /// Another.
+    pub second: usize,
+    /// Why.
+    pub why: Why,
+}
+
+/// Why operations cannot share a nest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Why {
+    /// It does not make elements in one pass.
+    Kind,
+    /// The second needs all of the first before it begins.
+    Whole,
+    /// The first is read in two orders.
+    TwoOrders,
+    /// The first is stored in its own order, and the second reads it in another.
+    StoredInOrder,
+    /// The second reads it in an order of its own, and the first does not make each element by itself.
+    NotElementwise,
+    /// The second may not need what it would make of the first.
+    ByNeed,
+    /// Their extents are not known to be equal.
+    Extents,
+    /// Levels would stand beside each other.
+    Beside,
+    /// The first is known only after the level in which the second needs it.
+    After,
+    /// One runs up, the other down.
+    Directions,
+    /// The second is in the order of its elements, and the level runs down.
+    SourceOrder,
+    /// Their segments are not the same.
+    Segments,
+    /// The second needs positions among elements that are counted as they are met.
+    Positions,
+    /// Two groups of elements whose numbers are known only at the end.
+    Appends,
+    /// The elements are counted before they are stored, out of sources that must be there.
+    Counted,
+}
+
+impl fmt::Display for Why {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Kind => "it does not make its elements in one pass over memory",
+            Self::Whole => "the second needs all of the first before it begins",
+            Self::TwoOrders => "the first would be read in two orders",
+            Self::StoredInOrder => "the first is stored in its own order, and the second reads it in another",
+            Self::NotElementwise => "the second reads in an order of its own what is not made element by element",
+            Self::ByNeed => "the second may not need what would be made of the first",
+            Self::Extents => "their extents are not known to be equal",
+            Self::Beside => "their inner loops would stand beside each other",
+            Self::After => "the first is known only after the loop in which the second needs it",
+            Self::Directions => "one runs up, the other down",
+            Self::SourceOrder => "one keeps to the order of its elements, and the other runs down",
+            Self::Segments => "their segments are not the same",
+            Self::Positions => "the second needs positions among elements that are counted as they are met",
+            Self::Appends => "the numbers of elements of both are known only at the end",
+            Self::Counted => "elements are counted before they are stored, and that needs the first before",
+        })
+    }
+}
+
+/// Finds the nest of some operations. Of one operation that makes elements there always is one.
+///
+/// # Errors
+/// [`Apart`]: two of them that cannot share one. They are what was met first: without one of them others may be in the way.
+pub fn spine(members: &Members<'_>) -> Result<Spine, Apart> {
+    let own = members
+        .bindings
+        .iter()
+        .enumerate()
+        .flat_map(|(position, binding)| {
+            binding.results.iter().enumerate().map(move |(index, var)| (var.id, Made { position, index }))
+        })
+        .collect();
+    let finder = Finder { members: *members, own };
+    if let Some(position) = members.bindings.iter().position(|binding| !makes_elements(&binding.op)) {
+        return Err(apart(position, position, Why::Kind));
+    }
+    let uses = access::uses(&finder)?;
+    let frames = access::frames(&finder, &uses)?;
+    let mut nest = places::Nest::of(&finder, &uses, &frames)?;
+    nest.stand(&finder, &uses)?;
+    orders::all(&finder, &mut nest)?;
+    Ok(nest.finish(&finder))
+}
+
+fn apart(first: usize, second: usize, why: Why) -> Apart {
+    Apart { first: first.min(second), second: first.max(second), why }
+}
+
+/// A result of one of the operations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Made {
+    position: usize,
+    index: usize,
+}
+
+struct Finder<'a> {
+    members: Members<'a>,
+    own: HashMap<ArrayId, Made>,
+}
+
+impl<'a> Finder<'a> {
+    fn binding(&self, position: usize) -> &'a Binding {
+        self.members.bindings[position]
+    }
+
+    fn op(&self, position: usize) -> &'a ArrayOp {
+        &self.binding(position).op
+    }
+
+    fn len(&self) -> usize {
+        self.members.bindings.len()
+    }
+
+    fn extents(&self, id: ArrayId) -> &'a [Extent] {
+        match self.own.get(&id) {
+            Some(made) => &self.binding(made.position).results[made.index].ty.extents,
+            None => (self.members.type_of)(id).map_or(&[], |ty| &ty.extents),
+        }
+    }
+
+    fn is_manifest(&self, made: Made) -> bool {
+        (self.members.manifest)(self.binding(made.position).results[made.index].id)
+    }
+
+    /// The extents that an operation runs over: of its results, or of what it traverses.
+    fn traversed(&self, position: usize) -> &'a [Extent] {
+        let binding = self.binding(position);
+        let source = match &binding.op {
+            ArrayOp::Fold { sources, .. }
+            | ArrayOp::Scan { sources, .. }
+            | ArrayOp::Expand { sources, .. }
+            | ArrayOp::PermutedExpand { sources, .. }
+            | ArrayOp::Filter { sources, .. } => sources.first(),
+            ArrayOp::Permute { values, .. } => values.first(),
+            _ => return binding.results.first().map_or(&[], |var| &var.ty.extents),
+        };
+        source.map_or(&[], |&id| self.extents(id))
+    }
+}

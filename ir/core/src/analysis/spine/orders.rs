@@ -1,0 +1,51 @@
+//! In which order each level runs: scans say so, folds take either, what keeps to the order of its elements runs up.
+
+use super::{Apart, Finder, Over, Why, apart, places::Nest};
+use crate::{ArrayOp, Direction, LevelOrder, PermuteOrder, analysis::algebra};
+
+/// Orders of all levels, if no two operations need different ones.
+pub(super) fn all(finder: &Finder<'_>, nest: &mut Nest) -> Result<(), Apart> {
+    for position in 0..finder.len() {
+        let ArrayOp::Scan { direction, .. } = finder.op(position) else { continue };
+        let order = if *direction == Direction::Left { LevelOrder::Up } else { LevelOrder::Down };
+        let level = nest.spots[position].depth as usize - 1;
+        match nest.orders[level] {
+            (LevelOrder::Parallel, _) => nest.orders[level] = (order, position),
+            (other, _) if other == order => {}
+            (_, by) => return Err(apart(by, position, Why::Directions)),
+        }
+    }
+    for position in 0..finder.len() {
+        let depth = nest.spots[position].depth as usize;
+        let op = finder.op(position);
+        let (levels, in_order) = match op {
+            ArrayOp::Fold { combine, seeds, commutes, .. } => {
+                let levels = nest.to[position] as usize..depth;
+                // Seeds come from the left, which is the end of a level that runs down.
+                let seeded = !seeds.is_empty() && !*commutes && !algebra(combine).commutes;
+                let in_order = seeded || levels.len() > 1;
+                for level in levels.clone() {
+                    if nest.orders[level].0 == LevelOrder::Parallel {
+                        nest.orders[level] = (LevelOrder::Up, position);
+                    }
+                }
+                (levels, in_order)
+            }
+            ArrayOp::Permute { combine, order, .. } | ArrayOp::PermutedExpand { combine, order, .. } => {
+                let known = algebra(combine);
+                let any =
+                    *order == PermuteOrder::Unique || *order == PermuteOrder::Source && known.commutes && !known.rounds;
+                (0..depth, !any)
+            }
+            ArrayOp::Filter { .. } => (0..depth, nest.appended == Some(position)),
+            _ => continue,
+        };
+        if let Some(&(_, by)) = levels.map(|level| &nest.orders[level]).find(|(order, _)| *order == LevelOrder::Down)
+            && in_order
+        {
+            return Err(apart(by, position, Why::SourceOrder));
+        }
+    }
+    debug_assert!(nest.levels.iter().all(|level| !matches!(level, Over::Inner(at) if *at >= finder.len())));
+    Ok(())
+}

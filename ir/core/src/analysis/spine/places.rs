@@ -1,0 +1,456 @@
+//! Depths: the levels that each operation runs over, and whether it stands before or after what is deeper.
+
+use std::collections::HashMap;
+
+use super::{
+    Along, Apart, Finder, Frame, Made, Over, Spine, SpineLevel, Station, Why,
+    access::{Access, Use},
+    apart,
+    table::Table,
+};
+use crate::{ArrayId, ArrayOp, Binding, Extent, LevelOrder, ScanForm, analysis::Answer};
+
+/// Where something is known: at a depth, before or after what is deeper.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Spot {
+    pub(super) depth: u32,
+    pub(super) after: bool,
+}
+
+/// How the dimensions of an array are levels, where there are segments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Tag {
+    /// A dimension is that of the segments.
+    Segments,
+    /// It is that of their elements.
+    Elements,
+}
+
+/// The segmented operations of a nest.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Segmented<'a> {
+    offsets: ArrayId,
+    extents: &'a [Extent],
+    first: usize,
+}
+
+impl Segmented<'_> {
+    /// The rank of what is cut into segments.
+    fn rank(&self) -> usize {
+        self.extents.len()
+    }
+}
+
+/// A nest on its way.
+pub(super) struct Nest {
+    pub(super) levels: Vec<Over>,
+    pub(super) orders: Vec<(LevelOrder, usize)>,
+    /// Where sources' elements are met.
+    pub(super) spots: Vec<Spot>,
+    pub(super) frames: Vec<Frame>,
+    dims: Vec<Vec<(usize, Extent)>>,
+    /// The depth of results of folds and totals of scans.
+    pub(super) to: Vec<u32>,
+    pub(super) stored: Vec<bool>,
+    pub(super) appended: Option<usize>,
+}
+
+/// The three nodes of an operation: what it traverses, its results, its totals.
+fn node(position: usize, which: usize) -> usize {
+    3 * position + which
+}
+
+fn offsets_of(binding: &Binding) -> Option<ArrayId> {
+    match &binding.op {
+        ArrayOp::Fold { offsets, .. } | ArrayOp::Scan { offsets, .. } => *offsets,
+        _ => None,
+    }
+}
+
+/// Whether a result of a scan is a total.
+pub(super) fn is_total(binding: &Binding, index: usize) -> bool {
+    matches!(&binding.op, ArrayOp::Scan { form: ScanForm::Body, sources, .. } if index >= sources.len())
+}
+
+impl Nest {
+    /// Depths and levels of all.
+    pub(super) fn of(finder: &Finder<'_>, uses: &[Vec<Use>], frames: &[Frame]) -> Result<Self, Apart> {
+        let mut frames = frames.to_vec();
+        classes(finder, uses, &mut frames)?;
+        let segmented = segmented(finder)?;
+        let tags = match &segmented {
+            Some(segmented) => tags(finder, uses, &frames, segmented)?,
+            None => HashMap::new(),
+        };
+        let mut table = Table::default();
+        if let Some(segmented) = &segmented {
+            let (rank, who) = (segmented.rank(), segmented.first);
+            let count = finder.extents(segmented.offsets).first();
+            let count = count.and_then(|&count| finder.members.sizes.extent(count)).map(|count| count.offset(-1));
+            let whole = segmented.extents.last().and_then(|&extent| finder.members.sizes.extent(extent));
+            table.put(rank - 1, Over::Segments(segmented.offsets), count, who)?;
+            table.put(rank, Over::Elements, whole, who)?;
+        }
+        let mut nest = Self {
+            levels: Vec::new(),
+            orders: Vec::new(),
+            spots: vec![Spot::default(); finder.len()],
+            frames,
+            dims: vec![Vec::new(); finder.len()],
+            to: vec![0; finder.len()],
+            stored: vec![false; finder.len()],
+            appended: None,
+        };
+        for position in 0..finder.len() {
+            let binding = finder.binding(position);
+            match nest.frames[position] {
+                Frame::Through(_) => continue,
+                Frame::Counted(of) => {
+                    let inner = u32::from(matches!(finder.op(of), ArrayOp::Expand { .. }));
+                    nest.spots[position].depth = nest.spots[of].depth + inner;
+                }
+                Frame::Own => {
+                    let extents = finder.traversed(position);
+                    let level = |dim: usize| match (&segmented, tags.get(&node(position, 0))) {
+                        (Some(segmented), Some(Tag::Elements)) if dim + 1 >= segmented.rank() => dim + 1,
+                        _ => dim,
+                    };
+                    let dims: Vec<(usize, Extent)> =
+                        extents.iter().enumerate().map(|(dim, &extent)| (level(dim), extent)).collect();
+                    for &(level, extent) in &dims {
+                        table.over(finder, level, extent, position)?;
+                    }
+                    nest.spots[position].depth = dims.last().map_or(0, |&(level, _)| level as u32 + 1);
+                    nest.dims[position] = dims;
+                }
+            }
+            let depth = nest.spots[position].depth;
+            nest.to[position] = match &binding.op {
+                ArrayOp::Fold { .. } if nest.frames[position] != Frame::Own => 0,
+                ArrayOp::Fold { offsets: None, .. } => {
+                    // Along elements of segments it runs over all segments.
+                    nest.dims[position].last().map_or(0, |_| {
+                        let outer = nest.dims[position].len() - 1;
+                        outer.checked_sub(1).map_or(0, |last| nest.dims[position][last].0 as u32 + 1)
+                    })
+                }
+                _ => depth.saturating_sub(1),
+            };
+            match &binding.op {
+                ArrayOp::Expand { .. } | ArrayOp::PermutedExpand { .. } => {
+                    table.put(depth as usize, Over::Inner(position), None, position)?;
+                }
+                ArrayOp::Scan { form: ScanForm::Exclusive, offsets: None, .. } => {
+                    let result = binding.results.first().and_then(|var| var.ty.extents.last());
+                    if let (Some(&(level, from)), Some(&to)) = (nest.dims[position].last(), result) {
+                        table.note_longer(finder, level, from, to, position);
+                    }
+                }
+                _ => {}
+            }
+            if let (ArrayOp::Scan { offsets: None, .. }, Some(Tag::Elements), Some(segmented)) =
+                (&binding.op, tags.get(&node(position, 0)), &segmented)
+                && nest.dims[position].len() == segmented.rank()
+            {
+                return Err(apart(segmented.first, position, Why::Segments));
+            }
+        }
+        nest.levels = table.finish(finder)?;
+        nest.orders = vec![(LevelOrder::Parallel, 0); nest.levels.len()];
+        Ok(nest)
+    }
+
+    /// Before or after what is deeper, and whether all that an operation uses is known there.
+    pub(super) fn stand(&mut self, finder: &Finder<'_>, uses: &[Vec<Use>]) -> Result<(), Apart> {
+        for position in 0..finder.len() {
+            if let Frame::Through(_) = self.frames[position] {
+                continue;
+            }
+            let depth = self.spots[position].depth;
+            let mut late = None;
+            for of in uses[position].iter().filter(|of| !of.extent) {
+                if let Frame::Through(_) = self.frames[of.made.position] {
+                    continue;
+                }
+                let known = self.known(finder, of.made);
+                if known.after {
+                    late = Some(of.made.position);
+                    if known.depth < depth {
+                        return Err(apart(of.made.position, position, Why::After));
+                    }
+                }
+            }
+            self.spots[position].after = late.is_some();
+            if let (Some(late), ArrayOp::Expand { .. } | ArrayOp::PermutedExpand { .. }) = (late, finder.op(position)) {
+                return Err(apart(late, position, Why::After));
+            }
+        }
+        for position in (0..finder.len()).rev() {
+            if let Frame::Through(by) = self.frames[position] {
+                self.spots[position] = self.spots[by];
+            }
+        }
+        self.counted(finder)
+    }
+
+    /// Where a result is known.
+    pub(super) fn known(&self, finder: &Finder<'_>, made: Made) -> Spot {
+        let binding = finder.binding(made.position);
+        let spot = self.spots[made.position];
+        match &binding.op {
+            ArrayOp::Fold { .. } => Spot { depth: self.to[made.position], after: true },
+            ArrayOp::Scan { .. } if is_total(binding, made.index) => {
+                Spot { depth: self.to[made.position], after: true }
+            }
+            ArrayOp::Expand { .. } => Spot { depth: spot.depth + 1, after: false },
+            _ => spot,
+        }
+    }
+
+    /// What of the elements of expands and filters is stored.
+    fn counted(&mut self, finder: &Finder<'_>) -> Result<(), Apart> {
+        for position in 0..finder.len() {
+            let (ArrayOp::Expand { sources, .. } | ArrayOp::Filter { sources, .. }) = finder.op(position) else {
+                continue;
+            };
+            let manifest = |at: usize, from: usize| {
+                (from..finder.binding(at).results.len()).any(|index| finder.is_manifest(Made { position: at, index }))
+            };
+            let members = (0..finder.len()).filter(|&at| self.frames[at] == Frame::Counted(position));
+            let elementwise =
+                members.filter(|&at| matches!(finder.op(at), ArrayOp::Map { .. } | ArrayOp::Compute { .. }));
+            let arrays = manifest(position, 1) || elementwise.clone().any(|at| manifest(at, 0));
+            if let ArrayOp::Expand { .. } = finder.op(position) {
+                if arrays || manifest(position, 0) {
+                    if let Some(made) = sources.iter().find_map(|id| finder.own.get(id)) {
+                        return Err(apart(made.position, position, Why::Counted));
+                    }
+                    self.stored[position] = true;
+                }
+            } else if arrays {
+                if let Some(other) = self.appended {
+                    return Err(apart(other, position, Why::Appends));
+                }
+                let mut frame = self.frames[position];
+                while let Frame::Counted(of) = frame {
+                    if let ArrayOp::Expand { .. } = finder.op(of) {
+                        return Err(apart(of, position, Why::Appends));
+                    }
+                    frame = self.frames[of];
+                }
+                self.appended = Some(position);
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn finish(self, finder: &Finder<'_>) -> Spine {
+        let short = |&(level, extent): &(usize, Extent)| {
+            let short = match self.levels[level] {
+                Over::Extent(of) => of != extent && finder.members.sizes.equal(of, extent) != Answer::Proved,
+                Over::Segments(_) | Over::Elements | Over::Inner(_) => false,
+            };
+            Along { level, extent, short }
+        };
+        let station = |position: usize| {
+            let dims: Vec<Along> = self.dims[position].iter().map(short).collect();
+            let exclusive =
+                matches!(finder.op(position), ArrayOp::Scan { form: ScanForm::Exclusive, offsets: None, .. });
+            Station {
+                depth: self.spots[position].depth,
+                after: self.spots[position].after,
+                frame: self.frames[position],
+                longer: exclusive && dims.last().is_some_and(|along| along.short),
+                dims,
+                to: self.to[position],
+                stored: self.stored[position],
+            }
+        };
+        let stations = (0..finder.len()).map(station).collect();
+        let levels = self
+            .levels
+            .iter()
+            .zip(&self.orders)
+            .map(|(over, &(order, _))| SpineLevel { over: over.clone(), order })
+            .collect();
+        Spine { levels, stations, appended: self.appended }
+    }
+}
+
+/// Finds what runs over the elements of expands and filters.
+fn classes(finder: &Finder<'_>, uses: &[Vec<Use>], frames: &mut [Frame]) -> Result<(), Apart> {
+    for position in 0..finder.len() {
+        let class = |made: Made| match (finder.op(made.position), frames[made.position]) {
+            (ArrayOp::Expand { .. } | ArrayOp::Filter { .. }, _) => Some(made.position),
+            (ArrayOp::Map { .. } | ArrayOp::Compute { .. }, Frame::Counted(of)) => Some(of),
+            _ => None,
+        };
+        let sources: Vec<(Option<usize>, &Use)> =
+            uses[position].iter().filter(|of| !of.extent).map(|of| (class(of.made), of)).collect();
+        let found = sources.iter().find_map(|&(class, _)| class);
+        if let Some(of) = found {
+            let same = sources.iter().all(|&(class, of_use)| class == found && of_use.access == Access::Same);
+            let op = finder.op(position);
+            let arrays = match op {
+                ArrayOp::Map { sources, .. } | ArrayOp::Compute { sources } | ArrayOp::Filter { sources, .. } => {
+                    sources.len()
+                }
+                ArrayOp::Fold { sources, offsets: None, .. } => sources.len(),
+                ArrayOp::Permute { values, targets, keep, .. } => {
+                    values.len() + targets.len() + usize::from(keep.is_some())
+                }
+                _ => usize::MAX,
+            };
+            // All its sources are of these elements, none comes from outside.
+            if !same || arrays != sources.len() || frames[position] != Frame::Own {
+                return Err(apart(of, position, Why::Positions));
+            }
+            frames[position] = Frame::Counted(of);
+        }
+        let of = match (finder.op(position), frames[position]) {
+            (ArrayOp::Map { .. } | ArrayOp::Compute { .. }, Frame::Counted(of)) => Some(of),
+            (ArrayOp::Expand { .. } | ArrayOp::Filter { .. }, _) => Some(position),
+            _ => None,
+        };
+        for extent in uses[position].iter().filter(|of| of.extent) {
+            if Some(extent.made.position) != of || extent.made.index != 0 {
+                return Err(apart(extent.made.position, position, Why::Positions));
+            }
+        }
+        if let (Some(of), true) = (of, of != Some(position)) {
+            let count = Extent::Value(finder.binding(of).results[0].id);
+            let alike =
+                |extent: &Extent| *extent == count || finder.members.sizes.equal(*extent, count) == Answer::Proved;
+            if !finder.traversed(position).iter().all(alike) {
+                return Err(apart(of, position, Why::Extents));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn segmented<'a>(finder: &Finder<'a>) -> Result<Option<Segmented<'a>>, Apart> {
+    let mut found: Option<Segmented<'a>> = None;
+    for position in 0..finder.len() {
+        let Some(offsets) = offsets_of(finder.binding(position)) else { continue };
+        let extents = finder.traversed(position);
+        match &found {
+            None if extents.is_empty() => return Err(apart(position, position, Why::Kind)),
+            None => found = Some(Segmented { offsets, extents, first: position }),
+            Some(first) => {
+                let alike = first.offsets == offsets && first.rank() == extents.len();
+                let sizes = finder.members.sizes;
+                let same = |(&a, &b): (&Extent, &Extent)| {
+                    a == b && a != Extent::Unknown || sizes.equal(a, b) == Answer::Proved
+                };
+                if !alike || !first.extents.iter().zip(extents).all(same) {
+                    return Err(apart(first.first, position, Why::Segments));
+                }
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// For each array whose rank is at least that of what is cut, whether it runs over segments or over their elements.
+fn tags(
+    finder: &Finder<'_>,
+    uses: &[Vec<Use>],
+    frames: &[Frame],
+    segmented: &Segmented<'_>,
+) -> Result<HashMap<usize, Tag>, Apart> {
+    let rank = segmented.rank();
+    let mut group: Vec<usize> = (0..3 * finder.len()).collect();
+    let result_rank = |made: Made| finder.binding(made.position).results[made.index].ty.rank();
+    let which = |made: Made| if is_total(finder.binding(made.position), made.index) { 2 } else { 1 };
+    for position in 0..finder.len() {
+        if frames[position] != Frame::Own {
+            continue;
+        }
+        let binding = finder.binding(position);
+        let (traversed, first) = (finder.traversed(position).len(), binding.results.first());
+        let results = first.map_or(0, |var| var.ty.rank());
+        match &binding.op {
+            // Nothing in the nest uses what these give.
+            ArrayOp::Permute { .. }
+            | ArrayOp::PermutedExpand { .. }
+            | ArrayOp::Expand { .. }
+            | ArrayOp::Filter { .. } => {}
+            ArrayOp::Fold { offsets: Some(_), .. } => {}
+            ArrayOp::Scan { form, offsets, .. } => {
+                if offsets.is_none() || *form != ScanForm::Exclusive {
+                    join(&mut group, node(position, 0), node(position, 1));
+                }
+                if offsets.is_none() && *form == ScanForm::Body && traversed > rank {
+                    join(&mut group, node(position, 0), node(position, 2));
+                }
+            }
+            _ if results >= rank && traversed >= rank => join(&mut group, node(position, 0), node(position, 1)),
+            _ => {}
+        }
+        for of in uses[position].iter().filter(|of| !of.extent) {
+            if let ArrayOp::Scan { form: ScanForm::Exclusive, offsets: Some(_), .. } = finder.op(of.made.position) {
+                return Err(apart(of.made.position, position, Why::Segments));
+            }
+            let through = matches!(frames[of.made.position], Frame::Through(_));
+            if !through && result_rank(of.made) >= rank && traversed >= rank {
+                join(&mut group, node(of.made.position, which(of.made)), node(position, 0));
+            }
+        }
+    }
+    let mut known: HashMap<usize, (Tag, usize)> = HashMap::new();
+    let mut note = |group: &mut Vec<usize>, node: usize, tag: Tag, who: usize| {
+        let root = root(group, node);
+        match known.insert(root, (tag, who)) {
+            Some((other, by)) if other != tag => Err(apart(by, who, Why::Segments)),
+            _ => Ok(()),
+        }
+    };
+    for position in 0..finder.len() {
+        if offsets_of(finder.binding(position)).is_some() {
+            note(&mut group, node(position, 0), Tag::Elements, position)?;
+            match finder.op(position) {
+                ArrayOp::Fold { .. } => note(&mut group, node(position, 1), Tag::Segments, position)?,
+                _ => note(&mut group, node(position, 2), Tag::Segments, position)?,
+            }
+        }
+    }
+    // What nothing ties to the segments goes by its extents.
+    let sizes = finder.members.sizes;
+    let mut tags = HashMap::new();
+    for position in 0..finder.len() {
+        let extents = finder.traversed(position);
+        if frames[position] != Frame::Own || extents.len() < rank {
+            continue;
+        }
+        let root = root(&mut group, node(position, 0));
+        let tag = match known.get(&root) {
+            Some(&(tag, _)) => tag,
+            None => {
+                let elements = segmented.extents.last().zip(extents.get(rank - 1));
+                let alike = elements.is_some_and(|(&a, &b)| sizes.equal(a, b) == Answer::Proved);
+                let tag = if alike { Tag::Elements } else { Tag::Segments };
+                known.insert(root, (tag, position));
+                tag
+            }
+        };
+        if tag == Tag::Segments && extents.len() > rank {
+            return Err(apart(segmented.first, position, Why::Beside));
+        }
+        tags.insert(node(position, 0), tag);
+    }
+    Ok(tags)
+}
+
+fn root(group: &mut [usize], mut of: usize) -> usize {
+    while group[of] != of {
+        group[of] = group[group[of]];
+        of = group[of];
+    }
+    of
+}
+
+fn join(group: &mut [usize], a: usize, b: usize) {
+    let (a, b) = (root(group, a), root(group, b));
+    group[a] = b;
+}

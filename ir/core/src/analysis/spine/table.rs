@@ -1,0 +1,144 @@
+//! The levels of a nest: what each runs over, and whether all that share it may.
+
+use super::{Apart, Finder, Over, Why, apart};
+use crate::{
+    Extent,
+    analysis::{Answer, Size},
+};
+
+/// An extent of something that runs over a level.
+#[derive(Clone, Debug)]
+struct Span {
+    size: Option<Size>,
+    extent: Extent,
+    who: usize,
+}
+
+/// A level on its way.
+#[derive(Clone, Debug)]
+struct Row {
+    over: Over,
+    who: usize,
+    spans: Vec<Span>,
+}
+
+/// Levels from the outermost; those that nobody has asked for yet are empty.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Table {
+    rows: Vec<Option<Row>>,
+    /// Exclusive scans: level, extents of source and result, and which.
+    longer: Vec<(usize, Extent, Extent, usize)>,
+}
+
+fn size(finder: &Finder<'_>, extent: Extent) -> Option<Size> {
+    finder.members.sizes.extent(extent)
+}
+
+fn equal(finder: &Finder<'_>, left: &Span, right: &Span) -> bool {
+    match (&left.size, &right.size) {
+        (Some(a), Some(b)) => finder.members.sizes.equal_sizes(a, b) == Answer::Proved,
+        _ => left.extent == right.extent && left.extent != Extent::Unknown,
+    }
+}
+
+impl Table {
+    /// Adds a level that is not over an extent alone, and what extents of those that share it must be.
+    pub(super) fn put(&mut self, level: usize, over: Over, size: Option<Size>, who: usize) -> Result<(), Apart> {
+        if let Some(row) = self.row(level) {
+            return Err(apart(row.who, who, Why::Beside));
+        }
+        let spans = size.map(|size| Span { size: Some(size), extent: Extent::Unknown, who }).into_iter().collect();
+        self.rows[level] = Some(Row { over, who, spans });
+        Ok(())
+    }
+
+    fn row(&mut self, level: usize) -> Option<&mut Row> {
+        if self.rows.len() <= level {
+            self.rows.resize(level + 1, None);
+        }
+        self.rows[level].as_mut()
+    }
+
+    /// One that runs over a level.
+    pub(super) fn over(&mut self, finder: &Finder<'_>, level: usize, extent: Extent, who: usize) -> Result<(), Apart> {
+        let span = Span { size: size(finder, extent), extent, who };
+        let Some(row) = self.row(level) else {
+            self.rows[level] = Some(Row { over: Over::Extent(extent), who, spans: vec![span] });
+            return Ok(());
+        };
+        match row.over {
+            Over::Inner(_) => return Err(apart(row.who, who, Why::Beside)),
+            Over::Segments(_) | Over::Elements => {
+                if row.spans.first().is_none_or(|first| !equal(finder, first, &span)) {
+                    return Err(apart(row.who, who, Why::Extents));
+                }
+            }
+            Over::Extent(_) => {
+                if !row.spans.iter().any(|other| equal(finder, other, &span)) {
+                    row.spans.push(span);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes that an exclusive scan along a level gives one element more.
+    pub(super) fn note_longer(&mut self, finder: &Finder<'_>, level: usize, from: Extent, to: Extent, who: usize) {
+        let (Some(a), Some(b)) = (size(finder, from), size(finder, to)) else { return };
+        if b.plus(&a, -1).as_constant() == Some(1) {
+            self.longer.push((level, from, to, who));
+        }
+    }
+
+    /// The levels, if all that share one have extents that scans lead to.
+    pub(super) fn finish(mut self, finder: &Finder<'_>) -> Result<Vec<Over>, Apart> {
+        let longer = std::mem::take(&mut self.longer);
+        let mut all = Vec::new();
+        for (level, row) in self.rows.into_iter().enumerate() {
+            // What is at some depth stands in all levels around it.
+            let Some(row) = row else { continue };
+            let Over::Extent(_) = row.over else {
+                all.push(row.over);
+                continue;
+            };
+            let edges: Vec<(Span, Span)> = longer
+                .iter()
+                .filter(|(of, ..)| *of == level)
+                .map(|&(_, from, to, who)| {
+                    let span = |extent| Span { size: size(finder, extent), extent, who };
+                    (span(from), span(to))
+                })
+                .collect();
+            // Offsets from the first extent, as far as scans lead.
+            let mut offsets: Vec<Option<i64>> = vec![None; row.spans.len()];
+            offsets[0] = Some(0);
+            let mut changed = true;
+            while std::mem::take(&mut changed) {
+                for (from, to) in &edges {
+                    let find = |of: &Span| row.spans.iter().position(|span| equal(finder, span, of));
+                    let (Some(low), Some(high)) = (find(from), find(to)) else { continue };
+                    match (offsets[low], offsets[high]) {
+                        (Some(offset), None) => offsets[high] = Some(offset + 1),
+                        (None, Some(offset)) => offsets[low] = Some(offset - 1),
+                        _ => continue,
+                    }
+                    changed = true;
+                }
+            }
+            let mut longest = (0, 0);
+            for (at, offset) in offsets.iter().enumerate() {
+                match offset {
+                    None => return Err(apart(row.spans[0].who, row.spans[at].who, Why::Extents)),
+                    Some(offset) if *offset > longest.0 => longest = (*offset, at),
+                    Some(_) => {}
+                }
+            }
+            // One element more is all that a scan adds; scans of scans that add another do not fit.
+            if let Some(at) = offsets.iter().position(|offset| offset.is_some_and(|offset| longest.0 - offset > 1)) {
+                return Err(apart(row.spans[longest.1].who, row.spans[at].who, Why::Extents));
+            }
+            all.push(Over::Extent(row.spans[longest.1].extent));
+        }
+        Ok(all)
+    }
+}
