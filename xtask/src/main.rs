@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod bench;
 mod bless;
 mod check;
 mod demo;
@@ -27,6 +28,7 @@ enum Command {
     Setup(setup::Options),
     Test(test::Options),
     Demo(demo::Options),
+    Bench(bench::Options),
     Check,
     Tidy,
     Docs(docs::Options),
@@ -39,6 +41,7 @@ fn main() -> ExitCode {
         Command::Setup(options) => setup::run(&workspace, options),
         Command::Test(options) => test::run(&workspace, options),
         Command::Demo(options) => demo::run(&workspace, options),
+        Command::Bench(options) => bench::run(&workspace, options),
         Command::Check => check::run(&workspace),
         Command::Tidy => tidy::run(&workspace),
         Command::Docs(options) => docs::run(&workspace, options),

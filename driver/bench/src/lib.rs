@@ -1,0 +1,14 @@
+#![doc = include_str!("../README.md")]
+
+pub mod compare;
+pub mod compiled;
+pub mod contestant;
+pub mod data;
+pub mod hand;
+pub mod machine;
+pub mod measure;
+pub mod program;
+pub mod programs;
+pub mod random;
+pub mod report;
+pub mod suite;

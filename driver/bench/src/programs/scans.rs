@@ -1,0 +1,230 @@
+//! Running sums: `scan_f32`, `scan_i32`, `normalise2`.
+
+use std::sync::{
+    Mutex,
+    atomic::{AtomicU64, AtomicUsize, Ordering},
+};
+
+use anyhow::Result;
+use rayon::prelude::*;
+
+use super::elementwise::vectors;
+use crate::{
+    compare::Tolerance,
+    data::Data,
+    hand::{self, BLOCK, Hand, block_sum, mul_add},
+    program::{Input::Named, Program, Sizes},
+    random::Random,
+};
+
+pub(super) fn programs() -> [Program; 3] {
+    [
+        Program {
+            name: "scan_f32",
+            text: include_str!("../../programs/scan_f32.fbx"),
+            inputs: &[Named("x")],
+            results: &[0],
+            outside: true,
+            sizes: Sizes { small: 100_000, large: 50_000_000 },
+            tiny: 100_000,
+            generate: |n| {
+                // Small integers that keep their sums small: every association is exact.
+                let mut random = Random::new(6);
+                let x: Vec<f32> = (0..n).map(|_| random.below(3) as f32 - 1.0).collect();
+                Data::new().with_param("n", n as f64).with_array("x", &[n], &x)
+            },
+            hand: |data| {
+                let x: &[f32] = data.slice("x")?;
+                hand::filling(&[x.len()], move |out: &mut [f32]| scan(x, out))
+            },
+            work: |data| vectors(data, 2.0, 0.0),
+            tolerance: Tolerance::EXACT,
+        },
+        Program {
+            name: "scan_i32",
+            text: include_str!("../../programs/scan_i32.fbx"),
+            inputs: &[Named("x")],
+            results: &[0],
+            outside: true,
+            sizes: Sizes { small: 100_000, large: 50_000_000 },
+            tiny: 100_000,
+            generate: |n| {
+                let x = Random::new(7).integers(n, 100);
+                Data::new().with_param("n", n as f64).with_array("x", &[n], &x)
+            },
+            hand: |data| {
+                let x: &[i32] = data.slice("x")?;
+                hand::filling(&[x.len()], move |out: &mut [i32]| scan(x, out))
+            },
+            work: |data| vectors(data, 2.0, 0.0),
+            tolerance: Tolerance::EXACT,
+        },
+        Program {
+            name: "normalise2",
+            text: include_str!("../../../../golden/programs/normalise2.fbx"),
+            inputs: &[Named("x")],
+            results: &[0, 1],
+            outside: false,
+            sizes: Sizes { small: 50_000, large: 50_000_000 },
+            tiny: 10_000,
+            generate: |n| {
+                let x = Random::new(8).floats(n, 0.0, 1.0);
+                Data::new().with_param("n", n as f64).with_array("x", &[n], &x)
+            },
+            hand: normalise2,
+            work: |data| vectors(data, 4.0, 0.0),
+            tolerance: Tolerance::relative(1e-3),
+        },
+    ]
+}
+
+/// Elements of a tile of a scan: it is read twice, the second time from cache.
+const TILE: usize = 1 << 15;
+
+/// What a scan adds.
+trait Number: Copy + Default + Send + Sync + std::ops::Add<Output = Self> {
+    fn to_bits(self) -> u32;
+    fn from_bits(bits: u32) -> Self;
+}
+
+impl Number for f32 {
+    fn to_bits(self) -> u32 {
+        self.to_bits()
+    }
+    fn from_bits(bits: u32) -> Self {
+        Self::from_bits(bits)
+    }
+}
+
+impl Number for i32 {
+    fn to_bits(self) -> u32 {
+        self.cast_unsigned()
+    }
+    fn from_bits(bits: u32) -> Self {
+        bits.cast_signed()
+    }
+}
+
+/// Running sums in one pass over memory: a tile's total is computed, the carry of the tile before is waited for and handed on, and
+/// the tile is read again from cache. Tiles are taken in order, so somebody works on what is waited for.
+fn scan<T: Number>(x: &[T], out: &mut [T]) {
+    const KNOWN: u64 = 1 << 32;
+    let tiles: Vec<_> = x.chunks(TILE).zip(out.chunks_mut(TILE)).map(|tile| Mutex::new(Some(tile))).collect();
+    let carries: Vec<AtomicU64> = (0..=tiles.len()).map(|_| AtomicU64::new(0)).collect();
+    carries[0].store(KNOWN | u64::from(T::default().to_bits()), Ordering::Relaxed);
+    let next = AtomicUsize::new(0);
+    let work = |_: usize| {
+        loop {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            let Some(tile) = tiles.get(number) else { break };
+            let Some((x, out)) = tile.lock().ok().and_then(|mut tile| tile.take()) else { break };
+            let known = |ordering| Some(carries[number].load(ordering)).filter(|carry| carry & KNOWN != 0);
+            let publish = |carry: T| carries[number + 1].store(KNOWN | u64::from(carry.to_bits()), Ordering::Release);
+            if let Some(carry) = known(Ordering::Acquire) {
+                publish(scan_tile(x, out, T::from_bits(carry as u32)));
+                continue;
+            }
+            let total = total(x);
+            let carry = loop {
+                match known(Ordering::Acquire) {
+                    Some(carry) => break T::from_bits(carry as u32),
+                    None => std::hint::spin_loop(),
+                }
+            };
+            publish(carry + total);
+            scan_tile(x, out, carry);
+        }
+    };
+    let threads = rayon::current_num_threads().min(tiles.len());
+    (0..threads).into_par_iter().with_max_len(1).for_each(work);
+}
+
+#[inline(always)]
+fn total<T: Number>(x: &[T]) -> T {
+    let mut lanes = [T::default(); 64];
+    let mut chunks = x.chunks_exact(64);
+    for chunk in &mut chunks {
+        for (lane, &x) in lanes.iter_mut().zip(chunk) {
+            *lane = *lane + x;
+        }
+    }
+    lanes.iter().chain(chunks.remainder()).fold(T::default(), |sum, &x| sum + x)
+}
+
+/// Sixteen elements at a time, by doubling distances; returns the last sum.
+#[inline(always)]
+fn scan_tile<T: Number>(x: &[T], out: &mut [T], mut carry: T) -> T {
+    let (x, x_rest) = x.as_chunks::<16>();
+    let (out, out_rest) = out.as_chunks_mut::<16>();
+    for (x, out) in x.iter().zip(out) {
+        let mut sums = *x;
+        sums = shifted_sum::<T, 1>(sums);
+        sums = shifted_sum::<T, 2>(sums);
+        sums = shifted_sum::<T, 4>(sums);
+        sums = shifted_sum::<T, 8>(sums);
+        for (out, sum) in out.iter_mut().zip(sums) {
+            *out = carry + sum;
+        }
+        carry = carry + sums[15];
+    }
+    for (x, out) in x_rest.iter().zip(out_rest) {
+        carry = carry + *x;
+        *out = carry;
+    }
+    carry
+}
+
+/// Each element plus the one `BY` before it.
+#[inline(always)]
+fn shifted_sum<T: Number, const BY: usize>(x: [T; 16]) -> [T; 16] {
+    let mut shifted = [T::default(); 16];
+    shifted[BY..].copy_from_slice(&x[..16 - BY]);
+    std::array::from_fn(|lane| x[lane] + shifted[lane])
+}
+
+/// The sum of the running sums counts each element as often as there are elements from it on, so no scan is needed: two passes.
+fn normalise2<'d>(data: &'d Data) -> Result<Box<dyn Hand + 'd>> {
+    let x: &[f32] = data.slice("x")?;
+    hand::filling_all(&[x.len()], move |[one, two]: [&mut [f32]; 2]| {
+        // Of each piece: its sum, and the sum of its own running sums.
+        let pieces = x.par_chunks(4096).with_min_len(16).map(|x| {
+            let sum = block_sum(x.len(), |i, sum| sum + x[i]);
+            let weighted = block_sum(x.len(), |i, sum| mul_add((x.len() - i) as u16 as f32, x[i], sum));
+            (x.len(), f64::from(sum), f64::from(weighted))
+        });
+        let pieces: Vec<_> = pieces.collect();
+        let (mut sum1, mut sum2) = (0.0, 0.0);
+        for (length, sum, weighted) in pieces {
+            sum2 += length as f64 * sum1 + weighted;
+            sum1 += sum;
+        }
+        let (sum1, sum2) = (sum1 as f32, sum2 as f32);
+        one.par_chunks_mut(BLOCK).zip(two.par_chunks_mut(BLOCK)).zip(x.par_chunks(BLOCK)).for_each(
+            |((one, two), x)| {
+                for ((one, two), x) in one.iter_mut().zip(two).zip(x) {
+                    *one = x / sum1;
+                    *two = x / sum2;
+                }
+            },
+        );
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_scan_by_hand_is_a_scan() {
+        for n in [0, 1, 15, 16, 17, TILE, 3 * TILE + 5] {
+            let x: Vec<i32> = (0..n as i32).map(|i| i % 7 - 2).collect();
+            let mut found = vec![0; n];
+            scan(&x, &mut found);
+            let expected = x.iter().scan(0, |sum, x| {
+                *sum += x;
+                Some(*sum)
+            });
+            assert!(expected.eq(found), "{n}");
+        }
+    }
+}

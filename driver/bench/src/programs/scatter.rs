@@ -1,0 +1,356 @@
+//! Where elements go is computed: `hist256`, `hist1m`, `filter`, `expand`, `radixsort`.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use anyhow::Result;
+use rayon::prelude::*;
+
+use super::elementwise::vectors;
+use crate::{
+    compare::Tolerance,
+    data::Data,
+    hand::{self, BLOCK, Hand},
+    program::{Input::Named, Program, Sizes, Work},
+    random::Random,
+};
+
+pub(super) fn programs() -> Vec<Program> {
+    let histogram = |name, sizes, tiny, generate| Program {
+        name,
+        text: include_str!("../../../../golden/programs/histogram.fbx"),
+        inputs: &[Named("keys"), Named("bins")],
+        results: &[0],
+        outside: true,
+        sizes,
+        tiny,
+        generate,
+        hand: histogram,
+        work: |data| Ok(Work { bytes: 4.0 * (data.param("n")? + data.param("bins")?), operations: 0.0 }),
+        tolerance: Tolerance::EXACT,
+    };
+    let counts = Sizes { small: 100_000, large: 20_000_000 };
+    vec![
+        histogram("hist256", counts, 20_000, |n| {
+            // The sum of eight bytes, divided by eight, is bell-shaped.
+            let mut random = Random::new(20);
+            let key = |bits: u64| bits.to_le_bytes().iter().map(|&byte| i32::from(byte)).sum::<i32>() / 8;
+            let keys: Vec<i32> = (0..n).map(|_| key(random.bits())).collect();
+            Data::new().with_param("n", n as f64).with_param("bins", 256.0).with_array("keys", &[n], &keys)
+        }),
+        histogram("hist1m", counts, 20_000, |n| {
+            let bins = 1_000_000.min(n as u64);
+            let keys = Random::new(21).integers(n, bins);
+            Data::new().with_param("n", n as f64).with_param("bins", bins as f64).with_array("keys", &[n], &keys)
+        }),
+        Program {
+            name: "filter",
+            text: include_str!("../../../../golden/programs/filter.fbx"),
+            inputs: &[Named("x")],
+            results: &[1],
+            outside: true,
+            sizes: Sizes { small: 100_000, large: 20_000_000 },
+            tiny: 100_000,
+            generate: |n| {
+                let x = Random::new(22).floats(n, 0.0, 1.0);
+                let kept = x.iter().filter(|&&x| x > 0.5).count();
+                Data::new().with_param("n", n as f64).with_param("kept", kept as f64).with_array("x", &[n], &x)
+            },
+            hand: |data| {
+                let x: &[f32] = data.slice("x")?;
+                hand::appending(x.len(), move |out: &mut [f32]| filter(x, out))
+            },
+            work: |data| vectors(data, 1.0 + data.param("kept")? / data.param("n")?, 0.0),
+            tolerance: Tolerance::EXACT,
+        },
+        Program {
+            name: "expand",
+            text: include_str!("../../../../golden/programs/expand.fbx"),
+            inputs: &[Named("sizes"), Named("start"), Named("step"), Named("weight"), Named("m")],
+            results: &[0],
+            outside: true,
+            sizes: Sizes { small: 10_000, large: 2_000_000 },
+            tiny: 2_000,
+            generate: segments,
+            hand: expand,
+            work: |data| {
+                let bytes = 4.0 * (4.0 * data.param("nseg")? + data.param("m")?);
+                Ok(Work { bytes, operations: 0.0 })
+            },
+            tolerance: Tolerance::EXACT,
+        },
+        Program {
+            name: "radixsort",
+            text: include_str!("../../programs/radixsort.fbx"),
+            inputs: &[Named("keys")],
+            results: &[0],
+            outside: true,
+            sizes: Sizes { small: 50_000, large: 10_000_000 },
+            tiny: 20_000,
+            generate: |n| {
+                let mut random = Random::new(24);
+                let keys: Vec<u32> = (0..n).map(|_| random.bits() as u32).collect();
+                Data::new().with_param("n", n as f64).with_array("keys", &[n], &keys)
+            },
+            hand: |data| {
+                let keys: &[u32] = data.slice("keys")?;
+                let mut spare = vec![0u32; keys.len()];
+                hand::filling(&[keys.len()], move |out: &mut [u32]| sort(keys, out, &mut spare))
+            },
+            // Three passes by digits of eleven bits: the least is not known.
+            work: |data| vectors(data, 2.0, 0.0),
+            tolerance: Tolerance::EXACT,
+        },
+    ]
+}
+
+/// Adds up what each thread counted by itself.
+fn combined(parts: &[Vec<i32>], out: &mut [i32]) {
+    const BINS: usize = 1 << 13;
+    out.par_chunks_mut(BINS).enumerate().for_each(|(chunk, out)| {
+        out.fill(0);
+        for part in parts {
+            for (out, count) in out.iter_mut().zip(&part[chunk * BINS..]) {
+                *out += count;
+            }
+        }
+    });
+}
+
+/// A pass over the keys, counts by thread. Where there are few bins four sets of them take turns, so that equal neighbours do not
+/// wait for each other.
+fn histogram<'d>(data: &'d Data) -> Result<Box<dyn Hand + 'd>> {
+    let (keys, bins) = (data.slice::<i32>("keys")?, data.size("bins")?);
+    let sets = if bins <= 4096 { 4 } else { 1 };
+    let mut parts = vec![vec![0i32; bins * sets]; rayon::current_num_threads()];
+    hand::filling(&[bins], move |out: &mut [i32]| {
+        let share = keys.len().div_ceil(parts.len()).max(BLOCK / 4);
+        parts.par_iter_mut().zip(keys.par_chunks(share)).with_max_len(1).for_each(|(part, keys)| {
+            part.fill(0);
+            if sets == 1 {
+                for &key in keys {
+                    part[key as usize] += 1;
+                }
+                return;
+            }
+            let (fours, rest) = keys.as_chunks::<4>();
+            for four in fours {
+                for (set, &key) in four.iter().enumerate() {
+                    part[set * bins + key as usize] += 1;
+                }
+            }
+            for &key in rest {
+                part[key as usize] += 1;
+            }
+            let (first, others) = part.split_at_mut(bins);
+            for set in others.chunks(bins) {
+                for (sum, count) in first.iter_mut().zip(set) {
+                    *sum += count;
+                }
+            }
+        });
+        let used = keys.len().div_ceil(share);
+        combined(&parts[..used], out);
+    })
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// One pass: a tile's elements are collected in cache; when it is its turn it takes its part of the output, then copies.
+/// Tiles are taken in order, so somebody works on what is waited for.
+fn filter(x: &[f32], out: &mut [f32]) -> usize {
+    const TILE: usize = 1 << 14;
+    struct Turn<'o> {
+        tile: usize,
+        rest: &'o mut [f32],
+        count: usize,
+    }
+    let turn = Mutex::new(Turn { tile: 0, rest: out, count: 0 });
+    let next = std::sync::atomic::AtomicUsize::new(0);
+    let work = |_: usize| {
+        let mut kept = vec![0f32; TILE];
+        loop {
+            let number = next.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            let Some(x) = x.chunks(TILE).nth(number) else { break };
+            let kept: &mut [f32; TILE] = match kept.as_mut_slice().try_into() {
+                Ok(kept) => kept,
+                Err(_) => break,
+            };
+            let mut count = 0usize;
+            for &x in x {
+                kept[count % TILE] = x;
+                count += usize::from(x > 0.5);
+            }
+            let part = loop {
+                let mut turn = lock(&turn);
+                if turn.tile == number {
+                    let (part, rest) = std::mem::take(&mut turn.rest).split_at_mut(count);
+                    turn.rest = rest;
+                    turn.tile += 1;
+                    turn.count += count;
+                    break part;
+                }
+                drop(turn);
+                std::hint::spin_loop();
+            };
+            part.copy_from_slice(&kept[..count]);
+        }
+    };
+    let threads = rayon::current_num_threads().min(x.len().div_ceil(TILE));
+    (0..threads).into_par_iter().with_max_len(1).for_each(work);
+    lock(&turn).count
+}
+
+/// Segments of 0 to 16 elements that go to strided places in an array half as long as there are segments, rounded up to a power of two.
+fn segments(count: usize) -> Data {
+    let mut random = Random::new(23);
+    let m = (count / 2).next_power_of_two();
+    let sizes = random.integers(count, 17);
+    let start = random.integers(count, m as u64);
+    let step = random.integers(count, 64);
+    let weight = random.integers(count, 100);
+    let total: i64 = sizes.iter().map(|&size| i64::from(size)).sum();
+    Data::new()
+        .with_param("nseg", count as f64)
+        .with_param("m", m as f64)
+        .with_param("total", total as f64)
+        .with_array("sizes", &[count], &sizes)
+        .with_array("start", &[count], &start)
+        .with_array("step", &[count], &step)
+        .with_array("weight", &[count], &weight)
+}
+
+fn expand<'d>(data: &'d Data) -> Result<Box<dyn Hand + 'd>> {
+    let (sizes, start) = (data.slice::<i32>("sizes")?, data.slice::<i32>("start")?);
+    let (step, weight) = (data.slice::<i32>("step")?, data.slice::<i32>("weight")?);
+    let m = data.size("m")?;
+    let mut parts = vec![vec![0i32; m]; rayon::current_num_threads()];
+    hand::filling(&[m], move |out: &mut [i32]| {
+        let share = sizes.len().div_ceil(parts.len()).max(1 << 12);
+        parts.par_iter_mut().enumerate().with_max_len(1).for_each(|(number, part)| {
+            part.fill(0);
+            let from = (number * share).min(sizes.len());
+            let to = (from + share).min(sizes.len());
+            let mask = part.len() - 1;
+            for segment in from..to {
+                let mut at = start[segment] as isize as usize;
+                let mut value = weight[segment];
+                for _ in 0..sizes[segment] {
+                    part[at & mask] += value;
+                    at = at.wrapping_add_signed(step[segment] as isize);
+                    value += 1;
+                }
+            }
+        });
+        combined(&parts, out);
+    })
+}
+
+const DIGIT: usize = 11;
+
+/// Each thread sorts its part by digits, the lowest first; sorted parts are merged in pairs, each merge cut into pieces of known places.
+fn sort(keys: &[u32], out: &mut [u32], spare: &mut [u32]) {
+    let n = keys.len();
+    if n == 0 {
+        return;
+    }
+    let threads = if n < BLOCK { 1 } else { rayon::current_num_threads().next_power_of_two() };
+    let merges = threads.trailing_zeros();
+    let mut width = n.div_ceil(threads);
+    // Three passes by digits end in the other array; then each merge changes sides.
+    let (mut a, mut b) = if merges % 2 == 0 { (spare, out) } else { (out, spare) };
+    let parts = a.par_chunks_mut(width).zip(b.par_chunks_mut(width)).zip(keys.par_chunks(width));
+    parts.for_each(|((a, b), keys)| sort_part(keys, a, b));
+    std::mem::swap(&mut a, &mut b);
+    while width < n {
+        let pairs = a.par_chunks(2 * width).zip(b.par_chunks_mut(2 * width));
+        pairs.for_each(|(pair, out)| {
+            let (left, right) = pair.split_at(width.min(pair.len()));
+            merge(left, right, out);
+        });
+        std::mem::swap(&mut a, &mut b);
+        width *= 2;
+    }
+}
+
+/// Sorts `keys` into `b`, with `a` in between.
+fn sort_part(keys: &[u32], a: &mut [u32], b: &mut [u32]) {
+    let mut counts = vec![[0u32; 1 << DIGIT]; 3];
+    for &key in keys {
+        for (pass, counts) in counts.iter_mut().enumerate() {
+            counts[digit(key, pass)] += 1;
+        }
+    }
+    for counts in &mut counts {
+        let mut sum = 0;
+        for count in counts {
+            sum += std::mem::replace(count, sum);
+        }
+    }
+    let [first, second, third] = counts.as_mut_slice() else { return };
+    by_digit(keys, b, first, 0);
+    by_digit(b, a, second, 1);
+    by_digit(a, b, third, 2);
+}
+
+#[inline(always)]
+fn digit(key: u32, pass: usize) -> usize {
+    (key >> (DIGIT * pass)) as usize & ((1 << DIGIT) - 1)
+}
+
+fn by_digit(from: &[u32], to: &mut [u32], places: &mut [u32; 1 << DIGIT], pass: usize) {
+    for &key in from {
+        let place = &mut places[digit(key, pass)];
+        to[*place as usize] = key;
+        *place += 1;
+    }
+}
+
+/// Merges in pieces: half of the output is known to be made of so many elements of each side.
+fn merge(left: &[u32], right: &[u32], out: &mut [u32]) {
+    if out.len() > BLOCK {
+        let middle = out.len() / 2;
+        let from_left = split(left, right, middle);
+        let (left, left_after) = left.split_at(from_left);
+        let (right, right_after) = right.split_at(middle - from_left);
+        let (out, out_after) = out.split_at_mut(middle);
+        rayon::join(|| merge(left, right, out), || merge(left_after, right_after, out_after));
+        return;
+    }
+    let (mut i, mut j) = (0, 0);
+    for out in out {
+        let take_left = j >= right.len() || i < left.len() && left[i] <= right[j];
+        *out = if take_left { left[i] } else { right[j] };
+        i += usize::from(take_left);
+        j += usize::from(!take_left);
+    }
+}
+
+/// How many of the first `count` elements of the merged whole are from the left.
+fn split(left: &[u32], right: &[u32], count: usize) -> usize {
+    let (mut low, mut high) = (count.saturating_sub(right.len()), count.min(left.len()));
+    while low < high {
+        let middle = low.midpoint(high);
+        if left[middle] <= right[count - middle - 1] { low = middle + 1 } else { high = middle }
+    }
+    low
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_sort_by_hand_sorts() {
+        let mut random = Random::new(1);
+        for (n, mask) in [(0, !0), (1, !0), (1000, 0xff), (3 * BLOCK + 7, !0), (5 * BLOCK + 1, 3)] {
+            let keys: Vec<u32> = (0..n).map(|_| random.bits() as u32 & mask).collect();
+            let (mut found, mut spare) = (vec![0; n], vec![0; n]);
+            sort(&keys, &mut found, &mut spare);
+            let mut expected = keys;
+            expected.sort_unstable();
+            assert!(found == expected, "{n} {mask}");
+        }
+    }
+}
