@@ -1,1 +1,130 @@
 #![doc = include_str!("../README.md")]
+
+mod cost;
+mod decode;
+mod encode;
+mod error;
+mod extract;
+mod functions;
+mod graph;
+mod index;
+mod reads;
+mod report;
+mod rules;
+mod search;
+mod summary;
+mod taps;
+
+use std::collections::{HashMap, HashSet};
+
+use fusebox_ir::{ArrayId, ArrayOp, Block, Part, PartMut, Program, Type, analysis::Sizes, validate};
+
+pub use crate::{
+    error::Error,
+    report::{Choice, Duplication, Refusal, Report, Stop},
+};
+
+/// Limits, in steps and not in seconds, so that a slow machine compiles the same program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// Sweeps over the operations of a block; the last changes nothing.
+    pub max_iterations: usize,
+    /// Operations in the e-graph of a block, alternatives included.
+    pub max_nodes: usize,
+    /// Instructions of a function that a law makes; larger ones are refused.
+    pub max_instructions: usize,
+    /// Producers that one operation may take in although others use them too.
+    pub max_copies: usize,
+    /// Choices that extraction compares in a block.
+    pub max_steps: usize,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self { max_iterations: 10, max_nodes: 50_000, max_instructions: 10_000, max_copies: 4, max_steps: 5_000 }
+    }
+}
+
+/// Rewrites `program` so that no array is stored only to be read element by element.
+///
+/// Results are unchanged, bit for bit. An error of an element that nobody reads may be lost, none is made. Needs no property of the
+/// program and keeps all; inside of clusters nothing is changed.
+///
+/// # Errors
+/// [`Error::Invalid`] for invalid programs, [`Error::Cost`] where a cost is beyond all numbers.
+pub fn fuse(program: &Program, config: &Config) -> Result<(Program, Report), Error> {
+    validate(program, &[])?;
+    let mut program = program.clone();
+    let (mut types, mut names) = (HashMap::new(), HashMap::new());
+    program.body.for_each_definition(&mut |var| {
+        types.insert(var.id, var.ty.clone());
+        names.insert(var.id, var.name.0.clone());
+    });
+    let mut fusion = Fusion {
+        sizes: Sizes::of_program(&program),
+        types,
+        names,
+        tapped: tapped(&program.body),
+        next: program.fresh().0,
+        config,
+        report: summary::Summary::default(),
+    };
+    let mut body = std::mem::take(&mut program.body);
+    fusion.block(&mut body)?;
+    program.body = body;
+    Ok((program.renumbered(), fusion.report.finish()))
+}
+
+struct Fusion<'c> {
+    sizes: Sizes,
+    types: HashMap<ArrayId, Type>,
+    names: HashMap<ArrayId, String>,
+    /// Arrays that a stencil taps.
+    tapped: HashSet<ArrayId>,
+    next: u32,
+    config: &'c Config,
+    report: summary::Summary,
+}
+
+impl Fusion<'_> {
+    /// Each block by itself: what is made outside of a body that may run often, or not at all, is never computed in it.
+    fn block(&mut self, block: &mut Block) -> Result<(), Error> {
+        for binding in &mut block.bindings {
+            if let ArrayOp::Cluster { .. } = binding.op {
+                continue;
+            }
+            for part in binding.op.parts_mut() {
+                if let PartMut::Body(body) = part {
+                    self.block(body)?;
+                }
+            }
+        }
+        let mut graph = graph::Graph::new(&mut self.sizes, &self.types, &self.names, &mut self.next);
+        let mut region = encode::encode(block, &self.tapped, &mut graph);
+        if graph.order.is_empty() {
+            return Ok(());
+        }
+        let search = search::saturate(&mut graph, &mut region, self.config);
+        let solution = extract::cheapest(&graph, &region, self.config)?;
+        self.report.add(block, &graph, &region, &search, &solution)?;
+        decode::decode(block, &graph, &region, &solution);
+        Ok(())
+    }
+}
+
+fn tapped(body: &Block) -> HashSet<ArrayId> {
+    let mut tapped = HashSet::new();
+    let mut blocks = vec![body];
+    while let Some(block) = blocks.pop() {
+        for binding in &block.bindings {
+            if let ArrayOp::Stencil { taps, .. } = &binding.op {
+                tapped.extend(taps.iter().map(|tap| tap.array));
+            }
+            blocks.extend(binding.op.parts().into_iter().filter_map(|part| match part {
+                Part::Body(body) => Some(body),
+                _ => None,
+            }));
+        }
+    }
+    tapped
+}

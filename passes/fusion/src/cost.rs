@@ -1,0 +1,57 @@
+//! What "cheaper" means, and in which unit.
+//!
+//! The unit is an instruction on one element. A byte that is moved to or from memory costs [`PER_BYTE`] of them, and an operation costs,
+//! for each element, the larger of its bytes and its instructions (arithmetic is done while memory answers), and [`LOOP`] for the loop. Sizes that
+//! only inputs know count as [`SOME`] elements. An array that several operations of one pass read is paid for once, and one that is made and
+//! used in the same pass is not paid for at all: which operations share a pass is estimated by *levels*, the number of dependences that no
+//! clustering fuses on the way to an operation. Costs decide what is done, never what it means.
+
+use fusebox_ir::Extent;
+
+use crate::index::Range;
+
+/// Instructions in the time of a byte from memory.
+pub(crate) const PER_BYTE: u64 = 4;
+/// Of an operation, for each element.
+pub(crate) const LOOP: u64 = 1;
+/// An extent that is not known.
+const SOME: i64 = 1024;
+/// Extents count at most as this: beyond it the proportion of costs does not change, and no product of eight overflows.
+const MANY: i64 = 4096;
+
+/// The number of elements that counts.
+pub(crate) fn elements(extents: &[Extent]) -> u128 {
+    let one = |extent: &Extent| match extent {
+        Extent::Constant(value) => (*value).clamp(1, MANY) as u128,
+        Extent::Value(_) | Extent::Unknown => SOME as u128,
+    };
+    extents.iter().map(one).fold(1, u128::saturating_mul)
+}
+
+/// Whether a producer may be computed where it is read, instead of stored: `work` instructions, `source` bytes read and `stored` bytes made
+/// for each of its elements, of which the user reads `reads` for each of its own.
+///
+/// # Errors
+/// Why not, a sentence.
+pub(crate) fn repeats_pay(range: Range, work: u64, source: u64, stored: u64, reads: u64) -> Result<(), String> {
+    let memory = |bytes: u64| bytes.saturating_mul(PER_BYTE);
+    let copy = work == 0 && source <= stored;
+    match range {
+        Range::Once if reads <= 1 => return Ok(()),
+        Range::Unknown if copy => return Ok(()),
+        Range::Unknown => {
+            return Err("data decides the index that it is read at, so how often its work would be done is unknown".into());
+        }
+        Range::Once | Range::Repeats => {}
+    }
+    if copy {
+        return Ok(());
+    }
+    let taken_in = memory(source).max(reads.saturating_mul(work + 1));
+    let made = if range == Range::Once { memory(source + stored).max(work) + LOOP } else { 0 };
+    let kept = memory(stored).max(reads) + made;
+    if taken_in <= kept {
+        return Ok(());
+    }
+    Err(format!("computing it where it is read costs {taken_in} an element of its user, storing it {kept}"))
+}

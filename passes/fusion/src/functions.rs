@@ -1,0 +1,424 @@
+//! Scalar functions, each kept once, beside the e-graph: what its operations hold are ids of these.
+//!
+//! Functions are composed by lists of instructions: an argument is bound once, however often it is used, so that nothing grows as trees
+//! would. What a composed function would compute twice (the same instruction of the same operands) it computes once.
+
+use std::{
+    collections::{HashMap, HashSet, hash_map::DefaultHasher},
+    hash::{Hash, Hasher},
+    mem::discriminant,
+};
+
+use fusebox_ir::{
+    ArrayId, Binary, ElementType, Instruction, Lambda, Local, LocalId, Name, Place, ScalarOp, ScalarOperand,
+    ScalarPart, ScalarPartMut, Unary,
+};
+
+/// A function of the table: equal functions have equal ids.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct FunctionId(u32);
+
+struct Function {
+    lambda: Lambda,
+    work: u64,
+    size: usize,
+}
+
+/// All functions met so far.
+#[derive(Default)]
+pub(crate) struct Functions {
+    list: Vec<Function>,
+    by_hash: HashMap<u64, Vec<FunctionId>>,
+}
+
+impl Functions {
+    pub(crate) fn intern(&mut self, lambda: Lambda) -> FunctionId {
+        let lambda = lambda.renumbered();
+        let mut hasher = DefaultHasher::new();
+        hash_lambda(&lambda, &mut hasher);
+        let found = self.by_hash.entry(hasher.finish()).or_default();
+        if let Some(&id) = found.iter().find(|id| self.list[id.0 as usize].lambda == lambda) {
+            return id;
+        }
+        let id = FunctionId(self.list.len() as u32);
+        found.push(id);
+        let (work, size) = (work(&lambda), size(&lambda));
+        self.list.push(Function { lambda, work, size });
+        id
+    }
+
+    pub(crate) fn get(&self, id: FunctionId) -> &Lambda {
+        &self.list[id.0 as usize].lambda
+    }
+
+    /// Weighted instructions of one call.
+    pub(crate) fn work(&self, id: FunctionId) -> u64 {
+        self.list[id.0 as usize].work
+    }
+
+    /// Instructions, those of bodies too.
+    pub(crate) fn size(&self, id: FunctionId) -> usize {
+        self.list[id.0 as usize].size
+    }
+
+    /// The function that hands on its parameters.
+    pub(crate) fn identity(&mut self, types: &[ElementType]) -> FunctionId {
+        let mut f = Composer::default();
+        let params: Vec<ScalarOperand> = types.iter().map(|&ty| f.param(ty)).collect();
+        let lambda = f.finish(&params);
+        self.intern(lambda)
+    }
+
+    /// Whether it hands on its parameters, all in order.
+    pub(crate) fn is_identity(&self, id: FunctionId) -> bool {
+        let f = self.get(id);
+        f.params.len() == f.results.len()
+            && f.params.iter().zip(&f.results).all(|(param, &result)| result == param.id.into())
+    }
+}
+
+/// The most that work is counted: beyond this a function is dear, however dear.
+const MOST_WORK: u64 = 1 << 20;
+/// How often a loop is taken to turn.
+const TURNS: u64 = 64;
+
+/// Weighted instructions of one call: 1 for what every machine does in a cycle on vectors; divisions and roots, functions, loops more.
+/// The right weights differ by machine; what is decided by them does not change results.
+fn work(f: &Lambda) -> u64 {
+    let sum: u64 = f.instructions.iter().map(instruction_work).fold(0, u64::saturating_add);
+    sum.min(MOST_WORK)
+}
+
+fn instruction_work(instruction: &Instruction) -> u64 {
+    let float = instruction.results.first().is_some_and(|result| result.ty.is_float());
+    match &instruction.op {
+        ScalarOp::Unary { function, .. } => match function {
+            Unary::Sqrt => 6,
+            Unary::Neg
+            | Unary::Not
+            | Unary::Complement
+            | Unary::Abs
+            | Unary::Sign
+            | Unary::Popcount
+            | Unary::Clz
+            | Unary::Ctz
+            | Unary::Floor
+            | Unary::Ceil
+            | Unary::Trunc
+            | Unary::Round
+            | Unary::IsNan
+            | Unary::IsInf => 1,
+            _ => 24,
+        },
+        ScalarOp::Binary { function, .. } => match function {
+            Binary::Div if float => 6,
+            Binary::Div | Binary::Rem | Binary::DivFloor | Binary::ModFloor => 12,
+            Binary::Pow | Binary::Atan2 | Binary::Hypot => 48,
+            _ => 1,
+        },
+        ScalarOp::Fma { .. } | ScalarOp::Convert { .. } | ScalarOp::Assert { .. } => 1,
+        ScalarOp::Bits { .. } => 0,
+        ScalarOp::Read { .. } | ScalarOp::ReadFlat { .. } => 2,
+        // Vector code runs both branches where lanes disagree.
+        ScalarOp::If { then, otherwise, .. } => 1 + work(then) + work(otherwise),
+        ScalarOp::While { condition, step, .. } => TURNS * (1 + work(condition) + work(step)),
+    }
+}
+
+fn size(f: &Lambda) -> usize {
+    let mut count = 0;
+    let mut bodies = vec![f];
+    while let Some(body) = bodies.pop() {
+        count += body.instructions.len();
+        bodies.extend(body.instructions.iter().flat_map(|instruction| inner_bodies(&instruction.op)));
+    }
+    count
+}
+
+fn inner_bodies(op: &ScalarOp) -> impl Iterator<Item = &Lambda> {
+    op.parts().into_iter().filter_map(|part| match part {
+        ScalarPart::Body(body) => Some(body),
+        ScalarPart::Operand(_) | ScalarPart::Array(_) => None,
+    })
+}
+
+fn hash_lambda(f: &Lambda, hasher: &mut DefaultHasher) {
+    let mut bodies = vec![f];
+    while let Some(body) = bodies.pop() {
+        body.params.iter().for_each(|param| (param.id, param.ty).hash(hasher));
+        body.results.hash(hasher);
+        for instruction in &body.instructions {
+            instruction.results.iter().for_each(|result| (result.id, result.ty).hash(hasher));
+            hash_op(&instruction.op, hasher);
+            bodies.extend(inner_bodies(&instruction.op));
+        }
+    }
+}
+
+/// All but bodies.
+fn hash_op(op: &ScalarOp, hasher: &mut DefaultHasher) {
+    discriminant(op).hash(hasher);
+    match op {
+        ScalarOp::Unary { function, .. } => function.hash(hasher),
+        ScalarOp::Binary { function, .. } => function.hash(hasher),
+        ScalarOp::Convert { to, .. } | ScalarOp::Bits { to, .. } => to.hash(hasher),
+        ScalarOp::Assert { message, .. } => message.hash(hasher),
+        ScalarOp::Fma { .. }
+        | ScalarOp::Read { .. }
+        | ScalarOp::ReadFlat { .. }
+        | ScalarOp::If { .. }
+        | ScalarOp::While { .. } => {}
+    }
+    for part in op.parts() {
+        match part {
+            ScalarPart::Operand(operand) => operand.hash(hasher),
+            ScalarPart::Array(id) => id.hash(hasher),
+            ScalarPart::Body(body) => (body.params.len(), body.instructions.len()).hash(hasher),
+        }
+    }
+}
+
+/// Stands for a read while a function is copied: `None` leaves the read as it is.
+pub(crate) type Reader<'a> = dyn FnMut(&mut Composer, ArrayId, &[ScalarOperand]) -> Option<ScalarOperand> + 'a;
+
+/// A function under construction.
+#[derive(Default)]
+pub(crate) struct Composer {
+    params: Vec<Local>,
+    next: u32,
+    /// The function's instructions, and around the innermost body those of the bodies it stands in.
+    open: Vec<Vec<Instruction>>,
+    /// Instructions that may be used again, by hash: canonical operation and results.
+    seen: Vec<HashMap<u64, Vec<(ScalarOp, Vec<LocalId>)>>>,
+}
+
+impl Composer {
+    fn fresh(&mut self) -> LocalId {
+        self.next += 1;
+        LocalId(self.next - 1)
+    }
+
+    pub(crate) fn param(&mut self, ty: ElementType) -> ScalarOperand {
+        let id = self.fresh();
+        self.params.push(Local { id, ty, name: Name::default() });
+        id.into()
+    }
+
+    /// An instruction of one result.
+    pub(crate) fn one(&mut self, op: ScalarOp, ty: ElementType, place: &Place) -> ScalarOperand {
+        self.push(op, &[Local { id: LocalId(0), ty, name: Name::default() }], place)[0]
+    }
+
+    /// An instruction, or the results of one that is the same.
+    fn push(&mut self, op: ScalarOp, results: &[Local], place: &Place) -> Vec<ScalarOperand> {
+        let key = canonical(&op);
+        let mut hasher = DefaultHasher::new();
+        hash_op(&key, &mut hasher);
+        let hash = hasher.finish();
+        let found = self.seen.iter().rev().filter_map(|table| table.get(&hash)).flatten().find(|(op, _)| *op == key);
+        if let Some((_, locals)) = found {
+            return locals.iter().map(|&id| id.into()).collect();
+        }
+        let results: Vec<Local> = results.iter().map(|local| Local { id: self.fresh(), ..local.clone() }).collect();
+        let ids: Vec<LocalId> = results.iter().map(|local| local.id).collect();
+        if self.open.is_empty() {
+            self.open.push(Vec::new());
+            self.seen.push(HashMap::new());
+        }
+        if let (Some(list), Some(seen)) = (self.open.last_mut(), self.seen.last_mut()) {
+            list.push(Instruction { results, op, place: place.clone() });
+            seen.entry(hash).or_default().push((key, ids.clone()));
+        }
+        ids.into_iter().map(ScalarOperand::from).collect()
+    }
+
+    /// The results of a function for these arguments.
+    pub(crate) fn call(&mut self, f: &Lambda, arguments: &[ScalarOperand]) -> Vec<ScalarOperand> {
+        self.call_reading(f, arguments, &mut |_, _, _| None)
+    }
+
+    /// As [`Self::call`], with reads replaced.
+    pub(crate) fn call_reading(
+        &mut self,
+        f: &Lambda,
+        arguments: &[ScalarOperand],
+        reader: &mut Reader<'_>,
+    ) -> Vec<ScalarOperand> {
+        let mut names: HashMap<LocalId, ScalarOperand> =
+            f.params.iter().map(|param| param.id).zip(arguments.iter().copied()).collect();
+        self.list(f, &mut names, reader)
+    }
+
+    fn list(
+        &mut self,
+        f: &Lambda,
+        names: &mut HashMap<LocalId, ScalarOperand>,
+        reader: &mut Reader<'_>,
+    ) -> Vec<ScalarOperand> {
+        for instruction in &f.instructions {
+            let mut op = match &instruction.op {
+                ScalarOp::If { condition, then, otherwise } => ScalarOp::If {
+                    condition: *condition,
+                    then: self.body(then, names, reader),
+                    otherwise: self.body(otherwise, names, reader),
+                },
+                ScalarOp::While { condition, step, starts } => ScalarOp::While {
+                    condition: self.body(condition, names, reader),
+                    step: self.body(step, names, reader),
+                    starts: starts.clone(),
+                },
+                op => op.clone(),
+            };
+            for part in op.parts_mut() {
+                if let ScalarPartMut::Operand(operand) = part {
+                    *operand = named(names, *operand);
+                }
+            }
+            let read = match &op {
+                ScalarOp::Read { array, index } => reader(self, *array, index),
+                ScalarOp::ReadFlat { array, position } => reader(self, *array, &[*position]),
+                _ => None,
+            };
+            let results = match read {
+                Some(value) => vec![value],
+                None => self.push(op, &instruction.results, &instruction.place),
+            };
+            names.extend(instruction.results.iter().map(|local| local.id).zip(results));
+        }
+        f.results.iter().map(|&result| named(names, result)).collect()
+    }
+
+    fn body(
+        &mut self,
+        f: &Lambda,
+        names: &mut HashMap<LocalId, ScalarOperand>,
+        reader: &mut Reader<'_>,
+    ) -> Lambda {
+        if self.open.is_empty() {
+            self.open.push(Vec::new());
+            self.seen.push(HashMap::new());
+        }
+        let params: Vec<Local> = f.params.iter().map(|param| Local { id: self.fresh(), ..param.clone() }).collect();
+        names.extend(f.params.iter().map(|param| param.id).zip(params.iter().map(|param| param.id.into())));
+        self.open.push(Vec::new());
+        self.seen.push(HashMap::new());
+        let results = self.list(f, names, reader);
+        self.seen.pop();
+        let instructions = self.open.pop().unwrap_or_default();
+        Lambda { params, instructions, results }
+    }
+
+    /// The function with these results, without what they do not need. Parameters stay.
+    pub(crate) fn finish(self, results: &[ScalarOperand]) -> Lambda {
+        let instructions = self.open.into_iter().next().unwrap_or_default();
+        let instructions = in_order(instructions, results);
+        Lambda { params: self.params, instructions, results: results.to_vec() }
+    }
+}
+
+/// What results need, each instruction just before its first use, so that text prints expressions.
+fn in_order(instructions: Vec<Instruction>, results: &[ScalarOperand]) -> Vec<Instruction> {
+    let made_by: HashMap<LocalId, usize> = instructions
+        .iter()
+        .enumerate()
+        .flat_map(|(at, instruction)| instruction.results.iter().map(move |local| (local.id, at)))
+        .collect();
+    let mut rest: Vec<Option<Instruction>> = instructions.into_iter().map(Some).collect();
+    let mut ordered = Vec::with_capacity(rest.len());
+    let mut stack: Vec<(usize, bool)> = Vec::new();
+    let wanted = |operands: &mut dyn Iterator<Item = LocalId>, stack: &mut Vec<(usize, bool)>| {
+        let from = stack.len();
+        stack.extend(operands.filter_map(|id| made_by.get(&id)).map(|&at| (at, false)));
+        stack[from..].reverse();
+    };
+    wanted(&mut results.iter().filter_map(local), &mut stack);
+    while let Some((at, ready)) = stack.pop() {
+        let Some(instruction) = &rest[at] else { continue };
+        if ready {
+            ordered.extend(rest[at].take());
+            continue;
+        }
+        stack.push((at, true));
+        let mut uses = Vec::new();
+        for_each_local(&instruction.op, &mut |id| uses.push(id));
+        wanted(&mut uses.into_iter(), &mut stack);
+    }
+    ordered
+}
+
+fn named(names: &HashMap<LocalId, ScalarOperand>, operand: ScalarOperand) -> ScalarOperand {
+    match operand {
+        ScalarOperand::Local(id) => names.get(&id).copied().unwrap_or(operand),
+        ScalarOperand::Outer(_) | ScalarOperand::Constant(_) => operand,
+    }
+}
+
+fn local(operand: &ScalarOperand) -> Option<LocalId> {
+    if let ScalarOperand::Local(id) = operand { Some(*id) } else { None }
+}
+
+/// Every local that an instruction uses, in bodies too (those defined there among them).
+fn for_each_local(op: &ScalarOp, visit: &mut dyn FnMut(LocalId)) {
+    let mut operations = vec![op];
+    while let Some(op) = operations.pop() {
+        for part in op.parts() {
+            match part {
+                ScalarPart::Operand(operand) => _ = local(operand).map(&mut *visit),
+                ScalarPart::Array(_) => {}
+                ScalarPart::Body(body) => {
+                    body.results.iter().filter_map(local).for_each(&mut *visit);
+                    operations.extend(body.instructions.iter().map(|instruction| &instruction.op));
+                }
+            }
+        }
+    }
+}
+
+/// The operation with what its bodies define counted from a number that no other local has, so that equal operations are equal.
+fn canonical(op: &ScalarOp) -> ScalarOp {
+    let mut op = op.clone();
+    let mut inner: HashMap<LocalId, LocalId> = HashMap::new();
+    let mut next = 1 << 31;
+    let mut bodies: Vec<&Lambda> = inner_bodies(&op).collect();
+    if bodies.is_empty() {
+        return op;
+    }
+    while let Some(body) = bodies.pop() {
+        let results = body.instructions.iter().flat_map(|instruction| &instruction.results);
+        for defined in body.params.iter().chain(results) {
+            inner.insert(defined.id, LocalId(next));
+            next += 1;
+        }
+        bodies.extend(body.instructions.iter().flat_map(|instruction| inner_bodies(&instruction.op)));
+    }
+    for part in op.parts_mut() {
+        if let ScalarPartMut::Body(body) = part {
+            body.map_locals(&mut |id| inner.get(&id).copied().unwrap_or(id));
+        }
+    }
+    op
+}
+
+/// Which parameters of a function are used.
+pub(crate) fn used_params(f: &Lambda) -> Vec<bool> {
+    let mut used: HashSet<LocalId> = f.results.iter().filter_map(local).collect();
+    f.instructions.iter().for_each(|instruction| for_each_local(&instruction.op, &mut |id| _ = used.insert(id)));
+    f.params.iter().map(|param| used.contains(&param.id)).collect()
+}
+
+/// Arrays that a function reads by index, each once, in order.
+pub(crate) fn read_arrays(f: &Lambda) -> Vec<ArrayId> {
+    let mut arrays = Vec::new();
+    let mut bodies = vec![f];
+    while let Some(body) = bodies.pop() {
+        for instruction in &body.instructions {
+            if let ScalarOp::Read { array, .. } | ScalarOp::ReadFlat { array, .. } = &instruction.op
+                && !arrays.contains(array)
+            {
+                arrays.push(*array);
+            }
+            bodies.extend(inner_bodies(&instruction.op));
+        }
+    }
+    arrays
+}
