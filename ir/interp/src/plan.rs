@@ -3,11 +3,17 @@
 mod associate;
 mod kernel;
 mod machine;
+mod memory;
+mod watch;
 
-use std::collections::BTreeSet;
+use std::{
+    collections::{BTreeSet, HashSet},
+    rc::Rc,
+};
 
 use fusebox_ir::{ArrayId, Constant, ElementType, Extent, Fault, Operand, Place, Plan, RunError, Step, Value};
 
+use self::memory::{Memory, Meter};
 use crate::{
     Error, interface,
     operation::compare,
@@ -25,14 +31,22 @@ pub struct Counts {
     pub reads: u64,
     /// Elements written to arrays of rank 1 and above.
     pub writes: u64,
+    /// The most bytes of elements at one time in values that the plan made, results included and inputs not.
+    pub peak_bytes: u64,
 }
 
 /// Runs a valid plan: its results in order, and what it took.
 ///
+/// Values that take over the memory of others have their own here; what an order of points could read of the other value is looked for.
+///
 /// # Errors
 /// [`Error`]: inputs that do not fit, and run-time errors.
+///
+/// # Panics
+/// If some order of a kernel's points would read an element that has been written over, and if the plan is not valid.
 pub fn run_plan(plan: &Plan, inputs: &[Value]) -> Result<(Vec<Value>, Counts), Error> {
-    let mut run = Run { plan, values: vec![None; plan.values.len()], counts: Counts::default() };
+    let (values, memory) = (vec![None; plan.values.len()], vec![None; plan.values.len()]);
+    let mut run = Run { plan, values, memory, meter: Rc::default(), counts: Counts::default() };
     run.bind(inputs)?;
     run.steps(&plan.steps)?;
     let mut results = Vec::new();
@@ -51,12 +65,16 @@ pub fn run_plan(plan: &Plan, inputs: &[Value]) -> Result<(Vec<Value>, Counts), E
             val::to_value(value, false, 0).map_err(|fault| RunError { operation: operation(), place, fault })?;
         results.push(value);
     }
+    run.counts.peak_bytes = run.meter.peak();
     Ok((results, run.counts))
 }
 
 struct Run<'p> {
     plan: &'p Plan,
     values: Vec<Option<Val>>,
+    /// Where each value would be; of inputs none.
+    memory: Vec<Option<Rc<Memory>>>,
+    meter: Rc<Meter>,
     counts: Counts,
 }
 
@@ -128,41 +146,55 @@ impl Run<'_> {
     }
 
     fn steps(&mut self, steps: &[Step]) -> Result<(), RunError> {
-        steps.iter().try_for_each(|step| self.step(step))
+        (steps.iter().enumerate()).try_for_each(|(position, step)| self.step(step, &steps[position + 1..]))
     }
 
-    fn step(&mut self, step: &Step) -> Result<(), RunError> {
+    fn step(&mut self, step: &Step, rest: &[Step]) -> Result<(), RunError> {
         let error = |operation: &str, place: &Place, fault| RunError {
             operation: operation.to_owned(),
             place: place.clone(),
             fault,
         };
         match step {
-            Step::Allocate { value, over: _, operation, place } => {
+            Step::Allocate { value, over, operation, place } => {
                 let (extents, element) = self.shape(*value);
                 let name = &self.plan.values[value.index()].name;
                 let extents = val::checked(name, extents).map_err(|fault| error(operation, place, fault))?;
                 // What is read before it is written shows: no backend clears memory.
                 let garbage = Constant::from_bits(element, 0xa5a5_a5a5_a5a5_a5a5);
-                self.set(*value, Val::new(element, extents.clone(), vec![garbage; val::count(&extents)]));
+                let new = Val::new(element, extents.clone(), vec![garbage; val::count(&extents)]);
+                let taken = over.and_then(|source| {
+                    let memory = self.memory[source.index()].as_ref().filter(|memory| Rc::strong_count(memory) == 1)?;
+                    (bytes(self.value(source)) == bytes(&new)).then(|| Rc::clone(memory))
+                });
+                let memory = taken.unwrap_or_else(|| self.meter.memory(bytes(&new)));
+                self.make(*value, new, Some(memory));
             }
             Step::Constant { value, data } => {
                 let (extents, element) = self.shape(*value);
-                self.set(*value, Val::new(element, extents, data.clone()));
+                let new = Val::new(element, extents, data.clone());
+                let memory = self.meter.memory(bytes(&new));
+                self.make(*value, new, Some(memory));
             }
             Step::Launch { kernel, sizes, arrays } => {
                 let sizes: Vec<i64> = sizes.iter().map(|&extent| self.extent(extent)).collect();
                 let kernel = &self.plan.kernels[*kernel];
                 let given: Vec<Val> = arrays.iter().map(|&id| self.value(id).clone()).collect();
                 let written = kernel::run(kernel, &sizes, &given, &mut self.counts)?;
-                for (id, value) in arrays.iter().zip(written) {
-                    if let Some(value) = value {
-                        self.set(*id, value);
+                for ((&id, array), value) in arrays.iter().zip(&kernel.arrays).zip(written) {
+                    let Some(value) = value else { continue };
+                    self.values[id.index()] = Some(value);
+                    // What was in the same memory is gone.
+                    let Some(source) = array.over.map(|source| arrays[source.index()]) else { continue };
+                    if let (Some(own), Some(other)) = (&self.memory[id.index()], &self.memory[source.index()])
+                        && Rc::ptr_eq(own, other)
+                    {
+                        self.forget(source);
                     }
                 }
             }
             Step::Alias { value, source, operation, place } => {
-                let source = self.operand(*source);
+                let (source, memory) = self.named(*source);
                 let (extents, _) = self.shape(*value);
                 let name = self.plan.values[value.index()].name.clone();
                 let extents = val::checked(&name, extents).map_err(|fault| error(operation, place, fault))?;
@@ -171,17 +203,24 @@ impl Run<'_> {
                     let fault = Fault::Sizes { left: name, left_extent, right: self.source_name(step), right_extent };
                     return Err(error(operation, place, fault));
                 }
-                self.set(*value, source.reshaped(extents));
+                self.make(*value, source.reshaped(extents), memory);
             }
             Step::Shorten { value, source } => {
                 let (extents, element) = self.shape(*value);
                 let scalars = self.value(*source).scalars()[..extents[0] as usize].to_vec();
-                self.set(*value, Val::new(element, extents, scalars));
+                let memory = self.memory[source.index()].clone();
+                self.make(*value, Val::new(element, extents, scalars), memory);
             }
             Step::Copy { value, source } => {
                 let (extents, _) = self.shape(*value);
                 let copy = self.value(*source).reshaped(extents);
-                self.set(*value, copy);
+                let alone = self.memory[source.index()].as_ref().is_some_and(|memory| Rc::strong_count(memory) == 1);
+                let memory = if alone && Step::free_unused(*source, rest) {
+                    self.memory[source.index()].take()
+                } else {
+                    Some(self.meter.memory(bytes(&copy)))
+                };
+                self.make(*value, copy, memory);
             }
             Step::CheckEqual { left, left_name, right, right_name, operation, place } => {
                 let (left_extent, right_extent) = (self.extent(*left), self.extent(*right));
@@ -203,7 +242,7 @@ impl Run<'_> {
                 let sources: Vec<Val> =
                     keys.iter().cloned().chain(carry.iter().map(|&id| self.value(id).clone())).collect();
                 for (&result, sorted) in results.iter().zip(sorted(&keys, &sources)) {
-                    self.set(result, sorted);
+                    self.values[result.index()] = Some(sorted);
                 }
             }
             Step::If { condition, then, otherwise, results: _ } => {
@@ -216,18 +255,43 @@ impl Run<'_> {
                     break;
                 }
                 self.steps(body)?;
-                let new: Vec<Val> = next.iter().map(|&operand| self.operand(operand)).collect();
-                for (&id, value) in state.iter().zip(new) {
-                    self.set(id, value);
+                let new: Vec<_> = next.iter().map(|&operand| self.named(operand)).collect();
+                // What the body made moves; what is handed on from outside stays there too.
+                let made: HashSet<ArrayId> = body.iter().flat_map(Step::makes).copied().collect();
+                for operand in next {
+                    if let Operand::Value(id) = operand
+                        && made.contains(id)
+                    {
+                        self.forget(*id);
+                    }
+                }
+                for (&id, (value, memory)) in state.iter().zip(new) {
+                    self.make(id, value, memory);
                 }
             },
-            Step::Free { value } => self.values[value.index()] = None,
+            Step::Free { value } => self.forget(*value),
         }
         Ok(())
     }
 
-    fn set(&mut self, id: ArrayId, value: Val) {
+    fn make(&mut self, id: ArrayId, value: Val, memory: Option<Rc<Memory>>) {
         self.values[id.index()] = Some(value);
+        self.memory[id.index()] = memory;
+    }
+
+    fn forget(&mut self, id: ArrayId) {
+        self.values[id.index()] = None;
+        self.memory[id.index()] = None;
+    }
+
+    /// A value under another name: in the same memory, or, if it is written out, in its own.
+    fn named(&self, operand: Operand) -> (Val, Option<Rc<Memory>>) {
+        let value = self.operand(operand);
+        let memory = match operand {
+            Operand::Value(id) => self.memory[id.index()].clone(),
+            Operand::Constant(_) => Some(self.meter.memory(bytes(&value))),
+        };
+        (value, memory)
     }
 
     fn source_name(&self, step: &Step) -> String {
@@ -236,6 +300,11 @@ impl Run<'_> {
             _ => "a constant".into(),
         }
     }
+}
+
+/// Bytes of a value's elements.
+fn bytes(value: &Val) -> u64 {
+    value.len() as u64 * value.element.bytes() as u64
 }
 
 /// Rows sorted by keys, stably.

@@ -11,6 +11,7 @@ pub mod math;
 mod nest;
 mod report;
 mod restrict;
+mod reuse;
 mod strict;
 mod values;
 

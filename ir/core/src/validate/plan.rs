@@ -247,7 +247,10 @@ impl<'p> Checker<'p> {
                 if let Some((source, found)) = source {
                     let plan = self.plan;
                     let ty = self.ty(*value);
-                    if source == *value || !self.owned.contains(&source) || plan.results.contains(&source) {
+                    if source == *value
+                        || !self.owned.contains(&source)
+                        || (depth == 0 && plan.results.contains(&source))
+                    {
                         self.not_over(*value, source, NotOver::Outside);
                     } else if self.taking.values().any(|&other| other == source) {
                         self.not_over(*value, source, NotOver::Twice);

@@ -110,6 +110,7 @@ impl<'k> Run<'k> {
             if depth == 0 {
                 self.outer = count;
             }
+            self.machine.watch.enter(depth + 1);
             self.machine.set(level.index.id, step.into());
             self.point(depth + 1, statements)?;
         }
@@ -190,6 +191,7 @@ impl<'k> Run<'k> {
                 let Some(position) = position else { panic!("a store to {index:?} is outside of {:?}", bound.extents) };
                 self.writes += u64::from(!bound.extents.is_empty());
                 bound.elements[position] = value;
+                self.machine.watch.write(self.machine.kernel, *array, position);
             }
             Action::Append { arrays, count: _, values } => {
                 let values = self.values(values);
@@ -240,7 +242,7 @@ impl<'k> Run<'k> {
         let bound = &self.machine.arrays[array.index()];
         match (val::position(&bound.extents, &index), outside) {
             (Some(position), _) => {
-                self.machine.count_read(array);
+                self.machine.count_read(array, Some(position));
                 Ok(bound.elements[position])
             }
             (None, Some(outside)) => Ok(self.machine.call(outside, &[])?[0]),

@@ -2,6 +2,7 @@
 
 use fusebox_ir::{ArrayId, Constant, Fault, Kernel, Lambda, LocalId, Place, RunError, ScalarOp, ScalarOperand};
 
+use super::watch::Watch;
 use crate::{
     scalar::{Outside, Stop, apply},
     val::{self, Val},
@@ -21,6 +22,7 @@ pub(super) struct Machine<'k> {
     pub(super) arrays: Vec<Bound>,
     /// Elements read by scalar code.
     pub(super) reads: std::cell::Cell<u64>,
+    pub(super) watch: Watch,
 }
 
 impl<'k> Machine<'k> {
@@ -28,7 +30,8 @@ impl<'k> Machine<'k> {
         let arrays =
             given.iter().map(|value| Bound { extents: value.extents.clone(), elements: value.scalars().to_vec() });
         let operation = &kernel.name.0;
-        let mut machine = Self { kernel, operation, locals: Vec::new(), arrays: arrays.collect(), reads: 0.into() };
+        let (locals, watch) = (Vec::new(), Watch::new(kernel));
+        let mut machine = Self { kernel, operation, locals, arrays: arrays.collect(), reads: 0.into(), watch };
         for (size, &value) in kernel.sizes.iter().zip(sizes) {
             machine.set(size.id, value.into());
         }
@@ -107,7 +110,11 @@ impl<'k> Machine<'k> {
         Fault::Index { array: name, index: index.to_vec(), extents: self.arrays[array.index()].extents.clone() }
     }
 
-    pub(super) fn count_read(&self, array: ArrayId) {
+    /// Counts a read of the element at a position, if that is inside.
+    pub(super) fn count_read(&self, array: ArrayId, position: Option<usize>) {
+        if let Some(position) = position {
+            self.watch.read(self.kernel, array, position);
+        }
         if !self.arrays[array.index()].extents.is_empty() {
             self.reads.set(self.reads.get() + 1);
         }
@@ -121,8 +128,9 @@ impl Outside for Machine<'_> {
 
     fn read(&self, id: ArrayId, index: &[i64]) -> Result<Constant, Stop> {
         let array = &self.arrays[id.index()];
-        self.count_read(id);
-        match val::position(&array.extents, index) {
+        let position = val::position(&array.extents, index);
+        self.count_read(id, position);
+        match position {
             Some(position) => Ok(array.elements[position]),
             None => Err(self.index_fault(id, index).into()),
         }
@@ -130,8 +138,9 @@ impl Outside for Machine<'_> {
 
     fn read_flat(&self, id: ArrayId, position: i64) -> Result<Constant, Stop> {
         let array = &self.arrays[id.index()];
-        self.count_read(id);
-        match usize::try_from(position).ok().and_then(|at| array.elements.get(at)) {
+        let at = usize::try_from(position).ok().filter(|&at| at < array.elements.len());
+        self.count_read(id, at);
+        match at.and_then(|at| array.elements.get(at)) {
             Some(&element) => Ok(element),
             None => Err(self.index_fault(id, &[position]).into()),
         }

@@ -142,7 +142,9 @@ pub(crate) fn lower(program: &Program) -> Result<Plan, Error> {
     let Lower { values, kernels, .. } = lower;
     let values = values.into_list();
     crate::free::insert(&mut steps, &results, &values);
-    Ok(Plan { name: program.name.clone(), values, sizes, inputs, kernels, steps, results, outputs })
+    let mut plan = Plan { name: program.name.clone(), values, sizes, inputs, kernels, steps, results, outputs };
+    crate::reuse::insert(&mut plan);
+    Ok(plan)
 }
 
 /// Types of all values, in nested blocks too.

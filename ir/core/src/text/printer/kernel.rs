@@ -68,7 +68,7 @@ impl<'p> KernelText<'p> {
             })
             .collect();
         let extents = if extents.is_empty() { String::new() } else { format!("[{}]", extents.join(", ")) };
-        let over = array.over.map_or(String::new(), |source| format!(" over {}", self.printer.name(source)));
+        let over = array.over.map_or(String::new(), |source| format!(" in place of {}", self.printer.name(source)));
         format!("{}: {extents}{}{over}", self.printer.name(ArrayId(position as u32)), array.element)
     }
 

@@ -64,7 +64,7 @@ impl PlanText<'_> {
         let mut out = Out::default();
         match step {
             Step::Allocate { value, over, operation, place: _ } => {
-                let over = over.as_ref().map_or(String::new(), |source| format!(" over {}", name(source)));
+                let over = over.as_ref().map_or(String::new(), |source| format!(" in place of {}", name(source)));
                 out.text(&format!("allocate {}{over} for {operation}", self.typed(*value)));
             }
             Step::Constant { value, data } => {

@@ -1,0 +1,93 @@
+//! Where a kernel may write over what it reads for the last time.
+
+use std::collections::{HashMap, HashSet};
+
+use fusebox_ir::{Access, ArrayId, Kernel, Operand, Plan, Step, analysis::may_write_over};
+
+/// Lets values that kernels write take over the memory of values that they read, where nothing else needs those: frees are in place.
+pub(crate) fn insert(plan: &mut Plan) {
+    let kept: HashSet<ArrayId> = plan.results.iter().copied().collect();
+    let mut steps = std::mem::take(&mut plan.steps);
+    list(&mut steps, &[], &[], &kept, &mut plan.kernels);
+    plan.steps = steps;
+}
+
+/// One list of steps; `state` of the loop whose body it is, which becomes `next` after it. `kept` are the results of the plan, for its own
+/// list: inside, what is needed after a list is not freed in it.
+fn list(steps: &mut [Step], state: &[ArrayId], next: &[Operand], kept: &HashSet<ArrayId>, kernels: &mut [Kernel]) {
+    let none = HashSet::new();
+    for step in steps.iter_mut() {
+        match step {
+            Step::If { then, otherwise, .. } => {
+                list(then, &[], &[], &none, kernels);
+                list(otherwise, &[], &[], &none, kernels);
+            }
+            Step::While { state, condition_steps, condition: _, body, next } => {
+                list(condition_steps, &[], &[], &none, kernels);
+                list(body, state, next, &none, kernels);
+            }
+            _ => {}
+        }
+    }
+    let mut made: HashMap<ArrayId, usize> = HashMap::new();
+    for (at, step) in steps.iter().enumerate() {
+        made.extend(step.makes().iter().map(|&id| (id, at)));
+    }
+    let mut taken: HashSet<ArrayId> = HashSet::new();
+    for at in 0..steps.len() {
+        let Step::Launch { kernel, arrays, .. } = &steps[at] else { continue };
+        let Some(kernel) = kernels.get_mut(*kernel) else { continue };
+        let arrays = arrays.clone();
+        for written in 0..arrays.len() {
+            if kernel.arrays[written].access != Access::Write {
+                continue;
+            }
+            let Some(allocated) = allocated(&steps[..at], arrays[written]) else { continue };
+            let source = (0..arrays.len()).find(|&read| {
+                let id = arrays[read];
+                !taken.contains(&id)
+                    && !kept.contains(&id)
+                    && arrays.iter().filter(|&&array| array == id).count() == 1
+                    && is_allowed(kernel, written, read)
+                    && (state.contains(&id) || made.get(&id).is_some_and(|&at| at < allocated))
+                    && is_dead(&steps[at + 1..], id, state, next)
+            });
+            let Some(read) = source else { continue };
+            kernel.arrays[written].over = Some(ArrayId(read as u32));
+            taken.insert(arrays[read]);
+            if let Step::Allocate { over, .. } = &mut steps[allocated] {
+                *over = Some(arrays[read]);
+            }
+        }
+    }
+}
+
+/// Where a value is allocated, if nothing uses it from there on.
+fn allocated(before: &[Step], value: ArrayId) -> Option<usize> {
+    let at = before.iter().rposition(|step| {
+        let mut used = false;
+        step.for_each_value(&mut |id| used |= id == value);
+        used
+    })?;
+    matches!(before[at], Step::Allocate { value: made, over: None, .. } if made == value).then_some(at)
+}
+
+fn is_allowed(kernel: &Kernel, written: usize, read: usize) -> bool {
+    let source = ArrayId(read as u32);
+    // A kernel may be launched more than once.
+    let free = match kernel.arrays[written].over {
+        Some(over) => over == source,
+        None => kernel.arrays.iter().all(|other| other.over != Some(source)),
+    };
+    free && may_write_over(kernel, ArrayId(written as u32), source).is_ok()
+}
+
+/// Whether nothing uses a value any more.
+fn is_dead(after: &[Step], id: ArrayId, state: &[ArrayId], next: &[Operand]) -> bool {
+    if !state.contains(&id) {
+        return Step::free_unused(id, after);
+    }
+    let mut used = next.contains(&Operand::Value(id));
+    after.iter().for_each(|step| step.for_each_value(&mut |value| used |= value == id));
+    !used
+}
