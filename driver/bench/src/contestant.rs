@@ -3,6 +3,7 @@
 //! `fusebox-bench PROGRAM SIZE DATA_DIR OUT.npy` reads `params.json` and the inputs (`NAME.npy`) from `DATA_DIR`, compiles and runs
 //! the program once (`first_ms`), warms up for 0.1 s, times whole calls one by one (at least `BENCH_MIN_REPS`, 5, and for
 //! `BENCH_MIN_TIME` seconds, 0.4, but no more than 1000), writes the last result to `OUT.npy` and one line of JSON to standard output.
+//! `fusebox-bench data PROGRAM SIZE FOLDER` writes such a folder.
 //! A program that the suite does not have, or the backend does not run, exits with 77.
 
 use std::{
@@ -23,6 +24,7 @@ use crate::{
     measure::summary,
     program::stacked,
     programs,
+    suite::Size,
 };
 
 /// The exit code of programs that are not supported.
@@ -40,6 +42,29 @@ pub struct Options {
     pub data: PathBuf,
     /// Where the result goes
     pub output: PathBuf,
+}
+
+/// Write the inputs of a program, of `small`, `large` or another size, as the contestant reads them
+#[derive(Debug, Parser)]
+#[command(name = "fusebox-bench data")]
+pub struct DataOptions {
+    /// Which program
+    pub program: String,
+    /// How large: as `--size` of the suite
+    pub size: Size,
+    /// Where the files go
+    pub folder: PathBuf,
+}
+
+/// Writes inputs.
+///
+/// # Errors
+/// Unknown programs; files that cannot be written.
+pub fn write_data(options: &DataOptions) -> Result<()> {
+    let program = programs::find(&options.program).with_context(|| format!("no program `{}`", options.program))?;
+    let folder = &options.folder;
+    std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    (program.generate)(options.size.of(&program)).write(folder)
 }
 
 /// Runs the contest and prints its line.

@@ -1,4 +1,5 @@
-//! `fusebox-bench suite …` measures; `fusebox-bench PROGRAM SIZE DATA_DIR OUT.npy` takes part in an outside runner's contest.
+//! `fusebox-bench suite …` measures; `fusebox-bench PROGRAM SIZE DATA_DIR OUT.npy` takes part in an outside runner's contest;
+//! `fusebox-bench data PROGRAM SIZE FOLDER` writes inputs for that.
 
 use std::process::ExitCode;
 
@@ -7,11 +8,17 @@ use fusebox_bench::{contestant, suite};
 
 fn main() -> ExitCode {
     let mut arguments: Vec<_> = std::env::args_os().collect();
-    let outcome = if arguments.get(1).is_some_and(|first| first == "suite") {
+    let mode = arguments.get(1).and_then(|first| first.to_str()).map(String::from);
+    let mut rest = || {
         arguments.remove(1);
-        suite::run(&suite::Options::parse_from(arguments)).map(|()| ExitCode::SUCCESS)
-    } else {
-        contestant::run(&contestant::Options::parse_from(arguments))
+        arguments.clone()
+    };
+    let outcome = match mode.as_deref() {
+        Some("suite") => suite::run(&suite::Options::parse_from(rest())).map(|()| ExitCode::SUCCESS),
+        Some("data") => {
+            contestant::write_data(&contestant::DataOptions::parse_from(rest())).map(|()| ExitCode::SUCCESS)
+        }
+        _ => contestant::run(&contestant::Options::parse_from(arguments)),
     };
     outcome.unwrap_or_else(|error| {
         eprintln!("error: {error:#}");

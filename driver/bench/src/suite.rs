@@ -76,7 +76,8 @@ impl std::str::FromStr for Size {
 }
 
 impl Size {
-    fn of(self, program: &Program) -> usize {
+    /// What generates inputs of this size.
+    pub fn of(self, program: &Program) -> usize {
         match self {
             Self::Small => program.sizes.small,
             Self::Large => program.sizes.large,

@@ -141,7 +141,7 @@ fn normal(d: f32) -> f32 {
 fn diagonal<'d>(data: &'d Data) -> Result<Box<dyn Hand + 'd>> {
     let a: &[f32] = data.slice("a")?;
     hand::filling(&[a.len()], move |out: &mut [f32]| {
-        let sums = a.par_chunks(BLOCK).map(|a| f64::from(hand::block_sum(a.len(), |i, sum| sum + hand::exp(a[i]))));
+        let sums = a.par_chunks(BLOCK).map(|a| f64::from(hand::block_sum(a, |sum, a| sum + hand::exp(a))));
         let sum = sums.sum::<f64>() as f32;
         out.par_chunks_mut(BLOCK).zip(a.par_chunks(BLOCK)).for_each(|(out, a)| {
             for (out, a) in out.iter_mut().zip(a) {

@@ -25,7 +25,7 @@ pub(super) fn programs() -> [Program; 3] {
             generate: two_vectors,
             hand: |data| {
                 let (x, y) = (data.slice("x")?, data.slice("y")?);
-                hand::scalars(move || [sum2(x, y, |x, y| block_sum(x.len(), |i, sum| mul_add(x[i], y[i], sum)))])
+                hand::scalars(move || [sum2(x, y, |sum, x, y| mul_add(x, y, sum))])
             },
             work: |data| vectors(data, 2.0, 2.0),
             // Terms of both signs cancel: what rounding leaves grows with the square root of their number.
@@ -43,12 +43,7 @@ pub(super) fn programs() -> [Program; 3] {
             hand: |data| {
                 let (a, x, y) = (data.param("a")? as f32, data.slice("x")?, data.slice("y")?);
                 let line = move |x: f32, y: f32| mul_add(a, x, y);
-                hand::scalars(move || {
-                    let block = |x: &[f32], y: &[f32]| {
-                        block_sum(x.len(), |i, sum| mul_add(line(x[i], y[i]), line(x[i], y[i]), sum))
-                    };
-                    [sum2(x, y, block)]
-                })
+                hand::scalars(move || [sum2(x, y, |sum, x, y| mul_add(line(x, y), line(x, y), sum))])
             },
             work: |data| vectors(data, 2.0, 4.0),
             tolerance: Tolerance::relative(1e-5),
@@ -90,19 +85,18 @@ impl Moments {
     fn of(x: &[f32]) -> Self {
         let mut least = [f32::INFINITY; LANES];
         let mut greatest = [f32::NEG_INFINITY; LANES];
-        let mut chunks = x.chunks_exact(LANES);
-        for chunk in &mut chunks {
-            for lane in 0..LANES {
-                least[lane] = if chunk[lane] < least[lane] { chunk[lane] } else { least[lane] };
-                greatest[lane] = if chunk[lane] > greatest[lane] { chunk[lane] } else { greatest[lane] };
+        let (chunks, rest) = x.as_chunks::<LANES>();
+        for chunk in chunks {
+            for ((least, greatest), &x) in least.iter_mut().zip(&mut greatest).zip(chunk) {
+                *least = if x < *least { x } else { *least };
+                *greatest = if x > *greatest { x } else { *greatest };
             }
         }
-        let rest = chunks.remainder().iter();
-        let least = rest.clone().chain(&least).copied().fold(f32::INFINITY, f32::min);
-        let greatest = rest.chain(&greatest).copied().fold(f32::NEG_INFINITY, f32::max);
+        let least = rest.iter().chain(&least).copied().fold(f32::INFINITY, f32::min);
+        let greatest = rest.iter().chain(&greatest).copied().fold(f32::NEG_INFINITY, f32::max);
         let count = x.len() as f32;
-        let mean = block_sum(x.len(), |i, sum| sum + x[i]) / count;
-        let squares = block_sum(x.len(), |i, sum| mul_add(x[i] - mean, x[i] - mean, sum));
+        let mean = block_sum(x, |sum, x| sum + x) / count;
+        let squares = block_sum(x, |sum, x| mul_add(x - mean, x - mean, sum));
         Self { count: count.into(), mean: mean.into(), squares: squares.into(), least, greatest }
     }
 

@@ -12,7 +12,7 @@ use super::elementwise::vectors;
 use crate::{
     compare::Tolerance,
     data::Data,
-    hand::{self, BLOCK, Hand, block_sum, mul_add},
+    hand::{self, BLOCK, Hand, mul_add},
     program::{Input::Named, Program, Sizes},
     random::Random,
 };
@@ -182,14 +182,34 @@ fn shifted_sum<T: Number, const BY: usize>(x: [T; 16]) -> [T; 16] {
     std::array::from_fn(|lane| x[lane] + shifted[lane])
 }
 
+/// Elements whose weights in the sum of running sums are exact, and whose sums stay in registers.
+const PIECE: usize = 4096;
+
+/// The sum of a piece, and the sum of its own running sums.
+fn sums(x: &[f32]) -> (f32, f32) {
+    let (mut sums, mut weighted) = ([0f32; 32], [0f32; 32]);
+    let mut weights: [f32; 32] = std::array::from_fn(|lane| x.len() as f32 - lane as f32);
+    let (chunks, rest) = x.as_chunks::<32>();
+    for chunk in chunks {
+        for lane in 0..32 {
+            sums[lane] += chunk[lane];
+            weighted[lane] = mul_add(weights[lane], chunk[lane], weighted[lane]);
+            weights[lane] -= 32.0;
+        }
+    }
+    for ((lane, x), weight) in (0..).zip(rest).zip(weights) {
+        sums[lane] += x;
+        weighted[lane] += weight * x;
+    }
+    (sums.iter().sum(), weighted.iter().sum())
+}
+
 /// The sum of the running sums counts each element as often as there are elements from it on, so no scan is needed: two passes.
 fn normalise2<'d>(data: &'d Data) -> Result<Box<dyn Hand + 'd>> {
     let x: &[f32] = data.slice("x")?;
     hand::filling_all(&[x.len()], move |[one, two]: [&mut [f32]; 2]| {
-        // Of each piece: its sum, and the sum of its own running sums.
-        let pieces = x.par_chunks(4096).with_min_len(16).map(|x| {
-            let sum = block_sum(x.len(), |i, sum| sum + x[i]);
-            let weighted = block_sum(x.len(), |i, sum| mul_add((x.len() - i) as u16 as f32, x[i], sum));
+        let pieces = x.par_chunks(PIECE).with_min_len(16).map(|x| {
+            let (sum, weighted) = sums(x);
             (x.len(), f64::from(sum), f64::from(weighted))
         });
         let pieces: Vec<_> = pieces.collect();
