@@ -1,1 +1,111 @@
 #![doc = include_str!("../README.md")]
+
+mod bits; // sets of nodes
+mod build; // a block as a graph: the table of operations
+mod conflict; // pairs of which one stays unfused
+mod error;
+mod extract; // clusters in order
+mod fit; // whether nodes fit into one cluster: the rules, said directly
+mod graph; // what is clustered, for any representation
+mod greedy; // merging wherever the rules allow
+mod linear; // integer linear programs as data
+mod mark; // clusters as bindings of a program
+mod model; // a graph as an integer linear program
+mod need; // what only branches need
+mod objective; // what is minimised
+mod optimal; // the best clusters, part by part
+mod partition; // who is with whom
+mod problem; // pairs, orders, classes: what follows from a graph
+mod region; // block after block
+mod report; // what was done and why not more
+pub mod solver; // who solves models
+mod unite; // classes that grow together
+
+use fusebox_ir::{Program, Property, validate};
+
+pub use crate::{
+    error::Error,
+    extract::{Cluster, Clustering, Runs},
+    graph::{Complete, Edge, Graph, Kind, MAX_PARTS, Node, Output, Source},
+    linear::{Model, Row, Variable},
+    objective::{Measures, Objective},
+    report::{Apart, Category, ClusterReport, Fused, MAX_APART, Region, Report, Status},
+};
+
+/// How clusters are found. Limits count steps, never seconds, so that a slow machine compiles the same program.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Config {
+    /// How.
+    pub method: Method,
+    /// What is minimised.
+    pub objective: Objective,
+    /// Who solves the models.
+    pub solver: SolverChoice,
+    /// The most branch-and-bound nodes of one model; at 0 clusters are greedy.
+    pub max_nodes: u64,
+    /// The most variables of one model; larger parts are clustered greedily.
+    pub max_variables: usize,
+    /// How often a part is solved again because a cluster found does not fit into a nest of loops.
+    pub max_rounds: usize,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            method: Method::Optimal,
+            objective: Objective::Traffic,
+            solver: SolverChoice::default(),
+            max_nodes: 1_000,
+            max_variables: 20_000,
+            max_rounds: 20,
+        }
+    }
+}
+
+/// Who solves the models.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SolverChoice {
+    /// HiGHS, in C++; only in builds with the feature `highs`.
+    Highs,
+    /// microlp, in Rust.
+    Microlp,
+}
+
+impl Default for SolverChoice {
+    /// HiGHS where it is part of the build.
+    fn default() -> Self {
+        if cfg!(feature = "highs") { Self::Highs } else { Self::Microlp }
+    }
+}
+
+/// How clusters are found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Method {
+    /// By integer linear programming; greedily where a limit is reached.
+    #[default]
+    Optimal,
+    /// By merging, pair after pair.
+    Greedy,
+    /// Each operation by itself.
+    Apart,
+}
+
+/// Clusters the operations of `program` into as few passes over memory as possible.
+///
+/// Needs [`Property::Flat`]; the result is [`Property::Clustered`]. Results are unchanged, bit for bit, but for the association of what
+/// rounds; what nothing needs is left out.
+///
+/// # Errors
+/// [`Error::Invalid`] if the program is not valid and flat. Limits are no errors: the report says where one was reached.
+pub fn cluster(program: &Program, config: &Config) -> Result<(Program, Report), Error> {
+    validate(program, &[Property::Flat])?;
+    region::program(program, config)
+}
+
+/// Clusters a bare graph.
+///
+/// # Errors
+/// [`Error::Graph`], [`Error::Cycle`], [`Error::TooLarge`]; those of solvers.
+pub fn cluster_graph(graph: &Graph, config: &Config) -> Result<Clustering, Error> {
+    region::graph(graph, config, &mut |_| Ok(()))
+}

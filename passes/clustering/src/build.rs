@@ -1,0 +1,392 @@
+//! A block of a program as a graph: the table of operations (spec/ilp-fusion.md §7.4, and what design §4 adds).
+
+use std::collections::{HashMap, HashSet};
+
+use fusebox_ir::{
+    ArrayId, ArrayOp, Binding, Block, Direction, Extent, Lambda, Operand, Part, PermuteOrder, ScanForm,
+    analysis::{Definitions, Size, Sizes, algebra},
+};
+
+use crate::{
+    graph::{Complete, Edge, Graph, Kind, Node, Output, Source},
+    need::needs,
+};
+
+/// What is known of the whole program.
+pub(crate) struct Context<'p> {
+    pub(crate) definitions: Definitions<'p>,
+    pub(crate) sizes: Sizes,
+}
+
+/// The graph of a block: a node for each binding, in order.
+pub(crate) fn graph(block: &Block, context: &Context<'_>) -> Graph {
+    let mut build = Build {
+        context,
+        graph: Graph::default(),
+        sources: HashMap::new(),
+        extents: HashMap::new(),
+        inner: HashMap::new(),
+        gathers: HashMap::new(),
+        segments: HashMap::new(),
+        longer: HashSet::new(),
+    };
+    for (binding, need) in block.bindings.iter().zip(needs(block)) {
+        build.binding(binding, need);
+    }
+    for id in &block.results {
+        if let Some(&Source::Output(node, output)) = build.sources.get(id) {
+            build.graph.nodes[node].outputs[output].result = true;
+        }
+    }
+    build.graph
+}
+
+struct Build<'a, 'p> {
+    context: &'a Context<'p>,
+    graph: Graph,
+    /// Values of the block, and those from outside that are traversed.
+    sources: HashMap<ArrayId, Source>,
+    /// Classes of lists of extents: equal if proved equal. An extent of which nothing is known is none but itself.
+    extents: HashMap<Vec<Result<Size, Extent>>, u32>,
+    inner: HashMap<Inner, u32>,
+    gathers: HashMap<String, u32>,
+    segments: HashMap<ArrayId, u32>,
+    /// What has one element more in each segment.
+    longer: HashSet<ArrayId>,
+}
+
+/// What is folded one dimension inside.
+#[derive(PartialEq, Eq, Hash)]
+enum Inner {
+    Extent(Result<Size, Extent>),
+    Segments(ArrayId),
+}
+
+/// How an operation uses arrays.
+struct Row<'b> {
+    kind: Kind,
+    /// Arrays that it traverses.
+    traversed: Vec<&'b ArrayId>,
+    /// The array whose extents it runs over; none: those of its (first) result.
+    runs: Option<ArrayId>,
+}
+
+impl Build<'_, '_> {
+    fn binding(&mut self, binding: &Binding, need: u32) {
+        let position = self.graph.nodes.len();
+        let name = binding.results.iter().map(|var| &var.name).find(|name| !name.is_empty());
+        let name = name.map_or_else(
+            || binding.results.first().map_or(String::new(), |var| var.id.to_string()),
+            |name| name.0.clone(),
+        );
+        let outputs =
+            binding.results.iter().map(|var| Output { extents: self.class(&var.ty.extents), ..Output::default() });
+        let mut node = Node {
+            name,
+            place: binding.place.to_string(),
+            kind: Kind::Outside,
+            extents: 0,
+            inner: None,
+            outputs: outputs.collect(),
+            need,
+            segments: None,
+        };
+        let mut complete: HashMap<ArrayId, Complete> = HashMap::new();
+        let mut traversed: Vec<ArrayId> = Vec::new();
+        match self.row(&binding.op) {
+            None => {
+                each_use(binding, &mut |id| _ = complete.insert(id, Complete::Outside));
+            }
+            Some(row) => {
+                node.kind = row.kind;
+                let runs = row.runs.and_then(|id| self.context.definitions.ty(id)).map(|ty| ty.extents.clone());
+                let first = || binding.results.first().map(|var| var.ty.extents.clone()).unwrap_or_default();
+                let runs = runs.unwrap_or_else(first);
+                node.extents = self.class(&runs);
+                self.finish(binding, &runs, &mut node);
+                traversed = row.traversed.into_iter().copied().collect();
+                self.complete(binding, &traversed, &mut complete);
+            }
+        }
+        self.graph.nodes.push(node);
+        let mut edges: Vec<(ArrayId, Option<Complete>)> = complete.iter().map(|(&id, &why)| (id, Some(why))).collect();
+        edges.sort_unstable();
+        let scalar = |id: ArrayId| self.context.definitions.ty(id).is_none_or(|ty| ty.extents.is_empty());
+        let mut all = HashSet::new();
+        for id in traversed {
+            if all.insert(id) {
+                let longer = self.longer.contains(&id).then_some(Complete::LongerSegments);
+                edges.push((id, scalar(id).then_some(Complete::Scalar).or(longer)));
+            }
+        }
+        for (id, why) in edges {
+            let from = match self.sources.get(&id) {
+                Some(&from) => from,
+                // What comes from outside is complete: only who else traverses it matters.
+                None if why.is_some() => continue,
+                None => {
+                    let from = Source::External(self.graph.externals.len());
+                    let name = self.context.definitions.get(id).map_or(String::new(), |d| d.var().name.0.clone());
+                    self.graph.externals.push(if name.is_empty() { id.to_string() } else { name });
+                    self.sources.insert(id, from);
+                    from
+                }
+            };
+            if why.is_some() && matches!(from, Source::External(_)) {
+                continue;
+            }
+            self.graph.edges.push(Edge { from, to: position, complete: why });
+        }
+        let longer = matches!(&binding.op, ArrayOp::Scan { form: ScanForm::Exclusive, offsets: Some(_), .. });
+        for (output, var) in binding.results.iter().enumerate() {
+            self.sources.insert(var.id, Source::Output(position, output));
+            if longer {
+                self.longer.insert(var.id);
+            }
+        }
+    }
+
+    /// What must be complete before an operation, and why.
+    fn complete(&self, binding: &Binding, traversed: &[ArrayId], complete: &mut HashMap<ArrayId, Complete>) {
+        let mut note = |id: ArrayId, why: Complete| {
+            complete.entry(id).or_insert(why);
+        };
+        match &binding.op {
+            ArrayOp::Stencil { taps, boundaries, .. } => {
+                taps.iter().for_each(|tap| note(tap.array, Complete::Tapped));
+                boundaries.iter().for_each(|boundary| note(boundary.array, Complete::Tapped));
+            }
+            ArrayOp::Permute { defaults, .. } | ArrayOp::PermutedExpand { defaults, .. } => {
+                defaults.iter().for_each(|&id| note(id, Complete::Defaults));
+            }
+            ArrayOp::Fold { offsets: Some(offsets), .. } | ArrayOp::Scan { offsets: Some(offsets), .. } => {
+                note(*offsets, Complete::Offsets);
+            }
+            _ => {}
+        }
+        for part in binding.op.parts() {
+            match part {
+                Part::Function(f) => {
+                    let arrays = arrays_read(f);
+                    f.outer_uses(&mut |id| {
+                        note(id, if arrays.contains(&id) { Complete::Indexed } else { Complete::Scalar });
+                    });
+                }
+                Part::Value(Operand::Value(id)) | Part::Argument(Operand::Value(id)) => note(*id, Complete::Scalar),
+                Part::Array(id) if !traversed.contains(id) => note(*id, Complete::Other),
+                _ => {}
+            }
+        }
+        // A size that an operation returns is known as it goes to those that run over its elements.
+        let makers: HashSet<usize> = traversed
+            .iter()
+            .filter_map(|id| match self.sources.get(id) {
+                Some(&Source::Output(node, _)) => Some(node),
+                _ => None,
+            })
+            .collect();
+        for extent in binding.results.iter().flat_map(|var| var.ty.all_extents()) {
+            if let Extent::Value(id) = extent
+                && !binding.results.iter().any(|var| var.id == *id)
+            {
+                let counted = match self.sources.get(id) {
+                    Some(&Source::Output(node, 0)) => {
+                        makers.contains(&node) && self.graph.nodes[node].kind == Kind::Expand
+                    }
+                    _ => false,
+                };
+                if !counted {
+                    note(*id, Complete::Size);
+                }
+            }
+        }
+    }
+
+    /// The row of the table for an operation; `None` for what no cluster holds. No `_` arm: a new operation is decided here.
+    fn row<'b>(&mut self, op: &'b ArrayOp) -> Option<Row<'b>> {
+        let row = |kind, traversed: Vec<&'b ArrayId>, runs: Option<ArrayId>| Some(Row { kind, traversed, runs });
+        let all = |sources: &'b [ArrayId]| sources.iter().collect::<Vec<_>>();
+        match op {
+            ArrayOp::Constant { .. }
+            | ArrayOp::Unit { .. }
+            | ArrayOp::Reshape { .. }
+            | ArrayOp::Concat { .. }
+            | ArrayOp::Sort { .. }
+            | ArrayOp::Nest { .. }
+            | ArrayOp::Element { .. }
+            | ArrayOp::Cond { .. }
+            | ArrayOp::While { .. }
+            | ArrayOp::Foreign { .. }
+            | ArrayOp::Consume { .. }
+            | ArrayOp::Cluster { .. } => None,
+            ArrayOp::Generate { .. } | ArrayOp::Stencil { .. } => row(Kind::Source, Vec::new(), None),
+            ArrayOp::Compute { sources } | ArrayOp::Map { sources, .. } => row(Kind::Elementwise, all(sources), None),
+            ArrayOp::Backpermute { extents, f, sources } => {
+                let order = self.gather("backpermute", extents, Some(f));
+                row(Kind::Gather { order }, all(sources), sources.first().copied())
+            }
+            ArrayOp::Transform { extents, index, sources, .. } => {
+                let order = self.gather("backpermute", extents, Some(index));
+                row(Kind::Gather { order }, all(sources), sources.first().copied())
+            }
+            ArrayOp::Replicate { sources, .. } | ArrayOp::Slice { sources, .. } => {
+                row(Kind::Gather { order: None }, all(sources), sources.first().copied())
+            }
+            ArrayOp::Fold { sources, offsets, .. } => {
+                let rank = sources.first().and_then(|id| self.context.definitions.ty(*id)).map_or(0, |ty| ty.rank());
+                let kind = match (offsets, rank) {
+                    (Some(_), _) => Kind::FoldSegments,
+                    (None, 0 | 1) => Kind::FoldAll,
+                    (None, _) => Kind::Fold,
+                };
+                row(kind, all(sources), sources.first().copied())
+            }
+            ArrayOp::Scan { direction, form, sources, offsets, .. } => {
+                let longer = *form == ScanForm::Exclusive && offsets.is_none();
+                let kind = match direction {
+                    Direction::Left => Kind::ScanLeft { longer },
+                    Direction::Right => Kind::ScanRight { longer },
+                };
+                row(kind, all(sources), sources.first().copied())
+            }
+            ArrayOp::Permute { combine, values, targets, keep, order, .. } => {
+                let traversed: Vec<_> = values.iter().chain(targets).chain(keep).collect();
+                let runs = traversed.first().map(|id| **id);
+                row(Kind::Permute { any_order: any_order(combine, *order) }, traversed, runs)
+            }
+            ArrayOp::PermutedExpand { sources, .. } => {
+                row(Kind::PermutedExpand, all(sources), sources.first().copied())
+            }
+            ArrayOp::Expand { sources, .. } | ArrayOp::Filter { sources, .. } => {
+                row(Kind::Expand, all(sources), sources.first().copied())
+            }
+        }
+    }
+
+    /// What depends on the extents: classes inside, segments, scalars that folds leave.
+    fn finish(&mut self, binding: &Binding, runs: &[Extent], node: &mut Node) {
+        let offsets = match &binding.op {
+            ArrayOp::Fold { offsets, .. } | ArrayOp::Scan { offsets, .. } => *offsets,
+            _ => None,
+        };
+        node.segments = offsets.map(|offsets| {
+            let next = self.segments.len() as u32;
+            *self.segments.entry(offsets).or_insert(next)
+        });
+        let last = runs.last().copied().unwrap_or(Extent::Constant(1));
+        let class = match offsets {
+            Some(offsets) => Inner::Segments(offsets),
+            None => Inner::Extent(self.size(last)),
+        };
+        let folds: std::ops::Range<usize> = match &binding.op {
+            ArrayOp::Fold { .. } => 0..binding.results.len(),
+            ArrayOp::Scan { form: ScanForm::Body, sources, .. } => {
+                sources.len().min(binding.results.len())..binding.results.len()
+            }
+            _ => return,
+        };
+        let next = self.inner.len() as u32;
+        let class = *self.inner.entry(class).or_insert(next);
+        node.outputs[folds].iter_mut().for_each(|output| output.inner = Some(class));
+    }
+
+    /// The number of an order of reading: equal for equal functions over equal extents.
+    fn gather(&mut self, kind: &str, extents: &[Operand], f: Option<&Lambda>) -> Option<u32> {
+        let f = f.cloned().unwrap_or_default().renumbered();
+        // Names and places are hints; the rest says everything about a function.
+        let key = format!("{kind} {extents:?} {:?}", Bare(&f));
+        let next = self.gathers.len() as u32;
+        Some(*self.gathers.entry(key).or_insert(next))
+    }
+
+    fn size(&self, extent: Extent) -> Result<Size, Extent> {
+        self.context.sizes.extent(extent).ok_or(extent)
+    }
+
+    fn class(&mut self, extents: &[Extent]) -> u32 {
+        let key: Vec<_> = extents.iter().map(|&extent| self.size(extent)).collect();
+        let next = self.extents.len() as u32;
+        if extents.contains(&Extent::Unknown) {
+            // Nothing is known to be equal to it.
+            self.extents.insert(vec![Err(Extent::Unknown), Ok(Size::constant(next.into()))], next);
+            return next;
+        }
+        if let Some(&class) = self.extents.get(&key) {
+            return class;
+        }
+        let name = |id: ArrayId| match self.context.definitions.get(id).map(|definition| &definition.var().name.0) {
+            Some(name) if !name.is_empty() => name.clone(),
+            _ => id.to_string(),
+        };
+        let shown = extents.iter().map(|&extent| match extent {
+            Extent::Constant(value) => value.to_string(),
+            Extent::Value(id) => name(id),
+            Extent::Unknown => "?".to_owned(),
+        });
+        self.graph.classes.insert(next, format!("[{}]", shown.collect::<Vec<_>>().join(", ")));
+        self.extents.insert(key, next);
+        next
+    }
+}
+
+/// A function without names and places.
+struct Bare<'f>(&'f Lambda);
+
+impl std::fmt::Debug for Bare<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut lists = vec![self.0];
+        while let Some(lambda) = lists.pop() {
+            let ids = |locals: &[fusebox_ir::Local]| locals.iter().map(|local| local.id.0).collect::<Vec<_>>();
+            write!(f, "{:?} {:?}", ids(&lambda.params), lambda.results)?;
+            for instruction in &lambda.instructions {
+                write!(f, " {:?} ", ids(&instruction.results))?;
+                match &instruction.op {
+                    fusebox_ir::ScalarOp::If { condition, then, otherwise } => {
+                        write!(f, "if {condition:?}")?;
+                        lists.extend([then, otherwise]);
+                    }
+                    fusebox_ir::ScalarOp::While { condition, step, starts } => {
+                        write!(f, "while {starts:?}")?;
+                        lists.extend([condition, step]);
+                    }
+                    op => write!(f, "{op:?}")?,
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether a permute may combine in any order: it is promised that targets are distinct, or the function is known to commute and not to
+/// round.
+fn any_order(combine: &Lambda, order: PermuteOrder) -> bool {
+    match order {
+        PermuteOrder::Unique => true,
+        PermuteOrder::Ordered => false,
+        PermuteOrder::Source => {
+            let known = algebra(combine);
+            known.commutes && !known.rounds
+        }
+    }
+}
+
+fn arrays_read(f: &Lambda) -> HashSet<ArrayId> {
+    let mut arrays = HashSet::new();
+    let mut bodies = vec![f];
+    while let Some(body) = bodies.pop() {
+        for part in body.instructions.iter().flat_map(|instruction| instruction.op.parts()) {
+            match part {
+                fusebox_ir::ScalarPart::Array(id) => _ = arrays.insert(*id),
+                fusebox_ir::ScalarPart::Body(inner) => bodies.push(inner),
+                fusebox_ir::ScalarPart::Operand(_) => {}
+            }
+        }
+    }
+    arrays
+}
+
+/// Everything that a binding uses, in blocks inside too.
+pub(crate) fn each_use(binding: &Binding, visit: &mut dyn FnMut(ArrayId)) {
+    binding.results.iter().for_each(|var| var.ty.for_each_use(visit));
+    binding.op.for_each_use(visit);
+}

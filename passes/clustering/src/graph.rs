@@ -1,0 +1,231 @@
+//! What is clustered: operations, the arrays between them, and what may not share a pass. Needs no program.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::Error;
+
+/// A graph of operations on arrays, for programs in any representation.
+///
+/// Nodes, externals and edges are numbered by position; equal numbers of classes (`extents`, `inner`, `need`, `segments`) mean that what
+/// they number is known to be equal.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Graph {
+    /// How reports call classes of extents.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub classes: BTreeMap<u32, String>,
+    /// Names of arrays that exist before: inputs.
+    #[serde(default)]
+    pub externals: Vec<String>,
+    /// Operations, in any order.
+    pub nodes: Vec<Node>,
+    /// Who reads what.
+    pub edges: Vec<Edge>,
+}
+
+/// An operation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Node {
+    /// For reports.
+    pub name: String,
+    /// Where it stands in a source, for reports.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub place: String,
+    /// How it runs over what it reads.
+    pub kind: Kind,
+    /// Class of the extents of the arrays that it traverses.
+    #[serde(default)]
+    pub extents: u32,
+    /// Of an operation that opens a dimension inside ([`Kind::Expand`]): the class of that dimension; its own where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inner: Option<u32>,
+    /// Arrays that it makes.
+    #[serde(default = "one_output")]
+    pub outputs: Vec<Output>,
+    /// Who needs it: nodes of different classes never share a cluster (what only a branch needs, what is needed anyway).
+    #[serde(default)]
+    pub need: u32,
+    /// Class of the segments that it runs over, if any: different ones never share a cluster.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub segments: Option<u32>,
+}
+
+/// An array that an operation makes.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Output {
+    /// Class of its extents.
+    #[serde(default)]
+    pub extents: u32,
+    /// Whether it is wanted in the end, so that it is written to memory whatever else reads it.
+    #[serde(default)]
+    pub result: bool,
+    /// Of what a fold leaves: the class of the extent that was folded, one dimension inside. Of a [`Kind::Fold`] its own where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inner: Option<u32>,
+}
+
+fn one_output() -> Vec<Output> {
+    vec![Output::default()]
+}
+
+/// How an operation runs over what it reads (spec/ilp-fusion.md §7.4, design §4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// Element by element, in any order: map, zip, compute.
+    Elementwise,
+    /// Makes elements in any order and traverses nothing: generate, stencil.
+    Source,
+    /// Reads in an order of its own: backpermute, transform, replicate, slice. Those with the same number read in the same order.
+    Gather {
+        /// `None`: like no other.
+        order: Option<u32>,
+    },
+    /// Combines rows: a fold to rank 1 or more, upwards or downwards.
+    Fold,
+    /// Combines everything: its result is complete after the last element.
+    FoldAll,
+    /// A fold of segments, upwards or downwards.
+    FoldSegments,
+    /// Running combination, from the first.
+    ScanLeft {
+        /// Whether it has one element more than its source, so that it may also be traversed as if it had not.
+        longer: bool,
+    },
+    /// Running combination, from the last.
+    ScanRight {
+        /// As of [`Kind::ScanLeft`].
+        longer: bool,
+    },
+    /// Writes where targets say; its result is complete after the last element.
+    Permute {
+        /// Whether the order does not matter.
+        any_order: bool,
+    },
+    /// Makes some elements of each, one after the other: filter, expand.
+    Expand,
+    /// An expand whose elements are written where targets say.
+    PermutedExpand,
+    /// Not an operation on elements (scalar code, control, a library call): a cluster never holds it, and it counts for nothing.
+    Outside,
+}
+
+/// What reads what.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Edge {
+    /// The array read.
+    pub from: Source,
+    /// Position of the reading node.
+    pub to: usize,
+    /// Why it must be complete before; absent if the node traverses it element by element, so that the two may be fused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub complete: Option<Complete>,
+}
+
+/// An array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Source {
+    /// Position of an external.
+    External(usize),
+    /// An output of a node.
+    Output(
+        /// Position of the node.
+        usize,
+        /// Position among its outputs.
+        usize,
+    ),
+}
+
+/// Why an array must be complete before something reads it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Complete {
+    /// Read by index.
+    Indexed,
+    /// Tapped by a stencil.
+    Tapped,
+    /// Defaults of a permute.
+    Defaults,
+    /// Offsets of segments.
+    Offsets,
+    /// A size.
+    Size,
+    /// A scalar, complete after the last element.
+    Scalar,
+    /// The result of a permute, complete after the last element.
+    Permuted,
+    /// Segments of one element more each, which have no place of their own.
+    LongerSegments,
+    /// Used by scalar code, control or a library call, or made by one.
+    Outside,
+    /// Its extents (of the first class) are not known to be those that the reader runs over (of the second).
+    Extents(
+        /// Of the array.
+        u32,
+        /// Of the reader.
+        u32,
+    ),
+    /// Anything else that the maker of the graph knows.
+    Other,
+}
+
+impl Complete {
+    /// A sentence without its subject.
+    pub fn sentence(self) -> &'static str {
+        match self {
+            Self::Indexed => "it is read by index, so it must be complete before",
+            Self::Tapped => "it is tapped by a stencil, so it must be complete before",
+            Self::Defaults => "a permute starts from it, so it must be complete before",
+            Self::Offsets => "it holds the offsets of segments, so it must be complete before",
+            Self::Size => "a size must be known before what it is an extent of",
+            Self::Scalar => "a scalar is complete only after the last element",
+            Self::Permuted => "what a permute writes is complete only after the last element",
+            Self::LongerSegments => "its segments have one element more each",
+            Self::Outside => "scalar code, control or a library call stands between them",
+            Self::Extents(..) => "its extents are not known to be equal to those that the other runs over",
+            Self::Other => "it must be complete before",
+        }
+    }
+}
+
+impl Graph {
+    /// Checks that positions exist and that every name fits what it names.
+    ///
+    /// # Errors
+    /// [`Error::Graph`] with what is wrong, [`Error::TooLarge`].
+    pub fn check(&self) -> Result<(), Error> {
+        let wrong = |what: String| Err(Error::Graph { what });
+        if self.nodes.len().max(self.edges.len()).max(self.externals.len()) > MAX_PARTS {
+            return Err(Error::TooLarge { parts: self.nodes.len().max(self.edges.len()), most: MAX_PARTS });
+        }
+        for (position, edge) in self.edges.iter().enumerate() {
+            if edge.to >= self.nodes.len() {
+                return wrong(format!("edge {position} leads to node {}, and there are {}", edge.to, self.nodes.len()));
+            }
+            match edge.from {
+                Source::External(external) if external >= self.externals.len() => {
+                    return wrong(format!(
+                        "edge {position} comes from external {external}, and there are {}",
+                        self.externals.len()
+                    ));
+                }
+                Source::Output(node, output)
+                    if self.nodes.get(node).is_none_or(|node| output >= node.outputs.len()) =>
+                {
+                    return wrong(format!("edge {position} comes from output {output} of node {node}, which is none"));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The most nodes, edges or externals.
+pub const MAX_PARTS: usize = 1 << 24;

@@ -1,0 +1,224 @@
+//! What was done and why not more: plain data, the same for the same program, without clocks.
+
+use std::collections::HashSet;
+
+use serde::Serialize;
+
+use crate::{
+    fit::Fitter,
+    graph::{Complete, Graph},
+    objective::Measures,
+    partition::Partition,
+    problem::{Problem, Refusal},
+};
+
+/// What clustering did to a program.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Report {
+    /// Blocks that hold operations, the program's body first: each is clustered by itself.
+    pub regions: Vec<Region>,
+}
+
+/// What was done in one block, or in a bare graph.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Region {
+    /// Which block: empty for the body of a program, else the names of the bindings that hold it.
+    pub path: String,
+    /// Operations, which clusters hold.
+    pub operations: usize,
+    /// Pairs that might be fused, and pairs that never are.
+    pub pairs: usize,
+    /// Variables of all models solved last.
+    pub variables: usize,
+    /// Their constraints.
+    pub constraints: usize,
+    /// Who solved them; none where nothing was left to decide.
+    pub solver: String,
+    /// How it ended.
+    pub status: Status,
+    /// What the objective says of the clusters.
+    pub objective: u64,
+    /// What it is proved to be at least.
+    pub bound: u64,
+    /// `(objective - bound) / objective`.
+    pub gap: f64,
+    /// Branch-and-bound nodes, where the solver tells.
+    pub nodes: u64,
+    /// What is counted.
+    pub measures: Measures,
+    /// The same of the greedy clusters, for comparison.
+    pub greedy: Measures,
+    /// Clusters, in order.
+    pub clusters: Vec<ClusterReport>,
+    /// Neighbours that are not fused, and why; [`MAX_APART`] at most.
+    pub apart: Vec<Apart>,
+    /// How many more there are.
+    pub apart_left_out: usize,
+    /// What a reader should know: limits reached, falls back.
+    pub notes: Vec<String>,
+}
+
+/// How a solution was found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// Proved to be the best.
+    #[default]
+    Optimal,
+    /// A limit was reached: the best found so far.
+    Limit,
+    /// Greedy, because it was asked for or nothing else was found.
+    Greedy,
+    /// Each operation by itself.
+    Apart,
+}
+
+/// One cluster.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ClusterReport {
+    /// Names of operations, in order.
+    pub operations: Vec<String>,
+    /// Clusters before it on the longest way.
+    pub level: usize,
+    /// Fused pairs.
+    pub fused: Vec<Fused>,
+}
+
+/// A fused pair.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Fused {
+    /// The producer, or the earlier one.
+    pub first: String,
+    /// The consumer, or the later one.
+    pub second: String,
+    /// How.
+    pub category: Category,
+}
+
+/// The three ways to fuse.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Category {
+    /// Producer and consumer; the array between them is never stored.
+    Vertical,
+    /// Producer and consumer; the array is stored too.
+    Diagonal,
+    /// Two that read the same array.
+    Horizontal,
+}
+
+/// Neighbours that are not fused.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Apart {
+    /// The producer, or the earlier one.
+    pub first: String,
+    /// Its place in the source, where known.
+    pub first_place: String,
+    /// The consumer, or the later one.
+    pub second: String,
+    /// Its place in the source, where known.
+    pub second_place: String,
+    /// Whether they are siblings: both read the same array.
+    pub siblings: bool,
+    /// A sentence.
+    pub why: String,
+}
+
+/// The most pairs that a report explains.
+pub const MAX_APART: usize = 1_000;
+
+/// Explains the pairs that are not fused.
+pub(crate) fn apart(problem: &Problem<'_>, partition: &Partition) -> (Vec<Apart>, usize) {
+    let graph = problem.graph;
+    let mut all = Vec::new();
+    let mut left_out = 0;
+    let mut add = |a: usize, b: usize, siblings: bool, why: &dyn Fn() -> String| {
+        if all.len() == MAX_APART {
+            left_out += 1;
+            return;
+        }
+        let (first, second) = (&graph.nodes[a], &graph.nodes[b]);
+        all.push(Apart {
+            first: first.name.clone(),
+            first_place: first.place.clone(),
+            second: second.name.clone(),
+            second_place: second.place.clone(),
+            siblings,
+            why: why(),
+        });
+    };
+    for &node in problem.sorted.iter().filter(|&&node| problem.is_operation(node)) {
+        for &(to, why) in problem.next[node].iter().filter(|(to, _)| problem.is_operation(*to)) {
+            if let Some(why) = why {
+                add(node, to, false, &|| complete(graph, why));
+            }
+        }
+    }
+    let mut fitter = Fitter::new(problem);
+    let mut known: HashSet<(usize, usize)> = HashSet::new();
+    for pair in &problem.pairs {
+        let (a, b) = (partition.of(pair.a), partition.of(pair.b));
+        // A pair that is an edge too is explained there.
+        let edge = !pair.is_vertical() && problem.next[pair.a].iter().any(|&(to, _)| to == pair.b);
+        if a == b || edge || !known.insert((pair.a, pair.b)) {
+            continue;
+        }
+        let refusal = match &pair.refused {
+            Some(refusal) => Err(refusal.clone()),
+            None => partition.may_merge(problem, &mut fitter, a, b).map(drop),
+        };
+        add(pair.a, pair.b, !pair.is_vertical(), &|| match (&refusal, &pair.refused) {
+            (Err(refusal), Some(_)) => sentence(graph, refusal),
+            (Err(refusal), None) => {
+                let others: Vec<&str> = partition
+                    .members(a)
+                    .iter()
+                    .chain(partition.members(b))
+                    .filter(|&&node| node != pair.a && node != pair.b)
+                    .map(|&node| graph.nodes[node].name.as_str())
+                    .take(3)
+                    .collect();
+                match others[..] {
+                    [] => sentence(graph, refusal),
+                    _ => format!(
+                        "fusing it would unfuse `{}`, which costs more: {}",
+                        others.join("`, `"),
+                        sentence(graph, refusal)
+                    ),
+                }
+            }
+            (Ok(()), _) => "no nest of loops was found that holds both".to_owned(),
+        });
+    }
+    (all, left_out)
+}
+
+fn complete(graph: &Graph, why: Complete) -> String {
+    let name = |class: u32| graph.classes.get(&class).cloned().unwrap_or_else(|| format!("class {class}"));
+    match why {
+        Complete::Extents(a, b) => format!("extents not proved equal: `{}` and `{}`", name(a), name(b)),
+        _ => why.sentence().to_owned(),
+    }
+}
+
+/// A refusal as a sentence.
+pub(crate) fn sentence(graph: &Graph, refusal: &Refusal) -> String {
+    let name = |node: usize| graph.nodes[node].name.as_str();
+    match refusal {
+        Refusal::Complete(why) => complete(graph, *why),
+        Refusal::Between(node) => {
+            format!("`{}` stands between them and waits for the first to be complete", name(*node))
+        }
+        Refusal::Need => "one is needed in any case, the other only by a branch or a loop".to_owned(),
+        Refusal::Segments => "they run over different segments".to_owned(),
+        Refusal::Order => "their orders differ".to_owned(),
+        Refusal::Stored(node) => {
+            format!("`{}` is stored too, so it is made in the order of memory, not in that of the reader", name(*node))
+        }
+        Refusal::Inner => "rows of different extents would be combined inside of one another's".to_owned(),
+        Refusal::Appends(a, b) => format!("`{}` and `{}` would be appended one beside the other", name(*a), name(*b)),
+        Refusal::Cycle(node) => format!("`{}` must run between them", name(*node)),
+        Refusal::Apart => "they share no array".to_owned(),
+        Refusal::Nest(why) => why.clone(),
+    }
+}

@@ -1,0 +1,59 @@
+//! Who solves models: a trait, HiGHS behind it where it is part of the build, and a solver in Rust.
+
+#[cfg(feature = "highs")]
+mod highs;
+mod microlp;
+
+use serde::Serialize;
+
+#[cfg(feature = "highs")]
+pub use self::highs::Highs;
+pub use self::microlp::Microlp;
+use crate::{Error, Model};
+
+/// Solves integer linear programs.
+pub trait Solver {
+    /// What it is called.
+    fn name(&self) -> &'static str;
+
+    /// Minimises a model that [`Model::check`] accepts and that has a variable; use [`solve`], which sees to that.
+    ///
+    /// `start` is a solution to begin with, a value for each variable.
+    ///
+    /// # Errors
+    /// [`Error::Infeasible`], [`Error::Solver`]. A limit that is reached is no error.
+    fn minimise(&self, model: &Model, start: Option<&[f64]>, max_nodes: u64) -> Result<Answer, Error>;
+}
+
+/// What a solver found.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Answer {
+    /// Whether it is proved to be the best.
+    pub optimal: bool,
+    /// A value for each variable; none if a limit was reached before anything was found.
+    pub values: Option<Vec<f64>>,
+    /// No solution is below it.
+    pub bound: f64,
+    /// Branch-and-bound nodes, where the solver tells.
+    pub nodes: u64,
+}
+
+/// Minimises a model, and refuses what solvers would choke on: variables of other models, NaN, rows without bounds.
+///
+/// # Errors
+/// Those of [`Model::check`] and of the solver; [`Error::Solver`] if its values break a row.
+pub fn solve(solver: &dyn Solver, model: &Model, start: Option<&[f64]>, max_nodes: u64) -> Result<Answer, Error> {
+    model.check()?;
+    if model.variables.is_empty() {
+        // Rows without variables were checked by the model.
+        return Ok(Answer { optimal: true, values: Some(Vec::new()), bound: model.offset, nodes: 0 });
+    }
+    let start = start.filter(|start| model.is_satisfied(start));
+    let answer = solver.minimise(model, start, max_nodes)?;
+    if let Some(values) = &answer.values
+        && (values.len() != model.variables.len() || values.iter().any(|value| !value.is_finite()))
+    {
+        return Err(Error::Solver { solver: solver.name(), what: "its values are no numbers".to_owned() });
+    }
+    Ok(answer)
+}
