@@ -7,7 +7,7 @@ use fusebox_ir::{Action, Association, Kernel, Plan, ScalarOperand, ScatterOrder}
 
 use crate::{
     Shared,
-    emit::{Emitter, Extra, Part, Schedule, emit, identities},
+    emit::{Emitter, Extra, Part, Schedule, emit, has_totals, identities, totals_only},
     load::LoadedPlan,
     vector::Function,
 };
@@ -73,8 +73,16 @@ pub fn compile_kernel(kernel: &Kernel, vectors: bool) -> Result<CompiledKernel, 
     let mut extras = Vec::new();
     let mut parts = Vec::new();
     for part in parts_of(kernel) {
-        let schedule = if part == Part::Finish { None } else { schedule };
-        parts.push((part, emit(kernel, part, schedule, &mut extras)?));
+        let function = match part {
+            Part::Finish | Part::Carry | Part::Steps => emit(kernel, part, None, &mut extras)?,
+            Part::Totals => {
+                let sliced = totals_only(kernel);
+                let schedule = if vectors { Schedule::choose(&sliced, VECTOR_BYTES) } else { None };
+                emit(&sliced, part, schedule, &mut extras)?
+            }
+            Part::Whole | Part::Body | Part::Merge(_) => emit(kernel, part, schedule, &mut extras)?,
+        };
+        parts.push((part, function));
     }
     Ok(CompiledKernel { schedule, parts, extras })
 }
@@ -83,6 +91,9 @@ pub fn compile_kernel(kernel: &Kernel, vectors: bool) -> Result<CompiledKernel, 
 fn parts_of(kernel: &Kernel) -> Vec<Part> {
     let mut parts = if is_split(kernel) {
         let mut parts = vec![Part::Body];
+        if has_scan(kernel) {
+            parts.extend([Part::Totals, Part::Carry]);
+        }
         let needed = kernel.statements.iter().any(|statement| match &statement.action {
             Action::Load { map, .. } => statement.depth == 0 && map.checked,
             Action::Reduce { to, .. } => *to == 0,
@@ -109,28 +120,39 @@ fn parts_of(kernel: &Kernel) -> Vec<Part> {
     }
     // Chunks of targets of different sizes may be different chunks: then one call goes through all.
     if parts.contains(&Part::Body) && chunked.windows(2).any(|pair| pair[0] != pair[1]) {
-        parts.retain(|part| !matches!(part, Part::Body | Part::Finish));
+        parts.retain(|part| matches!(part, Part::Merge(_)));
         parts.insert(0, Part::Whole);
+    }
+    if kernel.levels.first().is_some_and(|level| !is_known(kernel, level.from) || !is_known(kernel, level.to)) {
+        parts.push(Part::Steps);
     }
     parts
 }
 
-/// Whether ranges of the outermost level can be run apart from each other.
-fn is_split(kernel: &Kernel) -> bool {
-    let Some(level) = kernel.levels.first() else { return false };
-    let known = |operand: ScalarOperand| match operand {
+/// Whether a bound is the same wherever it is asked for: a number or a size.
+fn is_known(kernel: &Kernel, operand: ScalarOperand) -> bool {
+    match operand {
         ScalarOperand::Constant(_) => true,
         ScalarOperand::Local(id) => kernel.sizes.iter().any(|size| size.id == id),
         ScalarOperand::Outer(_) => false,
-    };
+    }
+}
+
+/// Whether ranges of the outermost level can be run apart from each other.
+fn is_split(kernel: &Kernel) -> bool {
     let mut chunks = false;
     let mut reduces = false;
+    let mut scans = false;
     let apart = kernel.statements.iter().all(|statement| match &statement.action {
         Action::Reduce { to: 0, association, .. } => {
             reduces = true;
             statement.depth == 1 && matches!(association, Association::Interleaved { .. } | Association::Runs { .. })
         }
-        Action::Scan { .. } => statement.depth > 1,
+        Action::Scan { .. } if statement.depth == 1 => {
+            scans = true;
+            true
+        }
+        Action::Append { .. } => statement.depth > 0,
         Action::Scatter { order, .. } => {
             chunks |= *order == ScatterOrder::Chunks;
             statement.depth > 0
@@ -138,7 +160,12 @@ fn is_split(kernel: &Kernel) -> bool {
         _ => true,
     });
     let deeper = kernel.statements.iter().any(|statement| statement.depth > 0);
-    apart && deeper && known(level.from) && known(level.to) && !(chunks && reduces)
+    apart && deeper && !(chunks && (reduces || scans)) && (!scans || has_totals(kernel))
+}
+
+/// Whether something is scanned along the outermost level.
+pub(crate) fn has_scan(kernel: &Kernel) -> bool {
+    kernel.statements.iter().any(|statement| statement.depth == 1 && matches!(statement.action, Action::Scan { .. }))
 }
 
 impl CompiledKernel {

@@ -3,6 +3,7 @@
 mod compile;
 pub mod emit;
 mod failure;
+mod huge;
 mod launch;
 mod load;
 pub mod lower;
@@ -79,14 +80,23 @@ impl Cranelift {
                 what: format!("{count} threads: {error}"),
             })?)
         };
-        let shared =
-            Shared { threads, count, memory: Pool::new(config.pool_bytes), share_from_ns: config.share_from_ns };
+        let shared = Shared {
+            threads,
+            count,
+            memory: Pool::with_advice(config.pool_bytes, huge::pages),
+            share_from_ns: config.share_from_ns,
+        };
         Ok(Self { config, shared: Arc::new(shared) })
     }
 
     /// How it runs.
     pub fn config(&self) -> &Config {
         &self.config
+    }
+
+    /// Bytes of memory that are kept for later arrays.
+    pub fn kept_bytes(&self) -> usize {
+        self.shared.memory.kept_bytes()
     }
 
     /// Compiles a plan as far as no machine is needed.

@@ -1,10 +1,10 @@
-//! Loops: a level as a plain loop, across lanes, in blocks of reduces, in tiles of scans, or while any lane has steps left.
+//! Loops: a level as a plain loop, across lanes, in blocks of reduces, in tiles of scans.
 
 use std::ops::Range;
 
 use fusebox_ir::{Action, Association, Binary, DimBoundary, LevelOrder, LocalId};
 
-use super::{BLOCK, Emitter, Part, Result, TILE, Val};
+use super::{BLOCK, Emitter, Result, TILE, Val};
 use crate::vector::Value;
 
 /// A level that is being emitted.
@@ -22,7 +22,9 @@ impl Emitter<'_> {
         let kernel = self.kernel;
         let level = &kernel.levels[depth];
         let (from, to) = (self.operand(level.from)?, self.operand(level.to)?);
-        let ragged = !matches!((from, to), (Val::Uniform(_), Val::Uniform(_)));
+        let (Val::Uniform(from), Val::Uniform(to)) = (from, to) else {
+            return Err(self.broken("bounds of a level differ between lanes"));
+        };
         let positions = inner.clone();
         let here: Vec<usize> = positions
             .clone()
@@ -34,22 +36,25 @@ impl Emitter<'_> {
                     && kernel.statements[p].depth as usize == depth + 1
             })
             .collect();
-        if ragged {
-            return self.ragged_level(depth, inner, from, to, &here, &scans);
+        let undecided: Vec<(usize, u32)> = (here.iter())
+            .filter_map(|&position| match &kernel.statements[position] {
+                statement if statement.depth as usize != depth + 1 || self.few.contains_key(&position) => None,
+                statement => match statement.action {
+                    Action::Reduce { association: Association::Ragged { least, .. }, .. } => Some((position, least)),
+                    _ => None,
+                },
+            })
+            .collect();
+        if let Some(&(_, least)) = undecided.first() {
+            // Those of the same threshold are decided together.
+            let alike: Vec<usize> =
+                undecided.iter().filter(|&&(_, other)| other == least).map(|&(position, _)| position).collect();
+            return self.few_or_many(depth, inner, &alike, least, (from, to));
         }
-        let undecided = here.iter().copied().find(|position| {
-            let statement = &kernel.statements[*position];
-            let ragged = matches!(statement.action, Action::Reduce { association: Association::Ragged { .. }, .. });
-            ragged && statement.depth as usize == depth + 1 && !self.few.contains_key(position)
-        });
-        if let Some(position) = undecided {
-            return self.few_or_many(depth, inner, position, (from, to));
-        }
-        let (from, to) = (self.plain(from), self.plain(to));
         let zero = self.b.int(0);
         let steps = self.b.sub(to, from);
         let steps = self.b.binary(Binary::Max, steps, zero);
-        let (low, high) = if depth == 0 && self.part == Part::Body { self.range } else { (zero, steps) };
+        let (low, high) = if depth == 0 && self.part.is_ranged() { self.range } else { (zero, steps) };
         let nest = Nest { depth, inner, from, to };
         for &position in &here {
             self.reduce_begin(position)?;
@@ -88,14 +93,29 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// The level twice: with the ragged reduce of statement `position` in order, for few elements, and by lanes.
-    fn few_or_many(&mut self, depth: usize, inner: Range<usize>, position: usize, (from, to): (Val, Val)) -> Result {
-        let kernel = self.kernel;
-        let Action::Reduce { association: Association::Ragged { least, .. }, .. } = kernel.statements[position].action
-        else {
-            return Ok(());
-        };
+    /// Leaves the number of steps of the outermost level where the caller finds it.
+    pub(super) fn steps_of_outermost(&mut self) -> Result {
+        let level = &self.kernel.levels[0];
+        let (from, to) = (self.operand(level.from)?, self.operand(level.to)?);
         let (from, to) = (self.plain(from), self.plain(to));
+        let zero = self.b.int(0);
+        let steps = self.b.sub(to, from);
+        let steps = self.b.binary(Binary::Max, steps, zero);
+        let place = self.scratch;
+        self.b.store(place, zero, steps, None);
+        Ok(())
+    }
+
+    /// The level twice: with the ragged reduces at these positions in order, for few steps, and by lanes.
+    fn few_or_many(
+        &mut self,
+        depth: usize,
+        inner: Range<usize>,
+        positions: &[usize],
+        least: u32,
+        (from, to): (Value, Value),
+    ) -> Result {
+        let kernel = self.kernel;
         let steps = self.b.sub(to, from);
         let least = self.b.int(least.into());
         let few = self.b.less(steps, least);
@@ -114,7 +134,7 @@ impl Emitter<'_> {
         let mut sides = Vec::new();
         for side in [true, false] {
             self.states = states.clone();
-            self.few.insert(position, side);
+            self.few.extend(positions.iter().map(|&position| (position, side)));
             self.b.open();
             self.level(depth, inner.clone())?;
             let mut values = std::mem::take(&mut self.states);
@@ -124,7 +144,7 @@ impl Emitter<'_> {
             }
             sides.push((self.b.close(), values));
         }
-        self.few.remove(&position);
+        self.few.retain(|position, _| !positions.contains(position));
         let (Some(many), Some(few_side)) = (sides.pop(), sides.pop()) else { return Ok(()) };
         let mut values = self.b.end_if(few, few_side, many);
         let locals = values.split_off(states.len());
@@ -266,65 +286,6 @@ impl Emitter<'_> {
                 total.element = Some(element);
             }
         }
-    }
-
-    /// A level whose bounds differ between lanes: while any lane has steps left.
-    fn ragged_level(
-        &mut self,
-        depth: usize,
-        inner: Range<usize>,
-        from: Val,
-        to: Val,
-        here: &[usize],
-        scans: &[usize],
-    ) -> Result {
-        let kernel = self.kernel;
-        let level = &kernel.levels[depth];
-        let (from, to) = (self.gang(from), self.gang(to));
-        let count = self.b.sub(to, from);
-        for &position in here {
-            self.reduce_begin(position)?;
-        }
-        for &position in scans {
-            let none = self.b.int(0);
-            self.scan_begin(position, none)?;
-        }
-        let outer = self.mask;
-        let mut starts = self.states.clone();
-        starts.push(self.b.int(0));
-        let mut open = self.b.begin_while(&starts);
-        let mut carried = open.carried.clone();
-        let step = carried.pop().unwrap_or(from);
-        self.states = carried;
-        let left = self.b.less(step, count);
-        let active = self.b.both(outer, Some(left)).unwrap_or(left);
-        let any = self.b.any(active);
-        self.b.while_body(&mut open, any);
-        self.mask = Some(active);
-        let nest = Nest { depth, inner: inner.clone(), from, to };
-        self.numbered(&nest, step);
-        let index = if level.order == LevelOrder::Down {
-            let last = self.b.add_int(to, -1);
-            self.b.sub(last, step)
-        } else {
-            self.b.add(from, step)
-        };
-        self.locals.insert(level.index.id, Val::Gang(index));
-        self.depth(depth + 1, inner)?;
-        self.locals.remove(&level.index.id);
-        self.mask = outer;
-        let mut next = std::mem::take(&mut self.states);
-        next.push(self.b.add_int(step, 1));
-        let mut results = self.b.end_while(open, next);
-        results.pop();
-        self.states = results;
-        for &position in scans.iter().rev() {
-            self.scan_end(position)?;
-        }
-        for &position in here.iter().rev() {
-            self.reduce_end(position)?;
-        }
-        Ok(())
     }
 
     /// The steps for which every tap along this level is inside, from a whole number of gangs behind `low` on.

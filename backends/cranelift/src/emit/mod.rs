@@ -9,6 +9,7 @@ mod identity;
 mod levels;
 mod scalar;
 mod schedule;
+mod slice;
 mod statement;
 
 use std::{
@@ -22,7 +23,8 @@ use fusebox_ir::{
 };
 
 use crate::vector::{Builder, Function, Site, Value};
-pub use {identity::identities, schedule::Schedule};
+pub(crate) use slice::has_totals;
+pub use {identity::identities, schedule::Schedule, slice::totals_only};
 
 use statement::{reduce::Reduce, scan::Scan};
 
@@ -34,14 +36,32 @@ pub const TILE: i64 = 32_768;
 /// Which part of a kernel a function does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
+    /// How many steps the outermost level has, where that is no size: the first word of scratch memory.
+    Steps,
     /// Everything, in one call for the whole outermost level.
     Whole,
     /// A range of the outermost level; reduces to depth 0 leave a result for each block of 4,096 steps.
     Body,
+    /// The totals of scans in a tile: what they need of a range of the outermost level, and nothing that is seen outside.
+    Totals,
+    /// The carry behind a tile: that before it and its totals. The range's first step is the tile's number.
+    Carry,
     /// What comes at depth 0: combines the results of blocks, and runs the statements behind the loops.
     Finish,
     /// Combines a range of copied targets of one scatter (by statement) into its arrays.
     Merge(usize),
+}
+
+impl Part {
+    /// Whether statements of depth 0 are another part's, but for what others need.
+    fn is_inside(self) -> bool {
+        matches!(self, Self::Body | Self::Totals | Self::Carry | Self::Steps)
+    }
+
+    /// Whether it runs a range of the outermost level.
+    pub fn is_ranged(self) -> bool {
+        matches!(self, Self::Body | Self::Totals)
+    }
 }
 
 /// A word of the argument table behind sizes and arrays.
@@ -61,6 +81,16 @@ pub enum Extra {
     CopyFlags(usize),
     /// Elements that were appended before this range, then with it.
     Appended,
+    /// Whether a body makes the carry behind its last tile.
+    Onward,
+    /// Carries of a scan (a statement), a component: before each tile, the first not used, and behind the last.
+    Carry(usize, usize),
+    /// Which carries are there: a byte each.
+    CarryFlags(usize),
+    /// Totals of tiles, of a scan (a statement), a component.
+    Total(usize, usize),
+    /// Which tiles have elements, of a scan: a byte each.
+    TotalFlags(usize),
 }
 
 /// A value at a point, or at a gang of points.
@@ -103,6 +133,8 @@ pub struct Emitter<'k> {
     spare: i64,
     /// The step of the outermost level, where emitted.
     outer_step: Option<Value>,
+    /// What errors call the operation of the statement that is emitted.
+    operation: &'k str,
     extras: &'k mut Vec<Extra>,
     arrays: Vec<Value>,
     scratch: Value,
@@ -141,6 +173,7 @@ pub fn emit(kernel: &Kernel, part: Part, schedule: Option<Schedule>, extras: &mu
         appended: None,
         spare,
         outer_step: None,
+        operation: &kernel.name.0,
         extras,
         arrays,
         scratch,
@@ -178,16 +211,21 @@ impl<'k> Emitter<'k> {
             _ => (range.end, range.end),
         };
         for position in range.start..first {
-            self.statement(position, depth == 0 && self.part == Part::Body)?;
+            self.statement(position, depth == 0 && self.part.is_inside())?;
         }
         if first < last {
             if depth == 0 && self.part == Part::Finish {
                 self.finish_reduces(first..last)?;
+                self.finish_scans(first..last)?;
+            } else if depth == 0 && self.part == Part::Carry {
+                self.carries(first..last)?;
+            } else if depth == 0 && self.part == Part::Steps {
+                self.steps_of_outermost()?;
             } else {
                 self.level(depth, first..last)?;
             }
         }
-        if depth == 0 && self.part == Part::Body {
+        if depth == 0 && self.part.is_inside() {
             return Ok(());
         }
         for position in last..range.end {
@@ -200,6 +238,7 @@ impl<'k> Emitter<'k> {
     fn statement(&mut self, position: usize, pure_only: bool) -> Result {
         let kernel = self.kernel;
         let Statement { when, action, .. } = &kernel.statements[position];
+        self.operation = kernel.operation(&kernel.statements[position]);
         if pure_only && matches!(action, Action::Store { .. } | Action::Scatter { .. } | Action::Append { .. }) {
             return Ok(());
         }

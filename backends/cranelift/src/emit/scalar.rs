@@ -76,9 +76,9 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// A failure of an instruction of its own: all it knows of the operation is the kernel.
+    /// A failure of an instruction of its own: all it knows of the operation is the statement's.
     pub(super) fn failure(&self, place: &Place, fault: FailureKind) -> Failure {
-        Failure { operation: self.kernel.name.0.clone(), place: place.clone(), fault }
+        Failure { operation: self.operation.to_owned(), place: place.clone(), fault }
     }
 
     fn unary(&mut self, function: Unary, a: Val) -> Result<Val> {

@@ -39,7 +39,8 @@ struct Tally {
 impl Schedule {
     /// The best level for machines with vectors of `vector_bytes`, or none where scalar code is better.
     ///
-    /// A kernel with scans in tiles has those scans' gangs, or, where they differ or other statements forbid them, none.
+    /// A kernel with scans in tiles has those scans' gangs, or, where they differ or other statements forbid them, a level inside of them,
+    /// or none.
     pub fn choose(kernel: &Kernel, vector_bytes: usize) -> Option<Self> {
         let tiles: Vec<(usize, u32)> = (kernel.statements.iter())
             .filter_map(|statement| match &statement.action {
@@ -50,8 +51,10 @@ impl Schedule {
             })
             .collect();
         if let Some(&(level, lanes)) = tiles.first() {
-            let alone = tiles.iter().all(|&other| other == (level, lanes)) && sound(kernel, level);
-            return alone.then_some(Self { level, lanes, masked: true });
+            let alone = lanes > 1 && tiles.iter().all(|&other| other == (level, lanes));
+            if alone && sound(kernel, level) && even(kernel, level) {
+                return Some(Self { level, lanes, masked: true });
+            }
         }
         let mut best: Option<(i64, Self)> = None;
         for level in (0..kernel.levels.len()).rev() {
@@ -115,15 +118,21 @@ fn possible(kernel: &Kernel, level: usize) -> bool {
                 let ragged = matches!(association, Association::Ragged { .. }) && statement.depth > *to + 1;
                 !matches!(association, Association::Runs { .. }) && !ragged
             }
+            Action::Scan { association: Association::Tiles { .. }, .. } => false,
             Action::Scan { .. } => statement.depth as usize != level + 1,
             _ => true,
         });
+    fits && even(kernel, level)
+}
+
+/// Whether loops inside `level` are of the same bounds for every lane.
+fn even(kernel: &Kernel, level: usize) -> bool {
     let known = depths(kernel);
     let early = |operand: ScalarOperand| match operand {
         ScalarOperand::Local(id) => known.get(&id).is_some_and(|&depth| depth <= level),
         _ => true,
     };
-    fits && kernel.levels[level + 1..].iter().all(|level| early(level.from) && early(level.to))
+    kernel.levels[level + 1..].iter().all(|level| early(level.from) && early(level.to))
 }
 
 /// The depth at which each local is made; indices count as made at the depth inside their level.

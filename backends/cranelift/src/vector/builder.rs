@@ -298,6 +298,13 @@ impl Builder {
         self.regions.pop().unwrap_or_default()
     }
 
+    /// Appends the instructions of a closed region.
+    pub fn append(&mut self, region: &mut Region) {
+        if let Some(open) = self.regions.last_mut() {
+            open.0.append(&mut region.0);
+        }
+    }
+
     fn like(&mut self, values: &[Value]) -> Vec<Value> {
         values
             .iter()

@@ -1,6 +1,8 @@
 //! Programs as text, run on the CPU in every way and compared to the bit with the interpreter of kernels.
 #![allow(dead_code)] // each test file uses its share
 
+pub mod kernels;
+
 use std::sync::OnceLock;
 
 use fusebox_backend::BackendError;

@@ -114,7 +114,8 @@ pub(super) struct Running {
     running: Element,
     /// The running total of the tile's gangs without the carry.
     bare: Element,
-    gang: Vec<Element>,
+    /// The gang's lanes so far: as they came, then after each doubling.
+    gang: Vec<Vec<Element>>,
     tile: Vec<Element>,
 }
 
@@ -135,13 +136,12 @@ impl Running {
             self.running = combine.apply(machine, before.clone(), element)?;
             return Ok((before, self.running.clone()));
         };
-        let before_in_gang = self.gang_prefix(machine, combine)?;
-        self.gang.push(element.clone());
-        self.tile.push(element);
-        let with_in_gang = self.gang_prefix(machine, combine)?;
+        let before_in_gang = self.gang_prefix();
+        self.tile.push(element.clone());
+        let with_in_gang = self.next_lane(machine, combine, lanes as usize, element)?;
         let before = combine.apply(machine, self.running.clone(), before_in_gang)?;
         let with = combine.apply(machine, self.running.clone(), with_in_gang.clone())?;
-        if self.gang.len() == lanes as usize {
+        if self.gang.first().is_some_and(|gang| gang.len() == lanes as usize) {
             self.running = with.clone();
             self.bare = combine.apply(machine, self.bare.take(), with_in_gang)?;
             self.gang.clear();
@@ -156,24 +156,36 @@ impl Running {
         Ok((before, with))
     }
 
-    /// The last lane of the gang so far, each lane l having taken l-1, then l-2, l-4, ….
-    fn gang_prefix(&self, machine: &mut Machine<'_>, combine: &Combine<'_>) -> Result<Element, RunError> {
-        let mut lanes = self.gang.clone();
-        let mut step = 1;
-        while step < lanes.len() {
-            let before = lanes.clone();
-            for lane in step..lanes.len() {
-                lanes[lane] = combine.apply(machine, before[lane - step].clone(), before[lane].clone())?;
+    /// One more lane of the gang: it takes lane l-1, then l-2, l-4, …, each as it was after as many doublings.
+    fn next_lane(
+        &mut self,
+        machine: &mut Machine<'_>,
+        combine: &Combine<'_>,
+        lanes: usize,
+        element: Element,
+    ) -> Result<Element, RunError> {
+        self.gang.resize(lanes.ilog2() as usize + 1, Vec::new());
+        let lane = self.gang[0].len();
+        let mut x = element;
+        for doubling in 0..self.gang.len() {
+            self.gang[doubling].push(x.clone());
+            let step = 1 << doubling;
+            if doubling + 1 < self.gang.len() && lane >= step {
+                x = combine.apply(machine, self.gang[doubling][lane - step].clone(), x)?;
             }
-            step *= 2;
         }
-        Ok(lanes.pop().flatten())
+        Ok(x)
+    }
+
+    /// The last lane of the gang so far.
+    fn gang_prefix(&self) -> Element {
+        self.gang.last().and_then(|gang| gang.last().cloned()).flatten()
     }
 
     fn end_of_tile(&mut self, machine: &mut Machine<'_>, combine: &Combine<'_>) -> Result<Element, RunError> {
         let total = match self.association {
             Association::Tiles { total_lanes: 0, .. } => {
-                let last = self.gang_prefix(machine, combine)?;
+                let last = self.gang_prefix();
                 combine.apply(machine, self.bare.clone(), last)?
             }
             Association::Tiles { total_lanes, .. } => {

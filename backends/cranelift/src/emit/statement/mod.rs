@@ -1,6 +1,7 @@
 //! Statements that carry something from point to point, one file each.
 
 pub(super) mod append;
+mod carry;
 pub(super) mod reduce;
 pub(super) mod scan;
 pub(super) mod scatter;

@@ -4,7 +4,7 @@ use fusebox_ir::{Action, Association, Binary, Constant, ElementType, Lambda, Lev
 
 use super::reduce::Reduce;
 use crate::{
-    emit::{BLOCK, Emitter, Result, TILE, identities},
+    emit::{BLOCK, Emitter, Extra, Part, Result, TILE, identities},
     vector::{Memory, Value},
 };
 
@@ -25,12 +25,18 @@ pub struct Scan {
     pub total: Option<Reduce>,
     /// Whether totals of tiles matter.
     need: Option<Value>,
+    /// Whether carries come from other ranges, and go to them.
+    shared: bool,
+    /// Whether only the totals of tiles are wanted.
+    alone: bool,
     /// Where in scratch memory gangs are laid out for their last lanes: of each component, of the mask.
     lasts: Vec<i64>,
     last_flag: i64,
     /// In scalar code, the step of the level and the end of the tile.
     pub step: Option<Value>,
     end: Option<Value>,
+    /// Whether gangs are gone through in scalar code, lane by lane.
+    by_lane: bool,
     /// Where in scratch memory scalar code keeps what the lanes of a gang have before each doubling: of each component, presence.
     history: Vec<(Vec<i64>, i64)>,
     /// And what the step before had as its result.
@@ -58,26 +64,15 @@ impl Emitter<'_> {
     pub(in crate::emit) fn scan_begin(&mut self, position: usize, steps: Value) -> Result {
         let kernel = self.kernel;
         let statement = &kernel.statements[position];
-        let Action::Scan { totals, association, combine, seeds, values, .. } = &statement.action else { return Ok(()) };
+        let Action::Scan { totals, association, combine, values, .. } = &statement.action else { return Ok(()) };
         let level = statement.depth as usize - 1;
         let types: Vec<ElementType> = combine.params.iter().take(values.len()).map(|param| param.ty).collect();
         let swap = kernel.levels[level].order == LevelOrder::Down;
         let identity = identities(combine);
         let at = self.states.len();
         let lanes = self.lanes;
-        let seeds = seeds.iter().map(|&seed| self.operand(seed)).collect::<Result<Vec<_>>>()?;
-        let starts: Vec<Value> = (types.iter().enumerate())
-            .map(|(component, &ty)| {
-                let start = match (seeds.get(component), &identity) {
-                    (Some(&seed), _) => self.plain(seed),
-                    (None, Some(identity)) => self.b.constant(identity[component]),
-                    (None, None) => self.b.constant(Constant::zero(ty)),
-                };
-                self.b.splat(start, lanes)
-            })
-            .collect();
-        // What starts as an identity may as well be there.
-        let has = self.b.constant(Constant::from(!seeds.is_empty() || identity.is_some()));
+        let (_, starts, has) = self.starts(position)?;
+        let starts: Vec<Value> = starts.into_iter().map(|start| self.b.splat(start, lanes)).collect();
         let has = self.b.splat(has, lanes);
         let mut scan = Scan {
             combine: combine.clone(),
@@ -89,18 +84,30 @@ impl Emitter<'_> {
             tiles: None,
             total: None,
             need: None,
+            shared: false,
+            alone: false,
             lasts: Vec::new(),
             last_flag: 0,
             step: None,
             end: None,
+            by_lane: false,
             history: Vec::new(),
             earlier: Vec::new(),
+        };
+        let shared = self.part == Part::Body && level == 0 && matches!(association, Association::Tiles { .. });
+        let (starts, has) = if shared {
+            let shift = self.b.int(TILE.trailing_zeros().into());
+            let tile = self.b.binary(Binary::Shr, self.range.0, shift);
+            self.carry_before(position, tile, &scan.types, (&starts, has))
+        } else {
+            (starts, has)
         };
         self.states.extend(starts.iter().copied());
         self.states.push(has);
         if let Association::Tiles { lanes: gang, total_lanes } = *association {
             scan.tiles = Some(gang);
-            if self.schedule.is_none() {
+            scan.by_lane = self.schedule.is_none_or(|schedule| schedule.level != level);
+            if scan.by_lane {
                 for _ in 0..gang.ilog2() {
                     let places = scan.types.iter().map(|ty| self.b.scratch(gang as usize * ty.bytes())).collect();
                     scan.history.push((places, self.b.scratch(gang as usize)));
@@ -109,10 +116,22 @@ impl Emitter<'_> {
             }
             self.states.extend(starts);
             self.states.push(has);
-            let several = self.b.int(TILE);
-            let several = self.b.binary(Binary::Gt, steps, several);
-            let needed = self.b.constant(Constant::from(!totals.is_empty()));
-            scan.need = Some(self.b.binary(Binary::Or, several, needed));
+            let tile = self.b.int(TILE);
+            let mut several = self.b.binary(Binary::Gt, steps, tile);
+            let mut needed = self.b.constant(Constant::from(!totals.is_empty()));
+            if shared {
+                let onward = self.extra(Extra::Onward);
+                let zero = self.b.int(0);
+                needed = self.b.binary(Binary::Ne, onward, zero);
+                let length = self.b.sub(self.range.1, self.range.0);
+                several = self.b.binary(Binary::Gt, length, tile);
+            }
+            scan.need = Some(match self.part {
+                Part::Totals if level == 0 => self.b.constant(Constant::from(true)),
+                _ => self.b.binary(Binary::Or, several, needed),
+            });
+            scan.shared = shared;
+            scan.alone = self.part == Part::Totals && level == 0;
             if total_lanes > 0 {
                 let reduce = self.new_reduce(
                     combine,
@@ -163,6 +182,9 @@ impl Emitter<'_> {
     /// Emits what only matters if there are several tiles or totals; it may change memory, not states.
     fn where_needed(&mut self, scan: &Scan, emit: impl FnOnce(&mut Self) -> Result) -> Result {
         let Some(need) = scan.need else { return Ok(()) };
+        if self.b.constant_of(need).and_then(Constant::as_bool) == Some(true) {
+            return emit(self);
+        }
         self.b.open();
         emit(self)?;
         let then = self.b.close();
@@ -188,12 +210,23 @@ impl Emitter<'_> {
     pub(in crate::emit) fn tile_end(&mut self, position: usize) -> Result {
         let Some(scan) = self.scans.get(&position).cloned() else { return Ok(()) };
         let (Some(need), at, k) = (scan.need, scan.at, scan.k()) else { return Ok(()) };
+        let kernel = self.kernel;
+        self.operation = kernel.operation(&kernel.statements[position]);
         let carry: Vec<Value> = self.states[at + k + 1..at + 2 * k + 2].to_vec();
         self.b.open();
         let (total, has) = match &scan.total {
             Some(total) => self.total(total)?,
             None => (self.states[at + 2 * k + 2..at + 3 * k + 2].to_vec(), self.states[at + 3 * k + 2]),
         };
+        if scan.alone {
+            let shift = self.b.int(TILE.trailing_zeros().into());
+            let tile = self.b.binary(Binary::Shr, self.range.0, shift);
+            self.put_words(position, tile, &total, has, Extra::Total, Extra::TotalFlags);
+            let mut then = self.b.close();
+            // Always needed: no branch.
+            self.b.append(&mut then);
+            return Ok(());
+        }
         let (mut new, has) = self.combine_present(&scan.combine, (&carry[..k], carry[k]), (&total, has), scan.swap)?;
         new.push(has);
         let then = self.b.close();
@@ -210,6 +243,19 @@ impl Emitter<'_> {
         let Some(scan) = self.scans.remove(&position) else { return Ok(()) };
         let Action::Scan { totals, .. } = &kernel.statements[position].action else { return Ok(()) };
         let from = if scan.tiles.is_some() { scan.at + scan.k() + 1 } else { scan.at };
+        if scan.shared {
+            let carry = self.states[from..from + scan.k()].to_vec();
+            let has = self.states[from + scan.k()];
+            self.where_needed(&scan, |this| {
+                let up = this.b.add_int(this.range.1, TILE - 1);
+                let shift = this.b.int(TILE.trailing_zeros().into());
+                let next = this.b.binary(Binary::Shr, up, shift);
+                this.put_words(position, next, &carry, has, Extra::Carry, Extra::CarryFlags);
+                Ok(())
+            })?;
+            self.states.truncate(scan.at);
+            return Ok(());
+        }
         for (component, local) in totals.iter().enumerate() {
             let value = self.val(self.states[from + component]);
             self.locals.insert(local.id, value);
@@ -230,9 +276,13 @@ impl Emitter<'_> {
         };
         let mask = self.b.both(when, self.mask);
         let values: Vec<Value> = values.into_iter().map(|value| self.gang(value)).collect();
+        if let (true, Some(total)) = (scan.alone, &scan.total) {
+            // Nobody asks for more than the total.
+            return self.put(total, &values, mask);
+        }
         let outer = self.mask.take();
         let out = match scan.tiles {
-            Some(gang) if self.schedule.is_none() => self.scan_lane(&scan, gang, &values, mask, *exclusive)?,
+            Some(gang) if scan.by_lane => self.scan_lane(&scan, gang, &values, mask, *exclusive)?,
             Some(gang) if self.lanes != gang => {
                 return Err(self.broken(&format!("a scan in gangs of {gang} among gangs of {}", self.lanes)));
             }

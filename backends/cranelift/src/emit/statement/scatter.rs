@@ -31,11 +31,13 @@ impl Emitter<'_> {
         let target = self.gang(target);
         let mut all: Vec<Value> = values.into_iter().map(|value| self.gang(value)).collect();
         all.push(target);
-        self.lane_by_lane(&all, mask, |this, _, values, mask| match mask {
-            None => this.scatter_one(position, values),
+        // Of a gang along the outermost level each lane is a step of its own.
+        let along = self.lanes > 1 && self.schedule.is_some_and(|schedule| schedule.level == 0);
+        self.lane_by_lane(&all, mask, |this, lane, values, mask| match mask {
+            None => this.scatter_one(position, values, if along { lane } else { 0 }),
             Some(mask) => {
                 this.b.open();
-                this.scatter_one(position, values)?;
+                this.scatter_one(position, values, if along { lane } else { 0 })?;
                 let then = this.b.close();
                 this.b.open();
                 let otherwise = this.b.close();
@@ -47,12 +49,14 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    fn scatter_one(&mut self, position: usize, values: &[Value]) -> Result {
+    fn scatter_one(&mut self, position: usize, values: &[Value], lane: u32) -> Result {
         let kernel = self.kernel;
         let action = &kernel.statements[position].action;
         let Action::Scatter { arrays, combine, order, .. } = action else { return Ok(()) };
         let (values, target) = (&values[..values.len() - 1], values[values.len() - 1]);
-        let chunk = (*order == ScatterOrder::Chunks && self.part == Part::Whole).then(|| self.chunk(position));
+        // Outside of all levels there is one element: it goes into the array itself.
+        let chunked = *order == ScatterOrder::Chunks && kernel.statements[position].depth > 0;
+        let chunk = (chunked && self.part == Part::Whole).then(|| self.chunk(position, lane));
         let mut bases = Vec::new();
         for (component, array) in arrays.iter().enumerate() {
             let mut base = self.arrays[array.index()];
@@ -102,9 +106,10 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// The chunk of the step of the outermost level.
-    fn chunk(&mut self, position: usize) -> Option<Value> {
+    /// The chunk of the step of the outermost level, so many lanes on.
+    fn chunk(&mut self, position: usize, lane: u32) -> Option<Value> {
         let step = self.outer_step?;
+        let step = self.b.add_int(step, lane.into());
         let steps = self.extra(Extra::ChunkSteps(position));
         Some(self.b.binary(Binary::Div, step, steps))
     }
@@ -114,6 +119,7 @@ impl Emitter<'_> {
         let kernel = self.kernel;
         let action = &kernel.statements[position].action;
         let Action::Scatter { arrays, combine, .. } = action else { return Ok(()) };
+        self.operation = kernel.operation(&kernel.statements[position]);
         let (from, to) = self.range;
         let open = self.b.begin_loop(from, to, 1, &[]);
         let at = open.index;

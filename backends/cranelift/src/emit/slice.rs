@@ -1,0 +1,140 @@
+//! What the totals of a kernel's tiles need of it.
+
+use std::collections::HashSet;
+
+use fusebox_ir::{
+    Action, Association, Constant, Failure, FailureKind, Kernel, Lambda, LocalId, Place, ScalarOperand, ScalarPart,
+    Statement,
+};
+
+use super::failure_operands;
+
+/// Whether the scans along the outermost level are in tiles, and none of them needs what one of them makes: then the total of a tile can
+/// be computed before the tile's carry is known.
+pub(crate) fn has_totals(kernel: &Kernel) -> bool {
+    let mut made: HashSet<LocalId> = HashSet::new();
+    for statement in &kernel.statements {
+        let tainted = uses(statement).iter().any(|id| made.contains(id));
+        match &statement.action {
+            Action::Scan { results, association, .. } if statement.depth == 1 => {
+                if tainted || !matches!(association, Association::Tiles { .. }) {
+                    return false;
+                }
+                made.extend(results.iter().map(|result| result.id));
+            }
+            _ if tainted => made.extend(defined(statement)),
+            _ => {}
+        }
+    }
+    // Bounds of inner levels count as uses of what is inside.
+    let bound = |operand: ScalarOperand| matches!(operand, ScalarOperand::Local(id) if made.contains(&id));
+    !kernel.levels.iter().any(|level| bound(level.from) || bound(level.to))
+}
+
+/// The kernel with only those statements that the totals of tiles need, and the checks before them; others do nothing, at their places.
+pub fn totals_only(kernel: &Kernel) -> Kernel {
+    let without_checks = needed(kernel, 0);
+    let deepest = without_checks.iter().map(|&position| kernel.statements[position].depth).max().unwrap_or(0);
+    let needed = needed(kernel, deepest);
+    let mut kernel = kernel.clone();
+    for (position, statement) in kernel.statements.iter_mut().enumerate() {
+        if !needed.contains(&position) {
+            let message = String::new();
+            let fault = FailureKind::Assertion { message };
+            let failure = Failure { operation: String::new(), place: Place::default(), fault };
+            statement.action = Action::Check { condition: Constant::from(true).into(), failure };
+            statement.when = None;
+            statement.depth = statement.depth.min(deepest);
+        }
+    }
+    kernel
+}
+
+/// Statements that totals need; of checks those of depth 1 to `checks`.
+fn needed(kernel: &Kernel, checks: u32) -> HashSet<usize> {
+    let mut positions = HashSet::new();
+    let mut locals: HashSet<LocalId> = HashSet::new();
+    for (position, statement) in kernel.statements.iter().enumerate().rev() {
+        let wanted = match &statement.action {
+            Action::Scan { .. } if statement.depth == 1 => true,
+            Action::Check { .. } => statement.depth <= checks,
+            Action::Load { .. } | Action::Scalar(_) | Action::Reduce { .. } | Action::Scan { .. } => {
+                defined(statement).iter().any(|id| locals.contains(id))
+            }
+            Action::Store { .. } | Action::Append { .. } | Action::Scatter { .. } => false,
+        };
+        if wanted {
+            positions.insert(position);
+            locals.extend(uses(statement));
+            for level in &kernel.levels[..statement.depth as usize] {
+                locals.extend([level.from, level.to].into_iter().filter_map(local));
+            }
+        }
+    }
+    positions
+}
+
+fn local(operand: ScalarOperand) -> Option<LocalId> {
+    if let ScalarOperand::Local(id) = operand { Some(id) } else { None }
+}
+
+fn defined(statement: &Statement) -> Vec<LocalId> {
+    match &statement.action {
+        Action::Load { result, .. } => vec![result.id],
+        Action::Scalar(instruction) => instruction.results.iter().map(|result| result.id).collect(),
+        Action::Reduce { results, .. } => results.iter().map(|result| result.id).collect(),
+        Action::Scan { results, totals, .. } => results.iter().chain(totals).map(|result| result.id).collect(),
+        Action::Check { .. } | Action::Store { .. } | Action::Append { .. } | Action::Scatter { .. } => Vec::new(),
+    }
+}
+
+/// Every local that a statement uses, its own functions' among them.
+fn uses(statement: &Statement) -> Vec<LocalId> {
+    let mut operands: Vec<ScalarOperand> = statement.when.into_iter().collect();
+    let mut bodies: Vec<&Lambda> = Vec::new();
+    let mut indices = Vec::new();
+    match &statement.action {
+        Action::Load { map, outside, .. } => {
+            indices.extend(map.dims.iter().flat_map(|dim| dim.terms.iter().map(|term| term.1)));
+            bodies.extend(outside);
+        }
+        Action::Scalar(instruction) => {
+            for part in instruction.op.parts() {
+                match part {
+                    ScalarPart::Operand(operand) => operands.push(*operand),
+                    ScalarPart::Body(body) => bodies.push(body),
+                    ScalarPart::Array(_) => {}
+                }
+            }
+        }
+        Action::Check { condition, failure } => {
+            operands.push(*condition);
+            operands.extend(failure_operands(failure));
+        }
+        Action::Reduce { combine, seeds, values, .. } | Action::Scan { combine, seeds, values, .. } => {
+            operands.extend(seeds.iter().chain(values));
+            bodies.push(combine);
+        }
+        Action::Store { map, value, .. } => {
+            indices.extend(map.dims.iter().flat_map(|dim| dim.terms.iter().map(|term| term.1)));
+            operands.push(*value);
+        }
+        Action::Append { values, .. } => operands.extend(values),
+        Action::Scatter { map, combine, values, .. } => {
+            indices.extend(map.dims.iter().flat_map(|dim| dim.terms.iter().map(|term| term.1)));
+            operands.extend(values);
+            bodies.push(combine);
+        }
+    }
+    while let Some(body) = bodies.pop() {
+        operands.extend(&body.results);
+        for part in body.instructions.iter().flat_map(|instruction| instruction.op.parts()) {
+            match part {
+                ScalarPart::Operand(operand) => operands.push(*operand),
+                ScalarPart::Body(body) => bodies.push(body),
+                ScalarPart::Array(_) => {}
+            }
+        }
+    }
+    indices.into_iter().chain(operands.into_iter().filter_map(local)).collect()
+}

@@ -1,0 +1,189 @@
+//! The accumulators of a block become one: by halves, or runs of neighbours and then neighbours of those.
+
+use fusebox_ir::{Binary, Constant, ElementType, Unary};
+
+use super::{Kind, Maybe, Presence, Reduce};
+use crate::{
+    emit::{Emitter, Result},
+    vector::{Memory, Value},
+};
+
+impl Emitter<'_> {
+    /// The least power of two that is not below, at most the accumulators there are.
+    pub(super) fn used_width(&mut self, reduce: &Reduce, count: Value) -> Value {
+        if let Some(count) = self.b.constant_of(count).and_then(Constant::as_i64) {
+            return self.b.int((count.max(1) as u64).next_power_of_two().min(reduce.width.into()) as i64);
+        }
+        let one = self.b.int(1);
+        let count = self.b.binary(Binary::Max, count, one);
+        let below = self.b.add_int(count, -1);
+        let zeros = self.b.unary(Unary::Clz, below);
+        let bits = self.b.int(64);
+        let bits = self.b.sub(bits, zeros);
+        let width = self.b.binary(Binary::Shl, one, bits);
+        let all = self.b.int(reduce.width.into());
+        self.b.binary(Binary::Min, width, all)
+    }
+
+    /// Combines the accumulators of a tier that has got `count` elements.
+    pub(super) fn fold_block(&mut self, reduce: &Reduce, tier: Value, count: Value) -> Result<Maybe> {
+        if reduce.kind == Kind::Runs {
+            return self.fold_runs(reduce, tier, count);
+        }
+        let width = self.used_width(reduce, count);
+        let one = self.b.int(1);
+        let half = self.b.binary(Binary::Shr, width, one);
+        let lanes = self.schedule.map_or(1, |schedule| schedule.lanes);
+        let mut half = half;
+        if reduce.lanes == 1 && lanes > 1 && matches!(reduce.presence, Presence::Identity(_)) && reduce.width > lanes {
+            half = self.halve(reduce, tier, half, count, lanes)?;
+        }
+        self.halve(reduce, tier, half, count, 1)?;
+        let zero = self.b.int(0);
+        let at = self.slot(reduce, tier, zero);
+        let values = self.slot_values(reduce, at, reduce.lanes);
+        let has = (reduce.presence == Presence::Flags).then(|| {
+            let base = self.scratch_at(reduce.places.flags);
+            self.b.load(ElementType::Bool, reduce.lanes, base, at, Memory::Shared)
+        });
+        Ok((values, has))
+    }
+
+    /// Accumulator l takes accumulator l + half, for ever smaller halves, `lanes` at a time; gives the first half that is too small.
+    pub(super) fn halve(
+        &mut self,
+        reduce: &Reduce,
+        tier: Value,
+        half: Value,
+        count: Value,
+        lanes: u32,
+    ) -> Result<Value> {
+        let mut open = self.b.begin_while(&[half]);
+        let half = open.carried[0];
+        let least = self.b.int(i64::from(lanes) - 1);
+        let go = self.b.binary(Binary::Gt, half, least);
+        self.b.while_body(&mut open, go);
+        let zero = self.b.int(0);
+        let mut pairs = half;
+        if reduce.presence == Presence::Counted {
+            // Of an odd number the last ones have nobody to take.
+            let twice = self.b.add(half, half);
+            let there = self.b.binary(Binary::Min, count, twice);
+            pairs = self.b.sub(there, half);
+        }
+        let each = self.b.begin_loop(zero, pairs, i64::from(lanes), &[]);
+        let width = reduce.lanes.max(lanes);
+        let left_at = self.slot(reduce, tier, each.index);
+        let other = self.b.add(each.index, half);
+        let right_at = self.slot(reduce, tier, other);
+        let (left, right) = (self.slot_values(reduce, left_at, width), self.slot_values(reduce, right_at, width));
+        let new = if reduce.presence == Presence::Flags {
+            let base = self.scratch_at(reduce.places.flags);
+            let has_left = self.b.load(ElementType::Bool, width, base, left_at, Memory::Shared);
+            let has_right = self.b.load(ElementType::Bool, width, base, right_at, Memory::Shared);
+            let (new, has) =
+                self.combine_present(&reduce.combine, (&left, has_left), (&right, has_right), reduce.swap)?;
+            self.b.store(base, left_at, has, None);
+            new
+        } else {
+            self.combine(&reduce.combine, &left, &right, reduce.swap)?
+        };
+        for (&place, value) in reduce.places.slots.iter().zip(new) {
+            let base = self.scratch_at(place);
+            self.b.store(base, left_at, value, None);
+        }
+        self.b.end_loop(each, Vec::new());
+        let one = self.b.int(1);
+        let next = self.b.binary(Binary::Shr, half, one);
+        Ok(self.b.end_while(open, vec![next])[0])
+    }
+
+    /// Runs of neighbours, each in order; then neighbours of those.
+    pub(super) fn fold_runs(&mut self, reduce: &Reduce, tier: Value, count: Value) -> Result<Maybe> {
+        let runs = self.b.int(i64::from(reduce.width));
+        let zero = self.b.int(0);
+        let up = self.b.add_int(runs, -1);
+        let rounded = self.b.add(count, up);
+        let shift = self.b.int(reduce.width.trailing_zeros().into());
+        let length = self.b.binary(Binary::Shr, rounded, shift);
+        let some = self.b.constant(Constant::from(true));
+        let none = self.b.constant(Constant::from(false));
+        let lanes = self.b.int(i64::from(reduce.lanes));
+        let run = self.b.begin_loop(zero, runs, 1, &[]);
+        let from = self.b.mul(run.index, length);
+        let to = self.b.add(from, length);
+        let to = self.b.binary(Binary::Min, to, count);
+        let mut starts: Vec<Value> = reduce
+            .types
+            .iter()
+            .map(|&ty| {
+                let zero = self.b.constant(Constant::zero(ty));
+                self.b.splat(zero, reduce.lanes)
+            })
+            .collect();
+        starts.push(self.b.splat(none, reduce.lanes));
+        let each = self.b.begin_loop(from, to, 1, &starts);
+        let at = self.slot(reduce, tier, each.index);
+        let values = self.slot_values(reduce, at, reduce.lanes);
+        let has = if reduce.presence == Presence::Flags {
+            let base = self.scratch_at(reduce.places.flags);
+            self.b.load(ElementType::Bool, reduce.lanes, base, at, Memory::Shared)
+        } else {
+            self.b.splat(some, reduce.lanes)
+        };
+        let (before, had) = each.carried.split_at(each.carried.len() - 1);
+        let (mut next, has) = self.combine_present(&reduce.combine, (before, had[0]), (&values, has), reduce.swap)?;
+        next.push(has);
+        let mut result = self.b.end_loop(each, next);
+        let has = result.pop().unwrap_or(none);
+        let at = self.b.mul(run.index, lanes);
+        self.set_run(reduce, at, &result, has);
+        self.b.end_loop(run, Vec::new());
+        let mut stride = 1;
+        while stride < i64::from(reduce.width) {
+            let pairs = self.b.int(i64::from(reduce.width) / (2 * stride));
+            let pair = self.b.begin_loop(zero, pairs, 1, &[]);
+            let twice = self.b.int(2 * stride * i64::from(reduce.lanes));
+            let left_at = self.b.mul(pair.index, twice);
+            let right_at = self.b.add_int(left_at, stride * i64::from(reduce.lanes));
+            let (left, has_left) = self.run(reduce, left_at);
+            let (right, has_right) = self.run(reduce, right_at);
+            let (new, has) =
+                self.combine_present(&reduce.combine, (&left, has_left), (&right, has_right), reduce.swap)?;
+            self.set_run(reduce, left_at, &new, has);
+            self.b.end_loop(pair, Vec::new());
+            stride *= 2;
+        }
+        let (values, has) = self.run(reduce, zero);
+        Ok((values, (reduce.presence == Presence::Flags).then_some(has)))
+    }
+
+    pub(super) fn run(&mut self, reduce: &Reduce, at: Value) -> (Vec<Value>, Value) {
+        let values = (reduce.places.runs.iter().zip(&reduce.types))
+            .map(|(&place, &ty)| {
+                let base = self.scratch_at(place);
+                self.b.load(ty, reduce.lanes, base, at, Memory::Shared)
+            })
+            .collect();
+        let base = self.scratch_at(reduce.places.run_flags);
+        (values, self.b.load(ElementType::Bool, reduce.lanes, base, at, Memory::Shared))
+    }
+
+    pub(super) fn set_run(&mut self, reduce: &Reduce, at: Value, values: &[Value], has: Value) {
+        for (&place, &value) in reduce.places.runs.iter().zip(values) {
+            let base = self.scratch_at(place);
+            self.b.store(base, at, value, None);
+        }
+        let base = self.scratch_at(reduce.places.run_flags);
+        self.b.store(base, at, has, None);
+    }
+
+    pub(super) fn slot_values(&mut self, reduce: &Reduce, at: Value, lanes: u32) -> Vec<Value> {
+        (reduce.places.slots.iter().zip(&reduce.types))
+            .map(|(&place, &ty)| {
+                let base = self.scratch_at(place);
+                self.b.load(ty, lanes, base, at, Memory::Shared)
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,261 @@
+//! Reduces: accumulators by association, blocks of 4,096 elements, and blocks of their results.
+//!
+//! Interleaved accumulators, runs and the results of blocks live in scratch memory, on three tiers: elements, blocks, blocks of blocks.
+//! An accumulator is one value, or a gang where the reduce is inside the level across lanes.
+
+mod accumulate;
+mod early;
+mod fold;
+mod room;
+mod tiers;
+
+use fusebox_ir::{Action, Association, Constant, ElementType, Lambda, LevelOrder};
+
+use crate::{
+    emit::{BLOCK, Emitter, Part, Result, Val, identities},
+    vector::Value,
+};
+use early::Early;
+
+const TIERS: usize = 3;
+
+/// A reduce under way.
+#[derive(Clone, Debug)]
+pub struct Reduce {
+    combine: Lambda,
+    kind: Kind,
+    presence: Presence,
+    /// Whether operands change places.
+    swap: bool,
+    /// Lanes of an accumulator.
+    lanes: u32,
+    types: Vec<ElementType>,
+    /// The number of interleaved accumulators or runs.
+    width: u32,
+    /// The element's number in its block, where the loop knows it; else it is counted in memory.
+    pub element: Option<Value>,
+    counted: bool,
+    /// How many elements there are.
+    pub steps: Option<Value>,
+    /// Where results of blocks go instead: of this statement.
+    partial: Option<usize>,
+    /// The first elements, kept until there are enough for lanes.
+    early: Option<Early>,
+    places: Places,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// Accumulators are states from this position on; then, without seeds, whether there is anything yet.
+    InOrder(usize),
+    Interleaved,
+    Runs,
+}
+
+/// How it is known which accumulators hold something.
+#[derive(Clone, Debug, PartialEq)]
+enum Presence {
+    /// All do: they start as identities.
+    Identity(Vec<Constant>),
+    /// The first ones, by the number of elements.
+    Counted,
+    /// A byte beside each says so.
+    Flags,
+}
+
+/// Offsets in scratch memory.
+#[derive(Clone, Debug, Default)]
+struct Places {
+    /// Of each component, tiers of accumulators (of runs: of elements).
+    slots: Vec<i64>,
+    flags: i64,
+    /// Results of runs.
+    runs: Vec<i64>,
+    run_flags: i64,
+    /// How many elements each tier has got.
+    counts: i64,
+    /// The result of the only block.
+    out: Vec<i64>,
+    out_flag: i64,
+}
+
+/// Values and whether they are there at all; `None`: they are.
+type Maybe = (Vec<Value>, Option<Value>);
+
+impl Reduce {
+    /// Whether loops run in blocks for it.
+    pub fn is_blocked(&self) -> bool {
+        !matches!(self.kind, Kind::InOrder(_)) && !self.counted
+    }
+
+    /// Slots of one tier.
+    fn slots(&self) -> i64 {
+        if self.kind == Kind::Runs { BLOCK } else { i64::from(self.width) }
+    }
+}
+
+impl Emitter<'_> {
+    /// Opens the reduce of statement `position`, at the depth it reduces to.
+    pub(in crate::emit) fn reduce_begin(&mut self, position: usize) -> Result {
+        let kernel = self.kernel;
+        let statement = &kernel.statements[position];
+        let Action::Reduce { to, association, combine, seeds, values, .. } = &statement.action else { return Ok(()) };
+        let depth = statement.depth as usize;
+        let swap = kernel.levels[*to as usize].order == LevelOrder::Down;
+        let optional = statement.when.is_some() || self.lanes_may_miss(*to as usize, depth);
+        let counted = depth > *to as usize + 1;
+        let types: Vec<ElementType> = combine.params.iter().take(values.len()).map(|param| param.ty).collect();
+        let (association, least) = match *association {
+            Association::Ragged { lanes, least } => match self.few.get(&position) {
+                Some(true) => (Association::InOrder, None),
+                Some(false) => (Association::Interleaved { lanes }, None),
+                None => (Association::Interleaved { lanes }, Some(least)),
+            },
+            other => (other, None),
+        };
+        let mut reduce =
+            self.new_reduce(combine, association, types, swap, optional, counted && self.part != Part::Finish);
+        if let Some(least) = least {
+            self.keep_early(&mut reduce, least);
+        }
+        if self.part == Part::Body && *to == 0 {
+            reduce.partial = Some(position);
+        }
+        if let Kind::InOrder(_) = reduce.kind {
+            reduce.kind = Kind::InOrder(self.states.len());
+            let lanes = self.lanes;
+            for (component, &ty) in reduce.types.iter().enumerate() {
+                let start = match seeds.get(component) {
+                    Some(&seed) => self.operand(seed)?,
+                    None => Val::Uniform(self.b.constant(Constant::zero(ty))),
+                };
+                let start = self.plain(start);
+                let start = self.b.splat(start, lanes);
+                self.states.push(start);
+            }
+            if seeds.is_empty() {
+                let none = self.b.constant(Constant::from(false));
+                let none = self.b.splat(none, lanes);
+                self.in_order_flags.insert(self.states.len());
+                self.states.push(none);
+            }
+        } else {
+            self.reset(&reduce);
+        }
+        if !counted {
+            let level = &kernel.levels[*to as usize];
+            let (from, end) = (self.operand(level.from)?, self.operand(level.to)?);
+            let (from, end) = (self.plain(from), self.plain(end));
+            let steps = self.b.sub(end, from);
+            reduce.steps = Some(steps);
+        }
+        self.reduces.insert(position, reduce);
+        Ok(())
+    }
+
+    /// Whether some lanes or points of a loop over levels `to..depth` may have no element of their own.
+    fn lanes_may_miss(&self, to: usize, depth: usize) -> bool {
+        let masked = self.schedule.is_some_and(|schedule| schedule.masked && (to..depth).contains(&schedule.level));
+        masked || self.mask.is_some()
+    }
+
+    /// A reduce with room in scratch memory.
+    pub(super) fn new_reduce(
+        &mut self,
+        combine: &Lambda,
+        association: Association,
+        types: Vec<ElementType>,
+        swap: bool,
+        optional: bool,
+        counted: bool,
+    ) -> Reduce {
+        let (kind, width) = match association {
+            Association::InOrder | Association::Tiles { .. } | Association::Ragged { .. } => (Kind::InOrder(0), 1),
+            Association::Interleaved { lanes } => (Kind::Interleaved, lanes.max(1)),
+            Association::Runs { lanes } => (Kind::Runs, lanes.max(1)),
+        };
+        let presence = match identities(combine) {
+            Some(identities) if kind == Kind::Interleaved => Presence::Identity(identities),
+            _ if optional => Presence::Flags,
+            _ => Presence::Counted,
+        };
+        let lanes = self.lanes;
+        let mut reduce = Reduce {
+            combine: combine.clone(),
+            kind,
+            presence,
+            swap,
+            lanes,
+            types,
+            width,
+            element: None,
+            counted,
+            steps: None,
+            partial: None,
+            early: None,
+            places: Places::default(),
+        };
+        if !matches!(reduce.kind, Kind::InOrder(_)) {
+            let slots = reduce.slots() as usize * lanes as usize * TIERS;
+            let runs = width as usize * lanes as usize;
+            for ty in reduce.types.clone() {
+                let bytes = ty.bytes();
+                reduce.places.slots.push(self.b.scratch(slots * bytes));
+                reduce.places.out.push(self.b.scratch(lanes as usize * bytes));
+                if kind == Kind::Runs {
+                    reduce.places.runs.push(self.b.scratch(runs * bytes));
+                }
+            }
+            reduce.places.flags = if reduce.presence == Presence::Flags { self.b.scratch(slots) } else { 0 };
+            reduce.places.run_flags = if kind == Kind::Runs { self.b.scratch(runs) } else { 0 };
+            reduce.places.out_flag = self.b.scratch(lanes as usize);
+            reduce.places.counts = self.b.scratch((TIERS + 2) * 8);
+        }
+        reduce
+    }
+
+    /// Closes a reduce: its results become locals.
+    pub(in crate::emit) fn reduce_end(&mut self, position: usize) -> Result {
+        let kernel = self.kernel;
+        let Some(reduce) = self.reduces.remove(&position) else { return Ok(()) };
+        if reduce.partial.is_some() {
+            return Ok(());
+        }
+        self.operation = kernel.operation(&kernel.statements[position]);
+        let Action::Reduce { results, seeds, .. } = &kernel.statements[position].action else { return Ok(()) };
+        let values = if let Kind::InOrder(at) = reduce.kind {
+            let values = self.states[at..at + reduce.types.len()].to_vec();
+            self.states.truncate(at);
+            self.in_order_flags.remove(&(at + reduce.types.len()));
+            values
+        } else {
+            let seeds = seeds.iter().map(|&seed| self.operand(seed)).collect::<Result<Vec<_>>>()?;
+            let seeds: Vec<Value> = seeds
+                .into_iter()
+                .map(|seed| {
+                    let seed = self.plain(seed);
+                    self.b.splat(seed, reduce.lanes)
+                })
+                .collect();
+            if reduce.early.is_some() { self.early_end(&reduce, &seeds)? } else { self.seeded_total(&reduce, &seeds)? }
+        };
+        for (local, value) in results.iter().zip(values) {
+            let value = self.val(value);
+            self.locals.insert(local.id, value);
+        }
+        Ok(())
+    }
+    /// The seeds (if there are any) and all elements.
+    fn seeded_total(&mut self, reduce: &Reduce, seeds: &[Value]) -> Result<Vec<Value>> {
+        let (values, has) = self.total(reduce)?;
+        if seeds.is_empty() {
+            return Ok(values);
+        }
+        if let Presence::Identity(_) = reduce.presence {
+            return self.combine(&reduce.combine, seeds, &values, reduce.swap);
+        }
+        let some = self.b.constant(Constant::from(true));
+        let some = self.b.splat(some, reduce.lanes);
+        Ok(self.combine_present(&reduce.combine, (seeds, some), (&values, has), reduce.swap)?.0)
+    }
+}

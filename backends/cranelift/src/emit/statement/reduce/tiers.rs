@@ -1,0 +1,217 @@
+//! Blocks of elements, blocks of the results of blocks, and what all of them make in the end.
+
+use fusebox_ir::{Action, Binary, Constant, ElementType};
+
+use super::{Kind, Maybe, Presence, Reduce};
+use crate::{
+    emit::{BLOCK, Emitter, Extra, Result},
+    vector::{Memory, Value},
+};
+
+impl Emitter<'_> {
+    /// Gives the result of a block to the second tier and, when that has a block, its result to the third.
+    pub(super) fn feed(&mut self, reduce: &Reduce, result: Maybe) -> Result {
+        let first = self.b.int(1);
+        self.feed_from(reduce, first, result)
+    }
+
+    pub(super) fn feed_from(&mut self, reduce: &Reduce, tier: Value, (values, has): Maybe) -> Result {
+        let some = self.b.constant(Constant::from(true));
+        let flagged = has.is_some();
+        let mut starts = values;
+        starts.push(self.b.splat(has.unwrap_or(some), reduce.lanes));
+        starts.push(tier);
+        starts.push(some);
+        let mut open = self.b.begin_while(&starts);
+        let go = open.carried[open.carried.len() - 1];
+        self.b.while_body(&mut open, go);
+        let k = reduce.types.len();
+        let (values, has, tier) = (open.carried[..k].to_vec(), open.carried[k], open.carried[k + 1]);
+        let count = self.count(reduce, tier);
+        let inside = self.b.int(BLOCK - 1);
+        let element = self.b.binary(Binary::And, count, inside);
+        let zero = self.b.int(0);
+        let first = self.b.binary(Binary::Eq, element, zero);
+        let width = self.b.int(reduce.width.into());
+        let fill = self.b.select(first, width, zero);
+        self.fill(reduce, tier, fill);
+        let fresh = self.b.less(element, width);
+        let slot = if reduce.kind == Kind::Runs {
+            element
+        } else {
+            let last = self.b.int(i64::from(reduce.width) - 1);
+            self.b.binary(Binary::And, element, last)
+        };
+        let at = self.slot(reduce, tier, slot);
+        self.accumulate(reduce, at, fresh, &values, flagged.then_some(has))?;
+        let count = self.b.add_int(count, 1);
+        self.set_count(reduce, tier, count);
+        let rest = self.b.binary(Binary::And, count, inside);
+        let full = self.b.binary(Binary::Eq, rest, zero);
+        self.b.open();
+        let whole = self.b.int(BLOCK);
+        let (mut folded, folded_has) = self.fold_block(reduce, tier, whole)?;
+        folded.push(self.b.splat(folded_has.unwrap_or(some), reduce.lanes));
+        let then = self.b.close();
+        self.b.open();
+        let otherwise = self.b.close();
+        let mut same = values;
+        same.push(has);
+        let mut next = self.b.end_if(full, (then, folded), (otherwise, same));
+        next.push(self.b.add_int(tier, 1));
+        next.push(full);
+        self.b.end_while(open, next);
+        Ok(())
+    }
+
+    /// The result of everything that was put, from a tier on.
+    pub(super) fn last_tiers(&mut self, reduce: &Reduce, tier: Value) -> Result {
+        let some = self.b.constant(Constant::from(true));
+        let mut open = self.b.begin_while(&[tier, some]);
+        let (tier, go) = (open.carried[0], open.carried[1]);
+        self.b.while_body(&mut open, go);
+        let count = self.count(reduce, tier);
+        let above = self.b.add_int(tier, 1);
+        let fed = self.count(reduce, above);
+        let zero = self.b.int(0);
+        let top = self.b.binary(Binary::Eq, fed, zero);
+        let inside = self.b.int(BLOCK - 1);
+        let rest = self.b.binary(Binary::And, count, inside);
+        let pending = self.b.binary(Binary::Ne, rest, zero);
+        let either = self.b.binary(Binary::Or, top, pending);
+        self.b.open();
+        let result = self.fold_block(reduce, tier, rest)?;
+        self.b.open();
+        let some_there = self.b.binary(Binary::Gt, count, zero);
+        let has = match result.1 {
+            Some(has) => {
+                let there = self.b.splat(some_there, reduce.lanes);
+                self.b.binary(Binary::And, has, there)
+            }
+            None => some_there,
+        };
+        self.set_out(reduce, &(result.0.clone(), Some(has)));
+        let then = self.b.close();
+        self.b.open();
+        self.feed_from(reduce, above, result)?;
+        let otherwise = self.b.close();
+        self.b.end_if(top, (then, Vec::new()), (otherwise, Vec::new()));
+        let then = self.b.close();
+        self.b.open();
+        let otherwise = self.b.close();
+        self.b.end_if(either, (then, Vec::new()), (otherwise, Vec::new()));
+        let more = self.b.not(top);
+        self.b.end_while(open, vec![above, more]);
+        Ok(())
+    }
+
+    /// All elements, combined; whether there are any.
+    pub(in crate::emit) fn total(&mut self, reduce: &Reduce) -> Result<(Vec<Value>, Value)> {
+        if reduce.counted {
+            let first = self.b.int(0);
+            self.last_tiers(reduce, first)?;
+        } else {
+            let zero = self.b.int(0);
+            let block = self.b.int(BLOCK);
+            let several = self.b.binary(Binary::Gt, reduce.steps.unwrap_or(zero), block);
+            self.b.open();
+            let second = self.b.int(1);
+            self.last_tiers(reduce, second)?;
+            let then = self.b.close();
+            self.b.open();
+            let otherwise = self.b.close();
+            self.b.end_if(several, (then, Vec::new()), (otherwise, Vec::new()));
+        }
+        let (values, has) = self.out(reduce);
+        let some = self.b.constant(Constant::from(true));
+        Ok((values, has.unwrap_or(some)))
+    }
+
+    /// Combines the results of blocks that the bodies left.
+    pub(in crate::emit) fn finish_reduces(&mut self, inner: std::ops::Range<usize>) -> Result {
+        let kernel = self.kernel;
+        for position in inner {
+            let Action::Reduce { to: 0, .. } = kernel.statements[position].action else { continue };
+            self.reduce_begin(position)?;
+            let steps = self.extra(Extra::Steps);
+            let steps = self.b.add_int(steps, BLOCK - 1);
+            let shift = self.b.int(BLOCK.trailing_zeros().into());
+            let blocks = self.b.binary(Binary::Shr, steps, shift);
+            let Some(reduce) = self.reduces.get_mut(&position) else { continue };
+            reduce.steps = Some(blocks);
+            let reduce = reduce.clone();
+            let zero = self.b.int(0);
+            let outer = self.b.begin_loop(zero, blocks, BLOCK, &[]);
+            let end = self.b.add_int(outer.index, BLOCK);
+            let end = self.b.binary(Binary::Min, end, blocks);
+            let count = self.b.sub(end, outer.index);
+            self.block_begin(position, count)?;
+            let each = self.b.begin_loop(outer.index, end, 1, &[]);
+            let values: Vec<Value> = (reduce.types.iter().enumerate())
+                .map(|(component, &ty)| {
+                    let base = self.extra(Extra::Partial(position, component));
+                    self.b.load(ty, 1, base, each.index, Memory::Shared)
+                })
+                .collect();
+            let has = (reduce.presence == Presence::Flags).then(|| {
+                let base = self.extra(Extra::PartialFlags(position));
+                self.b.load(ElementType::Bool, 1, base, each.index, Memory::Shared)
+            });
+            let mut here = reduce.clone();
+            here.element = Some(self.b.sub(each.index, outer.index));
+            self.put(&here, &values, has)?;
+            self.b.end_loop(each, Vec::new());
+            let start = outer.index;
+            self.block_end(position, start, count)?;
+            self.b.end_loop(outer, Vec::new());
+            self.reduce_end(position)?;
+        }
+        Ok(())
+    }
+
+    /// Opens a block of `count` elements.
+    pub(in crate::emit) fn block_begin(&mut self, position: usize, count: Value) -> Result {
+        let Some(reduce) = self.reduce_or_total(position) else { return Ok(()) };
+        let tier = self.b.int(0);
+        let width = self.used_width(&reduce, count);
+        self.fill(&reduce, tier, width);
+        Ok(())
+    }
+
+    /// Closes a block of `count` elements from step `start` on.
+    pub(in crate::emit) fn block_end(&mut self, position: usize, start: Value, count: Value) -> Result {
+        let Some(reduce) = self.reduce_or_total(position) else { return Ok(()) };
+        let kernel = self.kernel;
+        self.operation = kernel.operation(&kernel.statements[position]);
+        let tier = self.b.int(0);
+        let result = self.fold_block(&reduce, tier, count)?;
+        if let Some(statement) = reduce.partial {
+            let shift = self.b.int(BLOCK.trailing_zeros().into());
+            let block = self.b.binary(Binary::Shr, start, shift);
+            for (component, &value) in result.0.iter().enumerate() {
+                let base = self.extra(Extra::Partial(statement, component));
+                self.b.store(base, block, value, None);
+            }
+            if let Some(has) = result.1 {
+                let base = self.extra(Extra::PartialFlags(statement));
+                self.b.store(base, block, has, None);
+            }
+            return Ok(());
+        }
+        let zero = self.b.int(0);
+        let block = self.b.int(BLOCK);
+        let several = self.b.binary(Binary::Gt, reduce.steps.unwrap_or(zero), block);
+        self.b.open();
+        self.feed(&reduce, result.clone())?;
+        let then = self.b.close();
+        self.b.open();
+        self.set_out(&reduce, &result);
+        let otherwise = self.b.close();
+        self.b.end_if(several, (then, Vec::new()), (otherwise, Vec::new()));
+        Ok(())
+    }
+
+    pub(super) fn reduce_or_total(&self, position: usize) -> Option<Reduce> {
+        self.reduces.get(&position).or_else(|| self.scans.get(&position).and_then(|scan| scan.total.as_ref())).cloned()
+    }
+}

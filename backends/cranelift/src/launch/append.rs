@@ -1,0 +1,106 @@
+//! Appends of ranges that run apart from each other: what they put is moved together, in order.
+
+use std::sync::Mutex;
+
+use fusebox_ir::{Action, ArrayId};
+
+use super::Run;
+use crate::emit::Extra;
+
+/// Ranges that append: each behind the place where all before it would end if they kept everything; then moved together, in order, while
+/// later ranges run.
+pub(super) struct Appended<'r> {
+    /// Elements that a step may put at most.
+    most: i64,
+    /// The word of the argument table that says where a range begins to put.
+    word: Option<usize>,
+    /// Addresses and widths.
+    arrays: Vec<(u64, usize)>,
+    ranges: &'r [(i64, i64)],
+    front: Mutex<Front>,
+}
+
+struct Front {
+    /// How many ranges are together, and how many elements those have.
+    together: usize,
+    total: u64,
+    /// Of the others that are done.
+    counts: Vec<Option<u64>>,
+}
+
+impl Appended<'_> {
+    /// Where a range begins to put.
+    pub(super) fn start(&self, range: usize) -> Option<(usize, u64)> {
+        self.word.map(|word| (word, (self.ranges[range].0 * self.most) as u64))
+    }
+
+    /// A range is done; `end` is behind the last element that it has put.
+    pub(super) fn done(&self, range: usize, end: u64) {
+        let Ok(mut front) = self.front.lock() else { return };
+        let Front { together, total, counts } = &mut *front;
+        counts[range] = Some(end - (self.ranges[range].0 * self.most) as u64);
+        while let Some(&Some(count)) = counts.get(*together) {
+            let from = (self.ranges[*together].0 * self.most) as u64;
+            for &(address, width) in &self.arrays {
+                move_elements(address, from, *total, count, width);
+            }
+            *total += count;
+            *together += 1;
+        }
+    }
+
+    /// All elements.
+    pub(super) fn total(self) -> u64 {
+        self.front.into_inner().map_or(0, |front| front.total)
+    }
+}
+
+impl<'a> Run<'a> {
+    /// What the kernel appends to, and the array for the number of elements.
+    pub(super) fn append(&self) -> Option<(&'a [ArrayId], ArrayId)> {
+        let kernel = self.kernel;
+        kernel.statements.iter().find_map(|statement| match &statement.action {
+            Action::Append { arrays, count, .. } => Some((arrays.as_slice(), *count)),
+            _ => None,
+        })
+    }
+
+    /// How many elements a step of the outermost level may append, where that and the room allow for ranges apart from each other.
+    pub(super) fn most_appended(&self, steps: i64) -> Option<i64> {
+        let (arrays, _) = self.append()?;
+        let depth =
+            self.kernel.statements.iter().find(|statement| matches!(statement.action, Action::Append { .. }))?.depth;
+        let inner = (1..depth as usize).try_fold(1i64, |points, level| points.checked_mul(self.steps(level)?))?;
+        let points = steps.checked_mul(inner)?;
+        arrays.iter().all(|&array| self.target_size(array) as i64 >= points).then_some(inner)
+    }
+
+    /// For ranges of a kernel that appends.
+    pub(super) fn appended<'r>(&self, ranges: &'r [(i64, i64)]) -> Option<Appended<'r>> {
+        let (arrays, _) = self.append()?;
+        let first = self.kernel.sizes.len() + self.kernel.arrays.len();
+        let word =
+            self.loaded.extras.iter().position(|&extra| extra == Extra::Appended).map(|position| first + position);
+        let arrays = (arrays.iter())
+            .map(|array| {
+                let address = self.table[self.kernel.sizes.len() + array.index()];
+                (address, self.kernel.arrays[array.index()].element.bytes())
+            })
+            .collect();
+        let most = if ranges.len() > 1 { self.most_appended(self.outermost).unwrap_or(0) } else { 0 };
+        let front = Mutex::new(Front { together: 0, total: 0, counts: vec![None; ranges.len()] });
+        Some(Appended { most, word, arrays, ranges, front })
+    }
+}
+
+/// Moves elements down within an array.
+#[allow(unsafe_code)]
+fn move_elements(address: u64, from: u64, to: u64, count: u64, width: usize) {
+    if from == to {
+        return;
+    }
+    let base = address as *mut u8;
+    // SAFETY: `from + count` is within the array, whose room was checked to hold every point's element, and `to` is below `from`; the
+    // range from `to` on belongs to ranges that are done, which only the holder of the lock touches.
+    unsafe { std::ptr::copy(base.add(from as usize * width), base.add(to as usize * width), count as usize * width) }
+}

@@ -1,0 +1,203 @@
+//! Runs one kernel: in ranges of its outermost level, on as many threads as it is worth.
+//!
+//! Ranges, copies and the order of ranges never change a bit: blocks of reduces are combined by number, copies of chunks in order,
+//! and other copies only where any order gives the same.
+
+mod append;
+mod scan;
+mod scatter;
+mod split;
+mod workers;
+
+use std::cell::RefCell;
+
+use fusebox_backend::{BackendError, Launch, LaunchArray};
+use fusebox_ir::{Action, Array, ArrayId, Constant, Kernel, KernelExtent, RunError, ScalarOperand, ScatterOrder};
+
+use crate::{
+    Shared,
+    emit::{Extra, Part},
+    failure::{self, SLOT_WORDS},
+    load::{Code, LoadedKernel},
+};
+
+thread_local! {
+    /// Scratch memory and the error slot of this thread.
+    static SCRATCH: RefCell<(Vec<u64>, Vec<u64>)> = const { RefCell::new((Vec::new(), Vec::new())) };
+}
+
+/// Calls one part for a range; gives the first word of scratch memory.
+#[allow(unsafe_code)]
+fn call(code: &Code, table: &[u64], from: i64, to: i64) -> Result<u64, RunError> {
+    SCRATCH.with_borrow_mut(|(scratch, slot)| {
+        scratch.resize(scratch.len().max(code.scratch / 8 + 16), 0);
+        slot.resize(SLOT_WORDS, 0);
+        let ahead = scratch.as_ptr().align_offset(64);
+        let aligned = &mut scratch[ahead..];
+        // SAFETY: the function is compiled from a checked kernel for this argument table: its addresses are of arrays that hold the extents
+        // in the table, alive and (where written) not otherwise borrowed for the time of the launch; scratch memory has the bytes it asks
+        // for, the slot has room for every failure.
+        let result =
+            unsafe { (code.function)(table.as_ptr(), from, to, aligned.as_mut_ptr().cast(), slot.as_mut_ptr()) };
+        if result == 0 {
+            return Ok(aligned[0]);
+        }
+        let site = result as usize - 1;
+        Err(failure::error(&code.sites[site], code.widths[site], slot))
+    })
+}
+
+/// A launch under way.
+struct Run<'a> {
+    kernel: &'a Kernel,
+    loaded: &'a LoadedKernel,
+    shared: &'a Shared,
+    sizes: &'a [i64],
+    /// Of the outermost level.
+    outermost: i64,
+    /// Sizes, addresses of arrays, then the extra words.
+    table: Vec<u64>,
+}
+
+/// Runs a kernel.
+pub(crate) fn run(
+    kernel: &Kernel,
+    loaded: &LoadedKernel,
+    shared: &Shared,
+    mut launch: Launch<'_, Array>,
+) -> Result<(), BackendError> {
+    let mut table: Vec<u64> = launch.sizes.iter().map(|&size| size as u64).collect();
+    for array in &mut launch.arrays {
+        table.push(match array {
+            LaunchArray::Read(array) => array.bytes().as_ptr() as u64,
+            LaunchArray::Write(array) => array.bytes_mut().as_mut_ptr() as u64,
+            LaunchArray::Over(_) => 0,
+        });
+    }
+    for (position, array) in launch.arrays.iter().enumerate() {
+        if let LaunchArray::Over(written) = array {
+            table[launch.sizes.len() + position] = table[launch.sizes.len() + written];
+        }
+    }
+    table.resize(table.len() + loaded.extras.len(), 0);
+    let mut run = Run { kernel, loaded, shared, sizes: launch.sizes, outermost: 0, table };
+    run.outermost = match loaded.part(Part::Steps) {
+        None => run.steps(0).unwrap_or(0),
+        Some(code) => call(code, &run.table, 0, 0)? as i64,
+    };
+    let appended = if let Some(code) = loaded.part(Part::Body) { run.split(code)? } else { run.whole()? };
+    // The number of appended elements goes to an array of the kernel like others.
+    if let Some((_, count)) = run.append()
+        && let Some(LaunchArray::Write(array)) = launch.arrays.get_mut(count.index())
+    {
+        array.set(0, Constant::from(appended as i64));
+    }
+    Ok(())
+}
+
+impl<'a> Run<'a> {
+    fn operand(&self, operand: ScalarOperand) -> Option<i64> {
+        match operand {
+            ScalarOperand::Constant(constant) => constant.as_i64(),
+            ScalarOperand::Local(id) => {
+                self.kernel.sizes.iter().position(|size| size.id == id).map(|position| self.sizes[position])
+            }
+            ScalarOperand::Outer(_) => None,
+        }
+    }
+
+    /// Steps of a level, where its bounds are sizes.
+    fn steps(&self, level: usize) -> Option<i64> {
+        let level = self.kernel.levels.get(level)?;
+        Some(self.operand(level.to)?.wrapping_sub(self.operand(level.from)?).max(0))
+    }
+
+    fn extra(&mut self, extra: Extra, word: u64) {
+        let first = self.kernel.sizes.len() + self.kernel.arrays.len();
+        if let Some(position) = self.loaded.extras.iter().position(|&own| own == extra) {
+            self.table[first + position] = word;
+        }
+    }
+
+    /// Estimated nanoseconds of all work, for a scalar instruction each.
+    fn work(&self) -> u64 {
+        let mut points = vec![1u64];
+        for level in 0..self.kernel.levels.len() {
+            let known = if level == 0 { Some(self.outermost) } else { self.steps(level) };
+            let steps = known.map_or(8, |steps| steps as u64);
+            points.push(points[level].saturating_mul(steps));
+        }
+        let weights = self.kernel.statements.iter().map(|statement| {
+            let weight = match &statement.action {
+                Action::Scalar(instruction) => weight(instruction),
+                Action::Reduce { .. } | Action::Scan { .. } | Action::Scatter { .. } => 4,
+                _ => 2,
+            };
+            points.get(statement.depth as usize).copied().unwrap_or(0).saturating_mul(weight)
+        });
+        weights.fold(0u64, u64::saturating_add) / 8
+    }
+
+    /// Ranges of the outermost level; `unit` steps are never parted.
+    fn ranges(&self, steps: i64, unit: i64) -> Vec<(i64, i64)> {
+        let work = self.work();
+        if self.shared.count == 1 || work < self.shared.share_from_ns || steps <= unit {
+            return vec![(0, steps)];
+        }
+        let pieces = (work / (self.shared.share_from_ns / 2).max(1)).clamp(2, 16 * self.shared.count as u64) as i64;
+        let length = (steps / pieces).max(1);
+        let length = (length as u64).checked_next_multiple_of(unit as u64).map_or(steps, |length| length as i64);
+        (0..steps).step_by(length as usize).map(|from| (from, (from + length).min(steps))).collect()
+    }
+
+    fn target_size(&self, array: ArrayId) -> usize {
+        let extents = self.kernel.arrays[array.index()].extents.iter().map(|extent| match extent {
+            KernelExtent::Constant(extent) => *extent,
+            KernelExtent::Size(id) => self.operand(ScalarOperand::Local(*id)).unwrap_or(0),
+        });
+        extents.product::<i64>() as usize
+    }
+
+    /// K of scatters in chunks (rule 6).
+    fn chunks(steps: i64, size: usize) -> i64 {
+        (steps / (4 * size as i64).max(16_384)).clamp(1, 64)
+    }
+
+    /// Everything in one call; the number of appended elements.
+    fn whole(&mut self) -> Result<u64, RunError> {
+        let Some(code) = self.loaded.part(Part::Whole) else { return Ok(0) };
+        let steps = self.outermost;
+        let mut scattered = Vec::new();
+        let kernel = self.kernel;
+        for (position, statement) in kernel.statements.iter().enumerate() {
+            if let Action::Scatter { order: ScatterOrder::Chunks, arrays, .. } = &statement.action {
+                let chunks = Self::chunks(steps, self.target_size(arrays[0]));
+                let mut scatter = self.scattered(position, chunks as usize)?;
+                self.extra(Extra::ChunkSteps(position), (steps as u64).div_ceil(chunks as u64).max(1));
+                for component in 0..arrays.len() {
+                    self.extra(Extra::Copies(position, component), scatter.copies[component].as_mut_ptr() as u64);
+                }
+                self.extra(Extra::CopyFlags(position), scatter.flags.as_mut_ptr() as u64);
+                scattered.push((scatter, chunks as usize));
+            }
+        }
+        let appended = call(code, &self.table, 0, steps)?;
+        for (scatter, chunks) in &scattered {
+            self.merge(std::slice::from_ref(scatter), *chunks)?;
+        }
+        Ok(appended)
+    }
+}
+
+/// Instructions of scalar code, those of loops several times.
+fn weight(instruction: &fusebox_ir::Instruction) -> u64 {
+    let mut weight = 1;
+    for part in instruction.op.parts() {
+        if let fusebox_ir::ScalarPart::Body(body) = part {
+            let inner: u64 = body.instructions.iter().map(self::weight).sum();
+            let times = if matches!(instruction.op, fusebox_ir::ScalarOp::While { .. }) { 32 } else { 1 };
+            weight += inner * times;
+        }
+    }
+    weight
+}

@@ -1,0 +1,120 @@
+//! Scans along the outermost level, its tiles shared among threads.
+//!
+//! A tile whose carry is there when it begins takes one pass. Else its totals are computed first and put behind the carry as soon as that
+//! is there; then comes the second pass, over what is still in the cache. Carries grow strictly from the left either way.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use fusebox_ir::{Action, RunError};
+
+use super::{Run, call};
+use crate::{
+    emit::{Extra, Part, TILE},
+    load::Code,
+};
+
+/// How often a thread looks for a carry before it computes totals.
+const LOOKS: usize = 64;
+
+/// Tiles on their way.
+pub(super) struct Tiles<'a> {
+    totals: &'a Code,
+    carry: &'a Code,
+    /// The word that says whether a body makes the carry behind it.
+    onward: Option<usize>,
+    /// Whether the carry behind the last tile is wanted.
+    last: bool,
+    count: usize,
+    /// How many tiles have their carry behind them.
+    carried: AtomicUsize,
+}
+
+impl Tiles<'_> {
+    /// Runs the body of a tile with the carry before it; sees to the carry behind it.
+    pub(super) fn run(
+        &self,
+        body: &Code,
+        table: &[u64],
+        tile: usize,
+        (from, to): (i64, i64),
+        stop: &AtomicBool,
+    ) -> Result<u64, RunError> {
+        let wanted = self.last || tile + 1 < self.count;
+        let mut table = table.to_vec();
+        let is_there = |looks: usize| {
+            (0..looks).any(|_| {
+                std::hint::spin_loop();
+                self.carried.load(Ordering::Acquire) >= tile
+            })
+        };
+        if is_there(LOOKS) || !wanted {
+            while !is_there(LOOKS) {
+                if stop.load(Ordering::Acquire) {
+                    return Ok(0);
+                }
+                std::thread::yield_now();
+            }
+            self.set_onward(&mut table, wanted);
+            let result = call(body, &table, from, to)?;
+            self.carried.store(tile + 1, Ordering::Release);
+            return Ok(result);
+        }
+        call(self.totals, &table, from, to)?;
+        while !is_there(LOOKS) {
+            if stop.load(Ordering::Acquire) {
+                return Ok(0);
+            }
+            std::thread::yield_now();
+        }
+        call(self.carry, &table, tile as i64, tile as i64 + 1)?;
+        self.carried.store(tile + 1, Ordering::Release);
+        self.set_onward(&mut table, false);
+        call(body, &table, from, to)
+    }
+
+    fn set_onward(&self, table: &mut [u64], onward: bool) {
+        if let Some(word) = self.onward {
+            table[word] = onward.into();
+        }
+    }
+}
+
+impl<'a> Run<'a> {
+    /// Ranges of the outermost level that are a tile each, where sharing them is worth it.
+    pub(super) fn tiles(&self, steps: i64) -> Vec<(i64, i64)> {
+        if self.shared.count == 1 || self.work() < self.shared.share_from_ns {
+            return vec![(0, steps)];
+        }
+        (0..steps).step_by(TILE as usize).map(|from| (from, (from + TILE).min(steps))).collect()
+    }
+
+    /// Room for carries and totals of tiles, and for which of them are there.
+    pub(super) fn carries(&mut self, steps: i64) -> Vec<Vec<u64>> {
+        let tiles = (steps as u64).div_ceil(TILE as u64) as usize;
+        let mut rooms = Vec::new();
+        for extra in self.loaded.extras.clone() {
+            if let Extra::Carry(..) | Extra::CarryFlags(_) | Extra::Total(..) | Extra::TotalFlags(_) = extra {
+                let mut room = vec![0u64; tiles + 8];
+                self.extra(extra, room.as_mut_ptr() as u64);
+                rooms.push(room);
+            }
+        }
+        rooms
+    }
+
+    /// For `count` ranges of one tile each; `None` for one range of all steps, and where nothing is scanned.
+    pub(super) fn shared_tiles(&mut self, count: usize) -> Option<Tiles<'a>> {
+        let loaded = self.loaded;
+        let (totals, carry) = (loaded.part(Part::Totals)?, loaded.part(Part::Carry)?);
+        let last = self.kernel.statements.iter().any(|statement| {
+            statement.depth == 1 && matches!(&statement.action, Action::Scan { totals, .. } if !totals.is_empty())
+        });
+        let first = self.kernel.sizes.len() + self.kernel.arrays.len();
+        let onward = loaded.extras.iter().position(|&extra| extra == Extra::Onward).map(|position| first + position);
+        if count <= 1 {
+            self.extra(Extra::Onward, last.into());
+            return None;
+        }
+        Some(Tiles { totals, carry, onward, last, count, carried: AtomicUsize::new(0) })
+    }
+}
