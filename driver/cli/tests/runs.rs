@@ -360,6 +360,11 @@ fn runs_agree_and_say_what_they_took() {
         assert_eq!((&stats["backend"], &stats["runs"]), (&backend.into(), &3.into()));
         assert_eq!((&stats["bytes_in"], &stats["bytes_out"]), (&28.into(), &4.into()));
         assert_eq!(stats["threads"], threads);
+        if backend == "cpu" {
+            assert!(stats["peak_bytes"].as_u64() >= Some(4), "{line}"); // the sum at least
+        } else {
+            assert!(stats["peak_bytes"].is_null(), "{line}");
+        }
         assert!(stats["milliseconds"]["run_median"].as_f64() >= stats["milliseconds"]["run_min"].as_f64());
         if backend == "cpu" {
             assert!(stats["milliseconds"]["passes"]["kernels"].is_number(), "{line}");

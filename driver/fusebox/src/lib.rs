@@ -20,7 +20,7 @@ pub use crate::{
     error::Error,
     options::{Backend, Options, UnknownBackend},
     passes::{FRONT_END, Stage, UnknownPass, pass, passes, run_passes},
-    program::{CompileReport, PassReport, Program, compile_program},
+    program::{CompileReport, PassReport, Program, RunReport, compile_program},
     signature::{InputError, Signature, Slot},
 };
 

@@ -38,6 +38,14 @@ pub struct CompileReport {
     pub total: Duration,
 }
 
+/// What a run took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RunReport {
+    /// The most bytes of elements at one time in arrays that the run made, results included and inputs not; `None` where the backend does
+    /// not count them (the interpreter).
+    pub peak_bytes: Option<usize>,
+}
+
 /// What a pass took, and what it counted.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PassReport {
@@ -106,6 +114,14 @@ impl Program {
     /// # Errors
     /// [`Error::Input`] if the inputs do not fit, [`Error::Run`] for what fails inside.
     pub fn run(&self, inputs: &[Value]) -> Result<Vec<Value>, Error> {
+        self.run_with_report(inputs).map(|(results, _)| results)
+    }
+
+    /// As [`Self::run`]; says what the run took too.
+    ///
+    /// # Errors
+    /// As [`Self::run`].
+    pub fn run_with_report(&self, inputs: &[Value]) -> Result<(Vec<Value>, RunReport), Error> {
         self.loaded.signature.check(inputs)?;
         self.loaded.executable.run(inputs)
     }

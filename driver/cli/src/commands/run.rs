@@ -91,6 +91,7 @@ pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Failure>
     let compile = begin.elapsed();
     let mut times = Vec::new();
     let mut results = Vec::new();
+    let mut peak_bytes = None;
     for turn in 1..=options.repeat.get() {
         progress.step(if options.repeat.get() == 1 {
             "running".into()
@@ -99,7 +100,8 @@ pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Failure>
         });
         drop(std::mem::take(&mut results)); // their memory is free for this turn
         let begin = Instant::now();
-        results = compiled.run(&values)?;
+        let (made, report) = compiled.run_with_report(&values)?;
+        (results, peak_bytes) = (made, report.peak_bytes);
         times.push(begin.elapsed());
     }
     progress.step("writing results");
@@ -145,6 +147,7 @@ pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Failure>
             "runs": times.len(),
             "counts": counts,
             "bytes_in": values.iter().map(bytes).sum::<usize>(),
+            "peak_bytes": peak_bytes,
             "bytes_out": results.iter().map(bytes).sum::<usize>(),
         });
         writeln!(out, "{line}")?;

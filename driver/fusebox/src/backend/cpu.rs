@@ -11,7 +11,7 @@ use fusebox_cranelift::{Config, Cranelift};
 use fusebox_ir::{Array, Program, Property, RunError, Value, validate};
 
 use super::{Executable, Loading};
-use crate::{Error, InputError, Options, passes, run_passes};
+use crate::{Error, InputError, Options, RunReport, passes, run_passes};
 
 const NAME: &str = "cpu";
 
@@ -59,7 +59,7 @@ struct Loaded {
 }
 
 impl Executable for Loaded {
-    fn run(&self, inputs: &[Value]) -> Result<Vec<Value>, Error> {
+    fn run(&self, inputs: &[Value]) -> Result<(Vec<Value>, RunReport), Error> {
         let array = |value: &Value| match value {
             Value::Array(array) => Ok(array.clone()), // shares its elements
             Value::Nested(_) | Value::Stream(_) => Err(Error::Run(RunError {
@@ -69,7 +69,8 @@ impl Executable for Loaded {
             })),
         };
         let inputs = inputs.iter().map(array).collect::<Result<Vec<Array>, Error>>()?;
-        let results = self.program.run(&inputs).map_err(failed)?;
-        Ok(results.into_iter().map(Value::Array).collect())
+        let (results, statistics) = self.program.run_with_statistics(&inputs).map_err(failed)?;
+        let report = RunReport { peak_bytes: Some(statistics.peak_bytes) };
+        Ok((results.into_iter().map(Value::Array).collect(), report))
     }
 }

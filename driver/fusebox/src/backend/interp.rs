@@ -3,7 +3,7 @@
 use fusebox_ir::{Program, RunError, Value};
 
 use super::Executable;
-use crate::{Error, InputError};
+use crate::{Error, InputError, RunReport};
 
 /// A program that the interpreter runs.
 pub(super) struct Interpreted {
@@ -17,8 +17,8 @@ impl Interpreted {
 }
 
 impl Executable for Interpreted {
-    fn run(&self, inputs: &[Value]) -> Result<Vec<Value>, Error> {
-        fusebox_interp::run(&self.program, inputs).map_err(|error| match error {
+    fn run(&self, inputs: &[Value]) -> Result<(Vec<Value>, RunReport), Error> {
+        let results = fusebox_interp::run(&self.program, inputs).map_err(|error| match error {
             fusebox_interp::Error::Run(error) => Error::Run(error),
             fusebox_interp::Error::Input { name, expected, given } => {
                 InputError::Type { input: name, expected, found: given }.into()
@@ -29,6 +29,7 @@ impl Executable for Interpreted {
                 place: Default::default(),
                 fault: fusebox_ir::Fault::Assertion { message: other.to_string() },
             }),
-        })
+        })?;
+        Ok((results, RunReport::default()))
     }
 }

@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use fusebox_ir::{Program, Value};
 
-use crate::{Backend, Error, Options, Stage};
+use crate::{Backend, Error, Options, RunReport, Stage};
 
 /// A program that is loaded and ready to run, from any thread.
 pub(crate) trait Executable: Send + Sync {
     /// Runs on inputs that fit.
-    fn run(&self, inputs: &[Value]) -> Result<Vec<Value>, Error>;
+    fn run(&self, inputs: &[Value]) -> Result<(Vec<Value>, RunReport), Error>;
 }
 
 /// A loaded program, and how it came to be.
