@@ -1,14 +1,17 @@
 //! How reduces, scans and scatters associate: rules 1 to 6 of `spec/cpu-schedules.md` §3.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use fusebox_ir::{
-    Action, Association, DimIndex, ElementType, Lambda, LevelOrder, LocalId, PermuteOrder, ScalarOp, ScalarOperand,
+    Action, Association, DimIndex, Lambda, LevelOrder, LocalId, PermuteOrder, ScalarOp, ScalarOperand,
     ScalarPart, ScatterOrder, Statement,
     analysis::{Algebra, algebra},
 };
 
-use crate::{nest::Nest, strict::local};
+use crate::{
+    nest::{Associates, Nest},
+    strict::local,
+};
 
 /// Bytes of accumulator: so many that additions of one lane do not wait for each other.
 const ACCUMULATOR: usize = 256;
@@ -29,10 +32,14 @@ struct Loop {
     ragged: bool,
 }
 
-fn inspect(nest: &Nest<'_, '_>, to: u32) -> Loop {
+fn statements<'n>(nest: &'n Nest<'_, '_>) -> impl DoubleEndedIterator<Item = &'n Statement> {
+    nest.before.iter().flatten().chain(nest.after.iter().rev().flatten())
+}
+
+fn inspect(nest: &Nest<'_, '_>, to: u32, depth_of: u32) -> Loop {
     let depth = |operand: ScalarOperand| local(&operand).map_or(0, |id| nest.depth_of(id));
     let index_of = |id: LocalId| nest.levels.iter().position(|level| level.index.id == id);
-    let inner: Vec<&Statement> = nest.before.iter().flatten().filter(|statement| statement.depth > to).collect();
+    let inner: Vec<&Statement> = statements(nest).filter(|statement| statement.depth > to).collect();
     let dims: Vec<&Vec<DimIndex>> = inner
         .iter()
         .filter_map(|s| if let Action::Load { map, .. } = &s.action { Some(&map.dims) } else { None })
@@ -58,7 +65,8 @@ fn inspect(nest: &Nest<'_, '_>, to: u32) -> Loop {
     };
     let outer = nest.levels.iter().take(to as usize).enumerate();
     let vector_along_parallel = outer.into_iter().any(|(at, level)| level.order == LevelOrder::Parallel && along(at));
-    let ragged = nest.levels.iter().skip(to as usize).any(|level| depth(level.from).max(depth(level.to)) > 0);
+    let ragged =
+        nest.levels[to as usize..depth_of as usize].iter().any(|level| depth(level.from).max(depth(level.to)) > 0);
     Loop { vector_along_parallel, gathers, ragged }
 }
 
@@ -80,35 +88,60 @@ fn power_of_two(lanes: usize) -> u32 {
     lanes.max(1) as u32
 }
 
-/// How a reduce to depth `to` of components of these types associates (rules 2 and 4).
-pub(crate) fn of_reduce(nest: &Nest<'_, '_>, to: u32, types: &[ElementType], commutes: bool) -> Association {
-    let Loop { vector_along_parallel, gathers, ragged } = inspect(nest, to);
+/// Looks up how the reduces and scans of a finished nest associate: all its loads are known.
+pub(crate) fn put(nest: &mut Nest<'_, '_>) {
+    let mut found: HashMap<LocalId, Association> = HashMap::new();
+    for statement in statements(nest) {
+        let (results, to) = match &statement.action {
+            Action::Reduce { results, to, .. } => (results, *to),
+            Action::Scan { results, .. } => (results, statement.depth.saturating_sub(1)),
+            _ => continue,
+        };
+        let Some((first, associates)) =
+            results.first().and_then(|first| Some((first.id, nest.associates.get(&first.id)?)))
+        else {
+            continue;
+        };
+        let association = match &statement.action {
+            Action::Scan { values, .. } => of_scan(nest, statement.depth, values, associates),
+            _ => of_reduce(nest, to, statement.depth, associates),
+        };
+        found.insert(first, association);
+    }
+    for statement in nest.before.iter_mut().chain(&mut nest.after).flatten() {
+        if let Action::Reduce { results, association, .. } | Action::Scan { results, association, .. } =
+            &mut statement.action
+            && let Some(&looked_up) = results.first().and_then(|first| found.get(&first.id))
+        {
+            *association = looked_up;
+        }
+    }
+}
+
+/// How a reduce to depth `to` associates (rules 2 and 4).
+fn of_reduce(nest: &Nest<'_, '_>, to: u32, depth: u32, associates: &Associates) -> Association {
+    let Loop { vector_along_parallel, gathers, ragged } = inspect(nest, to, depth);
     if vector_along_parallel {
         return Association::InOrder;
     }
-    let widest = types.iter().map(|ty| ty.bytes()).max().unwrap_or(8);
+    let widest = associates.types.iter().map(|ty| ty.bytes()).max().unwrap_or(8);
     let lanes = if gathers { GATHER_LANES } else { power_of_two(ACCUMULATOR / widest) };
-    match commutes {
+    match associates.commutes {
         true if gathers && ragged => Association::Ragged { lanes, least: RAGGED_LEAST },
         true => Association::Interleaved { lanes },
         false => Association::Runs { lanes },
     }
 }
 
-/// How a scan along the innermost level associates (rule 5).
-pub(crate) fn of_scan(
-    nest: &Nest<'_, '_>,
-    values: &[ScalarOperand],
-    types: &[ElementType],
-    commutes: bool,
-) -> Association {
-    let to = nest.depth().saturating_sub(1);
-    if inspect(nest, to).vector_along_parallel {
+/// How a scan at a depth, along the level around it, associates (rule 5).
+fn of_scan(nest: &Nest<'_, '_>, depth: u32, values: &[ScalarOperand], associates: &Associates) -> Association {
+    let to = depth.saturating_sub(1);
+    if inspect(nest, to, depth).vector_along_parallel {
         return Association::InOrder;
     }
-    let own = types.iter().map(|ty| ty.bytes()).max().unwrap_or(8);
+    let own = associates.types.iter().map(|ty| ty.bytes()).max().unwrap_or(8);
     let widest = widest_in(nest, to, values).max(own);
-    let total_lanes = if commutes { power_of_two(ACCUMULATOR / own) } else { 0 };
+    let total_lanes = if associates.commutes { power_of_two(ACCUMULATOR / own) } else { 0 };
     Association::Tiles { lanes: power_of_two(GANG / widest), total_lanes }
 }
 
@@ -116,12 +149,20 @@ pub(crate) fn of_scan(
 fn widest_in(nest: &Nest<'_, '_>, to: u32, values: &[ScalarOperand]) -> usize {
     let mut used: HashSet<LocalId> = values.iter().filter_map(local).collect();
     let mut widest = 1;
-    for statement in nest.before.iter().flatten().rev().filter(|statement| statement.depth > to) {
+    for statement in statements(nest).rev().filter(|statement| statement.depth > to) {
         match &statement.action {
             Action::Load { result, .. } if used.contains(&result.id) => widest = widest.max(result.ty.bytes()),
             Action::Scalar(instruction) if instruction.results.iter().any(|result| used.contains(&result.id)) => {
                 widest = instruction.results.iter().map(|result| result.ty.bytes()).fold(widest, usize::max);
                 used.extend(crate::strict::free_uses(instruction));
+            }
+            Action::Scan { results, values, .. } if results.iter().any(|result| used.contains(&result.id)) => {
+                widest = results.iter().map(|result| result.ty.bytes()).fold(widest, usize::max);
+                used.extend(values.iter().filter_map(local));
+            }
+            Action::Reduce { results, values, .. } if results.iter().any(|result| used.contains(&result.id)) => {
+                widest = results.iter().map(|result| result.ty.bytes()).fold(widest, usize::max);
+                used.extend(values.iter().filter_map(local));
             }
             _ => {}
         }

@@ -16,6 +16,18 @@ pub enum Error {
         /// Where it stands in the source.
         place: Place,
     },
+    /// A cluster whose operations do not share a nest of loops.
+    #[error("{}`{first}` and `{second}` are in one cluster and cannot share a nest of loops: {why}", at(.place))]
+    Apart {
+        /// The first result of one operation.
+        first: String,
+        /// The first result of another.
+        second: String,
+        /// Why.
+        why: fusebox_ir::analysis::spine::Why,
+        /// Where the second stands in the source.
+        place: Place,
+    },
     /// An input or a parameter is a stream or an array of arrays.
     #[error("`{name}` is of type `{kind}`: flattening must run before")]
     UnsupportedType {

@@ -14,10 +14,12 @@ pub(super) struct Owned {
 
 impl<'p> Lower<'p> {
     fn of_array(&self, id: ArrayId) -> Vec<Owned> {
-        let array = self.array(id);
-        let name = self.values.name(array).to_owned();
-        let owned = |&extent| Owned { form: self.values.form(extent), name: name.clone() };
-        self.values.ty(array).extents.iter().map(owned).collect()
+        let name = match crate::nest::Scope::array(&self.bindings, id) {
+            Some(array) => self.values.name(array).to_owned(),
+            None => self.vars.get(&id).map_or_else(String::new, |var| super::name(var)),
+        };
+        let owned = |extent| Owned { form: self.values.form(extent), name: name.clone() };
+        self.extents(id).into_iter().map(owned).collect()
     }
 
     fn of_result(&self, var: &Var) -> Vec<Owned> {

@@ -1,16 +1,14 @@
-//! Folds: parallel levels, one that runs up, a reduce.
+//! Folds: reduces over a level, and levels over segments.
 
 use fusebox_ir::{
-    Access, ArrayId, ArrayOp, Binary, Binding, Constant, ElementType, FailureKind, LevelOrder, ScalarOp, ScalarOperand,
-    Step, analysis::algebra,
+    ArrayId, ArrayOp, Binary, Constant, ElementType, Extent, FailureKind, Lambda, LevelOrder, ScalarOp, ScalarOperand,
+    analysis::{algebra, spine::Frame},
 };
 
-use super::{Lower, Origin};
+use super::{Origin, fuse::Fusing};
 use crate::{
-    association,
     components::{groups, restricted},
-    error::Error,
-    nest::{Nest, Spot},
+    nest::{Associates, Nest, Spot},
     strict::Code,
 };
 
@@ -22,121 +20,145 @@ pub(super) struct Segments {
     pub(super) from: ScalarOperand,
     /// One after its last.
     pub(super) to: ScalarOperand,
-    /// The index of the element.
-    pub(super) element: ScalarOperand,
 }
 
-impl<'p> Lower<'p> {
-    pub(super) fn fold(&mut self, binding: &Binding, origin: &Origin, steps: &mut Vec<Step>) -> Result<(), Error> {
-        let ArrayOp::Fold { combine, seeds, sources, offsets, commutes } = &binding.op else { return Ok(()) };
-        let sources: Vec<ArrayId> = sources.iter().map(|&id| self.array(id)).collect();
-        let offsets = offsets.map(|id| self.array(id));
-        let seeds: Vec<_> = seeds.iter().map(|&seed| self.operand(seed)).collect();
-        let results = self.results(&binding.results, origin, steps)?;
-        let Some(&first) = sources.first() else { return Ok(()) };
-        let extents = self.values.ty(first).extents.clone();
-        let Some((&along, outer)) = extents.split_last() else { return Ok(()) };
-
-        let mut nest = self.nest(origin);
-        let mut index = nest.levels_over(outer);
-        let (from, to, element) = match offsets {
-            Some(offsets) => {
-                let Segments { segment, from, to, element } =
-                    segments(&mut nest, offsets, along, LevelOrder::Up, origin);
-                index.push(segment);
-                (from, to, element)
-            }
-            None => {
-                let to = nest.extent(along);
-                let zero = Constant::from(0i64).into();
-                (zero, to, nest.level(zero, to, LevelOrder::Up))
-            }
-        };
-        let around = nest.depth() - 1;
-        if seeds.is_empty() {
-            let array = self.values.name(first).to_owned();
-            not_empty(&mut nest, from, to, &index, outer, offsets.is_some(), array, origin);
+impl Fusing<'_, '_> {
+    pub(super) fn fold(&mut self, position: usize) {
+        let binding = self.binding(position);
+        let ArrayOp::Fold { combine, seeds, sources, offsets, commutes } = &binding.op else { return };
+        let (station, spot, when) = (self.station(position), self.spot(position), self.when(position));
+        let index = self.index(position);
+        let (mut outer, outer_when) = self.outer(position);
+        let rows = outer.len();
+        let segment = self.segments.as_ref().filter(|_| offsets.is_some()).map(|of| of.segment);
+        outer.extend(segment);
+        let counted = matches!(station.frame, Frame::Counted(_));
+        if seeds.is_empty() && !counted {
+            self.not_empty(position, &outer, rows, segment.is_some(), outer_when);
         }
-        let at = Spot::before(nest.depth());
-        let mut place: Vec<ScalarOperand> = index.iter().take(outer.len()).copied().collect();
-        place.push(element);
         let mut code = Code::default();
-        let values: Vec<_> =
-            sources.iter().map(|&source| nest.read(&mut code, source, place.clone(), &binding.place)).collect();
-        let values = nest.run(code, &values, at);
-        let seeds: Vec<ScalarOperand> = seeds.iter().map(|&seed| nest.operand(seed)).collect();
-        let mut reduced: Vec<Option<ScalarOperand>> = vec![None; values.len()];
+        let values = self.sources(position, sources, &index, &mut code);
+        let values = self.nest.run_when(code, &values, spot, when);
+        let seeds: Vec<ScalarOperand> = seeds.iter().map(|&seed| self.nest.operand(self.lower.operand(seed))).collect();
+        if seeds.is_empty() && counted {
+            self.some_counted(position, sources);
+        }
         for group in groups(combine) {
             let own = restricted(combine, &group);
             let of = |list: &[ScalarOperand]| group.iter().filter_map(|&c| list.get(c).copied()).collect::<Vec<_>>();
-            let types: Vec<ElementType> = group.iter().map(|&c| self.values.ty(sources[c]).element).collect();
-            let association = association::of_reduce(&nest, around, &types, *commutes || algebra(&own).commutes);
-            let function = nest.function(&own);
-            let results = nest.reduce(around, association, function, of(&seeds), of(&values));
+            let types: Vec<ElementType> = of(&values).iter().map(|&value| self.nest.ty(value)).collect();
+            let associates = Associates { types, commutes: *commutes || algebra(&own).commutes };
+            let results = self.reduce(position, &own, associates, of(&seeds), of(&values));
             for (&component, result) in group.iter().zip(results) {
-                reduced[component] = Some(result);
+                let var = &binding.results[component];
+                self.give_at(position, var, result, &outer, Spot::after(station.to), outer_when);
             }
         }
-        for (&result, value) in results.iter().zip(reduced) {
-            if let Some(value) = value {
-                nest.store(result, Access::Write, &index, value, Spot::after(around));
-            }
-        }
-        let launch = nest.finish();
-        self.launch(launch, steps);
-        Ok(())
     }
-}
 
-/// Fails where a row or a segment is empty.
-#[allow(clippy::too_many_arguments)]
-fn not_empty(
-    nest: &mut Nest<'_, '_>,
-    from: ScalarOperand,
-    to: ScalarOperand,
-    index: &[ScalarOperand],
-    outer: &[fusebox_ir::Extent],
-    segmented: bool,
-    array: String,
-    origin: &Origin,
-) {
-    let around = nest.depth() - 1;
-    let at = Spot::before(around);
-    let length = nest.known.form(to).plus(-1, &nest.known.form(from)).offset(-1);
-    if nest.known.never_negative(&length, around) {
-        return;
+    /// A reduce over a level; over several, of the results of the inner ones.
+    fn reduce(
+        &mut self,
+        position: usize,
+        combine: &Lambda,
+        associates: Associates,
+        seeds: Vec<ScalarOperand>,
+        values: Vec<ScalarOperand>,
+    ) -> Vec<ScalarOperand> {
+        let (station, spot) = (self.station(position), self.spot(position));
+        let identity: Option<Vec<ScalarOperand>> =
+            algebra(combine).identity.map(|identity| identity.into_iter().map(Into::into).collect());
+        let (mut values, mut when, mut at) = (values, self.when(position), spot);
+        for depth in (station.to..spot.depth).rev() {
+            let function = self.nest.function(combine);
+            let last = depth == station.to;
+            let start = if last { seeds.clone() } else { identity.clone().unwrap_or_default() };
+            // Without an identity what is made of nothing takes no part.
+            let some = (!last && identity.is_none()).then(|| self.some(at, when, depth));
+            values = self.nest.reduce(at, when, depth, associates.clone(), function, start, values);
+            (when, at) = (some, Spot::after(depth));
+        }
+        values
     }
-    let filled = nest.binary(Binary::Lt, from, to, at);
-    let row = match (segmented, index.last()) {
-        (true, Some(&segment)) => segment,
-        _ => index.iter().zip(outer).fold(Constant::from(0i64).into(), |row, (&index, &extent)| {
-            let extent = nest.extent(extent);
-            let rows = nest.binary(Binary::Mul, row, extent, at);
-            nest.binary(Binary::Add, rows, index, at)
-        }),
-    };
-    nest.check(filled, &origin.operation, &origin.place, FailureKind::EmptyFold { array, row }, at);
+
+    /// Whether anything takes part, at a depth around.
+    fn some(&mut self, at: Spot, when: Option<ScalarOperand>, to: u32) -> ScalarOperand {
+        let combine = self.nest.built_in(Binary::Or, ElementType::Bool);
+        let associates = Associates { types: vec![ElementType::Bool], commutes: true };
+        let (none, value) = (Constant::from(false).into(), when.unwrap_or(Constant::from(true).into()));
+        self.nest.reduce(at, None, to, associates, combine, vec![none], vec![value])[0]
+    }
+
+    /// Fails after all where nothing of what is counted took part.
+    fn some_counted(&mut self, position: usize, sources: &[ArrayId]) {
+        let (station, origin) = (self.station(position), self.origin(position));
+        let (mut when, mut at) = (self.when(position), self.spot(position));
+        for depth in (station.to..at.depth).rev() {
+            when = Some(self.some(at, when, depth));
+            at = Spot::after(depth);
+        }
+        let Some(some) = when else { return };
+        let array = sources.first().map_or_else(String::new, |&id| self.source_name(id));
+        let fault = FailureKind::EmptyFold { array, row: Constant::from(0i64).into() };
+        self.nest.check(some, &origin.operation, &origin.place, fault, at, None);
+    }
+
+    /// Fails where a row or a segment is empty.
+    fn not_empty(
+        &mut self,
+        position: usize,
+        index: &[ScalarOperand],
+        rows: usize,
+        segmented: bool,
+        when: Option<ScalarOperand>,
+    ) {
+        let (station, origin) = (self.station(position), self.origin(position));
+        let ArrayOp::Fold { sources, .. } = &self.binding(position).op else { return };
+        let extents = sources.first().map_or(Vec::new(), |&id| self.lower.extents(id));
+        let array = sources.first().map_or_else(String::new, |&id| self.source_name(id));
+        let (from, to) = match (&self.segments, extents.last()) {
+            (Some(segments), _) if segmented => (segments.from, segments.to),
+            (_, Some(&along)) => (Constant::from(0i64).into(), self.nest.extent(along)),
+            _ => return,
+        };
+        let nest = &mut self.nest;
+        let at = Spot::before(station.to);
+        let length = nest.known.form(to).plus(-1, &nest.known.form(from)).offset(-1);
+        if nest.known.never_negative(&length, station.to) {
+            return;
+        }
+        let filled = nest.binary(Binary::Lt, from, to, at);
+        let row = match (segmented, index.last()) {
+            (true, Some(&segment)) => segment,
+            _ => index.iter().take(rows).zip(&extents).fold(Constant::from(0i64).into(), |row, (&index, &extent)| {
+                let extent = nest.extent(extent);
+                let rows = nest.binary(Binary::Mul, row, extent, at);
+                nest.binary(Binary::Add, rows, index, at)
+            }),
+        };
+        nest.check(filled, &origin.operation, &origin.place, FailureKind::EmptyFold { array, row }, at, when);
+    }
 }
 
 /// Opens a level over segments, checks their offsets, and opens a level over the elements of each.
 pub(super) fn segments(
     nest: &mut Nest<'_, '_>,
     offsets: ArrayId,
-    extent: fusebox_ir::Extent,
-    order: LevelOrder,
+    extent: Extent,
+    [outer, inner]: [LevelOrder; 2],
     origin: &Origin,
 ) -> Segments {
     let values = nest.known.values;
     let name = values.name(offsets).to_owned();
     let whole = |value: i64| ScalarOperand::from(Constant::from(value));
-    let count = values.ty(offsets).extents.first().copied().unwrap_or(fusebox_ir::Extent::Constant(0));
+    let count = values.ty(offsets).extents.first().copied().unwrap_or(Extent::Constant(0));
     let (count, extent) = (nest.extent(count), nest.extent(extent));
     let around = Spot::before(nest.depth());
     let start = Spot::before(0);
     if !nest.known.never_negative(&nest.known.form(count).offset(-1), around.depth) {
         let some = nest.binary(Binary::Lt, whole(0), count, start);
         let fault = FailureKind::NoOffsets { offsets: name.clone() };
-        nest.check(some, &origin.operation, &origin.place, fault, start);
+        nest.check(some, &origin.operation, &origin.place, fault, start, None);
         nest.at_most(0, whole(1), count);
     }
     let offset = |nest: &mut Nest<'_, '_>, index: ScalarOperand, at: Spot| {
@@ -150,7 +172,7 @@ pub(super) fn segments(
     let check =
         |nest: &mut Nest<'_, '_>, condition: ScalarOperand, position: ScalarOperand, value: ScalarOperand, at: Spot| {
             let fault = FailureKind::Offsets { offsets: name.clone(), position, value, extent };
-            nest.check(condition, &origin.operation, &origin.place, fault, at);
+            nest.check(condition, &origin.operation, &origin.place, fault, at, None);
         };
     let first = offset(nest, whole(0), start);
     let end = offset(nest, last, start);
@@ -159,7 +181,7 @@ pub(super) fn segments(
     let full = nest.binary(Binary::Eq, end, extent, start);
     check(nest, full, last, end, start);
 
-    let segment = nest.level(whole(0), last, LevelOrder::Parallel);
+    let segment = nest.level(whole(0), last, outer);
     let at = Spot::before(nest.depth());
     let next = nest.binary(Binary::Add, segment, whole(1), at);
     let (from, to) = (offset(nest, segment, at), offset(nest, next, at));
@@ -173,6 +195,6 @@ pub(super) fn segments(
     nest.at_most(at.depth, whole(0), from);
     nest.at_most(at.depth, from, to);
     nest.at_most(at.depth, to, extent);
-    let element = nest.level(from, to, order);
-    Segments { segment, from, to, element }
+    nest.level(from, to, inner);
+    Segments { segment, from, to }
 }

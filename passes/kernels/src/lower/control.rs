@@ -298,7 +298,7 @@ impl<'p> Lower<'p> {
     }
 
     fn program_extents(&self, id: ArrayId) -> &'p [Extent] {
-        self.types.get(&id).map_or(&[], |ty| &ty.extents)
+        self.vars.get(&id).map_or(&[], |var| &var.ty.extents)
     }
 
     fn proved_extent(&self, operand: &Operand) -> bool {

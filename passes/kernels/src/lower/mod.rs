@@ -3,22 +3,28 @@
 mod checks;
 mod cluster;
 mod combine;
+mod concat;
 mod control;
 mod elementwise;
 mod expand;
+mod fuse;
 mod need;
 mod scan;
 mod scatter;
 mod stencil;
 
-use std::collections::{HashMap, HashSet};
+use std::{
+    collections::{HashMap, HashSet},
+    ops::Range,
+};
 
 use fusebox_ir::{
     Access, ArrayId, ArrayOp, Binding, Block, Constant, ElementType, Extent, Kernel, Lambda, Operand, Output, Part,
-    Place, Plan, Program, ScalarOperand, Step, Type, Var, analysis::Sizes,
+    Place, Plan, Program, Step, Type, Var,
+    analysis::{Sizes, makes_elements},
 };
 
-use self::need::Item;
+use self::need::{Item, Portion};
 use crate::{
     error::Error,
     linear::{Atom, Linear},
@@ -98,15 +104,18 @@ pub(crate) struct Lower<'p> {
     as_arrays: HashSet<ArrayId>,
     /// Whether sizes are only looked at: set where some would have to be checked.
     trial: Option<bool>,
+    /// The cluster that a binding was in, by its first result.
+    groups: HashMap<ArrayId, usize>,
     /// What is known of the program's sizes.
     sizes: Sizes,
-    /// Types of the program's values.
-    types: HashMap<ArrayId, &'p Type>,
+    /// The program's values.
+    vars: HashMap<ArrayId, &'p Var>,
 }
 
 /// Lowers a flat program.
 pub(crate) fn lower(program: &Program) -> Result<Plan, Error> {
-    let program = &*cluster::dissolved(program);
+    let cluster::Dissolved { program, groups } = cluster::dissolved(program)?;
+    let program = &*program;
     let mut lower = Lower {
         values: Values::default(),
         kernels: Vec::new(),
@@ -114,10 +123,11 @@ pub(crate) fn lower(program: &Program) -> Result<Plan, Error> {
         fallible: need::fallible_units(&program.body),
         as_arrays: need::used_as_arrays(&program.body),
         trial: None,
+        groups,
         sizes: Sizes::of_program(program),
-        types: HashMap::new(),
+        vars: HashMap::new(),
     };
-    types_in(&program.body, &mut lower.types);
+    vars_in(&program.body, &mut lower.vars);
     let body = &program.body;
     let input = |lower: &mut Lower<'_>, var: &Var| -> Result<ArrayId, Error> {
         let ty = lower.plan_type(var)?;
@@ -147,13 +157,13 @@ pub(crate) fn lower(program: &Program) -> Result<Plan, Error> {
     Ok(plan)
 }
 
-/// Types of all values, in nested blocks too.
-fn types_in<'p>(body: &'p Block, types: &mut HashMap<ArrayId, &'p Type>) {
+/// All values, of nested blocks too.
+fn vars_in<'p>(body: &'p Block, vars: &mut HashMap<ArrayId, &'p Var>) {
     let mut blocks = vec![body];
     while let Some(block) = blocks.pop() {
-        types.extend(block.sizes.iter().chain(&block.params).map(|var| (var.id, &var.ty)));
+        vars.extend(block.sizes.iter().chain(&block.params).map(|var| (var.id, var)));
         for binding in &block.bindings {
-            types.extend(binding.results.iter().map(|var| (var.id, &var.ty)));
+            vars.extend(binding.results.iter().map(|var| (var.id, var)));
             blocks.extend(
                 binding
                     .op
@@ -293,7 +303,7 @@ impl<'p> Lower<'p> {
         let mut nest = self.nest(origin);
         let at = Spot::before(0);
         let sum = nest.linear(form, at);
-        nest.store(value, Access::Write, &[], sum, at);
+        nest.store(value, Access::Write, &[], sum, at, None);
         let launch = nest.finish();
         self.launch(launch, steps);
         self.values.define(value, form.clone());
@@ -327,6 +337,9 @@ impl<'p> Lower<'p> {
 
     /// Computes all results of an operation without blocks.
     fn emit_operation(&mut self, binding: &Binding, steps: &mut Vec<Step>) -> Result<(), Error> {
+        if makes_elements(&binding.op) {
+            return self.fuse(std::slice::from_ref(binding), &|_| true, steps);
+        }
         let origin = self.origin(binding);
         self.check_sizes(binding, &origin, steps)?;
         match &binding.op {
@@ -340,13 +353,6 @@ impl<'p> Lower<'p> {
                 Ok(())
             }
             ArrayOp::Unit { f } => self.unit(binding, f, &origin, steps),
-            ArrayOp::Compute { .. }
-            | ArrayOp::Generate { .. }
-            | ArrayOp::Map { .. }
-            | ArrayOp::Backpermute { .. }
-            | ArrayOp::Transform { .. }
-            | ArrayOp::Replicate { .. }
-            | ArrayOp::Slice { .. } => self.elementwise(binding, &origin, steps),
             ArrayOp::Reshape { sources, .. } => {
                 for (var, &source) in binding.results.iter().zip(sources) {
                     let ty = self.plan_type(var)?;
@@ -360,19 +366,12 @@ impl<'p> Lower<'p> {
                 Ok(())
             }
             ArrayOp::Concat { sources, dim } => self.concat(binding, sources, *dim, &origin, steps),
-            ArrayOp::Fold { .. } => self.fold(binding, &origin, steps),
-            ArrayOp::Scan { .. } => self.scan(binding, &origin, steps),
-            ArrayOp::Permute { .. } => self.permute(binding, &origin, steps),
-            ArrayOp::PermutedExpand { .. } => self.permuted_expand(binding, &origin, steps),
-            ArrayOp::Expand { .. } => self.expand(binding, &origin, steps),
-            ArrayOp::Filter { .. } => self.filter(binding, &origin, steps),
             ArrayOp::Sort { keys, carry } => {
                 let results = self.results(&binding.results, &origin, steps)?;
                 let arrays = |this: &Self, list: &[ArrayId]| list.iter().map(|&id| this.array(id)).collect();
                 steps.push(Step::Sort { keys: arrays(self, keys), carry: arrays(self, carry), results });
                 Ok(())
             }
-            ArrayOp::Stencil { .. } => self.stencil(binding, &origin, steps),
             ArrayOp::Nest { .. }
             | ArrayOp::Element { .. }
             | ArrayOp::Consume { .. }
@@ -380,6 +379,8 @@ impl<'p> Lower<'p> {
             | ArrayOp::While { .. }
             | ArrayOp::Foreign { .. }
             | ArrayOp::Cluster { .. } => Err(unsupported(binding)),
+            // Lowered with what shares their nest.
+            _ => Ok(()),
         }
     }
 
@@ -392,7 +393,7 @@ impl<'p> Lower<'p> {
         let values = nest.run(code, &values, at);
         let learned = nest.learned(&values, &results);
         for (&result, &value) in results.iter().zip(&values) {
-            nest.store(result, Access::Write, &[], value, at);
+            nest.store(result, Access::Write, &[], value, at, None);
         }
         let launch = nest.finish();
         self.launch(launch, steps);
@@ -403,29 +404,6 @@ impl<'p> Lower<'p> {
             self.values.facts.add(0, fact);
         }
         Ok(())
-    }
-
-    /// One kernel over parallel levels that stores what `element` computes at each index.
-    fn over(
-        &mut self,
-        results: &[ArrayId],
-        origin: &Origin,
-        steps: &mut Vec<Step>,
-        element: &mut dyn FnMut(&mut Nest<'_, 'p>, &mut Code, &[ScalarOperand]) -> Vec<ScalarOperand>,
-    ) {
-        let Some(&first) = results.first() else { return };
-        let extents = self.values.ty(first).extents.clone();
-        let mut nest = self.nest(origin);
-        let index = nest.levels_over(&extents);
-        let mut code = Code::default();
-        let values = element(&mut nest, &mut code, &index);
-        let at = Spot::before(nest.depth());
-        let values = nest.run(code, &values, at);
-        for (&result, &value) in results.iter().zip(&values) {
-            nest.store(result, Access::Write, &index, value, at);
-        }
-        let launch = nest.finish();
-        self.launch(launch, steps);
     }
 }
 
@@ -439,23 +417,52 @@ impl<'p> Lower<'p> {
         steps: &mut Vec<Step>,
     ) -> Result<(), Error> {
         let parts = need::parts(pending, own, results, &self.fallible);
+        let users = Users::of(&parts, results);
         let mut waits: Vec<Item<'p>> = Vec::new();
-        for part in parts {
-            if let Some(later) = part.later {
-                if let ArrayOp::Unit { f } = &later.binding.op {
-                    for (at, (var, &wanted)) in later.binding.results.iter().zip(&later.wanted).enumerate() {
-                        if wanted {
-                            self.bindings.bind(var.id, Bound::Deferred(f, at));
-                        }
-                    }
-                }
-                waits.push(later);
+        let mut rest = parts.into_iter().enumerate().peekable();
+        while let Some((first, part)) = rest.next() {
+            let group = self.group(&part);
+            let mut now = self.put_off(part, &mut waits);
+            let mut end = first + 1;
+            while let Some((_, next)) = rest.next_if(|(_, next)| group.is_some() && self.group(next) == group) {
+                now.extend(self.put_off(next, &mut waits));
+                end += 1;
             }
-            if let Some(now) = part.now {
-                self.emit(&now, &waits, steps)?;
+            match &now[..] {
+                [] => {}
+                [item] => self.emit(item, &waits, steps)?,
+                items => {
+                    let mut list = Vec::new();
+                    for item in items {
+                        let wanted = closure(item.binding, &item.wanted);
+                        list.extend(self.parts_apart(restrict(item.binding, &wanted))?);
+                    }
+                    self.fuse(&list, &|id| users.beyond(id, first..end), steps)?;
+                }
             }
         }
         Ok(())
+    }
+
+    /// The cluster that a part was in.
+    fn group(&self, part: &Portion<'p>) -> Option<usize> {
+        let item = part.now.as_ref().or(part.later.as_ref())?;
+        self.groups.get(&item.binding.results.first()?.id).copied()
+    }
+
+    /// What of a part is computed now; the rest waits.
+    fn put_off(&mut self, part: Portion<'p>, waits: &mut Vec<Item<'p>>) -> Vec<Item<'p>> {
+        if let Some(later) = part.later {
+            if let ArrayOp::Unit { f } = &later.binding.op {
+                for (at, (var, &wanted)) in later.binding.results.iter().zip(&later.wanted).enumerate() {
+                    if wanted {
+                        self.bindings.bind(var.id, Bound::Deferred(f, at));
+                    }
+                }
+            }
+            waits.push(later);
+        }
+        part.now.into_iter().collect()
     }
 
     /// A block whose bindings are forgotten after it; `results` sees them.
@@ -473,5 +480,31 @@ impl<'p> Lower<'p> {
         self.bindings.undo(mark);
         self.values.forget(known);
         Ok(steps)
+    }
+}
+
+/// Which parts of a block use a value.
+struct Users {
+    /// Positions of parts; of those that wait beyond all.
+    by: HashMap<ArrayId, Vec<usize>>,
+}
+
+impl Users {
+    fn of(parts: &[Portion<'_>], results: &[ArrayId]) -> Self {
+        let mut by: HashMap<ArrayId, Vec<usize>> = HashMap::new();
+        results.iter().for_each(|&id| by.entry(id).or_default().push(usize::MAX));
+        for (position, part) in parts.iter().enumerate() {
+            for (item, position) in
+                part.now.iter().map(|item| (item, position)).chain(part.later.iter().map(|item| (item, usize::MAX)))
+            {
+                need::each_use(item.binding, &mut |id| by.entry(id).or_default().push(position));
+            }
+        }
+        Self { by }
+    }
+
+    /// Whether anything but these parts uses a value.
+    fn beyond(&self, id: ArrayId, parts: Range<usize>) -> bool {
+        self.by.get(&id).is_some_and(|users| users.iter().any(|user| !parts.contains(user)))
     }
 }

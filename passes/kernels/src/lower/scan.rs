@@ -1,107 +1,99 @@
-//! Scans: parallel levels, one that runs up or down, a scan.
+//! Scans: along a level that runs up or down.
 
-use fusebox_ir::{
-    Access, ArrayId, ArrayOp, Binary, Binding, Constant, Direction, ElementType, LevelOrder, ScalarOperand, ScanForm,
-    Step, analysis::algebra,
-};
+use fusebox_ir::{ArrayOp, Binary, Constant, Direction, ElementType, ScalarOperand, ScanForm, Var, analysis::algebra};
 
-use super::{
-    Lower, Origin,
-    combine::{Segments, segments},
-};
+use super::fuse::Fusing;
 use crate::{
-    association,
     components::{groups, restricted},
-    error::Error,
-    nest::{ScanParts, Spot},
+    nest::{Associates, ScanParts, Spot},
     strict::Code,
 };
 
-impl<'p> Lower<'p> {
-    pub(super) fn scan(&mut self, binding: &Binding, origin: &Origin, steps: &mut Vec<Step>) -> Result<(), Error> {
-        let ArrayOp::Scan { direction, form, combine, seeds, sources, offsets, commutes } = &binding.op else {
-            return Ok(());
-        };
-        let sources: Vec<ArrayId> = sources.iter().map(|&id| self.array(id)).collect();
-        let offsets = offsets.map(|id| self.array(id));
-        let seeds: Vec<_> = seeds.iter().map(|&seed| self.operand(seed)).collect();
-        let results = self.results(&binding.results, origin, steps)?;
-        let Some(&first) = sources.first() else { return Ok(()) };
-        let extents = self.values.ty(first).extents.clone();
-        let Some((&along, outer)) = extents.split_last() else { return Ok(()) };
-        let order = if *direction == Direction::Left { LevelOrder::Up } else { LevelOrder::Down };
-
-        let mut nest = self.nest(origin);
-        let rows = nest.levels_over(outer);
-        let whole = |value: i64| ScalarOperand::from(Constant::from(value));
-        let (segment, from, to, element) = match offsets {
-            Some(offsets) => {
-                let Segments { segment, from, to, element } = segments(&mut nest, offsets, along, order, origin);
-                (Some(segment), from, to, element)
-            }
-            None => {
-                let to = nest.extent(along);
-                (None, whole(0), to, nest.level(whole(0), to, order))
-            }
-        };
-        let at = Spot::before(nest.depth());
-        let around = Spot::after(nest.depth() - 1);
-        let row = |last: ScalarOperand| rows.iter().copied().chain([last]).collect::<Vec<_>>();
+impl Fusing<'_, '_> {
+    pub(super) fn scan(&mut self, position: usize) {
+        let binding = self.binding(position);
+        let ArrayOp::Scan { direction, form, combine, seeds, sources, offsets, commutes } = &binding.op else { return };
+        let (station, spot, when) = (self.station(position), self.spot(position), self.when(position));
+        let index = self.index(position);
+        let (rows, outer_when) = self.outer(position);
+        let Some(&element) = index.last() else { return };
+        let down = *direction == Direction::Right;
         let mut code = Code::default();
-        let values: Vec<_> =
-            sources.iter().map(|&source| nest.read(&mut code, source, row(element), &binding.place)).collect();
-        let values = nest.run(code, &values, at);
-        let seeds: Vec<ScalarOperand> = seeds.iter().map(|&seed| nest.operand(seed)).collect();
-        let exclusive = *form != ScanForm::Inclusive;
+        let values = self.sources(position, sources, &index, &mut code);
+        let values = self.nest.run_when(code, &values, spot, when);
+        let seeds: Vec<ScalarOperand> = seeds.iter().map(|&seed| self.nest.operand(self.lower.operand(seed))).collect();
+        // With a step for each of n + 1 results, what is before an element when it runs up is with the element when it runs down: the
+        // first step then has none.
+        let exclusive = *form != ScanForm::Inclusive && !(station.longer && down);
+        let totals = *form != ScanForm::Inclusive && !station.longer;
         let k = sources.len();
         let mut running: Vec<Option<(ScalarOperand, Option<ScalarOperand>)>> = vec![None; k];
         for group in groups(combine) {
             let own = restricted(combine, &group);
             let of = |list: &[ScalarOperand]| group.iter().filter_map(|&c| list.get(c).copied()).collect::<Vec<_>>();
-            let types: Vec<ElementType> = group.iter().map(|&c| self.values.ty(sources[c]).element).collect();
-            let commutes = *commutes || algebra(&own).commutes;
-            let association = association::of_scan(&nest, &of(&values), &types, commutes);
-            let function = nest.function(&own);
-            let parts = ScanParts {
-                exclusive,
-                totals: exclusive,
-                association,
-                combine: function,
-                seeds: of(&seeds),
-                values: of(&values),
-            };
-            let (results, totals) = nest.scan(parts);
+            let types: Vec<ElementType> = of(&values).iter().map(|&value| self.nest.ty(value)).collect();
+            let associates = Associates { types, commutes: *commutes || algebra(&own).commutes };
+            let combine = self.nest.function(&own);
+            let (seeds, values) = (of(&seeds), of(&values));
+            let parts = ScanParts { exclusive, totals, association: Err(associates), combine, seeds, values };
+            let (results, totals) = self.nest.scan(spot, when, parts);
             for (at, (&component, result)) in group.iter().zip(results).enumerate() {
                 running[component] = Some((result, totals.get(at).copied()));
             }
         }
-        // In an exclusive scan segment s has s elements of segments before it too many.
-        let (mut target, mut end) = (element, if order == LevelOrder::Up { to } else { from });
-        if *form == ScanForm::Exclusive {
-            if let Some(segment) = segment {
-                target = nest.binary(Binary::Add, target, segment, at);
-                end = nest.binary(Binary::Add, end, segment, Spot::before(around.depth));
+        let row = |last: ScalarOperand| rows.iter().copied().chain([last]).collect::<Vec<_>>();
+        let around = Spot::after(station.to);
+        let (target, end) = match form {
+            ScanForm::Exclusive if !station.longer => {
+                self.exclusive_targets(position, element, down, offsets.is_some())
             }
-            if order == LevelOrder::Down {
-                target = nest.binary(Binary::Add, target, whole(1), at);
-            }
-        }
+            _ => (element, element),
+        };
+        let value_when = if station.longer { outer_when } else { when };
         for (component, running) in running.into_iter().enumerate() {
             let Some((value, total)) = running else { continue };
-            nest.store(results[component], Access::Write, &row(target), value, at);
+            let var: &Var = &binding.results[component];
+            self.give_at(position, var, value, &row(target), spot, value_when);
             match (form, total) {
-                (ScanForm::Exclusive, Some(total)) => {
-                    nest.store(results[component], Access::Write, &row(end), total, around)
-                }
+                (ScanForm::Exclusive, Some(total)) => self.give_at(position, var, total, &row(end), around, outer_when),
                 (ScanForm::Body, Some(total)) => {
+                    let segment = self.segments.as_ref().filter(|_| offsets.is_some()).map(|of| of.segment);
                     let index: Vec<ScalarOperand> = rows.iter().copied().chain(segment).collect();
-                    nest.store(results[k + component], Access::Write, &index, total, around);
+                    self.give_at(position, &binding.results[k + component], total, &index, around, outer_when);
                 }
                 _ => {}
             }
         }
-        let launch = nest.finish();
-        self.launch(launch, steps);
-        Ok(())
+    }
+
+    /// Where the results of an exclusive scan go, and its totals.
+    fn exclusive_targets(
+        &mut self,
+        position: usize,
+        element: ScalarOperand,
+        down: bool,
+        segmented: bool,
+    ) -> (ScalarOperand, ScalarOperand) {
+        let (station, spot) = (self.station(position), self.spot(position));
+        let whole = |value: i64| ScalarOperand::from(Constant::from(value));
+        let bounds = self.segments.as_ref().filter(|_| segmented).map(|of| (of.segment, of.from, of.to));
+        let mut target = element;
+        let end = match bounds {
+            // Segment s has s elements of segments before it too many.
+            Some((segment, from, to)) => {
+                target = self.nest.binary(Binary::Add, target, segment, spot);
+                let end = if down { from } else { to };
+                self.nest.binary(Binary::Add, end, segment, Spot::before(station.to))
+            }
+            None if down => whole(0),
+            None => {
+                let extent = station.dims.last().map_or(fusebox_ir::Extent::Constant(0), |along| along.extent);
+                self.nest.extent(self.lower.extent(extent))
+            }
+        };
+        if down {
+            target = self.nest.binary(Binary::Add, target, whole(1), spot);
+        }
+        (target, end)
     }
 }

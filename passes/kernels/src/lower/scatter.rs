@@ -1,11 +1,10 @@
 //! Permutes: the defaults copied, then a scatter.
 
 use fusebox_ir::{
-    Access, Action, ArrayId, ArrayOp, Binary, Binding, Constant, Lambda, LevelOrder, PermuteOrder, Place, ScalarOp,
-    ScalarOperand, Step,
+    Access, Action, ArrayId, ArrayOp, Binary, Binding, Constant, Lambda, PermuteOrder, ScalarOp, ScalarOperand, Step,
 };
 
-use super::{Bound, Lower, Origin, name};
+use super::{Bound, Lower, fuse::Fusing, name};
 use crate::{
     association,
     error::Error,
@@ -15,7 +14,7 @@ use crate::{
 
 impl<'p> Lower<'p> {
     /// The results of a permute as copies of its defaults.
-    fn copies(
+    pub(super) fn copies(
         &mut self,
         binding: &Binding,
         defaults: &[ArrayId],
@@ -35,65 +34,42 @@ impl<'p> Lower<'p> {
         }
         Ok(results)
     }
+}
 
-    pub(super) fn permute(&mut self, binding: &Binding, origin: &Origin, steps: &mut Vec<Step>) -> Result<(), Error> {
-        let ArrayOp::Permute { combine, defaults, values, targets, keep, order } = &binding.op else { return Ok(()) };
-        let arrays = |this: &Self, list: &[ArrayId]| list.iter().map(|&id| this.array(id)).collect::<Vec<_>>();
-        let (values, targets) = (arrays(self, values), arrays(self, targets));
-        let keep = keep.map(|id| self.array(id));
-        let results = self.copies(binding, defaults, steps)?;
-        let Some(&first) = values.first() else { return Ok(()) };
-        let extents = self.values.ty(first).extents.clone();
-        let mut nest = self.nest(origin);
-        let index = nest.levels_over(&extents);
-        let at = Spot::before(nest.depth());
+impl Fusing<'_, '_> {
+    pub(super) fn permute(&mut self, position: usize) {
+        let binding = self.binding(position);
+        let ArrayOp::Permute { combine, values, targets, keep, order, .. } = &binding.op else { return };
+        let (spot, when, index) = (self.spot(position), self.when(position), self.index(position));
         let mut code = Code::default();
-        let mut reads = Vec::new();
-        for &array in targets.iter().chain(&values).chain(&keep) {
-            reads.push(nest.read(&mut code, array, index.clone(), &binding.place));
-        }
-        let elements = nest.run(code, &reads, at);
+        let arrays: Vec<ArrayId> = targets.iter().chain(values).chain(keep).copied().collect();
+        let reads = self.sources(position, &arrays, &index, &mut code);
+        let elements = self.nest.run_when(code, &reads, spot, when);
         let (to, rest) = elements.split_at(targets.len());
-        let (new, when) = rest.split_at(values.len());
-        scatter(&mut nest, &results, to, new, when.first().copied(), combine, *order, &binding.place);
-        let launch = nest.finish();
-        self.launch(launch, steps);
-        Ok(())
+        let (new, keep) = rest.split_at(values.len());
+        let when = self.nest.both(when, keep.first().copied(), spot);
+        self.scatter(position, spot, when, to, new, combine, *order);
     }
 
-    pub(super) fn permuted_expand(
-        &mut self,
-        binding: &Binding,
-        origin: &Origin,
-        steps: &mut Vec<Step>,
-    ) -> Result<(), Error> {
-        let ArrayOp::PermutedExpand { size, get, combine, defaults, sources, order } = &binding.op else {
-            return Ok(());
-        };
-        let sources: Vec<ArrayId> = sources.iter().map(|&id| self.array(id)).collect();
-        let results = self.copies(binding, defaults, steps)?;
-        let (Some(&first), Some(&result)) = (sources.first(), results.first()) else { return Ok(()) };
-        let extents = self.values.ty(first).extents.clone();
-        let rank = self.values.ty(result).rank();
-        let mut nest = self.nest(origin);
-        let index = nest.levels_over(&extents);
+    /// A level for the elements made of each source, which go to their targets at once.
+    pub(super) fn permuted_expand(&mut self, position: usize) {
+        let binding = self.binding(position);
+        let ArrayOp::PermutedExpand { size, get, combine, defaults, sources, order } = &binding.op else { return };
+        let (spot, when, index) = (self.spot(position), self.when(position), self.index(position));
+        let Some(&default) = defaults.first() else { return };
+        let (rank, count) = (self.lower.extents(default).len(), binding.results.len());
         let zero = ScalarOperand::from(Constant::from(0i64));
-        let read_all = |nest: &mut Nest<'_, 'p>, code: &mut Code| -> Vec<ScalarOperand> {
-            sources.iter().map(|&source| nest.read(code, source, index.clone(), &binding.place)).collect()
-        };
+        let length = self.length(position, size, sources, spot, when);
+        let j = self.nest.level(zero, length, self.spine.levels[spot.depth as usize].order);
+        let at = Spot::before(spot.depth + 1);
         let mut code = Code::default();
-        let elements = read_all(&mut nest, &mut code);
-        let length = nest.call(size, &elements, &mut Deferred::default(), &mut code);
-        let length = nest.run(code, &length, Spot::before(1))[0];
-        let j = nest.level(zero, length, LevelOrder::Parallel);
-        let at = Spot::before(nest.depth());
-        let mut code = Code::default();
-        let mut arguments = read_all(&mut nest, &mut code);
+        let mut arguments = self.sources(position, sources, &index, &mut code);
         arguments.push(j);
+        let nest = &mut self.nest;
         let mut given = nest.call(get, &arguments, &mut Deferred::default(), &mut code);
-        if let Some(&keep) = given.get(rank + results.len()) {
+        if let Some(&keep) = given.get(rank + count) {
             // What is dropped needs neither target nor value.
-            let needed = given[..rank + results.len()].to_vec();
+            let needed = given[..rank + count].to_vec();
             if nest.may_fail(&code, &needed, &[keep], at.depth) {
                 let types: Vec<_> = needed.iter().map(|&operand| nest.ty(operand)).collect();
                 let nothing = types.iter().map(|&ty| Constant::zero(ty).into()).collect();
@@ -103,33 +79,36 @@ impl<'p> Lower<'p> {
                 given.push(keep);
             }
         }
+        // Where it takes no part there are no elements.
         let given = nest.run(code, &given, at);
         let (to, rest) = given.split_at(rank);
-        let (new, when) = rest.split_at(results.len());
-        scatter(&mut nest, &results, to, new, when.first().copied(), combine, *order, &binding.place);
-        let launch = nest.finish();
-        self.launch(launch, steps);
-        Ok(())
+        let (new, keep) = rest.split_at(count);
+        self.scatter(position, at, keep.first().copied(), to, new, combine, *order);
     }
-}
 
-#[allow(clippy::too_many_arguments)]
-fn scatter(
-    nest: &mut Nest<'_, '_>,
-    results: &[ArrayId],
-    to: &[ScalarOperand],
-    values: &[ScalarOperand],
-    when: Option<ScalarOperand>,
-    combine: &Lambda,
-    order: PermuteOrder,
-    place: &Place,
-) {
-    let arrays: Vec<ArrayId> = results.iter().map(|&result| nest.array(result, Access::Update)).collect();
-    let inside = results.first().is_some_and(|&result| nest.is_inside(result, to));
-    let map = nest.index_map(to, !inside);
-    let order = association::of_scatter(combine, order);
-    let combine = nest.function(combine);
-    nest.act(when, Action::Scatter { arrays, map, combine, values: values.to_vec(), order, place: place.clone() });
+    #[allow(clippy::too_many_arguments)]
+    fn scatter(
+        &mut self,
+        position: usize,
+        at: Spot,
+        when: Option<ScalarOperand>,
+        to: &[ScalarOperand],
+        values: &[ScalarOperand],
+        combine: &Lambda,
+        order: PermuteOrder,
+    ) {
+        let binding = self.binding(position);
+        let results: Vec<ArrayId> =
+            binding.results.iter().filter_map(|var| self.made.stored.get(&var.id).copied()).collect();
+        let nest = &mut self.nest;
+        let arrays: Vec<ArrayId> = results.iter().map(|&result| nest.array(result, Access::Update)).collect();
+        let inside = results.first().is_some_and(|&result| nest.is_inside(result, to, at.depth));
+        let map = nest.index_map(to, !inside);
+        let order = association::of_scatter(combine, order);
+        let combine = nest.function(combine);
+        let (values, place) = (values.to_vec(), binding.place.clone());
+        nest.act(at, when, Action::Scatter { arrays, map, combine, values, order, place });
+    }
 }
 
 /// `max(a, 0)`: sizes below zero count as zero.

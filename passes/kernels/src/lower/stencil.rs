@@ -1,13 +1,12 @@
 //! Stencils: taps are loads whose maps have offsets and boundaries.
 
 use fusebox_ir::{
-    ArrayId, ArrayOp, Binary, Binding, Boundary, Constant, DimBoundary, ElementType, Extent, Lambda, Operand, Place,
-    ScalarOp, ScalarOperand, Step, Tap, Unary,
+    ArrayId, Binary, Boundary, Constant, DimBoundary, ElementType, Extent, Lambda, Operand, Place, ScalarOp,
+    ScalarOperand, Tap, TapBoundary, Unary,
 };
 
-use super::{Lower, Origin};
+use super::fuse::Fusing;
 use crate::{
-    error::Error,
     linear::Linear,
     nest::{Deferred, Nest, Spot},
     strict::{Code, free_uses, local},
@@ -21,41 +20,44 @@ enum Outside {
     Function(Lambda),
 }
 
-impl<'p> Lower<'p> {
-    pub(super) fn stencil(&mut self, binding: &Binding, origin: &Origin, steps: &mut Vec<Step>) -> Result<(), Error> {
-        let ArrayOp::Stencil { f, taps, boundaries } = &binding.op else { return Ok(()) };
+impl Fusing<'_, '_> {
+    /// The elements that a stencil taps.
+    pub(super) fn taps(
+        &mut self,
+        position: usize,
+        f: &Lambda,
+        taps: &[Tap],
+        boundaries: &[TapBoundary],
+        code: &mut Code,
+    ) -> Vec<ScalarOperand> {
+        let lower = self.lower;
         let boundary = |of: ArrayId| {
             let found = boundaries.iter().find(|boundary| boundary.array == of).map(|boundary| &boundary.boundary);
             match found {
                 Some(Boundary::Clamp) | None => Outside::Dim(DimBoundary::Clamp),
                 Some(Boundary::Mirror) => Outside::Dim(DimBoundary::Mirror),
                 Some(Boundary::Wrap) => Outside::Dim(DimBoundary::Wrap),
-                Some(Boundary::Constant(operand)) => Outside::Value(self.operand(*operand)),
+                Some(Boundary::Constant(operand)) => Outside::Value(lower.operand(*operand)),
                 Some(Boundary::Function(function)) => Outside::Function(function.clone()),
             }
         };
-        let taps: Vec<(Tap, Outside)> = taps
-            .iter()
-            .map(|tap| (Tap { array: self.array(tap.array), offsets: tap.offsets.clone() }, boundary(tap.array)))
-            .collect();
-        let results = self.results(&binding.results, origin, steps)?;
+        let (place, at, index) = (&self.binding(position).place, self.spot(position), self.index(position));
         let certain = certain_params(f);
-        self.over(&results, origin, steps, &mut |nest, code, index| {
-            let at = Spot::before(nest.depth());
-            let elements: Vec<ScalarOperand> = taps
-                .iter()
-                .enumerate()
-                .map(|(number, (tap, outside))| match outside {
+        let nest = &mut self.nest;
+        taps.iter()
+            .enumerate()
+            .map(|(number, tap)| {
+                let outside = boundary(tap.array);
+                let tap = Tap { array: lower.array(tap.array), offsets: tap.offsets.clone() };
+                match &outside {
                     // An empty array fails; if no branch needs it, it must not: then the index is computed where it is needed.
-                    Outside::Dim(boundary) if !certain[number] && nest.may_be_empty(tap.array) => {
-                        by_hand(nest, code, tap, *boundary, index, &binding.place)
+                    Outside::Dim(boundary) if !certain[number] && nest.may_be_empty(tap.array, at.depth) => {
+                        by_hand(nest, code, &tap, *boundary, &index, place)
                     }
-                    _ => loaded(nest, tap, outside, index, at, &binding.place),
-                })
-                .collect();
-            nest.call(f, &elements, &mut Deferred::default(), code)
-        });
-        Ok(())
+                    _ => loaded(nest, &tap, &outside, &index, at, place),
+                }
+            })
+            .collect()
     }
 }
 

@@ -7,7 +7,10 @@ use fusebox_ir::{
 };
 
 use super::{Nest, walk::Visit};
-use crate::strict::{can_fail, lambda_can_fail};
+use crate::{
+    association,
+    strict::{can_fail, lambda_can_fail},
+};
 
 /// A kernel, and what launches give it.
 pub(crate) struct Launch {
@@ -19,6 +22,7 @@ pub(crate) struct Launch {
 impl Nest<'_, '_> {
     /// The kernel made of what was put into the nest.
     pub(crate) fn finish(mut self) -> Launch {
+        association::put(&mut self);
         let name = Name(std::mem::take(&mut self.name));
         let mut arrays: Vec<(ArrayId, KernelArray)> =
             self.arrays.iter().map(|array| (array.value, self.kernel_array(array))).collect();
@@ -31,7 +35,12 @@ impl Nest<'_, '_> {
             same.operand(&mut level.from);
             same.operand(&mut level.to);
         }
-        let statements = live(statements, &mut levels);
+        let mut statements = live(statements, &mut levels);
+        for statement in &mut statements {
+            if !fails(&statement.action) {
+                statement.operation = Name::default();
+            }
+        }
         let mut kernel = Kernel { name, sizes: Vec::new(), arrays: Vec::new(), levels, statements };
 
         let mut used = Used::default();
@@ -66,6 +75,18 @@ impl Nest<'_, '_> {
         }
         number(&mut kernel, &position);
         Launch { kernel, sizes, arrays: values }
+    }
+}
+
+/// Whether a statement may fail, and says its operation then (checks say it anyway).
+fn fails(action: &Action) -> bool {
+    let function = |lambda: &Lambda| lambda_can_fail(lambda, &|_| false);
+    match action {
+        Action::Load { map, outside, .. } => map.checked || outside.as_ref().is_some_and(function),
+        Action::Scalar(instruction) => can_fail(instruction, &|_| false),
+        Action::Reduce { combine, .. } | Action::Scan { combine, .. } => function(combine),
+        Action::Scatter { map, combine, .. } => map.checked || function(combine),
+        Action::Check { .. } | Action::Store { .. } | Action::Append { .. } => false,
     }
 }
 

@@ -204,7 +204,7 @@ pub fn spine(members: &Members<'_>) -> Result<Spine, Apart> {
     let mut nest = places::Nest::of(&finder, &uses, &frames)?;
     nest.stand(&finder, &uses)?;
     orders::all(&finder, &mut nest)?;
-    Ok(nest.finish(&finder))
+    nest.finish(&finder)
 }
 
 fn apart(first: usize, second: usize, why: Why) -> Apart {

@@ -244,7 +244,7 @@ impl Nest {
         Ok(())
     }
 
-    pub(super) fn finish(self, finder: &Finder<'_>) -> Spine {
+    pub(super) fn finish(self, finder: &Finder<'_>) -> Result<Spine, Apart> {
         let short = |&(level, extent): &(usize, Extent)| {
             let short = match self.levels[level] {
                 Over::Extent(of) => of != extent && finder.members.sizes.equal(of, extent) != Answer::Proved,
@@ -266,14 +266,25 @@ impl Nest {
                 stored: self.stored[position],
             }
         };
-        let stations = (0..finder.len()).map(station).collect();
+        let stations: Vec<Station> = (0..finder.len()).map(station).collect();
+        for (position, station) in stations.iter().enumerate() {
+            // What is outside of an array is asked for at each step, one more of which might be outside of it all.
+            if matches!(finder.op(position), ArrayOp::Stencil { .. })
+                && let Some(along) = station.dims.iter().find(|along| along.short)
+            {
+                let longest = stations
+                    .iter()
+                    .position(|other| other.dims.iter().any(|other| other.level == along.level && !other.short));
+                return Err(apart(longest.unwrap_or(position), position, Why::Extents));
+            }
+        }
         let levels = self
             .levels
             .iter()
             .zip(&self.orders)
             .map(|(over, &(order, _))| SpineLevel { over: over.clone(), order })
             .collect();
-        Spine { levels, stations, appended: self.appended }
+        Ok(Spine { levels, stations, appended: self.appended })
     }
 }
 

@@ -1,0 +1,499 @@
+//! Operations that share a nest of loops, lowered to one kernel: where each stands says the spine.
+//!
+//! An operation alone is such a group too, so there is one lowering of each. Elements of operations of the group are values in the nest;
+//! those that are used outside are stored too. What runs over fewer steps than its levels have does nothing at the others: its statements
+//! have a condition, loads give 0 there, and code that may fail stands in a branch.
+
+use std::collections::HashMap;
+
+use fusebox_ir::{
+    Access, Action, ArrayId, ArrayOp, Binary, Binding, Constant, Extent, FailureKind, LevelOrder, Place, ScalarOperand,
+    Step, Type, Var,
+    analysis::{
+        Spine,
+        spine::{Frame, Members, Over, Station, spine},
+    },
+};
+
+use super::{Bound, Lower, Origin, combine::Segments, combine::segments, name};
+use crate::{
+    error::Error,
+    linear::{Atom, Linear},
+    nest::{Deferred, Launch, Nest, Spot},
+    strict::Code,
+};
+
+/// Arrays that were made before a nest.
+#[derive(Debug, Default)]
+pub(super) struct Made {
+    /// Results that are stored, by their names in the program.
+    pub(super) stored: HashMap<ArrayId, ArrayId>,
+    /// What is appended to: the result, the array that is long enough.
+    appended: Vec<(Var, ArrayId)>,
+    /// Where the elements of each source of an expand begin, by its position.
+    pub(super) offsets: HashMap<usize, ArrayId>,
+}
+
+impl<'p> Lower<'p> {
+    /// Makes a kernel of operations that share a nest. If they do not, which only what nobody needs can be the reason of, one of each.
+    pub(super) fn fuse(
+        &mut self,
+        list: &[Binding],
+        manifest: &dyn Fn(ArrayId) -> bool,
+        steps: &mut Vec<Step>,
+    ) -> Result<(), Error> {
+        let bindings: Vec<&Binding> = list.iter().collect();
+        let vars = &self.vars;
+        let members =
+            Members { bindings: &bindings, manifest, type_of: &|id| vars.get(&id).map(|var| &var.ty), sizes: &self.sizes };
+        let Ok(spine) = spine(&members) else {
+            return list.iter().try_for_each(|binding| self.fuse(std::slice::from_ref(binding), &|_| true, steps));
+        };
+        let mut made = Made::default();
+        for (position, binding) in list.iter().enumerate() {
+            let origin = self.origin(binding);
+            self.check_sizes(binding, &origin, steps)?;
+            self.make_room(list, position, &spine, manifest, &mut made, &origin, steps)?;
+        }
+        // Of an expand whose total alone is wanted nothing is left to do.
+        let counted = |binding: &Binding| matches!(binding.op, ArrayOp::Expand { .. }) && binding.results.len() == 1;
+        if !(list.len() == 1 && counted(&list[0])) {
+            let launch = Fusing::new(self, list, &spine, &made).all();
+            self.launch(launch, steps);
+        }
+        self.shorten(list, &spine, made, steps)
+    }
+
+    /// Makes room for what of an operation is stored.
+    #[allow(clippy::too_many_arguments)]
+    fn make_room(
+        &mut self,
+        list: &[Binding],
+        position: usize,
+        spine: &Spine,
+        manifest: &dyn Fn(ArrayId) -> bool,
+        made: &mut Made,
+        origin: &Origin,
+        steps: &mut Vec<Step>,
+    ) -> Result<(), Error> {
+        let (binding, station) = (&list[position], &spine.stations[position]);
+        let stored = |vars: &[Var]| vars.iter().filter(|var| manifest(var.id)).cloned().collect::<Vec<Var>>();
+        let appended = match (&binding.op, station.frame) {
+            (ArrayOp::Filter { .. }, _) => spine.appended == Some(position),
+            (ArrayOp::Map { .. } | ArrayOp::Compute { .. }, Frame::Counted(of)) => spine.appended == Some(of),
+            _ => false,
+        };
+        let vars = match &binding.op {
+            ArrayOp::Permute { defaults, .. } | ArrayOp::PermutedExpand { defaults, .. } => {
+                let copies = self.copies(binding, defaults, steps)?;
+                made.stored.extend(binding.results.iter().map(|var| var.id).zip(copies));
+                return Ok(());
+            }
+            ArrayOp::Expand { .. } if station.stored => {
+                made.offsets.insert(position, self.offsets(binding, origin, steps)?);
+                made.stored.insert(binding.results[0].id, self.array(binding.results[0].id));
+                stored(&binding.results[1..])
+            }
+            ArrayOp::Filter { .. } if appended => {
+                let capacity = self.capacity(list, spine, position);
+                self.append_to(&stored(&binding.results[1..]), capacity, made, origin, steps);
+                binding.results[..1].to_vec()
+            }
+            _ if appended => {
+                let capacity = self.capacity(list, spine, position);
+                self.append_to(&stored(&binding.results), capacity, made, origin, steps);
+                return Ok(());
+            }
+            _ => stored(&binding.results),
+        };
+        let arrays = self.results(&vars, origin, steps)?;
+        made.stored.extend(vars.iter().map(|var| var.id).zip(arrays));
+        Ok(())
+    }
+
+    fn append_to(&mut self, vars: &[Var], capacity: Extent, made: &mut Made, origin: &Origin, steps: &mut Vec<Step>) {
+        for var in vars {
+            let whole = self.allocate(name(var), Type::array(vec![capacity], var.ty.element), origin, steps);
+            made.appended.push((var.clone(), whole));
+        }
+    }
+
+    /// How many elements there are at most of what a filter keeps.
+    fn capacity(&self, list: &[Binding], spine: &Spine, mut position: usize) -> Extent {
+        while let Frame::Counted(of) = spine.stations[position].frame {
+            position = of;
+        }
+        let ArrayOp::Filter { sources, .. } = &list[position].op else { return Extent::Constant(0) };
+        sources.first().and_then(|&id| self.extents(id).first().copied()).unwrap_or(Extent::Constant(0))
+    }
+
+    /// The extents of a value of the program, in the plan or only in a nest.
+    pub(super) fn extents(&self, id: ArrayId) -> Vec<Extent> {
+        match (super::Scope::array(&self.bindings, id), self.vars.get(&id)) {
+            (Some(value), _) => self.values.ty(value).extents.clone(),
+            (None, Some(var)) => var.ty.extents.iter().map(|&extent| self.extent(extent)).collect(),
+            (None, None) => Vec::new(),
+        }
+    }
+
+    /// What was appended gets the extent that was counted.
+    fn shorten(&mut self, list: &[Binding], spine: &Spine, made: Made, steps: &mut Vec<Step>) -> Result<(), Error> {
+        let Some(filter) = spine.appended else { return Ok(()) };
+        let capacity = self.capacity(list, spine, filter);
+        if let Some(&count) = made.stored.get(&list[filter].results[0].id) {
+            // There are no more than before.
+            let room = self.values.form(capacity).plus(-1, &Linear::atom(Atom::Value(count)));
+            self.values.facts.add(0, room);
+        }
+        for (var, source) in made.appended {
+            let ty = self.plan_type(&var)?;
+            self.values.made(&ty);
+            let value = self.values.add(name(&var), ty);
+            self.bindings.bind(var.id, Bound::Plan(value.into()));
+            steps.push(Step::Shorten { value, source });
+        }
+        Ok(())
+    }
+}
+
+/// A nest that operations are put into, in program order.
+pub(super) struct Fusing<'l, 'p> {
+    pub(super) lower: &'l Lower<'p>,
+    pub(super) nest: Nest<'l, 'p>,
+    pub(super) spine: &'l Spine,
+    list: &'l [Binding],
+    pub(super) made: &'l Made,
+    /// Elements of what stands in the nest, by their names in the program.
+    elements: HashMap<ArrayId, ScalarOperand>,
+    /// The index at which each operation makes its elements; none of those that are counted.
+    index: Vec<Vec<ScalarOperand>>,
+    /// For each of its dimensions whether the index is within, where the level has more steps.
+    within: Vec<Vec<Option<ScalarOperand>>>,
+    /// Where it makes elements at all.
+    whens: Vec<Option<ScalarOperand>>,
+    /// The index at which an operation reads what is made in its order.
+    through: Vec<Option<Vec<ScalarOperand>>>,
+    /// Of filters what they keep, of expands where the elements go that are stored.
+    pub(super) kept: Vec<Option<ScalarOperand>>,
+    pub(super) targets: Vec<Option<ScalarOperand>>,
+    pub(super) segments: Option<Segments>,
+    appends: Vec<(ArrayId, ScalarOperand)>,
+}
+
+impl<'l, 'p> Fusing<'l, 'p> {
+    fn new(lower: &'l Lower<'p>, list: &'l [Binding], spine: &'l Spine, made: &'l Made) -> Self {
+        let whole = match list {
+            [binding] => lower.origin(binding).operation,
+            _ => {
+                let stored = |var: &&Var| {
+                    made.stored.contains_key(&var.id) || made.appended.iter().any(|(other, _)| other.id == var.id)
+                };
+                let first = list.iter().flat_map(|binding| &binding.results).find(stored).map(name);
+                format!("cluster `{}`", first.unwrap_or_default())
+            }
+        };
+        let count = list.len();
+        Self {
+            lower,
+            nest: Nest::new(&lower.values, &lower.bindings, whole),
+            spine,
+            list,
+            made,
+            elements: HashMap::new(),
+            index: vec![Vec::new(); count],
+            within: vec![Vec::new(); count],
+            whens: vec![None; count],
+            through: vec![None; count],
+            kept: vec![None; count],
+            targets: vec![None; count],
+            segments: None,
+            appends: Vec::new(),
+        }
+    }
+
+    fn all(mut self) -> Launch {
+        self.open();
+        for position in 0..self.list.len() {
+            self.own_index(position);
+        }
+        for position in (0..self.list.len()).rev() {
+            self.enter(position);
+            self.read_through(position);
+        }
+        for position in 0..self.list.len() {
+            self.enter(position);
+            self.put(position);
+        }
+        self.append();
+        self.nest.finish()
+    }
+
+    /// Statements from here on are of this operation.
+    fn enter(&mut self, position: usize) {
+        if self.list.len() > 1 {
+            self.nest.operation = self.origin(position).operation.into();
+        }
+    }
+
+    pub(super) fn binding(&self, position: usize) -> &'l Binding {
+        &self.list[position]
+    }
+
+    pub(super) fn origin(&self, position: usize) -> Origin {
+        self.lower.origin(&self.list[position])
+    }
+
+    pub(super) fn station(&self, position: usize) -> &'l Station {
+        &self.spine.stations[position]
+    }
+
+    pub(super) fn spot(&self, position: usize) -> Spot {
+        let station = self.station(position);
+        Spot { depth: station.depth, after: station.after }
+    }
+
+    pub(super) fn when(&self, position: usize) -> Option<ScalarOperand> {
+        self.whens[position]
+    }
+
+    pub(super) fn index(&self, position: usize) -> Vec<ScalarOperand> {
+        self.index[position].clone()
+    }
+
+    /// The index without the innermost dimension, and where that makes elements at all.
+    pub(super) fn outer(&mut self, position: usize) -> (Vec<ScalarOperand>, Option<ScalarOperand>) {
+        let mut index = self.index(position);
+        index.pop();
+        let mut within = self.within[position].clone();
+        within.pop();
+        let depth = self.station(position).depth.saturating_sub(1);
+        let when = within.into_iter().fold(None, |when, own| self.nest.both(when, own, Spot::before(depth)));
+        (index, when)
+    }
+
+    /// Opens the levels, but for one that an operation opens when it knows its steps.
+    fn open(&mut self) {
+        for (at, level) in self.spine.levels.iter().enumerate() {
+            match &level.over {
+                Over::Extent(extent) => {
+                    let extent = self.lower.extent(*extent);
+                    self.nest.level_over(extent, level.order);
+                }
+                Over::Segments(offsets) => {
+                    let cut = self.list.iter().enumerate().find_map(|(position, binding)| match &binding.op {
+                        ArrayOp::Fold { offsets: Some(_), sources, .. }
+                        | ArrayOp::Scan { offsets: Some(_), sources, .. } => Some((position, sources.first()?)),
+                        _ => None,
+                    });
+                    let Some((position, &source)) = cut else { continue };
+                    let Some(&extent) = self.lower.extents(source).last() else { continue };
+                    self.enter(position);
+                    let elements = self.spine.levels.get(at + 1).map_or(LevelOrder::Parallel, |inner| inner.order);
+                    let offsets = self.lower.array(*offsets);
+                    let origin = self.origin(position);
+                    self.segments = Some(segments(&mut self.nest, offsets, extent, [level.order, elements], &origin));
+                }
+                Over::Elements => {}
+                Over::Inner(_) => break,
+            }
+        }
+    }
+
+    /// Where an operation in the order of the levels makes its elements.
+    fn own_index(&mut self, position: usize) {
+        let station = self.station(position);
+        for along in &station.dims {
+            let index: ScalarOperand = self.nest.levels[along.level].index.id.into();
+            let within = along.short.then(|| {
+                let extent = self.lower.extent(along.extent);
+                let extent = self.nest.extent(extent);
+                self.nest.binary(Binary::Lt, index, extent, Spot::before(along.level as u32 + 1))
+            });
+            self.index[position].push(index);
+            self.within[position].push(within);
+        }
+        let all = self.within[position].clone();
+        let at = Spot::before(station.depth);
+        self.whens[position] = all.into_iter().fold(None, |when, own| self.nest.both(when, own, at));
+    }
+
+    /// The index at which an operation reads what is made in its order, checked.
+    fn read_through(&mut self, position: usize) {
+        if let Frame::Through(by) = self.station(position).frame {
+            self.index[position] = self.through[by].clone().unwrap_or_default();
+            self.whens[position] = self.whens[by];
+        }
+        if !self.spine.stations.iter().any(|station| station.frame == Frame::Through(position)) {
+            return;
+        }
+        let (binding, spot, when) = (self.binding(position), self.spot(position), self.when(position));
+        let mut code = Code::default();
+        let at = self.read_at(position, &mut code);
+        let at = self.nest.run_when(code, &at, spot, when);
+        let inside = self.spine.stations.iter().position(|station| station.frame == Frame::Through(position));
+        let source = self
+            .binding_sources(binding)
+            .into_iter()
+            .find(|id| inside.is_some() && self.list.iter().any(|other| other.results.iter().any(|var| var.id == *id)));
+        if let (Some(source), false) = (source, matches!(binding.op, ArrayOp::Replicate { .. })) {
+            self.check_inside(position, source, &at);
+        }
+        self.through[position] = Some(at);
+    }
+
+    fn binding_sources(&self, binding: &Binding) -> Vec<ArrayId> {
+        match &binding.op {
+            ArrayOp::Backpermute { sources, .. }
+            | ArrayOp::Slice { sources, .. }
+            | ArrayOp::Replicate { sources, .. } => sources.clone(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Fails where an index into something that only stands in the nest is outside of it.
+    fn check_inside(&mut self, position: usize, source: ArrayId, at: &[ScalarOperand]) {
+        let (spot, when, origin) = (self.spot(position), self.when(position), self.origin(position));
+        let extents: Vec<ScalarOperand> =
+            self.lower.extents(source).into_iter().map(|extent| self.nest.extent(extent)).collect();
+        let zero = ScalarOperand::from(Constant::from(0i64));
+        let mut inside = None;
+        for (&index, &extent) in at.iter().zip(&extents) {
+            if !self.nest.is_below(zero, index, spot.depth, true) {
+                let above = self.nest.binary(Binary::Le, zero, index, spot);
+                inside = self.nest.both(inside, Some(above), spot);
+            }
+            if !self.nest.is_below(index, extent, spot.depth, false) {
+                let below = self.nest.binary(Binary::Lt, index, extent, spot);
+                inside = self.nest.both(inside, Some(below), spot);
+            }
+        }
+        let Some(inside) = inside else { return };
+        let array = self.source_name(source);
+        let fault = FailureKind::Index { array, index: at.to_vec(), extents: extents.clone() };
+        self.nest.check(inside, &origin.operation, &origin.place, fault, spot, when);
+        if when.is_none() {
+            for (&index, &extent) in at.iter().zip(&extents) {
+                self.nest.at_most(spot.depth, zero, index);
+                self.nest.below(spot.depth, index, extent);
+            }
+        }
+    }
+
+    /// What an array is called, in the nest or the plan.
+    pub(super) fn source_name(&self, id: ArrayId) -> String {
+        let own = self.list.iter().flat_map(|binding| &binding.results).find(|var| var.id == id);
+        own.map_or_else(|| self.lower.values.name(self.lower.array(id)).to_owned(), name)
+    }
+
+    /// The index that an operation computes of its own, at which it reads.
+    pub(super) fn read_at(&mut self, position: usize, code: &mut Code) -> Vec<ScalarOperand> {
+        if let Some(at) = &self.through[position] {
+            return at.clone();
+        }
+        let index = self.index(position);
+        match &self.binding(position).op {
+            ArrayOp::Backpermute { f, .. } => self.nest.call(f, &index, &mut Deferred::default(), code),
+            ArrayOp::Replicate { dims, .. } => {
+                dims.iter().zip(&index).filter_map(|(dim, &index)| dim.is_none().then_some(index)).collect()
+            }
+            ArrayOp::Slice { dims, .. } => {
+                let mut rest = index.iter().copied();
+                dims.iter()
+                    .map(|dim| match dim {
+                        Some(operand) => self.nest.operand(self.lower.operand(*operand)),
+                        None => rest.next().unwrap_or_else(|| Constant::from(0i64).into()),
+                    })
+                    .collect()
+            }
+            _ => index,
+        }
+    }
+
+    /// The elements of sources at an index: values of the nest, or reads.
+    pub(super) fn sources(
+        &mut self,
+        position: usize,
+        sources: &[ArrayId],
+        at: &[ScalarOperand],
+        code: &mut Code,
+    ) -> Vec<ScalarOperand> {
+        sources.iter().map(|&source| self.source(position, source, at, code)).collect()
+    }
+
+    fn source(&mut self, position: usize, source: ArrayId, at: &[ScalarOperand], code: &mut Code) -> ScalarOperand {
+        if let Some(&element) = self.elements.get(&source) {
+            return element;
+        }
+        let place: &Place = &self.binding(position).place;
+        let array = self.lower.array(source);
+        let own = self.station(position).frame == Frame::Own && self.index[position].starts_with(at);
+        if own && self.when(position).is_some() {
+            // Where it is outside nothing uses it.
+            return self.nest.load_within(array, at, self.spot(position), place);
+        }
+        self.nest.read(code, array, at.to_vec(), place)
+    }
+
+    /// Names an element, and stores it where it is used outside.
+    pub(super) fn give(&mut self, position: usize, var: &Var, value: ScalarOperand) {
+        let index = self.index(position);
+        self.give_at(position, var, value, &index, self.spot(position), self.when(position));
+    }
+
+    /// The same at an index of its own.
+    pub(super) fn give_at(
+        &mut self,
+        position: usize,
+        var: &Var,
+        value: ScalarOperand,
+        index: &[ScalarOperand],
+        at: Spot,
+        when: Option<ScalarOperand>,
+    ) {
+        self.elements.insert(var.id, value);
+        let counted = match self.station(position).frame {
+            Frame::Counted(of)
+                if matches!(self.binding(position).op, ArrayOp::Map { .. } | ArrayOp::Compute { .. }) =>
+            {
+                Some(of)
+            }
+            _ if matches!(self.binding(position).op, ArrayOp::Filter { .. }) => Some(position),
+            _ => None,
+        };
+        if let Some((_, whole)) = self.made.appended.iter().find(|(other, _)| other.id == var.id) {
+            self.appends.push((*whole, value));
+        } else if let Some(&result) = self.made.stored.get(&var.id) {
+            match counted.and_then(|of| self.targets[of]) {
+                Some(target) => self.nest.store(result, Access::Write, &[target], value, at, when),
+                None => self.nest.store(result, Access::Write, index, value, at, when),
+            }
+        }
+    }
+
+    fn put(&mut self, position: usize) {
+        if let Frame::Counted(of) = self.station(position).frame {
+            self.whens[position] = self.kept[of];
+        }
+        match &self.binding(position).op {
+            ArrayOp::Fold { .. } => self.fold(position),
+            ArrayOp::Scan { .. } => self.scan(position),
+            ArrayOp::Permute { .. } => self.permute(position),
+            ArrayOp::PermutedExpand { .. } => self.permuted_expand(position),
+            ArrayOp::Expand { .. } => self.expand(position),
+            ArrayOp::Filter { .. } => self.filter(position),
+            _ => self.elementwise(position),
+        }
+    }
+
+    /// Elements that are kept are put behind those before.
+    fn append(&mut self) {
+        let Some(filter) = self.spine.appended else { return };
+        let Some(&count) = self.made.stored.get(&self.binding(filter).results[0].id) else { return };
+        self.enter(filter);
+        let (arrays, values): (Vec<ArrayId>, Vec<ScalarOperand>) =
+            std::mem::take(&mut self.appends).into_iter().unzip();
+        let arrays = arrays.into_iter().map(|array| self.nest.array(array, Access::Write)).collect();
+        let count = self.nest.array(count, Access::Write);
+        self.nest.act(self.spot(filter), self.kept[filter], Action::Append { arrays, count, values });
+    }
+}

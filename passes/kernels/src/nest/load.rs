@@ -1,0 +1,115 @@
+//! Loads: where, how far outside, checked or not, each once.
+
+use fusebox_ir::{
+    Access, Action, ArrayId, Constant, DimBoundary, DimIndex, IndexMap, Lambda, Local, Place, ScalarOperand,
+};
+
+use super::{Nest, Spot};
+use crate::linear::{Atom, Linear};
+
+impl Nest<'_, '_> {
+    /// Loads an element; the map is checked unless it is known to be inside.
+    pub(crate) fn load(
+        &mut self,
+        value: ArrayId,
+        dims: &[(Linear, DimBoundary)],
+        outside: Option<Lambda>,
+        at: Spot,
+        place: &Place,
+    ) -> ScalarOperand {
+        let array = self.array(value, Access::Read);
+        let result = self.local(self.known.values.ty(value).element, at);
+        let operand = result.id.into();
+        self.load_into(result, array, dims, outside, at, place);
+        self.canonical(operand)
+    }
+
+    /// Loads an element where the index is inside, and 0 elsewhere: what runs over fewer steps than its levels have.
+    pub(crate) fn load_within(
+        &mut self,
+        value: ArrayId,
+        index: &[ScalarOperand],
+        at: Spot,
+        place: &Place,
+    ) -> ScalarOperand {
+        let zero = Constant::zero(self.known.values.ty(value).element);
+        let outside = Lambda { results: vec![zero.into()], ..Lambda::default() };
+        let dims: Vec<_> = index.iter().map(|&index| (self.known.form(index), DimBoundary::None)).collect();
+        self.load(value, &dims, Some(outside), at, place)
+    }
+
+    pub(super) fn load_into(
+        &mut self,
+        result: Local,
+        array: ArrayId,
+        dims: &[(Linear, DimBoundary)],
+        mut outside: Option<Lambda>,
+        at: Spot,
+        place: &Place,
+    ) {
+        let ty = self.array_type(array).clone();
+        let index: Vec<Linear> = dims.iter().map(|(index, _)| index.clone()).collect();
+        let natural = index
+            .iter()
+            .flat_map(|index| index.terms.keys())
+            .map(|atom| if let Atom::Local(id) = atom { self.known.spot((*id).into()) } else { Spot::before(0) })
+            .max()
+            .unwrap_or(Spot::before(0));
+        // As far outside as it is safe: what is read inside a level that may be empty is not read before it.
+        let depths = natural.depth..=at.depth;
+        let safe = depths.clone().find(|&depth| self.known.inside(&ty, &index, depth));
+        let bounded = dims.iter().any(|(_, boundary)| *boundary != DimBoundary::None);
+        let (spot, checked, drop) = match safe {
+            Some(depth) => (
+                Spot { depth, after: natural.after && depth == natural.depth || at.after && depth == at.depth },
+                false,
+                true,
+            ),
+            None if outside.is_some() => (at, false, false),
+            None if bounded => {
+                let filled = depths.clone().find(|&depth| {
+                    ty.extents
+                        .iter()
+                        .all(|&extent| self.known.never_negative(&self.known.values.form(extent).offset(-1), depth))
+                });
+                match filled {
+                    Some(depth) => (Spot { depth, after: at.after && depth == at.depth }, false, false),
+                    None => (at, true, false),
+                }
+            }
+            None => (at, true, false),
+        };
+        if drop {
+            outside = None;
+        }
+        let dims: Vec<DimIndex> = dims
+            .iter()
+            .map(|(index, boundary)| DimIndex {
+                boundary: if drop { DimBoundary::None } else { *boundary },
+                ..self.dim(index)
+            })
+            .collect();
+        let zero = outside.as_ref().is_some_and(|outside| is_zero(outside));
+        let key = (array, dims.iter().map(|dim| (dim.offset, dim.terms.clone(), dim.boundary as u8)).collect(), zero);
+        if outside.is_none() || zero {
+            if let Some(&same) = self.loads.get(&key) {
+                let existing = self.known.spot(same.into());
+                if existing.usable_at(at) {
+                    self.define(&result, existing);
+                    self.known.forms.insert(result.id, Linear::local(same));
+                    self.same.insert(result.id, same);
+                    return;
+                }
+            }
+            self.loads.insert(key, result.id);
+        }
+        self.define(&result, spot);
+        let map = IndexMap { dims, checked };
+        self.put(spot, None, Action::Load { result, array, map, outside, place: place.clone() });
+    }
+}
+
+/// Whether a function without parameters is the constant 0.
+fn is_zero(f: &Lambda) -> bool {
+    matches!(&f.results[..], [ScalarOperand::Constant(constant)] if f.instructions.is_empty() && constant.bits() == 0)
+}

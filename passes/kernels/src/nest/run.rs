@@ -1,0 +1,180 @@
+//! Scalar code made strict and put into a nest: each instruction as far outside as what it uses allows, if it cannot fail.
+
+use fusebox_ir::{
+    Action, ArrayId, Binary, Constant, DimBoundary, ElementType, Instruction, Lambda, Local, LocalId, Place, ScalarOp,
+    ScalarOperand,
+};
+
+use super::{Known, Nest, NestArray, Spot};
+use crate::{
+    expand::Expand,
+    linear::Linear,
+    strict::{Code, Strict, can_fail, free_uses},
+};
+
+impl Nest<'_, '_> {
+    /// Makes `code` strict and executes it at `at`; gives what its results are called.
+    pub(crate) fn run(&mut self, code: Code, results: &[ScalarOperand], at: Spot) -> Vec<ScalarOperand> {
+        let (instructions, results) = self.strict(&code, results, at.depth);
+        let (instructions, results) = Expand::new(&mut self.ids, &mut self.known.types).code(instructions, &results);
+        for instruction in instructions {
+            self.execute(instruction, at);
+        }
+        results.iter().map(|&result| self.canonical(result)).collect()
+    }
+
+    /// The same where `when` holds; elsewhere what its results are is of no account, and it does not fail.
+    pub(crate) fn run_when(
+        &mut self,
+        mut code: Code,
+        results: &[ScalarOperand],
+        at: Spot,
+        when: Option<ScalarOperand>,
+    ) -> Vec<ScalarOperand> {
+        let Some(condition) = when.filter(|_| self.may_fail(&code, results, &[], at.depth)) else {
+            return self.run(code, results, at);
+        };
+        let types: Vec<ElementType> = results.iter().map(|&result| self.ty(result)).collect();
+        let then = Lambda { results: results.to_vec(), ..Lambda::default() };
+        let zeros = types.iter().map(|&ty| Constant::zero(ty).into()).collect();
+        let otherwise = Lambda { results: zeros, ..Lambda::default() };
+        let results = self.push_all(&mut code, ScalarOp::If { condition, then, otherwise }, &types);
+        self.run(code, &results, at)
+    }
+
+    /// Whether executing `code` for `results` may fail where `needed` are needed anyway.
+    pub(crate) fn may_fail(
+        &mut self,
+        code: &Code,
+        results: &[ScalarOperand],
+        needed: &[ScalarOperand],
+        depth: u32,
+    ) -> bool {
+        let anyway: std::collections::HashSet<LocalId> = {
+            let body = Lambda { params: Vec::new(), instructions: code.instructions.clone(), results: needed.to_vec() };
+            crate::strict::certainly_executed(&body).iter().flat_map(|i| &i.results).map(|result| result.id).collect()
+        };
+        let body = Lambda { params: Vec::new(), instructions: code.instructions.clone(), results: results.to_vec() };
+        let certain = crate::strict::certainly_executed(&body);
+        certain
+            .iter()
+            .filter(|instruction| instruction.results.iter().all(|result| !anyway.contains(&result.id)))
+            .any(|instruction| can_fail(instruction, &|read| self.is_safe(read, depth)))
+    }
+
+    fn is_safe(&self, read: &Instruction, depth: u32) -> bool {
+        is_safe(&self.known, &self.arrays, read, depth)
+    }
+
+    fn strict(&mut self, code: &Code, results: &[ScalarOperand], depth: u32) -> (Vec<Instruction>, Vec<ScalarOperand>) {
+        let Self { ids, known, arrays, .. } = self;
+        let safe = |read: &Instruction| is_safe(known, arrays, read, depth);
+        Strict::new(ids, &safe).code(&code.instructions, results)
+    }
+
+    pub(super) fn canonical(&self, operand: ScalarOperand) -> ScalarOperand {
+        match operand {
+            ScalarOperand::Local(id) => self.same.get(&id).copied().unwrap_or(id).into(),
+            ScalarOperand::Outer(_) | ScalarOperand::Constant(_) => operand,
+        }
+    }
+
+    fn execute(&mut self, instruction: Instruction, at: Spot) {
+        if let Some((instruction, spot)) = self.invariant(&instruction, at) {
+            for result in &instruction.results {
+                self.define(result, spot);
+            }
+            self.put(spot, None, Action::Scalar(instruction));
+            return;
+        }
+        let index = match &instruction.op {
+            ScalarOp::Read { array, index } => Some((*array, index.clone())),
+            ScalarOp::ReadFlat { array, position } if self.array_type(*array).rank() == 1 => {
+                Some((*array, vec![*position]))
+            }
+            _ => None,
+        };
+        if let (Some((array, index)), [result]) = (index, &instruction.results[..]) {
+            let dims = index.iter().map(|&index| (self.known.form(index), DimBoundary::None)).collect::<Vec<_>>();
+            self.load_into(result.clone(), array, &dims, None, at, &instruction.place);
+            return;
+        }
+        let natural =
+            free_uses(&instruction).into_iter().map(|id| self.known.spot(id.into())).max().unwrap_or(Spot::before(0));
+        let spot = if can_fail(&instruction, &|_| false) { at } else { natural.min(at) };
+        for result in &instruction.results {
+            self.define(result, spot);
+        }
+        self.known.note(&instruction, at.depth);
+        self.put(spot, None, Action::Scalar(instruction));
+    }
+
+    /// An instruction that may fail and is the same at every point of the levels inside some depth: executed once, before these levels,
+    /// if there is any point in them. Gives it under that condition, and where it goes.
+    fn invariant(&mut self, instruction: &Instruction, at: Spot) -> Option<(Instruction, Spot)> {
+        let read = if self.is_safe(instruction, at.depth) { return None } else { instruction };
+        let spot = free_uses(read).into_iter().map(|id| self.known.spot(id.into())).max().unwrap_or(Spot::before(0));
+        if at.after || spot.after || spot.depth >= at.depth || !can_fail(instruction, &|_| false) {
+            return None;
+        }
+        let levels = spot.depth as usize..at.depth as usize;
+        let bounds: Vec<(ScalarOperand, ScalarOperand)> =
+            self.levels[levels].iter().map(|level| (level.from, level.to)).collect();
+        if bounds.iter().any(|&(from, to)| self.known.spot(from).max(self.known.spot(to)) > spot) {
+            return None;
+        }
+        let mut some: Option<ScalarOperand> = None;
+        for (from, to) in bounds {
+            let length = self.known.form(to).plus(-1, &self.known.form(from)).offset(-1);
+            if !self.known.never_negative(&length, spot.depth) {
+                let filled = self.binary(Binary::Lt, from, to, spot);
+                some = Some(match some {
+                    Some(some) => self.binary(Binary::And, some, filled, spot),
+                    None => filled,
+                });
+            }
+        }
+        let Some(condition) = some else {
+            // Plain reads become loads, further out.
+            return (!matches!(instruction.op, ScalarOp::Read { .. } | ScalarOp::ReadFlat { .. }))
+                .then(|| (instruction.clone(), spot));
+        };
+        let inner: Vec<Local> = instruction.results.iter().map(|result| self.local(result.ty, spot)).collect();
+        let results = inner.iter().map(|local| local.id.into()).collect();
+        let body = Instruction { results: inner, ..instruction.clone() };
+        let then = Lambda { params: Vec::new(), instructions: vec![body], results };
+        let zeros = instruction.results.iter().map(|result| Constant::zero(result.ty).into()).collect();
+        let otherwise = Lambda { results: zeros, ..Lambda::default() };
+        let op = ScalarOp::If { condition, then, otherwise };
+        Some((Instruction { results: instruction.results.clone(), op, place: instruction.place.clone() }, spot))
+    }
+
+    pub(super) fn array_type(&self, array: ArrayId) -> &fusebox_ir::Type {
+        self.known.values.ty(self.arrays[array.index()].value)
+    }
+
+    /// A scalar instruction that cannot fail, as far outside as possible.
+    pub(crate) fn compute(&mut self, op: ScalarOp, ty: ElementType, at: Spot) -> ScalarOperand {
+        let mut code = Code::default();
+        let result = self.push(&mut code, op, ty, &Place::default());
+        self.run(code, &[result], at)[0]
+    }
+
+    /// A function of two operands that cannot fail.
+    pub(crate) fn binary(&mut self, function: Binary, a: ScalarOperand, b: ScalarOperand, at: Spot) -> ScalarOperand {
+        let ty = if function.is_comparison() { ElementType::Bool } else { self.ty(a) };
+        self.compute(ScalarOp::Binary { function, a, b }, ty, at)
+    }
+}
+
+/// Whether a read is known to be inside.
+fn is_safe(known: &Known<'_>, arrays: &[NestArray], read: &Instruction, depth: u32) -> bool {
+    let (array, index) = match &read.op {
+        ScalarOp::Read { array, index } => (array, index.clone()),
+        ScalarOp::ReadFlat { array, position } => (array, vec![*position]),
+        _ => return false,
+    };
+    let ty = known.values.ty(arrays[array.index()].value);
+    let index: Vec<Linear> = index.iter().map(|&index| known.form(index)).collect();
+    known.inside(ty, &index, depth)
+}

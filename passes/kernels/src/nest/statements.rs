@@ -1,0 +1,247 @@
+//! Checks, stores, reduces, scans.
+
+use std::collections::HashMap;
+
+use fusebox_ir::{
+    Access, Action, ArrayId, Association, Binary, Constant, DimBoundary, DimIndex, ElementType, Failure, FailureKind,
+    IndexMap, Instruction, Lambda, Local, LocalId, Place, ScalarOp, ScalarOperand, Statement,
+};
+
+use super::{Nest, Spot};
+use crate::{
+    linear::{Atom, Linear},
+    strict::local,
+};
+
+/// What code without levels tells of the scalars it makes.
+#[derive(Debug, Default)]
+pub(crate) struct Learned {
+    /// Those that are linear in extents.
+    pub(crate) forms: Vec<(ArrayId, Linear)>,
+    /// What is not negative.
+    pub(crate) facts: Vec<Linear>,
+}
+
+/// How a reduce or scan is to associate, as far as its operation says.
+#[derive(Clone, Debug)]
+pub(crate) struct Associates {
+    /// Of its components.
+    pub(crate) types: Vec<ElementType>,
+    /// Whether its function is known to commute.
+    pub(crate) commutes: bool,
+}
+
+/// What a scan is made of.
+pub(crate) struct ScanParts {
+    pub(crate) exclusive: bool,
+    pub(crate) totals: bool,
+    /// How it associates, or what that depends on.
+    pub(crate) association: Result<Association, Associates>,
+    pub(crate) combine: Lambda,
+    pub(crate) seeds: Vec<ScalarOperand>,
+    pub(crate) values: Vec<ScalarOperand>,
+}
+
+impl Nest<'_, '_> {
+    pub(super) fn put(&mut self, spot: Spot, when: Option<ScalarOperand>, action: Action) {
+        let list = if spot.after { &mut self.after } else { &mut self.before };
+        let operation = self.operation.clone();
+        list[spot.depth as usize].push(Statement { depth: spot.depth, when, operation, action });
+    }
+
+    /// The value of a linear form over scalars of the plan and locals.
+    pub(crate) fn linear(&mut self, form: &Linear, at: Spot) -> ScalarOperand {
+        let whole = |value: i64| ScalarOperand::from(Constant::from(value));
+        let mut sum: Option<ScalarOperand> =
+            (form.constant != 0 || form.terms.is_empty()).then(|| whole(form.constant));
+        for (&atom, &factor) in &form.terms {
+            let term = match atom {
+                Atom::Value(id) => self.scalar(id),
+                Atom::Local(id) => id.into(),
+            };
+            let term = if factor == 1 { term } else { self.binary(Binary::Mul, term, whole(factor), at) };
+            sum = Some(match sum {
+                Some(sum) => self.binary(Binary::Add, sum, term, at),
+                None => term,
+            });
+        }
+        sum.unwrap_or_else(|| whole(0))
+    }
+
+    /// A built-in function of two.
+    pub(crate) fn built_in(&mut self, function: Binary, ty: ElementType) -> Lambda {
+        let at = Spot::before(self.depth());
+        let [a, b, result] = [(); 3].map(|()| self.local(ty, at));
+        let results = vec![result.id.into()];
+        let op = ScalarOp::Binary { function, a: a.id.into(), b: b.id.into() };
+        let instructions = vec![Instruction { results: vec![result], op, place: Place::default() }];
+        Lambda { params: vec![a, b], instructions, results }
+    }
+
+    /// Whether `a < b`, or `a <= b`, is known at a depth.
+    pub(crate) fn is_below(&self, a: ScalarOperand, b: ScalarOperand, depth: u32, or_equal: bool) -> bool {
+        let room = self.known.form(b).plus(-1, &self.known.form(a)).offset(if or_equal { 0 } else { -1 });
+        self.known.never_negative(&room, depth)
+    }
+
+    /// Notes that `left < right` at a depth: a check stands before.
+    pub(crate) fn below(&mut self, depth: u32, left: ScalarOperand, right: ScalarOperand) {
+        let form = self.known.form(right).plus(-1, &self.known.form(left)).offset(-1);
+        self.known.fact(depth, &form);
+    }
+
+    /// Whether an index into an array of the plan is known to be inside at a depth.
+    pub(crate) fn is_inside(&self, value: ArrayId, index: &[ScalarOperand], depth: u32) -> bool {
+        let forms: Vec<Linear> = index.iter().map(|&index| self.known.form(index)).collect();
+        self.known.inside(self.known.values.ty(value), &forms, depth)
+    }
+
+    /// Whether an array may have no elements where something is computed at a depth.
+    pub(crate) fn may_be_empty(&self, value: ArrayId, depth: u32) -> bool {
+        let extents = &self.known.values.ty(value).extents;
+        !extents.iter().all(|&extent| self.known.never_negative(&self.known.values.form(extent).offset(-1), depth))
+    }
+
+    /// The depth at which a local is made.
+    pub(crate) fn depth_of(&self, id: LocalId) -> u32 {
+        self.known.spot(id.into()).depth
+    }
+
+    /// What is known of the scalars that `values`, made without levels, are stored to.
+    pub(crate) fn learned(&self, values: &[ScalarOperand], stored: &[ArrayId]) -> Learned {
+        let mut learned = Learned::default();
+        let mut names: HashMap<LocalId, ArrayId> = HashMap::new();
+        let extents_only = |form: &Linear| {
+            form.terms.keys().all(|atom| matches!(atom, Atom::Value(id) if self.known.values.is_extent(*id)))
+        };
+        for (&value, &id) in values.iter().zip(stored) {
+            if self.ty(value) != ElementType::I64 {
+                continue;
+            }
+            let form = self.known.in_plan(&self.known.form(value));
+            if extents_only(&form) {
+                learned.forms.push((id, form));
+            } else if let Some(local) = local(&value) {
+                names.entry(local).or_insert(id);
+            }
+        }
+        for fact in self.known.facts.all() {
+            let named = fact.map(&mut |atom| match atom {
+                Atom::Local(id) => {
+                    names.get(&id).map_or_else(|| Linear::atom(atom), |&id| Linear::atom(Atom::Value(id)))
+                }
+                Atom::Value(_) => Linear::atom(atom),
+            });
+            if named != *fact && named.terms.keys().all(|atom| matches!(atom, Atom::Value(_))) {
+                learned.facts.push(named);
+            }
+        }
+        learned
+    }
+
+    /// Fails where `condition` does not hold, and `when` does.
+    #[allow(clippy::too_many_arguments)]
+    pub(crate) fn check(
+        &mut self,
+        condition: ScalarOperand,
+        operation: &str,
+        place: &Place,
+        fault: FailureKind,
+        at: Spot,
+        when: Option<ScalarOperand>,
+    ) {
+        let failure = Failure { operation: operation.to_owned(), place: place.clone(), fault };
+        self.put(at, when, Action::Check { condition, failure });
+    }
+
+    /// The map of an index.
+    pub(crate) fn index_map(&self, index: &[ScalarOperand], checked: bool) -> IndexMap {
+        let dims = index.iter().map(|&index| self.dim(&self.known.form(index))).collect();
+        IndexMap { dims, checked }
+    }
+
+    pub(super) fn dim(&self, form: &Linear) -> DimIndex {
+        let terms =
+            form.terms.iter().filter_map(|(atom, &by)| if let Atom::Local(id) = atom { Some((by, *id)) } else { None });
+        DimIndex { offset: form.constant, terms: terms.collect(), boundary: DimBoundary::None }
+    }
+
+    /// Stores an element where `when` holds; it is inside there.
+    pub(crate) fn store(
+        &mut self,
+        value: ArrayId,
+        access: Access,
+        index: &[ScalarOperand],
+        element: ScalarOperand,
+        at: Spot,
+        when: Option<ScalarOperand>,
+    ) {
+        let array = self.array(value, access);
+        let map = self.index_map(index, false);
+        self.put(at, when, Action::Store { array, map, value: element });
+    }
+
+    /// Combines `values` of where `when` holds at depth `to`.
+    #[allow(clippy::too_many_arguments)]
+    pub(crate) fn reduce(
+        &mut self,
+        at: Spot,
+        when: Option<ScalarOperand>,
+        to: u32,
+        associates: Associates,
+        combine: Lambda,
+        seeds: Vec<ScalarOperand>,
+        values: Vec<ScalarOperand>,
+    ) -> Vec<ScalarOperand> {
+        let types: Vec<ElementType> = values.iter().map(|&value| self.ty(value)).collect();
+        let results: Vec<Local> = types.iter().map(|&ty| self.local(ty, Spot::after(to))).collect();
+        let operands = results.iter().map(|result| result.id.into()).collect();
+        if let Some(first) = results.first() {
+            self.associates.insert(first.id, associates);
+        }
+        let association = Association::InOrder;
+        self.put(at, when, Action::Reduce { results, to, association, combine, seeds, values });
+        operands
+    }
+
+    /// Scans `values` of where `when` holds along the level around; gives the running results and the totals.
+    pub(crate) fn scan(
+        &mut self,
+        at: Spot,
+        when: Option<ScalarOperand>,
+        scan: ScanParts,
+    ) -> (Vec<ScalarOperand>, Vec<ScalarOperand>) {
+        let types: Vec<ElementType> = scan.values.iter().map(|&value| self.ty(value)).collect();
+        let results: Vec<Local> = types.iter().map(|&ty| self.local(ty, at)).collect();
+        let around = Spot::after(at.depth.saturating_sub(1));
+        let totals: Vec<Local> =
+            if scan.totals { types.iter().map(|&ty| self.local(ty, around)).collect() } else { Vec::new() };
+        let operands = |locals: &[Local]| locals.iter().map(|local| local.id.into()).collect::<Vec<_>>();
+        let given = (operands(&results), operands(&totals));
+        let ScanParts { exclusive, association, combine, seeds, values, .. } = scan;
+        let association = association.unwrap_or_else(|associates| {
+            results.first().into_iter().for_each(|first| _ = self.associates.insert(first.id, associates.clone()));
+            Association::InOrder
+        });
+        self.put(at, when, Action::Scan { results, exclusive, totals, association, combine, seeds, values });
+        given
+    }
+
+    /// A statement where `when` holds.
+    pub(crate) fn act(&mut self, at: Spot, when: Option<ScalarOperand>, action: Action) {
+        self.put(at, when, action);
+    }
+
+    /// Both hold; nothing stands for what always holds.
+    pub(crate) fn both(
+        &mut self,
+        a: Option<ScalarOperand>,
+        b: Option<ScalarOperand>,
+        at: Spot,
+    ) -> Option<ScalarOperand> {
+        match (a, b) {
+            (Some(a), Some(b)) if a != b => Some(self.binary(Binary::And, a, b, at)),
+            (a, b) => a.or(b),
+        }
+    }
+}
