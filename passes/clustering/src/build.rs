@@ -116,6 +116,9 @@ impl Build<'_, '_> {
         for id in traversed {
             if all.insert(id) {
                 let longer = self.longer.contains(&id).then_some(Complete::LongerSegments);
+                // A function may leave out what it reads, and the index of what it leaves out may be outside.
+                let by_need = matches!(binding.op, ArrayOp::Transform { .. }).then_some(Complete::ByNeed);
+                let longer = longer.or(by_need);
                 edges.push((id, scalar(id).then_some(Complete::Scalar).or(longer)));
             }
         }

@@ -126,11 +126,15 @@ pub(crate) fn extract(problem: &Problem<'_>, solution: &Solution) -> Clustering 
     }
     report.pairs = problem.pairs.len();
     (report.apart, report.apart_left_out) = crate::report::apart(problem, partition);
-    let written = written.iter().enumerate().filter(|(node, _)| problem.is_operation(*node)).flat_map(|(node, of)| {
-        let used = &problem.used[node];
-        (0..of.len()).filter(|&output| of[output] && used[output]).map(move |output| (node, output)).collect::<Vec<_>>()
-    });
-    Clustering { clusters, written: written.collect(), report, order: groups }
+    let mut all = Vec::new();
+    for (node, outputs) in written.iter().enumerate().filter(|(node, _)| problem.is_operation(*node)) {
+        for output in (0..outputs.len()).filter(|&output| outputs[output] && problem.used[node][output]) {
+            let name = &problem.graph.nodes[node].name;
+            report.written.push(if outputs.len() == 1 { name.clone() } else { format!("{name}.{output}") });
+            all.push((node, output));
+        }
+    }
+    Clustering { clusters, written: all, report, order: groups }
 }
 
 fn runs(problem: &Problem<'_>, members: &[usize], order: u32) -> Runs {

@@ -171,6 +171,8 @@ pub enum Complete {
         /// Of the reader.
         u32,
     ),
+    /// The reader may not need all of it, and what is not needed is not computed.
+    ByNeed,
     /// Anything else that the maker of the graph knows.
     Other,
 }
@@ -189,6 +191,7 @@ impl Complete {
             Self::LongerSegments => "its segments have one element more each",
             Self::Outside => "scalar code, control or a library call stands between them",
             Self::Extents(..) => "its extents are not known to be equal to those that the other runs over",
+            Self::ByNeed => "the reader may not need what would be made for it",
             Self::Other => "it must be complete before",
         }
     }

@@ -47,6 +47,8 @@ pub struct Config {
     pub max_variables: usize,
     /// How often a part is solved again because a cluster found does not fit into a nest of loops.
     pub max_rounds: usize,
+    /// Whether a model is solved even where greedy clusters are proved to be the best without: to study it.
+    pub always_solve: bool,
 }
 
 impl Default for Config {
@@ -58,6 +60,7 @@ impl Default for Config {
             max_nodes: 1_000,
             max_variables: 20_000,
             max_rounds: 20,
+            always_solve: false,
         }
     }
 }

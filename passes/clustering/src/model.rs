@@ -145,9 +145,15 @@ impl Clusters {
             }
         }
         for &node in sorted.iter().rev() {
-            let own = problem.next[node]
-                .iter()
-                .map(|&(to, why)| after.get(&to).copied().unwrap_or(0) + step(node, to, why.is_some()));
+            let own = problem.next[node].iter().map(|&(to, why)| {
+                // What is outside counts as a step where it is left, so that one behind the last operation is none.
+                let step = match (problem.is_operation(node), problem.is_operation(to)) {
+                    (true, true) => step(node, to, why.is_some()),
+                    (false, true) => 1,
+                    (_, false) => 0,
+                };
+                after.get(&to).copied().unwrap_or(0) + step
+            });
             let own = own.max().unwrap_or(0);
             after.insert(node, own);
         }

@@ -146,7 +146,7 @@ impl Search<'_> {
         };
         let greedy_part = |bound: u64, optimal: bool| Part { optimal, bound, ..greedy_part.clone() };
         let without_levels = |measures: &Measures| Measures { levels: 0, ..*measures }.cost(self.weights);
-        if greedy.cost(self.weights) <= least.cost(self.weights) {
+        if greedy.cost(self.weights) <= least.cost(self.weights) && !self.config.always_solve {
             return Ok(greedy_part(without_levels(&least), true));
         }
         if self.config.max_nodes == 0 {
@@ -174,7 +174,16 @@ impl Search<'_> {
                 return Ok(part);
             }
             let start = clusters.values(&parts, self.greedy);
-            let answer = solve(self.solver, &clusters.model, start.as_deref(), self.config.max_nodes)?;
+            let answer = match solve(self.solver, &clusters.model, start.as_deref(), self.config.max_nodes) {
+                Ok(answer) => answer,
+                Err(error @ (Error::Infeasible | Error::Solver { .. })) => {
+                    // A fault of the model or the solver, and clusters that are right are at hand.
+                    let part = greedy_part(without_levels(&least), false);
+                    self.notes.push(format!("{}: {error}: greedy clusters", self.solver.name()));
+                    return Ok(part);
+                }
+                Err(error) => return Err(error),
+            };
             last.nodes += answer.nodes;
             last.optimal = answer.optimal;
             let most_levels = nodes.len() as f64;

@@ -48,6 +48,8 @@ pub struct Region {
     pub measures: Measures,
     /// The same of the greedy clusters, for comparison.
     pub greedy: Measures,
+    /// Arrays written to memory, results among them: the name of the operation, with the position of an output that is not its only one.
+    pub written: Vec<String>,
     /// Clusters, in order.
     pub clusters: Vec<ClusterReport>,
     /// Neighbours that are not fused, and why; [`MAX_APART`] at most.

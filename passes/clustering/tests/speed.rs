@@ -1,0 +1,123 @@
+//! How long clustering takes. Run alone, optimised: `cargo test --release -p fusebox-clustering --test speed -- --ignored --nocapture`.
+
+use std::time::Instant;
+
+use fusebox_clustering::{Config, Graph, cluster, cluster_graph};
+use fusebox_ir::text;
+
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        ((self.0 >> 33) as usize) % limit
+    }
+}
+
+fn chain(count: usize) -> String {
+    let steps: String = (1..count).map(|i| format!("let a{i}: [n]f32 = map(|x| x + {i}.0, a{})\n", i - 1)).collect();
+    format!("fn p(a0: [n]f32) -> [n]f32 {{ {steps} return a{} }}", count - 1)
+}
+
+fn zips(count: usize) -> String {
+    let leaves = count / 2;
+    let mut steps = String::new();
+    for i in 0..leaves {
+        steps += &format!("let a{i}: [n]f32 = map(|x| x + {i}.0, x{})\n", i % 4);
+    }
+    for i in leaves..2 * leaves - 1 {
+        let (l, r) = (2 * (i - leaves), 2 * (i - leaves) + 1);
+        steps += &format!("let a{i}: [n]f32 = map(|x, y| x * y, a{l}, a{r})\n");
+    }
+    format!("fn p(x0: [n]f32, x1: [n]f32, x2: [n]f32, x3: [n]f32) -> [n]f32 {{ {steps} return a{} }}", 2 * leaves - 2)
+}
+
+fn stencils(count: usize) -> String {
+    let mut steps = String::new();
+    for i in 1..count {
+        let of = i - 1;
+        steps += &match i % 3 {
+            0 => format!("let a{i}: [n]f32 = stencil(|l, r| l + r, a{of}[-1], a{of}[1], a{of}: clamp)\n"),
+            _ => format!("let a{i}: [n]f32 = map(|x| x * 0.5, a{of})\n"),
+        };
+    }
+    format!("fn p(a0: [n]f32) -> [n]f32 {{ {steps} return a{} }}", count - 1)
+}
+
+/// Maps, zips, scans both ways, folds whose scalar somebody uses, backpermutes: 10 % of operations read by index.
+fn random(count: usize, seed: u64) -> String {
+    let mut random = Random(seed | 1);
+    let mut arrays = vec!["x".to_owned(), "y".to_owned()];
+    let mut scalars: Vec<String> = Vec::new();
+    let mut steps = String::new();
+    for i in 0..count {
+        let recent = arrays.len().min(8);
+        let any = |random: &mut Random| arrays[arrays.len() - 1 - random.below(recent)].clone();
+        let (a, b) = (any(&mut random), any(&mut random));
+        let scalar = match scalars.last() {
+            Some(scalar) if random.below(4) == 0 => scalar.clone(),
+            _ => "1.0".to_owned(),
+        };
+        let index = if random.below(10) == 0 { format!(" + {b}[0]") } else { String::new() };
+        let (name, line) = match random.below(10) {
+            0..=3 => (format!("a{i}"), format!("let a{i}: [n]f32 = map(|x| x * {scalar}{index}, {a})\n")),
+            4 | 5 => (format!("a{i}"), format!("let a{i}: [n]f32 = map(|x, y| x * y + {scalar}, {a}, {b})\n")),
+            6 => (format!("a{i}"), format!("let a{i}: [n]f32 = scanl1(|x, y| x + y, {a})\n")),
+            7 => (format!("a{i}"), format!("let a{i}: [n]f32 = scanr1(|x, y| x + y, {a})\n")),
+            8 => (format!("a{i}"), format!("let a{i}: [n]f32 = backpermute([n], |i| (i + {i}) % n, {a})\n")),
+            _ => (String::new(), format!("let s{i}: f32 = fold(|x, y| x + y, 0.0, {a})\n")),
+        };
+        steps += &line;
+        if name.is_empty() { scalars.push(format!("s{i}")) } else { arrays.push(name) }
+    }
+    let result = arrays.last().unwrap();
+    format!("fn p(x: [n]f32, y: [n]f32) -> [n]f32 {{ {steps} return {result} }}")
+}
+
+#[test]
+#[ignore = "a measurement"]
+fn measure() {
+    for count in [50, 100, 300] {
+        let mut sources = vec![("chain", chain(count)), ("zips", zips(count)), ("stencils", stencils(count))];
+        for seed in 0..4 {
+            sources.push(("random", random(count, seed * 77 + 5)));
+        }
+        for (name, source) in sources {
+            let program = text::parse(&source).unwrap_or_else(|error| panic!("{error}"));
+            let start = Instant::now();
+            let (_, report) = cluster(&program, &Config::default()).unwrap();
+            let time = start.elapsed();
+            let region = &report.regions[0];
+            println!(
+                "{name:9} {count:4} ({:3} operations) {:8.1} ms  {:?} objective {} bound {} gap {:.4} greedy {} variables {} rows {} clusters {} notes {}",
+                region.operations,
+                time.as_secs_f64() * 1e3,
+                region.status,
+                region.objective,
+                region.bound,
+                region.gap,
+                region.greedy.unfused_edges + region.greedy.unfused_siblings,
+                region.variables,
+                region.constraints,
+                region.clusters.len(),
+                region.notes.len(),
+            );
+            if let Some(note) = region.notes.first() {
+                println!("    {note}");
+            }
+        }
+    }
+}
+
+/// Nothing is solved, so this is the same on every machine: a graph of many nodes does not overflow or take forever.
+#[test]
+fn a_long_chain_of_a_bare_graph() {
+    let nodes: Vec<String> = (0..3_000).map(|i| format!(r#"{{"name": "v{i}", "kind": "elementwise"}}"#)).collect();
+    let edges: Vec<String> =
+        (1..3_000).map(|i| format!(r#"{{"from": {{"output": [{}, 0]}}, "to": {i}}}"#, i - 1)).collect();
+    let graph: Graph =
+        serde_json::from_str(&format!(r#"{{"nodes": [{}], "edges": [{}]}}"#, nodes.join(","), edges.join(",")))
+            .unwrap();
+    let found = cluster_graph(&graph, &Config::default()).unwrap();
+    assert_eq!(found.clusters.len(), 1);
+}
