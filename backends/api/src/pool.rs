@@ -159,7 +159,7 @@ mod tests {
         for bytes in [SMALL, SMALL + 1, 100_000, 4 << 20, (4 << 20) + 1, 80_000_000, 1 << 40] {
             let room = size_class(bytes).unwrap();
             assert!(room >= bytes && room <= bytes + (bytes / 8).max(HUGE_PAGE), "{bytes}: {room}");
-            assert!(bytes < 2 * HUGE_PAGE || room % HUGE_PAGE == 0, "{bytes}: {room}");
+            assert!(bytes < 2 * HUGE_PAGE || room.is_multiple_of(HUGE_PAGE), "{bytes}: {room}");
             assert_eq!(size_class(room), Some(room));
         }
     }

@@ -229,3 +229,187 @@ fn broken_plans_are_refused() {
         "steps[2]: a result of a branch is `t`, which is not made here",
     );
 }
+
+/// `y[i] = x[i]²`, which may be in the memory of `x`.
+fn in_place() -> Kernel {
+    let mut kernel = squares();
+    let extents = kernel.arrays[0].extents.clone();
+    kernel.arrays[1] =
+        KernelArray { name: "y".to_owned(), element: F32, extents, access: Access::Write, over: Some(ArrayId(0)) };
+    kernel.statements.truncate(2);
+    kernel.statements.push(at(1, Action::Store { array: ArrayId(1), map: map(&[1]), value: operand(3) }));
+    kernel
+}
+
+#[track_caller]
+fn not_over(breaking: impl FnOnce(&mut Kernel), why: &str) {
+    let mut kernel = in_place();
+    breaking(&mut kernel);
+    let errors = validate_kernel(&kernel).expect_err("a broken kernel");
+    assert_eq!(errors.errors[0].to_string(), format!("arrays[1]: `y` cannot take over {why}"));
+}
+
+#[test]
+fn arrays_written_over_others() {
+    let kernel = in_place();
+    assert_eq!(kernel_from_json(&kernel_to_json(&kernel)).expect("a valid kernel"), kernel);
+    assert!(kernel.to_string().contains("writes y: [x1]f32 in place of x over"), "{kernel}");
+    not_over(
+        |k| k.arrays[1].over = Some(ArrayId(1)),
+        "`y`, which is not an array that the kernel reads, or only part of the other is written",
+    );
+    not_over(
+        |k| k.arrays[1].access = Access::Update,
+        "`x`, which is not an array that the kernel reads, or only part of the other is written",
+    );
+    not_over(|k| k.arrays[1].element = ElementType::F64, "`x`, which is of another size");
+    not_over(|k| k.arrays[0].extents[0] = KernelExtent::Constant(4), "`x`, which is of another size");
+    not_over(
+        |k| k.statements[2].when = Some(Constant::from(true).into()),
+        "`x`, which is read where the other is not stored once for each point",
+    );
+    not_over(
+        |k| k.statements.push(k.statements[2].clone()),
+        "`x`, which is read where the other is not stored once for each point",
+    );
+    let load = |breaking: fn(&mut IndexMap)| {
+        move |k: &mut Kernel| {
+            let Action::Load { map, .. } = &mut k.statements[0].action else { return };
+            breaking(map);
+        }
+    };
+    not_over(load(|map| map.dims[0].offset = -1), "`x`, which is read at another index");
+    not_over(load(|map| map.dims[0].boundary = DimBoundary::Wrap), "`x`, which is read at another index");
+    not_over(
+        |k| {
+            let read = ScalarOp::Read { array: ArrayId(0), index: vec![operand(1)] };
+            let then = Lambda {
+                instructions: vec![Instruction { results: vec![local(4, F32)], op: read, place: Place::default() }],
+                results: vec![operand(4)],
+                ..Lambda::default()
+            };
+            let otherwise = Lambda { results: vec![operand(3)], ..Lambda::default() };
+            let op = ScalarOp::If { condition: Constant::from(true).into(), then, otherwise };
+            let branch = Instruction { results: vec![local(5, F32)], op, place: Place::default() };
+            k.statements.insert(2, at(1, Action::Scalar(branch)));
+        },
+        "`x`, which is read in scalar code",
+    );
+    not_over(
+        |k| {
+            let mut again = k.statements[0].clone();
+            let Action::Load { result, .. } = &mut again.action else { return };
+            *result = local(4, F32);
+            k.statements.push(again);
+        },
+        "`x`, which is read at another depth, or after the store",
+    );
+    let mut kernel = in_place();
+    kernel.arrays.push(KernelArray { name: "z".to_owned(), ..kernel.arrays[1].clone() });
+    kernel.statements.push(at(1, Action::Store { array: ArrayId(2), map: map(&[1]), value: operand(3) }));
+    let errors = validate_kernel(&kernel).expect_err("two arrays over one");
+    assert_eq!(errors.errors[0].to_string(), "arrays[2]: `z` cannot take over `x`, which is taken over already");
+}
+
+/// `y = x²`, `z = y²` in the memory of `y`.
+fn chain() -> Plan {
+    let vector = || Type::array(vec![Extent::Value(ArrayId(0))], F32);
+    let value = |name: &str, ty| PlanValue { name: name.to_owned(), ty };
+    let allocate =
+        |id, over| Step::Allocate { value: ArrayId(id), over, operation: "map".to_owned(), place: Place::default() };
+    let launch = |from, to| Step::Launch {
+        kernel: 0,
+        sizes: vec![Extent::Value(ArrayId(0))],
+        arrays: vec![ArrayId(from), ArrayId(to)],
+    };
+    Plan {
+        values: vec![value("n", Type::scalar(I64)), value("x", vector()), value("y", vector()), value("z", vector())],
+        kernels: vec![in_place()],
+        steps: vec![
+            allocate(2, None),
+            launch(1, 2),
+            allocate(3, Some(ArrayId(2))),
+            launch(2, 3),
+            Step::Free { value: ArrayId(2) },
+        ],
+        results: vec![ArrayId(3)],
+        outputs: vec![Output { name: "z".to_owned(), ty: vector() }],
+        ..plan()
+    }
+}
+
+#[track_caller]
+fn chain_refused(breaking: impl FnOnce(&mut Plan), expected: &str) {
+    let mut plan = chain();
+    breaking(&mut plan);
+    let errors = validate_plan(&plan).expect_err("a broken plan");
+    assert_eq!(errors.errors[0].to_string(), expected);
+}
+
+#[test]
+fn values_that_take_over_others() {
+    let plan = chain();
+    validate_plan(&plan).expect("a valid plan");
+    assert_eq!(plan_from_json(&plan_to_json(&plan)).expect("a valid plan"), plan);
+    assert!(plan.to_string().contains("allocate z: [n]f32 in place of y for map"), "{plan}");
+    let over = |step: usize, source: u32| {
+        move |p: &mut Plan| {
+            let Step::Allocate { over, .. } = &mut p.steps[step] else { return };
+            *over = Some(ArrayId(source));
+        }
+    };
+    // An input.
+    chain_refused(over(0, 1), "steps[0]: `y` cannot take over `x`, which is needed outside of these steps");
+    chain_refused(over(2, 3), "steps[2]: what is taken over is `z`, which is not made here");
+    chain_refused(
+        |p| p.results[0] = ArrayId(2),
+        "steps[2]: `z` cannot take over `y`, which is needed outside of these steps",
+    );
+    chain_refused(|p| p.steps.swap(3, 4), "steps[4]: an array of a launch is `y`, which is not made here");
+    let launched = "steps[3]: `z` cannot take over `y`, which is not read by the launch that writes it, as the kernel would have to say";
+    chain_refused(|p| p.kernels[0].arrays[1].over = None, launched);
+    chain_refused(
+        |p| {
+            let Step::Launch { arrays, .. } = &mut p.steps[3] else { return };
+            arrays[0] = ArrayId(1);
+        },
+        launched,
+    );
+    chain_refused(|p| p.steps[4] = p.steps[1].clone(), "steps[4]: an array of a launch is `y`, which is not made here");
+    let reads_y = Step::Shorten { value: ArrayId(4), source: ArrayId(2) };
+    let another = |p: &mut Plan| {
+        let ty = p.values[3].ty.clone();
+        p.values.push(PlanValue { name: "w".to_owned(), ty });
+    };
+    chain_refused(
+        |p| {
+            another(p);
+            p.steps.insert(4, reads_y);
+        },
+        "steps[4]: the source is `y`, which is not made here",
+    );
+    chain_refused(
+        |p| {
+            another(p);
+            p.steps.insert(3, Step::Shorten { value: ArrayId(4), source: ArrayId(3) });
+        },
+        "steps[3]: the source is `z`, which is not made here",
+    );
+    chain_refused(
+        |p| {
+            // From around the branch: it may be needed after it.
+            let then = p.steps.drain(2..4).collect();
+            p.steps.insert(
+                2,
+                Step::If {
+                    condition: Operand::Constant(true.into()),
+                    then,
+                    otherwise: Vec::new(),
+                    results: Vec::new(),
+                },
+            );
+            p.results[0] = ArrayId(1);
+        },
+        "steps[2].then[0]: `z` cannot take over `y`, which is needed outside of these steps",
+    );
+}

@@ -189,6 +189,8 @@ impl<'p> Checker<'p> {
         for (position, &input) in plan.inputs.iter().enumerate() {
             self.within(Position::Item("inputs", position), |c| c.extents(input));
         }
+        // Whoever gave the inputs has them still.
+        self.owned.clear();
         self.steps("steps", &plan.steps, 0);
         self.report.count("results", plan.results.len(), plan.outputs.len());
         for (position, (&result, output)) in plan.results.iter().zip(&plan.outputs).enumerate() {
