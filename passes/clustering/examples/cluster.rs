@@ -11,7 +11,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let Some(file) = arguments.first() else { return Err("give the file of a program, as text or JSON".into()) };
     let source = fs::read_to_string(file)?;
-    let program = if source.trim_start().starts_with('{') { json::from_json(&source)? } else { text::parse(&source)? };
+    let program =
+        if source.trim_start().starts_with('{') { json::from_json(&source)?.0 } else { text::parse(&source)? };
     let method = match arguments.get(1).map(String::as_str) {
         None | Some("optimal" | "--report") => Method::Optimal,
         Some("greedy") => Method::Greedy,

@@ -8,6 +8,7 @@ mod extract; // clusters in order
 mod fit; // whether nodes fit into one cluster: the rules, said directly
 mod graph; // what is clustered, for any representation
 mod greedy; // merging wherever the rules allow
+pub mod legacy; // the models that this one grew out of
 mod linear; // integer linear programs as data
 mod mark; // clusters as bindings of a program
 mod model; // a graph as an integer linear program
@@ -111,4 +112,22 @@ pub fn cluster(program: &Program, config: &Config) -> Result<(Program, Report), 
 /// [`Error::Graph`], [`Error::Cycle`], [`Error::TooLarge`]; those of solvers.
 pub fn cluster_graph(graph: &Graph, config: &Config) -> Result<Clustering, Error> {
     region::graph(graph, config, &mut |_| Ok(()))
+}
+
+/// The graph of each block of a program that holds operations, the program's body first: what [`cluster`] gives to [`cluster_graph`], which
+/// does not know of nests of loops.
+///
+/// # Errors
+/// [`Error::Invalid`].
+pub fn graphs(program: &Program) -> Result<Vec<Graph>, Error> {
+    validate(program, &[Property::Flat])?;
+    Ok(region::graphs(program))
+}
+
+/// The integer linear programs of a bare graph: one for each part in which something can be decided. [`Model::lp`] prints them.
+///
+/// # Errors
+/// [`Error::Graph`], [`Error::Cycle`], [`Error::TooLarge`].
+pub fn models(graph: &Graph, objective: Objective) -> Result<Vec<Model>, Error> {
+    region::models(graph, objective)
 }

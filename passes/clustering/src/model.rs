@@ -40,8 +40,10 @@ pub(crate) struct Clusters {
 /// What the model is made of.
 pub(crate) struct Parts<'a> {
     pub(crate) problem: &'a Problem<'a>,
-    /// Nodes of the part, ascending: no edge and no pair leads out of it.
+    /// Nodes of the part, ascending: no pair that may be fused leads out of it.
     pub(crate) nodes: &'a [usize],
+    /// Nodes of the part of which one waits for the other by a way outside of it.
+    pub(crate) waits: &'a [(usize, usize)],
     pub(crate) weights: &'a Weights,
     /// Pairs that are fused in some best solution.
     pub(crate) fixed: &'a BTreeSet<usize>,
@@ -134,21 +136,22 @@ impl Clusters {
             .collect();
         let mut sorted = parts.nodes.to_vec();
         sorted.sort_by_key(|&node| problem.rank[node]);
+        let next = inner_edges(parts);
         let step = |from: usize, to: usize, complete: bool| {
             u64::from(problem.is_operation(from) && (complete || refused.contains(&(from, to))))
         };
         for &node in &sorted {
             let own = least.get(&node).copied().unwrap_or(0);
-            for &(to, why) in &problem.next[node] {
+            for &(to, complete) in &next[&node] {
                 let reached = least.entry(to).or_insert(0);
-                *reached = (*reached).max(own + step(node, to, why.is_some()));
+                *reached = (*reached).max(own + step(node, to, complete));
             }
         }
         for &node in sorted.iter().rev() {
-            let own = problem.next[node].iter().map(|&(to, why)| {
+            let own = next[&node].iter().map(|&(to, complete)| {
                 // What is outside counts as a step where it is left, so that one behind the last operation is none.
                 let step = match (problem.is_operation(node), problem.is_operation(to)) {
-                    (true, true) => step(node, to, why.is_some()),
+                    (true, true) => step(node, to, complete),
                     (false, true) => 1,
                     (_, false) => 0,
                 };
@@ -191,8 +194,8 @@ impl Clusters {
             .map(|(&index, &apart)| ((problem.pairs[index].a, problem.pairs[index].b), apart))
             .collect();
         let distance = |from: usize, to: usize| (bounds[&to].1 - bounds[&from].0).max(0.0);
-        for &from in parts.nodes {
-            for &(to, _) in &problem.next[from] {
+        for (from, next) in inner_edges(parts) {
+            for (to, _) in next {
                 let (before, after) = (self.level[&from], self.level[&to]);
                 match open.get(&(from, to)) {
                     Some(&apart) => {
@@ -397,7 +400,7 @@ impl Clusters {
     /// The values of a solution, to start from.
     pub(crate) fn values(&self, parts: &Parts<'_>, solution: &Solution) -> Option<Vec<f64>> {
         let problem = parts.problem;
-        let levels = solution.partition.levels(problem)?;
+        let levels = levels_of(parts, solution)?;
         let mut values: Vec<f64> = self.model.variables.iter().map(|variable| variable.lower).collect();
         let fused = crate::objective::fused(solution.fits.iter().flatten());
         for (index, &variable) in &self.apart {
@@ -411,7 +414,7 @@ impl Clusters {
             values[variable] = f64::from(apart);
         }
         for (&node, &variable) in &self.level {
-            values[variable] = levels[solution.partition.of(node)] as f64;
+            values[variable] = levels.get(&solution.partition.of(node)).copied().unwrap_or(0) as f64;
         }
         if let Some(variable) = self.levels {
             let operations = parts.nodes.iter().filter(|&&node| problem.is_operation(node));
@@ -478,6 +481,49 @@ impl Clusters {
             values[variable] = decided.get(&unite.find(variable)).copied().unwrap_or(0.0);
         }
     }
+}
+
+/// For each node of a part those of it that need it, and whether it must be complete before.
+fn inner_edges(parts: &Parts<'_>) -> BTreeMap<usize, Vec<(usize, bool)>> {
+    let inside: BTreeSet<usize> = parts.nodes.iter().copied().collect();
+    let mut edges: BTreeMap<usize, Vec<(usize, bool)>> = BTreeMap::new();
+    for &node in parts.nodes {
+        let next = parts.problem.next[node].iter().filter(|(to, _)| inside.contains(to));
+        edges.insert(node, next.map(|&(to, why)| (to, why.is_some())).collect());
+    }
+    for &(from, to) in parts.waits {
+        if let Some(next) = edges.get_mut(&from)
+            && !next.iter().any(|(other, _)| *other == to)
+        {
+            next.push((to, true));
+        }
+    }
+    edges
+}
+
+/// Levels of clusters within a part, by number of the cluster; none if they wait for each other.
+fn levels_of(parts: &Parts<'_>, solution: &Solution) -> Option<BTreeMap<usize, u64>> {
+    let edges = inner_edges(parts);
+    let mut levels: BTreeMap<usize, u64> = BTreeMap::new();
+    for _ in 0..=parts.nodes.len() {
+        let mut changed = false;
+        for (&from, next) in &edges {
+            let (cluster, step) = (solution.partition.of(from), u64::from(parts.problem.is_operation(from)));
+            let own = levels.get(&cluster).copied().unwrap_or(0);
+            for &(to, _) in next {
+                let other = solution.partition.of(to);
+                let level = levels.entry(other).or_insert(0);
+                if other != cluster && *level < own + step {
+                    *level = own + step;
+                    changed = true;
+                }
+            }
+        }
+        if !changed {
+            return Some(levels);
+        }
+    }
+    None
 }
 
 /// Pairs whose first node is one of the part's, which are all that touch it.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
-    Config, Error, Status,
+    Config, Error, Model, Status,
     conflict::{conflicts, least_unfused},
     extract::Solution,
     fit::Fitter,
@@ -30,6 +30,18 @@ pub(crate) struct Found {
     pub(crate) notes: Vec<String>,
 }
 
+/// Parts of more operations than this are cut where nothing may be fused; how few levels they have is then no longer part of the models.
+const WHOLE: usize = 30;
+
+/// Some nodes that are decided by themselves.
+struct Piece {
+    nodes: Vec<usize>,
+    /// Whether edges that must be complete lead out of it.
+    local: bool,
+    /// Who waits for whom by a way outside.
+    waits: Vec<(usize, usize)>,
+}
+
 /// The most conflicts that a model is tightened by.
 const MAX_CONFLICTS: usize = 20_000;
 
@@ -47,20 +59,48 @@ pub(crate) fn optimal(
     let mut partition = Partition::apart(problem.graph.nodes.len());
     let mut totals = Totals::default();
     let mut asked = BTreeSet::new();
-    for nodes in parts(problem, weights) {
-        let part = search.part(&nodes, judge)?;
+    let all = parts(problem, weights, WHOLE);
+    let decided: BTreeSet<usize> = all.iter().flat_map(|piece| piece.nodes.iter().copied()).collect();
+    let rest: Vec<usize> = (0..problem.graph.nodes.len()).filter(|node| !decided.contains(node)).collect();
+    totals.bound += Measures { levels: 0, ..search.least(&rest, &[]) }.cost(weights);
+    totals.levels = search.least(&problem.sorted, &[]).levels;
+    for piece in &all {
+        let part = search.part(piece, judge)?;
         part.joined.iter().for_each(|&(a, b)| partition.join(a, b));
         totals.add(&part);
         asked.extend(part.first);
     }
     let solution = Solution::new(problem, &mut search.fitter, partition, &|pair| asked.contains(&pair));
-    let Some(solution) = solution else {
-        // Parts are independent, so this is a fault of ours; clusters that are right are at hand.
-        search.notes.push("the parts did not fit together: greedy clusters".to_owned());
-        return Ok(totals.found(greedy.clone(), Status::Greedy, weights, search.notes));
+    let Some(mut solution) = solution else {
+        // Only what was cut apart may wait for each other in a circle.
+        search.notes.push("the clusters of different pieces wait for each other: greedy clusters".to_owned());
+        return Ok(totals.found(greedy.clone(), Status::Limit, weights, search.notes));
     };
+    if greedy.measures.cost(weights) < solution.measures.cost(weights) {
+        solution = greedy.clone();
+    }
+    let local = all.iter().any(|piece| piece.local);
+    let bound = totals.bound + weights.levels * totals.levels;
+    if local && !totals.limited && bound < solution.measures.cost(weights) {
+        totals.limited = true;
+        search.notes.push(format!(
+            "pairs and arrays are the best; that {} levels are the fewest was not proved, {} are needed at least",
+            solution.measures.levels, totals.levels
+        ));
+    }
     let status = if totals.limited { Status::Limit } else { Status::Optimal };
     Ok(totals.found(solution, status, weights, search.notes))
+}
+
+/// The models of all parts in which something can be decided.
+pub(crate) fn models(problem: &Problem<'_>, weights: &Weights) -> Vec<Model> {
+    let model = |piece: Piece| {
+        let (fixed, conflicts) = (BTreeSet::new(), conflicts(problem, &piece.nodes, MAX_CONFLICTS));
+        let Piece { nodes, waits, .. } = &piece;
+        let parts = Parts { problem, nodes, waits, weights, fixed: &fixed, cuts: &[], conflicts: &conflicts };
+        Clusters::new(&parts).model
+    };
+    parts(problem, weights, usize::MAX).into_iter().map(model).collect()
 }
 
 #[derive(Default)]
@@ -78,7 +118,6 @@ struct Totals {
 impl Totals {
     fn add(&mut self, part: &Part) {
         self.bound += part.bound;
-        self.levels = self.levels.max(part.least_levels);
         self.limited |= !part.optimal;
         self.variables += part.variables;
         self.constraints += part.constraints;
@@ -115,7 +154,6 @@ struct Part {
     optimal: bool,
     /// Of the cost without levels.
     bound: u64,
-    least_levels: u64,
     variables: usize,
     constraints: usize,
     nodes: u64,
@@ -132,8 +170,9 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    fn part(&mut self, nodes: &[usize], judge: &mut Judge<'_>) -> Result<Part, Error> {
+    fn part(&mut self, piece: &Piece, judge: &mut Judge<'_>) -> Result<Part, Error> {
         let problem = self.problem;
+        let nodes = &piece.nodes[..];
         let inside: BTreeSet<usize> = nodes.iter().copied().collect();
         let conflicts = conflicts(problem, nodes, MAX_CONFLICTS);
         let greedy = self.measure(&self.greedy.clone(), &inside);
@@ -141,12 +180,15 @@ impl Search<'_> {
         let greedy_part = Part {
             joined: self.joined(&self.greedy.partition, nodes),
             first: fused(self.greedy.fits.iter().flatten()).into_iter().collect(),
-            least_levels: least.levels,
             ..Part::default()
         };
         let greedy_part = |bound: u64, optimal: bool| Part { optimal, bound, ..greedy_part.clone() };
         let without_levels = |measures: &Measures| Measures { levels: 0, ..*measures }.cost(self.weights);
-        if greedy.cost(self.weights) <= least.cost(self.weights) && !self.config.always_solve {
+        let proved = match piece.local {
+            true => without_levels(&greedy) <= without_levels(&least),
+            false => greedy.cost(self.weights) <= least.cost(self.weights),
+        };
+        if proved && !self.config.always_solve {
             return Ok(greedy_part(without_levels(&least), true));
         }
         if self.config.max_nodes == 0 {
@@ -158,8 +200,15 @@ impl Search<'_> {
         let mut last = Part::default();
         for _ in 0..self.config.max_rounds.max(1) {
             let fixed = if cuts.is_empty() { certain(problem, nodes, self.weights) } else { BTreeSet::new() };
-            let parts =
-                Parts { problem, nodes, weights: self.weights, fixed: &fixed, cuts: &cuts, conflicts: &conflicts };
+            let parts = Parts {
+                problem,
+                nodes,
+                waits: &piece.waits,
+                weights: self.weights,
+                fixed: &fixed,
+                cuts: &cuts,
+                conflicts: &conflicts,
+            };
             let clusters = Clusters::new(&parts);
             last.variables = clusters.model.variables.len();
             last.constraints = clusters.model.rows.len();
@@ -189,7 +238,6 @@ impl Search<'_> {
             let most_levels = nodes.len() as f64;
             let bound = (answer.bound - 1e-3).ceil() - self.weights.levels as f64 * most_levels;
             last.bound = without_levels(&least).max(if bound > 0.0 { bound as u64 } else { 0 });
-            last.least_levels = least.levels;
             let Some(values) = answer.values else {
                 self.limit(nodes);
                 return Ok(Part {
@@ -395,7 +443,7 @@ impl Search<'_> {
 }
 
 /// Nodes that an edge or a pair that may be fused connects; parts in which nothing can be decided are left out.
-fn parts(problem: &Problem<'_>, weights: &Weights) -> Vec<Vec<usize>> {
+fn parts(problem: &Problem<'_>, weights: &Weights, whole: usize) -> Vec<Piece> {
     let count = problem.graph.nodes.len();
     let mut unite = Unite::new(count);
     for (node, next) in problem.next.iter().enumerate() {
@@ -404,13 +452,46 @@ fn parts(problem: &Problem<'_>, weights: &Weights) -> Vec<Vec<usize>> {
     let open: Vec<_> = problem.pairs.iter().filter(|pair| pair.refused.is_none()).collect();
     open.iter().for_each(|pair| _ = unite.unite(pair.a, pair.b));
     // Where the number of levels is what counts, the largest of all parts does, and they are one.
-    let whole = weights.levels > weights.written;
+    let levels_first = weights.levels > weights.written;
     let mut parts: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for node in 0..count {
-        parts.entry(if whole { 0 } else { unite.find(node) }).or_default().push(node);
+        parts.entry(if levels_first { 0 } else { unite.find(node) }).or_default().push(node);
     }
-    let decided: BTreeSet<usize> = open.iter().map(|pair| if whole { 0 } else { unite.find(pair.a) }).collect();
-    parts.into_iter().filter(|(root, _)| decided.contains(root)).map(|(_, nodes)| nodes).collect()
+    let decided: BTreeSet<usize> = open.iter().map(|pair| if levels_first { 0 } else { unite.find(pair.a) }).collect();
+    let mut near = Unite::new(count);
+    open.iter().for_each(|pair| _ = near.unite(pair.a, pair.b));
+    let mut pieces = Vec::new();
+    for (_, nodes) in parts.into_iter().filter(|(root, _)| decided.contains(root)) {
+        let operations = nodes.iter().filter(|&&node| problem.is_operation(node)).count();
+        if operations <= whole || levels_first || !problem.knows_waits() {
+            pieces.push(Piece { nodes, local: false, waits: Vec::new() });
+            continue;
+        }
+        let mut islands: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        nodes.into_iter().for_each(|node| islands.entry(near.find(node)).or_default().push(node));
+        for nodes in islands.into_values().filter(|nodes| nodes.len() > 1) {
+            let waits = waits(problem, &nodes);
+            pieces.push(Piece { nodes, local: true, waits });
+        }
+    }
+    pieces
+}
+
+/// Who waits for whom among some nodes, without what follows from others of them.
+fn waits(problem: &Problem<'_>, nodes: &[usize]) -> Vec<(usize, usize)> {
+    let mut sorted = nodes.to_vec();
+    sorted.sort_by_key(|&node| problem.rank[node]);
+    let mut all = Vec::new();
+    for (position, &from) in sorted.iter().enumerate() {
+        let mut nearest: Vec<usize> = Vec::new();
+        for &to in sorted[position + 1..].iter().filter(|&&to| problem.waits(from, to)) {
+            if !nearest.iter().any(|&between| problem.waits(between, to)) {
+                nearest.push(to);
+                all.push((from, to));
+            }
+        }
+    }
+    all
 }
 
 /// Edges that are fused in some best solution: the producer has no other user, makes elements in any order, and has one other pair at most,

@@ -363,6 +363,11 @@ impl<'g> Problem<'g> {
         (found, after)
     }
 
+    /// Whether it was found out who waits for whom.
+    pub(crate) fn knows_waits(&self) -> bool {
+        self.after.len() == self.graph.nodes.len()
+    }
+
     /// Whether one of two nodes is known to wait for the other to be complete.
     pub(crate) fn waits(&self, a: usize, b: usize) -> bool {
         let waits = |a: usize, b: usize| self.after.get(a).is_some_and(|after| after.contains(b));

@@ -3,18 +3,19 @@
 use std::collections::{HashMap, HashSet};
 
 use fusebox_ir::{
-    ArrayId, ArrayOp, Binding, Block, Fresh, PartMut, Program,
+    ArrayId, ArrayOp, Binding, Block, Fresh, Part, PartMut, Program,
     analysis::{Definitions, Sizes, spine, spine::Members},
 };
 
 use crate::{
-    Clustering, Config, Error, Graph, Method, Report, SolverChoice, Status,
+    Clustering, Config, Error, Graph, Method, Model, Objective, Report, SolverChoice, Status,
     build::{self, Context},
     extract::{Solution, extract},
     fit::Fitter,
     greedy::{Judge, greedy},
     mark::{live, mark},
-    optimal::optimal,
+    objective::Weights,
+    optimal::{self, optimal},
     partition::Partition,
     problem::{Problem, Refusal},
     solver::Solver,
@@ -27,6 +28,28 @@ pub(crate) fn program(program: &Program, config: &Config) -> Result<(Program, Re
     let mut clustered = program.clone();
     clustered.body = regions.block(std::mem::take(&mut clustered.body), "")?;
     Ok((clustered.renumbered(), regions.report))
+}
+
+/// The graphs of all blocks that hold operations, in the order of the report.
+pub(crate) fn graphs(program: &Program) -> Vec<Graph> {
+    let context = Context { definitions: Definitions::of(program), sizes: Sizes::of_program(program) };
+    let mut graphs = Vec::new();
+    let mut blocks = vec![program.body.clone()];
+    while let Some(block) = blocks.pop() {
+        let block = live(block);
+        let graph = build::graph(&block, &context);
+        if graph.nodes.iter().any(|node| node.kind != crate::Kind::Outside) {
+            graphs.push(graph);
+        }
+        let bindings = block.bindings.iter().filter(|binding| !matches!(binding.op, ArrayOp::Cluster { .. }));
+        let bodies = bindings.flat_map(|binding| binding.op.parts()).filter_map(|part| match part {
+            Part::Body(body) => Some(body.clone()),
+            _ => None,
+        });
+        let bodies: Vec<Block> = bodies.collect();
+        blocks.extend(bodies.into_iter().rev());
+    }
+    graphs
 }
 
 struct Regions<'p> {
@@ -108,9 +131,7 @@ fn nests<'a>(block: &'a Block, context: &'a Context<'_>) -> impl FnMut(&[usize])
 pub(crate) fn graph(graph: &Graph, config: &Config, judge: &mut Judge<'_>) -> Result<Clustering, Error> {
     let problem = Problem::new(graph)?;
     let mut fitter = Fitter::new(&problem);
-    let most = problem.pairs.iter().map(|pair| u64::from(pair.weight)).sum::<u64>()
-        + graph.nodes.iter().map(|node| node.outputs.len() as u64).sum::<u64>();
-    let weights = config.objective.weights(problem.operations, most);
+    let weights = weights(&problem, config.objective);
     let alone = |fitter: &mut Fitter<'_>| {
         Solution::new(&problem, fitter, Partition::apart(graph.nodes.len()), &|_| true)
             .ok_or_else(|| Error::Graph { what: "an operation breaks its own rules".to_owned() })
@@ -149,6 +170,18 @@ pub(crate) fn graph(graph: &Graph, config: &Config, judge: &mut Judge<'_>) -> Re
     report.solver = if found.solved { solver.name().to_owned() } else { String::new() };
     report.notes = found.notes;
     Ok(clustering)
+}
+
+fn weights(problem: &Problem<'_>, objective: Objective) -> Weights {
+    let pairs = problem.pairs.iter().map(|pair| u64::from(pair.weight)).sum::<u64>();
+    let outputs = problem.graph.nodes.iter().map(|node| node.outputs.len() as u64).sum::<u64>();
+    objective.weights(problem.operations, pairs + outputs)
+}
+
+/// The models of a graph, without those of cuts.
+pub(crate) fn models(graph: &Graph, objective: Objective) -> Result<Vec<Model>, Error> {
+    let problem = Problem::new(graph)?;
+    Ok(optimal::models(&problem, &weights(&problem, objective)))
 }
 
 fn solver(choice: SolverChoice) -> Result<Box<dyn Solver>, Error> {

@@ -1,6 +1,6 @@
 //! The golden programs of spec/ilp-fusion.md §7.8: exactly these clusters, arrays written and values of the objective, by both solvers.
 
-use fusebox_clustering::{Config, Region, SolverChoice, Status, cluster};
+use fusebox_clustering::{Config, Objective, Region, SolverChoice, Status, cluster, graphs, models};
 use fusebox_ir::{Property, text, validate};
 
 fn clustered(source: &str, config: &Config) -> Region {
@@ -350,4 +350,18 @@ fn a_diamond_with_a_scan() {
         "z",
         4,
     );
+}
+
+#[test]
+fn the_model_of_normalise2() {
+    let source = "fn p(xs: [n]f32) -> [n]f32, [n]f32 {
+          let sum1: f32 = fold(|a, b| a + b, 0.0, xs)
+          let scn: [n]f32 = scanl1(|a, b| a + b, xs)
+          let sum2: f32 = fold(|a, b| a + b, 0.0, scn)
+          let ys1: [n]f32 = map(|x| x / sum1, xs)
+          let ys2: [n]f32 = map(|x| x / sum2, xs)
+          return ys1, ys2 }";
+    let graph = graphs(&text::parse(source).unwrap()).unwrap().remove(0);
+    let models = models(&graph, Objective::Traffic).unwrap();
+    insta::assert_snapshot!(models[0].lp(), @"");
 }
