@@ -42,7 +42,7 @@ struct Graph {
     made: std::collections::HashMap<ArrayId, (String, String)>,
 }
 
-fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\l"))
 }
 

@@ -2,6 +2,7 @@
 
 mod commands;
 mod dot;
+mod explain;
 mod failure;
 mod progress;
 mod show;
@@ -11,7 +12,7 @@ use std::{ffi::OsString, io::Write, process::ExitCode};
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::{check, devices, dump, opt, passes, run};
+use crate::commands::{check, devices, dump, explain as explain_command, opt, passes, run};
 pub use crate::failure::Failure;
 
 /// Compile and run purely functional data-parallel array programs
@@ -28,6 +29,7 @@ enum Action {
     Check(check::Options),
     Dump(dump::Options),
     Opt(opt::Options),
+    Explain(explain_command::Options),
     Passes(passes::Options),
     Devices(devices::Options),
 }
@@ -51,6 +53,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Action::Check(options) => check::run(options, &mut out),
         Action::Dump(options) => dump::run(options, &mut out),
         Action::Opt(options) => opt::run(options, &mut out),
+        Action::Explain(options) => explain_command::run(options, &mut out),
         Action::Passes(options) => passes::run(options, &mut out),
         Action::Devices(options) => devices::run(options, &mut out),
     };

@@ -55,10 +55,18 @@ fn arguments() {
     bad(&f, "run add.fbx --threads many", &["--threads", "many"]);
     bad(&f, "run add.fbx --repeat 0", &["--repeat"]);
     bad(&f, "run add.fbx --backend sim", &["there is no backend `sim`; there are cpu, interp"]);
-    bad(&f, "dump add.fbx --stage fusing", &["there is no stage `fusing`; there are read, simplify, kernels"]);
+    bad(
+        &f,
+        "dump add.fbx --stage fusing",
+        &["there is no stage `fusing`; there are read, simplify, fusion, clustering, kernels"],
+    );
     bad(&f, "dump add.fbx --format yaml", &["yaml", "text, json, dot"]);
     bad(&f, "opt add.fbx", &["--passes"]);
-    bad(&f, "opt add.fbx --passes simplify,polish", &["there is no pass `polish`; there are simplify, kernels"]);
+    bad(
+        &f,
+        "opt add.fbx --passes simplify,polish",
+        &["there is no pass `polish`; there are simplify, fusion, clustering, kernels"],
+    );
     bad(&f, "opt add.fbx --passes sharing", &["`sharing` makes programs of embedded terms"]);
     bad(&f, "opt add.fbx --passes kernels,simplify", &["pass `simplify`", "pass `kernels` before it makes a plan"]);
     bad(&f, "opt nested.fbx --passes kernels", &["pass `kernels` needs a flat program"]);

@@ -2,7 +2,7 @@
 
 use fusebox_ir::{RunError, ValidationErrors};
 
-use crate::{InputError, UnknownBackend, UnknownPass};
+use crate::{InputError, UnknownBackend, UnknownFusion, UnknownPass};
 
 /// Why a program could not be compiled or run.
 #[derive(Debug, thiserror::Error)]
@@ -60,6 +60,9 @@ pub enum Error {
     /// A name of no pass.
     #[error(transparent)]
     UnknownPass(#[from] UnknownPass),
+    /// A name of no way to fuse.
+    #[error(transparent)]
+    UnknownFusion(#[from] UnknownFusion),
     /// A name of no backend.
     #[error(transparent)]
     UnknownBackend(#[from] UnknownBackend),

@@ -4,8 +4,10 @@ mod backend;
 mod cache;
 mod embedded;
 mod error;
+mod explain;
 #[cfg(feature = "files")]
 pub mod files;
+mod graph;
 mod options;
 mod passes;
 mod program;
@@ -18,8 +20,10 @@ pub use crate::{
     cache::{CacheStatistics, cache_statistics, clear_cache},
     embedded::*,
     error::Error,
-    options::{Backend, Options, UnknownBackend},
-    passes::{FRONT_END, Stage, UnknownPass, pass, passes, run_passes},
+    explain::{Apart, Counted, Explanation, Polynomials, Shown, Stopped, explain},
+    graph::{Cluster, Edge, Graph, Link, Node, NodeKind},
+    options::{Backend, Fusion, Options, UnknownBackend, UnknownFusion},
+    passes::{Details, FRONT_END, Stage, UnknownPass, pass, passes, pipeline, run_passes},
     program::{CompileReport, PassReport, Program, RunReport, compile_program},
     signature::{InputError, Signature, Slot},
 };

@@ -9,6 +9,8 @@ pub struct Options {
     pub backend: Backend,
     /// How many threads run it; without, as many as there are cores. Results do not depend on it.
     pub threads: Option<NonZeroUsize>,
+    /// How operations become fewer passes over memory; results do not depend on it, but for how sums of floats associate.
+    pub fusion: Fusion,
     /// Whether programs are checked after each pass; builds with debug assertions always do.
     pub verify: bool,
     /// Whether scalar terms that a program uses several times are computed once; without, to see what that is worth, an embedded
@@ -20,7 +22,14 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { backend: Backend::default(), threads: None, verify: false, sharing: true, cache: true }
+        Self {
+            backend: Backend::default(),
+            threads: None,
+            fusion: Fusion::default(),
+            verify: false,
+            sharing: true,
+            cache: true,
+        }
     }
 }
 
@@ -32,6 +41,56 @@ impl Options {
 
     pub(crate) fn verifies(&self) -> bool {
         self.verify || cfg!(debug_assertions)
+    }
+}
+
+/// How operations become fewer passes over memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Fusion {
+    /// Not at all: each operation is a pass of its own, and stores what it makes.
+    None,
+    /// Producers become one operation with what reads them; then operations join clusters one after the other, wherever they may.
+    Greedy,
+    /// The same, but clusters are those that move the least, by integer linear programming; where a limit is reached, the best found.
+    #[default]
+    Optimal,
+}
+
+impl Fusion {
+    /// Every way there is.
+    pub const ALL: [Self; 3] = [Self::None, Self::Greedy, Self::Optimal];
+
+    /// The spelling on command lines.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Greedy => "greedy",
+            Self::Optimal => "optimal",
+        }
+    }
+}
+
+impl fmt::Display for Fusion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A name of no way to fuse.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("there is no fusion `{name}`; there are {}", Fusion::ALL.map(Fusion::name).join(", "))]
+pub struct UnknownFusion {
+    /// What was asked for.
+    pub name: String,
+}
+
+impl FromStr for Fusion {
+    type Err = UnknownFusion;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        Self::ALL.into_iter().find(|fusion| fusion.name() == name).ok_or_else(|| UnknownFusion { name: name.into() })
     }
 }
 

@@ -2,18 +2,54 @@
 
 use std::time::{Duration, Instant};
 
+use fusebox_clustering::{Method, Status};
 use fusebox_ir::{Made, Pass, Passed, Plan, Program, Property, validate};
 
-use crate::{Error, Options};
+use crate::{Error, Fusion, Options};
 
-/// Every pass that runs on programs, in the order in which programs are compiled.
+static SIMPLIFY: Simplify = Simplify { share: true };
+static SIMPLIFY_APART: Simplify = Simplify { share: false };
+static FUSION: Producers = Producers;
+static CLUSTERING: Clusters = Clusters { method: Method::Optimal };
+static CLUSTERING_GREEDY: Clusters = Clusters { method: Method::Greedy };
+static KERNELS: Kernels = Kernels;
+
+/// Every pass that runs on programs, in the order in which programs are compiled; after `fusion` they are simplified again.
 pub fn passes() -> &'static [&'static dyn Pass] {
-    &[&Simplify { share: true }, &Kernels]
+    static PASSES: [&dyn Pass; 4] = [&SIMPLIFY, &FUSION, &CLUSTERING, &KERNELS];
+    &PASSES
 }
 
-/// The passes that programs are compiled by. Where scalar terms are not to be shared, nothing later shares them either.
-pub(crate) fn pipeline(options: &Options) -> &'static [&'static dyn Pass] {
-    if options.sharing { passes() } else { &[&Simplify { share: false }, &Kernels] }
+/// The passes that programs are compiled by, in order. Where scalar terms are not to be shared, nothing later shares them either.
+pub fn pipeline(options: &Options) -> Vec<&'static dyn Pass> {
+    explained_pipeline(options).into_iter().map(|pass| -> &'static dyn Pass { pass }).collect()
+}
+
+pub(crate) fn explained_pipeline(options: &Options) -> Vec<&'static dyn Explained> {
+    let simplify: &'static dyn Explained = if options.sharing { &SIMPLIFY } else { &SIMPLIFY_APART };
+    match options.fusion {
+        Fusion::None => vec![simplify, &KERNELS],
+        Fusion::Greedy => vec![simplify, &FUSION, simplify, &CLUSTERING_GREEDY, &KERNELS],
+        Fusion::Optimal => vec![simplify, &FUSION, simplify, &CLUSTERING, &KERNELS],
+    }
+}
+
+/// A pass with all that it says of what it did.
+pub(crate) trait Explained: Pass {
+    fn explained(&self, program: &Program) -> Result<(Passed, Details), Failed>;
+}
+
+/// What a pass says of what it did, beside numbers.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub enum Details {
+    /// Numbers are all.
+    #[default]
+    None,
+    /// Which operations became one, and which did not.
+    Fusion(fusebox_fusion::Report),
+    /// Which operations share a pass over memory, and which do not.
+    Clustering(fusebox_clustering::Report),
 }
 
 /// Scalar and size simplification, common subexpressions, dead code.
@@ -44,6 +80,114 @@ impl Pass for Simplify {
     }
 }
 
+impl Explained for Simplify {
+    fn explained(&self, program: &Program) -> Result<(Passed, Details), Failed> {
+        Ok((self.run(program)?, Details::None))
+    }
+}
+
+/// Producers into what reads them.
+struct Producers;
+
+impl Pass for Producers {
+    fn name(&self) -> &'static str {
+        "fusion"
+    }
+
+    fn summary(&self) -> &'static str {
+        "makes one operation of producers and what reads them, on an e-graph, where that costs less"
+    }
+
+    fn run(&self, program: &Program) -> Result<Passed, Failed> {
+        Ok(self.explained(program)?.0)
+    }
+}
+
+impl Explained for Producers {
+    fn explained(&self, program: &Program) -> Result<(Passed, Details), Failed> {
+        use fusebox_fusion::{Error, Stop, fuse};
+        let (program, report) = match fuse(program, &Default::default()) {
+            Ok(fused) => fused,
+            // Nothing is lost but speed: the program is compiled as it is.
+            Err(Error::Cost) => {
+                let report = report_of([("gave_up", 1)]);
+                return Ok((Passed { made: Made::Program(program.clone()), report }, Details::None));
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let counts = report_of([
+            ("operations_fused", report.choices.iter().map(|choice| choice.absorbed.len()).sum()),
+            ("pairs_apart", report.refusals.len()),
+            ("operations_copied", report.duplications.len()),
+            ("iterations", report.iterations),
+            ("nodes", report.nodes),
+            ("classes", report.classes),
+            ("limit_reached", usize::from(report.stop != Stop::Saturated)),
+        ]);
+        Ok((Passed { made: Made::Program(program), report: counts }, Details::Fusion(report)))
+    }
+}
+
+/// Operations into clusters.
+struct Clusters {
+    method: Method,
+}
+
+impl Pass for Clusters {
+    fn name(&self) -> &'static str {
+        "clustering"
+    }
+
+    fn summary(&self) -> &'static str {
+        "puts operations into clusters, one pass over memory each, so that as little as possible is read and stored"
+    }
+
+    fn needs(&self) -> &'static [Property] {
+        &[Property::Flat]
+    }
+
+    fn gives(&self) -> &'static [Property] {
+        &[Property::Clustered]
+    }
+
+    fn run(&self, program: &Program) -> Result<Passed, Failed> {
+        Ok(self.explained(program)?.0)
+    }
+}
+
+impl Explained for Clusters {
+    fn explained(&self, program: &Program) -> Result<(Passed, Details), Failed> {
+        use fusebox_clustering::{Config, cluster};
+        // A solver that fails is no reason not to compile: less is asked for, and the report says so.
+        let methods = match self.method {
+            Method::Optimal => vec![Method::Optimal, Method::Greedy, Method::Apart],
+            Method::Greedy => vec![Method::Greedy, Method::Apart],
+            Method::Apart => vec![Method::Apart],
+        };
+        let mut failure: Option<Failed> = None;
+        for (fallen, method) in methods.into_iter().enumerate() {
+            match cluster(program, &Config { method, ..Config::default() }) {
+                Ok((program, report)) => {
+                    let regions = || report.regions.iter();
+                    let limits = regions().filter(|region| region.status == Status::Limit).count();
+                    let counts = report_of([
+                        ("operations", regions().map(|region| region.operations).sum()),
+                        ("clusters", regions().map(|region| region.clusters.len()).sum()),
+                        ("pairs_apart", regions().map(|region| region.apart.len() + region.apart_left_out).sum()),
+                        ("variables", regions().map(|region| region.variables).sum()),
+                        ("constraints", regions().map(|region| region.constraints).sum()),
+                        ("limit_reached", limits),
+                        ("fell_back", fallen),
+                    ]);
+                    return Ok((Passed { made: Made::Program(program), report: counts }, Details::Clustering(report)));
+                }
+                Err(error) => failure = Some(failure.unwrap_or_else(|| error.into())),
+            }
+        }
+        Err(failure.unwrap_or_else(|| "no method is left".into()))
+    }
+}
+
 /// From programs to what backends run.
 struct Kernels;
 
@@ -69,6 +213,12 @@ impl Pass for Kernels {
             ("checks", report.checks),
         ]);
         Ok(Passed { made: Made::Plan(Box::new(plan)), report })
+    }
+}
+
+impl Explained for Kernels {
+    fn explained(&self, program: &Program) -> Result<(Passed, Details), Failed> {
+        Ok((self.run(program)?, Details::None))
     }
 }
 
@@ -142,14 +292,38 @@ impl Stage {
 /// # Errors
 /// [`Error::Needs`], [`Error::Pass`], [`Error::InvalidAfter`]; a pass after one that makes a plan is [`Error::Pass`].
 pub fn run_passes(program: &Program, list: &[&'static dyn Pass], verify: bool) -> Result<Vec<Stage>, Error> {
-    let mut stages: Vec<Stage> = Vec::new();
-    let mut properties: Vec<Property> = [Property::Flat, Property::Clustered]
-        .into_iter()
-        .filter(|&property| validate(program, &[property]).is_ok())
-        .collect();
+    let mut line = Line::new(program, verify);
     for &pass in list {
-        let input = match stages.last() {
-            None => program,
+        line.run(pass, |program| Ok((pass.run(program)?, Details::None)))?;
+    }
+    Ok(line.stages)
+}
+
+/// A program on its way through passes.
+pub(crate) struct Line<'p> {
+    program: &'p Program,
+    verify: bool,
+    properties: Vec<Property>,
+    pub stages: Vec<Stage>,
+    /// What each of them said of itself.
+    pub details: Vec<Details>,
+}
+
+impl<'p> Line<'p> {
+    pub(crate) fn new(program: &'p Program, verify: bool) -> Self {
+        let all = [Property::Flat, Property::Clustered];
+        let properties = all.into_iter().filter(|&property| validate(program, &[property]).is_ok()).collect();
+        Self { program, verify, properties, stages: Vec::new(), details: Vec::new() }
+    }
+
+    /// Runs a pass, as `run` says, on what the last one made.
+    pub(crate) fn run(
+        &mut self,
+        pass: &dyn Pass,
+        run: impl FnOnce(&Program) -> Result<(Passed, Details), Failed>,
+    ) -> Result<(), Error> {
+        let input = match self.stages.last() {
+            None => self.program,
             Some(Stage { made: Made::Program(program), .. }) => program,
             Some(Stage { pass: before, made: Made::Plan(_), .. }) => {
                 return Err(Error::Pass { pass: pass.name(), source: Box::new(AfterPlan { before }) });
@@ -163,21 +337,22 @@ pub fn run_passes(program: &Program, list: &[&'static dyn Pass], verify: bool) -
             })?;
         }
         let begin = Instant::now();
-        let passed = pass.run(input).map_err(|source| Error::Pass { pass: pass.name(), source })?;
+        let (passed, details) = run(input).map_err(|source| Error::Pass { pass: pass.name(), source })?;
         let time = begin.elapsed();
         let Passed { made, report } = passed;
-        properties.retain(|property| pass.keeps().contains(property));
-        properties.extend(pass.gives());
-        if verify {
+        self.properties.retain(|property| pass.keeps().contains(property));
+        self.properties.extend(pass.gives());
+        if self.verify {
             let (checked, shown) = match &made {
-                Made::Program(program) => (validate(program, &properties), program.to_string()),
+                Made::Program(program) => (validate(program, &self.properties), program.to_string()),
                 Made::Plan(plan) => (fusebox_ir::validate_plan(plan), plan.to_string()),
             };
             checked.map_err(|errors| Error::InvalidAfter { pass: pass.name(), errors, program: shown })?;
         }
-        stages.push(Stage { pass: pass.name(), made, report, time });
+        self.stages.push(Stage { pass: pass.name(), made, report, time });
+        self.details.push(details);
+        Ok(())
     }
-    Ok(stages)
 }
 
 /// A pass on programs after one that makes something else.

@@ -20,17 +20,24 @@ use crate::{
     val::{self, Val},
 };
 
-/// What running kernels took, in elements.
+/// What running kernels took. `fusebox_ir::analysis::counts` says the same without running them, but for memory.
+///
+/// Scalars count where a kernel has levels (a loop that uses the sum that another one made reads one element), but not where it is scalar
+/// code alone.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Launches of kernels.
     pub launches: u64,
     /// Launches of kernels with at least one level: loop nests over memory.
     pub loops: u64,
-    /// Elements read from arrays of rank 1 and above.
+    /// Elements read.
     pub reads: u64,
-    /// Elements written to arrays of rank 1 and above.
+    /// Elements written.
     pub writes: u64,
+    /// Bytes of the elements read.
+    pub bytes_read: u64,
+    /// Bytes of the elements written.
+    pub bytes_written: u64,
     /// The most bytes of elements at one time in values that the plan made, results included and inputs not.
     pub peak_bytes: u64,
 }

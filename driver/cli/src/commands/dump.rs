@@ -3,6 +3,7 @@
 use std::{io::Write, path::PathBuf};
 
 use clap::ValueEnum;
+use fusebox::Fusion;
 use fusebox_ir::{Made, Plan, Program, Property, json, validate};
 
 use crate::{Failure, dot, source};
@@ -15,6 +16,9 @@ pub(crate) struct Options {
     /// `read`, or the pass after which to print it, as `passes` lists them; those before it run too
     #[arg(long, default_value = "read")]
     stage: String,
+    /// How operations are fused: none, greedy, optimal
+    #[arg(long, default_value = "optimal")]
+    fusion: String,
     /// How to print it
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
@@ -32,11 +36,14 @@ pub(crate) enum Format {
 }
 
 pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Failure> {
-    let passes = fusebox::passes();
+    let fusion: Fusion = options.fusion.parse().map_err(fusebox::Error::UnknownFusion)?;
+    let passes = fusebox::pipeline(&fusebox::Options { fusion, ..Default::default() });
     let count = match options.stage.as_str() {
         "read" => 0,
         stage => passes.iter().position(|pass| pass.name() == stage).map(|at| at + 1).ok_or_else(|| {
-            let names: Vec<_> = passes.iter().map(|pass| pass.name()).collect();
+            let mut names: Vec<_> = passes.iter().map(|pass| pass.name()).collect();
+            let mut seen = std::collections::HashSet::new();
+            names.retain(|name| seen.insert(*name));
             anyhow::anyhow!("there is no stage `{stage}`; there are read, {}", names.join(", "))
         })?,
     };

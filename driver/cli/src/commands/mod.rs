@@ -3,6 +3,7 @@
 pub(crate) mod check;
 pub(crate) mod devices;
 pub(crate) mod dump;
+pub(crate) mod explain;
 pub(crate) mod opt;
 pub(crate) mod passes;
 pub(crate) mod run;

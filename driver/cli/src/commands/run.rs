@@ -8,7 +8,7 @@ use std::{
 };
 
 use fusebox::{
-    Backend, Signature,
+    Backend, Fusion, PassReport, Signature,
     files::{self, Given, Target},
 };
 use fusebox_ir::Value;
@@ -35,6 +35,9 @@ pub(crate) struct Options {
     /// What runs it, as `devices` lists them
     #[arg(long, default_value = "cpu")]
     backend: String,
+    /// How operations are fused: none, greedy, optimal
+    #[arg(long, default_value = "optimal")]
+    fusion: String,
     /// How many threads; results do not depend on it [default: as many as there are cores]
     #[arg(long)]
     threads: Option<NonZeroUsize>,
@@ -62,6 +65,7 @@ fn named(argument: &str) -> (Option<String>, PathBuf) {
 
 pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Failure> {
     let backend: Backend = options.backend.parse().map_err(fusebox::Error::UnknownBackend)?;
+    let fusion: Fusion = options.fusion.parse().map_err(fusebox::Error::UnknownFusion)?;
     let inputs: Vec<Given> =
         options.inputs.iter().map(|text| named(text)).map(|(name, path)| Given { name, path }).collect();
     let outputs: Vec<Target> =
@@ -82,6 +86,7 @@ pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Failure>
     // A command compiles once: nothing would find the program in a cache.
     let compile_options = fusebox::Options {
         threads: options.threads,
+        fusion,
         verify: options.verify,
         cache: false,
         ..fusebox::Options::on(backend)
@@ -116,15 +121,10 @@ pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Failure>
     }
     if options.stats {
         let report = compiled.report();
-        let passes: Map<_, _> =
-            report.passes.iter().map(|pass| (pass.pass.to_owned(), json!(milliseconds(pass.time)))).collect();
-        let counts: Map<_, _> = report
-            .passes
-            .iter()
-            .map(|pass| {
-                (pass.pass.to_owned(), pass.counts.iter().map(|(name, count)| (name.clone(), json!(count))).collect())
-            })
-            .collect();
+        let passes: Map<_, _> = named_passes(&report.passes, |pass| json!(milliseconds(pass.time)));
+        let counts: Map<_, _> = named_passes(&report.passes, |pass| {
+            pass.counts.iter().map(|(name, count)| (name.clone(), json!(count))).collect()
+        });
         let threads = match backend {
             Backend::Interp => 1,
             _ => options.threads.or(std::thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get),
@@ -133,6 +133,7 @@ pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Failure>
         let line = json!({
             "program": program.name,
             "backend": backend.name(),
+            "fusion": fusion.name(),
             "threads": threads,
             "milliseconds": {
                 "read_program": milliseconds(read),
@@ -153,6 +154,22 @@ pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Failure>
         writeln!(out, "{line}")?;
     }
     Ok(())
+}
+
+/// Something of each pass, by its name; the second of a name is called so: `simplify2`.
+fn named_passes(
+    passes: &[PassReport],
+    get: impl Fn(&PassReport) -> serde_json::Value,
+) -> Map<String, serde_json::Value> {
+    let mut named = Map::new();
+    for pass in passes {
+        let before =
+            (1..).map(|number| if number == 1 { pass.pass.to_owned() } else { format!("{}{number}", pass.pass) });
+        if let Some(name) = before.into_iter().find(|name| !named.contains_key(name)) {
+            named.insert(name, get(pass));
+        }
+    }
+    named
 }
 
 fn milliseconds(time: Duration) -> f64 {

@@ -11,7 +11,7 @@ use fusebox_cranelift::{Config, Cranelift};
 use fusebox_ir::{Array, Program, Property, RunError, Value, validate};
 
 use super::{Executable, Loading};
-use crate::{Error, InputError, Options, RunReport, passes, run_passes};
+use crate::{Error, InputError, Options, RunReport, pipeline, run_passes};
 
 const NAME: &str = "cpu";
 
@@ -42,7 +42,7 @@ fn failed(error: BackendError) -> Error {
 /// Compiles and loads a valid program.
 pub(super) fn load(program: &Program, options: &Options) -> Result<Loading, Error> {
     validate(program, &[Property::Flat]).map_err(|errors| Error::NotFlat { backend: NAME, errors })?;
-    let stages = run_passes(program, passes::pipeline(options), options.verifies())?;
+    let stages = run_passes(program, &pipeline(options), options.verifies())?;
     let Some(plan) = stages.last().and_then(|stage| stage.plan()) else {
         let source = Box::new(BackendError::BadPlan { message: "the passes made no plan".into() });
         return Err(Error::Backend { backend: NAME, source });

@@ -32,13 +32,16 @@ pub(super) fn run(
         appended: 0,
         outer: 0,
         writes: 0,
+        bytes_written: 0,
     };
     let statements: Vec<usize> = (0..kernel.statements.len()).collect();
     run.point(0, &statements)?;
     run.finish_appends();
     run.finish_scatters()?;
     counts.reads += run.machine.reads.get();
+    counts.bytes_read += run.machine.bytes_read.get();
     counts.writes += run.writes;
+    counts.bytes_written += run.bytes_written;
     let arrays = run.machine.arrays.into_iter().zip(&kernel.arrays);
     Ok(arrays
         .map(|(bound, array)| {
@@ -61,6 +64,7 @@ struct Run<'k> {
     /// The step of the outermost level, from 0.
     outer: usize,
     writes: u64,
+    bytes_written: u64,
 }
 
 impl<'k> Run<'k> {
@@ -189,15 +193,15 @@ impl<'k> Run<'k> {
                 let bound = &mut self.machine.arrays[array.index()];
                 let position = val::position(&bound.extents, &index);
                 let Some(position) = position else { panic!("a store to {index:?} is outside of {:?}", bound.extents) };
-                self.writes += u64::from(!bound.extents.is_empty());
                 bound.elements[position] = value;
+                self.count_write(*array);
                 self.machine.watch.write(self.machine.kernel, *array, position);
             }
             Action::Append { arrays, count: _, values } => {
                 let values = self.values(values);
-                for (array, value) in arrays.iter().zip(values) {
+                for (&array, value) in arrays.iter().zip(values) {
                     self.machine.arrays[array.index()].elements[self.appended as usize] = value;
-                    self.writes += 1;
+                    self.count_write(array);
                 }
                 self.appended += 1;
             }
@@ -207,7 +211,7 @@ impl<'k> Run<'k> {
                     return Err(self.machine.error(self.machine.index_fault(arrays[0], &index), place));
                 };
                 let values = self.values(values);
-                self.writes += arrays.len() as u64;
+                arrays.iter().for_each(|&array| self.count_write(array));
                 self.scatters.entry(at).or_default().push((self.outer, position, values));
             }
         }
@@ -279,10 +283,19 @@ impl<'k> Run<'k> {
         RunError { operation: failure.operation.clone(), place: failure.place.clone(), fault }
     }
 
+    fn count_write(&mut self, array: ArrayId) {
+        if self.machine.counts(array) {
+            self.writes += 1;
+            self.bytes_written += self.machine.kernel.arrays[array.index()].element.bytes() as u64;
+        }
+    }
+
     fn finish_appends(&mut self) {
-        for statement in &self.machine.kernel.statements {
+        let kernel: &'k Kernel = self.machine.kernel;
+        for statement in &kernel.statements {
             if let Action::Append { count, .. } = &statement.action {
                 self.machine.arrays[count.index()].elements[0] = self.appended.into();
+                self.count_write(*count);
             }
         }
     }

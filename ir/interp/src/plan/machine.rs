@@ -22,6 +22,7 @@ pub(super) struct Machine<'k> {
     pub(super) arrays: Vec<Bound>,
     /// Elements read by scalar code.
     pub(super) reads: std::cell::Cell<u64>,
+    pub(super) bytes_read: std::cell::Cell<u64>,
     pub(super) watch: Watch,
 }
 
@@ -30,8 +31,15 @@ impl<'k> Machine<'k> {
         let arrays =
             given.iter().map(|value| Bound { extents: value.extents.clone(), elements: value.scalars().to_vec() });
         let operation = &kernel.name.0;
-        let (locals, watch) = (Vec::new(), Watch::new(kernel));
-        let mut machine = Self { kernel, operation, locals, arrays: arrays.collect(), reads: 0.into(), watch };
+        let mut machine = Self {
+            kernel,
+            operation,
+            locals: Vec::new(),
+            arrays: arrays.collect(),
+            reads: 0.into(),
+            bytes_read: 0.into(),
+            watch: Watch::new(kernel),
+        };
         for (size, &value) in kernel.sizes.iter().zip(sizes) {
             machine.set(size.id, value.into());
         }
@@ -110,13 +118,20 @@ impl<'k> Machine<'k> {
         Fault::Index { array: name, index: index.to_vec(), extents: self.arrays[array.index()].extents.clone() }
     }
 
+    /// Whether reads and writes of an array are counted.
+    pub(super) fn counts(&self, array: ArrayId) -> bool {
+        !self.kernel.levels.is_empty() || !self.arrays[array.index()].extents.is_empty()
+    }
+
     /// Counts a read of the element at a position, if that is inside.
     pub(super) fn count_read(&self, array: ArrayId, position: Option<usize>) {
         if let Some(position) = position {
             self.watch.read(self.kernel, array, position);
         }
-        if !self.arrays[array.index()].extents.is_empty() {
+        if self.counts(array) {
+            let bytes = self.kernel.arrays[array.index()].element.bytes() as u64;
             self.reads.set(self.reads.get() + 1);
+            self.bytes_read.set(self.bytes_read.get() + bytes);
         }
     }
 }

@@ -1,0 +1,145 @@
+//! An explanation for people and tools.
+
+mod dot;
+mod html;
+mod layout;
+mod svg;
+mod text;
+
+use fusebox::Explanation;
+use fusebox_ir::analysis::counts::{Region, RegionKind};
+
+pub(crate) use self::{dot::dot, html::page, text::text};
+
+/// Rows of the table of counts: what is counted, before, after.
+fn counts(explanation: &Explanation) -> Vec<(&'static str, String, String)> {
+    let (before, after) = (explanation.before.as_ref(), explanation.after.as_ref());
+    let number = |of: Option<String>| of.unwrap_or_else(|| "?".to_owned());
+    let row = |what, get: &dyn Fn(&fusebox::Counted) -> String| (what, number(before.map(get)), number(after.map(get)));
+    vec![
+        row("kernels", &|counted| counted.kernels.to_string()),
+        row("loops", &|counted| counted.loops.to_string()),
+        row("reads", &|counted| counted.polynomials.reads.to_string()),
+        row("writes", &|counted| counted.polynomials.writes.to_string()),
+        row("bytes read", &|counted| counted.polynomials.bytes_read.to_string()),
+        row("bytes written", &|counted| counted.polynomials.bytes_written.to_string()),
+    ]
+}
+
+/// What counts leave out, if anything.
+fn caveat(explanation: &Explanation) -> Option<&'static str> {
+    let exact = |counted: &Option<fusebox::Counted>| counted.as_ref().is_none_or(|counted| counted.exact);
+    if exact(&explanation.before) && exact(&explanation.after) {
+        return None;
+    }
+    Some(
+        "Not exact: of loops one test and one turn are counted, of branches and of reads under a condition those of the larger side.",
+    )
+}
+
+/// What a region is, in words.
+fn region(region: &Region) -> String {
+    match region.kind {
+        RegionKind::Test => format!("each test of loop `{}`", region.of),
+        RegionKind::Turn => format!("each turn of loop `{}`", region.of),
+        RegionKind::Then => format!("where the condition of `{}` holds", region.of),
+        RegionKind::Otherwise => format!("where the condition of `{}` does not hold", region.of),
+    }
+}
+
+/// Regions that do something.
+fn regions(explanation: &Explanation) -> Vec<&Region> {
+    let all = explanation.after.iter().flat_map(|counted| &counted.regions);
+    all.filter(|region| region.each.loops > 0 || region.each.reads != Default::default()).collect()
+}
+
+/// What producer fusion did, a sentence for each operation that became another.
+fn choices(explanation: &Explanation) -> Vec<String> {
+    let Some(report) = &explanation.producers else { return Vec::new() };
+    let mut lines: Vec<String> = report
+        .choices
+        .iter()
+        .map(|choice| {
+            let mut line = format!("`{}`", choice.name);
+            if choice.before != choice.after {
+                line += &format!(" ({}) became {}", choice.before, choice.after);
+            }
+            if !choice.absorbed.is_empty() {
+                let absorbed: Vec<_> = choice.absorbed.iter().map(|name| format!("`{name}`")).collect();
+                line += &format!(" took in {}", absorbed.join(", "));
+            }
+            if !choice.laws.is_empty() {
+                line += &format!(", by {}", choice.laws.join(", "));
+            }
+            line
+        })
+        .collect();
+    lines.extend(report.duplications.iter().map(|copied| {
+        let places: Vec<_> = copied.places.iter().map(|name| format!("`{name}`")).collect();
+        format!("`{}` is computed in {}: {} instructions an element", copied.producer, places.join(", "), copied.work)
+    }));
+    lines
+}
+
+/// How the e-graph was searched, and what was chosen on it.
+fn search(explanation: &Explanation) -> Option<String> {
+    use fusebox_fusion::Stop;
+    let report = explanation.producers.as_ref()?;
+    let stop = match report.stop {
+        Stop::Saturated => "no law applied any more",
+        Stop::Iterations => "the limit of sweeps was reached",
+        Stop::Nodes => "the limit of nodes was reached",
+    };
+    Some(format!(
+        "cost {} became {}; {} nodes in {} classes after {} sweep{}, when {stop}",
+        report.cost_before,
+        report.cost_after,
+        report.nodes,
+        report.classes,
+        report.iterations,
+        plural(report.iterations)
+    ))
+}
+
+/// What is said of the search for clusters, block by block.
+fn clusterings(explanation: &Explanation) -> Vec<String> {
+    use fusebox_clustering::Status;
+    let regions = explanation.clustering.iter().flat_map(|report| &report.regions);
+    regions
+        .filter(|region| region.operations > 0)
+        .map(|region| {
+            let block = if region.path.is_empty() { "the program".to_owned() } else { region.path.clone() };
+            let (operations, clusters) = (region.operations, region.clusters.len());
+            let how = match region.status {
+                Status::Optimal if region.solver.is_empty() => "with nothing left to decide".to_owned(),
+                Status::Optimal => format!("proved the best by {}", region.solver),
+                Status::Limit => format!("the best that {} found (gap {:.1} %)", region.solver, 100.0 * region.gap),
+                Status::Greedy => "greedily".to_owned(),
+                Status::Apart => "each operation by itself".to_owned(),
+            };
+            let mut line = format!(
+                "{block}: {operations} operation{} in {clusters} cluster{}, {how}",
+                plural(operations),
+                plural(clusters)
+            );
+            if region.variables > 0 {
+                line += &format!("; {} variables, {} constraints", region.variables, region.constraints);
+            }
+            line += &format!("; objective {}", region.objective);
+            for note in &region.notes {
+                line += &format!("; {note}");
+            }
+            line
+        })
+        .collect()
+}
+
+fn plural(count: usize) -> &'static str {
+    if count == 1 { "" } else { "s" }
+}
+
+/// A pair that is not fused, as a sentence.
+fn pair(pair: &fusebox::Apart) -> String {
+    let place = if pair.place.is_empty() { String::new() } else { format!(" ({})", pair.place) };
+    format!("`{}` and `{}`{place}: {}.", pair.first, pair.second, pair.why)
+}

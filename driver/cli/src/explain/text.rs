@@ -1,0 +1,101 @@
+//! As text, on a terminal.
+
+use fusebox::Explanation;
+use fusebox_ir::analysis::counts::Traffic;
+
+use super::{caveat, choices, clusterings, counts, pair, region, regions, search};
+
+/// The explanation as text.
+pub(crate) fn text(explanation: &Explanation) -> String {
+    let mut out = Vec::new();
+    out.push(format!("{}, fusion {}", explanation.program, explanation.fusion));
+    if let Some(stopped) = &explanation.stopped {
+        out.push(String::new());
+        out.push(format!("Pass `{}` stopped: {}", stopped.pass, stopped.why));
+    }
+    out.push(String::new());
+    table(explanation, &mut out);
+    if let Some(caveat) = caveat(explanation) {
+        out.push(caveat.to_owned());
+    }
+    for region in regions(explanation) {
+        let Traffic { loops, reads, writes, .. } = &region.each;
+        let indent = "  ".repeat(region.depth);
+        out.push(format!("{indent}{}: loops {loops}, reads {reads}, writes {writes}", self::region(region)));
+    }
+    if let Some(search) = search(explanation) {
+        heading("Producers", &mut out);
+        out.push(search);
+        out.extend(choices(explanation).into_iter().map(|line| format!("  {line}")));
+    }
+    if explanation.clustering.is_some() {
+        heading("Clusters", &mut out);
+        out.extend(clusterings(explanation));
+        clusters(explanation, &mut out);
+    }
+    if !explanation.apart.is_empty() {
+        heading("Not fused", &mut out);
+        out.extend(explanation.apart.iter().map(pair));
+        left_out(explanation, &mut out);
+    }
+    heading("Passes", &mut out);
+    for stage in explanation.stages.iter().skip(1) {
+        let counts: Vec<_> = stage.counts.iter().map(|(name, count)| format!("{name} {count}")).collect();
+        out.push(format!("{:10} {:9.3} ms  {}", stage.stage, stage.milliseconds, counts.join(", ")));
+    }
+    for stage in &explanation.stages {
+        heading(&format!("Stage {}", stage.stage), &mut out);
+        out.push(stage.text.clone());
+    }
+    out.push(String::new());
+    out.join("\n")
+}
+
+fn heading(title: &str, out: &mut Vec<String>) {
+    out.push(String::new());
+    out.push(format!("== {title}"));
+}
+
+fn table(explanation: &Explanation, out: &mut Vec<String>) {
+    let rows = counts(explanation);
+    let wide = |get: fn(&(&'static str, String, String)) -> usize, least: usize| {
+        rows.iter().map(get).max().unwrap_or_default().max(least)
+    };
+    let before = wide(|row| row.1.chars().count(), 6);
+    out.push(format!("{:13}  {:before$}  after", "", "before"));
+    for (what, was, is) in &rows {
+        out.push(format!("{what:13}  {was:before$}  {is}"));
+    }
+}
+
+fn clusters(explanation: &Explanation, out: &mut Vec<String>) {
+    for graph in &explanation.graphs {
+        if graph.clusters.is_empty() {
+            continue;
+        }
+        if !graph.path.is_empty() {
+            out.push(format!("in {}:", graph.path));
+        }
+        for (number, cluster) in graph.clusters.iter().enumerate() {
+            let nodes: Vec<String> = cluster
+                .nodes
+                .iter()
+                .map(|&at| &graph.nodes[at])
+                .map(|node| {
+                    let names = node.results.join(", ");
+                    let stored = if node.manifest { " (stored)" } else { "" };
+                    format!("{} {names}{stored}", node.operation)
+                })
+                .collect();
+            out.push(format!("  {}: {}", number + 1, nodes.join("; ")));
+        }
+    }
+}
+
+fn left_out(explanation: &Explanation, out: &mut Vec<String>) {
+    let regions = explanation.clustering.iter().flat_map(|report| &report.regions);
+    let more: usize = regions.map(|region| region.apart_left_out).sum();
+    if more > 0 {
+        out.push(format!("… and {more} pairs more"));
+    }
+}

@@ -1,0 +1,201 @@
+//! `explain`, and what `--fusion` changes.
+
+mod support;
+
+use serde_json::Value;
+use support::{Folder, f32s};
+
+const NORMALISE2: &str = "fn normalise2(xs: [n]f32) -> [n]f32, [n]f32 {
+  let sum1: f32 = fold(|a, b| a + b, 0.0, xs)
+  let scn: [n]f32 = scanl1(|a, b| a + b, xs)
+  let sum2: f32 = fold(|a, b| a + b, 0.0, scn)
+  let ys1: [n]f32 = map(|x| x / sum1, xs)
+  let ys2: [n]f32 = map(|x| x / sum2, xs)
+  return ys1, ys2 }";
+
+fn folder() -> Folder {
+    let f = Folder::new();
+    f.write("normalise2.fbx", NORMALISE2);
+    f.write("add.fbx", "fn add(a: [n]f32, b: [n]f32) -> [n]f32 { let c: [n]f32 = map(|x, y| x + y, a, b) return c }");
+    f.write(
+        "nested.fbx",
+        "fn nested(n: i64) -> [4][?]i64 { let r: [4][?]i64 = nest([4], |i| { let v: [i]i64 = generate([i], |j| i * j) return v }) return r }",
+    );
+    f
+}
+
+fn json(f: &Folder, arguments: &str) -> Value {
+    let text = f.fusebox(arguments).ok();
+    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}\n{text}"))
+}
+
+#[test]
+fn counts_of_normalise2_are_those_published() {
+    let f = folder();
+    let of = |explained: &Value, when: &str| {
+        let counts = &explained[when];
+        let text = |what: &str| counts[what].as_str().unwrap().to_owned();
+        (counts["loops"].as_u64().unwrap(), text("reads"), text("writes"))
+    };
+    let before = (5, "5*n + 2".to_owned(), "3*n + 2".to_owned());
+    for fusion in ["greedy", "optimal"] {
+        let explained = json(&f, &format!("explain normalise2.fbx --format json --fusion {fusion} --verify"));
+        assert_eq!(of(&explained, "before"), before);
+        assert_eq!(of(&explained, "after"), (2, "2*n + 2".to_owned(), "2*n + 2".to_owned()), "{fusion}");
+        assert_eq!(explained["after"]["bytes_read"], "8*n + 8");
+        assert_eq!(explained["fusion"], fusion);
+        assert!(explained["stopped"].is_null());
+        let term = &explained["after"]["polynomials"]["reads"]["terms"][0];
+        assert_eq!((&term["coefficient"], &term["factors"][0]["size"]), (&2.into(), &"n".into()));
+        let stages: Vec<_> =
+            explained["stages"].as_array().unwrap().iter().map(|s| s["stage"].as_str().unwrap()).collect();
+        assert_eq!(stages, ["read", "simplify", "fusion", "simplify", "clustering", "kernels"]);
+        // Two clusters; the scan is in the first, and never stored.
+        let graph = &explained["graphs"][0];
+        assert_eq!(graph["clusters"].as_array().unwrap().len(), 2);
+        let nodes = graph["nodes"].as_array().unwrap();
+        let scan = nodes.iter().find(|node| node["results"][0] == "scn").unwrap();
+        assert_eq!((&scan["cluster"], &scan["manifest"]), (&0.into(), &false.into()));
+        assert!(graph["edges"].as_array().unwrap().iter().any(|edge| edge["link"] == "horizontal"));
+    }
+    let unfused = json(&f, "explain normalise2.fbx --format json --fusion none");
+    assert_eq!((of(&unfused, "before"), of(&unfused, "after")), (before.clone(), before));
+}
+
+#[test]
+fn pairs_that_do_not_fuse_are_told() {
+    let f = folder();
+    let explained = json(&f, "explain normalise2.fbx --format json");
+    let apart = explained["apart"].as_array().unwrap();
+    let pair = apart.iter().find(|pair| pair["first"] == "sum1" && pair["second"] == "ys1").unwrap();
+    assert!(pair["why"].as_str().unwrap().len() > 10, "{pair}");
+    let fused = |pair: &&Value| pair["first"] == "scn" && pair["second"] == "sum2";
+    assert!(!apart.iter().any(|pair| fused(&pair)), "{apart:?}");
+}
+
+#[test]
+fn text_tells_all_of_it() {
+    let f = folder();
+    let text = f.fusebox("explain normalise2.fbx").ok();
+    for says in [
+        "normalise2, fusion optimal",
+        "2n + 2",
+        "5n + 2",
+        "== Clusters",
+        "== Not fused",
+        "`sum1` and `ys1`",
+        " ms ",
+        "== Stage kernels",
+    ] {
+        assert!(text.contains(says), "{says}\n{text}");
+    }
+}
+
+#[test]
+fn dot_has_clusters_and_links() {
+    let f = folder();
+    let dot = f.fusebox("explain normalise2.fbx --format dot").ok();
+    assert!(dot.starts_with("digraph \"normalise2\" {"), "{dot}");
+    assert_eq!(dot.matches("subgraph cluster_0_").count(), 2, "{dot}");
+    for class in ["class=vertical", "class=horizontal", "class=infusible", "class=given", "peripheries=2"] {
+        assert!(dot.contains(class), "{class}\n{dot}");
+    }
+    assert_eq!(dot.matches('{').count(), dot.matches('}').count());
+}
+
+#[test]
+fn a_page_stands_alone_and_holds_no_markup_of_the_program() {
+    let f = folder();
+    assert_eq!(f.fusebox("explain normalise2.fbx --html page.html").ok(), "");
+    let page = String::from_utf8(f.read("page.html")).unwrap();
+    for says in ["<!DOCTYPE html>", "<svg", "2n + 2", "5n + 2", "<code>sum1</code>", "prefers-color-scheme: dark"] {
+        assert!(page.contains(says), "{says}");
+    }
+    // Nothing is fetched.
+    for source in ["src=", "<script", "<link", "@import", "url(http"] {
+        assert!(!page.contains(source), "{source}");
+    }
+    assert_eq!(page.matches("http").count(), page.matches("http://www.w3.org/2000/svg").count());
+    // Names from JSON are free; in text they may not be such.
+    let json = f.fusebox("dump add.fbx --format json").ok();
+    let json = json.replace("\"name\": \"add\"", "\"name\": \"<script>alert(1)</script>&\"");
+    let json = json.replace("\"name\":\"add\"", "\"name\":\"<script>alert(1)</script>&\"");
+    f.write("evil.json", json);
+    f.fusebox("explain evil.json --html evil.html").ok();
+    let page = String::from_utf8(f.read("evil.html")).unwrap();
+    assert!(!page.contains("<script"), "{page}");
+    assert!(page.contains("&lt;script&gt;alert(1)&lt;/script&gt;&amp;"), "{page}");
+    // With a form asked for, both.
+    assert!(f.fusebox("explain add.fbx --html page.html --format text").ok().contains("add, fusion optimal"));
+}
+
+#[test]
+fn what_cannot_be_compiled_is_explained_as_far_as_it_goes() {
+    let f = folder();
+    let explained = json(&f, "explain nested.fbx --format json");
+    assert_eq!(explained["stopped"]["pass"], "clustering");
+    assert!(explained["stopped"]["why"].as_str().unwrap().contains("flat"));
+    assert!(explained["before"].is_null() && explained["after"].is_null());
+    assert_eq!(explained["stages"].as_array().unwrap().len(), 4);
+    assert!(f.fusebox("explain nested.fbx").ok().contains("Pass `clustering` stopped"));
+    f.fusebox("explain nested.fbx --html nested.html").ok();
+    assert!(String::from_utf8(f.read("nested.html")).unwrap().contains("stopped</h2>"));
+}
+
+#[test]
+fn wrong_arguments() {
+    let f = folder();
+    f.write("broken.fbx", "fn broken(");
+    for (arguments, says) in [
+        ("explain", "PROGRAM"),
+        ("explain none.fbx", "cannot read none.fbx"),
+        ("explain broken.fbx", "broken.fbx:1"),
+        ("explain add.fbx --fusion most", "there is no fusion `most`; there are none, greedy, optimal"),
+        ("explain add.fbx --format yaml", "text, json, dot"),
+        ("explain add.fbx --html none/page.html", "cannot write none/page.html"),
+        ("run add.fbx --fusion most", "there is no fusion `most`"),
+        ("dump add.fbx --fusion most", "there is no fusion `most`"),
+        (
+            "dump add.fbx --fusion none --stage clustering",
+            "there is no stage `clustering`; there are read, simplify, kernels",
+        ),
+    ] {
+        f.fusebox(arguments).fails(2, &[says]);
+    }
+}
+
+#[test]
+fn passes_are_listed_dumped_and_run_one_by_one() {
+    let f = folder();
+    let passes = f.fusebox("passes").ok();
+    for name in ["simplify", "fusion", "clustering", "kernels"] {
+        assert!(passes.lines().any(|line| line.starts_with(name)), "{passes}");
+    }
+    let clustered = f.fusebox("dump normalise2.fbx --stage clustering").ok();
+    assert_eq!(clustered.matches("cluster(").count(), 2, "{clustered}");
+    assert_eq!(f.fusebox("opt normalise2.fbx --passes simplify,fusion,simplify,clustering").ok(), clustered);
+    assert!(!f.fusebox("dump normalise2.fbx --stage fusion").ok().contains("cluster("));
+    let json = f.fusebox("dump normalise2.fbx --stage clustering --format json").ok();
+    assert!(json.contains("\"clustered\""), "{json}");
+}
+
+#[test]
+fn results_do_not_depend_on_fusion() {
+    let f = folder();
+    f.write("xs.npy", f32s(&[1.0, 2.0, 3.0, 2.0]));
+    let mut results = Vec::new();
+    for fusion in ["none", "greedy", "optimal"] {
+        let line = f
+            .fusebox(&format!(
+                "run normalise2.fbx --input xs=xs.npy --output ys1=a.npy --output ys2=b.npy --stats --fusion {fusion}"
+            ))
+            .ok();
+        let stats: Value = serde_json::from_str(&line).unwrap();
+        assert_eq!(stats["fusion"], fusion);
+        let passes = stats["milliseconds"]["passes"].as_object().unwrap();
+        let expected = if fusion == "none" { 2 } else { 5 };
+        assert_eq!(passes.len(), expected, "{line}");
+        results.push((f.read("a.npy"), f.read("b.npy")));
+    }
+    assert!(results.iter().all(|result| *result == results[0]));
+}

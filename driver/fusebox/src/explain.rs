@@ -1,0 +1,297 @@
+//! What each pass makes of a program, why operations became one or did not, and what that is worth.
+
+use std::collections::{HashMap, HashSet};
+
+use fusebox_ir::{
+    Made, Name, Plan, Program,
+    analysis::counts::{PlanTraffic, Polynomial, Region, Traffic, plan_traffic},
+    text, validate,
+};
+use serde::Serialize;
+
+use crate::{
+    Error, Fusion, Options,
+    graph::{self, Graph, Reasons},
+    passes::{Details, Line, explained_pipeline},
+};
+
+/// Everything that is known of how a program is compiled.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Explanation {
+    /// The program's name.
+    pub program: String,
+    /// How it was fused.
+    pub fusion: Fusion,
+    /// What it takes without fusion, if it can be compiled so.
+    pub before: Option<Counted>,
+    /// What it takes with it, if it can be compiled so.
+    pub after: Option<Counted>,
+    /// Which pass stopped, and why; what comes after it is not known.
+    pub stopped: Option<Stopped>,
+    /// The program as it was read, then what each pass made.
+    pub stages: Vec<Shown>,
+    /// What producers were fused with, and what that costs.
+    pub producers: Option<fusebox_fusion::Report>,
+    /// Which clusters were found, and how.
+    pub clustering: Option<fusebox_clustering::Report>,
+    /// Pairs of operations that might have been fused and are not, and why.
+    pub apart: Vec<Apart>,
+    /// The clusters as they stand, block by block.
+    pub graphs: Vec<Graph>,
+}
+
+/// What a program takes. Counts are polynomials in the names of sizes; each is written as an expression.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Counted {
+    /// How many kernels there are.
+    pub kernels: usize,
+    /// Nests of loops over memory.
+    pub loops: u64,
+    /// Elements read.
+    pub reads: String,
+    /// Elements written.
+    pub writes: String,
+    /// Bytes of the elements read.
+    pub bytes_read: String,
+    /// Bytes of the elements written.
+    pub bytes_written: String,
+    /// Whether a run takes just that; else of loops one turn is counted, of branches the larger.
+    pub exact: bool,
+    /// The same counts in parts.
+    pub polynomials: Polynomials,
+    /// What each turn of a loop and each branch takes.
+    pub regions: Vec<Region>,
+}
+
+/// Counts in parts.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Polynomials {
+    /// Elements read.
+    pub reads: Polynomial,
+    /// Elements written.
+    pub writes: Polynomial,
+    /// Bytes of the elements read.
+    pub bytes_read: Polynomial,
+    /// Bytes of the elements written.
+    pub bytes_written: Polynomial,
+}
+
+/// A pass that could not do its work.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Stopped {
+    /// The pass.
+    pub pass: String,
+    /// Why.
+    pub why: String,
+}
+
+/// A stage of a program.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Shown {
+    /// `read`, or the pass that made it.
+    pub stage: String,
+    /// What that pass does.
+    pub summary: String,
+    /// How long it took.
+    pub milliseconds: f64,
+    /// What it counted.
+    pub counts: Vec<(String, u64)>,
+    /// The program, or the plan.
+    pub text: String,
+}
+
+/// Two operations that are not fused.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
+pub struct Apart {
+    /// The pass that says so.
+    pub pass: &'static str,
+    /// The producer, or the earlier of two neighbours, by its first result.
+    pub first: String,
+    /// The consumer, or the later one.
+    pub second: String,
+    /// Where the first stands in the source; empty where unknown.
+    pub place: String,
+    /// A sentence, without the names.
+    pub why: String,
+}
+
+impl Counted {
+    fn of(plan: &Plan) -> Self {
+        let PlanTraffic { kernels, total, regions } = plan_traffic(plan);
+        let Traffic { loops, reads, writes, bytes_read, bytes_written, exact } = total;
+        Self {
+            kernels,
+            loops,
+            reads: reads.expression(),
+            writes: writes.expression(),
+            bytes_read: bytes_read.expression(),
+            bytes_written: bytes_written.expression(),
+            exact,
+            polynomials: Polynomials { reads, writes, bytes_read, bytes_written },
+            regions,
+        }
+    }
+}
+
+/// Explains how `program` is compiled with these options: its stages, its clusters, its counts with and without fusion.
+///
+/// The backend and the number of threads make no difference. A pass that cannot do its work ends the explanation, which says so.
+///
+/// # Errors
+/// [`Error::Invalid`] if the program is not valid.
+pub fn explain(program: &Program, options: &Options) -> Result<Explanation, Error> {
+    validate(program, &[]).map_err(Error::Invalid)?;
+    let program = &named(program);
+    let (line, stopped) = run(program, options);
+    let after = line.stages.last().and_then(|stage| stage.plan()).map(Counted::of);
+    let before = if options.fusion == Fusion::None {
+        after.clone()
+    } else {
+        let (line, _) = run(program, &Options { fusion: Fusion::None, ..options.clone() });
+        line.stages.last().and_then(|stage| stage.plan()).map(Counted::of)
+    };
+    let (mut producers, mut clustering) = (None, None);
+    for details in &line.details {
+        match details {
+            Details::Fusion(report) => producers = Some(report.clone()),
+            Details::Clustering(report) => clustering = Some(report.clone()),
+            Details::None => {}
+        }
+    }
+    let last = line.stages.iter().rev().find_map(|stage| stage.program()).unwrap_or(program);
+    let mut reasons = Reasons::new();
+    for region in clustering.iter().flat_map(|report: &fusebox_clustering::Report| &report.regions) {
+        for pair in &region.apart {
+            reasons.insert((pair.first.clone(), pair.second.clone()), pair.why.clone());
+        }
+    }
+    for pair in producers.iter().flat_map(|report: &fusebox_fusion::Report| &report.refusals) {
+        let reason = || sentence(&pair.reason);
+        reasons.entry((pair.producer.clone(), pair.consumer.clone())).or_insert_with(reason);
+    }
+    let graphs = graph::graphs(last, &reasons);
+    let apart = apart(producers.as_ref(), clustering.as_ref(), &graphs);
+    let mut stages = vec![Shown {
+        stage: "read".into(),
+        summary: "the program as it was read".into(),
+        milliseconds: 0.0,
+        counts: Vec::new(),
+        text: program.to_string(),
+    }];
+    let summaries: HashMap<&str, &str> =
+        explained_pipeline(options).into_iter().map(|pass| (pass.name(), pass.summary())).collect();
+    stages.extend(line.stages.iter().map(|stage| Shown {
+        stage: stage.pass.to_owned(),
+        summary: summaries.get(stage.pass).copied().unwrap_or_default().to_owned(),
+        milliseconds: stage.time.as_secs_f64() * 1e3,
+        counts: stage.report.clone(),
+        text: match &stage.made {
+            Made::Program(program) => program.to_string(),
+            Made::Plan(plan) => plan.to_string(),
+        },
+    }));
+    Ok(Explanation {
+        program: program.name.clone(),
+        fusion: options.fusion,
+        before,
+        after,
+        stopped,
+        stages,
+        producers,
+        clustering,
+        apart,
+        graphs,
+    })
+}
+
+/// Every value with the name that the program's text has for it, so that all stages and reports call it the same.
+fn named(program: &Program) -> Program {
+    let names = text::value_names(program);
+    let mut program = program.clone();
+    let mut blocks = vec![&mut program.body];
+    while let Some(block) = blocks.pop() {
+        let inputs = block.sizes.iter_mut().chain(&mut block.params);
+        // Inputs keep theirs: they are no hints.
+        for var in inputs.filter(|var| var.name.is_empty()) {
+            var.name = names.get(&var.id).map_or_else(Name::default, |name| Name(name.clone()));
+        }
+        for binding in &mut block.bindings {
+            for var in &mut binding.results {
+                var.name = names.get(&var.id).map_or_else(Name::default, |name| Name(name.clone()));
+            }
+            for part in binding.op.parts_mut() {
+                if let fusebox_ir::PartMut::Body(body) = part {
+                    blocks.push(body);
+                }
+            }
+        }
+    }
+    program
+}
+
+/// Runs the passes as far as they go.
+fn run<'p>(program: &'p Program, options: &Options) -> (Line<'p>, Option<Stopped>) {
+    let mut line = Line::new(program, options.verifies());
+    for pass in explained_pipeline(options) {
+        if let Err(error) = line.run(pass, |program| pass.explained(program)) {
+            let why = match &error {
+                Error::Pass { source, .. } => source.to_string(),
+                Error::Needs { property, errors, .. } => format!("it needs a {property} program:\n{errors}"),
+                other => other.to_string(),
+            };
+            return (line, Some(Stopped { pass: pass.name().to_owned(), why }));
+        }
+    }
+    (line, None)
+}
+
+/// A sentence as the middle of one: without its full stop.
+fn sentence(reason: &str) -> String {
+    reason.trim().trim_end_matches('.').to_owned()
+}
+
+/// Pairs that stayed apart to the end: what producer fusion left alone may share a cluster.
+fn apart(
+    producers: Option<&fusebox_fusion::Report>,
+    clustering: Option<&fusebox_clustering::Report>,
+    graphs: &[Graph],
+) -> Vec<Apart> {
+    let mut all = Vec::new();
+    for pair in clustering.iter().flat_map(|report| &report.regions).flat_map(|region| &region.apart) {
+        all.push(Apart {
+            pass: "clustering",
+            first: pair.first.clone(),
+            second: pair.second.clone(),
+            place: pair.first_place.clone(),
+            why: sentence(&pair.why),
+        });
+    }
+    let known: HashSet<(String, String)> = all.iter().map(|pair| (pair.first.clone(), pair.second.clone())).collect();
+    let mut clusters: HashMap<&str, (usize, usize)> = HashMap::new();
+    for (block, graph) in graphs.iter().enumerate() {
+        for node in &graph.nodes {
+            if let Some(cluster) = node.cluster {
+                clusters.extend(node.results.iter().map(|name| (name.as_str(), (block, cluster))));
+            }
+        }
+    }
+    for pair in producers.iter().flat_map(|report| &report.refusals) {
+        let (first, second) = (clusters.get(pair.producer.as_str()), clusters.get(pair.consumer.as_str()));
+        let together = first.is_some() && first == second;
+        // What is a result is stored: there is nothing to fuse it with.
+        if together || pair.consumer == "return" || known.contains(&(pair.producer.clone(), pair.consumer.clone())) {
+            continue;
+        }
+        all.push(Apart {
+            pass: "fusion",
+            first: pair.producer.clone(),
+            second: pair.consumer.clone(),
+            place: pair.place.to_string(),
+            why: sentence(&pair.reason),
+        });
+    }
+    let mut seen = HashSet::new();
+    all.retain(|pair| seen.insert((pair.first.clone(), pair.second.clone(), pair.why.clone())));
+    all
+}
