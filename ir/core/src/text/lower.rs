@@ -71,6 +71,8 @@ pub(super) struct Lower<'a, 's> {
     /// Parameters and `let`s of the function that is read.
     variables: Vec<Variable>,
     next_local: u32,
+    /// How many instructions that function will have, those inside of others included: counted with the types.
+    operators: usize,
     /// Room for instructions of functions that are not whole yet.
     scratch: Vec<crate::Instruction>,
 }
@@ -87,6 +89,7 @@ impl<'a, 's> Lower<'a, 's> {
             references: vec![Reference::None; exprs.len()],
             variables: Vec::new(),
             next_local: 0,
+            operators: 0,
             scratch: Vec::new(),
         }
     }

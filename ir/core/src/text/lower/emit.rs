@@ -51,7 +51,7 @@ impl<'a, 's> Lower<'a, 's> {
         let results = results(inferred.len());
         self.same_number(inferred.len(), results.len(), end_span(function, self))?;
         let expected: Vec<_> = results.into_iter().map(Some).collect();
-        let mut scratch = std::mem::take(&mut self.scratch);
+        let mut scratch = self.room();
         let results = self.emit_body(&function.body, &expected, &mut scratch)?;
         let instructions = self.whole(scratch);
         self.names.close();
@@ -68,7 +68,7 @@ impl<'a, 's> Lower<'a, 's> {
         self.names.open();
         let inferred = self.infer_results(expr)?;
         self.same_number(inferred.len(), declared.len(), self.span(expr))?;
-        let mut scratch = std::mem::take(&mut self.scratch);
+        let mut scratch = self.room();
         let results = self.emit_results(expr, declared, &mut scratch)?;
         let instructions = self.whole(scratch);
         self.names.close();
@@ -76,10 +76,21 @@ impl<'a, 's> Lower<'a, 's> {
         Ok((Lambda { params: Vec::new(), instructions, results }, types))
     }
 
+    /// An empty list with room for all instructions of the function: moving a long one each time that it is full would cost as much as making
+    /// it. Without the room it takes longer.
+    fn room(&mut self) -> Vec<Instruction> {
+        let mut scratch = std::mem::take(&mut self.scratch);
+        _ = scratch.try_reserve(self.operators);
+        scratch
+    }
+
     /// The list of a whole function: copied out of the room for it, or that itself where it is long.
     fn whole(&mut self, mut scratch: Vec<Instruction>) -> Vec<Instruction> {
         const LONG: usize = 64;
         if scratch.len() > LONG {
+            if scratch.capacity() / 2 > scratch.len() {
+                scratch.shrink_to_fit();
+            }
             return scratch;
         }
         let mut instructions = Vec::with_capacity(scratch.len());
@@ -91,6 +102,7 @@ impl<'a, 's> Lower<'a, 's> {
     fn begin(&mut self) {
         self.variables.clear();
         self.next_local = 0;
+        self.operators = 0;
     }
 
     fn local(&mut self, ty: ElementType, name: &str) -> Local {

@@ -103,6 +103,7 @@ impl<'a, 's> Lower<'a, 's> {
             ExprKind::While(scalar_loop) => self.infer_loop(scalar_loop)?,
             _ => return Ok(vec![self.infer_one(expr)?]),
         };
+        self.operators += 1;
         if let [one] = types[..] {
             self.types[expr.0 as usize] = one;
         }
@@ -188,6 +189,8 @@ impl<'a, 's> Lower<'a, 's> {
                 if matches!(function, Unary::Not | Unary::IsNan | Unary::IsInf) { Some(ElementType::Bool) } else { ty }
             }
             ExprKind::Chain { first, rest } => {
+                // Itself is counted below.
+                self.operators += rest.len() - 1;
                 let function = rest[0].0;
                 let mut ty = self.infer(*first)?;
                 for (_, _, operand) in rest {
@@ -225,6 +228,7 @@ impl<'a, 's> Lower<'a, 's> {
             ExprKind::If(_) | ExprKind::While(_) => None,
         };
         self.types[expr.0 as usize] = ty;
+        self.operators += usize::from(!matches!(kind, ExprKind::Number(_) | ExprKind::Constant(_) | ExprKind::Name(_)));
         Ok(ty)
     }
 
