@@ -26,11 +26,11 @@ pub struct Config {}
 
 /// Makes a plan of a program: kernels, and the steps that run them.
 ///
-/// Needs `Property::Flat`. Each operation becomes its own kernel or kernels. What a run of the plan gives is what the program means
-/// (design §3); a kernel fixes it to the bit.
+/// Needs `Property::Flat`. A cluster becomes one kernel, as does each operation outside of clusters (an `expand` that is stored has another
+/// before, which counts). What a run of the plan gives is what the program means (design §3); a kernel fixes it to the bit.
 ///
 /// # Errors
-/// [`Error::Unsupported`] and [`Error::UnsupportedType`] where the program is not flat.
+/// [`Error::Unsupported`] and [`Error::UnsupportedType`] where the program is not flat, [`Error::Apart`] where a cluster is not one nest.
 pub fn lower(program: &Program, config: &Config) -> Result<(Plan, Report), Error> {
     let _ = config;
     let plan = lower::lower(program)?;

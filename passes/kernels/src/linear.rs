@@ -90,9 +90,9 @@ impl Facts {
         self.list.len()
     }
 
-    /// Everything noted.
-    pub(crate) fn all(&self) -> impl Iterator<Item = &Linear> {
-        self.list.iter().map(|(_, form)| form)
+    /// Everything noted that holds outside of all levels.
+    pub(crate) fn outside(&self) -> impl Iterator<Item = &Linear> {
+        self.list.iter().filter(|(depth, _)| *depth == 0).map(|(_, form)| form)
     }
 
     /// Notes that `form` is not negative where `depth` levels are around.

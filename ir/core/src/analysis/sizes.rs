@@ -284,6 +284,13 @@ impl Sizes {
                     results = rest;
                 }
             }
+            ArrayOp::Cluster { body, .. } => {
+                for (var, &inner) in binding.results.iter().zip(&body.results) {
+                    if let (true, Some(size)) = (self.facts.contains_key(&var.id), self.value(inner)) {
+                        self.define(var.id, size);
+                    }
+                }
+            }
             _ => {}
         }
     }

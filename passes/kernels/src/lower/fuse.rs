@@ -15,11 +15,16 @@ use fusebox_ir::{
     },
 };
 
-use super::{Bound, Lower, Origin, combine::Segments, combine::segments, name};
+use super::{
+    Bound, Lower, Origin,
+    combine::{Segments, segments},
+    name,
+    unit::put_units,
+};
 use crate::{
     error::Error,
     linear::{Atom, Linear},
-    nest::{Deferred, Launch, Nest, Spot},
+    nest::{Deferred, Launch, Learned, Nest, Spot},
     strict::Code,
 };
 
@@ -36,18 +41,28 @@ pub(super) struct Made {
 
 impl<'p> Lower<'p> {
     /// Makes a kernel of operations that share a nest. If they do not, which only what nobody needs can be the reason of, one of each.
+    ///
+    /// `units` are scalar code over what is known at the end: they are part of the kernel.
     pub(super) fn fuse(
         &mut self,
         list: &[Binding],
+        units: &[Binding],
         manifest: &dyn Fn(ArrayId) -> bool,
         steps: &mut Vec<Step>,
     ) -> Result<(), Error> {
         let bindings: Vec<&Binding> = list.iter().collect();
         let vars = &self.vars;
-        let members =
-            Members { bindings: &bindings, manifest, type_of: &|id| vars.get(&id).map(|var| &var.ty), sizes: &self.sizes };
+        let members = Members {
+            bindings: &bindings,
+            manifest,
+            type_of: &|id| vars.get(&id).map(|var| &var.ty),
+            sizes: &self.sizes,
+        };
         let Ok(spine) = spine(&members) else {
-            return list.iter().try_for_each(|binding| self.fuse(std::slice::from_ref(binding), &|_| true, steps));
+            for binding in list {
+                self.fuse(std::slice::from_ref(binding), &[], &|_| true, steps)?;
+            }
+            return if units.is_empty() { Ok(()) } else { self.units(units, &|_| true, steps) };
         };
         let mut made = Made::default();
         for (position, binding) in list.iter().enumerate() {
@@ -57,9 +72,11 @@ impl<'p> Lower<'p> {
         }
         // Of an expand whose total alone is wanted nothing is left to do.
         let counted = |binding: &Binding| matches!(binding.op, ArrayOp::Expand { .. }) && binding.results.len() == 1;
+        let results = self.unit_results(units, manifest, steps)?;
         if !(list.len() == 1 && counted(&list[0])) {
-            let launch = Fusing::new(self, list, &spine, &made).all();
+            let (launch, learned) = Fusing::new(self, list, &spine, &made).all(units, &results);
             self.launch(launch, steps);
+            self.learn(learned);
         }
         self.shorten(list, &spine, made, steps)
     }
@@ -188,8 +205,9 @@ impl<'l, 'p> Fusing<'l, 'p> {
                 let stored = |var: &&Var| {
                     made.stored.contains_key(&var.id) || made.appended.iter().any(|(other, _)| other.id == var.id)
                 };
-                let first = list.iter().flat_map(|binding| &binding.results).find(stored).map(name);
-                format!("cluster `{}`", first.unwrap_or_default())
+                let vars = list.iter().flat_map(|binding| &binding.results);
+                let named = vars.clone().find(stored).or(vars.last());
+                format!("cluster `{}`", named.map(name).unwrap_or_default())
             }
         };
         let count = list.len();
@@ -211,7 +229,7 @@ impl<'l, 'p> Fusing<'l, 'p> {
         }
     }
 
-    fn all(mut self) -> Launch {
+    fn all(mut self, units: &[Binding], results: &HashMap<ArrayId, ArrayId>) -> (Launch, Learned) {
         self.open();
         for position in 0..self.list.len() {
             self.own_index(position);
@@ -225,7 +243,13 @@ impl<'l, 'p> Fusing<'l, 'p> {
             self.put(position);
         }
         self.append();
-        self.nest.finish()
+        for (&id, &element) in &self.elements {
+            if self.nest.is_outside(element) {
+                self.nest.name(id, element);
+            }
+        }
+        let learned = put_units(&mut self.nest, self.lower, units, results, Spot::after(0));
+        (self.nest.finish(), learned)
     }
 
     /// Statements from here on are of this operation.

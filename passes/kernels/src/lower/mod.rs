@@ -12,11 +12,9 @@ mod need;
 mod scan;
 mod scatter;
 mod stencil;
+mod unit;
 
-use std::{
-    collections::{HashMap, HashSet},
-    ops::Range,
-};
+use std::collections::{HashMap, HashSet};
 
 use fusebox_ir::{
     Access, ArrayId, ArrayOp, Binding, Block, Constant, ElementType, Extent, Kernel, Lambda, Operand, Output, Part,
@@ -28,9 +26,8 @@ use self::need::{Item, Portion};
 use crate::{
     error::Error,
     linear::{Atom, Linear},
-    nest::{Deferred, Nest, Scope, Source, Spot},
+    nest::{Nest, Scope, Source, Spot},
     restrict::{self, closure, restrict},
-    strict::Code,
     values::{Values, extent},
 };
 
@@ -338,7 +335,7 @@ impl<'p> Lower<'p> {
     /// Computes all results of an operation without blocks.
     fn emit_operation(&mut self, binding: &Binding, steps: &mut Vec<Step>) -> Result<(), Error> {
         if makes_elements(&binding.op) {
-            return self.fuse(std::slice::from_ref(binding), &|_| true, steps);
+            return self.fuse(std::slice::from_ref(binding), &[], &|_| true, steps);
         }
         let origin = self.origin(binding);
         self.check_sizes(binding, &origin, steps)?;
@@ -352,7 +349,7 @@ impl<'p> Lower<'p> {
                 steps.push(Step::Constant { value, data: values.clone() });
                 Ok(())
             }
-            ArrayOp::Unit { f } => self.unit(binding, f, &origin, steps),
+            ArrayOp::Unit { .. } => self.units(std::slice::from_ref(binding), &|_| true, steps),
             ArrayOp::Reshape { sources, .. } => {
                 for (var, &source) in binding.results.iter().zip(sources) {
                     let ty = self.plan_type(var)?;
@@ -383,28 +380,6 @@ impl<'p> Lower<'p> {
             _ => Ok(()),
         }
     }
-
-    fn unit(&mut self, binding: &Binding, f: &Lambda, origin: &Origin, steps: &mut Vec<Step>) -> Result<(), Error> {
-        let results = self.results(&binding.results, origin, steps)?;
-        let mut nest = self.nest(origin);
-        let mut code = Code::default();
-        let values = nest.call(f, &[], &mut Deferred::default(), &mut code);
-        let at = Spot::before(0);
-        let values = nest.run(code, &values, at);
-        let learned = nest.learned(&values, &results);
-        for (&result, &value) in results.iter().zip(&values) {
-            nest.store(result, Access::Write, &[], value, at, None);
-        }
-        let launch = nest.finish();
-        self.launch(launch, steps);
-        for (id, form) in learned.forms {
-            self.values.define(id, form);
-        }
-        for fact in learned.facts {
-            self.values.facts.add(0, fact);
-        }
-        Ok(())
-    }
 }
 
 /// The results of a block, with what its operations need computed where it is needed.
@@ -419,26 +394,53 @@ impl<'p> Lower<'p> {
         let parts = need::parts(pending, own, results, &self.fallible);
         let users = Users::of(&parts, results);
         let mut waits: Vec<Item<'p>> = Vec::new();
-        let mut rest = parts.into_iter().enumerate().peekable();
-        while let Some((first, part)) = rest.next() {
+        let mut parts: Vec<Option<Portion<'p>>> = parts.into_iter().map(Some).collect();
+        for first in 0..parts.len() {
+            let Some(part) = parts[first].take() else { continue };
             let group = self.group(&part);
             let mut now = self.put_off(part, &mut waits);
+            let mut taken = HashSet::from([first]);
             let mut end = first + 1;
-            while let Some((_, next)) = rest.next_if(|(_, next)| group.is_some() && self.group(next) == group) {
-                now.extend(self.put_off(next, &mut waits));
+            while group.is_some() && parts.get(end).and_then(|part| self.group(part.as_ref()?)) == group {
+                if let Some(next) = parts[end].take() {
+                    now.extend(self.put_off(next, &mut waits));
+                }
+                taken.insert(end);
                 end += 1;
             }
+            let operations = now
+                .iter()
+                .all(|item| makes_elements(&item.binding.op) || matches!(item.binding.op, ArrayOp::Unit { .. }));
             match &now[..] {
-                [] => {}
-                [item] => self.emit(item, &waits, steps)?,
-                items => {
-                    let mut list = Vec::new();
-                    for item in items {
-                        let wanted = closure(item.binding, &item.wanted);
-                        list.extend(self.parts_apart(restrict(item.binding, &wanted))?);
-                    }
-                    self.fuse(&list, &|id| users.beyond(id, first..end), steps)?;
+                [] => continue,
+                [item] if !operations => {
+                    self.emit(item, &waits, steps)?;
+                    continue;
                 }
+                _ => {}
+            }
+            let mut list = Vec::new();
+            for item in &now {
+                let wanted = closure(item.binding, &item.wanted);
+                list.extend(self.parts_apart(restrict(item.binding, &wanted))?);
+            }
+            if group.is_none() && list.len() > 1 {
+                // Parts of one operation whose sizes may disagree.
+                list.iter().try_for_each(|part| self.emit_operation(part, steps))?;
+                continue;
+            }
+            let (positions, units) = self.units_after(&parts, end, &list);
+            for &position in &positions {
+                parts[position] = None;
+                taken.insert(position);
+            }
+            let alone = list.len() == 1 && units.is_empty();
+            let manifest = |id: ArrayId| alone || users.beyond(id, &taken);
+            if let [unit @ Binding { op: ArrayOp::Unit { .. }, .. }] = &list[..] {
+                let all: Vec<Binding> = std::iter::once(unit.clone()).chain(units).collect();
+                self.units(&all, &manifest, steps)?;
+            } else {
+                self.fuse(&list, &units, &manifest, steps)?;
             }
         }
         Ok(())
@@ -504,7 +506,7 @@ impl Users {
     }
 
     /// Whether anything but these parts uses a value.
-    fn beyond(&self, id: ArrayId, parts: Range<usize>) -> bool {
+    fn beyond(&self, id: ArrayId, parts: &HashSet<usize>) -> bool {
         self.by.get(&id).is_some_and(|users| users.iter().any(|user| !parts.contains(user)))
     }
 }

@@ -2,9 +2,7 @@
 
 use std::collections::HashMap;
 
-use fusebox_ir::{
-    Access, ArrayId, ElementType, Instruction, Lambda, Local, LocalId, Place, ScalarOp, ScalarOperand,
-};
+use fusebox_ir::{Access, ArrayId, ElementType, Instruction, Lambda, Local, LocalId, Place, ScalarOp, ScalarOperand};
 
 use super::{Nest, Source, Spot};
 use crate::{
@@ -19,6 +17,9 @@ pub(crate) struct Deferred(pub(super) HashMap<ArrayId, ScalarOperand>);
 impl Nest<'_, '_> {
     /// A scalar of the program, whose code goes into `code` where it is not in the plan.
     pub(crate) fn scalar_of_program(&mut self, id: ArrayId, code: &mut Deferred, into: &mut Code) -> ScalarOperand {
+        if let Some(&own) = self.own.get(&id) {
+            return own;
+        }
         if let Source::Plan(operand) = self.scope.find(id) {
             return self.operand(operand);
         }

@@ -37,7 +37,7 @@ impl Nest<'_, '_> {
         }
         let mut statements = live(statements, &mut levels);
         for statement in &mut statements {
-            if !fails(&statement.action) {
+            if !fails(&statement.action) || statement.operation.0 == name.0 {
                 statement.operation = Name::default();
             }
         }

@@ -22,7 +22,7 @@ pub(crate) use self::{
     code::Deferred,
     finish::Launch,
     known::Known,
-    statements::{Associates, ScanParts},
+    statements::{Associates, Learned, ScanParts},
 };
 use crate::{
     linear::{Facts, Linear},
@@ -87,6 +87,8 @@ pub(crate) struct Nest<'v, 'p> {
     pub(crate) known: Known<'v>,
     sizes: Vec<(ArrayId, LocalId)>,
     scalars: HashMap<ArrayId, LocalId>,
+    /// Scalars of the program that are made in this nest.
+    own: HashMap<ArrayId, ScalarOperand>,
     arrays: Vec<NestArray>,
     pub(crate) levels: Vec<Level>,
     pub(crate) before: Vec<Vec<Statement>>,
@@ -115,6 +117,7 @@ impl<'v, 'p> Nest<'v, 'p> {
             },
             sizes: Vec::new(),
             scalars: HashMap::new(),
+            own: HashMap::new(),
             arrays: Vec::new(),
             levels: Vec::new(),
             before: vec![Vec::new()],
@@ -190,6 +193,11 @@ impl<'v, 'p> Nest<'v, 'p> {
         let action = Action::Load { result, array, map, outside: None, place: Place::default() };
         self.before[0].push(Statement { depth: 0, when: None, operation: Name::default(), action });
         local.into()
+    }
+
+    /// Scalar code from here on may use a scalar that is made in this nest.
+    pub(crate) fn name(&mut self, id: ArrayId, scalar: ScalarOperand) {
+        self.own.insert(id, scalar);
     }
 
     /// An operand of the plan.

@@ -31,9 +31,9 @@ impl Nest<'_, '_> {
         at: Spot,
         when: Option<ScalarOperand>,
     ) -> Vec<ScalarOperand> {
-        let Some(condition) = when.filter(|_| self.may_fail(&code, results, &[], at.depth)) else {
-            return self.run(code, results, at);
-        };
+        // Also what only a branch would execute: what the branch depends on may be anything.
+        let fails = code.instructions.iter().any(|instruction| can_fail(instruction, &|read| self.is_safe(read, at.depth)));
+        let Some(condition) = when.filter(|_| fails) else { return self.run(code, results, at) };
         let types: Vec<ElementType> = results.iter().map(|&result| self.ty(result)).collect();
         let then = Lambda { results: results.to_vec(), ..Lambda::default() };
         let zeros = types.iter().map(|&ty| Constant::zero(ty).into()).collect();

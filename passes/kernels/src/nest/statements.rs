@@ -102,12 +102,17 @@ impl Nest<'_, '_> {
         !extents.iter().all(|&extent| self.known.never_negative(&self.known.values.form(extent).offset(-1), depth))
     }
 
+    /// Whether a value is made outside of all levels.
+    pub(crate) fn is_outside(&self, value: ScalarOperand) -> bool {
+        self.known.spot(value).depth == 0
+    }
+
     /// The depth at which a local is made.
     pub(crate) fn depth_of(&self, id: LocalId) -> u32 {
         self.known.spot(id.into()).depth
     }
 
-    /// What is known of the scalars that `values`, made without levels, are stored to.
+    /// What is known of the scalars that `values`, made outside of all levels, are stored to.
     pub(crate) fn learned(&self, values: &[ScalarOperand], stored: &[ArrayId]) -> Learned {
         let mut learned = Learned::default();
         let mut names: HashMap<LocalId, ArrayId> = HashMap::new();
@@ -125,7 +130,7 @@ impl Nest<'_, '_> {
                 names.entry(local).or_insert(id);
             }
         }
-        for fact in self.known.facts.all() {
+        for fact in self.known.facts.outside() {
             let named = fact.map(&mut |atom| match atom {
                 Atom::Local(id) => {
                     names.get(&id).map_or_else(|| Linear::atom(atom), |&id| Linear::atom(Atom::Value(id)))

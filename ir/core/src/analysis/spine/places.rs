@@ -144,6 +144,11 @@ impl Nest {
                     let result = binding.results.first().and_then(|var| var.ty.extents.last());
                     if let (Some(&(level, from)), Some(&to)) = (nest.dims[position].last(), result) {
                         table.note_longer(finder, level, from, to, position);
+                        // Whoever uses its results, and be it fewer, does so where there is a step for each.
+                        let of = |of: &Use| !of.extent && of.made.position == position;
+                        if uses.iter().flatten().any(of) {
+                            table.over(finder, level, to, position)?;
+                        }
                     }
                 }
                 _ => {}

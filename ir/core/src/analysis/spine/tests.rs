@@ -179,6 +179,8 @@ fn exclusive_scans_have_a_step_more() {
     assert_eq!(fits, "[n up]; c 1; b 1");
     let fits = of_vectors("c: [p]i64 = scanr(|A, B| A + B, 0, x); e: i64 = fold(|A, B| A + B, 0, c)", "e");
     assert_eq!(fits, "[p down]; c 1 short longer; e 1");
+    let fewer = of_vectors("c: [p]i64 = scanr(|A, B| A + B, 0, x); e: [n]i64 = map(|A| A * 2, c)", "e");
+    assert_eq!(fewer, "[p down]; c 1 short longer; e 1 short");
     let other = of_vectors("c: [n]i64 = scanl1(|A, B| A + B, x); e: [n]i64 = scanr1(|A, B| A + B, c)", "e");
     assert_eq!(other, "c e: one runs up, the other down");
 }
