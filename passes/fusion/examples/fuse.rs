@@ -3,8 +3,8 @@
 
 use std::{error::Error, fs};
 
-use fusebox_ir::{json, text};
 use fusebox_fusion::{Config, fuse};
+use fusebox_ir::{json, text};
 
 const PROGRAM: &str = "fn f(xs: [n]f32, ys: [n]f32) -> f32 {
   let a: [n]f32 = map(|x| x * 2.0, xs)
@@ -16,7 +16,8 @@ const PROGRAM: &str = "fn f(xs: [n]f32, ys: [n]f32) -> f32 {
 
 fn main() -> Result<(), Box<dyn Error>> {
     let source = std::env::args().nth(1).map_or_else(|| Ok(PROGRAM.to_owned()), fs::read_to_string)?;
-    let program = if source.trim_start().starts_with('{') { json::from_json(&source)?.0 } else { text::parse(&source)? };
+    let program =
+        if source.trim_start().starts_with('{') { json::from_json(&source)?.0 } else { text::parse(&source)? };
     let (fused, report) = fuse(&program, &Config::default())?;
     println!("{fused}");
     println!("{}", serde_json::to_string_pretty(&report)?);

@@ -40,7 +40,9 @@ pub(crate) fn repeats_pay(range: Range, work: u64, source: u64, stored: u64, rea
         Range::Once if reads <= 1 => return Ok(()),
         Range::Unknown if copy => return Ok(()),
         Range::Unknown => {
-            return Err("data decides the index that it is read at, so how often its work would be done is unknown".into());
+            return Err(
+                "data decides the index that it is read at, so how often its work would be done is unknown".into()
+            );
         }
         Range::Once | Range::Repeats => {}
     }

@@ -3,13 +3,11 @@
 use std::collections::{HashMap, HashSet};
 
 use egg::Id;
-use fusebox_ir::{
-    ArrayId, ArrayOp, Binding, Block, Boundary, Name, Operand, ScalarOperand, Tap, TapBoundary, Var,
-};
+use fusebox_ir::{ArrayId, ArrayOp, Binding, Block, Boundary, Name, Operand, ScalarOperand, Tap, TapBoundary, Var};
 
 use crate::{
-    extract::Solution,
     encode::Region,
+    extract::Solution,
     functions::FunctionId,
     graph::{Edge, Graph, Kind, Source, Term, operand},
 };
@@ -77,9 +75,8 @@ fn emit(
             Some(binding) => Binding { op: operation(graph, term), ..binding },
             None => {
                 let vars = class.arrays.iter().zip(&class.types);
-                let results = vars
-                    .map(|(&id, ty)| Var { id, ty: ty.clone(), name: Name(class.name.clone()) })
-                    .collect();
+                let results =
+                    vars.map(|(&id, ty)| Var { id, ty: ty.clone(), name: Name(class.name.clone()) }).collect();
                 Binding { results, op: operation(graph, term), place: class.place.clone() }
             }
         };
@@ -141,8 +138,11 @@ fn replicated(graph: &Graph<'_>, term: &Term, index: FunctionId) -> Option<Vec<O
     if !f.instructions.is_empty() || f.results.len() >= f.params.len() {
         return None;
     }
-    let kept: Vec<usize> =
-        f.results.iter().map(|&result| f.params.iter().position(|param| result == param.id.into())).collect::<Option<_>>()?;
+    let kept: Vec<usize> = f
+        .results
+        .iter()
+        .map(|&result| f.params.iter().position(|param| result == param.id.into()))
+        .collect::<Option<_>>()?;
     if !kept.is_sorted_by(|a, b| a < b) {
         return None;
     }

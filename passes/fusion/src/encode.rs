@@ -3,9 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use egg::Id;
-use fusebox_ir::{
-    ArrayId, ArrayOp, Binding, Block, Boundary, Extent, Operand, Part, Type,
-};
+use fusebox_ir::{ArrayId, ArrayOp, Binding, Block, Boundary, Extent, Operand, Part, Type};
 
 use crate::{
     functions::read_arrays,
@@ -139,8 +137,10 @@ fn term(
         graph.types.get(id).filter(|ty| plain(ty))?;
         graph.source(*id, !stored.contains(id))
     };
-    let all = |ids: &[ArrayId], graph: &mut Graph<'_>| ids.iter().map(|id| source(id, graph)).collect::<Option<Vec<_>>>();
-    let extents_of = |source: Option<&Source>, graph: &Graph<'_>| source.map(|&source| graph.ty(source).extents.clone());
+    let all =
+        |ids: &[ArrayId], graph: &mut Graph<'_>| ids.iter().map(|id| source(id, graph)).collect::<Option<Vec<_>>>();
+    let extents_of =
+        |source: Option<&Source>, graph: &Graph<'_>| source.map(|&source| graph.ty(source).extents.clone());
     let (kind, sources) = match &binding.op {
         ArrayOp::Generate { extents: of, f } => {
             if !said(of, graph) {
@@ -306,7 +306,8 @@ fn uses(block: &Block, graph: &mut Graph<'_>, region: &mut Region) {
         for &(id, how) in &uses {
             let Some(source) = graph.of_array.get(&id).copied() else { continue };
             let class = graph.owner(source.class);
-            let in_graph = region.classes[position].is_some() && matches!(how, Use::Traversed | Use::Tapped | Use::Read);
+            let in_graph =
+                region.classes[position].is_some() && matches!(how, Use::Traversed | Use::Tapped | Use::Read);
             if in_graph {
                 inside.entry(class).or_default().push((position, how));
             } else {

@@ -31,7 +31,10 @@ enum Mode {
 struct Facts {
     uses: Vec<(Source, Mode)>,
     work: u64,
+    /// Costs nothing: a reshape.
     free: bool,
+    /// Repeats along inner dimensions alone: what it reads in passing is computed once a row.
+    by_rows: bool,
 }
 
 /// A form for each class that is needed.
@@ -70,7 +73,7 @@ pub(crate) fn cheapest(graph: &Graph<'_>, region: &Region, config: &Config) -> R
         None => (first, cost_before),
     };
     extraction.improve(&mut choice, &mut best)?;
-    let needed = extraction.needed(&choice).unwrap_or_default();
+    let needed = extraction.needed(&choice).unwrap_or_default().into_iter().collect();
     Ok(Solution { choice, needed, cost: best, cost_before })
 }
 
@@ -129,19 +132,24 @@ fn facts(graph: &Graph<'_>, term: &Term) -> Facts {
         Kind::Replicate { .. } | Kind::Slice { .. } | Kind::Reshape => 0,
         Kind::Stencil { f, offsets, .. } => graph.functions.work(*f) + offsets.len() as u64,
     };
-    Facts { uses, work, free: matches!(term.kind, Kind::Reshape) }
+    let by_rows = match &term.kind {
+        Kind::Replicate { dims } => dims.iter().skip_while(|dim| dim.is_none()).all(Option::is_some),
+        _ => false,
+    };
+    Facts { uses, work, free: matches!(term.kind, Kind::Reshape), by_rows }
 }
 
 impl Extraction<'_, '_> {
-    /// Classes that a choice needs; `None` if one would need itself.
-    fn needed(&self, choice: &HashMap<Id, usize>) -> Option<BTreeSet<Id>> {
-        let mut needed = BTreeSet::new();
+    /// Classes that a choice needs, each after those that it uses; `None` if one would need itself.
+    fn needed(&self, choice: &HashMap<Id, usize>) -> Option<Vec<Id>> {
+        let (mut order, mut needed) = (Vec::new(), BTreeSet::new());
         let mut open: BTreeSet<Id> = BTreeSet::new();
         let mut stack: Vec<(Id, bool)> = self.outside.keys().map(|&id| (id, false)).collect();
         while let Some((id, done)) = stack.pop() {
             if done {
                 open.remove(&id);
                 needed.insert(id);
+                order.push(id);
                 continue;
             }
             if needed.contains(&id) {
@@ -160,7 +168,7 @@ impl Extraction<'_, '_> {
                 }
             }
         }
-        Some(needed)
+        Some(order)
     }
 
     fn level(&self, id: Id) -> usize {
@@ -173,7 +181,7 @@ impl Extraction<'_, '_> {
     /// [`Error::Cost`] where no number holds it.
     fn cost(&self, choice: &HashMap<Id, usize>) -> Result<Option<u128>, Error> {
         let Some(needed) = self.needed(choice) else { return Ok(None) };
-        let mut users: HashMap<Source, Vec<(Id, usize, Mode)>> = HashMap::new();
+        let mut users: BTreeMap<Source, Vec<(Id, usize, Mode)>> = BTreeMap::new();
         for &id in &needed {
             let level = self.level(id);
             for &(source, mode) in &self.facts[&id][choice[&id]].uses {
@@ -181,6 +189,8 @@ impl Extraction<'_, '_> {
             }
         }
         let mut bytes: HashMap<Id, u64> = HashMap::new();
+        // What is not stored is computed as often as its user asks.
+        let mut in_passing: HashMap<Id, Id> = HashMap::new();
         let mut total: u128 = 0;
         let mut pay = |elements: u128, each: u64| -> Result<(), Error> {
             let cost = elements.checked_mul(u128::from(each)).ok_or(Error::Cost)?;
@@ -208,6 +218,12 @@ impl Extraction<'_, '_> {
             for &(user, at, mode) in users {
                 let reads = match mode {
                     Mode::InOrder => Some(at) != level && paid.insert(at),
+                    Mode::Elsewhere if !stored && made_here => {
+                        if !self.facts[&user][choice[&user]].by_rows {
+                            in_passing.insert(source.class, user);
+                        }
+                        false
+                    }
                     Mode::Elsewhere => stored,
                     Mode::Stored => true,
                     Mode::Scalar => false,
@@ -220,7 +236,8 @@ impl Extraction<'_, '_> {
                 *bytes.entry(source.class).or_default() += element;
             }
         }
-        for &id in &needed {
+        let mut times: HashMap<Id, u128> = HashMap::new();
+        for &id in needed.iter().rev() {
             let class = self.graph.class(id);
             let facts = &self.facts[&id][choice[&id]];
             if facts.free {
@@ -236,7 +253,10 @@ impl Extraction<'_, '_> {
                 }
             }
             let extents = &class.forms[choice[&id]].term.extents;
-            pay(cost::elements(extents), LOOP + (moved * PER_BYTE).max(facts.work))?;
+            let own = cost::elements(extents);
+            let asked = in_passing.get(&id).and_then(|user| times.get(user)).copied().unwrap_or(own).max(own);
+            times.insert(id, asked);
+            pay(asked, LOOP + (moved * PER_BYTE).max(facts.work))?;
         }
         Ok(Some(total))
     }
@@ -257,7 +277,7 @@ impl Extraction<'_, '_> {
                     for (&user, forms) in &self.facts {
                         let has = |form: usize| forms[form].uses.iter().any(|(source, _)| source.class == id);
                         if has(choice[&user]) != with
-                            && let Some(form) = (0..forms.len()).find(|&form| form >= self.graph.class(user).tight.min(form) && has(form) == with)
+                            && let Some(form) = (0..forms.len()).rev().find(|&form| has(form) == with)
                         {
                             other.insert(user, form);
                         }

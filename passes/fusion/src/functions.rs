@@ -288,12 +288,7 @@ impl Composer {
         f.results.iter().map(|&result| named(names, result)).collect()
     }
 
-    fn body(
-        &mut self,
-        f: &Lambda,
-        names: &mut HashMap<LocalId, ScalarOperand>,
-        reader: &mut Reader<'_>,
-    ) -> Lambda {
+    fn body(&mut self, f: &Lambda, names: &mut HashMap<LocalId, ScalarOperand>, reader: &mut Reader<'_>) -> Lambda {
         if self.open.is_empty() {
             self.open.push(Vec::new());
             self.seen.push(HashMap::new());

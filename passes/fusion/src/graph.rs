@@ -33,15 +33,32 @@ pub(crate) enum Edge {
 /// What an operation computes; of its sources a [`Term`] knows.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Kind {
-    Generate { f: FunctionId },
-    Map { f: FunctionId },
-    Backpermute { index: FunctionId },
-    Transform { index: FunctionId, f: FunctionId },
-    Replicate { dims: Vec<Option<Operand>> },
-    Slice { dims: Vec<Option<Operand>> },
+    Generate {
+        f: FunctionId,
+    },
+    Map {
+        f: FunctionId,
+    },
+    Backpermute {
+        index: FunctionId,
+    },
+    Transform {
+        index: FunctionId,
+        f: FunctionId,
+    },
+    Replicate {
+        dims: Vec<Option<Operand>>,
+    },
+    Slice {
+        dims: Vec<Option<Operand>>,
+    },
     Reshape,
     /// A source for each tap.
-    Stencil { f: FunctionId, offsets: Vec<Vec<i64>>, edges: Vec<Edge> },
+    Stencil {
+        f: FunctionId,
+        offsets: Vec<Vec<i64>>,
+        edges: Vec<Edge>,
+    },
 }
 
 /// The kinds as laws name them.
@@ -92,7 +109,8 @@ impl Kind {
             Self::Transform { index, f } => vec![*index, *f],
             Self::Replicate { .. } | Self::Slice { .. } | Self::Reshape => Vec::new(),
             Self::Stencil { f, edges, .. } => {
-                let of_edges = edges.iter().filter_map(|edge| if let Edge::Function(f) = edge { Some(*f) } else { None });
+                let of_edges =
+                    edges.iter().filter_map(|edge| if let Edge::Function(f) = edge { Some(*f) } else { None });
                 std::iter::once(*f).chain(of_edges).collect()
             }
         }
@@ -306,7 +324,8 @@ impl<'a> Graph<'a> {
             (class.position, class.place.clone())
         };
         let name = term.sources.first().map_or_else(String::new, |source| self.class(source.class).name.clone());
-        let class = Class { arrays, types, manifest: false, forms: Vec::new(), tight: 0, position, made: true, place, name };
+        let class =
+            Class { arrays, types, manifest: false, forms: Vec::new(), tight: 0, position, made: true, place, name };
         let id = self.add(term, class);
         for (component, array) in self.class(id).arrays.clone().into_iter().enumerate() {
             self.of_array.insert(array, Source { class: id, component });
@@ -324,21 +343,23 @@ impl<'a> Graph<'a> {
         &self.classes[&self.owner(id)]
     }
 
-    pub(crate) fn class_mut(&mut self, id: Id) -> Option<&mut Class> {
-        let owner = self.owner(id);
-        self.classes.get_mut(&owner)
-    }
-
-    /// One form more of a class. Where an equal operation stands elsewhere, the classes are one from then on, the earlier's.
-    pub(crate) fn extend(&mut self, id: Id, form: Form) {
+    /// One form more of a class. Where an equal operation stands elsewhere, the classes are one from then on: what is earlier in order
+    /// knows about it, and the form is dropped if that is another. Says whether it was not.
+    pub(crate) fn extend(&mut self, id: Id, form: Form) -> bool {
         let node = self.node(&form.term);
         let found = self.egraph.add(node);
         self.egraph.union(id, found);
         self.egraph.rebuild();
-        if let Some(class) = self.class_mut(id) {
-            class.forms.push(form);
-        }
         self.settle();
+        if self.owner(id) != id {
+            return false;
+        }
+        let Some(class) = self.classes.get_mut(&id) else { return false };
+        if !form.loose {
+            class.tight = class.forms.len();
+        }
+        class.forms.push(form);
+        true
     }
 
     /// After unions: of several ids of a class the first in order knows about it.

@@ -182,7 +182,11 @@ fn reads_inside(
 }
 
 /// A generate that reads each array at its own index alone, as a map over them: what is traversed fuses, what is read by index does not.
-pub(crate) fn as_map(graph: &mut Graph<'_>, extents: &[fusebox_ir::Extent], f: &Lambda) -> Option<(Lambda, Vec<ArrayId>)> {
+pub(crate) fn as_map(
+    graph: &mut Graph<'_>,
+    extents: &[fusebox_ir::Extent],
+    f: &Lambda,
+) -> Option<(Lambda, Vec<ArrayId>)> {
     let arrays = read_arrays(f);
     if arrays.is_empty() || extents.is_empty() {
         return None;
@@ -196,8 +200,10 @@ pub(crate) fn as_map(graph: &mut Graph<'_>, extents: &[fusebox_ir::Extent], f: &
         return None;
     }
     let mut composer = Composer::default();
-    let params: Vec<ScalarOperand> =
-        arrays.iter().map(|array| composer.param(graph.types.get(array).map_or(ElementType::I64, |ty| ty.element))).collect();
+    let params: Vec<ScalarOperand> = arrays
+        .iter()
+        .map(|array| composer.param(graph.types.get(array).map_or(ElementType::I64, |ty| ty.element)))
+        .collect();
     let mut elsewhere = false;
     let strangers: Vec<ScalarOperand> = (0..f.params.len() as u32).map(|i| LocalId(u32::MAX - i).into()).collect();
     let results = composer.call_reading(f, &strangers, &mut |_, array, at| {

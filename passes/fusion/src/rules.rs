@@ -46,29 +46,30 @@ pub(crate) struct Law {
 }
 
 /// Every law. Where several have the same shapes, the first that applies counts.
+#[rustfmt::skip] // a law a line
 pub(crate) const LAWS: &[Law] = {
     use Shape::{Backpermute, Generate, Map, Replicate, Reshape, Slice, Stencil, Transform};
     &[
         // Functions one after the other.
-        law("map-map", Map, Map, map_map),               // map f (map g x)          = map (f . g) x
-        law("map-fill", Map, Generate, map_fill),        // zip f x (fill c)         = map (|x| f x c) x
-        law("map-generate", Map, Generate, map_generate), // zip f (gen g) (gen h)    = gen (|i| f (g i) (h i))
+        law("map-map", Map, Map, map_map),                                                  // map f (map g x)          = map (f . g) x
+        law("map-fill", Map, Generate, map_fill),                                           // zip f x (fill c)         = map (|x| f x c) x
+        law("map-generate", Map, Generate, map_generate),                                   // zip f (gen g) (gen h)    = gen (|i| f (g i) (h i))
         // Elements read elsewhere, then a function.
-        law("map-backpermute", Map, Backpermute, map_indexed), // zip f (bp p x) (bp p y) = transform p f x y
-        law("map-transform", Map, Transform, map_indexed), // map f (transform p g x)  = transform p (f . g) x
+        law("map-backpermute", Map, Backpermute, map_indexed),                              // zip f (bp p x) (bp p y) = transform p f x y
+        law("map-transform", Map, Transform, map_indexed),                                  // map f (transform p g x)  = transform p (f . g) x
         law("map-replicate", Map, Replicate, map_indexed),
         law("map-slice", Map, Slice, map_indexed),
         // A function, then elements read elsewhere.
-        law("backpermute-map", Backpermute, Map, indexed_map), // bp p (map g x)           = transform p g x
-        law("transform-map", Transform, Map, indexed_map), // transform p f (map g x)  = transform p (f . g) x
+        law("backpermute-map", Backpermute, Map, indexed_map),                              // bp p (map g x)           = transform p g x
+        law("transform-map", Transform, Map, indexed_map),                                  // transform p f (map g x)  = transform p (f . g) x
         law("replicate-map", Replicate, Map, indexed_map),
         law("slice-map", Slice, Map, indexed_map),
-        law("backpermute-generate", Backpermute, Generate, indexed_generate), // bp p (gen g) = gen (g . p)
+        law("backpermute-generate", Backpermute, Generate, indexed_generate),               // bp p (gen g) = gen (g . p)
         law("transform-generate", Transform, Generate, indexed_generate),
         law("replicate-generate", Replicate, Generate, indexed_generate),
         law("slice-generate", Slice, Generate, indexed_generate),
         // Elements read elsewhere twice.
-        law("backpermute-backpermute", Backpermute, Backpermute, indexed_indexed), // bp p (bp q x) = bp (q . p) x
+        law("backpermute-backpermute", Backpermute, Backpermute, indexed_indexed),          // bp p (bp q x) = bp (q . p) x
         law("backpermute-transform", Backpermute, Transform, indexed_indexed),
         law("backpermute-replicate", Backpermute, Replicate, indexed_indexed),
         law("backpermute-slice", Backpermute, Slice, indexed_indexed),
@@ -85,11 +86,11 @@ pub(crate) const LAWS: &[Law] = {
         law("slice-replicate", Slice, Replicate, indexed_indexed),
         law("slice-slice", Slice, Slice, indexed_indexed),
         // The same elements in other extents.
-        law("reshape-map", Reshape, Map, reshape_map), // reshape (map g x)        = map g (reshape x)
+        law("reshape-map", Reshape, Map, reshape_map),                                      // reshape (map g x)        = map g (reshape x)
         law("reshape-reshape", Reshape, Reshape, reshape_reshape),
-        law("reshape-generate", Reshape, Generate, reshape_generate), // reshape (gen g)  = gen (g . unflatten . flatten)
+        law("reshape-generate", Reshape, Generate, reshape_generate),                       // reshape (gen g)  = gen (g . unflatten . flatten)
         // Elements read in functions.
-        read("generate-reads-map", Generate, Map, reads::of_map), // gen (|i| … (map g x)[p i] …) = gen (|i| … g (x[p i]) …)
+        read("generate-reads-map", Generate, Map, reads::of_map),                           // gen (|i| … (map g x)[p i] …) = gen (|i| … g (x[p i]) …)
         read("generate-reads-generate", Generate, Generate, reads::of_generate),
         read("generate-reads-backpermute", Generate, Backpermute, reads::of_indexed),
         read("generate-reads-transform", Generate, Transform, reads::of_indexed),
@@ -102,7 +103,7 @@ pub(crate) const LAWS: &[Law] = {
         read("map-reads-replicate", Map, Replicate, reads::of_indexed),
         read("map-reads-slice", Map, Slice, reads::of_indexed),
         // Elements read around each place.
-        law("stencil-map", Stencil, Map, taps::of_map), // stencil f (map g x)      = stencil (f . g at each tap) x
+        law("stencil-map", Stencil, Map, taps::of_map),                                     // stencil f (map g x)      = stencil (f . g at each tap) x
     ]
 };
 
@@ -258,8 +259,7 @@ pub(crate) fn guarded(
         .map(|(&i, &extent)| {
             let zero: ScalarOperand = Constant::from(0i64).into();
             let low = composer.one(ScalarOp::Binary { function: Binary::Le, a: zero, b: i }, bool, &place);
-            let high =
-                composer.one(ScalarOp::Binary { function: Binary::Lt, a: i, b: scalar(extent) }, bool, &place);
+            let high = composer.one(ScalarOp::Binary { function: Binary::Lt, a: i, b: scalar(extent) }, bool, &place);
             let both = composer.one(ScalarOp::Binary { function: Binary::And, a: low, b: high }, bool, &place);
             let message = format!("index outside of `{name}`");
             composer.one(ScalarOp::Assert { condition: both, message, value: i }, ElementType::I64, &place)
@@ -275,8 +275,7 @@ const SHORT: &str = "it may run over less than its sources, and its user was not
 
 fn map_map(graph: &mut Graph<'_>, m: &Meeting<'_>) -> Result<Met, Refused> {
     let (Kind::Map { f }, Kind::Map { f: g }) = (&m.consumer.kind, &m.producer.kind) else { return Err(String::new()) };
-    if !graph.within(&m.consumer.extents, &m.producer.extents)
-        && !graph.cover(&m.producer.sources, &m.producer.extents)
+    if !graph.within(&m.consumer.extents, &m.producer.extents) && !graph.cover(&m.producer.sources, &m.producer.extents)
     {
         return Err(SHORT.to_owned());
     }
@@ -352,7 +351,8 @@ fn map_generate(graph: &mut Graph<'_>, m: &Meeting<'_>) -> Result<Met, Refused> 
         _ => None,
     };
     let Some(found) = forms_of(graph, &classes, m, &generates) else {
-        return Err("beside it an array is traversed, which would have to be read by index: clustering fuses the two".to_owned());
+        return Err("beside it an array is traversed, which would have to be read by index: clustering fuses the two"
+            .to_owned());
     };
     if found.iter().any(|(term, _)| !graph.within(&m.consumer.extents, &term.extents)) {
         return Err(SHORT.to_owned());
@@ -502,7 +502,8 @@ fn indexed_generate(graph: &mut Graph<'_>, m: &Meeting<'_>) -> Result<Met, Refus
     only_source(m)?;
     let (range, inside) = met(graph, index, &m.consumer.extents, &m.producer.extents);
     range_pays(graph, range, graph.functions.work(*g), m.producer, 1)?;
-    let index = if inside { index } else { checked(graph, index, &m.producer.extents, &graph.class(m.of).name.clone()) };
+    let index =
+        if inside { index } else { checked(graph, index, &m.producer.extents, &graph.class(m.of).name.clone()) };
     let values = composed(graph, *g, index);
     let picked = picked(graph, f, &m.consumer.sources, &m.producer.elements);
     let f = composed(graph, picked, values);
@@ -527,7 +528,8 @@ fn indexed_indexed(graph: &mut Graph<'_>, m: &Meeting<'_>) -> Result<Met, Refuse
     let (range, inside) = met(graph, index, &m.consumer.extents, &m.producer.extents);
     let work = graph.functions.work(g) + reads::dear_work(graph, inner);
     range_pays(graph, range, work, m.producer, 1)?;
-    let index = if inside { index } else { checked(graph, index, &m.producer.extents, &graph.class(m.of).name.clone()) };
+    let index =
+        if inside { index } else { checked(graph, index, &m.producer.extents, &graph.class(m.of).name.clone()) };
     let index = composed(graph, inner, index);
     let inlined = [Inlined { class: m.of, f: g, sources: m.producer.sources.clone() }];
     let (f, sources) = joined(graph, f, &m.consumer.sources, &inlined);
@@ -571,8 +573,7 @@ fn elements_of(graph: &mut Graph<'_>, extents: &[Extent]) -> Option<fusebox_ir::
 
 fn reshape_reshape(graph: &mut Graph<'_>, m: &Meeting<'_>) -> Result<Met, Refused> {
     only_source(m)?;
-    let sources: Vec<Source> =
-        m.consumer.sources.iter().map(|source| m.producer.sources[source.component]).collect();
+    let sources: Vec<Source> = m.consumer.sources.iter().map(|source| m.producer.sources[source.component]).collect();
     let after = elements_of(graph, &m.consumer.extents);
     let between = elements_of(graph, &m.producer.extents);
     if after.is_none() || after != between {

@@ -62,6 +62,9 @@ pub(crate) fn saturate(graph: &mut Graph<'_>, region: &mut Region, config: &Conf
                     return search;
                 }
             }
+            if graph.owner(id) != id {
+                continue;
+            }
             let tight = graph.class(id).tight;
             if search.loosened.insert(id, tight) != Some(tight) {
                 let mut copies = 0;
@@ -96,7 +99,9 @@ impl Search {
                 continue;
             }
             if loose && !self.cheap(graph, of) {
-                self.refusals.entry((of, id)).or_insert_with(|| "others use it too, and it is too dear to be computed twice".into());
+                self.refusals
+                    .entry((of, id))
+                    .or_insert_with(|| "others use it too, and it is too dear to be computed twice".into());
                 continue;
             }
             for (at, producer) in offered(graph, of) {
@@ -114,11 +119,7 @@ impl Search {
                     for &made in graph.order.iter().rev().take_while(|made| graph.class(**made).made) {
                         region.home.entry(made).or_insert(here);
                     }
-                    graph.extend(id, form);
-                    if !loose && let Some(class) = graph.class_mut(id) {
-                        class.tight = class.forms.len() - 1;
-                    }
-                    return true;
+                    return graph.extend(id, form);
                 }
             }
         }
@@ -148,7 +149,9 @@ impl Search {
             met_a_law = true;
             let reason = match (law.apply)(graph, meeting) {
                 Err(reason) => reason,
-                Ok(met) if met.term == *meeting.consumer => "nothing would change".into(),
+                Ok(met) if graph.class(meeting.class).forms.iter().any(|form| form.term == met.term) => {
+                    "nothing would change".into()
+                }
                 Ok(met) => {
                     let size = met.term.kind.functions().into_iter().map(|f| graph.functions.size(f)).max();
                     if size.unwrap_or(0) <= config.max_instructions {

@@ -112,13 +112,20 @@ impl Summary {
             }
             let mut refuse = |consumer: String, reason: String| {
                 let (producer, place) = (class.name.clone(), class.place.clone());
-                self.refusals.push(Refusal { producer, place, consumer, reason });
+                let refusal = Refusal { producer, place, consumer, reason };
+                if !self.refusals.contains(&refusal) {
+                    self.refusals.push(refusal);
+                }
             };
             for &user in &solution.needed {
                 let chosen = &graph.class(user).forms[solution.choice[&user]];
                 if uses(graph, &chosen.term, of) {
-                    let without = graph.class(user).forms[solution.choice[&user] + 1..].iter().any(|form| !uses(graph, &form.term, of));
-                    let reason = if without {
+                    let without = graph.class(user).forms[solution.choice[&user] + 1..]
+                        .iter()
+                        .any(|form| !uses(graph, &form.term, of));
+                    let reason = if without && region.home.get(&of) == region.home.get(&user) {
+                        "the whole costs less with the two apart".to_owned()
+                    } else if without {
                         "others use it too, and storing it once costs less than computing it for each".to_owned()
                     } else {
                         let known = search.refusals.get(&(of, user)).cloned();
@@ -129,7 +136,7 @@ impl Summary {
             }
             let outside = region.outside.iter().filter(|(id, _)| graph.owner(**id) == of);
             let mut outside: Vec<_> = outside.flat_map(|(_, users)| users).collect();
-            outside.sort_by(|a, b| a.name.cmp(&b.name));
+            outside.sort_by(|a, b| (&a.name, a.op, a.level).cmp(&(&b.name, b.op, b.level)));
             for user in outside {
                 let reason = match (user.op, user.fusible) {
                     ("return", _) => "it is a result".to_owned(),

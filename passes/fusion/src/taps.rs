@@ -61,8 +61,7 @@ pub(crate) fn of_map(graph: &mut Graph<'_>, m: &Meeting<'_>) -> Result<Met, Refu
             if !taps.contains(&at) {
                 return param(m.consumer.sources[at], at);
             }
-            let elements: Vec<ScalarOperand> =
-                m.producer.sources.iter().map(|&source| param(source, at)).collect();
+            let elements: Vec<ScalarOperand> = m.producer.sources.iter().map(|&source| param(source, at)).collect();
             composer.call(graph.functions.get(*g), &elements)[m.consumer.sources[at].component]
         })
         .collect();

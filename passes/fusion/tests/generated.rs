@@ -52,7 +52,8 @@ fn generated_flat_programs_mean_the_same() {
 #[test]
 fn generated_programs_of_producers_mean_the_same() {
     use generate::Kind::*;
-    let producers = [Generate, Map, Map, Map, Backpermute, Backpermute, Transform, Replicate, Slice, Reshape, Stencil, Fold];
+    let producers =
+        [Generate, Map, Map, Map, Backpermute, Backpermute, Transform, Replicate, Slice, Reshape, Stencil, Fold];
     let config = generate::Config {
         max_bindings: 30,
         operations: producers.into_iter().map(|kind| (kind, 4)).collect(),
