@@ -23,7 +23,8 @@ fn check(plan: &Plan, given: &[Array]) {
     let values: Vec<Value> = given.iter().cloned().map(Value::Array).collect();
     let expected = run_plan(plan, &values);
     for (what, backend) in backends() {
-        let loaded = backend.compile_plan(plan).unwrap().load_plan().unwrap();
+        let compiled = backend.compile_plan(plan).and_then(|compiled| compiled.load_plan());
+        let loaded = compiled.unwrap_or_else(|error| panic!("{what}: {error}\n{plan}"));
         let before: Vec<Array> = given.iter().map(copied).collect();
         match (loaded.run_with_statistics(given), &expected) {
             (Ok((results, statistics)), Ok((expected, counts))) => {
