@@ -9,26 +9,31 @@ use fusebox_ir::{
 
 use super::failure_operands;
 
+/// What is made out of the results of scans along the outermost level.
+fn made_of_scans(kernel: &Kernel) -> HashSet<LocalId> {
+    let mut made: HashSet<LocalId> = HashSet::new();
+    for statement in &kernel.statements {
+        let scan = statement.depth == 1 && matches!(statement.action, Action::Scan { .. });
+        if scan || uses(statement).iter().any(|id| made.contains(id)) {
+            made.extend(defined(statement));
+        }
+    }
+    made
+}
+
 /// Whether the scans along the outermost level are in tiles, and none of them needs what one of them makes: then the total of a tile can
 /// be computed before the tile's carry is known.
 pub(crate) fn has_totals(kernel: &Kernel) -> bool {
-    let mut made: HashSet<LocalId> = HashSet::new();
-    for statement in &kernel.statements {
-        let tainted = uses(statement).iter().any(|id| made.contains(id));
-        match &statement.action {
-            Action::Scan { results, association, .. } if statement.depth == 1 => {
-                if tainted || !matches!(association, Association::Tiles { .. }) {
-                    return false;
-                }
-                made.extend(results.iter().map(|result| result.id));
-            }
-            _ if tainted => made.extend(defined(statement)),
-            _ => {}
+    let made = made_of_scans(kernel);
+    let apart = kernel.statements.iter().all(|statement| match &statement.action {
+        Action::Scan { association, .. } if statement.depth == 1 => {
+            matches!(association, Association::Tiles { .. }) && !uses(statement).iter().any(|id| made.contains(id))
         }
-    }
+        _ => true,
+    });
     // Bounds of inner levels count as uses of what is inside.
     let bound = |operand: ScalarOperand| matches!(operand, ScalarOperand::Local(id) if made.contains(&id));
-    !kernel.levels.iter().any(|level| bound(level.from) || bound(level.to))
+    apart && !kernel.levels.iter().any(|level| bound(level.from) || bound(level.to))
 }
 
 /// The kernel with only those statements that the totals of tiles need, and the checks before them; others do nothing, at their places.
@@ -52,12 +57,14 @@ pub fn totals_only(kernel: &Kernel) -> Kernel {
 
 /// Statements that totals need; of checks those of depth 1 to `checks`.
 fn needed(kernel: &Kernel, checks: u32) -> HashSet<usize> {
+    // Checks of what scans make are the second pass's.
+    let made = made_of_scans(kernel);
     let mut positions = HashSet::new();
     let mut locals: HashSet<LocalId> = HashSet::new();
     for (position, statement) in kernel.statements.iter().enumerate().rev() {
         let wanted = match &statement.action {
             Action::Scan { .. } if statement.depth == 1 => true,
-            Action::Check { .. } => statement.depth <= checks,
+            Action::Check { .. } => statement.depth <= checks && !uses(statement).iter().any(|id| made.contains(id)),
             Action::Load { .. } | Action::Scalar(_) | Action::Reduce { .. } | Action::Scan { .. } => {
                 defined(statement).iter().any(|id| locals.contains(id))
             }

@@ -199,7 +199,7 @@ impl Draw {
             3 => {
                 let size = self.below(self.sizes.len());
                 level.to = LocalId(size as u32).into();
-                high = self.sizes[size].min(i64::MAX);
+                high = self.sizes[size];
                 if self.chance(1, 5) {
                     low = self.range(0, 3);
                     level.from = constant(low);
@@ -518,8 +518,12 @@ impl Draw {
                 self.scalar(I32, ScalarOp::Binary { function: Binary::Div, a, b });
             }
             7 => {
-                let condition =
-                    if self.shape.may_fail && self.chance(1, 6) { self.value(Bool) } else { constant(true) };
+                let mut condition = self.value(Bool);
+                if !self.shape.may_fail || self.chance(5, 6) {
+                    // It holds, whatever it is made of.
+                    let op = ScalarOp::Binary { function: Binary::LogicalOr, a: condition, b: constant(true) };
+                    condition = self.scalar(Bool, op).into();
+                }
                 let message = "checked".to_owned();
                 let failure = Failure {
                     operation: "check".to_owned(),
@@ -793,10 +797,8 @@ impl Draw {
                 let start: ScalarOperand = dim.terms[0].1.into();
                 let id = self.scalar(I64, ScalarOp::Binary { function: Binary::And, a: start, b: constant(15i64) });
                 dim.terms = vec![(1, id)];
-                (dim.offset, extents) = (0, {
-                    extents.push(KernelExtent::Constant(16));
-                    extents
-                });
+                dim.offset = 0;
+                extents.push(KernelExtent::Constant(16));
                 dims.push(dim);
                 continue;
             }

@@ -1,6 +1,7 @@
 //! Programs as text, run on the CPU in every way and compared to the bit with the interpreter of kernels.
 #![allow(dead_code)] // each test file uses its share
 
+pub mod by_hand;
 pub mod kernels;
 
 use std::sync::OnceLock;

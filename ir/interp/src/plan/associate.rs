@@ -167,11 +167,12 @@ impl Running {
         self.gang.resize(lanes.ilog2() as usize + 1, Vec::new());
         let lane = self.gang[0].len();
         let mut x = element;
-        for doubling in 0..self.gang.len() {
-            self.gang[doubling].push(x.clone());
+        let doublings = self.gang.len();
+        for (doubling, had) in self.gang.iter_mut().enumerate() {
+            had.push(x.clone());
             let step = 1 << doubling;
-            if doubling + 1 < self.gang.len() && lane >= step {
-                x = combine.apply(machine, self.gang[doubling][lane - step].clone(), x)?;
+            if doubling + 1 < doublings && lane >= step {
+                x = combine.apply(machine, had[lane - step].clone(), x)?;
             }
         }
         Ok(x)

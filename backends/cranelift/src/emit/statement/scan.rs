@@ -363,6 +363,8 @@ impl Emitter<'_> {
         let identity: Option<Vec<Value>> =
             scan.identity.as_ref().map(|identity| identity.iter().map(|&one| self.b.constant(one)).collect());
         if let (Some(identity), Some(mask)) = (&identity, mask) {
+            // What stands for nothing is there.
+            present = some;
             x = x.iter().zip(identity).map(|(&x, &identity)| self.b.select(mask, x, identity)).collect();
         }
         for (doubling, (places, flags)) in scan.history.iter().enumerate() {
