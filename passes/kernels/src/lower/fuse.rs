@@ -11,7 +11,7 @@ use fusebox_ir::{
     Step, Type, Var,
     analysis::{
         Spine,
-        spine::{Frame, Members, Over, Station, spine},
+        spine::{Along, Frame, Members, Over, Station, spine},
     },
 };
 
@@ -186,6 +186,8 @@ pub(super) struct Fusing<'l, 'p> {
     index: Vec<Vec<ScalarOperand>>,
     /// For each of its dimensions whether the index is within, where the level has more steps.
     within: Vec<Vec<Option<ScalarOperand>>>,
+    /// Levels, extents, and whether the level's index is within.
+    limits: Vec<(usize, Extent, ScalarOperand)>,
     /// Where it makes elements at all.
     whens: Vec<Option<ScalarOperand>>,
     /// The index at which an operation reads what is made in its order.
@@ -220,6 +222,7 @@ impl<'l, 'p> Fusing<'l, 'p> {
             elements: HashMap::new(),
             index: vec![Vec::new(); count],
             within: vec![Vec::new(); count],
+            limits: Vec::new(),
             whens: vec![None; count],
             through: vec![None; count],
             kept: vec![None; count],
@@ -328,17 +331,25 @@ impl<'l, 'p> Fusing<'l, 'p> {
         let station = self.station(position);
         for along in &station.dims {
             let index: ScalarOperand = self.nest.levels[along.level].index.id.into();
-            let within = along.short.then(|| {
-                let extent = self.lower.extent(along.extent);
-                let extent = self.nest.extent(extent);
-                self.nest.binary(Binary::Lt, index, extent, Spot::before(along.level as u32 + 1))
-            });
+            let within = along.short.then(|| self.is_within(along));
             self.index[position].push(index);
             self.within[position].push(within);
         }
         let all = self.within[position].clone();
         let at = Spot::before(station.depth);
         self.whens[position] = all.into_iter().fold(None, |when, own| self.nest.both(when, own, at));
+    }
+
+    /// Whether an index is within an extent; asked once for each level and extent.
+    fn is_within(&mut self, along: &Along) -> ScalarOperand {
+        let extent = self.lower.extent(along.extent);
+        if let Some((.., known)) = self.limits.iter().find(|(level, of, _)| (*level, *of) == (along.level, extent)) {
+            return *known;
+        }
+        let (index, to) = (self.nest.levels[along.level].index.id.into(), self.nest.extent(extent));
+        let within = self.nest.binary(Binary::Lt, index, to, Spot::before(along.level as u32 + 1));
+        self.limits.push((along.level, extent, within));
+        within
     }
 
     /// The index at which an operation reads what is made in its order, checked.

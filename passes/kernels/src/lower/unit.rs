@@ -26,11 +26,13 @@ impl<'p> Lower<'p> {
     ) -> (Vec<usize>, Vec<Binding>) {
         let of_operations = list.iter().any(|binding| makes_elements(&binding.op));
         let mut scalars: HashSet<ArrayId> = list.iter().flat_map(scalar_results).collect();
-        let made: HashSet<ArrayId> = list.iter().flat_map(|binding| &binding.results).map(|var| var.id).collect();
-        let (mut positions, mut units) = (Vec::new(), Vec::new());
         if of_operations && scalars.is_empty() {
-            return (positions, units);
+            return (Vec::new(), Vec::new());
         }
+        let made: HashSet<ArrayId> = list.iter().flat_map(|binding| &binding.results).map(|var| var.id).collect();
+        // What depends on what is made, and so is here anyway.
+        let mut late = scalars.clone();
+        let mut found = Vec::new();
         for (position, part) in parts.iter().enumerate().skip(from) {
             let Some(Portion { now: Some(item), later: None }) = part else { continue };
             if !matches!(item.binding.op, ArrayOp::Unit { .. }) {
@@ -39,18 +41,33 @@ impl<'p> Lower<'p> {
             let unit = restrict(item.binding, &closure(item.binding, &item.wanted));
             let ArrayOp::Unit { f } = &unit.op else { continue };
             let arrays = arrays_read(f);
-            let (mut known, mut uses) = (true, false);
+            let (mut known, mut waits, mut uses) = (true, !of_operations, HashSet::new());
             f.outer_uses(&mut |id| {
                 let own = scalars.contains(&id) && !arrays.contains(&id);
-                uses |= own;
+                waits |= own && late.contains(&id);
                 known &= own || !made.contains(&id) && self.is_known(id);
+                uses.insert(id);
             });
-            if known && (uses || !of_operations) {
-                scalars.extend(unit.results.iter().map(|var| var.id));
+            if known {
+                let ids: Vec<ArrayId> = unit.results.iter().map(|var| var.id).collect();
+                scalars.extend(&ids);
+                if waits {
+                    late.extend(&ids);
+                }
+                found.push((position, unit, ids, uses, waits));
+            }
+        }
+        // The others only if those use them.
+        let mut needed: HashSet<ArrayId> = HashSet::new();
+        let (mut positions, mut units) = (Vec::new(), Vec::new());
+        for (position, unit, ids, uses, waits) in found.into_iter().rev() {
+            if waits || ids.iter().any(|id| needed.contains(id)) {
+                needed.extend(uses);
                 positions.push(position);
                 units.push(unit);
             }
         }
+        units.reverse();
         (positions, units)
     }
 

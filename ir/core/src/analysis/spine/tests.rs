@@ -10,7 +10,7 @@ fn nest(inputs: &str, bindings: &str, results: &str) -> String {
     // Types of results are not looked at: the cluster alone matters.
     let marks = marked(bindings, results);
     let declared = |name: &str| {
-        let line = bindings.split(';').find(|line| line.split(" = ").next().is_some_and(|L| of(L, name).is_some()));
+        let line = bindings.split(';').find(|line| line.split(" = ").next().is_some_and(|l| of(l, name).is_some()));
         line.and_then(|line| of(line.split(" = ").next().unwrap(), name)).unwrap_or_else(|| panic!("no {name}"))
     };
     let typed: Vec<String> = results.split(", ").map(|name| format!("{name}: {}", declared(name))).collect();
@@ -78,7 +78,7 @@ fn marked(bindings: &str, results: &str) -> String {
     for (at, line) in lines.iter().enumerate() {
         let pattern = line.split(" = ").next().unwrap();
         let names: Vec<String> =
-            pattern.split(", ").filter_map(|P| P.split_once(": ")).map(|(n, _)| n.to_owned()).collect();
+            pattern.split(", ").filter_map(|p| p.split_once(": ")).map(|(n, _)| n.to_owned()).collect();
         let used = lines[at + 1..].iter().any(|later| words(later).iter().any(|word| names.contains(word)));
         let result = results.split(", ").any(|result| names.iter().any(|name| name == result));
         let mark = match (at + 1 == lines.len(), used, result) {
