@@ -434,9 +434,8 @@ impl Clusters {
             set(self.makes.get(&node), f64::from(fit.makes[at]));
         }
         self.complete_classes(parts, solution, &mut values);
-        for (&(source, reader), &variable) in &self.again {
+        for &variable in self.again.values() {
             let row = self.model.rows.iter().find(|row| row.terms.iter().any(|&(other, _)| other == variable));
-            let _ = (source, reader);
             let row = row?;
             let others: f64 = row
                 .terms

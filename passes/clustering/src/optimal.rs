@@ -81,14 +81,18 @@ pub(crate) fn optimal(
     }
     let local = all.iter().any(|piece| piece.local);
     let bound = totals.bound + weights.levels * totals.levels;
-    if local && !totals.limited && bound < solution.measures.cost(weights) {
-        totals.limited = true;
+    let unproved = local && !totals.limited && bound < solution.measures.cost(weights);
+    if unproved {
         search.notes.push(format!(
             "pairs and arrays are the best; that {} levels are the fewest was not proved, {} are needed at least",
             solution.measures.levels, totals.levels
         ));
     }
-    let status = if totals.limited { Status::Limit } else { Status::Optimal };
+    let status = match (totals.limited, unproved) {
+        (true, _) => Status::Limit,
+        (false, true) => Status::OptimalButLevels,
+        (false, false) => Status::Optimal,
+    };
     Ok(totals.found(solution, status, weights, search.notes))
 }
 

@@ -67,6 +67,8 @@ pub enum Status {
     /// Proved to be the best.
     #[default]
     Optimal,
+    /// Proved to leave the fewest pairs unfused and write the fewest arrays; that it has the fewest levels was not proved.
+    OptimalButLevels,
     /// A limit was reached: the best found so far.
     Limit,
     /// Greedy, because it was asked for or nothing else was found.

@@ -363,5 +363,51 @@ fn the_model_of_normalise2() {
           return ys1, ys2 }";
     let graph = graphs(&text::parse(source).unwrap()).unwrap().remove(0);
     let models = models(&graph, Objective::Traffic).unwrap();
-    insta::assert_snapshot!(models[0].lp(), @"");
+    insta::assert_snapshot!(models[0].lp(), @r"
+    minimize
+     obj: + 25 f_1_2 + 25 g_0_1 + 25 g_1_3 + 25 g_0_4 + 25 g_3_4 + 5 m_1_0 + P + 70
+    subject to
+     M1_1_2_0: + m_1_0 - f_1_2 >= 0
+     C_0: + P - pi_0 >= 0
+     C_1: + P - pi_1 >= 0
+     C_2: + P - pi_2 >= 0
+     C_3: + P - pi_3 >= 0
+     C_4: + P - pi_4 >= 0
+     A2_0_3: + pi_3 - pi_0 >= 1
+     A1_1_2: + pi_2 - pi_1 - f_1_2 >= 0
+     A1u_1_2: + pi_2 - pi_1 - 3 f_1_2 <= 0
+     A2_2_4: + pi_4 - pi_2 >= 1
+     A3_0_1: + pi_1 - pi_0 - 3 g_0_1 <= 0
+     A3_1_0: + pi_0 - pi_1 - 3 g_0_1 <= 0
+     A3_1_3: + pi_3 - pi_1 - 4 g_1_3 <= 0
+     A3_3_1: + pi_1 - pi_3 - 2 g_1_3 <= 0
+     A3_0_4: + pi_4 - pi_0 - 4 g_0_4 <= 0
+     A3_4_0: + pi_0 - pi_4 - 2 g_0_4 <= 0
+     A3_3_4: + pi_4 - pi_3 - 3 g_3_4 <= 0
+     A3_4_3: + pi_3 - pi_4 - 3 g_3_4 <= 0
+     X_1_3: + g_0_1 + g_0_4 >= 1
+     X_1_2: + g_0_1 + g_1_3 >= 1
+     X_2_4: + g_1_3 + g_3_4 >= 1
+     X_3_4: + g_0_4 + g_3_4 >= 1
+    bounds
+     0 <= f_1_2 <= 1
+     0 <= g_0_1 <= 1
+     0 <= g_1_3 <= 1
+     0 <= g_0_4 <= 1
+     0 <= g_3_4 <= 1
+     0 <= m_1_0 <= 1
+     0 <= pi_0 <= 3
+     0 <= pi_1 <= 3
+     0 <= pi_2 <= 3
+     1 <= pi_3 <= 4
+     1 <= pi_4 <= 4
+     1 <= P <= 4
+    general
+     f_1_2
+     g_0_1
+     g_1_3
+     g_0_4
+     g_3_4
+    end
+    ");
 }

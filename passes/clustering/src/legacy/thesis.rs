@@ -58,20 +58,21 @@ pub fn thesis(graph: &Graph) -> Result<Thesis, Error> {
         let inputs = vertical.iter().filter(|(_, to)| *to == node).count();
         // Bounds of `in`, bounds of `out`, whether they are equal.
         let (reads, makes, equal) = match kind {
-            Kind::Outside | Kind::Source => (None, (0.0, 2.0), false),
-            Kind::Elementwise if inputs < 2 => (Some((0.0, 1.0)), (0.0, 1.0), true),
-            Kind::Elementwise | Kind::Fold | Kind::FoldSegments => (Some((0.0, 2.0)), (0.0, 2.0), true),
-            Kind::FoldAll | Kind::Permute { .. } => (Some((0.0, 2.0)), (0.0, 2.0), false),
-            Kind::ScanLeft { .. } => (Some((0.0, 0.0)), (0.0, 0.0), true),
-            Kind::ScanRight { .. } => (Some((1.0, 1.0)), (1.0, 1.0), true),
-            Kind::Gather { .. } => (Some((2.0, 2.0)), (0.0, 2.0), false),
+            // They read nothing in an order, but have the variable there too.
+            Kind::Outside | Kind::Source => ((0.0, 2.0), (0.0, 2.0), false),
+            Kind::Elementwise if inputs < 2 => ((0.0, 1.0), (0.0, 1.0), true),
+            Kind::Elementwise | Kind::Fold | Kind::FoldSegments => ((0.0, 2.0), (0.0, 2.0), true),
+            Kind::FoldAll | Kind::Permute { .. } => ((0.0, 2.0), (0.0, 2.0), false),
+            Kind::ScanLeft { .. } => ((0.0, 0.0), (0.0, 0.0), true),
+            Kind::ScanRight { .. } => ((1.0, 1.0), (1.0, 1.0), true),
+            Kind::Gather { .. } => ((2.0, 2.0), (0.0, 2.0), false),
             Kind::Expand | Kind::PermutedExpand => {
                 return Err(Error::Graph { what: "the thesis has no expand and no filter".to_owned() });
             }
         };
-        let reads = reads.map(|bounds| model.variable(format!("in_{node}"), bounds, false, 0.0));
+        let reads = model.variable(format!("in_{node}"), reads, false, 0.0);
         let makes = model.variable(format!("out_{node}"), makes, false, 0.0);
-        if let (Some(reads), true) = (reads, equal) {
+        if equal {
             model.row(format!("order_{node}"), &[(reads, 1.0), (makes, -1.0)], 0.0, 0.0);
         }
         orders.push((reads, makes));
@@ -93,14 +94,10 @@ pub fn thesis(graph: &Graph) -> Result<Thesis, Error> {
         within(format!("beside_{x}_{y}"), cluster[x], cluster[y], fused[&(x, y)], most);
     }
     for &(x, y) in &vertical {
-        if let Some(reads) = orders[y].0 {
-            within(format!("runs_{x}_{y}"), orders[x].1, reads, fused[&(x, y)], 2.0);
-        }
+        within(format!("runs_{x}_{y}"), orders[x].1, orders[y].0, fused[&(x, y)], 2.0);
     }
     for &(x, y) in &beside {
-        if let (Some(a), Some(b)) = (orders[x].0, orders[y].0) {
-            within(format!("reads_{x}_{y}"), a, b, fused[&(x, y)], 2.0);
-        }
+        within(format!("reads_{x}_{y}"), orders[x].0, orders[y].0, fused[&(x, y)], 2.0);
     }
     Ok(Thesis { model, fused, cluster })
 }
