@@ -156,6 +156,11 @@ impl<'a> Indices<'a> {
 
     /// Whether these indices are proved to lie inside of `extents`, wherever there is an element at all.
     pub(crate) fn inside(&self, index: &[ScalarOperand], extents: &[Extent]) -> bool {
+        self.inside_each(index, extents).iter().all(|&inside| inside)
+    }
+
+    /// Of each index whether it is proved to lie inside.
+    pub(crate) fn inside_each(&self, index: &[ScalarOperand], extents: &[Extent]) -> Vec<bool> {
         let one = |at: usize| -> bool {
             let (Known::Linear(size, factors), Some(extent)) =
                 (self.operand(index[at]), self.sizes.extent(extents[at]))
@@ -183,7 +188,10 @@ impl<'a> Indices<'a> {
                             self.sizes.at_most_sizes(&self.extents[dim], &extent) == Answer::Proved
                         })))
         };
-        index.len() == extents.len() && (0..index.len()).all(one)
+        if index.len() != extents.len() {
+            return vec![false; index.len().max(1)];
+        }
+        (0..index.len()).map(one).collect()
     }
 }
 

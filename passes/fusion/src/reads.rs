@@ -68,7 +68,7 @@ fn replaced(
     let params: Vec<ScalarOperand> = lambda.params.iter().map(|param| composer.param(param.ty)).collect();
     let results = composer.call_reading(lambda, &params, &mut |composer, array, index| {
         let component = arrays.iter().position(|&other| other == array)?;
-        let index = if guard { guarded(composer, index, &m.producer.extents, &name) } else { index.to_vec() };
+        let index = if guard { guarded(composer, index, &m.producer.extents, &[], &name) } else { index.to_vec() };
         let index = match inner {
             Some(inner) => composer.call(functions.get(inner), &index),
             None => index,
