@@ -86,9 +86,14 @@ fn headline(explanation: &Explanation) -> String {
 }
 
 fn table(explanation: &Explanation, out: &mut String) {
+    let rows = counts(explanation);
+    if rows.is_empty() {
+        *out += "<section id=\"counts\">\n<h2>Counts</h2>\n<p>Nothing is counted without a plan.</p>\n</section>\n";
+        return;
+    }
     *out += "<section id=\"counts\">\n<h2>Counts</h2>\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Counts\">\n\
              <table>\n<thead><tr><td></td><th scope=\"col\">before</th><th scope=\"col\">after</th></tr></thead>\n<tbody>\n";
-    for (what, before, after) in counts(explanation) {
+    for (what, before, after) in rows {
         let changed = if before == after { "" } else { " class=\"changed\"" };
         let _ = writeln!(
             out,

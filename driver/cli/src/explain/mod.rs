@@ -11,9 +11,12 @@ use fusebox_ir::analysis::counts::{Region, RegionKind};
 
 pub(crate) use self::{dot::dot, html::page, text::text};
 
-/// Rows of the table of counts: what is counted, before, after.
+/// Rows of the table of counts: what is counted, before, after. None where nothing could be counted.
 fn counts(explanation: &Explanation) -> Vec<(&'static str, String, String)> {
     let (before, after) = (explanation.before.as_ref(), explanation.after.as_ref());
+    if before.is_none() && after.is_none() {
+        return Vec::new();
+    }
     let number = |of: Option<String>| of.unwrap_or_else(|| "?".to_owned());
     let row = |what, get: &dyn Fn(&fusebox::Counted) -> String| (what, number(before.map(get)), number(after.map(get)));
     vec![
@@ -113,6 +116,7 @@ fn clusterings(explanation: &Explanation) -> Vec<String> {
             let how = match region.status {
                 Status::Optimal if region.solver.is_empty() => "with nothing left to decide".to_owned(),
                 Status::Optimal => format!("proved the best by {}", region.solver),
+                Status::OptimalButLevels => format!("proved the best by {}, but for their order", region.solver),
                 Status::Limit => format!("the best that {} found (gap {:.1} %)", region.solver, 100.0 * region.gap),
                 Status::Greedy => "greedily".to_owned(),
                 Status::Apart => "each operation by itself".to_owned(),

@@ -58,6 +58,10 @@ fn heading(title: &str, out: &mut Vec<String>) {
 
 fn table(explanation: &Explanation, out: &mut Vec<String>) {
     let rows = counts(explanation);
+    if rows.is_empty() {
+        out.push("Nothing is counted without a plan.".to_owned());
+        return;
+    }
     let wide = |get: fn(&(&'static str, String, String)) -> usize, least: usize| {
         rows.iter().map(get).max().unwrap_or_default().max(least)
     };
