@@ -21,6 +21,8 @@ pub struct Program {
     pub results: &'static [usize],
     /// Whether an outside runner knows it, or it is of this suite alone.
     pub outside: bool,
+    /// Whether what lies between its operations, stored, is too large for memory at large sizes.
+    pub needs_fusion: bool,
     /// What [`Self::generate`] takes for small inputs, which fit in the caches of a core, and for large ones, which do not.
     pub sizes: Sizes,
     /// What [`Self::generate`] takes in tests: seconds for all programs, without optimisation.

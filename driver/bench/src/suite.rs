@@ -4,10 +4,11 @@ use std::{num::NonZeroUsize, path::PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::Parser;
+use fusebox::Fusion;
 
 use crate::{
     compare::compare,
-    compiled::{Compiled, Fusion, Setting},
+    compiled::{Compiled, Setting},
     data::Data,
     machine::{self, Machine},
     measure::{Run, alternate, timed},
@@ -33,11 +34,14 @@ pub struct Options {
     #[arg(long, default_value = "11")]
     pub rounds: NonZeroUsize,
     /// How operations are combined into passes over memory: none, greedy, optimal
-    #[arg(long, default_value = "none")]
+    #[arg(long, default_value_t = Fusion::default())]
     pub fusion: Fusion,
     /// Measure every way of fusion, in turn, and their ratios
     #[arg(long, value_parser = ["fusion"])]
     pub compare: Option<String>,
+    /// Do not measure what the machine can do
+    #[arg(long)]
+    pub no_machine: bool,
     /// Also write the figures as JSON
     #[arg(long)]
     pub json: Option<PathBuf>,
@@ -123,12 +127,15 @@ fn chosen(names: &[String]) -> Result<Vec<Program>> {
 
 fn measure_all(chosen: &[Program], options: &Options) -> Report {
     let fusions = match options.compare {
-        Some(_) => Fusion::ALL.into_iter().filter(|fusion| fusion.is_supported()).collect(),
+        Some(_) => Fusion::ALL.to_vec(),
         None => vec![options.fusion],
     };
-    eprintln!("measuring the machine");
     let load = machine::load();
-    let mut report = Report { machine: Machine::measure(), load, fusions, rows: Vec::new(), failed: Vec::new() };
+    let machine = (!options.no_machine).then(|| {
+        eprintln!("measuring the machine");
+        Machine::measure()
+    });
+    let mut report = Report { machine, load, fusions, rows: Vec::new(), failed: Vec::new() };
     for program in chosen {
         for size in options.size.iter().map(|size| size.of(program)) {
             eprintln!("{} {size}", program.name);
@@ -147,17 +154,67 @@ fn measure(program: &Program, size: usize, fusions: &[Fusion], options: &Options
     hand.run();
     let expected = hand.results();
     let mut compiled = Vec::new();
-    for &fusion in fusions {
+    // What lies between the operations of some programs, stored, is more than memory holds.
+    let is_measured = |fusion| fusion != Fusion::None || !program.needs_fusion || size <= program.sizes.small;
+    for &fusion in fusions.iter().filter(|&&fusion| is_measured(fusion)) {
         let way = Compiled::new(program, &data, Setting { fusion, threads: options.threads })?;
         compare(&expected, &way.results()?, program.tolerance).with_context(|| format!("with fusion {fusion}"))?;
         compiled.push(way);
     }
     drop(expected);
-    let mut ways: Vec<Run<'_>> = vec![Box::new(|| timed(|| Ok(hand.run())))];
+    let mut by_hand = || {
+        hand.run();
+        Ok(())
+    };
+    let mut ways: Vec<Run<'_>> = vec![Box::new(|| timed(&mut by_hand))];
     for way in &compiled {
         ways.push(Box::new(move || timed(|| way.run())));
     }
     let mut times = alternate(&mut ways, options.rounds.get())?.into_iter();
     let Some(hand) = times.next() else { bail!("nothing was measured") };
-    Ok(Row { program: program.name, size, work: (program.work)(&data)?, hand, ours: times.collect() })
+    let ours = fusions.iter().map(|&fusion| if is_measured(fusion) { times.next() } else { None }).collect();
+    Ok(Row { program: program.name, size, work: (program.work)(&data)?, hand, ours })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn options(arguments: &[&str]) -> Result<Options, clap::Error> {
+        Options::try_parse_from([&["suite"], arguments].concat())
+    }
+
+    #[test]
+    fn sizes_and_programs_are_chosen() {
+        let chosen = options(&["--programs", "dot,stats", "--size", "large,1_000", "--rounds", "3"]).unwrap();
+        assert_eq!(chosen.size, [Size::Large, Size::Of(1000)]);
+        let programs = super::chosen(&chosen.programs).unwrap();
+        assert_eq!(programs.iter().map(|program| program.name).collect::<Vec<_>>(), ["dot", "stats"]);
+        assert_eq!(Size::Small.of(&programs[0]), programs[0].sizes.small);
+        assert_eq!(super::chosen(&[]).unwrap().len(), programs::all().len());
+    }
+
+    #[test]
+    fn what_there_is_not_is_an_error_that_lists_what_there_is() {
+        let error = super::chosen(&["dto".into()]).map(|_| ()).unwrap_err().to_string();
+        assert!(error.contains("`dto`") && error.contains("dot, "), "{error}");
+        assert!(options(&["--size", "medium"]).is_err());
+        assert!(options(&["--fusion", "some"]).unwrap_err().to_string().contains("none, greedy, optimal"));
+        assert!(options(&["--rounds", "0"]).is_err());
+    }
+
+    #[test]
+    fn a_program_is_measured() {
+        let program = programs::find("saxpy").unwrap();
+        let row = measure(&program, 1000, &[Fusion::None], &options(&["--rounds", "2"]).unwrap()).unwrap();
+        assert_eq!((row.program, row.size, row.ours.len()), ("saxpy", 1000, 1));
+        assert!(
+            row.hand.min > 0.0 && row.hand.min <= row.hand.median && row.ours[0].is_some_and(|ours| ours.median > 0.0)
+        );
+        assert_eq!(row.work.bytes, 12_000.0);
+        let program = programs::find("nbody").unwrap();
+        let large = program.sizes.small + 1;
+        let row = measure(&program, large, &Fusion::ALL, &options(&["--rounds", "1"]).unwrap()).unwrap();
+        assert!(row.ours[0].is_none() && row.ours[1].is_some() && row.ours[2].is_some());
+    }
 }

@@ -1,8 +1,9 @@
 //! Every program gives what its hand-written counterpart gives.
 
+use fusebox::Fusion;
 use fusebox_bench::{
     compare::compare,
-    compiled::{Compiled, Fusion, Setting},
+    compiled::{Compiled, Setting},
     program::Program,
     programs,
 };
@@ -17,7 +18,8 @@ fn agree(program: &Program, size: usize) -> Result<(), String> {
     let first = hand.results();
     hand.run();
     compare(&first, &hand.results(), fusebox_bench::compare::Tolerance::EXACT).map_err(said)?;
-    for fusion in Fusion::ALL.into_iter().filter(|fusion| fusion.is_supported()) {
+    for fusion in Fusion::ALL {
+        let said = |error: anyhow::Error| format!("{name} {size}, fusion {fusion}: {error:#}");
         let compiled = Compiled::new(program, &data, Setting { fusion, threads: None }).map_err(said)?;
         let found = compiled.results().map_err(said)?;
         compare(&first, &found, program.tolerance).map_err(said)?;

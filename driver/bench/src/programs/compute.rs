@@ -23,6 +23,7 @@ pub(super) fn programs() -> [Program; 5] {
             inputs: &[Named("w"), Named("h"), Named("x0"), Named("x1"), Named("y0"), Named("y1"), Named("limit")],
             results: &[0],
             outside: true,
+            needs_fusion: false,
             sizes: Sizes { small: 128, large: 1400 },
             tiny: 40,
             generate: |n| {
@@ -45,6 +46,7 @@ pub(super) fn programs() -> [Program; 5] {
             inputs: &[Named("mass"), Named("px"), Named("py"), Named("pz"), Named("eps2")],
             results: &[0, 1, 2],
             outside: true,
+            needs_fusion: true,
             sizes: Sizes { small: 512, large: 8192 },
             tiny: 100,
             generate: |n| {
@@ -69,6 +71,7 @@ pub(super) fn programs() -> [Program; 5] {
             inputs: &[Named("a"), Named("b")],
             results: &[0],
             outside: true,
+            needs_fusion: true,
             sizes: Sizes { small: 128, large: 1024 },
             tiny: 50,
             generate: |n| {
@@ -90,6 +93,7 @@ pub(super) fn programs() -> [Program; 5] {
             inputs: &[Named("points"), Named("centroids"), Number(1.0)],
             results: &[0],
             outside: true,
+            needs_fusion: true,
             sizes: Sizes { small: 10_000, large: 1_000_000 },
             tiny: 2_000,
             generate: |n| {
@@ -111,6 +115,7 @@ pub(super) fn programs() -> [Program; 5] {
             inputs: &[Named("words")],
             results: &[0],
             outside: true,
+            needs_fusion: false,
             sizes: Sizes { small: 4_000, large: 2_000_000 },
             tiny: 500,
             generate: |n| {

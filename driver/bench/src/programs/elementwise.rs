@@ -19,6 +19,7 @@ pub(super) fn programs() -> [Program; 3] {
             inputs: &[Named("a"), Named("x"), Named("y")],
             results: &[0],
             outside: false,
+            needs_fusion: false,
             sizes: Sizes { small: 50_000, large: 20_000_000 },
             tiny: 5_000,
             generate: |n| two_vectors(n).with_param("a", 1.5),
@@ -32,6 +33,7 @@ pub(super) fn programs() -> [Program; 3] {
             inputs: &[Named("price"), Named("strike"), Named("years"), Named("r"), Named("v")],
             results: &[0, 1],
             outside: true,
+            needs_fusion: false,
             sizes: Sizes { small: 20_000, large: 10_000_000 },
             tiny: 2_000,
             generate: options,
@@ -45,6 +47,7 @@ pub(super) fn programs() -> [Program; 3] {
             inputs: &[Named("a")],
             results: &[0],
             outside: true,
+            needs_fusion: false,
             sizes: Sizes { small: 50_000, large: 20_000_000 },
             tiny: 5_000,
             generate: |n| {

@@ -19,6 +19,7 @@ pub(super) fn programs() -> [Program; 4] {
             inputs: &[Named("img"), Named("iters")],
             results: &[0],
             outside: true,
+            needs_fusion: false,
             sizes: Sizes { small: 200, large: 2000 },
             tiny: 70,
             generate: |n| image(n).with_param("iters", 20.0),
@@ -32,6 +33,7 @@ pub(super) fn programs() -> [Program; 4] {
             inputs: &[Named("img")],
             results: &[0],
             outside: true,
+            needs_fusion: false,
             sizes: Sizes { small: 200, large: 8192 },
             tiny: 70,
             generate: image,
@@ -45,6 +47,7 @@ pub(super) fn programs() -> [Program; 4] {
             inputs: &[Named("img"), Named("lo"), Named("hi")],
             results: &[0],
             outside: true,
+            needs_fusion: false,
             sizes: Sizes { small: 200, large: 2048 },
             tiny: 70,
             generate: |n| image(n).with_param("lo", 0.2).with_param("hi", 0.5),
@@ -58,6 +61,7 @@ pub(super) fn programs() -> [Program; 4] {
             inputs: &[Named("grid"), Named("iters")],
             results: &[0],
             outside: true,
+            needs_fusion: false,
             sizes: Sizes { small: 400, large: 4096 },
             tiny: 70,
             generate: |n| {
@@ -324,10 +328,15 @@ impl Strip {
                     let (x, y) = (gx[i].abs(), gy[i].abs());
                     let (flat, steep) = (y <= 0.414_213_57 * x, y >= 2.414_213_7 * x);
                     let same = (gx[i] > 0.0) == (gy[i] > 0.0);
-                    let one = pick(flat, c[i], pick(steep, n[i + 1], pick(same, n[i], n[i + 2])));
-                    let two = pick(flat, c[i + 2], pick(steep, s[i + 1], pick(same, s[i + 2], s[i])));
+                    // All four directions: a selected one would be gathered.
                     let here = c[i + 1];
-                    let kept = (here >= one) & (here >= two) & (here >= low);
+                    let across = (here >= c[i]) & (here >= c[i + 2]);
+                    let along = (here >= n[i + 1]) & (here >= s[i + 1]);
+                    let falling = (here >= n[i]) & (here >= s[i + 2]);
+                    let rising = (here >= n[i + 2]) & (here >= s[i]);
+                    let slanted = (same & falling) | (!same & rising);
+                    let level = (flat & across) | (!flat & ((steep & along) | (!steep & slanted)));
+                    let kept = level & (here >= low);
                     out[i] = u8::from(kept) + u8::from(kept & (here >= high));
                 }
             });
@@ -343,9 +352,4 @@ impl Strip {
             }
         }
     }
-}
-
-#[inline(always)]
-fn pick(condition: bool, yes: f32, no: f32) -> f32 {
-    if condition { yes } else { no }
 }

@@ -20,6 +20,7 @@ pub(super) fn programs() -> [Program; 3] {
             inputs: &[Named("x"), Named("y")],
             results: &[0],
             outside: true,
+            needs_fusion: false,
             sizes: Sizes { small: 50_000, large: 20_000_000 },
             tiny: 10_000,
             generate: two_vectors,
@@ -37,13 +38,17 @@ pub(super) fn programs() -> [Program; 3] {
             inputs: &[Named("a"), Named("x"), Named("y")],
             results: &[0],
             outside: true,
+            needs_fusion: false,
             sizes: Sizes { small: 50_000, large: 20_000_000 },
             tiny: 10_000,
             generate: |n| two_vectors(n).with_param("a", 1.5),
             hand: |data| {
                 let (a, x, y) = (data.param("a")? as f32, data.slice("x")?, data.slice("y")?);
-                let line = move |x: f32, y: f32| mul_add(a, x, y);
-                hand::scalars(move || [sum2(x, y, |sum, x, y| mul_add(line(x, y), line(x, y), sum))])
+                let step = move |sum: f32, x: f32, y: f32| {
+                    let line = mul_add(a, x, y);
+                    mul_add(line, line, sum)
+                };
+                hand::scalars(move || [sum2(x, y, step)])
             },
             work: |data| vectors(data, 2.0, 4.0),
             tolerance: Tolerance::relative(1e-5),
@@ -54,6 +59,7 @@ pub(super) fn programs() -> [Program; 3] {
             inputs: &[Named("x")],
             results: &[0, 1, 2, 3],
             outside: true,
+            needs_fusion: false,
             sizes: Sizes { small: 100_000, large: 50_000_000 },
             tiny: 10_000,
             generate: |n| {

@@ -25,6 +25,7 @@ pub(super) fn programs() -> [Program; 3] {
             inputs: &[Named("x")],
             results: &[0],
             outside: true,
+            needs_fusion: false,
             sizes: Sizes { small: 100_000, large: 50_000_000 },
             tiny: 100_000,
             generate: |n| {
@@ -46,6 +47,7 @@ pub(super) fn programs() -> [Program; 3] {
             inputs: &[Named("x")],
             results: &[0],
             outside: true,
+            needs_fusion: false,
             sizes: Sizes { small: 100_000, large: 50_000_000 },
             tiny: 100_000,
             generate: |n| {
@@ -65,6 +67,7 @@ pub(super) fn programs() -> [Program; 3] {
             inputs: &[Named("x")],
             results: &[0, 1],
             outside: false,
+            needs_fusion: false,
             sizes: Sizes { small: 50_000, large: 50_000_000 },
             tiny: 10_000,
             generate: |n| {

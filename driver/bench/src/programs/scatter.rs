@@ -21,6 +21,7 @@ pub(super) fn programs() -> Vec<Program> {
         inputs: &[Named("keys"), Named("bins")],
         results: &[0],
         outside: true,
+        needs_fusion: false,
         sizes,
         tiny,
         generate,
@@ -48,6 +49,7 @@ pub(super) fn programs() -> Vec<Program> {
             inputs: &[Named("x")],
             results: &[1],
             outside: true,
+            needs_fusion: false,
             sizes: Sizes { small: 100_000, large: 20_000_000 },
             tiny: 100_000,
             generate: |n| {
@@ -68,6 +70,7 @@ pub(super) fn programs() -> Vec<Program> {
             inputs: &[Named("sizes"), Named("start"), Named("step"), Named("weight"), Named("m")],
             results: &[0],
             outside: true,
+            needs_fusion: false,
             sizes: Sizes { small: 10_000, large: 2_000_000 },
             tiny: 2_000,
             generate: segments,
@@ -84,6 +87,7 @@ pub(super) fn programs() -> Vec<Program> {
             inputs: &[Named("keys")],
             results: &[0],
             outside: true,
+            needs_fusion: false,
             sizes: Sizes { small: 50_000, large: 10_000_000 },
             tiny: 20_000,
             generate: |n| {
@@ -235,11 +239,9 @@ fn expand<'d>(data: &'d Data) -> Result<Box<dyn Hand + 'd>> {
             let mask = part.len() - 1;
             for segment in from..to {
                 let mut at = start[segment] as isize as usize;
-                let mut value = weight[segment];
-                for _ in 0..sizes[segment] {
-                    part[at & mask] += value;
+                for element in 0..sizes[segment] {
+                    part[at & mask] += weight[segment] + element;
                     at = at.wrapping_add_signed(step[segment] as isize);
-                    value += 1;
                 }
             }
         });

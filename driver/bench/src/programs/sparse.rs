@@ -19,6 +19,7 @@ pub(super) fn programs() -> Vec<Program> {
         inputs: &[Named("x"), Named("offsets")],
         results: &[0],
         outside: true,
+        needs_fusion: false,
         sizes: Sizes { small: 100_000, large: 20_000_000 },
         tiny: 20_000,
         generate,
@@ -35,6 +36,7 @@ pub(super) fn programs() -> Vec<Program> {
         inputs: &[Named("indptr"), Named("indices"), Named("data"), Named("x")],
         results: &[0],
         outside: true,
+        needs_fusion: false,
         sizes: Sizes { small: 5_000, large: 500_000 },
         tiny: 2_000,
         generate,
@@ -53,6 +55,7 @@ pub(super) fn programs() -> Vec<Program> {
         inputs: &[Named("indptr"), Named("src"), Named("outdeg"), Named("d"), Named("iters")],
         results: &[0],
         outside: true,
+        needs_fusion: false,
         sizes: Sizes { small: 5_000, large: 1_000_000 },
         tiny: 1_000,
         generate: graph,
@@ -103,11 +106,41 @@ fn segment_sums<'d>(data: &'d Data) -> Result<Box<dyn Hand + 'd>> {
         out.par_chunks_mut(rows).enumerate().for_each(|(chunk, out)| {
             let offsets = &offsets[chunk * rows..][..=out.len()];
             for (out, ends) in out.iter_mut().zip(offsets.array_windows::<2>()) {
-                let x = &x[ends[0] as usize..ends[1] as usize];
-                *out = if x.len() < 32 { x.iter().sum() } else { sum(x) };
+                let (start, end) = (ends[0] as usize, ends[1] as usize);
+                *out = match x.get(start..start + SHORT).and_then(<[f32]>::first_chunk) {
+                    Some(window) if end - start <= SHORT => short_sum(window, end - start),
+                    _ if end - start < 32 => x[start..end].iter().sum(),
+                    _ => sum(&x[start..end]),
+                };
             }
         });
     })
+}
+
+/// Elements of a segment that is summed without a loop, whose end would be guessed wrong.
+const SHORT: usize = 8;
+
+/// For each length, the bits that keep so many elements. A table, since a comparison would become a branch.
+const MASKS: [[u32; SHORT]; SHORT + 1] = {
+    let mut masks = [[0; SHORT]; SHORT + 1];
+    let mut count = 0;
+    while count <= SHORT {
+        let mut lane = 0;
+        while lane < count {
+            masks[count][lane] = u32::MAX;
+            lane += 1;
+        }
+        count += 1;
+    }
+    masks
+};
+
+/// The sum of the first `count` elements of a window.
+#[inline(always)]
+fn short_sum(window: &[f32; SHORT], count: usize) -> f32 {
+    let x: [f32; SHORT] = std::array::from_fn(|lane| f32::from_bits(window[lane].to_bits() & MASKS[count][lane]));
+    let half: [f32; 4] = std::array::from_fn(|lane| x[lane] + x[lane + 4]);
+    (half[0] + half[2]) + (half[1] + half[3])
 }
 
 /// The sum of a segment that is not short.
