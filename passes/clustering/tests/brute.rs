@@ -32,7 +32,7 @@ fn graph(seed: u64, most: usize) -> Graph {
             14 => Kind::ScanLeft { longer: random.below(2) == 0 },
             15 => Kind::ScanRight { longer: random.below(2) == 0 },
             16 => Kind::Permute { any_order: random.below(2) == 0 },
-            17 | 18 | 19 => Kind::Expand,
+            17..=19 => Kind::Expand,
             20 => Kind::PermutedExpand,
             _ => Kind::FoldSegments,
         };

@@ -200,8 +200,8 @@ pub fn robinson(program: &Program) -> Result<Robinson, Error> {
     let cluster: Vec<usize> =
         (0..count).map(|position| model.variable(format!("pi_{position}"), (0.0, n), false, 0.0)).collect();
     let mut fused = BTreeMap::new();
-    for a in 0..count {
-        for b in (a + 1..count).filter(|&b| !closed[a][b]) {
+    for (a, closed) in closed.iter().enumerate() {
+        for b in (a + 1..count).filter(|&b| !closed[b]) {
             let near = edges.contains_key(&(a, b)) || read(a).iter().any(|of| read(b).contains(of));
             let weight = if near { n * n } else { 1.0 };
             fused.insert((a, b), model.variable(format!("x_{a}_{b}"), (0.0, 1.0), true, weight));
