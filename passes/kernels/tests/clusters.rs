@@ -332,16 +332,18 @@ fn an_expand_that_is_folded() {
     kernel cluster `s` (n) reads x: [n]i64 writes s: i64, t: i64 over x1 < n up, x2 < x4 up {
       1: x3 = load x[x1]
       1: x4 = x3 + 1
-      1: x5 = x4 * 10
-      2: x6 = x5 + x2
-      2: x7 = x6 * 2
-      2: x8 = reduce(to 1, L 32, +, 0i64, x7)
-      2: x9 = reduce(to 1, L 256, |, false, true)
-      2: x10 = reduce(to 1, runs 32, |a, b| if a < 0 { b } else { a }, x6)
-      1: x11 = reduce(to 0, L 32, +, 5i64, x8)
-      1: x12 = reduce(to 0, runs 32, |a1, b1| if a1 < 0 { b1 } else { a1 }, 0i64, x10) when x9
-      0: store s = x11
-      0: store t = x12 }
+      1: x5 = x4 < 140737488355328
+      1: check x5 else v [x4] too large in expand `k`
+      1: x6 = x4 * 10
+      2: x7 = x6 + x2
+      2: x8 = x7 * 2
+      2: x9 = reduce(to 1, L 32, +, 0i64, x8)
+      2: x10 = reduce(to 1, L 256, |, false, true)
+      2: x11 = reduce(to 1, runs 32, |a, b| if a < 0 { b } else { a }, x7)
+      1: x12 = reduce(to 0, L 32, +, 5i64, x9)
+      1: x13 = reduce(to 0, runs 32, |a1, b1| if a1 < 0 { b1 } else { a1 }, 0i64, x11) when x10
+      0: store s = x12
+      0: store t = x13 }
     ");
 }
 

@@ -237,6 +237,12 @@ fn same(left: &Value, right: &Value) -> bool {
     matches!((left, right), (Value::Array(left), Value::Array(right)) if all(left, right))
 }
 
+/// Whether the plan of each operation by itself fails.
+fn fails_apart(program: &Program, given: &[Value]) -> bool {
+    let plan = fusebox_kernels::lower(program, &fusebox_kernels::Config::default());
+    plan.is_ok_and(|(plan, _)| run_plan(&plan, given).is_err())
+}
+
 /// What is wrong with a program in clusters; how many hold several operations.
 fn fault(program: &Program, seed: u64, config: &Config) -> (Option<String>, usize) {
     let mut fused = 0;
@@ -266,7 +272,10 @@ fn fault(program: &Program, seed: u64, config: &Config) -> (Option<String>, usiz
                     })
                 })
             }
-            (Ok(_), Err(error)) => Some(format!("it alone fails: {error}\n{clusters}\n{plan}")),
+            // Where the plan without clusters fails too (an array that only a function reads is computed before it), they are not the reason.
+            (Ok(_), Err(error)) => {
+                (!fails_apart(program, &given)).then(|| format!("it alone fails: {error}\n{clusters}\n{plan}"))
+            }
             // The error of an element that nothing reads may be lost.
             (Err(_), _) => None,
         }
@@ -299,7 +308,11 @@ fn check(count: u64, config: &Config) {
         let (fault, fused) = fault(&program(seed, config), seed, config);
         clusters += fused;
         if let Some(fault) = fault {
-            faults.entry(kind(&fault)).or_insert((0, seed)).0 += 1;
+            let known = faults.entry(kind(&fault)).or_insert((0, seed));
+            known.0 += 1;
+            if known.0 == 1 {
+                eprintln!("seed {seed}, before it is made smaller: {fault}");
+            }
         }
     }
     eprintln!("{clusters} clusters of several operations");

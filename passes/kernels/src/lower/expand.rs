@@ -12,6 +12,9 @@ use crate::{
     strict::Code,
 };
 
+/// More elements than any memory has bytes.
+const MOST_ELEMENTS: i64 = 1 << 47;
+
 fn whole(value: i64) -> ScalarOperand {
     Constant::from(value).into()
 }
@@ -87,6 +90,15 @@ impl Fusing<'_, '_> {
         self.nest.run(code, &length, spot)[0]
     }
 
+    /// Fails where no memory holds what is made of one source, although nothing of it is stored: no run would end.
+    fn check_length(&mut self, position: usize, length: ScalarOperand, spot: Spot) {
+        let origin = self.origin(position);
+        let array = self.binding(position).results.get(1).map_or_else(String::new, name);
+        let fits = self.nest.binary(Binary::Lt, length, whole(MOST_ELEMENTS), spot);
+        let fault = FailureKind::TooLarge { array, extents: vec![length] };
+        self.nest.check(fits, &origin.operation, &origin.place, fault, spot, None);
+    }
+
     /// A level for the elements made of each source. Those that are stored go behind one another, from an offset that is known.
     pub(super) fn expand(&mut self, position: usize) {
         let binding = self.binding(position);
@@ -105,7 +117,11 @@ impl Fusing<'_, '_> {
                 let bounds = nest.run_when(code, &[from, length], spot, when);
                 (bounds[1], Some(bounds[0]))
             }
-            _ => (self.length(position, size, sources, spot, when), None),
+            _ => {
+                let length = self.length(position, size, sources, spot, when);
+                self.check_length(position, length, spot);
+                (length, None)
+            }
         };
         let j = self.nest.level(whole(0), length, order);
         let at = Spot::before(spot.depth + 1);

@@ -89,7 +89,7 @@ impl Nest<'_, '_> {
                 ..self.dim(index)
             })
             .collect();
-        let zero = outside.as_ref().is_some_and(|outside| is_zero(outside));
+        let zero = outside.as_ref().is_some_and(is_zero);
         let key = (array, dims.iter().map(|dim| (dim.offset, dim.terms.clone(), dim.boundary as u8)).collect(), zero);
         if outside.is_none() || zero {
             if let Some(&same) = self.loads.get(&key) {

@@ -167,13 +167,13 @@ impl Nest {
 
     /// Before or after what is deeper, and whether all that an operation uses is known there.
     pub(super) fn stand(&mut self, finder: &Finder<'_>, uses: &[Vec<Use>]) -> Result<(), Apart> {
-        for position in 0..finder.len() {
+        for (position, own) in uses.iter().enumerate() {
             if let Frame::Through(_) = self.frames[position] {
                 continue;
             }
             let depth = self.spots[position].depth;
             let mut late = None;
-            for of in uses[position].iter().filter(|of| !of.extent) {
+            for of in own.iter().filter(|of| !of.extent) {
                 if let Frame::Through(_) = self.frames[of.made.position] {
                     continue;
                 }
@@ -434,9 +434,9 @@ fn tags(
     // What nothing ties to the segments goes by its extents.
     let sizes = finder.members.sizes;
     let mut tags = HashMap::new();
-    for position in 0..finder.len() {
+    for (position, frame) in frames.iter().enumerate() {
         let extents = finder.traversed(position);
-        if frames[position] != Frame::Own || extents.len() < rank {
+        if *frame != Frame::Own || extents.len() < rank {
             continue;
         }
         let root = root(&mut group, node(position, 0));
