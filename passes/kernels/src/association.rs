@@ -3,8 +3,8 @@
 use std::collections::{HashMap, HashSet};
 
 use fusebox_ir::{
-    Action, Association, DimIndex, Lambda, LevelOrder, LocalId, PermuteOrder, ScalarOp, ScalarOperand,
-    ScalarPart, ScatterOrder, Statement,
+    Action, Association, DimIndex, Lambda, LevelOrder, LocalId, PermuteOrder, ScalarOp, ScalarOperand, ScalarPart,
+    ScatterOrder, Statement,
     analysis::{Algebra, algebra},
 };
 

@@ -32,7 +32,8 @@ impl Nest<'_, '_> {
         when: Option<ScalarOperand>,
     ) -> Vec<ScalarOperand> {
         // Also what only a branch would execute: what the branch depends on may be anything.
-        let fails = code.instructions.iter().any(|instruction| can_fail(instruction, &|read| self.is_safe(read, at.depth)));
+        let fails =
+            code.instructions.iter().any(|instruction| can_fail(instruction, &|read| self.is_safe(read, at.depth)));
         let Some(condition) = when.filter(|_| fails) else { return self.run(code, results, at) };
         let types: Vec<ElementType> = results.iter().map(|&result| self.ty(result)).collect();
         let then = Lambda { results: results.to_vec(), ..Lambda::default() };
