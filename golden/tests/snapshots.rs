@@ -1,19 +1,29 @@
 //! What each stage makes of each golden program: `cargo xtask bless` rewrites, `git diff` shows what changed.
 
+use fusebox::{Fusion, Options, Stage, pipeline, run_passes};
 use fusebox_golden::{Golden, load, names};
 use fusebox_interp::run_plan;
-use fusebox_ir::{Plan, Program, Property, validate};
+use fusebox_ir::{Plan, Property, validate};
 
-fn simplified(golden: &Golden) -> Program {
-    fusebox_simplify::simplify(&golden.program, &fusebox_simplify::Config::default()).0
+/// What the passes make, in order; of programs that are not flat, those before clustering.
+fn stages(golden: &Golden, fusion: Fusion) -> Vec<Stage> {
+    let mut passes = pipeline(&Options { fusion, ..Options::default() });
+    if validate(&golden.program, &[Property::Flat]).is_err() {
+        passes.retain(|pass| pass.needs().is_empty());
+    }
+    run_passes(&golden.program, &passes, false)
+        .unwrap_or_else(|error| panic!("{} with fusion {fusion}: {error}", golden.name))
 }
 
-fn plan(golden: &Golden) -> Option<Plan> {
-    let program = simplified(golden);
-    validate(&program, &[Property::Flat]).ok()?;
-    let (plan, _) = fusebox_kernels::lower(&program, &fusebox_kernels::Config::default())
-        .unwrap_or_else(|error| panic!("{}: {error}", golden.name));
-    Some(plan)
+fn plan(golden: &Golden, fusion: Fusion) -> Option<Plan> {
+    stages(golden, fusion).pop()?.plan().cloned()
+}
+
+/// What the first pass of a name makes, as text.
+fn after(golden: &Golden, pass: &str) -> Option<String> {
+    let stages = stages(golden, Fusion::Optimal);
+    let stage = stages.iter().find(|stage| stage.pass == pass)?;
+    stage.program().map(ToString::to_string).or_else(|| stage.plan().map(ToString::to_string))
 }
 
 /// Snapshots of one stage stand in a folder of their own.
@@ -38,24 +48,37 @@ fn read() {
 
 #[test]
 fn simplify() {
-    each("simplify", |golden| Some(simplified(golden).to_string()));
+    each("simplify", |golden| after(golden, "simplify"));
+}
+
+/// Of programs that it changes.
+#[test]
+fn fusion() {
+    each("fusion", |golden| after(golden, "fusion").filter(|text| after(golden, "simplify").as_ref() != Some(text)));
+}
+
+#[test]
+fn clustering() {
+    each("clustering", |golden| after(golden, "clustering"));
 }
 
 #[test]
 fn kernels() {
-    each("kernels", |golden| plan(golden).map(|plan| plan.to_string()));
+    each("kernels", |golden| after(golden, "kernels"));
 }
 
 /// Kernels in the plan; then launches, loop nests, elements read and written by a run on the golden inputs.
 #[test]
 fn counts() {
-    let mut table = String::from("program kernels launches loops reads writes\n");
+    let mut table = String::from("program fusion kernels launches loops reads writes\n");
     for name in names() {
         let golden = load(&name);
-        let Some(plan) = plan(&golden) else { continue };
-        let (_, counts) = run_plan(&plan, &golden.inputs).unwrap_or_else(|error| panic!("{name}: {error}"));
-        let kernels = plan.kernels.len();
-        table += &format!("{name} {kernels} {} {} {} {}\n", counts.launches, counts.loops, counts.reads, counts.writes);
+        for fusion in [Fusion::None, Fusion::Optimal] {
+            let Some(plan) = plan(&golden, fusion) else { continue };
+            let (_, counts) = run_plan(&plan, &golden.inputs).unwrap_or_else(|error| panic!("{name}: {error}"));
+            let (kernels, launches, loops) = (plan.kernels.len(), counts.launches, counts.loops);
+            table += &format!("{name} {fusion} {kernels} {launches} {loops} {} {}\n", counts.reads, counts.writes);
+        }
     }
     let mut settings = insta::Settings::clone_current();
     settings.set_snapshot_path(fusebox_golden::folder().join("snapshots"));
