@@ -1,6 +1,6 @@
 //! What is known of index functions: how often they meet an element, and whether they stay inside of extents.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, rc::Rc};
 
 use fusebox_ir::{
     Binary, ElementType, Extent, Lambda, LocalId, ScalarOp, ScalarOperand, ScalarPart, Unary,
@@ -23,6 +23,10 @@ pub(crate) enum Range {
 enum Known {
     /// A size plus a number times each index.
     Linear(Size, Vec<i64>),
+    /// The lesser of two.
+    Min(Rc<(Known, Known)>),
+    /// The greater of two.
+    Max(Rc<(Known, Known)>),
     /// The index and values from outside decide it.
     Index,
     /// Data decides it.
@@ -96,12 +100,13 @@ impl<'a> Indices<'a> {
                 ScalarPart::Operand(operand) => self.operand(*operand),
                 ScalarPart::Array(_) => Known::Data,
                 ScalarPart::Body(body) => {
-                    let data = body.results.iter().any(|&result| matches!(self.operand(result), Known::Data));
+                    let data = body.results.iter().any(|&result| from_data(&self.operand(result)));
                     if data { Known::Data } else { Known::Index }
                 }
             })
             .collect();
-        if known.iter().any(|known| matches!(known, Known::Data)) || matches!(op, ScalarOp::While { .. }) {
+        let between = matches!(op, ScalarOp::Binary { function: Binary::Min | Binary::Max, .. });
+        if known.iter().any(from_data) && !between || matches!(op, ScalarOp::While { .. }) {
             return Known::Data;
         }
         let combined = |factor: i64| match (&known[0], &known[1]) {
@@ -123,7 +128,7 @@ impl<'a> Indices<'a> {
             _ => None,
         };
         if ty != ElementType::I64 {
-            return Known::Index;
+            return if known.iter().any(from_data) { Known::Data } else { Known::Index };
         }
         match op {
             ScalarOp::Binary { function: Binary::Add, .. } => combined(1),
@@ -133,6 +138,17 @@ impl<'a> Indices<'a> {
                 (_, Some(by)) => scaled(&known[0], by),
                 _ => Known::Index,
             },
+            ScalarOp::Binary { function: Binary::Min | Binary::Max, .. }
+                if known.iter().map(depth).sum::<usize>() > NESTED =>
+            {
+                if known.iter().any(from_data) {
+                    Known::Data
+                } else {
+                    Known::Index
+                }
+            }
+            ScalarOp::Binary { function: Binary::Min, .. } => Known::Min(Rc::new((known[0].clone(), known[1].clone()))),
+            ScalarOp::Binary { function: Binary::Max, .. } => Known::Max(Rc::new((known[0].clone(), known[1].clone()))),
             ScalarOp::Unary { function: Unary::Neg, .. } => scaled(&known[0], -1),
             _ => Known::Index,
         }
@@ -141,7 +157,7 @@ impl<'a> Indices<'a> {
     /// How often these indices meet an element.
     pub(crate) fn range(&self, index: &[ScalarOperand]) -> Range {
         let known: Vec<Known> = index.iter().map(|&operand| self.operand(operand)).collect();
-        if known.iter().any(|known| matches!(known, Known::Data)) {
+        if known.iter().any(from_data) {
             return Range::Unknown;
         }
         let alone = |dim: usize| {
@@ -161,37 +177,79 @@ impl<'a> Indices<'a> {
 
     /// Of each index whether it is proved to lie inside.
     pub(crate) fn inside_each(&self, index: &[ScalarOperand], extents: &[Extent]) -> Vec<bool> {
-        let one = |at: usize| -> bool {
-            let (Known::Linear(size, factors), Some(extent)) =
-                (self.operand(index[at]), self.sizes.extent(extents[at]))
-            else {
-                return false;
-            };
-            let (mut least, mut most) = (size.clone(), size);
-            for (bound, &factor) in self.extents.iter().zip(&factors) {
-                let last = bound.offset(-1);
-                match factor {
-                    0 => {}
-                    1.. => most = most.plus(&last, factor),
-                    _ => least = least.plus(&last, factor),
-                }
-            }
-            let room = extent.offset(-1).plus(&most, -1);
-            let holds = |size: &Size| self.sizes.not_negative_size(size) == Answer::Proved;
-            // What is not proved by bounds may be by order: an index itself, over at most as many.
-            let itself = index_itself(&factors) && least.as_constant() == Some(0);
-            let over = factors.iter().position(|&factor| factor == 1);
-            holds(&least)
-                && (holds(&room)
-                    || (itself
-                        && over.is_some_and(|dim| {
-                            self.sizes.at_most_sizes(&self.extents[dim], &extent) == Answer::Proved
-                        })))
-        };
         if index.len() != extents.len() {
             return vec![false; index.len().max(1)];
         }
-        (0..index.len()).map(one).collect()
+        let one = |(&index, &extent): (&ScalarOperand, &Extent)| {
+            let (known, Some(extent)) = (self.operand(index), self.sizes.extent(extent)) else { return false };
+            self.not_negative(&known) && self.below(&known, &extent)
+        };
+        index.iter().zip(extents).map(one).collect()
+    }
+
+    /// Whether a size is proved not to be negative wherever there is an element: no extent that is run over is 0 there.
+    fn holds(&self, size: &Size) -> bool {
+        let proved = |size: &Size| self.sizes.not_negative_size(size) == Answer::Proved;
+        proved(size) || self.extents.iter().any(|extent| proved(&size.plus(&extent.offset(-1), -1)))
+    }
+
+    /// The least and the greatest that a size plus numbers times indices can be.
+    fn bounds(&self, size: &Size, factors: &[i64]) -> (Size, Size) {
+        let (mut least, mut most) = (size.clone(), size.clone());
+        for (extent, &factor) in self.extents.iter().zip(factors) {
+            let last = extent.offset(-1);
+            match factor {
+                0 => {}
+                1.. => most = most.plus(&last, factor),
+                _ => least = least.plus(&last, factor),
+            }
+        }
+        (least, most)
+    }
+
+    fn not_negative(&self, known: &Known) -> bool {
+        match known {
+            Known::Linear(size, factors) => self.holds(&self.bounds(size, factors).0),
+            Known::Min(both) => self.not_negative(&both.0) && self.not_negative(&both.1),
+            Known::Max(both) => self.not_negative(&both.0) || self.not_negative(&both.1),
+            Known::Index | Known::Data => false,
+        }
+    }
+
+    fn below(&self, known: &Known, extent: &Size) -> bool {
+        match known {
+            Known::Linear(size, factors) => {
+                let (least, most) = self.bounds(size, factors);
+                // What is not proved by bounds may be by order: an index itself, over at most as many.
+                let itself = index_itself(factors) && least.as_constant() == Some(0);
+                let over = factors.iter().position(|&factor| factor == 1);
+                let as_many = |dim: usize| self.sizes.at_most_sizes(&self.extents[dim], extent) == Answer::Proved;
+                self.holds(&extent.offset(-1).plus(&most, -1)) || itself && over.is_some_and(as_many)
+            }
+            Known::Min(both) => self.below(&both.0, extent) || self.below(&both.1, extent),
+            Known::Max(both) => self.below(&both.0, extent) && self.below(&both.1, extent),
+            Known::Index | Known::Data => false,
+        }
+    }
+}
+
+/// Whether data decides it, be it within bounds.
+fn from_data(known: &Known) -> bool {
+    match known {
+        Known::Data => true,
+        Known::Min(both) | Known::Max(both) => from_data(&both.0) || from_data(&both.1),
+        Known::Linear(..) | Known::Index => false,
+    }
+}
+
+/// So many `min` and `max` in one another, and no more.
+const NESTED: usize = 16;
+
+/// How many `min` and `max` there are in what is known.
+fn depth(known: &Known) -> usize {
+    match known {
+        Known::Min(both) | Known::Max(both) => 1 + depth(&both.0) + depth(&both.1),
+        Known::Linear(..) | Known::Index | Known::Data => 0,
     }
 }
 

@@ -9,7 +9,7 @@ use crate::{
     functions::{Composer, FunctionId, read_arrays},
     graph::{Graph, Kind, Source, Term},
     index::{Indices, Range},
-    rules::{Meeting, Met, Refused, as_indexed, guarded, range_pays},
+    rules::{Meeting, Met, Refused, UNPROVED, as_indexed, range_pays},
 };
 
 /// The work of an index function that counts: arithmetic of indices is done beside loads and costs nothing, reads do.
@@ -60,18 +60,18 @@ fn replaced(
     let reads = reads_of(graph.functions.get(f), &arrays, over, m.producer.extents.len(), graph)?;
     let work = graph.functions.work(g) + inner.map_or(0, |inner| dear_work(graph, inner));
     range_pays(graph, reads.range, work, m.producer, reads.count)?;
-    let guard = !covered && !reads_inside(graph, f, over, &arrays, m.producer);
-    let name = graph.class(m.of).name.clone();
+    if !covered && !reads_inside(graph, f, over, &arrays, m.producer) {
+        return Err(UNPROVED.to_owned());
+    }
     let functions = &graph.functions;
     let mut composer = Composer::default();
     let lambda = functions.get(f);
     let params: Vec<ScalarOperand> = lambda.params.iter().map(|param| composer.param(param.ty)).collect();
     let results = composer.call_reading(lambda, &params, &mut |composer, array, index| {
         let component = arrays.iter().position(|&other| other == array)?;
-        let index = if guard { guarded(composer, index, &m.producer.extents, &[], &name) } else { index.to_vec() };
         let index = match inner {
-            Some(inner) => composer.call(functions.get(inner), &index),
-            None => index,
+            Some(inner) => composer.call(functions.get(inner), index),
+            None => index.to_vec(),
         };
         let arguments = if m.producer.sources.is_empty() {
             index

@@ -234,51 +234,12 @@ pub(crate) fn composed(graph: &mut Graph<'_>, g: FunctionId, f: FunctionId) -> F
     graph.functions.intern(lambda)
 }
 
-/// The index function of a consumer over `over`, with a check that it stays inside of `inner` where that is not proved.
-fn checked(graph: &mut Graph<'_>, index: FunctionId, over: &[Extent], inner: &[Extent], name: &str) -> FunctionId {
-    let lambda = graph.functions.get(index);
-    let proved = Indices::of(lambda, Some(over), graph.sizes).inside_each(&lambda.results, inner);
-    let mut composer = Composer::default();
-    let params: Vec<ScalarOperand> = lambda.params.iter().map(|param| composer.param(param.ty)).collect();
-    let results = composer.call(lambda, &params);
-    let guarded = guarded(&mut composer, &results, inner, &proved, name);
-    let lambda = composer.finish(&guarded);
-    graph.functions.intern(lambda)
-}
-
-/// Indices with one check that all stay inside of extents, but for those proved to: it holds on to whichever index is needed later.
-pub(crate) fn guarded(
-    composer: &mut Composer,
-    index: &[ScalarOperand],
-    extents: &[Extent],
-    proved: &[bool],
-    name: &str,
-) -> Vec<ScalarOperand> {
-    let (bool, place) = (ElementType::Bool, Place::default());
-    let mut holds: Option<ScalarOperand> = None;
-    let unproved = index.iter().zip(extents).enumerate().filter(|(dim, _)| proved.get(*dim) != Some(&true));
-    for (_, (&i, &extent)) in unproved {
-        let zero: ScalarOperand = Constant::from(0i64).into();
-        let low = composer.one(ScalarOp::Binary { function: Binary::Le, a: zero, b: i }, bool, &place);
-        let high = composer.one(ScalarOp::Binary { function: Binary::Lt, a: i, b: scalar(extent) }, bool, &place);
-        for bound in [low, high] {
-            holds = Some(match holds {
-                Some(all) => composer.one(ScalarOp::Binary { function: Binary::And, a: all, b: bound }, bool, &place),
-                None => bound,
-            });
-        }
-    }
-    let Some(condition) = holds else { return index.to_vec() };
-    let mut check = |&value: &ScalarOperand| {
-        let message = format!("index outside of `{name}`");
-        composer.one(ScalarOp::Assert { condition, message, value }, ElementType::I64, &place)
-    };
-    index.iter().map(&mut check).collect()
-}
-
 fn taken(classes: impl IntoIterator<Item = Id>) -> BTreeSet<Id> {
     classes.into_iter().collect()
 }
+
+/// A check of an index says the index and the extents, which scalar code cannot: it stays a read, or a cluster's.
+pub(crate) const UNPROVED: &str = "that its user stays inside was not proved, and the check is that of reading it";
 
 const SHORT: &str = "it may run over less than its sources, and its user was not proved to stay inside";
 
@@ -511,12 +472,9 @@ fn indexed_generate(graph: &mut Graph<'_>, m: &Meeting<'_>) -> Result<Met, Refus
     only_source(m)?;
     let (range, inside) = met(graph, index, &m.consumer.extents, &m.producer.extents);
     range_pays(graph, range, graph.functions.work(*g), m.producer, 1)?;
-    let index = if inside {
-        index
-    } else {
-        let name = graph.class(m.of).name.clone();
-        checked(graph, index, &m.consumer.extents, &m.producer.extents, &name)
-    };
+    if !inside {
+        return Err(UNPROVED.to_owned());
+    }
     let values = composed(graph, *g, index);
     let picked = picked(graph, f, &m.consumer.sources, &m.producer.elements);
     let f = composed(graph, picked, values);
@@ -541,12 +499,9 @@ fn indexed_indexed(graph: &mut Graph<'_>, m: &Meeting<'_>) -> Result<Met, Refuse
     let (range, inside) = met(graph, index, &m.consumer.extents, &m.producer.extents);
     let work = graph.functions.work(g) + reads::dear_work(graph, inner);
     range_pays(graph, range, work, m.producer, 1)?;
-    let index = if inside {
-        index
-    } else {
-        let name = graph.class(m.of).name.clone();
-        checked(graph, index, &m.consumer.extents, &m.producer.extents, &name)
-    };
+    if !inside {
+        return Err(UNPROVED.to_owned());
+    }
     let index = composed(graph, inner, index);
     let inlined = [Inlined { class: m.of, f: g, sources: m.producer.sources.clone() }];
     let (f, sources) = joined(graph, f, &m.consumer.sources, &inlined);
