@@ -48,10 +48,10 @@ pub(super) fn layered(sizes: &[Point], lines: &[(usize, usize)]) -> Layout {
     for &(from, to) in lines {
         let mut way = Vec::new();
         let mut last = from;
-        for layer in (ranks[from] + 1).min(ranks[to])..ranks[to] {
+        for layer in &mut layers[(ranks[from] + 1).min(ranks[to])..ranks[to]] {
             let lane = slots.len();
             slots.push(slot(LANE, None));
-            layers[layer].push(lane);
+            layer.push(lane);
             way.push(lane);
             join(&mut slots, last, lane);
             last = lane;
