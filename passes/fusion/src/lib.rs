@@ -12,6 +12,7 @@ mod reads;
 mod report;
 mod rules;
 mod search;
+mod shorten;
 mod summary;
 mod taps;
 
@@ -99,6 +100,8 @@ impl Fusion<'_> {
                 }
             }
         }
+        let shortened = shorten::shorten(block, &self.sizes, &mut self.types);
+        self.report.shortened(shortened);
         let mut graph = graph::Graph::new(&mut self.sizes, &self.types, &self.names, &mut self.next);
         let mut region = encode::encode(block, &self.tapped, &mut graph);
         if graph.order.is_empty() {

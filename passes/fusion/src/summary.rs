@@ -43,6 +43,11 @@ impl Summary {
         }
     }
 
+    /// What runs over less than it did.
+    pub(crate) fn shortened(&mut self, choices: Vec<Choice>) {
+        self.choices.extend(choices);
+    }
+
     /// Before the block is rewritten.
     pub(crate) fn add(
         &mut self,
