@@ -35,7 +35,7 @@ pub struct Config {
 
 impl Default for Config {
     fn default() -> Self {
-        Self { threads: 0, vectors: true, pool_bytes: 1 << 30, share_from_ns: 20_000 }
+        Self { threads: 0, vectors: true, pool_bytes: 1 << 30, share_from_ns: 60_000 }
     }
 }
 

@@ -5,10 +5,8 @@ use std::sync::{
     atomic::{AtomicBool, AtomicUsize, Ordering},
 };
 
-use fusebox_ir::RunError;
-use rayon::prelude::*;
-
 use super::Run;
+use fusebox_ir::RunError;
 
 /// Says that something failed, also if that is this program.
 struct Ended<'s>(&'s AtomicBool, bool);
@@ -36,7 +34,7 @@ impl Run<'_> {
         let next = AtomicUsize::new(0);
         let failure = Mutex::new(None);
         let workers = self.shared.count.min(count);
-        let work = |_| {
+        let work = || {
             while !stop.load(Ordering::Acquire) {
                 let range = next.fetch_add(1, Ordering::Relaxed);
                 if range >= count {
@@ -52,7 +50,13 @@ impl Run<'_> {
                 }
             }
         };
-        threads.install(|| (0..workers).into_par_iter().with_max_len(1).for_each(work));
+        // The calling thread begins at once; the others help as soon as they are awake.
+        threads.in_place_scope(|scope| {
+            for _ in 1..workers {
+                scope.spawn(|_| work());
+            }
+            work();
+        });
         match failure.into_inner() {
             Ok(Some(error)) => Err(error),
             _ => Ok(()),
