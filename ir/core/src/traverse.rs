@@ -2,6 +2,11 @@
 //!
 //! Everything else that walks programs (uses, substitution, renumbering, printing orders) is a short loop over these.
 
+use std::{
+    hash::{Hash, Hasher},
+    mem::discriminant,
+};
+
 use crate::{ArrayId, ArrayOp, Block, Boundary, Lambda, LocalId, Operand, Order, ScalarOp, ScalarOperand, Sink};
 
 /// Something that an operation holds.
@@ -236,6 +241,19 @@ impl ScalarOp {
     /// The twin of [`Self::parts`], to change what is held.
     pub fn parts_mut(&mut self) -> Vec<ScalarPartMut<'_>> {
         scalar_parts!(self, ScalarPartMut, iter_mut)
+    }
+
+    /// Hashes what it does, and none of its [`Self::parts`]: tables of instructions that are looked up decide by themselves what of those
+    /// counts as equal.
+    pub fn hash_function(&self, hasher: &mut impl Hasher) {
+        discriminant(self).hash(hasher);
+        match self {
+            Self::Unary { function, .. } => function.hash(hasher),
+            Self::Binary { function, .. } => function.hash(hasher),
+            Self::Convert { to, .. } | Self::Bits { to, .. } => to.hash(hasher),
+            Self::Assert { message, .. } => message.hash(hasher),
+            Self::Fma { .. } | Self::Read { .. } | Self::ReadFlat { .. } | Self::If { .. } | Self::While { .. } => {}
+        }
     }
 }
 

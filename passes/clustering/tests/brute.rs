@@ -424,6 +424,7 @@ fn microlp_finds_the_best_of_all_divisions() {
     agrees(250..330, 6, SolverChoice::Microlp);
 }
 
+/// `cargo test --release -p fusebox-clustering --test brute -- --ignored`
 #[test]
 #[ignore = "minutes: more and larger graphs"]
 fn more_divisions() {

@@ -6,7 +6,6 @@
 use std::{
     collections::{HashMap, HashSet, hash_map::DefaultHasher},
     hash::{Hash, Hasher},
-    mem::discriminant,
 };
 
 use fusebox_ir::{
@@ -157,18 +156,7 @@ fn hash_lambda(f: &Lambda, hasher: &mut DefaultHasher) {
 
 /// All but bodies.
 fn hash_op(op: &ScalarOp, hasher: &mut DefaultHasher) {
-    discriminant(op).hash(hasher);
-    match op {
-        ScalarOp::Unary { function, .. } => function.hash(hasher),
-        ScalarOp::Binary { function, .. } => function.hash(hasher),
-        ScalarOp::Convert { to, .. } | ScalarOp::Bits { to, .. } => to.hash(hasher),
-        ScalarOp::Assert { message, .. } => message.hash(hasher),
-        ScalarOp::Fma { .. }
-        | ScalarOp::Read { .. }
-        | ScalarOp::ReadFlat { .. }
-        | ScalarOp::If { .. }
-        | ScalarOp::While { .. } => {}
-    }
+    op.hash_function(hasher);
     for part in op.parts() {
         match part {
             ScalarPart::Operand(operand) => operand.hash(hasher),

@@ -76,18 +76,7 @@ fn shape(instruction: &Instruction) -> u64 {
 }
 
 fn shape_of(op: &ScalarOp, hasher: &mut DefaultHasher) {
-    std::mem::discriminant(op).hash(hasher);
-    match op {
-        ScalarOp::Unary { function, .. } => function.hash(hasher),
-        ScalarOp::Binary { function, .. } => function.hash(hasher),
-        ScalarOp::Convert { to, .. } | ScalarOp::Bits { to, .. } => to.hash(hasher),
-        ScalarOp::Assert { message, .. } => message.hash(hasher),
-        ScalarOp::Fma { .. }
-        | ScalarOp::Read { .. }
-        | ScalarOp::ReadFlat { .. }
-        | ScalarOp::If { .. }
-        | ScalarOp::While { .. } => {}
-    }
+    op.hash_function(hasher);
     for part in op.parts() {
         match part {
             ScalarPart::Operand(ScalarOperand::Local(_)) => 0u8.hash(hasher),
