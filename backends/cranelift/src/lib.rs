@@ -10,6 +10,7 @@ pub mod lower;
 mod machine;
 mod rounding;
 mod sort;
+mod threads;
 pub mod vector;
 
 pub use compile::{CompiledKernel, CompiledPlan, compile_kernel};
@@ -19,6 +20,8 @@ use std::sync::Arc;
 
 use fusebox_backend::{Backend, BackendError, Compiled, Pool};
 use fusebox_ir::Plan;
+
+use threads::Threads;
 
 /// How the backend runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,8 +52,7 @@ pub struct Cranelift {
 /// What all loaded plans of a backend share.
 #[derive(Debug)]
 pub(crate) struct Shared {
-    pub(crate) threads: Option<rayon::ThreadPool>,
-    pub(crate) count: usize,
+    pub(crate) threads: Threads,
     pub(crate) memory: Pool,
     pub(crate) share_from_ns: u64,
 }
@@ -66,23 +68,12 @@ impl Cranelift {
         } else {
             config.threads
         };
-        let threads = if count == 1 {
-            None
-        } else {
-            let pool = rayon::ThreadPoolBuilder::new()
-                .num_threads(count)
-                .thread_name(|worker| format!("fusebox-{worker}"))
-                // Workers are ours alone: they stay at the defaults.
-                .start_handler(|_| std::mem::forget(rounding::Rounding::defaults()))
-                .build();
-            Some(pool.map_err(|error| BackendError::Unsupported {
-                backend: "cpu",
-                what: format!("{count} threads: {error}"),
-            })?)
-        };
+        let threads = Threads::new(count).map_err(|error| BackendError::Unsupported {
+            backend: "cpu",
+            what: format!("{count} threads: {error}"),
+        })?;
         let shared = Shared {
             threads,
-            count,
             memory: Pool::with_advice(config.pool_bytes, huge::pages),
             share_from_ns: config.share_from_ns,
         };

@@ -190,12 +190,7 @@ impl Program for LoadedPlan {
             handed.push((id, Stored { buffer: Arc::new(array.clone()), element: array.element(), extents }));
         }
         let machine = Cpu { plan: &self.plan, kernels: &self.kernels, shared: &self.shared };
-        let work: usize = inputs.iter().map(Array::len).sum();
-        let (results, statistics) = match &self.shared.threads {
-            // Entering the pool costs ten microseconds: not for small programs, whose launches may still do so.
-            Some(threads) if work > 16_384 => threads.install(|| execute(&machine, &self.plan, handed)),
-            _ => execute(&machine, &self.plan, handed),
-        }?;
+        let (results, statistics) = execute(&machine, &self.plan, handed)?;
         let results: Result<_, _> = results.into_iter().map(|stored| machine.handed_back(stored)).collect();
         Ok((results?, statistics))
     }

@@ -3,9 +3,10 @@
 //! Keys become unsigned numbers of the same order, which are sorted by bytes from the lowest (least significant digit first), so that
 //! equal ones keep their places; several keys are sorted by from the last to the first.
 
+use std::sync::OnceLock;
+
 use fusebox_backend::Sort;
 use fusebox_ir::{Array, ElementType};
-use rayon::prelude::*;
 
 use crate::Shared;
 
@@ -20,12 +21,15 @@ pub(crate) fn run(mut sort: Sort<'_, Array>, shared: &Shared) {
     }
     let orders: Vec<Vec<u32>> = {
         let keys = &sort.keys;
-        let row = |row: usize| order(keys, row * length, length);
-        match &shared.threads {
-            Some(threads) if rows > 1 && rows * length > 16_384 => {
-                threads.install(|| (0..rows).into_par_iter().map(row).collect())
-            }
-            _ => (0..rows).map(row).collect(),
+        let ordered = |row: usize| order(keys, row * length, length);
+        if rows * length > 16_384 {
+            let orders: Vec<OnceLock<Vec<u32>>> = vec![OnceLock::new(); rows];
+            shared.threads.each(rows, |row| {
+                orders[row].get_or_init(|| ordered(row));
+            });
+            orders.into_iter().map(|order| order.into_inner().unwrap_or_default()).collect()
+        } else {
+            (0..rows).map(ordered).collect()
         }
     };
     let sources: Vec<(ElementType, &Array)> = sort.keys.iter().chain(&sort.carry).copied().collect();

@@ -141,10 +141,10 @@ impl<'a> Run<'a> {
     /// Ranges of the outermost level; `unit` steps are never parted.
     fn ranges(&self, steps: i64, unit: i64) -> Vec<(i64, i64)> {
         let work = self.work();
-        if self.shared.count == 1 || work < self.shared.share_from_ns || steps <= unit {
+        if self.shared.threads.count() == 1 || work < self.shared.share_from_ns || steps <= unit {
             return vec![(0, steps)];
         }
-        let pieces = (work / (self.shared.share_from_ns / 2).max(1)).clamp(2, 16 * self.shared.count as u64) as i64;
+        let pieces = (work / (self.shared.share_from_ns / 2).max(1)).clamp(2, 16 * self.shared.threads.count() as u64) as i64;
         let length = (steps / pieces).max(1);
         let length = (length as u64).checked_next_multiple_of(unit as u64).map_or(steps, |length| length as i64);
         (0..steps).step_by(length as usize).map(|from| (from, (from + length).min(steps))).collect()

@@ -82,7 +82,7 @@ impl Tiles<'_> {
 impl<'a> Run<'a> {
     /// Ranges of the outermost level that are a tile each, where sharing them is worth it.
     pub(super) fn tiles(&self, steps: i64) -> Vec<(i64, i64)> {
-        if self.shared.count == 1 || self.work() < self.shared.share_from_ns {
+        if self.shared.threads.count() == 1 || self.work() < self.shared.share_from_ns {
             return vec![(0, steps)];
         }
         (0..steps).step_by(TILE as usize).map(|from| (from, (from + TILE).min(steps))).collect()

@@ -57,7 +57,7 @@ impl<'a> Run<'a> {
             None => {
                 // A copy for each thread, where that costs less than it saves.
                 let size = any.iter().map(|&position| self.scatter_size(position)).max().unwrap_or(0);
-                let most = (steps as usize / (2 * size).max(1)).min(self.shared.count);
+                let most = (steps as usize / (2 * size).max(1)).min(self.shared.threads.count());
                 let wanted = self.ranges(steps, 1).len().min(most).max(1) as i64;
                 let unit = if in_blocks { BLOCK as usize } else { 1 };
                 let length = (steps as usize).div_ceil(wanted as usize).max(1).next_multiple_of(unit);

@@ -2,7 +2,7 @@
 
 use std::sync::{
     Mutex,
-    atomic::{AtomicBool, AtomicUsize, Ordering},
+    atomic::{AtomicBool, Ordering},
 };
 
 use super::Run;
@@ -28,34 +28,19 @@ impl Run<'_> {
         one: impl Fn(usize, &AtomicBool) -> Result<(), RunError> + Sync,
     ) -> Result<(), RunError> {
         let stop = AtomicBool::new(false);
-        let Some(threads) = self.shared.threads.as_ref().filter(|_| count > 1) else {
-            return (0..count).try_for_each(|range| one(range, &stop));
-        };
-        let next = AtomicUsize::new(0);
         let failure = Mutex::new(None);
-        let workers = self.shared.count.min(count);
-        let work = || {
-            while !stop.load(Ordering::Acquire) {
-                let range = next.fetch_add(1, Ordering::Relaxed);
-                if range >= count {
-                    return;
-                }
-                let mut ended = Ended(&stop, false);
-                let result = one(range, &stop);
-                ended.1 = result.is_ok();
-                if let Err(error) = result
-                    && let Ok(mut first) = failure.lock()
-                {
-                    first.get_or_insert(error);
-                }
+        self.shared.threads.each(count, |range| {
+            if stop.load(Ordering::Acquire) {
+                return;
             }
-        };
-        // The calling thread begins at once; the others help as soon as they are awake.
-        threads.in_place_scope(|scope| {
-            for _ in 1..workers {
-                scope.spawn(|_| work());
+            let mut ended = Ended(&stop, false);
+            let result = one(range, &stop);
+            ended.1 = result.is_ok();
+            if let Err(error) = result
+                && let Ok(mut first) = failure.lock()
+            {
+                first.get_or_insert(error);
             }
-            work();
         });
         match failure.into_inner() {
             Ok(Some(error)) => Err(error),

@@ -1,0 +1,305 @@
+//! Threads that help whoever has work to share.
+//!
+//! A caller puts up its work, does it itself, and takes it down when nothing is left to begin: it waits only for helpers that came. With
+//! a scope of a general pool it would wait until each helper has been awake, which takes longer than a small kernel runs. Helpers look
+//! out for more work for about as long as waking them takes before they sleep, which is at most twice what knowing the future would cost.
+
+use std::{
+    any::Any,
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+    sync::{
+        Arc, Condvar, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+    thread::{Builder, JoinHandle, Thread},
+    time::{Duration, Instant},
+};
+
+use crate::rounding::Rounding;
+
+/// How long a helper looks for work before it sleeps, and a caller for helpers to end.
+const LOOKOUT: Duration = Duration::from_micros(100);
+
+/// A number of threads, of which all but one are helpers: the caller is the other.
+#[derive(Debug)]
+pub(crate) struct Threads {
+    board: Arc<Board>,
+    helpers: Vec<JoinHandle<()>>,
+}
+
+/// What callers put up.
+#[derive(Debug, Default)]
+struct Board {
+    notices: Mutex<Notices>,
+    put_up: Condvar,
+    /// How many helpers are wanted in all, for those that look without the lock.
+    wanted: AtomicUsize,
+    ended: AtomicBool,
+}
+
+#[derive(Debug, Default)]
+struct Notices {
+    work: Vec<Arc<Work>>,
+    asleep: usize,
+}
+
+/// The work of one caller.
+struct Work {
+    /// Valid as long as the work is on the board or somebody is inside.
+    run: &'static (dyn Fn() + Sync),
+    /// How many more helpers may come; changed under the board's lock.
+    wanted: AtomicUsize,
+    /// How many helpers came and are not done; grows under the board's lock only.
+    inside: AtomicUsize,
+    panic: Mutex<Option<Box<dyn Any + Send>>>,
+    caller: Thread,
+}
+
+impl std::fmt::Debug for Work {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Work").field("wanted", &self.wanted).field("inside", &self.inside).finish()
+    }
+}
+
+impl Threads {
+    /// `count` threads with the one that calls.
+    pub(crate) fn new(count: usize) -> std::io::Result<Self> {
+        let board = Arc::new(Board::default());
+        let mut threads = Self { board, helpers: Vec::new() };
+        // With more threads than cores, looking out would take time from those that work.
+        let spare = std::thread::available_parallelism().is_ok_and(|cores| cores.get() >= count);
+        for helper in 1..count {
+            let board = Arc::clone(&threads.board);
+            let lookout = if spare { LOOKOUT } else { Duration::ZERO };
+            let run = move || board.help(lookout);
+            threads.helpers.push(Builder::new().name(format!("fusebox-{helper}")).spawn(run)?);
+        }
+        Ok(threads)
+    }
+
+    /// How many threads.
+    pub(crate) fn count(&self) -> usize {
+        self.helpers.len() + 1
+    }
+
+    /// Runs `one` for every number below `count`, on all threads. Numbers are begun in order, so that one may wait for those below it.
+    pub(crate) fn each(&self, count: usize, one: impl Fn(usize) + Sync) {
+        let workers = self.count().min(count);
+        if workers <= 1 {
+            return (0..count).for_each(one);
+        }
+        let next = AtomicUsize::new(0);
+        self.together(workers - 1, &|| {
+            loop {
+                let number = next.fetch_add(1, Ordering::Relaxed);
+                if number >= count {
+                    return;
+                }
+                one(number);
+            }
+        });
+    }
+
+    /// Runs `work` on this thread and on up to `helpers` others that find the time before this one is done.
+    #[allow(unsafe_code)]
+    fn together(&self, helpers: usize, work: &(dyn Fn() + Sync)) {
+        // SAFETY: only the lifetime is changed. Helpers call it between coming in, which they do under the lock while it is on the board,
+        // and leaving; `Down` takes it from the board under the lock and waits until all have left, before `work` ends, panic or not.
+        let run = unsafe { std::mem::transmute::<&(dyn Fn() + Sync), &'static (dyn Fn() + Sync)>(work) };
+        let helpers = helpers.min(self.helpers.len());
+        let notice = Arc::new(Work {
+            run,
+            wanted: AtomicUsize::new(helpers),
+            inside: AtomicUsize::new(0),
+            panic: Mutex::new(None),
+            caller: std::thread::current(),
+        });
+        let down = Down { board: &self.board, work: &notice };
+        let asleep = {
+            let mut notices = self.board.lock();
+            notices.work.push(Arc::clone(&notice));
+            self.board.wanted.fetch_add(helpers, Ordering::Release);
+            notices.asleep
+        };
+        for _ in 0..helpers.min(asleep) {
+            self.board.put_up.notify_one();
+        }
+        work();
+        drop(down);
+        let panic = notice.panic.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(panic) = panic {
+            resume_unwind(panic);
+        }
+    }
+}
+
+impl Drop for Threads {
+    fn drop(&mut self) {
+        {
+            let _lock = self.board.lock();
+            self.board.ended.store(true, Ordering::Release);
+        }
+        self.board.put_up.notify_all();
+        for helper in self.helpers.drain(..) {
+            // Its work is caught, so a panic of its own could only be a fault of this file.
+            let _ = helper.join();
+        }
+    }
+}
+
+/// Takes work from the board and waits for those inside.
+struct Down<'w> {
+    board: &'w Board,
+    work: &'w Arc<Work>,
+}
+
+impl Drop for Down<'_> {
+    fn drop(&mut self) {
+        {
+            let mut notices = self.board.lock();
+            if let Some(place) = notices.work.iter().position(|work| Arc::ptr_eq(work, self.work)) {
+                notices.work.swap_remove(place);
+                self.board.wanted.fetch_sub(self.work.wanted.load(Ordering::Relaxed), Ordering::Relaxed);
+            }
+        }
+        look_out(LOOKOUT, || self.work.inside.load(Ordering::Acquire) == 0);
+        while self.work.inside.load(Ordering::Acquire) > 0 {
+            std::thread::park();
+        }
+    }
+}
+
+impl Board {
+    fn lock(&self) -> MutexGuard<'_, Notices> {
+        self.notices.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The life of a helper.
+    fn help(&self, lookout: Duration) {
+        // Its thread is ours alone: it stays at the defaults.
+        std::mem::forget(Rounding::defaults());
+        while let Some(work) = self.next(lookout) {
+            if let Err(panic) = catch_unwind(AssertUnwindSafe(work.run)) {
+                work.panic.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(panic);
+            }
+            if work.inside.fetch_sub(1, Ordering::AcqRel) == 1 {
+                work.caller.unpark();
+            }
+        }
+    }
+
+    /// Waits for work and comes in; `None` at the end.
+    fn next(&self, lookout: Duration) -> Option<Arc<Work>> {
+        let is_wanted = || self.wanted.load(Ordering::Acquire) > 0 || self.ended.load(Ordering::Acquire);
+        look_out(lookout, is_wanted);
+        let mut notices = self.lock();
+        loop {
+            if self.ended.load(Ordering::Acquire) {
+                return None;
+            }
+            if let Some(work) = notices.work.iter().find(|work| work.wanted.load(Ordering::Relaxed) > 0) {
+                work.wanted.fetch_sub(1, Ordering::Relaxed);
+                work.inside.fetch_add(1, Ordering::Relaxed);
+                self.wanted.fetch_sub(1, Ordering::Relaxed);
+                return Some(Arc::clone(work));
+            }
+            notices.asleep += 1;
+            notices = self.put_up.wait(notices).unwrap_or_else(PoisonError::into_inner);
+            notices.asleep -= 1;
+        }
+    }
+}
+
+/// Looks for something until it is there or the time is over.
+fn look_out(time: Duration, is_there: impl Fn() -> bool) {
+    if time.is_zero() {
+        return;
+    }
+    let begin = Instant::now();
+    loop {
+        for _ in 0..32 {
+            if is_there() {
+                return;
+            }
+            std::hint::spin_loop();
+        }
+        if begin.elapsed() >= time {
+            return;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn everything_is_done_before_it_is_over() {
+        for count in [1, 2, 7] {
+            let threads = Threads::new(count).unwrap();
+            assert_eq!(threads.count(), count);
+            for round in 0..2000 {
+                let items = 1 + round % 50;
+                let done: Vec<AtomicUsize> = (0..items).map(|_| AtomicUsize::new(0)).collect();
+                threads.each(items, |item| {
+                    done[item].fetch_add(1, Ordering::Relaxed);
+                });
+                assert!(done.into_iter().all(|done| done.into_inner() == 1));
+            }
+        }
+    }
+
+    #[test]
+    fn many_callers_share_the_helpers() {
+        let threads = Threads::new(3).unwrap();
+        let total = AtomicUsize::new(0);
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    for _ in 0..500 {
+                        threads.each(10, |_| {
+                            total.fetch_add(1, Ordering::Relaxed);
+                        });
+                    }
+                });
+            }
+        });
+        assert_eq!(total.into_inner(), 8 * 500 * 10);
+    }
+
+    /// Returns when both threads are in it.
+    fn meet(came: &AtomicUsize) {
+        came.fetch_add(1, Ordering::AcqRel);
+        while came.load(Ordering::Acquire) < 2 {
+            std::thread::yield_now();
+        }
+    }
+
+    #[test]
+    fn a_helper_that_sleeps_is_woken() {
+        let threads = Threads::new(2).unwrap();
+        for _ in 0..5 {
+            std::thread::sleep(4 * LOOKOUT);
+            let came = AtomicUsize::new(0);
+            threads.each(2, |_| meet(&came));
+        }
+    }
+
+    #[test]
+    fn a_panic_reaches_the_caller_and_the_helpers_stay() {
+        let threads = Threads::new(2).unwrap();
+        let caller = std::thread::current().id();
+        for fails_here in [true, false] {
+            let came = AtomicUsize::new(0);
+            let result = catch_unwind(AssertUnwindSafe(|| {
+                threads.each(2, |_| {
+                    meet(&came);
+                    assert!((std::thread::current().id() == caller) != fails_here, "as it should");
+                });
+            }));
+            assert!(result.is_err());
+        }
+        let came = AtomicUsize::new(0);
+        threads.each(2, |_| meet(&came));
+    }
+}
