@@ -12,6 +12,7 @@ mod rounding;
 mod sort;
 mod threads;
 pub mod vector;
+mod weight;
 
 pub use compile::{CompiledKernel, CompiledPlan, compile_kernel};
 pub use load::LoadedPlan;
@@ -34,11 +35,13 @@ pub struct Config {
     pub pool_bytes: usize,
     /// From how many nanoseconds of (estimated) work on a kernel is shared among threads.
     pub share_from_ns: u64,
+    /// From how many bytes of arrays on a kernel is taken to go over more memory than caches hold.
+    pub far_bytes: usize,
 }
 
 impl Default for Config {
     fn default() -> Self {
-        Self { threads: 0, vectors: true, pool_bytes: 1 << 30, share_from_ns: 60_000 }
+        Self { threads: 0, vectors: true, pool_bytes: 1 << 30, share_from_ns: 60_000, far_bytes: 32 << 20 }
     }
 }
 
@@ -55,6 +58,7 @@ pub(crate) struct Shared {
     pub(crate) threads: Threads,
     pub(crate) memory: Pool,
     pub(crate) share_from_ns: u64,
+    pub(crate) far_bytes: usize,
 }
 
 impl Cranelift {
@@ -68,14 +72,13 @@ impl Cranelift {
         } else {
             config.threads
         };
-        let threads = Threads::new(count).map_err(|error| BackendError::Unsupported {
-            backend: "cpu",
-            what: format!("{count} threads: {error}"),
-        })?;
+        let threads = Threads::new(count)
+            .map_err(|error| BackendError::Unsupported { backend: "cpu", what: format!("{count} threads: {error}") })?;
         let shared = Shared {
             threads,
             memory: Pool::with_advice(config.pool_bytes, huge::pages),
             share_from_ns: config.share_from_ns,
+            far_bytes: config.far_bytes,
         };
         Ok(Self { config, shared: Arc::new(shared) })
     }

@@ -5,9 +5,10 @@ use std::{mem::ManuallyDrop, sync::Arc};
 use cranelift_codegen::{
     Context, ir::AbiParam, ir::Signature, ir::types, isa::OwnedTargetIsa, settings, settings::Configurable,
 };
+use cranelift_control::ControlPlane;
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use cranelift_jit::{JITBuilder, JITModule};
-use cranelift_module::{FuncId, Linkage, Module};
+use cranelift_module::{FuncId, Linkage, Module, ModuleReloc};
 use fusebox_backend::{BackendError, Program, Statistics, Stored, check_inputs, execute};
 use fusebox_ir::{Array, ArrayId, Constant, Plan};
 
@@ -15,7 +16,7 @@ use crate::{
     Cranelift, Shared,
     compile::CompiledKernel,
     emit::{Extra, Part},
-    lower::{self, Features, helpers},
+    lower::{self, Features, exchange::Exchanges, helpers},
     machine::Cpu,
     rounding::Rounding,
     vector::Site,
@@ -91,7 +92,26 @@ fn target() -> Result<OwnedTargetIsa, BackendError> {
 fn features(isa: &OwnedTargetIsa) -> Features {
     let has = |name: &str| isa.isa_flags().iter().any(|flag| flag.name == name && flag.as_bool() == Some(true));
     let arm = isa.triple().architecture.to_string().starts_with("aarch64");
-    Features { fma: arm || has("has_fma"), rounding: arm || has("has_sse41") }
+    Features { fma: arm || has("has_fma"), rounding: arm || has("has_sse41"), streaming: !arm }
+}
+
+/// Generates machine code, with what the code generator does not have put in.
+fn define(module: &mut JITModule, id: FuncId, context: &mut Context, exchanges: &Exchanges) -> Result<(), String> {
+    if exchanges.is_empty() {
+        return module.define_function(id, context).map_err(|error| format!("{error:?}"));
+    }
+    context.compile(module.isa(), &mut ControlPlane::default()).map_err(|error| format!("{:?}", error.inner))?;
+    let Some(compiled) = context.compiled_code() else { return Ok(()) };
+    let mut code = compiled.code_buffer().to_vec();
+    for place in compiled.buffer.get_srclocs_sorted() {
+        exchanges.apply(&mut code, place.start as usize, place.loc)?;
+    }
+    let relocations: Vec<ModuleReloc> = (compiled.buffer.relocs().iter())
+        .map(|relocation| ModuleReloc::from_mach_reloc(relocation, &context.func, id))
+        .collect();
+    module
+        .define_function_bytes(id, compiled.buffer.alignment.into(), &code, &relocations)
+        .map_err(|error| format!("{error:?}"))
 }
 
 impl LoadedPlan {
@@ -124,14 +144,12 @@ impl LoadedPlan {
                 context.func.signature = lower::signature(convention);
                 let helper = module.declare_func_in_func(exact, &mut context.func);
                 let builder = FunctionBuilder::new(&mut context.func, &mut contexts);
-                let widths = lower::lower(function, builder, helper, features, config);
+                let lowered = lower::lower(function, builder, helper, features, config);
                 let id = module
                     .declare_anonymous_function(&context.func.signature)
                     .map_err(|error| refused(&kernel.name.0, error))?;
-                module
-                    .define_function(id, &mut context)
-                    .map_err(|error| refused(&kernel.name.0, format!("{error:?}")))?;
-                parts.push((*part, id, widths));
+                define(module, id, &mut context, &lowered.exchanges).map_err(|error| refused(&kernel.name.0, error))?;
+                parts.push((*part, id, lowered.widths));
             }
             made.push(parts);
         }

@@ -336,7 +336,13 @@ impl Emitter<'_> {
         let position = self.position(array, &index)?;
         let value = self.operand(value)?;
         let mask = self.b.both(when, self.mask);
-        self.store_at(self.arrays[array.index()], position, value, mask);
+        let base = self.arrays[array.index()];
+        if let (true, None, Val::Linear(index, _)) = (self.streaming.contains(&array), mask, position) {
+            let value = self.gang(value);
+            self.b.store_streaming(base, index, value);
+        } else {
+            self.store_at(base, position, value, mask);
+        }
         Ok(())
     }
 

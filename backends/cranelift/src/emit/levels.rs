@@ -9,10 +9,11 @@ use crate::vector::Value;
 
 /// A level that is being emitted.
 #[derive(Clone)]
-struct Nest {
-    depth: usize,
-    inner: Range<usize>,
-    from: Value,
+pub(super) struct Nest {
+    pub(super) depth: usize,
+    pub(super) inner: Range<usize>,
+    /// The level's first index.
+    pub(super) from: Value,
     to: Value,
 }
 
@@ -159,7 +160,7 @@ impl Emitter<'_> {
     /// Steps `low..high` in blocks, where a reduce asks for them.
     fn blocks(&mut self, nest: &Nest, low: Value, high: Value, blocked: &[usize]) -> Result {
         if blocked.is_empty() {
-            return self.segment(nest, low, high, low);
+            return self.segment(nest, low, high, low, &[]);
         }
         let open = self.b.begin_loop(low, high, BLOCK, &self.states.clone());
         self.states = open.carried.clone();
@@ -174,7 +175,7 @@ impl Emitter<'_> {
                 self.block_begin(position, count)?;
             }
         }
-        self.segment(nest, start, end, start)?;
+        self.segment(nest, start, end, start, blocked)?;
         for &position in blocked {
             if self.scans.contains_key(&position) {
                 self.total_block_end(position, start, count)?;
@@ -188,7 +189,7 @@ impl Emitter<'_> {
     }
 
     /// Steps `low..high`, elements numbered from `first`: in gangs if this level is across lanes, and what is left of them.
-    fn segment(&mut self, nest: &Nest, low: Value, high: Value, first: Value) -> Result {
+    fn segment(&mut self, nest: &Nest, low: Value, high: Value, first: Value, blocked: &[usize]) -> Result {
         let Some(schedule) = self.schedule.filter(|schedule| schedule.level == nest.depth) else {
             return self.steps(nest, low, high, 1, first);
         };
@@ -208,7 +209,17 @@ impl Emitter<'_> {
         let main_end = self.b.add(main_from, full);
         self.lanes = lanes;
         self.interior = !schedule.masked;
-        self.steps(nest, main_from, main_end, lanes, first)?;
+        // Strips begin with the first accumulator.
+        if main_from == first
+            && let Some(strips) = self.strips(nest, blocked, lanes)
+        {
+            let width = self.b.int(-i64::from(strips.width()));
+            let whole = self.b.binary(Binary::And, full, width);
+            let end = self.b.add(main_from, whole);
+            self.in_strips(nest, &strips, (main_from, end), lanes, first)?;
+            main_from = end;
+        }
+        self.gangs(nest, main_from, main_end, lanes, first)?;
         self.interior = false;
         if schedule.masked {
             let rest = self.b.less(main_end, high);
@@ -237,17 +248,24 @@ impl Emitter<'_> {
     }
 
     /// The loop itself.
-    fn steps(&mut self, nest: &Nest, low: Value, high: Value, lanes: u32, first: Value) -> Result {
-        let kernel = self.kernel;
-        let level = &kernel.levels[nest.depth];
+    pub(super) fn steps(&mut self, nest: &Nest, low: Value, high: Value, lanes: u32, first: Value) -> Result {
         let open = self.b.begin_loop(low, high, i64::from(lanes), &self.states.clone());
         self.states = open.carried.clone();
-        let step = open.index;
+        let element = self.b.sub(open.index, first);
+        self.numbered(nest, element);
+        self.step(nest, open.index, lanes)?;
+        let next = std::mem::take(&mut self.states);
+        self.states = self.b.end_loop(open, next);
+        Ok(())
+    }
+
+    /// The statements at a step, or a gang of steps.
+    pub(super) fn step(&mut self, nest: &Nest, step: Value, lanes: u32) -> Result {
+        let kernel = self.kernel;
+        let level = &kernel.levels[nest.depth];
         if nest.depth == 0 {
             self.outer_step = Some(step);
         }
-        let element = self.b.sub(step, first);
-        self.numbered(nest, element);
         for position in nest.inner.clone().filter(|&p| kernel.statements[p].depth as usize == nest.depth + 1) {
             if let Some(scan) = self.scans.get_mut(&position) {
                 scan.step = Some(step);
@@ -268,8 +286,6 @@ impl Emitter<'_> {
         self.locals.insert(level.index.id, index);
         self.depth(nest.depth + 1, nest.inner.clone())?;
         self.locals.remove(&level.index.id);
-        let next = std::mem::take(&mut self.states);
-        self.states = self.b.end_loop(open, next);
         Ok(())
     }
 

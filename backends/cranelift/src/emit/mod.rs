@@ -5,12 +5,14 @@
 //! where a scan fixes the gang, in a masked one.
 
 mod access;
+mod far;
 mod identity;
 mod levels;
 mod scalar;
 mod schedule;
 mod slice;
 mod statement;
+mod strips;
 
 use std::{
     collections::{HashMap, HashSet},
@@ -19,7 +21,7 @@ use std::{
 
 use fusebox_backend::BackendError;
 use fusebox_ir::{
-    Action, Binary, ElementType, Failure, Kernel, KernelExtent, Lambda, LocalId, ScalarOperand, Statement,
+    Action, ArrayId, Binary, ElementType, Failure, Kernel, KernelExtent, Lambda, LocalId, ScalarOperand, Statement,
 };
 
 use crate::vector::{Builder, Function, Site, Value};
@@ -91,6 +93,8 @@ pub enum Extra {
     Total(usize, usize),
     /// Which tiles have elements, of a scan: a byte each.
     TotalFlags(usize),
+    /// Whether the launch goes over more memory than caches hold.
+    Far,
 }
 
 /// A value at a point, or at a gang of points.
@@ -123,6 +127,12 @@ pub struct Emitter<'k> {
     states: Vec<Value>,
     reduces: HashMap<usize, Reduce>,
     scans: HashMap<usize, Scan>,
+    /// Arrays whose stores go past the caches.
+    streaming: HashSet<ArrayId>,
+    /// Where only some statements are emitted.
+    only: Option<HashSet<usize>>,
+    /// Reduces, and scans' totals, that have got what is emitted already.
+    done: HashSet<usize>,
     /// Of ragged reduces: whether the code just now is that for few elements.
     few: HashMap<usize, bool>,
     /// States that say whether a reduce in order, without seeds, has got anything.
@@ -168,6 +178,9 @@ pub fn emit(kernel: &Kernel, part: Part, schedule: Option<Schedule>, extras: &mu
         states: Vec::new(),
         reduces: HashMap::new(),
         scans: HashMap::new(),
+        streaming: HashSet::new(),
+        only: None,
+        done: HashSet::new(),
         few: HashMap::new(),
         in_order_flags: HashSet::new(),
         appended: None,
@@ -238,6 +251,9 @@ impl<'k> Emitter<'k> {
     fn statement(&mut self, position: usize, pure_only: bool) -> Result {
         let kernel = self.kernel;
         let Statement { when, action, .. } = &kernel.statements[position];
+        if self.only.as_ref().is_some_and(|only| !only.contains(&position)) {
+            return Ok(());
+        }
         self.operation = kernel.operation(&kernel.statements[position]);
         if pure_only && matches!(action, Action::Store { .. } | Action::Scatter { .. } | Action::Append { .. }) {
             return Ok(());

@@ -362,7 +362,7 @@ impl Emitter<'_> {
 }
 
 /// Whether computing it where it is not needed costs little and cannot fail.
-fn is_cheap(instruction: &Instruction) -> bool {
+pub(super) fn is_cheap(instruction: &Instruction) -> bool {
     match &instruction.op {
         ScalarOp::Unary { .. } | ScalarOp::Convert { .. } | ScalarOp::Bits { .. } => true,
         ScalarOp::Binary { function, a: _, b } => {

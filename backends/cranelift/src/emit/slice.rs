@@ -81,11 +81,11 @@ fn needed(kernel: &Kernel, checks: u32) -> HashSet<usize> {
     positions
 }
 
-fn local(operand: ScalarOperand) -> Option<LocalId> {
+pub(super) fn local(operand: ScalarOperand) -> Option<LocalId> {
     if let ScalarOperand::Local(id) = operand { Some(id) } else { None }
 }
 
-fn defined(statement: &Statement) -> Vec<LocalId> {
+pub(super) fn defined(statement: &Statement) -> Vec<LocalId> {
     match &statement.action {
         Action::Load { result, .. } => vec![result.id],
         Action::Scalar(instruction) => instruction.results.iter().map(|result| result.id).collect(),
@@ -96,7 +96,7 @@ fn defined(statement: &Statement) -> Vec<LocalId> {
 }
 
 /// Every local that a statement uses, its own functions' among them.
-fn uses(statement: &Statement) -> Vec<LocalId> {
+pub(super) fn uses(statement: &Statement) -> Vec<LocalId> {
     let mut operands: Vec<ScalarOperand> = statement.when.into_iter().collect();
     let mut bodies: Vec<&Lambda> = Vec::new();
     let mut indices = Vec::new();

@@ -19,6 +19,7 @@ use crate::{
     emit::{Extra, Part},
     failure::{self, SLOT_WORDS},
     load::{Code, LoadedKernel},
+    weight,
 };
 
 thread_local! {
@@ -85,6 +86,7 @@ pub(crate) fn run(
         None => run.steps(0).unwrap_or(0),
         Some(code) => call(code, &run.table, 0, 0)? as i64,
     };
+    run.extra(Extra::Far, (run.bytes() >= shared.far_bytes).into());
     let appended = if let Some(code) = loaded.part(Part::Body) { run.split(code)? } else { run.whole()? };
     // The number of appended elements goes to an array of the kernel like others.
     if let Some((_, count)) = run.append()
@@ -128,12 +130,8 @@ impl<'a> Run<'a> {
             points.push(points[level].saturating_mul(steps));
         }
         let weights = self.kernel.statements.iter().map(|statement| {
-            let weight = match &statement.action {
-                Action::Scalar(instruction) => weight(instruction),
-                Action::Reduce { .. } | Action::Scan { .. } | Action::Scatter { .. } => 4,
-                _ => 2,
-            };
-            points.get(statement.depth as usize).copied().unwrap_or(0).saturating_mul(weight)
+            let points = points.get(statement.depth as usize).copied().unwrap_or(0);
+            points.saturating_mul(weight::statement(statement))
         });
         weights.fold(0u64, u64::saturating_add) / 8
     }
@@ -144,7 +142,8 @@ impl<'a> Run<'a> {
         if self.shared.threads.count() == 1 || work < self.shared.share_from_ns || steps <= unit {
             return vec![(0, steps)];
         }
-        let pieces = (work / (self.shared.share_from_ns / 2).max(1)).clamp(2, 16 * self.shared.threads.count() as u64) as i64;
+        let pieces =
+            (work / (self.shared.share_from_ns / 2).max(1)).clamp(2, 16 * self.shared.threads.count() as u64) as i64;
         let length = (steps / pieces).max(1);
         let length = (length as u64).checked_next_multiple_of(unit as u64).map_or(steps, |length| length as i64);
         (0..steps).step_by(length as usize).map(|from| (from, (from + length).min(steps))).collect()
@@ -156,6 +155,12 @@ impl<'a> Run<'a> {
             KernelExtent::Size(id) => self.operand(ScalarOperand::Local(*id)).unwrap_or(0),
         });
         extents.product::<i64>() as usize
+    }
+
+    /// Bytes of all arrays.
+    fn bytes(&self) -> usize {
+        let arrays = self.kernel.arrays.iter().enumerate();
+        arrays.map(|(id, array)| self.target_size(ArrayId(id as u32)) * array.element.bytes()).sum()
     }
 
     /// K of scatters in chunks (rule 6).
@@ -187,17 +192,4 @@ impl<'a> Run<'a> {
         }
         Ok(appended)
     }
-}
-
-/// Instructions of scalar code, those of loops several times.
-fn weight(instruction: &fusebox_ir::Instruction) -> u64 {
-    let mut weight = 1;
-    for part in instruction.op.parts() {
-        if let fusebox_ir::ScalarPart::Body(body) = part {
-            let inner: u64 = body.instructions.iter().map(self::weight).sum();
-            let times = if matches!(instruction.op, fusebox_ir::ScalarOp::While { .. }) { 32 } else { 1 };
-            weight += inner * times;
-        }
-    }
-    weight
 }

@@ -1,9 +1,9 @@
 //! Loads and stores of uniform values, gangs and masks.
 
-use cranelift_codegen::ir::{BlockArg, InstBuilder, MemFlagsData, Value as Clif, condcodes::IntCC, types};
+use cranelift_codegen::ir::{BlockArg, InstBuilder, MemFlagsData, SourceLoc, Value as Clif, condcodes::IntCC, types};
 use fusebox_ir::ElementType;
 
-use super::{Held, Lower, int_vector, scalar_type, vector_type};
+use super::{Held, Lower, exchange::Wanted, int_vector, scalar_type, vector_type};
 use crate::vector::{Memory, Type, Value};
 
 fn flags(memory: Memory) -> MemFlagsData {
@@ -126,7 +126,10 @@ impl Lower<'_> {
         }
     }
 
-    pub(super) fn store(&mut self, base: Value, index: Value, value: Value, mask: Option<Value>) {
+    pub(super) fn store(&mut self, base: Value, index: Value, value: Value, mask: Option<Value>, streaming: bool) {
+        if streaming {
+            return self.store_streaming(base, index, value);
+        }
         let ty = self.ty(value);
         let base = self.one(base);
         let uniform_mask = mask.filter(|&mask| self.ty(mask).lanes == 1);
@@ -141,6 +144,42 @@ impl Lower<'_> {
         } else {
             self.store_lanes(ty, base, index, value, mask);
         }
+    }
+
+    fn store_streaming(&mut self, base: Value, index: Value, value: Value) {
+        let ty = self.ty(value);
+        let (base, index) = (self.one(base), self.one(index));
+        let address = self.address(base, index, ty.element);
+        let Held::Gang(registers) = self.storable(value) else {
+            panic!("{value} should be a gang in\n{}", self.function)
+        };
+        for (position, register) in registers.into_iter().enumerate() {
+            let register = self.reinterpret(types::F32X4, register);
+            let location = self.exchanges.add(Wanted::StreamingStore);
+            self.b.set_srcloc(location);
+            self.b.ins().store(flags(Memory::Shared), register, address, position as i32 * 16);
+            self.b.set_srcloc(SourceLoc::default());
+        }
+    }
+
+    /// What was stored past the caches is there for other threads from here on.
+    pub(super) fn fence(&mut self) {
+        if self.streams {
+            self.b.ins().fence();
+        }
+    }
+
+    pub(super) fn prefetch(&mut self, base: Value, index: Value, element: ElementType, bytes: i64) {
+        if !self.features.streaming {
+            return;
+        }
+        let (base, index) = (self.one(base), self.one(index));
+        let address = self.address(base, index, element);
+        let location = self.exchanges.add(Wanted::Prefetch);
+        self.b.set_srcloc(location);
+        // It may fail, for all that the code generator knows, and so stays although nobody uses it.
+        self.b.ins().uload8(types::I32, MemFlagsData::new(), address, bytes as i32);
+        self.b.set_srcloc(SourceLoc::default());
     }
 
     fn store_lanes(&mut self, ty: Type, base: Clif, index: Value, value: Value, mask: Option<Value>) {

@@ -1,5 +1,6 @@
 //! The vector IR to Cranelift: gangs as 128-bit registers, masks as lanes of ones.
 
+pub mod exchange;
 mod gang;
 pub mod helpers;
 mod memory;
@@ -14,6 +15,7 @@ use cranelift_frontend::FunctionBuilder;
 use fusebox_ir::{Constant, ElementType};
 
 use crate::vector::{Function, Inst, Op, Region, Type, Value};
+use exchange::Exchanges;
 
 /// What the machine has beyond the baseline.
 #[derive(Clone, Copy, Debug)]
@@ -22,6 +24,8 @@ pub struct Features {
     pub fma: bool,
     /// Rounding to whole numbers as an instruction.
     pub rounding: bool,
+    /// Streaming stores and prefetches, put in by [`exchange`].
+    pub streaming: bool,
 }
 
 /// Bytes of the masks that the error slot takes before operands, and of each operand: 64 lanes of 8 bytes.
@@ -46,14 +50,23 @@ pub fn signature(convention: CallConv) -> Signature {
     signature
 }
 
-/// Lowers one function; gives for each site the bytes of a lane of its mask (0: uniform).
+/// What came out of lowering a function beside its code.
+#[derive(Debug)]
+pub struct Lowered {
+    /// For each site the bytes of a lane of its mask (0: uniform).
+    pub widths: Vec<u32>,
+    /// Instructions to exchange in the machine code.
+    pub exchanges: Exchanges,
+}
+
+/// Lowers one function.
 pub fn lower(
     function: &Function,
     mut b: FunctionBuilder<'_>,
     exact: FuncRef,
     features: Features,
     config: TargetFrontendConfig,
-) -> Vec<u32> {
+) -> Lowered {
     let entry = b.create_block();
     b.append_block_params_for_function_params(entry);
     b.switch_to_block(entry);
@@ -68,33 +81,49 @@ pub fn lower(
         features,
         site_widths: vec![0; function.sites.len()],
         mask_bytes: mask_bytes(function),
+        exchanges: Exchanges::default(),
+        streams: features.streaming
+            && instructions(function).iter().any(|inst| matches!(inst.op, Op::Store { streaming: true, .. })),
     };
     lower.region(&function.body);
+    lower.fence();
     let none = lower.b.ins().iconst(types::I64, 0);
     lower.b.ins().return_(&[none]);
     lower.b.seal_all_blocks();
     let widths = std::mem::take(&mut lower.site_widths);
+    let exchanges = std::mem::take(&mut lower.exchanges);
     lower.b.finalize(config);
-    widths
+    Lowered { widths, exchanges }
+}
+
+/// All instructions, those inside of others too.
+fn instructions(function: &Function) -> Vec<&Inst> {
+    let mut instructions = Vec::new();
+    let mut regions = vec![&function.body];
+    while let Some(region) = regions.pop() {
+        for inst in &region.0 {
+            match &inst.op {
+                Op::Loop { body, .. } => regions.push(body),
+                Op::While { header, body, .. } => regions.extend([header, body]),
+                Op::If { then, otherwise, .. } => regions.extend([then, otherwise]),
+                _ => {}
+            }
+            instructions.push(inst);
+        }
+    }
+    instructions
 }
 
 /// Bytes of a mask's lane where masks meet: those of what is compared most often.
 fn mask_bytes(function: &Function) -> u32 {
     let mut counts = [0usize; 9];
-    let mut regions = vec![&function.body];
-    while let Some(region) = regions.pop() {
-        for inst in &region.0 {
-            match &inst.op {
-                Op::Binary(f, a, _) if f.is_comparison() => {
-                    let ty = function.types[a.0 as usize];
-                    if ty.lanes > 1 && ty.element != ElementType::Bool {
-                        counts[ty.element.bytes()] += 1;
-                    }
-                }
-                Op::Loop { body, .. } => regions.push(body),
-                Op::While { header, body, .. } => regions.extend([header, body]),
-                Op::If { then, otherwise, .. } => regions.extend([then, otherwise]),
-                _ => {}
+    for inst in instructions(function) {
+        if let Op::Binary(f, a, _) = inst.op
+            && f.is_comparison()
+        {
+            let ty = function.types[a.0 as usize];
+            if ty.lanes > 1 && ty.element != ElementType::Bool {
+                counts[ty.element.bytes()] += 1;
             }
         }
     }
@@ -115,6 +144,9 @@ struct Lower<'a> {
     features: Features,
     site_widths: Vec<u32>,
     mask_bytes: u32,
+    exchanges: Exchanges,
+    /// Whether there are streaming stores.
+    streams: bool,
 }
 
 /// The register type of one lane.
@@ -300,7 +332,10 @@ impl Lower<'_> {
                 self.parameters(after, &inst.results);
             }
             Op::FailIf { condition, site, operands } => self.fail_if(*condition, *site, operands),
-            Op::Store { base, index, value, mask } => self.store(*base, *index, *value, *mask),
+            Op::Store { base, index, value, mask, streaming } => {
+                self.store(*base, *index, *value, *mask, *streaming && self.features.streaming);
+            }
+            Op::Prefetch { base, index, element, bytes } => self.prefetch(*base, *index, *element, *bytes),
             op => {
                 let result = inst.results[0];
                 let held = self.pure(op, self.ty(result));
@@ -368,7 +403,12 @@ impl Lower<'_> {
                 ),
                 mask @ Held::Mask(..) => mask,
             },
-            Op::Loop { .. } | Op::While { .. } | Op::If { .. } | Op::FailIf { .. } | Op::Store { .. } => {
+            Op::Loop { .. }
+            | Op::While { .. }
+            | Op::If { .. }
+            | Op::FailIf { .. }
+            | Op::Store { .. }
+            | Op::Prefetch { .. } => {
                 unreachable!("instructions without a single result are lowered by themselves")
             }
         }
@@ -395,6 +435,7 @@ impl Lower<'_> {
                 self.b.ins().store(flags, value, slot, at + register as i32 * 16);
             }
         }
+        self.fence();
         let code = self.b.ins().iconst(types::I64, site as i64 + 1);
         self.b.ins().return_(&[code]);
         self.b.switch_to_block(stay);

@@ -250,7 +250,17 @@ impl Builder {
 
     /// A store.
     pub fn store(&mut self, base: Value, index: Value, value: Value, mask: Option<Value>) {
-        self.push(Vec::new(), Op::Store { base, index, value, mask });
+        self.push(Vec::new(), Op::Store { base, index, value, mask, streaming: false });
+    }
+
+    /// A store of a gang past the caches, at a multiple of 16 bytes.
+    pub fn store_streaming(&mut self, base: Value, index: Value, value: Value) {
+        self.push(Vec::new(), Op::Store { base, index, value, mask: None, streaming: true });
+    }
+
+    /// A hint that something will be loaded.
+    pub fn prefetch(&mut self, base: Value, index: Value, element: ElementType, bytes: i64) {
+        self.push(Vec::new(), Op::Prefetch { base, index, element, bytes });
     }
 
     /// Whether a mask holds anywhere; uniform values are themselves.

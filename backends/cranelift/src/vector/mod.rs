@@ -132,6 +132,19 @@ pub enum Op {
         value: Value,
         /// A mask, or a uniform `bool`.
         mask: Option<Value>,
+        /// Whether it goes past the caches: no mask, whole vectors of 16 bytes, at multiples of 16 bytes.
+        streaming: bool,
+    },
+    /// A hint that the line of memory so many bytes behind `array[index]`, wherever that is, will be loaded.
+    Prefetch {
+        /// Address of the array.
+        base: Value,
+        /// Position, uniform.
+        index: Value,
+        /// Its elements.
+        element: ElementType,
+        /// Bytes behind that.
+        bytes: i64,
     },
     /// Puts the lanes of which the mask holds at `bases[..][count]`, in order of lanes; gives the new count. Others may be written to
     /// `spare`.

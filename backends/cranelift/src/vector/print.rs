@@ -76,7 +76,13 @@ impl Printer<'_> {
             Op::LoadStrided { base, index, stride, memory } => {
                 format!("load {base}[{index} by {stride}] {memory:?}").to_lowercase()
             }
-            Op::Store { base, index, value, mask } => format!("store {base}[{index}] = {value}{}", masked(mask)),
+            Op::Store { base, index, value, mask, streaming } => {
+                let how = if *streaming { " streaming" } else { "" };
+                format!("store {base}[{index}] = {value}{}{how}", masked(mask))
+            }
+            Op::Prefetch { base, index, element, bytes } => {
+                format!("prefetch {base}[{index}: {element}] + {bytes} bytes")
+            }
             Op::Append { bases, count, values, mask, spare: _ } => {
                 format!("append [{}] at {count} = {}{}", list(bases), list(values), masked(mask))
             }

@@ -29,6 +29,8 @@ pub struct Scan {
     shared: bool,
     /// Whether only the totals of tiles are wanted.
     alone: bool,
+    /// Whether the total has got what comes already.
+    total_is_done: bool,
     /// Where in scratch memory gangs are laid out for their last lanes: of each component, of the mask.
     lasts: Vec<i64>,
     last_flag: i64,
@@ -52,6 +54,11 @@ impl Scan {
     /// Whether the totals of tiles are reduced by lanes.
     pub fn has_total(&self) -> bool {
         self.total.is_some()
+    }
+
+    /// Whether only the totals of tiles are wanted.
+    pub fn is_alone(&self) -> bool {
+        self.alone
     }
 
     fn k(&self) -> usize {
@@ -86,6 +93,7 @@ impl Emitter<'_> {
             need: None,
             shared: false,
             alone: false,
+            total_is_done: false,
             lasts: Vec::new(),
             last_flag: 0,
             step: None,
@@ -194,6 +202,25 @@ impl Emitter<'_> {
         Ok(())
     }
 
+    /// Emits a scan's total, where that matters, and nothing else of it.
+    pub(in crate::emit) fn total_where_needed(
+        &mut self,
+        position: usize,
+        emit: impl FnOnce(&mut Self) -> Result,
+    ) -> Result {
+        let Some(scan) = self.scans.get(&position).cloned() else { return Ok(()) };
+        self.only_total(position, true);
+        self.where_needed(&scan, emit)?;
+        self.only_total(position, scan.alone);
+        Ok(())
+    }
+
+    fn only_total(&mut self, position: usize, alone: bool) {
+        if let Some(scan) = self.scans.get_mut(&position) {
+            scan.alone = alone;
+        }
+    }
+
     /// Opens a block of a total.
     pub(in crate::emit) fn total_block_begin(&mut self, position: usize, count: Value) -> Result {
         let Some(scan) = self.scans.get(&position).cloned() else { return Ok(()) };
@@ -271,13 +298,18 @@ impl Emitter<'_> {
             return Ok(());
         };
         let values = values.iter().map(|&value| self.operand(value)).collect::<Result<Vec<_>>>()?;
-        let Some(scan) = self.scans.get(&position).cloned() else {
+        let Some(mut scan) = self.scans.get(&position).cloned() else {
             return Err(self.broken("a scan outside of its level"));
         };
+        scan.total_is_done = self.done.contains(&position);
+        let scan = scan;
         let mask = self.b.both(when, self.mask);
         let values: Vec<Value> = values.into_iter().map(|value| self.gang(value)).collect();
         if let (true, Some(total)) = (scan.alone, &scan.total) {
             // Nobody asks for more than the total.
+            if scan.total_is_done {
+                return Ok(());
+            }
             return self.put(total, &values, mask);
         }
         let outer = self.mask.take();
@@ -437,7 +469,7 @@ impl Emitter<'_> {
     fn scan_gang(&mut self, scan: &Scan, values: &[Value], mask: Option<Value>, exclusive: bool) -> Result<Vec<Value>> {
         let (at, k, lanes) = (scan.at, scan.k(), self.lanes);
         let mask = mask.map(|mask| self.b.splat(mask, lanes));
-        if let Some(total) = &scan.total {
+        if let (false, Some(total)) = (scan.total_is_done, &scan.total) {
             self.where_needed(scan, |this| this.put(total, values, mask))?;
         }
         let mut x = values.to_vec();

@@ -85,10 +85,49 @@ impl Emitter<'_> {
         Ok(())
     }
 
+    /// Combines a gang into accumulators that are states.
+    fn put_held(&mut self, reduce: &Reduce, at: usize, values: &[Value], mask: Option<Value>) -> Result {
+        let old = self.states[at..at + values.len()].to_vec();
+        let combined = self.combine_masked(&reduce.combine, &old, values, reduce.swap, mask)?;
+        for (state, (new, old)) in combined.into_iter().zip(old).enumerate() {
+            self.states[at + state] = mask.map_or(new, |mask| self.b.select(mask, new, old));
+        }
+        Ok(())
+    }
+
+    /// The accumulators from `slot` on of a block that has begun.
+    pub(in crate::emit) fn accumulators(&mut self, reduce: &Reduce, slot: Value, lanes: u32) -> Vec<Value> {
+        let tier = self.b.int(0);
+        let at = self.slot(reduce, tier, slot);
+        self.slot_values(reduce, at, lanes)
+    }
+
+    /// The accumulators from `slot` on are these now.
+    pub(in crate::emit) fn put_back(&mut self, reduce: &Reduce, slot: Value, values: &[Value]) {
+        let tier = self.b.int(0);
+        let at = self.slot(reduce, tier, slot);
+        for (&place, &value) in reduce.places.slots.iter().zip(values) {
+            let base = self.scratch_at(place);
+            self.b.store(base, at, value, None);
+        }
+    }
+
+    /// Says where the accumulators of the gang that comes are, of a reduce or of a scan's total; `None`: in memory.
+    pub(in crate::emit) fn keep(&mut self, position: usize, states: Option<usize>) {
+        if let Some(reduce) = self.reduces.get_mut(&position) {
+            reduce.held = states;
+        } else if let Some(total) = self.scans.get_mut(&position).and_then(|scan| scan.total.as_mut()) {
+            total.held = states;
+        }
+    }
+
     /// The element of a point.
     pub(in crate::emit) fn reduce(&mut self, position: usize, when: Option<Value>) -> Result {
         let kernel = self.kernel;
         let Action::Reduce { values, .. } = &kernel.statements[position].action else { return Ok(()) };
+        if self.done.contains(&position) {
+            return Ok(());
+        }
         let values = values.iter().map(|&value| self.operand(value)).collect::<Result<Vec<_>>>()?;
         let values: Vec<Value> = values.into_iter().map(|value| self.plain(value)).collect();
         let Some(reduce) = self.reduces.get(&position).cloned() else {
@@ -200,6 +239,9 @@ impl Emitter<'_> {
         values: &[Value],
         mask: Option<Value>,
     ) -> Result {
+        if let Some(at) = reduce.held {
+            return self.put_held(reduce, at, values, mask);
+        }
         let tier = self.b.int(0);
         let inside = self.b.int(BLOCK - 1);
         let element = match reduce.element {

@@ -32,6 +32,8 @@ pub struct Reduce {
     types: Vec<ElementType>,
     /// The number of interleaved accumulators or runs.
     width: u32,
+    /// The first of the states that are the accumulators of the gang that comes; else they are in memory.
+    held: Option<usize>,
     /// The element's number in its block, where the loop knows it; else it is counted in memory.
     pub element: Option<Value>,
     counted: bool,
@@ -86,6 +88,24 @@ impl Reduce {
     /// Whether loops run in blocks for it.
     pub fn is_blocked(&self) -> bool {
         !matches!(self.kind, Kind::InOrder(_)) && !self.counted
+    }
+
+    /// The number of interleaved accumulators or runs.
+    pub fn width(&self) -> u32 {
+        self.width
+    }
+
+    /// Whether accumulators may be kept in registers: they are there from the first element of a block on, one for each lane.
+    pub fn is_kept(&self) -> bool {
+        self.is_blocked()
+            && self.kind == Kind::Interleaved
+            && self.lanes == 1
+            && matches!(self.presence, Presence::Identity(_))
+    }
+
+    /// Vector registers that the accumulators of a gang take.
+    pub fn registers(&self, gang: u32) -> usize {
+        self.types.iter().map(|ty| (ty.bytes() * gang as usize).div_ceil(16)).sum()
     }
 
     /// Slots of one tier.
@@ -188,6 +208,7 @@ impl Emitter<'_> {
             lanes,
             types,
             width,
+            held: None,
             element: None,
             counted,
             steps: None,

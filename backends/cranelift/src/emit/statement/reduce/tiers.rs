@@ -211,7 +211,7 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    pub(super) fn reduce_or_total(&self, position: usize) -> Option<Reduce> {
+    pub(in crate::emit) fn reduce_or_total(&self, position: usize) -> Option<Reduce> {
         self.reduces.get(&position).or_else(|| self.scans.get(&position).and_then(|scan| scan.total.as_ref())).cloned()
     }
 }

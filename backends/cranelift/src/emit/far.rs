@@ -1,0 +1,186 @@
+//! Loops over more memory than caches hold: what will be loaded is asked for early, and what is stored goes past the caches.
+//!
+//! An ordinary store first loads the line that it changes; a streaming one does not, which saves a third of the traffic of `z = x + y`. And
+//! with vectors of 16 bytes a core has too few loads under way to use all of its memory's bandwidth, without prefetches. Loops have this
+//! form beside the usual one; a launch chooses by its bytes ([`Extra::Far`]). Results do not depend on it.
+
+use std::collections::{BTreeMap, HashSet};
+
+use fusebox_ir::{Action, ArrayId, Binary, DimBoundary, IndexMap, LevelOrder, LocalId};
+
+use super::{Emitter, Extra, Result, Val, levels::Nest};
+use crate::{vector::Value, weight};
+
+/// Bytes of a line of the caches.
+const LINE: i64 = 64;
+/// How many bytes ahead lines are asked for.
+const AHEAD: i64 = 2048;
+/// Steps between prefetches.
+const CHUNK: i64 = 64;
+/// Statements of more instructions for a step are not limited by memory.
+const INSTRUCTIONS: u64 = 48;
+
+impl Emitter<'_> {
+    /// Steps `low..high`, a multiple of `lanes`, in gangs.
+    pub(super) fn gangs(&mut self, nest: &Nest, low: Value, high: Value, lanes: u32, first: Value) -> Result {
+        let (reads, writes) = self.far_arrays(nest, lanes, |_| true);
+        if reads.is_empty() && writes.is_empty() {
+            return self.steps(nest, low, high, lanes, first);
+        }
+        let mut far = self.far();
+        for &position in writes.values() {
+            let aligned = self.starts_aligned(nest, position, low)?;
+            far = self.b.binary(Binary::And, far, aligned);
+        }
+        let (states, locals) = (self.states.clone(), self.locals.clone());
+        self.b.open();
+        self.streaming = writes.keys().copied().collect();
+        let open = self.b.begin_loop(low, high, CHUNK.max(lanes.into()), &self.states.clone());
+        self.states.clone_from(&open.carried);
+        self.prefetch(nest, &reads, open.index, CHUNK.max(lanes.into()))?;
+        let end = self.b.add_int(open.index, CHUNK.max(lanes.into()));
+        let end = self.b.binary(Binary::Min, end, high);
+        self.steps(nest, open.index, end, lanes, first)?;
+        let next = std::mem::take(&mut self.states);
+        let far_states = self.b.end_loop(open, next);
+        self.streaming.clear();
+        let then = self.b.close();
+        self.states = states;
+        self.locals.clone_from(&locals);
+        self.b.open();
+        self.steps(nest, low, high, lanes, first)?;
+        let near_states = std::mem::take(&mut self.states);
+        let otherwise = self.b.close();
+        self.states = self.b.end_if(far, (then, far_states), (otherwise, near_states));
+        self.locals = locals;
+        Ok(())
+    }
+
+    /// Asks for what `statements` of the level will load some steps later, where that is far: lines for `steps` steps.
+    pub(super) fn prefetch_far(&mut self, nest: &Nest, statements: &HashSet<usize>, step: Value, steps: i64) -> Result {
+        let (reads, _) = self.far_arrays(nest, 1, |position| statements.contains(&position));
+        if reads.is_empty() {
+            return Ok(());
+        }
+        let far = self.far();
+        self.b.open();
+        self.prefetch(nest, &reads, step, steps)?;
+        let then = self.b.close();
+        self.b.open();
+        let otherwise = self.b.close();
+        self.b.end_if(far, (then, Vec::new()), (otherwise, Vec::new()));
+        Ok(())
+    }
+
+    /// Whether this launch goes over more memory than caches hold.
+    fn far(&mut self) -> Value {
+        let far = self.extra(Extra::Far);
+        let zero = self.b.int(0);
+        self.b.binary(Binary::Ne, far, zero)
+    }
+
+    /// The loads and stores (statements, by array) of a level that go through memory with it, where that is most of what is done.
+    fn far_arrays(
+        &self,
+        nest: &Nest,
+        lanes: u32,
+        of: impl Fn(usize) -> bool,
+    ) -> (BTreeMap<ArrayId, usize>, BTreeMap<ArrayId, usize>) {
+        let (mut reads, mut writes) = (BTreeMap::new(), BTreeMap::new());
+        let mut not = HashSet::new();
+        let mut instructions = 0;
+        if self.kernel.levels[nest.depth].order == LevelOrder::Down {
+            return (reads, writes);
+        }
+        for position in nest.inner.clone().filter(|&position| of(position)) {
+            let statement = &self.kernel.statements[position];
+            if statement.depth as usize != nest.depth + 1 {
+                // What is done at each of these steps is not known.
+                return (BTreeMap::new(), BTreeMap::new());
+            }
+            instructions += weight::statement(statement);
+            match &statement.action {
+                Action::Load { array, map, outside: None, .. } if self.is_along(nest, map) => {
+                    // Of several taps, the one that is ahead of others.
+                    let offsets = |position: &usize| match &self.kernel.statements[*position].action {
+                        Action::Load { map, .. } => map.dims.iter().map(|dim| dim.offset).collect(),
+                        _ => Vec::new(),
+                    };
+                    let ahead = reads.get(array).is_none_or(|other| offsets(other) < offsets(&position));
+                    if ahead {
+                        reads.insert(*array, position);
+                    }
+                }
+                Action::Store { array, map, .. } => {
+                    let declared = &self.kernel.arrays[array.index()];
+                    let whole = (declared.element.bytes() * lanes as usize).is_multiple_of(16);
+                    // What lies over an input is in the caches when it is stored.
+                    let streams =
+                        whole && declared.over.is_none() && statement.when.is_none() && self.is_along(nest, map);
+                    if !streams || writes.insert(*array, position).is_some() {
+                        not.insert(*array);
+                    }
+                }
+                _ => {}
+            }
+        }
+        writes.retain(|array, _| !not.contains(array));
+        if instructions > INSTRUCTIONS { (BTreeMap::new(), BTreeMap::new()) } else { (reads, writes) }
+    }
+
+    /// Whether steps of the level are neighbours in memory, at a place that is known before the level begins.
+    fn is_along(&self, nest: &Nest, map: &IndexMap) -> bool {
+        let own = self.kernel.levels[nest.depth].index.id;
+        let outer = |id: LocalId| self.kernel.levels[..nest.depth].iter().any(|level| level.index.id == id);
+        let Some((last, others)) = map.dims.split_last() else { return false };
+        let along = last.terms.iter().filter(|&&(_, id)| id == own).map(|term| term.0).eq([1]);
+        let known = |terms: &[(i64, LocalId)]| terms.iter().all(|&(_, id)| outer(id));
+        along
+            && last.boundary == DimBoundary::None
+            && last.terms.iter().all(|&(_, id)| id == own || outer(id))
+            && others.iter().all(|dim| known(&dim.terms))
+    }
+
+    /// Whether a store of the level begins at a multiple of 16 bytes at step `low`.
+    fn starts_aligned(&mut self, nest: &Nest, position: usize, low: Value) -> Result<Value> {
+        let Action::Store { array, map, .. } = &self.kernel.statements[position].action else {
+            return Err(self.broken("a store that is none"));
+        };
+        let position = self.place_at(nest, *array, map, low)?;
+        let bytes = self.b.int(self.kernel.arrays[array.index()].element.bytes() as i64);
+        let offset = self.b.mul(position, bytes);
+        let address = self.b.add(self.arrays[array.index()], offset);
+        let inside = self.b.int(15);
+        let rest = self.b.binary(Binary::And, address, inside);
+        let zero = self.b.int(0);
+        Ok(self.b.binary(Binary::Eq, rest, zero))
+    }
+
+    /// The position in its array that an index map gives at a step of the level.
+    fn place_at(&mut self, nest: &Nest, array: ArrayId, map: &IndexMap, step: Value) -> Result<Value> {
+        let own = self.kernel.levels[nest.depth].index.id;
+        let here = self.b.add(nest.from, step);
+        let before = self.locals.insert(own, Val::Uniform(here));
+        let index = map.dims.iter().map(|dim| self.dim_index(dim)).collect::<Result<Vec<_>>>();
+        match before {
+            Some(before) => self.locals.insert(own, before),
+            None => self.locals.remove(&own),
+        };
+        let position = self.position(array, &index?)?;
+        Ok(self.plain(position))
+    }
+
+    /// Asks for the lines that so many steps from `step` on will load, [`AHEAD`].
+    fn prefetch(&mut self, nest: &Nest, reads: &BTreeMap<ArrayId, usize>, step: Value, steps: i64) -> Result {
+        for (&array, &position) in reads {
+            let Action::Load { map, .. } = &self.kernel.statements[position].action else { continue };
+            let element = self.kernel.arrays[array.index()].element;
+            let index = self.place_at(nest, array, map, step)?;
+            let lines = (steps * element.bytes() as i64).div_euclid(LINE).max(1);
+            for line in 0..lines {
+                self.b.prefetch(self.arrays[array.index()], index, element, AHEAD + line * LINE);
+            }
+        }
+        Ok(())
+    }
+}
