@@ -21,8 +21,16 @@ const CHUNK: i64 = 64;
 const INSTRUCTIONS: u64 = 48;
 
 impl Emitter<'_> {
-    /// Steps `low..high`, a multiple of `lanes`, in gangs.
-    pub(super) fn gangs(&mut self, nest: &Nest, low: Value, high: Value, lanes: u32, first: Value) -> Result {
+    /// Steps `low..high`, a multiple of `lanes`, in gangs. What they load that many steps `ahead` is asked for; without, it is as many as
+    /// usual.
+    pub(super) fn gangs(
+        &mut self,
+        nest: &Nest,
+        (low, high): (Value, Value),
+        lanes: u32,
+        first: Value,
+        ahead: Option<i64>,
+    ) -> Result {
         let (reads, writes) = self.far_arrays(nest, lanes, |_| true);
         if reads.is_empty() && writes.is_empty() {
             return self.steps(nest, low, high, lanes, first);
@@ -37,7 +45,7 @@ impl Emitter<'_> {
         self.streaming = writes.keys().copied().collect();
         let open = self.b.begin_loop(low, high, CHUNK.max(lanes.into()), &self.states.clone());
         self.states.clone_from(&open.carried);
-        self.prefetch(nest, &reads, open.index, CHUNK.max(lanes.into()))?;
+        self.prefetch(nest, &reads, open.index, CHUNK.max(lanes.into()), ahead)?;
         let end = self.b.add_int(open.index, CHUNK.max(lanes.into()));
         let end = self.b.binary(Binary::Min, end, high);
         self.steps(nest, open.index, end, lanes, first)?;
@@ -64,7 +72,7 @@ impl Emitter<'_> {
         }
         let far = self.far();
         self.b.open();
-        self.prefetch(nest, &reads, step, steps)?;
+        self.prefetch(nest, &reads, step, steps, None)?;
         let then = self.b.close();
         self.b.open();
         let otherwise = self.b.close();
@@ -170,15 +178,23 @@ impl Emitter<'_> {
         Ok(self.plain(position))
     }
 
-    /// Asks for the lines that so many steps from `step` on will load, [`AHEAD`].
-    fn prefetch(&mut self, nest: &Nest, reads: &BTreeMap<ArrayId, usize>, step: Value, steps: i64) -> Result {
+    /// Asks for the lines that so many steps from `step` and `ahead` on will load.
+    fn prefetch(
+        &mut self,
+        nest: &Nest,
+        reads: &BTreeMap<ArrayId, usize>,
+        step: Value,
+        steps: i64,
+        ahead: Option<i64>,
+    ) -> Result {
         for (&array, &position) in reads {
             let Action::Load { map, .. } = &self.kernel.statements[position].action else { continue };
             let element = self.kernel.arrays[array.index()].element;
             let index = self.place_at(nest, array, map, step)?;
+            let ahead = ahead.map_or(AHEAD, |steps| steps * element.bytes() as i64);
             let lines = (steps * element.bytes() as i64).div_euclid(LINE).max(1);
             for line in 0..lines {
-                self.b.prefetch(self.arrays[array.index()], index, element, AHEAD + line * LINE);
+                self.b.prefetch(self.arrays[array.index()], index, element, ahead + line * LINE);
             }
         }
         Ok(())

@@ -219,7 +219,7 @@ impl Emitter<'_> {
             self.in_strips(nest, &strips, (main_from, end), lanes, first)?;
             main_from = end;
         }
-        self.gangs(nest, main_from, main_end, lanes, first)?;
+        self.gangs(nest, (main_from, main_end), lanes, first, None)?;
         self.interior = false;
         if schedule.masked {
             let rest = self.b.less(main_end, high);

@@ -173,7 +173,8 @@ impl Emitter<'_> {
         }
         if strips.rest {
             self.done = strips.batches.iter().flat_map(|batch| batch.positions.iter().copied()).collect();
-            self.gangs(nest, start, end, gang, first)?;
+            // What this asks for, the batches of the next strip find.
+            self.gangs(nest, (start, end), gang, first, Some(length))?;
             self.done.clear();
         }
         let next = std::mem::take(&mut self.states);
@@ -206,7 +207,9 @@ impl Emitter<'_> {
         let from = self.b.add(start, turns.index);
         let elements = self.b.begin_loop(from, end, i64::from(strips.width), &kept);
         self.states.clone_from(&elements.carried);
-        self.prefetch_far(nest, &batch.slice, elements.index, i64::from(batch.gangs * gang))?;
+        if !strips.rest {
+            self.prefetch_far(nest, &batch.slice, elements.index, i64::from(batch.gangs * gang))?;
+        }
         self.only = Some(batch.slice.clone());
         for number in 0..batch.gangs {
             for (place, &position) in batch.positions.iter().enumerate() {
