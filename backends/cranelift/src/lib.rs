@@ -11,10 +11,10 @@ mod machine;
 mod rounding;
 mod sort;
 mod threads;
-pub mod vector;
 mod weight;
 
 pub use compile::{CompiledKernel, CompiledPlan, compile_kernel};
+pub use fusebox_wide::vector;
 pub use load::LoadedPlan;
 
 use std::sync::Arc;
