@@ -20,8 +20,13 @@ fn golden_programs_have_the_bits_of_the_interpreter_of_kernels() {
         .into_iter()
         .map(|(threads, vectors)| {
             // Even the smallest kernels are shared, so that sharing is tested.
-            let config =
-                Config { threads, vectors, share_from_ns: if threads == 2 { 20_000 } else { 1 }, ..Config::default() };
+            let config = Config {
+                threads,
+                vectors,
+                share_from_ns: if threads == 2 { 20_000 } else { 1 },
+                far_bytes: if threads == 7 { 0 } else { usize::MAX },
+                ..Config::default()
+            };
             (format!("{threads} threads, vectors {vectors}"), Cranelift::new(config).unwrap())
         })
         .collect();
