@@ -110,6 +110,18 @@ impl Model {
         self.offset + self.variables.iter().zip(values).map(|(variable, value)| variable.cost * value).sum::<f64>()
     }
 
+    /// What two solutions that are not equally good differ by at least: the greatest divisor of all costs, which are whole numbers, as are
+    /// the values of what has a cost.
+    pub fn step(&self) -> f64 {
+        let divisor = self.variables.iter().map(|variable| variable.cost.abs() as u64).fold(0, |mut a, mut b| {
+            while b != 0 {
+                (a, b) = (b, a % b);
+            }
+            a
+        });
+        divisor.max(1) as f64
+    }
+
     /// Whether values keep all bounds and rows, and are whole where they must be.
     pub fn is_satisfied(&self, values: &[f64]) -> bool {
         self.broken(values).is_none()

@@ -200,6 +200,8 @@ impl Search<'_> {
             self.notes.push("no branch-and-bound nodes are allowed: greedy clusters".to_owned());
             return Ok(part);
         }
+        // Of a piece the levels are not those of the whole: how few there are is left to chance.
+        let weights = Weights { levels: if piece.local { 0 } else { self.weights.levels }, ..*self.weights };
         let mut cuts: Vec<Cut> = Vec::new();
         let mut last = Part::default();
         for _ in 0..self.config.max_rounds.max(1) {
@@ -208,7 +210,7 @@ impl Search<'_> {
                 problem,
                 nodes,
                 waits: &piece.waits,
-                weights: self.weights,
+                weights: &weights,
                 fixed: &fixed,
                 cuts: &cuts,
                 conflicts: &conflicts,
@@ -226,7 +228,8 @@ impl Search<'_> {
                 ));
                 return Ok(part);
             }
-            let start = clusters.values(&parts, self.greedy);
+            let moved = self.with_certain(&fixed);
+            let start = clusters.values(&parts, moved.as_ref().unwrap_or(self.greedy));
             let answer = match solve(self.solver, &clusters.model, start.as_deref(), self.config.max_nodes) {
                 Ok(answer) => answer,
                 Err(error @ (Error::Infeasible | Error::Solver { .. })) => {
@@ -240,7 +243,7 @@ impl Search<'_> {
             last.nodes += answer.nodes;
             last.optimal = answer.optimal;
             let most_levels = nodes.len() as f64;
-            let bound = (answer.bound - 1e-3).ceil() - self.weights.levels as f64 * most_levels;
+            let bound = (answer.bound - 1e-3).ceil() - weights.levels as f64 * most_levels;
             last.bound = without_levels(&least).max(if bound > 0.0 { bound as u64 } else { 0 });
             let Some(values) = answer.values else {
                 self.limit(nodes);
@@ -291,6 +294,27 @@ impl Search<'_> {
             nodes.len()
         ));
         Ok(Part { variables: last.variables, constraints: last.constraints, nodes: last.nodes, ..part })
+    }
+
+    /// The greedy clusters with the producers of these pairs in the clusters of their consumers.
+    fn with_certain(&mut self, pairs: &BTreeSet<usize>) -> Option<Solution> {
+        let problem = self.problem;
+        let count = problem.graph.nodes.len();
+        let mut cluster: Vec<usize> = (0..count).map(|node| self.greedy.partition.of(node)).collect();
+        // Consumers first, which may be producers of the next.
+        let mut pairs: Vec<usize> = pairs.iter().copied().collect();
+        pairs.sort_by_key(|&index| std::cmp::Reverse(problem.rank[problem.pairs[index].a]));
+        for &index in &pairs {
+            cluster[problem.pairs[index].a] = cluster[problem.pairs[index].b];
+        }
+        let mut partition = Partition::apart(count);
+        let mut first: BTreeMap<usize, usize> = BTreeMap::new();
+        for (node, &cluster) in cluster.iter().enumerate() {
+            let first = *first.entry(cluster).or_insert(node);
+            partition.join(first, node);
+        }
+        let asked: BTreeSet<usize> = fused(self.greedy.fits.iter().flatten()).into_iter().chain(pairs).collect();
+        Solution::new(problem, &mut self.fitter, partition, &|pair| asked.contains(&pair))
     }
 
     fn limit(&mut self, nodes: &[usize]) {

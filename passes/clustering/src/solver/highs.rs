@@ -5,6 +5,9 @@ use highs::{HighsModelStatus, HighsSolutionStatus, RowProblem, Sense};
 use super::{Answer, Solver};
 use crate::{Error, Model};
 
+/// Models of fewer variables are solved faster without solving others.
+const SMALL: usize = 300;
+
 /// HiGHS on one thread, so that the same model has the same solution.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Highs;
@@ -37,8 +40,19 @@ impl Solver for Highs {
             solve.try_set_option(option, value).map_err(|_| failed(format!("option {option}")))?;
         }
         solve.try_set_option("mip_rel_gap", 0.0).map_err(|_| failed("option mip_rel_gap".to_owned()))?;
-        // Costs are whole numbers, so what is less than one from the best is the best.
-        solve.try_set_option("mip_abs_gap", 0.5).map_err(|_| failed("option mip_abs_gap".to_owned()))?;
+        // What is nearer to the best than solutions are to each other is the best.
+        solve.try_set_option("mip_abs_gap", model.step() - 0.5).map_err(|_| failed("option mip_abs_gap".to_owned()))?;
+        // There is a solution to start from, and searching for others costs more time than it saves: each of these solves models of its own.
+        let small = model.variables.len() < SMALL;
+        for (option, on) in [
+            ("mip_heuristic_run_feasibility_jump", false),
+            ("mip_heuristic_run_rins", false),
+            ("mip_heuristic_run_rens", false),
+            ("mip_heuristic_run_root_reduced_cost", !small),
+            ("mip_root_presolve_only", small),
+        ] {
+            solve.try_set_option(option, on).map_err(|_| failed(format!("option {option}")))?;
+        }
         if let Some(start) = start {
             solve.try_set_solution(Some(start), None, None, None).map_err(|status| failed(format!("{status:?}")))?;
         }

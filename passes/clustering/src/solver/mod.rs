@@ -49,11 +49,15 @@ pub fn solve(solver: &dyn Solver, model: &Model, start: Option<&[f64]>, max_node
         return Ok(Answer { optimal: true, values: Some(Vec::new()), bound: model.offset, nodes: 0 });
     }
     let start = start.filter(|start| model.is_satisfied(start));
-    let answer = solver.minimise(model, start, max_nodes)?;
+    let mut answer = solver.minimise(model, start, max_nodes)?;
     if let Some(values) = &answer.values
         && (values.len() != model.variables.len() || values.iter().any(|value| !value.is_finite()))
     {
         return Err(Error::Solver { solver: solver.name(), what: "its values are no numbers".to_owned() });
+    }
+    if let (true, Some(values)) = (answer.optimal, &answer.values) {
+        // What a solver proved is less than a step away.
+        answer.bound = answer.bound.max(model.cost(values).round());
     }
     Ok(answer)
 }
