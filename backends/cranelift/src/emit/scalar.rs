@@ -3,7 +3,7 @@
 use fusebox_backend::BackendError;
 use fusebox_ir::{
     ArrayId, Binary, Constant, ElementType, Failure, FailureKind, Instruction, KernelExtent, Lambda, Place, ScalarOp,
-    ScalarOperand, ScalarPart, Unary,
+    ScalarOperand, Unary,
 };
 
 use super::{Emitter, Result, Val};
@@ -180,43 +180,6 @@ impl Emitter<'_> {
         self.val(position)
     }
 
-    /// Whether nothing that a function uses differs between lanes.
-    fn is_uniform(&self, lambda: &Lambda) -> bool {
-        let mut bodies = vec![lambda];
-        let uniform = |operand: &ScalarOperand| match operand {
-            ScalarOperand::Local(id) => !matches!(self.locals.get(id), Some(Val::Gang(_) | Val::Linear(..))),
-            _ => true,
-        };
-        let mut inner = Vec::new();
-        while let Some(body) = bodies.pop() {
-            inner.extend(body.params.iter().map(|param| param.id));
-            for instruction in &body.instructions {
-                inner.extend(instruction.results.iter().map(|result| result.id));
-            }
-            let operands = body.instructions.iter().flat_map(|i| i.op.parts());
-            for part in operands {
-                match part {
-                    ScalarPart::Operand(operand) => {
-                        // Locals of the function itself may have values of an earlier copy of it.
-                        let own = matches!(operand, ScalarOperand::Local(id) if inner.contains(id));
-                        if !own && !uniform(operand) {
-                            return false;
-                        }
-                    }
-                    ScalarPart::Body(body) => bodies.push(body),
-                    ScalarPart::Array(_) => {}
-                }
-            }
-            for result in &body.results {
-                let own = matches!(result, ScalarOperand::Local(id) if inner.contains(id));
-                if !own && !uniform(result) {
-                    return false;
-                }
-            }
-        }
-        true
-    }
-
     fn branch(&mut self, condition: ScalarOperand, then: &Lambda, otherwise: &Lambda) -> Result<Vec<Val>> {
         let condition = self.operand(condition)?;
         let condition = self.plain(condition);
@@ -306,10 +269,11 @@ impl Emitter<'_> {
 
     fn repeat(&mut self, condition: &Lambda, step: &Lambda, starts: &[ScalarOperand]) -> Result<Vec<Val>> {
         let starts = starts.iter().map(|&start| self.operand(start)).collect::<Result<Vec<_>>>()?;
-        let all_uniform = starts.iter().all(|start| matches!(start, Val::Uniform(_)));
-        let mask_uniform = self.mask.is_none_or(|mask| self.b.lanes(mask) == 1);
-        if self.lanes == 1 || (all_uniform && mask_uniform && self.is_uniform(condition) && self.is_uniform(step)) {
-            return self.repeat_uniform(condition, step, &starts);
+        // Under a mask, what is read for lanes that take part is not what it is for others.
+        if self.mask.is_none_or(|mask| self.b.lanes(mask) == 1)
+            && let Some(uniform) = self.uniform_states(condition, step, &starts)
+        {
+            return self.repeat_together(condition, step, &starts, &uniform);
         }
         let lanes = self.lanes;
         let mut carried: Vec<Value> = starts.into_iter().map(|start| self.gang(start)).collect();
@@ -344,20 +308,30 @@ impl Emitter<'_> {
         Ok(results.into_iter().map(Val::Gang).collect())
     }
 
-    fn repeat_uniform(&mut self, condition: &Lambda, step: &Lambda, starts: &[Val]) -> Result<Vec<Val>> {
-        let starts: Vec<Value> = starts.iter().map(|&start| self.plain(start)).collect();
+    /// A loop of which all lanes make the same turns; the states at these places are the same in all of them.
+    fn repeat_together(
+        &mut self,
+        condition: &Lambda,
+        step: &Lambda,
+        starts: &[Val],
+        uniform: &[bool],
+    ) -> Result<Vec<Val>> {
+        let as_state =
+            |this: &mut Self, value: Val, uniform: bool| if uniform { this.plain(value) } else { this.gang(value) };
+        let starts: Vec<Value> =
+            starts.iter().zip(uniform).map(|(&start, &uniform)| as_state(self, start, uniform)).collect();
         let outer = self.mask;
-        // A masked point makes no trip; where all points that get here take part the mask is not needed inside.
+        // A masked point makes no turn; where all points that get here take part the mask is not needed inside.
         let mut open = self.b.begin_while(&starts);
-        let state: Vec<Val> = open.carried.iter().map(|&value| Val::Uniform(value)).collect();
+        let state: Vec<Val> = open.carried.iter().map(|&value| self.val(value)).collect();
         let holds = self.lambda(condition, &state)?[0];
         let holds = self.plain(holds);
         let holds = self.b.both(Some(holds), outer).unwrap_or(holds);
         self.b.while_body(&mut open, holds);
         let next = self.lambda(step, &state)?;
-        let next = next.into_iter().map(|value| self.plain(value)).collect();
+        let next = next.into_iter().zip(uniform).map(|(value, &uniform)| as_state(self, value, uniform)).collect();
         self.mask = outer;
-        Ok(self.b.end_while(open, next).into_iter().map(Val::Uniform).collect())
+        Ok(self.b.end_while(open, next).into_iter().map(|value| self.val(value)).collect())
     }
 }
 
