@@ -31,13 +31,15 @@ pub struct CompiledKernel {
 pub struct CompiledPlan {
     plan: Arc<Plan>,
     kernels: Vec<CompiledKernel>,
+    /// Whether it may be machine code for vectors of 64 bytes.
+    wide: bool,
     shared: Arc<Shared>,
 }
 
 impl CompiledPlan {
-    pub(crate) fn new(plan: &Plan, vectors: bool, shared: Arc<Shared>) -> Result<Self, BackendError> {
+    pub(crate) fn new(plan: &Plan, vectors: bool, wide: bool, shared: Arc<Shared>) -> Result<Self, BackendError> {
         let kernels = plan.kernels.iter().map(|kernel| compile_kernel(kernel, vectors)).collect::<Result<_, _>>()?;
-        Ok(Self { plan: Arc::new(plan.clone()), kernels, shared })
+        Ok(Self { plan: Arc::new(plan.clone()), kernels, wide: vectors && wide, shared })
     }
 
     /// The functions of each kernel.
@@ -50,7 +52,7 @@ impl CompiledPlan {
     /// # Errors
     /// [`BackendError::Compile`].
     pub fn load_plan(&self) -> Result<LoadedPlan, BackendError> {
-        LoadedPlan::new(self.plan.clone(), self.kernels.clone(), self.shared.clone())
+        LoadedPlan::new(self.plan.clone(), self.kernels.clone(), self.wide, self.shared.clone())
     }
 }
 
@@ -69,7 +71,13 @@ impl Compiled for CompiledPlan {
 /// # Errors
 /// [`BackendError::Unsupported`], [`BackendError::Compile`].
 pub fn compile_kernel(kernel: &Kernel, vectors: bool) -> Result<CompiledKernel, BackendError> {
-    let schedule = if vectors { Schedule::choose(kernel, VECTOR_BYTES) } else { None };
+    compile_for(kernel, vectors.then_some(VECTOR_BYTES))
+}
+
+/// As [`compile_kernel`], in gangs for vectors of so many bytes.
+pub(crate) fn compile_for(kernel: &Kernel, vector_bytes: Option<usize>) -> Result<CompiledKernel, BackendError> {
+    let choose = |kernel: &Kernel| vector_bytes.and_then(|bytes| Schedule::choose(kernel, bytes));
+    let schedule = choose(kernel);
     let mut extras = Vec::new();
     let mut parts = Vec::new();
     for part in parts_of(kernel) {
@@ -77,7 +85,7 @@ pub fn compile_kernel(kernel: &Kernel, vectors: bool) -> Result<CompiledKernel, 
             Part::Finish | Part::Carry | Part::Steps => emit(kernel, part, None, &mut extras)?,
             Part::Totals => {
                 let sliced = totals_only(kernel);
-                let schedule = if vectors { Schedule::choose(&sliced, VECTOR_BYTES) } else { None };
+                let schedule = choose(&sliced);
                 emit(&sliced, part, schedule, &mut extras)?
             }
             Part::Whole | Part::Body | Part::Merge(_) => emit(kernel, part, schedule, &mut extras)?,

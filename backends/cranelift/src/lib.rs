@@ -12,6 +12,7 @@ mod rounding;
 mod sort;
 mod threads;
 mod weight;
+mod wide;
 
 pub use compile::{CompiledKernel, CompiledPlan, compile_kernel};
 pub use fusebox_wide::vector;
@@ -31,6 +32,8 @@ pub struct Config {
     pub threads: usize,
     /// Whether kernels may be compiled for gangs.
     pub vectors: bool,
+    /// Whether gangs may take vectors of 64 bytes, where the machine has them.
+    pub wide: bool,
     /// Most bytes of memory that are kept for later arrays.
     pub pool_bytes: usize,
     /// From how many nanoseconds of (estimated) work on a kernel is shared among threads.
@@ -41,7 +44,7 @@ pub struct Config {
 
 impl Default for Config {
     fn default() -> Self {
-        Self { threads: 0, vectors: true, pool_bytes: 1 << 30, share_from_ns: 60_000, far_bytes: 32 << 20 }
+        Self { threads: 0, vectors: true, wide: true, pool_bytes: 1 << 30, share_from_ns: 60_000, far_bytes: 32 << 20 }
     }
 }
 
@@ -98,7 +101,7 @@ impl Cranelift {
     /// # Errors
     /// [`BackendError::Unsupported`], [`BackendError::Compile`].
     pub fn compile_plan(&self, plan: &Plan) -> Result<CompiledPlan, BackendError> {
-        CompiledPlan::new(plan, self.config.vectors, self.shared.clone())
+        CompiledPlan::new(plan, self.config.vectors, self.config.wide, self.shared.clone())
     }
 }
 

@@ -11,15 +11,17 @@ use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{FuncId, Linkage, Module, ModuleReloc};
 use fusebox_backend::{BackendError, Program, Statistics, Stored, check_inputs, execute};
 use fusebox_ir::{Array, ArrayId, Constant, Plan};
+use fusebox_wide::Features;
 
 use crate::{
     Cranelift, Shared,
     compile::CompiledKernel,
     emit::{Extra, Part},
-    lower::{self, Features, exchange::Exchanges, helpers},
+    lower::{self, exchange::Exchanges, helpers},
     machine::Cpu,
     rounding::Rounding,
     vector::Site,
+    wide,
 };
 
 /// The type of every block function: argument table, range, scratch memory, error slot.
@@ -89,10 +91,10 @@ fn target() -> Result<OwnedTargetIsa, BackendError> {
     machine.finish(settings::Flags::new(flags)).map_err(|error| refused("", error))
 }
 
-fn features(isa: &OwnedTargetIsa) -> Features {
+fn features(isa: &OwnedTargetIsa) -> lower::Features {
     let has = |name: &str| isa.isa_flags().iter().any(|flag| flag.name == name && flag.as_bool() == Some(true));
     let arm = isa.triple().architecture.to_string().starts_with("aarch64");
-    Features { fma: arm || has("has_fma"), rounding: arm || has("has_sse41"), streaming: !arm }
+    lower::Features { fma: arm || has("has_fma"), rounding: arm || has("has_sse41"), streaming: !arm }
 }
 
 /// Generates machine code, with what the code generator does not have put in.
@@ -118,7 +120,8 @@ impl LoadedPlan {
     #[allow(unsafe_code)]
     pub(crate) fn new(
         plan: Arc<Plan>,
-        compiled: Vec<CompiledKernel>,
+        mut compiled: Vec<CompiledKernel>,
+        wide: bool,
         shared: Arc<Shared>,
     ) -> Result<Self, BackendError> {
         let isa = target()?;
@@ -137,9 +140,24 @@ impl LoadedPlan {
             module.declare_function(helpers::NAME, Linkage::Import, &exact).map_err(|error| refused("", error))?;
         let mut contexts = FunctionBuilderContext::new();
         let mut made: Vec<Vec<(Part, FuncId, Vec<u32>)>> = Vec::new();
-        for (kernel, compiled) in plan.kernels.iter().zip(&compiled) {
+        let vectors = if wide { Features::of_this_machine() } else { None };
+        for (kernel, compiled) in plan.kernels.iter().zip(&mut compiled) {
             let mut parts = Vec::new();
-            for (part, function) in &compiled.parts {
+            let mut codes = match vectors {
+                Some(vectors) => wide::kernel(kernel, compiled, vectors)?,
+                None => Vec::new(),
+            };
+            for (position, (part, function)) in compiled.parts.iter().enumerate() {
+                if let Some(code) = codes.get_mut(position).and_then(Option::take) {
+                    let id = module
+                        .declare_anonymous_function(&lower::signature(convention))
+                        .map_err(|error| refused(&kernel.name.0, error))?;
+                    module
+                        .define_function_bytes(id, 64, &code.bytes, &[])
+                        .map_err(|error| refused(&kernel.name.0, error))?;
+                    parts.push((*part, id, code.widths));
+                    continue;
+                }
                 let mut context = Context::new();
                 context.func.signature = lower::signature(convention);
                 let helper = module.declare_func_in_func(exact, &mut context.func);

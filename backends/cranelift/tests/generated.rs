@@ -40,15 +40,15 @@ fn fault(program: &Program, seed: u64, config: &Config, tally: &mut Tally) -> Op
         let expected = run_plan(&plan, &values);
         tally.skipped -= 1;
         // Code in gangs is the same for any number of threads.
-        let mut in_gangs: Option<LoadedPlan> = None;
+        let mut in_gangs: Option<(bool, LoadedPlan)> = None;
         for (what, backend) in common::backends() {
             let loaded = match &in_gangs {
-                Some(loaded) => Ok(loaded.on(backend)),
-                None => backend.compile_plan(&plan).and_then(|compiled| compiled.load_plan()),
+                Some((wide, loaded)) if *wide == backend.config().wide => Ok(loaded.on(backend)),
+                _ => backend.compile_plan(&plan).and_then(|compiled| compiled.load_plan()),
             };
             let run = loaded.and_then(|loaded| {
                 let results = loaded.run_plan(&arrays);
-                in_gangs = backend.config().vectors.then_some(loaded);
+                in_gangs = backend.config().vectors.then_some((backend.config().wide, loaded));
                 results
             });
             match (run, &expected) {

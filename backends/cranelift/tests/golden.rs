@@ -16,20 +16,22 @@ fn same_bits(left: &Array, right: &Array) -> bool {
 fn golden_programs_have_the_bits_of_the_interpreter_of_kernels() {
     let mut wrong = Vec::new();
     let mut ran = 0;
-    let backends: Vec<(String, Cranelift)> = [(1, false), (1, true), (2, true), (7, true)]
-        .into_iter()
-        .map(|(threads, vectors)| {
-            // Even the smallest kernels are shared, so that sharing is tested.
-            let config = Config {
-                threads,
-                vectors,
-                share_from_ns: if threads == 2 { 20_000 } else { 1 },
-                far_bytes: if threads == 7 { 0 } else { usize::MAX },
-                ..Config::default()
-            };
-            (format!("{threads} threads, vectors {vectors}"), Cranelift::new(config).unwrap())
-        })
-        .collect();
+    let backends: Vec<(String, Cranelift)> =
+        [(1, false, false), (1, true, false), (2, true, false), (7, true, false), (2, true, true), (7, true, true)]
+            .into_iter()
+            .map(|(threads, vectors, wide)| {
+                // Even the smallest kernels are shared, so that sharing is tested.
+                let config = Config {
+                    threads,
+                    vectors,
+                    wide,
+                    share_from_ns: if threads == 2 { 20_000 } else { 1 },
+                    far_bytes: if threads == 7 { 0 } else { usize::MAX },
+                    ..Config::default()
+                };
+                (format!("{threads} threads, vectors {vectors}, wide {wide}"), Cranelift::new(config).unwrap())
+            })
+            .collect();
     for name in fusebox_golden::names() {
         if std::env::var("ONLY").is_ok_and(|only| only != name) {
             continue;

@@ -149,7 +149,7 @@ impl Emitter<'_> {
             && others.iter().all(|dim| known(&dim.terms))
     }
 
-    /// Whether a store of the level begins at a multiple of 16 bytes at step `low`.
+    /// Whether a store of the level begins at a multiple of a vector's bytes at step `low`.
     fn starts_aligned(&mut self, nest: &Nest, position: usize, low: Value) -> Result<Value> {
         let Action::Store { array, map, .. } = &self.kernel.statements[position].action else {
             return Err(self.broken("a store that is none"));
@@ -158,7 +158,8 @@ impl Emitter<'_> {
         let bytes = self.b.int(self.kernel.arrays[array.index()].element.bytes() as i64);
         let offset = self.b.mul(position, bytes);
         let address = self.b.add(self.arrays[array.index()], offset);
-        let inside = self.b.int(15);
+        let vector = self.schedule.map_or(16, |schedule| schedule.vector_bytes);
+        let inside = self.b.int(vector as i64 - 1);
         let rest = self.b.binary(Binary::And, address, inside);
         let zero = self.b.int(0);
         Ok(self.b.binary(Binary::Eq, rest, zero))

@@ -7,6 +7,9 @@ use fusebox_ir::{
     ScalarOperand, ScalarPart, ScatterOrder, Unary,
 };
 
+/// Most lanes of a gang: an error slot has room for operands of so many.
+const LANES: usize = 64;
+
 /// The level across lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Schedule {
@@ -16,6 +19,8 @@ pub struct Schedule {
     pub lanes: u32,
     /// Whether a last short gang is masked (where a scan fixes the gang); else the rest is scalar code.
     pub masked: bool,
+    /// Bytes of the vectors that it is for.
+    pub vector_bytes: usize,
 }
 
 /// How a value depends on the lane.
@@ -53,7 +58,7 @@ impl Schedule {
         if let Some(&(level, lanes)) = tiles.first() {
             let alone = lanes > 1 && tiles.iter().all(|&other| other == (level, lanes));
             if alone && sound(kernel, level) && even(kernel, level) {
-                return Some(Self { level, lanes, masked: true });
+                return Some(Self { level, lanes, masked: true, vector_bytes });
             }
         }
         let mut best: Option<(i64, Self)> = None;
@@ -63,7 +68,7 @@ impl Schedule {
             }
             let Some(tally) = tally(kernel, level) else { continue };
             let registers = if tally.instructions <= 48 { 2 } else { 1 };
-            let mut lanes = (vector_bytes * registers / tally.bytes.max(1)).max(1) as u32;
+            let mut lanes = (vector_bytes * registers / tally.bytes.max(1)).clamp(1, LANES) as u32;
             for statement in &kernel.statements {
                 if let Action::Reduce { to, association: Association::Interleaved { lanes: width }, .. } =
                     statement.action
@@ -83,7 +88,7 @@ impl Schedule {
             }
             let score = tally.gain - tally.loss;
             if score > 0 && best.is_none_or(|(other, _)| score > other) {
-                best = Some((score, Self { level, lanes, masked: false }));
+                best = Some((score, Self { level, lanes, masked: false, vector_bytes }));
             }
         }
         best.map(|(_, schedule)| schedule)

@@ -19,7 +19,7 @@ use crate::vector::Value;
 
 /// Steps of a strip, at least.
 const STRIP: u32 = 1024;
-/// Accumulators of so many vector registers are kept: half of what the smallest machines have.
+/// Accumulators of so many vector registers are kept: half of what the smallest machines with vectors of 16 bytes have.
 const REGISTERS: usize = 8;
 /// More statements than this for an element are not limited by accumulators in memory.
 const STATEMENTS: usize = 24;
@@ -55,6 +55,11 @@ impl Strips {
 impl Emitter<'_> {
     /// What of a level, of which `blocked` are the reduces and scans with totals, can run in strips in gangs of `gang`.
     pub(super) fn strips(&self, nest: &Nest, blocked: &[usize], gang: u32) -> Option<Strips> {
+        // In units of 16 bytes: machines with wider vectors have twice as many of them.
+        let most = match self.schedule {
+            Some(schedule) if schedule.vector_bytes > 16 => REGISTERS * 2 * schedule.vector_bytes / 16,
+            _ => REGISTERS,
+        };
         let mut width = None;
         let mut batches: Vec<(Batch, usize)> = Vec::new();
         for &position in blocked {
@@ -62,14 +67,14 @@ impl Emitter<'_> {
             let Some(reduce) = self.reduce_or_total(position) else { continue };
             let (own, registers) = (reduce.width(), reduce.registers(gang));
             let same = *width.get_or_insert(own) == own;
-            if !reduce.is_kept() || !same || own < gang || registers > REGISTERS {
+            if !reduce.is_kept() || !same || own < gang || registers > most {
                 continue;
             }
             let Some(slice) = self.free_slice(nest, position) else { continue };
             let scan = matches!(statement.action, Action::Scan { .. });
             // Totals of scans are not always wanted: they are alone.
             match batches.last_mut() {
-                Some((batch, used)) if !scan && *used + registers <= REGISTERS && !self.is_scan(batch.positions[0]) => {
+                Some((batch, used)) if !scan && *used + registers <= most && !self.is_scan(batch.positions[0]) => {
                     batch.positions.push(position);
                     batch.slice.extend(slice);
                     *used += registers;
@@ -82,8 +87,8 @@ impl Emitter<'_> {
         let batches: Vec<Batch> = batches
             .into_iter()
             .map(|(mut batch, registers)| {
-                let most = (REGISTERS / registers).min(STATEMENTS * 2 / batch.slice.len()).max(1) as u32;
-                batch.gangs = most.min(width / gang);
+                let gangs = (most / registers).min(STATEMENTS * 2 / batch.slice.len()).max(1) as u32;
+                batch.gangs = gangs.min(width / gang);
                 batch.gangs = 1 << batch.gangs.ilog2();
                 done.extend(batch.positions.iter().filter(|&&position| !self.is_scan(position)));
                 batch

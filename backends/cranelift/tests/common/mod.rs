@@ -14,19 +14,20 @@ use fusebox_ir::{Array, Constant, ElementType, Plan, Value, text};
 pub fn backends() -> &'static [(String, Cranelift)] {
     static BACKENDS: OnceLock<Vec<(String, Cranelift)>> = OnceLock::new();
     BACKENDS.get_or_init(|| {
-        [(1, false), (1, true), (2, true), (7, true)]
+        [(1, false, false), (1, true, false), (2, true, false), (7, true, false), (2, true, true), (7, true, true)]
             .into_iter()
-            .map(|(threads, vectors)| {
+            .map(|(threads, vectors, wide)| {
                 // Small kernels are shared too, so that sharing is tested.
                 let config = Config {
                     threads,
                     vectors,
+                    wide,
                     share_from_ns: if threads == 2 { 2_000 } else { 1 },
                     // And some go over memory as if no cache held it.
                     far_bytes: if threads == 7 { 0 } else { usize::MAX },
                     ..Config::default()
                 };
-                (format!("{threads} threads, vectors {vectors}"), Cranelift::new(config).unwrap())
+                (format!("{threads} threads, vectors {vectors}, wide {wide}"), Cranelift::new(config).unwrap())
             })
             .collect()
     })

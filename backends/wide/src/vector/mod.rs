@@ -7,6 +7,7 @@
 
 mod builder;
 mod print;
+mod traverse;
 
 use fusebox_ir::{Binary, Constant, ElementType, Failure, Unary};
 
@@ -231,4 +232,18 @@ pub enum Op {
         /// Its results.
         otherwise_results: Vec<Value>,
     },
+}
+
+impl Function {
+    /// Everything but what it does.
+    pub(crate) fn clone_without_body(&self) -> Self {
+        let Self { name, types, body: _, sites, scratch } = self;
+        Self {
+            name: name.clone(),
+            types: types.clone(),
+            body: Region::default(),
+            sites: sites.clone(),
+            scratch: *scratch,
+        }
+    }
 }

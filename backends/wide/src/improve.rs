@@ -1,0 +1,168 @@
+//! Each thing once, and outside of the loops that it does not depend on.
+//!
+//! Regions are gone through in order. What is computed already, in a region around, is taken from there; what needs nothing of the loop
+//! around is put before that loop. Loads are merged, where nobody writes what they read, but stay where their checks are.
+
+use std::collections::HashMap;
+
+use crate::vector::{Function, Inst, Memory, Op, Region, Type, Value};
+
+/// What an instruction without effects computes: operation, function, operands, number, type.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Key(u8, u8, Vec<Value>, u64, Type);
+
+/// The key of an operation, and whether it may be computed earlier.
+fn key(op: &Op, ty: Type) -> Option<(Key, bool)> {
+    let operands = op.operands();
+    let (which, function, number, moves) = match op {
+        Op::Parameter(position) => (0, 0, u64::from(*position), true),
+        Op::Argument(position) => (1, 0, u64::from(*position), true),
+        Op::Constant(constant) => (2, 0, constant.bits(), true),
+        Op::Splat(_) => (3, 0, 0, true),
+        Op::Iota => (4, 0, 0, true),
+        Op::Unary(function, _) => (5, *function as u8, 0, true),
+        Op::Binary(function, _, _) => (6, *function as u8, 0, true),
+        Op::Fma(..) => (7, 0, 0, true),
+        Op::Convert(_) => (8, 0, 0, true),
+        Op::Bits(_) => (9, 0, 0, true),
+        Op::Select(..) => (10, 0, 0, true),
+        Op::Load { offset, memory, .. } if *memory != Memory::Shared => (11, 0, *offset as u64, false),
+        Op::LoadStrided { memory, .. } if *memory != Memory::Shared => (12, 0, 0, false),
+        Op::Any(_) => (13, 0, 0, true),
+        Op::Extract(_, lane) => (14, 0, u64::from(*lane), true),
+        Op::Insert(_, lane, _) => (15, 0, u64::from(*lane), true),
+        Op::Shift { by, .. } => (16, 0, u64::from(*by), true),
+        _ => return None,
+    };
+    Some((Key(which, function, operands, number, ty), moves))
+}
+
+/// A region that is being gone through.
+struct Level {
+    insts: Vec<Inst>,
+    known: HashMap<Key, Value>,
+    runs: Runs,
+}
+
+/// How often a region runs.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Runs {
+    /// At most once where the region around does.
+    Once,
+    /// As a loop: what does not depend on it may come before.
+    Again,
+    /// As the body of a loop whose header is the region around.
+    Behind,
+}
+
+struct Improve<'a> {
+    types: &'a [Type],
+    levels: Vec<Level>,
+    /// What a value is replaced by.
+    instead: Vec<Value>,
+    /// The level at which each value is made.
+    depth: Vec<usize>,
+}
+
+/// The function with each thing computed once.
+pub(crate) fn improve(function: &Function) -> Function {
+    let count = function.types.len();
+    let mut improve = Improve {
+        types: &function.types,
+        levels: Vec::new(),
+        instead: (0..count as u32).map(Value).collect(),
+        depth: vec![0; count],
+    };
+    let body = improve.region(&function.body, Runs::Once, &[], |_| {});
+    Function { body, ..function.clone_without_body() }
+}
+
+impl Improve<'_> {
+    /// A region that defines `own`, and what comes behind it while it is open.
+    fn region(&mut self, region: &Region, runs: Runs, own: &[Value], behind: impl FnOnce(&mut Self)) -> Region {
+        self.levels.push(Level { insts: Vec::new(), known: HashMap::new(), runs });
+        for value in own {
+            self.depth[value.0 as usize] = self.levels.len() - 1;
+        }
+        for inst in &region.0 {
+            self.inst(inst);
+        }
+        behind(self);
+        Region(self.levels.pop().map(|level| level.insts).unwrap_or_default())
+    }
+
+    fn replaced(&self, values: &mut [Value]) {
+        for value in values {
+            *value = self.instead[value.0 as usize];
+        }
+    }
+
+    fn inst(&mut self, inst: &Inst) {
+        let here = self.levels.len() - 1;
+        if let ([result], Some(_)) = (&inst.results[..], key(&inst.op, self.types[0])) {
+            let mut op = inst.op.clone();
+            for operand in op.operands_mut() {
+                *operand = self.instead[operand.0 as usize];
+            }
+            let Some((key, moves)) = key(&op, self.types[result.0 as usize]) else { return };
+            let deepest = op.operands().iter().map(|operand| self.depth[operand.0 as usize]).max().unwrap_or(0);
+            let mut level = here;
+            while moves && level > deepest && self.levels[level].runs != Runs::Once {
+                level -= 1;
+            }
+            // In a header it would run once more.
+            if level < here && self.levels[level + 1].runs == Runs::Behind {
+                level += 1;
+            }
+            let known = self.levels[..=here].iter().rev().find_map(|level| level.known.get(&key).copied());
+            if let Some(known) = known {
+                self.instead[result.0 as usize] = known;
+                return;
+            }
+            self.depth[result.0 as usize] = level;
+            self.levels[level].known.insert(key, *result);
+            self.levels[level].insts.push(Inst { results: vec![*result], op });
+            return;
+        }
+        for result in &inst.results {
+            self.depth[result.0 as usize] = here;
+        }
+        let op = match &inst.op {
+            Op::Loop { from, to, step, index, starts, carried, body, next } => {
+                let (mut starts, mut next) = (starts.clone(), next.clone());
+                self.replaced(&mut starts);
+                let (from, to) = (self.instead[from.0 as usize], self.instead[to.0 as usize]);
+                let own: Vec<Value> = carried.iter().copied().chain([*index]).collect();
+                let body = self.region(body, Runs::Again, &own, |this| this.replaced(&mut next));
+                Op::Loop { from, to, step: *step, index: *index, starts, carried: carried.clone(), body, next }
+            }
+            Op::While { starts, carried, header, condition, body, next } => {
+                let (mut starts, mut next) = (starts.clone(), next.clone());
+                let mut condition = [*condition];
+                self.replaced(&mut starts);
+                // The body sees what the header computes.
+                let mut inner = Region::default();
+                let header = self.region(header, Runs::Again, carried, |this| {
+                    this.replaced(&mut condition);
+                    inner = this.region(body, Runs::Behind, &[], |this| this.replaced(&mut next));
+                });
+                Op::While { starts, carried: carried.clone(), header, condition: condition[0], body: inner, next }
+            }
+            Op::If { condition, then, then_results, otherwise, otherwise_results } => {
+                let (mut yes, mut no) = (then_results.clone(), otherwise_results.clone());
+                let condition = self.instead[condition.0 as usize];
+                let then = self.region(then, Runs::Once, &[], |this| this.replaced(&mut yes));
+                let otherwise = self.region(otherwise, Runs::Once, &[], |this| this.replaced(&mut no));
+                Op::If { condition, then, then_results: yes, otherwise, otherwise_results: no }
+            }
+            other => {
+                let mut op = other.clone();
+                for operand in op.operands_mut() {
+                    *operand = self.instead[operand.0 as usize];
+                }
+                op
+            }
+        };
+        self.levels[here].insts.push(Inst { results: inst.results.clone(), op });
+    }
+}

@@ -1,0 +1,602 @@
+//! Functions on gangs: one or some instructions on each register.
+
+use fusebox_ir::{Binary, Constant, ElementType, Unary};
+use iced_x86::Code as C;
+use regalloc2::VReg;
+
+use super::{BYTES, Held, Outcome, Select, codes};
+use crate::{
+    machine::{Address, Arg},
+    vector::{Op, Type, Value},
+};
+
+impl Select<'_> {
+    pub(super) fn splat(&mut self, value: Value, ty: Type) -> Outcome<Held> {
+        if ty.element == ElementType::Bool {
+            return self.splat_mask(value, ty);
+        }
+        if let Some(constant) = self.constant_of(value) {
+            // As a gang it is made where it is needed, like others.
+            let bits = constant.bits().to_le_bytes();
+            let bytes: Vec<u8> = (0..BYTES as usize).map(|byte| bits[byte % ty.element.bytes()]).collect();
+            let at = self.m.constant(&bytes);
+            let register = self.w(C::EVEX_Vmovdqu64_zmm_k1z_zmmm512, &[Arg::Mem(at)]);
+            return Ok(Held::Gang(vec![register; super::registers(ty.lanes, ty.element.bytes() as u32)]));
+        }
+        let loaded = match self.defs[value.0 as usize] {
+            Some(Op::Load { base, index, offset, memory })
+                if *memory != crate::vector::Memory::Shared && ty.element.bytes() >= 4 =>
+            {
+                Some((*base, *index, *offset))
+            }
+            _ => None,
+        };
+        let count = super::registers(ty.lanes, ty.element.bytes() as u32);
+        let vector = if ty.element.bytes() == 4 {
+            C::EVEX_Vbroadcastss_zmm_k1z_xmmm32
+        } else {
+            C::EVEX_Vbroadcastsd_zmm_k1z_xmmm64
+        };
+        let register = if let Some((base, index, offset)) = loaded {
+            let address = self.address(base, index, offset, ty.element.bytes() as u32)?;
+            self.w(vector, &[Arg::Mem(address)])
+        } else if matches!(ty.element, ElementType::F32 | ElementType::F64) {
+            let one = self.one(value)?;
+            self.w(vector, &[Arg::Any(one)])
+        } else {
+            let one = self.one(value)?;
+            self.w(codes::broadcast_int(ty.element.bytes()), &[Arg::Use(one)])
+        };
+        Ok(Held::Gang(vec![register; count]))
+    }
+
+    /// One function on each register.
+    fn each(&mut self, a: Value, mut one: impl FnMut(&mut Self, VReg) -> Outcome<VReg>) -> Outcome<Held> {
+        let mut all = Vec::new();
+        for register in self.gang(a)? {
+            all.push(one(self, register)?);
+        }
+        Ok(Held::Gang(all))
+    }
+
+    pub(super) fn unary_gang(&mut self, function: Unary, a: Value) -> Outcome<Held> {
+        let element = self.ty(a).element;
+        if element == ElementType::Bool {
+            return if function == Unary::Not { self.not_mask(a) } else { self.lacks("a function of a mask") };
+        }
+        if matches!(function, Unary::IsNan | Unary::IsInf) {
+            let mut masks = Vec::new();
+            for register in self.gang(a)? {
+                masks.push(self.float_kind(function, element, register)?);
+            }
+            return Ok(Held::Mask(BYTES / element.bytes() as u32, masks));
+        }
+        self.each(a, |this, register| this.unary_register(function, element, register))
+    }
+
+    fn float_kind(&mut self, function: Unary, element: ElementType, a: VReg) -> Outcome<VReg> {
+        let (code, args) = self.float_kind_of(function, element, a)?;
+        Ok(self.k(code, &args))
+    }
+
+    pub(super) fn float_kind_of(&self, function: Unary, element: ElementType, a: VReg) -> Outcome<(C, Vec<Arg>)> {
+        Ok(match (function, element) {
+            (Unary::IsNan, ElementType::F32) => {
+                (C::EVEX_Vcmpps_kr_k1_zmm_zmmm512b32_imm8_sae, vec![Arg::Use(a), Arg::Use(a), Arg::Imm(3)])
+            }
+            (Unary::IsNan, ElementType::F64) => {
+                (C::EVEX_Vcmppd_kr_k1_zmm_zmmm512b64_imm8_sae, vec![Arg::Use(a), Arg::Use(a), Arg::Imm(3)])
+            }
+            (Unary::IsInf, ElementType::F32) => {
+                (C::EVEX_Vfpclassps_kr_k1_zmmm512b32_imm8, vec![Arg::Use(a), Arg::Imm(0x18)])
+            }
+            (Unary::IsInf, ElementType::F64) => {
+                (C::EVEX_Vfpclasspd_kr_k1_zmmm512b64_imm8, vec![Arg::Use(a), Arg::Imm(0x18)])
+            }
+            _ => return self.lacks("a kind of number"),
+        })
+    }
+
+    /// A function of each lane.
+    pub(super) fn unary_register(&mut self, function: Unary, element: ElementType, a: VReg) -> Outcome<VReg> {
+        let bytes = element.bytes();
+        let single = element == ElementType::F32;
+        if matches!(element, ElementType::F32 | ElementType::F64) {
+            let sign = if single { 1 << 31 } else { 1 << 63 };
+            if let Some(mode) = codes::rounding(function) {
+                let code = if single {
+                    C::EVEX_Vrndscaleps_zmm_k1z_zmmm512b32_imm8_sae
+                } else {
+                    C::EVEX_Vrndscalepd_zmm_k1z_zmmm512b64_imm8_sae
+                };
+                return Ok(self.w(code, &[Arg::Any(a), Arg::Imm(mode)]));
+            }
+            return Ok(match function {
+                Unary::Neg => {
+                    let code = codes::binary(Binary::Xor, if single { ElementType::U32 } else { ElementType::U64 });
+                    let sign = self.every(sign, bytes);
+                    self.w(code.unwrap_or_default(), &[Arg::Use(a), sign])
+                }
+                Unary::Abs => {
+                    let code = codes::binary(Binary::And, if single { ElementType::U32 } else { ElementType::U64 });
+                    let rest = self.every(sign - 1, bytes);
+                    self.w(code.unwrap_or_default(), &[Arg::Use(a), rest])
+                }
+                Unary::Sqrt if single => self.w(C::EVEX_Vsqrtps_zmm_k1z_zmmm512b32_er, &[Arg::Any(a)]),
+                Unary::Sqrt => self.w(C::EVEX_Vsqrtpd_zmm_k1z_zmmm512b64_er, &[Arg::Any(a)]),
+                Unary::Sign => {
+                    let compare = if single {
+                        C::EVEX_Vcmpps_kr_k1_zmm_zmmm512b32_imm8_sae
+                    } else {
+                        C::EVEX_Vcmppd_kr_k1_zmm_zmmm512b64_imm8_sae
+                    };
+                    let zero = self.zero();
+                    let one = |x: f64| if single { Constant::from(x as f32).bits() } else { x.to_bits() };
+                    let above = self.k(compare, &[Arg::Use(a), Arg::Use(zero), Arg::Imm(0x1e)]);
+                    let below = self.k(compare, &[Arg::Use(a), Arg::Use(zero), Arg::Imm(0x11)]);
+                    let (plus, minus) = (self.every(one(1.0), bytes), self.every(one(-1.0), bytes));
+                    let out = self.blended(bytes, above, a, plus);
+                    self.blended(bytes, below, out, minus)
+                }
+                _ => return self.lacks(&format!("{} of {element}", function.text())),
+            });
+        }
+        if !element.is_integer() {
+            return self.lacks(&format!("{} of {element}", function.text()));
+        }
+        let binary = |function: Binary| codes::binary(function, element).unwrap_or_default();
+        Ok(match function {
+            Unary::Neg => {
+                let zero = self.zero();
+                self.w(binary(Binary::Sub), &[Arg::Use(zero), Arg::Any(a)])
+            }
+            Unary::Complement => {
+                let ones = self.every(u64::MAX, if bytes == 8 { 8 } else { 4 });
+                self.w(binary(Binary::Xor), &[Arg::Use(a), ones])
+            }
+            Unary::Abs if element.is_signed() => {
+                let code = match bytes {
+                    1 => C::EVEX_Vpabsb_zmm_k1z_zmmm512,
+                    2 => C::EVEX_Vpabsw_zmm_k1z_zmmm512,
+                    4 => C::EVEX_Vpabsd_zmm_k1z_zmmm512b32,
+                    _ => C::EVEX_Vpabsq_zmm_k1z_zmmm512b64,
+                };
+                self.w(code, &[Arg::Any(a)])
+            }
+            Unary::Abs => a,
+            Unary::Sign => {
+                let one = self.lanes_of(1, bytes);
+                let low = self.w(binary(Binary::Min), &[Arg::Use(a), one]);
+                if !element.is_signed() {
+                    return Ok(low);
+                }
+                let minus = self.lanes_of(u64::MAX, bytes);
+                self.w(binary(Binary::Max), &[Arg::Use(low), minus])
+            }
+            Unary::Popcount if self.features.counts => {
+                let code = match bytes {
+                    1 => C::EVEX_Vpopcntb_zmm_k1z_zmmm512,
+                    2 => C::EVEX_Vpopcntw_zmm_k1z_zmmm512,
+                    4 => C::EVEX_Vpopcntd_zmm_k1z_zmmm512b32,
+                    _ => C::EVEX_Vpopcntq_zmm_k1z_zmmm512b64,
+                };
+                self.w(code, &[Arg::Any(a)])
+            }
+            Unary::Ctz if self.features.counts => {
+                // Ones below the lowest one: all of them where there is none.
+                let minus = self.lanes_of(u64::MAX, bytes);
+                let less = self.w(binary(Binary::Add), &[Arg::Use(a), minus]);
+                let code = if bytes == 8 {
+                    C::EVEX_Vpandnq_zmm_k1z_zmm_zmmm512b64
+                } else {
+                    C::EVEX_Vpandnd_zmm_k1z_zmm_zmmm512b32
+                };
+                let ones = self.w(code, &[Arg::Use(a), Arg::Use(less)]);
+                return self.unary_register(Unary::Popcount, element, ones);
+            }
+            Unary::Clz if bytes == 4 => self.w(C::EVEX_Vplzcntd_zmm_k1z_zmmm512b32, &[Arg::Any(a)]),
+            Unary::Clz if bytes == 8 => self.w(C::EVEX_Vplzcntq_zmm_k1z_zmmm512b64, &[Arg::Any(a)]),
+            _ => return self.lacks(&format!("{} of {element}", function.text())),
+        })
+    }
+
+    /// A number in lanes of any width, as the last operand.
+    pub(super) fn lanes_of(&mut self, bits: u64, bytes: usize) -> Arg {
+        if bytes >= 4 {
+            return self.every(bits, bytes);
+        }
+        let all: Vec<u8> = (0..BYTES as usize).map(|byte| bits.to_le_bytes()[byte % bytes]).collect();
+        Arg::Mem(self.m.constant(&all))
+    }
+
+    /// The last where the mask holds, else `a`.
+    pub(super) fn blended(&mut self, bytes: usize, mask: VReg, a: VReg, b: Arg) -> VReg {
+        let out = self.m.fresh(crate::machine::WIDE);
+        let inst =
+            crate::machine::Inst::new().then(codes::blend(bytes), &[Arg::Def(out), Arg::Use(a), b]).masked(mask, false);
+        self.m.push(inst);
+        out
+    }
+
+    pub(super) fn binary_gang(&mut self, function: Binary, a: Value, b: Value) -> Outcome<Held> {
+        let element = self.ty(a).element;
+        if element == ElementType::Bool {
+            return self.binary_mask(function, a, b);
+        }
+        if function.is_shift() {
+            return self.shift_gang(function, a, b);
+        }
+        if function.is_comparison() {
+            return self.compare_gang(function, a, b);
+        }
+        let (mut a, mut b) = (a, b);
+        if codes::commutes(function) && matches!(self.held(a)?, Held::Known) {
+            (a, b) = (b, a);
+        }
+        let mut all = Vec::new();
+        for register in 0..self.count(a) {
+            if let Some(code) = codes::binary(function, element) {
+                let (left, right) = (self.reg(a, register)?, self.src(b, register)?);
+                all.push(self.w(code, &[Arg::Use(left), right]));
+            } else {
+                let (left, right) = (self.reg(a, register)?, self.reg(b, register)?);
+                match self.binary_registers(function, element, left, right) {
+                    Ok(done) => all.push(done),
+                    Err(crate::Refusal::Lacks(_)) => return self.by_lanes(function, a, b),
+                    Err(other) => return Err(other),
+                }
+            }
+        }
+        Ok(Held::Gang(all))
+    }
+
+    /// Functions of lanes that take several instructions.
+    pub(super) fn binary_registers(
+        &mut self,
+        function: Binary,
+        element: ElementType,
+        a: VReg,
+        b: VReg,
+    ) -> Outcome<VReg> {
+        match (function, element) {
+            (Binary::Min | Binary::Max, ElementType::F32 | ElementType::F64) => {
+                // `VRANGE` knows that -0 is below +0, but drops a NaN beside a number: sums bring it back.
+                let single = element == ElementType::F32;
+                let (range, compare, add) = if single {
+                    (
+                        C::EVEX_Vrangeps_zmm_k1z_zmm_zmmm512b32_imm8_sae,
+                        C::EVEX_Vcmpps_kr_k1_zmm_zmmm512b32_imm8_sae,
+                        C::EVEX_Vaddps_zmm_k1z_zmm_zmmm512b32_er,
+                    )
+                } else {
+                    (
+                        C::EVEX_Vrangepd_zmm_k1z_zmm_zmmm512b64_imm8_sae,
+                        C::EVEX_Vcmppd_kr_k1_zmm_zmmm512b64_imm8_sae,
+                        C::EVEX_Vaddpd_zmm_k1z_zmm_zmmm512b64_er,
+                    )
+                };
+                let mode = if function == Binary::Min { 4 } else { 5 };
+                let out = self.w(range, &[Arg::Use(a), Arg::Use(b), Arg::Imm(mode)]);
+                let unordered = self.k(compare, &[Arg::Use(a), Arg::Use(b), Arg::Imm(3)]);
+                Ok(self.merged(add, unordered, out, &[Arg::Use(a), Arg::Use(b)]))
+            }
+            (Binary::Mul, ElementType::I8 | ElementType::U8) => {
+                let even = self.w(C::EVEX_Vpmullw_zmm_k1z_zmm_zmmm512, &[Arg::Use(a), Arg::Use(b)]);
+                let high =
+                    |this: &mut Self, a: VReg| this.w(C::EVEX_Vpsrlw_zmm_k1z_zmmm512_imm8, &[Arg::Use(a), Arg::Imm(8)]);
+                let (above_a, above_b) = (high(self, a), high(self, b));
+                let odd = self.w(C::EVEX_Vpmullw_zmm_k1z_zmm_zmmm512, &[Arg::Use(above_a), Arg::Use(above_b)]);
+                let odd = self.w(C::EVEX_Vpsllw_zmm_k1z_zmmm512_imm8, &[Arg::Use(odd), Arg::Imm(8)]);
+                let low = self.every(0x00ff_00ff, 4);
+                let even = self.w(C::EVEX_Vpandd_zmm_k1z_zmm_zmmm512b32, &[Arg::Use(even), low]);
+                Ok(self.w(C::EVEX_Vpord_zmm_k1z_zmm_zmmm512b32, &[Arg::Use(even), Arg::Use(odd)]))
+            }
+            _ => self.lacks(&format!("{} of {element}", function.text())),
+        }
+    }
+
+    fn compare_gang(&mut self, function: Binary, a: Value, b: Value) -> Outcome<Held> {
+        let element = self.ty(a).element;
+        let (mut function, mut a, mut b) = (function, a, b);
+        if matches!(self.held(a)?, Held::Known) {
+            (a, b) = (b, a);
+            function = match function {
+                Binary::Lt => Binary::Gt,
+                Binary::Le => Binary::Ge,
+                Binary::Gt => Binary::Lt,
+                Binary::Ge => Binary::Le,
+                other => other,
+            };
+        }
+        let (code, predicate) = match element {
+            ElementType::F32 => (C::EVEX_Vcmpps_kr_k1_zmm_zmmm512b32_imm8_sae, codes::float_predicate(function)),
+            ElementType::F64 => (C::EVEX_Vcmppd_kr_k1_zmm_zmmm512b64_imm8_sae, codes::float_predicate(function)),
+            _ if element.is_integer() => (codes::int_compare(element), codes::int_predicate(function)),
+            _ => return self.lacks("a comparison of f16"),
+        };
+        let mut masks = Vec::new();
+        for register in 0..self.count(a) {
+            let (left, right) = (self.reg(a, register)?, self.src(b, register)?);
+            masks.push(self.k(code, &[Arg::Use(left), right, Arg::Imm(predicate)]));
+        }
+        Ok(Held::Mask(BYTES / element.bytes() as u32, masks))
+    }
+
+    /// Shifts by the width or more leave nothing, or signs: so do the processor's, of lanes.
+    fn shift_gang(&mut self, function: Binary, a: Value, b: Value) -> Outcome<Held> {
+        let (element, amount) = (self.ty(a).element, self.ty(b));
+        let bytes = element.bytes();
+        let arithmetic = element.is_signed();
+        let rotates = matches!(function, Binary::RotateLeft | Binary::RotateRight);
+        if bytes == 1 || (bytes == 2 && rotates) {
+            return self.by_lanes(function, a, b);
+        }
+        if let Some(known) = self.constant_of(b) {
+            let width = u64::from(element.bits());
+            let by = if rotates { known.bits() % width } else { known.bits().min(width) };
+            let by = if function == Binary::Shr && arithmetic { by.min(width - 1) } else { by };
+            let Some(code) = codes::shift_by_number(function, bytes, arithmetic) else {
+                return self.lacks("a shift");
+            };
+            return self.each(a, |this, a| Ok(this.w(code, &[Arg::Any(a), Arg::Imm(by as i64)])));
+        }
+        if amount.lanes == 1 && !rotates {
+            let Some(code) = codes::shift_by_one(function, bytes, arithmetic) else { return self.lacks("a shift") };
+            let by = self.one(b)?;
+            let by = self.w(C::EVEX_Vmovq_xmm_rm64, &[Arg::Any(by)]);
+            return self.each(a, |this, a| Ok(this.w(code, &[Arg::Use(a), Arg::Any(by)])));
+        }
+        let Some(code) = codes::shift_by_lane(function, bytes, arithmetic) else { return self.lacks("a shift") };
+        let amounts = if amount.lanes == 1 {
+            let by = self.one(b)?;
+            vec![self.w(codes::broadcast_int(bytes), &[Arg::Use(by)]); self.count(a)]
+        } else if amount.element.bytes() == bytes {
+            self.gang(b)?
+        } else {
+            let own = amount.element.bytes();
+            let mut amounts = self.gang(b)?;
+            if own > bytes && !rotates {
+                // Large amounts must stay large when they are cut to the width.
+                let most = self.lanes_of(u64::from(element.bits()), own);
+                let unsigned = if own == 8 {
+                    ElementType::U64
+                } else if own == 4 {
+                    ElementType::U32
+                } else {
+                    ElementType::U16
+                };
+                let code = codes::binary(Binary::Min, unsigned).unwrap_or_default();
+                amounts = amounts.into_iter().map(|amount| self.w(code, &[Arg::Use(amount), most])).collect();
+            }
+            self.resized(&amounts, own, bytes, false, amount.lanes)?
+        };
+        let mut all = Vec::new();
+        for (register, amount) in amounts.into_iter().enumerate() {
+            let a = self.reg(a, register)?;
+            all.push(self.w(code, &[Arg::Use(a), Arg::Any(amount)]));
+        }
+        Ok(Held::Gang(all))
+    }
+
+    pub(super) fn fma(&mut self, ty: Type, a: Value, b: Value, c: Value) -> Outcome<Held> {
+        let single = match ty.element {
+            ElementType::F32 => true,
+            ElementType::F64 => false,
+            _ => return self.lacks("fma of f16"),
+        };
+        // By 213 the first is written over (a = b * a + c), by 231 the third (c = a * b + c).
+        let (by_213, by_231) = match (single, ty.lanes == 1) {
+            (true, false) => {
+                (C::EVEX_Vfmadd213ps_zmm_k1z_zmm_zmmm512b32_er, C::EVEX_Vfmadd231ps_zmm_k1z_zmm_zmmm512b32_er)
+            }
+            (false, false) => {
+                (C::EVEX_Vfmadd213pd_zmm_k1z_zmm_zmmm512b64_er, C::EVEX_Vfmadd231pd_zmm_k1z_zmm_zmmm512b64_er)
+            }
+            (true, true) => (C::EVEX_Vfmadd213ss_xmm_k1z_xmm_xmmm32_er, C::EVEX_Vfmadd231ss_xmm_k1z_xmm_xmmm32_er),
+            (false, true) => (C::EVEX_Vfmadd213sd_xmm_k1z_xmm_xmmm64_er, C::EVEX_Vfmadd231sd_xmm_k1z_xmm_xmmm64_er),
+        };
+        let known = |this: &Self, value: Value| matches!(this.values[value.0 as usize], Some(Held::Known));
+        let (mut a, mut b) = (a, b);
+        if known(self, a) {
+            (a, b) = (b, a);
+        }
+        let once = |this: &Self, value: Value| this.uses[value.0 as usize] == 1;
+        if !known(self, b) && once(self, b) && !once(self, a) {
+            (a, b) = (b, a);
+        }
+        let over_c = !known(self, c) && (known(self, b) || !once(self, a) || once(self, c));
+        let count = if ty.lanes == 1 { 1 } else { self.count(a) };
+        let memory = ty.lanes > 1;
+        let mut all = Vec::new();
+        for register in 0..count {
+            let last = |this: &mut Self, value: Value| -> Outcome<Arg> {
+                if memory { this.src(value, register) } else { Ok(Arg::Any(this.one(value)?)) }
+            };
+            let one = |this: &mut Self, value: Value| -> Outcome<VReg> {
+                if memory { this.reg(value, register) } else { this.one(value) }
+            };
+            all.push(if over_c {
+                let (c, a, b) = (one(self, c)?, one(self, a)?, last(self, b)?);
+                self.over(by_231, c, &[Arg::Use(a), b])
+            } else {
+                let (a, b, c) = (one(self, a)?, one(self, b)?, last(self, c)?);
+                self.over(by_213, a, &[Arg::Use(b), c])
+            });
+        }
+        Ok(if ty.lanes == 1 { Held::One(all[0]) } else { Held::Gang(all) })
+    }
+
+    pub(super) fn choose(&mut self, condition: Value, a: Value, b: Value) -> Outcome<Held> {
+        let ty = self.ty(a);
+        if ty.lanes == 1 {
+            return Ok(Held::One(self.choose_one(condition, a, b)?));
+        }
+        if ty.element == ElementType::Bool {
+            return self.choose_mask(condition, a, b);
+        }
+        let bytes = ty.element.bytes();
+        let count = self.count(a);
+        let masks = if self.ty(condition).lanes == 1 {
+            let one = self.one(condition)?;
+            vec![self.spread(one); count]
+        } else {
+            self.mask(condition, BYTES / bytes as u32)?
+        };
+        let zero = self.constant_of(b).is_some_and(|b| b.bits() == 0);
+        let mut all = Vec::new();
+        for (register, mask) in masks.into_iter().enumerate() {
+            if zero && !matches!(self.held(a)?, Held::Known) {
+                let a = self.reg(a, register)?;
+                all.push(self.zeroed(codes::masked_load(bytes), mask, &[Arg::Any(a)]));
+            } else {
+                let (b, a) = (self.reg(b, register)?, self.src(a, register)?);
+                all.push(self.blended(bytes, mask, b, a));
+            }
+        }
+        Ok(Held::Gang(all))
+    }
+
+    pub(super) fn bits(&mut self, a: Value, ty: Type) -> Outcome<Held> {
+        let from = self.ty(a).element;
+        if ty.lanes > 1 {
+            if ty.element == ElementType::Bool || from == ElementType::Bool {
+                return self.lacks("bits of a mask");
+            }
+            return Ok(Held::Gang(self.gang(a)?));
+        }
+        let one = self.one(a)?;
+        let float = |element: ElementType| matches!(element, ElementType::F32 | ElementType::F64);
+        Ok(Held::One(match (float(from), float(ty.element)) {
+            (true, true) => one,
+            (false, false) => self.canonical(ty.element, one),
+            (false, true) if ty.element == ElementType::F32 => self.w(C::EVEX_Vmovd_xmm_rm32, &[Arg::Any(one)]),
+            (false, true) => self.w(C::EVEX_Vmovq_xmm_rm64, &[Arg::Any(one)]),
+            (true, false) => self.low_lane(ty.element, one),
+        }))
+    }
+
+    /// The low lane of a register as a uniform integer.
+    pub(super) fn low_lane(&mut self, element: ElementType, register: VReg) -> VReg {
+        if element.bytes() == 8 {
+            return self.i(C::EVEX_Vmovq_rm64_xmm, &[Arg::Use(register)]);
+        }
+        let word = self.i(C::EVEX_Vmovd_rm32_xmm, &[Arg::Use(register)]);
+        self.canonical(element, word)
+    }
+
+    pub(super) fn extract(&mut self, value: Value, lane: u32) -> Outcome<VReg> {
+        let ty = self.ty(value);
+        if ty.element == ElementType::Bool {
+            return self.extract_mask(value, lane);
+        }
+        let bytes = ty.element.bytes() as u32;
+        let per = BYTES / bytes;
+        let register = self.reg(value, (lane / per) as usize)?;
+        let at = lane % per * bytes;
+        let word = if at < 4 {
+            register
+        } else if bytes == 8 {
+            let by = i64::from(at / 8);
+            self.w(C::EVEX_Valignq_zmm_k1z_zmm_zmmm512b64_imm8, &[Arg::Use(register), Arg::Use(register), Arg::Imm(by)])
+        } else {
+            let by = i64::from(at / 4);
+            self.w(C::EVEX_Valignd_zmm_k1z_zmm_zmmm512b32_imm8, &[Arg::Use(register), Arg::Use(register), Arg::Imm(by)])
+        };
+        if matches!(ty.element, ElementType::F32 | ElementType::F64) {
+            return Ok(word);
+        }
+        if bytes >= 4 {
+            return Ok(self.low_lane(ty.element, word));
+        }
+        let mut low = self.i(C::EVEX_Vmovd_rm32_xmm, &[Arg::Use(word)]);
+        if !at.is_multiple_of(4) {
+            low = self.over(C::Shr_rm32_imm8, low, &[Arg::Imm(i64::from(at % 4 * 8))]);
+        }
+        Ok(self.canonical(ty.element, low))
+    }
+
+    pub(super) fn insert(&mut self, value: Value, lane: u32, new: Value) -> Outcome<Held> {
+        let ty = self.ty(value);
+        let one = self.one(new)?;
+        if ty.element == ElementType::Bool {
+            return self.insert_mask(value, lane, one);
+        }
+        let bytes = ty.element.bytes();
+        let per = BYTES / bytes as u32;
+        let mut registers = self.gang(value)?;
+        let mask = self.mask_bits(1 << (lane % per));
+        let code = match ty.element {
+            ElementType::F32 => C::EVEX_Vbroadcastss_zmm_k1z_xmmm32,
+            ElementType::F64 => C::EVEX_Vbroadcastsd_zmm_k1z_xmmm64,
+            _ => codes::broadcast_int(bytes),
+        };
+        let at = (lane / per) as usize;
+        registers[at] = self.merged(code, mask, registers[at], &[Arg::Use(one)]);
+        Ok(Held::Gang(registers))
+    }
+
+    pub(super) fn shift(&mut self, value: Value, by: u32, fill: Value) -> Outcome<Held> {
+        let ty = self.ty(value);
+        if ty.element == ElementType::Bool {
+            return self.shift_mask(value, by, fill);
+        }
+        let bytes = ty.element.bytes();
+        let per = (BYTES as usize / bytes) as i64;
+        let (from, fill) = (self.gang(value)?, self.gang(fill)?);
+        let mut all = Vec::new();
+        for (register, &below) in fill.iter().enumerate() {
+            let start = register as i64 * per - i64::from(by);
+            all.push(if start >= 0 {
+                let (source, rest) = ((start / per) as usize, start % per);
+                if rest == 0 { from[source] } else { self.joined(bytes, from[source], from[source + 1], rest)? }
+            } else if start + per <= 0 {
+                below
+            } else {
+                let moved = self.joined(bytes, from[0], from[0], per + start)?;
+                let mask = self.mask_bits((1u64 << -start) - 1);
+                self.blended(bytes, mask, moved, Arg::Use(below))
+            });
+        }
+        Ok(Held::Gang(all))
+    }
+
+    /// Lanes from `skip` on of two registers one behind the other.
+    fn joined(&mut self, bytes: usize, low: VReg, high: VReg, skip: i64) -> Outcome<VReg> {
+        let code = match bytes {
+            8 => C::EVEX_Valignq_zmm_k1z_zmm_zmmm512b64_imm8,
+            4 => C::EVEX_Valignd_zmm_k1z_zmm_zmmm512b32_imm8,
+            _ => {
+                let per = BYTES as usize / bytes;
+                let picks: Vec<u8> = (0..per)
+                    .flat_map(|lane| (lane as u64 + skip as u64).to_le_bytes().into_iter().take(bytes))
+                    .collect();
+                let picks: Address = self.m.constant(&picks);
+                let index = self.w(C::EVEX_Vmovdqu64_zmm_k1z_zmmm512, &[Arg::Mem(picks)]);
+                if bytes == 1 && !self.features.bytes {
+                    return self.lacks("a shift of bytes");
+                }
+                let code = if bytes == 2 {
+                    C::EVEX_Vpermi2w_zmm_k1z_zmm_zmmm512
+                } else {
+                    C::EVEX_Vpermi2b_zmm_k1z_zmm_zmmm512
+                };
+                return Ok(self.over(code, index, &[Arg::Use(low), Arg::Use(high)]));
+            }
+        };
+        Ok(self.w(code, &[Arg::Use(high), Arg::Use(low), Arg::Imm(skip)]))
+    }
+
+    /// Integers as they are held: extended to 64 bits by their sign.
+    pub(super) fn canonical(&mut self, element: ElementType, one: VReg) -> VReg {
+        let code = match (element.bytes(), element.is_signed() && element.is_integer()) {
+            (8, _) => return one,
+            (4, true) => C::Movsxd_r64_rm32,
+            (4, false) => C::Mov_r32_rm32,
+            (2, true) => C::Movsx_r64_rm16,
+            (2, false) => C::Movzx_r32_rm16,
+            (_, true) => C::Movsx_r64_rm8,
+            (_, false) => C::Movzx_r32_rm8,
+        };
+        self.i(code, &[Arg::Any(one)])
+    }
+}

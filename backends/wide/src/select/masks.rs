@@ -1,0 +1,254 @@
+//! Masks: a bit for each lane, in mask registers of as many lanes as a vector register has of what is compared.
+
+use fusebox_ir::{Binary, ElementType};
+use iced_x86::Code as C;
+use regalloc2::VReg;
+
+use super::{BYTES, Held, Outcome, Select, codes};
+use crate::{
+    machine::{Arg, Cond, Inst as Made, MASK},
+    vector::{Type, Value},
+};
+
+impl Select<'_> {
+    /// A mask register of these bits.
+    pub(super) fn mask_bits(&mut self, bits: u64) -> VReg {
+        let number = self.number(bits as i64);
+        self.k(C::VEX_Kmovq_kr_r64, &[Arg::Use(number)])
+    }
+
+    /// A mask's registers of `per` lanes each.
+    pub(super) fn mask(&mut self, value: Value, per: u32) -> Outcome<Vec<VReg>> {
+        let lanes = self.ty(value).lanes;
+        match self.held(value)?.clone() {
+            Held::Mask(own, registers) => Ok(self.resized_mask(registers, own, per, lanes)),
+            Held::Known => {
+                let Some(all) = self.constant_of(value).and_then(fusebox_ir::Constant::as_bool) else {
+                    return self.wrong(value, "a mask");
+                };
+                let register = self.mask_bits(if all { u64::MAX } else { 0 });
+                Ok(vec![register; lanes.div_ceil(per) as usize])
+            }
+            _ => self.wrong(value, "a mask"),
+        }
+    }
+
+    fn resized_mask(&mut self, mut registers: Vec<VReg>, from: u32, to: u32, lanes: u32) -> Vec<VReg> {
+        let mut per = from;
+        while per < to {
+            let code = match per {
+                8 => C::VEX_Kunpckbw_kr_kr_kr,
+                16 => C::VEX_Kunpckwd_kr_kr_kr,
+                _ => C::VEX_Kunpckdq_kr_kr_kr,
+            };
+            registers = registers
+                .chunks(2)
+                .map(|pair| match *pair {
+                    [low, high] => self.k(code, &[Arg::Use(high), Arg::Use(low)]),
+                    _ => pair[0],
+                })
+                .collect();
+            per *= 2;
+        }
+        while per > to {
+            let half = per / 2;
+            let wanted = lanes.div_ceil(half) as usize;
+            let mut parts = Vec::new();
+            for register in registers {
+                parts.push(register);
+                if parts.len() < wanted {
+                    parts.push(self.k(C::VEX_Kshiftrq_kr_kr_imm8, &[Arg::Use(register), Arg::Imm(half.into())]));
+                }
+            }
+            registers = parts;
+            per = half;
+        }
+        registers
+    }
+
+    /// The mask in mask registers for lanes of an element, with zeros beyond the last lane.
+    pub(super) fn exact_mask(&mut self, value: Value, element: ElementType) -> Outcome<Vec<VReg>> {
+        let lanes = self.ty(value).lanes;
+        let per = BYTES / element.bytes() as u32;
+        let mask = self.mask(value, per)?;
+        if lanes >= per {
+            return Ok(mask);
+        }
+        let inside = self.mask_bits((1 << lanes) - 1);
+        Ok(mask.into_iter().map(|mask| self.k(C::VEX_Kandq_kr_kr_kr, &[Arg::Use(mask), Arg::Use(inside)])).collect())
+    }
+
+    /// Flags that say whether a mask holds anywhere.
+    pub(super) fn any_flags(&mut self, value: Value) -> Outcome<(C, Vec<Arg>, Cond)> {
+        let lanes = self.ty(value).lanes;
+        if lanes == 1 {
+            return self.test(value);
+        }
+        let (per, registers) = match self.held(value)?.clone() {
+            Held::Mask(per, registers) => (per, registers),
+            _ => (BYTES, self.mask(value, BYTES)?),
+        };
+        let mut all = registers[0];
+        for &register in &registers[1..] {
+            all = self.k(C::VEX_Korq_kr_kr_kr, &[Arg::Use(all), Arg::Use(register)]);
+        }
+        let (code, args) = match lanes.min(per) {
+            64.. => (C::VEX_Kortestq_kr_kr, vec![Arg::Use(all), Arg::Use(all)]),
+            32 => (C::VEX_Kortestd_kr_kr, vec![Arg::Use(all), Arg::Use(all)]),
+            16 => (C::VEX_Kortestw_kr_kr, vec![Arg::Use(all), Arg::Use(all)]),
+            8 => (C::VEX_Kortestb_kr_kr, vec![Arg::Use(all), Arg::Use(all)]),
+            few => {
+                let bits = self.i(C::VEX_Kmovd_r32_kr, &[Arg::Use(all)]);
+                (C::Test_rm32_imm32, vec![Arg::Use(bits), Arg::Imm((1 << few) - 1)])
+            }
+        };
+        Ok((code, args, Cond::NotEqual))
+    }
+
+    /// A uniform `bool` in every lane of a mask register.
+    pub(super) fn spread(&mut self, one: VReg) -> VReg {
+        let ones = self.over(C::Neg_rm64, one, &[]);
+        self.k(C::VEX_Kmovq_kr_r64, &[Arg::Use(ones)])
+    }
+
+    pub(super) fn not_mask(&mut self, value: Value) -> Outcome<Held> {
+        let Held::Mask(per, registers) = self.held(value)?.clone() else {
+            let per = self.per;
+            let registers = self.mask(value, per)?;
+            return Ok(Held::Mask(per, self.not_each(&registers)));
+        };
+        Ok(Held::Mask(per, self.not_each(&registers)))
+    }
+
+    fn not_each(&mut self, registers: &[VReg]) -> Vec<VReg> {
+        registers.iter().map(|&mask| self.k(C::VEX_Knotq_kr_kr, &[Arg::Use(mask)])).collect()
+    }
+
+    pub(super) fn binary_mask(&mut self, function: Binary, a: Value, b: Value) -> Outcome<Held> {
+        let per = match (self.held(a)?, self.held(b)?) {
+            (Held::Mask(per, _), _) | (_, Held::Mask(per, _)) => *per,
+            _ => self.per,
+        };
+        let (left, right) = (self.mask(a, per)?, self.mask(b, per)?);
+        // `VEX_Kandnq` is `!first & second`; false is below true.
+        let (code, swapped, not) = match function {
+            Binary::And | Binary::LogicalAnd | Binary::Min => (C::VEX_Kandq_kr_kr_kr, false, false),
+            Binary::Or | Binary::LogicalOr | Binary::Max => (C::VEX_Korq_kr_kr_kr, false, false),
+            Binary::Xor | Binary::Ne => (C::VEX_Kxorq_kr_kr_kr, false, false),
+            Binary::Eq => (C::VEX_Kxnorq_kr_kr_kr, false, false),
+            Binary::Lt => (C::VEX_Kandnq_kr_kr_kr, false, false),
+            Binary::Gt => (C::VEX_Kandnq_kr_kr_kr, true, false),
+            Binary::Le => (C::VEX_Kandnq_kr_kr_kr, true, true),
+            Binary::Ge => (C::VEX_Kandnq_kr_kr_kr, false, true),
+            _ => return self.lacks("a function of masks"),
+        };
+        let mut result: Vec<VReg> = Vec::new();
+        for (&left, &right) in left.iter().zip(&right) {
+            let (first, second) = if swapped { (right, left) } else { (left, right) };
+            result.push(self.k(code, &[Arg::Use(first), Arg::Use(second)]));
+        }
+        Ok(Held::Mask(per, if not { self.not_each(&result) } else { result }))
+    }
+
+    pub(super) fn choose_mask(&mut self, condition: Value, a: Value, b: Value) -> Outcome<Held> {
+        let per = match self.held(condition)? {
+            Held::Mask(per, _) => *per,
+            _ => self.per,
+        };
+        let (left, right) = (self.mask(a, per)?, self.mask(b, per)?);
+        let condition = if self.ty(condition).lanes == 1 {
+            let one = self.one(condition)?;
+            vec![self.spread(one); left.len()]
+        } else {
+            self.mask(condition, per)?
+        };
+        let mut chosen = Vec::new();
+        for ((condition, a), b) in condition.into_iter().zip(left).zip(right) {
+            let yes = self.k(C::VEX_Kandq_kr_kr_kr, &[Arg::Use(condition), Arg::Use(a)]);
+            let no = self.k(C::VEX_Kandnq_kr_kr_kr, &[Arg::Use(condition), Arg::Use(b)]);
+            chosen.push(self.k(C::VEX_Korq_kr_kr_kr, &[Arg::Use(yes), Arg::Use(no)]));
+        }
+        Ok(Held::Mask(per, chosen))
+    }
+
+    /// A mask of at most 64 lanes as bits of an integer register, with anything beyond.
+    pub(super) fn mask_word(&mut self, value: Value) -> Outcome<VReg> {
+        if self.ty(value).lanes > 64 {
+            return self.lacks("a mask of more than 64 lanes as a word");
+        }
+        let mask = self.mask(value, BYTES)?;
+        Ok(self.i(C::VEX_Kmovq_r64_kr, &[Arg::Use(mask[0])]))
+    }
+
+    pub(super) fn mask_of_word(&mut self, word: VReg) -> Held {
+        Held::Mask(BYTES, vec![self.k(C::VEX_Kmovq_kr_r64, &[Arg::Use(word)])])
+    }
+
+    pub(super) fn extract_mask(&mut self, value: Value, lane: u32) -> Outcome<VReg> {
+        let Held::Mask(per, registers) = self.held(value)?.clone() else {
+            let word = self.mask_word(value)?;
+            return Ok(self.bit(word, lane));
+        };
+        let word = self.i(C::VEX_Kmovq_r64_kr, &[Arg::Use(registers[(lane / per) as usize])]);
+        Ok(self.bit(word, lane % per))
+    }
+
+    fn bit(&mut self, word: VReg, at: u32) -> VReg {
+        let moved = if at == 0 { word } else { self.over(C::Shr_rm64_imm8, word, &[Arg::Imm(i64::from(at))]) };
+        self.over(C::And_rm32_imm8, moved, &[Arg::Imm(1)])
+    }
+
+    pub(super) fn insert_mask(&mut self, value: Value, lane: u32, new: VReg) -> Outcome<Held> {
+        let word = self.mask_word(value)?;
+        let without = self.number(!(1i64 << lane));
+        let kept = self.over(C::And_r64_rm64, word, &[Arg::Use(without)]);
+        let bit = if lane == 0 { new } else { self.over(C::Shl_rm64_imm8, new, &[Arg::Imm(i64::from(lane))]) };
+        let word = self.over(C::Or_r64_rm64, kept, &[Arg::Use(bit)]);
+        Ok(self.mask_of_word(word))
+    }
+
+    /// Lane l is lane `l - by`, below that of `fill`.
+    pub(super) fn shift_mask(&mut self, value: Value, by: u32, fill: Value) -> Outcome<Held> {
+        let (word, fill) = (self.mask_word(value)?, self.mask_word(fill)?);
+        if by >= 64 {
+            return Ok(self.mask_of_word(fill));
+        }
+        let below = self.number((1i64 << by) - 1);
+        let fill = self.over(C::And_r64_rm64, fill, &[Arg::Use(below)]);
+        let moved = self.over(C::Shl_rm64_imm8, word, &[Arg::Imm(i64::from(by))]);
+        let word = self.over(C::Or_r64_rm64, moved, &[Arg::Use(fill)]);
+        Ok(self.mask_of_word(word))
+    }
+
+    /// Bytes of 0 and 1, as masks lie in memory: registers of 64 lanes.
+    pub(super) fn mask_bytes(&mut self, value: Value) -> Outcome<Vec<VReg>> {
+        let ones = self.m.constant(&[1; 64]);
+        let masks = self.mask(value, BYTES)?;
+        Ok(masks.into_iter().map(|mask| self.zeroed(codes::masked_load(1), mask, &[Arg::Mem(ones)])).collect())
+    }
+
+    /// Masks of bytes that are not 0.
+    pub(super) fn mask_of_bytes(&mut self, registers: &[VReg]) -> Held {
+        let masks = registers
+            .iter()
+            .map(|&bytes| self.k(C::EVEX_Vptestmb_kr_k1_zmm_zmmm512, &[Arg::Use(bytes), Arg::Use(bytes)]))
+            .collect();
+        Held::Mask(BYTES, masks)
+    }
+
+    pub(super) fn splat_mask(&mut self, value: Value, ty: Type) -> Outcome<Held> {
+        let one = self.one(value)?;
+        let register = self.spread(one);
+        Ok(Held::Mask(self.per, vec![register; ty.lanes.div_ceil(self.per) as usize]))
+    }
+
+    /// A mask register whose first lane alone counts, as a uniform `bool`.
+    pub(super) fn first_bit(&mut self, code: C, args: &[Arg]) -> VReg {
+        let mask = self.m.fresh(MASK);
+        let mut all = vec![Arg::Def(mask)];
+        all.extend_from_slice(args);
+        self.m.push(Made::new().then(code, &all));
+        let word = self.i(C::VEX_Kmovd_r32_kr, &[Arg::Use(mask)]);
+        self.over(C::And_rm32_imm8, word, &[Arg::Imm(1)])
+    }
+}

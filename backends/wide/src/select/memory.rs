@@ -1,0 +1,377 @@
+//! Loads and stores.
+
+use fusebox_ir::ElementType;
+use iced_x86::Code as C;
+use regalloc2::{Operand, VReg};
+
+use super::{BYTES, Held, Outcome, Select, codes};
+use crate::{
+    machine::{Address, Arg, Base, Cond, INT, Inst as Made, WIDE},
+    vector::{Type, Value},
+};
+
+impl Select<'_> {
+    pub(super) fn load_one(&mut self, element: ElementType, address: Address) -> VReg {
+        let at = [Arg::Mem(address)];
+        match element {
+            ElementType::F32 => self.w(C::EVEX_Vmovss_xmm_k1z_m32, &at),
+            ElementType::F64 => self.w(C::EVEX_Vmovsd_xmm_k1z_m64, &at),
+            ElementType::I8 => self.i(C::Movsx_r64_rm8, &at),
+            ElementType::U8 | ElementType::Bool => self.i(C::Movzx_r32_rm8, &at),
+            ElementType::I16 => self.i(C::Movsx_r64_rm16, &at),
+            ElementType::U16 | ElementType::F16 => self.i(C::Movzx_r32_rm16, &at),
+            ElementType::I32 => self.i(C::Movsxd_r64_rm32, &at),
+            ElementType::U32 => self.i(C::Mov_r32_rm32, &at),
+            ElementType::I64 | ElementType::U64 => self.i(C::Mov_r64_rm64, &at),
+        }
+    }
+
+    /// So many bytes of neighbouring lanes into one register, the rest of which is 0.
+    fn load_part(&mut self, address: Address, bytes: u32) -> VReg {
+        let at = [Arg::Mem(address)];
+        match bytes {
+            BYTES.. => self.w(C::EVEX_Vmovdqu64_zmm_k1z_zmmm512, &at),
+            32 => self.w(C::EVEX_Vmovdqu64_ymm_k1z_ymmm256, &at),
+            16 => self.w(C::EVEX_Vmovdqu64_xmm_k1z_xmmm128, &at),
+            8 => self.w(C::EVEX_Vmovq_xmm_xmmm64, &at),
+            4 => self.w(C::EVEX_Vmovd_xmm_rm32, &at),
+            _ => {
+                let one = self.load_one(if bytes == 2 { ElementType::U16 } else { ElementType::U8 }, address);
+                self.w(C::EVEX_Vmovd_xmm_rm32, &[Arg::Use(one)])
+            }
+        }
+    }
+
+    pub(super) fn load_gang(&mut self, ty: Type, address: Address) -> Held {
+        let bytes = ty.lanes * ty.element.bytes() as u32;
+        let count = super::registers(ty.lanes, ty.element.bytes() as u32);
+        let registers = (0..count).map(|register| self.load_part(address.plus(register as i64 * 64), bytes)).collect();
+        self.loaded(ty, registers)
+    }
+
+    pub(super) fn loaded(&mut self, ty: Type, registers: Vec<VReg>) -> Held {
+        if ty.element == ElementType::Bool { self.mask_of_bytes(&registers) } else { Held::Gang(registers) }
+    }
+
+    pub(super) fn load(&mut self, ty: Type, base: Value, index: Value, offset: i64) -> Outcome<Held> {
+        let bytes = ty.element.bytes() as u32;
+        if self.ty(index).lanes > 1 {
+            if self.ty(index).element != ElementType::I64 {
+                return self.lacks("a gather by an index of another type");
+            }
+            if i32::try_from(offset * i64::from(bytes)).is_err() {
+                return self.lacks("an element far from its index");
+            }
+            let base = self.one(base)?;
+            let index = self.gang(index)?;
+            return self.gather(ty, Address::at(base, offset * i64::from(bytes)), &index);
+        }
+        let address = self.address(base, index, offset, bytes)?;
+        Ok(if ty.lanes == 1 { Held::One(self.load_one(ty.element, address)) } else { self.load_gang(ty, address) })
+    }
+
+    pub(super) fn load_strided(&mut self, ty: Type, base: Value, index: Value, stride: Value) -> Outcome<Held> {
+        let bytes = ty.element.bytes() as u32;
+        let start = self.address(base, index, 0, bytes)?;
+        let start = self.i(C::Lea_r64_m, &[Arg::Mem(start)]);
+        let stride = self.one(stride)?;
+        if bytes < 4 {
+            return self.strided_by_lanes(ty, start, stride);
+        }
+        let steps = self.w(codes::broadcast_int(8), &[Arg::Use(stride)]);
+        let mut index = Vec::new();
+        for register in 0..super::registers(ty.lanes, 8).max(1) {
+            let numbers: Vec<u8> = (0..8u64).flat_map(|lane| (register as u64 * 8 + lane).to_le_bytes()).collect();
+            let numbers = Arg::Mem(self.m.constant(&numbers));
+            index.push(self.w(C::EVEX_Vpmullq_zmm_k1z_zmm_zmmm512b64, &[Arg::Use(steps), numbers]));
+        }
+        self.gather(ty, Address::at(start, 0), &index)
+    }
+
+    /// Lanes at positions of their own, eight at a time.
+    fn gather(&mut self, ty: Type, base: Address, index: &[VReg]) -> Outcome<Held> {
+        let bytes = ty.element.bytes() as u32;
+        if bytes < 4 {
+            return self.gather_by_lanes(ty, base, index);
+        }
+        let code = if bytes == 4 { C::EVEX_Vpgatherqd_ymm_k1_vm64z } else { C::EVEX_Vpgatherqq_zmm_k1_vm64z };
+        let mut groups = Vec::new();
+        for &index in index {
+            // Lanes beyond the last have no position.
+            let mask = self.mask_bits((1 << ty.lanes.min(8)) - 1);
+            let used = self.m.fresh(crate::machine::MASK);
+            let out = self.m.fresh(WIDE);
+            let mut inst = Made::new();
+            inst.operands.push(Operand::reg_use(mask));
+            inst.operands.push(Operand::reg_reuse_def(used, 0));
+            let place = Address { index: Some(index), scale: bytes, ..base };
+            let zero = [Arg::Early(out), Arg::Use(out), Arg::Use(out)];
+            let inst = inst
+                .then(C::EVEX_Vpxord_xmm_k1z_xmm_xmmm128b32, &zero)
+                .then(code, &[Arg::Early(out), Arg::Mem(place)])
+                .masked(used, false);
+            self.m.push(inst);
+            groups.push(out);
+        }
+        let registers = if bytes == 8 { groups } else { groups.chunks(2).map(|pair| self.together(pair, 2)).collect() };
+        Ok(Held::Gang(registers))
+    }
+
+    /// A value's registers as they lie in memory: masks as bytes of 0 and 1.
+    pub(super) fn storable(&mut self, value: Value) -> Outcome<Vec<VReg>> {
+        if self.ty(value).element == ElementType::Bool { self.mask_bytes(value) } else { self.gang(value) }
+    }
+
+    pub(super) fn store_one(&mut self, element: ElementType, address: Address, value: VReg) {
+        let code = match element {
+            ElementType::F32 => C::EVEX_Vmovss_m32_k1_xmm,
+            ElementType::F64 => C::EVEX_Vmovsd_m64_k1_xmm,
+            _ => match element.bytes() {
+                1 => C::Mov_rm8_r8,
+                2 => C::Mov_rm16_r16,
+                4 => C::Mov_rm32_r32,
+                _ => C::Mov_rm64_r64,
+            },
+        };
+        self.m.push(Made::new().then(code, &[Arg::Mem(address), Arg::Use(value)]).kept());
+    }
+
+    fn store_part(&mut self, address: Address, value: VReg, bytes: u32) {
+        let code = match bytes {
+            BYTES.. => C::EVEX_Vmovdqu64_zmmm512_k1z_zmm,
+            32 => C::EVEX_Vmovdqu64_ymmm256_k1z_ymm,
+            16 => C::EVEX_Vmovdqu64_xmmm128_k1z_xmm,
+            8 => C::EVEX_Vmovq_xmmm64_xmm,
+            4 => C::EVEX_Vmovd_rm32_xmm,
+            _ => {
+                let low = self.i(C::EVEX_Vmovd_rm32_xmm, &[Arg::Use(value)]);
+                return self.store_one(if bytes == 2 { ElementType::U16 } else { ElementType::U8 }, address, low);
+            }
+        };
+        self.m.push(Made::new().then(code, &[Arg::Mem(address), Arg::Use(value)]).kept());
+    }
+
+    /// Masks for the registers of a gang of `lanes`, zero beyond the last lane.
+    fn lane_masks(&mut self, mask: Value, lanes: u32, element: ElementType) -> Outcome<Vec<VReg>> {
+        if self.ty(mask).lanes > 1 {
+            return self.exact_mask(mask, element);
+        }
+        let one = self.one(mask)?;
+        let spread = self.spread(one);
+        let inside = self.mask_bits(if lanes >= 64 { u64::MAX } else { (1 << lanes) - 1 });
+        let mask = self.k(C::VEX_Kandq_kr_kr_kr, &[Arg::Use(spread), Arg::Use(inside)]);
+        Ok(vec![mask; super::registers(lanes, element.bytes() as u32).max(1)])
+    }
+
+    pub(super) fn store(
+        &mut self,
+        base: Value,
+        index: Value,
+        value: Value,
+        mask: Option<Value>,
+        streaming: bool,
+    ) -> Outcome<()> {
+        let Some(uniform) = mask.filter(|&mask| self.ty(mask).lanes == 1) else {
+            return self.store_lanes(base, index, value, mask, streaming);
+        };
+        let [inside, skip, after] = [(); 3].map(|()| self.m.block());
+        let test = self.test(uniform)?;
+        let holds = self.flags(test);
+        self.m.branch(holds, inside, skip);
+        self.m.fill(inside);
+        self.store_lanes(base, index, value, None, streaming)?;
+        self.m.jump(after, Vec::new());
+        self.m.fill(skip);
+        self.m.jump(after, Vec::new());
+        self.m.fill(after);
+        Ok(())
+    }
+
+    fn store_lanes(
+        &mut self,
+        base: Value,
+        index: Value,
+        value: Value,
+        mask: Option<Value>,
+        streaming: bool,
+    ) -> Outcome<()> {
+        let ty = self.ty(value);
+        let width = ty.element.bytes() as u32;
+        if ty.lanes == 1 {
+            let address = self.address(base, index, 0, width)?;
+            let one = self.one(value)?;
+            self.store_one(ty.element, address, one);
+            return Ok(());
+        }
+        let registers = self.storable(value)?;
+        if self.ty(index).lanes > 1 {
+            return self.scatter(base, index, ty, &registers, mask);
+        }
+        let address = self.address(base, index, 0, width)?;
+        let bytes = ty.lanes * width;
+        let masks = mask.map(|mask| self.exact_mask(mask, ty.element)).transpose()?;
+        for (position, &register) in registers.iter().enumerate() {
+            let at = address.plus(position as i64 * 64);
+            if let Some(masks) = &masks {
+                let inst = Made::new()
+                    .then(codes::masked_store(ty.element.bytes()), &[Arg::Mem(at), Arg::Use(register)])
+                    .masked(masks[position], false)
+                    .kept();
+                self.m.push(inst);
+            } else if streaming && bytes >= 16 {
+                let code = match bytes {
+                    16 => C::EVEX_Vmovntps_m128_xmm,
+                    32 => C::EVEX_Vmovntps_m256_ymm,
+                    _ => C::EVEX_Vmovntps_m512_zmm,
+                };
+                self.m.push(Made::new().then(code, &[Arg::Mem(at), Arg::Use(register)]).kept());
+            } else {
+                self.store_part(at, register, bytes);
+            }
+        }
+        Ok(())
+    }
+
+    /// Lanes in order, each to its own position.
+    fn scatter(&mut self, base: Value, index: Value, ty: Type, registers: &[VReg], mask: Option<Value>) -> Outcome<()> {
+        if self.ty(index).element != ElementType::I64 {
+            return self.lacks("a scatter by an index of another type");
+        }
+        let base = self.one(base)?;
+        let index = self.gang(index)?;
+        let bytes = ty.element.bytes() as u32;
+        if bytes < 4 {
+            return self.scatter_by_lanes(base, &index, ty, registers, mask);
+        }
+        let masks = mask.map(|mask| self.exact_mask(mask, ElementType::I64)).transpose()?;
+        let code = if bytes == 4 { C::EVEX_Vpscatterqd_vm64z_k1_ymm } else { C::EVEX_Vpscatterqq_vm64z_k1_zmm };
+        for (position, &index) in index.iter().enumerate() {
+            let value =
+                if bytes == 4 { self.part(registers[position / 2], position % 2, 2) } else { registers[position] };
+            let mask = match &masks {
+                Some(masks) => masks[position],
+                None => self.mask_bits((1 << ty.lanes.min(8)) - 1),
+            };
+            let used = self.m.fresh(crate::machine::MASK);
+            let mut inst = Made::new();
+            inst.operands.push(Operand::reg_use(mask));
+            inst.operands.push(Operand::reg_reuse_def(used, 0));
+            let place = Address { index: Some(index), scale: bytes, ..Address::at(base, 0) };
+            self.m.push(inst.then(code, &[Arg::Mem(place), Arg::Use(value)]).masked(used, false).kept());
+        }
+        Ok(())
+    }
+
+    /// Kept lanes one behind the other; gives the new count.
+    pub(super) fn append(
+        &mut self,
+        bases: &[Value],
+        count: Value,
+        values: &[Value],
+        mask: Option<Value>,
+    ) -> Outcome<VReg> {
+        let start = self.one(count)?;
+        let lanes = values.first().map_or(1, |&value| self.ty(value).lanes);
+        if lanes == 1 {
+            return self.append_one(bases, start, values, mask);
+        }
+        let mut last = start;
+        for (&base, &value) in bases.iter().zip(values) {
+            let ty = self.ty(value);
+            if ty.lanes != lanes {
+                return self.lacks("an append of a uniform value beside gangs");
+            }
+            let bytes = ty.element.bytes() as u32;
+            let registers = self.storable(value)?;
+            let base = self.one(base)?;
+            let Some(mask) = mask else {
+                let place = Address { index: Some(start), scale: bytes, ..Address::at(base, 0) };
+                for (position, &register) in registers.iter().enumerate() {
+                    self.store_part(place.plus(position as i64 * 64), register, lanes * bytes);
+                }
+                last = self.i(C::Lea_r64_m, &[Arg::Mem(Address::at(start, lanes.into()))]);
+                continue;
+            };
+            let code = match bytes {
+                4 => C::EVEX_Vpcompressd_zmmm512_k1z_zmm,
+                8 => C::EVEX_Vpcompressq_zmmm512_k1z_zmm,
+                1 if self.features.compress => C::EVEX_Vpcompressb_zmmm512_k1z_zmm,
+                2 if self.features.compress => C::EVEX_Vpcompressw_zmmm512_k1z_zmm,
+                _ => return self.lacks("an append of narrow lanes"),
+            };
+            let masks = self.lane_masks(mask, lanes, if bytes == 1 { ElementType::U8 } else { ty.element })?;
+            last = start;
+            for (&register, &mask) in registers.iter().zip(&masks) {
+                let kept = self.zeroed(code, mask, &[Arg::Use(register)]);
+                // Bits beyond those of the register may be lanes of the next.
+                let word = match bytes {
+                    1 => C::VEX_Kmovq_r64_kr,
+                    2 => C::VEX_Kmovd_r32_kr,
+                    4 => C::VEX_Kmovw_r32_kr,
+                    _ => C::VEX_Kmovb_r32_kr,
+                };
+                let word = self.i(word, &[Arg::Use(mask)]);
+                let number = self.i(C::Popcnt_r64_rm64, &[Arg::Use(word)]);
+                let ones = self.number(-1);
+                let below = self.i(C::VEX_Bzhi_r64_rm64_r64, &[Arg::Use(ones), Arg::Use(number)]);
+                let below = self.k(C::VEX_Kmovq_kr_r64, &[Arg::Use(below)]);
+                let place = Address { index: Some(last), scale: bytes, ..Address::at(base, 0) };
+                let inst = Made::new()
+                    .then(codes::masked_store(bytes as usize), &[Arg::Mem(place), Arg::Use(kept)])
+                    .masked(below, false)
+                    .kept();
+                self.m.push(inst);
+                let sum = Address { index: Some(number), ..Address::at(last, 0) };
+                last = self.i(C::Lea_r64_m, &[Arg::Mem(sum)]);
+            }
+        }
+        Ok(last)
+    }
+
+    /// Values put, or not, by a branch.
+    fn append_one(&mut self, bases: &[Value], start: VReg, values: &[Value], mask: Option<Value>) -> Outcome<VReg> {
+        let [inside, skip, after] = [(); 3].map(|()| self.m.block());
+        let out = self.m.fresh(INT);
+        if let Some(mask) = mask {
+            let test = self.test(mask)?;
+            let holds = self.flags(test);
+            self.m.branch(holds, inside, skip);
+            self.m.fill(inside);
+        }
+        for (&base, &value) in bases.iter().zip(values) {
+            let ty = self.ty(value);
+            let bytes = ty.element.bytes() as u32;
+            let (base, one) = (self.one(base)?, self.one(value)?);
+            self.store_one(ty.element, Address { index: Some(start), scale: bytes, ..Address::at(base, 0) }, one);
+        }
+        let next = self.i(C::Lea_r64_m, &[Arg::Mem(Address::at(start, 1))]);
+        if mask.is_none() {
+            return Ok(next);
+        }
+        self.m.jump(after, vec![next]);
+        self.m.fill(skip);
+        self.m.jump(after, vec![start]);
+        self.m.blocks[after.0].params.push(out);
+        self.m.fill(after);
+        Ok(out)
+    }
+
+    /// The function's own memory, bytes from its beginning.
+    pub(super) fn framed(offset: i64) -> Address {
+        Address { base: Base::Frame, index: None, scale: 1, offset, broadcast: false }
+    }
+
+    /// Goes on in `inside` where a bit of a word is set, and in the second block else.
+    pub(super) fn branch_on_bit(
+        &mut self,
+        word: VReg,
+        bit: u32,
+        inside: crate::machine::BlockId,
+        skip: crate::machine::BlockId,
+    ) {
+        let test = Made::new().then(C::Bt_rm64_imm8, &[Arg::Use(word), Arg::Imm(bit.into())]).kept();
+        self.m.push(test);
+        // The carry flag is the bit.
+        self.m.branch(Cond::Below, inside, skip);
+    }
+}

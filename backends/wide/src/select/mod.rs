@@ -1,0 +1,651 @@
+//! The vector IR to machine instructions: gangs as 512-bit registers, masks as mask registers.
+
+mod codes;
+mod convert;
+mod gang;
+mod lanes;
+mod masks;
+mod memory;
+mod scalar;
+
+use std::collections::HashMap;
+
+use fusebox_ir::{Binary, Constant, ElementType};
+use iced_x86::Code as C;
+use regalloc2::{Operand, PReg, RegClass, VReg};
+
+use crate::{
+    Features, Refusal,
+    machine::{Address, Arg, BlockId, Cond, INT, Inst as Made, MASK, Machine, WIDE},
+    vector::{Function, Inst, Op, Region, Type, Value},
+};
+
+pub(crate) type Outcome<T> = Result<T, Refusal>;
+
+/// Bytes of the masks that the error slot takes before operands, and of each operand: 64 lanes of 8 bytes.
+pub const SLOT_STRIDE: i64 = 512;
+
+/// How a value of the vector IR is held.
+#[derive(Clone, Debug)]
+enum Held {
+    /// A uniform value: integers extended to 64 bits by their sign, `bool` as 0 or 1; floats in the low lane of a vector register.
+    One(VReg),
+    /// A gang that is no mask (a short one in the low part of one).
+    Gang(Vec<VReg>),
+    /// A mask of so many lanes in each register; bits beyond the lanes are anything.
+    Mask(u32, Vec<VReg>),
+    /// A number in every lane, or the number of the lane: made where it is needed.
+    Known,
+}
+
+/// What sets flags, again wherever they are needed.
+#[derive(Clone, Copy, Debug)]
+enum Test {
+    Ints(Cond, VReg, Arg),
+    Any(Value),
+}
+
+pub(crate) struct Select<'a> {
+    function: &'a Function,
+    m: Machine,
+    values: Vec<Option<Held>>,
+    defs: Vec<Option<&'a Op>>,
+    uses: Vec<u32>,
+    constants: Vec<Option<Constant>>,
+    tests: HashMap<Value, Test>,
+    params: Vec<VReg>,
+    features: Features,
+    widths: Vec<u32>,
+    /// Lanes of a mask register where masks meet.
+    per: u32,
+    streams: bool,
+}
+
+/// A function as machine instructions, and for each site the bytes of a lane of its mask (0: uniform).
+pub(crate) fn select(function: &Function, features: Features) -> Outcome<(Machine, Vec<u32>)> {
+    let mut m = Machine::default();
+    let entry = m.block();
+    m.fill(entry);
+    // Arguments: table, range, scratch memory, error slot, in rdi, rsi, rdx, rcx, r8.
+    let mut arguments = Made::new().kept();
+    let mut params = Vec::new();
+    for register in [7, 6, 2, 1, 8] {
+        let reg = m.fresh(INT);
+        arguments.operands.push(Operand::reg_fixed_def(reg, PReg::new(register, INT)));
+        params.push(reg);
+    }
+    m.push(arguments);
+    let count = function.types.len();
+    let mut select = Select {
+        function,
+        m,
+        values: vec![None; count],
+        defs: vec![None; count],
+        uses: vec![0; count],
+        constants: vec![None; count],
+        tests: HashMap::new(),
+        params,
+        features,
+        widths: vec![0; function.sites.len()],
+        per: 16,
+        streams: false,
+    };
+    select.survey();
+    select.region(&function.body)?;
+    let none = select.number(0);
+    select.leave(none);
+    select.m.sweep();
+    Ok((select.m, select.widths))
+}
+
+/// 64 bytes of a vector register.
+pub(super) const BYTES: u32 = 64;
+
+/// Registers for lanes of as many bytes.
+fn registers(lanes: u32, bytes: u32) -> usize {
+    (lanes * bytes).div_ceil(BYTES) as usize
+}
+
+/// A constant's bits as integers are held.
+fn extended(constant: Constant) -> i64 {
+    if constant.ty().is_signed() && constant.ty().is_integer() {
+        constant.as_i64().unwrap_or_default()
+    } else {
+        constant.bits() as i64
+    }
+}
+
+impl<'a> Select<'a> {
+    /// What has to be known before: how often values are used, how wide masks usually are.
+    fn survey(&mut self) {
+        let mut counts = [0usize; 9];
+        for inst in self.function.instructions() {
+            for used in inst.op.operands() {
+                self.uses[used.0 as usize] += 1;
+            }
+            match inst.op {
+                Op::Binary(f, a, _) if f.is_comparison() => {
+                    let ty = self.ty(a);
+                    if ty.lanes > 1 && ty.element != ElementType::Bool {
+                        counts[ty.element.bytes()] += 1;
+                    }
+                }
+                Op::Store { streaming: true, .. } => self.streams = true,
+                _ => {}
+            }
+        }
+        let bytes = (1..=8u32).rev().max_by_key(|&bytes| counts[bytes as usize]);
+        let bytes = bytes.filter(|&bytes| counts[bytes as usize] > 0).unwrap_or(4);
+        self.per = BYTES / bytes;
+    }
+
+    fn ty(&self, value: Value) -> Type {
+        self.function.types[value.0 as usize]
+    }
+
+    fn lacks<T>(&self, what: &str) -> Outcome<T> {
+        Err(Refusal::Lacks(what.to_owned()))
+    }
+
+    fn held(&self, value: Value) -> Outcome<&Held> {
+        self.values[value.0 as usize]
+            .as_ref()
+            .ok_or_else(|| Refusal::Failed(format!("{value} is used before it is defined in\n{}", self.function)))
+    }
+
+    fn wrong<T>(&self, value: Value, should: &str) -> Outcome<T> {
+        Err(Refusal::Failed(format!("{value} should be {should} in\n{}", self.function)))
+    }
+
+    fn set(&mut self, value: Value, held: Held) {
+        self.values[value.0 as usize] = Some(held);
+    }
+
+    fn constant_of(&self, value: Value) -> Option<Constant> {
+        self.constants[value.0 as usize]
+    }
+
+    // Instructions with one result.
+
+    fn make(&mut self, class: RegClass, code: C, args: &[Arg]) -> VReg {
+        let out = self.m.fresh(class);
+        let mut all = vec![Arg::Def(out)];
+        all.extend_from_slice(args);
+        self.m.push(Made::new().then(code, &all));
+        out
+    }
+
+    fn i(&mut self, code: C, args: &[Arg]) -> VReg {
+        self.make(INT, code, args)
+    }
+
+    fn w(&mut self, code: C, args: &[Arg]) -> VReg {
+        self.make(WIDE, code, args)
+    }
+
+    fn k(&mut self, code: C, args: &[Arg]) -> VReg {
+        self.make(MASK, code, args)
+    }
+
+    /// Written over `from`.
+    fn over(&mut self, code: C, from: VReg, args: &[Arg]) -> VReg {
+        let out = self.m.fresh(from.class());
+        let mut all = vec![Arg::Over(out, from)];
+        all.extend_from_slice(args);
+        self.m.push(Made::new().then(code, &all));
+        out
+    }
+
+    /// Where the mask holds, else 0.
+    fn zeroed(&mut self, code: C, mask: VReg, args: &[Arg]) -> VReg {
+        let out = self.m.fresh(WIDE);
+        let mut all = vec![Arg::Def(out)];
+        all.extend_from_slice(args);
+        self.m.push(Made::new().then(code, &all).masked(mask, true));
+        out
+    }
+
+    /// Where the mask holds, else `from`.
+    fn merged(&mut self, code: C, mask: VReg, from: VReg, args: &[Arg]) -> VReg {
+        let out = self.m.fresh(from.class());
+        let mut all = vec![Arg::Over(out, from)];
+        all.extend_from_slice(args);
+        self.m.push(Made::new().then(code, &all).masked(mask, false));
+        out
+    }
+
+    /// A number in a register of 64 bits.
+    fn number(&mut self, value: i64) -> VReg {
+        if u32::try_from(value).is_ok() {
+            self.i(C::Mov_r32_imm32, &[Arg::Imm(value)])
+        } else if i32::try_from(value).is_ok() {
+            self.i(C::Mov_rm64_imm32, &[Arg::Imm(value)])
+        } else {
+            self.i(C::Mov_r64_imm64, &[Arg::Imm(value)])
+        }
+    }
+
+    /// A uniform value's register.
+    fn one(&mut self, value: Value) -> Outcome<VReg> {
+        match self.held(value)? {
+            Held::One(one) => Ok(*one),
+            Held::Known if self.ty(value).lanes == 1 => {
+                let Some(constant) = self.constant_of(value) else { return self.wrong(value, "a number") };
+                Ok(match constant.ty() {
+                    ElementType::F32 | ElementType::F64 if constant.bits() == 0 => self.zero(),
+                    ElementType::F32 => {
+                        let at = self.m.constant(&(constant.bits() as u32).to_le_bytes());
+                        self.w(C::EVEX_Vmovss_xmm_k1z_m32, &[Arg::Mem(at)])
+                    }
+                    ElementType::F64 => {
+                        let at = self.m.constant(&constant.bits().to_le_bytes());
+                        self.w(C::EVEX_Vmovsd_xmm_k1z_m64, &[Arg::Mem(at)])
+                    }
+                    _ => self.number(extended(constant)),
+                })
+            }
+            _ => self.wrong(value, "uniform"),
+        }
+    }
+
+    /// A uniform integer as an operand that may be a small number.
+    fn small(&mut self, value: Value) -> Outcome<Arg> {
+        if let Some(constant) = self.constant_of(value)
+            && i32::try_from(extended(constant)).is_ok()
+        {
+            return Ok(Arg::Imm(extended(constant)));
+        }
+        Ok(Arg::Any(self.one(value)?))
+    }
+
+    /// A vector register of zeros.
+    fn zero(&mut self) -> VReg {
+        let out = self.m.fresh(WIDE);
+        // Reads nothing, for all that the processor cares.
+        let args = [Arg::Def(out), Arg::Use(out), Arg::Use(out)];
+        self.m.push(Made::new().then(C::EVEX_Vpxord_xmm_k1z_xmm_xmmm128b32, &args));
+        out
+    }
+
+    /// The bytes of a register of a constant gang.
+    fn known_bytes(&self, value: Value, register: usize) -> Option<Vec<u8>> {
+        let ty = self.ty(value);
+        let width = ty.element.bytes();
+        let lanes = BYTES as usize / width;
+        let bits = |lane: usize| match self.constant_of(value) {
+            Some(constant) => constant.bits(),
+            None => Constant::from_i64(ty.element, (register * lanes + lane) as i64).bits(),
+        };
+        (ty.element != ElementType::Bool)
+            .then(|| (0..lanes).flat_map(|lane| bits(lane).to_le_bytes().into_iter().take(width)).collect())
+    }
+
+    /// One register of a gang as the last operand of an instruction on its lanes: maybe memory.
+    fn src(&mut self, value: Value, register: usize) -> Outcome<Arg> {
+        match self.held(value)? {
+            Held::Gang(registers) => Ok(Arg::Any(registers[register])),
+            Held::One(one) if one.class() == WIDE => Ok(Arg::Any(*one)),
+            Held::Known => {
+                let ty = self.ty(value);
+                if let (Some(constant), width @ (4 | 8)) = (self.constant_of(value), ty.element.bytes()) {
+                    let at = self.m.constant(&constant.bits().to_le_bytes()[..width]);
+                    return Ok(Arg::Mem(Address { broadcast: true, ..at }));
+                }
+                let Some(bytes) = self.known_bytes(value, register) else { return self.wrong(value, "a gang") };
+                Ok(Arg::Mem(self.m.constant(&bytes)))
+            }
+            _ => self.wrong(value, "a gang"),
+        }
+    }
+
+    /// One register of a gang.
+    fn reg(&mut self, value: Value, register: usize) -> Outcome<VReg> {
+        match self.held(value)? {
+            Held::Gang(registers) => Ok(registers[register]),
+            Held::One(one) if one.class() == WIDE => Ok(*one),
+            Held::Known => {
+                let ty = self.ty(value);
+                if let Some(constant) = self.constant_of(value) {
+                    if constant.bits() == 0 && ty.element != ElementType::Bool {
+                        return Ok(self.zero());
+                    }
+                    let code = match ty.element.bytes() {
+                        4 => Some(C::EVEX_Vbroadcastss_zmm_k1z_xmmm32),
+                        8 => Some(C::EVEX_Vbroadcastsd_zmm_k1z_xmmm64),
+                        _ => None,
+                    };
+                    if let Some(code) = code {
+                        let at = self.m.constant(&constant.bits().to_le_bytes()[..ty.element.bytes()]);
+                        return Ok(self.w(code, &[Arg::Mem(at)]));
+                    }
+                }
+                let Some(bytes) = self.known_bytes(value, register) else { return self.wrong(value, "a gang") };
+                let at = self.m.constant(&bytes);
+                Ok(self.w(C::EVEX_Vmovdqu64_zmm_k1z_zmmm512, &[Arg::Mem(at)]))
+            }
+            _ => self.wrong(value, "a gang"),
+        }
+    }
+
+    /// How many registers a gang has.
+    fn count(&self, value: Value) -> usize {
+        let ty = self.ty(value);
+        registers(ty.lanes, ty.element.bytes() as u32).max(1)
+    }
+
+    /// All registers of a gang.
+    fn gang(&mut self, value: Value) -> Outcome<Vec<VReg>> {
+        (0..self.count(value)).map(|register| self.reg(value, register)).collect()
+    }
+
+    /// A constant number as the last operand of instructions on lanes of 4 or 8 bytes.
+    fn every(&mut self, bits: u64, bytes: usize) -> Arg {
+        let at = self.m.constant(&bits.to_le_bytes()[..bytes]);
+        Arg::Mem(Address { broadcast: true, ..at })
+    }
+
+    /// Registers that hold a value, masks in the common form.
+    fn flat(&mut self, value: Value) -> Outcome<Vec<VReg>> {
+        let ty = self.ty(value);
+        if ty.lanes == 1 {
+            Ok(vec![self.one(value)?])
+        } else if ty.element == ElementType::Bool {
+            let per = self.per;
+            self.mask(value, per)
+        } else {
+            self.gang(value)
+        }
+    }
+
+    fn arguments(&mut self, values: &[Value]) -> Outcome<Vec<VReg>> {
+        let mut all = Vec::new();
+        for &value in values {
+            all.extend(self.flat(value)?);
+        }
+        Ok(all)
+    }
+
+    /// The register class of uniform values.
+    fn class(element: ElementType) -> RegClass {
+        if matches!(element, ElementType::F32 | ElementType::F64) { WIDE } else { INT }
+    }
+
+    /// Parameters of `block` for `values`, which are then defined by them.
+    fn parameters(&mut self, block: BlockId, values: &[Value]) {
+        for &value in values {
+            let ty = self.ty(value);
+            let mut fresh = |class: RegClass, count: usize| {
+                let all: Vec<VReg> = (0..count).map(|_| self.m.fresh(class)).collect();
+                self.m.blocks[block.0].params.extend(&all);
+                all
+            };
+            let held = if ty.lanes == 1 {
+                Held::One(fresh(Self::class(ty.element), 1)[0])
+            } else if ty.element == ElementType::Bool {
+                Held::Mask(self.per, fresh(MASK, ty.lanes.div_ceil(self.per) as usize))
+            } else {
+                Held::Gang(fresh(WIDE, registers(ty.lanes, ty.element.bytes() as u32)))
+            };
+            self.set(value, held);
+        }
+    }
+
+    fn region(&mut self, region: &'a Region) -> Outcome<()> {
+        for inst in &region.0 {
+            self.inst(inst)?;
+        }
+        Ok(())
+    }
+
+    /// Sets flags by an instruction that stays before the branch that follows.
+    fn flags(&mut self, (code, args, condition): (C, Vec<Arg>, Cond)) -> Cond {
+        self.m.push(Made::new().then(code, &args).kept());
+        condition
+    }
+
+    /// The instruction that sets flags by a `bool` or a mask, and the condition under which it holds.
+    fn test(&mut self, condition: Value) -> Outcome<(C, Vec<Arg>, Cond)> {
+        match self.tests.get(&condition) {
+            Some(&Test::Ints(holds, a, b)) => {
+                let code = match b {
+                    Arg::Imm(b) if i8::try_from(b).is_ok() => C::Cmp_rm64_imm8,
+                    Arg::Imm(_) => C::Cmp_rm64_imm32,
+                    _ => C::Cmp_r64_rm64,
+                };
+                let first = if matches!(b, Arg::Imm(_)) { Arg::Any(a) } else { Arg::Use(a) };
+                Ok((code, vec![first, b], holds))
+            }
+            Some(&Test::Any(mask)) => self.any_flags(mask),
+            None if self.ty(condition).lanes > 1 => self.any_flags(condition),
+            None => {
+                let one = self.one(condition)?;
+                Ok((C::Test_rm32_r32, vec![Arg::Use(one), Arg::Use(one)], Cond::NotEqual))
+            }
+        }
+    }
+
+    /// A `bool` by flags.
+    fn set_by(&mut self, (code, args, condition): (C, Vec<Arg>, Cond)) -> VReg {
+        let out = self.m.fresh(INT);
+        let inst = Made::new()
+            .then(code, &args)
+            .then(codes::set(condition), &[Arg::Def(out)])
+            .then(C::Movzx_r32_rm8, &[Arg::Def(out), Arg::Use(out)]);
+        self.m.push(inst);
+        out
+    }
+
+    fn inst(&mut self, inst: &'a Inst) -> Outcome<()> {
+        match &inst.op {
+            Op::Loop { from, to, step, index, starts, carried, body, next } => {
+                let [enter, skip, inside, again, leave, after] = [(); 6].map(|()| self.m.block());
+                let first = self.one(*from)?;
+                let starts = self.arguments(starts)?;
+                let end = self.small(*to)?;
+                self.tests.insert(*index, Test::Ints(Cond::Less, first, end));
+                let test = self.test(*index)?;
+                self.tests.remove(index);
+                let enters = self.flags(test);
+                self.m.branch(enters, enter, skip);
+                self.m.fill(enter);
+                self.m.jump(inside, std::iter::once(first).chain(starts.iter().copied()).collect());
+                self.m.fill(skip);
+                self.m.jump(after, starts);
+                self.m.fill(inside);
+                self.parameters(inside, std::slice::from_ref(index));
+                self.parameters(inside, carried);
+                self.region(body)?;
+                let next = self.arguments(next)?;
+                let at = self.one(*index)?;
+                let end = self.small(*to)?;
+                let following = if i32::try_from(*step).is_ok() {
+                    self.i(C::Lea_r64_m, &[Arg::Mem(Address::at(at, *step))])
+                } else {
+                    let step = self.number(*step);
+                    self.over(C::Add_r64_rm64, at, &[Arg::Use(step)])
+                };
+                self.tests.insert(*index, Test::Ints(Cond::Less, following, end));
+                let test = self.test(*index)?;
+                self.tests.remove(index);
+                let more = self.flags(test);
+                self.m.branch(more, again, leave);
+                self.m.fill(again);
+                self.m.jump(inside, std::iter::once(following).chain(next.iter().copied()).collect());
+                self.m.fill(leave);
+                self.m.jump(after, next);
+                self.m.fill(after);
+                self.parameters(after, &inst.results);
+            }
+            Op::While { starts, carried, header, condition, body, next } => {
+                let [test, inside, leave, after] = [(); 4].map(|()| self.m.block());
+                let starts = self.arguments(starts)?;
+                self.m.jump(test, starts);
+                self.m.fill(test);
+                self.parameters(test, carried);
+                self.region(header)?;
+                let results = self.arguments(carried)?;
+                let holds = self.test(*condition)?;
+                let holds = self.flags(holds);
+                self.m.branch(holds, inside, leave);
+                self.m.fill(inside);
+                self.region(body)?;
+                let next = self.arguments(next)?;
+                self.m.jump(test, next);
+                self.m.fill(leave);
+                self.m.jump(after, results);
+                self.m.fill(after);
+                self.parameters(after, &inst.results);
+            }
+            Op::If { condition, then, then_results, otherwise, otherwise_results } => {
+                let [yes, no, after] = [(); 3].map(|()| self.m.block());
+                let holds = self.test(*condition)?;
+                let holds = self.flags(holds);
+                self.m.branch(holds, yes, no);
+                for (block, region, results) in [(yes, then, then_results), (no, otherwise, otherwise_results)] {
+                    self.m.fill(block);
+                    self.region(region)?;
+                    let results = self.arguments(results)?;
+                    self.m.jump(after, results);
+                }
+                self.m.fill(after);
+                self.parameters(after, &inst.results);
+            }
+            Op::FailIf { condition, site, operands } => self.fail_if(*condition, *site, operands)?,
+            Op::Store { base, index, value, mask, streaming } => {
+                self.store(*base, *index, *value, *mask, *streaming)?;
+            }
+            Op::Prefetch { base, index, element, bytes } => {
+                let address = self.address(*base, *index, 0, element.bytes() as u32)?.plus(*bytes);
+                self.m.push(Made::new().then(C::Prefetcht0_m8, &[Arg::Mem(address)]).kept());
+            }
+            op => {
+                let Some(&result) = inst.results.first() else { return self.lacks("an instruction without a result") };
+                if let Op::Constant(constant) = op {
+                    self.constants[result.0 as usize] = Some(*constant);
+                }
+                self.defs[result.0 as usize] = Some(op);
+                let held = self.pure(op, result)?;
+                self.set(result, held);
+            }
+        }
+        Ok(())
+    }
+
+    /// An instruction with one result.
+    fn pure(&mut self, op: &'a Op, result: Value) -> Outcome<Held> {
+        let ty = self.ty(result);
+        Ok(match op {
+            Op::Parameter(position) => Held::One(self.params[*position as usize + 1]),
+            Op::Argument(position) => {
+                let table = Address::at(self.params[0], i64::from(*position) * 8);
+                Held::One(self.i(C::Mov_r64_rm64, &[Arg::Mem(table)]))
+            }
+            Op::Constant(_) => Held::Known,
+            Op::Iota if ty.lanes == 1 => {
+                self.constants[result.0 as usize] = Some(Constant::zero(ty.element));
+                Held::Known
+            }
+            Op::Iota => Held::Known,
+            Op::Splat(value) => self.splat(*value, ty)?,
+            Op::Load { base, index, offset, .. } => self.load(ty, *base, *index, *offset)?,
+            Op::LoadStrided { base, index, stride, .. } => self.load_strided(ty, *base, *index, *stride)?,
+            Op::Append { bases, count, values, mask, .. } => Held::One(self.append(bases, *count, values, *mask)?),
+            Op::Any(mask) => {
+                self.tests.insert(result, Test::Any(*mask));
+                let test = self.test(result)?;
+                Held::One(self.set_by(test))
+            }
+            Op::Extract(value, lane) => Held::One(self.extract(*value, *lane)?),
+            Op::Insert(value, lane, new) => self.insert(*value, *lane, *new)?,
+            Op::Shift { value, by, fill } => self.shift(*value, *by, *fill)?,
+            Op::Select(condition, a, b) => self.choose(*condition, *a, *b)?,
+            Op::Unary(function, a) if ty.lanes == 1 => Held::One(self.unary_one(*function, *a)?),
+            Op::Unary(function, a) => self.unary_gang(*function, *a)?,
+            Op::Binary(function, a, b) if ty.lanes == 1 => Held::One(self.binary_one(*function, *a, *b, result)?),
+            Op::Binary(function, a, b) => self.binary_gang(*function, *a, *b)?,
+            Op::Fma(a, b, c) => self.fma(ty, *a, *b, *c)?,
+            Op::Convert(a) if ty.lanes == 1 => Held::One(self.convert_one(*a, ty.element)?),
+            Op::Convert(a) => self.convert_gang(*a, ty)?,
+            Op::Bits(a) => self.bits(*a, ty)?,
+            _ => return self.lacks("an instruction without a single result"),
+        })
+    }
+
+    /// Fences and returns.
+    fn leave(&mut self, code: VReg) {
+        if self.streams {
+            self.m.push(Made::new().then(C::Sfence, &[]).kept());
+        }
+        self.m.ret(code);
+    }
+
+    /// Leaves the function where the condition holds: mask and operands go to the error slot, the caller finds the lane.
+    fn fail_if(&mut self, condition: Value, site: usize, operands: &[Value]) -> Outcome<()> {
+        let [leave, stay] = [(); 2].map(|()| self.m.block());
+        let test = self.test(condition)?;
+        let fails = self.flags(test);
+        self.m.branch(fails, leave, stay);
+        self.m.blocks[leave.0].cold = true;
+        self.m.fill(leave);
+        let slot = self.params[4];
+        if self.ty(condition).lanes > 1 {
+            if self.ty(condition).lanes > 64 {
+                return self.lacks("a failure of more than 64 lanes");
+            }
+            self.widths[site] = 1;
+            let mask = self.mask(condition, BYTES)?;
+            let bytes = self.w(C::EVEX_Vpmovm2b_zmm_kr, &[Arg::Use(mask[0])]);
+            self.keep_at(slot, 0, bytes);
+        }
+        for (position, &operand) in operands.iter().enumerate() {
+            let at = SLOT_STRIDE * (position as i64 + 1);
+            for (register, value) in self.flat(operand)?.into_iter().enumerate() {
+                self.keep_at(slot, at + register as i64 * 64, value);
+            }
+        }
+        let code = self.number(site as i64 + 1);
+        self.leave(code);
+        self.m.fill(stay);
+        Ok(())
+    }
+
+    fn keep_at(&mut self, base: VReg, offset: i64, value: VReg) {
+        let code = if value.class() == WIDE { C::EVEX_Vmovdqu64_zmmm512_k1z_zmm } else { C::Mov_rm64_r64 };
+        let at = Arg::Mem(Address::at(base, offset));
+        self.m.push(Made::new().then(code, &[at, Arg::Use(value)]).kept());
+    }
+
+    /// Where an element is: of an index that is a sum with a number, that is part of the address.
+    fn address(&mut self, base: Value, index: Value, offset: i64, bytes: u32) -> Outcome<Address> {
+        // Displacements have 32 bits.
+        let near = |sum: &i64| (-1 << 24..1 << 24).contains(sum);
+        if !near(&offset) {
+            return self.lacks("an element far from its index");
+        }
+        let mut index = index;
+        let mut offset = offset;
+        for _ in 0..8 {
+            let Some(Op::Binary(Binary::Add, a, b)) = self.defs[index.0 as usize] else { break };
+            if self.ty(index).element != ElementType::I64 {
+                break;
+            }
+            let (a, b) = (*a, *b);
+            let (rest, known) = match (self.constant_of(a), self.constant_of(b)) {
+                (_, Some(known)) => (a, known),
+                (Some(known), _) => (b, known),
+                _ => break,
+            };
+            let Some(sum) = offset.checked_add(extended(known)).filter(near) else { break };
+            offset = sum;
+            index = rest;
+        }
+        let base = self.one(base)?;
+        if let Some(known) = self.constant_of(index)
+            && let Some(sum) = offset.checked_add(extended(known)).filter(near)
+        {
+            return Ok(Address::at(base, sum * i64::from(bytes)));
+        }
+        let index = self.one(index)?;
+        Ok(Address { index: Some(index), scale: bytes, offset: offset * i64::from(bytes), ..Address::at(base, 0) })
+    }
+}
