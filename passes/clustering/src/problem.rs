@@ -268,13 +268,14 @@ impl<'g> Problem<'g> {
             let mut changed = false;
             for pair in pairs.iter_mut().filter(|pair| pair.refused.is_none()) {
                 pair.refused = self.never(pair);
-                if pair.refused.is_some() && pair.is_vertical() {
-                    pair.outputs.iter().for_each(|&output| self.written[pair.a][output] = true);
-                }
                 changed |= pair.refused.is_some();
             }
             let (between, after) = self.between(&mut pairs);
             self.after = after;
+            // What is not fused is written, and then made in the order of memory.
+            for pair in pairs.iter().filter(|pair| pair.refused.is_some() && pair.is_vertical()) {
+                pair.outputs.iter().for_each(|&output| self.written[pair.a][output] = true);
+            }
             if !changed && !between {
                 break;
             }

@@ -466,3 +466,8 @@ fn other_objectives_are_no_worse_than_greedy() {
         }
     }
 }
+/// The producer of an array that one of its readers must wait for is written, and so not made in the order of the other reader.
+#[test]
+fn what_something_stands_behind_is_written() {
+    agrees(1_145..1_146, 7, SolverChoice::default());
+}
