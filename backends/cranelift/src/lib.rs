@@ -8,6 +8,7 @@ mod launch;
 mod load;
 pub mod lower;
 mod machine;
+mod pages;
 mod rounding;
 mod sort;
 mod threads;
@@ -17,6 +18,7 @@ mod wide;
 pub use compile::{CompiledKernel, CompiledPlan, compile_kernel};
 pub use fusebox_wide::vector;
 pub use load::LoadedPlan;
+pub use pages::Block;
 
 use std::sync::Arc;
 

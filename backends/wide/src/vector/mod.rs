@@ -11,7 +11,7 @@ mod traverse;
 
 use fusebox_ir::{Binary, Constant, ElementType, Failure, Unary};
 
-pub use builder::Builder;
+pub use builder::{Builder, OpenLoop, OpenWhile};
 
 /// A value of a [`Function`]: a position in [`Function::types`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -1,0 +1,230 @@
+//! Memory of this process that holds machine code: block functions through Cranelift, or as they come.
+
+use std::mem::ManuallyDrop;
+
+use cranelift_codegen::{
+    Context, ir::AbiParam, ir::Signature, ir::types, isa::CallConv, isa::OwnedTargetIsa, isa::TargetFrontendConfig,
+    settings, settings::Configurable,
+};
+use cranelift_control::ControlPlane;
+use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
+use cranelift_jit::{JITBuilder, JITModule};
+use cranelift_module::{FuncId, Linkage, Module, ModuleReloc};
+use fusebox_backend::BackendError;
+
+use crate::{
+    lower::{self, exchange::Exchanges, helpers},
+    vector::{Function, Site},
+};
+
+/// The type of every block function: argument table, range, scratch memory, error slot.
+pub(crate) type BlockFunction = unsafe extern "C" fn(*const u64, i64, i64, *mut u8, *mut u64) -> i64;
+
+/// One part of a kernel as machine code.
+#[derive(Clone, Debug)]
+pub(crate) struct Code {
+    pub(crate) function: BlockFunction,
+    pub(crate) sites: Vec<Site>,
+    /// Of each site, bytes of a lane of its mask.
+    pub(crate) widths: Vec<u32>,
+    pub(crate) scratch: usize,
+}
+
+/// Owns the pages of machine code.
+pub(crate) struct Pages(ManuallyDrop<JITModule>);
+
+impl Drop for Pages {
+    #[allow(unsafe_code)]
+    fn drop(&mut self) {
+        // SAFETY: the module is taken once, here; block functions are only reachable through the `LoadedPlan`s that own these pages
+        // together, and a run borrows one, so none of them is running.
+        unsafe { ManuallyDrop::take(&mut self.0).free_memory() }
+    }
+}
+
+// SAFETY: after loading nothing touches the module until it is dropped; its pages are read and executed only.
+#[allow(unsafe_code)]
+unsafe impl Sync for Pages {}
+
+fn refused(kernel: &str, error: impl std::fmt::Display) -> BackendError {
+    BackendError::Compile { kernel: kernel.to_owned(), message: error.to_string() }
+}
+
+/// The code generator for this machine.
+fn target() -> Result<OwnedTargetIsa, BackendError> {
+    let mut flags = settings::builder();
+    let verify = if cfg!(debug_assertions) { "true" } else { "false" };
+    for (name, value) in
+        [("opt_level", "speed"), ("enable_verifier", verify), ("is_pic", "false"), ("use_colocated_libcalls", "false")]
+    {
+        flags.set(name, value).map_err(|error| refused("", error))?;
+    }
+    let machine = cranelift_native::builder().map_err(|error| refused("", error))?;
+    machine.finish(settings::Flags::new(flags)).map_err(|error| refused("", error))
+}
+
+fn features(isa: &OwnedTargetIsa) -> lower::Features {
+    let has = |name: &str| isa.isa_flags().iter().any(|flag| flag.name == name && flag.as_bool() == Some(true));
+    let arm = isa.triple().architecture.to_string().starts_with("aarch64");
+    lower::Features { fma: arm || has("has_fma"), rounding: arm || has("has_sse41"), streaming: !arm }
+}
+
+/// Generates machine code, with what the code generator does not have put in.
+fn define(module: &mut JITModule, id: FuncId, context: &mut Context, exchanges: &Exchanges) -> Result<(), String> {
+    if exchanges.is_empty() {
+        return module.define_function(id, context).map_err(|error| format!("{error:?}"));
+    }
+    context.compile(module.isa(), &mut ControlPlane::default()).map_err(|error| format!("{:?}", error.inner))?;
+    let Some(compiled) = context.compiled_code() else { return Ok(()) };
+    let mut code = compiled.code_buffer().to_vec();
+    for place in compiled.buffer.get_srclocs_sorted() {
+        exchanges.apply(&mut code, place.start as usize, place.loc)?;
+    }
+    let relocations: Vec<ModuleReloc> = (compiled.buffer.relocs().iter())
+        .map(|relocation| ModuleReloc::from_mach_reloc(relocation, &context.func, id))
+        .collect();
+    module
+        .define_function_bytes(id, compiled.buffer.alignment.into(), &code, &relocations)
+        .map_err(|error| format!("{error:?}"))
+}
+
+/// A function that is part of pages to come.
+pub(crate) struct Made {
+    id: FuncId,
+    widths: Vec<u32>,
+}
+
+/// Makes pages.
+pub(crate) struct Maker {
+    pages: Pages,
+    exact: FuncId,
+    features: lower::Features,
+    config: TargetFrontendConfig,
+    convention: CallConv,
+    contexts: FunctionBuilderContext,
+}
+
+impl Maker {
+    /// No functions so far.
+    ///
+    /// # Errors
+    /// [`BackendError::Compile`] on machines that Cranelift does not know.
+    pub(crate) fn new() -> Result<Self, BackendError> {
+        let isa = target()?;
+        let features = features(&isa);
+        let config = isa.frontend_config();
+        let convention = isa.default_call_conv();
+        let mut builder = JITBuilder::with_isa(isa, cranelift_module::default_libcall_names());
+        builder.symbol(helpers::NAME, helpers::exact as *const u8);
+        // From here on the pages are freed whatever happens.
+        let mut pages = Pages(ManuallyDrop::new(JITModule::new(builder)));
+        let mut exact = Signature::new(convention);
+        exact.params.extend([AbiParam::new(types::I64); 4]);
+        exact.returns.push(AbiParam::new(types::I64));
+        let exact =
+            (pages.0.declare_function(helpers::NAME, Linkage::Import, &exact)).map_err(|error| refused("", error))?;
+        Ok(Self { pages, exact, features, config, convention, contexts: FunctionBuilderContext::new() })
+    }
+
+    fn declare(&mut self, kernel: &str) -> Result<FuncId, BackendError> {
+        let signature = lower::signature(self.convention);
+        self.pages.0.declare_anonymous_function(&signature).map_err(|error| refused(kernel, error))
+    }
+
+    /// A function through Cranelift.
+    pub(crate) fn make(&mut self, kernel: &str, function: &Function) -> Result<Made, BackendError> {
+        let id = self.declare(kernel)?;
+        let mut context = Context::new();
+        context.func.signature = lower::signature(self.convention);
+        let helper = self.pages.0.declare_func_in_func(self.exact, &mut context.func);
+        let builder = FunctionBuilder::new(&mut context.func, &mut self.contexts);
+        let lowered = lower::lower(function, builder, helper, self.features, self.config);
+        define(&mut self.pages.0, id, &mut context, &lowered.exchanges).map_err(|error| refused(kernel, error))?;
+        Ok(Made { id, widths: lowered.widths })
+    }
+
+    /// A function that is machine code already.
+    pub(crate) fn put(&mut self, kernel: &str, code: fusebox_wide::Code) -> Result<Made, BackendError> {
+        let id = self.declare(kernel)?;
+        // Constants behind the code are at multiples of 64 bytes.
+        self.pages.0.define_function_bytes(id, 64, &code.bytes, &[]).map_err(|error| refused(kernel, error))?;
+        Ok(Made { id, widths: code.widths })
+    }
+
+    /// The pages, to be executed from here on.
+    pub(crate) fn finish(mut self) -> Result<Pages, BackendError> {
+        self.pages.0.finalize_definitions().map_err(|error| refused("", error))?;
+        Ok(self.pages)
+    }
+}
+
+impl Pages {
+    /// The machine code of a function that is in these pages.
+    #[allow(unsafe_code)]
+    pub(crate) fn code(&self, made: Made, function: Function) -> Code {
+        let address = self.0.get_finalized_function(made.id);
+        // SAFETY: the address is that of a function that was defined with the signature of `BlockFunction`, in the calling convention of
+        // the system, and lives as long as the pages do.
+        let code = unsafe { std::mem::transmute::<*const u8, BlockFunction>(address) };
+        Code { function: code, sites: function.sites, widths: made.widths, scratch: function.scratch }
+    }
+}
+
+/// One block function as machine code, by itself: for tests of code generators.
+#[derive(Debug)]
+pub struct Block {
+    code: Code,
+    /// Owns what the code is in.
+    _pages: Pages,
+}
+
+impl Block {
+    fn of(maker: Maker, made: Made, function: &Function) -> Result<Self, BackendError> {
+        let pages = maker.finish()?;
+        Ok(Self { code: pages.code(made, function.clone()), _pages: pages })
+    }
+
+    /// Through Cranelift.
+    ///
+    /// # Errors
+    /// [`BackendError::Compile`].
+    pub fn through_cranelift(function: &Function) -> Result<Self, BackendError> {
+        let mut maker = Maker::new()?;
+        let made = maker.make(&function.name, function)?;
+        Self::of(maker, made, function)
+    }
+
+    /// In vectors of 64 bytes; none if the machine has none, or the function something that they have not.
+    ///
+    /// # Errors
+    /// [`BackendError::Compile`].
+    pub fn wide(function: &Function) -> Result<Option<Self>, BackendError> {
+        let Some(features) = fusebox_wide::Features::of_this_machine() else { return Ok(None) };
+        let code = match fusebox_wide::compile(function, features) {
+            Ok(code) => code,
+            Err(fusebox_wide::Refusal::Lacks(_)) => return Ok(None),
+            Err(error) => return Err(refused(&function.name, error)),
+        };
+        let mut maker = Maker::new()?;
+        let made = maker.put(&function.name, code)?;
+        Self::of(maker, made, function).map(Some)
+    }
+
+    /// Runs it for a range: 0, or the site that fails plus 1.
+    ///
+    /// # Safety
+    /// The function reads and writes nothing outside of memory whose addresses are in the table, given that table and range. `scratch` has
+    /// the bytes that the function asks for.
+    #[allow(unsafe_code)]
+    pub unsafe fn call(&self, table: &[u64], (from, to): (i64, i64), scratch: &mut [u64], slot: &mut [u64]) -> i64 {
+        assert!(scratch.len() * 8 >= self.code.scratch && slot.len() >= crate::failure::SLOT_WORDS);
+        // SAFETY: as the caller promises; the slot has room for every failure.
+        unsafe { (self.code.function)(table.as_ptr(), from, to, scratch.as_mut_ptr().cast(), slot.as_mut_ptr()) }
+    }
+}
+
+impl std::fmt::Debug for Pages {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Pages")
+    }
+}
