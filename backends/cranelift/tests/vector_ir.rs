@@ -106,31 +106,32 @@ fn innermost(kernel: ByHand, part: Part, which: usize) -> (String, Counts) {
 fn a_map_loads_once_and_stores_once() {
     let (text, counts) = innermost(by_hand::map(), Part::Body, 1);
     assert_eq!((counts.loads, counts.stores, counts.scratch_loads, counts.scratch_stores), (1, 1, 0, 0), "{text}");
-    // The loop before is the same for more memory than caches hold.
-    let (far, far_counts) = innermost(by_hand::map(), Part::Body, 0);
-    assert_eq!(counts, far_counts);
-    assert_eq!(far.replace(" streaming", ""), text);
+    // The loop before is for more memory than caches hold.
+    let (far, counts) = innermost(by_hand::map(), Part::Body, 0);
+    assert_eq!((counts.loads, counts.stores, counts.scratch_loads, counts.scratch_stores), (1, 1, 0, 0), "{far}");
+    assert!(far.contains(" streaming") && !text.contains(" streaming"));
     insta::assert_snapshot!(text, @"
     gangs of 8
     block map body {
-      %0: i64 = %1 - %2
-      %3: i64 = 1i64
-      %4: i64 = 0i64
+      %0: i64 = %1 min %2
+      %3: i64 = %0 - %4
       %5: i64 = 1i64
-      %6: i64 = 1i64
-      %7: i64 = 0i64
-      %8: f32x8 = load %9[%1] input
-      %10: f32 = 2.0f32
-      %11: f32x8 = 2.0f32
-      %12: f32x8 = %8 * %11
-      %13: f32 = 1.0f32
-      %14: f32x8 = 1.0f32
-      %15: f32x8 = %12 + %14
-      %16: i64 = 0i64
-      %17: i64 = 1i64
-      %18: i64 = 1i64
-      %19: i64 = 0i64
-      store %20[%1] = %15
+      %6: i64 = 0i64
+      %7: i64 = 1i64
+      %8: i64 = 1i64
+      %9: i64 = 0i64
+      %10: f32x8 = load %11[%0] input
+      %12: f32 = 2.0f32
+      %13: f32x8 = 2.0f32
+      %14: f32x8 = %10 * %13
+      %15: f32 = 1.0f32
+      %16: f32x8 = 1.0f32
+      %17: f32x8 = %14 + %16
+      %18: i64 = 0i64
+      %19: i64 = 1i64
+      %20: i64 = 1i64
+      %21: i64 = 0i64
+      store %22[%0] = %17
     }
     ");
 }

@@ -1,8 +1,10 @@
 //! Index maps: where loads and stores go, what stands for an index outside, and what fails.
 
+use std::ops::Range;
+
 use fusebox_ir::{
-    Access, ArrayId, Binary, Constant, DimBoundary, DimIndex, ElementType, FailureKind, IndexMap, KernelExtent, Lambda,
-    Place, ScalarOperand,
+    Access, Action, ArrayId, Binary, Constant, DimBoundary, DimIndex, ElementType, FailureKind, IndexMap, KernelExtent,
+    Lambda, LocalId, Place, ScalarOperand,
 };
 
 use super::{Emitter, Result, Val};
@@ -151,6 +153,29 @@ impl Emitter<'_> {
         }
     }
 
+    /// Before a level: what boundaries make of those dimensions of loads inside that do not depend on it. Gives how many were known before.
+    pub(super) fn bounded_before(&mut self, depth: usize, inner: Range<usize>) -> Result<usize> {
+        let kernel = self.kernel;
+        let before = self.bounded.len();
+        for statement in &kernel.statements[inner] {
+            let Action::Load { array, map, outside: None, .. } = &statement.action else { continue };
+            for (dim, &extent) in map.dims.iter().zip(&kernel.arrays[array.index()].extents) {
+                let outer = |id: LocalId| kernel.levels[..depth].iter().any(|level| level.index.id == id);
+                let stays = dim.boundary != DimBoundary::None && dim.terms.iter().all(|&(_, id)| outer(id));
+                if !stays || self.bounded.iter().any(|known| known.0 == *dim && known.1 == extent) {
+                    continue;
+                }
+                let index = self.dim_index(dim)?;
+                if let Val::Uniform(_) = index {
+                    let bound = self.extent(extent)?;
+                    let bounded = self.bounded(index, bound, dim.boundary);
+                    self.bounded.push((dim.clone(), extent, bounded));
+                }
+            }
+        }
+        Ok(before)
+    }
+
     /// What a boundary makes of an index.
     fn bounded(&mut self, index: Val, extent: Value, boundary: DimBoundary) -> Val {
         if boundary == DimBoundary::None || (self.interior && !matches!(index, Val::Uniform(_))) {
@@ -220,7 +245,12 @@ impl Emitter<'_> {
         }
         let index: Vec<Val> = (written.iter().zip(&extents))
             .zip(&map.dims)
-            .map(|((&index, &extent), dim)| self.bounded(index, extent, dim.boundary))
+            .enumerate()
+            .map(|(at, ((&index, &extent), dim))| {
+                let declared = self.kernel.arrays[array.index()].extents[at];
+                let known = self.bounded.iter().find(|known| known.0 == *dim && known.1 == declared);
+                known.map(|known| known.2).unwrap_or_else(|| self.bounded(index, extent, dim.boundary))
+            })
             .collect();
         if map.checked {
             let kernel = self.kernel;

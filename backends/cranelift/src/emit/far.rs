@@ -21,19 +21,21 @@ const CHUNK: i64 = 64;
 const INSTRUCTIONS: u64 = 48;
 
 impl Emitter<'_> {
-    /// Steps `low..high`, a multiple of `lanes`, in gangs. What they load that many steps `ahead` is asked for; without, it is as many as
-    /// usual.
+    /// Steps `low..high`, a multiple of `lanes`, in gangs; gives the step up to which all is done. Where steps may run twice, they end at
+    /// `overlap`, and the last gang may do so with some of another. What is loaded that many steps `ahead` is asked for; without, it is as
+    /// many as usual.
     pub(super) fn gangs(
         &mut self,
         nest: &Nest,
         (low, high): (Value, Value),
+        overlap: Option<Value>,
         lanes: u32,
         first: Value,
         ahead: Option<i64>,
-    ) -> Result {
+    ) -> Result<Value> {
         let (reads, writes) = self.far_arrays(nest, lanes, |_| true);
         if reads.is_empty() && writes.is_empty() {
-            return self.steps(nest, low, high, lanes, first);
+            return self.near(nest, (low, high), overlap, lanes, first);
         }
         let mut far = self.far();
         for &position in writes.values() {
@@ -50,18 +52,41 @@ impl Emitter<'_> {
         let end = self.b.binary(Binary::Min, end, high);
         self.steps(nest, open.index, end, lanes, first)?;
         let next = std::mem::take(&mut self.states);
-        let far_states = self.b.end_loop(open, next);
+        let mut far_states = self.b.end_loop(open, next);
+        far_states.push(high);
         self.streaming.clear();
         let then = self.b.close();
         self.states = states;
         self.locals.clone_from(&locals);
         self.b.open();
-        self.steps(nest, low, high, lanes, first)?;
-        let near_states = std::mem::take(&mut self.states);
+        let done = self.near(nest, (low, high), overlap, lanes, first)?;
+        let mut near_states = std::mem::take(&mut self.states);
+        near_states.push(done);
         let otherwise = self.b.close();
         self.states = self.b.end_if(far, (then, far_states), (otherwise, near_states));
         self.locals = locals;
-        Ok(())
+        Ok(self.states.pop().unwrap_or(high))
+    }
+
+    /// The usual form of [`Self::gangs`].
+    fn near(
+        &mut self,
+        nest: &Nest,
+        (low, high): (Value, Value),
+        overlap: Option<Value>,
+        lanes: u32,
+        first: Value,
+    ) -> Result<Value> {
+        let Some(end) = overlap else {
+            self.steps(nest, low, high, lanes, first)?;
+            return Ok(high);
+        };
+        // With less than a gang there is nothing to overlap with.
+        let some = self.b.less(low, high);
+        let end = self.b.select(some, end, high);
+        let last = self.b.add_int(end, -i64::from(lanes));
+        self.steps_up_to(nest, (low, end), Some(last), lanes, first)?;
+        Ok(end)
     }
 
     /// Asks for what `statements` of the level will load some steps later, where that is far: lines for `steps` steps.
@@ -81,7 +106,7 @@ impl Emitter<'_> {
     }
 
     /// Whether this launch goes over more memory than caches hold.
-    fn far(&mut self) -> Value {
+    pub(super) fn far(&mut self) -> Value {
         let far = self.extra(Extra::Far);
         let zero = self.b.int(0);
         self.b.binary(Binary::Ne, far, zero)

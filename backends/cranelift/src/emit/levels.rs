@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use fusebox_ir::{Action, Association, Binary, DimBoundary, LevelOrder, LocalId};
+use fusebox_ir::{Access, Action, Association, Binary, DimBoundary, LevelOrder, LocalId};
 
 use super::{BLOCK, Emitter, Result, TILE, Val};
 use crate::vector::Value;
@@ -52,6 +52,7 @@ impl Emitter<'_> {
                 undecided.iter().filter(|&&(_, other)| other == least).map(|&(position, _)| position).collect();
             return self.few_or_many(depth, inner, &alike, least, (from, to));
         }
+        let known = self.bounded_before(depth, inner.clone())?;
         let zero = self.b.int(0);
         let steps = self.b.sub(to, from);
         let steps = self.b.binary(Binary::Max, steps, zero);
@@ -91,6 +92,7 @@ impl Emitter<'_> {
         for &position in here.iter().rev() {
             self.reduce_end(position)?;
         }
+        self.bounded.truncate(known);
         Ok(())
     }
 
@@ -206,7 +208,7 @@ impl Emitter<'_> {
         let full = self.b.binary(Binary::And, length, width);
         let zero = self.b.int(0);
         let full = self.b.binary(Binary::Max, full, zero);
-        let main_end = self.b.add(main_from, full);
+        let mut main_end = self.b.add(main_from, full);
         self.lanes = lanes;
         self.interior = !schedule.masked;
         // Strips begin with the first accumulator.
@@ -219,7 +221,8 @@ impl Emitter<'_> {
             self.in_strips(nest, &strips, (main_from, end), lanes, first)?;
             main_from = end;
         }
-        self.gangs(nest, (main_from, main_end), lanes, first, None)?;
+        let overlaps = !schedule.masked && self.may_run_twice(nest);
+        main_end = self.gangs(nest, (main_from, main_end), overlaps.then_some(main_to), lanes, first, None)?;
         self.interior = false;
         if schedule.masked {
             let rest = self.b.less(main_end, high);
@@ -247,13 +250,41 @@ impl Emitter<'_> {
         }
     }
 
+    /// Whether a step of the level may be run again: it only stores, and nothing that it loads.
+    fn may_run_twice(&self, nest: &Nest) -> bool {
+        let kernel = self.kernel;
+        nest.inner.clone().map(|position| &kernel.statements[position]).all(|statement| match &statement.action {
+            Action::Load { .. } | Action::Scalar(_) | Action::Check { .. } => true,
+            Action::Reduce { to, .. } => *to as usize > nest.depth,
+            Action::Scan { .. } => statement.depth as usize > nest.depth + 1,
+            Action::Store { array, .. } => {
+                let array = &kernel.arrays[array.index()];
+                array.access == Access::Write && array.over.is_none()
+            }
+            Action::Append { .. } | Action::Scatter { .. } => false,
+        })
+    }
+
     /// The loop itself.
     pub(super) fn steps(&mut self, nest: &Nest, low: Value, high: Value, lanes: u32, first: Value) -> Result {
+        self.steps_up_to(nest, (low, high), None, lanes, first)
+    }
+
+    /// The same, where no gang begins behind `last`: the last one may run steps again.
+    pub(super) fn steps_up_to(
+        &mut self,
+        nest: &Nest,
+        (low, high): (Value, Value),
+        last: Option<Value>,
+        lanes: u32,
+        first: Value,
+    ) -> Result {
         let open = self.b.begin_loop(low, high, i64::from(lanes), &self.states.clone());
         self.states = open.carried.clone();
-        let element = self.b.sub(open.index, first);
+        let step = last.map_or(open.index, |last| self.b.binary(Binary::Min, open.index, last));
+        let element = self.b.sub(step, first);
         self.numbered(nest, element);
-        self.step(nest, open.index, lanes)?;
+        self.step(nest, step, lanes)?;
         let next = std::mem::take(&mut self.states);
         self.states = self.b.end_loop(open, next);
         Ok(())
@@ -337,10 +368,19 @@ impl Emitter<'_> {
         if first == low {
             return Ok((low, last));
         }
-        // Gangs start at whole numbers of gangs, which keeps lanes of accumulators together.
+        // Gangs start at whole numbers of gangs where that keeps lanes of accumulators together, or what is stored at multiples of vectors.
+        let together = nest.inner.clone().any(|position| {
+            matches!(kernel.statements[position].action, Action::Reduce { to, .. } if to as usize == nest.depth)
+        });
+        let unit = self.b.int(lanes);
+        let one = self.b.int(1);
+        let far = self.far();
+        let unit = if together { unit } else { self.b.select(far, unit, one) };
         let ahead = self.b.sub(first, low);
-        let ahead = self.b.add_int(ahead, lanes - 1);
-        let whole = self.b.int(-lanes);
+        let ahead = self.b.add(ahead, unit);
+        let ahead = self.b.add_int(ahead, -1);
+        let zero = self.b.int(0);
+        let whole = self.b.sub(zero, unit);
         let ahead = self.b.binary(Binary::And, ahead, whole);
         let first = self.b.add(low, ahead);
         let first = self.b.binary(Binary::Min, first, high);

@@ -22,7 +22,8 @@ use std::{
 
 use fusebox_backend::BackendError;
 use fusebox_ir::{
-    Action, ArrayId, Binary, ElementType, Failure, Kernel, KernelExtent, Lambda, LocalId, ScalarOperand, Statement,
+    Action, ArrayId, Binary, DimIndex, ElementType, Failure, Kernel, KernelExtent, Lambda, LocalId, ScalarOperand,
+    Statement,
 };
 
 use crate::vector::{Builder, Function, Site, Value};
@@ -128,6 +129,8 @@ pub struct Emitter<'k> {
     states: Vec<Value>,
     reduces: HashMap<usize, Reduce>,
     scans: HashMap<usize, Scan>,
+    /// Dimensions of loads that do not change in the levels being emitted, with their extents, and what their boundaries make of them.
+    bounded: Vec<(DimIndex, KernelExtent, Val)>,
     /// Arrays whose stores go past the caches.
     streaming: HashSet<ArrayId>,
     /// Where only some statements are emitted.
@@ -179,6 +182,7 @@ pub fn emit(kernel: &Kernel, part: Part, schedule: Option<Schedule>, extras: &mu
         states: Vec::new(),
         reduces: HashMap::new(),
         scans: HashMap::new(),
+        bounded: Vec::new(),
         streaming: HashSet::new(),
         only: None,
         done: HashSet::new(),

@@ -179,7 +179,7 @@ impl Emitter<'_> {
         if strips.rest {
             self.done = strips.batches.iter().flat_map(|batch| batch.positions.iter().copied()).collect();
             // What this asks for, the batches of the next strip find.
-            self.gangs(nest, (start, end), gang, first, Some(length))?;
+            self.gangs(nest, (start, end), None, gang, first, Some(length))?;
             self.done.clear();
         }
         let next = std::mem::take(&mut self.states);
