@@ -25,6 +25,8 @@ pub(crate) struct LoadedKernel {
     pub(crate) extras: Vec<Extra>,
     /// Whether it is code for vectors of 64 bytes.
     wide: bool,
+    /// Steps of the outermost level that a gang does.
+    pub(crate) gang: i64,
 }
 
 impl LoadedKernel {
@@ -77,6 +79,10 @@ impl LoadedPlan {
                     .collect(),
                 extras: compiled.extras,
                 wide,
+                gang: compiled
+                    .schedule
+                    .filter(|schedule| schedule.level == 0)
+                    .map_or(1, |schedule| schedule.lanes.into()),
             })
             .collect();
         Ok(Self { plan, kernels, shared, pages: Arc::new(pages) })

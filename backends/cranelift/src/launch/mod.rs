@@ -136,8 +136,10 @@ impl<'a> Run<'a> {
         weights.fold(0u64, u64::saturating_add) / 8
     }
 
-    /// Ranges of the outermost level; `unit` steps are never parted.
+    /// Ranges of the outermost level; `unit` steps are never parted, nor is what makes a gang: its rest would be scalar code.
     fn ranges(&self, steps: i64, unit: i64) -> Vec<(i64, i64)> {
+        let gang = self.loaded.gang;
+        let unit = if gang % unit == 0 { gang } else { unit };
         let work = self.work();
         if self.shared.threads.count() == 1 || work < self.shared.share_from_ns || steps <= unit {
             return vec![(0, steps)];
