@@ -27,6 +27,9 @@ use fusebox_ir::Plan;
 
 use threads::Threads;
 
+/// Beyond any machine's, and what systems still give stacks for.
+const MOST_THREADS: usize = 1024;
+
 /// How the backend runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
@@ -77,6 +80,10 @@ impl Cranelift {
         } else {
             config.threads
         };
+        if count > MOST_THREADS {
+            let what = format!("{count} threads: {MOST_THREADS} at most");
+            return Err(BackendError::Unsupported { backend: "cpu", what });
+        }
         let threads = Threads::new(count)
             .map_err(|error| BackendError::Unsupported { backend: "cpu", what: format!("{count} threads: {error}") })?;
         let shared = Shared {

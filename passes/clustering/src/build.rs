@@ -4,7 +4,10 @@ use std::collections::{HashMap, HashSet};
 
 use fusebox_ir::{
     ArrayId, ArrayOp, Binding, Block, Direction, Extent, Lambda, Operand, Part, PermuteOrder, ScanForm,
-    analysis::{Definitions, Size, Sizes, algebra},
+    analysis::{
+        Definitions, Size, Sizes, algebra,
+        work::{PER_BYTE, work},
+    },
 };
 
 use crate::{
@@ -16,6 +19,15 @@ use crate::{
 pub(crate) struct Context<'p> {
     pub(crate) definitions: Definitions<'p>,
     pub(crate) sizes: Sizes,
+}
+
+/// Whether making an element again costs more than loading it: the bound of producer fusion, which knows how often it would be.
+fn is_dear(binding: &Binding) -> bool {
+    let (ArrayOp::Map { f, .. } | ArrayOp::Generate { f, .. } | ArrayOp::Stencil { f, .. }) = &binding.op else {
+        return false;
+    };
+    let bytes: usize = binding.results.iter().map(|var| var.ty.element.bytes()).sum();
+    work(f) >= PER_BYTE * bytes as u64
 }
 
 /// The graph of a block: a node for each binding, in order.
@@ -90,6 +102,7 @@ impl Build<'_, '_> {
             outputs: outputs.collect(),
             need,
             segments: None,
+            dear: is_dear(binding),
         };
         let mut complete: HashMap<ArrayId, Complete> = HashMap::new();
         let mut traversed: Vec<ArrayId> = Vec::new();

@@ -204,6 +204,7 @@ impl Search<'_> {
         let weights = Weights { levels: if piece.local { 0 } else { self.weights.levels }, ..*self.weights };
         let mut cuts: Vec<Cut> = Vec::new();
         let mut last = Part::default();
+        let mut rounds = 0;
         for _ in 0..self.config.max_rounds.max(1) {
             let fixed = if cuts.is_empty() { certain(problem, nodes, self.weights) } else { BTreeSet::new() };
             let parts = Parts {
@@ -285,12 +286,20 @@ impl Search<'_> {
                 last.first = first;
                 return Ok(last);
             }
-            cuts.extend(new);
+            rounds += 1;
+            let known = cuts.len();
+            for cut in new {
+                if !cuts.contains(&cut) {
+                    cuts.push(cut);
+                }
+            }
+            if cuts.len() == known {
+                break; // the model keeps its cuts, so it would give the same again
+            }
         }
         let part = greedy_part(last.bound, false);
         self.notes.push(format!(
-            "after {} rounds the best clusters of {} operations still did not fit into nests of loops: greedy clusters",
-            self.config.max_rounds,
+            "after {rounds} rounds the best clusters of {} operations still did not fit into nests of loops: greedy clusters",
             nodes.len()
         ));
         Ok(Part { variables: last.variables, constraints: last.constraints, nodes: last.nodes, ..part })
@@ -532,6 +541,7 @@ fn certain(problem: &Problem<'_>, nodes: &[usize], weights: &Weights) -> BTreeSe
     let mut certain = BTreeSet::new();
     for &node in nodes {
         let free = match problem.graph.nodes[node].kind {
+            _ if problem.graph.nodes[node].dear => false,
             crate::Kind::Elementwise => true,
             crate::Kind::Source => !expands,
             _ => false,

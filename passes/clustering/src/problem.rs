@@ -36,6 +36,8 @@ pub(crate) enum Refusal {
     Complete(Complete),
     /// Something between them must be complete.
     Between(usize),
+    /// The first is too dear to be computed wherever the second reads it.
+    Dear(usize),
     /// One is needed anyway, the other only by a branch.
     Need,
     /// Different segments.
@@ -298,6 +300,9 @@ impl<'g> Problem<'g> {
             let inner = matches!((self.inner_read[pair.a], self.inner_read[pair.b]), (Some(x), Some(y)) if x != y);
             return if orders { Some(Refusal::Order) } else { inner.then_some(Refusal::Inner) };
         }
+        if a.dear && self.reads(pair.b).1 < self.down {
+            return Some(Refusal::Dear(pair.a));
+        }
         for &output in &pair.outputs {
             let made = self.made(pair.a);
             let reads = self.reads(pair.b);
@@ -394,7 +399,7 @@ impl<'g> Problem<'g> {
     pub(crate) fn reads(&self, node: usize) -> Domain {
         let (down, up, last) = (self.down, self.up(), self.orders.saturating_sub(1));
         match self.graph.nodes[node].kind {
-            Kind::Elementwise => (0, last),
+            Kind::Elementwise => (self.least_made(node), last),
             Kind::Source | Kind::Outside => (0, last),
             Kind::Gather { .. } => self.own_order[node].map_or((0, last), |own| (own, own)),
             Kind::Fold | Kind::FoldSegments => (down, up),
@@ -406,11 +411,16 @@ impl<'g> Problem<'g> {
         }
     }
 
+    /// The lowest order of a node that could make its elements in any: gathers' are below those of memory.
+    fn least_made(&self, node: usize) -> u32 {
+        if self.graph.nodes[node].dear { self.down } else { 0 }
+    }
+
     /// Orders in which a node may make its elements.
     pub(crate) fn made(&self, node: usize) -> Domain {
         let (up, last) = (self.up(), self.orders.saturating_sub(1));
         match self.graph.nodes[node].kind {
-            Kind::Source => (0, up),
+            Kind::Source => (self.least_made(node), up),
             Kind::Gather { .. } => (0, up),
             Kind::Expand => self.own_order[node].map_or((0, last), |own| (own, own)),
             Kind::Permute { .. } | Kind::PermutedExpand | Kind::FoldAll | Kind::Outside => (0, last),

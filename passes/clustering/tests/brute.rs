@@ -84,6 +84,7 @@ fn graph(seed: u64, most: usize) -> Graph {
             outputs: vec![Output { extents: made, result, inner }],
             need: u32::from(random.below(12) == 0),
             segments: (kind == Kind::FoldSegments).then(|| random.below(2) as u32),
+            dear: seed % 4 == 3 && position % 2 == 0,
         });
         arrays.push((Source::Output(position, 0), made));
         if longer {
@@ -200,7 +201,9 @@ impl<'g> Brute<'g> {
                     Kind::Expand => (reads == UP || self.is_appended(reads)) && makes == self.own(node),
                     Kind::Outside => false,
                 };
-                if !right {
+                // What is dear is not made again wherever it is read; kinds that run in one order anyway are as they are.
+                let dear = self.graph.nodes[node].dear && matches!(kind, Kind::Elementwise | Kind::Source);
+                if !right || dear && gathered(makes) {
                     continue;
                 }
                 for &inner_read in &classes {

@@ -6,12 +6,10 @@
 //! used in the same pass is not paid for at all: which operations share a pass is estimated by *levels*, the number of dependences that no
 //! clustering fuses on the way to an operation. Costs decide what is done, never what it means.
 
-use fusebox_ir::Extent;
+use fusebox_ir::{Extent, analysis::work::PER_BYTE};
 
 use crate::index::Range;
 
-/// Instructions in the time of a byte from memory.
-pub(crate) const PER_BYTE: u64 = 4;
 /// Of an operation, for each element.
 pub(crate) const LOOP: u64 = 1;
 /// An extent that is not known.

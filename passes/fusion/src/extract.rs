@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use egg::Id;
-use fusebox_ir::{ArrayId, Extent, Operand};
+use fusebox_ir::{ArrayId, Extent, Operand, analysis::work::PER_BYTE};
 
 use crate::{
     Config,
-    cost::{self, LOOP, PER_BYTE},
+    cost::{self, LOOP},
     encode::{Outside, Region},
     error::Error,
     graph::{Edge, Graph, Kind, Source, Term},

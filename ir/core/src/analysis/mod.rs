@@ -8,6 +8,7 @@ pub mod over;
 pub mod sizes;
 pub mod spine;
 pub mod uses;
+pub mod work;
 
 pub use self::{
     algebra::{Algebra, algebra},
@@ -17,4 +18,5 @@ pub use self::{
     sizes::{Answer, Size, Sizes},
     spine::{Spine, makes_elements, spine},
     uses::{Uses, live},
+    work::work,
 };

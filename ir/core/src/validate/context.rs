@@ -81,6 +81,11 @@ impl<'p> Validator<'p> {
         self.errors
     }
 
+    /// Whether no fault was found so far.
+    pub fn is_sound(&self) -> bool {
+        self.errors.is_empty()
+    }
+
     /// Whether nesting is too deep: what is deeper was not looked at, so that nothing else may be said of it.
     pub fn stopped(&self) -> bool {
         self.stopped

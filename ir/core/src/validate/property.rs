@@ -70,8 +70,9 @@ impl<'p> Validator<'p> {
     /// A cluster is one nest of loops.
     fn one_nest(&mut self, body: &'p Block) {
         let bindings: Vec<&Binding> = body.bindings.iter().collect();
-        if bindings.iter().any(|binding| !makes_elements(&binding.op)) {
-            return; // reported with the cluster
+        // What is broken is reported, and has no nest; so is what is no operation on elements.
+        if !self.is_sound() || bindings.iter().any(|binding| !makes_elements(&binding.op)) {
+            return;
         }
         let members = Members {
             bindings: &bindings,
