@@ -133,7 +133,8 @@ pub enum Op {
         value: Value,
         /// A mask, or a uniform `bool`.
         mask: Option<Value>,
-        /// Whether it goes past the caches: no mask, whole vectors of 16 bytes, at multiples of 16 bytes.
+        /// Whether it goes past the caches: no mask; whole vectors of 16 bytes at multiples of 16 bytes, or gangs of a schedule for longer
+        /// vectors at multiples of those (or, shorter than one, of themselves).
         streaming: bool,
     },
     /// A hint that the line of memory so many bytes behind `array[index]`, wherever that is, will be loaded.
