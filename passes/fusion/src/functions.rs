@@ -21,6 +21,7 @@ struct Function {
     lambda: Lambda,
     work: u64,
     size: usize,
+    nesting: usize,
 }
 
 /// All functions met so far.
@@ -41,8 +42,8 @@ impl Functions {
         }
         let id = FunctionId(self.list.len() as u32);
         found.push(id);
-        let (work, size) = (work(&lambda), size(&lambda));
-        self.list.push(Function { lambda, work, size });
+        let (work, size, nesting) = (work(&lambda), size(&lambda), nesting(&lambda));
+        self.list.push(Function { lambda, work, size, nesting });
         id
     }
 
@@ -58,6 +59,11 @@ impl Functions {
     /// Instructions, those of bodies too.
     pub(crate) fn size(&self, id: FunctionId) -> usize {
         self.list[id.0 as usize].size
+    }
+
+    /// How deep bodies are in bodies.
+    pub(crate) fn nesting(&self, id: FunctionId) -> usize {
+        self.list[id.0 as usize].nesting
     }
 
     /// The function that hands on its parameters.
@@ -84,6 +90,17 @@ fn size(f: &Lambda) -> usize {
         bodies.extend(body.instructions.iter().flat_map(|instruction| inner_bodies(&instruction.op)));
     }
     count
+}
+
+fn nesting(f: &Lambda) -> usize {
+    let mut deepest = 0;
+    let mut bodies = vec![(f, 0)];
+    while let Some((body, depth)) = bodies.pop() {
+        deepest = deepest.max(depth);
+        let inner = body.instructions.iter().flat_map(|instruction| inner_bodies(&instruction.op));
+        bodies.extend(inner.map(|body| (body, depth + 1)));
+    }
+    deepest
 }
 
 fn inner_bodies(op: &ScalarOp) -> impl Iterator<Item = &Lambda> {

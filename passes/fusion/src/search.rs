@@ -7,11 +7,12 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use egg::Id;
+use fusebox_ir::MAX_NESTING;
 
 use crate::{
     Config,
     encode::Region,
-    functions::read_arrays,
+    functions::{FunctionId, Functions, read_arrays},
     graph::{Form, Graph, Term},
     report::Stop,
     rules::{LAWS, Meeting, offered, source_classes},
@@ -19,6 +20,9 @@ use crate::{
 
 /// Weighted instructions of a producer that may be computed by several users.
 const MOST_COPIED: u64 = 64;
+
+/// Bodies in bodies that a function composed here may have: other passes add some, and programs may have [`MAX_NESTING`].
+const MOST_NESTING: usize = MAX_NESTING / 2;
 
 /// What the search found.
 pub(crate) struct Search {
@@ -153,8 +157,13 @@ impl Search {
                     "nothing would change".into()
                 }
                 Ok(met) => {
-                    let size = met.term.kind.functions().into_iter().map(|f| graph.functions.size(f)).max();
-                    if size.unwrap_or(0) <= config.max_instructions {
+                    let most = |of: fn(&Functions, FunctionId) -> usize| {
+                        let functions = met.term.kind.functions();
+                        functions.into_iter().map(|f| of(&graph.functions, f)).max().unwrap_or(0)
+                    };
+                    if most(Functions::nesting) > MOST_NESTING {
+                        format!("its user would have bodies nested more than {MOST_NESTING} deep")
+                    } else if most(Functions::size) <= config.max_instructions {
                         let mut absorbed = graph.class(meeting.class).forms[from].absorbed.clone();
                         for &of in &met.absorbed {
                             let class = graph.class(of);
@@ -163,8 +172,9 @@ impl Search {
                             absorbed.insert(graph.owner(of));
                         }
                         return Some(Form { term: met.term, by: Some((law.name, from)), absorbed, loose });
+                    } else {
+                        format!("its user would have more than {} instructions", config.max_instructions)
                     }
-                    format!("its user would have more than {} instructions", config.max_instructions)
                 }
             };
             self.refusals.insert((meeting.of, meeting.class), reason);

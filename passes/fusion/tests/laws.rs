@@ -346,6 +346,28 @@ fn limits_are_steps_and_are_reported() {
 }
 
 #[test]
+fn bodies_in_bodies_do_not_become_too_many() {
+    let nested = |depth: usize, of: &str, inside: &str| {
+        let ifs: String = (0..depth).map(|i| format!("if {of} > {i} {{ ")).collect();
+        let ends: String = (0..depth).map(|i| format!(" }} else {{ {i}.5 }}")).collect();
+        format!("{ifs}{inside}{ends}")
+    };
+    // The second would have the first where it reads it, inside of all its branches.
+    let source = |depth: usize| {
+        let first = nested(depth, "i", "0.25");
+        let second = nested(depth, "j", "x[j]");
+        let body = format!("let x: [n]f32 = generate([n], |i| {first}) let r: [n]f32 = generate([n], |j| {second})");
+        program("n", &body)
+    };
+    let fused = |depth: usize| fuse(&parsed(&source(depth)), &Config::default()).unwrap_or_else(|e| panic!("{e}"));
+    assert!(fused(20).1.refusals.iter().all(|refusal| refusal.consumer != "r"));
+    // Of 70 each, both are valid as they are.
+    let (after, report) = fused(70);
+    assert_eq!(after, parsed(&source(70)));
+    assert!(report.refusals.iter().any(|refusal| refusal.reason.contains("nested more than 64 deep")), "{report:?}");
+}
+
+#[test]
 fn the_result_is_the_same_each_time() {
     let source = parsed(&program("n", "let x: [n]f32 = map(|e| e * 2.0, a) let y: [n]f32 = map(|e| e + 1.0, x) let z: [n]f32 = scanl1(|u, v| max(u, v), x)
         let r: [n]f32 = map(|e, g| e * g, y, z)"));
