@@ -5,7 +5,6 @@
 //! where a scan fixes the gang, in a masked one.
 
 mod access;
-mod divide;
 mod far;
 mod identity;
 mod levels;

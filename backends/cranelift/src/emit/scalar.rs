@@ -105,11 +105,6 @@ impl Emitter<'_> {
             return Ok(result);
         }
         let (x, y) = (self.plain(a), self.plain(b));
-        if function == Binary::Div
-            && let Some(quotient) = self.divided_by_one(x, y)
-        {
-            return Ok(self.val(quotient));
-        }
         let integer = !self.b.element(x).is_float();
         if integer && matches!(function, Binary::Div | Binary::Rem | Binary::DivFloor | Binary::ModFloor) {
             let known = self.b.constant_of(y).is_some_and(|y| y.bits() != 0);
