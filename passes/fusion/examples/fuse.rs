@@ -1,5 +1,6 @@
-//! Fuses a program and prints it with the report: `cargo run -p fusebox-fusion --example fuse -- FILE` (text or JSON; without, a program
-//! of its own).
+//! Fuses a program and prints it in the form in which it came, text or JSON; the report goes to standard error.
+//!
+//! `cargo run -p fusebox-fusion --example fuse -- FILE`; without a file, a program of its own.
 
 use std::{error::Error, fs};
 
@@ -16,10 +17,14 @@ const PROGRAM: &str = "fn f(xs: [n]f32, ys: [n]f32) -> f32 {
 
 fn main() -> Result<(), Box<dyn Error>> {
     let source = std::env::args().nth(1).map_or_else(|| Ok(PROGRAM.to_owned()), fs::read_to_string)?;
-    let program =
-        if source.trim_start().starts_with('{') { json::from_json(&source)?.0 } else { text::parse(&source)? };
+    let is_json = source.trim_start().starts_with('{');
+    let program = if is_json { json::from_json(&source)?.0 } else { text::parse(&source)? };
     let (fused, report) = fuse(&program, &Config::default())?;
-    println!("{fused}");
-    println!("{}", serde_json::to_string_pretty(&report)?);
+    if is_json {
+        println!("{}", json::to_json(&fused, &[]))
+    } else {
+        println!("{fused}")
+    }
+    eprintln!("{}", serde_json::to_string_pretty(&report)?);
     Ok(())
 }
