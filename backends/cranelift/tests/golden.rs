@@ -1,37 +1,14 @@
 //! Golden programs on the CPU: to the bit what the interpreter of kernels gives, at any number of threads, in gangs or one by one.
 
-use fusebox_cranelift::{Config, Cranelift};
-use fusebox_ir::{Array, Value};
+mod common;
 
-fn same_bits(left: &Array, right: &Array) -> bool {
-    left.element() == right.element()
-        && left.extents() == right.extents()
-        && left.constants().zip(right.constants()).all(|(left, right)| {
-            // Sign and payload of a NaN are no part of a result.
-            left == right || matches!((left.as_f64(), right.as_f64()), (Some(a), Some(b)) if a.is_nan() && b.is_nan())
-        })
-}
+use common::{backends, same_bits};
+use fusebox_ir::{Array, Value};
 
 #[test]
 fn golden_programs_have_the_bits_of_the_interpreter_of_kernels() {
     let mut wrong = Vec::new();
     let mut ran = 0;
-    let backends: Vec<(String, Cranelift)> =
-        [(1, false, false), (1, true, false), (2, true, false), (7, true, false), (2, true, true), (7, true, true)]
-            .into_iter()
-            .map(|(threads, vectors, wide)| {
-                // Even the smallest kernels are shared, so that sharing is tested.
-                let config = Config {
-                    threads,
-                    vectors,
-                    wide,
-                    share_from_ns: if threads == 2 { 20_000 } else { 1 },
-                    far_bytes: if threads == 7 { 0 } else { usize::MAX },
-                    ..Config::default()
-                };
-                (format!("{threads} threads, vectors {vectors}, wide {wide}"), Cranelift::new(config).unwrap())
-            })
-            .collect();
     for name in fusebox_golden::names() {
         if std::env::var("ONLY").is_ok_and(|only| only != name) {
             continue;
@@ -55,7 +32,7 @@ fn golden_programs_have_the_bits_of_the_interpreter_of_kernels() {
         let expected =
             fusebox_interp::run_plan(&plan, &golden.inputs).unwrap_or_else(|error| panic!("{name}: {error}")).0;
         ran += 1;
-        for (what, backend) in &backends {
+        for (what, backend) in backends() {
             let compiled = match backend.compile_plan(&plan) {
                 Ok(compiled) => compiled,
                 Err(error) => {

@@ -40,6 +40,12 @@ fn compilations_hold_memory_steady() {
 }
 
 #[test]
+fn more_threads_than_any_machine_has_are_refused() {
+    let refused = Cranelift::new(Config { threads: 20_000, ..Config::default() }).unwrap_err();
+    assert!(refused.to_string().contains("20000 threads: 1024 at most"), "{refused}");
+}
+
+#[test]
 fn a_loaded_plan_runs_from_many_threads_at_once() {
     let backend = Cranelift::new(Config { threads: 3, share_from_ns: 1, ..Config::default() }).unwrap();
     let plan = plan("fn f(a: [n]f64) -> f64 { let s: f64 = fold(|x, y| x + y, 0.0, a) return s }");

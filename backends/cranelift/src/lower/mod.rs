@@ -83,7 +83,7 @@ pub fn lower(
         mask_bytes: mask_bytes(function),
         exchanges: Exchanges::default(),
         streams: features.streaming
-            && instructions(function).iter().any(|inst| matches!(inst.op, Op::Store { streaming: true, .. })),
+            && function.instructions().iter().any(|inst| matches!(inst.op, Op::Store { streaming: true, .. })),
     };
     lower.region(&function.body);
     lower.fence();
@@ -96,28 +96,10 @@ pub fn lower(
     Lowered { widths, exchanges }
 }
 
-/// All instructions, those inside of others too.
-fn instructions(function: &Function) -> Vec<&Inst> {
-    let mut instructions = Vec::new();
-    let mut regions = vec![&function.body];
-    while let Some(region) = regions.pop() {
-        for inst in &region.0 {
-            match &inst.op {
-                Op::Loop { body, .. } => regions.push(body),
-                Op::While { header, body, .. } => regions.extend([header, body]),
-                Op::If { then, otherwise, .. } => regions.extend([then, otherwise]),
-                _ => {}
-            }
-            instructions.push(inst);
-        }
-    }
-    instructions
-}
-
 /// Bytes of a mask's lane where masks meet: those of what is compared most often.
 fn mask_bytes(function: &Function) -> u32 {
     let mut counts = [0usize; 9];
-    for inst in instructions(function) {
+    for inst in function.instructions() {
         if let Op::Binary(f, a, _) = inst.op
             && f.is_comparison()
         {
