@@ -38,7 +38,8 @@ pub struct CompiledPlan {
 
 impl CompiledPlan {
     pub(crate) fn new(plan: &Plan, vectors: bool, wide: bool, shared: Arc<Shared>) -> Result<Self, BackendError> {
-        let kernels = plan.kernels.iter().map(|kernel| compile_kernel(kernel, vectors)).collect::<Result<_, _>>()?;
+        let bytes = vectors.then_some(VECTOR_BYTES);
+        let kernels = plan.kernels.iter().map(|kernel| compile_kernel(kernel, bytes)).collect::<Result<_, _>>()?;
         Ok(Self { plan: Arc::new(plan.clone()), kernels, wide: vectors && wide, shared })
     }
 
@@ -66,16 +67,11 @@ impl Compiled for CompiledPlan {
     }
 }
 
-/// The block functions of a kernel, in gangs where that is better and `vectors`.
+/// The block functions of a kernel, in gangs for vectors of so many bytes where that is better.
 ///
 /// # Errors
 /// [`BackendError::Unsupported`], [`BackendError::Compile`].
-pub fn compile_kernel(kernel: &Kernel, vectors: bool) -> Result<CompiledKernel, BackendError> {
-    compile_for(kernel, vectors.then_some(VECTOR_BYTES))
-}
-
-/// As [`compile_kernel`], in gangs for vectors of so many bytes.
-pub(crate) fn compile_for(kernel: &Kernel, vector_bytes: Option<usize>) -> Result<CompiledKernel, BackendError> {
+pub fn compile_kernel(kernel: &Kernel, vector_bytes: Option<usize>) -> Result<CompiledKernel, BackendError> {
     let choose = |kernel: &Kernel| vector_bytes.and_then(|bytes| Schedule::choose(kernel, bytes));
     let schedule = choose(kernel);
     let mut extras = Vec::new();

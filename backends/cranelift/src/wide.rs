@@ -5,7 +5,7 @@ use fusebox_ir::Kernel;
 use fusebox_wide::{Code, Features, Refusal, VECTOR_BYTES, compile};
 
 use crate::{
-    compile::{CompiledKernel, compile_for},
+    compile::{CompiledKernel, compile_kernel},
     emit::Part,
 };
 
@@ -22,7 +22,7 @@ pub(crate) fn kernel(
         // Scalar code is as good from Cranelift.
         return Ok(Vec::new());
     }
-    let wider = compile_for(kernel, Some(VECTOR_BYTES))?;
+    let wider = compile_kernel(kernel, Some(VECTOR_BYTES))?;
     if wider.schedule.is_none() {
         return Ok(Vec::new());
     }

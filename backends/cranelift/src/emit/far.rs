@@ -8,22 +8,21 @@ use std::collections::{BTreeMap, HashSet};
 
 use fusebox_ir::{Action, ArrayId, Binary, DimBoundary, IndexMap, LevelOrder, LocalId};
 
-use super::{Emitter, Extra, Result, Val, levels::Nest};
+use super::{Emitter, Extra, Result, Val, levels::Nest, turns::Turns};
 use crate::{vector::Value, weight};
 
 /// Bytes of a line of the caches.
 const LINE: i64 = 64;
 /// How many bytes ahead lines are asked for.
-const AHEAD: i64 = 2048;
+const AHEAD: i64 = 4096;
 /// Steps between prefetches.
 const CHUNK: i64 = 64;
 /// Statements of more instructions for a step are not limited by memory.
 const INSTRUCTIONS: u64 = 48;
 
 impl Emitter<'_> {
-    /// Steps `low..high`, a multiple of `lanes`, in gangs; gives the step up to which all is done. Where steps may run twice, they end at
-    /// `overlap`, and the last gang may do so with some of another. What is loaded that many steps `ahead` is asked for; without, it is as
-    /// many as usual.
+    /// Steps `low..high`, a multiple of `lanes`, in gangs, or in turns; gives the step up to which all is done. Where steps may run twice,
+    /// they end at `overlap`, and the last gang may do so with some of another.
     pub(super) fn gangs(
         &mut self,
         nest: &Nest,
@@ -31,11 +30,11 @@ impl Emitter<'_> {
         overlap: Option<Value>,
         lanes: u32,
         first: Value,
-        ahead: Option<i64>,
+        turns: Option<&Turns>,
     ) -> Result<Value> {
         let (reads, writes) = self.far_arrays(nest, lanes, |_| true);
         if reads.is_empty() && writes.is_empty() {
-            return self.near(nest, (low, high), overlap, lanes, first);
+            return self.near(nest, (low, high), overlap, lanes, first, turns);
         }
         let mut far = self.far();
         for &position in writes.values() {
@@ -45,12 +44,17 @@ impl Emitter<'_> {
         let (states, locals) = (self.states.clone(), self.locals.clone());
         self.b.open();
         self.streaming = writes.keys().copied().collect();
-        let open = self.b.begin_loop(low, high, CHUNK.max(lanes.into()), &self.states.clone());
+        let chunk = turns.map_or(CHUNK.max(lanes.into()), |turns| turns.width().into());
+        let open = self.b.begin_loop(low, high, chunk, &self.states.clone());
         self.states.clone_from(&open.carried);
-        self.prefetch(nest, &reads, open.index, CHUNK.max(lanes.into()), ahead)?;
-        let end = self.b.add_int(open.index, CHUNK.max(lanes.into()));
-        let end = self.b.binary(Binary::Min, end, high);
-        self.steps(nest, open.index, end, lanes, first)?;
+        self.prefetch(nest, &reads, open.index, chunk)?;
+        if let Some(turns) = turns {
+            self.turn(nest, turns, open.index, lanes)?;
+        } else {
+            let end = self.b.add_int(open.index, chunk);
+            let end = self.b.binary(Binary::Min, end, high);
+            self.steps(nest, open.index, end, lanes, first)?;
+        }
         let next = std::mem::take(&mut self.states);
         let mut far_states = self.b.end_loop(open, next);
         far_states.push(high);
@@ -59,7 +63,7 @@ impl Emitter<'_> {
         self.states = states;
         self.locals.clone_from(&locals);
         self.b.open();
-        let done = self.near(nest, (low, high), overlap, lanes, first)?;
+        let done = self.near(nest, (low, high), overlap, lanes, first, turns)?;
         let mut near_states = std::mem::take(&mut self.states);
         near_states.push(done);
         let otherwise = self.b.close();
@@ -76,7 +80,16 @@ impl Emitter<'_> {
         overlap: Option<Value>,
         lanes: u32,
         first: Value,
+        turns: Option<&Turns>,
     ) -> Result<Value> {
+        if let Some(turns) = turns {
+            let open = self.b.begin_loop(low, high, turns.width().into(), &self.states.clone());
+            self.states.clone_from(&open.carried);
+            self.turn(nest, turns, open.index, lanes)?;
+            let next = std::mem::take(&mut self.states);
+            self.states = self.b.end_loop(open, next);
+            return Ok(high);
+        }
         let Some(end) = overlap else {
             self.steps(nest, low, high, lanes, first)?;
             return Ok(high);
@@ -97,7 +110,7 @@ impl Emitter<'_> {
         }
         let far = self.far();
         self.b.open();
-        self.prefetch(nest, &reads, step, steps, None)?;
+        self.prefetch(nest, &reads, step, steps)?;
         let then = self.b.close();
         self.b.open();
         let otherwise = self.b.close();
@@ -204,23 +217,15 @@ impl Emitter<'_> {
         Ok(self.plain(position))
     }
 
-    /// Asks for the lines that so many steps from `step` and `ahead` on will load.
-    fn prefetch(
-        &mut self,
-        nest: &Nest,
-        reads: &BTreeMap<ArrayId, usize>,
-        step: Value,
-        steps: i64,
-        ahead: Option<i64>,
-    ) -> Result {
+    /// Asks for the lines that so many steps will load some time after `step`.
+    fn prefetch(&mut self, nest: &Nest, reads: &BTreeMap<ArrayId, usize>, step: Value, steps: i64) -> Result {
         for (&array, &position) in reads {
             let Action::Load { map, .. } = &self.kernel.statements[position].action else { continue };
             let element = self.kernel.arrays[array.index()].element;
             let index = self.place_at(nest, array, map, step)?;
-            let ahead = ahead.map_or(AHEAD, |steps| steps * element.bytes() as i64);
             let lines = (steps * element.bytes() as i64).div_euclid(LINE).max(1);
             for line in 0..lines {
-                self.b.prefetch(self.arrays[array.index()], index, element, ahead + line * LINE);
+                self.b.prefetch(self.arrays[array.index()], index, element, AHEAD + line * LINE);
             }
         }
         Ok(())

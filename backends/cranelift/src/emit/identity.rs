@@ -6,6 +6,11 @@ use fusebox_ir::{Binary, Constant, ElementType, Lambda, LocalId, ScalarOp, Scala
 ///
 /// `combine(identity, x)` and `combine(x, identity)` are `x` to the bit (but for the payload of a NaN).
 pub fn identities(combine: &Lambda) -> Option<Vec<Constant>> {
+    functions(combine)?.into_iter().zip(&combine.params).map(|(function, param)| of(function, param.ty)).collect()
+}
+
+/// The built-in function of each component, where every component is combined by itself with one; its operands may change places.
+pub(super) fn functions(combine: &Lambda) -> Option<Vec<Binary>> {
     let k = combine.results.len();
     if combine.params.len() != 2 * k || combine.instructions.len() != k {
         return None;
@@ -21,7 +26,7 @@ pub fn identities(combine: &Lambda) -> Option<Vec<Constant>> {
             };
             let (left, right) = (combine.params[component].id, combine.params[component + k].id);
             let is = |x: LocalId, y: LocalId| a == x && b == y;
-            (is(left, right) || is(right, left)).then(|| of(function, combine.params[component].ty))?
+            (is(left, right) || is(right, left)).then_some(function)
         })
         .collect()
 }

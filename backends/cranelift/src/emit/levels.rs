@@ -1,10 +1,10 @@
 //! Loops: a level as a plain loop, across lanes, in blocks of reduces, in tiles of scans.
 
-use std::ops::Range;
+use std::{collections::HashMap, ops::Range};
 
 use fusebox_ir::{Access, Action, Association, Binary, DimBoundary, LevelOrder, LocalId};
 
-use super::{BLOCK, Emitter, Result, TILE, Val};
+use super::{BLOCK, Emitter, Result, TILE, Val, strips::Strips, turns::Turns};
 use crate::vector::Value;
 
 /// A level that is being emitted.
@@ -178,11 +178,14 @@ impl Emitter<'_> {
             }
         }
         self.segment(nest, start, end, start, blocked)?;
+        let mut results = HashMap::new();
         for &position in blocked {
             if self.scans.contains_key(&position) {
-                self.total_block_end(position, start, count)?;
+                self.total_block_end(position, start, count, &results)?;
             } else {
-                self.block_end(position, start, count)?;
+                let result = self.block_result(position, count)?;
+                self.block_end(position, start, result.clone())?;
+                results.insert(position, result);
             }
         }
         let next = std::mem::take(&mut self.states);
@@ -211,15 +214,21 @@ impl Emitter<'_> {
         let mut main_end = self.b.add(main_from, full);
         self.lanes = lanes;
         self.interior = !schedule.masked;
-        // Strips begin with the first accumulator.
-        if main_from == first
-            && let Some(strips) = self.strips(nest, blocked, lanes)
-        {
-            let width = self.b.int(-i64::from(strips.width()));
-            let whole = self.b.binary(Binary::And, full, width);
-            let end = self.b.add(main_from, whole);
-            self.in_strips(nest, &strips, (main_from, end), lanes, first)?;
-            main_from = end;
+        // Turns and strips begin with the first accumulator.
+        if main_from == first {
+            let turns = self.turns(nest, blocked, lanes);
+            let strips = if turns.is_some() { None } else { self.strips(nest, blocked, lanes) };
+            if let Some(width) = turns.as_ref().map(Turns::width).or(strips.as_ref().map(Strips::width)) {
+                let width = self.b.int(-i64::from(width));
+                let whole = self.b.binary(Binary::And, full, width);
+                let end = self.b.add(main_from, whole);
+                if let Some(turns) = &turns {
+                    self.in_turns(nest, turns, (main_from, end), lanes)?;
+                } else if let Some(strips) = &strips {
+                    self.in_strips(nest, strips, (main_from, end), lanes, first)?;
+                }
+                main_from = end;
+            }
         }
         let overlaps = !schedule.masked && self.may_run_twice(nest);
         main_end = self.gangs(nest, (main_from, main_end), overlaps.then_some(main_to), lanes, first, None)?;

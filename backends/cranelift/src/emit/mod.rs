@@ -13,6 +13,7 @@ mod schedule;
 mod slice;
 mod statement;
 mod strips;
+mod turns;
 mod uniform;
 
 use std::{

@@ -53,18 +53,23 @@ impl Strips {
 }
 
 impl Emitter<'_> {
-    /// What of a level, of which `blocked` are the reduces and scans with totals, can run in strips in gangs of `gang`.
-    pub(super) fn strips(&self, nest: &Nest, blocked: &[usize], gang: u32) -> Option<Strips> {
-        // In units of 16 bytes: machines with wider vectors have twice as many of them.
-        let most = match self.schedule {
+    /// How many registers may be accumulators, in units of 16 bytes.
+    pub(super) fn accumulator_registers(&self) -> usize {
+        // Machines with wider vectors have twice as many of them.
+        match self.schedule {
             Some(schedule) if schedule.vector_bytes > 16 => REGISTERS * 2 * schedule.vector_bytes / 16,
             _ => REGISTERS,
-        };
+        }
+    }
+
+    /// What of a level, of which `blocked` are the reduces and scans with totals, can run in strips in gangs of `gang`.
+    pub(super) fn strips(&self, nest: &Nest, blocked: &[usize], gang: u32) -> Option<Strips> {
+        let most = self.accumulator_registers();
         let mut width = None;
         let mut batches: Vec<(Batch, usize)> = Vec::new();
         for &position in blocked {
             let statement = &self.kernel.statements[position];
-            let Some(reduce) = self.reduce_or_total(position) else { continue };
+            let Some(reduce) = self.reduce_or_total(position).filter(|_| !self.has_twin(position)) else { continue };
             let (own, registers) = (reduce.width(), reduce.registers(gang));
             let same = *width.get_or_insert(own) == own;
             if !reduce.is_kept() || !same || own < gang || registers > most {
@@ -106,6 +111,10 @@ impl Emitter<'_> {
             !nothing
         });
         (!batches.is_empty()).then_some(Strips { batches, width, rest })
+    }
+
+    fn has_twin(&self, position: usize) -> bool {
+        self.scans.get(&position).is_some_and(Scan::has_twin)
     }
 
     fn is_scan(&self, position: usize) -> bool {
@@ -179,7 +188,7 @@ impl Emitter<'_> {
         if strips.rest {
             self.done = strips.batches.iter().flat_map(|batch| batch.positions.iter().copied()).collect();
             // What this asks for, the batches of the next strip find.
-            self.gangs(nest, (start, end), None, gang, first, Some(length))?;
+            self.gangs(nest, (start, end), None, gang, first, None)?;
             self.done.clear();
         }
         let next = std::mem::take(&mut self.states);

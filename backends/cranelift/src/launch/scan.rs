@@ -13,8 +13,10 @@ use crate::{
     load::Code,
 };
 
-/// How often a thread looks for a carry before it computes totals.
+/// How often a thread looks for a carry before others may have the core.
 const LOOKS: usize = 64;
+/// How often before it computes totals.
+const FEW_LOOKS: usize = 4;
 
 /// Tiles on their way.
 pub(super) struct Tiles<'a> {
@@ -47,7 +49,7 @@ impl Tiles<'_> {
                 self.carried.load(Ordering::Acquire) >= tile
             })
         };
-        if is_there(LOOKS) || !wanted {
+        if is_there(FEW_LOOKS) || !wanted {
             while !is_there(LOOKS) {
                 if stop.load(Ordering::Acquire) {
                     return Ok(0);

@@ -70,10 +70,14 @@ pub fn run(backend: &Cranelift, plan: &Plan, inputs: &[Array]) -> Result<Vec<Arr
 
 /// Runs a program on each of the inputs with every backend; panics where results, or errors, differ from the interpreter's.
 pub fn check(source: &str, all_inputs: &[Vec<Array>]) {
-    let plan = plan(source);
-    let expected: Vec<_> = all_inputs.iter().map(|inputs| interpreted(&plan, inputs)).collect();
+    check_plan(&plan(source), source, all_inputs);
+}
+
+/// The same of a plan.
+pub fn check_plan(plan: &Plan, source: &str, all_inputs: &[Vec<Array>]) {
+    let expected: Vec<_> = all_inputs.iter().map(|inputs| interpreted(plan, inputs)).collect();
     for (what, backend) in backends() {
-        let compiled = backend.compile_plan(&plan).unwrap_or_else(|error| panic!("{what}: {error}\n{source}"));
+        let compiled = backend.compile_plan(plan).unwrap_or_else(|error| panic!("{what}: {error}\n{source}"));
         let loaded = compiled.load_plan().unwrap_or_else(|error| panic!("{what}: {error}\n{source}"));
         for (inputs, expected) in all_inputs.iter().zip(&expected) {
             let extents: Vec<&[usize]> = inputs.iter().map(Array::extents).collect();

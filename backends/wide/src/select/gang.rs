@@ -37,7 +37,13 @@ impl Select<'_> {
         } else {
             C::EVEX_Vbroadcastsd_zmm_k1z_xmmm64
         };
-        let register = if let Some((base, index, offset)) = loaded {
+        let lane = match self.defs[value.0 as usize] {
+            Some(Op::Extract(gang, lane)) if ty.element.bytes() >= 4 => Some((*gang, *lane)),
+            _ => None,
+        };
+        let register = if let Some((gang, lane)) = lane {
+            self.lane_in_all(ty.element, gang, lane)?
+        } else if let Some((base, index, offset)) = loaded {
             let address = self.address(base, index, offset, ty.element.bytes() as u32)?;
             self.w(vector, &[Arg::Mem(address)])
         } else if matches!(ty.element, ElementType::F32 | ElementType::F64) {
@@ -48,6 +54,24 @@ impl Select<'_> {
             self.w(codes::broadcast_int(ty.element.bytes()), &[Arg::Use(one)])
         };
         Ok(Held::Gang(vec![register; count]))
+    }
+
+    /// A lane of a gang of lanes of at least 4 bytes, in all lanes.
+    fn lane_in_all(&mut self, element: ElementType, gang: Value, lane: u32) -> Outcome<VReg> {
+        let bytes = element.bytes();
+        let per = BYTES / bytes as u32;
+        let from = self.reg(gang, (lane / per) as usize)?;
+        if lane.is_multiple_of(per) {
+            let code =
+                if bytes == 4 { C::EVEX_Vbroadcastss_zmm_k1z_xmmm32 } else { C::EVEX_Vbroadcastsd_zmm_k1z_xmmm64 };
+            return Ok(self.w(code, &[Arg::Any(from)]));
+        }
+        let picks = u64::from(lane % per).to_le_bytes()[..bytes].repeat(per as usize);
+        let picks = self.m.constant(&picks);
+        let picks = self.w(C::EVEX_Vmovdqu64_zmm_k1z_zmmm512, &[Arg::Mem(picks)]);
+        let code =
+            if bytes == 4 { C::EVEX_Vpermd_zmm_k1z_zmm_zmmm512b32 } else { C::EVEX_Vpermq_zmm_k1z_zmm_zmmm512b64 };
+        Ok(self.w(code, &[Arg::Use(picks), Arg::Use(from)]))
     }
 
     /// One function on each register.
@@ -542,26 +566,41 @@ impl Select<'_> {
         }
         let bytes = ty.element.bytes();
         let per = (BYTES as usize / bytes) as i64;
-        let (from, fill) = (self.gang(value)?, self.gang(fill)?);
+        let from = self.gang(value)?;
+        let uniform = self.is_splat(fill);
         let mut all = Vec::new();
-        for (register, &below) in fill.iter().enumerate() {
+        for register in 0..from.len() {
             let start = register as i64 * per - i64::from(by);
             all.push(if start >= 0 {
                 let (source, rest) = ((start / per) as usize, start % per);
-                if rest == 0 { from[source] } else { self.joined(bytes, from[source], from[source + 1], rest)? }
+                if rest == 0 {
+                    from[source]
+                } else {
+                    self.joined(bytes, Arg::Use(from[source]), from[source + 1], rest)?
+                }
             } else if start + per <= 0 {
-                below
+                self.reg(fill, register)?
+            } else if uniform {
+                // Any of its lanes will do.
+                let below = if bytes >= 4 { self.src(fill, register)? } else { Arg::Use(self.reg(fill, register)?) };
+                self.joined(bytes, below, from[0], per + start)?
             } else {
-                let moved = self.joined(bytes, from[0], from[0], per + start)?;
+                let moved = self.joined(bytes, Arg::Use(from[0]), from[0], per + start)?;
                 let mask = self.mask_bits((1u64 << -start) - 1);
+                let below = self.reg(fill, register)?;
                 self.blended(bytes, mask, moved, Arg::Use(below))
             });
         }
         Ok(Held::Gang(all))
     }
 
-    /// Lanes from `skip` on of two registers one behind the other.
-    fn joined(&mut self, bytes: usize, low: VReg, high: VReg, skip: i64) -> Outcome<VReg> {
+    /// Whether all lanes are the same.
+    fn is_splat(&self, value: Value) -> bool {
+        self.constant_of(value).is_some() || matches!(self.defs[value.0 as usize], Some(Op::Splat(_)))
+    }
+
+    /// Lanes from `skip` on of two registers one behind the other; the low one may be memory where lanes have at least 4 bytes.
+    fn joined(&mut self, bytes: usize, low: Arg, high: VReg, skip: i64) -> Outcome<VReg> {
         let code = match bytes {
             8 => C::EVEX_Valignq_zmm_k1z_zmm_zmmm512b64_imm8,
             4 => C::EVEX_Valignd_zmm_k1z_zmm_zmmm512b32_imm8,
@@ -580,10 +619,10 @@ impl Select<'_> {
                 } else {
                     C::EVEX_Vpermi2b_zmm_k1z_zmm_zmmm512
                 };
-                return Ok(self.over(code, index, &[Arg::Use(low), Arg::Use(high)]));
+                return Ok(self.over(code, index, &[low, Arg::Use(high)]));
             }
         };
-        Ok(self.w(code, &[Arg::Use(high), Arg::Use(low), Arg::Imm(skip)]))
+        Ok(self.w(code, &[Arg::Use(high), low, Arg::Imm(skip)]))
     }
 
     /// Integers as they are held: extended to 64 bits by their sign.

@@ -1,8 +1,10 @@
 //! Scans: in order, or by gangs and tiles.
 
+use std::collections::HashMap;
+
 use fusebox_ir::{Action, Association, Binary, Constant, ElementType, Lambda, LevelOrder};
 
-use super::reduce::Reduce;
+use super::reduce::{Maybe, Reduce};
 use crate::{
     emit::{BLOCK, Emitter, Extra, Part, Result, TILE, identities},
     vector::{Memory, Value},
@@ -23,6 +25,8 @@ pub struct Scan {
     tiles: Option<u32>,
     /// The total of a tile, by lanes.
     pub total: Option<Reduce>,
+    /// The reduce of the same elements whose blocks are those of the total.
+    twin: Option<usize>,
     /// Whether totals of tiles matter.
     need: Option<Value>,
     /// Whether carries come from other ranges, and go to them.
@@ -54,6 +58,11 @@ impl Scan {
     /// Whether the totals of tiles are reduced by lanes.
     pub fn has_total(&self) -> bool {
         self.total.is_some()
+    }
+
+    /// Whether its total is that of a reduce, without work of its own for each element.
+    pub fn has_twin(&self) -> bool {
+        self.twin.is_some()
     }
 
     /// Whether only the totals of tiles are wanted.
@@ -90,6 +99,7 @@ impl Emitter<'_> {
             lanes,
             tiles: None,
             total: None,
+            twin: None,
             need: None,
             shared: false,
             alone: false,
@@ -110,11 +120,14 @@ impl Emitter<'_> {
         } else {
             (starts, has)
         };
-        self.states.extend(starts.iter().copied());
-        self.states.push(has);
-        if let Association::Tiles { lanes: gang, total_lanes } = *association {
+        if let Association::Tiles { lanes: gang, .. } = *association {
             scan.tiles = Some(gang);
             scan.by_lane = self.schedule.is_none_or(|schedule| schedule.level != level);
+        }
+        let running: Vec<Value> = starts.iter().copied().chain([has]).collect();
+        let running = self.spread(&scan, &running);
+        self.states.extend(running);
+        if let Association::Tiles { lanes: gang, total_lanes } = *association {
             if scan.by_lane {
                 for _ in 0..gang.ilog2() {
                     let places = scan.types.iter().map(|ty| self.b.scratch(gang as usize * ty.bytes())).collect();
@@ -149,6 +162,7 @@ impl Emitter<'_> {
                     true,
                     false,
                 );
+                scan.twin = self.twin(position, &reduce);
                 scan.total = Some(reduce);
             } else {
                 let none = self.b.constant(Constant::from(false));
@@ -165,14 +179,27 @@ impl Emitter<'_> {
         Ok(())
     }
 
+    /// A reduce of the level whose blocks have the results of this scan's total.
+    fn twin(&self, position: usize, total: &Reduce) -> Option<usize> {
+        let scan = &self.kernel.statements[position];
+        let Action::Scan { values: elements, .. } = &scan.action else { return None };
+        let same = |other: &usize| {
+            let statement = &self.kernel.statements[*other];
+            let Action::Reduce { to, values, .. } = &statement.action else { return false };
+            let fed = (statement.depth, statement.when, values) == (scan.depth, scan.when, elements);
+            fed && *to + 1 == scan.depth && self.reduces.get(other).is_some_and(|reduce| total.is_like(reduce))
+        };
+        (0..self.kernel.statements.len()).find(same)
+    }
+
     /// Opens the tile of steps `start..end`.
     pub(in crate::emit) fn tile_begin(&mut self, position: usize, start: Value, end: Value) -> Result {
         let Some(mut scan) = self.scans.get(&position).cloned() else { return Ok(()) };
         let (at, k) = (scan.at, scan.k());
         scan.end = Some(end);
-        for state in 0..=k {
-            self.states[at + state] = self.states[at + k + 1 + state];
-        }
+        let carry = self.states[at + k + 1..=at + 2 * k + 1].to_vec();
+        let running = self.spread(&scan, &carry);
+        self.states.splice(at..=at + k, running);
         if let Some(total) = &mut scan.total {
             total.steps = Some(self.b.sub(end, start));
             let total = total.clone();
@@ -223,14 +250,28 @@ impl Emitter<'_> {
 
     /// Opens a block of a total.
     pub(in crate::emit) fn total_block_begin(&mut self, position: usize, count: Value) -> Result {
-        let Some(scan) = self.scans.get(&position).cloned() else { return Ok(()) };
-        self.where_needed(&scan, |this| this.block_begin(position, count))
+        // Also where the total is not wanted: accumulators in registers are combined anyway.
+        let own = self.scans.get(&position).is_some_and(|scan| scan.twin.is_none());
+        if own { self.block_begin(position, count) } else { Ok(()) }
     }
 
-    /// Closes a block of a total.
-    pub(in crate::emit) fn total_block_end(&mut self, position: usize, start: Value, count: Value) -> Result {
+    /// Closes a block of a total; reduces have these results of it.
+    pub(in crate::emit) fn total_block_end(
+        &mut self,
+        position: usize,
+        start: Value,
+        count: Value,
+        results: &HashMap<usize, Maybe>,
+    ) -> Result {
         let Some(scan) = self.scans.get(&position).cloned() else { return Ok(()) };
-        self.where_needed(&scan, |this| this.block_end(position, start, count))
+        let known = scan.twin.and_then(|twin| results.get(&twin)).cloned();
+        self.where_needed(&scan, |this| {
+            let result = match known {
+                Some(result) => result,
+                None => this.block_result(position, count)?,
+            };
+            this.block_end(position, start, result)
+        })
     }
 
     /// Closes a tile: the carry takes its total.
@@ -301,7 +342,7 @@ impl Emitter<'_> {
         let Some(mut scan) = self.scans.get(&position).cloned() else {
             return Err(self.broken("a scan outside of its level"));
         };
-        scan.total_is_done = self.done.contains(&position);
+        scan.total_is_done = self.done.contains(&position) || scan.twin.is_some();
         let scan = scan;
         let mask = self.b.both(when, self.mask);
         let values: Vec<Value> = values.into_iter().map(|value| self.gang(value)).collect();
@@ -384,7 +425,11 @@ impl Emitter<'_> {
             return Err(self.broken("a scan in tiles outside of its tile"));
         };
         if let Some(total) = &scan.total {
-            self.where_needed(scan, |this| this.put(total, values, mask))?;
+            if total.is_held() {
+                self.put(total, values, mask)?;
+            } else {
+                self.where_needed(scan, |this| this.put(total, values, mask))?;
+            }
         }
         let zero = self.b.int(0);
         let last = self.b.int(i64::from(gang) - 1);
@@ -465,12 +510,34 @@ impl Emitter<'_> {
             .collect())
     }
 
+    /// What runs through a tile, and whether there is any, as its gangs need it: in every lane.
+    fn spread(&mut self, scan: &Scan, states: &[Value]) -> Vec<Value> {
+        let lanes = match scan.tiles {
+            Some(gang) if !scan.by_lane => gang,
+            _ => scan.lanes,
+        };
+        // With an identity nobody asks whether there is any.
+        let used = if scan.identity.is_some() { scan.k() } else { states.len() };
+        let (values, rest) = states.split_at(used);
+        values.iter().map(|&value| self.b.splat(value, lanes)).chain(rest.iter().copied()).collect()
+    }
+
+    /// The last lane, in all lanes.
+    fn last_of(&mut self, gang: Value) -> Value {
+        let last = self.b.extract(gang, self.lanes - 1);
+        self.b.splat(last, self.lanes)
+    }
+
     /// A gang: Kogge and Stone's prefix inside, then what ran up to it.
     fn scan_gang(&mut self, scan: &Scan, values: &[Value], mask: Option<Value>, exclusive: bool) -> Result<Vec<Value>> {
         let (at, k, lanes) = (scan.at, scan.k(), self.lanes);
         let mask = mask.map(|mask| self.b.splat(mask, lanes));
         if let (false, Some(total)) = (scan.total_is_done, &scan.total) {
-            self.where_needed(scan, |this| this.put(total, values, mask))?;
+            if total.is_held() {
+                self.put(total, values, mask)?;
+            } else {
+                self.where_needed(scan, |this| this.put(total, values, mask))?;
+            }
         }
         let mut x = values.to_vec();
         let mut present = mask;
@@ -513,18 +580,16 @@ impl Emitter<'_> {
                 by *= 2;
             }
         }
-        let running: Vec<Value> = self.states[at..at + k].to_vec();
-        let spread: Vec<Value> = running.iter().map(|&value| self.b.splat(value, lanes)).collect();
-        let has_running = self.states[at + k];
+        let spread: Vec<Value> = self.states[at..at + k].to_vec();
+        let had = self.states[at + k];
         let some = self.b.constant(Constant::from(true));
         let all = self.b.splat(some, lanes);
         let out = if scan.identity.is_some() {
             self.combine(&scan.combine, &spread, &x, scan.swap)?
         } else {
-            let had = self.b.splat(has_running, lanes);
             let (out, has) =
                 self.combine_present(&scan.combine, (&spread, had), (&x, present.unwrap_or(all)), scan.swap)?;
-            self.states[at + k] = self.b.extract(has, lanes - 1);
+            self.states[at + k] = self.last_of(has);
             out
         };
         if scan.total.is_none() {
@@ -538,7 +603,7 @@ impl Emitter<'_> {
             self.states.splice(from..=from + k, plain.into_iter().chain([has]));
         }
         for (state, &value) in out.iter().enumerate() {
-            self.states[at + state] = self.b.extract(value, lanes - 1);
+            self.states[at + state] = self.last_of(value);
         }
         Ok(if exclusive {
             out.iter().zip(&spread).map(|(&out, &before)| self.b.shift(out, 1, before)).collect()

@@ -12,7 +12,7 @@ mod tiers;
 use fusebox_ir::{Action, Association, Constant, ElementType, Lambda, LevelOrder};
 
 use crate::{
-    emit::{BLOCK, Emitter, Part, Result, Val, identities},
+    emit::{BLOCK, Emitter, Part, Result, Val, identities, identity::functions},
     vector::Value,
 };
 use early::Early;
@@ -82,7 +82,7 @@ struct Places {
 }
 
 /// Values and whether they are there at all; `None`: they are.
-type Maybe = (Vec<Value>, Option<Value>);
+pub type Maybe = (Vec<Value>, Option<Value>);
 
 impl Reduce {
     /// Whether loops run in blocks for it.
@@ -103,7 +103,25 @@ impl Reduce {
             && matches!(self.presence, Presence::Identity(_))
     }
 
-    /// Vector registers that the accumulators of a gang take.
+    /// Whether blocks of the same elements have the same results here and there.
+    pub fn is_like(&self, other: &Self) -> bool {
+        self.is_kept()
+            && other.is_kept()
+            && functions(&self.combine) == functions(&other.combine)
+            && (self.width, self.swap, &self.types) == (other.width, other.swap, &other.types)
+    }
+
+    /// Whether the accumulators of the gang that comes are states.
+    pub fn is_held(&self) -> bool {
+        self.held.is_some()
+    }
+
+    /// Values of an element.
+    pub fn components(&self) -> usize {
+        self.types.len()
+    }
+
+    /// Units of 16 bytes in registers that the accumulators of a gang take.
     pub fn registers(&self, gang: u32) -> usize {
         self.types.iter().map(|ty| (ty.bytes() * gang as usize).div_ceil(16)).sum()
     }

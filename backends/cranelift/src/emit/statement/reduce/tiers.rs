@@ -161,8 +161,8 @@ impl Emitter<'_> {
             here.element = Some(self.b.sub(each.index, outer.index));
             self.put(&here, &values, has)?;
             self.b.end_loop(each, Vec::new());
-            let start = outer.index;
-            self.block_end(position, start, count)?;
+            let result = self.block_result(position, count)?;
+            self.block_end(position, outer.index, result)?;
             self.b.end_loop(outer, Vec::new());
             self.reduce_end(position)?;
         }
@@ -178,13 +178,18 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// Closes a block of `count` elements from step `start` on.
-    pub(in crate::emit) fn block_end(&mut self, position: usize, start: Value, count: Value) -> Result {
-        let Some(reduce) = self.reduce_or_total(position) else { return Ok(()) };
+    /// The result of a block of `count` elements.
+    pub(in crate::emit) fn block_result(&mut self, position: usize, count: Value) -> Result<Maybe> {
+        let Some(reduce) = self.reduce_or_total(position) else { return Err(self.broken("a block of no reduce")) };
         let kernel = self.kernel;
         self.operation = kernel.operation(&kernel.statements[position]);
         let tier = self.b.int(0);
-        let result = self.fold_block(&reduce, tier, count)?;
+        self.fold_block(&reduce, tier, count)
+    }
+
+    /// Closes a block, from step `start` on, which has this result.
+    pub(in crate::emit) fn block_end(&mut self, position: usize, start: Value, result: Maybe) -> Result {
+        let Some(reduce) = self.reduce_or_total(position) else { return Ok(()) };
         if let Some(statement) = reduce.partial {
             let shift = self.b.int(BLOCK.trailing_zeros().into());
             let block = self.b.binary(Binary::Shr, start, shift);
