@@ -13,12 +13,18 @@ pub(crate) type Judge<'a> = dyn FnMut(&[usize]) -> Result<(), Refusal> + 'a;
 
 /// Merges along edges from producers to consumers in order, then along arrays that are read twice, until nothing changes.
 pub(crate) fn greedy(problem: &Problem<'_>, judge: &mut Judge<'_>) -> Partition {
+    let all: Vec<usize> = (0..problem.pairs.len()).collect();
+    merged(problem, &all, judge)
+}
+
+/// Merges along pairs, the first of these first, until nothing changes.
+pub(crate) fn merged(problem: &Problem<'_>, pairs: &[usize], judge: &mut Judge<'_>) -> Partition {
     let mut partition = Partition::apart(problem.graph.nodes.len());
     let mut fitter = Fitter::new(problem);
     loop {
         let mut changed = false;
         let mut failed: HashSet<(usize, usize)> = HashSet::new();
-        for pair in problem.pairs.iter().filter(|pair| pair.refused.is_none()) {
+        for pair in pairs.iter().map(|&pair| &problem.pairs[pair]).filter(|pair| pair.refused.is_none()) {
             let (a, b) = (partition.of(pair.a), partition.of(pair.b));
             let (a, b) = (a.min(b), a.max(b));
             if a == b || failed.contains(&(a, b)) {

@@ -16,10 +16,12 @@ mod need; // what only branches need
 mod objective; // what is minimised
 mod optimal; // the best clusters, part by part
 mod partition; // who is with whom
+mod pieces; // parts that are clustered by themselves
 mod problem; // pairs, orders, classes: what follows from a graph
 mod region; // block after block
 mod report; // what was done and why not more
 pub mod solver; // who solves models
+mod tighten; // inequalities that fractional solutions break
 mod unite; // classes that grow together
 
 use fusebox_ir::{Program, Property, validate};

@@ -11,6 +11,8 @@ use crate::{
     linear::Model,
     objective::Weights,
     problem::{Domain, Problem, meet},
+    solver::Relaxed,
+    tighten::Path,
     unite::Unite,
 };
 
@@ -52,6 +54,8 @@ pub(crate) struct Parts<'a> {
     pub(crate) conflicts: &'a [(usize, usize)],
 }
 
+/// Values nearer to a whole number are it.
+const NEAR: f64 = 1e-6;
 const NONE: f64 = f64::NEG_INFINITY;
 const ANY: f64 = f64::INFINITY;
 
@@ -397,6 +401,31 @@ impl Clusters {
         }
     }
 
+    /// Y: rows for paths.
+    pub(crate) fn state(&mut self, paths: &[Path]) {
+        for path in paths {
+            let apart = path.pairs.iter().filter_map(|index| self.apart.get(index)).map(|&apart| (apart, 1.0));
+            let beyond = path.beyond.and_then(|index| self.apart.get(&index)).map(|&apart| (apart, -1.0));
+            let least = if path.beyond.is_none() { 1.0 } else { 0.0 };
+            let terms: Vec<_> = apart.chain(beyond).collect();
+            self.model.row(format!("Y_{}", self.model.rows.len()), &terms, least, ANY);
+        }
+    }
+
+    /// Decides pairs by what they cost more in the relaxation: what costs more than `most` the other way stays as it is.
+    pub(crate) fn fix(&mut self, relaxed: &Relaxed, most: f64) {
+        let room = most - relaxed.cost;
+        for &apart in self.apart.values() {
+            let variable = &mut self.model.variables[apart];
+            let (value, more) = (relaxed.values[apart], relaxed.reduced_costs[apart]);
+            if value < NEAR && more > room {
+                variable.upper = 0.0;
+            } else if value > 1.0 - NEAR && -more > room {
+                variable.lower = 1.0;
+            }
+        }
+    }
+
     /// The values of a solution, to start from.
     pub(crate) fn values(&self, parts: &Parts<'_>, solution: &Solution) -> Option<Vec<f64>> {
         let problem = parts.problem;
@@ -483,7 +512,7 @@ impl Clusters {
 }
 
 /// For each node of a part those of it that need it, and whether it must be complete before.
-fn inner_edges(parts: &Parts<'_>) -> BTreeMap<usize, Vec<(usize, bool)>> {
+pub(crate) fn inner_edges(parts: &Parts<'_>) -> BTreeMap<usize, Vec<(usize, bool)>> {
     let inside: BTreeSet<usize> = parts.nodes.iter().copied().collect();
     let mut edges: BTreeMap<usize, Vec<(usize, bool)>> = BTreeMap::new();
     for &node in parts.nodes {

@@ -7,13 +7,15 @@ use crate::{
     conflict::{conflicts, least_unfused},
     extract::Solution,
     fit::Fitter,
-    greedy::Judge,
+    greedy::{Judge, merged},
     model::{Clusters, Cut, Parts},
     objective::{Measures, Weights, fused, measure_part},
     partition::Partition,
+    pieces::{Piece, WHOLE, certain, parts},
     problem::{Problem, Refusal},
     report::sentence,
-    solver::{Solver, solve},
+    solver::{Answer, Relaxed, Solver, solve},
+    tighten::tighten,
     unite::Unite,
 };
 
@@ -24,22 +26,10 @@ pub(crate) struct Found {
     pub(crate) bound: u64,
     pub(crate) variables: usize,
     pub(crate) constraints: usize,
-    pub(crate) nodes: u64,
+    pub(crate) nodes: Option<u64>,
     /// Whether a solver was asked.
     pub(crate) solved: bool,
     pub(crate) notes: Vec<String>,
-}
-
-/// Parts of more operations than this are cut where nothing may be fused; how few levels they have is then no longer part of the models.
-const WHOLE: usize = 30;
-
-/// Some nodes that are decided by themselves.
-struct Piece {
-    nodes: Vec<usize>,
-    /// Whether edges that must be complete lead out of it.
-    local: bool,
-    /// Who waits for whom by a way outside.
-    waits: Vec<(usize, usize)>,
 }
 
 /// The most conflicts that a model is tightened by.
@@ -57,7 +47,7 @@ pub(crate) fn optimal(
     let mut search =
         Search { problem, config, weights, solver, greedy, fitter: Fitter::new(problem), notes: Vec::new() };
     let mut partition = Partition::apart(problem.graph.nodes.len());
-    let mut totals = Totals::default();
+    let mut totals = Totals { nodes: Some(0), ..Totals::default() };
     let mut asked = BTreeSet::new();
     let all = parts(problem, weights, WHOLE);
     let decided: BTreeSet<usize> = all.iter().flat_map(|piece| piece.nodes.iter().copied()).collect();
@@ -115,7 +105,7 @@ struct Totals {
     limited: bool,
     variables: usize,
     constraints: usize,
-    nodes: u64,
+    nodes: Option<u64>,
     solved: bool,
 }
 
@@ -125,7 +115,7 @@ impl Totals {
         self.limited |= !part.optimal;
         self.variables += part.variables;
         self.constraints += part.constraints;
-        self.nodes += part.nodes;
+        self.nodes = self.nodes.zip(part.nodes).map(|(a, b)| a + b);
         self.solved |= part.variables > 0;
     }
 
@@ -160,7 +150,7 @@ struct Part {
     bound: u64,
     variables: usize,
     constraints: usize,
-    nodes: u64,
+    nodes: Option<u64>,
 }
 
 struct Search<'a> {
@@ -184,6 +174,7 @@ impl Search<'_> {
         let greedy_part = Part {
             joined: self.joined(&self.greedy.partition, nodes),
             first: fused(self.greedy.fits.iter().flatten()).into_iter().collect(),
+            nodes: Some(0),
             ..Part::default()
         };
         let greedy_part = |bound: u64, optimal: bool| Part { optimal, bound, ..greedy_part.clone() };
@@ -203,7 +194,7 @@ impl Search<'_> {
         // Of a piece the levels are not those of the whole: how few there are is left to chance.
         let weights = Weights { levels: if piece.local { 0 } else { self.weights.levels }, ..*self.weights };
         let mut cuts: Vec<Cut> = Vec::new();
-        let mut last = Part::default();
+        let mut last = Part { nodes: Some(0), ..Part::default() };
         let mut rounds = 0;
         for _ in 0..self.config.max_rounds.max(1) {
             let fixed = if cuts.is_empty() { certain(problem, nodes, self.weights) } else { BTreeSet::new() };
@@ -216,7 +207,7 @@ impl Search<'_> {
                 cuts: &cuts,
                 conflicts: &conflicts,
             };
-            let clusters = Clusters::new(&parts);
+            let mut clusters = Clusters::new(&parts);
             last.variables = clusters.model.variables.len();
             last.constraints = clusters.model.rows.len();
             if last.variables > self.config.max_variables {
@@ -229,9 +220,7 @@ impl Search<'_> {
                 ));
                 return Ok(part);
             }
-            let moved = self.with_certain(&fixed);
-            let start = clusters.values(&parts, moved.as_ref().unwrap_or(self.greedy));
-            let answer = match solve(self.solver, &clusters.model, start.as_deref(), self.config.max_nodes) {
+            let answer = match self.answer(&mut clusters, &parts, judge) {
                 Ok(answer) => answer,
                 Err(error @ (Error::Infeasible | Error::Solver { .. })) => {
                     // A fault of the model or the solver, and clusters that are right are at hand.
@@ -241,7 +230,7 @@ impl Search<'_> {
                 }
                 Err(error) => return Err(error),
             };
-            last.nodes += answer.nodes;
+            last.nodes = last.nodes.zip(answer.nodes).map(|(a, b)| a + b);
             last.optimal = answer.optimal;
             let most_levels = nodes.len() as f64;
             let bound = (answer.bound - 1e-3).ceil() - weights.levels as f64 * most_levels;
@@ -303,6 +292,40 @@ impl Search<'_> {
             nodes.len()
         ));
         Ok(Part { variables: last.variables, constraints: last.constraints, nodes: last.nodes, ..part })
+    }
+
+    /// The best values of a model, which is tightened first.
+    fn answer(&mut self, clusters: &mut Clusters, parts: &Parts<'_>, judge: &mut Judge<'_>) -> Result<Answer, Error> {
+        clusters.model.check()?;
+        let moved = self.with_certain(parts.fixed);
+        let mut start = better(None, clusters, parts, moved.as_ref().unwrap_or(self.greedy));
+        let step = clusters.model.step();
+        // By how much a solver's sums may be wrong.
+        let slack = |cost: f64| cost.abs() * 1e-7 + 1e-3;
+        let enough = start.as_ref().map_or(f64::INFINITY, |(cost, _)| cost - step + slack(*cost));
+        if let Some(relaxed) = tighten(clusters, parts, self.solver, enough)? {
+            if let Some(guided) = self.guided(clusters, &relaxed, judge) {
+                start = better(start, clusters, parts, &guided);
+            }
+            if let Some((cost, values)) = &start {
+                if relaxed.cost > cost - step + slack(*cost) {
+                    return Ok(Answer { optimal: true, values: Some(values.clone()), bound: *cost, nodes: Some(0) });
+                }
+                clusters.fix(&relaxed, cost + slack(*cost));
+            }
+        }
+        let start = start.as_ref().map(|(_, values)| &values[..]);
+        solve(self.solver, &clusters.model, start, self.config.max_nodes)
+    }
+
+    /// Greedy clusters that merge first what the relaxation of a model does.
+    fn guided(&mut self, clusters: &Clusters, relaxed: &Relaxed, judge: &mut Judge<'_>) -> Option<Solution> {
+        let mut order: Vec<(usize, f64)> =
+            clusters.apart.iter().map(|(&pair, &apart)| (pair, relaxed.values[apart])).collect();
+        order.sort_by(|a, b| a.1.total_cmp(&b.1));
+        let order: Vec<usize> = order.into_iter().map(|(pair, _)| pair).collect();
+        let partition = merged(self.problem, &order, judge);
+        Solution::new(self.problem, &mut self.fitter, partition, &|_| true)
     }
 
     /// The greedy clusters with the producers of these pairs in the clusters of their consumers.
@@ -479,89 +502,15 @@ impl Search<'_> {
     }
 }
 
-/// Nodes that an edge or a pair that may be fused connects; parts in which nothing can be decided are left out.
-fn parts(problem: &Problem<'_>, weights: &Weights, whole: usize) -> Vec<Piece> {
-    let count = problem.graph.nodes.len();
-    let mut unite = Unite::new(count);
-    for (node, next) in problem.next.iter().enumerate() {
-        next.iter().for_each(|&(to, _)| _ = unite.unite(node, to));
-    }
-    let open: Vec<_> = problem.pairs.iter().filter(|pair| pair.refused.is_none()).collect();
-    open.iter().for_each(|pair| _ = unite.unite(pair.a, pair.b));
-    // Where the number of levels is what counts, the largest of all parts does, and they are one.
-    let levels_first = weights.levels > weights.written;
-    let mut parts: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
-    for node in 0..count {
-        parts.entry(if levels_first { 0 } else { unite.find(node) }).or_default().push(node);
-    }
-    let decided: BTreeSet<usize> = open.iter().map(|pair| if levels_first { 0 } else { unite.find(pair.a) }).collect();
-    let mut near = Unite::new(count);
-    open.iter().for_each(|pair| _ = near.unite(pair.a, pair.b));
-    let mut pieces = Vec::new();
-    for (_, nodes) in parts.into_iter().filter(|(root, _)| decided.contains(root)) {
-        let operations = nodes.iter().filter(|&&node| problem.is_operation(node)).count();
-        if operations <= whole || levels_first || !problem.knows_waits() {
-            pieces.push(Piece { nodes, local: false, waits: Vec::new() });
-            continue;
-        }
-        let mut islands: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
-        nodes.into_iter().for_each(|node| islands.entry(near.find(node)).or_default().push(node));
-        for nodes in islands.into_values().filter(|nodes| nodes.len() > 1) {
-            let waits = waits(problem, &nodes);
-            pieces.push(Piece { nodes, local: true, waits });
-        }
-    }
-    pieces
-}
-
-/// Who waits for whom among some nodes, without what follows from others of them.
-fn waits(problem: &Problem<'_>, nodes: &[usize]) -> Vec<(usize, usize)> {
-    let mut sorted = nodes.to_vec();
-    sorted.sort_by_key(|&node| problem.rank[node]);
-    let mut all = Vec::new();
-    for (position, &from) in sorted.iter().enumerate() {
-        let mut nearest: Vec<usize> = Vec::new();
-        for &to in sorted[position + 1..].iter().filter(|&&to| problem.waits(from, to)) {
-            if !nearest.iter().any(|&between| problem.waits(between, to)) {
-                nearest.push(to);
-                all.push((from, to));
-            }
-        }
-    }
-    all
-}
-
-/// Edges that are fused in some best solution: the producer has no other user, makes elements in any order, and has one other pair at most,
-/// which is worth no more.
-///
-/// Moving the producer out of the cluster of that other pair (of which it is a leaf) into that of its consumer costs nothing: what it loses
-/// it gains, and nothing runs between it and its only user.
-fn certain(problem: &Problem<'_>, nodes: &[usize], weights: &Weights) -> BTreeSet<usize> {
-    let expands = problem.orders > problem.down + 2;
-    let mut certain = BTreeSet::new();
-    for &node in nodes {
-        let free = match problem.graph.nodes[node].kind {
-            _ if problem.graph.nodes[node].dear => false,
-            crate::Kind::Elementwise => true,
-            crate::Kind::Source => !expands,
-            _ => false,
-        };
-        let open: Vec<usize> =
-            problem.of_node[node].iter().copied().filter(|&pair| problem.pairs[pair].refused.is_none()).collect();
-        let down =
-            open.iter().copied().find(|&pair| problem.pairs[pair].is_vertical() && problem.pairs[pair].a == node);
-        let Some(down) = down else { continue };
-        let only_user = problem.next[node].len() == 1 && !problem.written[node].contains(&true);
-        let others: Vec<usize> = open.into_iter().filter(|&pair| pair != down).collect();
-        // Another pair with the same node is no leaf's.
-        let leaf = others.len() <= 1
-            && others.iter().all(|&pair| {
-                let (pair, down) = (&problem.pairs[pair], &problem.pairs[down]);
-                pair.weight <= down.weight && pair.a != down.b && pair.b != down.b
-            });
-        if free && only_user && leaf && weights.reads == 0 {
-            certain.insert(down);
-        }
-    }
-    certain
+/// Of values to start from, with what they cost, and those of a solution, the better ones.
+fn better(
+    known: Option<(f64, Vec<f64>)>,
+    clusters: &Clusters,
+    parts: &Parts<'_>,
+    solution: &Solution,
+) -> Option<(f64, Vec<f64>)> {
+    let values = clusters.values(parts, solution).filter(|values| clusters.model.is_satisfied(values));
+    let Some(values) = values else { return known };
+    let cost = clusters.model.cost(&values);
+    if known.as_ref().is_some_and(|(best, _)| *best <= cost) { known } else { Some((cost, values)) }
 }

@@ -43,7 +43,7 @@ pub struct Region {
     /// `(objective - bound) / objective`.
     pub gap: f64,
     /// Branch-and-bound nodes, where the solver tells.
-    pub nodes: u64,
+    pub nodes: Option<u64>,
     /// What is counted.
     pub measures: Measures,
     /// The same of the greedy clusters, for comparison.

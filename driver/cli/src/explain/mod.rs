@@ -117,6 +117,9 @@ fn clusterings(explanation: &Explanation) -> Vec<String> {
                 Status::Optimal if region.solver.is_empty() => "with nothing left to decide".to_owned(),
                 Status::Optimal => format!("proved the best by {}", region.solver),
                 Status::OptimalButLevels => format!("proved the best by {}, but for their order", region.solver),
+                Status::Limit if region.measures == region.greedy => {
+                    format!("greedily, for want of better (gap {:.1} %)", 100.0 * region.gap)
+                }
                 Status::Limit => format!("the best that {} found (gap {:.1} %)", region.solver, 100.0 * region.gap),
                 Status::Greedy => "greedily".to_owned(),
                 Status::Apart => "each operation by itself".to_owned(),

@@ -62,7 +62,7 @@ impl Solver for Microlp {
             optimal,
             values,
             bound: stats.best_bound.map_or(f64::NEG_INFINITY, |bound| bound + model.offset),
-            nodes: stats.nodes_solved,
+            nodes: Some(stats.nodes_solved),
         })
     }
 }

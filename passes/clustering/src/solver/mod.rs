@@ -9,7 +9,7 @@ use serde::Serialize;
 #[cfg(feature = "highs")]
 pub use self::highs::Highs;
 pub use self::microlp::Microlp;
-use crate::{Error, Model};
+use crate::{Error, Model, Row};
 
 /// Solves integer linear programs.
 pub trait Solver {
@@ -23,6 +23,42 @@ pub trait Solver {
     /// # Errors
     /// [`Error::Infeasible`], [`Error::Solver`]. A limit that is reached is no error.
     fn minimise(&self, model: &Model, start: Option<&[f64]>, max_nodes: u64) -> Result<Answer, Error>;
+
+    /// The model without the demand for whole numbers, if the solver can add rows to it and say what values cost: for a model that
+    /// [`Model::check`] accepts and that has a variable.
+    ///
+    /// # Errors
+    /// [`Error::Solver`].
+    fn relax(&self, model: &Model) -> Result<Option<Box<dyn Relaxation>>, Error> {
+        let _ = model;
+        Ok(None)
+    }
+}
+
+/// A linear program that grows.
+pub trait Relaxation {
+    /// Adds a row.
+    ///
+    /// # Errors
+    /// [`Error::Solver`].
+    fn add(&mut self, row: &Row) -> Result<(), Error>;
+
+    /// Its best solution.
+    ///
+    /// # Errors
+    /// [`Error::Infeasible`], [`Error::Solver`].
+    fn solve(&mut self) -> Result<Relaxed, Error>;
+}
+
+/// The best solution of a linear program.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Relaxed {
+    /// What it costs: no solution is below it.
+    pub cost: f64,
+    /// A value for each variable.
+    pub values: Vec<f64>,
+    /// For each variable by how much the cost grows at least where it is one more (or, if negative, one less).
+    pub reduced_costs: Vec<f64>,
 }
 
 /// What a solver found.
@@ -35,7 +71,7 @@ pub struct Answer {
     /// No solution is below it.
     pub bound: f64,
     /// Branch-and-bound nodes, where the solver tells.
-    pub nodes: u64,
+    pub nodes: Option<u64>,
 }
 
 /// Minimises a model, and refuses what solvers would choke on: variables of other models, NaN, rows without bounds.
@@ -46,7 +82,7 @@ pub fn solve(solver: &dyn Solver, model: &Model, start: Option<&[f64]>, max_node
     model.check()?;
     if model.variables.is_empty() {
         // Rows without variables were checked by the model.
-        return Ok(Answer { optimal: true, values: Some(Vec::new()), bound: model.offset, nodes: 0 });
+        return Ok(Answer { optimal: true, values: Some(Vec::new()), bound: model.offset, nodes: Some(0) });
     }
     let start = start.filter(|start| model.is_satisfied(start));
     let mut answer = solver.minimise(model, start, max_nodes)?;

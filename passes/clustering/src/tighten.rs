@@ -1,0 +1,181 @@
+//! Inequalities that fractional solutions break: without them a model's linear relaxation is far below its best solution.
+//!
+//! Whoever is connected by fused pairs is in one cluster. So where two nodes cannot share one, some pair is apart on each way of pairs between
+//! them; and whoever stands between two that share one shares it too. These are path inequalities as those of multicuts (Chopra and Rao,
+//! The partition problem, 1993). There are too many to state them all: those are stated that a fractional solution breaks, until none is.
+
+use std::{
+    cmp::Ordering,
+    collections::{BTreeMap, BinaryHeap, HashMap},
+};
+
+use crate::{
+    Error,
+    model::{Clusters, Parts, inner_edges},
+    problem::Problem,
+    solver::{Relaxed, Solver},
+};
+
+/// `Σ apart of pairs >= apart of beyond`, or 1.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Path {
+    /// Pairs that connect two nodes.
+    pub(crate) pairs: Vec<usize>,
+    /// A pair on a way of edges between the two; none if they are never together.
+    pub(crate) beyond: Option<usize>,
+}
+
+/// How often the relaxation is solved, at most.
+const ROUNDS: usize = 40;
+/// By how much an inequality is broken to be worth stating.
+const LEAST: f64 = 0.05;
+/// How many are stated at once for each node.
+const EACH: usize = 2;
+
+/// States what fractional solutions break; gives the last of them, which may cost more than `enough`. None if the solver has no relaxations.
+pub(crate) fn tighten(
+    clusters: &mut Clusters,
+    parts: &Parts<'_>,
+    solver: &dyn Solver,
+    enough: f64,
+) -> Result<Option<Relaxed>, Error> {
+    let Some(mut relaxation) = solver.relax(&clusters.model)? else { return Ok(None) };
+    let ways = Ways::new(parts, clusters.apart.keys().copied());
+    let mut relaxed = relaxation.solve()?;
+    for _ in 0..ROUNDS {
+        if relaxed.cost > enough {
+            break;
+        }
+        let values = clusters.apart.iter().map(|(&pair, &apart)| (pair, relaxed.values[apart])).collect();
+        let paths = ways.broken(&values);
+        if paths.is_empty() {
+            break;
+        }
+        let known = clusters.model.rows.len();
+        clusters.state(&paths);
+        for row in &clusters.model.rows[known..] {
+            relaxation.add(row)?;
+        }
+        relaxed = relaxation.solve()?;
+    }
+    Ok(Some(relaxed))
+}
+
+/// What nodes of a part are connected by.
+struct Ways<'a> {
+    problem: &'a Problem<'a>,
+    /// Nodes so that edges lead forwards.
+    sorted: Vec<usize>,
+    edges: BTreeMap<usize, Vec<(usize, bool)>>,
+    /// Open pairs of each node, with the other.
+    near: HashMap<usize, Vec<(usize, usize)>>,
+    /// Open pairs of a producer and its consumer.
+    vertical: HashMap<(usize, usize), usize>,
+}
+
+impl<'a> Ways<'a> {
+    fn new(parts: &Parts<'a>, open: impl Iterator<Item = usize>) -> Self {
+        let problem = parts.problem;
+        let mut sorted = parts.nodes.to_vec();
+        sorted.sort_by_key(|&node| problem.rank[node]);
+        let (mut near, mut vertical) = (HashMap::new(), HashMap::new());
+        for index in open {
+            let pair = &problem.pairs[index];
+            near.entry(pair.a).or_insert_with(Vec::new).push((pair.b, index));
+            near.entry(pair.b).or_insert_with(Vec::new).push((pair.a, index));
+            if pair.is_vertical() {
+                vertical.insert((pair.a, pair.b), index);
+            }
+        }
+        Self { problem, sorted, edges: inner_edges(parts), near, vertical }
+    }
+
+    /// Inequalities that values of open pairs (0: fused, 1: apart) break, some for each node.
+    fn broken(&self, values: &BTreeMap<usize, f64>) -> Vec<Path> {
+        let mut found = Vec::new();
+        for (position, &from) in self.sorted.iter().enumerate() {
+            let near = self.shortest(from, values);
+            // The largest value on a way of edges to each node behind.
+            let mut largest: HashMap<usize, (f64, Option<usize>)> = HashMap::from([(from, (0.0, None))]);
+            let mut own: Vec<(f64, Path)> = Vec::new();
+            for &node in &self.sorted[position..] {
+                let Some(&(value, beyond)) = largest.get(&node) else { continue };
+                if let Some(&(length, _)) = near.get(&node)
+                    && value - length > LEAST
+                {
+                    own.push((value - length, Path { pairs: self.pairs(from, node, &near), beyond }));
+                }
+                for &(to, complete) in &self.edges[&node] {
+                    let step = match self.vertical.get(&(node, to)) {
+                        Some(&pair) if !complete => (values[&pair], Some(pair)),
+                        _ => (f64::from(self.problem.is_operation(node)), None),
+                    };
+                    let most = if step.0 > value { step } else { (value, beyond) };
+                    let known = largest.entry(to).or_insert(most);
+                    if most.0 > known.0 {
+                        *known = most;
+                    }
+                }
+            }
+            own.sort_by(|a, b| b.0.total_cmp(&a.0));
+            found.extend(own.into_iter().take(EACH).map(|(_, path)| path));
+        }
+        found
+    }
+
+    /// The distance of each node that is nearer than 1, and the last pair on the way to it.
+    fn shortest(&self, from: usize, values: &BTreeMap<usize, f64>) -> HashMap<usize, (f64, usize)> {
+        let mut reached: HashMap<usize, (f64, usize)> = HashMap::from([(from, (0.0, usize::MAX))]);
+        let mut heap = BinaryHeap::from([Reached(0.0, from)]);
+        while let Some(Reached(length, node)) = heap.pop() {
+            if length > reached[&node].0 {
+                continue;
+            }
+            for &(to, pair) in self.near.get(&node).into_iter().flatten() {
+                let new = length + values[&pair].max(0.0);
+                if new < 1.0 - LEAST && reached.get(&to).is_none_or(|&(old, _)| new < old - 1e-9) {
+                    reached.insert(to, (new, pair));
+                    heap.push(Reached(new, to));
+                }
+            }
+        }
+        reached
+    }
+
+    /// The pairs on the way that was found.
+    fn pairs(&self, from: usize, to: usize, reached: &HashMap<usize, (f64, usize)>) -> Vec<usize> {
+        let mut pairs = Vec::new();
+        let mut at = to;
+        while at != from {
+            let index = reached[&at].1;
+            pairs.push(index);
+            let pair = &self.problem.pairs[index];
+            at = if pair.a == at { pair.b } else { pair.a };
+        }
+        pairs.sort_unstable();
+        pairs
+    }
+}
+
+/// A node at a distance; the nearest is the largest.
+struct Reached(f64, usize);
+
+impl PartialEq for Reached {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Reached {}
+
+impl PartialOrd for Reached {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Reached {
+    fn cmp(&self, other: &Self) -> Ordering {
+        other.0.total_cmp(&self.0).then(other.1.cmp(&self.1))
+    }
+}
