@@ -43,6 +43,8 @@ pub(crate) struct Solution {
     pub needed: BTreeSet<Id>,
     pub cost: u128,
     pub cost_before: u128,
+    /// Whether there were more choices to compare than allowed.
+    pub limited: bool,
 }
 
 struct Extraction<'g, 'a> {
@@ -51,6 +53,7 @@ struct Extraction<'g, 'a> {
     facts: HashMap<Id, Vec<Facts>>,
     outside: BTreeMap<Id, Vec<&'g Outside>>,
     steps: usize,
+    limited: bool,
 }
 
 pub(crate) fn cheapest(graph: &Graph<'_>, region: &Region, config: &Config) -> Result<Solution, Error> {
@@ -64,7 +67,7 @@ pub(crate) fn cheapest(graph: &Graph<'_>, region: &Region, config: &Config) -> R
         outside.entry(graph.owner(id)).or_default().extend(users);
     }
     outside.retain(|id, _| !graph.is_leaf(*id));
-    let mut extraction = Extraction { graph, region, facts, outside, steps: config.max_steps };
+    let mut extraction = Extraction { graph, region, facts, outside, steps: config.max_steps, limited: false };
     let first: HashMap<Id, usize> = owners.iter().map(|&id| (id, 0)).collect();
     let cost_before = extraction.cost(&first)?.unwrap_or(u128::MAX);
     let tight: HashMap<Id, usize> = owners.iter().map(|&id| (id, graph.class(id).tight)).collect();
@@ -74,7 +77,7 @@ pub(crate) fn cheapest(graph: &Graph<'_>, region: &Region, config: &Config) -> R
     };
     extraction.improve(&mut choice, &mut best)?;
     let needed = extraction.needed(&choice).unwrap_or_default().into_iter().collect();
-    Ok(Solution { choice, needed, cost: best, cost_before })
+    Ok(Solution { choice, needed, cost: best, cost_before, limited: extraction.limited })
 }
 
 fn facts(graph: &Graph<'_>, term: &Term) -> Facts {
@@ -297,7 +300,11 @@ impl Extraction<'_, '_> {
         choice: &mut HashMap<Id, usize>,
         best: &mut u128,
     ) -> Result<bool, Error> {
-        if self.steps == 0 || other == *choice {
+        if other == *choice {
+            return Ok(false);
+        }
+        if self.steps == 0 {
+            self.limited = true;
             return Ok(false);
         }
         self.steps -= 1;

@@ -36,6 +36,8 @@ pub enum Stop {
     Iterations,
     /// As many nodes as allowed.
     Nodes,
+    /// No law applies any more, but as many choices were compared as allowed.
+    Steps,
 }
 
 /// An operation that became another.

@@ -57,9 +57,11 @@ impl Summary {
         search: &Search,
         solution: &Solution,
     ) -> Result<(), Error> {
-        if search.stop != Stop::Saturated {
-            self.stop = self.stop.or(Some(search.stop));
-        }
+        let limit = match search.stop {
+            Stop::Saturated => solution.limited.then_some(Stop::Steps),
+            stop => Some(stop),
+        };
+        self.stop = self.stop.or(limit);
         self.iterations = self.iterations.max(search.iterations);
         self.nodes += graph.egraph.total_size();
         self.classes += graph.egraph.number_of_classes();

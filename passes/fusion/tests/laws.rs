@@ -339,6 +339,7 @@ fn limits_are_steps_and_are_reported() {
     assert_eq!(stop(Config::default()).ok(), Some(Stop::Saturated));
     assert_eq!(stop(Config { max_iterations: 1, ..Config::default() }).ok(), Some(Stop::Iterations));
     assert_eq!(stop(Config { max_nodes: 1, ..Config::default() }).ok(), Some(Stop::Nodes));
+    assert_eq!(stop(Config { max_steps: 0, ..Config::default() }).ok(), Some(Stop::Steps));
     let (after, report) =
         fuse(&parsed(&source), &Config { max_instructions: 1, ..Config::default() }).unwrap_or_else(|e| panic!("{e}"));
     assert_eq!(after, parsed(&source));

@@ -92,6 +92,7 @@ fn search(explanation: &Explanation) -> Option<String> {
         Stop::Saturated => "no law applied any more",
         Stop::Iterations => "the limit of sweeps was reached",
         Stop::Nodes => "the limit of nodes was reached",
+        Stop::Steps => "the limit of choices was reached",
     };
     Some(format!(
         "cost {} became {}; {} nodes in {} classes after {} sweep{}, when {stop}",
