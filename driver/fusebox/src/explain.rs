@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::{
     Error, Fusion, Options,
-    graph::{self, Graph, Reasons},
+    graph::{self, Graph, Link, Reasons},
     passes::{Details, Line, explained_pipeline},
 };
 
@@ -290,6 +290,23 @@ fn apart(
             place: pair.place.to_string(),
             why: sentence(&pair.reason),
         });
+    }
+    // What no pass looks at: whatever takes or gives arrays as wholes.
+    for graph in graphs {
+        let first = |at: usize| graph.nodes[at].results.first().cloned().unwrap_or_default();
+        for edge in graph.edges.iter().filter(|edge| edge.link == Link::Infusible) {
+            let pair = (first(edge.from), first(edge.to));
+            let known = all.iter().any(|known| (&known.first, &known.second) == (&pair.0, &pair.1));
+            if let (false, Some(why)) = (known, &edge.why) {
+                all.push(Apart {
+                    pass: "clustering",
+                    first: pair.0,
+                    second: pair.1,
+                    place: graph.nodes[edge.from].place.clone(),
+                    why: why.clone(),
+                });
+            }
+        }
     }
     let mut seen = HashSet::new();
     all.retain(|pair| seen.insert((pair.first.clone(), pair.second.clone(), pair.why.clone())));

@@ -39,6 +39,9 @@ pub struct Node {
     pub cluster: Option<usize>,
     /// Where it stands in the source; empty where unknown.
     pub place: String,
+    /// Whether it takes and gives arrays as wholes: control, library calls, copies.
+    #[serde(skip)]
+    pub(crate) whole: bool,
 }
 
 /// Kinds of nodes.
@@ -266,7 +269,17 @@ impl<'p> Drawing<'p> {
         };
         let manifest = manifest && kind == NodeKind::Operation;
         let vars: Vec<&Var> = binding.results.iter().collect();
-        self.node(&vars, binding.op.name(), kind, manifest, cluster, binding.place.to_string())
+        let at = self.node(&vars, binding.op.name(), kind, manifest, cluster, binding.place.to_string());
+        self.graph.nodes[at].whole = kind == NodeKind::Control
+            || matches!(
+                binding.op,
+                ArrayOp::Sort { .. }
+                    | ArrayOp::Concat { .. }
+                    | ArrayOp::Reshape { .. }
+                    | ArrayOp::Foreign { .. }
+                    | ArrayOp::Element { .. }
+            );
+        at
     }
 
     fn node(
@@ -280,7 +293,17 @@ impl<'p> Drawing<'p> {
     ) -> usize {
         let results = vars.iter().map(|var| self.name(var.id)).collect();
         let ty = vars.first().map_or(String::new(), |var| self.ty(&var.ty));
-        self.graph.nodes.push(Node { results, operation, kind, ty, manifest, result: false, cluster, place });
+        self.graph.nodes.push(Node {
+            results,
+            operation,
+            kind,
+            ty,
+            manifest,
+            result: false,
+            cluster,
+            place,
+            whole: false,
+        });
         self.graph.nodes.len() - 1
     }
 
@@ -339,7 +362,8 @@ impl<'p> Drawing<'p> {
                     }
                     None => {
                         edges.insert((from, *to), self.graph.edges.len());
-                        let edge = self.edge(from, *to, name);
+                        let scalar = self.types.get(&id).is_some_and(Type::is_scalar);
+                        let edge = self.edge(from, *to, name, scalar);
                         self.graph.edges.push(edge);
                     }
                 }
@@ -347,7 +371,7 @@ impl<'p> Drawing<'p> {
         }
     }
 
-    fn edge(&self, from: usize, to: usize, value: String) -> Edge {
+    fn edge(&self, from: usize, to: usize, value: String, scalar: bool) -> Edge {
         let (producer, consumer) = (&self.graph.nodes[from], &self.graph.nodes[to]);
         let link = match (producer.kind, producer.cluster) {
             (NodeKind::Input | NodeKind::Scalar, _) => Link::Given,
@@ -360,13 +384,22 @@ impl<'p> Drawing<'p> {
             }
             _ => Link::Infusible,
         };
-        let why = if link == Link::Infusible { self.reason(from, to) } else { None };
+        let why = if link == Link::Infusible { self.reason(from, to, scalar) } else { None };
         Edge { from, to, link, values: vec![value], why }
     }
 
-    fn reason(&self, from: usize, to: usize) -> Option<String> {
+    /// Why two nodes are not fused, one of which makes a scalar for the other, or an array.
+    fn reason(&self, from: usize, to: usize, scalar: bool) -> Option<String> {
         let name = |at: usize| self.graph.nodes[at].results.first().cloned();
-        self.reasons.get(&(name(from)?, name(to)?)).cloned()
+        if let Some(reason) = self.reasons.get(&(name(from)?, name(to)?)) {
+            return Some(reason.clone());
+        }
+        let (producer, consumer) = (&self.graph.nodes[from], &self.graph.nodes[to]);
+        match (producer.whole, consumer.whole) {
+            (true, _) => Some(format!("a {} gives it as a whole", producer.operation)),
+            (false, true) => Some(format!("a {} needs it as a whole", consumer.operation)),
+            (false, false) => scalar.then(|| "a scalar is complete only after the last element".to_owned()),
+        }
     }
 
     /// Joins neighbours in a cluster that read the same array and do not use each other: each to the next.
