@@ -56,7 +56,8 @@ pub struct Counted {
     pub bytes_read: String,
     /// Bytes of the elements written.
     pub bytes_written: String,
-    /// Whether a run takes just that; else of loops one turn is counted, of branches the larger.
+    /// Whether a run takes just that (of arrays no shorter than stencils' taps reach); else of loops one turn is counted, of branches
+    /// the larger.
     pub exact: bool,
     /// The same counts in parts.
     pub polynomials: Polynomials,

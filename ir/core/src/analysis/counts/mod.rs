@@ -30,7 +30,8 @@ pub struct Traffic {
     /// Bytes of the elements written.
     pub bytes_written: Polynomial,
     /// Whether a run takes just this, given what the symbols stand for. Otherwise something is counted once that may happen several
-    /// times or not at all (a turn of a loop), or of two branches the larger.
+    /// times or not at all (a turn of a loop), or of two branches the larger. Where boundaries of stencils make elements, it holds of
+    /// arrays that are no shorter than taps reach.
     pub exact: bool,
 }
 
