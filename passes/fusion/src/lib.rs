@@ -13,12 +13,13 @@ mod report;
 mod rules;
 mod search;
 mod shorten;
+mod sink;
 mod summary;
 mod taps;
 
 use std::collections::{HashMap, HashSet};
 
-use fusebox_ir::{ArrayId, ArrayOp, Block, Part, PartMut, Program, Type, analysis::Sizes, validate};
+use fusebox_ir::{ArrayId, ArrayOp, Block, Part, PartMut, Program, Type, Var, analysis::Sizes, validate};
 
 pub use crate::{
     error::Error,
@@ -90,6 +91,15 @@ struct Fusion<'c> {
 impl Fusion<'_> {
     /// Each block by itself: what is made outside of a body that may run often, or not at all, is never computed in it.
     fn block(&mut self, block: &mut Block) -> Result<(), Error> {
+        let (types, names, next) = (&mut self.types, &mut self.names, &mut self.next);
+        let sunk = sink::sink(block, &mut |var| {
+            let id = ArrayId(*next);
+            *next += 1;
+            types.insert(id, var.ty.clone());
+            names.insert(id, var.name.0.clone());
+            Var { id, ..var.clone() }
+        });
+        self.report.rewritten(sunk);
         for binding in &mut block.bindings {
             if let ArrayOp::Cluster { .. } = binding.op {
                 continue;
@@ -101,7 +111,7 @@ impl Fusion<'_> {
             }
         }
         let shortened = shorten::shorten(block, &self.sizes, &mut self.types);
-        self.report.shortened(shortened);
+        self.report.rewritten(shortened);
         let mut graph = graph::Graph::new(&mut self.sizes, &self.types, &self.names, &mut self.next);
         let mut region = encode::encode(block, &self.tapped, &mut graph);
         if graph.order.is_empty() {

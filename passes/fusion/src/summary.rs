@@ -43,8 +43,8 @@ impl Summary {
         }
     }
 
-    /// What runs over less than it did.
-    pub(crate) fn shortened(&mut self, choices: Vec<Choice>) {
+    /// What runs over less than it did, or elsewhere.
+    pub(crate) fn rewritten(&mut self, choices: Vec<Choice>) {
         self.choices.extend(choices);
     }
 

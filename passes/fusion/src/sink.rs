@@ -1,0 +1,93 @@
+//! What a loop or branch reads element by element, and what costs less to make than to read, is made where it is read.
+//!
+//! Blocks are fused one by one, and what is made outside of a loop's body is made once: that is right for all that costs something. But a
+//! repeated or a constant array would be written whole, to be read in every turn. Copies are only made where every use in the body takes
+//! elements in passing, so that fusion or clustering takes them in.
+
+use std::collections::{HashMap, HashSet};
+
+use fusebox_ir::{
+    ArrayId, ArrayOp, Binding, Block, Operand, PartMut, Var,
+    analysis::work::{PER_BYTE, work},
+};
+
+use crate::report::Choice;
+
+/// The name of the law in reports.
+const LAW: &str = "made-where-read";
+
+/// Copies what costs nothing to make into the bodies that read it; `fresh` gives a new value like an old one.
+pub(crate) fn sink(block: &mut Block, fresh: &mut dyn FnMut(&Var) -> Var) -> Vec<Choice> {
+    let made: Vec<Binding> = block.bindings.iter().filter(|binding| is_free(binding)).cloned().collect();
+    let mut choices = Vec::new();
+    if made.is_empty() {
+        return choices;
+    }
+    for binding in &mut block.bindings {
+        if !matches!(binding.op, ArrayOp::While { .. } | ArrayOp::Cond { .. }) {
+            continue;
+        }
+        for part in binding.op.parts_mut() {
+            let PartMut::Body(body) = part else { continue };
+            let mut copies = Vec::new();
+            let mut instead: HashMap<ArrayId, ArrayId> = HashMap::new();
+            for made in &made {
+                if !is_taken_in(made, body) {
+                    continue;
+                }
+                let mut copy = made.clone();
+                for var in &mut copy.results {
+                    let new = fresh(var);
+                    instead.insert(var.id, new.id);
+                    *var = new;
+                }
+                let name = copy.results.first().map_or_else(String::new, |var| var.name.0.clone());
+                let op = copy.op.name();
+                let (place, absorbed) = (copy.place.clone(), Vec::new());
+                choices.push(Choice { name, place, before: op, after: op, laws: vec![LAW], absorbed });
+                copies.push(copy);
+            }
+            if !copies.is_empty() {
+                body.substitute(&mut |id| Operand::Value(instead.get(&id).copied().unwrap_or(id)));
+                body.bindings.splice(0..0, copies);
+            }
+        }
+    }
+    choices
+}
+
+/// Whether elements cost less to make than to read: repeated ones of a smaller array, or some that are made of their indices alone.
+fn is_free(binding: &Binding) -> bool {
+    match &binding.op {
+        ArrayOp::Replicate { .. } => true,
+        ArrayOp::Generate { f, .. } => {
+            let mut reads = false;
+            f.outer_uses(&mut |_| reads = true);
+            let bytes: usize = binding.results.iter().map(|var| var.ty.element.bytes()).sum();
+            !reads && work(f) <= bytes as u64 * PER_BYTE
+        }
+        _ => false,
+    }
+}
+
+/// Whether a body uses what a binding makes, and every use is one that takes its elements in.
+fn is_taken_in(made: &Binding, body: &Block) -> bool {
+    let results: HashSet<ArrayId> = made.results.iter().map(|var| var.id).collect();
+    let mut all = 0;
+    let mut count = |id: ArrayId| all += usize::from(results.contains(&id));
+    body.results.iter().for_each(|&id| count(id));
+    for var in body.sizes.iter().chain(&body.params) {
+        var.ty.for_each_use(&mut count);
+    }
+    for binding in &body.bindings {
+        binding.results.iter().for_each(|var| var.ty.for_each_use(&mut count));
+        binding.op.for_each_use(&mut count);
+    }
+    let taken = body.bindings.iter().map(|binding| match &binding.op {
+        ArrayOp::Map { sources, .. } | ArrayOp::Fold { sources, .. } | ArrayOp::Scan { sources, .. } => &sources[..],
+        ArrayOp::Permute { values, .. } => &values[..],
+        _ => &[],
+    });
+    let taken = taken.flatten().filter(|id| results.contains(id)).count();
+    all > 0 && all == taken
+}

@@ -1,0 +1,91 @@
+//! What is made outside of a loop, and costs less to make than to read, is made where the loop reads it; what does not, is not.
+
+use fusebox_fusion::{Config, fuse};
+use fusebox_ir::{Array, Value, text, validate};
+
+/// The body of the loop that runs `body` three times over `v`, after `before`; what both programs give is compared.
+fn turned(before: &str, body: &str) -> String {
+    let source = format!(
+        "fn f(a: [n]f32, b: [m]f32) -> [m, n]f32 {{
+            let z: [m, n]f32 = generate([m, n], |i, j| f32(i + j))
+            {before}
+            let i: i64, r: [m, n]f32 = while(|i: i64, v: [m, n]f32| {{ let g = i < 3 return g }}, |i: i64, v: [m, n]f32| {{
+                {body}
+                let j = i + 1
+                return j, w }}, 0i64, z)
+            return r }}"
+    );
+    let before = text::parse(&source).unwrap_or_else(|error| panic!("{error}"));
+    let (after, _) = fuse(&before, &Config::default()).unwrap_or_else(|error| panic!("{error}"));
+    validate(&after, &[]).unwrap_or_else(|errors| panic!("{errors}\n{after}"));
+    for (n, m) in [(0, 3), (3, 0), (1, 1), (5, 3)] {
+        let row = |n: usize| Value::Array(Array::new(&[n], &vec![1.5f32; n]).unwrap());
+        let inputs = [row(n), row(m)];
+        let (expected, found) =
+            (fusebox_interp::run(&before, &inputs).unwrap(), fusebox_interp::run(&after, &inputs).unwrap());
+        assert_eq!(expected, found, "{after}");
+    }
+    let text = after.to_string();
+    let (_, turn) = text.rsplit_once("}, |").unwrap();
+    turn.lines().skip(1).map(str::trim).take_while(|line| !line.starts_with("return")).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn repeated_and_constant_arrays_are_made_in_the_loop() {
+    insta::assert_snapshot!(
+        turned("let x: [m, n]f32 = replicate([m, _], a)", "let w: [m, n]f32 = map(|e, g| e * g, v, x)"),
+        @r"
+    let x: [m, n]f32 = replicate([m, _], a)
+    let w: [m, n]f32 = map(|e, g1| e * g1, v1, x)
+    let j = i1 + 1
+    "
+    );
+    insta::assert_snapshot!(
+        turned("let x: [m, n]f32 = generate([m, n], |i, j| 2.5)", "let w: [m, n]f32 = map(|e, g| e * g, v, x)"),
+        @r"
+    let w: [m, n]f32 = map(|x| x * 2.5, v1)
+    let j = i1 + 1
+    "
+    );
+    // A fold takes in what a map would.
+    insta::assert_snapshot!(
+        turned(
+            "let x: [m, n]f32 = generate([m, n], |i, j| f32(j))",
+            "let s: [m]f32 = fold(|e, g| e + g, 0.0, x) let w: [m, n]f32 = generate([m, n], |i, j| s[i] + v[i, j])"
+        ),
+        @r"
+    let x: [m, n]f32 = generate([m, n], |i3, j1| f32(j1))
+    let s: [m]f32 = fold(|e, g1| e + g1, 0.0, x)
+    let w: [m, n]f32 = generate([m, n], |i3, j1| s[i3] + v1[i3, j1])
+    let j = i1 + 1
+    "
+    );
+}
+
+#[test]
+fn what_is_read_otherwise_or_costs_more_stays() {
+    // By index.
+    insta::assert_snapshot!(
+        turned("let x: [m, n]f32 = replicate([m, _], a)", "let w: [m, n]f32 = generate([m, n], |i, j| x[j % m, i % n] + v[i, j])"),
+        @r"
+    let w: [m, n]f32 = generate([m, n], |i3, j1| x[j1 % m, i3 % n] + v1[i3, j1])
+    let j = i1 + 1
+    "
+    );
+    // What is dear.
+    insta::assert_snapshot!(
+        turned("let x: [m, n]f32 = generate([m, n], |i, j| sin(f32(i)))", "let w: [m, n]f32 = map(|e, g| e * g, v, x)"),
+        @r"
+    let w: [m, n]f32 = map(|e, g1| e * g1, v1, x)
+    let j = i1 + 1
+    "
+    );
+    // What the loop gives.
+    insta::assert_snapshot!(
+        turned("let x: [m, n]f32 = replicate([m, _], a)", "let y: [m, n]f32 = map(|e, g| e * g, v, x) let w: [m, n]f32 = reshape([m, n], x)"),
+        @r"
+    let w: [m, n]f32 = reshape([m, n], x)
+    let j = i1 + 1
+    "
+    );
+}
