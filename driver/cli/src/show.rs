@@ -22,21 +22,6 @@ pub(crate) fn value(value: &Value) -> String {
     }
 }
 
-/// What a value is, without its elements: `ys: [1000]f32`.
-pub(crate) fn made(name: &str, value: &Value) -> String {
-    let of = |array: &Array| match array.extents() {
-        [] => array.element().to_string(),
-        extents => format!("{extents:?}{}", array.element()),
-    };
-    match value {
-        Value::Array(array) => format!("{name}: {}", of(array)),
-        Value::Nested(nested) => {
-            format!("{name}: arrays of {} values in all, of extents {}", of(&nested.values), of(&nested.extents))
-        }
-        Value::Stream(elements) => format!("{name}: a stream of {} elements", elements.len()),
-    }
-}
-
 fn array(array: &Array) -> String {
     if array.extents().is_empty() {
         return scalar(array.get(0));

@@ -176,19 +176,6 @@ fn statistics_of_a_plan_are_one_line_of_json() {
     }
 }
 
-#[test]
-fn runs_that_keep_nothing_say_what_they_computed() {
-    let (f, _) = doubled();
-    f.write("s.fbx", "fn s(a: [n]f32) -> f32, [n]f32 { let s: f32 = fold(|x, y| x + y, 0.0, a) return s, a }");
-    for file in ["double.fbx", "plan.json"] {
-        let out = f.fusebox(&format!("run {file} -i a=a.npy")).ok();
-        assert_eq!(out, "computed b: [3]f32 (--print shows elements, --output FILE keeps them)\n");
-    }
-    assert!(f.fusebox("run s.fbx -i a=a.npy").ok().starts_with("computed s: f32, a: [3]f32 ("));
-    assert_eq!(f.fusebox("run plan.json -i a=a.npy -o b.npy").ok(), "");
-    assert_eq!(f.fusebox("run plan.json -i a=a.npy --print").ok(), "b: [n]f32 = [2.0, 5.0, -6.0]\n");
-}
-
 /// The plan after a change, in `broken.json`.
 fn broken(f: &Folder, plan: &Value, change: impl FnOnce(&mut Value)) {
     let mut plan = plan.clone();

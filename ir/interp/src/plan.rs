@@ -49,7 +49,7 @@ pub struct Counts {
 /// Values that take over the memory of others have their own here; what an order of points could read of the other value is looked for.
 ///
 /// # Errors
-/// [`Error`]: inputs that do not fit, and run-time errors.
+/// [`Error`]: inputs that do not fit, run-time errors, and rules that the plan breaks while it runs ([`Error::BadPlan`]).
 ///
 /// # Panics
 /// If some order of a kernel's points would read an element that has been written over, and if the plan is not valid.

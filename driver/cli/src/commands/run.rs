@@ -132,11 +132,6 @@ pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Failure>
             writeln!(out, "{}: {} = {}", slot.name, slot.spelled, show::value(value))?;
         }
     }
-    if !options.print && !options.stats && options.outputs.is_empty() {
-        let made = signature.results.iter().zip(&results).map(|(slot, value)| show::made(&slot.name, value));
-        let made = made.collect::<Vec<_>>().join(", ");
-        writeln!(out, "computed {made} (--print shows elements, --output FILE keeps them)")?;
-    }
     if options.stats {
         let report = compiled.report();
         let passes: Map<_, _> = named_passes(&report.passes, |pass| json!(milliseconds(pass.time)));
