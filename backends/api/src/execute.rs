@@ -530,7 +530,10 @@ impl<M: Machine> Executor<'_, M> {
         let rows = outer.iter().product::<i64>() as usize;
         let mut taken = Vec::new();
         for &id in results {
-            self.value(id)?;
+            if self.value(id)?.extents != extents {
+                let name = self.name(id);
+                return Err(self.bad_plan(format!("`{name}` is not of the extents of what is sorted into it")));
+            }
             taken.push((id, self.values[id.index()].take()));
         }
         let result =

@@ -271,6 +271,28 @@ fn accesses_outside_of_arrays_fail_the_run_and_touch_nothing() {
     f.fusebox("run broken.json -i a=a.npy").fails(1, &["index [7] is outside of", "whose extents are [7]"]);
 }
 
+#[test]
+fn a_sort_into_an_array_of_other_extents_is_refused() {
+    let f = Folder::new();
+    f.write(
+        "s.fbx",
+        "fn s(a: [n]f32, b: [m]f32) -> [n]f32, [m]f32 { let c: [n]f32 = sort(a) let d: [m]f32 = sort(b) return c, d }",
+    );
+    f.write("a.npy", f32s(&[3.0, 1.0, 2.0]));
+    f.write("b.npy", f32s(&[0.0; 1000]));
+    let plan = dump(&f, "s.fbx");
+    broken(&f, &plan, |p| {
+        let sorts = p["steps"].as_array_mut().unwrap().iter_mut().filter(|step| step["step"] == "sort");
+        let [first, second] = sorts.collect::<Vec<_>>().try_into().unwrap();
+        std::mem::swap(&mut first["keys"], &mut second["keys"]);
+    });
+    for (backend, says) in
+        [("cpu", "is not of the extents of what is sorted into it"), ("interp", "of different extents")]
+    {
+        f.fusebox(&format!("run broken.json -i a=a.npy -i b=b.npy --backend {backend}")).fails(2, &[says]);
+    }
+}
+
 /// xorshift64*.
 struct Random(u64);
 
