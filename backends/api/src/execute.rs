@@ -2,7 +2,7 @@
 
 use std::{collections::HashSet, sync::Arc};
 
-use fusebox_ir::{Access, ArrayId, Constant, ElementType, Extent, Fault, Operand, Place, Plan, RunError, Step};
+use fusebox_ir::{Access, ArrayId, Constant, ElementType, Extent, Fault, Operand, Output, Place, Plan, RunError, Step};
 
 use crate::BackendError;
 
@@ -151,6 +151,9 @@ pub fn execute<M: Machine>(
     for &id in &plan.results {
         results.push(Some(executor.value(id)?.clone()));
     }
+    for (stored, output) in results.iter().flatten().zip(&plan.outputs) {
+        executor.check_result(stored, output)?;
+    }
     let kept: HashSet<*const M::Buffer> = results.iter().flatten().map(|stored| Arc::as_ptr(&stored.buffer)).collect();
     for value in executor.values.iter_mut() {
         let Some(stored) = value.take() else { continue };
@@ -262,6 +265,26 @@ impl<M: Machine> Executor<'_, M> {
         if let Some(value) = self.values.get_mut(id.index()) {
             *value = Some(stored);
         }
+    }
+
+    /// A result has the extents that were declared.
+    fn check_result(&self, stored: &Stored<M::Buffer>, output: &Output) -> Result<()> {
+        for (&declared, &found) in output.ty.extents.iter().zip(&stored.extents) {
+            if declared == Extent::Unknown {
+                continue;
+            }
+            let wanted = self.extent(declared)?;
+            if wanted != found {
+                let right = match declared {
+                    Extent::Value(id) => self.name(id).to_owned(),
+                    _ => wanted.to_string(),
+                };
+                let left = output.name.clone();
+                let fault = Fault::Sizes { left, left_extent: found, right, right_extent: wanted };
+                return Err(failed(&format!("program `{}`", self.plan.name), &Place::default(), fault));
+            }
+        }
+        Ok(())
     }
 
     fn free(&mut self, id: ArrayId) {
@@ -507,7 +530,10 @@ impl<M: Machine> Executor<'_, M> {
         let rows = outer.iter().product::<i64>() as usize;
         let mut taken = Vec::new();
         for &id in results {
-            self.value(id)?;
+            if self.value(id)?.extents != extents {
+                let name = self.name(id);
+                return Err(self.bad_plan(format!("`{name}` is not of the extents of what is sorted into it")));
+            }
             taken.push((id, self.values[id.index()].take()));
         }
         let result =

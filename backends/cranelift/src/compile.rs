@@ -3,7 +3,10 @@
 use std::sync::Arc;
 
 use fusebox_backend::{BackendError, Compiled, Program};
-use fusebox_ir::{Action, Association, Kernel, Plan, ScalarOperand, ScatterOrder};
+use fusebox_ir::{
+    Action, Association, Kernel, Plan, ScalarOperand, ScatterOrder,
+    analysis::{has_room, with_checks},
+};
 
 use crate::{
     Shared,
@@ -41,6 +44,19 @@ impl CompiledPlan {
         let bytes = vectors.then_some(VECTOR_BYTES);
         let kernels = plan.kernels.iter().map(|kernel| compile_kernel(kernel, bytes)).collect::<Result<_, _>>()?;
         Ok(Self { plan: Arc::new(plan.clone()), kernels, wide: vectors && wide, shared })
+    }
+
+    /// A plan that nobody vouches for: what may be outside of an array is checked. Appends to what may be too short are scalar code, which
+    /// looks at the room for each element.
+    pub(crate) fn guarded(plan: &Plan, vectors: bool, wide: bool, shared: Arc<Shared>) -> Result<Self, BackendError> {
+        let mut plan = plan.clone();
+        for kernel in &mut plan.kernels {
+            *kernel = with_checks(kernel);
+        }
+        let bytes = |kernel| (vectors && has_room(kernel)).then_some(VECTOR_BYTES);
+        let kernels =
+            plan.kernels.iter().map(|kernel| compile_kernel(kernel, bytes(kernel))).collect::<Result<_, _>>()?;
+        Ok(Self { plan: Arc::new(plan), kernels, wide: vectors && wide, shared })
     }
 
     /// The functions of each kernel.

@@ -112,6 +112,15 @@ impl Cranelift {
     pub fn compile_plan(&self, plan: &Plan) -> Result<CompiledPlan, BackendError> {
         CompiledPlan::new(plan, self.config.vectors, self.config.wide, self.shared.clone())
     }
+
+    /// Compiles a valid plan that somebody wrote or edited: results are the same, and where an unchecked index is outside of its array, or
+    /// an append finds no room, the run fails instead of touching other memory. What is plainly inside costs nothing.
+    ///
+    /// # Errors
+    /// As [`Self::compile_plan`].
+    pub fn compile_guarded(&self, plan: &Plan) -> Result<CompiledPlan, BackendError> {
+        CompiledPlan::guarded(plan, self.config.vectors, self.config.wide, self.shared.clone())
+    }
 }
 
 impl Backend for Cranelift {

@@ -1,26 +1,56 @@
-//! Programs from files: text or JSON, whichever it is.
+//! Programs and plans from files: text or JSON, whichever it is.
 
 use std::{fs, path::Path};
 
 use anyhow::{Context, bail};
-use fusebox_ir::{Program, json, text, validate};
+use fusebox_ir::{Made, Program, json, text, validate};
 
-/// Reads a valid program; errors say where.
-pub(crate) fn read(path: &Path) -> anyhow::Result<Program> {
+/// Reads a valid program or plan; errors say where.
+pub(crate) fn read(path: &Path) -> anyhow::Result<Made> {
     let name = path.display();
     let bytes = fs::read(path).with_context(|| format!("cannot read {name}"))?;
     let Ok(source) = String::from_utf8(bytes) else {
-        bail!("{name}: expected a program as text or JSON, found bytes that are no text")
+        bail!("{name}: expected a program as text or JSON, or a plan as JSON, found bytes that are no text")
     };
-    let program = if source.trim_start().starts_with('{') {
-        json::from_json(&source).map(|(program, _)| program).map_err(|error| match error {
-            json::JsonError::Invalid { errors, .. } => anyhow::anyhow!("{name}: the program is not valid:\n{errors}"),
+    if source.trim_start().starts_with('{') {
+        return json::made_from_json(&source).map_err(|error| match error {
+            json::JsonError::Invalid { kind, errors } => anyhow::anyhow!("{name}: the {kind} is not valid:\n{errors}"),
             error => anyhow::anyhow!("{name}: {error}"),
-        })?
-    } else {
-        // Places in text errors name the file.
-        text::parse_named(&source, &name.to_string()).map_err(|error| anyhow::anyhow!("{error}"))?
-    };
+        });
+    }
+    if let Some(kind) = printed_only(&source) {
+        bail!(
+            "{name}: this is a {kind} as text, which is for people; plans are read as JSON, which `fusebox dump PROGRAM --stage kernels \
+             --format json` prints"
+        )
+    }
+    // Places in text errors name the file.
+    let program = text::parse_named(&source, &name.to_string()).map_err(|error| anyhow::anyhow!("{error}"))?;
     validate(&program, &[]).map_err(|errors| anyhow::anyhow!("{name}: the program is not valid:\n{errors}"))?;
-    Ok(program)
+    Ok(Made::Program(program))
+}
+
+/// Reads a program where a plan is of no use; `why` says so of the plan.
+pub(crate) fn program(path: &Path, why: &str) -> anyhow::Result<Program> {
+    match read(path)? {
+        Made::Program(program) => Ok(program),
+        Made::Plan(_) => bail!("{}: this is a plan, and {why}", path.display()),
+    }
+}
+
+/// An option about passes, which a plan has behind it.
+pub(crate) fn refuse(path: &Path, option: &str, given: bool) -> anyhow::Result<()> {
+    if given {
+        bail!("{}: this is a plan, which no pass runs on: {option} is for programs", path.display())
+    }
+    Ok(())
+}
+
+/// What is printed as text and not read: a plan, or a kernel of one. A program begins with `fn`.
+fn printed_only(source: &str) -> Option<&'static str> {
+    let mut lines = source.lines().map(str::trim_start).filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let first = lines.next()?;
+    // Kernels in the text of a plan are numbered.
+    let unnumbered = first.trim_start_matches(|c: char| c.is_ascii_digit()).trim_start_matches(": ");
+    [("plan ", "plan"), ("kernel ", "kernel")].into_iter().find(|(word, _)| unnumbered.starts_with(word)).map(|of| of.1)
 }

@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError},
 };
 
-use fusebox_ir::Program;
+use fusebox_ir::{Plan, Program};
 
 use crate::{Options, program::Loaded};
 
@@ -47,6 +47,14 @@ impl Key {
     pub(crate) fn new(program: &Program, options: &Options) -> Option<Self> {
         let options = Options { verify: false, cache: true, ..options.clone() };
         Some(Self { program: serde_json::to_vec(program).ok()?, options })
+    }
+
+    /// The key of a valid plan. Its fields have other names than a program's, so that no two keys are equal.
+    pub(crate) fn of_plan(plan: &Plan, options: &Options) -> Option<Self> {
+        // No passes run on it.
+        let options =
+            Options { verify: false, cache: true, fusion: Default::default(), sharing: true, ..options.clone() };
+        Some(Self { program: serde_json::to_vec(plan).ok()?, options })
     }
 
     fn hash(&self) -> u64 {

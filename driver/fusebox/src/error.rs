@@ -17,6 +17,9 @@ pub enum Error {
     /// The program is not valid.
     #[error("the program is not valid:\n{0}")]
     Invalid(#[source] ValidationErrors),
+    /// The plan is not valid.
+    #[error("the plan is not valid:\n{0}")]
+    InvalidPlan(#[source] ValidationErrors),
     /// A pass gave an invalid program: a bug of the pass.
     #[error(
         "pass `{pass}` gave an invalid program, which is a bug in the pass:\n{errors}\nThe program it gave:\n{program}"

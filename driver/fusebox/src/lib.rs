@@ -24,7 +24,7 @@ pub use crate::{
     graph::{Cluster, Edge, Graph, Link, Node, NodeKind},
     options::{Backend, Fusion, Options, UnknownBackend, UnknownFusion},
     passes::{Details, FRONT_END, Stage, UnknownPass, pass, passes, pipeline, run_passes},
-    program::{CompileReport, PassReport, Program, RunReport, compile_program},
+    program::{CompileReport, PassReport, Program, RunReport, compile_plan, compile_program},
     signature::{InputError, Signature, Slot},
 };
 

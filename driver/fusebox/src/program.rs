@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use fusebox_ir::{Value, validate};
+use fusebox_ir::{Value, validate, validate_plan};
 
 use crate::{
     Error, Options, Signature, Stage,
@@ -80,6 +80,30 @@ pub fn compile_program(program: &fusebox_ir::Program, options: &Options) -> Resu
     let Loading { executable, stages, code } = backend::load(program, options)?;
     let report = CompileReport { passes: stages.iter().map(PassReport::of).collect(), code, total: begin.elapsed() };
     let loaded = Arc::new(Loaded { signature: Signature::of(program), executable, report });
+    let loaded = match key {
+        Some(key) => cache::insert(key, loaded),
+        None => loaded,
+    };
+    Ok(Program { loaded, cached: false })
+}
+
+/// Compiles a plan: what `dump --stage kernels` prints and [`fusebox_ir::json::plan_from_json`] reads, as it is or edited.
+///
+/// No passes run; of the options the backend, the threads and the cache are used. A plan says itself which indices need no check. One that
+/// is wrong there fails when it is run and touches no other memory; what is not plainly inside of its array is checked for that.
+///
+/// # Errors
+/// Plans that are not valid or that the backend does not run.
+pub fn compile_plan(plan: &fusebox_ir::Plan, options: &Options) -> Result<Program, Error> {
+    validate_plan(plan).map_err(Error::InvalidPlan)?;
+    let key = if options.cache { Key::of_plan(plan, options) } else { None };
+    if let Some(loaded) = key.as_ref().and_then(cache::find) {
+        return Ok(Program { loaded, cached: true });
+    }
+    let begin = Instant::now();
+    let Loading { executable, stages: _, code } = backend::load_plan(plan, options)?;
+    let report = CompileReport { passes: Vec::new(), code, total: begin.elapsed() };
+    let loaded = Arc::new(Loaded { signature: Signature::of_plan(plan), executable, report });
     let loaded = match key {
         Some(key) => cache::insert(key, loaded),
         None => loaded,

@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, fmt};
 
-use fusebox_ir::{Array, ArrayId, ElementType, Extent, Nested, Program, Type, Value};
+use fusebox_ir::{Array, ArrayId, ElementType, Extent, Nested, Plan, Program, Type, Value};
 
 /// The inputs and results of a program, with types as text spells them.
 #[derive(Clone, Debug, PartialEq)]
@@ -87,6 +87,18 @@ impl Signature {
         let results = program.outputs.iter().map(|output| slot(&output.name, &output.ty)).collect();
         let ids = body.params.iter().map(|var| var.id).collect();
         Self { name: program.name.clone(), inputs, results, names, ids }
+    }
+
+    /// The signature of a valid plan.
+    pub fn of_plan(plan: &Plan) -> Self {
+        let names: HashMap<_, _> = (plan.values.iter().enumerate())
+            .map(|(position, value)| (ArrayId(position as u32), value.name.clone()))
+            .collect();
+        let slot = |name: &str, ty: &Type| Slot { name: name.into(), ty: ty.clone(), spelled: spell(ty, &names) };
+        let input = |id: &ArrayId| plan.values.get(id.index()).map(|value| slot(&value.name, &value.ty));
+        let inputs = plan.inputs.iter().filter_map(input).collect();
+        let results = plan.outputs.iter().map(|output| slot(&output.name, &output.ty)).collect();
+        Self { name: plan.name.clone(), inputs, results, names, ids: plan.inputs.clone() }
     }
 
     /// Whether these are inputs: types, and sizes that should agree.

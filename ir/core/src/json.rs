@@ -8,12 +8,18 @@ use std::borrow::Cow;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-use crate::{Kernel, MAX_NESTING, Plan, Program, Property, ValidationErrors, validate, validate_kernel, validate_plan};
+use crate::{
+    Kernel, MAX_NESTING, Made, Plan, Program, Property, ValidationErrors, validate, validate_kernel, validate_plan,
+};
 
 /// What every file says it is.
 pub const FORMAT: &str = "fusebox";
 /// The version of the format that is written and read.
 pub const VERSION: u32 = 1;
+
+const PROGRAM: &str = "program";
+const PLAN: &str = "plan";
+const KERNEL: &str = "kernel";
 
 /// Brackets inside each other in the JSON of the deepest valid program: a sink in a consume is five, around them a handful.
 const MAX_DEPTH: usize = 5 * MAX_NESTING + 30;
@@ -81,12 +87,12 @@ pub enum JsonError {
         found: String,
     },
     /// A file of another kind.
-    #[error("`kind` is {found}, and \"{expected}\" is wanted")]
+    #[error("`kind` is {found}, and {} is wanted", quoted(.expected))]
     Kind {
         /// What it says.
         found: String,
-        /// What was to be read.
-        expected: &'static str,
+        /// What can be read here.
+        expected: &'static [&'static str],
     },
     /// Brackets inside each other beyond what any valid program needs.
     #[error("line {line}: nested more than {limit} deep")]
@@ -115,6 +121,11 @@ pub enum JsonError {
     },
 }
 
+/// Kinds as a message names them: `"program" or "plan"`.
+fn quoted(kinds: &[&str]) -> String {
+    kinds.iter().map(|kind| format!("\"{kind}\"")).collect::<Vec<_>>().join(" or ")
+}
+
 /// A program, and properties it has, as JSON.
 pub fn to_json(program: &Program, properties: &[Property]) -> String {
     write(&ProgramFile {
@@ -131,14 +142,14 @@ pub fn to_json(program: &Program, properties: &[Property]) -> String {
 /// # Errors
 /// [`JsonError`].
 pub fn from_json(json: &str) -> Result<(Program, Vec<Property>), JsonError> {
-    let file: ProgramFile<'static> = read(json, "program")?;
-    validate(&file.program, &file.properties).map_err(invalid("program"))?;
+    let file: ProgramFile<'static> = read(json, &[PROGRAM])?;
+    validate(&file.program, &file.properties).map_err(invalid(PROGRAM))?;
     Ok((file.program.into_owned(), file.properties))
 }
 
 /// A plan as JSON.
 pub fn plan_to_json(plan: &Plan) -> String {
-    write(&PlanFile { format: FORMAT.into(), version: VERSION, kind: "plan".into(), plan: Cow::Borrowed(plan) })
+    write(&PlanFile { format: FORMAT.into(), version: VERSION, kind: PLAN.into(), plan: Cow::Borrowed(plan) })
 }
 
 /// Reads what [`plan_to_json`] writes; the plan is valid.
@@ -146,14 +157,34 @@ pub fn plan_to_json(plan: &Plan) -> String {
 /// # Errors
 /// [`JsonError`].
 pub fn plan_from_json(json: &str) -> Result<Plan, JsonError> {
-    let file: PlanFile<'static> = read(json, "plan")?;
-    validate_plan(&file.plan).map_err(invalid("plan"))?;
+    let file: PlanFile<'static> = read(json, &[PLAN])?;
+    validate_plan(&file.plan).map_err(invalid(PLAN))?;
     Ok(file.plan.into_owned())
+}
+
+/// Reads what [`to_json`] or [`plan_to_json`] writes, whichever it is; the program or the plan is valid.
+///
+/// # Errors
+/// [`JsonError`].
+pub fn made_from_json(json: &str) -> Result<Made, JsonError> {
+    let depth = depth(json)?;
+    match header(json, &[PROGRAM, PLAN])? {
+        PLAN => {
+            let file: PlanFile<'static> = body(json, depth)?;
+            validate_plan(&file.plan).map_err(invalid(PLAN))?;
+            Ok(Made::Plan(Box::new(file.plan.into_owned())))
+        }
+        _ => {
+            let file: ProgramFile<'static> = body(json, depth)?;
+            validate(&file.program, &file.properties).map_err(invalid(PROGRAM))?;
+            Ok(Made::Program(file.program.into_owned()))
+        }
+    }
 }
 
 /// A kernel as JSON.
 pub fn kernel_to_json(kernel: &Kernel) -> String {
-    write(&KernelFile { format: FORMAT.into(), version: VERSION, kind: "kernel".into(), kernel: Cow::Borrowed(kernel) })
+    write(&KernelFile { format: FORMAT.into(), version: VERSION, kind: KERNEL.into(), kernel: Cow::Borrowed(kernel) })
 }
 
 /// Reads what [`kernel_to_json`] writes; the kernel is valid.
@@ -161,8 +192,8 @@ pub fn kernel_to_json(kernel: &Kernel) -> String {
 /// # Errors
 /// [`JsonError`].
 pub fn kernel_from_json(json: &str) -> Result<Kernel, JsonError> {
-    let file: KernelFile<'static> = read(json, "kernel")?;
-    validate_kernel(&file.kernel).map_err(invalid("kernel"))?;
+    let file: KernelFile<'static> = read(json, &[KERNEL])?;
+    validate_kernel(&file.kernel).map_err(invalid(KERNEL))?;
     Ok(file.kernel.into_owned())
 }
 
@@ -199,9 +230,14 @@ fn with_stack<R: Send>(work: impl FnOnce() -> R + Send) -> R {
     })
 }
 
-fn read<T: DeserializeOwned + Send>(json: &str, kind: &'static str) -> Result<T, JsonError> {
+fn read<T: DeserializeOwned + Send>(json: &str, kind: &'static [&'static str]) -> Result<T, JsonError> {
     let depth = depth(json)?;
     header(json, kind)?;
+    body(json, depth)
+}
+
+/// The whole file, whose header is known to be right.
+fn body<T: DeserializeOwned + Send>(json: &str, depth: usize) -> Result<T, JsonError> {
     let parse = || {
         let mut deserializer = serde_json::Deserializer::from_str(json);
         deserializer.disable_recursion_limit(); // `depth` is known and limited
@@ -250,8 +286,8 @@ fn depth(json: &str) -> Result<usize, JsonError> {
     Ok(deepest)
 }
 
-/// Format, version and kind, before anything else is looked at.
-fn header(json: &str, expected: &'static str) -> Result<(), JsonError> {
+/// Format, version and kind, before anything else is looked at; gives the kind.
+fn header(json: &str, expected: &'static [&'static str]) -> Result<&'static str, JsonError> {
     #[derive(Deserialize)]
     struct Header<'a> {
         #[serde(borrow, default)]
@@ -279,8 +315,6 @@ fn header(json: &str, expected: &'static str) -> Result<(), JsonError> {
     if header.version.is_none_or(|value| value.get() != VERSION.to_string()) {
         return Err(JsonError::Version { found: text(header.version) });
     }
-    if !(is(header.kind, expected) || (header.kind.is_none() && expected == "program")) {
-        return Err(JsonError::Kind { found: text(header.kind), expected });
-    }
-    Ok(())
+    let kind = expected.iter().find(|&&kind| is(header.kind, kind) || (header.kind.is_none() && kind == PROGRAM));
+    kind.copied().ok_or_else(|| JsonError::Kind { found: text(header.kind), expected })
 }

@@ -14,6 +14,7 @@ use crate::{ArrayId, ElementType, Instruction, Lambda, Local, LocalId, Name, Pla
 /// Locals are dense in the kernel: sizes, then indices of levels, then in order of statements. [`ArrayId`]s in a kernel are
 /// positions in [`Self::arrays`], nothing else; scalars from outside are arrays of rank 0 that are loaded at depth 0.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Kernel {
     /// The operation and the name of its first result, such as ``map `b` ``: what errors of its instructions, loads and scatters say.
     pub name: Name,
@@ -29,6 +30,7 @@ pub struct Kernel {
 
 /// An array that a kernel reads or writes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct KernelArray {
     /// The name in the source, which messages say.
     pub name: String,
@@ -68,6 +70,7 @@ pub enum Access {
 
 /// One level of loops: `index` runs over `from..to`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Level {
     /// The index, an `i64`.
     pub index: Local,
@@ -116,7 +119,7 @@ impl Kernel {
 
 /// What a statement does.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "do", rename_all = "snake_case")]
+#[serde(tag = "do", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Action {
     /// `result = array[map]`.
     Load {
@@ -215,6 +218,7 @@ pub enum Action {
 
 /// Where in an array: one index a dimension.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct IndexMap {
     /// From the outermost dimension.
     pub dims: Vec<DimIndex>,
@@ -227,6 +231,7 @@ pub struct IndexMap {
 /// Affine in the indices of levels where all terms are indices of levels or `i64` of depths around them; a computed index is one term
 /// that is neither.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct DimIndex {
     /// The constant part.
     pub offset: i64,
@@ -284,7 +289,7 @@ pub enum Association {
     /// `lanes` interleaved accumulators (lane l takes elements l, l + L, l + 2L, … of the block), folded by halves: lane l takes lane
     /// l + L/2, and so on; blocks of 4,096 by themselves. For functions known to commute.
     Interleaved {
-        /// L of rule 2: a power of two.
+        /// L of rule 2: a power of two, 4,096 at most (as all lanes are).
         lanes: u32,
     },
     /// In a level of data-dependent length whose loop gathers: one after the other where fewer than `least` elements take part, else
@@ -329,6 +334,7 @@ pub enum ScatterOrder {
 
 /// What a failed check says: a fault of [`crate::Fault`] whose numbers are operands.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Failure {
     /// The operation, and the name of its first result.
     pub operation: String,

@@ -10,6 +10,7 @@ use crate::{ArrayId, Constant, Extent, Kernel, Operand, Output, Place, Type};
 /// Scalars are arrays of rank 0; all scalar code is in kernels (one without levels runs once). Steps are strict: what only a branch
 /// uses is among the branch's steps.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Plan {
     /// The program's name.
     pub name: String,
@@ -31,6 +32,7 @@ pub struct Plan {
 
 /// A value of a plan.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct PlanValue {
     /// The name in the source; inputs are called so.
     pub name: String,
@@ -41,7 +43,7 @@ pub struct PlanValue {
 
 /// One step of a plan.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "step", rename_all = "snake_case")]
+#[serde(tag = "step", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Step {
     /// Makes room for a value of the extents its type says, of any contents. Negative extents and too large ones fail.
     Allocate {

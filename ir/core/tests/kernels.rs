@@ -158,7 +158,7 @@ fn broken_kernels_are_refused() {
             let Action::Reduce { association, .. } = &mut k.statements[2].action else { return };
             *association = Association::Interleaved { lanes: 48 };
         },
-        "statements[2]: 48 lanes are no power of two",
+        "statements[2]: 48 lanes are no power of two of 4096 at most",
     );
     kernel_refused(
         |k| {

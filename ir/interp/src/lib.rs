@@ -36,6 +36,12 @@ pub enum Error {
     /// Inputs whose extents should agree, and do not.
     #[error("inputs do not fit: {0}")]
     Extents(fusebox_ir::Fault),
+    /// A plan that is valid, and yet breaks a rule that only running it shows: a mistake of whoever made it.
+    #[error("the plan breaks its own rules: {message}")]
+    BadPlan {
+        /// Which rule, and where.
+        message: String,
+    },
     /// A run-time error.
     #[error(transparent)]
     Run(#[from] RunError),

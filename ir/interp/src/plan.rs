@@ -11,7 +11,9 @@ use std::{
     rc::Rc,
 };
 
-use fusebox_ir::{ArrayId, Constant, ElementType, Extent, Fault, Operand, Place, Plan, RunError, Step, Value};
+use fusebox_ir::{
+    ArrayId, Constant, ElementType, Extent, Fault, Kernel, KernelExtent, Operand, Place, Plan, RunError, Step, Value,
+};
 
 use self::memory::{Memory, Meter};
 use crate::{
@@ -47,7 +49,7 @@ pub struct Counts {
 /// Values that take over the memory of others have their own here; what an order of points could read of the other value is looked for.
 ///
 /// # Errors
-/// [`Error`]: inputs that do not fit, and run-time errors.
+/// [`Error`]: inputs that do not fit, run-time errors, and rules that the plan breaks while it runs ([`Error::BadPlan`]).
 ///
 /// # Panics
 /// If some order of a kernel's points would read an element that has been written over, and if the plan is not valid.
@@ -114,6 +116,10 @@ impl Run<'_> {
             }
             self.values[id.index()] = Some(value);
         }
+        if let Some(size) = plan.sizes.iter().find(|size| self.values[size.index()].is_none()) {
+            let name = &plan.values[size.index()].name;
+            return Err(bad_plan(format!("no input has the size `{name}` as an extent")));
+        }
         Ok(())
     }
 
@@ -152,15 +158,13 @@ impl Run<'_> {
         (ty.extents.iter().map(|&extent| self.extent(extent)).collect(), ty.element)
     }
 
-    fn steps(&mut self, steps: &[Step]) -> Result<(), RunError> {
+    fn steps(&mut self, steps: &[Step]) -> Result<(), Error> {
         (steps.iter().enumerate()).try_for_each(|(position, step)| self.step(step, &steps[position + 1..]))
     }
 
-    fn step(&mut self, step: &Step, rest: &[Step]) -> Result<(), RunError> {
-        let error = |operation: &str, place: &Place, fault| RunError {
-            operation: operation.to_owned(),
-            place: place.clone(),
-            fault,
+    fn step(&mut self, step: &Step, rest: &[Step]) -> Result<(), Error> {
+        let error = |operation: &str, place: &Place, fault| {
+            Error::from(RunError { operation: operation.to_owned(), place: place.clone(), fault })
         };
         match step {
             Step::Allocate { value, over, operation, place } => {
@@ -187,6 +191,7 @@ impl Run<'_> {
                 let sizes: Vec<i64> = sizes.iter().map(|&extent| self.extent(extent)).collect();
                 let kernel = &self.plan.kernels[*kernel];
                 let given: Vec<Val> = arrays.iter().map(|&id| self.value(id).clone()).collect();
+                check_extents(kernel, &sizes, &given)?;
                 let written = kernel::run(kernel, &sizes, &given, &mut self.counts)?;
                 for ((&id, array), value) in arrays.iter().zip(&kernel.arrays).zip(written) {
                     let Some(value) = value else { continue };
@@ -214,12 +219,22 @@ impl Run<'_> {
             }
             Step::Shorten { value, source } => {
                 let (extents, element) = self.shape(*value);
-                let scalars = self.value(*source).scalars()[..extents[0] as usize].to_vec();
+                let name = &self.plan.values[value.index()].name;
+                let source_scalars = self.value(*source).scalars();
+                let Some(scalars) = usize::try_from(extents[0]).ok().and_then(|count| source_scalars.get(..count))
+                else {
+                    return Err(bad_plan(format!("`{name}` is longer than what it is cut from")));
+                };
+                let scalars = scalars.to_vec();
                 let memory = self.memory[source.index()].clone();
                 self.make(*value, Val::new(element, extents, scalars), memory);
             }
             Step::Copy { value, source } => {
                 let (extents, _) = self.shape(*value);
+                let name = &self.plan.values[value.index()].name;
+                if extents != self.value(*source).extents {
+                    return Err(bad_plan(format!("`{name}` is not of the extents of what it copies")));
+                }
                 let copy = self.value(*source).reshaped(extents);
                 let alone = self.memory[source.index()].as_ref().is_some_and(|memory| Rc::strong_count(memory) == 1);
                 let memory = if alone && Step::free_unused(*source, rest) {
@@ -248,6 +263,12 @@ impl Run<'_> {
                 let keys: Vec<Val> = keys.iter().map(|&id| self.value(id).clone()).collect();
                 let sources: Vec<Val> =
                     keys.iter().cloned().chain(carry.iter().map(|&id| self.value(id).clone())).collect();
+                for (source, result) in sources.iter().zip(results) {
+                    let result = self.value(*result);
+                    if source.extents != keys[0].extents || result.extents != keys[0].extents {
+                        return Err(bad_plan("arrays of a sort are of different extents".to_owned()));
+                    }
+                }
                 for (&result, sorted) in results.iter().zip(sorted(&keys, &sources)) {
                     self.values[result.index()] = Some(sorted);
                 }
@@ -307,6 +328,28 @@ impl Run<'_> {
             _ => "a constant".into(),
         }
     }
+}
+
+fn bad_plan(message: String) -> Error {
+    Error::BadPlan { message }
+}
+
+/// The extents that a kernel counts on are those of the arrays.
+fn check_extents(kernel: &Kernel, sizes: &[i64], given: &[Val]) -> Result<(), Error> {
+    for (array, value) in kernel.arrays.iter().zip(given) {
+        let expected = array.extents.iter().map(|extent| match extent {
+            KernelExtent::Constant(extent) => Some(*extent),
+            KernelExtent::Size(id) => sizes.get(id.index()).copied(),
+        });
+        if !expected.clone().eq(value.extents.iter().copied().map(Some)) {
+            let expected: Vec<i64> = expected.map(Option::unwrap_or_default).collect();
+            let (kernel, name, found) = (&kernel.name.0, &array.name, &value.extents);
+            return Err(bad_plan(format!(
+                "kernel `{kernel}` counts on extents {expected:?} of `{name}`, not {found:?}"
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// Bytes of a value's elements.

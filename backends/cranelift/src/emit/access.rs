@@ -363,9 +363,14 @@ impl Emitter<'_> {
         when: Option<Value>,
     ) -> Result {
         let index = map.dims.iter().map(|dim| self.dim_index(dim)).collect::<Result<Vec<_>>>()?;
+        let mask = self.b.both(when, self.mask);
+        if map.checked {
+            let outer = std::mem::replace(&mut self.mask, mask);
+            self.check_index(array, &index, &Place::default())?;
+            self.mask = outer;
+        }
         let position = self.position(array, &index)?;
         let value = self.operand(value)?;
-        let mask = self.b.both(when, self.mask);
         let base = self.arrays[array.index()];
         if let (true, None, Val::Linear(index, _)) = (self.streaming.contains(&array), mask, position) {
             let value = self.gang(value);

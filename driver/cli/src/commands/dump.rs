@@ -8,17 +8,17 @@ use fusebox_ir::{Made, Plan, Program, Property, json, validate};
 
 use crate::{Failure, dot, source};
 
-/// Print a program as it was read, or after the passes up to a stage
+/// Print a program as it was read, or after the passes up to a stage; or a plan
 #[derive(clap::Args)]
 pub(crate) struct Options {
-    /// The program, as text (.fbx) or JSON
+    /// The program, as text (.fbx) or JSON; or a plan, as JSON
     program: PathBuf,
     /// `read`, or the pass after which to print it, as `passes` lists them; those before it run too
     #[arg(long, default_value = "read")]
     stage: String,
-    /// How operations are fused: none, greedy, optimal
-    #[arg(long, default_value = "optimal")]
-    fusion: String,
+    /// How operations are fused: none, greedy, optimal [default: optimal]
+    #[arg(long)]
+    fusion: Option<String>,
     /// How to print it
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
@@ -36,7 +36,8 @@ pub(crate) enum Format {
 }
 
 pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Failure> {
-    let fusion: Fusion = options.fusion.parse().map_err(fusebox::Error::UnknownFusion)?;
+    let fusion: Fusion =
+        options.fusion.as_deref().map_or(Ok(Fusion::default()), str::parse).map_err(fusebox::Error::UnknownFusion)?;
     let passes = fusebox::pipeline(&fusebox::Options { fusion, ..Default::default() });
     let count = match options.stage.as_str() {
         "read" => 0,
@@ -47,7 +48,22 @@ pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Failure>
             anyhow::anyhow!("there is no stage `{stage}`; there are read, {}", names.join(", "))
         })?,
     };
-    let program = source::read(&options.program)?;
+    let program = match source::read(&options.program)? {
+        Made::Program(program) => program,
+        Made::Plan(plan) => {
+            source::refuse(&options.program, "--fusion", options.fusion.is_some())?;
+            // A plan is what the last pass makes: read, it stands there already.
+            if count != 0 && count != passes.len() {
+                let (name, stage) = (options.program.display(), &options.stage);
+                let last = passes.last().map_or("read", |pass| pass.name());
+                return Err(anyhow::anyhow!(
+                    "{name}: this is a plan, whose stage is `{last}`: stage `{stage}` comes before it, and is printed of programs"
+                )
+                .into());
+            }
+            return print_plan(&plan, options.format, out);
+        }
+    };
     let mut stages = fusebox::run_passes(&program, &passes[..count], true)?;
     match stages.pop() {
         None => print_program(&program, options.format, out),

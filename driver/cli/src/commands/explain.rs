@@ -5,10 +5,11 @@ use std::{fs, io::Write, path::PathBuf};
 use anyhow::Context;
 use clap::ValueEnum;
 use fusebox::Fusion;
+use fusebox_ir::{Made, Plan};
 
 use crate::{
     Failure,
-    explain::{dot, page, text},
+    explain::{PlanExplanation, dot, explain_plan, page, text},
     progress::Progress,
     source,
 };
@@ -17,13 +18,15 @@ use crate::{
 ///
 /// Loops, reads and writes are counted without running the program, as polynomials in its sizes; "before" is without fusion. A program
 /// that no backend compiles yet is explained as far as passes go. The backend makes no difference.
+///
+/// Of a plan it says what each kernel takes, and all of them: what was fused, a plan does not know.
 #[derive(clap::Args)]
 pub(crate) struct Options {
-    /// The program, as text (.fbx) or JSON
+    /// The program, as text (.fbx) or JSON; or a plan, as JSON
     program: PathBuf,
-    /// How operations are fused: none, greedy, optimal
-    #[arg(long, default_value = "optimal")]
-    fusion: String,
+    /// How operations are fused: none, greedy, optimal [default: optimal]
+    #[arg(long)]
+    fusion: Option<String>,
     /// How to print it [default: text, or nothing where a page is written]
     #[arg(long, value_enum)]
     format: Option<Format>,
@@ -46,11 +49,40 @@ enum Format {
     Dot,
 }
 
+fn of_plan(options: &Options, plan: &Plan, out: &mut dyn Write) -> Result<(), Failure> {
+    let path = &options.program;
+    source::refuse(path, "--fusion", options.fusion.is_some())?;
+    source::refuse(path, "--verify", options.verify)?;
+    source::refuse(path, "--html", options.html.is_some())?;
+    match options.format {
+        None | Some(Format::Text) => write!(out, "{}", explain_plan(plan))?,
+        Some(Format::Json) => {
+            serde_json::to_writer_pretty(&mut *out, &PlanExplanation::of(plan)).map_err(std::io::Error::from)?;
+            writeln!(out)?;
+        }
+        Some(Format::Dot) => {
+            let name = path.display();
+            return Err(anyhow::anyhow!(
+                "{name}: this is a plan, and has no clusters to draw: `fusebox dump {name} --format dot` draws its steps"
+            )
+            .into());
+        }
+    }
+    Ok(())
+}
+
 pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Failure> {
-    let fusion: Fusion = options.fusion.parse().map_err(fusebox::Error::UnknownFusion)?;
+    let fusion: Fusion =
+        options.fusion.as_deref().map_or(Ok(Fusion::default()), str::parse).map_err(fusebox::Error::UnknownFusion)?;
     let progress = Progress::start();
     progress.step("reading the program");
-    let program = source::read(&options.program)?;
+    let program = match source::read(&options.program)? {
+        Made::Program(program) => program,
+        Made::Plan(plan) => {
+            drop(progress);
+            return of_plan(options, &plan, out);
+        }
+    };
     progress.step("compiling");
     let compile = fusebox::Options { fusion, verify: options.verify, ..fusebox::Options::default() };
     let explanation = fusebox::explain(&program, &compile)?;

@@ -27,7 +27,7 @@ pub(crate) struct Options {
 pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Failure> {
     let passes = options.passes.iter().map(|name| fusebox::pass(name.trim()).map_err(fusebox::Error::from));
     let passes = passes.collect::<Result<Vec<_>, _>>()?;
-    let program = source::read(&options.program)?;
+    let program = source::program(&options.program, "passes run on programs")?;
     let stages = fusebox::run_passes(&program, &passes, true)?;
     if options.report {
         for stage in &stages {

@@ -11,12 +11,14 @@ use fusebox::{
     Backend, Fusion, PassReport, Signature,
     files::{self, Given, Target},
 };
-use fusebox_ir::Value;
+use fusebox_ir::{Made, Value};
 use serde_json::{Map, json};
 
 use crate::{Failure, progress::Progress, show, source};
 
-/// Run a program on arrays from files
+/// Run a program, or a plan, on arrays from files
+///
+/// A plan is what `dump PROGRAM --stage kernels --format json` prints, as it is or edited; no passes run on it.
 ///
 /// Inputs are .npy, .npz, Matrix Market or PNG files, told apart by their content; a scalar may be given as its value. A file of a
 /// complex or structured type, an archive or an image gives all inputs whose names begin with NAME and a dot. Results go to .npy,
@@ -24,7 +26,7 @@ use crate::{Failure, progress::Progress, show, source};
 /// wrong.
 #[derive(clap::Args)]
 pub(crate) struct Options {
-    /// The program, as text (.fbx) or JSON
+    /// The program, as text (.fbx) or JSON; or a plan, as JSON
     program: PathBuf,
     /// An input and its file (or folder, for a stream); or an .npz archive of inputs by name
     #[arg(long = "input", short = 'i', value_name = "[NAME=]FILE")]
@@ -35,9 +37,9 @@ pub(crate) struct Options {
     /// What runs it, as `devices` lists them
     #[arg(long, default_value = "cpu")]
     backend: String,
-    /// How operations are fused: none, greedy, optimal
-    #[arg(long, default_value = "optimal")]
-    fusion: String,
+    /// How operations are fused: none, greedy, optimal [default: optimal]
+    #[arg(long)]
+    fusion: Option<String>,
     /// How many threads; results do not depend on it [default: as many as there are cores]
     #[arg(long)]
     threads: Option<NonZeroUsize>,
@@ -65,7 +67,8 @@ fn named(argument: &str) -> (Option<String>, PathBuf) {
 
 pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Failure> {
     let backend: Backend = options.backend.parse().map_err(fusebox::Error::UnknownBackend)?;
-    let fusion: Fusion = options.fusion.parse().map_err(fusebox::Error::UnknownFusion)?;
+    let fusion: Fusion =
+        options.fusion.as_deref().map_or(Ok(Fusion::default()), str::parse).map_err(fusebox::Error::UnknownFusion)?;
     let inputs: Vec<Given> =
         options.inputs.iter().map(|text| named(text)).map(|(name, path)| Given { name, path }).collect();
     let outputs: Vec<Target> =
@@ -73,8 +76,15 @@ pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Failure>
     let progress = Progress::start();
     progress.step("reading the program");
     let begin = Instant::now();
-    let program = source::read(&options.program)?;
-    let signature = Signature::of(&program);
+    let source = source::read(&options.program)?;
+    let signature = match &source {
+        Made::Program(program) => Signature::of(program),
+        Made::Plan(plan) => {
+            source::refuse(&options.program, "--fusion", options.fusion.is_some())?;
+            source::refuse(&options.program, "--verify", options.verify)?;
+            Signature::of_plan(plan)
+        }
+    };
     let read = begin.elapsed();
     files::check_targets(&signature, &outputs)?;
     progress.step("reading inputs");
@@ -92,7 +102,10 @@ pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Failure>
         ..fusebox::Options::on(backend)
     };
     let begin = Instant::now();
-    let compiled = fusebox::compile_program(&program, &compile_options)?;
+    let compiled = match &source {
+        Made::Program(program) => fusebox::compile_program(program, &compile_options)?,
+        Made::Plan(plan) => fusebox::compile_plan(plan, &compile_options)?,
+    };
     let compile = begin.elapsed();
     let mut times = Vec::new();
     let mut results = Vec::new();
@@ -131,9 +144,10 @@ pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Failure>
         };
         times.sort();
         let line = json!({
-            "program": program.name,
+            "program": signature.name,
             "backend": backend.name(),
-            "fusion": fusion.name(),
+            // What was fused in a plan, nobody knows.
+            "fusion": matches!(source, Made::Program(_)).then(|| fusion.name()),
             "threads": threads,
             "milliseconds": {
                 "read_program": milliseconds(read),

@@ -3,13 +3,19 @@
 mod dot;
 mod html;
 mod layout;
+mod plan;
 mod svg;
 mod text;
 
 use fusebox::Explanation;
 use fusebox_ir::analysis::counts::{Region, RegionKind};
 
-pub(crate) use self::{dot::dot, html::page, text::text};
+pub(crate) use self::{
+    dot::dot,
+    html::page,
+    plan::{PlanExplanation, explain_plan},
+    text::text,
+};
 
 /// Rows of the table of counts: what is counted, before, after. None where nothing could be counted.
 fn counts(explanation: &Explanation) -> Vec<(&'static str, String, String)> {
@@ -29,15 +35,13 @@ fn counts(explanation: &Explanation) -> Vec<(&'static str, String, String)> {
     ]
 }
 
+/// What counts leave out where they are not exact.
+const INEXACT: &str = "Not exact: of loops one test and one turn are counted, of branches and of reads under a condition those of the larger side.";
+
 /// What counts leave out, if anything.
 fn caveat(explanation: &Explanation) -> Option<&'static str> {
     let exact = |counted: &Option<fusebox::Counted>| counted.as_ref().is_none_or(|counted| counted.exact);
-    if exact(&explanation.before) && exact(&explanation.after) {
-        return None;
-    }
-    Some(
-        "Not exact: of loops one test and one turn are counted, of branches and of reads under a condition those of the larger side.",
-    )
+    (!exact(&explanation.before) || !exact(&explanation.after)).then_some(INEXACT)
 }
 
 /// What a region is, in words.

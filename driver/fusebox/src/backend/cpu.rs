@@ -6,9 +6,9 @@ use std::{
     time::Instant,
 };
 
-use fusebox_backend::{Backend as _, BackendError};
+use fusebox_backend::{Backend as _, BackendError, Compiled as _};
 use fusebox_cranelift::{Config, Cranelift};
-use fusebox_ir::{Array, Program, Property, RunError, Value, validate};
+use fusebox_ir::{Array, Plan, Program, Property, RunError, Value, validate};
 
 use super::{Executable, Loading};
 use crate::{Error, InputError, Options, RunReport, pipeline, run_passes};
@@ -52,6 +52,15 @@ pub(super) fn load(program: &Program, options: &Options) -> Result<Loading, Erro
     let loaded = backend.compile(plan).and_then(|compiled| compiled.load()).map_err(failed)?;
     let code = begin.elapsed();
     Ok(Loading { executable: Box::new(Loaded { program: loaded }), stages, code })
+}
+
+/// Compiles and loads a valid plan.
+pub(super) fn load_plan(plan: &Plan, options: &Options) -> Result<Loading, Error> {
+    let backend = backend(options.threads.map_or(0, usize::from))?;
+    let begin = Instant::now();
+    let loaded = backend.compile_guarded(plan).and_then(|compiled| compiled.load()).map_err(failed)?;
+    let code = begin.elapsed();
+    Ok(Loading { executable: Box::new(Loaded { program: loaded }), stages: Vec::new(), code })
 }
 
 struct Loaded {

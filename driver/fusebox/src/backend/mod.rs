@@ -5,7 +5,7 @@ mod interp;
 
 use std::time::Duration;
 
-use fusebox_ir::{Program, Value};
+use fusebox_ir::{Plan, Program, Value};
 
 use crate::{Backend, Error, Options, RunReport, Stage};
 
@@ -22,6 +22,17 @@ pub(crate) struct Loading {
     pub stages: Vec<Stage>,
     /// How long making and loading code took.
     pub code: Duration,
+}
+
+/// Compiles and loads a valid plan.
+pub(crate) fn load_plan(plan: &Plan, options: &Options) -> Result<Loading, Error> {
+    match options.backend {
+        Backend::Cpu => cpu::load_plan(plan, options),
+        Backend::Interp => {
+            let executable = Box::new(interp::InterpretedPlan::new(plan));
+            Ok(Loading { executable, stages: Vec::new(), code: Duration::ZERO })
+        }
+    }
 }
 
 /// Compiles and loads a valid program.

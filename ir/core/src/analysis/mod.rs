@@ -4,6 +4,7 @@ pub mod algebra;
 pub mod counts;
 pub mod definitions;
 pub mod effects;
+pub mod inside;
 pub mod over;
 pub mod sizes;
 pub mod spine;
@@ -14,6 +15,7 @@ pub use self::{
     algebra::{Algebra, algebra},
     definitions::{Definition, Definitions},
     effects::{can_fail, function_can_fail},
+    inside::{has_room, with_checks},
     over::{NotOver, may_write_over},
     sizes::{Answer, Size, Sizes},
     spine::{Spine, makes_elements, spine},

@@ -276,8 +276,8 @@ pub enum ProgramFault {
     /// A function that kernels do not have.
     #[error("`{function}` is not expanded")]
     NotExpanded { function: &'static str },
-    /// Lanes that are no power of two.
-    #[error("{lanes} lanes are no power of two")]
+    /// Lanes that are no power of two, or more than a block has elements.
+    #[error("{lanes} lanes are no power of two of 4096 at most")]
     Lanes { lanes: u32 },
     /// A reduce to its own depth or deeper.
     #[error("a reduce at depth {depth} to depth {to}: results are of a depth around it")]

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     Access, Action, ArrayId, Association, ElementType, Extent, FailureKind, IndexMap, Kernel, KernelExtent, Lambda,
-    LevelOrder, Local, LocalId, ScalarOp, ScalarOperand, Statement, Type, Var,
+    LevelOrder, Local, LocalId, MAX_NESTING, MAX_RANK, ScalarOp, ScalarOperand, Statement, Type, Var,
     analysis::{NotOver, may_write_over},
 };
 
@@ -80,6 +80,10 @@ impl<'p> Validator<'p> {
                         }
                     }
                 }
+                if array.extents.len() > MAX_RANK {
+                    let what = format!("`{}`", array.name);
+                    v.report(ProgramFault::Rank { what, rank: array.extents.len(), limit: MAX_RANK });
+                }
                 if let Some(source) = array.over {
                     let again = kernel.arrays[..position].iter().any(|other| other.over == Some(source));
                     let found = may_write_over(kernel, ArrayId(position as u32), source);
@@ -90,6 +94,9 @@ impl<'p> Validator<'p> {
                     }
                 }
             });
+        }
+        if kernel.levels.len() > MAX_NESTING {
+            return self.report(ProgramFault::TooDeep { limit: MAX_NESTING });
         }
         for (position, level) in kernel.levels.iter().enumerate() {
             self.within(Step::Item("levels", position), |v| v.index_local(&level.index, "an index"));
@@ -258,6 +265,7 @@ impl<'p> Validator<'p> {
                         if let Some(rank) = rank(kernel, *first) {
                             v.rank_is(kernel, *array, rank, "an array of a scatter");
                         }
+                        v.targets_alike(kernel, *array, *first);
                     }
                 }
                 for (value, element) in values.iter().zip(&elements) {
@@ -296,13 +304,13 @@ impl<'p> Validator<'p> {
             Association::Interleaved { lanes } | Association::Runs { lanes } => Some(lanes),
             Association::Ragged { lanes, least: _ } => Some(lanes),
             Association::Tiles { lanes, total_lanes } => {
-                if total_lanes != 0 && !total_lanes.is_power_of_two() {
+                if total_lanes != 0 && !may_be_lanes(total_lanes) {
                     self.report(ProgramFault::Lanes { lanes: total_lanes });
                 }
                 Some(lanes)
             }
         };
-        if let Some(lanes) = lanes.filter(|lanes| !lanes.is_power_of_two()) {
+        if let Some(lanes) = lanes.filter(|&lanes| !may_be_lanes(lanes)) {
             self.report(ProgramFault::Lanes { lanes });
         }
         self.at_least("values", values.len(), 1);
@@ -368,6 +376,23 @@ impl<'p> Validator<'p> {
         }
     }
 
+    /// Arrays that one index is for.
+    fn targets_alike(&mut self, kernel: &Kernel, array: ArrayId, first: ArrayId) {
+        let (Some(array), Some(first)) = (kernel.arrays.get(array.index()), kernel.arrays.get(first.index())) else {
+            return;
+        };
+        let spell = |extent: &KernelExtent| match *extent {
+            KernelExtent::Constant(extent) => extent.to_string(),
+            KernelExtent::Size(size) => format!("%{}", size.0),
+        };
+        for (dim, (found, expected)) in array.extents.iter().zip(&first.extents).enumerate() {
+            if found != expected {
+                let (what, found, expected) = (format!("`{}`", array.name), spell(found), spell(expected));
+                self.report(ProgramFault::Extents { what, dim, found, expected });
+            }
+        }
+    }
+
     fn index_map(&mut self, kernel: &Kernel, array: ArrayId, map: &IndexMap) {
         if let Some(rank) = rank(kernel, array) {
             self.count("dimensions of the map", map.dims.len(), rank);
@@ -387,6 +412,11 @@ impl<'p> Validator<'p> {
         let array = kernel.arrays.get(array.index()).map_or(array.to_string(), |array| array.name.clone());
         self.report(ProgramFault::ReadAlone { array });
     }
+}
+
+/// More than a block of a reduce has elements would only be absent; scratch memory is made for each.
+fn may_be_lanes(lanes: u32) -> bool {
+    lanes.is_power_of_two() && lanes <= 4096
 }
 
 fn rank(kernel: &Kernel, array: ArrayId) -> Option<usize> {

@@ -117,7 +117,8 @@ impl<'p> Validator<'p> {
         self.close_block();
     }
 
-    fn names(&mut self, names: impl Iterator<Item = &'p str>, of: &'static str, several: &'static str) {
+    /// Names that people give files by: such as text can spell, each once.
+    pub(super) fn names(&mut self, names: impl Iterator<Item = &'p str>, of: &'static str, several: &'static str) {
         let mut seen = HashSet::new();
         for name in names {
             if !is_name(name) {

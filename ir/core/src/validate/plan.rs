@@ -8,7 +8,8 @@ use super::{
     kernel::kernel_errors,
 };
 use crate::{
-    Access, ArrayId, ElementType, Extent, KernelArray, KernelExtent, Operand, Plan, Step, Type, analysis::NotOver,
+    Access, ArrayId, ElementType, Extent, KernelArray, KernelExtent, MAX_RANK, Operand, Plan, Step, Type,
+    analysis::NotOver,
 };
 
 /// Checks that `plan` keeps what its type promises: its kernels are valid, every value is made before it is used, once, and written once;
@@ -168,8 +169,31 @@ impl<'p> Checker<'p> {
         }
     }
 
+    /// Values are arrays of scalars: what nests has been flattened.
+    fn value_types(&mut self) {
+        for (position, value) in self.plan.values.iter().enumerate() {
+            self.within(Position::Item("values", position), |c| {
+                let what = || format!("`{}`", value.name);
+                if value.ty.stream {
+                    c.report.report(ProgramFault::Stream { what: what() });
+                }
+                if !value.ty.inner.is_empty() {
+                    let (found, expected) = (c.report.show(&value.ty), "an array of scalars".to_owned());
+                    c.report.report(ProgramFault::WrongType { what: what(), found, expected });
+                }
+                if value.ty.rank() > MAX_RANK {
+                    c.report.report(ProgramFault::Rank { what: what(), rank: value.ty.rank(), limit: MAX_RANK });
+                }
+            });
+        }
+    }
+
     fn plan(&mut self) {
         let plan = self.plan;
+        self.value_types();
+        let input_names = plan.inputs.iter().filter_map(|id| plan.values.get(id.index()));
+        self.report.names(input_names.map(|value| value.name.as_str()), "an input", "inputs");
+        self.report.names(plan.outputs.iter().map(|output| output.name.as_str()), "a result", "results");
         for (position, &size) in plan.sizes.iter().enumerate() {
             self.within(Position::Item("sizes", position), |c| {
                 c.make(size);
@@ -308,6 +332,7 @@ impl<'p> Checker<'p> {
             }
             Step::Copy { value, source } => {
                 let source = self.used(*source, "the source");
+                self.extents(*value);
                 self.make(*value);
                 self.same_kind(self.ty(*value), source, "the copy", true);
             }

@@ -12,7 +12,10 @@ use super::{
     associate::{Combine, Element, Running},
     machine::Machine,
 };
-use crate::val::{self, Val};
+use crate::{
+    Error,
+    val::{self, Val},
+};
 
 /// Runs a kernel on sizes and arrays: the new contents of those that it writes.
 pub(super) fn run(
@@ -20,7 +23,7 @@ pub(super) fn run(
     sizes: &[i64],
     given: &[Val],
     counts: &mut Counts,
-) -> Result<Vec<Option<Val>>, RunError> {
+) -> Result<Vec<Option<Val>>, Error> {
     counts.launches += 1;
     counts.loops += u64::from(!kernel.levels.is_empty());
     let machine = Machine::new(kernel, sizes, given);
@@ -74,7 +77,7 @@ impl<'k> Run<'k> {
     }
 
     /// One point of a depth: its statements in order, the loop over what is deeper where that stands.
-    fn point(&mut self, depth: usize, statements: &[usize]) -> Result<(), RunError> {
+    fn point(&mut self, depth: usize, statements: &[usize]) -> Result<(), Error> {
         let mut rest = statements;
         while let Some(&first) = rest.first() {
             let deeper = rest.iter().take_while(|&&at| self.statement(at).depth as usize > depth).count();
@@ -89,7 +92,7 @@ impl<'k> Run<'k> {
         Ok(())
     }
 
-    fn level(&mut self, depth: usize, statements: &[usize]) -> Result<(), RunError> {
+    fn level(&mut self, depth: usize, statements: &[usize]) -> Result<(), Error> {
         let kernel: &'k Kernel = self.machine.kernel;
         let level = &kernel.levels[depth];
         let down = level.order == LevelOrder::Down;
@@ -158,7 +161,7 @@ impl<'k> Run<'k> {
         }
     }
 
-    fn act(&mut self, at: usize) -> Result<(), RunError> {
+    fn act(&mut self, at: usize) -> Result<(), Error> {
         let statement = self.statement(at);
         self.machine.operation = self.machine.kernel.operation(statement);
         let holds = statement.when.is_none_or(|when| self.machine.get(when).bits() != 0);
@@ -185,14 +188,20 @@ impl<'k> Run<'k> {
             Action::Scalar(instruction) => self.machine.instruction(instruction)?,
             Action::Check { condition, failure } => {
                 if self.machine.get(*condition).bits() == 0 {
-                    return Err(self.failure(failure));
+                    return Err(self.failure(failure).into());
                 }
             }
             Action::Store { array, map, value } => {
                 let (index, value) = (self.index(*array, map), self.machine.get(*value));
                 let bound = &mut self.machine.arrays[array.index()];
                 let position = val::position(&bound.extents, &index);
-                let Some(position) = position else { panic!("a store to {index:?} is outside of {:?}", bound.extents) };
+                let Some(position) = position else {
+                    let place = fusebox_ir::Place::default();
+                    return Err(match map.checked {
+                        true => self.machine.error(self.machine.index_fault(*array, &index), &place).into(),
+                        false => self.outside("a store to", *array, &index),
+                    });
+                };
                 bound.elements[position] = value;
                 self.count_write(*array);
                 self.machine.watch.write(self.machine.kernel, *array, position);
@@ -200,7 +209,9 @@ impl<'k> Run<'k> {
             Action::Append { arrays, count: _, values } => {
                 let values = self.values(values);
                 for (&array, value) in arrays.iter().zip(values) {
-                    self.machine.arrays[array.index()].elements[self.appended as usize] = value;
+                    let room = self.machine.arrays[array.index()].elements.get_mut(self.appended as usize);
+                    let Some(room) = room else { return Err(self.outside("an append to", array, &[self.appended])) };
+                    *room = value;
                     self.count_write(array);
                 }
                 self.appended += 1;
@@ -208,7 +219,7 @@ impl<'k> Run<'k> {
             Action::Scatter { arrays, map, values, place, .. } => {
                 let index = self.index(arrays[0], map);
                 let Some(position) = val::position(&self.machine.arrays[arrays[0].index()].extents, &index) else {
-                    return Err(self.machine.error(self.machine.index_fault(arrays[0], &index), place));
+                    return Err(self.machine.error(self.machine.index_fault(arrays[0], &index), place).into());
                 };
                 let values = self.values(values);
                 arrays.iter().for_each(|&array| self.count_write(array));
@@ -241,7 +252,7 @@ impl<'k> Run<'k> {
         map: &IndexMap,
         outside: Option<&fusebox_ir::Lambda>,
         place: &fusebox_ir::Place,
-    ) -> Result<Constant, RunError> {
+    ) -> Result<Constant, Error> {
         let index = self.index(array, map);
         let bound = &self.machine.arrays[array.index()];
         match (val::position(&bound.extents, &index), outside) {
@@ -250,8 +261,20 @@ impl<'k> Run<'k> {
                 Ok(bound.elements[position])
             }
             (None, Some(outside)) => Ok(self.machine.call(outside, &[])?[0]),
-            (None, None) if map.checked => Err(self.machine.error(self.machine.index_fault(array, &index), place)),
-            (None, None) => panic!("an unchecked load of {index:?} is outside of {:?}", bound.extents),
+            (None, None) if map.checked => {
+                Err(self.machine.error(self.machine.index_fault(array, &index), place).into())
+            }
+            (None, None) => Err(self.outside("an unchecked load from", array, &index)),
+        }
+    }
+
+    /// A rule of the kernel is broken.
+    fn outside(&self, what: &str, array: ArrayId, index: &[i64]) -> Error {
+        let (name, extents) =
+            (&self.machine.kernel.arrays[array.index()].name, &self.machine.arrays[array.index()].extents);
+        let kernel = &self.machine.kernel.name.0;
+        Error::BadPlan {
+            message: format!("in kernel `{kernel}`, {what} `{name}` at {index:?} is outside of {extents:?}"),
         }
     }
 
@@ -337,7 +360,7 @@ impl<'k> Run<'k> {
     /// Steps of the outermost level in each chunk (rule 6).
     fn chunk_steps(&self, array: ArrayId) -> usize {
         let Some(level) = self.machine.kernel.levels.first() else { return usize::MAX };
-        let n = (self.machine.integer(level.to) - self.machine.integer(level.from)).max(0) as usize;
+        let n = self.machine.integer(level.to).saturating_sub(self.machine.integer(level.from)).max(0) as usize;
         let m = val::count(&self.machine.arrays[array.index()].extents);
         let chunks = (n / m.saturating_mul(4).max(16_384)).clamp(1, 64);
         n.div_ceil(chunks).max(1)

@@ -1,6 +1,6 @@
 //! Append: what is put goes behind what was put before; the count is carried.
 
-use fusebox_ir::{Action, Binary, Constant};
+use fusebox_ir::{Action, Binary, Constant, Place, analysis::has_room};
 
 use crate::{
     emit::{Emitter, Extra, Part, Result, Val},
@@ -41,6 +41,13 @@ impl Emitter<'_> {
         let bases: Vec<Value> = arrays.iter().map(|array| self.arrays[array.index()]).collect();
         let mask = self.b.both(when, self.mask);
         if self.lanes == 1 {
+            if !has_room(kernel) {
+                let outer = std::mem::replace(&mut self.mask, mask);
+                for &array in arrays {
+                    self.check_index(array, &[Val::Uniform(count)], &Place::default())?;
+                }
+                self.mask = outer;
+            }
             for (&base, &value) in bases.iter().zip(&values) {
                 self.store_at(base, Val::Uniform(count), value, mask);
             }
