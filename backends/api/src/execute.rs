@@ -2,7 +2,9 @@
 
 use std::{collections::HashSet, sync::Arc};
 
-use fusebox_ir::{Access, ArrayId, Constant, ElementType, Extent, Fault, Operand, Output, Place, Plan, RunError, Step};
+use fusebox_ir::{
+    Access, Action, ArrayId, Constant, ElementType, Extent, Fault, Operand, Output, Place, Plan, RunError, Step,
+};
 
 use crate::BackendError;
 
@@ -487,6 +489,20 @@ impl<M: Machine> Executor<'_, M> {
                     declared.name.0, array.element, expected, array.name, stored.element, stored.extents
                 );
                 return Err(self.bad_plan(message));
+            }
+        }
+        // One index is for all targets of a scatter: sizes that are equal may have several names.
+        for statement in &declared.statements {
+            let Action::Scatter { arrays: targets, .. } = &statement.action else { continue };
+            let mut targets = targets.iter().filter_map(|target| arrays.get(target.index()));
+            let Some(&first) = targets.next() else { continue };
+            for &other in targets {
+                if self.value(other)?.extents != self.value(first)?.extents {
+                    let (first, other) = (self.name(first), self.name(other));
+                    return Err(
+                        self.bad_plan(format!("`{first}` and `{other}` of one scatter are of different extents"))
+                    );
+                }
             }
         }
         Ok(())

@@ -12,7 +12,8 @@ use std::{
 };
 
 use fusebox_ir::{
-    ArrayId, Constant, ElementType, Extent, Fault, Kernel, KernelExtent, Operand, Place, Plan, RunError, Step, Value,
+    Action, ArrayId, Constant, ElementType, Extent, Fault, Kernel, KernelExtent, Operand, Place, Plan, RunError, Step,
+    Value,
 };
 
 use self::memory::{Memory, Meter};
@@ -347,6 +348,16 @@ fn check_extents(kernel: &Kernel, sizes: &[i64], given: &[Val]) -> Result<(), Er
             return Err(bad_plan(format!(
                 "kernel `{kernel}` counts on extents {expected:?} of `{name}`, not {found:?}"
             )));
+        }
+    }
+    // One index is for all targets of a scatter: sizes that are equal may have several names.
+    for statement in &kernel.statements {
+        let Action::Scatter { arrays, .. } = &statement.action else { continue };
+        let mut targets = arrays.iter().filter_map(|array| given.get(array.index()));
+        let first = targets.next();
+        if targets.any(|other| first.is_some_and(|first| first.extents != other.extents)) {
+            let kernel = &kernel.name.0;
+            return Err(bad_plan(format!("arrays of one scatter of kernel `{kernel}` are of different extents")));
         }
     }
     Ok(())

@@ -265,7 +265,6 @@ impl<'p> Validator<'p> {
                         if let Some(rank) = rank(kernel, *first) {
                             v.rank_is(kernel, *array, rank, "an array of a scatter");
                         }
-                        v.targets_alike(kernel, *array, *first);
                     }
                 }
                 for (value, element) in values.iter().zip(&elements) {
@@ -373,23 +372,6 @@ impl<'p> Validator<'p> {
             && found != expected
         {
             self.report(ProgramFault::WrongRank { what: what.to_owned(), found, expected });
-        }
-    }
-
-    /// Arrays that one index is for.
-    fn targets_alike(&mut self, kernel: &Kernel, array: ArrayId, first: ArrayId) {
-        let (Some(array), Some(first)) = (kernel.arrays.get(array.index()), kernel.arrays.get(first.index())) else {
-            return;
-        };
-        let spell = |extent: &KernelExtent| match *extent {
-            KernelExtent::Constant(extent) => extent.to_string(),
-            KernelExtent::Size(size) => format!("%{}", size.0),
-        };
-        for (dim, (found, expected)) in array.extents.iter().zip(&first.extents).enumerate() {
-            if found != expected {
-                let (what, found, expected) = (format!("`{}`", array.name), spell(found), spell(expected));
-                self.report(ProgramFault::Extents { what, dim, found, expected });
-            }
         }
     }
 
