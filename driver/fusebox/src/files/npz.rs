@@ -2,7 +2,7 @@
 
 use std::io::{self, BufReader, Read, Seek, Write};
 
-use zip::{CompressionMethod, ZipArchive, ZipWriter, result::ZipError, write::FileOptions};
+use zip::{CompressionMethod, DateTime, ZipArchive, ZipWriter, result::ZipError, write::FileOptions};
 
 use super::{
     FileFault,
@@ -79,7 +79,11 @@ impl<W: Write + Seek> Writer<W> {
 
     /// Adds an array, as it is: numbers seldom get smaller.
     pub fn add(&mut self, name: &str, columns: &Columns<'_>) -> Result<(), FileFault> {
-        let options = FileOptions::default().compression_method(CompressionMethod::Stored).large_file(true);
+        // No time of day: the same results are the same file, whatever features of `zip` others ask for.
+        let options = FileOptions::default()
+            .compression_method(CompressionMethod::Stored)
+            .last_modified_time(DateTime::default())
+            .large_file(true);
         self.zip.start_file(format!("{name}.npy"), options)?;
         Ok(npy::write(&mut self.zip, columns)?)
     }
