@@ -13,7 +13,7 @@ use crate::{
     Error,
     model::{Clusters, Parts, inner_edges},
     problem::Problem,
-    solver::{Relaxed, Solver},
+    solver::{Relaxation, Relaxed, Solver},
 };
 
 /// `Σ apart of pairs >= apart of beyond`, or 1.
@@ -41,7 +41,7 @@ pub(crate) fn tighten(
 ) -> Result<Option<Relaxed>, Error> {
     let Some(mut relaxation) = solver.relax(&clusters.model)? else { return Ok(None) };
     let ways = Ways::new(parts, clusters.apart.keys().copied());
-    let mut relaxed = relaxation.solve()?;
+    let mut relaxed = solved(&mut *relaxation, clusters, solver)?;
     for _ in 0..ROUNDS {
         if relaxed.cost > enough {
             break;
@@ -56,9 +56,23 @@ pub(crate) fn tighten(
         for row in &clusters.model.rows[known..] {
             relaxation.add(row)?;
         }
-        relaxed = relaxation.solve()?;
+        relaxed = solved(&mut *relaxation, clusters, solver)?;
     }
     Ok(Some(relaxed))
+}
+
+/// The relaxation's solution, if it is one of this model in numbers.
+fn solved(relaxation: &mut dyn Relaxation, clusters: &Clusters, solver: &dyn Solver) -> Result<Relaxed, Error> {
+    let relaxed = relaxation.solve()?;
+    let count = clusters.model.variables.len();
+    let whole = relaxed.values.len() == count && relaxed.reduced_costs.len() == count && !relaxed.cost.is_nan();
+    if !whole || relaxed.values.iter().chain(&relaxed.reduced_costs).any(|value| !value.is_finite()) {
+        return Err(Error::Solver {
+            solver: solver.name(),
+            what: "its relaxation has no numbers for all variables".to_owned(),
+        });
+    }
+    Ok(relaxed)
 }
 
 /// What nodes of a part are connected by.

@@ -113,7 +113,8 @@ impl Emitter<'_> {
         (!batches.is_empty()).then_some(Strips { batches, width, rest })
     }
 
-    fn has_twin(&self, position: usize) -> bool {
+    /// Whether it is a scan whose total takes nothing of its own for each element.
+    pub(super) fn has_twin(&self, position: usize) -> bool {
         self.scans.get(&position).is_some_and(Scan::has_twin)
     }
 
@@ -187,7 +188,7 @@ impl Emitter<'_> {
         }
         if strips.rest {
             self.done = strips.batches.iter().flat_map(|batch| batch.positions.iter().copied()).collect();
-            // What this asks for, the batches of the next strip find.
+            // What this asks for is the next strip (of elements of 4 bytes): there the batches find it.
             self.gangs(nest, (start, end), None, gang, first, None)?;
             self.done.clear();
         }

@@ -29,11 +29,10 @@ impl Emitter<'_> {
     pub(super) fn turns(&self, nest: &Nest, blocked: &[usize], gang: u32) -> Option<Turns> {
         let statements = &self.kernel.statements[nest.inner.clone()];
         let flat = statements.iter().all(|statement| {
-            let scalar = matches!(statement.action, Action::Append { .. } | Action::Scatter { .. });
-            statement.depth as usize == nest.depth + 1 && !scalar
+            let by_lanes = matches!(statement.action, Action::Append { .. } | Action::Scatter { .. });
+            statement.depth as usize == nest.depth + 1 && !by_lanes
         });
-        let own = |position: usize| !self.scans.get(&position).is_some_and(|scan| scan.has_twin());
-        let positions: Vec<usize> = blocked.iter().copied().filter(|&position| own(position)).collect();
+        let positions: Vec<usize> = blocked.iter().copied().filter(|&position| !self.has_twin(position)).collect();
         let reduces: Vec<Reduce> = positions.iter().filter_map(|&position| self.reduce_or_total(position)).collect();
         let width = reduces.first()?.width();
         let turns = (width / gang) as usize;

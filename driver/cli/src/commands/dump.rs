@@ -3,7 +3,6 @@
 use std::{io::Write, path::PathBuf};
 
 use clap::ValueEnum;
-use fusebox::Fusion;
 use fusebox_ir::{Made, Plan, Program, Property, json, validate};
 
 use crate::{Failure, dot, source};
@@ -36,8 +35,7 @@ pub(crate) enum Format {
 }
 
 pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Failure> {
-    let fusion: Fusion =
-        options.fusion.as_deref().map_or(Ok(Fusion::default()), str::parse).map_err(fusebox::Error::UnknownFusion)?;
+    let fusion = super::fusion(options.fusion.as_deref())?;
     let passes = fusebox::pipeline(&fusebox::Options { fusion, ..Default::default() });
     let count = match options.stage.as_str() {
         "read" => 0,

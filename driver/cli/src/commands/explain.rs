@@ -4,7 +4,6 @@ use std::{fs, io::Write, path::PathBuf};
 
 use anyhow::Context;
 use clap::ValueEnum;
-use fusebox::Fusion;
 use fusebox_ir::{Made, Plan};
 
 use crate::{
@@ -72,8 +71,7 @@ fn of_plan(options: &Options, plan: &Plan, out: &mut dyn Write) -> Result<(), Fa
 }
 
 pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Failure> {
-    let fusion: Fusion =
-        options.fusion.as_deref().map_or(Ok(Fusion::default()), str::parse).map_err(fusebox::Error::UnknownFusion)?;
+    let fusion = super::fusion(options.fusion.as_deref())?;
     let progress = Progress::start();
     progress.step("reading the program");
     let program = match source::read(&options.program)? {

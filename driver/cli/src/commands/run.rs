@@ -8,7 +8,7 @@ use std::{
 };
 
 use fusebox::{
-    Backend, Fusion, PassReport, Signature,
+    Backend, PassReport, Signature,
     files::{self, Given, Target},
 };
 use fusebox_ir::{Made, Value};
@@ -67,8 +67,7 @@ fn named(argument: &str) -> (Option<String>, PathBuf) {
 
 pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Failure> {
     let backend: Backend = options.backend.parse().map_err(fusebox::Error::UnknownBackend)?;
-    let fusion: Fusion =
-        options.fusion.as_deref().map_or(Ok(Fusion::default()), str::parse).map_err(fusebox::Error::UnknownFusion)?;
+    let fusion = super::fusion(options.fusion.as_deref())?;
     let inputs: Vec<Given> =
         options.inputs.iter().map(|text| named(text)).map(|(name, path)| Given { name, path }).collect();
     let outputs: Vec<Target> =
