@@ -1,7 +1,8 @@
 #![doc = include_str!("../README.md")]
 
 mod bits; // sets of nodes
-mod build; // a block as a graph: the table of operations
+mod build;
+mod canonical; // of equally good solutions one // a block as a graph: the table of operations
 mod conflict; // pairs of which one stays unfused
 mod error;
 mod extract; // clusters in order

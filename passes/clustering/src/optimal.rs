@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
-    Config, Error, Model, Status,
+    Config, Error, Model, Status, canonical,
     conflict::{conflicts, least_unfused},
     extract::Solution,
     fit::Fitter,
@@ -179,11 +179,12 @@ impl Search<'_> {
         };
         let greedy_part = |bound: u64, optimal: bool| Part { optimal, bound, ..greedy_part.clone() };
         let without_levels = |measures: &Measures| Measures { levels: 0, ..*measures }.cost(self.weights);
-        let proved = match piece.local {
-            true => without_levels(&greedy) <= without_levels(&least),
-            false => greedy.cost(self.weights) <= least.cost(self.weights),
+        let weights = *self.weights;
+        let compared = |measures: &Measures| match piece.local {
+            true => Measures { levels: 0, ..*measures }.cost(&weights),
+            false => measures.cost(&weights),
         };
-        if proved && !self.config.always_solve {
+        if compared(&greedy) <= compared(&least) && !self.config.always_solve {
             return Ok(greedy_part(without_levels(&least), true));
         }
         if self.config.max_nodes == 0 {
@@ -244,14 +245,22 @@ impl Search<'_> {
                     ..greedy_part(last.bound, false)
                 });
             };
-            let together: Vec<usize> =
-                clusters.apart.iter().filter(|(_, apart)| values[**apart] < 0.5).map(|(&index, _)| index).collect();
-            let mut partition = Partition::apart(problem.graph.nodes.len());
-            for &index in &together {
-                partition.join(problem.pairs[index].a, problem.pairs[index].b);
+            let (mut partition, mut first) = self.chosen(&clusters, &values);
+            let mut new = self.refused(&partition, &first, judge);
+            if new.is_empty() && answer.optimal {
+                let same = |pair: usize| first.contains(&pair);
+                let found = Solution::new(problem, &mut self.fitter, partition.clone(), &same);
+                if found.is_some_and(|found| compared(&greedy) <= compared(&self.measure(&found, &inside))) {
+                    let Part { variables, constraints, nodes, .. } = last;
+                    return Ok(Part { variables, constraints, nodes, ..greedy_part(last.bound, true) });
+                }
+                let pairs: Vec<usize> = clusters.apart.values().copied().collect();
+                let most = self.config.max_nodes;
+                if let Some(values) = canonical::first(self.solver, &clusters.model, &pairs, values, most)? {
+                    (partition, first) = self.chosen(&clusters, &values);
+                    new = self.refused(&partition, &first, judge);
+                }
             }
-            let first: BTreeSet<usize> = together.iter().copied().collect();
-            let new = self.refused(&partition, &first, judge);
             if new.is_empty() {
                 let Some(solution) = Solution::new(problem, &mut self.fitter, partition, &|pair| first.contains(&pair))
                 else {
@@ -292,6 +301,17 @@ impl Search<'_> {
             nodes.len()
         ));
         Ok(Part { variables: last.variables, constraints: last.constraints, nodes: last.nodes, ..part })
+    }
+
+    /// The clusters that values of a model say, and the pairs that are fused in them.
+    fn chosen(&self, clusters: &Clusters, values: &[f64]) -> (Partition, BTreeSet<usize>) {
+        let together = clusters.apart.iter().filter(|(_, apart)| values[**apart] < 0.5);
+        let first: BTreeSet<usize> = together.map(|(&index, _)| index).collect();
+        let mut partition = Partition::apart(self.problem.graph.nodes.len());
+        for &index in &first {
+            partition.join(self.problem.pairs[index].a, self.problem.pairs[index].b);
+        }
+        (partition, first)
     }
 
     /// The best values of a model, which is tightened first.
