@@ -5,6 +5,7 @@ mod bless;
 mod check;
 mod demo;
 mod docs;
+mod outside;
 mod process;
 mod setup;
 mod test;
@@ -29,6 +30,7 @@ enum Command {
     Test(test::Options),
     Demo(demo::Options),
     Bench(bench::Options),
+    Outside(outside::Options),
     Check,
     Tidy,
     Docs(docs::Options),
@@ -42,6 +44,7 @@ fn main() -> ExitCode {
         Command::Test(options) => test::run(&workspace, options),
         Command::Demo(options) => demo::run(&workspace, options),
         Command::Bench(options) => bench::run(&workspace, options),
+        Command::Outside(options) => outside::run(&workspace, options),
         Command::Check => check::run(&workspace),
         Command::Tidy => tidy::run(&workspace),
         Command::Docs(options) => docs::run(&workspace, options),

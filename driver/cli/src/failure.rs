@@ -2,7 +2,7 @@
 
 use std::{fmt, io};
 
-/// The program failed while it ran.
+/// The program failed while it ran, or its results could not be written.
 pub(crate) const FAILED: u8 = 1;
 /// Something before that is wrong: arguments, files, programs, inputs.
 pub(crate) const BAD_INPUT: u8 = 2;
@@ -17,6 +17,11 @@ pub struct Failure {
 }
 
 impl Failure {
+    /// Results that a program has given and that cannot be written.
+    pub(crate) fn of_results(error: impl Into<anyhow::Error>) -> Self {
+        Self { error: error.into(), code: FAILED }
+    }
+
     /// Whether standard output was closed by its reader.
     pub(crate) fn is_broken_pipe(&self) -> bool {
         self.error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)

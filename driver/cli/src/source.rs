@@ -1,6 +1,10 @@
 //! Programs and plans from files: text or JSON, whichever it is.
 
-use std::{fs, path::Path};
+use std::{
+    fs::File,
+    io::{self, Read},
+    path::Path,
+};
 
 use anyhow::{Context, bail};
 use fusebox_ir::{Made, Program, json, text, validate};
@@ -8,26 +12,41 @@ use fusebox_ir::{Made, Program, json, text, validate};
 /// Reads a valid program or plan; errors say where.
 pub(crate) fn read(path: &Path) -> anyhow::Result<Made> {
     let name = path.display();
-    let bytes = fs::read(path).with_context(|| format!("cannot read {name}"))?;
+    let bytes = bytes(path).with_context(|| format!("cannot read {name}"))?;
+    if bytes.len() as u64 > LONGEST {
+        bail!("{name}: a program has at most {LONGEST} bytes")
+    }
     let Ok(source) = String::from_utf8(bytes) else {
         bail!("{name}: expected a program as text or JSON, or a plan as JSON, found bytes that are no text")
     };
+    // Some editors begin files with a mark that says in which order the bytes are.
+    let source = source.strip_prefix('\u{feff}').unwrap_or(&source);
     if source.trim_start().starts_with('{') {
-        return json::made_from_json(&source).map_err(|error| match error {
+        return json::made_from_json(source).map_err(|error| match error {
             json::JsonError::Invalid { kind, errors } => anyhow::anyhow!("{name}: the {kind} is not valid:\n{errors}"),
             error => anyhow::anyhow!("{name}: {error}"),
         });
     }
-    if let Some(kind) = printed_only(&source) {
+    if let Some(kind) = printed_only(source) {
         bail!(
             "{name}: this is a {kind} as text, which is for people; plans are read as JSON, which `fusebox dump PROGRAM --stage kernels \
              --format json` prints"
         )
     }
     // Places in text errors name the file.
-    let program = text::parse_named(&source, &name.to_string()).map_err(|error| anyhow::anyhow!("{error}"))?;
+    let program = text::parse_named(source, &name.to_string()).map_err(|error| anyhow::anyhow!("{error}"))?;
     validate(&program, &[]).map_err(|errors| anyhow::anyhow!("{name}: the program is not valid:\n{errors}"))?;
     Ok(Made::Program(program))
+}
+
+/// The most bytes of a program: a device may have no end.
+const LONGEST: u64 = 1 << 30;
+
+/// What is in a file, up to one byte more than a program may have.
+fn bytes(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(LONGEST + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// Reads a program where a plan is of no use; `why` says so of the plan.

@@ -2,9 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use fusebox_clustering::{
-    Complete, Config, Edge, Graph, Kind, Method, Node, Objective, Output, SolverChoice, Source, Status, cluster_graph,
-};
+use fusebox_clustering::{Config, Edge, Graph, Kind, Method, Objective, SolverChoice, Source, Status, cluster_graph};
 
 mod graphs;
 

@@ -10,6 +10,9 @@ use std::path::{Path, PathBuf};
 /// Included by `.cargo/config.toml` where it exists; not under version control.
 pub const FILE: &str = ".cargo/local.toml";
 
+/// What may be set: names of all variables.
+pub const VARIABLES: [&str; 3] = ["PKG_CONFIG_PATH", "LIBCLANG_PATH", "PKG_CONFIG"];
+
 /// The variables by which build scripts find HiGHS, libclang and pkg-config.
 pub struct Environment {
     library: PathBuf,

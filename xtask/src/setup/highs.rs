@@ -1,4 +1,5 @@
-//! The HiGHS library: built from the source that the crate `highs-sys` carries.
+//! The HiGHS library: where it is, how a program that is linked with it proves it, and how it is built from the source that the crate
+//! `highs-sys` carries.
 
 use super::cache::{self, Cache};
 use super::environment::Environment;
@@ -19,36 +20,44 @@ const VERSION: &str = "1.15.0";
 /// To be counted up when anything about how the library is built changes.
 const RECIPE: u32 = 1;
 
-/// The pkg-config file. Its own folder is the prefix, so that the library may be moved; the one that HiGHS installs
-/// lacks the C++ runtime, which a static library needs.
-const PKG_CONFIG: &str = "\
-prefix=${pcfiledir}/../..
+/// The pkg-config file. Its own folder is the prefix: those that HiGHS installs name the folder of whoever built it, and leave out the C++
+/// runtime, which a static library needs.
+pub fn description(version: &str, libraries: &str) -> String {
+    format!(
+        "\
+prefix=${{pcfiledir}}/../..
 
 Name: HiGHS
 Description: Linear optimization software
 URL: https://highs.dev
-Version: @version@
-Libs: -L${prefix}/lib -lhighs -lhighs_extras @runtime@
-Cflags: -I${prefix}/include/highs
-";
-
-/// Where the library is or is to be.
-pub fn folder(cache: &Cache) -> PathBuf {
-    let (machine, system) = (std::env::consts::ARCH, std::env::consts::OS);
-    let runtime = if cfg!(target_env = "musl") { "-musl" } else { "" };
-    cache.path(&format!("{PREFIX}{VERSION}-{machine}-{system}{runtime}-{RECIPE}"))
+Version: {version}
+Libs: -L${{prefix}}/lib {libraries}
+Cflags: -I${{prefix}}/include/highs
+"
+    )
 }
 
-/// Whether the library is there.
-pub fn is_built(library: &Path) -> bool {
-    ["lib/libhighs.a", "lib/libhighs_extras.a", "lib/pkgconfig/highs.pc"]
-        .iter()
-        .all(|file| library.join(file).is_file())
+/// Where the library built here is or is to be.
+pub fn folder(cache: &Cache) -> PathBuf {
+    named(cache, VERSION, if cfg!(target_env = "musl") { "musl" } else { "built" }, RECIPE)
+}
+
+/// The folder of a library for this machine.
+pub fn named(cache: &Cache, version: &str, kind: &str, recipe: u32) -> PathBuf {
+    let (machine, system) = (std::env::consts::ARCH, std::env::consts::OS);
+    cache.path(&format!("{PREFIX}{version}-{machine}-{system}-{kind}-{recipe}"))
+}
+
+/// Whether a library is there: with what pkg-config is told, and shared or static.
+pub fn is_there(library: &Path) -> bool {
+    let has = |file: &str| library.join(file).is_file();
+    let linked = has("lib/libhighs.so") || (has("lib/libhighs.a") && has("lib/libhighs_extras.a"));
+    has("lib/pkgconfig/highs.pc") && has("include/highs/interfaces/highs_c_api.h") && linked
 }
 
 /// Whether a program was linked with it, and solved something.
 pub fn is_proved(library: &Path) -> bool {
-    is_built(library) && proof(library).is_file()
+    is_there(library) && proof(library).is_file()
 }
 
 fn proof(library: &Path) -> PathBuf {
@@ -104,10 +113,10 @@ pub fn build(workspace: &Workspace, cache: &Cache, tools: &Tools, library: &Path
     logged(&mut compile, &log, &mut log_file)?;
 
     let runtime = if cfg!(target_os = "macos") { "-lc++" } else { "-lstdc++ -lpthread -lm" };
-    let description = PKG_CONFIG.replace("@version@", VERSION).replace("@runtime@", runtime);
     fs::create_dir_all(installed.join("lib/pkgconfig"))?;
-    fs::write(installed.join("lib/pkgconfig/highs.pc"), description)?;
-    if !is_built(&installed) {
+    let libraries = format!("-lhighs -lhighs_extras {runtime}");
+    fs::write(installed.join("lib/pkgconfig/highs.pc"), description(VERSION, &libraries))?;
+    if !is_there(&installed) {
         bail!("HiGHS was built, but no library came of it (log: {})", log.display());
     }
     cache::finish(&installed, library)?;
@@ -152,7 +161,7 @@ pub fn prove(workspace: &Workspace, environment: &Environment, library: &Path) -
     cargo.envs(environment.variables());
     // Where pkg-config does not find the library, highs-sys would compile it again, for minutes: then rather fail.
     cargo.env("CMAKE", "the-prebuilt-HiGHS-was-not-found");
-    process::output(&mut cargo).context("HiGHS was built, but a program linked with it does not work")?;
+    process::output(&mut cargo).context("a program linked with HiGHS does not work")?;
     fs::write(proof(library), "").context("cannot write to the cache")
 }
 

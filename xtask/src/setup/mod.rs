@@ -1,27 +1,35 @@
 //! `setup`: everything the workspace needs that cargo does not fetch.
 //!
-//! That is the HiGHS solver: C++, several minutes to compile, and by default compiled again for every profile and target
-//! folder. So it is built once, into a cache outside `target/`, and found there through pkg-config. Where cmake,
-//! libclang, pkg-config or make are missing, they are brought first.
+//! That is the HiGHS solver, which is written in C++. The package index of Python has it compiled for many machines; elsewhere it is built
+//! from source, once, into a cache outside `target/`, since cargo would build it again for every profile and target folder. Builds find
+//! it there through pkg-config. Where a tool that this takes is missing, it is brought first.
 
 mod cache;
 mod environment;
 mod highs;
+mod prebuilt;
+mod python;
 mod tools;
 
 use crate::workspace::Workspace;
 use anyhow::Result;
 use cache::Cache;
 use environment::Environment;
+use std::path::Path;
 use std::time::Instant;
 use tools::{Tool, Tools};
 
-/// Bring what builds need beside Rust: build HiGHS once, into a cache outside target/
+pub use environment::VARIABLES;
+
+/// Bring what builds need beside Rust: the solver HiGHS, into a cache outside target/
 #[derive(clap::Args, Default)]
 pub struct Options {
-    /// Build HiGHS again, even if it is there
+    /// Bring HiGHS again, even if it is there
     #[arg(long)]
     rebuild: bool,
+    /// Build HiGHS from source, as a static library, also where a compiled one is to be had
+    #[arg(long)]
+    from_source: bool,
     /// Solve a small problem with the library again, even if that was done before
     #[arg(long)]
     prove: bool,
@@ -56,13 +64,15 @@ pub fn ensure(workspace: &Workspace) -> Result<()> {
 
 fn prepare(workspace: &Workspace, options: &Options) -> Result<Environment> {
     let cache = Cache::open()?;
-    let library = highs::folder(&cache);
+    let built = highs::folder(&cache);
+    let prebuilt = prebuilt::folder(&cache).filter(|_| !options.from_source);
+    let known = prebuilt.iter().chain([&built]).find(|library| highs::is_proved(library));
     if !options.rebuild
         && !options.prove
-        && highs::is_proved(&library)
+        && let Some(library) = known
         && let Some(tools) = Tools::recorded(&cache)
     {
-        let environment = Environment::new(&library, &tools);
+        let environment = Environment::new(library, &tools);
         environment.write(workspace)?;
         return Ok(environment);
     }
@@ -70,18 +80,49 @@ fn prepare(workspace: &Workspace, options: &Options) -> Result<Environment> {
     let _lock = cache.lock()?; // another set-up may have done all of it while we waited: each step looks again
     cache.sweep()?;
     if options.rebuild {
-        cache::remove(&library)?;
+        prebuilt.iter().chain([&built]).try_for_each(|library| cache::remove(library))?;
     }
-    let built = highs::is_built(&library);
-    let tools = tools::bring(&cache, if built { &Tool::TO_USE } else { &Tool::TO_BUILD })?;
-    if !built {
-        highs::build(workspace, &cache, &tools, &library)?;
-    }
-    let environment = Environment::new(&library, &tools);
+    let from_source = || from_source(workspace, options, &cache, &built);
+    let (environment, tools) = match &prebuilt {
+        Some(library) => compiled(workspace, options, &cache, library).or_else(|error| {
+            eprintln!("the compiled HiGHS cannot be used: {error:#}");
+            cache::remove(library)?;
+            from_source()
+        }),
+        None => from_source(),
+    }?;
     environment.write(workspace)?;
-    if options.prove || !highs::is_proved(&library) {
-        highs::prove(workspace, &environment, &library)?;
-    }
     tools.record(&cache)?;
     Ok(environment)
+}
+
+/// With the library of the package index.
+fn compiled(workspace: &Workspace, options: &Options, cache: &Cache, library: &Path) -> Result<(Environment, Tools)> {
+    if !highs::is_there(library) {
+        prebuilt::bring(cache, library)?;
+    }
+    proved(workspace, options, library, tools::bring(cache, &Tool::TO_USE)?)
+}
+
+/// With a library built here.
+fn from_source(
+    workspace: &Workspace,
+    options: &Options,
+    cache: &Cache,
+    library: &Path,
+) -> Result<(Environment, Tools)> {
+    let there = highs::is_there(library);
+    let tools = tools::bring(cache, if there { &Tool::TO_USE } else { &Tool::TO_BUILD })?;
+    if !there {
+        highs::build(workspace, cache, &tools, library)?;
+    }
+    proved(workspace, options, library, tools)
+}
+
+fn proved(workspace: &Workspace, options: &Options, library: &Path, tools: Tools) -> Result<(Environment, Tools)> {
+    let environment = Environment::new(library, &tools);
+    if options.prove || !highs::is_proved(library) {
+        highs::prove(workspace, &environment, library)?;
+    }
+    Ok((environment, tools))
 }

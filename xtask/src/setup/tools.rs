@@ -3,7 +3,8 @@
 //! What is missing comes as Python packages into the cache, since that needs no rights on the machine; else, for root,
 //! from apt. Packages are asked for by their ordinary clients.
 
-use super::cache::{self, Cache};
+use super::cache::Cache;
+use super::python;
 use crate::process;
 use anyhow::{Context, Result, bail};
 use std::collections::BTreeMap;
@@ -184,26 +185,9 @@ impl Tool {
     }
 }
 
-/// Each package into a folder of its own, by the pip of a virtual environment that is then dropped.
+/// Each package into a folder of its own.
 fn from_python(cache: &Cache, tools: &[Tool]) -> Result<()> {
-    let unfinished = cache.unfinished("python")?;
-    let venv = unfinished.join("venv");
-    let mut python = venv.join("bin/python3");
-    if let Err(error) = process::output(Command::new("python3").args(["-m", "venv"]).arg(&venv)) {
-        // Debian keeps `venv` in a package of its own; a pip that is there will do.
-        if !process::works(Command::new("python3").args(["-m", "pip", "--version"])) {
-            return Err(error);
-        }
-        python = "python3".into();
-    }
-    for tool in tools {
-        let target = unfinished.join(tool.name());
-        let mut pip = Command::new(&python);
-        pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--only-binary", ":all:"]);
-        process::output(pip.arg("--target").arg(&target).arg(tool.python_package()))?;
-        cache::finish(&target, &tool.folder(cache))?;
-    }
-    cache::remove(&unfinished)
+    tools.iter().try_for_each(|tool| python::install(cache, &[tool.python_package()], &tool.folder(cache)))
 }
 
 fn from_apt(_: &Cache, tools: &[Tool]) -> Result<()> {
@@ -330,6 +314,6 @@ mod tests {
         assert!(Tools::recorded(&cache).is_none());
         fs::write(cache.path(RECORD), "{").unwrap();
         assert!(Tools::recorded(&cache).is_none());
-        cache::remove(library.parent().unwrap()).unwrap();
+        crate::setup::cache::remove(library.parent().unwrap()).unwrap();
     }
 }

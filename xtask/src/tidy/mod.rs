@@ -2,6 +2,7 @@
 
 mod arrows;
 mod crates;
+mod features;
 mod length;
 mod snapshots;
 mod source;
@@ -60,6 +61,7 @@ pub fn run(workspace: &Workspace) -> Result<()> {
     let mut findings = Vec::new();
     findings.extend(arrows::check(&packages));
     findings.extend(crates::check(&packages, &files));
+    findings.extend(features::check(workspace)?);
     findings.extend(length::check(&files));
     findings.extend(words::check(&files));
     findings.extend(unsafe_code::check(&files));

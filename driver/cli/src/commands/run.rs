@@ -22,8 +22,8 @@ use crate::{Failure, progress::Progress, show, source};
 ///
 /// Inputs are .npy, .npz, Matrix Market or PNG files, told apart by their content; a scalar may be given as its value. A file of a
 /// complex or structured type, an archive or an image gives all inputs whose names begin with NAME and a dot. Results go to .npy,
-/// .npz, .png or .mtx files, by the end of their names. Exit codes: 0; 1 if the program failed while it ran; 2 if anything before is
-/// wrong.
+/// .npz, .png or .mtx files, by the end of their names, which are what they were until all results are written. Exit codes: 0; 1 if the
+/// program failed while it ran or its results cannot be written; 2 if anything before is wrong.
 #[derive(clap::Args)]
 pub(crate) struct Options {
     /// The program, as text (.fbx) or JSON; or a plan, as JSON
@@ -123,12 +123,13 @@ pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Failure>
     }
     progress.step("writing results");
     let begin = Instant::now();
-    files::write_results(&signature, &results, &outputs)?;
+    files::write_results(&signature, &results, &outputs)
+        .map_err(|error| Failure::of_results(anyhow::Error::msg(error.to_string())))?;
     let write = begin.elapsed();
     drop(progress);
     if options.print {
         for (slot, value) in signature.results.iter().zip(&results) {
-            writeln!(out, "{}: {} = {}", slot.name, slot.spelled, show::value(value))?;
+            writeln!(out, "{}: {} = {}", slot.name, slot.spelled, show::value(value)).map_err(Failure::of_results)?;
         }
     }
     if options.stats {
@@ -164,7 +165,7 @@ pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Failure>
             "peak_bytes": peak_bytes,
             "bytes_out": results.iter().map(bytes).sum::<usize>(),
         });
-        writeln!(out, "{line}")?;
+        writeln!(out, "{line}").map_err(Failure::of_results)?;
     }
     Ok(())
 }

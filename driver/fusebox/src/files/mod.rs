@@ -14,6 +14,7 @@ mod npy;
 mod npz;
 mod results;
 mod stream;
+mod whole;
 
 use std::path::Path;
 
@@ -35,15 +36,20 @@ pub fn read_npy(path: &Path) -> Result<Table, FileError> {
     npy::read(&mut source.reader, source.size).map_err(at)
 }
 
-/// Writes an array as `.npy`, in C order.
+/// Writes an array as `.npy`, in C order. The file is what it was until the new one is whole.
 ///
 /// # Errors
 /// Files that cannot be written.
 pub fn write_npy(path: &Path, array: &Array) -> Result<(), FileError> {
-    let write = || {
-        let mut file = std::io::BufWriter::new(std::fs::File::create(path)?);
-        npy::write(&mut file, &npy::Columns::plain(array))?;
-        std::io::Write::flush(&mut file)
-    };
-    write().map_err(|error| FileError::new(path, error.into()))
+    whole::write(path, |out| npy::write(out, &npy::Columns::plain(array)))
+        .map_err(|error| FileError::new(path, error.into()))
+}
+
+/// Writes a text file, whole or not at all.
+///
+/// # Errors
+/// Files that cannot be written.
+pub fn write_text(path: &Path, text: &str) -> Result<(), FileError> {
+    let write = |out: &mut whole::Draft| std::io::Write::write_all(out, text.as_bytes());
+    whole::write(path, write).map_err(|error| FileError::new(path, error.into()))
 }

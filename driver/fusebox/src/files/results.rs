@@ -1,8 +1,7 @@
 //! From the results of a program to files.
 
 use std::{
-    fs::{self, File},
-    io::{BufWriter, Write},
+    fs,
     path::{Path, PathBuf},
 };
 
@@ -14,6 +13,7 @@ use super::{
     image, matrix_market,
     npy::{self, Columns},
     npz::Writer,
+    whole::{self, Draft, Finished},
 };
 use crate::{Signature, signature::list};
 
@@ -151,6 +151,9 @@ pub fn check_targets(signature: &Signature, targets: &[Target]) -> Result<(), Fi
 
 /// Writes the results of a program, and says how many bytes were written.
 ///
+/// Each file is written beside the one it is for, and all get their names when the last of them is whole: where one cannot be written, all
+/// stay what they were.
+///
 /// Scalars are arrays of rank 0; arrays of arrays are `t.extents` and `t.values`; members of archives are called as results. Several
 /// results `z.*` in one `.npy` are a complex or structured type, in one `.png` its channels.
 ///
@@ -160,11 +163,15 @@ pub fn write_results(signature: &Signature, values: &[Value], targets: &[Target]
     check_targets(signature, targets)?;
     let names = leaf_names(signature);
     let leaves = leaves(signature, values);
-    let mut bytes = 0;
+    let mut finished = Vec::new();
     for target in targets {
         let found = resolve(target, &names).unwrap_or_default();
         let parts: Vec<_> = found.iter().filter_map(|(at, behind)| Some((behind.as_str(), leaves.get(*at)?))).collect();
-        bytes += write(target, &parts).map_err(|fault| about(target, fault))?;
+        finished.push(write(target, &parts).map_err(|fault| about(target, fault))?);
+    }
+    let bytes = finished.iter().map(|file| file.bytes).sum();
+    for (target, file) in targets.iter().zip(finished) {
+        file.name().map_err(|error| about(target, error.into()))?;
     }
     Ok(bytes)
 }
@@ -177,25 +184,7 @@ fn about(target: &Target, fault: FileFault) -> FileError {
     }
 }
 
-/// Counts what goes through.
-struct Counted<W> {
-    out: W,
-    bytes: u64,
-}
-
-impl<W: Write> Write for Counted<W> {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        let written = self.out.write(bytes)?;
-        self.bytes += written as u64;
-        Ok(written)
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        self.out.flush()
-    }
-}
-
-fn write(target: &Target, parts: &[(&str, &Leaf<'_>)]) -> Result<u64, FileFault> {
+fn write(target: &Target, parts: &[(&str, &Leaf<'_>)]) -> Result<Finished, FileFault> {
     let path = &target.path;
     let kind = kind(path)?;
     if let [(_, Leaf { part: Part::Stream(elements), .. })] = parts {
@@ -219,7 +208,7 @@ fn write(target: &Target, parts: &[(&str, &Leaf<'_>)]) -> Result<u64, FileFault>
         let found = fields.iter().map(|(name, array)| format!("{name}: {:?}", array.extents())).collect::<Vec<_>>();
         return Err(unfit("results of equal extents for one file", found.join(", ")));
     }
-    let mut out = Counted { out: BufWriter::with_capacity(1 << 16, File::create(path)?), bytes: 0 };
+    let mut out = Draft::new(path)?;
     match (kind, fields.as_slice()) {
         (Kind::Npy, [(_, only)]) => npy::write(&mut out, &Columns::plain(only))?,
         (Kind::Npy, several) => npy::write(&mut out, &Columns::fields(several))?,
@@ -228,8 +217,7 @@ fn write(target: &Target, parts: &[(&str, &Leaf<'_>)]) -> Result<u64, FileFault>
         (Kind::Matrix, [(_, only)]) => matrix_market::write(&mut out, only)?,
         (Kind::Matrix | Kind::Npz | Kind::Folder, _) => return Err(unfit("one result", format!("{}", fields.len()))),
     }
-    out.flush()?;
-    Ok(out.bytes)
+    Ok(out.complete()?)
 }
 
 /// Channels by name, in the order of PNG.
@@ -248,31 +236,27 @@ fn element_name(at: usize) -> String {
     format!("{at:06}")
 }
 
-fn archive<'v>(path: &Path, arrays: impl Iterator<Item = (String, &'v Array)>) -> Result<u64, FileFault> {
-    let mut writer = Writer::new(BufWriter::with_capacity(1 << 16, File::create(path)?));
+fn archive<'v>(path: &Path, arrays: impl Iterator<Item = (String, &'v Array)>) -> Result<Finished, FileFault> {
+    let mut writer = Writer::new(Draft::new(path)?);
     for (name, array) in arrays {
         writer.add(&name, &Columns::plain(array))?;
     }
-    writer.finish()?.flush()?;
-    Ok(fs::metadata(path)?.len())
+    Ok(writer.finish()?.complete()?)
 }
 
 /// A file for each element. A folder that is there must be empty: else elements of another run would stay among these.
-fn folder(path: &Path, elements: &[Array]) -> Result<u64, FileFault> {
-    if path.exists() {
-        if fs::read_dir(path)?.next().is_some() {
-            return Err(unfit("a folder that is empty or not there", "a folder with files in it"));
-        }
-    } else {
-        fs::create_dir(path)?;
+fn folder(path: &Path, elements: &[Array]) -> Result<Finished, FileFault> {
+    if path.exists() && fs::read_dir(path)?.next().is_some() {
+        return Err(unfit("a folder that is empty or not there", "a folder with files in it"));
     }
+    let folder = whole::Folder::new(path)?;
     let mut bytes = 0;
     for (at, element) in elements.iter().enumerate() {
-        let mut out =
-            Counted { out: BufWriter::new(File::create(path.join(format!("{}.npy", element_name(at))))?), bytes: 0 };
+        let mut out = Draft::new(&folder.file(&format!("{}.npy", element_name(at))))?;
         npy::write(&mut out, &Columns::plain(element))?;
-        out.flush()?;
-        bytes += out.bytes;
+        let file = out.complete()?;
+        bytes += file.bytes;
+        file.name()?;
     }
-    Ok(bytes)
+    Ok(folder.complete(bytes))
 }

@@ -62,8 +62,12 @@ pub(super) fn read(reader: &mut dyn Read) -> Result<Header, FileFault> {
     if length > LONGEST {
         return Err(wrong(format!("it has {length} bytes, and at most {LONGEST} are read")));
     }
-    let mut bytes = vec![0; length];
-    exact(reader, &mut bytes)?;
+    // Memory grows with what is there, not with what is claimed.
+    let mut bytes = Vec::new();
+    reader.take(length as u64).read_to_end(&mut bytes)?;
+    if bytes.len() < length {
+        return Err(wrong("the file ends in it"));
+    }
     // Versions 1 and 2 are Latin-1.
     let text = match String::from_utf8(bytes) {
         Ok(text) => text,

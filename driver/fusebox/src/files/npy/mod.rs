@@ -7,7 +7,7 @@ mod read;
 mod write;
 
 pub(super) use self::{
-    read::read,
+    read::{length, read},
     write::{Columns, write},
 };
 use fusebox_ir::Array;

@@ -11,6 +11,13 @@ use super::{
 };
 use crate::files::FileFault;
 
+/// How many bytes a `.npy` file has, by its header.
+pub(in crate::files) fn length(reader: &mut dyn Read) -> Result<u64, FileFault> {
+    let header = header::read(reader)?;
+    let (_, bytes) = header.count().ok_or(FileFault::Truncated { expected: u64::MAX, found: 0 })?;
+    Ok(header.size.saturating_add(bytes as u64))
+}
+
 /// Reads a `.npy` file of `size` bytes.
 pub(in crate::files) fn read(reader: &mut dyn Read, size: u64) -> Result<Table, FileFault> {
     let header = header::read(reader)?;
