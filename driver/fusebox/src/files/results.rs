@@ -125,7 +125,7 @@ pub fn check_targets(signature: &Signature, targets: &[Target]) -> Result<(), Fi
                 return Err(at(unfit("NAME=FOLDER or NAME=FILE.npz for a stream", "a file for several results")));
             }
             Kind::Npz => {}
-            Kind::Folder if streams == 1 => {}
+            Kind::Folder if streams == 1 => empty(&target.path).map_err(at)?,
             Kind::Folder => return Err(at(unfit("a file that ends in .npy, .npz, .png or .mtx", "no ending"))),
             _ if streams > 0 => return Err(at(unfit("a folder or an .npz archive, for a stream", "a single array"))),
             Kind::Npy | Kind::Png if found.len() > 1 && target.name.is_some() => {}
@@ -244,11 +244,16 @@ fn archive<'v>(path: &Path, arrays: impl Iterator<Item = (String, &'v Array)>) -
     Ok(writer.finish()?.complete()?)
 }
 
-/// A file for each element. A folder that is there must be empty: else elements of another run would stay among these.
-fn folder(path: &Path, elements: &[Array]) -> Result<Finished, FileFault> {
+/// A folder that is there must be empty: else elements of another run would stay among those of this.
+fn empty(path: &Path) -> Result<(), FileFault> {
     if path.exists() && fs::read_dir(path)?.next().is_some() {
         return Err(unfit("a folder that is empty or not there", "a folder with files in it"));
     }
+    Ok(())
+}
+
+/// A file for each element, in a folder that is [`empty`] or not there.
+fn folder(path: &Path, elements: &[Array]) -> Result<Finished, FileFault> {
     let folder = whole::Folder::new(path)?;
     let mut bytes = 0;
     for (at, element) in elements.iter().enumerate() {
