@@ -221,8 +221,8 @@ impl Search<'_> {
                 ));
                 return Ok(part);
             }
-            let answer = match self.answer(&mut clusters, &parts, judge) {
-                Ok(answer) => answer,
+            let (answer, relaxed) = match self.answer(&mut clusters, &parts, judge) {
+                Ok(answered) => answered,
                 Err(error @ (Error::Infeasible | Error::Solver { .. })) => {
                     // A fault of the model or the solver, and clusters that are right are at hand.
                     let part = greedy_part(without_levels(&least), false);
@@ -253,6 +253,10 @@ impl Search<'_> {
                 if found.is_some_and(|found| compared(&greedy) <= compared(&self.measure(&found, &inside))) {
                     let Part { variables, constraints, nodes, .. } = last;
                     return Ok(Part { variables, constraints, nodes, ..greedy_part(last.bound, true) });
+                }
+                if let Some(relaxed) = &relaxed {
+                    let cost = clusters.model.cost(&values);
+                    clusters.fix(relaxed, cost + slack(cost));
                 }
                 let pairs: Vec<usize> = clusters.apart.values().copied().collect();
                 let most = self.config.max_nodes;
@@ -314,28 +318,34 @@ impl Search<'_> {
         (partition, first)
     }
 
-    /// The best values of a model, which is tightened first.
-    fn answer(&mut self, clusters: &mut Clusters, parts: &Parts<'_>, judge: &mut Judge<'_>) -> Result<Answer, Error> {
+    /// The best values of a model, which is tightened first, with the relaxation of what it is then.
+    fn answer(
+        &mut self,
+        clusters: &mut Clusters,
+        parts: &Parts<'_>,
+        judge: &mut Judge<'_>,
+    ) -> Result<(Answer, Option<Relaxed>), Error> {
         clusters.model.check()?;
         let moved = self.with_certain(parts.fixed);
         let mut start = better(None, clusters, parts, moved.as_ref().unwrap_or(self.greedy));
         let step = clusters.model.step();
-        // By how much a solver's sums may be wrong.
-        let slack = |cost: f64| cost.abs() * 1e-7 + 1e-3;
         let enough = start.as_ref().map_or(f64::INFINITY, |(cost, _)| cost - step + slack(*cost));
-        if let Some(relaxed) = tighten(clusters, parts, self.solver, enough)? {
-            if let Some(guided) = self.guided(clusters, &relaxed, judge) {
+        let relaxed = tighten(clusters, parts, self.solver, enough)?;
+        if let Some(relaxed) = &relaxed {
+            if let Some(guided) = self.guided(clusters, relaxed, judge) {
                 start = better(start, clusters, parts, &guided);
             }
             if let Some((cost, values)) = &start {
                 if relaxed.cost > cost - step + slack(*cost) {
-                    return Ok(Answer { optimal: true, values: Some(values.clone()), bound: *cost, nodes: Some(0) });
+                    let answer = Answer { optimal: true, values: Some(values.clone()), bound: *cost, nodes: Some(0) };
+                    return Ok((answer, Some(relaxed.clone())));
                 }
-                clusters.fix(&relaxed, cost + slack(*cost));
+                clusters.fix(relaxed, cost + slack(*cost));
             }
         }
         let start = start.as_ref().map(|(_, values)| &values[..]);
-        solve(self.solver, &clusters.model, start, self.config.max_nodes)
+        let answer = solve(self.solver, &clusters.model, start, self.config.max_nodes)?;
+        Ok((answer, relaxed))
     }
 
     /// Greedy clusters that merge first what the relaxation of a model does.
@@ -520,6 +530,11 @@ impl Search<'_> {
         let written = written.filter(|&(node, output)| self.is_written(partition, node, output)).collect();
         Cut { pairs: self.tree(nodes, first), written }
     }
+}
+
+/// By how much a solver's sums may be wrong.
+fn slack(cost: f64) -> f64 {
+    cost.abs() * 1e-7 + 1e-3
 }
 
 /// Of values to start from, with what they cost, and those of a solution, the better ones.

@@ -1,8 +1,9 @@
-//! How long clustering takes. Run alone, optimised: `cargo test --release -p fusebox-clustering --test speed -- --ignored --nocapture`.
+//! How long clustering takes. Run alone, optimised: `cargo test --release -p fusebox-clustering --test speed -- --ignored --nocapture`;
+//! with `FUSEBOX_SOLVER=microlp` the solver in Rust is measured.
 
 use std::{collections::HashSet, time::Instant};
 
-use fusebox_clustering::{Config, Graph, Status, cluster, cluster_graph};
+use fusebox_clustering::{Config, Graph, SolverChoice, Status, cluster, cluster_graph};
 use fusebox_ir::text;
 
 struct Random(u64);
@@ -88,6 +89,11 @@ fn random(count: usize, seed: u64) -> String {
 #[test]
 #[ignore = "a measurement"]
 fn measure() {
+    let solver = match std::env::var("FUSEBOX_SOLVER").as_deref() {
+        Ok("microlp") => SolverChoice::Microlp,
+        _ => SolverChoice::default(),
+    };
+    let config = Config { solver, ..Config::default() };
     for count in [50, 100, 300] {
         let mut sources = vec![("chain", chain(count)), ("zips", zips(count)), ("stencils", stencils(count))];
         for seed in 0..if count == 50 { 16 } else { 4 } {
@@ -96,7 +102,7 @@ fn measure() {
         for (name, source) in sources {
             let program = text::parse(&source).unwrap_or_else(|error| panic!("{error}"));
             let start = Instant::now();
-            let (_, report) = cluster(&program, &Config::default()).unwrap();
+            let (_, report) = cluster(&program, &config).unwrap();
             let time = start.elapsed();
             let region = &report.regions[0];
             println!(
