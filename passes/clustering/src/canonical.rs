@@ -2,59 +2,48 @@
 
 use crate::{Error, Model, solver::Solver, solver::solve};
 
-/// Pairs that one more model decides together: the weight of the first is two to the power of this, which doubles hold beside one.
-const TOGETHER: usize = 12;
+/// Weights are below it. A sum of them that a double holds to well within one, with values that are whole to six digits.
+const WEIGHTS: u64 = 1 << 16;
 
-/// Of the solutions that cost as much as `values`, the one whose `binaries`, read in order, are 0 the longest.
+/// Of the solutions that cost as much as `values`, the one whose `binaries` weigh the least.
 ///
-/// `values` must be a best solution. Models are asked only of what is 1 in it. None if a limit was reached.
+/// Each binary weighs as much as a fixed sequence of random numbers says. Two solutions weigh the least together with a probability below
+/// the number of binaries divided by the largest weight. Source: Mulmuley, Vazirani, Vazirani, "Matching is as easy as matrix inversion",
+/// STOC 1987 (the isolating lemma).
+///
+/// `values` must be a best solution. None if a limit was reached.
 ///
 /// # Errors
 /// Those of the solver.
-pub(crate) fn first(
+pub(crate) fn lightest(
     solver: &dyn Solver,
     model: &Model,
     binaries: &[usize],
-    mut values: Vec<f64>,
+    values: &[f64],
     max_nodes: u64,
 ) -> Result<Option<Vec<f64>>, Error> {
     let mut model = model.clone();
-    let cost: Vec<(usize, f64)> = (model.variables.iter().enumerate())
+    let costs: Vec<(usize, f64)> = (model.variables.iter().enumerate())
         .filter(|(_, variable)| variable.cost != 0.0)
         .map(|(position, variable)| (position, variable.cost))
         .collect();
-    let best: f64 = cost.iter().map(|&(position, cost)| cost * values[position].round()).sum();
-    model.row("best", &cost, f64::NEG_INFINITY, best + model.step() / 2.0);
-    model.variables.iter_mut().for_each(|variable| variable.cost = 0.0);
+    let best: f64 = costs.iter().map(|&(position, cost)| cost * values[position].round()).sum();
+    model.row("best", &costs, f64::NEG_INFINITY, best + model.step() / 2.0);
     model.offset = 0.0;
-    let mut open = binaries;
-    while let Some(next) = open.iter().position(|&binary| values[binary] > 0.5) {
-        // What is 0 cannot be less.
-        fix(&mut model, &open[..next], &values);
-        let (block, rest) = open[next..].split_at(TOGETHER.min(open.len() - next));
-        for (position, &binary) in block.iter().rev().enumerate() {
-            model.variables[binary].cost = f64::from(1u32 << position);
-        }
-        let decided = block.iter().all(|&binary| model.variables[binary].lower > 0.5 || values[binary] < 0.5);
-        if !decided {
-            let answer = solve(solver, &model, Some(&values), max_nodes)?;
-            match answer.values {
-                Some(found) if answer.optimal => values = found,
-                _ => return Ok(None),
-            }
-        }
-        fix(&mut model, block, &values);
-        block.iter().for_each(|&binary| model.variables[binary].cost = 0.0);
-        open = rest;
+    model.variables.iter_mut().for_each(|variable| variable.cost = 0.0);
+    for (&binary, weight) in binaries.iter().zip(weights()) {
+        model.variables[binary].cost = weight as f64;
     }
-    Ok(Some(values))
+    let answer = solve(solver, &model, Some(values), max_nodes)?;
+    Ok(answer.values.filter(|_| answer.optimal))
 }
 
-/// Lets variables be what they are.
-fn fix(model: &mut Model, binaries: &[usize], values: &[f64]) {
-    for &binary in binaries {
-        let value = values[binary].round();
-        let variable = &mut model.variables[binary];
-        (variable.lower, variable.upper) = (value, value);
-    }
+/// The SplitMix64 sequence, a part of each number. Source: Steele, Lea, Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014.
+fn weights() -> impl Iterator<Item = u64> {
+    (1u64..).map(|position| {
+        let mut bits = position.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        1 + (bits ^ (bits >> 31)) % (WEIGHTS - 1)
+    })
 }

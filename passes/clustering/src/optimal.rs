@@ -260,7 +260,7 @@ impl Search<'_> {
                 }
                 let pairs: Vec<usize> = clusters.apart.values().copied().collect();
                 let most = self.config.max_nodes;
-                if let Some(values) = canonical::first(self.solver, &clusters.model, &pairs, values, most)? {
+                if let Some(values) = canonical::lightest(self.solver, &clusters.model, &pairs, &values, most)? {
                     (partition, first) = self.chosen(&clusters, &values);
                     new = self.refused(&partition, &first, judge);
                 }
