@@ -4,18 +4,59 @@
 
 use std::{
     collections::BTreeMap,
+    num::NonZeroUsize,
     panic::{AssertUnwindSafe, catch_unwind},
 };
 
-use fusebox_interp::{Error, run, run_plan};
+use fusebox_interp::{run, run_plan};
 use fusebox_ir::{
-    Array, Constant, ElementType, Program, Value,
+    Array, Constant, ElementType, Fault, Program, Value,
     generate::{Config, Rounding, inputs, minimize, program},
     json, validate, validate_plan,
 };
 
 /// What a way of running gives.
-type Outcome = Result<Vec<Value>, Error>;
+type Outcome = Result<Vec<Value>, Failure>;
+
+/// How a run failed.
+enum Failure {
+    /// As programs fail.
+    Run(Fault),
+    /// In a way that no program may fail in.
+    Other(String),
+}
+
+impl From<fusebox_interp::Error> for Failure {
+    fn from(error: fusebox_interp::Error) -> Self {
+        match error {
+            fusebox_interp::Error::Run(error) => Self::Run(error.fault),
+            error => Self::Other(error.to_string()),
+        }
+    }
+}
+
+impl From<fusebox::Error> for Failure {
+    fn from(error: fusebox::Error) -> Self {
+        match error {
+            fusebox::Error::Run(error) => Self::Run(error.fault),
+            error => Self::Other(error.to_string()),
+        }
+    }
+}
+
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Run(fault) => write!(f, "{fault}"),
+            Self::Other(text) => f.write_str(text),
+        }
+    }
+}
+
+/// Whether a fault is of extents: it is one of operations, not of elements that perhaps nobody reads.
+fn is_of_extents(fault: &Fault) -> bool {
+    matches!(fault, Fault::Sizes { .. } | Fault::TooFew { .. } | Fault::NegativeExtent { .. })
+}
 
 /// Another way to run a program.
 type Way = fn(&Program, &[Value]) -> Result<Outcome, String>;
@@ -29,13 +70,34 @@ fn as_plan(program: &Program, inputs: &[Value]) -> Result<Outcome, String> {
         Ok(_) => return Err("another plan through JSON: ".into()),
         Err(error) => return Err(format!("the plan is not read from JSON: {error}")),
     }
-    Ok(run_plan(&plan, inputs).map(|(results, _)| results))
+    Ok(run_plan(&plan, inputs).map(|(results, _)| results).map_err(Failure::from))
 }
 
 fn simplified(program: &Program, inputs: &[Value]) -> Result<Outcome, String> {
     let (simple, _) = fusebox_simplify::simplify(program, &fusebox_simplify::Config::default());
     validate(&simple, &[]).map_err(|errors| format!("simplified it is not valid: {errors}\n{simple}"))?;
-    Ok(run(&simple, inputs))
+    Ok(run(&simple, inputs).map_err(Failure::from))
+}
+
+/// All passes, and machine code: fused as well as possible, on three threads.
+fn compiled(program: &Program, inputs: &[Value]) -> Result<Outcome, String> {
+    on_all_cores(program, inputs, fusebox::Fusion::Optimal, 3)
+}
+
+/// All passes with the least of fusion, on one thread.
+fn compiled_apart(program: &Program, inputs: &[Value]) -> Result<Outcome, String> {
+    on_all_cores(program, inputs, fusebox::Fusion::None, 1)
+}
+
+fn on_all_cores(
+    program: &Program,
+    inputs: &[Value],
+    fusion: fusebox::Fusion,
+    threads: usize,
+) -> Result<Outcome, String> {
+    let options = fusebox::Options { fusion, threads: NonZeroUsize::new(threads), cache: false, ..Default::default() };
+    let compiled = fusebox::compile_program(program, &options).map_err(|error| format!("not compiled: {error}"))?;
+    Ok(compiled.run(inputs).map_err(Failure::from))
 }
 
 const FAILS: &str = "the program fails";
@@ -44,7 +106,7 @@ const FAILS: &str = "the program fails";
 fn fault(program: &Program, seed: u64, config: &Config, way: Way) -> Option<String> {
     let checked = catch_unwind(AssertUnwindSafe(|| {
         let inputs = inputs(program, seed, config);
-        let expected = run(program, &inputs);
+        let expected = run(program, &inputs).map_err(Failure::from);
         if !config.may_fail
             && let Err(error) = &expected
         {
@@ -57,8 +119,13 @@ fn fault(program: &Program, seed: u64, config: &Config, way: Way) -> Option<Stri
         match (expected, found) {
             (Ok(expected), Ok(found)) => different(program, &expected, &found),
             (Ok(_), Err(error)) => Some(format!("it alone fails: {error}")),
+            (Err(Failure::Other(why)), _) => Some(format!("the interpreter fails otherwise: {why}")),
+            (Err(_), Err(Failure::Other(why))) => Some(format!("it fails otherwise: {why}")),
+            // Of several errors any is reported.
+            (Err(Failure::Run(_)), Err(Failure::Run(_))) => None,
+            (Err(Failure::Run(fault)), Ok(_)) if is_of_extents(&fault) => Some(format!("an error is lost: {fault}")),
             // The error of an element that nothing reads may be lost.
-            (Err(_), _) => None,
+            (Err(Failure::Run(_)), Ok(_)) => None,
         }
     }));
     checked.unwrap_or_else(|panic| {
@@ -207,4 +274,22 @@ fn simplification() {
 fn simplification_of_what_fails() {
     let config = Config { rounding: Rounding::Free, nested: true, may_fail: true, ..Config::default() };
     check("simplification_of_what_fails", 1_000, &config, simplified);
+}
+
+#[test]
+fn the_whole_pipeline() {
+    let config = Config { rounding: Rounding::Marked, large: true, ..Config::default() };
+    check("the_whole_pipeline", 400, &config, compiled);
+}
+
+#[test]
+fn the_whole_pipeline_without_fusion() {
+    let config = Config { rounding: Rounding::Marked, ..Config::default() };
+    check("the_whole_pipeline_without_fusion", 200, &config, compiled_apart);
+}
+
+#[test]
+fn the_whole_pipeline_of_what_fails() {
+    let config = Config { rounding: Rounding::Marked, may_fail: true, ..Config::default() };
+    check("the_whole_pipeline_of_what_fails", 300, &config, compiled);
 }
