@@ -19,7 +19,8 @@ fn an_unused_instruction_cannot_fail() {
 /// Of several results of an operation, each needs only its own part of the function.
 #[test]
 fn a_result_needs_nothing_of_its_siblings() {
-    let program = "fn f(x: [n]i32) -> [n]i32 { let y: [n]i32, bad: [n]i32 = map(|v| { return v + 1, v / 0 }, x) return y }";
+    let program =
+        "fn f(x: [n]i32) -> [n]i32 { let y: [n]i32, bad: [n]i32 = map(|v| { return v + 1, v / 0 }, x) return y }";
     assert_eq!(run(program, &["[1, 2]"]), "[2, 3]");
     let sums = "fn f(x: [n]i32) -> i32 {
         let bad: [n]i32 = map(|v| v / 0, x)
@@ -76,7 +77,9 @@ fn the_right_side_of_logic_runs_if_it_decides() {
     assert_eq!(eval("bool", "true || 1i32 / 0 == 1"), "true");
     assert_eq!(eval("bool", "false || true"), "true");
     assert_eq!(eval("bool", "true && false"), "false");
-    assert!(fails("fn f(x: i32) -> bool { let y = x > 0 || 1 / x == 1 return y }", &["0"]).ends_with("division by zero"));
+    assert!(
+        fails("fn f(x: i32) -> bool { let y = x > 0 || 1 / x == 1 return y }", &["0"]).ends_with("division by zero")
+    );
 }
 
 /// Where `cond` takes one branch, arrays that only the other uses are not evaluated, though they are bound above both.
@@ -106,7 +109,10 @@ fn an_assertion_lives_as_long_as_its_use() {
     assert!(fails(used, &["0"]).ends_with("assertion failed: x should be positive"));
     let unused = "fn f(x: i32) -> i32 { let y = assert(x > 0, \"x should be positive\", x) let z = x + 1 return z }";
     assert_eq!(run(unused, &["0"]), "1");
-    assert_eq!(run("fn f(x: i32) -> i32 { let y = if x > 0 { assert(false, \"no\", x) } else { x } return y }", &["0"]), "0");
+    assert_eq!(
+        run("fn f(x: i32) -> i32 { let y = if x > 0 { assert(false, \"no\", x) } else { x } return y }", &["0"]),
+        "0"
+    );
 }
 
 /// The value of an assertion that fails is not needed.

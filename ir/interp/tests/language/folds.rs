@@ -18,7 +18,8 @@ fn the_seed() {
     let program = "fn f(x: [n]i32) -> i32 { let s: i32 = fold(|a, b| a + b, 100, x) return s }";
     assert_eq!(run(program, &["[1, 2, 3]"]), "106");
     assert_eq!(run(program, &["[]"]), "100");
-    let computed = "fn f(x: [n]f32, k: f32) -> f32 { let seed = k * 2.0 let s: f32 = fold(|a, b| max(a, b), seed, x) return s }";
+    let computed =
+        "fn f(x: [n]f32, k: f32) -> f32 { let seed = k * 2.0 let s: f32 = fold(|a, b| max(a, b), seed, x) return s }";
     assert_eq!(run(computed, &["[1.0, 5.0]", "2.0"]), "5.0");
     assert_eq!(run(computed, &["[1.0, 5.0]", "3.0"]), "6.0");
 }
@@ -101,7 +102,8 @@ fn segments_of_rows() {
 /// `fold1_seg` of an empty segment is an error that names the segment.
 #[test]
 fn fold1_of_segments() {
-    let program = "fn f(x: [n]i32, o: [4]i32) -> [3]i32 { let s: [3]i32 = fold1_seg(|a, b| a * b, x, offsets: o) return s }";
+    let program =
+        "fn f(x: [n]i32, o: [4]i32) -> [3]i32 { let s: [3]i32 = fold1_seg(|a, b| a * b, x, offsets: o) return s }";
     assert_eq!(run(program, &["[2, 3, 4, 5]", "[0, 1, 2, 4]"]), "[2, 3, 20]");
     let message = fails(program, &["[2, 3, 4, 5]", "[0, 2, 2, 4]"]);
     assert!(message.ends_with("fold1_seg `s`: row 1 of `x` is empty, and there is no seed"), "{message}");
@@ -131,7 +133,8 @@ fn wrong_offsets() {
 /// An offset beyond the range of `i64` is beyond any extent.
 #[test]
 fn huge_offsets() {
-    let program = "fn f(x: [n]i32, o: [3]u64) -> [2]i32 { let s: [2]i32 = fold_seg(|a, b| a + b, 0, x, offsets: o) return s }";
+    let program =
+        "fn f(x: [n]i32, o: [3]u64) -> [2]i32 { let s: [2]i32 = fold_seg(|a, b| a + b, 0, x, offsets: o) return s }";
     assert_eq!(run(program, &["[1, 2]", "[0, 1, 2]"]), "[1, 2]");
     let message = fails(program, &["[1, 2]", "[0, 18446744073709551615, 2]"]);
     assert!(message.contains("offset 1 of `o` is 9223372036854775807"), "{message}");

@@ -5,7 +5,10 @@ use crate::support::{fails, run};
 /// `generate` makes each element from its index.
 #[test]
 fn generate() {
-    assert_eq!(run("fn f(n: i64) -> [n]i64 { let y: [n]i64 = generate([n], |i| i * i) return y }", &["4"]), "[0, 1, 4, 9]");
+    assert_eq!(
+        run("fn f(n: i64) -> [n]i64 { let y: [n]i64 = generate([n], |i| i * i) return y }", &["4"]),
+        "[0, 1, 4, 9]"
+    );
     assert_eq!(run("fn f(n: i64) -> [n]i64 { let y: [n]i64 = generate([n], |i| i * i) return y }", &["0"]), "[]");
     let table = "fn f() -> [2, 3]i64 { let y: [2, 3]i64 = generate([2, 3], |i, j| 10 * i + j) return y }";
     assert_eq!(run(table, &[]), "[[0, 1, 2], [10, 11, 12]]");
@@ -42,8 +45,13 @@ fn map_over_a_corner() {
 fn functions_see_what_is_outside() {
     let program = "fn f(x: [n]i32, k: i32, at: [m]i64) -> [m]i32 { let y: [m]i32 = map(|i| k * x[i], at) return y }";
     assert_eq!(run(program, &["[1, 2, 3]", "10", "[2, 0]"]), "[30, 10]");
-    assert!(fails(program, &["[1, 2, 3]", "10", "[3]"]).ends_with("map `y`: index [3] is outside of `x`, whose extents are [3]"));
-    assert!(fails(program, &["[1, 2, 3]", "10", "[-1]"]).ends_with("index [-1] is outside of `x`, whose extents are [3]"));
+    assert!(
+        fails(program, &["[1, 2, 3]", "10", "[3]"])
+            .ends_with("map `y`: index [3] is outside of `x`, whose extents are [3]")
+    );
+    assert!(
+        fails(program, &["[1, 2, 3]", "10", "[-1]"]).ends_with("index [-1] is outside of `x`, whose extents are [3]")
+    );
 }
 
 /// `a.flat[p]` reads by row-major position.
@@ -51,7 +59,10 @@ fn functions_see_what_is_outside() {
 fn reads_by_position() {
     let program = "fn f(x: [n, m]i32, p: i64) -> i32 { let y = x.flat[p] return y }";
     assert_eq!(run(program, &["[[1, 2, 3], [4, 5, 6]]", "4"]), "5");
-    assert!(fails(program, &["[[1, 2, 3], [4, 5, 6]]", "6"]).ends_with("index [6] is outside of `x`, whose extents are [2, 3]"));
+    assert!(
+        fails(program, &["[[1, 2, 3], [4, 5, 6]]", "6"])
+            .ends_with("index [6] is outside of `x`, whose extents are [2, 3]")
+    );
 }
 
 /// A function is a list of instructions, among them `if` and `while` with several results.
@@ -83,16 +94,23 @@ fn unit() {
 /// `compute` is the identity: it stores arrays.
 #[test]
 fn compute() {
-    let program = "fn f(x: [n]i32, y: [n]bool) -> [n]i32, [n]bool { let a: [n]i32, b: [n]bool = compute(x, y) return a, b }";
+    let program =
+        "fn f(x: [n]i32, y: [n]bool) -> [n]i32, [n]bool { let a: [n]i32, b: [n]bool = compute(x, y) return a, b }";
     assert_eq!(run(program, &["[1, 2]", "[true, false]"]), "[1, 2]; [true, false]");
 }
 
 /// `constant` is an array written out, in row-major order.
 #[test]
 fn constant() {
-    assert_eq!(run("fn f() -> [2, 2]i8 { let y: [2, 2]i8 = constant([[1, 2], [3, -4]]) return y }", &[]), "[[1, 2], [3, -4]]");
+    assert_eq!(
+        run("fn f() -> [2, 2]i8 { let y: [2, 2]i8 = constant([[1, 2], [3, -4]]) return y }", &[]),
+        "[[1, 2], [3, -4]]"
+    );
     assert_eq!(run("fn f() -> [0]f32 { let y: [0]f32 = constant([]) return y }", &[]), "[]");
-    assert_eq!(run("fn f() -> [3]f16 { let y: [3]f16 = constant([-0.0, inf_f16, 0.1]) return y }", &[]), "[-0.0, inf, 0.1]");
+    assert_eq!(
+        run("fn f() -> [3]f16 { let y: [3]f16 = constant([-0.0, inf_f16, 0.1]) return y }", &[]),
+        "[-0.0, inf, 0.1]"
+    );
 }
 
 /// Results are keyed by name; a binding may be given as several.

@@ -49,8 +49,13 @@ fn keep() {
 #[test]
 fn targets_outside() {
     let program = "fn f(d: [m]i32, v: [n]i32, at: [n]i64) -> [m]i32 { let h: [m]i32 = permute(|new, old| new, d, v, at: at) return h }";
-    assert!(fails(program, &["[0, 0]", "[1]", "[2]"]).ends_with("permute `h`: index [2] is outside of `h`, whose extents are [2]"));
-    assert!(fails(program, &["[0, 0]", "[1]", "[-1]"]).ends_with("index [-1] is outside of `h`, whose extents are [2]"));
+    assert!(
+        fails(program, &["[0, 0]", "[1]", "[2]"])
+            .ends_with("permute `h`: index [2] is outside of `h`, whose extents are [2]")
+    );
+    assert!(
+        fails(program, &["[0, 0]", "[1]", "[-1]"]).ends_with("index [-1] is outside of `h`, whose extents are [2]")
+    );
 }
 
 /// There is an array of target indices for each dimension of the defaults, of the extents of the new elements.
@@ -66,7 +71,8 @@ fn ranks() {
 /// Into a scalar there are no indices: every element is combined in.
 #[test]
 fn rank_zero() {
-    let program = "fn f(d: i32, v: [n]i32) -> i32 { let h: i32 = permute(|new, old| new + old, d, v, at: ()) return h }";
+    let program =
+        "fn f(d: i32, v: [n]i32) -> i32 { let h: i32 = permute(|new, old| new + old, d, v, at: ()) return h }";
     assert_eq!(run(program, &["10", "[1, 2, 3]"]), "16");
 }
 
@@ -84,7 +90,9 @@ fn components() {
 fn sources_of_unequal_extents() {
     let program = "fn f(d: [m]i32, v: [n]i32, at: [k]i64) -> [m]i32 { let h: [m]i32 = permute(|new, old| new, d, v, at: at) return h }";
     assert_eq!(run(program, &["[0, 0]", "[1]", "[1]"]), "[0, 1]");
-    assert!(fails(program, &["[0, 0]", "[1]", "[1, 0]"]).ends_with("extent 2 of `at` and extent 1 of `v` should be equal"));
+    assert!(
+        fails(program, &["[0, 0]", "[1]", "[1, 0]"]).ends_with("extent 2 of `at` and extent 1 of `v` should be equal")
+    );
 }
 
 /// `unique` promises that targets are distinct; the interpreter checks it, of what is kept.

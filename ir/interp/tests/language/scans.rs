@@ -56,9 +56,11 @@ fn scanr_with_total() {
 fn operands_keep_their_order() {
     // 10 * left + right writes digits one after the other: b counts them.
     let join = "|a, p, b, q| { return a * q + b, p * q }";
-    let left = format!("fn f(x: [n]i64, p: [n]i64) -> [n]i64 {{ let s: [n]i64, q: [n]i64 = scanl1({join}, x, p) return s }}");
+    let left =
+        format!("fn f(x: [n]i64, p: [n]i64) -> [n]i64 {{ let s: [n]i64, q: [n]i64 = scanl1({join}, x, p) return s }}");
     assert_eq!(run(&left, &["[1, 2, 3]", "[10, 10, 10]"]), "[1, 12, 123]");
-    let right = format!("fn f(x: [n]i64, p: [n]i64) -> [n]i64 {{ let s: [n]i64, q: [n]i64 = scanr1({join}, x, p) return s }}");
+    let right =
+        format!("fn f(x: [n]i64, p: [n]i64) -> [n]i64 {{ let s: [n]i64, q: [n]i64 = scanr1({join}, x, p) return s }}");
     assert_eq!(run(&right, &["[1, 2, 3]", "[10, 10, 10]"]), "[123, 23, 3]");
 }
 
@@ -103,9 +105,11 @@ const OFFSETS: &str = "[0, 2, 2, 3]";
 /// Each segment is scanned by itself: `scanl1_seg` and `scanr1_seg` keep the extent.
 #[test]
 fn inclusive_segments() {
-    let left = "fn f(x: [n]i32, o: [k]i32) -> [n]i32 { let s: [n]i32 = scanl1_seg(|a, b| a + b, x, offsets: o) return s }";
+    let left =
+        "fn f(x: [n]i32, o: [k]i32) -> [n]i32 { let s: [n]i32 = scanl1_seg(|a, b| a + b, x, offsets: o) return s }";
     assert_eq!(run(left, &["[1, 2, 3]", OFFSETS]), "[1, 3, 3]");
-    let right = "fn f(x: [n]i32, o: [k]i32) -> [n]i32 { let s: [n]i32 = scanr1_seg(|a, b| a + b, x, offsets: o) return s }";
+    let right =
+        "fn f(x: [n]i32, o: [k]i32) -> [n]i32 { let s: [n]i32 = scanr1_seg(|a, b| a + b, x, offsets: o) return s }";
     assert_eq!(run(right, &["[1, 2, 3]", OFFSETS]), "[3, 2, 3]");
     assert_eq!(run(right, &["[]", "[0, 0]"]), "[]");
 }
@@ -144,8 +148,12 @@ fn segments_of_rows() {
 /// Wrong offsets are errors of scans as of folds.
 #[test]
 fn wrong_offsets() {
-    let program = "fn f(x: [n]i32, o: [k]i32) -> [n]i32 { let s: [n]i32 = scanl1_seg(|a, b| a + b, x, offsets: o) return s }";
+    let program =
+        "fn f(x: [n]i32, o: [k]i32) -> [n]i32 { let s: [n]i32 = scanl1_seg(|a, b| a + b, x, offsets: o) return s }";
     let message = fails(program, &["[1, 2, 3]", "[0, 9, 3]"]);
-    assert!(message.ends_with("scanl1_seg `s`: offset 1 of `o` is 9: offsets rise from 0 to the extent, 3"), "{message}");
+    assert!(
+        message.ends_with("scanl1_seg `s`: offset 1 of `o` is 9: offsets rise from 0 to the extent, 3"),
+        "{message}"
+    );
     assert!(fails(program, &["[]", "[]"]).ends_with("`o` is empty: there is one offset more than segments"));
 }

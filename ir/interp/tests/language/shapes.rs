@@ -14,7 +14,10 @@ fn extents_are_values() {
 fn a_name_met_again_is_the_same() {
     let program = "fn f(x: [n]i32, y: [n]i32) -> [n]i32 { let z: [n]i32 = map(|a, b| a + b, x, y) return z }";
     assert_eq!(run(program, &["[1, 2]", "[3, 4]"]), "[4, 6]");
-    assert_eq!(fails(program, &["[1, 2]", "[3]"]), "inputs do not fit: extent 1 of `y` and extent 2 of `n` should be equal");
+    assert_eq!(
+        fails(program, &["[1, 2]", "[3]"]),
+        "inputs do not fit: extent 1 of `y` and extent 2 of `n` should be equal"
+    );
 }
 
 /// An extent that is a number is checked too.
@@ -63,7 +66,8 @@ fn siblings_are_not_compared() {
 #[test]
 fn declared_extents_are_checked() {
     let program = "fn f(x: [n]i32, k: i64) -> [?]i32 { let m: i64, y: [k]i32 = filter(|a| a > 0, x) return y }";
-    let fitting = run("fn f(x: [n]i32) -> [?]i32 { let m: i64, y: [m]i32 = filter(|a| a > 0, x) return y }", &["[1, -1]"]);
+    let fitting =
+        run("fn f(x: [n]i32) -> [?]i32 { let m: i64, y: [m]i32 = filter(|a| a > 0, x) return y }", &["[1, -1]"]);
     assert_eq!(fitting, "[1]");
     assert_eq!(run(program, &["[1, -1, 2]", "2"]), "[1, 2]");
     assert!(fails(program, &["[1, -1, 2]", "3"]).ends_with("extent 2 of `y` and extent 3 of `k` should be equal"));
@@ -93,7 +97,10 @@ fn arrays_that_no_memory_holds() {
     let program = "fn f(k: i64) -> i64 { let y: [k, k]i64 = generate([k, k], |i, j| i) let z = y[0, 0] return z }";
     assert_eq!(run(program, &["2"]), "0");
     let message = fails(program, &["4294967296"]);
-    assert!(message.ends_with("generate `y`: `y` of extents [4294967296, 4294967296] does not fit in memory"), "{message}");
+    assert!(
+        message.ends_with("generate `y`: `y` of extents [4294967296, 4294967296] does not fit in memory"),
+        "{message}"
+    );
 }
 
 /// An array with an extent of 0 has no elements, however large the others are.
@@ -112,7 +119,10 @@ fn rank_zero() {
     assert_eq!(run("fn f() -> i32 { let y: i32 = generate([], || 4i32) return y }", &[]), "4");
     assert_eq!(run("fn f(x: [1, 1]i32) -> i32 { let y: i32 = reshape([], x) return y }", &["[[5]]"]), "5");
     assert_eq!(run("fn f(x: i32) -> [1]i32 { let y: [1]i32 = reshape([1], x) return y }", &["6"]), "[6]");
-    assert_eq!(run("fn f(x: [n]i32) -> i32 { let last = n - 1 let y: i32 = slice([last], x) return y }", &["[6, 7]"]), "7");
+    assert_eq!(
+        run("fn f(x: [n]i32) -> i32 { let last = n - 1 let y: i32 = slice([last], x) return y }", &["[6, 7]"]),
+        "7"
+    );
 }
 
 /// Rank and element type of an input are those that the program declares.

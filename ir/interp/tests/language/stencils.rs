@@ -5,7 +5,8 @@ use crate::support::{fails, run};
 /// A tap reads the element at an offset from the index.
 #[test]
 fn taps() {
-    let program = "fn f(u: [n]i32) -> [n]i32 { let l: [n]i32 = stencil(|a, b| b - a, u[-1], u[1], u: constant(0)) return l }";
+    let program =
+        "fn f(u: [n]i32) -> [n]i32 { let l: [n]i32 = stencil(|a, b| b - a, u[-1], u[1], u: constant(0)) return l }";
     assert_eq!(run(program, &["[1, 2, 4, 8]"]), "[2, 3, 6, -4]");
     assert_eq!(run(program, &["[5]"]), "[0]");
     assert_eq!(run(program, &["[]"]), "[]");
@@ -14,7 +15,8 @@ fn taps() {
 /// `clamp` reads the nearest element inside.
 #[test]
 fn clamp() {
-    let program = "fn f(u: [n]i32) -> [n]i32 { let l: [n]i32 = stencil(|a, b| 10 * a + b, u[-2], u[1], u: clamp) return l }";
+    let program =
+        "fn f(u: [n]i32) -> [n]i32 { let l: [n]i32 = stencil(|a, b| 10 * a + b, u[-2], u[1], u: clamp) return l }";
     assert_eq!(run(program, &["[1, 2, 3, 4]"]), "[12, 13, 14, 24]");
     assert_eq!(run(program, &["[7]"]), "[77]");
 }
@@ -22,7 +24,8 @@ fn clamp() {
 /// `mirror` reflects without repeating the edge, as often as needed; a single element is its own reflection.
 #[test]
 fn mirror() {
-    let program = "fn f(u: [n]i32) -> [n]i32 { let l: [n]i32 = stencil(|a, b| 10 * a + b, u[-2], u[2], u: mirror) return l }";
+    let program =
+        "fn f(u: [n]i32) -> [n]i32 { let l: [n]i32 = stencil(|a, b| 10 * a + b, u[-2], u[2], u: mirror) return l }";
     assert_eq!(run(program, &["[1, 2, 3, 4]"]), "[33, 24, 13, 22]");
     assert_eq!(run(program, &["[1, 2]"]), "[11, 22]");
     assert_eq!(run(program, &["[7]"]), "[77]");
@@ -31,7 +34,8 @@ fn mirror() {
 /// `wrap` counts modulo the extent.
 #[test]
 fn wrap() {
-    let program = "fn f(u: [n]i32) -> [n]i32 { let l: [n]i32 = stencil(|a, b| 10 * a + b, u[-1], u[2], u: wrap) return l }";
+    let program =
+        "fn f(u: [n]i32) -> [n]i32 { let l: [n]i32 = stencil(|a, b| 10 * a + b, u[-1], u[2], u: wrap) return l }";
     assert_eq!(run(program, &["[1, 2, 3]"]), "[33, 11, 22]");
     assert_eq!(run(program, &["[7]"]), "[77]");
 }
@@ -55,7 +59,9 @@ fn function() {
 #[test]
 fn larger_than_the_array() {
     let around = |boundary: &str| {
-        format!("fn f(u: [n]i32) -> [n]i32 {{ let l: [n]i32 = stencil(|a, b| 10 * a + b, u[-7], u[8], u: {boundary}) return l }}")
+        format!(
+            "fn f(u: [n]i32) -> [n]i32 {{ let l: [n]i32 = stencil(|a, b| 10 * a + b, u[-7], u[8], u: {boundary}) return l }}"
+        )
     };
     assert_eq!(run(&around("clamp"), &["[1, 2, 3]"]), "[13, 13, 13]");
     // Of [1, 2, 3] reflected: positions -7, -6, -5 are 2, 3, 2 and positions 8, 9, 10 are 1, 2, 3.
@@ -68,7 +74,9 @@ fn larger_than_the_array() {
 #[test]
 fn dimensions_by_themselves() {
     let corner = |boundary: &str| {
-        format!("fn f(u: [n, m]i32) -> [n, m]i32 {{ let l: [n, m]i32 = stencil(|a| a, u[-1, 1], u: {boundary}) return l }}")
+        format!(
+            "fn f(u: [n, m]i32) -> [n, m]i32 {{ let l: [n, m]i32 = stencil(|a| a, u[-1, 1], u: {boundary}) return l }}"
+        )
     };
     let u = "[[1, 2, 3], [4, 5, 6]]";
     assert_eq!(run(&corner("clamp"), &[u]), "[[2, 3, 3], [2, 3, 3]]");
@@ -80,7 +88,8 @@ fn dimensions_by_themselves() {
 #[test]
 fn outside_in_any_dimension() {
     let u = "[[1, 2, 3], [4, 5, 6]]";
-    let constant = "fn f(u: [n, m]i32) -> [n, m]i32 { let l: [n, m]i32 = stencil(|a| a, u[-1, 1], u: constant(0)) return l }";
+    let constant =
+        "fn f(u: [n, m]i32) -> [n, m]i32 { let l: [n, m]i32 = stencil(|a| a, u[-1, 1], u: constant(0)) return l }";
     assert_eq!(run(constant, &[u]), "[[0, 0, 0], [2, 3, 0]]");
     let function = "fn f(u: [n, m]i64) -> [n, m]i64 {
         let l: [n, m]i64 = stencil(|a| a, u[-1, 1], u: function(|i, j| 10 * i + j)) return l }";
@@ -100,9 +109,11 @@ fn several_arrays() {
 #[test]
 fn empty_arrays() {
     for boundary in ["clamp", "mirror", "wrap"] {
-        let same = format!("fn f(u: [n]i32) -> [n]i32 {{ let l: [n]i32 = stencil(|a| a, u[1], u: {boundary}) return l }}");
+        let same =
+            format!("fn f(u: [n]i32) -> [n]i32 {{ let l: [n]i32 = stencil(|a| a, u[1], u: {boundary}) return l }}");
         assert_eq!(run(&same, &["[]"]), "[]");
-        let more = format!("fn f(u: [n]i32) -> [1]i32 {{ let l: [1]i32 = stencil(|a| a, u[1], u: {boundary}) return l }}");
+        let more =
+            format!("fn f(u: [n]i32) -> [1]i32 {{ let l: [1]i32 = stencil(|a| a, u[1], u: {boundary}) return l }}");
         assert_eq!(run(&more, &["[3]"]), "[3]");
         let message = fails(&more, &["[]"]);
         assert!(message.ends_with("stencil `l`: index [1] is outside of `u`, whose extents are [0]"), "{message}");

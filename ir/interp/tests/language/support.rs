@@ -172,8 +172,7 @@ fn shown(value: &Value) -> String {
         }
         Value::Nested(nested) => {
             let values: Vec<Constant> = nested.values.constants().collect();
-            let all: Vec<usize> =
-                nested.extents.constants().map(|c| c.as_i64().expect("an i64") as usize).collect();
+            let all: Vec<usize> = nested.extents.constants().map(|c| c.as_i64().expect("an i64") as usize).collect();
             let rank = nested.extents.extents().get(1).copied().unwrap_or(1);
             let mut rest = &values[..];
             let rows = all.chunks(rank).map(|extents| {

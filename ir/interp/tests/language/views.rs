@@ -29,8 +29,14 @@ fn slice() {
     assert_eq!(run(row, &["[[1, 2, 3], [4, 5, 6]]", "1"]), "[4, 5, 6]");
     let column = "fn f(x: [n, m]i32, j: i64) -> [n]i32 { let y: [n]i32 = slice([_, j], x) return y }";
     assert_eq!(run(column, &["[[1, 2, 3], [4, 5, 6]]", "0"]), "[1, 4]");
-    assert_eq!(run("fn f(x: [n, m]i32) -> i32 { let y: i32 = slice([1, 2], x) return y }", &["[[1, 2, 3], [4, 5, 6]]"]), "6");
-    assert!(fails(row, &["[[1, 2, 3], [4, 5, 6]]", "2"]).ends_with("index [2, 0] is outside of `x`, whose extents are [2, 3]"));
+    assert_eq!(
+        run("fn f(x: [n, m]i32) -> i32 { let y: i32 = slice([1, 2], x) return y }", &["[[1, 2, 3], [4, 5, 6]]"]),
+        "6"
+    );
+    assert!(
+        fails(row, &["[[1, 2, 3], [4, 5, 6]]", "2"])
+            .ends_with("index [2, 0] is outside of `x`, whose extents are [2, 3]")
+    );
 }
 
 /// An index out of bounds is an error of the element that is read there: where there is none, nothing fails.
@@ -67,10 +73,14 @@ fn backpermute() {
 /// The error of an index outside names the array, the index and the extents.
 #[test]
 fn backpermute_from_outside() {
-    let program = "fn f(x: [n, m]i32) -> [2]i32 { let y: [2]i32 = backpermute([2], |i| { return i, 2 * i }, x) return y }";
+    let program =
+        "fn f(x: [n, m]i32) -> [2]i32 { let y: [2]i32 = backpermute([2], |i| { return i, 2 * i }, x) return y }";
     assert_eq!(run(program, &["[[1, 2, 3], [4, 5, 6]]"]), "[1, 6]");
     let message = fails(program, &["[[1, 2], [4, 5]]"]);
-    assert!(message.ends_with("backpermute `y`: index [1, 2] is outside of `x`, whose extents are [2, 2]"), "{message}");
+    assert!(
+        message.ends_with("backpermute `y`: index [1, 2] is outside of `x`, whose extents are [2, 2]"),
+        "{message}"
+    );
 }
 
 /// `transform` is a backpermute, then a map: the index function first.
@@ -106,5 +116,8 @@ fn concat() {
 #[test]
 fn concat_of_unequal_rows() {
     let program = "fn f(x: [n, m]i32, y: [k, l]i32) -> [?, ?]i32 { let w = n + k let a: [w, m]i32 = concat(x, y, dim: 0) return a }";
-    assert!(fails(program, &["[[1, 2]]", "[[3]]"]).ends_with("concat `a`: extent 2 of `x` and extent 1 of `y` should be equal"));
+    assert!(
+        fails(program, &["[[1, 2]]", "[[3]]"])
+            .ends_with("concat `a`: extent 2 of `x` and extent 1 of `y` should be equal")
+    );
 }
