@@ -19,7 +19,7 @@ pub(crate) fn read(path: &Path) -> anyhow::Result<Made> {
     let Ok(source) = String::from_utf8(bytes) else {
         bail!("{name}: expected a program as text or JSON, or a plan as JSON, found bytes that are no text")
     };
-    // Some editors begin files with a mark that says in which order the bytes are.
+    // Some editors begin files with a byte-order mark.
     let source = source.strip_prefix('\u{feff}').unwrap_or(&source);
     if source.trim_start().starts_with('{') {
         return json::made_from_json(source).map_err(|error| match error {

@@ -10,7 +10,7 @@ use crate::{ArrayId, Block, Constant, Lambda, Operand, ScalarOperand};
 /// The type of the binding says the extents it runs over. Several sources are components of one array (design D3): lambdas have a
 /// parameter for each, left operands first.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "op", rename_all = "snake_case")]
+#[serde(tag = "op", rename_all = "snake_case", deny_unknown_fields)]
 pub enum ArrayOp {
     /// An array written out, in row-major order. Shape: `extents`.
     Constant {
@@ -311,6 +311,7 @@ impl PermuteOrder {
 
 /// One read of a stencil.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Tap {
     /// The array.
     pub array: ArrayId,
@@ -320,6 +321,7 @@ pub struct Tap {
 
 /// What a stencil reads of one array where a tap lies outside.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct TapBoundary {
     /// The array.
     pub array: ArrayId,
@@ -345,7 +347,7 @@ pub enum Boundary {
 
 /// What becomes of values that the body of a `consume` gives at each step.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "sink", rename_all = "snake_case")]
+#[serde(tag = "sink", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Sink {
     /// All values in row-major order, one after the other. Results: the size, then a vector for each of `count` arrays.
     Elements {
@@ -353,8 +355,10 @@ pub enum Sink {
         count: usize,
     },
     /// The arrays along a new outermost dimension, cut to the least extents. Results: the number, the extents, the array.
+    #[serde(deserialize_with = "no_fields")]
     Tabulate,
     /// A stream of them.
+    #[serde(deserialize_with = "no_fields")]
     StreamOut,
     /// Folds chunks of them into a state. Results: the state.
     Accumulate {
@@ -365,6 +369,14 @@ pub enum Sink {
         /// The first state.
         seeds: Vec<Operand>,
     },
+}
+
+/// What a variant without fields is read from. Of these serde itself does not refuse unknown fields.
+fn no_fields<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<(), D::Error> {
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Nothing {}
+    Nothing::deserialize(deserializer).map(|Nothing {}| ())
 }
 
 /// How a binding of a cluster is fused.
@@ -402,6 +414,7 @@ impl Order {
 
 /// The mark of a binding in a cluster, and its order where directions differ inside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct ClusterMark {
     /// Of all the binding's results.
     pub mark: Mark,

@@ -3,13 +3,16 @@
 //! Other kinds of files say which: `"kind": "plan"` with `"plan"`, `"kind": "kernel"` with `"kernel"`. Constants are strings, as text spells
 //! them. What is read is checked: nothing that is not valid comes out.
 
+mod locate;
+
 use std::borrow::Cow;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::{
-    Kernel, MAX_NESTING, Made, Plan, Program, Property, ValidationErrors, validate, validate_kernel, validate_plan,
+    Kernel, MAX_NESTING, Made, Plan, Program, Property, ValidationErrors, text::without_mark, validate,
+    validate_kernel, validate_plan,
 };
 
 /// What every file says it is.
@@ -102,6 +105,14 @@ pub enum JsonError {
         /// The limit.
         limit: usize,
     },
+    /// No thread with the stack that a file of this depth needs.
+    #[error("nested {depth} deep, and no thread with a stack for that can be started: {message}")]
+    NoThread {
+        /// Brackets inside each other.
+        depth: usize,
+        /// What the system says.
+        message: String,
+    },
     /// A value that is not what is wanted at its place.
     #[error("at {path}: {message}")]
     Shape {
@@ -167,6 +178,7 @@ pub fn plan_from_json(json: &str) -> Result<Plan, JsonError> {
 /// # Errors
 /// [`JsonError`].
 pub fn made_from_json(json: &str) -> Result<Made, JsonError> {
+    let json = without_mark(json);
     let depth = depth(json)?;
     match header(json, &[PROGRAM, PLAN])? {
         PLAN => {
@@ -216,21 +228,23 @@ fn pretty<T: Serialize>(value: &T) -> String {
 
 /// Writes on a stack that suffices for the deepest valid program.
 fn write<T: Serialize + Sync>(file: &T) -> String {
-    with_stack(|| pretty(file))
+    // Where no thread can be started the stack that is there has to do: it does for all but very deep programs.
+    with_stack(|| pretty(file)).unwrap_or_else(|_| pretty(file))
 }
 
-fn with_stack<R: Send>(work: impl FnOnce() -> R + Send) -> R {
+/// Runs `work` on a large stack.
+///
+/// # Errors
+/// No thread can be started.
+fn with_stack<R: Send>(work: impl Fn() -> R + Sync) -> std::io::Result<R> {
     std::thread::scope(|scope| {
-        let worker = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, work);
-        match worker.map(std::thread::ScopedJoinHandle::join) {
-            Ok(Ok(result)) => result,
-            Ok(Err(panic)) => std::panic::resume_unwind(panic),
-            Err(error) => panic!("a thread can be started: {error}"),
-        }
+        let worker = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, &work)?;
+        Ok(worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
     })
 }
 
 fn read<T: DeserializeOwned + Send>(json: &str, kind: &'static [&'static str]) -> Result<T, JsonError> {
+    let json = without_mark(json);
     let depth = depth(json)?;
     header(json, kind)?;
     body(json, depth)
@@ -241,18 +255,37 @@ fn body<T: DeserializeOwned + Send>(json: &str, depth: usize) -> Result<T, JsonE
     let parse = || {
         let mut deserializer = serde_json::Deserializer::from_str(json);
         deserializer.disable_recursion_limit(); // `depth` is known and limited
-        let file = serde_path_to_error::deserialize(&mut deserializer).map_err(shape)?;
+        let file = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| shape::<T>(json, &error))?;
         deserializer.end().map_err(|error| JsonError::Syntax { message: error.to_string() })?;
         Ok(file)
     };
-    if depth <= SHALLOW { parse() } else { with_stack(parse) }
+    if depth <= SHALLOW {
+        return parse();
+    }
+    with_stack(parse).map_err(|error| JsonError::NoThread { depth, message: error.to_string() })?
 }
 
-fn shape(error: serde_path_to_error::Error<serde_json::Error>) -> JsonError {
+/// Why a file was not read: no JSON, or JSON of another shape.
+fn shape<T: DeserializeOwned>(json: &str, error: &serde_path_to_error::Error<serde_json::Error>) -> JsonError {
+    let mut deserializer = serde_json::Deserializer::from_str(json);
+    deserializer.disable_recursion_limit();
+    let Ok(file) = serde_json::Value::deserialize(&mut deserializer) else {
+        return JsonError::Syntax { message: error.inner().to_string() };
+    };
     let message = error.inner().to_string();
-    match error.inner().classify() {
-        serde_json::error::Category::Data => JsonError::Shape { path: error.path().to_string(), message },
-        _ => JsonError::Syntax { message },
+    match locate::locate::<T>(&file, error.path(), &message) {
+        // The line that serde gives is that of the end of what it read first.
+        Some(path) => {
+            let message = message.rsplit_once(" at line ").map_or(&message[..], |(message, _)| message);
+            JsonError::Shape { path, message: message.to_owned() }
+        }
+        None if error.inner().is_data() => JsonError::Shape { path: error.path().to_string(), message },
+        // Read as if it were another shape, it looks like a mistake of syntax.
+        None => {
+            let again = serde_path_to_error::deserialize::<_, T>(file).err();
+            let path = error.path().to_string();
+            JsonError::Shape { path, message: again.map_or(message, |error| error.into_inner().to_string()) }
+        }
     }
 }
 

@@ -75,6 +75,7 @@ impl From<String> for Name {
 
 /// A place in a source: all are equal, so `==` on programs ignores them.
 #[derive(Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Place {
     /// The file, where known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -136,6 +137,7 @@ pub enum Extent {
 /// `[n, 3]f32` has extents `[n, 3]`; `f32` has none (rank 0); `[n][?]f32`, an array of arrays, has extents `[n]` and the inner
 /// list `[?]`; `stream [?]f32` has the extents of an element of the stream.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Type {
     /// Whether values come one by one, each of the type that the rest says.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -183,6 +185,7 @@ impl Type {
 
 /// A value that a block names, with its type.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Var {
     /// Which value.
     pub id: ArrayId,
@@ -196,6 +199,8 @@ pub struct Var {
 
 /// One step of a block: an operation and names for its results.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+// What is left over is for the operation, which refuses what it does not know.
+#[schemars(deny_unknown_fields)]
 pub struct Binding {
     /// One or several results. Their types say the extents the operation runs over.
     pub results: Vec<Var>,
@@ -209,6 +214,7 @@ pub struct Binding {
 
 /// Parameters, bindings, results: the body of a program and of the operations that nest (design D2).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Block {
     /// Sizes (`i64`) that the parameters' types bind, in the order first met: of programs, fallbacks, the bodies of `consume`
     /// and the functions of sinks only.
@@ -225,6 +231,7 @@ pub struct Block {
 
 /// A result of a program: its name and declared type. Extents are inputs' values, constants or `?`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Output {
     /// The name, unique among results.
     pub name: String,
@@ -237,6 +244,7 @@ pub struct Output {
 ///
 /// `==` compares inputs' and results' names, and otherwise ignores names and places (design D7).
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Program {
     /// What the program is called.
     pub name: String,

@@ -7,6 +7,7 @@ use crate::{ArrayId, Constant, ElementType, LocalId, Name, Place};
 
 /// A scalar value that a [`Lambda`] names: a parameter, or a result of an instruction.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Local {
     /// Dense in the outermost function, in order of definition.
     pub id: LocalId,
@@ -25,6 +26,7 @@ pub struct Local {
 ///
 /// Evaluation is by need, an instruction at a time (design §3): what no result and no branch taken uses cannot fail.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Lambda {
     /// Parameters, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -50,6 +52,8 @@ pub enum ScalarOperand {
 
 /// One scalar instruction.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+// What is left over is for the operation, which refuses what it does not know.
+#[schemars(deny_unknown_fields)]
 pub struct Instruction {
     /// One result, or as many as the bodies of an `if` or a loop have.
     pub results: Vec<Local>,
@@ -63,7 +67,7 @@ pub struct Instruction {
 
 /// What a scalar instruction computes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "op", rename_all = "snake_case")]
+#[serde(tag = "op", rename_all = "snake_case", deny_unknown_fields)]
 pub enum ScalarOp {
     /// A function of one operand.
     Unary {

@@ -53,6 +53,7 @@ pub fn parse_named(source: &str, file_name: &str) -> Result<Program, Error> {
 }
 
 fn read(source: &str, file: Option<&str>) -> Result<Program, Error> {
+    let source = without_mark(source);
     let syntax = parser::Parser::new(source).and_then(|mut parser| {
         let program = parser.program()?;
         Ok((program, parser.exprs))
@@ -61,4 +62,9 @@ fn read(source: &str, file: Option<&str>) -> Result<Program, Error> {
     syntax
         .and_then(|(program, exprs)| lower::Lower::new(source, &exprs, &lines).program(&program))
         .map_err(|fault| lines.error(*fault))
+}
+
+/// The text of a file that may begin with a byte-order mark, as some editors write it.
+pub(crate) fn without_mark(source: &str) -> &str {
+    source.strip_prefix('\u{feff}').unwrap_or(source)
 }

@@ -113,6 +113,7 @@ fn the_deepest_programs_come_back() {
     validate(&program, &[]).expect("as deep as is possible");
     let json = to_json(&program, &[]);
     assert_eq!(from_json(&json).expect("as deep as is possible").0, program);
+    assert_eq!(text::parse(&program.to_string()).expect("as deep as is possible"), program);
     let errors = validate(&nested(MAX_NESTING), &[]).expect_err("too deep");
     assert_eq!(errors.errors.len(), 1);
     assert_eq!(errors.errors[0].fault, ProgramFault::TooDeep { limit: MAX_NESTING });
@@ -132,6 +133,7 @@ fn the_deepest_functions_come_back() {
     let program = deep(MAX_NESTING - 1);
     validate(&program, &[]).expect("as deep as is possible");
     assert_eq!(from_json(&to_json(&program, &[])).expect("as deep as is possible").0, program);
+    assert_eq!(text::parse(&program.to_string()).expect("as deep as is possible"), program);
     assert!(validate(&deep(MAX_NESTING), &[]).is_err());
 }
 
@@ -213,4 +215,90 @@ fn whatever_is_changed_nothing_panics() {
         }
     }
     assert!(accepted > 100 && refused > 5_000, "{accepted} {refused}");
+}
+
+/// A program with something of every type that a file may hold.
+fn with_everything() -> Program {
+    let source = "fn f(xs: [n]f32, frames: stream [?]i64, d: [m]f32, at: [n]i64) -> f32, i64 {
+        let a: [n]f32 = map(|x| if x > 0.0 { 2.0 * x } else { while(|v: f32| v < 1.0, |v: f32| v + 1.0, x) }, xs)
+        let p: [n]f32 = stencil(|l, r| l + r, a[-1], a[1], a: constant(0.0))
+        let h: [m]f32 = permute(|new, old| new + old, d, p, at: at, ordered: true)
+        let t: [n]f32 = nest([n], |i| { let r: [i]f32 = generate([i], |j| f32(j)) let q: f32 = fold(|u, v| u + v, 0.0, r) return q })
+        let s: f32 = cluster(|| { vertical w: [m]f32 = map(|u| u, h) last s: f32 = fold(|u, v| u + v, 0.0, w) return s }, order: descending)
+        let k: i64, l: i64, w: [k, l]i64, total: i64 = consume(|i, frame: [c]i64| {
+            yield tabulate(frame), accumulate(|st: i64, e: [g]i64, v: [z]i64| { let u: i64 = fold(|x, y| x + y, st, v) return u }, 0, frame) }, frames)
+        return s, total }";
+    text::parse(source).expect("a program")
+}
+
+#[test]
+fn unknown_fields_are_refused_at_every_place() {
+    let original: Value = serde_json::from_str(&to_json(&with_everything(), &[])).expect("JSON");
+    let mut all = Vec::new();
+    places(&original, String::new(), &mut all);
+    let (mut objects, mut exact) = (0, 0);
+    for place in all {
+        let mut changed = original.clone();
+        let Some(Value::Object(fields)) = changed.pointer_mut(&place) else { continue };
+        fields.insert("strange".to_owned(), Value::Array(Vec::new()));
+        objects += 1;
+        let Err(JsonError::Shape { path, message }) = from_json(&changed.to_string()) else {
+            panic!("`strange` is taken at {place}")
+        };
+        // A variant such as `{"value": 3}` has no names of fields to say.
+        let named = message.starts_with("unknown field `strange`");
+        exact += usize::from(named);
+        if named {
+            let dotted = path.replace('[', "/").replace(']', "").replace('.', "/");
+            assert_eq!(format!("/{dotted}"), format!("{place}/strange"), "{message}");
+        }
+    }
+    assert!(objects > 100 && exact > 80, "{objects} objects, {exact} of them with fields");
+}
+
+#[test]
+fn errors_inside_of_operations_say_where() {
+    let valid = to_json(&with_everything(), &[]);
+    let at = |from: &str, to: &str| {
+        assert_eq!(valid.matches(from).count(), 1, "{from}");
+        refused(&valid.replace(from, to))
+    };
+    let function = "at program.body.bindings[0].f.instructions[1].";
+    assert_eq!(
+        at("\"2.0f32\"", "\"2.0f33\""),
+        format!(
+            "{function}then.instructions[0].a.constant: `2.0f33` is not a constant: write a value and its type, such as `1.5f32`"
+        )
+    );
+    let message = at("\"then\": {", "\"then\": {\n \"else\": 0,");
+    assert!(
+        message.starts_with(&format!("{function}then.else: unknown field `else`, expected one of `params`")),
+        "{message}"
+    );
+    let message = at("\"mul\"", "\"times\"");
+    assert!(
+        message.starts_with(&format!("{function}then.instructions[0].function: unknown variant `times`")),
+        "{message}"
+    );
+    let message = at("\"sink\": \"tabulate\"", "\"sink\": \"tabulate\", \"count\": 1");
+    assert!(message.starts_with("at program.body.bindings[5].sinks[0].count: unknown field `count`"), "{message}");
+}
+
+#[test]
+fn fields_that_are_given_twice_and_fields_that_are_missing() {
+    let valid = to_json(&with_everything(), &[]);
+    let twice = valid.replacen("\"extents\": [", "\"extents\": [], \"extents\": [", 1);
+    assert!(refused(&twice).contains("duplicate field `extents`"), "{}", refused(&twice));
+    let missing = valid.replacen("\"results\": [", "\"strange\": [", 1);
+    assert!(refused(&missing).starts_with("at program.body"), "{}", refused(&missing));
+}
+
+#[test]
+fn a_byte_order_mark_is_skipped() {
+    let program = with_everything();
+    assert_eq!(from_json(&format!("\u{feff}{}", to_json(&program, &[]))).expect("a program").0, program);
+    let source = "\u{feff}fn f(x: f32) -> f32 { return x }";
+    assert_eq!(text::parse(source).expect("a program"), text::parse(&source["\u{feff}".len()..]).expect("a program"));
+    let error = text::parse("\u{feff}fn f(x: f32) -> f32 { return y }").expect_err("no `y`").to_string();
+    assert!(error.starts_with("1:30: "), "{error}");
 }

@@ -94,7 +94,7 @@ pub(crate) fn certainly_needs(op: &ArrayOp, wanted: usize) -> Vec<ArrayId> {
         ArrayOp::Map { f, sources } | ArrayOp::Transform { f, sources, .. } => {
             Function::new(f).needs(&[wanted]).into_iter().map(|i| sources[i]).collect()
         }
-        ArrayOp::Unit { f } => certain_outer_scalars(f),
+        ArrayOp::Unit { f } => certain_outer_scalars(f, wanted),
         ArrayOp::Fold { sources, .. } | ArrayOp::Scan { sources, .. } if sources.len() == 1 => sources.clone(),
         ArrayOp::Filter { sources, .. } if sources.len() == 1 => sources.clone(),
         ArrayOp::Sort { keys, .. } => keys.clone(),
@@ -112,16 +112,16 @@ fn value(operand: &Operand) -> Option<ArrayId> {
     }
 }
 
-/// Scalars from outside in a unit of a single, strict instruction: chains of sizes are long in generated programs.
-fn certain_outer_scalars(f: &fusebox_ir::Lambda) -> Vec<ArrayId> {
+/// Scalars from outside that one result of a unit of a single, strict instruction needs: chains of sizes are long in generated programs.
+fn certain_outer_scalars(f: &fusebox_ir::Lambda, wanted: usize) -> Vec<ArrayId> {
     use fusebox_ir::{Binary, ScalarOp, ScalarOperand};
     let outer = |operand: &ScalarOperand| match operand {
         ScalarOperand::Outer(id) => Some(*id),
         _ => None,
     };
-    match f.instructions.as_slice() {
-        [] => f.results.iter().filter_map(outer).collect(),
-        [only] => match &only.op {
+    match (f.results[wanted], f.instructions.as_slice()) {
+        (ScalarOperand::Outer(id), _) => vec![id],
+        (ScalarOperand::Local(_), [only]) => match &only.op {
             ScalarOp::Binary { function, a, b } if !matches!(function, Binary::LogicalAnd | Binary::LogicalOr) => {
                 [a, b].into_iter().filter_map(outer).collect()
             }

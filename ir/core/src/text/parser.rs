@@ -13,10 +13,13 @@ use super::{
     lexer::{Kind, Lexer, Token},
     syntax::*,
 };
-use crate::{ElementType, Mark};
+use crate::{ElementType, MAX_NESTING, Mark};
 
 /// How deep brackets, functions, blocks, `if`, calls and prefix operators may nest.
-const DEEPEST: u32 = 128;
+///
+/// Enough for every text that the printer writes: a loop in scalar code is two for one body, and around 100 are left for an expression in the
+/// innermost. Programs that are too deep for validation are so for it, not for the parser.
+const DEEPEST: u32 = 2 * MAX_NESTING as u32 + 100;
 
 pub(super) struct Parser<'s> {
     source: &'s str,

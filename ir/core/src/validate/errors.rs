@@ -80,7 +80,9 @@ pub enum ProgramFault {
     #[error("{what} uses %{local}, which is not defined before it in this function or one around it")]
     LocalNotInScope { what: String, local: u32 },
     /// Blocks or bodies inside each other beyond the limit.
-    #[error("blocks and bodies are nested more than {limit} deep")]
+    #[error(
+        "blocks and bodies (each `else if` too) are nested more than {limit} deep: bind inner ones by a `let` before"
+    )]
     TooDeep { limit: usize },
 
     // Types.

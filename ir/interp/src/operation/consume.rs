@@ -34,6 +34,8 @@ pub(super) fn consume<'p>(
             arguments.extend(parts);
         }
         let values = context.evaluator.block(body, &arguments, state.results.clone())?;
+        // A sink has one size for all that it takes at a step.
+        context.equal_extents(&body.results[state.results.clone()])?;
         if chunks && !matches!(state.sink, Sink::Accumulate { .. } | Sink::Elements { .. }) {
             state.take(context, values.iter().map(|value| value.part(0)).collect())?;
         } else {

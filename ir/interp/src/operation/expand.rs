@@ -36,8 +36,10 @@ pub(super) fn expand<'p>(context: Context<'_, 'p>, size: &'p Lambda, get: &'p La
     let wanted: Vec<usize> = context.wanted.checked_sub(1).into_iter().collect();
     let n = extent(context, sources, size.needs(&[0]).into_iter().chain(get.needs(&wanted)))?;
     let sizes: Vec<i64> = (0..n).map(|i| size_of(context, &size, sources, i)).collect::<Result<_, _>>()?;
-    let too_large = || Fault::TooLarge { array: context.name(), extents: sizes.clone() };
-    let total = sizes.iter().try_fold(0i64, |total, &size| total.checked_add(size)).ok_or_else(too_large)?;
+    let total = sizes.iter().try_fold(0i64, |total, &size| total.checked_add(size));
+    let array = context.binding.results[context.wanted.max(1)].id;
+    let array = context.evaluator.name(array);
+    let total = total.ok_or(Fault::TooLarge { array, extents: vec![i64::MAX] })?;
     let mut computed = vec![(0, Val::scalar(total.into()))];
     if let [result] = wanted[..] {
         let extents = val::checked(&context.name(), vec![total])?;

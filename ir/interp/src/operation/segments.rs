@@ -21,20 +21,21 @@ pub(super) fn rows(context: Context<'_, '_>, offsets: Option<ArrayId>, n: i64) -
     let name = context.evaluator.name(id);
     // Offsets of u64 above the range of i64 are beyond any extent.
     let offsets: Vec<i64> = array.scalars().iter().map(|o| o.as_i64().unwrap_or(i64::MAX)).collect();
-    let (Some(&first), Some(&last)) = (offsets.first(), offsets.last()) else {
+    let Some(end) = offsets.len().checked_sub(1) else {
         return Err(Fault::NoOffsets { offsets: name }.into());
     };
-    let wrong = |position: usize, value| {
-        Err(Fault::Offsets { offsets: name.clone(), position: position as i64, value, extent: n }.into())
-    };
-    if first != 0 {
-        return wrong(0, first);
-    }
-    if let Some(at) = offsets.windows(2).position(|pair| pair[0] > pair[1]) {
-        return wrong(at + 1, offsets[at + 1]);
-    }
-    if last != n {
-        return wrong(offsets.len() - 1, last);
+    // The first one that is wrong is to blame: one beyond the extent, not the next, which is below it.
+    let mut least = 0;
+    for (position, &value) in offsets.iter().enumerate() {
+        let right = match position {
+            _ if value < least || value > n => false,
+            0 if value != 0 => false,
+            _ => position != end || value == n,
+        };
+        if !right {
+            return Err(Fault::Offsets { offsets: name, position: position as i64, value, extent: n }.into());
+        }
+        least = value;
     }
     Ok(offsets.windows(2).map(|pair| pair[0] as usize..pair[1] as usize).collect())
 }

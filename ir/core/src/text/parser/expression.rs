@@ -8,7 +8,7 @@ use super::{
         suggest::closest,
         syntax::*,
     },
-    Parser,
+    DEEPEST, Parser,
     operation::OPERATIONS,
 };
 use crate::{Binary, Constant, ElementType, Unary};
@@ -292,6 +292,12 @@ impl<'s> Parser<'s> {
             }
             p.bump()?;
             let otherwise = if p.at(Kind::If) {
+                if p.depth == DEEPEST {
+                    let message = format!("nested more than {DEEPEST} deep: each `else if` is inside of the one before");
+                    return Err(fault(p.token.span, message).help(
+                        "give the end of the chain a name before: `let rest = if …`, then `else { rest }`; it runs only where it is used",
+                    ));
+                }
                 let expr = p.branches()?;
                 Body { statements: Vec::new(), end: End::Expr(expr), span: p.exprs[expr.0 as usize].span }
             } else {

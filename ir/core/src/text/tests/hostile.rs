@@ -3,12 +3,14 @@
 use std::time::Instant;
 
 use super::{parse, same};
+use crate::MAX_NESTING;
 
-/// An error within seconds, in a thread with the stack of any other.
+/// An error within seconds, in a thread with half the stack of any other.
 #[track_caller]
 fn refused(text: String) -> String {
     let start = Instant::now();
-    let message = std::thread::spawn(move || parse(&text).map(|_| ()).unwrap_err().to_string()).join().unwrap();
+    let parsed = move || parse(&text).map(|_| ()).unwrap_err().to_string();
+    let message = std::thread::Builder::new().stack_size(1 << 20).spawn(parsed).unwrap().join().unwrap();
     assert!(start.elapsed().as_secs() < 20, "{:?} for {message}", start.elapsed());
     assert!(message.len() < 1000, "a message of {} bytes", message.len());
     message
@@ -40,7 +42,7 @@ fn deep_nesting_is_an_error_that_names_the_limit() {
         format!("fn f() -> f32 {{ let x: f32 = {}", "consume(|i| { yield accumulate(|| { let x: f32 = ".repeat(many)),
     ] {
         let message = refused(text);
-        assert!(message.contains("nested more than 128 deep"), "{message}");
+        assert!(message.contains("nested more than 356 deep"), "{message}");
     }
 }
 
@@ -106,10 +108,46 @@ fn wide_programs_take_linear_time() {
 #[test]
 fn as_deep_as_the_limit_allows() {
     let deep = |k: usize| scalar(&format!("{}x{}", "if b { ".repeat(k), " } else { x }".repeat(k)));
-    same(&deep(100));
-    same(&scalar(&format!("{}x{}", "abs(".repeat(120), ")".repeat(120))));
-    same(&scalar(&format!("x{}", " + (x - x".repeat(120) + &")".repeat(120))));
-    same(&scalar(&(vec!["if b { x }"; 100].join(" else ") + " else { x }")));
+    let loops = |k: usize| {
+        let inner = "(while(|v: f32| b, |v: f32| ".repeat(k) + "x" + &", x))".repeat(k);
+        format!("fn f(x: f32, b: bool) -> f32 {{ let y = {inner} return y }}")
+    };
+    let nests = |k: usize| {
+        let inner = "let y: [2]f32 = nest([2], |i| { ".repeat(k) + "let y = x " + &"return y }) ".repeat(k);
+        format!("fn f(x: f32) -> [2]f32 {{ {inner} return y }}")
+    };
+    // A program, and in it a function, are one each.
+    same(&deep(MAX_NESTING - 2));
+    same(&loops(100));
+    same(&nests(MAX_NESTING - 2));
+    same(&scalar(&format!("{}x{}", "abs(".repeat(300), ")".repeat(300))));
+    same(&scalar(&format!("x{}", " + (x - x".repeat(300) + &")".repeat(300))));
+    same(&chain(MAX_NESTING - 2));
+}
+
+/// A chain of `if` with this many tests.
+fn chain(tests: usize) -> String {
+    scalar(&(vec!["if b { x }"; tests].join(" else ") + " else { x }"))
+}
+
+#[test]
+fn chains_that_are_too_long_say_so() {
+    let program = parse(&chain(MAX_NESTING + 1)).unwrap();
+    let message = crate::validate(&program, &[]).unwrap_err().to_string();
+    assert!(
+        message.starts_with("1:") && message.contains("(each `else if` too) are nested more than 128 deep"),
+        "{message}"
+    );
+    let message = refused(chain(400));
+    assert!(message.contains("nested more than 356 deep: each `else if` is inside of the one before"), "{message}");
+    assert!(message.contains("give the end of the chain a name before"), "{message}");
+}
+
+/// What the message says: the end of a chain under a name.
+#[test]
+fn a_long_chain_in_parts() {
+    let part = |last: &str| vec!["if b { x }"; 100].join(" else ") + " else { " + last + " }";
+    same(&scalar(&format!("{} let z = {}", part("x"), part("y"))));
 }
 
 /// The golden programs with tokens left out, doubled, exchanged, or taken from elsewhere: errors, or programs that print.
