@@ -54,7 +54,7 @@ impl Select<'_> {
             (Unary::IsInf, ElementType::F64) => {
                 (C::EVEX_Vfpclasspd_kr_k1_zmmm512b64_imm8, vec![Arg::Use(a), Arg::Imm(0x18)])
             }
-            _ => return self.lacks("a kind of number"),
+            _ => return self.lacks(&format!("{} of {element}", function.text())),
         })
     }
 

@@ -213,7 +213,7 @@ impl Select<'_> {
         if by >= 64 {
             return Ok(self.mask_of_word(fill));
         }
-        let below = self.number((1i64 << by) - 1);
+        let below = self.number(((1u64 << by) - 1) as i64);
         let fill = self.over(C::And_r64_rm64, fill, &[Arg::Use(below)]);
         let moved = self.over(C::Shl_rm64_imm8, word, &[Arg::Imm(i64::from(by))]);
         let word = self.over(C::Or_r64_rm64, moved, &[Arg::Use(fill)]);

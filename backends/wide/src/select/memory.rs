@@ -71,6 +71,9 @@ impl Select<'_> {
     }
 
     pub(super) fn load_strided(&mut self, ty: Type, base: Value, index: Value, stride: Value) -> Outcome<Held> {
+        if ty.lanes == 1 {
+            return self.load(ty, base, index, 0);
+        }
         let bytes = ty.element.bytes() as u32;
         let start = self.address(base, index, 0, bytes)?;
         let start = self.i(C::Lea_r64_m, &[Arg::Mem(start)]);
