@@ -19,7 +19,8 @@ impl Select<'_> {
         if self.features.counts {
             return self.w(codes::count_ones(bytes), &[Arg::Any(a)]);
         }
-        let (low, high) = self.by_halves(a, &ONES, &ONES);
+        let table = self.table(&ONES);
+        let (low, high) = self.by_halves(a, table, table);
         let counts = self.w(C::EVEX_Vpaddb_zmm_k1z_zmm_zmmm512, &[Arg::Use(low), Arg::Use(high)]);
         // Counts of bytes are added to those of their lane.
         if bytes == 8 {
@@ -78,20 +79,25 @@ impl Select<'_> {
                 self.w(C::EVEX_Vpord_zmm_k1z_zmm_zmmm512b32, &[Arg::Use(low), Arg::Use(high)])
             }
             _ => {
-                let (low, high) = self.by_halves(a, &ZEROS_ABOVE_LOWER, &ZEROS_ABOVE_UPPER);
+                let [low, high] = [&ZEROS_ABOVE_LOWER, &ZEROS_ABOVE_UPPER].map(|table| self.table(table));
+                let (low, high) = self.by_halves(a, low, high);
                 self.w(C::EVEX_Vpminub_zmm_k1z_zmm_zmmm512, &[Arg::Use(low), Arg::Use(high)])
             }
         }
     }
 
+    /// A table in each 16 bytes of a register.
+    fn table(&mut self, table: &[u8; 16]) -> VReg {
+        let table = self.m.constant(table);
+        self.w(C::EVEX_Vbroadcasti32x4_zmm_k1z_m128, &[Arg::Mem(table)])
+    }
+
     /// What a table has for the lower four bits of each byte, and another for the upper four.
-    fn by_halves(&mut self, a: VReg, low: &[u8; 16], high: &[u8; 16]) -> (VReg, VReg) {
+    fn by_halves(&mut self, a: VReg, low: VReg, high: VReg) -> (VReg, VReg) {
         let above = self.w(C::EVEX_Vpsrlw_zmm_k1z_zmmm512_imm8, &[Arg::Any(a), Arg::Imm(4)]);
         let found = [(a, low), (above, high)].map(|(bits, table)| {
             let four = self.every(0x0f0f_0f0f, 4);
             let bits = self.w(C::EVEX_Vpandd_zmm_k1z_zmm_zmmm512b32, &[Arg::Use(bits), four]);
-            let table = self.m.constant(table);
-            let table = self.w(C::EVEX_Vbroadcasti32x4_zmm_k1z_m128, &[Arg::Mem(table)]);
             self.w(C::EVEX_Vpshufb_zmm_k1z_zmm_zmmm512, &[Arg::Use(table), Arg::Use(bits)])
         });
         (found[0], found[1])
