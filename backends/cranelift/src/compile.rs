@@ -7,12 +7,14 @@ use fusebox_ir::{
     Action, Association, Kernel, Plan, ScalarOperand, ScatterOrder,
     analysis::{has_room, with_checks},
 };
+use fusebox_wide::Features;
 
 use crate::{
     Shared,
     emit::{Emitter, Extra, Part, Schedule, emit, has_totals, identities, totals_only},
     load::LoadedPlan,
     vector::Function,
+    wide::{self, WideKernel},
 };
 
 /// Bytes of the vectors that schedules are chosen for: those of Cranelift.
@@ -34,21 +36,31 @@ pub struct CompiledKernel {
 pub struct CompiledPlan {
     plan: Arc<Plan>,
     kernels: Vec<CompiledKernel>,
-    /// Whether it may be machine code for vectors of 64 bytes.
-    wide: bool,
+    /// What machine code for vectors of 64 bytes may use; none: there is no such code.
+    features: Option<Features>,
     shared: Arc<Shared>,
 }
 
 impl CompiledPlan {
-    pub(crate) fn new(plan: &Plan, vectors: bool, wide: bool, shared: Arc<Shared>) -> Result<Self, BackendError> {
+    pub(crate) fn new(
+        plan: &Plan,
+        vectors: bool,
+        features: Option<Features>,
+        shared: Arc<Shared>,
+    ) -> Result<Self, BackendError> {
         let bytes = vectors.then_some(VECTOR_BYTES);
         let kernels = plan.kernels.iter().map(|kernel| compile_kernel(kernel, bytes)).collect::<Result<_, _>>()?;
-        Ok(Self { plan: Arc::new(plan.clone()), kernels, wide: vectors && wide, shared })
+        Ok(Self { plan: Arc::new(plan.clone()), kernels, features, shared })
     }
 
     /// A plan that nobody vouches for: what may be outside of an array is checked. Appends to what may be too short are scalar code, which
     /// looks at the room for each element.
-    pub(crate) fn guarded(plan: &Plan, vectors: bool, wide: bool, shared: Arc<Shared>) -> Result<Self, BackendError> {
+    pub(crate) fn guarded(
+        plan: &Plan,
+        vectors: bool,
+        features: Option<Features>,
+        shared: Arc<Shared>,
+    ) -> Result<Self, BackendError> {
         let mut plan = plan.clone();
         for kernel in &mut plan.kernels {
             *kernel = with_checks(kernel);
@@ -56,7 +68,7 @@ impl CompiledPlan {
         let bytes = |kernel| (vectors && has_room(kernel)).then_some(VECTOR_BYTES);
         let kernels =
             plan.kernels.iter().map(|kernel| compile_kernel(kernel, bytes(kernel))).collect::<Result<_, _>>()?;
-        Ok(Self { plan: Arc::new(plan), kernels, wide: vectors && wide, shared })
+        Ok(Self { plan: Arc::new(plan), kernels, features, shared })
     }
 
     /// The functions of each kernel.
@@ -64,12 +76,21 @@ impl CompiledPlan {
         &self.kernels
     }
 
+    /// The wide code of each kernel on processors with these features; none of kernels that have none. The machine at hand plays no part.
+    ///
+    /// # Errors
+    /// [`BackendError::Compile`].
+    pub fn wide_code(&self, features: Features) -> Result<Vec<Option<WideKernel>>, BackendError> {
+        let kernels = self.plan.kernels.iter().zip(&self.kernels);
+        kernels.map(|(kernel, compiled)| wide::kernel(kernel, compiled, features)).collect()
+    }
+
     /// Machine code for this machine.
     ///
     /// # Errors
     /// [`BackendError::Compile`].
     pub fn load_plan(&self) -> Result<LoadedPlan, BackendError> {
-        LoadedPlan::new(self.plan.clone(), self.kernels.clone(), self.wide, self.shared.clone())
+        LoadedPlan::new(self.plan.clone(), self.kernels.clone(), self.features, self.shared.clone())
     }
 }
 

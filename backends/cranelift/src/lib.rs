@@ -16,9 +16,10 @@ mod weight;
 mod wide;
 
 pub use compile::{CompiledKernel, CompiledPlan, compile_kernel};
-pub use fusebox_wide::vector;
+pub use fusebox_wide::{Features, vector};
 pub use load::LoadedPlan;
 pub use pages::Block;
+pub use wide::WideKernel;
 
 use std::sync::Arc;
 
@@ -39,6 +40,8 @@ pub struct Config {
     pub vectors: bool,
     /// Whether gangs may take vectors of 64 bytes, where the machine has them.
     pub wide: bool,
+    /// What code for such vectors may use; none: whatever the machine has. A backend for features that the machine lacks is refused.
+    pub features: Option<Features>,
     /// Most bytes of memory that are kept for later arrays.
     pub pool_bytes: usize,
     /// From how many nanoseconds of (estimated) work on a kernel is shared among threads.
@@ -49,7 +52,15 @@ pub struct Config {
 
 impl Default for Config {
     fn default() -> Self {
-        Self { threads: 0, vectors: true, wide: true, pool_bytes: 1 << 30, share_from_ns: 60_000, far_bytes: 32 << 20 }
+        Self {
+            threads: 0,
+            vectors: true,
+            wide: true,
+            features: None,
+            pool_bytes: 1 << 30,
+            share_from_ns: 60_000,
+            far_bytes: 32 << 20,
+        }
     }
 }
 
@@ -57,6 +68,8 @@ impl Default for Config {
 #[derive(Debug)]
 pub struct Cranelift {
     config: Config,
+    /// What wide code may use; none: there is none.
+    features: Option<Features>,
     shared: Arc<Shared>,
 }
 
@@ -73,8 +86,9 @@ impl Cranelift {
     /// A backend of its own threads.
     ///
     /// # Errors
-    /// [`BackendError::Unsupported`] if the system gives no threads.
+    /// [`BackendError::Unsupported`] if the system gives no threads, or [`Config::features`] are not those of this machine.
     pub fn new(config: Config) -> Result<Self, BackendError> {
+        let features = wide::features(&config)?;
         let count = if config.threads == 0 {
             std::thread::available_parallelism().map_or(1, usize::from)
         } else {
@@ -92,7 +106,7 @@ impl Cranelift {
             share_from_ns: config.share_from_ns,
             far_bytes: config.far_bytes,
         };
-        Ok(Self { config, shared: Arc::new(shared) })
+        Ok(Self { config, features, shared: Arc::new(shared) })
     }
 
     /// How it runs.
@@ -110,7 +124,7 @@ impl Cranelift {
     /// # Errors
     /// [`BackendError::Unsupported`], [`BackendError::Compile`].
     pub fn compile_plan(&self, plan: &Plan) -> Result<CompiledPlan, BackendError> {
-        CompiledPlan::new(plan, self.config.vectors, self.config.wide, self.shared.clone())
+        CompiledPlan::new(plan, self.config.vectors, self.features, self.shared.clone())
     }
 
     /// Compiles a valid plan that somebody wrote or edited: results are the same, and where an unchecked index is outside of its array, or
@@ -119,7 +133,7 @@ impl Cranelift {
     /// # Errors
     /// As [`Self::compile_plan`].
     pub fn compile_guarded(&self, plan: &Plan) -> Result<CompiledPlan, BackendError> {
-        CompiledPlan::guarded(plan, self.config.vectors, self.config.wide, self.shared.clone())
+        CompiledPlan::guarded(plan, self.config.vectors, self.features, self.shared.clone())
     }
 }
 

@@ -48,20 +48,23 @@ impl LoadedPlan {
     pub(crate) fn new(
         plan: Arc<Plan>,
         mut compiled: Vec<CompiledKernel>,
-        wide: bool,
+        features: Option<Features>,
         shared: Arc<Shared>,
     ) -> Result<Self, BackendError> {
         let mut maker = Maker::new()?;
         let mut made: Vec<Vec<Made>> = Vec::new();
-        let vectors = if wide { Features::of_this_machine() } else { None };
         let mut wides = Vec::new();
         for (kernel, compiled) in plan.kernels.iter().zip(&mut compiled) {
             let name = &kernel.name.0;
-            let mut codes = match vectors {
-                Some(vectors) => wide::kernel(kernel, compiled, vectors)?,
-                None => Vec::new(),
+            let wide = match features {
+                Some(features) => wide::kernel(kernel, compiled, features)?,
+                None => None,
             };
-            wides.push(!codes.is_empty());
+            wides.push(wide.is_some());
+            let mut codes = Vec::new();
+            if let Some(wide) = wide {
+                (*compiled, codes) = (wide.compiled, wide.codes);
+            }
             let mut parts = Vec::new();
             for (position, (_, function)) in compiled.parts.iter().enumerate() {
                 parts.push(match codes.get_mut(position).and_then(Option::take) {

@@ -194,27 +194,21 @@ impl Block {
         Self::of(maker, made, function)
     }
 
-    /// In vectors of 64 bytes; none if the machine has none, or the function something that they have not.
+    /// Of machine code that `fusebox-wide` made of the function.
     ///
     /// # Errors
     /// [`BackendError::Compile`].
-    pub fn wide(function: &Function) -> Result<Option<Self>, BackendError> {
-        let Some(features) = fusebox_wide::Features::of_this_machine() else { return Ok(None) };
-        let code = match fusebox_wide::compile(function, features) {
-            Ok(code) => code,
-            Err(fusebox_wide::Refusal::Lacks(_)) => return Ok(None),
-            Err(error) => return Err(refused(&function.name, error)),
-        };
+    pub fn from_code(function: &Function, code: fusebox_wide::Code) -> Result<Self, BackendError> {
         let mut maker = Maker::new()?;
         let made = maker.put(&function.name, code)?;
-        Self::of(maker, made, function).map(Some)
+        Self::of(maker, made, function)
     }
 
     /// Runs it for a range: 0, or the site that fails plus 1.
     ///
     /// # Safety
     /// The function reads and writes nothing outside of memory whose addresses are in the table, given that table and range. `scratch` has
-    /// the bytes that the function asks for.
+    /// the bytes that the function asks for. Code that was given was made of this function, for features that this machine has.
     #[allow(unsafe_code)]
     pub unsafe fn call(&self, table: &[u64], (from, to): (i64, i64), scratch: &mut [u64], slot: &mut [u64]) -> i64 {
         assert!(scratch.len() * 8 >= self.code.scratch && slot.len() >= crate::failure::SLOT_WORDS);

@@ -5,39 +5,61 @@ use fusebox_ir::Kernel;
 use fusebox_wide::{Code, Features, Refusal, VECTOR_BYTES, compile};
 
 use crate::{
+    Config,
     compile::{CompiledKernel, compile_kernel},
     emit::Part,
 };
 
-/// Machine code for parts of a kernel, by their position; `compiled` becomes what it is of. None of no part: the kernel stays what it is.
+/// What wide code may use under a configuration; none where there is to be no wide code. Everything that is loaded asks here.
+///
+/// # Errors
+/// [`BackendError::Unsupported`] of features that this machine lacks: their code must not be run.
+pub(crate) fn features(config: &Config) -> Result<Option<Features>, BackendError> {
+    if let Some(features) = config.features.filter(|features| !features.run_here()) {
+        let what = format!("code for a processor with {features}: this machine lacks some of that");
+        return Err(BackendError::Unsupported { backend: "cpu", what });
+    }
+    let wanted = config.vectors && config.wide;
+    Ok(if wanted { config.features.or_else(Features::of_this_machine) } else { None })
+}
+
+/// A kernel emitted for vectors of 64 bytes.
+#[derive(Clone, Debug)]
+pub struct WideKernel {
+    /// Its schedule and functions, which replace those for shorter vectors.
+    pub compiled: CompiledKernel,
+    /// The machine code of each of its parts; none of a part that is not in gangs and that Cranelift has to compile.
+    pub codes: Vec<Option<Code>>,
+}
+
+/// A kernel as wide code for these features, whatever the machine at hand; none where the kernel stays as it is.
 ///
 /// # Errors
 /// [`BackendError`], of code that should have been made.
 pub(crate) fn kernel(
     kernel: &Kernel,
-    compiled: &mut CompiledKernel,
+    narrow: &CompiledKernel,
     features: Features,
-) -> Result<Vec<Option<Code>>, BackendError> {
-    if compiled.schedule.is_none() {
+) -> Result<Option<WideKernel>, BackendError> {
+    if narrow.schedule.is_none() {
         // Scalar code is as good from Cranelift.
-        return Ok(Vec::new());
+        return Ok(None);
     }
-    let wider = compile_kernel(kernel, Some(VECTOR_BYTES))?;
-    if wider.schedule.is_none() {
-        return Ok(Vec::new());
+    let compiled = compile_kernel(kernel, Some(VECTOR_BYTES))?;
+    if compiled.schedule.is_none() {
+        return Ok(None);
     }
     let mut codes = Vec::new();
-    for (part, function) in &wider.parts {
+    for (part, function) in &compiled.parts {
         match compile(function, features) {
             Ok(code) => codes.push(Some(code)),
             // What is not in gangs can be Cranelift's.
             Err(Refusal::Lacks(_)) if matches!(part, Part::Finish | Part::Carry | Part::Steps) => codes.push(None),
-            Err(Refusal::Lacks(_)) => return Ok(Vec::new()),
+            Err(Refusal::Lacks(_)) => return Ok(None),
             Err(Refusal::Failed(message)) => {
                 return Err(BackendError::Compile { kernel: kernel.name.0.clone(), message });
             }
         }
     }
-    *compiled = wider;
-    Ok(codes)
+    Ok(Some(WideKernel { compiled, codes }))
 }

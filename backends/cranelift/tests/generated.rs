@@ -40,15 +40,15 @@ fn fault(program: &Program, seed: u64, config: &Config, tally: &mut Tally) -> Op
         let expected = run_plan(&plan, &values);
         tally.skipped -= 1;
         // Code in gangs is the same for any number of threads.
-        let mut in_gangs: Option<(bool, LoadedPlan)> = None;
+        let mut in_gangs: Option<(&fusebox_cranelift::Config, LoadedPlan)> = None;
         for (what, backend) in common::backends() {
             let loaded = match &in_gangs {
-                Some((wide, loaded)) if *wide == backend.config().wide => Ok(loaded.on(backend)),
+                Some((config, loaded)) if common::same_code(config, backend.config()) => Ok(loaded.on(backend)),
                 _ => backend.compile_plan(&plan).and_then(|compiled| compiled.load_plan()),
             };
             let run = loaded.and_then(|loaded| {
                 let results = loaded.run_plan(&arrays);
-                in_gangs = backend.config().vectors.then_some((backend.config().wide, loaded));
+                in_gangs = backend.config().vectors.then_some((backend.config(), loaded));
                 results
             });
             match (run, &expected) {

@@ -11,7 +11,7 @@ use std::{
 
 use common::kernels::{Generated, Shape, generate};
 use fusebox_backend::BackendError;
-use fusebox_cranelift::LoadedPlan;
+use fusebox_cranelift::{Config, LoadedPlan};
 use fusebox_ir::validate_plan;
 
 /// How many kernels gave results, or failed as they should.
@@ -30,15 +30,15 @@ fn fault(seed: u64, shape: Shape, tally: &mut Tally) -> Option<String> {
     let checked = catch_unwind(AssertUnwindSafe(|| {
         let expected = common::interpreted(&plan, &inputs);
         // Code in gangs is the same for any number of threads.
-        let mut in_gangs: Option<(bool, LoadedPlan)> = None;
+        let mut in_gangs: Option<(&Config, LoadedPlan)> = None;
         for (what, backend) in common::backends() {
             let loaded = match &in_gangs {
-                Some((wide, loaded)) if *wide == backend.config().wide => Ok(loaded.on(backend)),
+                Some((config, loaded)) if common::same_code(config, backend.config()) => Ok(loaded.on(backend)),
                 _ => backend.compile_plan(&plan).and_then(|compiled| compiled.load_plan()),
             };
             let run = loaded.and_then(|loaded| {
                 let results = loaded.run_plan(&inputs);
-                in_gangs = backend.config().vectors.then_some((backend.config().wide, loaded));
+                in_gangs = backend.config().vectors.then_some((backend.config(), loaded));
                 results
             });
             match (run, &expected) {

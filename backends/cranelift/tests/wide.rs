@@ -1,458 +1,45 @@
-//! Random block functions by both code generators: the same memory afterwards, but for NaNs' signs and payloads.
+//! Wide code for each set of features: random block functions by both code generators leave the same memory, but for NaNs' signs and
+//! payloads; kernels of golden programs have wide code, and their plans the bits of the interpreter.
+//!
+//! The machine at hand plays no part in what is made: code for every set is made and decoded anywhere, and run where it can be.
 //!
 //! `FUSEBOX_SEED=N` runs one seed, `FUSEBOX_FUNCTIONS=N` that many.
 
 mod common;
+#[path = "../../wide/tests/decoded/mod.rs"]
+mod decoded;
+mod functions;
 
-use common::Random;
-use fusebox_cranelift::{
-    Block, Config, Cranelift,
-    vector::{Builder, Function, Memory, Site, Value},
-};
-use fusebox_ir::{Binary, Constant, ElementType, Failure, FailureKind, Unary, primitive};
+use decoded::decoded;
+use functions::{function, run};
+use fusebox_cranelift::{Block, Config, Cranelift, Features, vector::Function};
+use fusebox_ir::{Array, Plan, Value};
+use fusebox_wide::{Code, Refusal, compile};
 
-const ELEMENTS: [ElementType; 11] = [
-    ElementType::Bool,
-    ElementType::I8,
-    ElementType::U8,
-    ElementType::I16,
-    ElementType::U16,
-    ElementType::I32,
-    ElementType::U32,
-    ElementType::I64,
-    ElementType::U64,
-    ElementType::F32,
-    ElementType::F64,
-];
+/// What became of the functions for one set of features.
+#[derive(Default)]
+struct Tally {
+    /// Machine code was made of them, and decoded.
+    made: usize,
+    /// It was run, and did what Cranelift's did.
+    compared: usize,
+    /// Runs that ended at a failure.
+    failed: usize,
+}
 
-/// Elements of every array.
-const LENGTH: usize = 512;
-
-/// A number that is likely to be a corner case.
-fn number(random: &mut Random, element: ElementType) -> Constant {
-    let bits = random.next();
-    let kind = random.next() % 4;
-    if element == ElementType::Bool {
-        return Constant::from(bits % 2 == 1);
-    }
-    if element.is_float() {
-        let corners =
-            [0.0, -0.0, 1.0, -1.5, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 1e-310, 2.5e9, -3e19, 0.1, 127.9];
-        return match kind {
-            0 => primitive::float(element, corners[bits as usize % corners.len()]),
-            1 => Constant::from_bits(element, bits),
-            _ => primitive::float(element, (bits % 2001) as f64 / 100.0 - 10.0),
-        };
-    }
-    let width = element.bits();
-    match kind {
-        0 => {
-            Constant::from_bits(element, [0, 1, u64::MAX, 1 << (width - 1), (1 << (width - 1)) - 1][bits as usize % 5])
+/// The code of a function for a set; none if something has no wide code, whatever the set.
+fn made(function: &Function, features: Features) -> Option<Code> {
+    match compile(function, features) {
+        Ok(code) => {
+            decoded(&code, features).unwrap_or_else(|error| panic!("for {features}: {error}\n{function}"));
+            Some(code)
         }
-        1 => Constant::from_bits(element, bits),
-        _ => Constant::from_i64(element, (bits % 41) as i64 - 20),
+        Err(Refusal::Lacks(_)) => None,
+        Err(error) => panic!("{error}\n{function}"),
     }
 }
 
-/// A function under construction: values of every type that there are, gangs of one number of lanes.
-struct Maker {
-    b: Builder,
-    random: Random,
-    lanes: u32,
-    values: Vec<Value>,
-    arrays: Vec<Value>,
-    site: usize,
-    depth: usize,
-}
-
-impl Maker {
-    fn pick(&mut self, of: impl Fn(ElementType, u32) -> bool) -> Option<Value> {
-        let able: Vec<Value> =
-            self.values.iter().copied().filter(|&value| of(self.b.element(value), self.b.lanes(value))).collect();
-        // Later ones more often.
-        let (x, y) = (self.random.next() as usize, self.random.next() as usize);
-        (!able.is_empty()).then(|| able[(x % able.len()).max(y % able.len())])
-    }
-
-    fn same(&mut self, a: Value) -> Value {
-        let (element, lanes) = (self.b.element(a), self.b.lanes(a));
-        if self.random.next().is_multiple_of(4) {
-            let constant = number(&mut self.random, element);
-            let constant = self.b.constant(constant);
-            return self.b.splat(constant, lanes);
-        }
-        self.pick(|e, l| e == element && l == lanes).unwrap_or(a)
-    }
-
-    fn mask(&mut self, lanes: u32) -> Value {
-        match self.pick(|e, l| e == ElementType::Bool && l == lanes) {
-            Some(mask) => mask,
-            None => {
-                let holds = self.b.constant(Constant::from(true));
-                self.b.splat(holds, lanes)
-            }
-        }
-    }
-
-    /// A position of `lanes` elements inside of an array.
-    fn position(&mut self) -> Value {
-        match self.pick(|e, l| e == ElementType::I64 && l == 1) {
-            Some(value) => {
-                let most = self.b.int((LENGTH / 2 - 1) as i64);
-                let index = self.b.binary(Binary::And, value, most);
-                let offset = (self.random.next() % 64) as i64;
-                self.b.add_int(index, offset)
-            }
-            None => self.b.int(7),
-        }
-    }
-
-    fn positions(&mut self) -> Option<Value> {
-        let lanes = self.lanes;
-        let index = self.pick(|e, l| e == ElementType::I64 && l == lanes)?;
-        let most = self.b.int(LENGTH as i64 - 1);
-        Some(self.b.binary(Binary::And, index, most))
-    }
-
-    fn some(&mut self) {
-        if self.made().is_none() {
-            let element = ELEMENTS[self.random.next() as usize % ELEMENTS.len()];
-            let constant = number(&mut self.random, element);
-            let constant = self.b.constant(constant);
-            self.values.push(constant);
-        }
-    }
-
-    fn array(&self, element: ElementType) -> Value {
-        self.arrays[ELEMENTS.iter().position(|&own| own == element).unwrap()]
-    }
-
-    fn target(&self, element: ElementType) -> Value {
-        self.arrays[ELEMENTS.len() + ELEMENTS.iter().position(|&own| own == element).unwrap()]
-    }
-
-    fn made(&mut self) -> Option<()> {
-        let lanes = self.lanes;
-        let wanted = if self.random.next().is_multiple_of(5) { 1 } else { lanes };
-        let element = ELEMENTS[self.random.next() as usize % ELEMENTS.len()];
-        let value = match self.random.next() % 22 {
-            0..=3 => {
-                let function = Binary::ALL[self.random.next() as usize % Binary::ALL.len()];
-                let a = self.pick(|_, l| l == wanted)?;
-                let own = self.b.element(a);
-                if own.is_float() && function == Binary::Rem {
-                    return None;
-                }
-                let b = if function.is_shift() {
-                    let uniform = self.random.next().is_multiple_of(2);
-                    self.pick(|e, l| e.is_integer() && (l == if uniform { 1 } else { wanted }))?
-                } else {
-                    self.same(a)
-                };
-                let (x, y) = (Constant::from_i64(own, 1), Constant::from_i64(self.b.element(b), 1));
-                let known = primitive::binary(function, x, y).ok().flatten();
-                known.filter(|_| primitive::is_exact_binary(function))?;
-                self.b.binary(function, a, b)
-            }
-            4 | 5 => {
-                let function = Unary::ALL[self.random.next() as usize % Unary::ALL.len()];
-                let a = self.pick(|_, l| l == wanted)?;
-                primitive::unary(function, Constant::from_i64(self.b.element(a), 1))
-                    .filter(|_| primitive::is_exact(function))?;
-                self.b.unary(function, a)
-            }
-            6 | 7 => {
-                let a = self.pick(|e, l| l == wanted && e != element)?;
-                if element == ElementType::Bool {
-                    return None;
-                }
-                self.b.convert(element, a)
-            }
-            8 => {
-                let a = self.pick(|e, l| l == wanted && e.bytes() == element.bytes())?;
-                if element == ElementType::Bool || self.b.element(a) == ElementType::Bool {
-                    return None;
-                }
-                let own = self.b.element(a);
-                let a = if own.is_float() {
-                    // Bits of a NaN may be any.
-                    let (nan, zero) = (self.b.unary(Unary::IsNan, a), self.b.constant(Constant::zero(own)));
-                    self.b.select(nan, zero, a)
-                } else {
-                    a
-                };
-                self.b.bits(element, a)
-            }
-            9 => {
-                let a = self.pick(|e, l| e.is_float() && l == wanted)?;
-                let (b, c) = (self.same(a), self.same(a));
-                self.b.fma(a, b, c)
-            }
-            10 | 11 => {
-                let a = self.pick(|_, l| l == wanted)?;
-                let b = self.same(a);
-                let width = if self.random.next().is_multiple_of(3) { 1 } else { wanted };
-                let mask = self.mask(width);
-                self.b.select(mask, a, b)
-            }
-            12 => {
-                let a = self.pick(|_, l| l == 1)?;
-                self.b.splat(a, lanes)
-            }
-            13 => {
-                let a = self.pick(|_, l| l == lanes)?;
-                let lane = self.random.next() as u32 % lanes;
-                self.b.extract(a, lane)
-            }
-            14 => {
-                let a = self.pick(|_, l| l == lanes)?;
-                let own = self.b.element(a);
-                let new = self.pick(|e, l| e == own && l == 1)?;
-                let lane = self.random.next() as u32 % lanes;
-                self.b.insert(a, lane, new)
-            }
-            15 => {
-                let a = self.pick(|_, l| l == lanes)?;
-                let fill = self.same(a);
-                let by = 1 << (self.random.next() as u32 % lanes.ilog2().max(1));
-                self.b.shift(a, by, fill)
-            }
-            16 => {
-                let mask = self.mask(lanes);
-                self.b.any(mask)
-            }
-            17 => {
-                let base = self.array(element);
-                let index = self.position();
-                self.b.load(element, wanted, base, index, Memory::Input)
-            }
-            18 => {
-                let base = self.array(element);
-                let index = self.positions()?;
-                self.b.load(element, lanes, base, index, Memory::Guarded)
-            }
-            19 => {
-                let (base, index) = (self.array(element), self.position());
-                let stride = self.b.int((self.random.next() % 3) as i64);
-                self.b.load_strided(element, lanes, base, index, stride, Memory::Input)
-            }
-            20 => {
-                if element != ElementType::Bool {
-                    self.b.iota(element, lanes)
-                } else {
-                    return None;
-                }
-            }
-            _ => {
-                self.effect()?;
-                return Some(());
-            }
-        };
-        self.values.push(value);
-        Some(())
-    }
-
-    /// Something that is seen from outside.
-    fn effect(&mut self) -> Option<()> {
-        let lanes = self.lanes;
-        match self.random.next() % 8 {
-            0..=2 => {
-                let value = self.pick(|_, _| true)?;
-                self.store(value);
-            }
-            3 => {
-                let condition = self.mask(lanes);
-                let operand = self.pick(|e, l| e == ElementType::I64 && l == lanes)?;
-                let never = self.b.iota(ElementType::I64, lanes);
-                let far = self.b.int(1 << 40);
-                let never = self.b.binary(Binary::Gt, never, far);
-                // Seldom, or there would be nothing behind.
-                let condition = if self.random.next().is_multiple_of(6) {
-                    condition
-                } else {
-                    self.b.binary(Binary::And, condition, never)
-                };
-                let site = Site { failure: failure(), lanes, operands: 1 };
-                self.site = self.b.site(site);
-                self.b.fail_if(condition, self.site, vec![operand]);
-            }
-            4 => {
-                let value = self.pick(|_, l| l == lanes)?;
-                let mask = self.mask(lanes);
-                let base = self.target(self.b.element(value));
-                let at = self.position();
-                let spare = self.b.parameter(2);
-                let count = self.b.fresh(ElementType::I64, 1);
-                let op = fusebox_cranelift::vector::Op::Append {
-                    bases: vec![base],
-                    count: at,
-                    values: vec![value],
-                    mask: Some(mask),
-                    spare,
-                };
-                self.b.push(vec![count], op);
-                self.values.push(count);
-            }
-            _ if self.depth < 3 => self.control()?,
-            _ => return None,
-        }
-        Some(())
-    }
-
-    fn store(&mut self, value: Value) {
-        let (element, lanes) = (self.b.element(value), self.b.lanes(value));
-        let base = self.target(element);
-        let index = if lanes > 1 && self.random.next().is_multiple_of(4) { self.positions() } else { None };
-        let index = match index {
-            Some(index) => index,
-            None => self.position(),
-        };
-        let mask = match self.random.next() % 3 {
-            0 => Some(self.mask(lanes)),
-            1 if lanes > 1 => Some(self.mask(1)),
-            _ => None,
-        };
-        self.b.store(base, index, value, mask);
-    }
-
-    /// A loop or an `if`, with values carried.
-    fn control(&mut self) -> Option<()> {
-        self.depth += 1;
-        let carried: Vec<Value> = (0..self.random.next() % 6).filter_map(|_| self.pick(|_, _| true)).collect();
-        let known = self.values.len();
-        let count = self.random.next() % 12;
-        let next = |this: &mut Self| -> Vec<Value> { carried.iter().map(|&value| this.same(value)).collect() };
-        let results = match self.random.next() % 3 {
-            0 => {
-                let from = self.b.int(0);
-                let to = self.b.int((self.random.next() % 5) as i64);
-                let open = self.b.begin_loop(from, to, 1 + (self.random.next() % 2) as i64, &carried);
-                self.values.push(open.index);
-                self.values.extend(&open.carried);
-                (0..count).for_each(|_| self.some());
-                let next = next(self);
-                self.b.end_loop(open, next)
-            }
-            1 => {
-                let left = self.b.int((self.random.next() % 4) as i64);
-                let starts: Vec<Value> = carried.iter().copied().chain([left]).collect();
-                let mut open = self.b.begin_while(&starts);
-                let inside = open.carried.clone();
-                self.values.extend(&inside);
-                (0..count / 2).for_each(|_| self.some());
-                let (left, zero) = (inside[carried.len()], self.b.int(0));
-                let more = self.b.binary(Binary::Gt, left, zero);
-                self.b.while_body(&mut open, more);
-                (0..count).for_each(|_| self.some());
-                let mut next = next(self);
-                let less = self.b.add_int(left, -1);
-                next.push(less);
-                let mut results = self.b.end_while(open, next);
-                results.pop();
-                results
-            }
-            _ => {
-                let condition = self.mask(1);
-                self.b.open();
-                (0..count).for_each(|_| self.some());
-                let yes = next(self);
-                let then = self.b.close();
-                self.values.truncate(known);
-                self.b.open();
-                (0..count).for_each(|_| self.some());
-                let no = next(self);
-                let otherwise = self.b.close();
-                self.b.end_if(condition, (then, yes), (otherwise, no))
-            }
-        };
-        self.values.truncate(known);
-        self.values.extend(results);
-        self.depth -= 1;
-        Some(())
-    }
-}
-
-fn failure() -> Failure {
-    Failure {
-        operation: "a test".into(),
-        place: Default::default(),
-        fault: FailureKind::Assertion { message: "never".into() },
-    }
-}
-
-fn function(seed: u64, instructions: u64) -> Function {
-    let mut random = Random(seed);
-    let lanes = 1 << (1 + random.next() % 6);
-    let mut b = Builder::new();
-    let arrays: Vec<Value> = (0..2 * ELEMENTS.len()).map(|position| b.argument(position)).collect();
-    let from = b.parameter(0);
-    let mut maker = Maker { b, random, lanes, values: vec![from], arrays, site: 0, depth: 0 };
-    maker.b.scratch(64);
-    for element in ELEMENTS {
-        let (base, zero) = (maker.array(element), maker.b.int((seed % 17) as i64));
-        let gang = maker.b.load(element, lanes, base, zero, Memory::Input);
-        let one = maker.b.load(element, 1, base, zero, Memory::Input);
-        maker.values.extend([one, gang]);
-    }
-    for _ in 0..instructions {
-        maker.some();
-    }
-    // What is there at the end is seen: many values are alive at once.
-    for value in maker.values.clone().into_iter().rev().take(60) {
-        let zero = maker.b.int(0);
-        let base = maker.target(maker.b.element(value));
-        let place = maker.b.add_int(zero, (value.0 % 300) as i64);
-        maker.b.store(base, place, value, None);
-    }
-    maker.b.finish(format!("seed {seed}"))
-}
-
-/// All arrays, as words.
-fn memory(seed: u64) -> Vec<Vec<u64>> {
-    let mut random = Random(seed ^ 0x5eed);
-    (0..2)
-        .flat_map(|_| ELEMENTS)
-        .map(|element| {
-            let mut bytes: Vec<u8> = (0..LENGTH)
-                .flat_map(|_| {
-                    number(&mut random, element)
-                        .bits()
-                        .to_le_bytes()
-                        .into_iter()
-                        .take(element.bytes())
-                        .collect::<Vec<_>>()
-                })
-                .collect();
-            bytes.resize((LENGTH + 64) * 8, 0);
-            bytes.chunks(8).map(|word| u64::from_le_bytes(word.try_into().unwrap())).collect()
-        })
-        .collect()
-}
-
-/// Runs a function on fresh memory: what it gives, and the memory afterwards, NaNs as one.
-#[allow(unsafe_code)]
-fn run(block: &Block, function: &Function, seed: u64) -> (i64, Vec<Vec<u64>>) {
-    let mut arrays = memory(seed);
-    let table: Vec<u64> = arrays.iter_mut().map(|array| array.as_mut_ptr() as u64).collect();
-    let mut scratch = vec![0u64; function.scratch / 8 + 64];
-    let mut slot = vec![0u64; 64 * 20];
-    // SAFETY: every position is below `LENGTH` by construction, gangs are of at most 64 lanes and arrays longer by as many; strides are at most 2.
-    let result = unsafe { block.call(&table, (3, 9), &mut scratch, &mut slot) };
-    for (array, element) in arrays.iter_mut().zip(ELEMENTS.iter().chain(&ELEMENTS)) {
-        for word in array.iter_mut() {
-            match element {
-                ElementType::F32 => {
-                    let one = |bits: u32| if f32::from_bits(bits).is_nan() { f32::NAN.to_bits() } else { bits };
-                    *word = u64::from(one(*word as u32)) | u64::from(one((*word >> 32) as u32)) << 32;
-                }
-                ElementType::F64 if f64::from_bits(*word).is_nan() => *word = f64::NAN.to_bits(),
-                _ => {}
-            }
-        }
-    }
-    (result, arrays)
-}
-
+/// Of `least` percent of the functions there is code for each set; where it can be run, it does what Cranelift's does.
 fn check(seeds: std::ops::Range<u64>, instructions: u64, least: usize) {
     let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
     let seeds = match (number("FUSEBOX_SEED"), number("FUSEBOX_FUNCTIONS")) {
@@ -460,65 +47,159 @@ fn check(seeds: std::ops::Range<u64>, instructions: u64, least: usize) {
         (None, Some(count)) => seeds.start..seeds.start + count,
         (None, None) => seeds,
     };
-    let (mut compared, mut failed, count) = (0, 0, seeds.end - seeds.start);
+    let count = (seeds.end - seeds.start) as usize;
+    let mut tallies = Features::NAMED.map(|_| Tally::default());
     for seed in seeds {
         let function = function(seed, instructions);
-        let Some(wide) = Block::wide(&function).unwrap_or_else(|error| panic!("{error}\n{function}")) else { continue };
-        let narrow = Block::through_cranelift(&function).unwrap();
-        let (expected, got) = (run(&narrow, &function, seed), run(&wide, &function, seed));
-        if expected != got {
-            let differ: Vec<(usize, usize, u64, u64)> = (expected.1.iter().zip(&got.1).enumerate())
-                .flat_map(|(array, (a, b))| a.iter().zip(b).enumerate().map(move |(at, (a, b))| (array, at, *a, *b)))
-                .filter(|(_, _, a, b)| a != b)
-                .take(6)
-                .collect();
-            panic!("seed {seed}: {} and {}; (array, word, expected, got): {differ:x?}\n{function}", expected.0, got.0);
+        let codes = Features::NAMED.map(|(_, features)| made(&function, features));
+        let refused = codes.iter().filter(|code| code.is_none()).count();
+        assert!(refused == 0 || refused == codes.len(), "seed {seed}: what is refused hangs on features\n{function}");
+        let mut expected = None;
+        let mut ran: Vec<(Vec<u8>, i64)> = Vec::new();
+        for (((name, features), tally), code) in Features::NAMED.iter().zip(&mut tallies).zip(codes) {
+            let Some(code) = code else { continue };
+            tally.made += 1;
+            if !features.run_here() {
+                continue;
+            }
+            let given = match ran.iter().find(|(bytes, _)| *bytes == code.bytes) {
+                Some(&(_, given)) => given,
+                None => {
+                    let expected = expected.get_or_insert_with(|| {
+                        let narrow = Block::through_cranelift(&function).unwrap();
+                        run(&narrow, &function, seed)
+                    });
+                    let bytes = code.bytes.clone();
+                    let wide = Block::from_code(&function, code).unwrap();
+                    let got = run(&wide, &function, seed);
+                    assert_same(&format!("seed {seed}, {name}"), &function, expected, &got);
+                    ran.push((bytes, got.0));
+                    got.0
+                }
+            };
+            tally.compared += 1;
+            tally.failed += usize::from(given != 0);
         }
-        compared += 1;
-        failed += usize::from(got.0 != 0);
     }
-    if fusebox_wide::Features::of_this_machine().is_none() {
-        println!("nothing is compared: this machine has no AVX-512");
+    for ((name, features), Tally { made, compared, failed }) in Features::NAMED.iter().zip(tallies) {
+        let ran = if features.run_here() {
+            format!("{compared} run and compared, {failed} of them left at a failure")
+        } else {
+            "none run: this machine cannot".to_owned()
+        };
+        println!("{name} ({features}): code of {made} of {count} functions made and decoded; {ran}");
+        assert!(count == 1 || made * 100 >= count * least, "{name}: {made} of {count}");
+        assert_eq!(compared, if features.run_here() { made } else { 0 });
+    }
+}
+
+/// What two code generators' functions give, and what memory holds afterwards.
+fn assert_same(what: &str, function: &Function, expected: &(i64, Vec<Vec<u64>>), got: &(i64, Vec<Vec<u64>>)) {
+    if expected == got {
         return;
     }
-    println!("{compared} of {count} compared, {failed} of them left at a failure");
-    assert!(count == 1 || compared * 100 >= count as usize * least, "{compared} of {count}");
+    let differ: Vec<(usize, usize, u64, u64)> = (expected.1.iter().zip(&got.1).enumerate())
+        .flat_map(|(array, (a, b))| a.iter().zip(b).enumerate().map(move |(at, (a, b))| (array, at, *a, *b)))
+        .filter(|(_, _, a, b)| a != b)
+        .take(6)
+        .collect();
+    panic!("{what}: {} and {}; (array, word, expected, got): {differ:x?}\n{function}", expected.0, got.0);
 }
 
 #[test]
 fn short_functions() {
-    check(0..600, 25, 50);
+    check(0..600, 25, 95);
 }
 
 /// With many more values alive than there are registers.
 #[test]
 fn long_functions() {
-    check(10_000..10_100, 250, 15);
+    check(10_000..10_100, 250, 95);
+}
+
+/// The plan of a golden program; none if it has none.
+fn golden_plan(name: &str) -> Option<Plan> {
+    let program = fusebox_golden::load(name).program;
+    fusebox_kernels::lower(&program, &fusebox_kernels::Config::default()).ok().map(|(plan, _)| plan)
 }
 
 /// Which kernels of golden programs are in gangs and yet no code for vectors of 64 bytes: those that compute in `f16`.
 #[test]
 fn kernels_in_gangs_are_wide() {
-    if fusebox_wide::Features::of_this_machine().is_none() {
-        println!("nothing is wide: this machine has no AVX-512");
-        return;
-    }
     let backend = Cranelift::new(Config { threads: 1, ..Config::default() }).unwrap();
-    let (mut wide, mut not) = (0, Vec::new());
+    let mut wide = Features::NAMED.map(|_| 0);
+    let mut not = Features::NAMED.map(|_| Vec::new());
     for name in fusebox_golden::names() {
-        let program = fusebox_golden::load(&name).program;
-        let Ok((plan, _)) = fusebox_kernels::lower(&program, &fusebox_kernels::Config::default()) else { continue };
+        let Some(plan) = golden_plan(&name) else { continue };
         let compiled = backend.compile_plan(&plan).unwrap();
-        let loaded = compiled.load_plan().unwrap();
-        for ((kernel, compiled), is_wide) in plan.kernels.iter().zip(compiled.kernels()).zip(loaded.wide_kernels()) {
-            match (compiled.schedule, is_wide) {
-                (_, true) => wide += 1,
-                (Some(_), false) => not.push(format!("{name}: {}", kernel.name.0)),
-                (None, false) => {}
+        for (set, (_, features)) in Features::NAMED.into_iter().enumerate() {
+            let codes = compiled.wide_code(features).unwrap();
+            for ((kernel, compiled), code) in plan.kernels.iter().zip(compiled.kernels()).zip(codes) {
+                match (compiled.schedule, code) {
+                    (_, Some(code)) => {
+                        wide[set] += 1;
+                        for code in code.codes.iter().flatten() {
+                            let fault = |error| panic!("{name}, {} for {features}: {error}", kernel.name.0);
+                            decoded(code, features).unwrap_or_else(fault);
+                        }
+                    }
+                    (Some(_), None) => not[set].push(format!("{name}: {}", kernel.name.0)),
+                    (None, None) => {}
+                }
             }
         }
     }
-    println!("{wide} kernels are wide");
-    assert!(wide >= 300, "only {wide} kernels");
-    assert_eq!(not, ["conversions: map `xh`", "conversions: map `mh`"]);
+    for ((name, features), (wide, not)) in Features::NAMED.into_iter().zip(wide.into_iter().zip(not)) {
+        println!("{name} ({features}): {wide} kernels are wide, their code made and decoded; {} are not", not.len());
+        assert!(wide >= 300, "{name}: only {wide} kernels");
+        assert_eq!(not, ["conversions: map `xh`", "conversions: map `mh`"], "{name}");
+    }
+}
+
+/// Programs whose kernels count bits, append narrow lanes, or move bytes between lanes.
+const NARROW: [&str; 7] = ["run_length", "sieve", "thin", "integer_functions", "word_count", "filter", "radix_sort"];
+
+#[test]
+fn plans_have_the_bits_of_the_interpreter_for_each_set() {
+    for (set, features) in Features::NAMED {
+        if !features.run_here() {
+            println!("{set} ({features}): not run, this machine cannot");
+            continue;
+        }
+        for name in NARROW {
+            let plan = golden_plan(name).unwrap();
+            let golden = fusebox_golden::load(name);
+            let array = |input: &Value| if let Value::Array(array) = input { Some(array.clone()) } else { None };
+            let inputs: Vec<Array> = golden.inputs.iter().filter_map(array).collect();
+            let (expected, _) = fusebox_interp::run_plan(&plan, &golden.inputs).unwrap();
+            for threads in [1, 2] {
+                let config = Config { threads, features: Some(features), share_from_ns: 1, ..Config::default() };
+                let compiled = Cranelift::new(config).unwrap().compile_plan(&plan).unwrap();
+                let loaded = compiled.load_plan().unwrap();
+                let in_gangs: Vec<bool> = compiled.kernels().iter().map(|kernel| kernel.schedule.is_some()).collect();
+                assert_eq!(loaded.wide_kernels(), in_gangs, "{name} for {set}");
+                let results = loaded.run_plan(&inputs).unwrap();
+                for (result, expected) in results.iter().zip(&expected) {
+                    let Value::Array(expected) = expected else { panic!("{name}: {expected:?}") };
+                    assert!(common::same_bits(result, expected), "{name}, {set}, {threads} threads: {result:?}");
+                }
+            }
+        }
+        println!("{set} ({features}): {} programs run", NARROW.len());
+    }
+}
+
+/// A backend says so, and runs nothing, where its features are not those of the machine.
+#[test]
+fn features_that_a_machine_lacks_are_refused() {
+    for (_, features) in Features::NAMED {
+        let backend = Cranelift::new(Config { threads: 1, features: Some(features), ..Config::default() });
+        match backend {
+            Ok(_) => assert!(features.run_here()),
+            Err(error) => {
+                assert!(!features.run_here());
+                assert!(error.to_string().contains(&features.to_string()), "{error}");
+            }
+        }
+    }
 }

@@ -26,8 +26,8 @@ struct Encoding<'a> {
     frame: i64,
 }
 
-/// The code of a function, with its constants behind it.
-pub(crate) fn encode(machine: &Machine, shape: &Shape<'_>, output: &Output) -> Result<Vec<u8>, String> {
+/// The code of a function, with its constants behind it, and how many of the bytes are instructions.
+pub(crate) fn encode(machine: &Machine, shape: &Shape<'_>, output: &Output) -> Result<(Vec<u8>, usize), String> {
     let slots = (output.num_spillslots * 8).next_multiple_of(64) as i64;
     let mut encoding = Encoding {
         encoder: Encoder::new(64),
@@ -358,12 +358,13 @@ impl Encoding<'_> {
         self.bytes.extend([0; 4]);
     }
 
-    fn finish(mut self, machine: &Machine) -> Vec<u8> {
+    fn finish(mut self, machine: &Machine) -> (Vec<u8>, usize) {
+        let instructions = self.bytes.len();
         for (at, block) in std::mem::take(&mut self.jumps) {
             let distance = (self.starts[block] as i64 - (at as i64 + 4)) as i32;
             self.bytes[at..at + 4].copy_from_slice(&distance.to_le_bytes());
         }
-        let pool = self.bytes.len().next_multiple_of(64);
+        let pool = instructions.next_multiple_of(64);
         // What is between is never run.
         self.bytes.resize(pool, 0xcc);
         for (at, end, constant) in std::mem::take(&mut self.constants) {
@@ -371,6 +372,6 @@ impl Encoding<'_> {
             self.bytes[at..at + 4].copy_from_slice(&distance.to_le_bytes());
         }
         self.bytes.extend_from_slice(&machine.pool);
-        self.bytes
+        (self.bytes, instructions)
     }
 }

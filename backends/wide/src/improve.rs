@@ -3,38 +3,34 @@
 //! Regions are gone through in order. What is computed already, in a region around, is taken from there; what needs nothing of the loop
 //! around is put before that loop. Loads are merged, where nobody writes what they read, but stay where their checks are.
 
-use std::collections::HashMap;
+use std::{
+    collections::HashMap,
+    mem::{Discriminant, discriminant},
+};
 
 use crate::vector::{Function, Inst, Memory, Op, Region, Type, Value};
 
 /// What an instruction without effects computes: operation, function, operands, number, type.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Key(u8, u8, Vec<Value>, u64, Type);
+struct Key(Discriminant<Op>, u8, Vec<Value>, u64, Type);
 
 /// The key of an operation, and whether it may be computed earlier.
 fn key(op: &Op, ty: Type) -> Option<(Key, bool)> {
-    let operands = op.operands();
-    let (which, function, number, moves) = match op {
-        Op::Parameter(position) => (0, 0, u64::from(*position), true),
-        Op::Argument(position) => (1, 0, u64::from(*position), true),
-        Op::Constant(constant) => (2, 0, constant.bits(), true),
-        Op::Splat(_) => (3, 0, 0, true),
-        Op::Iota => (4, 0, 0, true),
-        Op::Unary(function, _) => (5, *function as u8, 0, true),
-        Op::Binary(function, _, _) => (6, *function as u8, 0, true),
-        Op::Fma(..) => (7, 0, 0, true),
-        Op::Convert(_) => (8, 0, 0, true),
-        Op::Bits(_) => (9, 0, 0, true),
-        Op::Select(..) => (10, 0, 0, true),
-        Op::Load { offset, memory, .. } if *memory != Memory::Shared => (11, 0, *offset as u64, false),
-        Op::LoadStrided { memory, .. } if *memory != Memory::Shared => (12, 0, 0, false),
-        Op::Any(_) => (13, 0, 0, true),
-        Op::Extract(_, lane) => (14, 0, u64::from(*lane), true),
-        Op::Insert(_, lane, _) => (15, 0, u64::from(*lane), true),
-        Op::Shift { by, .. } => (16, 0, u64::from(*by), true),
+    let (function, number, moves) = match op {
+        Op::Parameter(position) | Op::Argument(position) => (0, u64::from(*position), true),
+        Op::Constant(constant) => (0, constant.bits(), true),
+        Op::Unary(function, _) => (*function as u8, 0, true),
+        Op::Binary(function, _, _) => (*function as u8, 0, true),
+        Op::Splat(_) | Op::Iota | Op::Fma(..) | Op::Convert(_) | Op::Bits(_) | Op::Select(..) | Op::Any(_) => {
+            (0, 0, true)
+        }
+        Op::Load { offset, memory, .. } if *memory != Memory::Shared => (0, *offset as u64, false),
+        Op::LoadStrided { memory, .. } if *memory != Memory::Shared => (0, 0, false),
+        Op::Extract(_, lane) | Op::Insert(_, lane, _) => (0, u64::from(*lane), true),
+        Op::Shift { by, .. } => (0, u64::from(*by), true),
         _ => return None,
     };
-    Some((Key(which, function, operands, number, ty), moves))
+    Some((Key(discriminant(op), function, op.operands(), number, ty), moves))
 }
 
 /// A region that is being gone through.

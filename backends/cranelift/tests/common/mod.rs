@@ -7,7 +7,7 @@ pub mod kernels;
 use std::sync::OnceLock;
 
 use fusebox_backend::BackendError;
-use fusebox_cranelift::{Config, Cranelift};
+use fusebox_cranelift::{Config, Cranelift, Features};
 use fusebox_ir::{Array, Constant, ElementType, Plan, Value, text};
 
 /// Threads and gangs that every program is run with.
@@ -22,6 +22,8 @@ pub fn backends() -> &'static [(String, Cranelift)] {
                     threads,
                     vectors,
                     wide,
+                    // Older processors' wide code is tested wherever it runs.
+                    features: (threads == 2 && Features::BASE.run_here()).then_some(Features::BASE),
                     share_from_ns: if threads == 2 { 2_000 } else { 1 },
                     // And some go over memory as if no cache held it.
                     far_bytes: if threads == 7 { 0 } else { usize::MAX },
@@ -31,6 +33,11 @@ pub fn backends() -> &'static [(String, Cranelift)] {
             })
             .collect()
     })
+}
+
+/// Whether two backends make the same code of a kernel.
+pub fn same_code(left: &Config, right: &Config) -> bool {
+    left.vectors == right.vectors && left.wide == right.wide && (!left.wide || left.features == right.features)
 }
 
 /// Equal but for sign and payload of NaN, which are no part of a result.

@@ -106,12 +106,7 @@ pub(super) fn binary(function: Binary, element: ElementType) -> Option<Code> {
         (Binary::Div, F32) => EVEX_Vdivps_zmm_k1z_zmm_zmmm512b32_er,
         (Binary::Div, F64) => EVEX_Vdivpd_zmm_k1z_zmm_zmmm512b64_er,
         _ if !element.is_integer() => return None,
-        (Binary::Add, _) => match bytes {
-            1 => EVEX_Vpaddb_zmm_k1z_zmm_zmmm512,
-            2 => EVEX_Vpaddw_zmm_k1z_zmm_zmmm512,
-            4 => EVEX_Vpaddd_zmm_k1z_zmm_zmmm512b32,
-            _ => EVEX_Vpaddq_zmm_k1z_zmm_zmmm512b64,
-        },
+        (Binary::Add, _) => add(bytes),
         (Binary::Sub, _) => match bytes {
             1 => EVEX_Vpsubb_zmm_k1z_zmm_zmmm512,
             2 => EVEX_Vpsubw_zmm_k1z_zmm_zmmm512,
@@ -152,6 +147,16 @@ pub(super) fn binary(function: Binary, element: ElementType) -> Option<Code> {
         },
         _ => return None,
     })
+}
+
+/// Sums of integer lanes.
+pub(super) fn add(bytes: usize) -> Code {
+    match bytes {
+        1 => EVEX_Vpaddb_zmm_k1z_zmm_zmmm512,
+        2 => EVEX_Vpaddw_zmm_k1z_zmm_zmmm512,
+        4 => EVEX_Vpaddd_zmm_k1z_zmm_zmmm512b32,
+        _ => EVEX_Vpaddq_zmm_k1z_zmm_zmmm512b64,
+    }
 }
 
 /// Whether operands may change places.
@@ -279,6 +284,34 @@ pub(super) fn masked_store(bytes: usize) -> Code {
         2 => EVEX_Vmovdqu16_zmmm512_k1z_zmm,
         4 => EVEX_Vmovdqu32_zmmm512_k1z_zmm,
         _ => EVEX_Vmovdqu64_zmmm512_k1z_zmm,
+    }
+}
+
+/// A move of 16 narrow lanes to memory, under a mask.
+pub(super) fn masked_store_of_16_lanes(bytes: u32) -> Code {
+    match bytes {
+        1 => EVEX_Vmovdqu8_xmmm128_k1z_xmm,
+        _ => EVEX_Vmovdqu16_ymmm256_k1z_ymm,
+    }
+}
+
+/// Lanes of which a mask holds to the low end; narrow ones are beyond the base features.
+pub(super) fn compress(bytes: u32) -> Code {
+    match bytes {
+        1 => EVEX_Vpcompressb_zmmm512_k1z_zmm,
+        2 => EVEX_Vpcompressw_zmmm512_k1z_zmm,
+        4 => EVEX_Vpcompressd_zmmm512_k1z_zmm,
+        _ => EVEX_Vpcompressq_zmmm512_k1z_zmm,
+    }
+}
+
+/// Ones of lanes, beyond the base features.
+pub(super) fn count_ones(bytes: usize) -> Code {
+    match bytes {
+        1 => EVEX_Vpopcntb_zmm_k1z_zmmm512,
+        2 => EVEX_Vpopcntw_zmm_k1z_zmmm512,
+        4 => EVEX_Vpopcntd_zmm_k1z_zmmm512b32,
+        _ => EVEX_Vpopcntq_zmm_k1z_zmmm512b64,
     }
 }
 

@@ -29,7 +29,7 @@ fn widening(from: usize, to: usize, signed: bool) -> C {
 }
 
 /// The low parts of integer lanes.
-fn narrowing(from: usize, to: usize) -> C {
+pub(super) fn narrowing(from: usize, to: usize) -> C {
     match (from, to) {
         (2, _) => C::EVEX_Vpmovwb_ymmm256_k1z_zmm,
         (4, 1) => C::EVEX_Vpmovdb_xmmm128_k1z_zmm,

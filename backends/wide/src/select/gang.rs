@@ -6,76 +6,13 @@ use regalloc2::VReg;
 
 use super::{BYTES, Held, Outcome, Select, codes};
 use crate::{
-    machine::{Address, Arg},
-    vector::{Op, Type, Value},
+    machine::Arg,
+    vector::{Type, Value},
 };
 
 impl Select<'_> {
-    pub(super) fn splat(&mut self, value: Value, ty: Type) -> Outcome<Held> {
-        if ty.element == ElementType::Bool {
-            return self.splat_mask(value, ty);
-        }
-        if let Some(constant) = self.constant_of(value) {
-            // As a gang it is made where it is needed, like others.
-            let bits = constant.bits().to_le_bytes();
-            let bytes: Vec<u8> = (0..BYTES as usize).map(|byte| bits[byte % ty.element.bytes()]).collect();
-            let at = self.m.constant(&bytes);
-            let register = self.w(C::EVEX_Vmovdqu64_zmm_k1z_zmmm512, &[Arg::Mem(at)]);
-            return Ok(Held::Gang(vec![register; super::registers(ty.lanes, ty.element.bytes() as u32)]));
-        }
-        let loaded = match self.defs[value.0 as usize] {
-            Some(Op::Load { base, index, offset, memory })
-                if *memory != crate::vector::Memory::Shared && ty.element.bytes() >= 4 =>
-            {
-                Some((*base, *index, *offset))
-            }
-            _ => None,
-        };
-        let count = super::registers(ty.lanes, ty.element.bytes() as u32);
-        let vector = if ty.element.bytes() == 4 {
-            C::EVEX_Vbroadcastss_zmm_k1z_xmmm32
-        } else {
-            C::EVEX_Vbroadcastsd_zmm_k1z_xmmm64
-        };
-        let lane = match self.defs[value.0 as usize] {
-            Some(Op::Extract(gang, lane)) if ty.element.bytes() >= 4 => Some((*gang, *lane)),
-            _ => None,
-        };
-        let register = if let Some((gang, lane)) = lane {
-            self.lane_in_all(ty.element, gang, lane)?
-        } else if let Some((base, index, offset)) = loaded {
-            let address = self.address(base, index, offset, ty.element.bytes() as u32)?;
-            self.w(vector, &[Arg::Mem(address)])
-        } else if matches!(ty.element, ElementType::F32 | ElementType::F64) {
-            let one = self.one(value)?;
-            self.w(vector, &[Arg::Any(one)])
-        } else {
-            let one = self.one(value)?;
-            self.w(codes::broadcast_int(ty.element.bytes()), &[Arg::Use(one)])
-        };
-        Ok(Held::Gang(vec![register; count]))
-    }
-
-    /// A lane of a gang of lanes of at least 4 bytes, in all lanes.
-    fn lane_in_all(&mut self, element: ElementType, gang: Value, lane: u32) -> Outcome<VReg> {
-        let bytes = element.bytes();
-        let per = BYTES / bytes as u32;
-        let from = self.reg(gang, (lane / per) as usize)?;
-        if lane.is_multiple_of(per) {
-            let code =
-                if bytes == 4 { C::EVEX_Vbroadcastss_zmm_k1z_xmmm32 } else { C::EVEX_Vbroadcastsd_zmm_k1z_xmmm64 };
-            return Ok(self.w(code, &[Arg::Any(from)]));
-        }
-        let picks = u64::from(lane % per).to_le_bytes()[..bytes].repeat(per as usize);
-        let picks = self.m.constant(&picks);
-        let picks = self.w(C::EVEX_Vmovdqu64_zmm_k1z_zmmm512, &[Arg::Mem(picks)]);
-        let code =
-            if bytes == 4 { C::EVEX_Vpermd_zmm_k1z_zmm_zmmm512b32 } else { C::EVEX_Vpermq_zmm_k1z_zmm_zmmm512b64 };
-        Ok(self.w(code, &[Arg::Use(picks), Arg::Use(from)]))
-    }
-
     /// One function on each register.
-    fn each(&mut self, a: Value, mut one: impl FnMut(&mut Self, VReg) -> Outcome<VReg>) -> Outcome<Held> {
+    pub(super) fn each(&mut self, a: Value, mut one: impl FnMut(&mut Self, VReg) -> Outcome<VReg>) -> Outcome<Held> {
         let mut all = Vec::new();
         for register in self.gang(a)? {
             all.push(one(self, register)?);
@@ -117,7 +54,7 @@ impl Select<'_> {
             (Unary::IsInf, ElementType::F64) => {
                 (C::EVEX_Vfpclasspd_kr_k1_zmmm512b64_imm8, vec![Arg::Use(a), Arg::Imm(0x18)])
             }
-            _ => return self.lacks("a kind of number"),
+            _ => return self.lacks(&format!("{} of {element}", function.text())),
         })
     }
 
@@ -197,29 +134,9 @@ impl Select<'_> {
                 let minus = self.lanes_of(u64::MAX, bytes);
                 self.w(binary(Binary::Max), &[Arg::Use(low), minus])
             }
-            Unary::Popcount if self.features.counts => {
-                let code = match bytes {
-                    1 => C::EVEX_Vpopcntb_zmm_k1z_zmmm512,
-                    2 => C::EVEX_Vpopcntw_zmm_k1z_zmmm512,
-                    4 => C::EVEX_Vpopcntd_zmm_k1z_zmmm512b32,
-                    _ => C::EVEX_Vpopcntq_zmm_k1z_zmmm512b64,
-                };
-                self.w(code, &[Arg::Any(a)])
-            }
-            Unary::Ctz if self.features.counts => {
-                // Ones below the lowest one: all of them where there is none.
-                let minus = self.lanes_of(u64::MAX, bytes);
-                let less = self.w(binary(Binary::Add), &[Arg::Use(a), minus]);
-                let code = if bytes == 8 {
-                    C::EVEX_Vpandnq_zmm_k1z_zmm_zmmm512b64
-                } else {
-                    C::EVEX_Vpandnd_zmm_k1z_zmm_zmmm512b32
-                };
-                let ones = self.w(code, &[Arg::Use(a), Arg::Use(less)]);
-                return self.unary_register(Unary::Popcount, element, ones);
-            }
-            Unary::Clz if bytes == 4 => self.w(C::EVEX_Vplzcntd_zmm_k1z_zmmm512b32, &[Arg::Any(a)]),
-            Unary::Clz if bytes == 8 => self.w(C::EVEX_Vplzcntq_zmm_k1z_zmmm512b64, &[Arg::Any(a)]),
+            Unary::Popcount => self.ones(bytes, a),
+            Unary::Ctz => self.zeros_below(bytes, a),
+            Unary::Clz => self.zeros_above(bytes, a),
             _ => return self.lacks(&format!("{} of {element}", function.text())),
         })
     }
@@ -346,62 +263,6 @@ impl Select<'_> {
         Ok(Held::Mask(BYTES / element.bytes() as u32, masks))
     }
 
-    /// Shifts by the width or more leave nothing, or signs: so do the processor's, of lanes.
-    fn shift_gang(&mut self, function: Binary, a: Value, b: Value) -> Outcome<Held> {
-        let (element, amount) = (self.ty(a).element, self.ty(b));
-        let bytes = element.bytes();
-        let arithmetic = element.is_signed();
-        let rotates = matches!(function, Binary::RotateLeft | Binary::RotateRight);
-        if bytes == 1 || (bytes == 2 && rotates) {
-            return self.by_lanes(function, a, b);
-        }
-        if let Some(known) = self.constant_of(b) {
-            let width = u64::from(element.bits());
-            let by = if rotates { known.bits() % width } else { known.bits().min(width) };
-            let by = if function == Binary::Shr && arithmetic { by.min(width - 1) } else { by };
-            let Some(code) = codes::shift_by_number(function, bytes, arithmetic) else {
-                return self.lacks("a shift");
-            };
-            return self.each(a, |this, a| Ok(this.w(code, &[Arg::Any(a), Arg::Imm(by as i64)])));
-        }
-        if amount.lanes == 1 && !rotates {
-            let Some(code) = codes::shift_by_one(function, bytes, arithmetic) else { return self.lacks("a shift") };
-            let by = self.one(b)?;
-            let by = self.w(C::EVEX_Vmovq_xmm_rm64, &[Arg::Any(by)]);
-            return self.each(a, |this, a| Ok(this.w(code, &[Arg::Use(a), Arg::Any(by)])));
-        }
-        let Some(code) = codes::shift_by_lane(function, bytes, arithmetic) else { return self.lacks("a shift") };
-        let amounts = if amount.lanes == 1 {
-            let by = self.one(b)?;
-            vec![self.w(codes::broadcast_int(bytes), &[Arg::Use(by)]); self.count(a)]
-        } else if amount.element.bytes() == bytes {
-            self.gang(b)?
-        } else {
-            let own = amount.element.bytes();
-            let mut amounts = self.gang(b)?;
-            if own > bytes && !rotates {
-                // Large amounts must stay large when they are cut to the width.
-                let most = self.lanes_of(u64::from(element.bits()), own);
-                let unsigned = if own == 8 {
-                    ElementType::U64
-                } else if own == 4 {
-                    ElementType::U32
-                } else {
-                    ElementType::U16
-                };
-                let code = codes::binary(Binary::Min, unsigned).unwrap_or_default();
-                amounts = amounts.into_iter().map(|amount| self.w(code, &[Arg::Use(amount), most])).collect();
-            }
-            self.resized(&amounts, own, bytes, false, amount.lanes)?
-        };
-        let mut all = Vec::new();
-        for (register, amount) in amounts.into_iter().enumerate() {
-            let a = self.reg(a, register)?;
-            all.push(self.w(code, &[Arg::Use(a), Arg::Any(amount)]));
-        }
-        Ok(Held::Gang(all))
-    }
-
     pub(super) fn fma(&mut self, ty: Type, a: Value, b: Value, c: Value) -> Outcome<Held> {
         let single = match ty.element {
             ElementType::F32 => true,
@@ -506,123 +367,6 @@ impl Select<'_> {
         }
         let word = self.i(C::EVEX_Vmovd_rm32_xmm, &[Arg::Use(register)]);
         self.canonical(element, word)
-    }
-
-    pub(super) fn extract(&mut self, value: Value, lane: u32) -> Outcome<VReg> {
-        let ty = self.ty(value);
-        if ty.element == ElementType::Bool {
-            return self.extract_mask(value, lane);
-        }
-        let bytes = ty.element.bytes() as u32;
-        let per = BYTES / bytes;
-        let register = self.reg(value, (lane / per) as usize)?;
-        let at = lane % per * bytes;
-        let word = if at < 4 {
-            register
-        } else if bytes == 8 {
-            let by = i64::from(at / 8);
-            self.w(C::EVEX_Valignq_zmm_k1z_zmm_zmmm512b64_imm8, &[Arg::Use(register), Arg::Use(register), Arg::Imm(by)])
-        } else {
-            let by = i64::from(at / 4);
-            self.w(C::EVEX_Valignd_zmm_k1z_zmm_zmmm512b32_imm8, &[Arg::Use(register), Arg::Use(register), Arg::Imm(by)])
-        };
-        if matches!(ty.element, ElementType::F32 | ElementType::F64) {
-            return Ok(word);
-        }
-        if bytes >= 4 {
-            return Ok(self.low_lane(ty.element, word));
-        }
-        let mut low = self.i(C::EVEX_Vmovd_rm32_xmm, &[Arg::Use(word)]);
-        if !at.is_multiple_of(4) {
-            low = self.over(C::Shr_rm32_imm8, low, &[Arg::Imm(i64::from(at % 4 * 8))]);
-        }
-        Ok(self.canonical(ty.element, low))
-    }
-
-    pub(super) fn insert(&mut self, value: Value, lane: u32, new: Value) -> Outcome<Held> {
-        let ty = self.ty(value);
-        let one = self.one(new)?;
-        if ty.element == ElementType::Bool {
-            return self.insert_mask(value, lane, one);
-        }
-        let bytes = ty.element.bytes();
-        let per = BYTES / bytes as u32;
-        let mut registers = self.gang(value)?;
-        let mask = self.mask_bits(1 << (lane % per));
-        let code = match ty.element {
-            ElementType::F32 => C::EVEX_Vbroadcastss_zmm_k1z_xmmm32,
-            ElementType::F64 => C::EVEX_Vbroadcastsd_zmm_k1z_xmmm64,
-            _ => codes::broadcast_int(bytes),
-        };
-        let at = (lane / per) as usize;
-        registers[at] = self.merged(code, mask, registers[at], &[Arg::Use(one)]);
-        Ok(Held::Gang(registers))
-    }
-
-    pub(super) fn shift(&mut self, value: Value, by: u32, fill: Value) -> Outcome<Held> {
-        let ty = self.ty(value);
-        if ty.element == ElementType::Bool {
-            return self.shift_mask(value, by, fill);
-        }
-        let bytes = ty.element.bytes();
-        let per = (BYTES as usize / bytes) as i64;
-        let from = self.gang(value)?;
-        let uniform = self.is_splat(fill);
-        let mut all = Vec::new();
-        for register in 0..from.len() {
-            let start = register as i64 * per - i64::from(by);
-            all.push(if start >= 0 {
-                let (source, rest) = ((start / per) as usize, start % per);
-                if rest == 0 {
-                    from[source]
-                } else {
-                    self.joined(bytes, Arg::Use(from[source]), from[source + 1], rest)?
-                }
-            } else if start + per <= 0 {
-                self.reg(fill, register)?
-            } else if uniform {
-                // Any of its lanes will do.
-                let below = if bytes >= 4 { self.src(fill, register)? } else { Arg::Use(self.reg(fill, register)?) };
-                self.joined(bytes, below, from[0], per + start)?
-            } else {
-                let moved = self.joined(bytes, Arg::Use(from[0]), from[0], per + start)?;
-                let mask = self.mask_bits((1u64 << -start) - 1);
-                let below = self.reg(fill, register)?;
-                self.blended(bytes, mask, moved, Arg::Use(below))
-            });
-        }
-        Ok(Held::Gang(all))
-    }
-
-    /// Whether all lanes are the same.
-    fn is_splat(&self, value: Value) -> bool {
-        self.constant_of(value).is_some() || matches!(self.defs[value.0 as usize], Some(Op::Splat(_)))
-    }
-
-    /// Lanes from `skip` on of two registers one behind the other; the low one may be memory where lanes have at least 4 bytes.
-    fn joined(&mut self, bytes: usize, low: Arg, high: VReg, skip: i64) -> Outcome<VReg> {
-        let code = match bytes {
-            8 => C::EVEX_Valignq_zmm_k1z_zmm_zmmm512b64_imm8,
-            4 => C::EVEX_Valignd_zmm_k1z_zmm_zmmm512b32_imm8,
-            _ => {
-                let per = BYTES as usize / bytes;
-                let picks: Vec<u8> = (0..per)
-                    .flat_map(|lane| (lane as u64 + skip as u64).to_le_bytes().into_iter().take(bytes))
-                    .collect();
-                let picks: Address = self.m.constant(&picks);
-                let index = self.w(C::EVEX_Vmovdqu64_zmm_k1z_zmmm512, &[Arg::Mem(picks)]);
-                if bytes == 1 && !self.features.bytes {
-                    return self.lacks("a shift of bytes");
-                }
-                let code = if bytes == 2 {
-                    C::EVEX_Vpermi2w_zmm_k1z_zmm_zmmm512
-                } else {
-                    C::EVEX_Vpermi2b_zmm_k1z_zmm_zmmm512
-                };
-                return Ok(self.over(code, index, &[low, Arg::Use(high)]));
-            }
-        };
-        Ok(self.w(code, &[Arg::Use(high), low, Arg::Imm(skip)]))
     }
 
     /// Integers as they are held: extended to 64 bits by their sign.

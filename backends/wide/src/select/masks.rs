@@ -1,6 +1,6 @@
 //! Masks: a bit for each lane, in mask registers of as many lanes as a vector register has of what is compared.
 
-use fusebox_ir::{Binary, ElementType};
+use fusebox_ir::Binary;
 use iced_x86::Code as C;
 use regalloc2::VReg;
 
@@ -66,10 +66,10 @@ impl Select<'_> {
         registers
     }
 
-    /// The mask in mask registers for lanes of an element, with zeros beyond the last lane.
-    pub(super) fn exact_mask(&mut self, value: Value, element: ElementType) -> Outcome<Vec<VReg>> {
+    /// The mask in mask registers for lanes of so many bytes, with zeros beyond the last lane.
+    pub(super) fn exact_mask(&mut self, value: Value, bytes: u32) -> Outcome<Vec<VReg>> {
         let lanes = self.ty(value).lanes;
-        let per = BYTES / element.bytes() as u32;
+        let per = BYTES / bytes;
         let mask = self.mask(value, per)?;
         if lanes >= per {
             return Ok(mask);
@@ -213,7 +213,7 @@ impl Select<'_> {
         if by >= 64 {
             return Ok(self.mask_of_word(fill));
         }
-        let below = self.number((1i64 << by) - 1);
+        let below = self.number(((1u64 << by) - 1) as i64);
         let fill = self.over(C::And_r64_rm64, fill, &[Arg::Use(below)]);
         let moved = self.over(C::Shl_rm64_imm8, word, &[Arg::Imm(i64::from(by))]);
         let word = self.over(C::Or_r64_rm64, moved, &[Arg::Use(fill)]);

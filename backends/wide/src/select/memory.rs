@@ -6,7 +6,7 @@ use regalloc2::{Operand, VReg};
 
 use super::{BYTES, Held, Outcome, Select, codes};
 use crate::{
-    machine::{Address, Arg, Base, Cond, INT, Inst as Made, WIDE},
+    machine::{Address, Arg, Base, Cond, Inst as Made, WIDE},
     vector::{Type, Value},
 };
 
@@ -71,6 +71,9 @@ impl Select<'_> {
     }
 
     pub(super) fn load_strided(&mut self, ty: Type, base: Value, index: Value, stride: Value) -> Outcome<Held> {
+        if ty.lanes == 1 {
+            return self.load(ty, base, index, 0);
+        }
         let bytes = ty.element.bytes() as u32;
         let start = self.address(base, index, 0, bytes)?;
         let start = self.i(C::Lea_r64_m, &[Arg::Mem(start)]);
@@ -136,7 +139,7 @@ impl Select<'_> {
         self.m.push(Made::new().then(code, &[Arg::Mem(address), Arg::Use(value)]).kept());
     }
 
-    fn store_part(&mut self, address: Address, value: VReg, bytes: u32) {
+    pub(super) fn store_part(&mut self, address: Address, value: VReg, bytes: u32) {
         let code = match bytes {
             BYTES.. => C::EVEX_Vmovdqu64_zmmm512_k1z_zmm,
             32 => C::EVEX_Vmovdqu64_ymmm256_k1z_ymm,
@@ -149,18 +152,6 @@ impl Select<'_> {
             }
         };
         self.m.push(Made::new().then(code, &[Arg::Mem(address), Arg::Use(value)]).kept());
-    }
-
-    /// Masks for the registers of a gang of `lanes`, zero beyond the last lane.
-    fn lane_masks(&mut self, mask: Value, lanes: u32, element: ElementType) -> Outcome<Vec<VReg>> {
-        if self.ty(mask).lanes > 1 {
-            return self.exact_mask(mask, element);
-        }
-        let one = self.one(mask)?;
-        let spread = self.spread(one);
-        let inside = self.mask_bits(if lanes >= 64 { u64::MAX } else { (1 << lanes) - 1 });
-        let mask = self.k(C::VEX_Kandq_kr_kr_kr, &[Arg::Use(spread), Arg::Use(inside)]);
-        Ok(vec![mask; super::registers(lanes, element.bytes() as u32).max(1)])
     }
 
     pub(super) fn store(
@@ -209,7 +200,7 @@ impl Select<'_> {
         }
         let address = self.address(base, index, 0, width)?;
         let bytes = ty.lanes * width;
-        let masks = mask.map(|mask| self.exact_mask(mask, ty.element)).transpose()?;
+        let masks = mask.map(|mask| self.exact_mask(mask, width)).transpose()?;
         for (position, &register) in registers.iter().enumerate() {
             let at = address.plus(position as i64 * 64);
             if let Some(masks) = &masks {
@@ -243,7 +234,7 @@ impl Select<'_> {
         if bytes < 4 {
             return self.scatter_by_lanes(base, &index, ty, registers, mask);
         }
-        let masks = mask.map(|mask| self.exact_mask(mask, ElementType::I64)).transpose()?;
+        let masks = mask.map(|mask| self.exact_mask(mask, 8)).transpose()?;
         let code = if bytes == 4 { C::EVEX_Vpscatterqd_vm64z_k1_ymm } else { C::EVEX_Vpscatterqq_vm64z_k1_zmm };
         for (position, &index) in index.iter().enumerate() {
             let value =
@@ -260,100 +251,6 @@ impl Select<'_> {
             self.m.push(inst.then(code, &[Arg::Mem(place), Arg::Use(value)]).masked(used, false).kept());
         }
         Ok(())
-    }
-
-    /// Kept lanes one behind the other; gives the new count.
-    pub(super) fn append(
-        &mut self,
-        bases: &[Value],
-        count: Value,
-        values: &[Value],
-        mask: Option<Value>,
-    ) -> Outcome<VReg> {
-        let start = self.one(count)?;
-        let lanes = values.first().map_or(1, |&value| self.ty(value).lanes);
-        if lanes == 1 {
-            return self.append_one(bases, start, values, mask);
-        }
-        let mut last = start;
-        for (&base, &value) in bases.iter().zip(values) {
-            let ty = self.ty(value);
-            if ty.lanes != lanes {
-                return self.lacks("an append of a uniform value beside gangs");
-            }
-            let bytes = ty.element.bytes() as u32;
-            let registers = self.storable(value)?;
-            let base = self.one(base)?;
-            let Some(mask) = mask else {
-                let place = Address { index: Some(start), scale: bytes, ..Address::at(base, 0) };
-                for (position, &register) in registers.iter().enumerate() {
-                    self.store_part(place.plus(position as i64 * 64), register, lanes * bytes);
-                }
-                last = self.i(C::Lea_r64_m, &[Arg::Mem(Address::at(start, lanes.into()))]);
-                continue;
-            };
-            let code = match bytes {
-                4 => C::EVEX_Vpcompressd_zmmm512_k1z_zmm,
-                8 => C::EVEX_Vpcompressq_zmmm512_k1z_zmm,
-                1 if self.features.compress => C::EVEX_Vpcompressb_zmmm512_k1z_zmm,
-                2 if self.features.compress => C::EVEX_Vpcompressw_zmmm512_k1z_zmm,
-                _ => return self.lacks("an append of narrow lanes"),
-            };
-            let masks = self.lane_masks(mask, lanes, if bytes == 1 { ElementType::U8 } else { ty.element })?;
-            last = start;
-            for (&register, &mask) in registers.iter().zip(&masks) {
-                let kept = self.zeroed(code, mask, &[Arg::Use(register)]);
-                // Bits beyond those of the register may be lanes of the next.
-                let word = match bytes {
-                    1 => C::VEX_Kmovq_r64_kr,
-                    2 => C::VEX_Kmovd_r32_kr,
-                    4 => C::VEX_Kmovw_r32_kr,
-                    _ => C::VEX_Kmovb_r32_kr,
-                };
-                let word = self.i(word, &[Arg::Use(mask)]);
-                let number = self.i(C::Popcnt_r64_rm64, &[Arg::Use(word)]);
-                let ones = self.number(-1);
-                let below = self.i(C::VEX_Bzhi_r64_rm64_r64, &[Arg::Use(ones), Arg::Use(number)]);
-                let below = self.k(C::VEX_Kmovq_kr_r64, &[Arg::Use(below)]);
-                let place = Address { index: Some(last), scale: bytes, ..Address::at(base, 0) };
-                let inst = Made::new()
-                    .then(codes::masked_store(bytes as usize), &[Arg::Mem(place), Arg::Use(kept)])
-                    .masked(below, false)
-                    .kept();
-                self.m.push(inst);
-                let sum = Address { index: Some(number), ..Address::at(last, 0) };
-                last = self.i(C::Lea_r64_m, &[Arg::Mem(sum)]);
-            }
-        }
-        Ok(last)
-    }
-
-    /// Values put, or not, by a branch.
-    fn append_one(&mut self, bases: &[Value], start: VReg, values: &[Value], mask: Option<Value>) -> Outcome<VReg> {
-        let [inside, skip, after] = [(); 3].map(|()| self.m.block());
-        let out = self.m.fresh(INT);
-        if let Some(mask) = mask {
-            let test = self.test(mask)?;
-            let holds = self.flags(test);
-            self.m.branch(holds, inside, skip);
-            self.m.fill(inside);
-        }
-        for (&base, &value) in bases.iter().zip(values) {
-            let ty = self.ty(value);
-            let bytes = ty.element.bytes() as u32;
-            let (base, one) = (self.one(base)?, self.one(value)?);
-            self.store_one(ty.element, Address { index: Some(start), scale: bytes, ..Address::at(base, 0) }, one);
-        }
-        let next = self.i(C::Lea_r64_m, &[Arg::Mem(Address::at(start, 1))]);
-        if mask.is_none() {
-            return Ok(next);
-        }
-        self.m.jump(after, vec![next]);
-        self.m.fill(skip);
-        self.m.jump(after, vec![start]);
-        self.m.blocks[after.0].params.push(out);
-        self.m.fill(after);
-        Ok(out)
     }
 
     /// The function's own memory, bytes from its beginning.

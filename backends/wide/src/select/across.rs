@@ -1,0 +1,190 @@
+//! What moves between lanes: one value to all of them, single lanes, and all lanes up by some.
+
+use fusebox_ir::ElementType;
+use iced_x86::Code as C;
+use regalloc2::VReg;
+
+use super::{BYTES, Held, Outcome, Select, codes};
+use crate::{
+    machine::Arg,
+    vector::{Op, Type, Value},
+};
+
+impl Select<'_> {
+    pub(super) fn splat(&mut self, value: Value, ty: Type) -> Outcome<Held> {
+        if ty.element == ElementType::Bool {
+            return self.splat_mask(value, ty);
+        }
+        if let Some(constant) = self.constant_of(value) {
+            // As a gang it is made where it is needed, like others.
+            let bits = constant.bits().to_le_bytes();
+            let bytes: Vec<u8> = (0..BYTES as usize).map(|byte| bits[byte % ty.element.bytes()]).collect();
+            let at = self.m.constant(&bytes);
+            let register = self.w(C::EVEX_Vmovdqu64_zmm_k1z_zmmm512, &[Arg::Mem(at)]);
+            return Ok(Held::Gang(vec![register; super::registers(ty.lanes, ty.element.bytes() as u32)]));
+        }
+        let loaded = match self.defs[value.0 as usize] {
+            Some(Op::Load { base, index, offset, memory })
+                if *memory != crate::vector::Memory::Shared && ty.element.bytes() >= 4 =>
+            {
+                Some((*base, *index, *offset))
+            }
+            _ => None,
+        };
+        let count = super::registers(ty.lanes, ty.element.bytes() as u32);
+        let vector = if ty.element.bytes() == 4 {
+            C::EVEX_Vbroadcastss_zmm_k1z_xmmm32
+        } else {
+            C::EVEX_Vbroadcastsd_zmm_k1z_xmmm64
+        };
+        let lane = match self.defs[value.0 as usize] {
+            Some(Op::Extract(gang, lane)) if ty.element.bytes() >= 4 => Some((*gang, *lane)),
+            _ => None,
+        };
+        let register = if let Some((gang, lane)) = lane {
+            self.lane_in_all(ty.element, gang, lane)?
+        } else if let Some((base, index, offset)) = loaded {
+            let address = self.address(base, index, offset, ty.element.bytes() as u32)?;
+            self.w(vector, &[Arg::Mem(address)])
+        } else if matches!(ty.element, ElementType::F32 | ElementType::F64) {
+            let one = self.one(value)?;
+            self.w(vector, &[Arg::Any(one)])
+        } else {
+            let one = self.one(value)?;
+            self.w(codes::broadcast_int(ty.element.bytes()), &[Arg::Use(one)])
+        };
+        Ok(Held::Gang(vec![register; count]))
+    }
+
+    /// A lane of a gang of lanes of at least 4 bytes, in all lanes.
+    fn lane_in_all(&mut self, element: ElementType, gang: Value, lane: u32) -> Outcome<VReg> {
+        let bytes = element.bytes();
+        let per = BYTES / bytes as u32;
+        let from = self.reg(gang, (lane / per) as usize)?;
+        if lane.is_multiple_of(per) {
+            let code =
+                if bytes == 4 { C::EVEX_Vbroadcastss_zmm_k1z_xmmm32 } else { C::EVEX_Vbroadcastsd_zmm_k1z_xmmm64 };
+            return Ok(self.w(code, &[Arg::Any(from)]));
+        }
+        let picks = u64::from(lane % per).to_le_bytes()[..bytes].repeat(per as usize);
+        let picks = self.m.constant(&picks);
+        let picks = self.w(C::EVEX_Vmovdqu64_zmm_k1z_zmmm512, &[Arg::Mem(picks)]);
+        let code =
+            if bytes == 4 { C::EVEX_Vpermd_zmm_k1z_zmm_zmmm512b32 } else { C::EVEX_Vpermq_zmm_k1z_zmm_zmmm512b64 };
+        Ok(self.w(code, &[Arg::Use(picks), Arg::Use(from)]))
+    }
+
+    pub(super) fn extract(&mut self, value: Value, lane: u32) -> Outcome<VReg> {
+        let ty = self.ty(value);
+        if ty.element == ElementType::Bool {
+            return self.extract_mask(value, lane);
+        }
+        let bytes = ty.element.bytes() as u32;
+        let per = BYTES / bytes;
+        let register = self.reg(value, (lane / per) as usize)?;
+        let at = lane % per * bytes;
+        let word = if at < 4 {
+            register
+        } else if bytes == 8 {
+            let by = i64::from(at / 8);
+            self.w(C::EVEX_Valignq_zmm_k1z_zmm_zmmm512b64_imm8, &[Arg::Use(register), Arg::Use(register), Arg::Imm(by)])
+        } else {
+            let by = i64::from(at / 4);
+            self.w(C::EVEX_Valignd_zmm_k1z_zmm_zmmm512b32_imm8, &[Arg::Use(register), Arg::Use(register), Arg::Imm(by)])
+        };
+        if matches!(ty.element, ElementType::F32 | ElementType::F64) {
+            return Ok(word);
+        }
+        if bytes >= 4 {
+            return Ok(self.low_lane(ty.element, word));
+        }
+        let mut low = self.i(C::EVEX_Vmovd_rm32_xmm, &[Arg::Use(word)]);
+        if !at.is_multiple_of(4) {
+            low = self.over(C::Shr_rm32_imm8, low, &[Arg::Imm(i64::from(at % 4 * 8))]);
+        }
+        Ok(self.canonical(ty.element, low))
+    }
+
+    pub(super) fn insert(&mut self, value: Value, lane: u32, new: Value) -> Outcome<Held> {
+        let ty = self.ty(value);
+        let one = self.one(new)?;
+        if ty.element == ElementType::Bool {
+            return self.insert_mask(value, lane, one);
+        }
+        let bytes = ty.element.bytes();
+        let per = BYTES / bytes as u32;
+        let mut registers = self.gang(value)?;
+        let mask = self.mask_bits(1 << (lane % per));
+        let code = match ty.element {
+            ElementType::F32 => C::EVEX_Vbroadcastss_zmm_k1z_xmmm32,
+            ElementType::F64 => C::EVEX_Vbroadcastsd_zmm_k1z_xmmm64,
+            _ => codes::broadcast_int(bytes),
+        };
+        let at = (lane / per) as usize;
+        registers[at] = self.merged(code, mask, registers[at], &[Arg::Use(one)]);
+        Ok(Held::Gang(registers))
+    }
+
+    pub(super) fn shift(&mut self, value: Value, by: u32, fill: Value) -> Outcome<Held> {
+        let ty = self.ty(value);
+        if ty.element == ElementType::Bool {
+            return self.shift_mask(value, by, fill);
+        }
+        let bytes = ty.element.bytes();
+        let per = (BYTES as usize / bytes) as i64;
+        let from = self.gang(value)?;
+        let uniform = self.is_splat(fill);
+        let mut all = Vec::new();
+        for register in 0..from.len() {
+            let start = register as i64 * per - i64::from(by);
+            all.push(if start >= 0 {
+                let (source, rest) = ((start / per) as usize, start % per);
+                if rest == 0 {
+                    from[source]
+                } else {
+                    self.joined(bytes, Arg::Use(from[source]), from[source + 1], rest)
+                }
+            } else if start + per <= 0 {
+                self.reg(fill, register)?
+            } else if uniform {
+                // Any of its lanes will do.
+                let below = self.src(fill, register)?;
+                self.joined(bytes, below, from[0], per + start)
+            } else {
+                let moved = self.joined(bytes, Arg::Use(from[0]), from[0], per + start);
+                let mask = self.mask_bits((1u64 << -start) - 1);
+                let below = self.reg(fill, register)?;
+                self.blended(bytes, mask, moved, Arg::Use(below))
+            });
+        }
+        Ok(Held::Gang(all))
+    }
+
+    /// Whether all lanes are the same.
+    fn is_splat(&self, value: Value) -> bool {
+        self.constant_of(value).is_some() || matches!(self.defs[value.0 as usize], Some(Op::Splat(_)))
+    }
+
+    /// Lanes from `skip` on of two registers one behind the other: at least one of each.
+    fn joined(&mut self, bytes: usize, low: Arg, high: VReg, skip: i64) -> VReg {
+        let at = skip * bytes as i64;
+        if bytes == 8 {
+            return self.w(C::EVEX_Valignq_zmm_k1z_zmm_zmmm512b64_imm8, &[Arg::Use(high), low, Arg::Imm(skip)]);
+        }
+        if at % 4 == 0 {
+            return self.w(C::EVEX_Valignd_zmm_k1z_zmm_zmmm512b32_imm8, &[Arg::Use(high), low, Arg::Imm(at / 4)]);
+        }
+        // Each 16 bytes are the end of those so many further on, and the beginning of those behind them.
+        let (first, next) = (at / 16, at / 16 + 1);
+        let from = |this: &mut Self, position: i64| match position {
+            0 => low,
+            4 => Arg::Use(high),
+            _ => {
+                let by = Arg::Imm(position * 2);
+                Arg::Use(this.w(C::EVEX_Valignq_zmm_k1z_zmm_zmmm512b64_imm8, &[Arg::Use(high), low, by]))
+            }
+        };
+        let (ends, beginnings) = (from(self, first), from(self, next));
+        self.w(C::EVEX_Vpalignr_zmm_k1z_zmm_zmmm512_imm8, &[beginnings, ends, Arg::Imm(at % 16)])
+    }
+}

@@ -1,0 +1,116 @@
+//! Appends: the lanes of which a mask holds, one behind the other.
+
+use iced_x86::Code as C;
+use regalloc2::VReg;
+
+use super::{Outcome, Select, codes, convert::narrowing, registers};
+use crate::{
+    machine::{Address, Arg, INT, Inst as Made},
+    vector::Value,
+};
+
+impl Select<'_> {
+    /// Kept lanes one behind the other; gives the new count.
+    pub(super) fn append(
+        &mut self,
+        bases: &[Value],
+        count: Value,
+        values: &[Value],
+        mask: Option<Value>,
+    ) -> Outcome<VReg> {
+        let start = self.one(count)?;
+        let lanes = values.first().map_or(1, |&value| self.ty(value).lanes);
+        if lanes == 1 {
+            return self.append_one(bases, start, values, mask);
+        }
+        let mut last = start;
+        for (&base, &value) in bases.iter().zip(values) {
+            let ty = self.ty(value);
+            if ty.lanes != lanes {
+                return self.lacks("an append of a uniform value beside gangs");
+            }
+            let bytes = ty.element.bytes() as u32;
+            let registers = self.storable(value)?;
+            let base = self.one(base)?;
+            let Some(mask) = mask else {
+                let place = Address { index: Some(start), scale: bytes, ..Address::at(base, 0) };
+                for (position, &register) in registers.iter().enumerate() {
+                    self.store_part(place.plus(position as i64 * 64), register, lanes * bytes);
+                }
+                last = self.i(C::Lea_r64_m, &[Arg::Mem(Address::at(start, lanes.into()))]);
+                continue;
+            };
+            // Lanes that no instruction compresses are made wider, and narrow again.
+            let width = if bytes < 4 && !self.features.compress { 4 } else { bytes };
+            let registers = self.resized(&registers, bytes as usize, width as usize, false, lanes)?;
+            let masks = self.lane_masks(mask, lanes, width)?;
+            last = start;
+            for (&register, &mask) in registers.iter().zip(&masks) {
+                let mut kept = self.zeroed(codes::compress(width), mask, &[Arg::Use(register)]);
+                let mut store = codes::masked_store(bytes as usize);
+                if width > bytes {
+                    kept = self.w(narrowing(width as usize, bytes as usize), &[Arg::Use(kept)]);
+                    store = codes::masked_store_of_16_lanes(bytes);
+                }
+                // Bits beyond those of the register may be lanes of the next.
+                let word = match width {
+                    1 => C::VEX_Kmovq_r64_kr,
+                    2 => C::VEX_Kmovd_r32_kr,
+                    4 => C::VEX_Kmovw_r32_kr,
+                    _ => C::VEX_Kmovb_r32_kr,
+                };
+                let word = self.i(word, &[Arg::Use(mask)]);
+                let number = self.i(C::Popcnt_r64_rm64, &[Arg::Use(word)]);
+                let ones = self.number(-1);
+                let below = self.i(C::VEX_Bzhi_r64_rm64_r64, &[Arg::Use(ones), Arg::Use(number)]);
+                let below = self.k(C::VEX_Kmovq_kr_r64, &[Arg::Use(below)]);
+                let place = Address { index: Some(last), scale: bytes, ..Address::at(base, 0) };
+                let inst = Made::new().then(store, &[Arg::Mem(place), Arg::Use(kept)]).masked(below, false).kept();
+                self.m.push(inst);
+                let sum = Address { index: Some(number), ..Address::at(last, 0) };
+                last = self.i(C::Lea_r64_m, &[Arg::Mem(sum)]);
+            }
+        }
+        Ok(last)
+    }
+
+    /// Values put, or not, by a branch.
+    fn append_one(&mut self, bases: &[Value], start: VReg, values: &[Value], mask: Option<Value>) -> Outcome<VReg> {
+        let [inside, skip, after] = [(); 3].map(|()| self.m.block());
+        let out = self.m.fresh(INT);
+        if let Some(mask) = mask {
+            let test = self.test(mask)?;
+            let holds = self.flags(test);
+            self.m.branch(holds, inside, skip);
+            self.m.fill(inside);
+        }
+        for (&base, &value) in bases.iter().zip(values) {
+            let ty = self.ty(value);
+            let bytes = ty.element.bytes() as u32;
+            let (base, one) = (self.one(base)?, self.one(value)?);
+            self.store_one(ty.element, Address { index: Some(start), scale: bytes, ..Address::at(base, 0) }, one);
+        }
+        let next = self.i(C::Lea_r64_m, &[Arg::Mem(Address::at(start, 1))]);
+        if mask.is_none() {
+            return Ok(next);
+        }
+        self.m.jump(after, vec![next]);
+        self.m.fill(skip);
+        self.m.jump(after, vec![start]);
+        self.m.blocks[after.0].params.push(out);
+        self.m.fill(after);
+        Ok(out)
+    }
+
+    /// Masks for the registers of a gang of `lanes` of so many bytes, zero beyond the last lane.
+    fn lane_masks(&mut self, mask: Value, lanes: u32, bytes: u32) -> Outcome<Vec<VReg>> {
+        if self.ty(mask).lanes > 1 {
+            return self.exact_mask(mask, bytes);
+        }
+        let one = self.one(mask)?;
+        let spread = self.spread(one);
+        let inside = self.mask_bits(if lanes >= 64 { u64::MAX } else { (1 << lanes) - 1 });
+        let mask = self.k(C::VEX_Kandq_kr_kr_kr, &[Arg::Use(spread), Arg::Use(inside)]);
+        Ok(vec![mask; registers(lanes, bytes).max(1)])
+    }
+}
