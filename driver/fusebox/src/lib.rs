@@ -36,13 +36,11 @@ pub use crate::{
 /// It derives element types for crates that depend on `fusebox` alone. Where that has another name, an attribute says so:
 ///
 /// ```
-/// mod renamed {
-///     pub use fusebox as array_programs;
-/// }
-/// use renamed::array_programs::prelude::*;
+/// extern crate fusebox as array_programs; // or in Cargo.toml: array_programs = { package = "fusebox", … }
+/// use array_programs::prelude::*;
 ///
 /// #[derive(Clone, Copy, Debug, PartialEq, Elt)]
-/// #[elt(crate = "crate::renamed::array_programs")]
+/// #[elt(crate = "array_programs")]
 /// struct Point {
 ///     x: f32,
 ///     y: f32,
