@@ -1,8 +1,6 @@
 #![doc = include_str!("../README.md")]
 
 mod commands;
-mod dot;
-mod explain;
 mod failure;
 mod progress;
 mod show;
@@ -12,7 +10,7 @@ use std::{ffi::OsString, io::Write, process::ExitCode};
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::{check, devices, dump, explain as explain_command, opt, passes, run};
+use crate::commands::{check, devices, dump, explain, opt, passes, run};
 pub use crate::failure::Failure;
 
 /// Compile and run purely functional data-parallel array programs
@@ -29,7 +27,7 @@ enum Action {
     Check(check::Options),
     Dump(dump::Options),
     Opt(opt::Options),
-    Explain(explain_command::Options),
+    Explain(explain::Options),
     Passes(passes::Options),
     Devices(devices::Options),
 }
@@ -53,7 +51,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Action::Check(options) => check::run(options, &mut out),
         Action::Dump(options) => dump::run(options, &mut out),
         Action::Opt(options) => opt::run(options, &mut out),
-        Action::Explain(options) => explain_command::run(options, &mut out),
+        Action::Explain(options) => explain::run(options, &mut out),
         Action::Passes(options) => passes::run(options, &mut out),
         Action::Devices(options) => devices::run(options, &mut out),
     };

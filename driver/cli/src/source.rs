@@ -22,10 +22,7 @@ pub(crate) fn read(path: &Path) -> anyhow::Result<Made> {
     // Some editors begin files with a byte-order mark.
     let source = source.strip_prefix('\u{feff}').unwrap_or(&source);
     if source.trim_start().starts_with('{') {
-        return json::made_from_json(source).map_err(|error| match error {
-            json::JsonError::Invalid { kind, errors } => anyhow::anyhow!("{name}: the {kind} is not valid:\n{errors}"),
-            error => anyhow::anyhow!("{name}: {error}"),
-        });
+        return json::made_from_json(source).map_err(|error| anyhow::anyhow!("{name}: {error}"));
     }
     if let Some(kind) = printed_only(source) {
         bail!(

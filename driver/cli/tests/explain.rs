@@ -83,7 +83,7 @@ fn text_tells_all_of_it() {
         "5n + 2",
         "== Clusters",
         "== Not fused",
-        "`sum1` and `ys1`",
+        "`sum1` (normalise2.fbx:2:19) and `ys1` (normalise2.fbx:5:21): ",
         " ms ",
         "== Stage kernels",
     ] {

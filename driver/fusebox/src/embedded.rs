@@ -1,17 +1,21 @@
 //! Embedded programs: from a Rust function on handles to something to run.
 
-use std::marker::PhantomData;
+use std::{marker::PhantomData, sync::Arc};
 
 use fusebox_ir::Value;
 use fusebox_lang::{Arrays, Built, Draft, Function, Interface, Parameters, Results};
 
-use crate::{CompileReport, Error, Options, Program, compile_program};
+use crate::{
+    CompileReport, Error, Explanation, Options, Program,
+    program::{Source, compile_source},
+};
 
 /// A compiled embedded program: takes the host's arrays of `P`, a tuple, and gives those of `R`.
 ///
 /// It is `Send` and `Sync`, and a clone is cheap: compile once, run many times, from any thread.
 pub struct Compiled<P, R> {
     program: Program,
+    source: Source,
     interface: Interface,
     /// Arrays of the host that the program uses: its last inputs.
     captured: Vec<Value>,
@@ -20,8 +24,9 @@ pub struct Compiled<P, R> {
 
 impl<P, R> Clone for Compiled<P, R> {
     fn clone(&self) -> Self {
-        let Self { program, interface, captured, of } = self;
-        Self { program: program.clone(), interface: interface.clone(), captured: captured.clone(), of: *of }
+        let Self { program, source, interface, captured, of } = self;
+        let (program, source) = (program.clone(), source.clone());
+        Self { program, source, interface: interface.clone(), captured: captured.clone(), of: *of }
     }
 }
 
@@ -46,12 +51,36 @@ impl<P, R> Compiled<P, R> {
     pub fn report(&self) -> &CompileReport {
         self.program.report()
     }
+
+    /// How it was compiled: what each pass made of it, which operations became one, which did not and why.
+    ///
+    /// The passes run again for that, which takes as long as compiling. Operations are called as [`Acc::named`](fusebox_lang::Acc::named())
+    /// says, else by operation and line, and stand with their places in the Rust program.
+    ///
+    /// ```
+    /// use fusebox::prelude::*;
+    ///
+    /// let means = fusebox::compile1(|m: Acc<Matrix<f32>>| {
+    ///     let totals = sum(m).named("totals");
+    ///     totals.map(|total| total / m.shape().1.cast::<f32>())
+    /// })?;
+    /// let explanation = means.explain();
+    /// println!("{explanation}"); // as the command `explain` prints it
+    /// # let folder = tempfile::tempdir()?;
+    /// # let page = folder.path().join("means.html");
+    /// explanation.write_html(&page)?; // one page for a browser
+    /// # assert!(std::fs::read_to_string(&page)?.contains("totals"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn explain(&self) -> Explanation {
+        self.source.explain()
+    }
 }
 
 impl<P, R: Results> Compiled<P, R> {
     fn run_values(&self, mut inputs: Vec<Value>) -> Result<R::Host, Error> {
         inputs.extend(self.captured.iter().cloned());
-        Ok(R::pack(&mut self.program.run(&inputs)?.into_iter())?)
+        R::pack(&mut self.program.run(&inputs)?.into_iter()).map_err(Error::Results)
     }
 }
 
@@ -132,9 +161,11 @@ pub fn compile_draft<P: Parameters, F: Function<P>>(
     options: &Options,
 ) -> Result<Compiled<P, F::Output>, Error> {
     let built = draft.build()?;
-    let program = compile_program(&recover(&built, options)?, options)?;
+    let recovered = Arc::new(recover(&built, options)?);
+    let program = compile_source(&recovered, options)?;
+    let source = Source::new(&recovered, options);
     let captured = built.captured.into_iter().map(|(_, array)| array.into()).collect();
-    Ok(Compiled { program, interface: built.interface, captured, of: PhantomData })
+    Ok(Compiled { program, source, interface: built.interface, captured, of: PhantomData })
 }
 
 /// The program of the IR that an embedded one is, before any pass but sharing recovery.

@@ -2,6 +2,7 @@
 
 mod backend;
 mod cache;
+pub mod dot;
 mod embedded;
 mod error;
 mod explain;
@@ -14,13 +15,15 @@ mod program;
 mod signature;
 
 pub use fusebox_ir as ir;
-pub use fusebox_lang as lang;
 
 pub use crate::{
     cache::{CacheStatistics, cache_statistics, clear_cache},
     embedded::*,
     error::Error,
-    explain::{Apart, Counted, Explanation, Polynomials, Shown, Stopped, explain},
+    explain::{
+        Apart, Counted, Explanation, KernelCounts, PlanExplanation, Polynomials, Shown, Stopped, TrafficCounts,
+        explain, explain_plan,
+    },
     graph::{Cluster, Edge, Graph, Link, Node, NodeKind},
     options::{Backend, Fusion, Options, UnknownBackend, UnknownFusion},
     passes::{Details, FRONT_END, Stage, UnknownPass, pass, passes, pipeline, run_passes},
@@ -28,7 +31,55 @@ pub use crate::{
     signature::{InputError, Signature, Slot},
 };
 
-/// Everything that embedded programs are written with.
-pub mod prelude {
+/// The embedded language: the crate `fusebox-lang`.
+///
+/// It derives element types for crates that depend on `fusebox` alone. Where that has another name, an attribute says so:
+///
+/// ```
+/// extern crate fusebox as array_programs; // or in Cargo.toml: array_programs = { package = "fusebox", … }
+/// use array_programs::prelude::*;
+///
+/// #[derive(Clone, Copy, Debug, PartialEq, Elt)]
+/// #[elt(crate = "array_programs")]
+/// struct Point {
+///     x: f32,
+///     y: f32,
+/// }
+/// # fn main() -> Result<(), fusebox::Error> {
+/// let flip = fusebox::compile1(|points: Acc<Vector<Point>>| points.map(|p| Point::exp(p.y(), p.x())))?;
+/// let flipped = flip.run(&Vector::new(1, &[Point { x: 1.0, y: 2.0 }])?)?;
+/// assert_eq!(flipped.to_vec(), [Point { x: 2.0, y: 1.0 }]);
+/// # Ok(())
+/// # }
+/// ```
+pub mod lang {
+    /// Makes a record or an enum an element type: its components are those of its fields.
+    ///
+    /// The same derive as in `fusebox-lang`, for crates that depend on `fusebox` alone.
+    #[doc(inline)]
+    pub use fusebox_lang::private::EltOfFacade as Elt;
     pub use fusebox_lang::*;
+}
+
+/// Everything that embedded programs are written with.
+///
+/// It shadows nothing of Rust's own prelude: `drop` is Rust's. That of the language, which leaves elements out, is the method
+/// `xs.drop(n)`, and the function [`lang::drop`](fusebox_lang::drop()).
+///
+/// ```
+/// use fusebox::prelude::*;
+///
+/// let rest = fusebox::compile1(|xs: Acc<Vector<i64>>| xs.drop(2))?;
+/// let given = vec![1, 2, 3];
+/// let xs = Vector::from_slice(&given)?;
+/// drop(given);
+/// assert_eq!(rest.run(&xs)?.to_vec(), [3]);
+/// # Ok::<(), fusebox::Error>(())
+/// ```
+pub mod prelude {
+    // What is named shadows what `*` brings.
+    #[doc(no_inline)]
+    pub use std::mem::drop;
+
+    pub use crate::lang::*;
 }

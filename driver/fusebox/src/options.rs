@@ -79,12 +79,14 @@ impl fmt::Display for Fusion {
 }
 
 /// A name of no way to fuse.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("there is no fusion `{name}`; there are {}", Fusion::ALL.map(Fusion::name).join(", "))]
 pub struct UnknownFusion {
     /// What was asked for.
     pub name: String,
 }
+
+fusebox_ir::debug_is_message!(struct UnknownFusion { name });
 
 impl FromStr for Fusion {
     type Err = UnknownFusion;
@@ -133,12 +135,14 @@ impl fmt::Display for Backend {
 }
 
 /// A name of no backend.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("there is no backend `{name}`; there are {}", Backend::ALL.map(Backend::name).join(", "))]
 pub struct UnknownBackend {
     /// What was asked for.
     pub name: String,
 }
+
+fusebox_ir::debug_is_message!(struct UnknownBackend { name });
 
 impl FromStr for Backend {
     type Err = UnknownBackend;

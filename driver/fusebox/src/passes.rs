@@ -241,12 +241,14 @@ pub fn pass(name: &str) -> Result<&'static dyn Pass, UnknownPass> {
 }
 
 /// A name of no pass.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}", unknown(.name))]
 pub struct UnknownPass {
     /// What was asked for.
     pub name: String,
 }
+
+fusebox_ir::debug_is_message!(struct UnknownPass { name });
 
 fn unknown(name: &str) -> String {
     if name == FRONT_END.0 {

@@ -8,9 +8,10 @@ use std::{
 use fusebox_ir::{Value, validate, validate_plan};
 
 use crate::{
-    Error, Options, Signature, Stage,
+    Error, Explanation, Options, Signature, Stage,
     backend::{self, Executable, Loading},
     cache::{self, Key},
+    explain::explained,
 };
 
 /// A compiled program: run it as often as you like, from any thread.
@@ -18,6 +19,26 @@ use crate::{
 pub struct Program {
     loaded: Arc<Loaded>,
     cached: bool,
+    /// What it was compiled from, and how; none of a plan.
+    source: Option<Source>,
+}
+
+/// What is needed to go through the passes again.
+#[derive(Clone)]
+pub(crate) struct Source {
+    /// Valid.
+    program: Arc<fusebox_ir::Program>,
+    options: Options,
+}
+
+impl Source {
+    pub(crate) fn new(program: &Arc<fusebox_ir::Program>, options: &Options) -> Self {
+        Self { program: Arc::clone(program), options: options.clone() }
+    }
+
+    pub(crate) fn explain(&self) -> Explanation {
+        explained(&self.program, &self.options)
+    }
 }
 
 /// What compiling gave.
@@ -71,10 +92,16 @@ pub struct PassReport {
 /// # Errors
 /// Programs that are not valid or that the backend does not run; everything but [`Error::Input`] and [`Error::Run`].
 pub fn compile_program(program: &fusebox_ir::Program, options: &Options) -> Result<Program, Error> {
+    compile_source(&Arc::new(program.clone()), options)
+}
+
+/// As [`compile_program`], of a program that is kept for [`Program::explain`].
+pub(crate) fn compile_source(program: &Arc<fusebox_ir::Program>, options: &Options) -> Result<Program, Error> {
     validate(program, &[]).map_err(Error::Invalid)?;
+    let source = Some(Source::new(program, options));
     let key = if options.cache { Key::new(program, options) } else { None };
     if let Some(loaded) = key.as_ref().and_then(cache::find) {
-        return Ok(Program { loaded, cached: true });
+        return Ok(Program { loaded, cached: true, source });
     }
     let begin = Instant::now();
     let Loading { executable, stages, code } = backend::load(program, options)?;
@@ -84,7 +111,7 @@ pub fn compile_program(program: &fusebox_ir::Program, options: &Options) -> Resu
         Some(key) => cache::insert(key, loaded),
         None => loaded,
     };
-    Ok(Program { loaded, cached: false })
+    Ok(Program { loaded, cached: false, source })
 }
 
 /// Compiles a plan: what `dump --stage kernels` prints and [`fusebox_ir::json::plan_from_json`] reads, as it is or edited.
@@ -98,7 +125,7 @@ pub fn compile_plan(plan: &fusebox_ir::Plan, options: &Options) -> Result<Progra
     validate_plan(plan).map_err(Error::InvalidPlan)?;
     let key = if options.cache { Key::of_plan(plan, options) } else { None };
     if let Some(loaded) = key.as_ref().and_then(cache::find) {
-        return Ok(Program { loaded, cached: true });
+        return Ok(Program { loaded, cached: true, source: None });
     }
     let begin = Instant::now();
     let Loading { executable, stages: _, code } = backend::load_plan(plan, options)?;
@@ -108,7 +135,7 @@ pub fn compile_plan(plan: &fusebox_ir::Plan, options: &Options) -> Result<Progra
         Some(key) => cache::insert(key, loaded),
         None => loaded,
     };
-    Ok(Program { loaded, cached: false })
+    Ok(Program { loaded, cached: false, source: None })
 }
 
 impl PassReport {
@@ -131,6 +158,14 @@ impl Program {
     /// Whether it was compiled before.
     pub fn was_cached(&self) -> bool {
         self.cached
+    }
+
+    /// How it was compiled: what each pass made of it, which operations became one, which did not and why.
+    ///
+    /// The passes run again for that, which takes as long as compiling. `None` of a plan ([`compile_plan`]): it does not say how it came
+    /// to be, and [`explain_plan`](crate::explain_plan) what it takes.
+    pub fn explain(&self) -> Option<Explanation> {
+        self.source.as_ref().map(Source::explain)
     }
 
     /// Runs the program: its results, in order.

@@ -29,7 +29,7 @@ pub struct Slot {
 }
 
 /// Values that are no inputs of a program.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InputError {
     /// More or fewer values than inputs.
@@ -75,6 +75,13 @@ pub enum InputError {
         why: String,
     },
 }
+
+fusebox_ir::debug_is_message!(enum InputError {
+    Count { expected, given, inputs },
+    Type { input, expected, found },
+    Extent { input, dimension, found, expected },
+    Nested { input, expected, why },
+});
 
 impl Signature {
     /// The signature of a valid program.

@@ -337,11 +337,13 @@ impl std::str::FromStr for Constant {
 }
 
 /// Not a constant with its type.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` is not a constant: write a value and its type, such as `1.5f32`")]
 pub struct ConstantError {
     text: String,
 }
+
+crate::debug_is_message!(struct ConstantError { text });
 
 /// In JSON a constant is a string, as text spells it.
 impl Serialize for Constant {

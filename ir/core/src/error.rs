@@ -3,7 +3,7 @@
 use crate::Place;
 
 /// A run-time error: which operation, where, and what happened.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[derive(Clone, PartialEq, thiserror::Error)]
 #[error("{}{operation}: {fault}", at(.place))]
 pub struct RunError {
     /// The operation, and the name of its first result in the source: `fold \`s\``.
@@ -13,6 +13,8 @@ pub struct RunError {
     /// What happened.
     pub fault: Fault,
 }
+
+crate::debug_is_message!(struct RunError { operation, place, fault });
 
 fn at(place: &Place) -> String {
     if place.is_unknown() { String::new() } else { format!("{place}: ") }

@@ -68,7 +68,7 @@ struct KernelFile<'a> {
 }
 
 /// Why a file was not read.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[derive(Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum JsonError {
     /// It is no JSON.
@@ -122,7 +122,7 @@ pub enum JsonError {
         message: String,
     },
     /// What is read is not valid.
-    #[error("the {kind} is not valid")]
+    #[error("the {kind} is not valid:\n{errors}")]
     Invalid {
         /// `program`, `plan`, `kernel`.
         kind: &'static str,
@@ -131,6 +131,16 @@ pub enum JsonError {
         errors: ValidationErrors,
     },
 }
+
+crate::debug_is_message!(enum JsonError {
+    Syntax { message },
+    Format { found },
+    Version { found },
+    Kind { found, expected },
+    TooDeep { line, limit },
+    Shape { path, message },
+    Invalid { kind, errors },
+});
 
 /// Kinds as a message names them: `"program" or "plan"`.
 fn quoted(kinds: &[&str]) -> String {

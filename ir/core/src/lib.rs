@@ -13,6 +13,7 @@ pub mod generate;
 pub mod json;
 mod kernel;
 mod memory;
+mod message;
 mod pass;
 mod plan;
 pub mod primitive;

@@ -15,7 +15,7 @@ pub struct Array {
 }
 
 /// Why an array of the wanted extents cannot be made.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ArrayError {
     /// The product of extents times the bytes of an element overflows or is beyond any memory.
@@ -35,6 +35,8 @@ pub enum ArrayError {
         given: usize,
     },
 }
+
+crate::debug_is_message!(enum ArrayError { TooLarge { extents, element }, Count { extents, given } });
 
 /// A Rust type that is stored as an element type; `bool` is not (a byte of another value is none): see [`Array::from_bools`].
 pub trait Scalar: bytemuck::Pod + Into<Constant> {

@@ -25,7 +25,7 @@ pub type Vector<T> = Array<Ix1, T>;
 pub type Matrix<T> = Array<Ix2, T>;
 
 /// Why an array of the host could not be made.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[derive(Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ArrayError {
     /// Extents and elements do not fit, or no memory holds them.
@@ -52,6 +52,12 @@ pub enum ArrayError {
         wanted: Vec<fusebox_ir::ElementType>,
     },
 }
+
+fusebox_ir::debug_is_message!(enum ArrayError {
+    Array(error),
+    Negative { extent },
+    Columns { given, extents, rank, wanted },
+});
 
 impl<Sh: Shape, T: Elt> Array<Sh, T> {
     /// An array of these elements, in row-major order. Extents: of a vector `3`, of a matrix `(2, 3)`.

@@ -183,6 +183,8 @@ impl<T: Elt> Elt for Option<T> {
 #[doc(hidden)]
 pub mod private {
     use fusebox_ir::Constant;
+    /// What the crate `fusebox` re-exports as the derive of `Elt`: its code names that crate and not this one.
+    pub use fusebox_lang_derive::EltOfFacade;
 
     use super::Elt;
     use crate::exp::{Components, Exp};

@@ -5,7 +5,7 @@ use std::fmt;
 use fusebox_ir::Place;
 
 /// Why a program could not be built: every mistake found, in order.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[derive(Clone, PartialEq, thiserror::Error)]
 #[error("{}", list(.problems))]
 pub struct BuildError {
     /// At least one.
@@ -13,7 +13,7 @@ pub struct BuildError {
 }
 
 /// A mistake and where it was made.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct Problem {
     /// What is wrong.
     pub mistake: Mistake,
@@ -30,6 +30,9 @@ impl fmt::Display for Problem {
         }
     }
 }
+
+fusebox_ir::debug_is_message!(struct BuildError { problems });
+fusebox_ir::debug_is_message!(struct Problem { mistake, place });
 
 fn list(problems: &[Problem]) -> String {
     problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")

@@ -224,7 +224,7 @@ pub(crate) fn parameters<T: Elt>(name: &str, at: At) -> (Exp<T>, Vec<TermId>) {
 }
 
 /// `x` of component `re`: `x_re`.
-fn component_name(name: &str, field: &str) -> String {
+pub(crate) fn component_name(name: &str, field: &str) -> String {
     if field.is_empty() {
         name.to_owned()
     } else {

@@ -152,4 +152,23 @@ impl<Sh: Dimensions, T: Elt> Acc<Array<Sh, T>> {
     pub fn concat(self, other: Self) -> Self {
         ops::shape::concat(self, other)
     }
+
+    /// [`take`](crate::take()): the first `n` along the innermost dimension.
+    #[track_caller]
+    pub fn take(self, n: impl IntoExp<i64>) -> Self {
+        crate::take(n, self)
+    }
+
+    /// [`drop`](crate::drop()): all but the first `n` along the innermost dimension.
+    ///
+    /// ```
+    /// # use fusebox_lang::*; example!();
+    /// let xs = Vector::from_slice(&[1i64, 2, 3]).unwrap();
+    /// let r = example::run1(|xs: Acc<Vector<i64>>| (xs.drop(2), xs.take(2)), &xs);
+    /// assert_eq!((r.0.to_vec(), r.1.to_vec()), (vec![3], vec![1, 2]));
+    /// ```
+    #[track_caller]
+    pub fn drop(self, n: impl IntoExp<i64>) -> Self {
+        crate::drop(n, self)
+    }
 }

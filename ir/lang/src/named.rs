@@ -1,25 +1,29 @@
-//! Names for what handles stand for: hints, by which dumps and errors call them.
+//! Names for what handles stand for: hints, by which dumps, reports and errors call them.
 
 use fusebox_ir::term::TermId;
 
 use crate::{
     Acc, Array, Elt, Exp, Shape,
     arena::{self, here},
+    elt::Fields,
+    exp::component_name,
 };
 
-fn name(terms: &[TermId], name: &str) {
+/// Names the terms of the components of a `T`.
+fn name<T: Elt>(terms: &[TermId], name: &str) {
     arena::with(|arena| {
-        for (component, id) in terms.iter().enumerate() {
-            let suffix = if terms.len() == 1 { String::new() } else { component.to_string() };
+        for (id, (field, _)) in terms.iter().zip(Fields::of::<T>()) {
             if let Some(node) = arena.nodes.get_mut(id.index()) {
-                node.name = format!("{name}{suffix}");
+                node.name = component_name(name, &field);
             }
         }
     });
 }
 
 impl<T: Elt> Exp<T> {
-    /// The same value, called so in dumps and errors; its components get numbers behind the name.
+    /// The same value, called so in dumps, reports and errors; its components get their names behind it: `z_re`, `z_im`.
+    ///
+    /// As [`Acc::named`](Acc::named()), of a scalar.
     ///
     /// ```
     /// # use fusebox_lang::*; example!();
@@ -29,17 +33,32 @@ impl<T: Elt> Exp<T> {
     #[must_use]
     #[track_caller]
     pub fn named(self, name: &str) -> Self {
-        self::name(&self.terms(here()), name);
+        self::name::<T>(&self.terms(here()), name);
         self
     }
 }
 
 impl<Sh: Shape, T: Elt> Acc<Array<Sh, T>> {
-    /// The same arrays, called so in dumps and errors; its components get numbers behind the name.
+    /// The same array, called so in dumps, reports and errors; its components get their names behind it: `points_x`, `points_y`.
+    ///
+    /// Names change no result. One that several arrays have gets numbers, and what text cannot spell becomes `_`, so that dumps can be
+    /// read again. Inputs keep their names; where an array is named twice, the later name counts; without a name it is called by its
+    /// operation and line, `map_12`.
+    ///
+    /// ```
+    /// # use fusebox_lang::*;
+    /// let built = build("spread", |xs: Acc<Vector<f32>>| {
+    ///     let squares = xs.map(|x| x * x).named("squares");
+    ///     (maximum(squares), minimum(squares))
+    /// })?;
+    /// let program = fusebox_sharing::program(&built.terms, &fusebox_sharing::Config::default())?;
+    /// assert!(program.to_string().contains("let squares: [n]f32 = map("));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     #[track_caller]
     pub fn named(self, name: &str) -> Self {
-        self::name(&self.parts(here()).arrays, name);
+        self::name::<T>(&self.parts(here()).arrays, name);
         self
     }
 }

@@ -134,7 +134,6 @@ impl Maker<'_> {
     }
 
     fn binding(&mut self, id: TermId) -> Result<Binding, Error> {
-        let term = id;
         let node = &self.terms.nodes[id.index()];
         let (op, types) = match &node.term {
             Term::Array { op, results, .. } => {
@@ -149,12 +148,9 @@ impl Maker<'_> {
         };
         let ids: Vec<ArrayId> = types.iter().map(|_| self.fresh()).collect();
         self.results.insert(id, ids.clone());
-        let var = |(at, (ty, id)): (usize, (&Type, ArrayId))| Var {
-            id,
-            ty: self.ty(ty),
-            name: self.names.of(self.terms, term, at),
-        };
-        let results = types.iter().zip(ids).enumerate().map(var).collect();
+        let names = self.names.of_binding(self.terms, id, ids.len());
+        let var = |((ty, id), name): ((&Type, ArrayId), Name)| Var { id, ty: self.ty(ty), name };
+        let results = types.iter().zip(ids).zip(names).map(var).collect();
         Ok(Binding { results, op, place: node.place.clone() })
     }
 
@@ -199,8 +195,12 @@ impl Maker<'_> {
                         && matches!(self.terms.nodes[TermId(size.0).index()].term, Term::Size { .. })
                         && !self.results.contains_key(&TermId(size.0))
                     {
+                        let name = match &self.terms.nodes[TermId(size.0).index()].term {
+                            Term::Size { name } => Name(name.clone()),
+                            _ => Name::default(),
+                        };
                         let id = self.bind(TermId(size.0));
-                        block.sizes.push(Var { id, ty: Type::scalar(ElementType::I64), name: Name::default() });
+                        block.sizes.push(Var { id, ty: Type::scalar(ElementType::I64), name });
                     }
                 }
                 let id = self.bind(param);
@@ -220,13 +220,13 @@ impl Maker<'_> {
         };
         let function = &functions[0];
         let mut body = Block::default();
-        let index = |id: ArrayId| Var { id, ty: Type::scalar(ElementType::I64), name: Name::default() };
+        let index = |id: ArrayId, name: Name| Var { id, ty: Type::scalar(ElementType::I64), name };
         let extents: Vec<Operand> =
             results[0].extents.iter().map(|&extent| self.extent(extent).into_operand()).collect();
         if let ArrayOp::Map { sources, .. } = &**op {
             for _ in &extents {
                 let id = self.fresh();
-                body.params.push(index(id));
+                body.params.push(index(id, "i".into()));
             }
             let indices: Vec<ScalarOperand> = body.params.iter().map(|param| ScalarOperand::Outer(param.id)).collect();
             for (source, &param) in sources.iter().zip(&function.params) {
@@ -245,8 +245,12 @@ impl Maker<'_> {
             }
         } else {
             for &param in &function.params {
+                let name = match &terms.nodes[param.index()].term {
+                    Term::Parameter { name, .. } => Name(name.clone()),
+                    _ => Name::default(),
+                };
                 let id = self.bind(param);
-                body.params.push(index(id));
+                body.params.push(index(id, name));
             }
         }
         let place = self.placement.place_of_scope[&Scope { owner: id, index: 0, is_block: false }];

@@ -376,7 +376,7 @@ impl Code<'_> {
             }
         }
         let first = self.fresh(results.len());
-        let name = |at| self.names.of(self.terms, id, at);
+        let name = |at| self.names.given(self.terms, id, at);
         let local = |(at, &ty): (usize, &ElementType)| Local { id: LocalId(first.0 + at as u32), ty, name: name(at) };
         let results = results.iter().enumerate().map(local).collect();
         instructions.push(Instruction { results, op, place: source.place.clone() });

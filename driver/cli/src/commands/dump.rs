@@ -3,9 +3,10 @@
 use std::{io::Write, path::PathBuf};
 
 use clap::ValueEnum;
+use fusebox::dot;
 use fusebox_ir::{Made, Plan, Program, Property, json, validate};
 
-use crate::{Failure, dot, source};
+use crate::{Failure, source};
 
 /// Print a program as it was read, or after the passes up to a stage; or a plan
 #[derive(clap::Args)]

@@ -1,17 +1,11 @@
 //! `explain`: what each pass makes of a program, and why operations were fused or not.
 
-use std::{fs, io::Write, path::PathBuf};
+use std::{io::Write, path::PathBuf};
 
-use anyhow::Context;
 use clap::ValueEnum;
 use fusebox_ir::{Made, Plan};
 
-use crate::{
-    Failure,
-    explain::{PlanExplanation, dot, explain_plan, page, text},
-    progress::Progress,
-    source,
-};
+use crate::{Failure, progress::Progress, source};
 
 /// Say what each pass makes of a program, which operations were fused, which were not and why, and what that is worth
 ///
@@ -54,11 +48,8 @@ fn of_plan(options: &Options, plan: &Plan, out: &mut dyn Write) -> Result<(), Fa
     source::refuse(path, "--verify", options.verify)?;
     source::refuse(path, "--html", options.html.is_some())?;
     match options.format {
-        None | Some(Format::Text) => write!(out, "{}", explain_plan(plan))?,
-        Some(Format::Json) => {
-            serde_json::to_writer_pretty(&mut *out, &PlanExplanation::of(plan)).map_err(std::io::Error::from)?;
-            writeln!(out)?;
-        }
+        None | Some(Format::Text) => write!(out, "{}", fusebox::explain_plan(plan)?)?,
+        Some(Format::Json) => writeln!(out, "{}", fusebox::explain_plan(plan)?.to_json())?,
         Some(Format::Dot) => {
             let name = path.display();
             return Err(anyhow::anyhow!(
@@ -86,17 +77,14 @@ pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Failure>
     let explanation = fusebox::explain(&program, &compile)?;
     drop(progress);
     if let Some(path) = &options.html {
-        fs::write(path, page(&explanation)).with_context(|| format!("cannot write {}", path.display()))?;
+        explanation.write_html(path)?;
     }
     let default = if options.html.is_none() { Some(Format::Text) } else { None };
     match options.format.or(default) {
         None => {}
-        Some(Format::Text) => write!(out, "{}", text(&explanation))?,
-        Some(Format::Dot) => write!(out, "{}", dot(&explanation))?,
-        Some(Format::Json) => {
-            serde_json::to_writer_pretty(&mut *out, &explanation).map_err(std::io::Error::from)?;
-            writeln!(out)?;
-        }
+        Some(Format::Text) => write!(out, "{explanation}")?,
+        Some(Format::Dot) => write!(out, "{}", explanation.to_dot())?,
+        Some(Format::Json) => writeln!(out, "{}", explanation.to_json())?,
     }
     Ok(())
 }

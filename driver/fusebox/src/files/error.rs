@@ -8,7 +8,6 @@ use std::{
 use fusebox_ir::ArrayError;
 
 /// A file, what it was for, and what is wrong with it.
-#[derive(Debug)]
 pub struct FileError {
     /// The file; of archives and folders with the member in it.
     pub path: PathBuf,
@@ -174,6 +173,8 @@ impl fmt::Display for FileError {
         self.fault.fmt(f)
     }
 }
+
+fusebox_ir::debug_is_message!(struct FileError { path, member, of, fault });
 
 impl std::error::Error for FileError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {

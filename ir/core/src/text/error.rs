@@ -130,7 +130,7 @@ fn last_characters(text: &str, count: usize) -> &str {
 /// Why a text is no program.
 ///
 /// `Display` gives the place, what is wrong, the line with a marker under the place, and where known what to do.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Error {
     message: String,
     place: Place,
@@ -160,6 +160,8 @@ impl Error {
 }
 
 impl std::error::Error for Error {}
+
+crate::debug_is_message!(struct Error { message, place, line, marker_at, marker_length, help });
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -5,7 +5,7 @@ use std::fmt;
 use crate::{ElementType, Place, analysis::NotOver};
 
 /// Every fault of a program, in program order.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct ValidationErrors {
     /// At least one.
     pub errors: Vec<ValidationError>,
@@ -22,8 +22,10 @@ impl fmt::Display for ValidationErrors {
 
 impl std::error::Error for ValidationErrors {}
 
+crate::debug_is_message!(struct ValidationErrors { errors });
+
 /// A fault and where it is.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct ValidationError {
     /// Where in the source, if known: of the innermost binding or instruction that has a place.
     pub place: Place,
@@ -57,6 +59,8 @@ impl fmt::Display for ValidationError {
 }
 
 impl std::error::Error for ValidationError {}
+
+crate::debug_is_message!(struct ValidationError { place, path, subject, fault });
 
 /// What is wrong. `what` names a part: `function`, `seed 0`, `source 1`, `result 0`; names of values are those of the source.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -1,7 +1,5 @@
 //! Where things stand in a drawing: layers from above, as few crossings as a few sweeps find, nothing over anything else.
 
-use petgraph::{algo::toposort, graph::DiGraph};
-
 /// Between things of one layer.
 const GAP: f64 = 22.0;
 /// Between layers.
@@ -107,22 +105,32 @@ fn join(slots: &mut [Slot], above: usize, below: usize) {
 
 /// The layer of each thing: below everything that leads to it. Things that lead somewhere only stand right above.
 fn ranks(count: usize, lines: &[(usize, usize)]) -> Vec<usize> {
-    let mut graph: DiGraph<(), ()> = DiGraph::new();
-    let nodes: Vec<_> = (0..count).map(|_| graph.add_node(())).collect();
+    let mut below: Vec<Vec<usize>> = vec![Vec::new(); count];
+    let mut above = vec![0; count];
     for &(from, to) in lines {
-        graph.add_edge(nodes[from], nodes[to], ());
+        below[from].push(to);
+        above[to] += 1;
     }
-    let Ok(sorted) = toposort(&graph, None) else { return (0..count).collect() };
+    let first: Vec<usize> = (0..count).filter(|&thing| above[thing] == 0).collect();
     let mut ranks = vec![0; count];
-    for &at in &sorted {
-        for to in graph.neighbors(at) {
-            ranks[to.index()] = ranks[to.index()].max(ranks[at.index()] + 1);
+    let mut ready = first.clone();
+    let mut done = 0;
+    while let Some(at) = ready.pop() {
+        done += 1;
+        for &to in &below[at] {
+            ranks[to] = ranks[to].max(ranks[at] + 1);
+            above[to] -= 1;
+            if above[to] == 0 {
+                ready.push(to);
+            }
         }
     }
-    for &at in sorted.iter().rev() {
-        let is_first = graph.neighbors_directed(at, petgraph::Direction::Incoming).next().is_none();
-        if is_first && let Some(next) = graph.neighbors(at).map(|to| ranks[to.index()]).min() {
-            ranks[at.index()] = next - 1;
+    if done < count {
+        return (0..count).collect();
+    }
+    for at in first {
+        if let Some(next) = below[at].iter().map(|&to| ranks[to]).min() {
+            ranks[at] = next - 1;
         }
     }
     // Layers that are left empty by that go.

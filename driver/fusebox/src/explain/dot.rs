@@ -2,12 +2,10 @@
 
 use std::fmt::Write;
 
-use fusebox::{Explanation, Graph, Link, NodeKind};
-
-use crate::dot::quoted;
+use crate::{Explanation, Graph, Link, NodeKind, dot::quoted};
 
 /// Clusters as boxes; operations whose results are stored have two frames; lines say how operations are joined.
-pub(crate) fn dot(explanation: &Explanation) -> String {
+pub(super) fn dot(explanation: &Explanation) -> String {
     let mut out = format!(
         "digraph {} {{\n  compound=true\n  node [shape=box, fontname=monospace]\n",
         quoted(&explanation.program)

@@ -1,30 +1,17 @@
-//! An explanation for people and tools.
+//! What text and page have in common: rows of counts, and sentences.
 
-mod dot;
-mod html;
-mod layout;
-mod plan;
-mod svg;
-mod text;
-
-use fusebox::Explanation;
 use fusebox_ir::analysis::counts::{Region, RegionKind};
 
-pub(crate) use self::{
-    dot::dot,
-    html::page,
-    plan::{PlanExplanation, explain_plan},
-    text::text,
-};
+use crate::{Apart, Counted, Explanation};
 
 /// Rows of the table of counts: what is counted, before, after. None where nothing could be counted.
-fn counts(explanation: &Explanation) -> Vec<(&'static str, String, String)> {
+pub(super) fn counts(explanation: &Explanation) -> Vec<(&'static str, String, String)> {
     let (before, after) = (explanation.before.as_ref(), explanation.after.as_ref());
     if before.is_none() && after.is_none() {
         return Vec::new();
     }
     let number = |of: Option<String>| of.unwrap_or_else(|| "?".to_owned());
-    let row = |what, get: &dyn Fn(&fusebox::Counted) -> String| (what, number(before.map(get)), number(after.map(get)));
+    let row = |what, get: &dyn Fn(&Counted) -> String| (what, number(before.map(get)), number(after.map(get)));
     vec![
         row("kernels", &|counted| counted.kernels.to_string()),
         row("loops", &|counted| counted.loops.to_string()),
@@ -36,16 +23,16 @@ fn counts(explanation: &Explanation) -> Vec<(&'static str, String, String)> {
 }
 
 /// What counts leave out where they are not exact.
-const INEXACT: &str = "Not exact: of loops one test and one turn are counted, of branches and of reads under a condition those of the larger side.";
+pub(super) const INEXACT: &str = "Not exact: of loops one test and one turn are counted, of branches and of reads under a condition those of the larger side.";
 
 /// What counts leave out, if anything.
-fn caveat(explanation: &Explanation) -> Option<&'static str> {
-    let exact = |counted: &Option<fusebox::Counted>| counted.as_ref().is_none_or(|counted| counted.exact);
+pub(super) fn caveat(explanation: &Explanation) -> Option<&'static str> {
+    let exact = |counted: &Option<Counted>| counted.as_ref().is_none_or(|counted| counted.exact);
     (!exact(&explanation.before) || !exact(&explanation.after)).then_some(INEXACT)
 }
 
 /// What a region is, in words.
-fn region(region: &Region) -> String {
+pub(super) fn region(region: &Region) -> String {
     match region.kind {
         RegionKind::Test => format!("each test of loop `{}`", region.of),
         RegionKind::Turn => format!("each turn of loop `{}`", region.of),
@@ -55,19 +42,19 @@ fn region(region: &Region) -> String {
 }
 
 /// Regions that do something.
-fn regions(explanation: &Explanation) -> Vec<&Region> {
+pub(super) fn regions(explanation: &Explanation) -> Vec<&Region> {
     let all = explanation.after.iter().flat_map(|counted| &counted.regions);
     all.filter(|region| region.each.loops > 0 || region.each.reads != Default::default()).collect()
 }
 
 /// What producer fusion did, a sentence for each operation that became another.
-fn choices(explanation: &Explanation) -> Vec<String> {
+pub(super) fn choices(explanation: &Explanation) -> Vec<String> {
     let Some(report) = &explanation.producers else { return Vec::new() };
     let mut lines: Vec<String> = report
         .choices
         .iter()
         .map(|choice| {
-            let mut line = format!("`{}`", choice.name);
+            let mut line = at(&choice.name, &choice.place.to_string());
             if choice.before != choice.after {
                 line += &format!(" ({}) became {}", choice.before, choice.after);
             }
@@ -89,7 +76,7 @@ fn choices(explanation: &Explanation) -> Vec<String> {
 }
 
 /// How the e-graph was searched, and what was chosen on it.
-fn search(explanation: &Explanation) -> Option<String> {
+pub(super) fn search(explanation: &Explanation) -> Option<String> {
     use fusebox_fusion::Stop;
     let report = explanation.producers.as_ref()?;
     let stop = match report.stop {
@@ -110,7 +97,7 @@ fn search(explanation: &Explanation) -> Option<String> {
 }
 
 /// What is said of the search for clusters, block by block.
-fn clusterings(explanation: &Explanation) -> Vec<String> {
+pub(super) fn clusterings(explanation: &Explanation) -> Vec<String> {
     use fusebox_clustering::Status;
     let regions = explanation.clustering.iter().flat_map(|report| &report.regions);
     regions
@@ -151,7 +138,11 @@ fn plural(count: usize) -> &'static str {
 }
 
 /// A pair that is not fused, as a sentence.
-fn pair(pair: &fusebox::Apart) -> String {
-    let place = if pair.place.is_empty() { String::new() } else { format!(" ({})", pair.place) };
-    format!("`{}` and `{}`{place}: {}.", pair.first, pair.second, pair.why)
+pub(super) fn pair(pair: &Apart) -> String {
+    format!("{} and {}: {}.", at(&pair.first, &pair.place), at(&pair.second, &pair.second_place), pair.why)
+}
+
+/// A name, and where it stands in the source: `` `scores` (src/main.rs:12:9) ``.
+fn at(name: &str, place: &str) -> String {
+    if place.is_empty() { format!("`{name}`") } else { format!("`{name}` ({place})") }
 }

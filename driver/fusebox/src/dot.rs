@@ -1,11 +1,17 @@
-//! Programs and plans as graphs, for Graphviz.
+//! Programs and plans as graphs, for [Graphviz](https://graphviz.org): what the command `dump --format dot` prints.
 
 use std::fmt::Write;
 
 use fusebox_ir::{ArrayId, Block, Operand, Part, Plan, Program, Step};
 
 /// A program: a node for each binding, an arrow for each use; blocks are boxes around their nodes.
-pub(crate) fn program(program: &Program) -> String {
+///
+/// ```
+/// let program = fusebox::ir::text::parse("fn f(a: [n]f32) -> [n]f32 { let b: [n]f32 = map(|x| x * x, a) return b }")?;
+/// assert!(fusebox::dot::program(&program).contains("label=\"map b\""));
+/// # Ok::<(), fusebox::Error>(())
+/// ```
+pub fn program(program: &Program) -> String {
     let mut graph = Graph::new(&program.name);
     for var in program.body.sizes.iter().chain(&program.body.params) {
         graph.made(var.id, &var.name.0, "ellipse", &var.name.0);
@@ -19,7 +25,7 @@ pub(crate) fn program(program: &Program) -> String {
 }
 
 /// A plan: a node for each step that makes or uses values, in order.
-pub(crate) fn plan(plan: &Plan) -> String {
+pub fn plan(plan: &Plan) -> String {
     let mut graph = Graph::new(&plan.name);
     for &id in plan.sizes.iter().chain(&plan.inputs) {
         let name = &plan.values[id.index()].name;

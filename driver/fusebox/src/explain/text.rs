@@ -1,12 +1,12 @@
 //! As text, on a terminal.
 
-use fusebox::Explanation;
 use fusebox_ir::analysis::counts::Traffic;
 
-use super::{caveat, choices, clusterings, counts, pair, region, regions, search};
+use super::sentences::{self, caveat, choices, clusterings, counts, pair, regions, search};
+use crate::Explanation;
 
 /// The explanation as text.
-pub(crate) fn text(explanation: &Explanation) -> String {
+pub(super) fn text(explanation: &Explanation) -> String {
     let mut out = Vec::new();
     out.push(format!("{}, fusion {}", explanation.program, explanation.fusion));
     if let Some(stopped) = &explanation.stopped {
@@ -21,7 +21,7 @@ pub(crate) fn text(explanation: &Explanation) -> String {
     for region in regions(explanation) {
         let Traffic { loops, reads, writes, .. } = &region.each;
         let indent = "  ".repeat(region.depth);
-        out.push(format!("{indent}{}: loops {loops}, reads {reads}, writes {writes}", self::region(region)));
+        out.push(format!("{indent}{}: loops {loops}, reads {reads}, writes {writes}", sentences::region(region)));
     }
     if let Some(search) = search(explanation) {
         heading("Producers", &mut out);

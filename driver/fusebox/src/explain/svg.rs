@@ -2,12 +2,11 @@
 
 use std::fmt::Write;
 
-use fusebox::{Graph, Link, Node, NodeKind};
-
 use super::{
     html::escape,
     layout::{Layout, Point, layered},
 };
+use crate::{Graph, Link, Node, NodeKind};
 
 /// The most characters of a label.
 const LONGEST: usize = 30;

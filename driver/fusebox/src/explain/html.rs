@@ -2,10 +2,13 @@
 
 use std::fmt::Write;
 
-use fusebox::{Explanation, Link};
 use fusebox_ir::analysis::counts::Traffic;
 
-use super::{caveat, choices, clusterings, counts, pair, region, regions, search, svg};
+use super::{
+    sentences::{caveat, choices, clusterings, counts, pair, region, regions, search},
+    svg,
+};
+use crate::{Explanation, Link};
 
 const STYLE: &str = include_str!("page.css");
 
@@ -48,7 +51,7 @@ fn list(lines: &[String]) -> String {
 }
 
 /// The page.
-pub(crate) fn page(explanation: &Explanation) -> String {
+pub(super) fn page(explanation: &Explanation) -> String {
     let name = escape(&explanation.program);
     let mut out = format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, \

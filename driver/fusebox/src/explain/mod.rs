@@ -1,21 +1,51 @@
 //! What each pass makes of a program, why operations became one or did not, and what that is worth.
 
-use std::collections::{HashMap, HashSet};
+mod dot;
+mod html;
+mod layout;
+mod plan;
+mod sentences;
+mod svg;
+mod text;
+
+use std::{
+    collections::{HashMap, HashSet},
+    fmt, fs,
+    path::Path,
+};
 
 use fusebox_ir::{
     Made, Name, Plan, Program,
     analysis::counts::{PlanTraffic, Polynomial, Region, Traffic, plan_traffic},
-    text, validate,
+    text::value_names,
+    validate,
 };
 use serde::Serialize;
 
+pub use self::plan::{KernelCounts, PlanExplanation, TrafficCounts, explain_plan};
 use crate::{
     Error, Fusion, Options,
     graph::{self, Graph, Link, Reasons},
     passes::{Details, Line, explained_pipeline},
 };
 
-/// Everything that is known of how a program is compiled.
+/// Everything that is known of how a program is compiled: plain data, and what the command `explain` makes of it.
+///
+/// Its `Display` is the text that the command prints: counts before and after fusion, clusters, a sentence for each pair of operations that
+/// is not fused, passes, and the program at every stage.
+///
+/// ```
+/// use fusebox::prelude::*;
+///
+/// let normalise = fusebox::compile1(|xs: Acc<Vector<f32>>| {
+///     let total = sum(xs).named("total").get();
+///     xs.map(|x| x / total)
+/// })?;
+/// let explanation = normalise.explain();
+/// assert!(explanation.to_string().contains("`total`"));
+/// assert_eq!(explanation.after.unwrap().loops, 2);
+/// # Ok::<(), fusebox::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Explanation {
@@ -113,6 +143,8 @@ pub struct Apart {
     pub second: String,
     /// Where the first stands in the source; empty where unknown.
     pub place: String,
+    /// Where the second stands in the source; empty where unknown.
+    pub second_place: String,
     /// A sentence, without the names.
     pub why: String,
 }
@@ -143,6 +175,11 @@ impl Counted {
 /// [`Error::Invalid`] if the program is not valid.
 pub fn explain(program: &Program, options: &Options) -> Result<Explanation, Error> {
     validate(program, &[]).map_err(Error::Invalid)?;
+    Ok(explained(program, options))
+}
+
+/// As [`explain`], of a valid program.
+pub(crate) fn explained(program: &Program, options: &Options) -> Explanation {
     let program = &named(program);
     let (line, stopped) = run(program, options);
     let after = line.stages.last().and_then(|stage| stage.plan()).map(Counted::of);
@@ -192,7 +229,7 @@ pub fn explain(program: &Program, options: &Options) -> Result<Explanation, Erro
             Made::Plan(plan) => plan.to_string(),
         },
     }));
-    Ok(Explanation {
+    Explanation {
         program: program.name.clone(),
         fusion: options.fusion,
         before,
@@ -203,12 +240,52 @@ pub fn explain(program: &Program, options: &Options) -> Result<Explanation, Erro
         clustering,
         apart,
         graphs,
-    })
+    }
+}
+
+/// As text, on a terminal.
+impl fmt::Display for Explanation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&text::text(self))
+    }
+}
+
+impl Explanation {
+    /// As JSON, for tools: what `explain --format json` prints.
+    pub fn to_json(&self) -> String {
+        json(self)
+    }
+
+    /// The clusters, for Graphviz: what `explain --format dot` prints. Clusters are boxes; operations whose results are stored have two
+    /// frames; lines say how operations are joined.
+    pub fn to_dot(&self) -> String {
+        dot::dot(self)
+    }
+
+    /// As one page for a browser, which needs nothing else.
+    pub fn to_html(&self) -> String {
+        html::page(self)
+    }
+
+    /// Writes the page of [`Self::to_html`] to a file: what `explain --html FILE` does.
+    ///
+    /// # Errors
+    /// [`Error::Write`].
+    pub fn write_html(&self, path: impl AsRef<Path>) -> Result<(), Error> {
+        let path = path.as_ref();
+        fs::write(path, self.to_html()).map_err(|source| Error::Write { path: path.to_owned(), source })
+    }
+}
+
+/// Plain data as JSON for people to read too.
+fn json(data: &impl Serialize) -> String {
+    // Keys are strings, and numbers that are none become `null`: nothing is left that JSON has no form for.
+    serde_json::to_string_pretty(data).unwrap_or_default()
 }
 
 /// Every value with the name that the program's text has for it, so that all stages and reports call it the same.
 fn named(program: &Program) -> Program {
-    let names = text::value_names(program);
+    let names = value_names(program);
     let mut program = program.clone();
     let mut blocks = vec![&mut program.body];
     while let Some(block) = blocks.pop() {
@@ -265,6 +342,7 @@ fn apart(
             first: pair.first.clone(),
             second: pair.second.clone(),
             place: pair.first_place.clone(),
+            second_place: pair.second_place.clone(),
             why: sentence(&pair.why),
         });
     }
@@ -277,6 +355,11 @@ fn apart(
             }
         }
     }
+    let places: HashMap<&str, &str> = graphs
+        .iter()
+        .flat_map(|graph| &graph.nodes)
+        .flat_map(|node| node.results.iter().map(|name| (name.as_str(), node.place.as_str())))
+        .collect();
     for pair in producers.iter().flat_map(|report| &report.refusals) {
         let (first, second) = (clusters.get(pair.producer.as_str()), clusters.get(pair.consumer.as_str()));
         let together = first.is_some() && first == second;
@@ -289,6 +372,7 @@ fn apart(
             first: pair.producer.clone(),
             second: pair.consumer.clone(),
             place: pair.place.to_string(),
+            second_place: places.get(pair.consumer.as_str()).copied().unwrap_or_default().to_owned(),
             why: sentence(&pair.reason),
         });
     }
@@ -304,6 +388,7 @@ fn apart(
                     first: pair.0,
                     second: pair.1,
                     place: graph.nodes[edge.from].place.clone(),
+                    second_place: graph.nodes[edge.to].place.clone(),
                     why: why.clone(),
                 });
             }
