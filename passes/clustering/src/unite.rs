@@ -1,29 +1,30 @@
 //! Classes that grow together.
 
-/// Numbers below a limit in classes; the least number of a class stands for it.
+use petgraph::unionfind::UnionFind;
+
+/// Numbers below a limit in classes; the least number of a class stands for it, whatever was united first.
 #[derive(Clone, Debug)]
-pub(crate) struct Unite(Vec<u32>);
+pub(crate) struct Unite {
+    classes: UnionFind<u32>,
+    /// Of the number by which `classes` knows a class, the least one in it.
+    least: Vec<u32>,
+}
 
 impl Unite {
     pub(crate) fn new(limit: usize) -> Self {
-        Self((0..limit as u32).collect())
+        Self { classes: UnionFind::new(limit), least: (0..limit as u32).collect() }
     }
 
     pub(crate) fn find(&mut self, number: usize) -> usize {
-        let mut number = number as u32;
-        while self.0[number as usize] != number {
-            let parent = self.0[number as usize];
-            self.0[number as usize] = self.0[parent as usize];
-            number = parent;
-        }
-        number as usize
+        self.least[self.classes.find_mut(number as u32) as usize] as usize
     }
 
     /// Makes two classes one, and says who stands for it.
     pub(crate) fn unite(&mut self, a: usize, b: usize) -> usize {
-        let (a, b) = (self.find(a), self.find(b));
-        let (least, other) = (a.min(b), a.max(b));
-        self.0[other] = least as u32;
+        let least = self.find(a).min(self.find(b));
+        self.classes.union(a as u32, b as u32);
+        let class = self.classes.find_mut(a as u32);
+        self.least[class as usize] = least as u32;
         least
     }
 }
