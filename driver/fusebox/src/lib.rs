@@ -13,6 +13,8 @@ mod options;
 mod passes;
 mod program;
 mod signature;
+#[cfg_attr(not(feature = "files"), allow(dead_code, reason = "results in files use more of it"))]
+mod whole;
 
 pub use fusebox_ir as ir;
 

@@ -138,6 +138,7 @@ crate::debug_is_message!(enum JsonError {
     Version { found },
     Kind { found, expected },
     TooDeep { line, limit },
+    NoThread { depth, message },
     Shape { path, message },
     Invalid { kind, errors },
 });

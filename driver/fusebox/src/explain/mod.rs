@@ -10,7 +10,8 @@ mod text;
 
 use std::{
     collections::{HashMap, HashSet},
-    fmt, fs,
+    fmt,
+    io::Write,
     path::Path,
 };
 
@@ -27,6 +28,7 @@ use crate::{
     Error, Fusion, Options,
     graph::{self, Graph, Link, Reasons},
     passes::{Details, Line, explained_pipeline},
+    whole,
 };
 
 /// Everything that is known of how a program is compiled: plain data, and what the command `explain` makes of it.
@@ -273,7 +275,8 @@ impl Explanation {
     /// [`Error::Write`].
     pub fn write_html(&self, path: impl AsRef<Path>) -> Result<(), Error> {
         let path = path.as_ref();
-        fs::write(path, self.to_html()).map_err(|source| Error::Write { path: path.to_owned(), source })
+        let page = |out: &mut whole::Draft| out.write_all(self.to_html().as_bytes());
+        whole::write(path, page).map_err(|source| Error::Write { path: path.to_owned(), source })
     }
 }
 

@@ -14,7 +14,6 @@ mod npy;
 mod npz;
 mod results;
 mod stream;
-mod whole;
 
 use std::path::Path;
 
@@ -24,6 +23,7 @@ pub use self::{
     npy::Table,
     results::{Target, check_targets, write_results},
 };
+use crate::whole;
 use fusebox_ir::Array;
 
 /// The array in a `.npy` file: one column for each field of a structured or complex type.
@@ -43,13 +43,4 @@ pub fn read_npy(path: &Path) -> Result<Table, FileError> {
 pub fn write_npy(path: &Path, array: &Array) -> Result<(), FileError> {
     whole::write(path, |out| npy::write(out, &npy::Columns::plain(array)))
         .map_err(|error| FileError::new(path, error.into()))
-}
-
-/// Writes a text file, whole or not at all.
-///
-/// # Errors
-/// Files that cannot be written.
-pub fn write_text(path: &Path, text: &str) -> Result<(), FileError> {
-    let write = |out: &mut whole::Draft| std::io::Write::write_all(out, text.as_bytes());
-    whole::write(path, write).map_err(|error| FileError::new(path, error.into()))
 }

@@ -13,9 +13,12 @@ use super::{
     image, matrix_market,
     npy::{self, Columns},
     npz::Writer,
+};
+use crate::{
+    Signature,
+    signature::list,
     whole::{self, Draft, Finished},
 };
-use crate::{Signature, signature::list};
 
 /// A file, and the result that goes to it.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -15,7 +15,7 @@ use tempfile::{Builder, NamedTempFile, TempDir};
 const UNFINISHED: &str = ".unfinished-";
 
 /// A file that is written. Without [`Draft::finish`] it is as if nothing had been.
-pub(super) struct Draft {
+pub(crate) struct Draft {
     out: BufWriter<File>,
     bytes: u64,
     /// None where it is written in place.
@@ -89,7 +89,7 @@ impl Seek for Draft {
 }
 
 /// A folder that is filled. Without [`Finished::name`] it is as if it had never been.
-pub(super) struct Folder {
+pub(crate) struct Folder {
     beside: TempDir,
     path: PathBuf,
 }
@@ -116,7 +116,7 @@ impl Folder {
 }
 
 /// Something whole, that has its name yet to get.
-pub(super) struct Finished {
+pub(crate) struct Finished {
     /// How long it is.
     pub bytes: u64,
     kind: FinishedKind,
@@ -148,7 +148,7 @@ impl Finished {
 ///
 /// # Errors
 /// Those of `write` and of the system; then the file is what it was.
-pub(super) fn write<E: From<io::Error>>(path: &Path, write: impl FnOnce(&mut Draft) -> Result<(), E>) -> Result<(), E> {
+pub(crate) fn write<E: From<io::Error>>(path: &Path, write: impl FnOnce(&mut Draft) -> Result<(), E>) -> Result<(), E> {
     let mut draft = Draft::new(path)?;
     write(&mut draft)?;
     Ok(draft.complete()?.name()?)
