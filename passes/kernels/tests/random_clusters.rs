@@ -7,10 +7,10 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
 };
 
-use fusebox_interp::{run, run_plan};
+use fusebox_interp::{Error, run, run_plan};
 use fusebox_ir::{
-    Array, ArrayId, ArrayOp, Binding, Block, ClusterMark, Constant, Fresh, Mark, Operand, Order, PartMut, Program,
-    Property, Type, Value, Var,
+    Array, ArrayId, ArrayOp, Binding, Block, ClusterMark, Constant, Fault, Fresh, Mark, Operand, Order, PartMut,
+    Program, Property, Type, Value, Var,
     analysis::{
         Definitions, Sizes, live, makes_elements,
         spine::{Members, spine},
@@ -237,6 +237,12 @@ fn same(left: &Value, right: &Value) -> bool {
     matches!((left, right), (Value::Array(left), Value::Array(right)) if all(left, right))
 }
 
+/// Whether a fault is of extents: it is one of operations, not of elements that perhaps nothing reads.
+fn is_of_extents(error: &Error) -> bool {
+    let Error::Run(error) = error else { return true };
+    matches!(error.fault, Fault::Sizes { .. } | Fault::TooFew { .. } | Fault::NegativeExtent { .. })
+}
+
 /// Whether the plan of each operation by itself fails.
 fn fails_apart(program: &Program, given: &[Value]) -> bool {
     let plan = fusebox_kernels::lower(program, &fusebox_kernels::Config::default());
@@ -276,7 +282,10 @@ fn fault(program: &Program, seed: u64, config: &Config) -> (Option<String>, usiz
             (Ok(_), Err(error)) => {
                 (!fails_apart(program, &given)).then(|| format!("it alone fails: {error}\n{clusters}\n{plan}"))
             }
-            // The error of an element that nothing reads may be lost.
+            // Where each operation by itself fails, so do clusters: the error of an element may be lost if nothing reads it, none of extents.
+            (Err(error), Ok(_)) if is_of_extents(&error) && fails_apart(program, &given) => {
+                Some(format!("an error is lost: {error}\n{clusters}\n{plan}"))
+            }
             (Err(_), _) => None,
         }
     }));
