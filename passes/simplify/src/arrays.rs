@@ -9,7 +9,7 @@ use fusebox_ir::{
 };
 
 use crate::{
-    Config,
+    Config, checks,
     scalar::{ElementTypes, simplified, used_params},
 };
 
@@ -93,6 +93,7 @@ impl Arrays<'_> {
         }
         binding.substitute(&mut |id| self.values.get(&id).copied().unwrap_or(Operand::Value(id)));
         let is_cluster = matches!(binding.op, ArrayOp::Cluster { .. });
+        let before = reads_sources(&binding.op).then(|| binding.op.clone());
         for part in binding.op.parts_mut() {
             match part {
                 PartMut::Function(f) => *f = simplified(std::mem::take(f), &self.elements, self.config),
@@ -100,6 +101,11 @@ impl Arrays<'_> {
                 PartMut::Body(body) => self.block(body),
                 PartMut::Array(_) | PartMut::Value(_) | PartMut::Argument(_) | PartMut::Inner(_) => {}
             }
+        }
+        if let Some(before) = before
+            && checks::is_lost(&before, &binding, &self.types, &self.sizes)
+        {
+            binding.op = before;
         }
         self.sizes.add_binding(&binding);
         for var in &binding.results {
@@ -257,6 +263,21 @@ impl Arrays<'_> {
         }
         false
     }
+}
+
+/// Whether functions of an operation have elements of its sources as parameters.
+fn reads_sources(op: &ArrayOp) -> bool {
+    matches!(
+        op,
+        ArrayOp::Map { .. }
+            | ArrayOp::Transform { .. }
+            | ArrayOp::Fold { .. }
+            | ArrayOp::Scan { .. }
+            | ArrayOp::Permute { .. }
+            | ArrayOp::Expand { .. }
+            | ArrayOp::PermutedExpand { .. }
+            | ArrayOp::Filter { .. }
+    )
 }
 
 /// Values from outside that a function uses.
