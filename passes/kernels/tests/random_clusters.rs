@@ -4,6 +4,7 @@
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
+    mem::{Discriminant, discriminant},
     panic::{AssertUnwindSafe, catch_unwind},
 };
 
@@ -237,16 +238,15 @@ fn same(left: &Value, right: &Value) -> bool {
     matches!((left, right), (Value::Array(left), Value::Array(right)) if all(left, right))
 }
 
-/// Whether a fault is of extents: it is one of operations, not of elements that perhaps nothing reads.
-fn is_of_extents(error: &Error) -> bool {
-    let Error::Run(error) = error else { return true };
-    matches!(error.fault, Fault::Sizes { .. } | Fault::TooFew { .. } | Fault::NegativeExtent { .. })
+/// What kind of fault an error is, if it is one of programs.
+fn kind_of(error: &Error) -> Option<Discriminant<Fault>> {
+    if let Error::Run(error) = error { Some(discriminant(&error.fault)) } else { None }
 }
 
-/// Whether the plan of each operation by itself fails.
-fn fails_apart(program: &Program, given: &[Value]) -> bool {
-    let plan = fusebox_kernels::lower(program, &fusebox_kernels::Config::default());
-    plan.is_ok_and(|(plan, _)| run_plan(&plan, given).is_err())
+/// The kind of fault with which the plan of each operation by itself fails, if it does.
+fn fails_apart(program: &Program, given: &[Value]) -> Option<Option<Discriminant<Fault>>> {
+    let (plan, _) = fusebox_kernels::lower(program, &fusebox_kernels::Config::default()).ok()?;
+    run_plan(&plan, given).err().map(|error| kind_of(&error))
 }
 
 /// What is wrong with a program in clusters; how many hold several operations.
@@ -280,13 +280,19 @@ fn fault(program: &Program, seed: u64, config: &Config) -> (Option<String>, usiz
             }
             // Where the plan without clusters fails too (an array that only a function reads is computed before it), they are not the reason.
             (Ok(_), Err(error)) => {
-                (!fails_apart(program, &given)).then(|| format!("it alone fails: {error}\n{clusters}\n{plan}"))
+                fails_apart(program, &given).is_none().then(|| format!("it alone fails: {error}\n{clusters}\n{plan}"))
             }
-            // Where each operation by itself fails, so do clusters: the error of an element may be lost if nothing reads it, none of extents.
-            (Err(error), Ok(_)) if is_of_extents(&error) && fails_apart(program, &given) => {
-                Some(format!("an error is lost: {error}\n{clusters}\n{plan}"))
+            // Clusters change no meaning: where each operation by itself fails, so do they, and in the same way.
+            (Err(_), found) => {
+                let found = found.map(|_| ()).map_err(|error| kind_of(&error));
+                let apart = fails_apart(program, &given);
+                let same = match (&found, apart) {
+                    (_, None) => true,
+                    (Ok(()), Some(_)) => false,
+                    (Err(found), Some(apart)) => *found == apart,
+                };
+                (!same).then(|| format!("another error: {found:?} instead of {apart:?}\n{clusters}\n{plan}"))
             }
-            (Err(_), _) => None,
         }
     }));
     let fault = checked.unwrap_or_else(|panic| {

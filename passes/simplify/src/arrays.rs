@@ -51,12 +51,7 @@ pub(crate) fn simplify_program(mut program: Program, config: &Config) -> Program
 impl Arrays<'_> {
     fn block(&mut self, block: &mut Block) {
         self.scopes.push(Scope::default());
-        for size in &block.sizes {
-            self.sizes.declare_size(size);
-        }
-        for param in &block.params {
-            self.sizes.declare(param);
-        }
+        self.sizes.enter_block(block);
         for var in block.sizes.iter().chain(&block.params) {
             self.know(var.id, &var.ty);
             self.name_size(var.id);
@@ -167,6 +162,7 @@ impl Arrays<'_> {
     /// What was clustered stays as it was clustered, with its marks: only functions are simplified.
     fn cluster(&mut self, block: &mut Block) {
         for binding in &mut block.bindings {
+            let before = reads_sources(&binding.op).then(|| binding.op.clone());
             for part in binding.op.parts_mut() {
                 if let PartMut::Function(f) = part {
                     let simplified = simplified(f.clone(), &self.elements, self.config);
@@ -175,6 +171,11 @@ impl Arrays<'_> {
                         *f = simplified;
                     }
                 }
+            }
+            if let Some(before) = before
+                && checks::is_lost(&before, binding, &self.types, &self.sizes)
+            {
+                binding.op = before;
             }
             self.sizes.add_binding(binding);
             for var in &binding.results {

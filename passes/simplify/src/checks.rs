@@ -12,13 +12,6 @@ use fusebox_ir::{
 
 /// Whether simpler functions leave an operation checking less than it did: `before` is the operation as it was.
 pub(crate) fn is_lost(before: &ArrayOp, binding: &Binding, types: &HashMap<ArrayId, Type>, sizes: &Sizes) -> bool {
-    let functions = |op: &ArrayOp| -> Vec<Lambda> {
-        let functions = op.parts().into_iter().filter_map(|part| match part {
-            Part::Function(f) => Some(f.clone()),
-            _ => None,
-        });
-        functions.collect()
-    };
     let (old, new) = (functions(before), functions(&binding.op));
     if old.iter().zip(&new).all(|(old, new)| needs_as_much(old, new)) {
         return false;
@@ -55,10 +48,17 @@ pub(crate) fn is_lost(before: &ArrayOp, binding: &Binding, types: &HashMap<Array
     !proved
 }
 
+fn functions(op: &ArrayOp) -> Vec<&Lambda> {
+    let functions = op.parts().into_iter().filter_map(|part| match part {
+        Part::Function(f) => Some(f),
+        _ => None,
+    });
+    functions.collect()
+}
+
 /// Whether each result of a function needs the parameters that it needed.
 fn needs_as_much(old: &Lambda, new: &Lambda) -> bool {
-    let results = 0..old.results.len();
-    results.into_iter().all(|result| {
+    (0..old.results.len()).all(|result| {
         let after = possible_params(new, result);
         possible_params(old, result).into_iter().zip(after).all(|(before, after)| after || !before)
     })
