@@ -231,6 +231,12 @@ impl<M: Machine> Executor<'_, M> {
                     return Err(failed(operation, place, fault));
                 }
             }
+            Step::CheckNotNegative { extent, array, operation, place } => {
+                let extent = self.extent(*extent)?;
+                if extent < 0 {
+                    return Err(failed(operation, place, Fault::NegativeExtent { array: array.clone(), extent }));
+                }
+            }
             Step::Sort { keys, carry, results } => self.sort(keys, carry, results)?,
             Step::If { condition, then, otherwise, results: _ } => {
                 if self.truth(*condition)? {

@@ -154,7 +154,9 @@ impl Graph {
                     self.edge(*source, &node);
                     self.made.insert(*value, (node, name(*value)));
                 }
-                Step::CheckEqual { operation, .. } | Step::CheckAtMost { operation, .. } => {
+                Step::CheckEqual { operation, .. }
+                | Step::CheckAtMost { operation, .. }
+                | Step::CheckNotNegative { operation, .. } => {
                     self.node("octagon", &format!("check extents of {operation}"), indent);
                 }
                 Step::Sort { keys, carry, results } => {

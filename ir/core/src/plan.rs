@@ -135,6 +135,18 @@ pub enum Step {
         #[serde(default, skip_serializing_if = "Place::is_unknown")]
         place: Place,
     },
+    /// An extent of an array that is made in a kernel and stored nowhere: fails where it is negative, as making room for the array would.
+    CheckNotNegative {
+        /// The extent.
+        extent: Extent,
+        /// The name of the array.
+        array: String,
+        /// The operation and its result.
+        operation: String,
+        /// In the source.
+        #[serde(default, skip_serializing_if = "Place::is_unknown")]
+        place: Place,
+    },
     /// Sorts rows by keys, stably; carries along. Results are allocated before.
     Sort {
         /// Keys; the first decides first.
@@ -191,6 +203,7 @@ impl Step {
             Self::Launch { .. }
             | Self::CheckEqual { .. }
             | Self::CheckAtMost { .. }
+            | Self::CheckNotNegative { .. }
             | Self::Sort { .. }
             | Self::Free { .. } => &[],
         }
@@ -209,6 +222,7 @@ impl Step {
             | Self::Copy { .. }
             | Self::CheckEqual { .. }
             | Self::CheckAtMost { .. }
+            | Self::CheckNotNegative { .. }
             | Self::Sort { .. }
             | Self::Free { .. } => [&[], &[]],
         }
@@ -248,6 +262,7 @@ impl Step {
                 extent(left, with);
                 extent(right, with);
             }
+            Self::CheckNotNegative { extent: of, .. } => extent(of, with),
             Self::Sort { keys, carry, results } => {
                 keys.iter().chain(carry).chain(results).for_each(|&id| with(id));
             }

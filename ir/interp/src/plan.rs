@@ -260,6 +260,12 @@ impl Run<'_> {
                     return Err(error(operation, place, fault));
                 }
             }
+            Step::CheckNotNegative { extent, array, operation, place } => {
+                let extent = self.extent(*extent);
+                if extent < 0 {
+                    return Err(error(operation, place, Fault::NegativeExtent { array: array.clone(), extent }));
+                }
+            }
             Step::Sort { keys, carry, results } => {
                 let keys: Vec<Val> = keys.iter().map(|&id| self.value(id).clone()).collect();
                 let sources: Vec<Val> =

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::{
     fit::Fitter,
-    graph::{Complete, Graph},
+    graph::{Complete, Graph, Kind},
     objective::Measures,
     partition::Partition,
     problem::{Problem, Refusal},
@@ -172,6 +172,7 @@ pub(crate) fn apart(problem: &Problem<'_>, partition: &Partition) -> (Vec<Apart>
             None => partition.may_merge(problem, &mut fitter, a, b).map(drop),
         };
         add(pair.a, pair.b, !pair.is_vertical(), &|| match (&refusal, &pair.refused) {
+            (Err(Refusal::Order), Some(_)) if pair.is_vertical() => order(graph, pair.a, pair.b),
             (Err(refusal), Some(_)) => sentence(graph, refusal),
             (Err(refusal), None) => {
                 let others: Vec<&str> = partition
@@ -205,6 +206,20 @@ fn complete(graph: &Graph, why: Complete) -> String {
     }
 }
 
+/// Why a consumer cannot run in the order in which a producer makes its elements.
+fn order(graph: &Graph, producer: usize, consumer: usize) -> String {
+    let (first, second) = (&graph.nodes[producer], &graph.nodes[consumer]);
+    match (first.kind, second.kind) {
+        (Kind::Fold | Kind::FoldSegments, _) => format!(
+            "`{}` is needed whole before `{}` can begin: its reduction is not complete until the last element",
+            first.name, second.name
+        ),
+        _ => ORDERS.to_owned(),
+    }
+}
+
+const ORDERS: &str = "their orders differ";
+
 /// A refusal as a sentence.
 pub(crate) fn sentence(graph: &Graph, refusal: &Refusal) -> String {
     let name = |node: usize| graph.nodes[node].name.as_str();
@@ -218,7 +233,7 @@ pub(crate) fn sentence(graph: &Graph, refusal: &Refusal) -> String {
         }
         Refusal::Need => "one is needed in any case, the other only by a branch or a loop".to_owned(),
         Refusal::Segments => "they run over different segments".to_owned(),
-        Refusal::Order => "their orders differ".to_owned(),
+        Refusal::Order => ORDERS.to_owned(),
         Refusal::Stored(node) => {
             format!("`{}` is stored too, so it is made in the order of memory, not in that of the reader", name(*node))
         }

@@ -155,6 +155,19 @@ fn a_scan_of_what_a_filter_keeps_waits() {
 }
 
 #[test]
+fn a_fold_is_complete_before_it_is_read_elsewhere() {
+    refused(
+        "fn p(m: [n, k]f32) -> [n]f32 {
+          let s: [n]f32 = fold(|a, b| a + b, 0.0, m)
+          let r: [n]f32 = backpermute([n], |i| n - 1 - i, s)
+          return r }",
+        "{s}{r}",
+        ("s", "r"),
+        "`s` is needed whole before `r` can begin: its reduction is not complete until the last element",
+    );
+}
+
+#[test]
 fn segments_of_different_offsets_stay_apart() {
     let source = |second: &str| {
         format!(

@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod checks;
 mod cost;
 mod decode;
 mod encode;
@@ -75,6 +76,11 @@ pub fn fuse(program: &Program, config: &Config) -> Result<(Program, Report), Err
     fusion.block(&mut body)?;
     program.body = body;
     Ok((program.renumbered(), fusion.report.finish()))
+}
+
+/// The names of all laws of two operations that meet, as [`Choice::laws`] says them.
+pub fn laws() -> impl Iterator<Item = &'static str> {
+    rules::LAWS.iter().map(|law| law.name)
 }
 
 struct Fusion<'c> {

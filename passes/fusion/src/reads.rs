@@ -6,6 +6,7 @@ use egg::Id;
 use fusebox_ir::{ArrayId, ElementType, Lambda, LocalId, Place, ScalarOp, ScalarOperand, ScalarPart};
 
 use crate::{
+    checks,
     functions::{Composer, FunctionId, read_arrays},
     graph::{Graph, Kind, Source, Term},
     index::{Indices, Range},
@@ -60,7 +61,24 @@ fn replaced(
     let reads = reads_of(graph.functions.get(f), &arrays, over, m.producer.extents.len(), graph)?;
     let work = graph.functions.work(g) + inner.map_or(0, |inner| dear_work(graph, inner));
     range_pays(graph, reads.range, work, m.producer, reads.count)?;
-    if !covered && !reads_inside(graph, f, over, &arrays, m.producer) {
+    let used: Vec<usize> = read_arrays(graph.functions.get(f))
+        .into_iter()
+        .filter_map(|array| arrays.iter().position(|&other| other == array))
+        .collect();
+    let read = m.producer.sources.is_empty() || checks::looks_at_some(graph, g, &used);
+    if !(covered && read) && !reads_inside(graph, f, over, &arrays, m.producer) {
+        return Err(UNPROVED.to_owned());
+    }
+    // An index that may fail must still be computed: it goes into the index of another read, or the function looks at it.
+    let follows = match inner {
+        Some(inner) => checks::follows_all(graph, inner) && read,
+        None if m.producer.sources.is_empty() => checks::looks_at_all(graph, g, &used),
+        None => read,
+    };
+    if !follows && checks::read_index_can_fail(graph.functions.get(f), &|array| arrays.contains(&array)) {
+        return Err(checks::UNREAD.to_owned());
+    }
+    if !used.iter().all(|&result| checks::sources_suffice(graph, m.producer, result)) {
         return Err(UNPROVED.to_owned());
     }
     let functions = &graph.functions;

@@ -6,7 +6,7 @@ use egg::Id;
 use fusebox_ir::{Binary, Constant, ElementType, Extent, Lambda, Operand, Place, ScalarOp, ScalarOperand};
 
 use crate::{
-    cost,
+    checks, cost,
     functions::{Composer, FunctionId, used_params},
     graph::{Graph, Kind, Shape, Source, Term, scalar},
     index::{Indices, Range},
@@ -252,7 +252,26 @@ fn map_map(graph: &mut Graph<'_>, m: &Meeting<'_>) -> Result<Met, Refused> {
     }
     let inlined = [Inlined { class: m.of, f: *g, sources: m.producer.sources.clone() }];
     let (f, sources) = joined(graph, *f, &m.consumer.sources, &inlined);
-    Ok(Met { term: Term { kind: Kind::Map { f }, sources, ..m.consumer.clone() }, absorbed: taken([m.of]) })
+    met_one(graph, m, Term { kind: Kind::Map { f }, sources, ..m.consumer.clone() })
+}
+
+/// What was made of a consumer and one producer, where both check no more than it.
+fn met_one(graph: &mut Graph<'_>, m: &Meeting<'_>, term: Term) -> Result<Met, Refused> {
+    checks::kept(graph, m.consumer, &[(m.of, m.producer)], &term)?;
+    Ok(Met { term, absorbed: taken([m.of]) })
+}
+
+/// The same of a consumer and several.
+fn met_all(
+    graph: &mut Graph<'_>,
+    m: &Meeting<'_>,
+    producers: impl Iterator<Item = (Id, Term)>,
+    term: Term,
+) -> Result<Met, Refused> {
+    let producers: Vec<(Id, Term)> = producers.collect();
+    let listed: Vec<(Id, &Term)> = producers.iter().map(|(class, producer)| (*class, producer)).collect();
+    checks::kept(graph, m.consumer, &listed, &term)?;
+    Ok(Met { term, absorbed: taken(listed.into_iter().map(|(class, _)| class)) })
 }
 
 /// A generate that does not look at its index is a constant beside the other sources.
@@ -274,7 +293,7 @@ fn map_fill(graph: &mut Graph<'_>, m: &Meeting<'_>) -> Result<Met, Refused> {
     lambda.params.clear();
     let g = graph.functions.intern(lambda);
     let (f, sources) = joined(graph, *f, &m.consumer.sources, &[Inlined { class: m.of, f: g, sources: Vec::new() }]);
-    Ok(Met { term: Term { kind: Kind::Map { f }, sources, ..m.consumer.clone() }, absorbed: taken([m.of]) })
+    met_one(graph, m, Term { kind: Kind::Map { f }, sources, ..m.consumer.clone() })
 }
 
 /// The classes that a term's sources are of, each once.
@@ -345,7 +364,7 @@ fn map_generate(graph: &mut Graph<'_>, m: &Meeting<'_>) -> Result<Met, Refused> 
     let lambda = composer.finish(&results);
     let f = graph.functions.intern(lambda);
     let term = Term { kind: Kind::Generate { f }, sources: Vec::new(), ..m.consumer.clone() };
-    Ok(Met { term, absorbed: taken(classes) })
+    met_all(graph, m, classes.into_iter().zip(found.into_iter().map(|(term, _)| term)), term)
 }
 
 fn map_indexed(graph: &mut Graph<'_>, m: &Meeting<'_>) -> Result<Met, Refused> {
@@ -366,7 +385,8 @@ fn map_indexed(graph: &mut Graph<'_>, m: &Meeting<'_>) -> Result<Met, Refused> {
         .collect();
     let (f, sources) = joined(graph, f, &m.consumer.sources, &inlined);
     together(graph, f, &sources)?;
-    Ok(Met { term: indexed_term(graph, index, f, sources, m.consumer), absorbed: taken(classes) })
+    let term = indexed_term(graph, index, f, sources, m.consumer);
+    met_all(graph, m, classes.into_iter().zip(found.into_iter().map(|(term, _)| term)), term)
 }
 
 /// Whether one operation may read all sources elsewhere: extents of those that meet in a function must agree when it runs. What is
@@ -439,10 +459,16 @@ fn indexed_map(graph: &mut Graph<'_>, m: &Meeting<'_>) -> Result<Met, Refused> {
     if !covered && !inside {
         return Err(SHORT.to_owned());
     }
+    // Where an element is read, something else must be: at the same index, of the same extents.
+    let read = checks::looks_at_some(graph, *g, &checks::used_of(m.consumer, m.of));
+    if !read && (!inside || checks::index_can_fail(graph, index)) {
+        return Err(checks::UNREAD.to_owned());
+    }
     let inlined = [Inlined { class: m.of, f: *g, sources: m.producer.sources.clone() }];
     let (joint, sources) = joined(graph, f, &m.consumer.sources, &inlined);
     if together(graph, joint, &sources).is_ok() {
-        return Ok(Met { term: indexed_term(graph, index, joint, sources, m.consumer), absorbed: taken([m.of]) });
+        let term = indexed_term(graph, index, joint, sources, m.consumer);
+        return met_one(graph, m, term);
     }
     // Sources of several extents cannot be read by one operation: one for each, then the function.
     let one_by_one = sources
@@ -455,8 +481,7 @@ fn indexed_map(graph: &mut Graph<'_>, m: &Meeting<'_>) -> Result<Met, Refused> {
             Source { class, component: 0 }
         })
         .collect();
-    let term = Term { kind: Kind::Map { f: joint }, sources: one_by_one, ..m.consumer.clone() };
-    Ok(Met { term, absorbed: taken([m.of]) })
+    met_one(graph, m, Term { kind: Kind::Map { f: joint }, sources: one_by_one, ..m.consumer.clone() })
 }
 
 fn only_source(m: &Meeting<'_>) -> Result<(), Refused> {
@@ -476,11 +501,14 @@ fn indexed_generate(graph: &mut Graph<'_>, m: &Meeting<'_>) -> Result<Met, Refus
     if !inside {
         return Err(UNPROVED.to_owned());
     }
+    let used = checks::used_of(m.consumer, m.of);
+    if checks::index_can_fail(graph, index) && !checks::looks_at_all(graph, *g, &used) {
+        return Err(checks::UNREAD.to_owned());
+    }
     let values = composed(graph, *g, index);
     let picked = picked(graph, f, &m.consumer.sources, &m.producer.elements);
     let f = composed(graph, picked, values);
-    let term = Term { kind: Kind::Generate { f }, sources: Vec::new(), ..m.consumer.clone() };
-    Ok(Met { term, absorbed: taken([m.of]) })
+    met_one(graph, m, Term { kind: Kind::Generate { f }, sources: Vec::new(), ..m.consumer.clone() })
 }
 
 /// A function of a consumer's sources as one of all results of their class.
@@ -503,11 +531,17 @@ fn indexed_indexed(graph: &mut Graph<'_>, m: &Meeting<'_>) -> Result<Met, Refuse
     if !inside {
         return Err(UNPROVED.to_owned());
     }
+    let used = checks::used_of(m.consumer, m.of);
+    let follows = checks::follows_all(graph, inner) && checks::looks_at_some(graph, g, &used);
+    if checks::index_can_fail(graph, index) && !follows {
+        return Err(checks::UNREAD.to_owned());
+    }
     let index = composed(graph, inner, index);
     let inlined = [Inlined { class: m.of, f: g, sources: m.producer.sources.clone() }];
     let (f, sources) = joined(graph, f, &m.consumer.sources, &inlined);
     together(graph, f, &sources)?;
-    Ok(Met { term: indexed_term(graph, index, f, sources, m.consumer), absorbed: taken([m.of]) })
+    let term = indexed_term(graph, index, f, sources, m.consumer);
+    met_one(graph, m, term)
 }
 
 fn reshape_map(graph: &mut Graph<'_>, m: &Meeting<'_>) -> Result<Met, Refused> {
@@ -520,6 +554,11 @@ fn reshape_map(graph: &mut Graph<'_>, m: &Meeting<'_>) -> Result<Met, Refused> {
     let identity = graph.functions.identity(&m.consumer.elements);
     let inlined = [Inlined { class: m.of, f: g, sources: m.producer.sources.clone() }];
     let (f, sources) = joined(graph, identity, &m.consumer.sources, &inlined);
+    // A result that needs no source does not need the reshape of one either, which checks its extents and how many elements there are.
+    let ignores = (0..m.consumer.elements.len()).any(|result| checks::ignores_sources(graph, f, result));
+    if ignores && !(as_many(graph, m) && checks::not_negative(graph, m.producer)) {
+        return Err(COUNT.to_owned());
+    }
     let reshaped = sources
         .iter()
         .map(|&source| {
@@ -535,31 +574,25 @@ fn reshape_map(graph: &mut Graph<'_>, m: &Meeting<'_>) -> Result<Met, Refused> {
 
 const COUNT: &str = "that both have as many elements was not proved: it is checked when it runs";
 
-fn elements_of(graph: &mut Graph<'_>, extents: &[Extent]) -> Option<fusebox_ir::analysis::Size> {
-    let mut product = fusebox_ir::analysis::Size::constant(1);
-    for &extent in extents {
-        let size = graph.size(extent)?;
-        product = graph.sizes.product(&product, &size);
-    }
-    Some(product)
+/// Whether a consumer and a producer are proved to have as many elements.
+fn as_many(graph: &mut Graph<'_>, m: &Meeting<'_>) -> bool {
+    let after = checks::elements_of(graph, &m.consumer.extents);
+    after.is_some() && after == checks::elements_of(graph, &m.producer.extents)
 }
 
 fn reshape_reshape(graph: &mut Graph<'_>, m: &Meeting<'_>) -> Result<Met, Refused> {
     only_source(m)?;
     let sources: Vec<Source> = m.consumer.sources.iter().map(|source| m.producer.sources[source.component]).collect();
-    let after = elements_of(graph, &m.consumer.extents);
-    let between = elements_of(graph, &m.producer.extents);
-    if after.is_none() || after != between {
+    if !as_many(graph, m) {
         return Err(COUNT.to_owned());
     }
-    Ok(Met { term: Term { sources, ..m.consumer.clone() }, absorbed: taken([m.of]) })
+    met_one(graph, m, Term { sources, ..m.consumer.clone() })
 }
 
 fn reshape_generate(graph: &mut Graph<'_>, m: &Meeting<'_>) -> Result<Met, Refused> {
     let Kind::Generate { f: g } = &m.producer.kind else { return Err(String::new()) };
     only_source(m)?;
-    let after = elements_of(graph, &m.consumer.extents);
-    if after.is_none() || after != elements_of(graph, &m.producer.extents) {
+    if !as_many(graph, m) {
         return Err(COUNT.to_owned());
     }
     let mut composer = Composer::default();
@@ -585,6 +618,5 @@ fn reshape_generate(graph: &mut Graph<'_>, m: &Meeting<'_>) -> Result<Met, Refus
     let results: Vec<ScalarOperand> = m.consumer.sources.iter().map(|source| values[source.component]).collect();
     let lambda = composer.finish(&results);
     let f = graph.functions.intern(lambda);
-    let term = Term { kind: Kind::Generate { f }, sources: Vec::new(), ..m.consumer.clone() };
-    Ok(Met { term, absorbed: taken([m.of]) })
+    met_one(graph, m, Term { kind: Kind::Generate { f }, sources: Vec::new(), ..m.consumer.clone() })
 }

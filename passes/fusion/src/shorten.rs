@@ -23,6 +23,9 @@ pub(crate) fn shorten(block: &mut Block, sizes: &Sizes, types: &mut HashMap<Arra
     // Users come first, so that what feeds them is asked for what they need now.
     for position in (0..block.bindings.len()).rev() {
         let Some((extents, user)) = wanted(block, position, &uses, sizes) else { continue };
+        if !cannot_fail(&block.bindings[position], &extents, sizes, types) {
+            continue;
+        }
         let binding = &mut block.bindings[position];
         let before = binding.op.name();
         if !set_extents(binding, &extents) {
@@ -94,6 +97,44 @@ fn wanted(block: &Block, position: usize, uses: &Uses, sizes: &Sizes) -> Option<
         }
     }
     less.then_some((extents, *users.first()?))
+}
+
+/// Whether what a producer checks of the extents that it has, and not of those that it gets, is proved.
+fn cannot_fail(binding: &Binding, to: &[Extent], sizes: &Sizes, types: &HashMap<ArrayId, Type>) -> bool {
+    let Some(own) = binding.results.first().map(|var| &var.ty.extents) else { return false };
+    let shorter = |dim: &usize| own[*dim] != to[*dim];
+    let changed: Vec<usize> = (0..own.len()).filter(shorter).collect();
+    if !changed.iter().all(|&dim| sizes.not_negative(own[dim]) == Answer::Proved) {
+        return false;
+    }
+    let is_own = |operand: &Operand, dim: usize| match (sizes.operand(operand), sizes.extent(own[dim])) {
+        (Some(given), Some(own)) => sizes.equal_sizes(&given, &own) == Answer::Proved,
+        _ => false,
+    };
+    let of = |source: &ArrayId, dim: usize| types.get(source).and_then(|ty| ty.extents.get(dim).copied());
+    match &binding.op {
+        // Its sources have as many.
+        ArrayOp::Map { sources, .. } => changed.iter().all(|&dim| {
+            let as_many = |available: Extent| sizes.at_most(own[dim], available) == Answer::Proved;
+            sources.iter().all(|source| of(source, dim).is_some_and(as_many))
+        }),
+        // The extents that it keeps are those of its sources.
+        ArrayOp::Replicate { dims, sources } => changed.iter().all(|&dim| {
+            let kept = dims[..dim].iter().filter(|dim| dim.is_none()).count();
+            let same = |extent: Extent| sizes.equal(own[dim], extent) == Answer::Proved;
+            match &dims[dim] {
+                Some(operand) => is_own(operand, dim),
+                None => sources.iter().all(|source| of(source, kept).is_some_and(same)),
+            }
+        }),
+        // Its operands are what its type says.
+        ArrayOp::Generate { extents, .. }
+        | ArrayOp::Backpermute { extents, .. }
+        | ArrayOp::Transform { extents, .. } => {
+            changed.iter().all(|&dim| extents.get(dim).is_some_and(|operand| is_own(operand, dim)))
+        }
+        _ => true,
+    }
 }
 
 /// Makes a producer run over these extents; not for what is no producer.

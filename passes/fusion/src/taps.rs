@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use fusebox_ir::ScalarOperand;
 
 use crate::{
+    checks,
     functions::{Composer, used_params},
     graph::{Edge, Graph, Kind, Source, Term},
     index::Range,
@@ -24,6 +25,11 @@ pub(crate) fn of_map(graph: &mut Graph<'_>, m: &Meeting<'_>) -> Result<Met, Refu
     }
     if !graph.cover(&m.producer.sources, &m.producer.extents) {
         return Err("it may run over less than its sources, so that their edges are elsewhere".to_owned());
+    }
+    // A tap of an empty array fails: so does one of its source, if it is tapped.
+    let results: Vec<usize> = taps.iter().map(|&at| m.consumer.sources[at].component).collect();
+    if !graph.within(&m.consumer.extents, &m.producer.extents) && !checks::looks_at_some(graph, *g, &results) {
+        return Err(checks::UNREAD.to_owned());
     }
     let mut places: Vec<&Vec<i64>> = taps.iter().map(|&at| &offsets[at]).collect();
     places.sort();

@@ -1,8 +1,8 @@
 //! Each law alone, and beside it where it does not apply. `fused` also runs both programs on generated inputs.
 
 use fusebox_fusion::{Config, Report, fuse};
-use fusebox_interp::run;
-use fusebox_ir::{Program, generate, text, validate};
+use fusebox_interp::{Error, run};
+use fusebox_ir::{Fault, Program, generate, text, validate};
 
 fn parsed(source: &str) -> Program {
     let program = text::parse(source).unwrap_or_else(|error| panic!("{error}"));
@@ -25,7 +25,10 @@ fn fuse_checked(source: &str) -> (Program, Report) {
                 assert_eq!(expected, found, "{after}");
             }
             (Ok(_), Err(error)) => panic!("an error was made: {error}\n{after}"),
-            (Err(_), _) => {}
+            // The error of an element that nobody reads may be lost, none of extents.
+            (Err(Error::Run(error)), Ok(_)) if matches!(error.fault, Fault::Index { .. }) => {}
+            (Err(error), Ok(_)) => panic!("an error was lost: {error}\n{after}"),
+            (Err(_), Err(_)) => {}
         }
     }
     assert!(ran > 0, "no inputs without an error");
@@ -198,7 +201,7 @@ fn reshapes() {
     let m1: [s]f32 = reshape([s], m)
     let r: [s]f32 = map(|x| exp(x) + 1.0, m1)
     "#);
-    insta::assert_snapshot!(fused("fn f(p: i64, q: i64) -> [?]f32 { let s = p * q let x: [p, q]f32 = generate([p, q], |i, j| f32(i - j)) let r: [s]f32 = reshape([s], x) return r }"), @r#"
+    insta::assert_snapshot!(fused("fn f(m: [p, q]f32) -> [?]f32 { let s = p * q let x: [p, q]f32 = generate([p, q], |i, j| f32(i - j)) let r: [s]f32 = reshape([s], x) return r }"), @r#"
     let s = p * q
     let r: [s]f32 = generate([s], |x| f32(x / q - x % q))
     "#);

@@ -10,6 +10,7 @@ use std::collections::{HashMap, HashSet};
 use fusebox_ir::{
     Binary, Constant, Instruction, Lambda, Local, LocalId, Name, Place, ScalarOp, ScalarOperand, ScalarPart,
     ScalarPartMut,
+    analysis::need::{certain_outside, certain_uses},
 };
 
 /// Gives fresh locals.
@@ -78,39 +79,6 @@ pub(crate) fn free_uses(instruction: &Instruction) -> HashSet<LocalId> {
 
 pub(crate) fn local(operand: &ScalarOperand) -> Option<LocalId> {
     if let ScalarOperand::Local(id) = operand { Some(*id) } else { None }
-}
-
-/// What executing the instruction certainly needs, if its results are needed.
-fn certain_uses(instruction: &Instruction) -> HashSet<LocalId> {
-    match &instruction.op {
-        ScalarOp::If { condition, then, otherwise } => {
-            let (then, otherwise) = (certain_outside(then), certain_outside(otherwise));
-            then.intersection(&otherwise).copied().chain(local(condition)).collect()
-        }
-        ScalarOp::While { condition, starts, .. } => {
-            certain_outside(condition).into_iter().chain(starts.iter().filter_map(local)).collect()
-        }
-        ScalarOp::Binary { function: Binary::LogicalAnd | Binary::LogicalOr, a, .. } => local(a).into_iter().collect(),
-        op => op
-            .parts()
-            .into_iter()
-            .filter_map(|part| if let ScalarPart::Operand(operand) = part { local(operand) } else { None })
-            .collect(),
-    }
-}
-
-/// What a body certainly needs from outside.
-fn certain_outside(body: &Lambda) -> HashSet<LocalId> {
-    let mut needed: HashSet<LocalId> = body.results.iter().filter_map(local).collect();
-    for instruction in body.instructions.iter().rev() {
-        if instruction.results.iter().any(|result| needed.contains(&result.id)) {
-            needed.extend(certain_uses(instruction));
-        }
-    }
-    for id in body.params.iter().chain(body.instructions.iter().flat_map(|i| &i.results)) {
-        needed.remove(&id.id);
-    }
-    needed
 }
 
 /// What the results of scalar code certainly need of `of`: used by callers that sink whole bindings.

@@ -4,13 +4,14 @@
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
+    mem::{Discriminant, discriminant},
     panic::{AssertUnwindSafe, catch_unwind},
 };
 
-use fusebox_interp::{run, run_plan};
+use fusebox_interp::{Error, run, run_plan};
 use fusebox_ir::{
-    Array, ArrayId, ArrayOp, Binding, Block, ClusterMark, Constant, Fresh, Mark, Operand, Order, PartMut, Program,
-    Property, Type, Value, Var,
+    Array, ArrayId, ArrayOp, Binding, Block, ClusterMark, Constant, Fault, Fresh, Mark, Operand, Order, PartMut,
+    Program, Property, Type, Value, Var,
     analysis::{
         Definitions, Sizes, live, makes_elements,
         spine::{Members, spine},
@@ -237,10 +238,15 @@ fn same(left: &Value, right: &Value) -> bool {
     matches!((left, right), (Value::Array(left), Value::Array(right)) if all(left, right))
 }
 
-/// Whether the plan of each operation by itself fails.
-fn fails_apart(program: &Program, given: &[Value]) -> bool {
-    let plan = fusebox_kernels::lower(program, &fusebox_kernels::Config::default());
-    plan.is_ok_and(|(plan, _)| run_plan(&plan, given).is_err())
+/// What kind of fault an error is, if it is one of programs.
+fn kind_of(error: &Error) -> Option<Discriminant<Fault>> {
+    if let Error::Run(error) = error { Some(discriminant(&error.fault)) } else { None }
+}
+
+/// The kind of fault with which the plan of each operation by itself fails, if it does.
+fn fails_apart(program: &Program, given: &[Value]) -> Option<Option<Discriminant<Fault>>> {
+    let (plan, _) = fusebox_kernels::lower(program, &fusebox_kernels::Config::default()).ok()?;
+    run_plan(&plan, given).err().map(|error| kind_of(&error))
 }
 
 /// What is wrong with a program in clusters; how many hold several operations.
@@ -274,10 +280,19 @@ fn fault(program: &Program, seed: u64, config: &Config) -> (Option<String>, usiz
             }
             // Where the plan without clusters fails too (an array that only a function reads is computed before it), they are not the reason.
             (Ok(_), Err(error)) => {
-                (!fails_apart(program, &given)).then(|| format!("it alone fails: {error}\n{clusters}\n{plan}"))
+                fails_apart(program, &given).is_none().then(|| format!("it alone fails: {error}\n{clusters}\n{plan}"))
             }
-            // The error of an element that nothing reads may be lost.
-            (Err(_), _) => None,
+            // Clusters change no meaning: where each operation by itself fails, so do they, and in the same way.
+            (Err(_), found) => {
+                let found = found.map(|_| ()).map_err(|error| kind_of(&error));
+                let apart = fails_apart(program, &given);
+                let same = match (&found, apart) {
+                    (_, None) => true,
+                    (Ok(()), Some(_)) => false,
+                    (Err(found), Some(apart)) => *found == apart,
+                };
+                (!same).then(|| format!("another error: {found:?} instead of {apart:?}\n{clusters}\n{plan}"))
+            }
         }
     }));
     let fault = checked.unwrap_or_else(|panic| {

@@ -9,7 +9,7 @@ use fusebox_ir::{
 };
 
 use crate::{
-    Config,
+    Config, checks,
     scalar::{ElementTypes, simplified, used_params},
 };
 
@@ -51,12 +51,7 @@ pub(crate) fn simplify_program(mut program: Program, config: &Config) -> Program
 impl Arrays<'_> {
     fn block(&mut self, block: &mut Block) {
         self.scopes.push(Scope::default());
-        for size in &block.sizes {
-            self.sizes.declare_size(size);
-        }
-        for param in &block.params {
-            self.sizes.declare(param);
-        }
+        self.sizes.enter_block(block);
         for var in block.sizes.iter().chain(&block.params) {
             self.know(var.id, &var.ty);
             self.name_size(var.id);
@@ -93,6 +88,7 @@ impl Arrays<'_> {
         }
         binding.substitute(&mut |id| self.values.get(&id).copied().unwrap_or(Operand::Value(id)));
         let is_cluster = matches!(binding.op, ArrayOp::Cluster { .. });
+        let before = reads_sources(&binding.op).then(|| binding.op.clone());
         for part in binding.op.parts_mut() {
             match part {
                 PartMut::Function(f) => *f = simplified(std::mem::take(f), &self.elements, self.config),
@@ -100,6 +96,11 @@ impl Arrays<'_> {
                 PartMut::Body(body) => self.block(body),
                 PartMut::Array(_) | PartMut::Value(_) | PartMut::Argument(_) | PartMut::Inner(_) => {}
             }
+        }
+        if let Some(before) = before
+            && checks::is_lost(&before, &binding, &self.types, &self.sizes)
+        {
+            binding.op = before;
         }
         self.sizes.add_binding(&binding);
         for var in &binding.results {
@@ -161,6 +162,7 @@ impl Arrays<'_> {
     /// What was clustered stays as it was clustered, with its marks: only functions are simplified.
     fn cluster(&mut self, block: &mut Block) {
         for binding in &mut block.bindings {
+            let before = reads_sources(&binding.op).then(|| binding.op.clone());
             for part in binding.op.parts_mut() {
                 if let PartMut::Function(f) = part {
                     let simplified = simplified(f.clone(), &self.elements, self.config);
@@ -169,6 +171,11 @@ impl Arrays<'_> {
                         *f = simplified;
                     }
                 }
+            }
+            if let Some(before) = before
+                && checks::is_lost(&before, binding, &self.types, &self.sizes)
+            {
+                binding.op = before;
             }
             self.sizes.add_binding(binding);
             for var in &binding.results {
@@ -257,6 +264,21 @@ impl Arrays<'_> {
         }
         false
     }
+}
+
+/// Whether functions of an operation have elements of its sources as parameters.
+fn reads_sources(op: &ArrayOp) -> bool {
+    matches!(
+        op,
+        ArrayOp::Map { .. }
+            | ArrayOp::Transform { .. }
+            | ArrayOp::Fold { .. }
+            | ArrayOp::Scan { .. }
+            | ArrayOp::Permute { .. }
+            | ArrayOp::Expand { .. }
+            | ArrayOp::PermutedExpand { .. }
+            | ArrayOp::Filter { .. }
+    )
 }
 
 /// Values from outside that a function uses.

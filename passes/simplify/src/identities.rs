@@ -16,6 +16,8 @@ pub(crate) trait Facts {
     fn ty(&self, operand: ScalarOperand) -> Option<ElementType>;
     /// The instruction whose only result it is.
     fn definition(&self, operand: ScalarOperand) -> Option<&ScalarOp>;
+    /// Whether computing it in the function may fail: then it is computed although nothing depends on its value.
+    fn can_fail(&self, operand: ScalarOperand) -> bool;
 }
 
 /// One step of simplification; `None` where no law applies.
@@ -108,6 +110,7 @@ fn binary(function: Binary, a: ScalarOperand, b: ScalarOperand, facts: &dyn Fact
         match function {
             Binary::Min | Binary::Max => return keep(a),
             Binary::And | Binary::Or | Binary::LogicalAnd | Binary::LogicalOr => return keep(a),
+            _ if facts.can_fail(a) => {}
             Binary::Xor => return value(Constant::zero(ty)),
             Binary::Sub if ty.is_integer() => return value(Constant::zero(ty)),
             Binary::Eq | Binary::Le | Binary::Ge if !ty.is_float() => return value(true.into()),
@@ -119,14 +122,16 @@ fn binary(function: Binary, a: ScalarOperand, b: ScalarOperand, facts: &dyn Fact
         if is_right_neutral(function, ty, right) {
             return keep(a);
         }
-        if is_absorbing(function, ty, right) {
+        if is_absorbing(function, ty, right) && !facts.can_fail(a) {
             return keep(b);
         }
         if let Some(op) = regrouped(function, ty, a, right, facts) {
             return Some(Reduced::Op(op));
         }
         match function {
-            Binary::Rem | Binary::ModFloor if ty.is_integer() && right == Constant::from_i64(ty, 1) => {
+            Binary::Rem | Binary::ModFloor
+                if ty.is_integer() && right == Constant::from_i64(ty, 1) && !facts.can_fail(a) =>
+            {
                 return value(Constant::zero(ty));
             }
             Binary::Eq if ty == ElementType::Bool && right.bits() == 1 => return keep(a),
@@ -138,7 +143,7 @@ fn binary(function: Binary, a: ScalarOperand, b: ScalarOperand, facts: &dyn Fact
         if commutes(function, ty) && is_right_neutral(function, ty, left) {
             return keep(b);
         }
-        if commutes(function, ty) && is_absorbing(function, ty, left) {
+        if commutes(function, ty) && is_absorbing(function, ty, left) && !facts.can_fail(b) {
             return keep(a);
         }
         match (function, left.bits()) {
@@ -179,7 +184,7 @@ fn is_right_neutral(function: Binary, ty: ElementType, right: Constant) -> bool 
     }
 }
 
-/// `a ∘ right = right`, where computing `a` is no matter.
+/// `a ∘ right = right`, where computing `a` cannot fail.
 fn is_absorbing(function: Binary, ty: ElementType, right: Constant) -> bool {
     match function {
         Binary::Mul => ty.is_integer() && right.bits() == 0,

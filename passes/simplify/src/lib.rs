@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod arrays;
+mod checks;
 mod identities;
 mod loops;
 mod scalar;

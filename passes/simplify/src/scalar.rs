@@ -1,10 +1,10 @@
 //! Scalar functions: laws, constants, common subexpressions, branches that are decided, results that nobody uses.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use fusebox_ir::{
     ArrayId, Binary, ElementType, Instruction, Lambda, LocalId, ScalarOp, ScalarOperand, ScalarPart, ScalarPartMut,
-    Unary,
+    Unary, analysis::instruction_can_fail,
 };
 
 use crate::{
@@ -24,6 +24,7 @@ pub(crate) fn simplified(lambda: Lambda, outside: &ElementTypes, config: &Config
         values: HashMap::new(),
         types: HashMap::new(),
         definitions: HashMap::new(),
+        failing: HashSet::new(),
         seen: vec![HashMap::new()],
     };
     let mut lambda = scalar.function(lambda);
@@ -54,6 +55,8 @@ struct Scalar<'a> {
     values: HashMap<LocalId, ScalarOperand>,
     types: HashMap<LocalId, ElementType>,
     definitions: HashMap<LocalId, ScalarOp>,
+    /// Locals whose computation may fail, by their own instruction or one that it uses.
+    failing: HashSet<LocalId>,
     /// Instructions that may be used again: one table for each body around.
     seen: Vec<HashMap<Key, LocalId>>,
 }
@@ -72,6 +75,10 @@ impl Facts for Scalar<'_> {
             ScalarOperand::Local(id) => self.definitions.get(&id),
             _ => None,
         }
+    }
+
+    fn can_fail(&self, operand: ScalarOperand) -> bool {
+        matches!(operand, ScalarOperand::Local(id) if self.failing.contains(&id))
     }
 }
 
@@ -139,10 +146,25 @@ impl Scalar<'_> {
                 table.insert(key, result);
             }
         }
+        if self.instruction_can_fail(&instruction) {
+            self.failing.extend(instruction.results.iter().map(|local| local.id));
+        }
         if instruction.results.len() == 1 {
             self.definitions.insert(result, instruction.op.clone());
         }
         out.push(instruction);
+    }
+
+    /// Whether computing the results may fail, by the instruction or what it uses. What its bodies use is known: they were met before.
+    fn instruction_can_fail(&self, instruction: &Instruction) -> bool {
+        let uses = |part: ScalarPart<'_>| matches!(part, ScalarPart::Operand(operand) if self.can_fail(*operand));
+        let body_fails = |part: ScalarPart<'_>| match part {
+            ScalarPart::Body(body) => body.results.iter().any(|&result| self.can_fail(result)),
+            _ => false,
+        };
+        instruction_can_fail(instruction)
+            || instruction.op.parts().into_iter().any(uses)
+            || instruction.op.parts().into_iter().any(body_fails)
     }
 
     /// A branch that is decided is spliced in; results that both branches give alike need no branch.
@@ -156,6 +178,8 @@ impl Scalar<'_> {
             out.extend(branch.instructions);
             return None;
         }
+        // A condition that fails is computed although both branches agree.
+        let fails = self.can_fail(*condition);
         let own = |f: &Lambda, operand| {
             matches!(operand, ScalarOperand::Local(id)
             if f.instructions.iter().any(|i| i.results.iter().any(|local| local.id == id)))
@@ -164,7 +188,7 @@ impl Scalar<'_> {
             .results
             .iter()
             .zip(&otherwise.results)
-            .map(|(a, b)| a == b && !own(then, *a) && !own(otherwise, *b))
+            .map(|(a, b)| a == b && !own(then, *a) && !own(otherwise, *b) && !fails)
             .collect();
         for ((local, &result), _) in
             instruction.results.iter().zip(&then.results).zip(&alike).filter(|(_, alike)| **alike)

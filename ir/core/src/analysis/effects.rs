@@ -1,34 +1,34 @@
-//! What may fail when it is run (design §3).
+//! What may fail when it is run.
 
-use crate::{ArrayOp, Binary, Lambda, Part, ScalarOp, ScalarOperand};
+use crate::{ArrayOp, Binary, Instruction, Lambda, Part, ScalarOp, ScalarOperand};
 
 /// Whether a function may fail, or never end: reads, integer divisions whose divisor is no constant other than 0, assertions, loops.
 pub fn function_can_fail(f: &Lambda) -> bool {
-    let mut bodies = vec![f];
-    while let Some(body) = bodies.pop() {
-        for instruction in &body.instructions {
-            let fails = match &instruction.op {
-                ScalarOp::Unary { .. } | ScalarOp::Fma { .. } | ScalarOp::Convert { .. } | ScalarOp::Bits { .. } => {
-                    false
-                }
-                ScalarOp::Binary { function, a: _, b } => {
-                    let divides = matches!(function, Binary::Div | Binary::Rem | Binary::DivFloor | Binary::ModFloor);
-                    let float = instruction.results.first().is_some_and(|result| result.ty.is_float());
-                    let safe = matches!(b, ScalarOperand::Constant(by) if by.bits() != 0);
-                    divides && !float && !safe
-                }
-                ScalarOp::If { then, otherwise, .. } => {
-                    bodies.extend([then, otherwise]);
-                    false
-                }
-                ScalarOp::Read { .. }
-                | ScalarOp::ReadFlat { .. }
-                | ScalarOp::While { .. }
-                | ScalarOp::Assert { .. } => true,
-            };
-            if fails {
-                return true;
+    f.instructions.iter().any(instruction_can_fail)
+}
+
+/// Whether an instruction may fail, or never end, given its operands.
+pub fn instruction_can_fail(instruction: &Instruction) -> bool {
+    let mut waiting = vec![instruction];
+    while let Some(instruction) = waiting.pop() {
+        let fails = match &instruction.op {
+            ScalarOp::Unary { .. } | ScalarOp::Fma { .. } | ScalarOp::Convert { .. } | ScalarOp::Bits { .. } => false,
+            ScalarOp::Binary { function, a: _, b } => {
+                let divides = matches!(function, Binary::Div | Binary::Rem | Binary::DivFloor | Binary::ModFloor);
+                let float = instruction.results.first().is_some_and(|result| result.ty.is_float());
+                let safe = matches!(b, ScalarOperand::Constant(by) if by.bits() != 0);
+                divides && !float && !safe
             }
+            ScalarOp::If { then, otherwise, .. } => {
+                waiting.extend(then.instructions.iter().chain(&otherwise.instructions));
+                false
+            }
+            ScalarOp::Read { .. } | ScalarOp::ReadFlat { .. } | ScalarOp::While { .. } | ScalarOp::Assert { .. } => {
+                true
+            }
+        };
+        if fails {
+            return true;
         }
     }
     false

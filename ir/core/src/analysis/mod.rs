@@ -5,6 +5,7 @@ pub mod counts;
 pub mod definitions;
 pub mod effects;
 pub mod inside;
+pub mod need;
 pub mod over;
 pub mod sizes;
 pub mod spine;
@@ -14,8 +15,9 @@ pub mod work;
 pub use self::{
     algebra::{Algebra, algebra},
     definitions::{Definition, Definitions},
-    effects::{can_fail, function_can_fail},
+    effects::{can_fail, function_can_fail, instruction_can_fail},
     inside::{has_room, with_checks},
+    need::{certain_params, possible_params},
     over::{NotOver, may_write_over},
     sizes::{Answer, Size, Sizes},
     spine::{Spine, makes_elements, spine},

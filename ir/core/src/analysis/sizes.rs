@@ -163,9 +163,8 @@ impl Sizes {
     }
 
     fn add_block<'a>(&mut self, block: &'a Block, types: &mut HashMap<ArrayId, &'a Type>) {
-        block.sizes.iter().for_each(|var| self.declare_size(var));
+        self.enter_block(block);
         for param in &block.params {
-            self.declare(param);
             types.insert(param.id, &param.ty);
         }
         for binding in &block.bindings {
@@ -194,6 +193,20 @@ impl Sizes {
         self.declare(var);
         if let Some(fact) = self.facts.get_mut(&var.id) {
             fact.not_negative = true;
+        }
+    }
+
+    /// The sizes and parameters of a block. Arrays that are parameters exist while the block runs: of the block's own scalars those that are
+    /// their extents are not negative. (Of scalars from outside it says nothing, as the block may not run at all.)
+    pub fn enter_block(&mut self, block: &Block) {
+        block.sizes.iter().for_each(|var| self.declare_size(var));
+        block.params.iter().for_each(|var| self.declare(var));
+        for extent in block.params.iter().filter(|var| !var.ty.stream).flat_map(|var| &var.ty.extents) {
+            if let Extent::Value(id) = extent
+                && let Some(own) = block.params.iter().find(|var| var.id == *id)
+            {
+                self.declare_size(own);
+            }
         }
     }
 

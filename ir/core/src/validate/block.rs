@@ -69,6 +69,7 @@ impl<'p> Validator<'p> {
         for (position, param) in block.params.iter().enumerate() {
             self.within(Step::Item("params", position), |v| v.define_var(param, "parameter", position, streams));
         }
+        self.sizes.enter_block(block);
         self.size_order(block);
     }
 

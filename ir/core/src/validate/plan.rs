@@ -344,6 +344,7 @@ impl<'p> Checker<'p> {
                 self.extent(*extent, "the extent");
                 self.extent(*available, "the extent that is available");
             }
+            Step::CheckNotNegative { extent, .. } => self.extent(*extent, "the extent"),
             Step::Sort { keys, carry, results } => {
                 self.report.at_least("keys", keys.len(), 1);
                 self.report.count("results", results.len(), keys.len() + carry.len());

@@ -1,6 +1,8 @@
 //! Sizes that should agree: proved, or checked by steps before the operation.
 
-use fusebox_ir::{ArrayId, ArrayOp, Binding, Extent, Operand, Output, ScanForm, Step, Var};
+use std::collections::HashSet;
+
+use fusebox_ir::{ArrayId, ArrayOp, Binding, Extent, Operand, Output, ScanForm, Step, Var, analysis::Answer};
 
 use super::{Lower, Origin, name};
 use crate::{error::Error, linear::Linear};
@@ -80,6 +82,37 @@ impl<'p> Lower<'p> {
         };
         steps.push(step);
         self.values.facts.add(0, room);
+    }
+
+    /// Steps that fail where an array of a nest that is not stored has a negative extent: what is stored fails where room is made for it.
+    ///
+    /// Extents that operations of the nest count themselves are not known yet, and not negative.
+    pub(super) fn check_extents(
+        &mut self,
+        list: &[Binding],
+        is_stored: &dyn Fn(ArrayId) -> bool,
+        steps: &mut Vec<Step>,
+    ) {
+        let counted: HashSet<ArrayId> = list.iter().flat_map(|binding| &binding.results).map(|var| var.id).collect();
+        for binding in list {
+            let origin = self.origin(binding);
+            for var in binding.results.iter().filter(|var| !is_stored(var.id)) {
+                for &extent in &var.ty.extents {
+                    let is_counted = matches!(extent, Extent::Value(id) if counted.contains(&id));
+                    if is_counted || self.sizes.not_negative(extent) == Answer::Proved {
+                        continue;
+                    }
+                    let extent = self.extent(extent);
+                    let form = self.values.form(extent);
+                    if self.values.never_negative(&form) {
+                        continue;
+                    }
+                    let (operation, place) = (origin.operation.clone(), origin.place.clone());
+                    steps.push(Step::CheckNotNegative { extent, array: name(var), operation, place });
+                    self.values.facts.add(0, form);
+                }
+            }
+        }
     }
 
     /// Arrays of equal extents.

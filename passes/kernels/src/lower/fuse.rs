@@ -70,6 +70,9 @@ impl<'p> Lower<'p> {
             self.check_sizes(binding, &origin, steps)?;
             self.make_room(list, position, &spine, manifest, &mut made, &origin, steps)?;
         }
+        let is_stored =
+            |id| made.stored.contains_key(&id) || made.appended.iter().any(|(appended, _)| appended.id == id);
+        self.check_extents(list, &is_stored, steps);
         // Of an expand whose total alone is wanted nothing is left to do.
         let counted = |binding: &Binding| matches!(binding.op, ArrayOp::Expand { .. }) && binding.results.len() == 1;
         let results = self.unit_results(units, manifest, steps)?;

@@ -213,6 +213,7 @@ impl Walk<'_> {
                 | Step::Shorten { .. }
                 | Step::CheckEqual { .. }
                 | Step::CheckAtMost { .. }
+                | Step::CheckNotNegative { .. }
                 | Step::Sort { .. }
                 | Step::Free { .. } => {}
             }

@@ -94,6 +94,9 @@ impl PlanText<'_> {
                 let (extent, available) = (self.extent(extent), self.extent(available));
                 out.text(&format!("check {extent} <= {available} of {name} and {array} in {operation}"));
             }
+            Step::CheckNotNegative { extent, array, operation, place: _ } => {
+                out.text(&format!("check 0 <= {} of {array} in {operation}", self.extent(extent)));
+            }
             Step::Sort { keys, carry, results } => {
                 out.text(&format!("{} = sort({}", self.printer.names(results), self.printer.group(keys)));
                 if !carry.is_empty() {
