@@ -22,7 +22,7 @@ fn compilations_hold_memory_steady() {
     );
     let input = Array::new(&[3], &[1.0f32, 2.0, 3.0]).unwrap();
     let compile = || {
-        let loaded = backend.compile_plan(&plan).unwrap().load_plan().unwrap();
+        let loaded = common::compiled(&backend, &plan).unwrap().load_plan().unwrap();
         assert_eq!(loaded.run_plan(std::slice::from_ref(&input)).unwrap()[0], Array::scalar(15.0f32));
     };
     (0..100).for_each(|_| compile());
@@ -49,7 +49,7 @@ fn more_threads_than_any_machine_has_are_refused() {
 fn a_loaded_plan_runs_from_many_threads_at_once() {
     let backend = Cranelift::new(Config { threads: 3, share_from_ns: 1, ..Config::default() }).unwrap();
     let plan = plan("fn f(a: [n]f64) -> f64 { let s: f64 = fold(|x, y| x + y, 0.0, a) return s }");
-    let loaded = backend.compile_plan(&plan).unwrap().load_plan().unwrap();
+    let loaded = common::compiled(&backend, &plan).unwrap().load_plan().unwrap();
     std::thread::scope(|scope| {
         for thread in 0..8u32 {
             let loaded = &loaded;
@@ -73,7 +73,7 @@ fn a_kernel_of_many_functions_compiles_in_milliseconds() {
     let backend = Cranelift::new(Config { threads: 1, ..Config::default() }).unwrap();
     let times = (0..5).map(|_| {
         let start = std::time::Instant::now();
-        backend.compile_plan(&plan).unwrap().load_plan().unwrap();
+        common::compiled(&backend, &plan).unwrap().load_plan().unwrap();
         start.elapsed()
     });
     let least = times.min().unwrap();

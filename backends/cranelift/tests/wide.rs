@@ -508,7 +508,7 @@ fn kernels_in_gangs_are_wide() {
     for name in fusebox_golden::names() {
         let program = fusebox_golden::load(&name).program;
         let Ok((plan, _)) = fusebox_kernels::lower(&program, &fusebox_kernels::Config::default()) else { continue };
-        let compiled = backend.compile_plan(&plan).unwrap();
+        let compiled = common::compiled(&backend, &plan).unwrap();
         let loaded = compiled.load_plan().unwrap();
         for ((kernel, compiled), is_wide) in plan.kernels.iter().zip(compiled.kernels()).zip(loaded.wide_kernels()) {
             match (compiled.schedule, is_wide) {

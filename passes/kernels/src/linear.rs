@@ -1,7 +1,13 @@
 //! Linear forms over scalars, and proofs that one is not negative: what bounds checks that never fail rest on.
+//!
+//! A scalar is its form in arithmetic modulo 2^64. Facts and proofs are about the form as a number of any size, where sums of what is not
+//! negative are not negative. So whoever concludes something about a scalar, or notes a fact about one, asks whether its form is
+//! [`exact`]: that the scalar is the form's number itself. A form that is at least 0 and below the form of something exact is exact too.
 
 use std::collections::{BTreeMap, HashMap};
 
+#[cfg(doc)]
+use fusebox_ir::MAX_EXTENT;
 use fusebox_ir::{ArrayId, LocalId};
 
 /// What a form is over.
@@ -13,7 +19,7 @@ pub(crate) enum Atom {
     Local(LocalId),
 }
 
-/// `constant + Σ factor · atom`, in wrapping arithmetic: so sums, differences and products by constants of forms are exact as `i64`.
+/// `constant + Σ factor · atom`; coefficients are in wrapping arithmetic, which sums, differences and products by constants keep modulo 2^64.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Linear {
     pub(crate) constant: i64,
@@ -66,7 +72,7 @@ impl Linear {
         self.terms.iter().fold(start, |sum, (&atom, &factor)| sum.plus(factor, &replace(atom)))
     }
 
-    /// Whether numbers are small enough that forms over extents do not wrap: extents are far below 2^50.
+    /// Whether numbers are small enough that those of a proof do not wrap.
     fn is_small(&self) -> bool {
         self.constant.unsigned_abs() < 1 << 50
             && self.terms.len() < 64
@@ -74,7 +80,7 @@ impl Linear {
     }
 }
 
-/// Forms known not to be negative where some number of levels are around.
+/// Forms whose numbers are known not to be negative where some number of levels are around.
 #[derive(Debug, Default)]
 pub(crate) struct Facts {
     list: Vec<(u32, Linear)>,
@@ -126,19 +132,54 @@ impl Facts {
 /// Whether facts show that `form` is at least 0 under `depth` levels: as a sum of facts and a constant.
 pub(crate) fn never_negative(form: &Linear, depth: u32, facts: &[&Facts]) -> bool {
     let mut steps = STEPS;
-    form.is_small() && search(form, depth, facts, 8, &mut steps)
+    let done = |rest: &Linear| rest.terms.is_empty() && rest.constant >= 0;
+    form.is_small() && search(form, depth, facts, &done, 8, &mut steps)
 }
 
-fn search(form: &Linear, depth: u32, facts: &[&Facts], fuel: u32, steps: &mut usize) -> bool {
-    if form.terms.is_empty() {
-        return form.constant >= 0;
+/// Most that the factors of a form over extents sum to: extents are at most [`MAX_EXTENT`], so the form is far inside of `i64`.
+const FACTORS: u64 = 1 << 12;
+
+/// Whether facts show that the number of `form` is an `i64` under `depth` levels: then a scalar of this form is that number. `extent` says which
+/// scalars are extents of what was made, which lie between 0 and [`MAX_EXTENT`].
+pub(crate) fn exact(form: &Linear, depth: u32, facts: &[&Facts], extent: &dyn Fn(Atom) -> bool) -> bool {
+    let mut terms = form.terms.iter();
+    match (terms.next(), terms.next()) {
+        (None, _) => return true,
+        (Some((_, 1)), None) if form.constant == 0 => return true,
+        _ => {}
+    }
+    // Whether what is left is at least `-i64::MAX`, whatever the values of its atoms.
+    let done = |rest: &Linear| {
+        let factors = rest.terms.values().fold(0u64, |sum, factor| sum.saturating_add(factor.unsigned_abs()));
+        if rest.terms.keys().all(|&atom| extent(atom)) {
+            return factors <= FACTORS;
+        }
+        factors == 1 && rest.constant >= i64::from(rest.terms.values().all(|&factor| factor > 0))
+    };
+    let within = |form: &Linear| {
+        let mut steps = STEPS;
+        search(form, depth, facts, &done, 8, &mut steps)
+    };
+    form.is_small() && within(form) && within(&form.scaled(-1))
+}
+
+fn search(
+    form: &Linear,
+    depth: u32,
+    facts: &[&Facts],
+    done: &dyn Fn(&Linear) -> bool,
+    fuel: u32,
+    steps: &mut usize,
+) -> bool {
+    if done(form) {
+        return true;
     }
     if fuel == 0 {
         return false;
     }
     // Locals (indices) first, then what is subtracted: these decide which facts can be used at all.
     let hardest = form.terms.iter().max_by_key(|&(&atom, &factor)| (matches!(atom, Atom::Local(_)), factor < 0, atom));
-    let Some((&atom, &factor)) = hardest else { return form.constant >= 0 };
+    let Some((&atom, &factor)) = hardest else { return false };
     for (fact, by) in facts.iter().flat_map(|facts| facts.about(atom, factor > 0)).filter_map(|(at, fact)| {
         let of = *fact.terms.get(&atom)?;
         (*at <= depth && factor % of == 0).then(|| (fact, factor / of))
@@ -148,7 +189,7 @@ fn search(form: &Linear, depth: u32, facts: &[&Facts], fuel: u32, steps: &mut us
         }
         *steps -= 1;
         let rest = form.clone().plus(-by, fact);
-        if rest.is_small() && search(&rest, depth, facts, fuel - 1, steps) {
+        if rest.is_small() && search(&rest, depth, facts, done, fuel - 1, steps) {
             return true;
         }
     }

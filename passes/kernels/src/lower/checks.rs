@@ -50,9 +50,8 @@ impl<'p> Lower<'p> {
             place: origin.place.clone(),
         };
         steps.push(step);
-        let difference = left.form.clone().plus(-1, &right.form);
-        self.values.facts.add(0, difference.scaled(-1));
-        self.values.facts.add(0, difference);
+        self.values.note_at_most(&left.form, &right.form);
+        self.values.note_at_most(&right.form, &left.form);
     }
 
     fn all_equal(&mut self, left: &[Owned], right: &[Owned], origin: &Origin, steps: &mut Vec<Step>) {
@@ -62,8 +61,7 @@ impl<'p> Lower<'p> {
     }
 
     fn at_most(&mut self, extent: &Owned, available: &Owned, origin: &Origin, steps: &mut Vec<Step>) {
-        let room = available.form.clone().plus(-1, &extent.form);
-        if self.values.never_negative(&room) {
+        if self.values.at_most(&extent.form, &available.form) {
             return;
         }
         if self.trial.is_some() {
@@ -79,7 +77,7 @@ impl<'p> Lower<'p> {
             place: origin.place.clone(),
         };
         steps.push(step);
-        self.values.facts.add(0, room);
+        self.values.note_at_most(&extent.form, &available.form);
     }
 
     /// Arrays of equal extents.

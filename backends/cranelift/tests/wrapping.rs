@@ -1,0 +1,52 @@
+//! Indices that wrap around on the way: what looks inside by signs or at both ends of a gang is not.
+
+mod common;
+
+use common::check;
+use fusebox_ir::Array;
+
+fn floats(n: usize) -> Array {
+    Array::new(&[n], &(0..n).map(|x| x as f32).collect::<Vec<_>>()).unwrap()
+}
+
+/// The number whose product with an odd one is 1.
+fn inverse(odd: i64) -> i64 {
+    (0..6).fold(odd, |x, _| x.wrapping_mul(2i64.wrapping_sub(odd.wrapping_mul(x))))
+}
+
+#[test]
+fn both_ends_of_a_gang_inside_say_nothing_where_steps_wrap() {
+    assert_eq!(inverse(15).wrapping_mul(15), 1);
+    let source = "fn f(a: [m]f32, n: i64, k: i64) -> [?]f32 { let b: [n]f32 = generate([n], |i| a[i * k]) return b }";
+    let mut inputs = Vec::new();
+    for lanes in [2i64, 4, 8, 16, 32, 64] {
+        for n in [lanes, 2 * lanes, 64] {
+            for end in [0, 1, 2] {
+                inputs.push(vec![
+                    floats(100),
+                    Array::scalar(n),
+                    Array::scalar(inverse(lanes - 1).wrapping_mul(end)),
+                ]);
+            }
+        }
+    }
+    check(source, &inputs);
+}
+
+#[test]
+fn a_product_of_what_is_not_negative_may_be() {
+    for body in [
+        "generate([n], |i| a[min(2 * max(x, 0), n - 1)])",
+        "generate([n], |i| a[min(max(x, 0) + max(y, 0), n - 1)])",
+        "generate([n], |i| a[min(max(x, i) + 1, n - 1)])",
+        "generate([n], |i| a[max(n - 1 - max(x, 0), 0)])",
+    ] {
+        let source = format!("fn f(a: [n]f32, x: i64, y: i64) -> [n]f32 {{ let b: [n]f32 = {body} return b }}");
+        let numbers = [0, 1, -1, 1 << 50, 1 << 62, i64::MAX, i64::MAX - 1, i64::MIN, i64::MIN + 1];
+        let inputs: Vec<Vec<Array>> = numbers
+            .iter()
+            .flat_map(|&x| numbers.map(|y| vec![floats(100), Array::scalar(x), Array::scalar(y)]))
+            .collect();
+        check(&source, &inputs);
+    }
+}
