@@ -115,7 +115,7 @@ impl<'a> Run<'a> {
     /// Steps of a level, where its bounds are sizes.
     fn steps(&self, level: usize) -> Option<i64> {
         let level = self.kernel.levels.get(level)?;
-        Some(self.operand(level.to)?.saturating_sub(self.operand(level.from)?).max(0))
+        Some(self.operand(level.to)?.checked_sub(self.operand(level.from)?).unwrap_or(0).max(0))
     }
 
     fn extra(&mut self, extra: Extra, word: u64) {

@@ -117,6 +117,7 @@ impl<'k> Run<'k> {
             }
         }
         let (from, to) = (self.machine.integer(level.from), self.machine.integer(level.to));
+        let to = if to.checked_sub(from).is_some() { to } else { from };
         let mut steps: Box<dyn Iterator<Item = i64>> = Box::new(from..to);
         if down {
             steps = Box::new((from..to).rev());
