@@ -9,7 +9,7 @@ use std::{
 
 use fusebox_interp::{Error, run, run_plan};
 use fusebox_ir::{
-    Array, Constant, ElementType, Program, Value,
+    Array, Constant, ElementType, Fault, Program, Value,
     generate::{Config, Rounding, inputs, minimize, program},
     json, validate, validate_plan,
 };
@@ -57,8 +57,9 @@ fn fault(program: &Program, seed: u64, config: &Config, way: Way) -> Option<Stri
         match (expected, found) {
             (Ok(expected), Ok(found)) => different(program, &expected, &found),
             (Ok(_), Err(error)) => Some(format!("it alone fails: {error}")),
+            (Err(expected), Err(found)) => other_failure(&expected, &found),
             // The error of an element that nothing reads may be lost.
-            (Err(_), _) => None,
+            (Err(_), Ok(_)) => None,
         }
     }));
     checked.unwrap_or_else(|panic| {
@@ -66,6 +67,16 @@ fn fault(program: &Program, seed: u64, config: &Config, way: Way) -> Option<Stri
             panic.downcast_ref::<String>().cloned().or(panic.downcast_ref::<&str>().map(|&text| text.to_owned()));
         Some(format!("panic {}", message.unwrap_or_default()))
     })
+}
+
+/// What is wrong with failing so where the program fails otherwise: it fails by the same kind of fault, and not because a plan breaks its rules.
+fn other_failure(expected: &Error, found: &Error) -> Option<String> {
+    let kind = std::mem::discriminant::<Fault>;
+    match (expected, found) {
+        (Error::Run(expected), Error::Run(found)) if kind(&expected.fault) == kind(&found.fault) => None,
+        (Error::Extents(expected), Error::Extents(found)) if kind(expected) == kind(found) => None,
+        (expected, found) => Some(format!("it fails otherwise: {found}, should be {expected}")),
+    }
 }
 
 fn different(program: &Program, expected: &[Value], found: &[Value]) -> Option<String> {

@@ -40,9 +40,8 @@ fn a_value_that_a_branch_renames() {
     let both: Vec<Vec<Array>> = [true, false]
         .iter()
         .flat_map(|&way| {
-            [0, 3, 5000].map(|n| {
-                vec![Random(n as u64).array(ElementType::F32, &[n]), Array::from_bools(&[], &[way]).unwrap()]
-            })
+            [0, 3, 5000]
+                .map(|n| vec![Random(n as u64).array(ElementType::F32, &[n]), Array::from_bools(&[], &[way]).unwrap()])
         })
         .collect();
     check(source, &both);

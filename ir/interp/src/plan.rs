@@ -12,8 +12,8 @@ use std::{
 };
 
 use fusebox_ir::{
-    Action, ArrayId, Constant, ElementType, Extent, Fault, Kernel, KernelExtent, MAX_EXTENT, Operand, Place, Plan, RunError, Step,
-    Value,
+    Action, ArrayId, Constant, ElementType, Extent, Fault, Kernel, KernelExtent, MAX_EXTENT, Operand, Place, Plan,
+    RunError, Step, Value,
 };
 
 use self::memory::{Memory, Meter};

@@ -276,6 +276,9 @@ fn fault(program: &Program, seed: u64, config: &Config) -> (Option<String>, usiz
             (Ok(_), Err(error)) => {
                 (!fails_apart(program, &given)).then(|| format!("it alone fails: {error}\n{clusters}\n{plan}"))
             }
+            (Err(expected), Err(error @ fusebox_interp::Error::BadPlan { .. })) => {
+                Some(format!("it fails otherwise: {error}, should be {expected}\n{clusters}\n{plan}"))
+            }
             // The error of an element that nothing reads may be lost.
             (Err(_), _) => None,
         }

@@ -40,9 +40,7 @@ impl<'a> Run<'a> {
             }
         }
         let ranges = match chunked {
-            Some(chunks) => {
-                Ranges::new(steps, (steps as u64).div_ceil(chunks as u64) as i64)
-            }
+            Some(chunks) => Ranges::new(steps, (steps as u64).div_ceil(chunks as u64) as i64),
             None if in_order => Ranges::one(steps),
             // A copy for each tile would be too many.
             None if scans && !any.is_empty() => Ranges::one(steps),
@@ -60,7 +58,9 @@ impl<'a> Run<'a> {
                 let wanted = self.ranges(steps, 1).count().min(most).max(1);
                 let unit = if in_blocks { BLOCK as usize } else { 1 };
                 let length = (steps as usize).div_ceil(wanted).checked_next_multiple_of(unit);
-                length.and_then(|length| i64::try_from(length).ok()).map_or(Ranges::one(steps), |length| Ranges::new(steps, length))
+                length
+                    .and_then(|length| i64::try_from(length).ok())
+                    .map_or(Ranges::one(steps), |length| Ranges::new(steps, length))
             }
         };
         let mut scattered: Vec<Scattered<'_>> = Vec::new();

@@ -5,8 +5,8 @@ use super::{
     context::{Step, Validator},
 };
 use crate::{
-    Access, Action, ArrayId, Association, ElementType, Extent, FailureKind, IndexMap, Kernel, KernelExtent,
-    Lambda, LevelOrder, Local, LocalId, MAX_EXTENT, MAX_NESTING, MAX_RANK, ScalarOp, ScalarOperand, Statement, Type, Var,
+    Access, Action, ArrayId, Association, ElementType, Extent, FailureKind, IndexMap, Kernel, KernelExtent, Lambda,
+    LevelOrder, Local, LocalId, MAX_EXTENT, MAX_NESTING, MAX_RANK, ScalarOp, ScalarOperand, Statement, Type, Var,
     analysis::{NotOver, may_write_over},
 };
 

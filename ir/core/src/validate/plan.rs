@@ -440,7 +440,8 @@ impl<'p> Checker<'p> {
                 if array.access == Access::Write {
                     c.write(arrays[position]);
                 }
-                if array.access != Access::Read && arrays.iter().filter(|&&other| other == arrays[position]).count() > 1 {
+                if array.access != Access::Read && arrays.iter().filter(|&&other| other == arrays[position]).count() > 1
+                {
                     c.report.report(ProgramFault::GivenTwice { value: c.name(arrays[position]) });
                 }
                 let Some(ty) = ty else { return };

@@ -1,6 +1,8 @@
 //! The locals of a kernel that runs, and strict scalar code over them.
 
-use fusebox_ir::{ArrayId, Constant, Fault, Kernel, KernelArray, Lambda, LocalId, Place, RunError, ScalarOp, ScalarOperand};
+use fusebox_ir::{
+    ArrayId, Constant, Fault, Kernel, KernelArray, Lambda, LocalId, Place, RunError, ScalarOp, ScalarOperand,
+};
 
 use super::watch::Watch;
 use crate::{
