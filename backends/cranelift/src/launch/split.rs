@@ -15,8 +15,8 @@ impl<'a> Run<'a> {
     pub(super) fn split(&mut self, body: &Code) -> Result<u64, RunError> {
         let steps = self.outermost;
         self.extra(Extra::Steps, steps as u64);
-        let partials = self.partials(steps)?;
         let carries = self.carries(steps)?;
+        let partials = self.partials(steps)?;
         let scans = self.loaded.part(Part::Totals).is_some();
         let mut in_blocks = false;
         let mut in_order = false;
