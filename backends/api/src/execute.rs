@@ -3,7 +3,8 @@
 use std::{collections::HashSet, sync::Arc};
 
 use fusebox_ir::{
-    Access, Action, ArrayId, Constant, ElementType, Extent, Fault, Operand, Output, Place, Plan, RunError, Step,
+    Access, Action, ArrayId, Constant, ElementType, Extent, Fault, Kernel, MAX_EXTENT, Operand, Output, Place, Plan,
+    RunError, Step,
 };
 
 use crate::BackendError;
@@ -63,7 +64,7 @@ pub trait Machine {
     /// Sorts rows.
     ///
     /// # Errors
-    /// What the device says.
+    /// What the device says; [`Fault::TooLarge`] if there is no memory to work in.
     fn sort(&self, sort: Sort<'_, Self::Buffer>) -> Result<(), BackendError>;
 
     /// Takes back a buffer that nobody uses.
@@ -95,6 +96,8 @@ pub enum LaunchArray<'a, B> {
 /// One sort: rows are the innermost dimension.
 #[derive(Debug)]
 pub struct Sort<'a, B> {
+    /// The name of the first result, for errors.
+    pub name: &'a str,
     /// Element types and keys; the first decides first.
     pub keys: Vec<(ElementType, &'a B)>,
     /// Element types and arrays that are carried along.
@@ -190,7 +193,7 @@ impl<M: Machine> Executor<'_, M> {
     fn step(&mut self, step: &Step, rest: &[Step]) -> Result<()> {
         match step {
             Step::Allocate { value, over, operation, place } => {
-                let extents = self.extents_of(*value)?;
+                let extents = self.extents_of(*value, Some((operation, place)))?;
                 let stored = match over.and_then(|source| self.taken_over(*value, source, &extents)) {
                     Some(buffer) => Stored { buffer, element: self.element(*value), extents },
                     None => self.allocate(*value, extents, operation, place)?,
@@ -198,7 +201,7 @@ impl<M: Machine> Executor<'_, M> {
                 self.set(*value, stored);
             }
             Step::Constant { value, data } => {
-                let extents = self.extents_of(*value)?;
+                let extents = self.extents_of(*value, None)?;
                 let element = self.element(*value);
                 let buffer = self.machine.written_out(element, &extents, data)?;
                 let buffer = self.made(buffer);
@@ -208,8 +211,10 @@ impl<M: Machine> Executor<'_, M> {
             Step::Alias { value, source, operation, place } => self.alias(*value, *source, operation, place)?,
             Step::Shorten { value, source } => {
                 let mut stored = self.value(*source)?.clone();
-                let extents = self.extents_of(*value)?;
-                if extents.iter().product::<i64>() > stored.extents.iter().product::<i64>() {
+                let extents = self.extents_of(*value, None)?;
+                let within = extents.len() == stored.extents.len()
+                    && extents.iter().zip(&stored.extents).all(|(extent, available)| extent <= available);
+                if !within {
                     return Err(self.bad_plan(format!("`{}` is longer than what it is cut from", self.name(*value))));
                 }
                 stored.extents = extents;
@@ -322,8 +327,8 @@ impl<M: Machine> Executor<'_, M> {
         let bytes = |element: ElementType, extents: &[i64]| {
             extents.iter().try_fold(element.bytes() as i64, |size, &extent| size.checked_mul(extent))
         };
-        let same = extents.iter().all(|&extent| extent >= 0)
-            && bytes(self.element(value), extents) == bytes(stored.element, &stored.extents);
+        let wanted = bytes(self.element(value), extents)?;
+        let same = bytes(stored.element, &stored.extents) == Some(wanted);
         (same && Arc::strong_count(&stored.buffer) == 1).then(|| stored.buffer.clone())
     }
 
@@ -352,23 +357,26 @@ impl<M: Machine> Executor<'_, M> {
         }
     }
 
-    fn extents_of(&self, id: ArrayId) -> Result<Vec<i64>> {
+    /// The extents of a value that is made or gets another name. None is negative and their product is an `i64`, as the products of some of
+    /// them from the outermost on are, so nobody else has to look. What is wrong is the fault of the operation `at`, or of the plan.
+    fn extents_of(&self, id: ArrayId, at: Option<(&str, &Place)>) -> Result<Vec<i64>> {
         let value = self.plan.values.get(id.index()).ok_or_else(|| self.bad_plan(format!("{id} is no value")))?;
-        value.ty.extents.iter().map(|&extent| self.extent(extent)).collect()
-    }
-
-    /// Extents for memory, checked.
-    fn checked(&self, id: ArrayId, extents: &[i64], operation: &str, place: &Place) -> Result<Vec<usize>> {
+        let extents: Vec<i64> =
+            value.ty.extents.iter().map(|&extent| self.extent(extent)).collect::<Result<Vec<_>>>()?;
         let array = || self.name(id).to_owned();
-        if let Some(&extent) = extents.iter().find(|&&extent| extent < 0) {
-            return Err(failed(operation, place, Fault::NegativeExtent { array: array(), extent }));
-        }
-        let product = extents.iter().try_fold(1i64, |size, &extent| size.checked_mul(extent));
-        let sizes: std::result::Result<Vec<usize>, _> = extents.iter().map(|&extent| usize::try_from(extent)).collect();
-        match (product, sizes) {
-            (Some(_), Ok(sizes)) => Ok(sizes),
-            _ => Err(failed(operation, place, Fault::TooLarge { array: array(), extents: extents.to_vec() })),
-        }
+        let fault = if let Some(&extent) = extents.iter().find(|&&extent| extent < 0) {
+            Fault::NegativeExtent { array: array(), extent }
+        } else if extents.iter().any(|&extent| extent > MAX_EXTENT)
+            || extents.iter().try_fold(1i64, |size, &extent| size.checked_mul(extent)).is_none()
+        {
+            Fault::TooLarge { array: array(), extents }
+        } else {
+            return Ok(extents);
+        };
+        Err(match at {
+            Some((operation, place)) => failed(operation, place, fault),
+            None => self.bad_plan(fault.to_string()),
+        })
     }
 
     fn allocate(
@@ -378,9 +386,9 @@ impl<M: Machine> Executor<'_, M> {
         operation: &str,
         place: &Place,
     ) -> Result<Stored<M::Buffer>> {
-        let sizes = self.checked(id, &extents, operation, place)?;
+        let sizes: Option<Vec<usize>> = extents.iter().map(|&extent| usize::try_from(extent).ok()).collect();
         let element = self.element(id);
-        match self.machine.allocate(element, &sizes) {
+        match sizes.and_then(|sizes| self.machine.allocate(element, &sizes)) {
             Some(buffer) => Ok(Stored { buffer: self.made(buffer), element, extents }),
             None => Err(failed(operation, place, Fault::TooLarge { array: self.name(id).to_owned(), extents })),
         }
@@ -395,8 +403,7 @@ impl<M: Machine> Executor<'_, M> {
             }
             Operand::Value(source) => (self.value(source)?.clone(), self.name(source).to_owned()),
         };
-        let extents = self.extents_of(id)?;
-        self.checked(id, &extents, operation, place)?;
+        let extents = self.extents_of(id, Some((operation, place)))?;
         let (size, source_size) = (extents.iter().product::<i64>(), stored.extents.iter().product::<i64>());
         if size != source_size {
             let fault = Fault::Sizes {
@@ -414,7 +421,11 @@ impl<M: Machine> Executor<'_, M> {
 
     /// A copy, or the source itself if it is freed before anything else uses it.
     fn copy(&mut self, id: ArrayId, source: ArrayId, rest: &[Step]) -> Result<()> {
+        let wanted = self.extents_of(id, None)?;
         let stored = self.value(source)?;
+        if wanted != stored.extents {
+            return Err(self.bad_plan(format!("`{}` is not of the extents of what it copies", self.name(id))));
+        }
         if Arc::strong_count(&stored.buffer) == 1 && Step::free_unused(source, rest) {
             if let Some(stored) = self.values[source.index()].take() {
                 self.set(id, stored);
@@ -441,6 +452,10 @@ impl<M: Machine> Executor<'_, M> {
             )));
         }
         let sizes = sizes.iter().map(|&size| self.extent(size)).collect::<Result<Vec<_>>>()?;
+        if let Some(&size) = sizes.iter().find(|&&size| size > MAX_EXTENT) {
+            let fault = Fault::TooLarge { array: written_name(declared).to_owned(), extents: vec![size] };
+            return Err(failed(&declared.name.0, &Place::default(), fault));
+        }
         self.check_extents(kernel, &sizes, arrays)?;
         // Written values are taken out, so that nothing else can see them meanwhile.
         let mut written: Vec<Option<Stored<M::Buffer>>> = Vec::new();
@@ -575,14 +590,15 @@ impl<M: Machine> Executor<'_, M> {
                         .collect::<Result<Vec<_>>>()
                 };
                 let (keys, carry) = (sources(keys)?, sources(carry)?);
-                let mut results = Vec::new();
+                let name = results.first().map_or("?", |&id| self.name(id));
+                let mut buffers = Vec::new();
                 for (id, stored) in &mut taken {
                     let buffer = stored.as_mut().and_then(|stored| Arc::get_mut(&mut stored.buffer));
-                    results.push(buffer.ok_or_else(|| BackendError::BadPlan {
+                    buffers.push(buffer.ok_or_else(|| BackendError::BadPlan {
                         message: format!("sorted {id} has another name too"),
                     })?);
                 }
-                self.machine.sort(Sort { keys, carry, results, rows, length: length as usize })
+                self.machine.sort(Sort { name, keys, carry, results: buffers, rows, length: length as usize })
             })();
         for (id, stored) in taken {
             self.values[id.index()] = stored;
@@ -630,6 +646,11 @@ impl<M: Machine> Executor<'_, M> {
             }
         }
     }
+}
+
+/// The name of an array that a kernel writes: what a size of it is of, more or less.
+fn written_name(kernel: &Kernel) -> &str {
+    kernel.arrays.iter().find(|array| array.access != Access::Read).map_or("?", |array| &array.name)
 }
 
 fn failed(operation: &str, place: &Place, fault: Fault) -> BackendError {

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use fusebox_ir::{Array, ArrayId, Extent, Plan, Type};
+use fusebox_ir::{Array, ArrayId, Extent, MAX_EXTENT, Plan, Type};
 
 use crate::BackendError;
 
@@ -36,7 +36,8 @@ pub fn check_inputs(plan: &Plan, inputs: &[&Array]) -> Result<HashMap<ArrayId, i
             return Err(bad(&sizes));
         }
         for (extent, &given) in ty.extents.iter().zip(array.extents()) {
-            let given = i64::try_from(given).map_err(|_| bad(&sizes))?;
+            // Beyond the most there are no elements anyway.
+            let given = i64::try_from(given).ok().filter(|&given| given <= MAX_EXTENT).ok_or_else(|| bad(&sizes))?;
             let fits = match extent {
                 Extent::Constant(expected) => *expected == given,
                 // A size is bound by the first input that has it; an extent may also be a scalar input before.

@@ -19,11 +19,22 @@ pub trait Backend: Send + Sync {
     /// The name by which the backend is chosen: `cpu`, `cuda`.
     fn name(&self) -> &'static str;
 
-    /// Compiles a plan; no device is needed.
+    /// Compiles a plan; no device is needed. Whatever it says, its runs touch no other memory than that of its arrays.
+    ///
+    /// # Errors
+    /// [`BackendError::BadPlan`] if it is not valid, [`BackendError::Unsupported`], [`BackendError::Compile`].
+    fn compile(&self, plan: &Plan) -> Result<Box<dyn Compiled>, BackendError>;
+
+    /// The same of a plan as lowering makes it: what it leaves unchecked may be left unchecked.
+    ///
+    /// # Safety
+    /// The plan is valid, every index that is not checked is inside of its array whatever the inputs, and arrays of appends have room for
+    /// what is appended.
     ///
     /// # Errors
     /// [`BackendError::Unsupported`], [`BackendError::Compile`].
-    fn compile(&self, plan: &Plan) -> Result<Box<dyn Compiled>, BackendError>;
+    #[allow(unsafe_code)]
+    unsafe fn compile_proved(&self, plan: &Plan) -> Result<Box<dyn Compiled>, BackendError>;
 }
 
 /// A compiled plan, not yet on a device.

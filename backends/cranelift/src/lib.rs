@@ -24,7 +24,7 @@ pub use wide::WideKernel;
 use std::sync::Arc;
 
 use fusebox_backend::{Backend, BackendError, Compiled, Pool};
-use fusebox_ir::Plan;
+use fusebox_ir::{Plan, validate_plan};
 
 use threads::Threads;
 
@@ -119,21 +119,28 @@ impl Cranelift {
         self.shared.memory.kept_bytes()
     }
 
-    /// Compiles a plan as far as no machine is needed.
+    /// Compiles a plan as far as no machine is needed. Whoever wrote it: where an unchecked index is outside of its array, or an append finds
+    /// no room, the run fails instead of touching other memory. What is plainly inside costs nothing.
+    ///
+    /// # Errors
+    /// [`BackendError::BadPlan`] if it is not valid, [`BackendError::Unsupported`], [`BackendError::Compile`].
+    pub fn compile_plan(&self, plan: &Plan) -> Result<CompiledPlan, BackendError> {
+        validate_plan(plan).map_err(|errors| BackendError::BadPlan { message: errors.to_string() })?;
+        CompiledPlan::guarded(plan, self.config.vectors, self.features, self.shared.clone())
+    }
+
+    /// The same without any guard: of a plan as lowering makes it, which leaves out the checks that it has proved to be needless. Results are
+    /// those of [`Self::compile_plan`].
+    ///
+    /// # Safety
+    /// The plan is valid ([`validate_plan`]), every index that is not checked is inside of its array whatever the inputs, and arrays of appends
+    /// have room for what is appended.
     ///
     /// # Errors
     /// [`BackendError::Unsupported`], [`BackendError::Compile`].
-    pub fn compile_plan(&self, plan: &Plan) -> Result<CompiledPlan, BackendError> {
+    #[allow(unsafe_code)]
+    pub unsafe fn compile_proved_plan(&self, plan: &Plan) -> Result<CompiledPlan, BackendError> {
         CompiledPlan::new(plan, self.config.vectors, self.features, self.shared.clone())
-    }
-
-    /// Compiles a valid plan that somebody wrote or edited: results are the same, and where an unchecked index is outside of its array, or
-    /// an append finds no room, the run fails instead of touching other memory. What is plainly inside costs nothing.
-    ///
-    /// # Errors
-    /// As [`Self::compile_plan`].
-    pub fn compile_guarded(&self, plan: &Plan) -> Result<CompiledPlan, BackendError> {
-        CompiledPlan::guarded(plan, self.config.vectors, self.features, self.shared.clone())
     }
 }
 
@@ -144,5 +151,11 @@ impl Backend for Cranelift {
 
     fn compile(&self, plan: &Plan) -> Result<Box<dyn Compiled>, BackendError> {
         Ok(Box::new(self.compile_plan(plan)?))
+    }
+
+    #[allow(unsafe_code)]
+    unsafe fn compile_proved(&self, plan: &Plan) -> Result<Box<dyn Compiled>, BackendError> {
+        // SAFETY: the caller promises the same.
+        Ok(Box::new(unsafe { self.compile_proved_plan(plan) }?))
     }
 }

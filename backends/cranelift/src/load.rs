@@ -134,7 +134,9 @@ impl Program for LoadedPlan {
         }
         let machine = Cpu { plan: &self.plan, kernels: &self.kernels, shared: &self.shared };
         let (results, statistics) = execute(&machine, &self.plan, handed)?;
-        let results: Result<_, _> = results.into_iter().map(|stored| machine.handed_back(stored)).collect();
+        let results: Result<_, _> = (results.into_iter().zip(&self.plan.outputs))
+            .map(|(stored, output)| machine.handed_back(stored, &output.name))
+            .collect();
         Ok((results?, statistics))
     }
 }

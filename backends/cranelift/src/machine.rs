@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use fusebox_backend::{BackendError, Launch, Machine, Sort, Stored};
-use fusebox_ir::{Array, Constant, ElementType, Plan};
+use fusebox_ir::{Array, Constant, ElementType, Fault, Place, Plan, RunError};
 
 use crate::{Shared, launch, load::LoadedKernel, sort};
 
@@ -15,8 +15,8 @@ pub(crate) struct Cpu<'a> {
 }
 
 impl Cpu<'_> {
-    /// A result as an array of its extents.
-    pub(crate) fn handed_back(&self, stored: Stored<Array>) -> Result<Array, BackendError> {
+    /// A result as an array of its element type and extents, which may be others than those that the memory was made for.
+    pub(crate) fn handed_back(&self, stored: Stored<Array>, name: &str) -> Result<Array, BackendError> {
         let extents: Vec<usize> = stored.extents.iter().map(|&extent| extent as usize).collect();
         let buffer = match Arc::try_unwrap(stored.buffer) {
             Ok(array) => match array.recycled(stored.element, &extents) {
@@ -25,13 +25,20 @@ impl Cpu<'_> {
             },
             Err(shared) => (*shared).clone(),
         };
-        if buffer.extents() == extents {
+        if buffer.element() == stored.element && buffer.extents() == extents {
             return Ok(buffer);
         }
-        let mut array = Array::zeros(stored.element, &extents)
-            .map_err(|error| BackendError::BadPlan { message: error.to_string() })?;
+        let Some(mut array) = self.shared.memory.take(stored.element, &extents) else {
+            let fault = Fault::TooLarge { array: name.to_owned(), extents: stored.extents };
+            let operation = format!("program `{}`", self.plan.name);
+            return Err(RunError { operation, place: Place::default(), fault }.into());
+        };
         let bytes = array.bytes().len();
-        array.bytes_mut().copy_from_slice(&buffer.bytes()[..bytes]);
+        let Some(from) = buffer.bytes().get(..bytes) else {
+            let message = format!("result `{name}` is larger than its memory");
+            return Err(BackendError::BadPlan { message });
+        };
+        array.bytes_mut().copy_from_slice(from);
         Ok(array)
     }
 }
@@ -78,8 +85,7 @@ impl Machine for Cpu<'_> {
     }
 
     fn sort(&self, sort: Sort<'_, Array>) -> Result<(), BackendError> {
-        sort::run(sort, self.shared);
-        Ok(())
+        sort::run(sort, self.shared)
     }
 
     fn release(&self, buffer: Array) {

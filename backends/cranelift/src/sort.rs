@@ -5,8 +5,8 @@
 
 use std::sync::OnceLock;
 
-use fusebox_backend::Sort;
-use fusebox_ir::{Array, ElementType};
+use fusebox_backend::{BackendError, Sort};
+use fusebox_ir::{Array, ElementType, Fault, Place, RunError};
 
 use crate::Shared;
 
@@ -14,23 +14,18 @@ use crate::Shared;
 const SHORT: usize = 96;
 
 /// One sort.
-pub(crate) fn run(mut sort: Sort<'_, Array>, shared: &Shared) {
+///
+/// # Errors
+/// [`Fault::TooLarge`] if there is no memory to work in, or a row has more elements than positions are counted in.
+pub(crate) fn run(mut sort: Sort<'_, Array>, shared: &Shared) -> Result<(), BackendError> {
     let (rows, length) = (sort.rows, sort.length);
     if rows == 0 || length == 0 {
-        return;
+        return Ok(());
     }
-    let orders: Vec<Vec<u32>> = {
-        let keys = &sort.keys;
-        let ordered = |row: usize| order(keys, row * length, length);
-        if rows * length > 16_384 {
-            let orders: Vec<OnceLock<Vec<u32>>> = vec![OnceLock::new(); rows];
-            shared.threads.each(rows, |row| {
-                orders[row].get_or_init(|| ordered(row));
-            });
-            orders.into_iter().map(|order| order.into_inner().unwrap_or_default()).collect()
-        } else {
-            (0..rows).map(ordered).collect()
-        }
+    let Some(orders) = orders(&sort, shared) else {
+        let extents = [rows, length].iter().filter_map(|&extent| i64::try_from(extent).ok()).collect();
+        let fault = Fault::TooLarge { array: sort.name.to_owned(), extents };
+        return Err(RunError { operation: format!("sort `{}`", sort.name), place: Place::default(), fault }.into());
     };
     let sources: Vec<(ElementType, &Array)> = sort.keys.iter().chain(&sort.carry).copied().collect();
     for ((element, source), result) in sources.into_iter().zip(&mut sort.results) {
@@ -44,6 +39,40 @@ pub(crate) fn run(mut sort: Sort<'_, Array>, shared: &Shared) {
             _ => gather::<8>(from, to, &orders, length),
         }
     }
+    Ok(())
+}
+
+/// For each row the positions of its elements in sorted order; `None` if there is no memory for them.
+fn orders(sort: &Sort<'_, Array>, shared: &Shared) -> Option<Vec<Vec<u32>>> {
+    let (rows, length, keys) = (sort.rows, sort.length, &sort.keys);
+    u32::try_from(length).ok()?;
+    let ordered = |row: usize| order(keys, row * length, length);
+    let mut orders = Vec::new();
+    orders.try_reserve_exact(rows).ok()?;
+    if rows * length > 16_384 {
+        let mut found: Vec<OnceLock<Option<Vec<u32>>>> = Vec::new();
+        found.try_reserve_exact(rows).ok()?;
+        found.resize_with(rows, OnceLock::new);
+        shared.threads.each(rows, |row| {
+            found[row].get_or_init(|| ordered(row));
+        });
+        for order in found {
+            orders.push(order.into_inner().flatten()?);
+        }
+    } else {
+        for row in 0..rows {
+            orders.push(ordered(row)?);
+        }
+    }
+    Some(orders)
+}
+
+/// So many elements, if there is memory for them.
+fn collected<T>(count: usize, elements: impl Iterator<Item = T>) -> Option<Vec<T>> {
+    let mut list = Vec::new();
+    list.try_reserve_exact(count).ok()?;
+    list.extend(elements.take(count));
+    Some(list)
 }
 
 /// Elements of `W` bytes, in the order found for each row.
@@ -57,10 +86,12 @@ fn gather<const W: usize>(from: &[u8], to: &mut [u8], orders: &[Vec<u32>], lengt
     }
 }
 
-/// The positions of a row's elements in sorted order.
-fn order(keys: &[(ElementType, &Array)], start: usize, length: usize) -> Vec<u32> {
-    let mapped: Vec<Vec<u64>> = keys.iter().map(|&(element, array)| mapped(element, array, start, length)).collect();
-    let mut order: Vec<u32> = (0..length as u32).collect();
+/// The positions of a row's elements in sorted order; `None` if there is no memory for them.
+fn order(keys: &[(ElementType, &Array)], start: usize, length: usize) -> Option<Vec<u32>> {
+    let mapped: Option<Vec<Vec<u64>>> =
+        keys.iter().map(|&(element, array)| mapped(element, array, start, length)).collect();
+    let mapped = mapped?;
+    let mut order: Vec<u32> = collected(length, 0..length as u32)?;
     if length < SHORT {
         order.sort_by(|&a, &b| {
             mapped
@@ -69,9 +100,9 @@ fn order(keys: &[(ElementType, &Array)], start: usize, length: usize) -> Vec<u32
                 .find(|order| order.is_ne())
                 .unwrap_or(std::cmp::Ordering::Equal)
         });
-        return order;
+        return Some(order);
     }
-    let mut other = vec![0u32; length];
+    let mut other = collected(length, std::iter::repeat(0u32))?;
     for (key, &(element, _)) in mapped.iter().zip(keys).rev() {
         for byte in 0..element.bytes() {
             let digit = |position: u32| (key[position as usize] >> (8 * byte) & 0xff) as usize;
@@ -93,11 +124,11 @@ fn order(keys: &[(ElementType, &Array)], start: usize, length: usize) -> Vec<u32
             std::mem::swap(&mut order, &mut other);
         }
     }
-    order
+    Some(order)
 }
 
-/// Keys as unsigned numbers of the same order.
-fn mapped(element: ElementType, array: &Array, start: usize, length: usize) -> Vec<u64> {
+/// Keys as unsigned numbers of the same order; `None` if there is no memory for them.
+fn mapped(element: ElementType, array: &Array, start: usize, length: usize) -> Option<Vec<u64>> {
     let width = element.bytes();
     let sign = 1u64 << (element.bits() - 1);
     let all = u64::MAX >> (64 - element.bits());
@@ -113,15 +144,15 @@ fn mapped(element: ElementType, array: &Array, start: usize, length: usize) -> V
         u64::from_le_bytes(bits)
     });
     if element.is_float() {
-        each.map(|bits| match bits {
+        let mapped = each.map(|bits| match bits {
             _ if bits & !sign > infinity => all,
             _ if bits & sign != 0 => !bits & all,
             _ => bits | sign,
-        })
-        .collect()
+        });
+        collected(length, mapped)
     } else if element.is_signed() {
-        each.map(|bits| bits ^ sign).collect()
+        collected(length, each.map(|bits| bits ^ sign))
     } else {
-        each.collect()
+        collected(length, each)
     }
 }

@@ -44,7 +44,7 @@ fn fault(program: &Program, seed: u64, config: &Config, tally: &mut Tally) -> Op
         for (what, backend) in common::backends() {
             let loaded = match &in_gangs {
                 Some((config, loaded)) if common::same_code(config, backend.config()) => Ok(loaded.on(backend)),
-                _ => backend.compile_plan(&plan).and_then(|compiled| compiled.load_plan()),
+                _ => common::compiled(backend, &plan).and_then(|compiled| compiled.load_plan()),
             };
             let run = loaded.and_then(|loaded| {
                 let results = loaded.run_plan(&arrays);

@@ -33,7 +33,7 @@ fn golden_programs_have_the_bits_of_the_interpreter_of_kernels() {
             fusebox_interp::run_plan(&plan, &golden.inputs).unwrap_or_else(|error| panic!("{name}: {error}")).0;
         ran += 1;
         for (what, backend) in backends() {
-            let compiled = match backend.compile_plan(&plan) {
+            let compiled = match common::compiled(backend, &plan) {
                 Ok(compiled) => compiled,
                 Err(error) => {
                     wrong.push(format!("{name}, {what}: {error}"));

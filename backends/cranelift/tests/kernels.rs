@@ -34,7 +34,7 @@ fn fault(seed: u64, shape: Shape, tally: &mut Tally) -> Option<String> {
         for (what, backend) in common::backends() {
             let loaded = match &in_gangs {
                 Some((config, loaded)) if common::same_code(config, backend.config()) => Ok(loaded.on(backend)),
-                _ => backend.compile_plan(&plan).and_then(|compiled| compiled.load_plan()),
+                _ => common::compiled(backend, &plan).and_then(|compiled| compiled.load_plan()),
             };
             let run = loaded.and_then(|loaded| {
                 let results = loaded.run_plan(&inputs);

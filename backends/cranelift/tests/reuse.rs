@@ -23,7 +23,7 @@ fn check(plan: &Plan, given: &[Array]) {
     let values: Vec<Value> = given.iter().cloned().map(Value::Array).collect();
     let expected = run_plan(plan, &values);
     for (what, backend) in backends() {
-        let compiled = backend.compile_plan(plan).and_then(|compiled| compiled.load_plan());
+        let compiled = common::compiled(backend, plan).and_then(|compiled| compiled.load_plan());
         let loaded = compiled.unwrap_or_else(|error| panic!("{what}: {error}\n{plan}"));
         let before: Vec<Array> = given.iter().map(copied).collect();
         match (loaded.run_with_statistics(given), &expected) {
@@ -123,7 +123,7 @@ const JACOBI: &str = "fn f(u0: [n, m]f32, count: i64) -> [n, m]f32 {
 
 fn loaded(source: &str, config: Config) -> (Cranelift, LoadedPlan) {
     let backend = Cranelift::new(config).unwrap();
-    let loaded = backend.compile_plan(&common::plan(source)).unwrap().load_plan().unwrap();
+    let loaded = common::compiled(&backend, &common::plan(source)).unwrap().load_plan().unwrap();
     (backend, loaded)
 }
 

@@ -131,7 +131,7 @@ fn kernels_in_gangs_are_wide() {
     let mut not = Features::NAMED.map(|_| Vec::new());
     for name in fusebox_golden::names() {
         let Some(plan) = golden_plan(&name) else { continue };
-        let compiled = backend.compile_plan(&plan).unwrap();
+        let compiled = common::compiled(&backend, &plan).unwrap();
         for (set, (_, features)) in Features::NAMED.into_iter().enumerate() {
             let codes = compiled.wide_code(features).unwrap();
             for ((kernel, compiled), code) in plan.kernels.iter().zip(compiled.kernels()).zip(codes) {
@@ -174,7 +174,7 @@ fn plans_have_the_bits_of_the_interpreter_for_each_set() {
             let (expected, _) = fusebox_interp::run_plan(&plan, &golden.inputs).unwrap();
             for threads in [1, 2] {
                 let config = Config { threads, features: Some(features), share_from_ns: 1, ..Config::default() };
-                let compiled = Cranelift::new(config).unwrap().compile_plan(&plan).unwrap();
+                let compiled = common::compiled(&Cranelift::new(config).unwrap(), &plan).unwrap();
                 let loaded = compiled.load_plan().unwrap();
                 let in_gangs: Vec<bool> = compiled.kernels().iter().map(|kernel| kernel.schedule.is_some()).collect();
                 assert_eq!(loaded.wide_kernels(), in_gangs, "{name} for {set}");

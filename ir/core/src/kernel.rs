@@ -74,9 +74,9 @@ pub enum Access {
 pub struct Level {
     /// The index, an `i64`.
     pub index: Local,
-    /// The first, usually 0: a constant, a size, or an `i64` of a depth around it.
+    /// The first, usually 0: a constant, a size, or an `i64` of a depth around it. Constant bounds are those of extents, or near ([`crate::MAX_EXTENT`]).
     pub from: ScalarOperand,
-    /// One after the last; at or below `from` there are no steps.
+    /// One after the last; at or below `from` there are no steps, nor where their number is no `i64`.
     pub to: ScalarOperand,
     /// The order.
     pub order: LevelOrder,
@@ -155,7 +155,7 @@ pub enum Action {
         to: u32,
         /// How it associates.
         association: Association,
-        /// 2k parameters, left operands first. Strict, and fails nowhere but by its own instructions.
+        /// 2k parameters, left operands first. Strict, and fails nowhere but by its own instructions; uses locals of depth `to` or less.
         combine: Lambda,
         /// k, of depth `to` or less, combined in on the left (order `Down`: on the right); or none, then at least one element takes
         /// part (a check is before it).
@@ -173,7 +173,7 @@ pub enum Action {
         totals: Vec<Local>,
         /// How it associates.
         association: Association,
-        /// 2k parameters, left operands first.
+        /// 2k parameters, left operands first; uses locals of a depth around the level.
         combine: Lambda,
         /// k, of a depth around the level; or none, for inclusive ones.
         seeds: Vec<ScalarOperand>,
@@ -204,7 +204,7 @@ pub enum Action {
         arrays: Vec<ArrayId>,
         /// Where; checked if it says so.
         map: IndexMap,
-        /// 2k parameters, new elements first.
+        /// 2k parameters, new elements first; uses locals of depth 0.
         combine: Lambda,
         /// k values.
         values: Vec<ScalarOperand>,

@@ -5,6 +5,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::{ArrayId, Constant, Extent, Kernel, Operand, Output, Place, Type};
 
+/// The most that an extent of a value and a size of a launch may be; those beyond do not fit in memory, be it that the array has no elements.
+///
+/// Whoever proves that an index is inside of an array counts on it: sums of some of them, and small multiples, are an `i64`.
+pub const MAX_EXTENT: i64 = 1 << 50;
+
 /// What runs: values, kernels, and the steps that make results out of inputs.
 ///
 /// Scalars are arrays of rank 0; all scalar code is in kernels (one without levels runs once). Steps are strict: what only a branch

@@ -12,8 +12,8 @@ use std::{
 };
 
 use fusebox_ir::{
-    Action, ArrayId, Constant, ElementType, Extent, Fault, Kernel, KernelExtent, Operand, Place, Plan, RunError, Step,
-    Value,
+    Action, ArrayId, Constant, ElementType, Extent, Fault, Kernel, KernelExtent, MAX_EXTENT, Operand, Place, Plan,
+    RunError, Step, Value,
 };
 
 use self::memory::{Memory, Meter};
@@ -55,8 +55,20 @@ pub struct Counts {
 /// # Panics
 /// If some order of a kernel's points would read an element that has been written over, and if the plan is not valid.
 pub fn run_plan(plan: &Plan, inputs: &[Value]) -> Result<(Vec<Value>, Counts), Error> {
+    run_plan_over(plan, inputs, 0xa5a5_a5a5_a5a5_a5a5)
+}
+
+/// As [`run_plan`], where elements that nobody has written have these bits: what differs for others reads such elements, which no backend
+/// specifies.
+///
+/// # Errors
+/// As [`run_plan`].
+///
+/// # Panics
+/// As [`run_plan`].
+pub fn run_plan_over(plan: &Plan, inputs: &[Value], unwritten: u64) -> Result<(Vec<Value>, Counts), Error> {
     let (values, memory) = (vec![None; plan.values.len()], vec![None; plan.values.len()]);
-    let mut run = Run { plan, values, memory, meter: Rc::default(), counts: Counts::default() };
+    let mut run = Run { plan, values, memory, unwritten, meter: Rc::default(), counts: Counts::default() };
     run.bind(inputs)?;
     run.steps(&plan.steps)?;
     let mut results = Vec::new();
@@ -84,6 +96,8 @@ struct Run<'p> {
     values: Vec<Option<Val>>,
     /// Where each value would be; of inputs none.
     memory: Vec<Option<Rc<Memory>>>,
+    /// The bits of elements that nobody has written.
+    unwritten: u64,
     meter: Rc<Meter>,
     counts: Counts,
 }
@@ -159,6 +173,17 @@ impl Run<'_> {
         (ty.extents.iter().map(|&extent| self.extent(extent)).collect(), ty.element)
     }
 
+    fn name(&self, id: ArrayId) -> &str {
+        &self.plan.values[id.index()].name
+    }
+
+    /// The same, of a step that names no operation: extents that no array has are a mistake of the plan.
+    fn specified(&self, id: ArrayId) -> Result<(Vec<i64>, ElementType), Error> {
+        let (extents, element) = self.shape(id);
+        let extents = val::checked(self.name(id), extents).map_err(|fault| bad_plan(fault.to_string()))?;
+        Ok((extents, element))
+    }
+
     fn steps(&mut self, steps: &[Step]) -> Result<(), Error> {
         (steps.iter().enumerate()).try_for_each(|(position, step)| self.step(step, &steps[position + 1..]))
     }
@@ -173,8 +198,9 @@ impl Run<'_> {
                 let name = &self.plan.values[value.index()].name;
                 let extents = val::checked(name, extents).map_err(|fault| error(operation, place, fault))?;
                 // What is read before it is written shows: no backend clears memory.
-                let garbage = Constant::from_bits(element, 0xa5a5_a5a5_a5a5_a5a5);
-                let new = Val::new(element, extents.clone(), vec![garbage; val::count(&extents)]);
+                let garbage = Constant::from_bits(element, self.unwritten);
+                let elements = val::filled(name, &extents, garbage).map_err(|fault| error(operation, place, fault))?;
+                let new = Val::new(element, extents, elements);
                 let taken = over.and_then(|source| {
                     let memory = self.memory[source.index()].as_ref().filter(|memory| Rc::strong_count(memory) == 1)?;
                     (bytes(self.value(source)) == bytes(&new)).then(|| Rc::clone(memory))
@@ -183,7 +209,10 @@ impl Run<'_> {
                 self.make(*value, new, Some(memory));
             }
             Step::Constant { value, data } => {
-                let (extents, element) = self.shape(*value);
+                let (extents, element) = self.specified(*value)?;
+                if val::count(&extents) != data.len() {
+                    return Err(bad_plan(format!("`{}` is not of as many elements", self.name(*value))));
+                }
                 let new = Val::new(element, extents, data.clone());
                 let memory = self.meter.memory(bytes(&new));
                 self.make(*value, new, Some(memory));
@@ -191,6 +220,12 @@ impl Run<'_> {
             Step::Launch { kernel, sizes, arrays } => {
                 let sizes: Vec<i64> = sizes.iter().map(|&extent| self.extent(extent)).collect();
                 let kernel = &self.plan.kernels[*kernel];
+                if let Some(&size) = sizes.iter().find(|&&size| size > MAX_EXTENT) {
+                    let written = kernel.arrays.iter().find(|array| array.access != fusebox_ir::Access::Read);
+                    let array = written.map_or("?", |array| &array.name).to_owned();
+                    let fault = Fault::TooLarge { array, extents: vec![size] };
+                    return Err(error(&kernel.name.0, &Place::default(), fault));
+                }
                 let given: Vec<Val> = arrays.iter().map(|&id| self.value(id).clone()).collect();
                 check_extents(kernel, &sizes, &given)?;
                 let written = kernel::run(kernel, &sizes, &given, &mut self.counts)?;
@@ -219,20 +254,20 @@ impl Run<'_> {
                 self.make(*value, source.reshaped(extents), memory);
             }
             Step::Shorten { value, source } => {
-                let (extents, element) = self.shape(*value);
-                let name = &self.plan.values[value.index()].name;
+                let (extents, element) = self.specified(*value)?;
+                let name = self.name(*value);
                 let source_scalars = self.value(*source).scalars();
                 let Some(scalars) = usize::try_from(extents[0]).ok().and_then(|count| source_scalars.get(..count))
                 else {
                     return Err(bad_plan(format!("`{name}` is longer than what it is cut from")));
                 };
-                let scalars = scalars.to_vec();
+                let scalars = val::copied(name, &extents, scalars).map_err(|fault| bad_plan(fault.to_string()))?;
                 let memory = self.memory[source.index()].clone();
                 self.make(*value, Val::new(element, extents, scalars), memory);
             }
             Step::Copy { value, source } => {
-                let (extents, _) = self.shape(*value);
-                let name = &self.plan.values[value.index()].name;
+                let (extents, _) = self.specified(*value)?;
+                let name = self.name(*value);
                 if extents != self.value(*source).extents {
                     return Err(bad_plan(format!("`{name}` is not of the extents of what it copies")));
                 }

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use fusebox_ir::{Array, Constant, ElementType, Fault, Nested, Value};
+use fusebox_ir::{Array, Constant, ElementType, Fault, MAX_EXTENT, Nested, Value};
 
 /// An array: extents and elements in row-major order, which are constants, or arrays again (arrays of arrays, streams).
 #[derive(Clone, Debug)]
@@ -96,6 +96,28 @@ pub(crate) fn count(extents: &[i64]) -> usize {
     extents.iter().map(|&n| n as usize).product()
 }
 
+/// So many elements of one value, or the fault that there is no memory for them.
+pub(crate) fn filled(name: &str, extents: &[i64], with: Constant) -> Result<Vec<Constant>, Fault> {
+    let mut elements = room(name, extents)?;
+    elements.resize(count(extents), with);
+    Ok(elements)
+}
+
+/// A copy of elements that are of these extents, or the fault that there is no memory for it.
+pub(crate) fn copied(name: &str, extents: &[i64], elements: &[Constant]) -> Result<Vec<Constant>, Fault> {
+    let mut copy = room(name, extents)?;
+    copy.extend_from_slice(elements);
+    Ok(copy)
+}
+
+fn room(name: &str, extents: &[i64]) -> Result<Vec<Constant>, Fault> {
+    let mut elements = Vec::new();
+    match elements.try_reserve_exact(count(extents)) {
+        Ok(()) => Ok(elements),
+        Err(_) => Err(Fault::TooLarge { array: name.to_owned(), extents: extents.to_vec() }),
+    }
+}
+
 /// The row-major position of an index, if it is inside.
 pub(crate) fn position(extents: &[i64], index: &[i64]) -> Option<usize> {
     let mut position = 0;
@@ -126,7 +148,7 @@ pub(crate) fn checked(name: &str, extents: Vec<i64>) -> Result<Vec<i64>, Fault> 
     }
     // The interpreter takes 16 bytes an element.
     let size = extents.iter().try_fold(16i64, |size, &n| size.checked_mul(n));
-    if size.is_none_or(|size| size > 1 << 40) {
+    if size.is_none_or(|size| size > 1 << 40) || extents.iter().any(|&n| n > MAX_EXTENT) {
         return Err(Fault::TooLarge { array: name.to_owned(), extents });
     }
     Ok(extents)

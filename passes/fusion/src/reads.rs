@@ -66,7 +66,8 @@ fn replaced(
         .filter_map(|array| arrays.iter().position(|&other| other == array))
         .collect();
     let read = m.producer.sources.is_empty() || checks::looks_at_some(graph, g, &used);
-    if !(covered && read) && !reads_inside(graph, f, over, &arrays, m.producer) {
+    let inside = (covered && read) || reads_inside(graph, f, over, &arrays, m.producer);
+    if !inside {
         return Err(UNPROVED.to_owned());
     }
     // An index that may fail must still be computed: it goes into the index of another read, or the function looks at it.

@@ -1,7 +1,13 @@
 //! Linear forms over scalars, and proofs that one is not negative: what bounds checks that never fail rest on.
+//!
+//! A scalar is its form in arithmetic modulo 2^64. Facts and proofs are about the form as a number of any size, where sums of what is not
+//! negative are not negative. So whoever concludes something about a scalar, or notes a fact about one, asks whether its form is
+//! [`exact`]: that the scalar is the form's number itself. A form that is at least 0 and below the form of something exact is exact too.
 
 use std::collections::{BTreeMap, HashMap};
 
+#[cfg(doc)]
+use fusebox_ir::MAX_EXTENT;
 use fusebox_ir::{ArrayId, LocalId};
 
 /// What a form is over.
@@ -13,7 +19,7 @@ pub(crate) enum Atom {
     Local(LocalId),
 }
 
-/// `constant + Σ factor · atom`, in wrapping arithmetic: so sums, differences and products by constants of forms are exact as `i64`.
+/// `constant + Σ factor · atom`; coefficients are in wrapping arithmetic, which sums, differences and products by constants keep modulo 2^64.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Linear {
     pub(crate) constant: i64,
@@ -66,7 +72,7 @@ impl Linear {
         self.terms.iter().fold(start, |sum, (&atom, &factor)| sum.plus(factor, &replace(atom)))
     }
 
-    /// Whether numbers are small enough that forms over extents do not wrap: extents are far below 2^50.
+    /// Whether numbers are small enough that those of a proof do not wrap.
     fn is_small(&self) -> bool {
         self.constant.unsigned_abs() < 1 << 50
             && self.terms.len() < 64
@@ -74,7 +80,7 @@ impl Linear {
     }
 }
 
-/// Forms known not to be negative where some number of levels are around.
+/// Forms whose numbers are known not to be negative where some number of levels are around.
 #[derive(Debug, Default)]
 pub(crate) struct Facts {
     list: Vec<(u32, Linear)>,
@@ -126,19 +132,54 @@ impl Facts {
 /// Whether facts show that `form` is at least 0 under `depth` levels: as a sum of facts and a constant.
 pub(crate) fn never_negative(form: &Linear, depth: u32, facts: &[&Facts]) -> bool {
     let mut steps = STEPS;
-    form.is_small() && search(form, depth, facts, 8, &mut steps)
+    let done = |rest: &Linear| rest.terms.is_empty() && rest.constant >= 0;
+    form.is_small() && search(form, depth, facts, &done, 8, &mut steps)
 }
 
-fn search(form: &Linear, depth: u32, facts: &[&Facts], fuel: u32, steps: &mut usize) -> bool {
-    if form.terms.is_empty() {
-        return form.constant >= 0;
+/// Most that the factors of a form over extents sum to: extents are at most [`MAX_EXTENT`], so the form is far inside of `i64`.
+const FACTORS: u64 = 1 << 12;
+
+/// Whether facts show that the number of `form` is an `i64` under `depth` levels: then a scalar of this form is that number. `extent` says which
+/// scalars are extents of what was made, which lie between 0 and [`MAX_EXTENT`].
+pub(crate) fn exact(form: &Linear, depth: u32, facts: &[&Facts], extent: &dyn Fn(Atom) -> bool) -> bool {
+    let mut terms = form.terms.iter();
+    match (terms.next(), terms.next()) {
+        (None, _) => return true,
+        (Some((_, 1)), None) if form.constant == 0 => return true,
+        _ => {}
+    }
+    // Whether what is left is at least `-i64::MAX`, whatever the values of its atoms.
+    let done = |rest: &Linear| {
+        let factors = rest.terms.values().fold(0u64, |sum, factor| sum.saturating_add(factor.unsigned_abs()));
+        if rest.terms.keys().all(|&atom| extent(atom)) {
+            return factors <= FACTORS;
+        }
+        factors == 1 && rest.constant >= i64::from(rest.terms.values().all(|&factor| factor > 0))
+    };
+    let within = |form: &Linear| {
+        let mut steps = STEPS;
+        search(form, depth, facts, &done, 8, &mut steps)
+    };
+    form.is_small() && within(form) && within(&form.scaled(-1))
+}
+
+fn search(
+    form: &Linear,
+    depth: u32,
+    facts: &[&Facts],
+    done: &dyn Fn(&Linear) -> bool,
+    fuel: u32,
+    steps: &mut usize,
+) -> bool {
+    if done(form) {
+        return true;
     }
     if fuel == 0 {
         return false;
     }
     // Locals (indices) first, then what is subtracted: these decide which facts can be used at all.
     let hardest = form.terms.iter().max_by_key(|&(&atom, &factor)| (matches!(atom, Atom::Local(_)), factor < 0, atom));
-    let Some((&atom, &factor)) = hardest else { return form.constant >= 0 };
+    let Some((&atom, &factor)) = hardest else { return false };
     for (fact, by) in facts.iter().flat_map(|facts| facts.about(atom, factor > 0)).filter_map(|(at, fact)| {
         let of = *fact.terms.get(&atom)?;
         (*at <= depth && factor % of == 0).then(|| (fact, factor / of))
@@ -148,7 +189,7 @@ fn search(form: &Linear, depth: u32, facts: &[&Facts], fuel: u32, steps: &mut us
         }
         *steps -= 1;
         let rest = form.clone().plus(-by, fact);
-        if rest.is_small() && search(&rest, depth, facts, fuel - 1, steps) {
+        if rest.is_small() && search(&rest, depth, facts, done, fuel - 1, steps) {
             return true;
         }
     }
@@ -187,5 +228,126 @@ mod tests {
         assert!(!never_negative(&room, 1, &[&facts]));
         facts.add(0, k.clone().plus(-2, &h));
         assert!(never_negative(&room, 1, &[&facts]));
+    }
+
+    const ATOMS: u32 = 4;
+
+    /// The number of a form for values of its atoms, of any size.
+    fn number(form: &Linear, values: &[i64]) -> i128 {
+        let term = |(&atom, &factor): (&Atom, &i64)| match atom {
+            Atom::Value(id) => i128::from(factor) * i128::from(values[id.index()]),
+            Atom::Local(id) => i128::from(factor) * i128::from(values[id.index()]),
+        };
+        i128::from(form.constant) + form.terms.iter().map(term).sum::<i128>()
+    }
+
+    /// xorshift64*.
+    struct Random(u64);
+
+    impl Random {
+        fn of<T: Copy>(&mut self, list: &[T]) -> T {
+            self.0 ^= self.0 >> 12;
+            self.0 ^= self.0 << 25;
+            self.0 ^= self.0 >> 27;
+            list[(self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) as usize % list.len()]
+        }
+
+        fn atom(&mut self) -> Atom {
+            let position = self.of(&[0, 1, 2, 3]);
+            // The first two are scalars of the plan, and extents.
+            if position < 2 { Atom::Value(ArrayId(position)) } else { Atom::Local(LocalId(position)) }
+        }
+
+        fn form(&mut self, terms: usize) -> Linear {
+            let constant = self.of(&[0, 0, 1, -1, 2, -2, 1 << 40, -(1 << 40)]);
+            (0..terms).fold(Linear::constant(constant), |form, _| {
+                let factor = self.of(&[1, 1, -1, -1, 2, -2, 3, 1000]);
+                form.plus(factor, &Linear::atom(self.atom()))
+            })
+        }
+    }
+
+    #[test]
+    fn what_is_proved_holds_for_all_numbers_for_which_the_facts_do() {
+        let few = [-2i64, -1, 0, 1, 2, 3];
+        let many = [i64::MIN, i64::MIN + 1, -1, 0, 1, 1 << 50, 1 << 62, i64::MAX];
+        let sizes = [0i64, 1, 2, 3, 1 << 49, 1 << 50];
+        let mut random = Random(0x9e37_79b9_7f4a_7c15);
+        let (mut positive, mut unwrapped, mut tried) = (0, 0, 0);
+        for round in 0..6_000 {
+            let mut facts = Facts::default();
+            let forms: Vec<Linear> = (0..random.of(&[1, 2, 3, 5]))
+                .map(|_| {
+                    let terms = random.of(&[1, 2, 2, 3]);
+                    random.form(terms)
+                })
+                .collect();
+            forms.iter().for_each(|form| facts.add(0, form.clone()));
+            let terms = random.of(&[1, 2, 2, 3]);
+            // Sums of facts are proved more often than what comes along.
+            let goal = match (round % 3, forms.first()) {
+                (0, Some(first)) => {
+                    first.clone().plus(random.of(&[0, 1, 2]), &forms[forms.len() - 1]).offset(random.of(&[0, 1]))
+                }
+                _ => random.form(terms),
+            };
+            let extent = |atom| matches!(atom, Atom::Value(_));
+            let proved = never_negative(&goal, 0, &[&facts]);
+            let is_exact = exact(&goal, 0, &[&facts], &extent);
+            positive += usize::from(proved);
+            unwrapped += usize::from(is_exact);
+            if !proved && !is_exact {
+                continue;
+            }
+            for _ in 0..400 {
+                let values: Vec<i64> = (0..ATOMS)
+                    .map(|position| {
+                        let list = if position < 2 {
+                            &sizes[..]
+                        } else if random.of(&[true, false]) {
+                            &few[..]
+                        } else {
+                            &many[..]
+                        };
+                        random.of(list)
+                    })
+                    .collect();
+                // Facts that are too large to be kept are facts all the same.
+                if forms.iter().any(|fact| number(fact, &values) < 0) {
+                    continue;
+                }
+                tried += 1;
+                let number = number(&goal, &values);
+                assert!(!proved || number >= 0, "{goal:?} at {values:?} is {number}, by {forms:?}");
+                assert!(!is_exact || i64::try_from(number).is_ok(), "{goal:?} at {values:?} is {number}, by {forms:?}");
+            }
+        }
+        assert!(positive > 300 && unwrapped > 300 && tried > 10_000, "{positive}, {unwrapped}, {tried}");
+    }
+
+    #[test]
+    fn what_may_wrap_is_not_exact() {
+        let (n, x, i) =
+            (Linear::atom(Atom::Value(ArrayId(0))), Linear::atom(Atom::Value(ArrayId(9))), Linear::local(LocalId(0)));
+        let extent = |atom| atom == Atom::Value(ArrayId(0));
+        let mut facts = Facts::default();
+        facts.add(0, n.clone());
+        facts.add(0, x.clone());
+        facts.add(1, i.clone());
+        facts.add(1, n.clone().offset(-1).plus(-1, &i));
+        let is_exact = |form: &Linear, depth| exact(form, depth, &[&facts], &extent);
+        for form in [&n, &x, &i, &n.clone().offset(-1), &n.clone().offset(5), &n.scaled(7), &x.clone().offset(-1)] {
+            assert!(is_exact(form, 0), "{form:?}");
+        }
+        for form in [&x.clone().offset(1), &x.scaled(2), &x.clone().plus(1, &n), &i.scaled(2), &n.scaled(1 << 30)] {
+            assert!(!is_exact(form, 0), "{form:?}");
+        }
+        // In the level its index is below the extent.
+        assert!(is_exact(&i.scaled(2), 1) && is_exact(&n.clone().offset(-1).plus(-1, &i), 1));
+        assert!(never_negative(&x.scaled(2), 0, &[&facts]), "as a number, which no scalar need be");
+        for edge in [i64::MIN, i64::MAX, 1 << 50, -(1 << 50)] {
+            assert!(!never_negative(&x.clone().offset(edge), 0, &[&facts]) && !is_exact(&x.clone().offset(edge), 0));
+            assert!(!never_negative(&x.scaled(edge), 0, &[&facts]) && !is_exact(&x.scaled(edge), 0));
+        }
     }
 }

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use fusebox_ir::{ArrayId, Constant, Extent, Operand, PlanValue, Type};
 
-use crate::linear::{Atom, Facts, Linear, never_negative};
+use crate::linear::{Atom, Facts, Linear, exact, never_negative};
 
 /// Every value of the plan, and what is known of scalars among them where the plan is being extended.
 #[derive(Debug, Default)]
@@ -53,7 +53,9 @@ impl Values {
             {
                 self.order.push(id);
                 let form = self.form_of(id);
-                self.facts.add(0, form);
+                if self.exact(&form) {
+                    self.facts.add(0, form);
+                }
             }
         }
     }
@@ -97,9 +99,27 @@ impl Values {
         }
     }
 
-    /// Whether `form` is known to be at least 0.
-    pub(crate) fn never_negative(&self, form: &Linear) -> bool {
+    /// Whether the form's number is known to be at least 0.
+    fn never_negative(&self, form: &Linear) -> bool {
         never_negative(form, 0, &[&self.facts])
+    }
+
+    /// Whether a scalar of this form is known to be the form's number.
+    fn exact(&self, form: &Linear) -> bool {
+        let extent = |atom| matches!(atom, Atom::Value(id) if self.is_extent(id));
+        exact(form, 0, &[&self.facts], &extent)
+    }
+
+    /// Whether one scalar is known to be at most another.
+    pub(crate) fn at_most(&self, small: &Linear, large: &Linear) -> bool {
+        self.exact(small) && self.exact(large) && self.never_negative(&large.clone().plus(-1, small))
+    }
+
+    /// Notes that one scalar is at most another.
+    pub(crate) fn note_at_most(&mut self, small: &Linear, large: &Linear) {
+        if self.exact(small) && self.exact(large) {
+            self.facts.add(0, large.clone().plus(-1, small));
+        }
     }
 
     /// Whether two extents are known to be equal.

@@ -282,6 +282,9 @@ fn fault(program: &Program, seed: u64, config: &Config) -> (Option<String>, usiz
             (Ok(_), Err(error)) => {
                 fails_apart(program, &given).is_none().then(|| format!("it alone fails: {error}\n{clusters}\n{plan}"))
             }
+            (Err(expected), Err(error @ fusebox_interp::Error::BadPlan { .. })) => {
+                Some(format!("it fails otherwise: {error}, should be {expected}\n{clusters}\n{plan}"))
+            }
             // Clusters change no meaning: where each operation by itself fails, so do they, and in the same way.
             (Err(_), found) => {
                 let found = found.map(|_| ()).map_err(|error| kind_of(&error));

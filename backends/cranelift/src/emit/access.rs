@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use fusebox_ir::{
     Access, Action, ArrayId, Binary, Constant, DimBoundary, DimIndex, ElementType, FailureKind, IndexMap, KernelExtent,
-    Lambda, LocalId, Place, ScalarOperand,
+    Lambda, LocalId, MAX_EXTENT, Place, ScalarOperand,
 };
 
 use super::{Emitter, Result, Val};
@@ -109,8 +109,7 @@ impl Emitter<'_> {
         );
         let extents =
             extents.iter().map(|&extent| Ok(Val::Uniform(self.extent(extent)?))).collect::<Result<Vec<_>>>()?;
-        let all_linear = index.iter().chain(written).all(|index| !matches!(index, Val::Gang(_)));
-        if self.mask.is_none() && self.lanes > 1 && all_linear {
+        if self.mask.is_none() && self.lanes > 1 && index.iter().chain(written).all(|&index| self.is_straight(index)) {
             // Inside at both ends is inside between.
             for lane in [0, i64::from(self.lanes) - 1] {
                 let lane_value = self.b.int(lane);
@@ -129,6 +128,18 @@ impl Emitter<'_> {
         }
         self.check_lanes(index, written, bounds, &extents, failure);
         Ok(())
+    }
+
+    /// Whether an index goes from lane to lane by steps that do not wrap around within a gang, wherever it starts inside of an array.
+    fn is_straight(&self, index: Val) -> bool {
+        match index {
+            Val::Uniform(_) => true,
+            Val::Gang(_) => false,
+            Val::Linear(_, stride) => {
+                let stride = self.b.constant_of(stride).and_then(Constant::as_i64);
+                stride.is_some_and(|stride| stride.unsigned_abs() <= MAX_EXTENT as u64)
+            }
+        }
     }
 
     fn check_lanes(

@@ -79,7 +79,7 @@ impl Schedule {
             }
             let steps = match (kernel.levels[level].from, kernel.levels[level].to) {
                 (ScalarOperand::Constant(from), ScalarOperand::Constant(to)) => {
-                    to.as_i64().unwrap_or(0) - from.as_i64().unwrap_or(0)
+                    to.as_i64().unwrap_or(0).saturating_sub(from.as_i64().unwrap_or(0))
                 }
                 _ => i64::MAX,
             };
@@ -229,7 +229,7 @@ fn position(map: &IndexMap, classes: &HashMap<LocalId, Class>) -> Class {
             class = match (class, term) {
                 (Class::Varying, _) | (_, Class::Varying) => Class::Varying,
                 (before, Class::Uniform) => before,
-                (Class::Uniform, Class::Linear(Some(step))) if last => Class::Linear(Some(step * factor)),
+                (Class::Uniform, Class::Linear(Some(step))) if last => Class::Linear(step.checked_mul(*factor)),
                 _ => Class::Linear(None),
             };
         }

@@ -1,22 +1,22 @@
 //! Appends of ranges that run apart from each other: what they put is moved together, in order.
 
-use std::sync::Mutex;
+use std::{collections::BTreeMap, sync::Mutex};
 
 use fusebox_ir::{Action, ArrayId};
 
-use super::Run;
+use super::{Ranges, Run};
 use crate::emit::Extra;
 
 /// Ranges that append: each behind the place where all before it would end if they kept everything; then moved together, in order, while
 /// later ranges run.
-pub(super) struct Appended<'r> {
+pub(super) struct Appended {
     /// Elements that a step may put at most.
     most: i64,
     /// The word of the argument table that says where a range begins to put.
     word: Option<usize>,
     /// Addresses and widths.
     arrays: Vec<(u64, usize)>,
-    ranges: &'r [(i64, i64)],
+    ranges: Ranges,
     front: Mutex<Front>,
 }
 
@@ -24,23 +24,28 @@ struct Front {
     /// How many ranges are together, and how many elements those have.
     together: usize,
     total: u64,
-    /// Of the others that are done.
-    counts: Vec<Option<u64>>,
+    /// Of the others that are done: no more than run at a time, and those that wait for the slowest.
+    counts: BTreeMap<usize, u64>,
 }
 
-impl Appended<'_> {
+impl Appended {
+    /// Where a range begins to put, in elements.
+    fn place(&self, range: usize) -> u64 {
+        (self.ranges.get(range).0 * self.most) as u64
+    }
+
     /// Where a range begins to put.
     pub(super) fn start(&self, range: usize) -> Option<(usize, u64)> {
-        self.word.map(|word| (word, (self.ranges[range].0 * self.most) as u64))
+        self.word.map(|word| (word, self.place(range)))
     }
 
     /// A range is done; `end` is behind the last element that it has put.
     pub(super) fn done(&self, range: usize, end: u64) {
         let Ok(mut front) = self.front.lock() else { return };
         let Front { together, total, counts } = &mut *front;
-        counts[range] = Some(end - (self.ranges[range].0 * self.most) as u64);
-        while let Some(&Some(count)) = counts.get(*together) {
-            let from = (self.ranges[*together].0 * self.most) as u64;
+        counts.insert(range, end - self.place(range));
+        while let Some(count) = counts.remove(together) {
+            let from = self.place(*together);
             for &(address, width) in &self.arrays {
                 move_elements(address, from, *total, count, width);
             }
@@ -76,7 +81,7 @@ impl<'a> Run<'a> {
     }
 
     /// For ranges of a kernel that appends.
-    pub(super) fn appended<'r>(&self, ranges: &'r [(i64, i64)]) -> Option<Appended<'r>> {
+    pub(super) fn appended(&self, ranges: Ranges) -> Option<Appended> {
         let (arrays, _) = self.append()?;
         let first = self.kernel.sizes.len() + self.kernel.arrays.len();
         let word =
@@ -87,8 +92,8 @@ impl<'a> Run<'a> {
                 (address, self.kernel.arrays[array.index()].element.bytes())
             })
             .collect();
-        let most = if ranges.len() > 1 { self.most_appended(self.outermost).unwrap_or(0) } else { 0 };
-        let front = Mutex::new(Front { together: 0, total: 0, counts: vec![None; ranges.len()] });
+        let most = if ranges.count() > 1 { self.most_appended(self.outermost).unwrap_or(0) } else { 0 };
+        let front = Mutex::new(Front { together: 0, total: 0, counts: BTreeMap::new() });
         Some(Appended { most, word, arrays, ranges, front })
     }
 }

@@ -4,6 +4,7 @@
 //! and other copies only where any order gives the same.
 
 mod append;
+mod ranges;
 mod scan;
 mod scatter;
 mod split;
@@ -12,8 +13,11 @@ mod workers;
 use std::cell::RefCell;
 
 use fusebox_backend::{BackendError, Launch, LaunchArray};
-use fusebox_ir::{Action, Array, ArrayId, Constant, Kernel, KernelExtent, RunError, ScalarOperand, ScatterOrder};
+use fusebox_ir::{
+    Action, Array, ArrayId, Constant, Fault, Kernel, KernelExtent, Memory, Place, RunError, ScalarOperand, ScatterOrder,
+};
 
+use self::ranges::Ranges;
 use crate::{
     Shared,
     emit::{Extra, Part},
@@ -111,7 +115,7 @@ impl<'a> Run<'a> {
     /// Steps of a level, where its bounds are sizes.
     fn steps(&self, level: usize) -> Option<i64> {
         let level = self.kernel.levels.get(level)?;
-        Some(self.operand(level.to)?.wrapping_sub(self.operand(level.from)?).max(0))
+        Some(self.operand(level.to)?.checked_sub(self.operand(level.from)?).unwrap_or(0).max(0))
     }
 
     fn extra(&mut self, extra: Extra, word: u64) {
@@ -136,19 +140,32 @@ impl<'a> Run<'a> {
         weights.fold(0u64, u64::saturating_add) / 8
     }
 
+    /// Zeroed memory for a statement to work in: `count` times as many bytes, and a few more words.
+    ///
+    /// # Errors
+    /// [`Fault::TooLarge`] of `what`.
+    fn room(&self, statement: usize, what: &str, count: usize, bytes: usize) -> Result<Memory, RunError> {
+        let memory = count.checked_mul(bytes).and_then(|bytes| bytes.checked_add(64)).and_then(Memory::zeros);
+        memory.ok_or_else(|| RunError {
+            operation: self.kernel.operation(&self.kernel.statements[statement]).to_owned(),
+            place: Place::default(),
+            fault: Fault::TooLarge { array: what.to_owned(), extents: vec![i64::try_from(count).unwrap_or(i64::MAX)] },
+        })
+    }
+
     /// Ranges of the outermost level; `unit` steps are never parted, nor is what makes a gang: its rest would be scalar code.
-    fn ranges(&self, steps: i64, unit: i64) -> Vec<(i64, i64)> {
+    fn ranges(&self, steps: i64, unit: i64) -> Ranges {
         let gang = self.loaded.gang;
         let unit = if gang % unit == 0 { gang } else { unit };
         let work = self.work();
         if self.shared.threads.count() == 1 || work < self.shared.share_from_ns || steps <= unit {
-            return vec![(0, steps)];
+            return Ranges::one(steps);
         }
         let pieces =
             (work / (self.shared.share_from_ns / 2).max(1)).clamp(2, 16 * self.shared.threads.count() as u64) as i64;
         let length = (steps / pieces).max(1);
         let length = (length as u64).checked_next_multiple_of(unit as u64).map_or(steps, |length| length as i64);
-        (0..steps).step_by(length as usize).map(|from| (from, (from + length).min(steps))).collect()
+        Ranges::new(steps, length)
     }
 
     fn target_size(&self, array: ArrayId) -> usize {
@@ -162,12 +179,14 @@ impl<'a> Run<'a> {
     /// Bytes of all arrays.
     fn bytes(&self) -> usize {
         let arrays = self.kernel.arrays.iter().enumerate();
-        arrays.map(|(id, array)| self.target_size(ArrayId(id as u32)) * array.element.bytes()).sum()
+        arrays.fold(0, |sum, (id, array)| {
+            sum.saturating_add(self.target_size(ArrayId(id as u32)).saturating_mul(array.element.bytes()))
+        })
     }
 
     /// K of scatters in chunks (rule 6).
     fn chunks(steps: i64, size: usize) -> i64 {
-        (steps / (4 * size as i64).max(16_384)).clamp(1, 64)
+        (steps / i64::try_from(size).unwrap_or(i64::MAX).saturating_mul(4).max(16_384)).clamp(1, 64)
     }
 
     /// Everything in one call; the number of appended elements.
@@ -182,16 +201,23 @@ impl<'a> Run<'a> {
                 let mut scatter = self.scattered(position, chunks as usize)?;
                 self.extra(Extra::ChunkSteps(position), (steps as u64).div_ceil(chunks as u64).max(1));
                 for component in 0..arrays.len() {
-                    self.extra(Extra::Copies(position, component), scatter.copies[component].as_mut_ptr() as u64);
+                    self.extra(Extra::Copies(position, component), address(&mut scatter.copies[component]));
                 }
-                self.extra(Extra::CopyFlags(position), scatter.flags.as_mut_ptr() as u64);
+                if let Some(flags) = &mut scatter.flags {
+                    self.extra(Extra::CopyFlags(position), address(flags));
+                }
                 scattered.push((scatter, chunks as usize));
             }
         }
         let appended = call(code, &self.table, 0, steps)?;
-        for (scatter, chunks) in &scattered {
-            self.merge(std::slice::from_ref(scatter), *chunks)?;
+        for (scatter, chunks) in &mut scattered {
+            self.merge(std::slice::from_mut(scatter), *chunks)?;
         }
         Ok(appended)
     }
+}
+
+/// Where memory begins.
+fn address(memory: &mut Memory) -> u64 {
+    memory.bytes_mut().as_mut_ptr() as u64
 }

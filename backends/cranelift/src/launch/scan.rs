@@ -5,9 +5,9 @@
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use fusebox_ir::{Action, RunError};
+use fusebox_ir::{Action, Memory, RunError};
 
-use super::{Run, call};
+use super::{Ranges, Run, address, call};
 use crate::{
     emit::{Extra, Part, TILE},
     load::Code,
@@ -83,25 +83,32 @@ impl Tiles<'_> {
 
 impl<'a> Run<'a> {
     /// Ranges of the outermost level that are a tile each, where sharing them is worth it.
-    pub(super) fn tiles(&self, steps: i64) -> Vec<(i64, i64)> {
+    pub(super) fn tiles(&self, steps: i64) -> Ranges {
         if self.shared.threads.count() == 1 || self.work() < self.shared.share_from_ns {
-            return vec![(0, steps)];
+            return Ranges::one(steps);
         }
-        (0..steps).step_by(TILE as usize).map(|from| (from, (from + TILE).min(steps))).collect()
+        Ranges::new(steps, TILE)
     }
 
     /// Room for carries and totals of tiles, and for which of them are there.
-    pub(super) fn carries(&mut self, steps: i64) -> Vec<Vec<u64>> {
+    ///
+    /// # Errors
+    /// [`fusebox_ir::Fault::TooLarge`].
+    pub(super) fn carries(&mut self, steps: i64) -> Result<Vec<Memory>, RunError> {
         let tiles = (steps as u64).div_ceil(TILE as u64) as usize;
         let mut rooms = Vec::new();
         for extra in self.loaded.extras.clone() {
-            if let Extra::Carry(..) | Extra::CarryFlags(_) | Extra::Total(..) | Extra::TotalFlags(_) = extra {
-                let mut room = vec![0u64; tiles + 8];
-                self.extra(extra, room.as_mut_ptr() as u64);
+            if let Extra::Carry(statement, _)
+            | Extra::CarryFlags(statement)
+            | Extra::Total(statement, _)
+            | Extra::TotalFlags(statement) = extra
+            {
+                let mut room = self.room(statement, "carries of tiles", tiles, 8)?;
+                self.extra(extra, address(&mut room));
                 rooms.push(room);
             }
         }
-        rooms
+        Ok(rooms)
     }
 
     /// For `count` ranges of one tile each; `None` for one range of all steps, and where nothing is scanned.

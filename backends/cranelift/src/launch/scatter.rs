@@ -1,8 +1,8 @@
 //! Copies of the targets of scatters, one for each range but the first, and how they come together.
 
-use fusebox_ir::{Action, ArrayId, Constant, RunError};
+use fusebox_ir::{Action, ArrayId, Constant, Memory, RunError};
 
-use super::{Run, call};
+use super::{Run, address, call};
 use crate::{
     compile::CompiledKernel,
     emit::{Extra, Part, identities},
@@ -17,8 +17,9 @@ pub(super) struct Scattered<'k> {
     pub(super) identity: Option<Vec<Constant>>,
     pub(super) flagged: bool,
     /// Copies for all ranges but the first: for each component, one after the other.
-    pub(super) copies: Vec<Vec<u64>>,
-    pub(super) flags: Vec<u8>,
+    pub(super) copies: Vec<Memory>,
+    /// For all ranges, if it is flagged: a byte a target.
+    pub(super) flags: Option<Memory>,
 }
 
 impl<'a> Run<'a> {
@@ -30,6 +31,9 @@ impl<'a> Run<'a> {
     }
 
     /// Copies for `ranges` ranges of one scatter.
+    ///
+    /// # Errors
+    /// [`fusebox_ir::Fault::TooLarge`].
     pub(super) fn scattered(&self, statement: usize, ranges: usize) -> Result<Scattered<'a>, RunError> {
         let kernel = self.kernel;
         let action = &kernel.statements[statement].action;
@@ -41,7 +45,7 @@ impl<'a> Run<'a> {
                 identity: None,
                 flagged: false,
                 copies: Vec::new(),
-                flags: Vec::new(),
+                flags: None,
             });
         };
         let size = self.target_size(arrays[0]);
@@ -50,17 +54,21 @@ impl<'a> Run<'a> {
         let mut copies = Vec::new();
         for (component, array) in arrays.iter().enumerate() {
             let element = kernel.arrays[array.index()].element;
-            let bytes = size * element.bytes() * ranges.saturating_sub(1);
+            let what = format!("copies of `{}`", kernel.arrays[array.index()].name);
+            let mut copy = self.room(statement, &what, ranges.saturating_sub(1), size * element.bytes())?;
             // Whole words of the repeated identity.
             let bits = identity.as_ref().map_or(0, |identity| identity[component].bits());
             let word = (0..8 / element.bytes()).fold(0u64, |word, lane| word | bits << (lane * element.bytes() * 8));
-            copies.push(vec![word; bytes.div_ceil(8) + 8]);
+            if word != 0 {
+                copy.bytes_mut().chunks_exact_mut(8).for_each(|bytes| bytes.copy_from_slice(&word.to_le_bytes()));
+            }
+            copies.push(copy);
         }
-        let mut flags = Vec::new();
+        let mut flags = None;
         if flagged {
-            flags = vec![0u8; size * ranges + 64];
-            let first = size.min(flags.len());
-            flags[..first].fill(1);
+            let mut room = self.room(statement, "flags of targets", ranges, size)?;
+            room.bytes_mut()[..size].fill(1);
+            flags = Some(room);
         }
         Ok(Scattered { statement, arrays, size, identity, flagged, copies, flags })
     }
@@ -72,15 +80,15 @@ impl<'a> Run<'a> {
             if range > 0 {
                 for (component, array) in scatter.arrays.iter().enumerate() {
                     let bytes = self.kernel.arrays[array.index()].element.bytes() * scatter.size;
-                    let address = scatter.copies[component].as_mut_ptr() as usize + bytes * (range - 1);
-                    table[self.kernel.sizes.len() + array.index()] = address as u64;
+                    let address = address(&mut scatter.copies[component]) + (bytes * (range - 1)) as u64;
+                    table[self.kernel.sizes.len() + array.index()] = address;
                 }
             }
-            if scatter.flagged {
+            if let Some(flags) = &mut scatter.flags {
                 let first = self.kernel.sizes.len() + self.kernel.arrays.len();
                 let wanted = Extra::CopyFlags(scatter.statement);
                 if let Some(position) = self.loaded.extras.iter().position(|&own| own == wanted) {
-                    table[first + position] = scatter.flags.as_mut_ptr() as u64 + (range * scatter.size) as u64;
+                    table[first + position] = address(flags) + (range * scatter.size) as u64;
                 }
             }
         }
@@ -88,8 +96,8 @@ impl<'a> Run<'a> {
     }
 
     /// Combines copies into the arrays, copy after copy; targets in ranges.
-    pub(super) fn merge(&mut self, scattered: &[Scattered<'_>], ranges: usize) -> Result<(), RunError> {
-        for scatter in scattered.iter().filter(|_| ranges > 1) {
+    pub(super) fn merge(&mut self, scattered: &mut [Scattered<'_>], ranges: usize) -> Result<(), RunError> {
+        for scatter in scattered.iter_mut().filter(|_| ranges > 1) {
             let Some(code) = self.loaded.part(Part::Merge(scatter.statement)) else { continue };
             debug_assert!(
                 scatter.flagged || scatter.identity.is_some(),
@@ -99,11 +107,13 @@ impl<'a> Run<'a> {
                 .map(|range| {
                     for (component, array) in scatter.arrays.iter().enumerate() {
                         let bytes = self.kernel.arrays[array.index()].element.bytes() * scatter.size;
-                        let address = scatter.copies[component].as_ptr() as usize + bytes * (range - 1);
-                        self.extra(Extra::Copies(scatter.statement, component), address as u64);
+                        let address = address(&mut scatter.copies[component]) + (bytes * (range - 1)) as u64;
+                        self.extra(Extra::Copies(scatter.statement, component), address);
                     }
-                    let flags = scatter.flags.as_ptr() as usize + range * scatter.size;
-                    self.extra(Extra::CopyFlags(scatter.statement), flags as u64);
+                    if let Some(flags) = &mut scatter.flags {
+                        let flags = address(flags) + (range * scatter.size) as u64;
+                        self.extra(Extra::CopyFlags(scatter.statement), flags);
+                    }
                     self.table.clone()
                 })
                 .collect();

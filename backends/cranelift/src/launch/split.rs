@@ -2,9 +2,9 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use fusebox_ir::{Action, RunError, ScatterOrder};
+use fusebox_ir::{Action, Memory, RunError, ScatterOrder};
 
-use super::{Run, call, scatter::Scattered};
+use super::{Ranges, Run, address, call, scatter::Scattered};
 use crate::{
     emit::{BLOCK, Extra, Part, identities},
     load::Code,
@@ -15,8 +15,8 @@ impl<'a> Run<'a> {
     pub(super) fn split(&mut self, body: &Code) -> Result<u64, RunError> {
         let steps = self.outermost;
         self.extra(Extra::Steps, steps as u64);
-        let partials = self.partials(steps);
-        let carries = self.carries(steps);
+        let carries = self.carries(steps)?;
+        let partials = self.partials(steps)?;
         let scans = self.loaded.part(Part::Totals).is_some();
         let mut in_blocks = false;
         let mut in_order = false;
@@ -40,46 +40,48 @@ impl<'a> Run<'a> {
             }
         }
         let ranges = match chunked {
-            Some(chunks) => {
-                let length = (steps as u64).div_ceil(chunks as u64).max(1) as usize;
-                (0..steps).step_by(length).map(|from| (from, (from + length as i64).min(steps))).collect()
-            }
-            None if in_order => vec![(0, steps)],
+            Some(chunks) => Ranges::new(steps, (steps as u64).div_ceil(chunks as u64) as i64),
+            None if in_order => Ranges::one(steps),
             // A copy for each tile would be too many.
-            None if scans && !any.is_empty() => vec![(0, steps)],
-            None if scans && self.append().is_some() && self.most_appended(steps).is_none() => vec![(0, steps)],
+            None if scans && !any.is_empty() => Ranges::one(steps),
+            None if scans && self.append().is_some() && self.most_appended(steps).is_none() => Ranges::one(steps),
             None if scans => self.tiles(steps),
             None if self.append().is_some() => match self.most_appended(steps) {
                 Some(_) => self.ranges(steps, if in_blocks { BLOCK } else { 1 }),
-                None => vec![(0, steps)],
+                None => Ranges::one(steps),
             },
             None if any.is_empty() => self.ranges(steps, if in_blocks { BLOCK } else { 64.min(steps / 64).max(1) }),
             None => {
                 // A copy for each thread, where that costs less than it saves.
                 let size = any.iter().map(|&position| self.scatter_size(position)).max().unwrap_or(0);
-                let most = (steps as usize / (2 * size).max(1)).min(self.shared.threads.count());
-                let wanted = self.ranges(steps, 1).len().min(most).max(1) as i64;
+                let most = (steps as usize / size.saturating_mul(2).max(1)).min(self.shared.threads.count());
+                let wanted = self.ranges(steps, 1).count().min(most).max(1);
                 let unit = if in_blocks { BLOCK as usize } else { 1 };
-                let length = (steps as usize).div_ceil(wanted as usize).max(1).next_multiple_of(unit);
-                (0..steps).step_by(length).map(|from| (from, (from + length as i64).min(steps))).collect()
+                let length = (steps as usize).div_ceil(wanted).checked_next_multiple_of(unit);
+                length
+                    .and_then(|length| i64::try_from(length).ok())
+                    .map_or(Ranges::one(steps), |length| Ranges::new(steps, length))
             }
         };
         let mut scattered: Vec<Scattered<'_>> = Vec::new();
         for position in any {
-            scattered.push(self.scattered(position, ranges.len())?);
+            scattered.push(self.scattered(position, ranges.count())?);
         }
-        let tiles = self.shared_tiles(ranges.len());
-        let tables: Vec<Vec<u64>> = (0..ranges.len()).map(|range| self.table_of(range, &mut scattered)).collect();
-        let appended = self.appended(&ranges);
+        let tiles = self.shared_tiles(ranges.count());
+        // Each range has a table of its own where copies take the place of arrays: then there are few.
+        let own = if scattered.is_empty() { 0 } else { ranges.count() };
+        let tables: Vec<Vec<u64>> = (0..own).map(|range| self.table_of(range, &mut scattered)).collect();
+        let appended = self.appended(ranges);
         let one = |range: usize, stop: &AtomicBool| {
-            let (from, to) = ranges[range];
+            let (from, to) = ranges.get(range);
+            let own = tables.get(range).unwrap_or(&self.table);
             let mut begun = None;
             if let Some((word, start)) = appended.as_ref().and_then(|appended| appended.start(range)) {
-                let mut table = tables[range].clone();
+                let mut table = own.clone();
                 table[word] = start;
                 begun = Some(table);
             }
-            let table = begun.as_ref().unwrap_or(&tables[range]);
+            let table = begun.as_ref().unwrap_or(own);
             let end = match &tiles {
                 Some(tiles) => tiles.run(body, table, range, (from, to), stop)?,
                 None => call(body, table, from, to)?,
@@ -93,12 +95,12 @@ impl<'a> Run<'a> {
         };
         if in_order {
             let never = AtomicBool::new(false);
-            (0..ranges.len()).try_for_each(|range| one(range, &never))?;
+            (0..ranges.count()).try_for_each(|range| one(range, &never))?;
         } else if steps > 0 {
-            self.each(ranges.len(), one)?;
+            self.each(ranges.count(), one)?;
         }
         let appended = appended.map_or(0, |appended| appended.total());
-        self.merge(&scattered, ranges.len())?;
+        self.merge(&mut scattered, ranges.count())?;
         if let Some(finish) = self.loaded.part(Part::Finish) {
             call(finish, &self.table, 0, steps)?;
         }
@@ -107,16 +109,19 @@ impl<'a> Run<'a> {
     }
 
     /// Room for the results of blocks.
-    pub(super) fn partials(&mut self, steps: i64) -> Vec<Vec<u64>> {
+    ///
+    /// # Errors
+    /// [`fusebox_ir::Fault::TooLarge`].
+    pub(super) fn partials(&mut self, steps: i64) -> Result<Vec<Memory>, RunError> {
         let blocks = (steps as u64).div_ceil(BLOCK as u64) as usize;
         let mut rooms = Vec::new();
         for extra in self.loaded.extras.clone() {
-            if matches!(extra, Extra::Partial(..) | Extra::PartialFlags(_)) {
-                let mut room = vec![0u64; blocks + 8];
-                self.extra(extra, room.as_mut_ptr() as u64);
+            if let Extra::Partial(statement, _) | Extra::PartialFlags(statement) = extra {
+                let mut room = self.room(statement, "results of blocks", blocks, 8)?;
+                self.extra(extra, address(&mut room));
                 rooms.push(room);
             }
         }
-        rooms
+        Ok(rooms)
     }
 }

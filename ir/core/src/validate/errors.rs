@@ -306,6 +306,15 @@ pub enum ProgramFault {
     /// A value made again.
     #[error("`{value}` is made again: each value is made once")]
     MadeTwice { value: String },
+    /// A value of around a loop that its steps free: the next turn would not have it.
+    #[error("`{value}` is freed in a loop, and made outside of it")]
+    FreedInLoop { value: String },
+    /// A launch that is given a value twice, of which it writes one.
+    #[error("`{value}` is written by a launch that is given it for another array too")]
+    GivenTwice { value: String },
+    /// A bound of a level that is no index.
+    #[error("{what} is {bound}, which is beyond any extent")]
+    LevelBound { what: String, bound: i64 },
     /// A value written again.
     #[error("`{value}` is written again: each value is written once")]
     WrittenTwice { value: String },

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     Access, Action, ArrayId, Association, ElementType, Extent, FailureKind, IndexMap, Kernel, KernelExtent, Lambda,
-    LevelOrder, Local, LocalId, MAX_NESTING, MAX_RANK, ScalarOp, ScalarOperand, Statement, Type, Var,
+    LevelOrder, Local, LocalId, MAX_EXTENT, MAX_NESTING, MAX_RANK, ScalarOp, ScalarOperand, Statement, Type, Var,
     analysis::{NotOver, may_write_over},
 };
 
@@ -147,6 +147,11 @@ impl<'p> Validator<'p> {
             for (bound, name) in [(&level.from, "from"), (&level.to, "to")] {
                 let what = format!("`{name}` of level {}", scopes.depth);
                 self.scalar_operand_of(bound, ElementType::I64, &|| what.clone());
+                let constant = if let ScalarOperand::Constant(constant) = bound { constant.as_i64() } else { None };
+                let most = if name == "from" { MAX_EXTENT } else { i64::MAX };
+                if let Some(bound) = constant.filter(|bound| !(-MAX_EXTENT..=most).contains(bound)) {
+                    self.report(ProgramFault::LevelBound { what, bound });
+                }
             }
             scopes.depth += 1;
             self.set_local_open(level.index.id, true);
@@ -206,7 +211,7 @@ impl<'p> Validator<'p> {
                 if *to as usize >= depth {
                     self.report(ProgramFault::ReduceTo { depth: statement.depth, to: *to });
                 }
-                let types = self.combination(association, combine, seeds, values);
+                let types = self.combination(association, combine, seeds, values, *to as usize, scopes);
                 self.define_later(results, &types, (*to as usize).min(depth), scopes);
             }
             Action::Scan { results, exclusive, totals, association, combine, seeds, values } => {
@@ -220,7 +225,8 @@ impl<'p> Validator<'p> {
                 if *exclusive && seeds.is_empty() {
                     self.report(ProgramFault::Scan { why: "that is exclusive has no seeds" });
                 }
-                let types = self.combination(association, combine, seeds, values);
+                let around = depth.saturating_sub(1);
+                let types = self.combination(association, combine, seeds, values, around, scopes);
                 if self.count("results", results.len(), types.len()) {
                     for (result, ty) in results.iter().zip(&types) {
                         self.is_of(result, *ty, "a result of a scan");
@@ -271,7 +277,8 @@ impl<'p> Validator<'p> {
                     v.value_of(value, *element, "a value of a scatter");
                 }
                 let params: Vec<_> = elements.iter().chain(&elements).copied().collect();
-                v.kernel_function("combine", combine, &params, &elements);
+                // Copies are combined when all levels are done.
+                v.seen_at(0, scopes, |v| v.kernel_function("combine", combine, &params, &elements));
             }),
         }
     }
@@ -290,13 +297,23 @@ impl<'p> Validator<'p> {
         }
     }
 
-    /// What reduces and scans have in common; the types of the values.
+    /// Checks something that sees the locals of a depth and of those around it, and none from deeper levels.
+    fn seen_at(&mut self, depth: usize, scopes: &Scopes, check: impl FnOnce(&mut Self)) {
+        let deeper = || scopes.open.iter().skip(depth + 1).flatten();
+        deeper().for_each(|&id| self.set_local_open(id, false));
+        check(self);
+        deeper().for_each(|&id| self.set_local_open(id, true));
+    }
+
+    /// What reduces and scans have in common; the types of the values. Seeds and what is combined with them are of the depth `around`.
     fn combination(
         &mut self,
         association: &Association,
         combine: &'p Lambda,
         seeds: &[ScalarOperand],
         values: &[ScalarOperand],
+        around: usize,
+        scopes: &Scopes,
     ) -> Vec<Option<ElementType>> {
         let lanes = match *association {
             Association::InOrder => None,
@@ -315,13 +332,15 @@ impl<'p> Validator<'p> {
         self.at_least("values", values.len(), 1);
         let types: Vec<_> =
             values.iter().map(|value| self.scalar_operand(value, &|| "a value that is combined".to_owned())).collect();
-        if !seeds.is_empty() && self.count("seeds", seeds.len(), values.len()) {
-            for (seed, ty) in seeds.iter().zip(&types) {
-                self.value_of(seed, *ty, "a seed");
+        self.seen_at(around, scopes, |v| {
+            if !seeds.is_empty() && v.count("seeds", seeds.len(), values.len()) {
+                for (seed, ty) in seeds.iter().zip(&types) {
+                    v.value_of(seed, *ty, "a seed");
+                }
             }
-        }
-        let params: Vec<_> = types.iter().chain(&types).copied().collect();
-        self.kernel_function("combine", combine, &params, &types);
+            let params: Vec<_> = types.iter().chain(&types).copied().collect();
+            v.kernel_function("combine", combine, &params, &types);
+        });
         types
     }
 

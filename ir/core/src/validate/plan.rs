@@ -28,6 +28,7 @@ pub fn validate_plan(plan: &Plan) -> Result<(), ValidationErrors> {
         owned: HashSet::new(),
         taking: HashMap::new(),
         taken: HashSet::new(),
+        kept: HashSet::new(),
     };
     checker.plan();
     let mut errors = Vec::new();
@@ -56,6 +57,8 @@ struct Checker<'p> {
     taking: HashMap<ArrayId, ArrayId>,
     /// What was taken over, and may only be freed.
     taken: HashSet<ArrayId>,
+    /// Made before a loop whose steps these are: not freed here, for the next turn needs them.
+    kept: HashSet<ArrayId>,
 }
 
 impl<'p> Checker<'p> {
@@ -377,6 +380,8 @@ impl<'p> Checker<'p> {
             }
             Step::While { state, condition_steps, condition, body, next } => {
                 let types: Vec<_> = state.iter().map(|&id| self.used(id, "the state")).collect();
+                let kept = self.kept.clone();
+                self.kept.extend(&self.made);
                 self.inner_steps("condition_steps", condition_steps, depth, &[], |c| c.condition(condition));
                 self.inner_steps("body", body, depth, state, |c| {
                     if c.report.count("next states", next.len(), state.len()) {
@@ -386,10 +391,14 @@ impl<'p> Checker<'p> {
                         }
                     }
                 });
+                self.kept = kept;
             }
             Step::Free { value } => {
                 if !self.taken.remove(value) {
                     self.used(*value, "what is freed");
+                    if self.kept.contains(value) {
+                        self.report.report(ProgramFault::FreedInLoop { value: self.name(*value) });
+                    }
                 }
                 self.made.remove(value);
             }
@@ -431,6 +440,10 @@ impl<'p> Checker<'p> {
             self.within(Position::Item("arrays", position), |c| {
                 if array.access == Access::Write {
                     c.write(arrays[position]);
+                }
+                if array.access != Access::Read && arrays.iter().filter(|&&other| other == arrays[position]).count() > 1
+                {
+                    c.report.report(ProgramFault::GivenTwice { value: c.name(arrays[position]) });
                 }
                 let Some(ty) = ty else { return };
                 let what = format!("`{}`", c.name(arrays[position]));

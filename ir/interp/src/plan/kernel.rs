@@ -1,6 +1,6 @@
 //! One kernel: every point of every level in order, every statement at every point.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use fusebox_ir::{
     Action, ArrayId, Constant, DimBoundary, Failure, FailureKind, Fault, IndexMap, Kernel, LevelOrder, RunError,
@@ -26,7 +26,7 @@ pub(super) fn run(
 ) -> Result<Vec<Option<Val>>, Error> {
     counts.launches += 1;
     counts.loops += u64::from(!kernel.levels.is_empty());
-    let machine = Machine::new(kernel, sizes, given);
+    let machine = Machine::new(kernel, sizes, given)?;
     let mut run = Run {
         machine,
         reduces: HashMap::new(),
@@ -34,6 +34,7 @@ pub(super) fn run(
         scatters: HashMap::new(),
         appended: 0,
         outer: 0,
+        stored: vec![Vec::new(); kernel.arrays.len()],
         writes: 0,
         bytes_written: 0,
     };
@@ -53,6 +54,11 @@ pub(super) fn run(
         .collect())
 }
 
+/// What is kept of a kernel's points does not fit.
+fn no_memory(what: &str, count: usize) -> Fault {
+    Fault::TooLarge { array: what.to_owned(), extents: vec![i64::try_from(count).unwrap_or(i64::MAX)] }
+}
+
 /// A new element for a scatter: the step of the outermost level, the target, the values.
 type Scattered = (usize, usize, Vec<Constant>);
 
@@ -66,6 +72,8 @@ struct Run<'k> {
     appended: i64,
     /// The step of the outermost level, from 0.
     outer: usize,
+    /// For each array which elements were stored: a bit each.
+    stored: Vec<Vec<u64>>,
     writes: u64,
     bytes_written: u64,
 }
@@ -109,6 +117,7 @@ impl<'k> Run<'k> {
             }
         }
         let (from, to) = (self.machine.integer(level.from), self.machine.integer(level.to));
+        let to = if to.checked_sub(from).is_some() { to } else { from };
         let mut steps: Box<dyn Iterator<Item = i64>> = Box::new(from..to);
         if down {
             steps = Box::new((from..to).rev());
@@ -168,7 +177,12 @@ impl<'k> Run<'k> {
         match &statement.action {
             Action::Reduce { values, .. } => {
                 let element = holds.then(|| self.values(values));
-                self.reduces.entry(at).or_default().push(element);
+                let elements = self.reduces.entry(at).or_default();
+                if elements.try_reserve(1).is_err() {
+                    let fault = no_memory("elements to combine", elements.len());
+                    return Err(self.machine.error(fault, &fusebox_ir::Place::default()).into());
+                }
+                elements.push(element);
             }
             Action::Scan { results, exclusive, combine, values, .. } => {
                 let element = holds.then(|| self.values(values));
@@ -203,6 +217,9 @@ impl<'k> Run<'k> {
                     });
                 };
                 bound.elements[position] = value;
+                if !self.is_first(*array, position) {
+                    return Err(self.broken("stores twice to", *array, position));
+                }
                 self.count_write(*array);
                 self.machine.watch.write(self.machine.kernel, *array, position);
             }
@@ -223,7 +240,12 @@ impl<'k> Run<'k> {
                 };
                 let values = self.values(values);
                 arrays.iter().for_each(|&array| self.count_write(array));
-                self.scatters.entry(at).or_default().push((self.outer, position, values));
+                let scattered = self.scatters.entry(at).or_default();
+                if scattered.try_reserve(1).is_err() {
+                    let fault = no_memory("elements to scatter", scattered.len());
+                    return Err(self.machine.error(fault, place).into());
+                }
+                scattered.push((self.outer, position, values));
             }
         }
         Ok(())
@@ -278,6 +300,23 @@ impl<'k> Run<'k> {
         }
     }
 
+    fn broken(&self, what: &str, array: ArrayId, position: usize) -> Error {
+        let (kernel, name) = (&self.machine.kernel.name.0, &self.machine.kernel.arrays[array.index()].name);
+        Error::BadPlan { message: format!("kernel `{kernel}` {what} `{name}` at {position}") }
+    }
+
+    /// Notes that an element is stored; whether it was not before.
+    fn is_first(&mut self, array: ArrayId, position: usize) -> bool {
+        let (word, bit) = (position / 64, 1 << (position % 64));
+        let words = &mut self.stored[array.index()];
+        if words.len() <= word {
+            words.resize(word + 1, 0);
+        }
+        let before = words[word] & bit;
+        words[word] |= bit;
+        before == 0
+    }
+
     fn failure(&self, failure: &Failure) -> RunError {
         let of = |&operand: &ScalarOperand| self.machine.integer(operand);
         let fault = match &failure.fault {
@@ -324,12 +363,18 @@ impl<'k> Run<'k> {
     }
 
     /// Combines scattered elements in, in source order; in chunks where the statement says so.
-    fn finish_scatters(&mut self) -> Result<(), RunError> {
+    fn finish_scatters(&mut self) -> Result<(), Error> {
         let kernel: &'k Kernel = self.machine.kernel;
         for (at, statement) in kernel.statements.iter().enumerate() {
             let Action::Scatter { arrays, combine, order, .. } = &statement.action else { continue };
             self.machine.operation = kernel.operation(statement);
             let elements = self.scatters.remove(&at).unwrap_or_default();
+            if *order == ScatterOrder::Unique {
+                let mut met = HashSet::new();
+                if let Some(&(_, target, _)) = elements.iter().find(|(_, target, _)| !met.insert(*target)) {
+                    return Err(self.broken("scatters twice to", arrays[0], target));
+                }
+            }
             let chunk = match order {
                 ScatterOrder::Chunks => self.chunk_steps(arrays[0]),
                 ScatterOrder::Any | ScatterOrder::Unique | ScatterOrder::InOrder => usize::MAX,

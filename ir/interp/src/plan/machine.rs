@@ -1,6 +1,8 @@
 //! The locals of a kernel that runs, and strict scalar code over them.
 
-use fusebox_ir::{ArrayId, Constant, Fault, Kernel, Lambda, LocalId, Place, RunError, ScalarOp, ScalarOperand};
+use fusebox_ir::{
+    ArrayId, Constant, Fault, Kernel, KernelArray, Lambda, LocalId, Place, RunError, ScalarOp, ScalarOperand,
+};
 
 use super::watch::Watch;
 use crate::{
@@ -27,15 +29,24 @@ pub(super) struct Machine<'k> {
 }
 
 impl<'k> Machine<'k> {
-    pub(super) fn new(kernel: &'k Kernel, sizes: &[i64], given: &[Val]) -> Self {
-        let arrays =
-            given.iter().map(|value| Bound { extents: value.extents.clone(), elements: value.scalars().to_vec() });
+    /// # Errors
+    /// [`Fault::TooLarge`] if there is no memory for the arrays.
+    pub(super) fn new(kernel: &'k Kernel, sizes: &[i64], given: &[Val]) -> Result<Self, RunError> {
         let operation = &kernel.name.0;
+        let bound = |(value, array): (&Val, &KernelArray)| {
+            let elements = val::copied(&array.name, &value.extents, value.scalars()).map_err(|fault| RunError {
+                operation: operation.clone(),
+                place: Place::default(),
+                fault,
+            })?;
+            Ok(Bound { extents: value.extents.clone(), elements })
+        };
+        let arrays: Vec<Bound> = given.iter().zip(&kernel.arrays).map(bound).collect::<Result<_, RunError>>()?;
         let mut machine = Self {
             kernel,
             operation,
             locals: Vec::new(),
-            arrays: arrays.collect(),
+            arrays,
             reads: 0.into(),
             bytes_read: 0.into(),
             watch: Watch::new(kernel),
@@ -43,7 +54,7 @@ impl<'k> Machine<'k> {
         for (size, &value) in kernel.sizes.iter().zip(sizes) {
             machine.set(size.id, value.into());
         }
-        machine
+        Ok(machine)
     }
 
     pub(super) fn set(&mut self, id: LocalId, value: Constant) {

@@ -52,9 +52,8 @@ impl<'p> Lower<'p> {
             place: origin.place.clone(),
         };
         steps.push(step);
-        let difference = left.form.clone().plus(-1, &right.form);
-        self.values.facts.add(0, difference.scaled(-1));
-        self.values.facts.add(0, difference);
+        self.values.note_at_most(&left.form, &right.form);
+        self.values.note_at_most(&right.form, &left.form);
     }
 
     fn all_equal(&mut self, left: &[Owned], right: &[Owned], origin: &Origin, steps: &mut Vec<Step>) {
@@ -64,8 +63,7 @@ impl<'p> Lower<'p> {
     }
 
     fn at_most(&mut self, extent: &Owned, available: &Owned, origin: &Origin, steps: &mut Vec<Step>) {
-        let room = available.form.clone().plus(-1, &extent.form);
-        if self.values.never_negative(&room) {
+        if self.values.at_most(&extent.form, &available.form) {
             return;
         }
         if self.trial.is_some() {
@@ -81,7 +79,7 @@ impl<'p> Lower<'p> {
             place: origin.place.clone(),
         };
         steps.push(step);
-        self.values.facts.add(0, room);
+        self.values.note_at_most(&extent.form, &available.form);
     }
 
     /// Steps that fail where an array of a nest that is not stored has a negative extent: what is stored fails where room is made for it.
@@ -103,13 +101,13 @@ impl<'p> Lower<'p> {
                         continue;
                     }
                     let extent = self.extent(extent);
-                    let form = self.values.form(extent);
-                    if self.values.never_negative(&form) {
+                    let (zero, form) = (Linear::constant(0), self.values.form(extent));
+                    if self.values.at_most(&zero, &form) {
                         continue;
                     }
                     let (operation, place) = (origin.operation.clone(), origin.place.clone());
                     steps.push(Step::CheckNotNegative { extent, array: name(var), operation, place });
-                    self.values.facts.add(0, form);
+                    self.values.note_at_most(&zero, &form);
                 }
             }
         }

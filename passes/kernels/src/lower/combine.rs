@@ -123,8 +123,7 @@ impl Fusing<'_, '_> {
         };
         let nest = &mut self.nest;
         let at = Spot::before(station.to);
-        let length = nest.known.form(to).plus(-1, &nest.known.form(from)).offset(-1);
-        if nest.known.never_negative(&length, station.to) {
+        if nest.is_below(from, to, station.to, false) {
             return;
         }
         let filled = nest.binary(Binary::Lt, from, to, at);
@@ -155,7 +154,7 @@ pub(super) fn segments(
     let (count, extent) = (nest.extent(count), nest.extent(extent));
     let around = Spot::before(nest.depth());
     let start = Spot::before(0);
-    if !nest.known.never_negative(&nest.known.form(count).offset(-1), around.depth) {
+    if !nest.is_below(whole(1), count, around.depth, true) {
         let some = nest.binary(Binary::Lt, whole(0), count, start);
         let fault = FailureKind::NoOffsets { offsets: name.clone() };
         nest.check(some, &origin.operation, &origin.place, fault, start, None);

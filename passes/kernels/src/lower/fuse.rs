@@ -162,8 +162,8 @@ impl<'p> Lower<'p> {
         let capacity = self.capacity(list, spine, filter);
         if let Some(&count) = made.stored.get(&list[filter].results[0].id) {
             // There are no more than before.
-            let room = self.values.form(capacity).plus(-1, &Linear::atom(Atom::Value(count)));
-            self.values.facts.add(0, room);
+            let capacity = self.values.form(capacity);
+            self.values.note_at_most(&Linear::atom(Atom::Value(count)), &capacity);
         }
         for (var, source) in made.appended {
             let ty = self.plan_type(&var)?;

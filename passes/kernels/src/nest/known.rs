@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 
-use fusebox_ir::{ArrayId, Binary, ElementType, Instruction, LocalId, ScalarOp, ScalarOperand, Unary};
+use fusebox_ir::{ArrayId, Binary, ElementType, Extent, Instruction, LocalId, ScalarOp, ScalarOperand, Unary};
 
 use super::Spot;
 use crate::{
-    linear::{Atom, Facts, Linear, never_negative},
+    linear::{Atom, Facts, Linear, exact, never_negative},
     strict::local,
     values::Values,
 };
@@ -42,22 +42,50 @@ impl Known<'_> {
         })
     }
 
-    /// Whether a form is known to be at least 0 at a depth.
-    pub(crate) fn never_negative(&self, form: &Linear, depth: u32) -> bool {
+    /// Whether a form's number is known to be at least 0 at a depth.
+    fn never_negative(&self, form: &Linear, depth: u32) -> bool {
         never_negative(&self.in_plan(form), depth, &[&self.facts, &self.values.facts])
     }
 
-    pub(super) fn fact(&mut self, depth: u32, form: &Linear) {
-        let form = self.in_plan(form);
-        self.facts.add(depth, form);
+    /// Whether a scalar of this form is known to be the form's number at a depth, and not that number modulo 2^64.
+    fn exact(&self, form: &Linear, depth: u32) -> bool {
+        let extent = |atom| matches!(atom, Atom::Value(id) if self.values.is_extent(id));
+        exact(&self.in_plan(form), depth, &[&self.facts, &self.values.facts], &extent)
+    }
+
+    /// Whether the scalar `small` and `gap` more are known to be at most the scalar `large` at a depth.
+    pub(super) fn is_ordered(&self, small: &Linear, gap: i64, large: &Linear, depth: u32) -> bool {
+        self.never_negative(&large.clone().plus(-1, small).offset(-gap), depth)
+            && self.exact(small, depth)
+            && self.exact(large, depth)
+    }
+
+    /// Notes that the scalar `small` and `gap` more are at most the scalar `large` at a depth.
+    pub(super) fn note_order(&mut self, small: &Linear, gap: i64, large: &Linear, depth: u32) {
+        if self.exact(small, depth) && self.exact(large, depth) {
+            let form = self.in_plan(&large.clone().plus(-1, small).offset(-gap));
+            self.facts.add(depth, form);
+        }
+    }
+
+    /// The same of what holds wherever the scalars are, if at a depth nothing else has to be known for it.
+    fn note_order_everywhere(&mut self, small: &Linear, large: &Linear, depth: u32) {
+        let everywhere = self.exact(small, 0) && self.exact(large, 0);
+        self.note_order(small, 0, large, if everywhere { 0 } else { depth });
+    }
+
+    /// Whether an extent is known to be at least 1 at a depth.
+    pub(crate) fn is_filled(&self, extent: Extent, depth: u32) -> bool {
+        self.is_ordered(&Linear::default(), 1, &self.values.form(extent), depth)
     }
 
     /// Whether an index is inside of an array wherever it is computed at a depth.
     pub(super) fn inside(&self, ty: &fusebox_ir::Type, index: &[Linear], depth: u32) -> bool {
         index.len() == ty.rank()
             && index.iter().zip(&ty.extents).all(|(index, &extent)| {
-                let room = self.values.form(extent).offset(-1).plus(-1, &self.in_plan(index));
-                self.never_negative(index, depth) && self.never_negative(&room, depth)
+                let extent = self.values.form(extent);
+                let room = extent.clone().offset(-1).plus(-1, &self.in_plan(index));
+                self.never_negative(index, depth) && self.never_negative(&room, depth) && self.exact(&extent, depth)
             })
     }
 
@@ -84,32 +112,36 @@ impl Known<'_> {
                         _ => return,
                     },
                     Binary::Min => {
-                        self.fact(0, &left.clone().plus(-1, &own));
-                        self.fact(0, &right.clone().plus(-1, &own));
-                        if self.never_negative(&left, depth) && self.never_negative(&right, depth) {
-                            self.fact(depth, &own);
+                        self.note_order_everywhere(&own, &left, depth);
+                        self.note_order_everywhere(&own, &right, depth);
+                        let zero = Linear::default();
+                        if self.is_ordered(&zero, 0, &left, depth) && self.is_ordered(&zero, 0, &right, depth) {
+                            self.note_order(&zero, 0, &own, depth);
                         }
                         return;
                     }
                     Binary::Max => {
-                        self.fact(0, &own.clone().plus(-1, &left));
-                        self.fact(0, &own.clone().plus(-1, &right));
+                        self.note_order_everywhere(&left, &own, depth);
+                        self.note_order_everywhere(&right, &own, depth);
                         return;
                     }
                     Binary::Div | Binary::DivFloor => {
                         if let Some(by) = right.as_constant().filter(|&by| by > 0)
-                            && self.never_negative(&left, depth)
+                            && self.is_ordered(&Linear::default(), 0, &left, depth)
                         {
-                            self.fact(depth, &own);
-                            self.fact(depth, &left.plus(-by, &own));
+                            self.note_order(&Linear::default(), 0, &own, depth);
+                            // The quotient's multiple is no more than what is divided, which is an `i64`.
+                            let multiple = self.in_plan(&left.plus(-by, &own));
+                            self.facts.add(depth, multiple);
                         }
                         return;
                     }
                     Binary::Rem | Binary::ModFloor => {
-                        let positive = self.never_negative(&right.clone().offset(-1), depth);
-                        if positive && (*function == Binary::ModFloor || self.never_negative(&left, depth)) {
-                            self.fact(depth, &own);
-                            self.fact(depth, &right.offset(-1).plus(-1, &own));
+                        let zero = Linear::default();
+                        let positive = self.is_ordered(&zero, 1, &right, depth);
+                        if positive && (*function == Binary::ModFloor || self.is_ordered(&zero, 0, &left, depth)) {
+                            self.note_order(&zero, 0, &own, depth);
+                            self.note_order(&own, 1, &right, depth);
                         }
                         return;
                     }

@@ -67,11 +67,8 @@ impl Nest<'_, '_> {
             ),
             None if outside.is_some() => (at, false, false),
             None if bounded => {
-                let filled = depths.clone().find(|&depth| {
-                    ty.extents
-                        .iter()
-                        .all(|&extent| self.known.never_negative(&self.known.values.form(extent).offset(-1), depth))
-                });
+                let filled =
+                    depths.clone().find(|&depth| ty.extents.iter().all(|&extent| self.known.is_filled(extent, depth)));
                 match filled {
                     Some(depth) => (Spot { depth, after: at.after && depth == at.depth }, false, false),
                     None => (at, true, false),

@@ -246,10 +246,10 @@ impl<'v, 'p> Nest<'v, 'p> {
     pub(crate) fn level(&mut self, from: ScalarOperand, to: ScalarOperand, order: LevelOrder) -> ScalarOperand {
         let depth = self.depth() + 1;
         let index = self.local(ElementType::I64, Spot::before(depth));
-        let (first, last) = (self.known.form(from), self.known.form(to).offset(-1));
+        let (first, end) = (self.known.form(from), self.known.form(to));
         let own = Linear::local(index.id);
-        self.known.fact(depth, &own.clone().plus(-1, &first));
-        self.known.fact(depth, &last.plus(-1, &own));
+        self.known.note_order(&first, 0, &own, depth);
+        self.known.note_order(&own, 1, &end, depth);
         let operand = index.id.into();
         self.levels.push(Level { index, from, to, order });
         self.before.push(Vec::new());
@@ -265,7 +265,7 @@ impl<'v, 'p> Nest<'v, 'p> {
 
     /// Notes that `left <= right` at a depth: a check stands before.
     pub(crate) fn at_most(&mut self, depth: u32, left: ScalarOperand, right: ScalarOperand) {
-        let form = self.known.form(right).plus(-1, &self.known.form(left));
-        self.known.fact(depth, &form);
+        let (left, right) = (self.known.form(left), self.known.form(right));
+        self.known.note_order(&left, 0, &right, depth);
     }
 }

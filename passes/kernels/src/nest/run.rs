@@ -126,8 +126,7 @@ impl Nest<'_, '_> {
         }
         let mut some: Option<ScalarOperand> = None;
         for (from, to) in bounds {
-            let length = self.known.form(to).plus(-1, &self.known.form(from)).offset(-1);
-            if !self.known.never_negative(&length, spot.depth) {
+            if !self.is_below(from, to, spot.depth, false) {
                 let filled = self.binary(Binary::Lt, from, to, spot);
                 some = Some(match some {
                     Some(some) => self.binary(Binary::And, some, filled, spot),

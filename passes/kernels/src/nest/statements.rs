@@ -80,14 +80,14 @@ impl Nest<'_, '_> {
 
     /// Whether `a < b`, or `a <= b`, is known at a depth.
     pub(crate) fn is_below(&self, a: ScalarOperand, b: ScalarOperand, depth: u32, or_equal: bool) -> bool {
-        let room = self.known.form(b).plus(-1, &self.known.form(a)).offset(if or_equal { 0 } else { -1 });
-        self.known.never_negative(&room, depth)
+        let (a, b) = (self.known.form(a), self.known.form(b));
+        self.known.is_ordered(&a, i64::from(!or_equal), &b, depth)
     }
 
     /// Notes that `left < right` at a depth: a check stands before.
     pub(crate) fn below(&mut self, depth: u32, left: ScalarOperand, right: ScalarOperand) {
-        let form = self.known.form(right).plus(-1, &self.known.form(left)).offset(-1);
-        self.known.fact(depth, &form);
+        let (left, right) = (self.known.form(left), self.known.form(right));
+        self.known.note_order(&left, 1, &right, depth);
     }
 
     /// Whether an index into an array of the plan is known to be inside at a depth.
@@ -98,8 +98,7 @@ impl Nest<'_, '_> {
 
     /// Whether an array may have no elements where something is computed at a depth.
     pub(crate) fn may_be_empty(&self, value: ArrayId, depth: u32) -> bool {
-        let extents = &self.known.values.ty(value).extents;
-        !extents.iter().all(|&extent| self.known.never_negative(&self.known.values.form(extent).offset(-1), depth))
+        !self.known.values.ty(value).extents.iter().all(|&extent| self.known.is_filled(extent, depth))
     }
 
     /// Whether a value is made outside of all levels.

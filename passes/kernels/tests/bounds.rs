@@ -1,0 +1,116 @@
+//! Indices that lowering leaves unchecked are inside: whatever numbers there are, those near the ends of `i64` too. The interpreter of plans
+//! looks at every access, and calls it a broken plan where an unchecked one is outside.
+
+use fusebox_interp::{Error, run_plan};
+use fusebox_ir::{Action, Array, Plan, Value, text};
+use fusebox_kernels::{Config, lower};
+
+fn plan(index: &str) -> Plan {
+    let source = format!(
+        "fn f(a: [n]f32, x: i64, y: i64) -> [n]f32 {{ let b: [n]f32 = generate([n], |i| a[{index}]) return b }}"
+    );
+    let program = text::parse(&source).unwrap_or_else(|error| panic!("{error}\n{source}"));
+    lower(&program, &Config::default()).unwrap_or_else(|error| panic!("{error}\n{source}")).0
+}
+
+/// Whether `a` is loaded without a check; reads in scalar code have one.
+fn is_proved(plan: &Plan) -> bool {
+    plan.kernels.iter().any(|kernel| {
+        kernel.statements.iter().any(|statement| match &statement.action {
+            Action::Load { array, map, .. } => kernel.arrays[array.index()].name == "a" && !map.checked,
+            _ => false,
+        })
+    })
+}
+
+#[test]
+fn what_is_plainly_inside_needs_no_check() {
+    for index in ["i", "n - 1 - i", "min(i + 1, n - 1)", "min(max(i - 3, 0), n - 1)", "i % n"] {
+        assert!(is_proved(&plan(index)), "{index}\n{}", plan(index));
+    }
+}
+
+#[test]
+fn what_may_be_outside_is_checked() {
+    for index in [
+        "i + 1",
+        "i - 1",
+        "2 * i",
+        "x",
+        "x % n",
+        "min(x, n - 1)",
+        "max(x, 0)",
+        "min(2 * max(x, 0), n - 1)",
+        "min(max(x, 0) + max(y, 0), n - 1)",
+        "min(max(x, 0) + 1, n - 1)",
+        "max(n - 1 - x, 0)",
+    ] {
+        assert!(!is_proved(&plan(index)), "{index}\n{}", plan(index));
+    }
+}
+
+/// xorshift64*.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) as usize % limit
+    }
+
+    fn of<T: Copy>(&mut self, list: &[T]) -> T {
+        list[self.below(list.len())]
+    }
+
+    /// An expression of `i64`.
+    fn expression(&mut self, depth: usize) -> String {
+        if depth == 0 {
+            return self.of(&["i", "i", "n", "x", "y", "0", "1", "2", "7"]).to_owned();
+        }
+        let a = self.expression(depth - 1);
+        let b = self.expression(depth - 1);
+        match self.below(9) {
+            0 => format!("({a} + {b})"),
+            1 => format!("({a} - {b})"),
+            2 => format!("{} * ({a})", self.of(&["2", "3", "1000", "4611686018427387904"])),
+            3 | 4 => format!("min({a}, {b})"),
+            5 | 6 => format!("max({a}, {b})"),
+            7 => format!("({a}) / {}", self.of(&["2", "3"])),
+            _ => format!("({a}) % {}", self.of(&["n", "3"])),
+        }
+    }
+}
+
+#[test]
+fn indices_that_go_unchecked_are_inside() {
+    let mut random = Random(0x9e37_79b9_7f4a_7c15);
+    let numbers = [0, 1, 5, -1, 1 << 49, 1 << 62, i64::MAX, i64::MAX - 1, i64::MIN, i64::MIN + 1, i64::MIN + 7];
+    let (mut proved, mut checked) = (0, 0);
+    for _ in 0..1_500 {
+        let depth = 1 + random.below(3);
+        let inner = random.expression(depth);
+        // Often held between 0 and the extent, one way or another.
+        let index = match random.below(6) {
+            0 => format!("min(max({inner}, 0), n - 1)"),
+            1 => format!("max(min({inner}, n - 1), 0)"),
+            2 => format!("min({inner}, n - 1)"),
+            3 => format!("n - 1 - ({inner})"),
+            _ => inner,
+        };
+        let plan = plan(&index);
+        *(if is_proved(&plan) { &mut proved } else { &mut checked }) += 1;
+        for n in [0usize, 1, 2, 9] {
+            for _ in 0..12 {
+                let (x, y) = (random.of(&numbers), random.of(&numbers));
+                let a = Array::new(&[n], &vec![1.0f32; n]).unwrap();
+                let given = [a, Array::scalar(x), Array::scalar(y)].map(Value::Array);
+                if let Err(error @ Error::BadPlan { .. }) = run_plan(&plan, &given) {
+                    panic!("a[{index}], n = {n}, x = {x}, y = {y}: {error}\n{plan}");
+                }
+            }
+        }
+    }
+    assert!(proved > 50 && checked > 150, "{proved} proved, {checked} checked");
+}
