@@ -18,8 +18,14 @@ pub struct Failure {
 
 impl Failure {
     /// Results that a program has given and that cannot be written.
-    pub(crate) fn of_results(error: impl Into<anyhow::Error>) -> Self {
+    pub(crate) fn of_results(error: io::Error) -> Self {
         Self { error: error.into(), code: FAILED }
+    }
+
+    /// The same of a file: what does not go into such a file is a mistake in the arguments, what the system refuses is none.
+    pub(crate) fn of_result_files(error: fusebox::files::FileError) -> Self {
+        let code = if matches!(*error.fault, fusebox::files::FileFault::Io(_)) { FAILED } else { BAD_INPUT };
+        Self { code, ..Self::from(error) }
     }
 
     /// Whether standard output was closed by its reader.

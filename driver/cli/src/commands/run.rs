@@ -123,8 +123,7 @@ pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Failure>
     }
     progress.step("writing results");
     let begin = Instant::now();
-    files::write_results(&signature, &results, &outputs)
-        .map_err(|error| Failure::of_results(anyhow::Error::msg(error.to_string())))?;
+    files::write_results(&signature, &results, &outputs).map_err(Failure::of_result_files)?;
     let write = begin.elapsed();
     drop(progress);
     if options.print {

@@ -103,12 +103,13 @@ fn arrays_that_no_memory_holds() {
     );
 }
 
-/// An array with an extent of 0 has no elements, however large the others are.
+/// An array with an extent of 0 has no elements, however large the others are; an extent is at most 2^50.
 #[test]
 fn empty_arrays_of_large_extents() {
     let program = "fn f(k: i64, m: i64) -> i64 { let y: [k, m]i64 = generate([k, m], |i, j| i) let s: [k]i64 = fold(|a, b| a + b, 0, y)
         let t: i64 = fold(|a, b| a + b, 7, s) return t }";
-    assert_eq!(run(program, &["0", "4611686018427387904"]), "7");
+    assert_eq!(run(program, &["0", "1125899906842624"]), "7");
+    assert!(fails(program, &["0", "1125899906842625"]).contains("does not fit in memory"));
 }
 
 /// A scalar is an array of rank 0; operations on arrays of rank 0 are those of any rank.
