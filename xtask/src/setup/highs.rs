@@ -55,7 +55,7 @@ pub fn is_there(library: &Path) -> bool {
     has("lib/pkgconfig/highs.pc") && has("include/highs/interfaces/highs_c_api.h") && linked
 }
 
-/// Whether a program was linked with it, and solved something.
+/// Whether it has solved something.
 pub fn is_proved(library: &Path) -> bool {
     is_there(library) && proof(library).is_file()
 }
@@ -162,6 +162,11 @@ pub fn prove(workspace: &Workspace, environment: &Environment, library: &Path) -
     // Where pkg-config does not find the library, highs-sys would compile it again, for minutes: then rather fail.
     cargo.env("CMAKE", "the-prebuilt-HiGHS-was-not-found");
     process::output(&mut cargo).context("a program linked with HiGHS does not work")?;
+    note_proof(library)
+}
+
+/// Notes that the library works: [`is_proved`].
+pub fn note_proof(library: &Path) -> Result<()> {
     fs::write(proof(library), "").context("cannot write to the cache")
 }
 

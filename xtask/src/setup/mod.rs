@@ -84,7 +84,7 @@ fn prepare(workspace: &Workspace, options: &Options) -> Result<Environment> {
     }
     let from_source = || from_source(workspace, options, &cache, &built);
     let (environment, tools) = match &prebuilt {
-        Some(library) => compiled(workspace, options, &cache, library).or_else(|error| {
+        Some(library) => compiled(options, &cache, library).or_else(|error| {
             eprintln!("the compiled HiGHS cannot be used: {error:#}");
             cache::remove(library)?;
             from_source()
@@ -97,11 +97,15 @@ fn prepare(workspace: &Workspace, options: &Options) -> Result<Environment> {
 }
 
 /// With the library of the package index.
-fn compiled(workspace: &Workspace, options: &Options, cache: &Cache, library: &Path) -> Result<(Environment, Tools)> {
+fn compiled(options: &Options, cache: &Cache, library: &Path) -> Result<(Environment, Tools)> {
     if !highs::is_there(library) {
         prebuilt::bring(cache, library)?;
     }
-    proved(workspace, options, library, tools::bring(cache, &Tool::TO_USE)?)
+    if options.prove || !highs::is_proved(library) {
+        prebuilt::prove(library)?;
+    }
+    let tools = tools::bring(cache, &Tool::TO_USE)?;
+    Ok((Environment::new(library, &tools), tools))
 }
 
 /// With a library built here.
@@ -116,10 +120,6 @@ fn from_source(
     if !there {
         highs::build(workspace, cache, &tools, library)?;
     }
-    proved(workspace, options, library, tools)
-}
-
-fn proved(workspace: &Workspace, options: &Options, library: &Path, tools: Tools) -> Result<(Environment, Tools)> {
     let environment = Environment::new(library, &tools);
     if options.prove || !highs::is_proved(library) {
         highs::prove(workspace, &environment, library)?;
