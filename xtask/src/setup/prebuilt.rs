@@ -15,7 +15,7 @@ use std::process::Command;
 
 /// To be counted up when anything about how the library is brought changes.
 const RECIPE: u32 = 1;
-/// The version of HiGHS in the package below; one patch behind the headers that `highs-sys` carries changes no declaration it uses.
+/// The version of HiGHS in the package below. What `highs-sys` declares is read from the headers beside the library.
 const VERSION: &str = "1.15.1";
 
 /// What is installed, and the hashes of its files for x86-64 and AArch64.
