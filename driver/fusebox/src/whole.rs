@@ -14,7 +14,7 @@ use tempfile::{Builder, NamedTempFile, TempDir};
 /// Begins the names of files that are not whole yet; folders of streams are read without files that begin with a dot.
 const UNFINISHED: &str = ".unfinished-";
 
-/// A file that is written. Without [`Draft::finish`] it is as if nothing had been.
+/// A file that is written. Without [`Draft::complete`] and [`Finished::name`] it is as if nothing had been.
 pub(crate) struct Draft {
     out: BufWriter<File>,
     bytes: u64,
