@@ -260,7 +260,13 @@ impl Search<'_> {
                 }
                 let pairs: Vec<usize> = clusters.apart.values().copied().collect();
                 let most = self.config.max_nodes;
-                if let Some(values) = canonical::lightest(self.solver, &clusters.model, &pairs, &values, most)? {
+                let lightest = canonical::lightest(self.solver, &clusters.model, &pairs, &values, most);
+                let lightest = lightest.unwrap_or_else(|error| {
+                    self.notes
+                        .push(format!("{}: {error}: of equally good clusters the first found", self.solver.name()));
+                    None
+                });
+                if let Some(values) = lightest {
                     (partition, first) = self.chosen(&clusters, &values);
                     new = self.refused(&partition, &first, judge);
                 }
