@@ -12,7 +12,6 @@ mod pages;
 mod rounding;
 mod sort;
 mod threads;
-mod weight;
 mod wide;
 
 pub use compile::{CompiledKernel, CompiledPlan, compile_kernel};

@@ -2,11 +2,15 @@
 //!
 //! Everything else that walks programs (uses, substitution, renumbering, printing orders) is a short loop over these.
 
+mod statement;
+
 use std::{
+    collections::BTreeSet,
     hash::{Hash, Hasher},
     mem::discriminant,
 };
 
+pub use self::statement::{StatementPart, StatementPartMut};
 use crate::{ArrayId, ArrayOp, Block, Boundary, Lambda, LocalId, Operand, Order, ScalarOp, ScalarOperand, Sink};
 
 /// Something that an operation holds.
@@ -258,6 +262,42 @@ impl ScalarOp {
 }
 
 impl Lambda {
+    /// Calls `visit` with every operand and every result, of inner bodies too.
+    pub fn for_each_operand<'a>(&'a self, visit: &mut dyn FnMut(&'a ScalarOperand)) {
+        let mut bodies = vec![self];
+        while let Some(body) = bodies.pop() {
+            body.results.iter().for_each(&mut *visit);
+            for part in body.instructions.iter().flat_map(|instruction| instruction.op.parts()) {
+                match part {
+                    ScalarPart::Operand(operand) => visit(operand),
+                    ScalarPart::Array(_) => {}
+                    ScalarPart::Body(inner) => bodies.push(inner),
+                }
+            }
+        }
+    }
+
+    /// The arrays that it reads by index, in inner bodies too, each once, in the order of their ids.
+    pub fn arrays_read(&self) -> BTreeSet<ArrayId> {
+        let mut arrays = BTreeSet::new();
+        let mut bodies = vec![self];
+        while let Some(body) = bodies.pop() {
+            for part in body.instructions.iter().flat_map(|instruction| instruction.op.parts()) {
+                match part {
+                    ScalarPart::Operand(_) => {}
+                    ScalarPart::Array(id) => _ = arrays.insert(*id),
+                    ScalarPart::Body(inner) => bodies.push(inner),
+                }
+            }
+        }
+        arrays
+    }
+
+    /// Whether it reads an array by index.
+    pub fn reads(&self, array: ArrayId) -> bool {
+        self.arrays_read().contains(&array)
+    }
+
     /// Calls `visit` with every value from outside that this function uses: scalars, and arrays that it reads.
     pub fn outer_uses(&self, visit: &mut dyn FnMut(ArrayId)) {
         let mut bodies = vec![self];

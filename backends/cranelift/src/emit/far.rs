@@ -6,10 +6,10 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use fusebox_ir::{Action, ArrayId, Binary, DimBoundary, IndexMap, LevelOrder, LocalId};
+use fusebox_ir::{Action, ArrayId, Binary, DimBoundary, IndexMap, LevelOrder, LocalId, analysis::work_of_statement};
 
 use super::{Emitter, Extra, Result, Val, levels::Nest, turns::Turns};
-use crate::{vector::Value, weight};
+use crate::vector::Value;
 
 /// Bytes of a line of the caches.
 const LINE: i64 = 64;
@@ -17,8 +17,8 @@ const LINE: i64 = 64;
 const AHEAD: i64 = 4096;
 /// Steps between prefetches.
 const CHUNK: i64 = 64;
-/// Statements of more instructions for a step are not limited by memory.
-const INSTRUCTIONS: u64 = 48;
+/// Statements of more work for a step are not limited by memory.
+const MOST_WORK: u64 = 48;
 
 impl Emitter<'_> {
     /// Steps `low..high`, a multiple of `lanes`, in gangs, or in turns; gives the step up to which all is done. Where steps may run twice,
@@ -134,7 +134,7 @@ impl Emitter<'_> {
     ) -> (BTreeMap<ArrayId, usize>, BTreeMap<ArrayId, usize>) {
         let (mut reads, mut writes) = (BTreeMap::new(), BTreeMap::new());
         let mut not = HashSet::new();
-        let mut instructions = 0;
+        let mut work = 0;
         if self.kernel.levels[nest.depth].order == LevelOrder::Down {
             return (reads, writes);
         }
@@ -144,7 +144,7 @@ impl Emitter<'_> {
                 // What is done at each of these steps is not known.
                 return (BTreeMap::new(), BTreeMap::new());
             }
-            instructions += weight::statement(statement);
+            work += work_of_statement(statement);
             match &statement.action {
                 Action::Load { array, map, outside: None, .. } if self.is_along(nest, map) => {
                     // Of several taps, the one that is ahead of others.
@@ -171,7 +171,7 @@ impl Emitter<'_> {
             }
         }
         writes.retain(|array, _| !not.contains(array));
-        if instructions > INSTRUCTIONS { (BTreeMap::new(), BTreeMap::new()) } else { (reads, writes) }
+        if work > MOST_WORK { (BTreeMap::new(), BTreeMap::new()) } else { (reads, writes) }
     }
 
     /// Whether steps of the level are neighbours in memory, at a place that is known before the level begins.

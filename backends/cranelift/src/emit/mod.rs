@@ -6,7 +6,6 @@
 
 mod access;
 mod far;
-mod identity;
 mod levels;
 mod scalar;
 mod schedule;
@@ -29,7 +28,7 @@ use fusebox_ir::{
 
 use crate::vector::{Builder, Function, Site, Value};
 pub(crate) use slice::has_totals;
-pub use {identity::identities, schedule::Schedule, slice::totals_only};
+pub use {fusebox_ir::analysis::algebra::identities, schedule::Schedule, slice::totals_only};
 
 use statement::{reduce::Reduce, scan::Scan};
 
@@ -292,8 +291,8 @@ impl<'k> Emitter<'k> {
         let condition = self.plain(condition);
         let failed = self.b.not(condition);
         let failed = self.b.both(Some(failed), when);
-        let operands =
-            failure_operands(failure).into_iter().map(|operand| self.operand(operand)).collect::<Result<Vec<_>>>()?;
+        let operands = failure.fault.operands().into_iter().map(|&operand| self.operand(operand));
+        let operands = operands.collect::<Result<Vec<_>>>()?;
         if let Some(failed) = failed {
             self.fail(failed, failure.clone(), &operands);
         }
@@ -422,18 +421,5 @@ impl<'k> Emitter<'k> {
     fn scratch_at(&mut self, offset: i64) -> Value {
         let base = self.scratch;
         self.b.add_int(base, offset)
-    }
-}
-
-/// The operands of a failure, in order of declaration.
-pub fn failure_operands(failure: &Failure) -> Vec<ScalarOperand> {
-    use fusebox_ir::FailureKind::*;
-    match &failure.fault {
-        Index { index, extents, .. } => index.iter().chain(extents).copied().collect(),
-        NegativeExtent { extent, .. } => vec![*extent],
-        EmptyFold { row, .. } => vec![*row],
-        Offsets { position, value, extent, .. } => vec![*position, *value, *extent],
-        TooLarge { extents, .. } => extents.clone(),
-        DivisionByZero | NoOffsets { .. } | Assertion { .. } => Vec::new(),
     }
 }

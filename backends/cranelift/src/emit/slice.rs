@@ -3,18 +3,15 @@
 use std::collections::HashSet;
 
 use fusebox_ir::{
-    Action, Association, Constant, Failure, FailureKind, Kernel, Lambda, LocalId, Place, ScalarOperand, ScalarPart,
-    Statement,
+    Action, Association, Constant, Failure, FailureKind, Kernel, LocalId, Place, ScalarOperand, Statement,
 };
-
-use super::failure_operands;
 
 /// What is made out of the results of scans along the outermost level.
 fn made_of_scans(kernel: &Kernel) -> HashSet<LocalId> {
     let mut made: HashSet<LocalId> = HashSet::new();
     for statement in &kernel.statements {
         let scan = statement.depth == 1 && matches!(statement.action, Action::Scan { .. });
-        if scan || uses(statement).iter().any(|id| made.contains(id)) {
+        if scan || statement.used_locals().iter().any(|id| made.contains(id)) {
             made.extend(defined(statement));
         }
     }
@@ -27,7 +24,8 @@ pub(crate) fn has_totals(kernel: &Kernel) -> bool {
     let made = made_of_scans(kernel);
     let apart = kernel.statements.iter().all(|statement| match &statement.action {
         Action::Scan { association, .. } if statement.depth == 1 => {
-            matches!(association, Association::Tiles { .. }) && !uses(statement).iter().any(|id| made.contains(id))
+            matches!(association, Association::Tiles { .. })
+                && !statement.used_locals().iter().any(|id| made.contains(id))
         }
         _ => true,
     });
@@ -64,7 +62,9 @@ fn needed(kernel: &Kernel, checks: u32) -> HashSet<usize> {
     for (position, statement) in kernel.statements.iter().enumerate().rev() {
         let wanted = match &statement.action {
             Action::Scan { .. } if statement.depth == 1 => true,
-            Action::Check { .. } => statement.depth <= checks && !uses(statement).iter().any(|id| made.contains(id)),
+            Action::Check { .. } => {
+                statement.depth <= checks && !statement.used_locals().iter().any(|id| made.contains(id))
+            }
             Action::Load { .. } | Action::Scalar(_) | Action::Reduce { .. } | Action::Scan { .. } => {
                 defined(statement).iter().any(|id| locals.contains(id))
             }
@@ -72,7 +72,7 @@ fn needed(kernel: &Kernel, checks: u32) -> HashSet<usize> {
         };
         if wanted {
             positions.insert(position);
-            locals.extend(uses(statement));
+            locals.extend(statement.used_locals());
             for level in &kernel.levels[..statement.depth as usize] {
                 locals.extend([level.from, level.to].into_iter().filter_map(local));
             }
@@ -86,62 +86,5 @@ pub(super) fn local(operand: ScalarOperand) -> Option<LocalId> {
 }
 
 pub(super) fn defined(statement: &Statement) -> Vec<LocalId> {
-    match &statement.action {
-        Action::Load { result, .. } => vec![result.id],
-        Action::Scalar(instruction) => instruction.results.iter().map(|result| result.id).collect(),
-        Action::Reduce { results, .. } => results.iter().map(|result| result.id).collect(),
-        Action::Scan { results, totals, .. } => results.iter().chain(totals).map(|result| result.id).collect(),
-        Action::Check { .. } | Action::Store { .. } | Action::Append { .. } | Action::Scatter { .. } => Vec::new(),
-    }
-}
-
-/// Every local that a statement uses, its own functions' among them.
-pub(super) fn uses(statement: &Statement) -> Vec<LocalId> {
-    let mut operands: Vec<ScalarOperand> = statement.when.into_iter().collect();
-    let mut bodies: Vec<&Lambda> = Vec::new();
-    let mut indices = Vec::new();
-    match &statement.action {
-        Action::Load { map, outside, .. } => {
-            indices.extend(map.dims.iter().flat_map(|dim| dim.terms.iter().map(|term| term.1)));
-            bodies.extend(outside);
-        }
-        Action::Scalar(instruction) => {
-            for part in instruction.op.parts() {
-                match part {
-                    ScalarPart::Operand(operand) => operands.push(*operand),
-                    ScalarPart::Body(body) => bodies.push(body),
-                    ScalarPart::Array(_) => {}
-                }
-            }
-        }
-        Action::Check { condition, failure } => {
-            operands.push(*condition);
-            operands.extend(failure_operands(failure));
-        }
-        Action::Reduce { combine, seeds, values, .. } | Action::Scan { combine, seeds, values, .. } => {
-            operands.extend(seeds.iter().chain(values));
-            bodies.push(combine);
-        }
-        Action::Store { map, value, .. } => {
-            indices.extend(map.dims.iter().flat_map(|dim| dim.terms.iter().map(|term| term.1)));
-            operands.push(*value);
-        }
-        Action::Append { values, .. } => operands.extend(values),
-        Action::Scatter { map, combine, values, .. } => {
-            indices.extend(map.dims.iter().flat_map(|dim| dim.terms.iter().map(|term| term.1)));
-            operands.extend(values);
-            bodies.push(combine);
-        }
-    }
-    while let Some(body) = bodies.pop() {
-        operands.extend(&body.results);
-        for part in body.instructions.iter().flat_map(|instruction| instruction.op.parts()) {
-            match part {
-                ScalarPart::Operand(operand) => operands.push(*operand),
-                ScalarPart::Body(body) => bodies.push(body),
-                ScalarPart::Array(_) => {}
-            }
-        }
-    }
-    indices.into_iter().chain(operands.into_iter().filter_map(local)).collect()
+    statement.results().into_iter().map(|local| local.id).collect()
 }

@@ -12,7 +12,7 @@ use super::{
     Emitter, Result,
     levels::Nest,
     scalar::is_cheap,
-    slice::{defined, local, uses},
+    slice::{defined, local},
     statement::scan::Scan,
 };
 use crate::vector::Value;
@@ -136,7 +136,7 @@ impl Emitter<'_> {
             Action::Scan { values, .. } | Action::Reduce { values, .. } => {
                 values.iter().copied().chain(statement.when).filter_map(local).collect()
             }
-            _ => uses(statement),
+            _ => statement.used_locals(),
         };
         let mut locals: HashSet<_> = wanted(&statements[position]).into_iter().collect();
         for earlier in (nest.inner.start..position).rev() {

@@ -14,7 +14,8 @@ use std::cell::RefCell;
 
 use fusebox_backend::{BackendError, Launch, LaunchArray};
 use fusebox_ir::{
-    Action, Array, ArrayId, Constant, Fault, Kernel, KernelExtent, Memory, Place, RunError, ScalarOperand, ScatterOrder,
+    Action, Array, ArrayId, Constant, Fault, Kernel, KernelExtent, Memory, Place, RunError, ScalarOperand,
+    ScatterOrder, analysis::work_of_statement,
 };
 
 use self::ranges::Ranges;
@@ -23,8 +24,10 @@ use crate::{
     emit::{Extra, Part},
     failure::{self, SLOT_WORDS},
     load::{Code, LoadedKernel},
-    weight,
 };
+
+/// Units of work ([`fusebox_ir::analysis::work`]) that a core does in a nanosecond: about two vector instructions on four elements each.
+const UNITS_PER_NS: u64 = 8;
 
 thread_local! {
     /// Scratch memory and the error slot of this thread.
@@ -125,7 +128,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Estimated nanoseconds of all work, for a scalar instruction each.
+    /// Estimated nanoseconds of all work on one thread.
     fn work(&self) -> u64 {
         let mut points = vec![1u64];
         for level in 0..self.kernel.levels.len() {
@@ -135,9 +138,9 @@ impl<'a> Run<'a> {
         }
         let weights = self.kernel.statements.iter().map(|statement| {
             let points = points.get(statement.depth as usize).copied().unwrap_or(0);
-            points.saturating_mul(weight::statement(statement))
+            points.saturating_mul(work_of_statement(statement))
         });
-        weights.fold(0u64, u64::saturating_add) / 8
+        weights.fold(0u64, u64::saturating_add) / UNITS_PER_NS
     }
 
     /// Zeroed memory for a statement to work in: `count` times as many bytes, and a few more words.

@@ -17,17 +17,27 @@ pub struct Algebra {
 
 /// What is known of `combine`.
 pub fn algebra(combine: &Lambda) -> Algebra {
-    let k = combine.results.len();
-    let built_in: Option<Vec<_>> = if combine.params.len() == 2 * k {
-        (0..k).map(|component| built_in(combine, component)).collect()
-    } else {
-        None
-    };
     Algebra {
-        commutes: built_in.is_some() || is_selection(combine),
+        commutes: built_ins(combine).is_some() || is_selection(combine),
         rounds: rounds(combine),
-        identity: built_in.and_then(|functions| functions.into_iter().map(|(f, ty)| identity(f, ty)).collect()),
+        identity: identities(combine),
     }
+}
+
+/// The function of each component, where every component is combined by itself with a built-in function that commutes.
+pub fn built_ins(combine: &Lambda) -> Option<Vec<Binary>> {
+    Some(typed_built_ins(combine)?.into_iter().map(|(function, _)| function).collect())
+}
+
+/// An identity for each component, where all are known: combining with it on either side gives the other operand, to the bit (of NaN but
+/// for sign and payload).
+pub fn identities(combine: &Lambda) -> Option<Vec<Constant>> {
+    typed_built_ins(combine)?.into_iter().map(|(function, ty)| identity(function, ty)).collect()
+}
+
+fn typed_built_ins(combine: &Lambda) -> Option<Vec<(Binary, ElementType)>> {
+    let k = combine.results.len();
+    (combine.params.len() == 2 * k).then(|| (0..k).map(|component| built_in(combine, component)).collect())?
 }
 
 /// A component that is a single commutative instruction of its two operands, in either order.

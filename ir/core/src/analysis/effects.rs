@@ -1,6 +1,9 @@
 //! What may fail when it is run.
 
-use crate::{ArrayOp, Binary, Instruction, Lambda, Part, ScalarOp, ScalarOperand};
+use crate::{
+    ArrayOp, Binary, Binding, Instruction, Lambda, Operand, Part, ScalarOp, ScalarOperand,
+    operations::{Shape, Signature},
+};
 
 /// Whether a function may fail, or never end: reads, integer divisions whose divisor is no constant other than 0, assertions, loops.
 pub fn function_can_fail(f: &Lambda) -> bool {
@@ -37,41 +40,26 @@ pub fn instruction_can_fail(instruction: &Instruction) -> bool {
 /// Whether an operation may fail by itself or by its functions; also if only because extents disagree or are negative.
 ///
 /// What cannot is safe to compute although nothing might need it.
-pub fn can_fail(op: &ArrayOp) -> bool {
-    match op {
-        ArrayOp::Constant { .. } | ArrayOp::Compute { .. } => false,
-        ArrayOp::Unit { f } => function_can_fail(f),
-        ArrayOp::Filter { keep, sources } => function_can_fail(keep) || sources.len() > 1,
-        ArrayOp::Sort { keys, carry } => keys.len() + carry.len() > 1,
-        ArrayOp::Fold { combine, seeds, sources, offsets, .. } => {
-            function_can_fail(combine) || seeds.is_empty() || sources.len() > 1 || offsets.is_some()
+pub fn can_fail(binding: &Binding) -> bool {
+    let mut waiting = vec![binding];
+    while let Some(binding) = waiting.pop() {
+        let op = &binding.op;
+        let signature = Signature::of(binding, &|_| None);
+        let compares = !signature.alike.is_empty()
+            || signature.results.iter().any(|given| matches!(given.shape, Shape::Within(_)))
+            || signature.extents.iter().any(|extent| !matches!(extent, Operand::Constant(_)));
+        // What holds blocks that are run once, in any case or not at all, fails where they do.
+        let of_blocks = matches!(op, ArrayOp::Cond { .. } | ArrayOp::Cluster { .. });
+        if compares || (signature.fails && !of_blocks) {
+            return true;
         }
-        ArrayOp::Scan { combine, sources, offsets, .. } => {
-            function_can_fail(combine) || sources.len() > 1 || offsets.is_some()
+        for part in op.parts() {
+            match part {
+                Part::Function(f) if function_can_fail(f) => return true,
+                Part::Body(body) => waiting.extend(&body.bindings),
+                _ => {}
+            }
         }
-        ArrayOp::Generate { extents, f } => {
-            function_can_fail(f) || extents.iter().any(|extent| !matches!(extent, crate::Operand::Constant(_)))
-        }
-        // The extents of sources and of the binding are compared; indices and targets may be outside.
-        ArrayOp::Map { .. }
-        | ArrayOp::Backpermute { .. }
-        | ArrayOp::Transform { .. }
-        | ArrayOp::Replicate { .. }
-        | ArrayOp::Slice { .. }
-        | ArrayOp::Reshape { .. }
-        | ArrayOp::Concat { .. }
-        | ArrayOp::Permute { .. }
-        | ArrayOp::Expand { .. }
-        | ArrayOp::PermutedExpand { .. }
-        | ArrayOp::Stencil { .. }
-        | ArrayOp::Nest { .. }
-        | ArrayOp::Element { .. }
-        | ArrayOp::While { .. }
-        | ArrayOp::Foreign { .. }
-        | ArrayOp::Consume { .. } => true,
-        ArrayOp::Cond { .. } | ArrayOp::Cluster { .. } => op.parts().into_iter().any(|part| match part {
-            Part::Body(body) => body.bindings.iter().any(|binding| can_fail(&binding.op)),
-            _ => false,
-        }),
     }
+    false
 }

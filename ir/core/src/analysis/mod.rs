@@ -10,6 +10,7 @@ pub mod over;
 pub mod sizes;
 pub mod spine;
 pub mod uses;
+pub mod walk;
 pub mod work;
 
 pub use self::{
@@ -22,5 +23,6 @@ pub use self::{
     sizes::{Answer, Size, Sizes},
     spine::{Spine, makes_elements, spine},
     uses::{Uses, live},
-    work::work,
+    walk::{Domain, Walk},
+    work::{work, work_of_instruction, work_of_statement},
 };

@@ -1,6 +1,6 @@
 //! Whether a kernel may write an array in the memory of one that it reads.
 
-use crate::{Access, Action, ArrayId, DimBoundary, Instruction, Kernel, Lambda, ScalarPart, Statement};
+use crate::{Access, Action, ArrayId, DimBoundary, Kernel, Statement, StatementPart};
 
 /// Why one array is not written over another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -72,58 +72,16 @@ pub fn may_write_over(kernel: &Kernel, written: ArrayId, read: ArrayId) -> Resul
                     return Err(NotOver::Order);
                 }
             }
-            Action::Load { outside: Some(function), .. }
-            | Action::Reduce { combine: function, .. }
-            | Action::Scan { combine: function, .. }
-            | Action::Scatter { combine: function, .. }
-                if function_reads(function, read) =>
-            {
-                return Err(NotOver::ScalarCode);
-            }
-            Action::Scalar(instruction) if reads(std::slice::from_ref(instruction), read) => {
-                return Err(NotOver::ScalarCode);
-            }
-            Action::Load { .. }
-            | Action::Scalar(_)
-            | Action::Check { .. }
-            | Action::Reduce { .. }
-            | Action::Scan { .. }
-            | Action::Store { .. }
-            | Action::Append { .. }
-            | Action::Scatter { .. } => {}
+            _ if statement.reads_in_scalar_code(read) => return Err(NotOver::ScalarCode),
+            _ => {}
         }
     }
     Ok(())
 }
 
 fn writes(statement: &Statement, written: ArrayId) -> bool {
-    match &statement.action {
-        Action::Store { array, .. } => *array == written,
-        Action::Append { arrays, count, .. } => arrays.contains(&written) || *count == written,
-        Action::Scatter { arrays, .. } => arrays.contains(&written),
-        Action::Load { .. }
-        | Action::Scalar(_)
-        | Action::Check { .. }
-        | Action::Reduce { .. }
-        | Action::Scan { .. } => false,
-    }
-}
-
-fn function_reads(function: &Lambda, array: ArrayId) -> bool {
-    reads(&function.instructions, array)
-}
-
-/// Whether instructions read an array, in branches and loops too.
-fn reads(instructions: &[Instruction], array: ArrayId) -> bool {
-    let mut lists = vec![instructions];
-    while let Some(list) = lists.pop() {
-        for part in list.iter().flat_map(|instruction| instruction.op.parts()) {
-            match part {
-                ScalarPart::Array(read) if *read == array => return true,
-                ScalarPart::Body(body) => lists.push(&body.instructions),
-                ScalarPart::Array(_) | ScalarPart::Operand(_) => {}
-            }
-        }
-    }
-    false
+    statement
+        .parts()
+        .into_iter()
+        .any(|part| matches!(part, StatementPart::Array(array, access) if access != Access::Read && *array == written))
 }

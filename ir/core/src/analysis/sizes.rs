@@ -1,4 +1,4 @@
-//! The one size analysis: whether two extents are equal, one is at most another, one is not negative (design D4).
+//! The one size analysis: whether two extents are equal, one is at most another, one is not negative.
 //!
 //! A [`Size`] is a polynomial over terms, with coefficients modulo 2⁶⁴: sums, differences and products of `i64` wrap, so normal
 //! forms are exact in this ring and `equal` never errs by overflow. Order is not a matter of the ring: [`Sizes::at_most`] takes its
@@ -10,9 +10,10 @@ use std::{
     fmt::Write,
 };
 
+use super::walk::{Domain, Walk};
 use crate::{
-    ArrayId, ArrayOp, Binary, Binding, Block, ElementType, Extent, Lambda, LocalId, Operand, Part, Program, ScalarOp,
-    ScalarOperand, Sink, Type, Unary, Var,
+    ArrayId, ArrayOp, Binary, Binding, Block, Constant, ElementType, Extent, Instruction, Lambda, Operand, Part,
+    Program, ScalarOp, Sink, Type, Unary, Var,
 };
 
 /// What the analysis says: only running tells where it is [`Answer::Unknown`].
@@ -594,6 +595,14 @@ impl Sizes {
         self.limited(product)
     }
 
+    /// Whether it is a scalar of which nothing is known.
+    fn is_opaque(&self, size: &Size) -> bool {
+        match size.as_term() {
+            Some(Term::Interned(id)) => matches!(self.table.get(id as usize), Some((Node::Opaque(_), _))),
+            _ => false,
+        }
+    }
+
     fn factors(&self, term: Term) -> Vec<Term> {
         match term {
             Term::Interned(id) => match self.table.get(id as usize) {
@@ -668,34 +677,62 @@ impl Sizes {
 
     /// What a function without parameters gives: a size for each result that is an `i64`.
     fn function(&mut self, f: &Lambda) -> Vec<Option<Size>> {
-        let mut locals: HashMap<LocalId, Size> = HashMap::new();
-        let operand = |sizes: &Self, locals: &HashMap<LocalId, Size>, operand: &ScalarOperand| match operand {
-            ScalarOperand::Local(id) => locals.get(id).cloned(),
-            ScalarOperand::Outer(id) => sizes.value(*id),
-            ScalarOperand::Constant(c) => sizes.operand(&Operand::Constant(*c)),
-        };
-        for instruction in &f.instructions {
-            let size = match &instruction.op {
-                ScalarOp::Binary { function, a, b } => match (operand(self, &locals, a), operand(self, &locals, b)) {
-                    (Some(a), Some(b)) => Some(self.binary(*function, &a, &b)),
-                    _ => None,
-                },
-                ScalarOp::Unary { function: Unary::Neg, a } => {
-                    operand(self, &locals, a).map(|a| Size::constant(0).plus(&a, -1))
-                }
-                ScalarOp::Convert { to: ElementType::I64, a } | ScalarOp::Bits { to: ElementType::I64, a } => {
-                    operand(self, &locals, a)
-                }
-                _ => None,
-            };
-            for (which, result) in instruction.results.iter().enumerate() {
-                if result.ty == ElementType::I64 {
-                    let size = size.clone().filter(|_| which == 0).unwrap_or_else(|| self.opaque());
-                    locals.insert(result.id, size);
-                }
-            }
+        Walk::new(Scalars(self)).function(f, &[])
+    }
+}
+
+/// Scalar code over sizes: what is known of an `i64` is its size, of others nothing.
+struct Scalars<'s>(&'s mut Sizes);
+
+impl Domain for Scalars<'_> {
+    type Value = Option<Size>;
+
+    fn unknown(&mut self, ty: ElementType) -> Option<Size> {
+        (ty == ElementType::I64).then(|| self.0.opaque())
+    }
+
+    fn constant(&mut self, constant: Constant) -> Option<Size> {
+        self.0.operand(&Operand::Constant(constant))
+    }
+
+    fn outer(&mut self, id: ArrayId) -> Option<Size> {
+        self.0.value(id)
+    }
+
+    fn instruction(&mut self, instruction: &Instruction, operands: &[Option<Size>]) -> Option<Size> {
+        let ty = instruction.results[0].ty;
+        if ty != ElementType::I64 {
+            return None;
         }
-        f.results.iter().map(|result| operand(self, &locals, result)).collect()
+        let size = match (&instruction.op, operands) {
+            (ScalarOp::Binary { function, .. }, [Some(a), Some(b)]) => Some(self.0.binary(*function, a, b)),
+            (ScalarOp::Unary { function: Unary::Neg, .. }, [Some(a)]) => Some(Size::constant(0).plus(a, -1)),
+            (ScalarOp::Convert { .. } | ScalarOp::Bits { .. }, [a]) => a.clone(),
+            (ScalarOp::Assert { .. }, [_, value]) => value.clone(),
+            _ => None,
+        };
+        size.or_else(|| self.unknown(ty))
+    }
+
+    fn either(&mut self, _: &Option<Size>, a: &Option<Size>, b: &Option<Size>, ty: ElementType) -> Option<Size> {
+        match (a, b) {
+            (Some(a), Some(b)) if a == b => Some(a.clone()),
+            _ => self.unknown(ty),
+        }
+    }
+
+    fn widened(&mut self, before: &Option<Size>, after: &Option<Size>, ty: ElementType) -> Option<Option<Size>> {
+        // An opaque size is that of one turn: the next gives another, and so on without an end.
+        let settled = before == after || before.as_ref().is_none_or(|size| self.0.is_opaque(size));
+        (!settled).then(|| self.unknown(ty))
+    }
+
+    fn ended(&mut self, _: &Option<Size>, state: Option<Size>, ty: ElementType) -> Option<Size> {
+        // What an opaque size stood for in a turn it need not be after the last.
+        match state {
+            Some(size) if !self.0.is_opaque(&size) => Some(size),
+            _ => self.unknown(ty),
+        }
     }
 }
 

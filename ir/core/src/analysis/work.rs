@@ -1,22 +1,39 @@
-//! How much work functions are: estimates that decide what is done, never what it means.
+//! The one estimate of how much work scalar code is. It decides what is done, and never what that means.
+//!
+//! The unit is what a core does for one element in the time in which its vector unit retires one simple instruction (an addition, a
+//! comparison): an instruction on a vector of n elements is n units. The right weights differ from machine to machine.
 
-use crate::{Binary, Instruction, Lambda, ScalarOp, Unary};
+use crate::{Action, Binary, Instruction, Lambda, ScalarOp, Statement, Unary};
 
 /// Instructions on one element in the time of a byte from memory.
 pub const PER_BYTE: u64 = 4;
-/// The most that work is counted: beyond this a function is dear, however dear.
+/// The most that work is counted: beyond this a function is expensive, however expensive.
 const MOST_WORK: u64 = 1 << 20;
-/// How often a loop is taken to turn.
-const TURNS: u64 = 64;
+/// How often a loop in scalar code is taken to turn.
+const ASSUMED_TRIPS: u64 = 64;
+/// What a load, a store, a check or an accumulator takes at one point of a kernel, beside the time of memory.
+const PER_ACCESS: u64 = 2;
 
-/// Weighted instructions of one call: 1 for what every machine does in a cycle on vectors; divisions and roots, functions, loops more.
-/// The right weights differ by machine.
+/// Units of one call.
 pub fn work(f: &Lambda) -> u64 {
-    let sum: u64 = f.instructions.iter().map(of_instruction).fold(0, u64::saturating_add);
+    let sum: u64 = f.instructions.iter().map(work_of_instruction).fold(0, u64::saturating_add);
     sum.min(MOST_WORK)
 }
 
-fn of_instruction(instruction: &Instruction) -> u64 {
+/// Units of a kernel's statement at one point of its depth.
+pub fn work_of_statement(statement: &Statement) -> u64 {
+    match &statement.action {
+        Action::Scalar(instruction) => work_of_instruction(instruction),
+        Action::Reduce { combine, .. } | Action::Scan { combine, .. } | Action::Scatter { combine, .. } => {
+            PER_ACCESS + work(combine)
+        }
+        Action::Load { outside, .. } => PER_ACCESS + outside.as_ref().map_or(0, work),
+        Action::Store { .. } | Action::Append { .. } | Action::Check { .. } => PER_ACCESS,
+    }
+}
+
+/// Units of one execution of an instruction.
+pub fn work_of_instruction(instruction: &Instruction) -> u64 {
     let float = instruction.results.first().is_some_and(|result| result.ty.is_float());
     match &instruction.op {
         ScalarOp::Unary { function, .. } => match function {
@@ -48,6 +65,6 @@ fn of_instruction(instruction: &Instruction) -> u64 {
         ScalarOp::Read { .. } | ScalarOp::ReadFlat { .. } => 2,
         // Vector code runs both branches where lanes disagree.
         ScalarOp::If { then, otherwise, .. } => 1 + work(then) + work(otherwise),
-        ScalarOp::While { condition, step, .. } => TURNS * (1 + work(condition) + work(step)),
+        ScalarOp::While { condition, step, .. } => ASSUMED_TRIPS * (1 + work(condition) + work(step)),
     }
 }

@@ -5,8 +5,8 @@ use super::{
     context::{Step, Validator},
 };
 use crate::{
-    Access, Action, ArrayId, Association, ElementType, Extent, FailureKind, IndexMap, Kernel, KernelExtent, Lambda,
-    LevelOrder, Local, LocalId, MAX_EXTENT, MAX_NESTING, MAX_RANK, ScalarOp, ScalarOperand, Statement, Type, Var,
+    Access, Action, ArrayId, Association, ElementType, Extent, IndexMap, Kernel, KernelExtent, Lambda, LevelOrder,
+    Local, LocalId, MAX_EXTENT, MAX_NESTING, MAX_RANK, ScalarOp, ScalarOperand, Statement, Type, Var,
     analysis::{NotOver, may_write_over},
 };
 
@@ -203,7 +203,7 @@ impl<'p> Validator<'p> {
             }),
             Action::Check { condition, failure } => self.at(&failure.place, |v| {
                 v.scalar_operand_of(condition, ElementType::Bool, &|| "the condition of a check".to_owned());
-                for operand in failure_operands(&failure.fault) {
+                for operand in failure.fault.operands() {
                     v.scalar_operand_of(operand, ElementType::I64, &|| "a number in the failure of a check".to_owned());
                 }
             }),
@@ -429,16 +429,5 @@ fn access_name(access: Access) -> &'static str {
         Access::Read => "read",
         Access::Write => "write",
         Access::Update => "update",
-    }
-}
-
-fn failure_operands(fault: &FailureKind) -> Vec<&ScalarOperand> {
-    match fault {
-        FailureKind::Index { array: _, index, extents } => index.iter().chain(extents).collect(),
-        FailureKind::NegativeExtent { array: _, extent } => vec![extent],
-        FailureKind::EmptyFold { array: _, row } => vec![row],
-        FailureKind::Offsets { offsets: _, position, value, extent } => vec![position, value, extent],
-        FailureKind::TooLarge { array: _, extents } => extents.iter().collect(),
-        FailureKind::DivisionByZero | FailureKind::NoOffsets { .. } | FailureKind::Assertion { .. } => Vec::new(),
     }
 }

@@ -1,4 +1,4 @@
-//! Whether a program is one, and has the properties that a stage guarantees (design D6).
+//! Whether a program is one, and has the properties that a stage guarantees.
 
 mod block;
 mod context;
@@ -11,6 +11,7 @@ mod plan;
 mod property;
 mod scalar;
 mod sequence;
+mod shapes;
 mod types;
 
 use std::collections::{HashMap, HashSet};
@@ -55,7 +56,7 @@ impl Property {
 ///
 /// Nothing is assumed of the program: any value of the type gives an answer, in time linear in its size.
 ///
-/// Conventions beyond design D5: in a `consume` that takes chunks the body has, for a stream whose elements have rank r, the parameters
+/// Conventions: in a `consume` that takes chunks the body has, for a stream whose elements have rank r, the parameters
 /// values (r = 0), or extents and values (`[c]i64` for r = 1, `[c, r]i64` above), and gives the same for what `tabulate`
 /// and `stream_out` take; for `elements` it gives vectors of values, for `accumulate` what its function takes.
 ///

@@ -2,7 +2,11 @@
 
 use std::collections::HashSet;
 
-use fusebox_ir::{ArrayId, ArrayOp, Binding, Extent, Operand, Output, ScanForm, Step, Var, analysis::Answer};
+use fusebox_ir::{
+    ArrayId, Binding, Extent, Operand, Output, Step,
+    analysis::Answer,
+    operations::{Demand, Relation, Signature, Sum, Term},
+};
 
 use super::{Lower, Origin, name};
 use crate::{error::Error, linear::Linear};
@@ -15,23 +19,26 @@ pub(super) struct Owned {
 }
 
 impl<'p> Lower<'p> {
-    fn of_array(&self, id: ArrayId) -> Vec<Owned> {
-        let name = match crate::nest::Scope::array(&self.bindings, id) {
+    /// A number of elements as the plan computes it.
+    fn owned(&self, (sum, owners): &(Sum, Vec<ArrayId>)) -> Owned {
+        let mut form = Linear::constant(sum.constant);
+        for term in &sum.terms {
+            let extent = match *term {
+                Term::Extent { array, dim } => self.extents(array)[dim],
+                Term::Value(operand) => crate::values::extent(self.operand(operand)),
+            };
+            form = form.plus(1, &self.values.form(extent));
+        }
+        let names: Vec<String> = owners.iter().map(|&id| self.name_of(id)).collect();
+        Owned { form, name: names.join(", ") }
+    }
+
+    /// The name of a value in the plan, if it is there, else that in the program.
+    fn name_of(&self, id: ArrayId) -> String {
+        match crate::nest::Scope::array(&self.bindings, id) {
             Some(array) => self.values.name(array).to_owned(),
             None => self.vars.get(&id).map_or_else(String::new, |var| super::name(var)),
-        };
-        let owned = |extent| Owned { form: self.values.form(extent), name: name.clone() };
-        self.extents(id).into_iter().map(owned).collect()
-    }
-
-    fn of_result(&self, var: &Var) -> Vec<Owned> {
-        let owned = |&extent| Owned { form: self.values.form(self.extent(extent)), name: name(var) };
-        var.ty.extents.iter().map(owned).collect()
-    }
-
-    fn of_operands(&self, operands: impl IntoIterator<Item = Operand>, name: &str) -> Vec<Owned> {
-        let form = |operand| self.values.form(crate::values::extent(self.operand(operand)));
-        operands.into_iter().map(|operand| Owned { form: form(operand), name: name.to_owned() }).collect()
+        }
     }
 
     /// A step that fails where two extents differ, if they may.
@@ -54,12 +61,6 @@ impl<'p> Lower<'p> {
         steps.push(step);
         self.values.note_at_most(&left.form, &right.form);
         self.values.note_at_most(&right.form, &left.form);
-    }
-
-    fn all_equal(&mut self, left: &[Owned], right: &[Owned], origin: &Origin, steps: &mut Vec<Step>) {
-        for (left, right) in left.iter().zip(right) {
-            self.equal(left, right, origin, steps);
-        }
     }
 
     fn at_most(&mut self, extent: &Owned, available: &Owned, origin: &Origin, steps: &mut Vec<Step>) {
@@ -113,33 +114,6 @@ impl<'p> Lower<'p> {
         }
     }
 
-    /// Arrays of equal extents.
-    fn alike(&mut self, arrays: &[ArrayId], origin: &Origin, steps: &mut Vec<Step>) {
-        if let Some((&first, rest)) = arrays.split_first() {
-            let first = self.of_array(first);
-            for &other in rest {
-                let other = self.of_array(other);
-                self.all_equal(&first, &other, origin, steps);
-            }
-        }
-    }
-
-    /// The extents of results are those of an array.
-    fn like(&mut self, results: &[Var], array: ArrayId, origin: &Origin, steps: &mut Vec<Step>) {
-        let of = self.of_array(array);
-        for var in results {
-            let own = self.of_result(var);
-            self.all_equal(&own, &of, origin, steps);
-        }
-    }
-
-    fn as_given(&mut self, binding: &Binding, extents: &[Operand], origin: &Origin, steps: &mut Vec<Step>) {
-        for var in &binding.results {
-            let (own, given) = (self.of_result(var), self.of_operands(extents.iter().copied(), &name(var)));
-            self.all_equal(&own, &given, origin, steps);
-        }
-    }
-
     /// Whether an operation's sizes need no check.
     pub(super) fn sizes_are_proved(&mut self, binding: &Binding) -> Result<bool, Error> {
         self.trial = Some(false);
@@ -158,167 +132,16 @@ impl<'p> Lower<'p> {
         for var in &binding.results {
             self.plan_type(var)?;
         }
-        let results = &binding.results[..];
-        match &binding.op {
-            ArrayOp::Constant { extents, .. } => {
-                let given: Vec<Operand> = extents.iter().map(|&extent| Operand::Constant(extent.into())).collect();
-                self.as_given(binding, &given, origin, steps);
+        let rank = |id: ArrayId| self.vars.get(&id).map(|var| var.ty.rank());
+        let demands = Signature::of(binding, &rank).demands(&binding.results, &rank);
+        for Demand { relation, left, right } in demands {
+            let (left, right) = (self.owned(&left), self.owned(&right));
+            match relation {
+                Relation::Equal => self.equal(&left, &right, origin, steps),
+                Relation::AtMost => self.at_most(&left, &right, origin, steps),
             }
-            ArrayOp::Generate { extents, .. } => self.as_given(binding, extents, origin, steps),
-            ArrayOp::Compute { sources } => {
-                self.alike(sources, origin, steps);
-                if let Some(&first) = sources.first() {
-                    self.like(results, first, origin, steps);
-                }
-            }
-            ArrayOp::Map { sources, .. } => {
-                for var in results {
-                    let own = self.of_result(var);
-                    for &source in sources {
-                        let available = self.of_array(source);
-                        for (extent, available) in own.iter().zip(&available) {
-                            self.at_most(extent, available, origin, steps);
-                        }
-                    }
-                }
-            }
-            ArrayOp::Backpermute { extents, sources, .. } | ArrayOp::Transform { extents, sources, .. } => {
-                self.alike(sources, origin, steps);
-                self.as_given(binding, extents, origin, steps);
-            }
-            ArrayOp::Reshape { extents, sources } => {
-                self.alike(sources, origin, steps);
-                self.as_given(binding, extents, origin, steps);
-            }
-            ArrayOp::Replicate { dims, sources } => {
-                self.alike(sources, origin, steps);
-                let Some(&first) = sources.first() else { return Ok(()) };
-                for var in results {
-                    let mut kept = self.of_array(first).into_iter();
-                    for (own, dim) in self.of_result(var).iter().zip(dims) {
-                        let given = match dim {
-                            Some(operand) => self.of_operands([*operand], &name(var)).pop(),
-                            None => kept.next(),
-                        };
-                        if let Some(given) = given {
-                            self.equal(own, &given, origin, steps);
-                        }
-                    }
-                }
-            }
-            ArrayOp::Slice { dims, sources } => {
-                self.alike(sources, origin, steps);
-                let Some(&first) = sources.first() else { return Ok(()) };
-                let kept: Vec<Owned> = self
-                    .of_array(first)
-                    .into_iter()
-                    .zip(dims)
-                    .filter_map(|(of, dim)| dim.is_none().then_some(of))
-                    .collect();
-                for var in results {
-                    let own = self.of_result(var);
-                    self.all_equal(&own, &kept, origin, steps);
-                }
-            }
-            ArrayOp::Concat { sources, dim } => {
-                let parts: Vec<Vec<Owned>> = sources.iter().map(|&id| self.of_array(id)).collect();
-                for var in results {
-                    for (at, own) in self.of_result(var).iter().enumerate() {
-                        if at == *dim {
-                            let zero = Linear::default();
-                            let form = parts
-                                .iter()
-                                .filter_map(|part| part.get(at))
-                                .fold(zero, |sum, part| sum.plus(1, &part.form));
-                            let names: Vec<&str> =
-                                parts.iter().filter_map(|part| part.get(at)).map(|part| &part.name[..]).collect();
-                            self.equal(own, &Owned { form, name: names.join(", ") }, origin, steps);
-                        } else {
-                            for part in parts.iter().filter_map(|part| part.get(at)) {
-                                self.equal(own, part, origin, steps);
-                            }
-                        }
-                    }
-                }
-            }
-            ArrayOp::Fold { sources, offsets, .. } => {
-                self.alike(sources, origin, steps);
-                let Some(&first) = sources.first() else { return Ok(()) };
-                let mut outer = self.of_array(first);
-                outer.pop();
-                outer.extend(offsets.and_then(|offsets| self.segments(offsets)));
-                for var in results {
-                    let own = self.of_result(var);
-                    self.all_equal(&own, &outer, origin, steps);
-                }
-            }
-            ArrayOp::Scan { sources, offsets, form, .. } => {
-                self.alike(sources, origin, steps);
-                let Some(&first) = sources.first() else { return Ok(()) };
-                let mut body = self.of_array(first);
-                let mut totals = body.clone();
-                totals.pop();
-                let segments = offsets.and_then(|offsets| self.segments(offsets));
-                totals.extend(segments.clone());
-                if let (ScanForm::Exclusive, Some(last)) = (form, body.last_mut()) {
-                    last.form = match segments {
-                        Some(segments) => last.form.clone().plus(1, &segments.form),
-                        None => last.form.clone().offset(1),
-                    };
-                }
-                for (at, var) in results.iter().enumerate() {
-                    let own = self.of_result(var);
-                    self.all_equal(&own, if at < sources.len() { &body } else { &totals }, origin, steps);
-                }
-            }
-            ArrayOp::Permute { defaults, values, targets, keep, .. } => {
-                self.alike(defaults, origin, steps);
-                if let Some(&first) = defaults.first() {
-                    self.like(results, first, origin, steps);
-                }
-                let sources: Vec<ArrayId> = values.iter().chain(targets).chain(keep).copied().collect();
-                self.alike(&sources, origin, steps);
-            }
-            ArrayOp::PermutedExpand { defaults, sources, .. } => {
-                self.alike(defaults, origin, steps);
-                if let Some(&first) = defaults.first() {
-                    self.like(results, first, origin, steps);
-                }
-                self.alike(sources, origin, steps);
-            }
-            ArrayOp::Expand { sources, .. } | ArrayOp::Filter { sources, .. } => self.alike(sources, origin, steps),
-            ArrayOp::Sort { keys, carry } => {
-                let sources: Vec<ArrayId> = keys.iter().chain(carry).copied().collect();
-                self.alike(&sources, origin, steps);
-                if let Some(&first) = sources.first() {
-                    self.like(results, first, origin, steps);
-                }
-            }
-            ArrayOp::Stencil { .. } => {
-                if let Some((first, rest)) = results.split_first() {
-                    let first = self.of_result(first);
-                    for var in rest {
-                        let other = self.of_result(var);
-                        self.all_equal(&first, &other, origin, steps);
-                    }
-                }
-            }
-            ArrayOp::Unit { .. }
-            | ArrayOp::Nest { .. }
-            | ArrayOp::Element { .. }
-            | ArrayOp::Cond { .. }
-            | ArrayOp::While { .. }
-            | ArrayOp::Foreign { .. }
-            | ArrayOp::Consume { .. }
-            | ArrayOp::Cluster { .. } => {}
         }
         Ok(())
-    }
-
-    /// One less than there are offsets.
-    fn segments(&self, offsets: ArrayId) -> Option<Owned> {
-        let of = self.of_array(offsets).into_iter().next()?;
-        Some(Owned { form: of.form.offset(-1), name: of.name })
     }
 
     /// The extents of a value are those that a type in another place says.

@@ -3,38 +3,6 @@
 use super::{Apart, Finder, Frame, Made, Why, apart};
 use crate::{ArrayId, ArrayOp, Extent, Operand, Part};
 
-/// Whether an operation makes or reads elements, so that it may be in a cluster.
-pub fn makes_elements(op: &ArrayOp) -> bool {
-    match op {
-        ArrayOp::Constant { .. }
-        | ArrayOp::Unit { .. }
-        | ArrayOp::Reshape { .. }
-        | ArrayOp::Concat { .. }
-        | ArrayOp::Sort { .. }
-        | ArrayOp::Nest { .. }
-        | ArrayOp::Element { .. }
-        | ArrayOp::Cond { .. }
-        | ArrayOp::While { .. }
-        | ArrayOp::Foreign { .. }
-        | ArrayOp::Consume { .. }
-        | ArrayOp::Cluster { .. } => false,
-        ArrayOp::Compute { .. }
-        | ArrayOp::Generate { .. }
-        | ArrayOp::Map { .. }
-        | ArrayOp::Backpermute { .. }
-        | ArrayOp::Transform { .. }
-        | ArrayOp::Replicate { .. }
-        | ArrayOp::Slice { .. }
-        | ArrayOp::Fold { .. }
-        | ArrayOp::Scan { .. }
-        | ArrayOp::Permute { .. }
-        | ArrayOp::Expand { .. }
-        | ArrayOp::PermutedExpand { .. }
-        | ArrayOp::Filter { .. }
-        | ArrayOp::Stencil { .. } => true,
-    }
-}
-
 /// How an operation reads an array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Access {

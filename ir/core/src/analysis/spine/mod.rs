@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{ArrayId, ArrayOp, Binding, Extent, LevelOrder, Type, analysis::Sizes};
 
-pub use self::access::makes_elements;
+pub use crate::operations::makes_elements;
 
 /// Operations that are to be one nest.
 #[derive(Clone, Copy)]

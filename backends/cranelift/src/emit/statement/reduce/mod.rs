@@ -9,10 +9,10 @@ mod fold;
 mod room;
 mod tiers;
 
-use fusebox_ir::{Action, Association, Constant, ElementType, Lambda, LevelOrder};
+use fusebox_ir::{Action, Association, Constant, ElementType, Lambda, LevelOrder, analysis::algebra::built_ins};
 
 use crate::{
-    emit::{BLOCK, Emitter, Part, Result, Val, identities, identity::functions},
+    emit::{BLOCK, Emitter, Part, Result, Val, identities},
     vector::Value,
 };
 use early::Early;
@@ -107,7 +107,7 @@ impl Reduce {
     pub fn is_like(&self, other: &Self) -> bool {
         self.is_kept()
             && other.is_kept()
-            && functions(&self.combine) == functions(&other.combine)
+            && built_ins(&self.combine) == built_ins(&other.combine)
             && (self.width, self.swap, &self.types) == (other.width, other.swap, &other.types)
     }
 
