@@ -6,7 +6,10 @@ use std::{
     sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError},
 };
 
-use fusebox_ir::{Plan, Program};
+use fusebox_ir::{
+    Plan, Program,
+    json::{plan_to_json, to_json},
+};
 
 use crate::{Options, program::Loaded};
 
@@ -38,23 +41,23 @@ struct Entry {
 #[derive(PartialEq, Eq, Hash)]
 pub(crate) struct Key {
     /// The program with its places, which errors name.
-    program: Vec<u8>,
+    program: String,
     options: Options,
 }
 
 impl Key {
     /// The key of a valid program.
-    pub(crate) fn new(program: &Program, options: &Options) -> Option<Self> {
+    pub(crate) fn new(program: &Program, options: &Options) -> Self {
         let options = Options { verify: false, cache: true, ..options.clone() };
-        Some(Self { program: serde_json::to_vec(program).ok()?, options })
+        Self { program: to_json(program, &[]), options }
     }
 
-    /// The key of a valid plan. Its fields have other names than a program's, so that no two keys are equal.
-    pub(crate) fn of_plan(plan: &Plan, options: &Options) -> Option<Self> {
+    /// The key of a valid plan. Its JSON says that it is one, so that no two keys are equal.
+    pub(crate) fn of_plan(plan: &Plan, options: &Options) -> Self {
         // No passes run on it.
         let options =
             Options { verify: false, cache: true, fusion: Default::default(), sharing: true, ..options.clone() };
-        Some(Self { program: serde_json::to_vec(plan).ok()?, options })
+        Self { program: plan_to_json(plan), options }
     }
 
     fn hash(&self) -> u64 {

@@ -99,7 +99,7 @@ pub fn compile_program(program: &fusebox_ir::Program, options: &Options) -> Resu
 pub(crate) fn compile_source(program: &Arc<fusebox_ir::Program>, options: &Options) -> Result<Program, Error> {
     validate(program, &[]).map_err(Error::Invalid)?;
     let source = Some(Source::new(program, options));
-    let key = if options.cache { Key::new(program, options) } else { None };
+    let key = options.cache.then(|| Key::new(program, options));
     if let Some(loaded) = key.as_ref().and_then(cache::find) {
         return Ok(Program { loaded, cached: true, source });
     }
@@ -123,7 +123,7 @@ pub(crate) fn compile_source(program: &Arc<fusebox_ir::Program>, options: &Optio
 /// Plans that are not valid or that the backend does not run.
 pub fn compile_plan(plan: &fusebox_ir::Plan, options: &Options) -> Result<Program, Error> {
     validate_plan(plan).map_err(Error::InvalidPlan)?;
-    let key = if options.cache { Key::of_plan(plan, options) } else { None };
+    let key = options.cache.then(|| Key::of_plan(plan, options));
     if let Some(loaded) = key.as_ref().and_then(cache::find) {
         return Ok(Program { loaded, cached: true, source: None });
     }

@@ -1,4 +1,4 @@
-//! The collective operations (design D5). All stages share this one enum.
+//! The collective operations. All stages share this one enum.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,7 +7,7 @@ use crate::{ArrayId, Block, Constant, Lambda, Operand, ScalarOperand};
 
 /// What a binding computes.
 ///
-/// The type of the binding says the extents it runs over. Several sources are components of one array (design D3): lambdas have a
+/// The type of the binding says the extents it runs over. Several sources are components of one array: lambdas have a
 /// parameter for each, left operands first.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "op", rename_all = "snake_case", deny_unknown_fields)]

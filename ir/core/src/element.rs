@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 /// The type of a scalar, and of every element of an array.
 ///
-/// Tuples, records and enums exist in embedded languages alone; here they are several arrays (design D3).
+/// Tuples, records and enums exist in embedded languages alone; here they are several arrays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ElementType {

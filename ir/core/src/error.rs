@@ -1,4 +1,4 @@
-//! Run-time errors: what may go wrong inside a valid program, the same on every backend (design §3).
+//! Run-time errors: what may go wrong inside a valid program, the same on every backend.
 
 use crate::Place;
 

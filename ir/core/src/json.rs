@@ -1,4 +1,4 @@
-//! Programs, plans and kernels as JSON: `{"format": "fusebox", "version": 1, "properties": […], "program": …}` (design D7).
+//! Programs, plans and kernels as JSON: `{"format": "fusebox", "version": 1, "properties": […], "program": …}`.
 //!
 //! Other kinds of files say which: `"kind": "plan"` with `"plan"`, `"kind": "kernel"` with `"kernel"`. Constants are strings, as text spells
 //! them. What is read is checked: nothing that is not valid comes out.
@@ -263,41 +263,51 @@ fn read<T: DeserializeOwned + Send>(json: &str, kind: &'static [&'static str]) -
 
 /// The whole file, whose header is known to be right.
 fn body<T: DeserializeOwned + Send>(json: &str, depth: usize) -> Result<T, JsonError> {
-    let parse = || {
-        let mut deserializer = serde_json::Deserializer::from_str(json);
-        deserializer.disable_recursion_limit(); // `depth` is known and limited
-        let file = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| shape::<T>(json, &error))?;
-        deserializer.end().map_err(|error| JsonError::Syntax { message: error.to_string() })?;
-        Ok(file)
-    };
+    let parse = || attempt(json).map_err(|error| shape::<T>(json, &error));
     if depth <= SHALLOW {
         return parse();
     }
     with_stack(parse).map_err(|error| JsonError::NoThread { depth, message: error.to_string() })?
 }
 
+/// Reads JSON whose depth is known and limited. All reading goes through here: for every other reader of the same types the compiler would
+/// make all of their code again.
+fn attempt<T: DeserializeOwned>(json: &str) -> Result<T, serde_path_to_error::Error<serde_json::Error>> {
+    let mut deserializer = serde_json::Deserializer::from_str(json);
+    deserializer.disable_recursion_limit();
+    let mut track = serde_path_to_error::Track::new();
+    let file = T::deserialize(serde_path_to_error::Deserializer::new(&mut deserializer, &mut track));
+    match file.and_then(|file| deserializer.end().map(|()| file)) {
+        Ok(file) => Ok(file),
+        Err(error) => Err(serde_path_to_error::Error::new(track.path(), error)),
+    }
+}
+
 /// Why a file was not read: no JSON, or JSON of another shape.
 fn shape<T: DeserializeOwned>(json: &str, error: &serde_path_to_error::Error<serde_json::Error>) -> JsonError {
     let mut deserializer = serde_json::Deserializer::from_str(json);
     deserializer.disable_recursion_limit();
-    let Ok(file) = serde_json::Value::deserialize(&mut deserializer) else {
+    let file = serde_json::Value::deserialize(&mut deserializer).and_then(|file| deserializer.end().map(|()| file));
+    let Ok(file) = file else {
         return JsonError::Syntax { message: error.inner().to_string() };
     };
     let message = error.inner().to_string();
     match locate::locate::<T>(&file, error.path(), &message) {
         // The line that serde gives is that of the end of what it read first.
-        Some(path) => {
-            let message = message.rsplit_once(" at line ").map_or(&message[..], |(message, _)| message);
-            JsonError::Shape { path, message: message.to_owned() }
-        }
+        Some(path) => JsonError::Shape { path, message: without_line(&message).to_owned() },
         None if error.inner().is_data() => JsonError::Shape { path: error.path().to_string(), message },
         // Read as if it were another shape, it looks like a mistake of syntax.
         None => {
-            let again = serde_path_to_error::deserialize::<_, T>(file).err();
+            let again = attempt::<T>(&file.to_string()).err().map(|error| error.into_inner().to_string());
             let path = error.path().to_string();
-            JsonError::Shape { path, message: again.map_or(message, |error| error.into_inner().to_string()) }
+            JsonError::Shape { path, message: again.map_or(message, |again| without_line(&again).to_owned()) }
         }
     }
+}
+
+/// A message of serde without the line and column that it ends with.
+fn without_line(message: &str) -> &str {
+    message.rsplit_once(" at line ").map_or(message, |(message, _)| message)
 }
 
 /// How deep brackets are nested, strings left out; an error beyond [`MAX_DEPTH`].

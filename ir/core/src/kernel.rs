@@ -1,4 +1,4 @@
-//! Kernels: one nest of loops each, what backends consume (design D8; forms: `spec/cpu-schedules.md` §2).
+//! Kernels: one nest of loops each, what backends consume.
 //!
 //! A kernel fixes results to the bit: what is computed per element, which statements carry state between iterations, how each
 //! reduce and scan associates. The schedule is the backend's. Kernels are strict: every instruction at a point whose `when` holds
@@ -264,7 +264,7 @@ impl DimBoundary {
     }
 }
 
-/// How a reduce or scan associates (`spec/cpu-schedules.md` §3, rules 2 to 5).
+/// How a reduce or scan associates.
 ///
 /// *Elements.* Those of a reduce are numbered 0, 1, 2, … in the order in which its points are met inside one point of depth `to`
 /// (of a scan: from the start of the level), whether `when` holds or not. An element that takes no part is absent, and combining with

@@ -1,4 +1,4 @@
-//! Plans: what runs. Values, kernels, control around them (design D8).
+//! Plans: what runs. Values, kernels, control around them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! The meaning of the scalar functions that are exact, on constants (design §3, text-form.md §4).
+//! The meaning of the scalar functions that are exact, on constants.
 //!
 //! The one place for it: the interpreter runs these, simplification folds constants by them. Functions such as `exp`, whose results are
 //! within a bound and not to the bit, are not here ([`is_exact`]).

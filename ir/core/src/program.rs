@@ -1,4 +1,4 @@
-//! Programs: inputs, a list of bindings, results (design D1-D4).
+//! Programs: inputs, a list of bindings, results.
 
 use std::{fmt, sync::Arc};
 
@@ -212,7 +212,7 @@ pub struct Binding {
     pub place: Place,
 }
 
-/// Parameters, bindings, results: the body of a program and of the operations that nest (design D2).
+/// Parameters, bindings, results: the body of a program and of the operations that nest.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Block {
@@ -242,7 +242,7 @@ pub struct Output {
 
 /// A whole program: the inputs are the parameters of its body.
 ///
-/// `==` compares inputs' and results' names, and otherwise ignores names and places (design D7).
+/// `==` compares inputs' and results' names, and otherwise ignores names and places.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Program {

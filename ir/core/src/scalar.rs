@@ -24,7 +24,7 @@ pub struct Local {
 /// It may use any value bound outside, and read arrays; it never holds an array operation. Local ids are dense in the
 /// outermost function, in order of definition: parameters first, the locals of an instruction's bodies before its results.
 ///
-/// Evaluation is by need, an instruction at a time (design §3): what no result and no branch taken uses cannot fail.
+/// Evaluation is by need, an instruction at a time: what no result and no branch taken uses cannot fail.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Lambda {
@@ -174,7 +174,7 @@ macro_rules! functions {
 }
 
 functions! {
-    /// Functions of one operand. Corners: text-form.md §4.
+    /// Functions of one operand. What they give at corners says `primitive.rs`.
     Unary {
         /// Negation; integers wrap.
         Neg = "-",
@@ -254,7 +254,7 @@ functions! {
 }
 
 functions! {
-    /// Functions of two operands. Corners: text-form.md §4.
+    /// Functions of two operands. What they give at corners says `primitive.rs`.
     Binary {
         /// Sum; integers wrap.
         Add = "+",

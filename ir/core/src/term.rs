@@ -16,7 +16,7 @@ impl TermId {
     }
 }
 
-/// A closed graph of terms with node identity, as sharing recovery sees it (spec/sharing-and-fusion.md §3).
+/// A closed graph of terms with node identity, as sharing recovery sees it.
 ///
 /// Nodes are `0..len()`. A binder (a lambda) has the nodes of its variables, and its body among its children; a variable is a leaf
 /// that belongs to exactly one binder.

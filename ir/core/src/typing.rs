@@ -1,4 +1,4 @@
-//! Which scalar functions exist for which element types, and the types of their results (text-form.md §1, §4).
+//! Which scalar functions exist for which element types, and the types of their results.
 
 use crate::{Binary, ElementType, Unary};
 

@@ -269,7 +269,7 @@ pub enum Value {
     Stream(Vec<Array>),
 }
 
-/// An array of arrays of two levels, as the interface has it (text-form.md §3).
+/// An array of arrays of two levels, as the interface has it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Nested {
     /// `i64`: the outer extents, then r where the inner rank r is above 1. For each outer index the extents of the inner array.

@@ -164,7 +164,7 @@ impl<'p> Evaluator<'p> {
                     self.set(*id, Val::scalar(extent.into()));
                 }
             }
-            // No arrays, no inner extents: they count as 0 (text-form.md §3).
+            // No arrays, no inner extents: they count as 0.
             for declared in declared.iter().chain(&param.ty.extents) {
                 if let Extent::Value(id) = declared
                     && block.sizes.iter().any(|size| size.id == *id)

@@ -1,4 +1,4 @@
-//! Elements: what arrays hold and scalar code computes with (design D3).
+//! Elements: what arrays hold and scalar code computes with.
 
 use fusebox_ir::{Constant, ElementType};
 use half::f16;

@@ -470,7 +470,7 @@ fn check_names(what: &'static str, names: Vec<String>, wanted: usize, at: At) ->
     names
 }
 
-/// Whether text can spell it (text-form.md §1).
+/// Whether text can spell it as a name.
 pub(crate) fn is_name(name: &str) -> bool {
     const KEYWORDS: [&str; 10] = ["fn", "let", "return", "yield", "if", "else", "while", "true", "false", "stream"];
     let literal = |prefix: &str| name.strip_prefix(prefix).is_some_and(|ty| ElementType::from_name(ty).is_some());

@@ -1,4 +1,4 @@
-//! Arrays from and to files: `.npy`, `.npz`, Matrix Market, PNG (text-form.md §3).
+//! Arrays from and to files: `.npy`, `.npz`, Matrix Market, PNG.
 //!
 //! What a file is, its content says, not its name; how it becomes inputs, the program's inputs say. [`inputs`] and [`write_results`]
 //! do all of it; [`read_npy`] and [`write_npy`] are for those who need less. Nothing in a file is trusted: sizes that it claims are

@@ -36,9 +36,9 @@ pub(super) fn locate<T: DeserializeOwned>(file: &Value, reported: &Path, message
         let unknown = |place: &&Vec<Step>| {
             let mut alone = file.clone();
             places.iter().filter(|other| !std::ptr::eq(*other, *place)).for_each(|other| remove(&mut alone, other));
-            let error = T::deserialize(alone).err();
+            let error = super::attempt::<T>(&alone.to_string()).err();
             error.is_some_and(|error| {
-                between(&error.to_string(), "unknown field `", '`').is_some_and(|name| name == field)
+                between(&error.inner().to_string(), "unknown field `", '`').is_some_and(|name| name == field)
             })
         };
         return places.iter().find(unknown).map(|place| shown(place));

@@ -1,4 +1,4 @@
-//! Kernels, for dumps and snapshots: a statement a line, after its depth (`spec/cpu-schedules.md` §2). There is no parser for these.
+//! Kernels, for dumps and snapshots: a statement a line, after its depth. There is no parser for these.
 
 use std::fmt;
 
