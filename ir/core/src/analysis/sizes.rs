@@ -708,31 +708,26 @@ impl Domain for Scalars<'_> {
             (ScalarOp::Binary { function, .. }, [Some(a), Some(b)]) => Some(self.0.binary(*function, a, b)),
             (ScalarOp::Unary { function: Unary::Neg, .. }, [Some(a)]) => Some(Size::constant(0).plus(a, -1)),
             (ScalarOp::Convert { .. } | ScalarOp::Bits { .. }, [a]) => a.clone(),
-            (ScalarOp::Assert { .. }, [_, value]) => value.clone(),
             _ => None,
         };
         size.or_else(|| self.unknown(ty))
     }
 
-    fn either(&mut self, _: &Option<Size>, a: &Option<Size>, b: &Option<Size>, ty: ElementType) -> Option<Size> {
-        match (a, b) {
-            (Some(a), Some(b)) if a == b => Some(a.clone()),
-            _ => self.unknown(ty),
-        }
+    // Passes put one size in the place of an equal one. So nothing is equal to what a branch, a loop or an assertion gives: whoever took
+    // the other would lose an error of these.
+
+    fn either(&mut self, _: &Option<Size>, _: &Option<Size>, _: &Option<Size>, ty: ElementType) -> Option<Size> {
+        self.unknown(ty)
     }
 
-    fn widened(&mut self, before: &Option<Size>, after: &Option<Size>, ty: ElementType) -> Option<Option<Size>> {
-        // An opaque size is that of one turn: the next gives another, and so on without an end.
-        let settled = before == after || before.as_ref().is_none_or(|size| self.0.is_opaque(size));
+    fn widened(&mut self, before: &Option<Size>, _: &Option<Size>, ty: ElementType) -> Option<Option<Size>> {
+        // What is opaque in one turn stands for another number in the next.
+        let settled = before.as_ref().is_none_or(|size| self.0.is_opaque(size));
         (!settled).then(|| self.unknown(ty))
     }
 
-    fn ended(&mut self, _: &Option<Size>, state: Option<Size>, ty: ElementType) -> Option<Size> {
-        // What an opaque size stood for in a turn it need not be after the last.
-        match state {
-            Some(size) if !self.0.is_opaque(&size) => Some(size),
-            _ => self.unknown(ty),
-        }
+    fn ended(&mut self, _: &Option<Size>, _: Option<Size>, ty: ElementType) -> Option<Size> {
+        self.unknown(ty)
     }
 }
 

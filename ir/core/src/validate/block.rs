@@ -117,6 +117,7 @@ impl<'p> Validator<'p> {
     }
 
     fn binding(&mut self, binding: &'p Binding) {
+        let faults = self.faults();
         let wants = self.operation(binding);
         if self.stopped() {
             return;
@@ -125,7 +126,10 @@ impl<'p> Validator<'p> {
         for (position, var) in binding.results.iter().enumerate() {
             self.within(Step::Item("results", position), |v| v.define_var(var, "result", position, streams));
         }
-        self.sizes.add_binding(binding);
+        // Of what is not valid nothing is known but that it is there.
+        if self.faults() == faults {
+            self.sizes.add_binding(binding);
+        }
         for wants in wants {
             if self.count("results", binding.results.len(), wants.len()) {
                 self.agree_all(&binding.results, &wants, "result");

@@ -86,6 +86,11 @@ impl<'p> Validator<'p> {
         self.errors.is_empty()
     }
 
+    /// How many faults were found so far.
+    pub fn faults(&self) -> usize {
+        self.errors.len()
+    }
+
     /// Whether nesting is too deep: what is deeper was not looked at, so that nothing else may be said of it.
     pub fn stopped(&self) -> bool {
         self.stopped
