@@ -8,6 +8,7 @@ use fusebox_ir::{ArrayId, ArrayOp, Binding, Block, Boundary, Extent, Operand, Pa
 use crate::{
     functions::read_arrays,
     graph::{Classes, Facts, Graph, operand},
+    homes,
     language::{Edge, Operation, Shape, Source, Tapped},
     reads, runs,
 };
@@ -69,7 +70,7 @@ pub(crate) fn encode(block: &Block, graph: &mut Graph) -> Region {
         region.classes.push(class);
     }
     let inside = uses(block, graph, &mut region);
-    homes(graph, &region, &inside);
+    homes::plan(graph, &region, &inside);
     runs::plan(graph, &region, &inside);
     region
 }
@@ -286,21 +287,4 @@ fn uses(block: &Block, graph: &mut Graph, region: &mut Region) -> Inside {
         }
     }
     inside
-}
-
-/// Which operation each ends up in, if it is used in one alone.
-fn homes(graph: &mut Graph, region: &Region, inside: &Inside) {
-    // Users come after what they use: from the last to the first, homes of users are known.
-    for class in graph.analysis.order.clone().into_iter().rev() {
-        let facts = graph.facts(class);
-        let mut one = facts.outside.is_empty() && facts.forms[0].shape.is_producer();
-        let mut home = None;
-        for &(position, _) in inside.get(&class).into_iter().flatten() {
-            let of_user = region.classes[position].and_then(|user| graph.facts(user).home);
-            one &= of_user.is_some() && (home.is_none() || home == of_user);
-            home = of_user;
-        }
-        let home = home.filter(|_| one).unwrap_or(class);
-        graph[class].data.home = Some(home);
-    }
 }

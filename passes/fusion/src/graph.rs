@@ -63,6 +63,8 @@ pub(crate) struct Facts {
     pub outside: Vec<Outside>,
     /// The class that it ends up in, if it is used in one alone; else itself.
     pub home: Option<Id>,
+    /// How many operations that end up in the same home are on the way to it from the first, at most, with itself.
+    pub depth: usize,
     /// The class whose map takes it in together with all others of the same run of maps.
     pub run: Option<Id>,
     /// Its e-nodes in the order in which they were made; none of an array from elsewhere.
@@ -83,6 +85,7 @@ impl Facts {
             name,
             outside: Vec::new(),
             home: None,
+            depth: 0,
             run: None,
             forms: Vec::new(),
         }
@@ -219,15 +222,17 @@ impl Analysis<Node> for Knowledge {
         facts
     }
 
-    /// Nothing in the data of a class depends on that of another, so no user needs to be looked at again.
+    /// Of two classes of the program that turn out to be equal the first in order stands for both, in its own forms: those of the other may
+    /// use what stands between, which may use the first. Nothing in the data of a class depends on that of another, so no user needs to be
+    /// looked at again.
     fn merge(&mut self, to: &mut Facts, mut from: Facts) -> DidMerge {
         if from.order < to.order {
             std::mem::swap(to, &mut from);
         }
         to.outside.append(&mut from.outside);
-        to.forms.append(&mut from.forms);
-        to.forms.sort_by_key(|known| known.node);
-        to.forms.dedup_by_key(|known| known.node);
+        if from.order == usize::MAX {
+            to.forms.append(&mut from.forms);
+        }
         DidMerge(false, false)
     }
 }
@@ -328,6 +333,7 @@ impl Classes for Graph {
             made: true,
             place: user.place.clone(),
             home: user.home,
+            depth: user.depth,
             ..Facts::of(arrays.clone(), types, name)
         };
         let id = self.place(operation, facts);
@@ -340,12 +346,18 @@ impl Classes for Graph {
     fn extend(&mut self, id: Id, operation: Operation, origin: Origin) -> bool {
         let node = Node::Operation(Box::new(operation));
         if let Some(found) = self.lookup(node.clone()) {
-            let same = |known: &&Known| self.operation(known.node) == *node.operation().unwrap_or(&self.operation(known.node));
-            let stands = self.facts(found).forms.iter().find(same).map(|known| known.node);
-            if let Some(stands) = stands.filter(|_| self.find(found) != self.find(id)) {
-                self.analysis.origins.entry(stands).or_insert(origin);
+            if found == self.find(id) {
+                return false;
             }
-            return self.union(id, found);
+            let other = self.facts(found);
+            let known = other.forms.iter().find(|known| node.operation() == Some(&self.operation(known.node))).cloned();
+            let known = known.filter(|_| self.facts(id).order < other.order);
+            self.union(id, found);
+            let Some(known) = known else { return false };
+            let known = Known { copies: origin.copies, ..known };
+            self.analysis.origins.insert(known.node, origin);
+            self[id].data.forms.push(known);
+            return true;
         }
         let next = Id::from(self.nodes().len());
         self.analysis.origins.insert(next, origin);

@@ -9,6 +9,7 @@ mod error;
 mod extract;
 mod functions;
 mod graph;
+mod homes;
 mod index;
 mod language;
 mod laws;

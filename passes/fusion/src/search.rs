@@ -18,6 +18,7 @@ use fusebox_ir::MAX_NESTING;
 
 use crate::{
     graph::{Classes, Graph, Knowledge, Known},
+    homes,
     language::{Node, Shape},
     laws::{Law, at_var, of_var, rewrites},
     reason::Reason,
@@ -83,7 +84,10 @@ pub(crate) fn front<'g>(graph: &'g Graph, class: Id) -> Option<&'g Known> {
 /// Whether a producer may be taken in now: it ends up where the user does, unless copies are made.
 pub(crate) fn may_take(graph: &Graph, class: Id, of: Id) -> bool {
     let home = |id: Id| graph.facts(id).home.map_or(id, |home| graph.find(home));
-    (home(of) == home(class)) != graph.analysis.copying
+    match home(of) == home(class) {
+        true => !graph.analysis.copying && graph.facts(of).depth > homes::floor(graph, class),
+        false => graph.analysis.copying,
+    }
 }
 
 /// The producers that a class reads, sources first, each with its classes's place among those: all that may be taken in now.
