@@ -3,14 +3,15 @@
 use std::collections::{HashMap, HashSet};
 
 use egg::Id;
-use fusebox_ir::{ArrayId, ArrayOp, Binding, Block, Boundary, Extent, Operand, Part, Type};
+use fusebox_ir::{ArrayId, ArrayOp, Binding, Block, Boundary, ElementType, Extent, Operand, Part, Type};
 
 use crate::{
     functions::read_arrays,
     graph::{Classes, Facts, Graph, operand},
     homes,
     language::{Edge, Operation, Shape, Source, Tapped},
-    reads, runs,
+    producers, runs,
+    sources::{self, Sourced},
 };
 
 /// Who uses a class, besides operations of the graph.
@@ -55,7 +56,7 @@ pub(crate) fn encode(block: &Block, graph: &mut Graph) -> Region {
     let mut region = Region::default();
     let stored: HashSet<ArrayId> = traversals(block);
     for (position, binding) in block.bindings.iter().enumerate() {
-        let operation = operation(binding, &stored, graph);
+        let operation = operation(position, binding, &stored, graph);
         let class = operation.map(|operation| {
             let arrays: Vec<ArrayId> = binding.results.iter().map(|var| var.id).collect();
             let types = binding.results.iter().map(|var| var.ty.clone()).collect();
@@ -96,12 +97,16 @@ fn is_producer(op: &ArrayOp) -> bool {
 }
 
 /// The operation of a binding over classes; none of what is no producer or stencil, and of those whose extents are checked when they run.
-fn operation(binding: &Binding, stored: &HashSet<ArrayId>, graph: &mut Graph) -> Option<Operation> {
+fn operation(
+    position: usize,
+    binding: &Binding,
+    stored: &HashSet<ArrayId>,
+    graph: &mut Graph,
+) -> Option<Operation> {
     let shape = Shape::of(&binding.op)?;
     let first = binding.results.first()?;
-    let plain = |ty: &Type| !ty.stream && ty.inner.is_empty() && !ty.extents.contains(&Extent::Unknown);
     let extents = first.ty.extents.clone();
-    if !binding.results.iter().all(|var| plain(&var.ty) && graph.equal(&var.ty.extents, &extents)) {
+    if !binding.results.iter().all(|var| is_plain(&var.ty) && graph.equal(&var.ty.extents, &extents)) {
         return None;
     }
     let elements = binding.results.iter().map(|var| var.ty.element).collect();
@@ -117,17 +122,13 @@ fn operation(binding: &Binding, stored: &HashSet<ArrayId>, graph: &mut Graph) ->
             _ => {}
         }
     }
-    let as_map = match (&binding.op, &functions[..]) {
-        (ArrayOp::Generate { .. }, [f]) => reads::as_map(graph, &extents, f),
-        _ => None,
-    };
-    let functions: Vec<_> = match as_map {
-        Some((f, read)) => {
-            (operation.shape, arrays) = (Shape::Map, read);
-            vec![graph.analysis.functions.intern(f)]
-        }
-        None => functions.into_iter().map(|f| graph.analysis.functions.intern(f.clone())).collect(),
-    };
+    if let (ArrayOp::Generate { extents: said, .. }, [f]) = (&binding.op, &functions[..])
+        && says(graph, said, &extents)
+        && let Some(sourced) = sources::of(graph, &extents, f, |graph, array| gains(graph, array, stored))
+    {
+        return over_sources(graph, stored, operation, sourced, (position, binding));
+    }
+    let functions: Vec<_> = functions.into_iter().map(|f| graph.analysis.functions.intern(f.clone())).collect();
     let mut functions = functions.into_iter();
     if matches!(shape, Shape::Backpermute | Shape::Transform) {
         operation.index = functions.next();
@@ -152,11 +153,7 @@ fn operation(binding: &Binding, stored: &HashSet<ArrayId>, graph: &mut Graph) ->
     if let ArrayOp::Replicate { dims, .. } | ArrayOp::Slice { dims, .. } = &binding.op {
         operation.dims.clone_from(dims);
     }
-    let source = |&array: &ArrayId| {
-        graph.analysis.tables.types.get(&array).filter(|ty| plain(ty))?;
-        graph.source(array, !stored.contains(&array))
-    };
-    let sources: Vec<Source> = arrays.iter().map(source).collect::<Option<_>>()?;
+    let sources: Vec<Source> = arrays.iter().map(|&array| source(graph, stored, array)).collect::<Option<_>>()?;
     let common = sources.first().map_or(Vec::new(), |&source| graph.ty(source).extents.clone());
     let operation = operation.reading(&sources);
     let alike = match shape {
@@ -166,14 +163,87 @@ fn operation(binding: &Binding, stored: &HashSet<ArrayId>, graph: &mut Graph) ->
             graph.cover(operation.sources(), &common)
         }
     };
-    let said = made_over(&binding.op, &common).is_none_or(|said| {
-        said.len() == extents.len()
-            && said.iter().zip(&extents).all(|(operand, &extent)| {
-                let size = graph.analysis.tables.sizes.operand(operand);
-                size.is_some() && size == graph.size(extent)
-            })
-    });
+    let said = made_over(&binding.op, &common).is_none_or(|said| says(graph, &said, &extents));
     (alike && said).then_some(operation)
+}
+
+fn is_plain(ty: &Type) -> bool {
+    !ty.stream && ty.inner.is_empty() && !ty.extents.contains(&Extent::Unknown)
+}
+
+/// What an operation reads, if laws know of such arrays.
+fn source(graph: &mut Graph, stored: &HashSet<ArrayId>, array: ArrayId) -> Option<Source> {
+    graph.analysis.tables.types.get(&array).filter(|ty| is_plain(ty))?;
+    graph.source(array, !stored.contains(&array))
+}
+
+/// Whether operands are the extents of a type.
+fn says(graph: &Graph, operands: &[Operand], extents: &[Extent]) -> bool {
+    let same = |operand: &Operand, extent: Extent| {
+        let size = graph.analysis.tables.sizes.operand(operand);
+        size.is_some() && size == graph.size(extent)
+    };
+    operands.len() == extents.len() && operands.iter().zip(extents).all(|(operand, &extent)| same(operand, extent))
+}
+
+/// Whether clustering or a law may do more where an array is a source and not read by index: a traversal of this block makes it, and what
+/// that reads is not all stored.
+fn gains(graph: &Graph, array: ArrayId, stored: &HashSet<ArrayId>) -> bool {
+    let Some(source) = graph.analysis.of_array.get(&array) else { return stored.contains(&array) };
+    let Some(form) = graph.facts(source.class).forms.first() else { return !graph.facts(source.class).manifest };
+    let is_stored = |source: Source| graph.is_leaf(source.class) && graph.facts(source.class).manifest;
+    form.shape.is_producer() && !graph.operation(form.node).sources().all(is_stored)
+}
+
+/// A generate as an operation over sources.
+fn over_sources(
+    graph: &mut Graph,
+    stored: &HashSet<ArrayId>,
+    generate: Operation,
+    sourced: Sourced,
+    (position, binding): (usize, &Binding),
+) -> Option<Operation> {
+    let shape = sourced.shape();
+    let (f, reads, dims) = match sourced {
+        Sourced::Map { f, reads, dims } => (f, reads, dims),
+        Sourced::Elsewhere { index, f, arrays } => {
+            let sources: Vec<Source> = arrays.iter().map(|&array| source(graph, stored, array)).collect::<Option<_>>()?;
+            let f = graph.analysis.functions.intern(f);
+            return Some(producers::indexed(graph, index, f, &sources, &generate));
+        }
+    };
+    let make = |graph: &mut Graph, operation: Operation, name: String| {
+        let arrays: Vec<ArrayId> = operation.elements.iter().map(|_| graph.analysis.tables.fresh()).collect();
+        let types = operation.elements.iter().map(|&element| Type::array(operation.extents.clone(), element)).collect();
+        let facts = Facts { position, made: true, place: binding.place.clone(), ..Facts::of(arrays.clone(), types, name) };
+        let class = graph.place(operation, facts);
+        for (component, &array) in arrays.iter().enumerate() {
+            graph.analysis.of_array.insert(array, Source { class, component });
+        }
+        class
+    };
+    let mut sources: Vec<Source> = Vec::new();
+    for read in reads {
+        let source = source(graph, stored, read.array)?;
+        let Some(index) = read.index else {
+            sources.push(source);
+            continue;
+        };
+        let elements = vec![graph.element(source)];
+        let elsewhere = Operation::new(Shape::Backpermute, generate.extents.clone(), elements);
+        let name = graph.name_of(read.array);
+        sources.push(Source { class: make(graph, elsewhere.reading(&[source]).at(index), name), component: 0 });
+    }
+    if !dims.is_empty() {
+        let index = sources::own_index(generate.extents.len(), &dims);
+        let index = graph.analysis.functions.intern(index);
+        let elements = vec![ElementType::I64; dims.len()];
+        let own = Operation::new(Shape::Generate, generate.extents.clone(), elements).function(index);
+        let class = make(graph, own, "index".to_owned());
+        sources.extend((0..dims.len()).map(|component| Source { class, component }));
+    }
+    let f = graph.analysis.functions.intern(f);
+    Some(generate.like(shape).function(f).reading(&sources))
 }
 
 /// The extents that an operation says it runs over, with those that it keeps of its sources; none where its type alone says them.
@@ -253,8 +323,9 @@ fn uses(block: &Block, graph: &mut Graph, region: &mut Region) -> Inside {
     let mut inside: Inside = HashMap::new();
     for (position, binding) in block.bindings.iter().enumerate() {
         let mut uses = uses_of(binding);
-        let becomes_map = region.classes[position].is_some_and(|class| graph.facts(class).forms[0].shape == Shape::Map);
-        if let (true, ArrayOp::Generate { .. }) = (becomes_map, &binding.op) {
+        let over_sources =
+            region.classes[position].is_some_and(|class| graph.facts(class).forms[0].shape != Shape::Generate);
+        if let (true, ArrayOp::Generate { .. }) = (over_sources, &binding.op) {
             uses.iter_mut().filter(|(_, how)| *how == Use::Read).for_each(|(_, how)| *how = Use::Traversed);
         }
         let mut level = 0;

@@ -96,6 +96,10 @@ pub(crate) const LAWS: &[Law] = {
         law("reshape-map", Reshape, Map, reshapes::of_map),                                      // reshape (map g x)        = map g (reshape x)
         law("reshape-reshape", Reshape, Reshape, reshapes::of_reshape),
         law("reshape-generate", Reshape, Generate, reshapes::of_generate),                       // reshape (gen g)  = gen (g . unflatten . flatten)
+        law("reshape-backpermute", Reshape, Backpermute, reshapes::of_indexed),              // reshape (bp p x)         = bp (p . unflatten . flatten) x
+        law("reshape-transform", Reshape, Transform, reshapes::of_indexed),
+        law("reshape-replicate", Reshape, Replicate, reshapes::of_indexed),
+        law("reshape-slice", Reshape, Slice, reshapes::of_indexed),
         // Elements read in functions.
         read("generate-reads-map", Generate, Map, reads::of_map),                           // gen (|i| … (map g x)[p i] …) = gen (|i| … g (x[p i]) …)
         read("generate-reads-generate", Generate, Generate, reads::of_generate),
@@ -111,6 +115,8 @@ pub(crate) const LAWS: &[Law] = {
         read("map-reads-slice", Map, Slice, reads::of_indexed),
         // Elements read around each place.
         law("stencil-map", Stencil, Map, taps::of_map),                                     // stencil f (map g x)      = stencil (f . g at each tap) x
+        law("stencil-fill", Stencil, Generate, taps::of_fill),
+        law("stencil-generate", Stencil, Generate, taps::of_generate),                      // stencil f (gen g)        = gen (|i| f (g at each tap of i))
     ]
 };
 

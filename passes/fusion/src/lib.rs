@@ -23,6 +23,7 @@ mod runs;
 mod search;
 mod shorten;
 mod sink;
+mod sources;
 mod summary;
 mod taps;
 

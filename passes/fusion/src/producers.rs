@@ -156,7 +156,7 @@ pub(crate) fn map_indexed(graph: &mut Graph, m: &Meeting<'_>) -> Outcome {
 
 /// Whether one operation may read all sources elsewhere: extents of those that meet in a function must agree when it runs. What is
 /// handed on meets nothing.
-fn together(graph: &Graph, f: FunctionId, sources: &[Source]) -> Result<(), Reason> {
+pub(crate) fn together(graph: &Graph, f: FunctionId, sources: &[Source]) -> Result<(), Reason> {
     let lambda = graph.analysis.functions.get(f);
     let hands_on = lambda.results.iter().all(|result| lambda.params.iter().any(|param| *result == param.id.into()));
     let extents = |source: Source| &graph.ty(source).extents;

@@ -1,9 +1,7 @@
 //! Laws of elements read by index in a function: the producer's code stands where its element was read.
 
-use std::collections::BTreeSet;
-
 use egg::Id;
-use fusebox_ir::{ArrayId, ElementType, Extent, Lambda, LocalId, Place, ScalarOp, ScalarOperand, ScalarPart};
+use fusebox_ir::{ArrayId, Extent, Lambda, Place, ScalarOp, ScalarOperand, ScalarPart};
 
 use crate::{
     checks,
@@ -189,62 +187,4 @@ fn reads_inside(
         }
     }
     true
-}
-
-/// A generate that reads each array at its own index alone, as a map over them: what is traversed fuses, what is read by index does not.
-pub(crate) fn as_map(
-    graph: &mut Graph,
-    extents: &[Extent],
-    f: &Lambda,
-) -> Option<(Lambda, Vec<ArrayId>)> {
-    let arrays = read_arrays(f);
-    if arrays.is_empty() || extents.is_empty() {
-        return None;
-    }
-    let fits = |array: &ArrayId| {
-        graph.analysis.tables.types.get(array).is_some_and(|ty| {
-            ty.inner.is_empty() && !ty.stream && ty.rank() == extents.len() && graph.within(extents, &ty.extents)
-        })
-    };
-    if !arrays.iter().all(fits) {
-        return None;
-    }
-    let mut composer = Composer::default();
-    let params: Vec<ScalarOperand> = arrays
-        .iter()
-        .map(|array| composer.param(graph.analysis.tables.types.get(array).map_or(ElementType::I64, |ty| ty.element)))
-        .collect();
-    let mut elsewhere = false;
-    let strangers: Vec<ScalarOperand> = (0..f.params.len() as u32).map(|i| LocalId(u32::MAX - i).into()).collect();
-    let results = composer.call_reading(f, &strangers, &mut |_, array, at| {
-        if at == &strangers[..] {
-            return arrays.iter().position(|&other| other == array).map(|at| params[at]);
-        }
-        elsewhere = true;
-        None
-    });
-    if elsewhere {
-        return None;
-    }
-    // The index itself must not be needed: it stood under ids that this function does not define.
-    let lambda = composer.finish(&results);
-    let mut defined: BTreeSet<_> = lambda.params.iter().map(|param| param.id).collect();
-    let mut bodies = vec![&lambda];
-    let mut uses = Vec::new();
-    while let Some(body) = bodies.pop() {
-        defined.extend(body.params.iter().map(|param| param.id));
-        uses.extend(body.results.iter().copied());
-        for instruction in &body.instructions {
-            defined.extend(instruction.results.iter().map(|local| local.id));
-            for part in instruction.op.parts() {
-                match part {
-                    ScalarPart::Operand(operand) => uses.push(*operand),
-                    ScalarPart::Array(_) => {}
-                    ScalarPart::Body(inner) => bodies.push(inner),
-                }
-            }
-        }
-    }
-    let own = uses.iter().all(|operand| !matches!(operand, ScalarOperand::Local(id) if !defined.contains(id)));
-    own.then_some((lambda, arrays))
 }

@@ -4,12 +4,12 @@ use fusebox_ir::{Binary, Constant, ElementType, Place, ScalarOp, ScalarOperand};
 
 use crate::{
     checks,
-    compose::{Inlined, joined},
+    compose::{Inlined, as_indexed, joined},
     functions::Composer,
     graph::{Classes, Graph, scalar},
     language::{Operation, Shape, Source},
     laws::{Meeting, Outcome},
-    producers::{met_one, met_unchecked, only_source},
+    producers::{indexed, met_one, met_unchecked, only_source, together},
     reason::Reason,
 };
 
@@ -95,4 +95,25 @@ fn elsewhere(
         }
     }
     index
+}
+
+/// `reshape (transform p g x)` is `transform (p . unflatten . flatten) g x`: the same elements are read, in the same order.
+pub(crate) fn of_indexed(graph: &mut Graph, m: &Meeting<'_>) -> Outcome {
+    only_source(m)?;
+    if !as_many(graph, m) {
+        return Err(Reason::Count);
+    }
+    let (inner, g) = as_indexed(graph, m.producer);
+    let mut composer = Composer::default();
+    let params: Vec<ScalarOperand> = m.consumer.extents.iter().map(|_| composer.param(ElementType::I64)).collect();
+    let at = elsewhere(&mut composer, &params, m.consumer, m.producer);
+    let results = composer.call(graph.analysis.functions.get(inner), &at);
+    let lambda = composer.finish(&results);
+    let index = graph.analysis.functions.intern(lambda);
+    let identity = graph.analysis.functions.identity(&m.consumer.elements);
+    let inlined = [Inlined::of(m.of, g, m.producer)];
+    let (f, sources) = joined(graph, identity, &m.consumer.source_list(), &inlined);
+    together(graph, f, &sources)?;
+    let operation = indexed(graph, index, f, &sources, m.consumer);
+    met_one(graph, m, operation)
 }

@@ -20,7 +20,7 @@ use crate::{
     graph::{Classes, Graph, Knowledge, Known},
     homes,
     language::{Node, Shape},
-    laws::{Law, at_var, of_var, rewrites},
+    laws::{Law, at_var, from_var, of_var, rewrites},
     reason::Reason,
     report::Stop,
     runs,
@@ -224,10 +224,17 @@ impl Sweep {
         }
         refuse(graph, class, shape, &pairs, &met);
         matches.sort_by_key(|&(order, law, _)| (order, law));
-        matches.into_iter().any(|(_, law, subst)| {
+        for (_, law, subst) in matches {
+            // A law that found an equal operation elsewhere made this class one with that.
+            if front(graph, class).is_none_or(|front| front.node != subst[from_var()]) {
+                return false;
+            }
             let rewrite = &self.laws[law].1;
-            !rewrite.applier.apply_one(graph, class, &subst, None, rewrite.name).is_empty()
-        })
+            if !rewrite.applier.apply_one(graph, class, &subst, None, rewrite.name).is_empty() {
+                return true;
+            }
+        }
+        false
     }
 }
 

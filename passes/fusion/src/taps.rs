@@ -1,16 +1,16 @@
 //! Laws of stencils: a producer whose elements are tapped is computed at each tap.
 
-use fusebox_ir::ScalarOperand;
+use fusebox_ir::{Binary, Constant, ElementType, Extent, Place, ScalarOp, ScalarOperand};
 
 use crate::{
     checks,
     compose::drop_unused,
     functions::Composer,
-    graph::{Classes, Graph},
+    graph::{Classes, Graph, scalar},
     index::Range,
     language::{Edge, Shape, Source, Tapped},
     laws::{Meeting, Outcome},
-    producers::{met_unchecked, range_pays},
+    producers::{as_constant, met_one, met_unchecked, range_pays},
     reason::Reason,
 };
 
@@ -20,9 +20,7 @@ pub(crate) fn of_map(graph: &mut Graph, m: &Meeting<'_>) -> Outcome {
     let (f, g) = (m.consumer.of_elements(), m.producer.of_elements());
     let tapped: Vec<(Source, Tapped)> = m.consumer.sources().zip(m.consumer.taps.iter().cloned()).collect();
     let of_map: Vec<&(Source, Tapped)> = tapped.iter().filter(|(source, _)| source.class == m.of).collect();
-    if of_map.iter().any(|(_, tap)| matches!(tap.edge, Edge::Constant(_) | Edge::Function(_))) {
-        return Err(Reason::OutsideIsOther);
-    }
+    inside_alone(m)?;
     if !graph.cover(m.producer.sources(), &m.producer.extents) {
         return Err(Reason::EdgesElsewhere);
     }
@@ -75,4 +73,110 @@ pub(crate) fn of_map(graph: &mut Graph, m: &Meeting<'_>) -> Outcome {
     let f = graph.analysis.functions.intern(lambda);
     let (sources, taps): (Vec<Source>, Vec<Tapped>) = each.into_iter().unzip();
     Ok(met_unchecked(m, m.consumer.like(Shape::Stencil).function(f).reading(&sources).tapping(taps)))
+}
+
+/// A tap of a constant array is the constant, wherever it lies.
+pub(crate) fn of_fill(graph: &mut Graph, m: &Meeting<'_>) -> Outcome {
+    if m.consumer.sources().all(|source| source.class == m.of) {
+        return Err(Reason::NoSourceLeft);
+    }
+    inside_alone(m)?;
+    let Some(constant) = as_constant(graph, m.producer) else { return Err(Reason::TappedBeside) };
+    if !graph.within(&m.consumer.extents, &m.producer.extents) {
+        return Err(Reason::Unread);
+    }
+    let mut each: Vec<(Source, Tapped)> = m.consumer.sources().zip(m.consumer.taps.iter().cloned()).collect();
+    each.retain(|(source, _)| source.class != m.of);
+    let functions = &graph.analysis.functions;
+    let mut composer = Composer::default();
+    let mut params = each.iter().map(|(source, _)| composer.param(graph.element(*source))).collect::<Vec<_>>().into_iter();
+    let values = composer.call(functions.get(constant), &[]);
+    let left = "a tap that is no constant has a parameter";
+    let arguments: Vec<ScalarOperand> = m
+        .consumer
+        .sources()
+        .map(|source| match source.class == m.of {
+            true => values[source.component],
+            false => params.next().unwrap_or_else(|| panic!("{left}: {:?}", m.consumer)),
+        })
+        .collect();
+    let results = composer.call(functions.get(m.consumer.of_elements()), &arguments);
+    let mut lambda = composer.finish(&results);
+    drop_unused(&mut lambda, &mut each);
+    let f = graph.analysis.functions.intern(lambda);
+    let (sources, taps): (Vec<Source>, Vec<Tapped>) = each.into_iter().unzip();
+    met_one(graph, m, m.consumer.like(Shape::Stencil).function(f).reading(&sources).tapping(taps))
+}
+
+/// A stencil of an array that is made of its indices is made of its own: each tap at the index that its boundary gives.
+pub(crate) fn of_generate(graph: &mut Graph, m: &Meeting<'_>) -> Outcome {
+    inside_alone(m)?;
+    if m.consumer.sources().any(|source| source.class != m.of) {
+        return Err(Reason::TappedBeside);
+    }
+    // Where there is an element, a tap of an empty array would fail.
+    if !graph.within(&m.consumer.extents, &m.producer.extents) {
+        return Err(Reason::Unread);
+    }
+    let mut places: Vec<&Vec<i64>> = m.consumer.taps.iter().map(|tap| &tap.offsets).collect();
+    places.sort();
+    places.dedup();
+    range_pays(graph, Range::Once, m.known, m.producer, places.len() as u64)?;
+    let functions = &graph.analysis.functions;
+    let mut composer = Composer::default();
+    let own: Vec<ScalarOperand> = m.consumer.extents.iter().map(|_| composer.param(ElementType::I64)).collect();
+    let g = functions.get(m.producer.of_elements());
+    let arguments: Vec<ScalarOperand> = m
+        .consumer
+        .sources()
+        .zip(&m.consumer.taps)
+        .map(|(source, tap)| {
+            let dims = own.iter().zip(&tap.offsets).zip(&m.producer.extents);
+            let index: Vec<ScalarOperand> =
+                dims.map(|((&i, &offset), &extent)| tapped_at(&mut composer, i, offset, extent, &tap.edge)).collect();
+            composer.call(g, &index)[source.component]
+        })
+        .collect();
+    let results = composer.call(functions.get(m.consumer.of_elements()), &arguments);
+    let lambda = composer.finish(&results);
+    let f = graph.analysis.functions.intern(lambda);
+    met_one(graph, m, m.consumer.like(Shape::Generate).function(f))
+}
+
+/// What a constant or a function stands for outside is no result of the producer.
+fn inside_alone(m: &Meeting<'_>) -> Result<(), Reason> {
+    let taps = m.consumer.sources().zip(&m.consumer.taps).filter(|(source, _)| source.class == m.of);
+    let mut edges = taps.map(|(_, tap)| &tap.edge);
+    let other = edges.any(|edge| matches!(edge, Edge::Constant(_) | Edge::Function(_)));
+    if other { Err(Reason::OutsideIsOther) } else { Ok(()) }
+}
+
+/// Where in an extent a tap lies, its boundary seen to; the array is not empty.
+fn tapped_at(composer: &mut Composer, i: ScalarOperand, offset: i64, extent: Extent, edge: &Edge) -> ScalarOperand {
+    if offset == 0 {
+        return i;
+    }
+    let constant = |value: i64| ScalarOperand::from(Constant::from(value));
+    let (int, place) = (ElementType::I64, Place::default());
+    let mut binary = |function, a, b| composer.one(ScalarOp::Binary { function, a, b }, int, &place);
+    let extent = scalar(extent);
+    let at = binary(Binary::Add, i, constant(offset));
+    match edge {
+        Edge::Clamp => {
+            let last = binary(Binary::Sub, extent, constant(1));
+            let low = binary(Binary::Max, at, constant(0));
+            binary(Binary::Min, low, last)
+        }
+        Edge::Wrap => binary(Binary::ModFloor, at, extent),
+        // Edges are not repeated: there and back are twice the extent less both ends.
+        Edge::Mirror => {
+            let twice = binary(Binary::Mul, extent, constant(2));
+            let round = binary(Binary::Sub, twice, constant(2));
+            let period = binary(Binary::Max, round, constant(1));
+            let there = binary(Binary::ModFloor, at, period);
+            let back = binary(Binary::Sub, round, there);
+            binary(Binary::Min, there, back)
+        }
+        Edge::Constant(_) | Edge::Function(_) => panic!("no index stands for what lies outside: {edge:?}"),
+    }
 }
