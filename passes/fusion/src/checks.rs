@@ -9,58 +9,52 @@ use std::collections::{HashMap, HashSet};
 use egg::Id;
 use fusebox_ir::{
     ArrayId, Extent, Instruction, Lambda, LocalId, ScalarOp, ScalarOperand, ScalarPart,
-    analysis::{Answer, Size, certain_params, function_can_fail, instruction_can_fail, possible_params},
+    analysis::{Answer, Size, certain_params, instruction_can_fail, possible_params},
 };
 
 use crate::{
     functions::FunctionId,
-    graph::{Graph, Kind, Source, Term},
-    rules::Refused,
+    graph::{Classes, Graph},
+    language::{Operation, Shape, Source},
+    reason::Reason,
 };
-
-/// Why a law does not apply where a check of extents would be lost.
-const FORGOTTEN: &str = "what it checks of extents was not proved, and its user alone would not check it";
-
-/// Why a law does not apply where a check of an index would be lost.
-pub(crate) const UNREAD: &str =
-    "its function may not look at what it reads, and the check of the index is that of reading it";
 
 /// Sums that differ by less do not wrap: no array has extents near it.
 const SMALL: i64 = 1 << 32;
 
 /// Something that an operation checks of extents.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Check {
     NotNegative(Extent),
     AtMost(Extent, Extent),
 }
 
 /// The sources that a result needs: they are computed, with all their checks, before it is.
-fn needed(graph: &Graph<'_>, term: &Term, result: usize) -> Vec<Source> {
-    match &term.kind {
-        Kind::Map { f } | Kind::Transform { f, .. } => {
-            let needs = possible_params(graph.functions.get(*f), result);
-            term.sources.iter().zip(needs).filter_map(|(&source, needs)| needs.then_some(source)).collect()
+fn needed(graph: &Graph, operation: &Operation, result: usize) -> Vec<Source> {
+    match operation.shape {
+        Shape::Map | Shape::Transform => {
+            let needs = possible_params(graph.analysis.functions.get(operation.of_elements()), result);
+            operation.sources().zip(needs).filter_map(|(source, needs)| needs.then_some(source)).collect()
         }
-        Kind::Backpermute { .. } | Kind::Replicate { .. } | Kind::Slice { .. } | Kind::Reshape => {
-            term.sources.get(result).copied().into_iter().collect()
+        Shape::Backpermute | Shape::Replicate | Shape::Slice | Shape::Reshape => {
+            operation.sources().nth(result).into_iter().collect()
         }
         // A stencil reads what it taps element by element.
-        Kind::Generate { .. } | Kind::Stencil { .. } => Vec::new(),
+        Shape::Generate | Shape::Stencil => Vec::new(),
     }
 }
 
 /// What an operation checks of extents for a result, itself. That extents are equal, or have as many elements, laws prove before.
-fn checks(graph: &Graph<'_>, term: &Term, result: usize) -> Vec<Check> {
-    let mut checks: Vec<Check> = match term.kind {
+fn checks(graph: &Graph, operation: &Operation, result: usize) -> Vec<Check> {
+    let mut checks: Vec<Check> = match operation.shape {
         // The extents of a slice are those of its source.
-        Kind::Slice { .. } => Vec::new(),
-        _ => term.extents.iter().map(|&extent| Check::NotNegative(extent)).collect(),
+        Shape::Slice => Vec::new(),
+        _ => operation.extents.iter().map(|&extent| Check::NotNegative(extent)).collect(),
     };
-    if let Kind::Map { .. } = term.kind {
-        for source in needed(graph, term, result) {
+    if operation.shape == Shape::Map {
+        for source in needed(graph, operation, result) {
             let available = &graph.ty(source).extents;
-            checks.extend(term.extents.iter().zip(available).map(|(&extent, &of)| Check::AtMost(extent, of)));
+            checks.extend(operation.extents.iter().zip(available).map(|(&extent, &of)| Check::AtMost(extent, of)));
         }
     }
     checks
@@ -75,10 +69,10 @@ struct Given {
 }
 
 impl Given {
-    fn by(graph: &mut Graph<'_>, term: &Term, result: usize) -> Self {
-        let mut given = Self { checks: checks(graph, term, result), counts: Vec::new() };
-        let mut arrays = vec![term.extents.clone()];
-        for source in needed(graph, term, result) {
+    fn by(graph: &mut Graph, operation: &Operation, result: usize) -> Self {
+        let mut given = Self { checks: checks(graph, operation, result), counts: Vec::new() };
+        let mut arrays = vec![operation.extents.clone()];
+        for source in needed(graph, operation, result) {
             let extents = graph.ty(source).extents.clone();
             given.checks.extend(extents.iter().map(|&extent| Check::NotNegative(extent)));
             arrays.push(extents);
@@ -89,19 +83,19 @@ impl Given {
 }
 
 /// How many elements an array of these extents has.
-pub(crate) fn elements_of(graph: &mut Graph<'_>, extents: &[Extent]) -> Option<Size> {
+pub(crate) fn elements_of(graph: &mut Graph, extents: &[Extent]) -> Option<Size> {
     let mut product = Size::constant(1);
     for &extent in extents {
         let size = graph.size(extent)?;
-        product = graph.sizes.product(&product, &size);
+        product = graph.analysis.tables.sizes.product(&product, &size);
     }
     Some(product)
 }
 
 /// Whether a check cannot fail, or what is given fails where it would.
-fn implied(graph: &Graph<'_>, check: Check, given: &Given) -> bool {
+fn implied(graph: &Graph, check: Check, given: &Given) -> bool {
     let proved = |answer: Answer| answer == Answer::Proved;
-    let at_most = |a: Extent, b: Extent| a == b || proved(graph.sizes.at_most(a, b));
+    let at_most = |a: Extent, b: Extent| a == b || proved(graph.analysis.tables.sizes.at_most(a, b));
     let above = |low: Extent, high: Extent| {
         let (Some(low_size), Some(high_size)) = (graph.size(low), graph.size(high)) else { return false };
         match high_size.plus(&low_size, -1).as_constant() {
@@ -112,7 +106,7 @@ fn implied(graph: &Graph<'_>, check: Check, given: &Given) -> bool {
     let mut given_checks = given.checks.iter();
     match check {
         Check::NotNegative(extent) => {
-            proved(graph.sizes.not_negative(extent))
+            proved(graph.analysis.tables.sizes.not_negative(extent))
                 || given_checks.any(|given| matches!(given, Check::NotNegative(other) if above(*other, extent)))
                 || graph.size(extent).is_some_and(|size| given.counts.contains(&size))
         }
@@ -125,74 +119,94 @@ fn implied(graph: &Graph<'_>, check: Check, given: &Given) -> bool {
 }
 
 /// Whether all that a consumer and the producers that it took in checked of extents is proved, or checked by what was made of them.
-///
-/// # Errors
-/// A sentence, where not.
 pub(crate) fn kept(
-    graph: &mut Graph<'_>,
-    consumer: &Term,
-    producers: &[(Id, &Term)],
-    made: &Term,
-) -> Result<(), Refused> {
+    graph: &mut Graph,
+    consumer: &Operation,
+    producers: &[(Id, &Operation)],
+    made: &Operation,
+) -> Result<(), Reason> {
+    kept_with(graph, consumer, producers, made, false)
+}
+
+/// As [`kept`] for a run of maps, which need one another at the same place.
+pub(crate) fn kept_of_run(
+    graph: &mut Graph,
+    consumer: &Operation,
+    producers: &[(Id, &Operation)],
+    made: &Operation,
+) -> Result<(), Reason> {
+    kept_with(graph, consumer, producers, made, true)
+}
+
+fn kept_with(
+    graph: &mut Graph,
+    consumer: &Operation,
+    producers: &[(Id, &Operation)],
+    made: &Operation,
+    nested: bool,
+) -> Result<(), Reason> {
+    let by_class: HashMap<Id, &Operation> = producers.iter().copied().collect();
     for result in 0..consumer.elements.len() {
         let given = Given::by(graph, made, result);
         let mut wanted = checks(graph, consumer, result);
-        for source in needed(graph, consumer, result) {
-            if let Some((_, producer)) = producers.iter().find(|(class, _)| *class == source.class) {
+        let mut seen: HashSet<Source> = HashSet::new();
+        let mut sources = needed(graph, consumer, result);
+        while let Some(source) = sources.pop() {
+            if let (Some(producer), true) = (by_class.get(&source.class), seen.insert(source)) {
                 wanted.extend(checks(graph, producer, source.component));
+                if nested {
+                    sources.extend(needed(graph, producer, source.component));
+                }
             }
         }
+        let mut asked: HashSet<Check> = HashSet::new();
+        wanted.retain(|&check| asked.insert(check));
         if !wanted.into_iter().all(|check| implied(graph, check, &given)) {
-            return Err(FORGOTTEN.to_owned());
+            return Err(Reason::Forgotten);
         }
     }
     Ok(())
 }
 
 /// Whether nothing that a result of a producer checks of its sources can fail.
-pub(crate) fn sources_suffice(graph: &Graph<'_>, producer: &Term, result: usize) -> bool {
+pub(crate) fn sources_suffice(graph: &Graph, producer: &Operation, result: usize) -> bool {
     let checks = checks(graph, producer, result).into_iter();
     checks.filter(|check| matches!(check, Check::AtMost(..))).all(|check| implied(graph, check, &Given::default()))
 }
 
 /// Whether no extent of an operation can be negative.
-pub(crate) fn not_negative(graph: &Graph<'_>, term: &Term) -> bool {
-    term.extents.iter().all(|&extent| implied(graph, Check::NotNegative(extent), &Given::default()))
+pub(crate) fn not_negative(graph: &Graph, operation: &Operation) -> bool {
+    operation.extents.iter().all(|&extent| implied(graph, Check::NotNegative(extent), &Given::default()))
 }
 
 /// Whether a result of an operation needs none of its sources.
-pub(crate) fn ignores_sources(graph: &Graph<'_>, f: FunctionId, result: usize) -> bool {
-    !possible_params(graph.functions.get(f), result).contains(&true)
+pub(crate) fn ignores_sources(graph: &Graph, f: FunctionId, result: usize) -> bool {
+    !possible_params(graph.analysis.functions.get(f), result).contains(&true)
 }
 
 /// The results of a producer that a consumer has as sources.
-pub(crate) fn used_of(consumer: &Term, producer: Id) -> Vec<usize> {
-    let of = consumer.sources.iter().filter(|source| source.class == producer);
+pub(crate) fn used_of(consumer: &Operation, producer: Id) -> Vec<usize> {
+    let of = consumer.sources().filter(|source| source.class == producer);
     of.map(|source| source.component).collect()
 }
 
 /// Whether every call of a function for any of these results looks at one of its parameters.
-pub(crate) fn looks_at_some(graph: &Graph<'_>, f: FunctionId, results: &[usize]) -> bool {
-    let f = graph.functions.get(f);
+pub(crate) fn looks_at_some(graph: &Graph, f: FunctionId, results: &[usize]) -> bool {
+    let f = graph.analysis.functions.get(f);
     results.iter().all(|&result| certain_params(f, result).contains(&true))
 }
 
 /// Whether every call of a function for any of these results looks at all of its parameters.
-pub(crate) fn looks_at_all(graph: &Graph<'_>, f: FunctionId, results: &[usize]) -> bool {
-    let f = graph.functions.get(f);
+pub(crate) fn looks_at_all(graph: &Graph, f: FunctionId, results: &[usize]) -> bool {
+    let f = graph.analysis.functions.get(f);
     results.iter().all(|&result| !certain_params(f, result).contains(&false))
 }
 
 /// Whether every call of an index function, of which all results are wanted, looks at all of its parameters.
-pub(crate) fn follows_all(graph: &Graph<'_>, index: FunctionId) -> bool {
-    let f = graph.functions.get(index);
+pub(crate) fn follows_all(graph: &Graph, index: FunctionId) -> bool {
+    let f = graph.analysis.functions.get(index);
     let certain: Vec<Vec<bool>> = (0..f.results.len()).map(|result| certain_params(f, result)).collect();
     (0..f.params.len()).all(|param| certain.iter().any(|certain| certain[param]))
-}
-
-/// Whether an index function may fail by itself.
-pub(crate) fn index_can_fail(graph: &Graph<'_>, index: FunctionId) -> bool {
-    function_can_fail(graph.functions.get(index))
 }
 
 /// Whether computing some index of a read of these arrays may fail in a function.

@@ -8,7 +8,7 @@
 
 use fusebox_ir::{Extent, analysis::work::PER_BYTE};
 
-use crate::index::Range;
+use crate::{index::Range, reason::Reason};
 
 /// Of an operation, for each element.
 pub(crate) const LOOP: u64 = 1;
@@ -30,18 +30,14 @@ pub(crate) fn elements(extents: &[Extent]) -> u128 {
 /// for each of its elements, of which the user reads `reads` for each of its own.
 ///
 /// # Errors
-/// Why not, a sentence.
-pub(crate) fn repeats_pay(range: Range, work: u64, source: u64, stored: u64, reads: u64) -> Result<(), String> {
+/// Why not.
+pub(crate) fn repeats_pay(range: Range, work: u64, source: u64, stored: u64, reads: u64) -> Result<(), Reason> {
     let memory = |bytes: u64| bytes.saturating_mul(PER_BYTE);
     let copy = work == 0 && source <= stored;
     match range {
         Range::Once if reads <= 1 => return Ok(()),
         Range::Unknown if copy => return Ok(()),
-        Range::Unknown => {
-            return Err(
-                "data decides the index that it is read at, so how often its work would be done is unknown".into()
-            );
-        }
+        Range::Unknown => return Err(Reason::DataDecides),
         Range::Once | Range::Repeats => {}
     }
     if copy {
@@ -53,5 +49,5 @@ pub(crate) fn repeats_pay(range: Range, work: u64, source: u64, stored: u64, rea
     if taken_in <= kept {
         return Ok(());
     }
-    Err(format!("computing it where it is read costs {taken_in} an element of its user, storing it {kept}"))
+    Err(Reason::Dear { taken_in, kept })
 }

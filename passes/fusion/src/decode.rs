@@ -9,17 +9,20 @@ use crate::{
     encode::Region,
     extract::Solution,
     functions::FunctionId,
-    graph::{Edge, Graph, Kind, Source, Term, operand},
+    graph::{Classes, Graph, operand},
+    index::IndexMap,
+    language::{Edge, Operation, Shape},
+    search::read_classes,
 };
 
 /// Replaces the block's bindings: operations of the graph by their chosen forms, where they are needed.
-pub(crate) fn decode(block: &mut Block, graph: &Graph<'_>, region: &Region, solution: &Solution) {
+pub(crate) fn decode(block: &mut Block, graph: &Graph, region: &Region, solution: &Solution) {
     let mut emitted: HashSet<Id> = HashSet::new();
     let mut bindings = Vec::with_capacity(block.bindings.len());
     let mut originals: Vec<Option<Binding>> = std::mem::take(&mut block.bindings).into_iter().map(Some).collect();
     for position in 0..originals.len() {
-        match region.classes[position] {
-            Some(id) if graph.owner(id) == id && solution.needed.contains(&id) => {
+        match region.classes[position].map(|id| graph.find(id)) {
+            Some(id) if graph.facts(id).position == position && solution.chosen.contains_key(&id) => {
                 emit(id, graph, solution, &mut originals, &mut emitted, &mut bindings);
             }
             // It is not needed, or an operation before gives the same.
@@ -29,8 +32,8 @@ pub(crate) fn decode(block: &mut Block, graph: &Graph<'_>, region: &Region, solu
     }
     block.bindings = bindings;
     let mut aliases: HashMap<ArrayId, ArrayId> = HashMap::new();
-    for (&array, &source) in &graph.of_array {
-        let stands = graph.array(Source { class: graph.owner(source.class), ..source });
+    for (&array, &source) in &graph.analysis.of_array {
+        let stands = graph.array(source);
         if stands != array {
             aliases.insert(array, stands);
         }
@@ -43,7 +46,7 @@ pub(crate) fn decode(block: &mut Block, graph: &Graph<'_>, region: &Region, solu
 /// A class, after what it needs of what laws made, or of what stood later.
 fn emit(
     id: Id,
-    graph: &Graph<'_>,
+    graph: &Graph,
     solution: &Solution,
     originals: &mut [Option<Binding>],
     emitted: &mut HashSet<Id>,
@@ -54,126 +57,114 @@ fn emit(
         if emitted.contains(&id) {
             continue;
         }
-        let class = graph.class(id);
-        let form = solution.choice.get(&id).copied().unwrap_or(0);
-        let term = &class.forms[form].term;
+        let facts = graph.facts(id);
+        let known = &facts.forms[solution.chosen[&id]];
+        let operation = graph.operation(known.node);
         if !ready {
             stack.push((id, true));
-            let needs = term.sources.iter().map(|source| graph.owner(source.class));
-            let reads = crate::search::read_classes(graph, term);
-            for source in needs.chain(reads) {
-                if solution.needed.contains(&source) && !emitted.contains(&source) {
+            for source in operation.source_classes().into_iter().chain(read_classes(graph, known)) {
+                if solution.chosen.contains_key(&source) && !emitted.contains(&source) {
                     stack.push((source, false));
                 }
             }
             continue;
         }
         emitted.insert(id);
-        let original = if class.made { None } else { originals.get_mut(class.position).and_then(Option::take) };
+        let original = if facts.made { None } else { originals.get_mut(facts.position).and_then(Option::take) };
         let binding = match original {
-            Some(binding) if form == 0 && binding.op.name() == term.kind.name() => binding,
-            Some(binding) => Binding { op: operation(graph, term), ..binding },
+            Some(binding) if solution.chosen[&id] == 0 && binding.op.name() == operation.shape.name() => binding,
+            Some(binding) => Binding { op: array_op(graph, &operation), ..binding },
             None => {
-                let vars = class.arrays.iter().zip(&class.types);
+                let vars = facts.arrays.iter().zip(&facts.types);
                 let results =
-                    vars.map(|(&id, ty)| Var { id, ty: ty.clone(), name: Name(class.name.clone()) }).collect();
-                Binding { results, op: operation(graph, term), place: class.place.clone() }
+                    vars.map(|(&id, ty)| Var { id, ty: ty.clone(), name: Name(facts.name.clone()) }).collect();
+                Binding { results, op: array_op(graph, &operation), place: facts.place.clone() }
             }
         };
         out.push(binding);
     }
 }
 
-/// What a form is as an operation of the program.
-fn operation(graph: &Graph<'_>, term: &Term) -> ArrayOp {
-    let sources: Vec<ArrayId> = term.sources.iter().map(|&source| graph.array(source)).collect();
-    let extents = || term.extents.iter().map(|&extent| operand(extent)).collect();
-    let function = |f: &FunctionId| graph.functions.get(*f).clone();
-    match &term.kind {
-        Kind::Generate { f } => ArrayOp::Generate { extents: extents(), f: function(f) },
-        Kind::Map { f } => ArrayOp::Map { f: function(f), sources },
-        Kind::Backpermute { index } => replicated(graph, term, *index)
-            .map(|dims| ArrayOp::Replicate { dims, sources: sources.clone() })
-            .or_else(|| sliced(graph, term, *index).map(|dims| ArrayOp::Slice { dims, sources: sources.clone() }))
-            .unwrap_or_else(|| ArrayOp::Backpermute { extents: extents(), f: function(index), sources }),
-        Kind::Transform { index, f } => {
-            let in_place = graph.functions.is_identity(*index)
-                && term.sources.iter().all(|&source| graph.within(&term.extents, &graph.ty(source).extents));
+/// What an e-node is as an operation of the program.
+fn array_op(graph: &Graph, operation: &Operation) -> ArrayOp {
+    let sources: Vec<ArrayId> = operation.sources().map(|source| graph.array(source)).collect();
+    let extents = || operation.extents.iter().map(|&extent| operand(extent)).collect();
+    let function = |f: FunctionId| graph.analysis.functions.get(f).clone();
+    let f = || function(operation.of_elements());
+    let index = || operation.index.map(function).unwrap_or_else(|| panic!("no index function: {operation:?}"));
+    match operation.shape {
+        Shape::Generate => ArrayOp::Generate { extents: extents(), f: f() },
+        Shape::Map => ArrayOp::Map { f: f(), sources },
+        Shape::Backpermute => match replicate_or_slice(graph, operation) {
+            Some((Shape::Replicate, dims)) => ArrayOp::Replicate { dims, sources },
+            Some((_, dims)) => ArrayOp::Slice { dims, sources },
+            None => ArrayOp::Backpermute { extents: extents(), f: index(), sources },
+        },
+        Shape::Transform => {
+            let in_place = operation.index.is_some_and(|index| graph.analysis.functions.is_identity(index))
+                && operation.sources().all(|source| graph.within(&operation.extents, &graph.ty(source).extents));
             if in_place {
-                ArrayOp::Map { f: function(f), sources }
+                ArrayOp::Map { f: f(), sources }
             } else {
-                ArrayOp::Transform { extents: extents(), index: function(index), f: function(f), sources }
+                ArrayOp::Transform { extents: extents(), index: index(), f: f(), sources }
             }
         }
-        Kind::Replicate { dims } => ArrayOp::Replicate { dims: dims.clone(), sources },
-        Kind::Slice { dims } => ArrayOp::Slice { dims: dims.clone(), sources },
-        Kind::Reshape => ArrayOp::Reshape { extents: extents(), sources },
-        Kind::Stencil { f, offsets, edges } => stencil(graph, term, *f, offsets, edges),
+        Shape::Replicate => ArrayOp::Replicate { dims: operation.dims.clone(), sources },
+        Shape::Slice => ArrayOp::Slice { dims: operation.dims.clone(), sources },
+        Shape::Reshape => ArrayOp::Reshape { extents: extents(), sources },
+        Shape::Stencil => stencil(graph, operation, sources),
     }
 }
 
-fn stencil(graph: &Graph<'_>, term: &Term, f: FunctionId, offsets: &[Vec<i64>], edges: &[Edge]) -> ArrayOp {
-    let mut taps = Vec::with_capacity(offsets.len());
+fn stencil(graph: &Graph, operation: &Operation, arrays: Vec<ArrayId>) -> ArrayOp {
+    let mut taps = Vec::with_capacity(arrays.len());
     let mut boundaries: Vec<TapBoundary> = Vec::new();
-    for ((&source, offsets), edge) in term.sources.iter().zip(offsets).zip(edges) {
-        let array = graph.array(source);
-        taps.push(Tap { array, offsets: offsets.clone() });
+    for (array, tap) in arrays.into_iter().zip(&operation.taps) {
+        taps.push(Tap { array, offsets: tap.offsets.clone() });
         if boundaries.iter().all(|boundary| boundary.array != array) {
-            let boundary = match edge {
+            let boundary = match &tap.edge {
                 Edge::Clamp => Boundary::Clamp,
                 Edge::Mirror => Boundary::Mirror,
                 Edge::Wrap => Boundary::Wrap,
                 Edge::Constant(value) => Boundary::Constant(*value),
-                Edge::Function(f) => Boundary::Function(graph.functions.get(*f).clone()),
+                Edge::Function(f) => Boundary::Function(graph.analysis.functions.get(*f).clone()),
             };
             boundaries.push(TapBoundary { array, boundary });
         }
     }
-    ArrayOp::Stencil { f: graph.functions.get(f).clone(), taps, boundaries }
+    ArrayOp::Stencil { f: graph.analysis.functions.get(operation.of_elements()).clone(), taps, boundaries }
 }
 
-/// An index function that leaves out dimensions, over the source's extents where it keeps them: a replicate.
-fn replicated(graph: &Graph<'_>, term: &Term, index: FunctionId) -> Option<Vec<Option<Operand>>> {
-    let f = graph.functions.get(index);
-    if !f.instructions.is_empty() || f.results.len() >= f.params.len() {
-        return None;
+/// What a backpermute is as a replicate or a slice, with its dimensions: it keeps whole extents of the sources, in order.
+fn replicate_or_slice(graph: &Graph, backpermute: &Operation) -> Option<(Shape, Vec<Option<Operand>>)> {
+    let extents = &backpermute.extents;
+    let index = graph.analysis.functions.get(backpermute.index?);
+    match IndexMap::of(index, extents, &graph.analysis.tables.sizes) {
+        IndexMap::Replicate(kept) => {
+            let of: Vec<_> = kept.iter().map(|&dim| extents[dim]).collect();
+            let dim = |dim: usize| if kept.contains(&dim) { None } else { Some(operand(extents[dim])) };
+            let whole = graph.cover(backpermute.sources(), &of);
+            whole.then(|| (Shape::Replicate, (0..extents.len()).map(dim).collect()))
+        }
+        IndexMap::Slice(fixed) => {
+            let dims: Vec<Option<Operand>> = fixed.into_iter().map(|fixed| fixed.and_then(from_outside)).collect();
+            let mut whole = extents.iter();
+            let fits = dims.iter().enumerate().filter(|(_, dim)| dim.is_none()).all(|(at, _)| {
+                whole.next().is_some_and(|&extent| {
+                    backpermute.sources().all(|source| graph.equal(&graph.ty(source).extents[at..=at], &[extent]))
+                })
+            });
+            fits.then_some((Shape::Slice, dims))
+        }
+        _ => None,
     }
-    let kept: Vec<usize> = f
-        .results
-        .iter()
-        .map(|&result| f.params.iter().position(|param| result == param.id.into()))
-        .collect::<Option<_>>()?;
-    if !kept.is_sorted_by(|a, b| a < b) {
-        return None;
-    }
-    let extents: Vec<_> = kept.iter().map(|&dim| term.extents[dim]).collect();
-    let dims = term.extents.iter().enumerate();
-    graph
-        .cover(&term.sources, &extents)
-        .then(|| dims.map(|(dim, &extent)| if kept.contains(&dim) { None } else { Some(operand(extent)) }).collect())
 }
 
-/// An index function that fixes dimensions, over the source's extents where it does not: a slice.
-fn sliced(graph: &Graph<'_>, term: &Term, index: FunctionId) -> Option<Vec<Option<Operand>>> {
-    let f = graph.functions.get(index);
-    if !f.instructions.is_empty() || f.results.len() <= f.params.len() {
-        return None;
+fn from_outside(operand: ScalarOperand) -> Option<Operand> {
+    match operand {
+        ScalarOperand::Local(_) => None,
+        ScalarOperand::Outer(id) => Some(Operand::Value(id)),
+        ScalarOperand::Constant(constant) => Some(Operand::Constant(constant)),
     }
-    let mut params = f.params.iter().zip(&term.extents);
-    let mut dims = Vec::with_capacity(f.results.len());
-    for (at, &result) in f.results.iter().enumerate() {
-        dims.push(match result {
-            ScalarOperand::Local(id) => {
-                let (param, &extent) = params.next()?;
-                let whole = |&source: &Source| graph.equal(&graph.ty(source).extents[at..=at], &[extent]);
-                if param.id != id || !term.sources.iter().all(whole) {
-                    return None;
-                }
-                None
-            }
-            ScalarOperand::Outer(id) => Some(Operand::Value(id)),
-            ScalarOperand::Constant(constant) => Some(Operand::Constant(constant)),
-        });
-    }
-    params.next().is_none().then_some(dims)
 }
+

@@ -3,12 +3,15 @@
 use std::collections::{HashMap, HashSet};
 
 use egg::Id;
-use fusebox_ir::{ArrayId, ArrayOp, Binding, Block, Boundary, Extent, Operand, Part, Type};
+use fusebox_ir::{ArrayId, ArrayOp, Binding, Block, Boundary, ElementType, Extent, Operand, Part, Type};
 
 use crate::{
     functions::read_arrays,
-    graph::{Class, Edge, Graph, Kind, Source, Term},
-    reads,
+    graph::{Classes, Facts, Graph, operand},
+    homes,
+    language::{Edge, Operation, Shape, Source, Tapped},
+    producers, runs,
+    sources::{self, Sourced},
 };
 
 /// Who uses a class, besides operations of the graph.
@@ -29,10 +32,6 @@ pub(crate) struct Outside {
 pub(crate) struct Region {
     /// Of the binding at each position: its class, if it is an operation of the graph.
     pub classes: Vec<Option<Id>>,
-    /// Users of classes other than operations of the graph.
-    pub outside: HashMap<Id, Vec<Outside>>,
-    /// Which operation a class ends up in, if it is used in one alone; else itself.
-    pub home: HashMap<Id, Id>,
     /// Dependences that no clustering fuses on the way to a binding, the most.
     pub levels: Vec<usize>,
     /// The level of what makes an array in this block.
@@ -41,7 +40,7 @@ pub(crate) struct Region {
 
 /// How a binding uses a value.
 #[derive(Clone, Copy, PartialEq)]
-enum Use {
+pub(crate) enum Use {
     /// Element by element, in its own order or another: clustering may fuse.
     Traversed,
     /// Around each place.
@@ -52,32 +51,28 @@ enum Use {
     Other,
 }
 
-pub(crate) fn encode(block: &Block, tapped: &HashSet<ArrayId>, graph: &mut Graph<'_>) -> Region {
+/// Fills an empty graph with a block's operations.
+pub(crate) fn encode(block: &Block, graph: &mut Graph) -> Region {
     let mut region = Region::default();
     let stored: HashSet<ArrayId> = traversals(block);
     for (position, binding) in block.bindings.iter().enumerate() {
-        let term = term(binding, &stored, tapped, graph);
-        let class = term.map(|term| {
-            let class = Class {
-                arrays: binding.results.iter().map(|var| var.id).collect(),
-                types: binding.results.iter().map(|var| var.ty.clone()).collect(),
-                manifest: false,
-                forms: Vec::new(),
-                tight: 0,
-                position,
-                made: false,
-                place: binding.place.clone(),
-                name: binding.results.first().map_or_else(String::new, |var| graph.name(var.id)),
-            };
-            let id = graph.add(term, class);
-            for (component, var) in binding.results.iter().enumerate() {
-                graph.of_array.insert(var.id, Source { class: id, component });
+        let operation = operation(position, binding, &stored, graph);
+        let class = operation.map(|operation| {
+            let arrays: Vec<ArrayId> = binding.results.iter().map(|var| var.id).collect();
+            let types = binding.results.iter().map(|var| var.ty.clone()).collect();
+            let name = arrays.first().map_or_else(String::new, |&array| graph.name_of(array));
+            let place = binding.place.clone();
+            let id = graph.place(operation, Facts { position, place, ..Facts::of(arrays.clone(), types, name) });
+            for (component, array) in arrays.into_iter().enumerate() {
+                graph.analysis.of_array.insert(array, Source { class: id, component });
             }
             id
         });
         region.classes.push(class);
     }
-    uses(block, graph, &mut region);
+    let inside = uses(block, graph, &mut region);
+    homes::plan(graph, &region, &inside);
+    runs::plan(graph, &region, &inside);
     region
 }
 
@@ -98,139 +93,176 @@ fn traversals(block: &Block) -> HashSet<ArrayId> {
 }
 
 fn is_producer(op: &ArrayOp) -> bool {
-    matches!(
-        op,
-        ArrayOp::Generate { .. }
-            | ArrayOp::Map { .. }
-            | ArrayOp::Backpermute { .. }
-            | ArrayOp::Transform { .. }
-            | ArrayOp::Replicate { .. }
-            | ArrayOp::Slice { .. }
-            | ArrayOp::Reshape { .. }
-    )
+    Shape::of(op).is_some_and(Shape::is_producer)
 }
 
-/// The operation of a binding as a term; none of what is no producer or stencil, and of those whose extents are checked when they run.
-fn term(
+/// The operation of a binding over classes; none of what is no producer or stencil, and of those whose extents are checked when they run.
+fn operation(
+    position: usize,
     binding: &Binding,
     stored: &HashSet<ArrayId>,
-    tapped: &HashSet<ArrayId>,
-    graph: &mut Graph<'_>,
-) -> Option<Term> {
-    if !is_producer(&binding.op) && !matches!(binding.op, ArrayOp::Stencil { .. }) {
-        return None;
-    }
+    graph: &mut Graph,
+) -> Option<Operation> {
+    let shape = Shape::of(&binding.op)?;
     let first = binding.results.first()?;
-    let plain = |ty: &Type| !ty.stream && ty.inner.is_empty() && !ty.extents.contains(&Extent::Unknown);
     let extents = first.ty.extents.clone();
-    if !binding.results.iter().all(|var| plain(&var.ty) && graph.equal(&var.ty.extents, &extents)) {
+    if !binding.results.iter().all(|var| is_plain(&var.ty) && graph.equal(&var.ty.extents, &extents)) {
         return None;
     }
-    let said = |operands: &[Operand], graph: &Graph<'_>| {
-        operands.len() == extents.len()
-            && operands.iter().zip(&extents).all(|(operand, &extent)| {
-                let size = graph.sizes.operand(operand);
-                size.is_some() && size == graph.sizes.extent(extent)
-            })
-    };
-    let source = |id: &ArrayId, graph: &mut Graph<'_>| {
-        graph.types.get(id).filter(|ty| plain(ty))?;
-        graph.source(*id, !stored.contains(id))
-    };
-    let all =
-        |ids: &[ArrayId], graph: &mut Graph<'_>| ids.iter().map(|id| source(id, graph)).collect::<Option<Vec<_>>>();
-    let extents_of =
-        |source: Option<&Source>, graph: &Graph<'_>| source.map(|&source| graph.ty(source).extents.clone());
-    let (kind, sources) = match &binding.op {
-        ArrayOp::Generate { extents: of, f } => {
-            if !said(of, graph) {
-                return None;
-            }
-            match reads::as_map(graph, &extents, f) {
-                Some((f, arrays)) => {
-                    let sources = all(&arrays, graph)?;
-                    (Kind::Map { f: graph.functions.intern(f) }, sources)
-                }
-                None => (Kind::Generate { f: graph.functions.intern(f.clone()) }, Vec::new()),
-            }
-        }
-        ArrayOp::Map { f, sources } => {
-            let sources = all(sources, graph)?;
-            (Kind::Map { f: graph.functions.intern(f.clone()) }, sources)
-        }
-        ArrayOp::Backpermute { extents: of, f, sources } => {
-            if !said(of, graph) {
-                return None;
-            }
-            let sources = all(sources, graph)?;
-            (Kind::Backpermute { index: graph.functions.intern(f.clone()) }, sources)
-        }
-        ArrayOp::Transform { extents: of, index, f, sources } => {
-            let sources = all(sources, graph)?;
-            let common = extents_of(sources.first(), graph)?;
-            if !said(of, graph) || !graph.cover(&sources, &common) {
-                return None;
-            }
-            let (index, f) = (graph.functions.intern(index.clone()), graph.functions.intern(f.clone()));
-            (Kind::Transform { index, f }, sources)
-        }
-        ArrayOp::Replicate { dims, sources } => {
-            let sources = all(sources, graph)?;
-            let common = extents_of(sources.first(), graph)?;
-            let mut kept = common.iter();
-            let made: Vec<Operand> = dims
-                .iter()
-                .map(|dim| dim.or_else(|| kept.next().map(|&extent| crate::graph::operand(extent))))
-                .collect::<Option<_>>()?;
-            if !said(&made, graph) || !graph.cover(&sources, &common) {
-                return None;
-            }
-            (Kind::Replicate { dims: dims.clone() }, sources)
-        }
-        ArrayOp::Slice { dims, sources } => {
-            let sources = all(sources, graph)?;
-            let common = extents_of(sources.first(), graph)?;
-            let kept: Vec<Operand> = common
-                .iter()
-                .zip(dims)
-                .filter(|(_, dim)| dim.is_none())
-                .map(|(&extent, _)| crate::graph::operand(extent))
-                .collect();
-            if !said(&kept, graph) || !graph.cover(&sources, &common) {
-                return None;
-            }
-            (Kind::Slice { dims: dims.clone() }, sources)
-        }
-        ArrayOp::Reshape { extents: of, sources } => {
-            let sources = all(sources, graph)?;
-            let common = extents_of(sources.first(), graph)?;
-            if !said(of, graph) || !graph.cover(&sources, &common) {
-                return None;
-            }
-            (Kind::Reshape, sources)
-        }
-        ArrayOp::Stencil { f, taps, boundaries } => {
-            let arrays: Vec<ArrayId> = taps.iter().map(|tap| tap.array).collect();
-            let sources = all(&arrays, graph)?;
-            let mut edges = Vec::with_capacity(taps.len());
-            for tap in taps {
-                let boundary = boundaries.iter().find(|boundary| boundary.array == tap.array)?;
-                edges.push(match &boundary.boundary {
-                    Boundary::Clamp => Edge::Clamp,
-                    Boundary::Mirror => Edge::Mirror,
-                    Boundary::Wrap => Edge::Wrap,
-                    Boundary::Constant(value) => Edge::Constant(*value),
-                    Boundary::Function(f) => Edge::Function(graph.functions.intern(f.clone())),
-                });
-            }
-            let offsets = taps.iter().map(|tap| tap.offsets.clone()).collect();
-            (Kind::Stencil { f: graph.functions.intern(f.clone()), offsets, edges }, sources)
-        }
-        _ => return None,
-    };
     let elements = binding.results.iter().map(|var| var.ty.element).collect();
-    let apart = binding.results.iter().map(|var| var.id).find(|id| tapped.contains(id));
-    Some(Term { kind, extents, elements, sources, apart })
+    let mut operation = Operation::new(shape, extents.clone(), elements);
+    let tapped = &graph.analysis.tables.tapped;
+    operation.apart = binding.results.iter().map(|var| var.id).find(|id| tapped.contains(id));
+    let mut arrays: Vec<ArrayId> = Vec::new();
+    let mut functions = Vec::new();
+    for part in binding.op.parts() {
+        match part {
+            Part::Array(array) => arrays.push(*array),
+            Part::Function(f) => functions.push(f),
+            _ => {}
+        }
+    }
+    if let (ArrayOp::Generate { extents: said, .. }, [f]) = (&binding.op, &functions[..])
+        && says(graph, said, &extents)
+        && let Some(sourced) = sources::of(graph, &extents, f, |graph, array| gains(graph, array, stored))
+    {
+        return over_sources(graph, stored, operation, sourced, (position, binding));
+    }
+    let functions: Vec<_> = functions.into_iter().map(|f| graph.analysis.functions.intern(f.clone())).collect();
+    let mut functions = functions.into_iter();
+    if matches!(shape, Shape::Backpermute | Shape::Transform) {
+        operation.index = functions.next();
+    }
+    if matches!(shape, Shape::Generate | Shape::Map | Shape::Transform | Shape::Stencil) {
+        operation.f = functions.next();
+    }
+    if let ArrayOp::Stencil { taps, boundaries, .. } = &binding.op {
+        arrays = taps.iter().map(|tap| tap.array).collect();
+        for tap in taps {
+            let boundary = boundaries.iter().find(|boundary| boundary.array == tap.array)?;
+            let edge = match &boundary.boundary {
+                Boundary::Clamp => Edge::Clamp,
+                Boundary::Mirror => Edge::Mirror,
+                Boundary::Wrap => Edge::Wrap,
+                Boundary::Constant(value) => Edge::Constant(*value),
+                Boundary::Function(f) => Edge::Function(graph.analysis.functions.intern(f.clone())),
+            };
+            operation.taps.push(Tapped { offsets: tap.offsets.clone(), edge });
+        }
+    }
+    if let ArrayOp::Replicate { dims, .. } | ArrayOp::Slice { dims, .. } = &binding.op {
+        operation.dims.clone_from(dims);
+    }
+    let sources: Vec<Source> = arrays.iter().map(|&array| source(graph, stored, array)).collect::<Option<_>>()?;
+    let common = sources.first().map_or(Vec::new(), |&source| graph.ty(source).extents.clone());
+    let operation = operation.reading(&sources);
+    let alike = match shape {
+        // A map runs over at most what its sources have, a backpermute hands on: what is together is seen to by laws.
+        Shape::Generate | Shape::Map | Shape::Backpermute | Shape::Stencil => true,
+        Shape::Transform | Shape::Replicate | Shape::Slice | Shape::Reshape => {
+            graph.cover(operation.sources(), &common)
+        }
+    };
+    let said = made_over(&binding.op, &common).is_none_or(|said| says(graph, &said, &extents));
+    (alike && said).then_some(operation)
+}
+
+fn is_plain(ty: &Type) -> bool {
+    !ty.stream && ty.inner.is_empty() && !ty.extents.contains(&Extent::Unknown)
+}
+
+/// What an operation reads, if laws know of such arrays.
+fn source(graph: &mut Graph, stored: &HashSet<ArrayId>, array: ArrayId) -> Option<Source> {
+    graph.analysis.tables.types.get(&array).filter(|ty| is_plain(ty))?;
+    graph.source(array, !stored.contains(&array))
+}
+
+/// Whether operands are the extents of a type.
+fn says(graph: &Graph, operands: &[Operand], extents: &[Extent]) -> bool {
+    let same = |operand: &Operand, extent: Extent| {
+        let size = graph.analysis.tables.sizes.operand(operand);
+        size.is_some() && size == graph.size(extent)
+    };
+    operands.len() == extents.len() && operands.iter().zip(extents).all(|(operand, &extent)| same(operand, extent))
+}
+
+/// Whether clustering or a law may do more where an array is a source and not read by index: a traversal of this block makes it, and what
+/// that reads is not all stored.
+fn gains(graph: &Graph, array: ArrayId, stored: &HashSet<ArrayId>) -> bool {
+    let Some(source) = graph.analysis.of_array.get(&array) else { return stored.contains(&array) };
+    let Some(form) = graph.facts(source.class).forms.first() else { return !graph.facts(source.class).manifest };
+    let is_stored = |source: Source| graph.is_leaf(source.class) && graph.facts(source.class).manifest;
+    form.shape.is_producer() && !graph.operation(form.node).sources().all(is_stored)
+}
+
+/// A generate as an operation over sources.
+fn over_sources(
+    graph: &mut Graph,
+    stored: &HashSet<ArrayId>,
+    generate: Operation,
+    sourced: Sourced,
+    (position, binding): (usize, &Binding),
+) -> Option<Operation> {
+    let shape = sourced.shape();
+    let (f, reads, dims) = match sourced {
+        Sourced::Map { f, reads, dims } => (f, reads, dims),
+        Sourced::Elsewhere { index, f, arrays } => {
+            let sources: Vec<Source> = arrays.iter().map(|&array| source(graph, stored, array)).collect::<Option<_>>()?;
+            let f = graph.analysis.functions.intern(f);
+            return Some(producers::indexed(graph, index, f, &sources, &generate));
+        }
+    };
+    let make = |graph: &mut Graph, operation: Operation, name: String| {
+        let arrays: Vec<ArrayId> = operation.elements.iter().map(|_| graph.analysis.tables.fresh()).collect();
+        let types = operation.elements.iter().map(|&element| Type::array(operation.extents.clone(), element)).collect();
+        let facts = Facts { position, made: true, place: binding.place.clone(), ..Facts::of(arrays.clone(), types, name) };
+        let class = graph.place(operation, facts);
+        for (component, &array) in arrays.iter().enumerate() {
+            graph.analysis.of_array.insert(array, Source { class, component });
+        }
+        class
+    };
+    let mut sources: Vec<Source> = Vec::new();
+    for read in reads {
+        let source = source(graph, stored, read.array)?;
+        let Some(index) = read.index else {
+            sources.push(source);
+            continue;
+        };
+        let elements = vec![graph.element(source)];
+        let elsewhere = Operation::new(Shape::Backpermute, generate.extents.clone(), elements);
+        let name = graph.name_of(read.array);
+        sources.push(Source { class: make(graph, elsewhere.reading(&[source]).at(index), name), component: 0 });
+    }
+    if !dims.is_empty() {
+        let index = sources::own_index(generate.extents.len(), &dims);
+        let index = graph.analysis.functions.intern(index);
+        let elements = vec![ElementType::I64; dims.len()];
+        let own = Operation::new(Shape::Generate, generate.extents.clone(), elements).function(index);
+        let class = make(graph, own, "index".to_owned());
+        sources.extend((0..dims.len()).map(|component| Source { class, component }));
+    }
+    let f = graph.analysis.functions.intern(f);
+    Some(generate.like(shape).function(f).reading(&sources))
+}
+
+/// The extents that an operation says it runs over, with those that it keeps of its sources; none where its type alone says them.
+fn made_over(op: &ArrayOp, common: &[Extent]) -> Option<Vec<Operand>> {
+    match op {
+        ArrayOp::Generate { extents, .. }
+        | ArrayOp::Backpermute { extents, .. }
+        | ArrayOp::Transform { extents, .. }
+        | ArrayOp::Reshape { extents, .. } => Some(extents.clone()),
+        ArrayOp::Replicate { dims, .. } => {
+            let mut kept = common.iter();
+            Some(dims.iter().filter_map(|dim| dim.or_else(|| kept.next().map(|&extent| operand(extent)))).collect())
+        }
+        ArrayOp::Slice { dims, .. } => {
+            let kept = common.iter().zip(dims).filter(|(_, dim)| dim.is_none());
+            Some(kept.map(|(&extent, _)| operand(extent)).collect())
+        }
+        _ => None,
+    }
 }
 
 /// What a binding uses, and how.
@@ -281,17 +313,19 @@ fn uses_of(binding: &Binding) -> Vec<(ArrayId, Use)> {
     uses
 }
 
-/// Levels, users outside of the graph, and homes.
-fn uses(block: &Block, graph: &mut Graph<'_>, region: &mut Region) {
+/// Who of the graph uses each class, by position, and how.
+pub(crate) type Inside = HashMap<Id, Vec<(usize, Use)>>;
+
+/// Levels, users outside of the graph, and users in it.
+fn uses(block: &Block, graph: &mut Graph, region: &mut Region) -> Inside {
     let mut made_at: HashMap<ArrayId, usize> = HashMap::new();
     let fusible = traversals(block);
-    let mut inside: HashMap<Id, Vec<(usize, Use)>> = HashMap::new();
+    let mut inside: Inside = HashMap::new();
     for (position, binding) in block.bindings.iter().enumerate() {
         let mut uses = uses_of(binding);
-        let becomes_map = region.classes[position].is_some_and(|class| {
-            matches!(graph.class(class).forms.first().map(|form| &form.term.kind), Some(Kind::Map { .. }))
-        });
-        if let (true, ArrayOp::Generate { .. }) = (becomes_map, &binding.op) {
+        let over_sources =
+            region.classes[position].is_some_and(|class| graph.facts(class).forms[0].shape != Shape::Generate);
+        if let (true, ArrayOp::Generate { .. }) = (over_sources, &binding.op) {
             uses.iter_mut().filter(|(_, how)| *how == Use::Read).for_each(|(_, how)| *how = Use::Traversed);
         }
         let mut level = 0;
@@ -304,45 +338,24 @@ fn uses(block: &Block, graph: &mut Graph<'_>, region: &mut Region) {
         region.levels.push(level);
         region.level_of.extend(binding.results.iter().map(|var| (var.id, level)));
         for &(id, how) in &uses {
-            let Some(source) = graph.of_array.get(&id).copied() else { continue };
-            let class = graph.owner(source.class);
+            let Some(source) = graph.analysis.of_array.get(&id).copied() else { continue };
             let in_graph =
                 region.classes[position].is_some() && matches!(how, Use::Traversed | Use::Tapped | Use::Read);
             if in_graph {
-                inside.entry(class).or_default().push((position, how));
+                inside.entry(source.class).or_default().push((position, how));
             } else {
-                let user = Outside {
-                    name: binding.results.first().map_or_else(String::new, |var| graph.name(var.id)),
-                    op: binding.op.name(),
-                    level,
-                    fusible: how == Use::Traversed,
-                };
-                region.outside.entry(class).or_default().push(user);
+                let name = binding.results.first().map_or_else(String::new, |var| graph.name_of(var.id));
+                let user = Outside { name, op: binding.op.name(), level, fusible: how == Use::Traversed };
+                graph[source.class].data.outside.push(user);
             }
         }
         made_at.extend(binding.results.iter().map(|var| (var.id, position)));
     }
     for id in &block.results {
-        if let Some(&source) = graph.of_array.get(id) {
-            let class = graph.owner(source.class);
+        if let Some(&source) = graph.analysis.of_array.get(id) {
             let user = Outside { name: "return".to_owned(), op: "return", level: usize::MAX, fusible: false };
-            region.outside.entry(class).or_default().push(user);
+            graph[source.class].data.outside.push(user);
         }
     }
-    // Users come after what they use: from the last to the first, homes of users are known.
-    for &id in graph.order.iter().rev() {
-        let class = graph.owner(id);
-        let stays = region.outside.contains_key(&class)
-            || matches!(graph.class(class).forms.first().map(|form| &form.term.kind), Some(Kind::Stencil { .. }));
-        let mut home = None;
-        let mut one = !stays;
-        for &(position, _) in inside.get(&class).into_iter().flatten() {
-            let user = region.classes[position].map(|user| graph.owner(user));
-            let of_user = user.and_then(|user| region.home.get(&user).copied());
-            one &= of_user.is_some() && (home.is_none() || home == of_user);
-            home = of_user;
-        }
-        let home = home.filter(|_| one).unwrap_or(class);
-        region.home.insert(class, home);
-    }
+    inside
 }

@@ -17,6 +17,9 @@ use fusebox_ir::{
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct FunctionId(u32);
 
+/// Weighted instructions of an index function that are done beside the load.
+const FREE_INDEX: u64 = 16;
+
 struct Function {
     lambda: Lambda,
     work: u64,
@@ -54,6 +57,12 @@ impl Functions {
     /// Weighted instructions of one call.
     pub(crate) fn work(&self, id: FunctionId) -> u64 {
         self.list[id.0 as usize].work
+    }
+
+    /// The work of an index function that counts: arithmetic of indices is done beside loads and costs nothing, reads do.
+    pub(crate) fn index_work(&self, id: FunctionId) -> u64 {
+        let work = self.work(id);
+        if work <= FREE_INDEX && read_arrays(self.get(id)).is_empty() { 0 } else { work }
     }
 
     /// Instructions, those of bodies too.

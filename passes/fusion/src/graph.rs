@@ -1,269 +1,133 @@
-//! The e-graph of a block: operations that are equal stand in one class. Terms are first-order: functions are ids of a table beside it.
+//! The e-graph of a block and its analysis: what is known of each class, and the tables that laws read.
 //!
-//! A class is all results of an operation. Its `forms` are the alternatives in the order in which laws found them, each made from the
-//! one before by taking in one producer more; the e-graph finds what is equal by whichever way it was made.
+//! A class is what an operation of the block computes; its e-nodes are the ways to compute it. The analysis keeps of a class who it is
+//! (arrays, types, users) and of each e-node what laws and costs ask (index map, work, reads, what may fail). Nothing of it depends on
+//! other classes, so nothing is propagated when classes turn out to be equal.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
-use egg::{EGraph, Id, Language};
+use egg::{Analysis, DidMerge, EGraph, Id};
 use fusebox_ir::{
     ArrayId, ElementType, Extent, Operand, Place, ScalarOperand, Type,
-    analysis::{Answer, Size, Sizes},
+    analysis::{Answer, Size, Sizes, function_can_fail},
 };
 
-use crate::functions::{FunctionId, Functions};
+use crate::{
+    Config,
+    encode::Outside,
+    functions::{Functions, read_arrays},
+    index::IndexMap,
+    language::{Node, Operation, Shape, Source},
+    reason::Reason,
+};
 
-/// One result of a class.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct Source {
-    pub class: Id,
-    pub component: usize,
-}
+/// The e-graph of a block.
+pub(crate) type Graph = EGraph<Node, Knowledge>;
 
-/// What stands for an element outside of a tapped array.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Edge {
-    Clamp,
-    Mirror,
-    Wrap,
-    Constant(Operand),
-    Function(FunctionId),
-}
-
-/// What an operation computes; of its sources a [`Term`] knows.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Kind {
-    Generate {
-        f: FunctionId,
-    },
-    Map {
-        f: FunctionId,
-    },
-    Backpermute {
-        index: FunctionId,
-    },
-    Transform {
-        index: FunctionId,
-        f: FunctionId,
-    },
-    Replicate {
-        dims: Vec<Option<Operand>>,
-    },
-    Slice {
-        dims: Vec<Option<Operand>>,
-    },
-    Reshape,
-    /// A source for each tap.
-    Stencil {
-        f: FunctionId,
-        offsets: Vec<Vec<i64>>,
-        edges: Vec<Edge>,
-    },
-}
-
-/// The kinds as laws name them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Shape {
-    Generate,
-    Map,
-    Backpermute,
-    Transform,
-    Replicate,
-    Slice,
-    Reshape,
-    Stencil,
-}
-
-impl Kind {
-    pub(crate) fn shape(&self) -> Shape {
-        match self {
-            Self::Generate { .. } => Shape::Generate,
-            Self::Map { .. } => Shape::Map,
-            Self::Backpermute { .. } => Shape::Backpermute,
-            Self::Transform { .. } => Shape::Transform,
-            Self::Replicate { .. } => Shape::Replicate,
-            Self::Slice { .. } => Shape::Slice,
-            Self::Reshape => Shape::Reshape,
-            Self::Stencil { .. } => Shape::Stencil,
-        }
-    }
-
-    pub(crate) fn name(&self) -> &'static str {
-        match self {
-            Self::Generate { .. } => "generate",
-            Self::Map { .. } => "map",
-            Self::Backpermute { .. } => "backpermute",
-            Self::Transform { .. } => "transform",
-            Self::Replicate { .. } => "replicate",
-            Self::Slice { .. } => "slice",
-            Self::Reshape => "reshape",
-            Self::Stencil { .. } => "stencil",
-        }
-    }
-
-    /// Every function that it holds.
-    pub(crate) fn functions(&self) -> Vec<FunctionId> {
-        match self {
-            Self::Generate { f } | Self::Map { f } => vec![*f],
-            Self::Backpermute { index } => vec![*index],
-            Self::Transform { index, f } => vec![*index, *f],
-            Self::Replicate { .. } | Self::Slice { .. } | Self::Reshape => Vec::new(),
-            Self::Stencil { f, edges, .. } => {
-                let of_edges =
-                    edges.iter().filter_map(|edge| if let Edge::Function(f) = edge { Some(*f) } else { None });
-                std::iter::once(*f).chain(of_edges).collect()
-            }
-        }
-    }
-}
-
-/// An operation over classes.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Term {
-    pub kind: Kind,
-    /// Of every result.
-    pub extents: Vec<Extent>,
-    /// Of each result.
-    pub elements: Vec<ElementType>,
-    pub sources: Vec<Source>,
-    /// Keeps apart what is equal: arrays that stencils tap, where an array has one boundary.
-    pub apart: Option<ArrayId>,
-}
-
-/// An operation without its sources: of each which child it is of, and which result.
-type Operation = (Kind, Vec<Extent>, Vec<ElementType>, Vec<(usize, usize)>, Option<ArrayId>);
-
-/// What the e-graph holds: a leaf, or an operation (an index into the table of operations without their sources) over classes.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) enum Node {
-    Leaf(ArrayId),
-    Operation(u32, Box<[Id]>),
-}
-
-impl Language for Node {
-    type Discriminant = (bool, u32);
-
-    fn discriminant(&self) -> Self::Discriminant {
-        match self {
-            Self::Leaf(id) => (false, id.0),
-            Self::Operation(operation, _) => (true, *operation),
-        }
-    }
-
-    fn matches(&self, other: &Self) -> bool {
-        self.discriminant() == other.discriminant() && self.children().len() == other.children().len()
-    }
-
-    fn children(&self) -> &[Id] {
-        match self {
-            Self::Leaf(_) => &[],
-            Self::Operation(_, children) => children,
-        }
-    }
-
-    fn children_mut(&mut self) -> &mut [Id] {
-        match self {
-            Self::Leaf(_) => &mut [],
-            Self::Operation(_, children) => children,
-        }
-    }
-}
-
-/// An alternative of a class.
+/// What is known of an e-node.
 #[derive(Clone, Debug)]
-pub(crate) struct Form {
-    pub term: Term,
-    /// The law that made it, and from which form; none of the first.
-    pub by: Option<(&'static str, usize)>,
-    /// All that it took in.
-    pub absorbed: BTreeSet<Id>,
-    /// Whether it took in producers that others use too; users take in only forms that did not.
-    pub loose: bool,
+pub(crate) struct Known {
+    /// The e-node, by the id that egg gave it.
+    pub node: Id,
+    pub shape: Shape,
+    /// Where it reads its sources.
+    pub index: IndexMap,
+    /// Weighted instructions an element; arithmetic of indices is done beside loads and counts only where it is long or reads.
+    pub work: u64,
+    /// Arrays that its functions read by index.
+    pub reads: Vec<ArrayId>,
+    /// Whether the index function may fail by itself.
+    pub index_may_fail: bool,
+    /// Whether it took in producers that others use too; users take in only what did not.
+    pub copies: bool,
 }
 
-/// What is known of a class beside its nodes.
+/// What is known of a class.
 #[derive(Clone, Debug)]
-pub(crate) struct Class {
+pub(crate) struct Facts {
     /// Its results.
     pub arrays: Vec<ArrayId>,
     /// The types of its results.
     pub types: Vec<Type>,
-    /// Of a leaf: whether it is stored whatever happens, because no traversal makes it in this block.
+    /// Of an array from elsewhere: whether it is stored whatever happens, because no traversal makes it in this block.
     pub manifest: bool,
-    /// Alternatives; none where it is a leaf.
-    pub forms: Vec<Form>,
-    /// The form that users in the same region take in: it holds no producer that others use too.
-    pub tight: usize,
+    /// In which order classes were met; none of what laws make to be one with another.
+    pub order: usize,
     /// The binding that it stands for (of what laws made: that it was made for), in the block's order.
     pub position: usize,
     /// Whether a law made it.
     pub made: bool,
     pub place: Place,
     pub name: String,
+    /// Who uses it, besides operations of the graph.
+    pub outside: Vec<Outside>,
+    /// The class that it ends up in, if it is used in one alone; else itself.
+    pub home: Option<Id>,
+    /// How many operations that end up in the same home are on the way to it from the first, at most, with itself.
+    pub depth: usize,
+    /// The class whose map takes it in together with all others of the same run of maps.
+    pub run: Option<Id>,
+    /// Its e-nodes in the order in which they were made; none of an array from elsewhere.
+    pub forms: Vec<Known>,
 }
 
-/// The graph of a block, and what laws need to know of the program.
-pub(crate) struct Graph<'a> {
-    pub egraph: EGraph<Node, ()>,
-    pub functions: Functions,
-    operations: HashMap<Operation, u32>,
-    classes: HashMap<Id, Class>,
-    /// Which id of several that turned out equal knows about the class.
-    owners: HashMap<Id, Id>,
-    /// Classes of operations, users after what they use.
-    pub order: Vec<Id>,
-    /// Which class an array is a result of: only those that the block's operations touch.
-    pub of_array: HashMap<ArrayId, Source>,
-    pub sizes: &'a mut Sizes,
-    pub types: &'a HashMap<ArrayId, Type>,
-    pub names: &'a HashMap<ArrayId, String>,
-    pub next_array: &'a mut u32,
-}
-
-impl<'a> Graph<'a> {
-    pub(crate) fn new(
-        sizes: &'a mut Sizes,
-        types: &'a HashMap<ArrayId, Type>,
-        names: &'a HashMap<ArrayId, String>,
-        next_array: &'a mut u32,
-    ) -> Self {
+impl Facts {
+    /// Of a class of which nothing but results is known.
+    pub(crate) fn of(arrays: Vec<ArrayId>, types: Vec<Type>, name: String) -> Self {
         Self {
-            egraph: EGraph::default(),
-            functions: Functions::default(),
-            operations: HashMap::new(),
-            classes: HashMap::new(),
-            owners: HashMap::new(),
-            order: Vec::new(),
-            of_array: HashMap::new(),
-            sizes,
+            arrays,
             types,
-            names,
-            next_array,
-        }
-    }
-
-    /// The result of a class that an array is; a leaf where no operation of the graph makes it.
-    pub(crate) fn source(&mut self, array: ArrayId, manifest: bool) -> Option<Source> {
-        if let Some(&source) = self.of_array.get(&array) {
-            return Some(Source { class: self.egraph.find(source.class), ..source });
-        }
-        let ty = self.types.get(&array)?.clone();
-        let class = self.egraph.add(Node::Leaf(array));
-        let leaf = Class {
-            arrays: vec![array],
-            types: vec![ty],
-            manifest,
-            forms: Vec::new(),
-            tight: 0,
+            manifest: false,
+            order: usize::MAX,
             position: 0,
             made: false,
             place: Place::default(),
-            name: self.name(array),
-        };
-        self.classes.insert(class, leaf);
-        let source = Source { class, component: 0 };
-        self.of_array.insert(array, source);
-        Some(source)
+            name,
+            outside: Vec::new(),
+            home: None,
+            depth: 0,
+            run: None,
+            forms: Vec::new(),
+        }
+    }
+
+    /// What users take in: the last form that holds no producer that others use too.
+    pub(crate) fn tight(&self) -> Option<&Known> {
+        self.forms.iter().rev().find(|known| !known.copies)
+    }
+
+    pub(crate) fn is_leaf(&self) -> bool {
+        self.forms.is_empty()
+    }
+}
+
+/// How a law made an e-node.
+#[derive(Clone, Debug)]
+pub(crate) struct Origin {
+    pub law: &'static str,
+    /// The e-node of the consumer.
+    pub from: Id,
+    /// The classes that it took in, and in which forms.
+    pub took: Vec<(Id, Id)>,
+    /// Whether it holds producers that others use too.
+    pub copies: bool,
+}
+
+/// What is known of a program, whatever block is looked at.
+pub(crate) struct Tables {
+    pub sizes: Sizes,
+    pub types: HashMap<ArrayId, Type>,
+    pub names: HashMap<ArrayId, String>,
+    /// Arrays that a stencil taps.
+    pub tapped: HashSet<ArrayId>,
+    /// The next number that no array has.
+    pub next: u32,
+}
+
+impl Tables {
+    pub(crate) fn fresh(&mut self) -> ArrayId {
+        self.next += 1;
+        ArrayId(self.next - 1)
     }
 
     pub(crate) fn name(&self, array: ArrayId) -> String {
@@ -272,148 +136,267 @@ impl<'a> Graph<'a> {
             _ => array.to_string(),
         }
     }
+}
 
-    /// The node that a term is.
-    pub(crate) fn node(&mut self, term: &Term) -> Node {
-        let mut children: Vec<Id> = Vec::new();
-        let mut sources = Vec::with_capacity(term.sources.len());
-        for source in &term.sources {
-            let class = self.egraph.find(source.class);
-            let child = children.iter().position(|&child| child == class).unwrap_or_else(|| {
-                children.push(class);
-                children.len() - 1
-            });
-            sources.push((child, source.component));
+/// The tables beside the graph. Laws reach them as `graph.analysis`.
+pub(crate) struct Knowledge {
+    pub config: Config,
+    pub functions: Functions,
+    pub tables: Tables,
+    /// Classes of operations, users after what they use.
+    pub order: Vec<Id>,
+    /// Which class an array is a result of: only those that the block's operations touch.
+    pub of_array: HashMap<ArrayId, Source>,
+    /// Of e-nodes that laws made.
+    pub origins: HashMap<Id, Origin>,
+    /// Runs of maps, by the last: its members, each after what it uses.
+    pub runs: HashMap<Id, Vec<Id>>,
+    /// Why the last law tried did not apply, by producer and consumer.
+    pub refusals: BTreeMap<(Id, Id), Reason>,
+    /// Laws that were refused: which, the e-node of the consumer, the producer, and its e-node.
+    pub tried: HashSet<(&'static str, Id, Id, Id)>,
+    /// Whether producers that others use too may be taken in now, and no others.
+    pub copying: bool,
+    /// The e-node of each class from which copies were made.
+    pub copied_from: HashMap<Id, Id>,
+    /// What a node that is about to be added is of; none where it will be one with another class.
+    incoming: Option<Facts>,
+}
+
+impl Knowledge {
+    pub(crate) fn new(config: &Config, tables: Tables) -> Self {
+        Self {
+            config: config.clone(),
+            functions: Functions::default(),
+            tables,
+            order: Vec::new(),
+            of_array: HashMap::new(),
+            origins: HashMap::new(),
+            runs: HashMap::new(),
+            refusals: BTreeMap::new(),
+            tried: HashSet::new(),
+            copying: false,
+            copied_from: HashMap::new(),
+            incoming: None,
         }
-        let next = self.operations.len() as u32;
-        let key = (term.kind.clone(), term.extents.clone(), term.elements.clone(), sources, term.apart);
-        let operation = *self.operations.entry(key).or_insert(next);
-        Node::Operation(operation, children.into())
     }
 
-    /// A class for an operation; an earlier one where an equal operation stands.
-    pub(crate) fn add(&mut self, term: Term, class: Class) -> Id {
-        let node = self.node(&term);
-        if let Some(found) = self.egraph.lookup(node.clone()) {
-            return self.egraph.find(found);
-        }
-        let id = self.egraph.add(node);
-        let first = Form { term, by: None, absorbed: BTreeSet::new(), loose: false };
-        self.classes.insert(id, Class { forms: vec![first], ..class });
-        self.order.push(id);
-        id
-    }
-
-    /// A class for an operation that no binding of the program is: laws make it for the class at `position`.
-    pub(crate) fn make(&mut self, term: Term, for_class: Id) -> Id {
-        let node = self.node(&term);
-        if let Some(found) = self.egraph.lookup(node) {
-            return self.egraph.find(found);
-        }
-        let arrays: Vec<ArrayId> = term
-            .elements
-            .iter()
-            .map(|_| {
-                *self.next_array += 1;
-                ArrayId(*self.next_array - 1)
-            })
-            .collect();
-        let types = term.elements.iter().map(|&element| Type::array(term.extents.clone(), element)).collect();
-        let (position, place) = {
-            let class = self.class(for_class);
-            (class.position, class.place.clone())
+    /// What is known of an operation.
+    fn known(&self, node: Id, operation: &Operation) -> Known {
+        let functions = &self.functions;
+        let index = match operation.shape {
+            Shape::Map => IndexMap::Identity,
+            Shape::Backpermute | Shape::Transform => {
+                let index = operation.index.unwrap_or_else(|| panic!("no index function: {operation:?}"));
+                IndexMap::of(functions.get(index), &operation.extents, &self.tables.sizes)
+            }
+            Shape::Replicate => IndexMap::replicate(&operation.dims),
+            Shape::Slice => IndexMap::slice(&operation.dims),
+            Shape::Generate | Shape::Reshape | Shape::Stencil => IndexMap::Other,
         };
-        let name = term.sources.first().map_or_else(String::new, |source| self.class(source.class).name.clone());
-        let class =
-            Class { arrays, types, manifest: false, forms: Vec::new(), tight: 0, position, made: true, place, name };
-        let id = self.add(term, class);
-        for (component, array) in self.class(id).arrays.clone().into_iter().enumerate() {
-            self.of_array.insert(array, Source { class: id, component });
+        let mut reads: Vec<ArrayId> = Vec::new();
+        for f in operation.functions() {
+            for array in read_arrays(functions.get(f)) {
+                if !reads.contains(&array) {
+                    reads.push(array);
+                }
+            }
         }
-        id
+        let index_work = operation.index.map_or(0, |index| functions.index_work(index));
+        let work = operation.f.map_or(0, |f| functions.work(f)) + index_work + operation.taps.len() as u64;
+        let index_may_fail = operation.index.is_some_and(|index| function_can_fail(functions.get(index)));
+        let copies = self.origins.get(&node).is_some_and(|origin| origin.copies);
+        Known { node, shape: operation.shape, index, work, reads, index_may_fail, copies }
     }
+}
 
-    /// The id that knows about a class: the first of several that turned out equal.
-    pub(crate) fn owner(&self, id: Id) -> Id {
-        let canonical = self.egraph.find(id);
-        self.owners.get(&canonical).copied().unwrap_or(canonical)
-    }
+impl Analysis<Node> for Knowledge {
+    type Data = Facts;
 
-    pub(crate) fn class(&self, id: Id) -> &Class {
-        &self.classes[&self.owner(id)]
-    }
-
-    /// One form more of a class. Where an equal operation stands elsewhere, the classes are one from then on: what is earlier in order
-    /// knows about it, and the form is dropped if that is another. Says whether it was not.
-    pub(crate) fn extend(&mut self, id: Id, form: Form) -> bool {
-        let node = self.node(&form.term);
-        let found = self.egraph.add(node);
-        self.egraph.union(id, found);
-        self.egraph.rebuild();
-        self.settle();
-        if self.owner(id) != id {
-            return false;
+    fn make(graph: &mut EGraph<Node, Self>, node: &Node, id: Id) -> Facts {
+        let facts = graph.analysis.incoming.take();
+        let mut facts = facts.unwrap_or_else(|| Facts::of(Vec::new(), Vec::new(), String::new()));
+        if let Some(operation) = node.operation() {
+            facts.forms = vec![graph.analysis.known(id, operation)];
         }
-        let Some(class) = self.classes.get_mut(&id) else { return false };
-        if !form.loose {
-            class.tight = class.forms.len();
+        facts
+    }
+
+    /// Of two classes of the program that turn out to be equal the first in order stands for both, in its own forms: those of the other may
+    /// use what stands between, which may use the first. Nothing in the data of a class depends on that of another, so no user needs to be
+    /// looked at again.
+    fn merge(&mut self, to: &mut Facts, mut from: Facts) -> DidMerge {
+        if from.order < to.order {
+            std::mem::swap(to, &mut from);
         }
-        class.forms.push(form);
-        true
-    }
-
-    /// After unions: of several ids of a class the first in order knows about it.
-    fn settle(&mut self) {
-        self.owners.clear();
-        for &id in &self.order {
-            self.owners.entry(self.egraph.find(id)).or_insert(id);
+        to.outside.append(&mut from.outside);
+        if from.order == usize::MAX {
+            to.forms.append(&mut from.forms);
         }
+        DidMerge(false, false)
     }
+}
 
-    /// The array that a source is.
-    pub(crate) fn array(&self, source: Source) -> ArrayId {
-        self.class(source.class).arrays[source.component]
-    }
+/// What laws ask of the graph, and do to it.
+pub(crate) trait Classes {
+    fn facts(&self, id: Id) -> &Facts;
+    /// The operation that an e-node is, over the classes as they are now.
+    fn operation(&self, node: Id) -> Operation;
+    /// The result of a class that an array is; made a leaf where no operation of the graph makes it. None of what has no type.
+    fn source(&mut self, array: ArrayId, manifest: bool) -> Option<Source>;
+    /// A class for an operation; an earlier one where an equal operation stands.
+    fn place(&mut self, operation: Operation, facts: Facts) -> Id;
+    /// A class for an operation that no binding of the program is: laws make it for a class.
+    fn make(&mut self, operation: Operation, for_class: Id) -> Id;
+    /// One form more of a class. Where an equal operation stands elsewhere, the classes are one from then on. Says whether it is new.
+    fn extend(&mut self, id: Id, operation: Operation, origin: Origin) -> bool;
 
-    pub(crate) fn ty(&self, source: Source) -> &Type {
-        &self.class(source.class).types[source.component]
-    }
+    fn name_of(&self, array: ArrayId) -> String;
 
-    pub(crate) fn element(&self, source: Source) -> ElementType {
+    fn array(&self, source: Source) -> ArrayId;
+    fn ty(&self, source: Source) -> &Type;
+
+    fn element(&self, source: Source) -> ElementType {
         self.ty(source).element
     }
 
-    pub(crate) fn is_leaf(&self, id: Id) -> bool {
-        self.class(id).forms.is_empty()
-    }
-
-    fn all(&self, a: &[Extent], b: &[Extent], holds: impl Fn(&Sizes, Extent, Extent) -> Answer) -> bool {
-        a.len() == b.len() && a.iter().zip(b).all(|(&a, &b)| holds(self.sizes, a, b) == Answer::Proved)
+    fn is_leaf(&self, id: Id) -> bool {
+        self.facts(id).is_leaf()
     }
 
     /// Whether two lists of extents are proved equal.
-    pub(crate) fn equal(&self, a: &[Extent], b: &[Extent]) -> bool {
-        self.all(a, b, Sizes::equal)
-    }
-
+    fn equal(&self, a: &[Extent], b: &[Extent]) -> bool;
     /// Whether no extent is proved to differ.
-    pub(crate) fn may_be_equal(&self, a: &[Extent], b: &[Extent]) -> bool {
-        a.len() == b.len() && a.iter().zip(b).all(|(&a, &b)| self.sizes.equal(a, b) != Answer::Refuted)
-    }
-
+    fn may_be_equal(&self, a: &[Extent], b: &[Extent]) -> bool;
     /// Whether all extents are proved to be at most the others.
-    pub(crate) fn within(&self, a: &[Extent], b: &[Extent]) -> bool {
-        self.all(a, b, Sizes::at_most)
-    }
+    fn within(&self, a: &[Extent], b: &[Extent]) -> bool;
 
     /// Whether all sources have these extents, proved.
-    pub(crate) fn cover(&self, sources: &[Source], extents: &[Extent]) -> bool {
-        sources.iter().all(|&source| self.equal(&self.ty(source).extents, extents))
+    fn cover(&self, mut sources: impl Iterator<Item = Source>, extents: &[Extent]) -> bool {
+        sources.all(|source| self.equal(&self.ty(source).extents, extents))
     }
 
-    pub(crate) fn size(&self, extent: Extent) -> Option<Size> {
-        self.sizes.extent(extent)
+    fn size(&self, extent: Extent) -> Option<Size>;
+}
+
+impl Classes for Graph {
+    fn facts(&self, id: Id) -> &Facts {
+        &self[id].data
     }
+
+    fn operation(&self, node: Id) -> Operation {
+        match self.id_to_node(node) {
+            Node::Operation(operation) => operation.over(|class| self.find(class)),
+            Node::Array(array) => panic!("{array} is no operation of the graph"),
+        }
+    }
+
+    fn source(&mut self, array: ArrayId, manifest: bool) -> Option<Source> {
+        if let Some(&source) = self.analysis.of_array.get(&array) {
+            return Some(Source { class: self.find(source.class), ..source });
+        }
+        let ty = self.analysis.tables.types.get(&array)?.clone();
+        let name = self.name_of(array);
+        self.analysis.incoming = Some(Facts { manifest, ..Facts::of(vec![array], vec![ty], name) });
+        let class = self.add(Node::Array(array));
+        let source = Source { class, component: 0 };
+        self.analysis.of_array.insert(array, source);
+        Some(source)
+    }
+
+    fn place(&mut self, operation: Operation, facts: Facts) -> Id {
+        let node = Node::Operation(Box::new(operation));
+        if let Some(found) = self.lookup(node.clone()) {
+            return found;
+        }
+        self.analysis.incoming = Some(Facts { order: self.analysis.order.len(), ..facts });
+        let id = self.add(node);
+        self.analysis.order.push(id);
+        id
+    }
+
+    fn make(&mut self, operation: Operation, for_class: Id) -> Id {
+        let node = Node::Operation(Box::new(operation.clone()));
+        if let Some(found) = self.lookup(node) {
+            return found;
+        }
+        let arrays: Vec<ArrayId> = operation
+            .elements
+            .iter()
+            .map(|_| self.analysis.tables.fresh())
+            .collect();
+        let types = operation.elements.iter().map(|&element| Type::array(operation.extents.clone(), element)).collect();
+        let name = operation.sources().next().map_or_else(String::new, |source| self.facts(source.class).name.clone());
+        let user = self.facts(for_class);
+        let facts = Facts {
+            position: user.position,
+            made: true,
+            place: user.place.clone(),
+            home: user.home,
+            depth: user.depth,
+            ..Facts::of(arrays.clone(), types, name)
+        };
+        let id = self.place(operation, facts);
+        for (component, array) in arrays.into_iter().enumerate() {
+            self.analysis.of_array.insert(array, Source { class: id, component });
+        }
+        id
+    }
+
+    fn extend(&mut self, id: Id, operation: Operation, origin: Origin) -> bool {
+        let node = Node::Operation(Box::new(operation));
+        if let Some(found) = self.lookup(node.clone()) {
+            if found == self.find(id) {
+                return false;
+            }
+            let other = self.facts(found);
+            let known = other.forms.iter().find(|known| node.operation() == Some(&self.operation(known.node))).cloned();
+            let known = known.filter(|_| self.facts(id).order < other.order);
+            self.union(id, found);
+            let Some(known) = known else { return false };
+            let known = Known { copies: origin.copies, ..known };
+            self.analysis.origins.insert(known.node, origin);
+            self[id].data.forms.push(known);
+            return true;
+        }
+        let next = Id::from(self.nodes().len());
+        self.analysis.origins.insert(next, origin);
+        let made = self.add(node);
+        assert_eq!(made, next, "egg numbers e-nodes in the order in which they are made");
+        self.union(id, made)
+    }
+
+    fn name_of(&self, array: ArrayId) -> String {
+        self.analysis.tables.name(array)
+    }
+
+    fn array(&self, source: Source) -> ArrayId {
+        self.facts(source.class).arrays[source.component]
+    }
+
+    fn ty(&self, source: Source) -> &Type {
+        &self.facts(source.class).types[source.component]
+    }
+
+    fn equal(&self, a: &[Extent], b: &[Extent]) -> bool {
+        all(a, b, |a, b| self.analysis.tables.sizes.equal(a, b) == Answer::Proved)
+    }
+
+    fn may_be_equal(&self, a: &[Extent], b: &[Extent]) -> bool {
+        all(a, b, |a, b| self.analysis.tables.sizes.equal(a, b) != Answer::Refuted)
+    }
+
+    fn within(&self, a: &[Extent], b: &[Extent]) -> bool {
+        all(a, b, |a, b| self.analysis.tables.sizes.at_most(a, b) == Answer::Proved)
+    }
+
+    fn size(&self, extent: Extent) -> Option<Size> {
+        self.analysis.tables.sizes.extent(extent)
+    }
+}
+
+fn all(a: &[Extent], b: &[Extent], holds: impl Fn(Extent, Extent) -> bool) -> bool {
+    a.len() == b.len() && a.iter().zip(b).all(|(&a, &b)| holds(a, b))
 }
 
 /// An extent as an operand of an operation.
@@ -421,7 +404,7 @@ pub(crate) fn operand(extent: Extent) -> Operand {
     match extent {
         Extent::Constant(value) => Operand::Constant(value.into()),
         Extent::Value(id) => Operand::Value(id),
-        Extent::Unknown => Operand::Constant(0i64.into()),
+        Extent::Unknown => panic!("operations whose extents are unknown do not enter the graph"),
     }
 }
 

@@ -3,9 +3,80 @@
 use std::{collections::HashMap, rc::Rc};
 
 use fusebox_ir::{
-    Binary, ElementType, Extent, Lambda, LocalId, ScalarOp, ScalarOperand, ScalarPart, Unary,
+    Binary, ElementType, Extent, Lambda, LocalId, Operand, ScalarOp, ScalarOperand, ScalarPart, Unary,
     analysis::{Answer, Size, Sizes},
 };
+
+/// Where an operation reads its sources.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum IndexMap {
+    /// At its own index.
+    Identity,
+    /// At its own index in another order: of each dimension of the sources, which of its own it is.
+    Permutation(Vec<usize>),
+    /// At some of its own dimensions, in order.
+    Replicate(Vec<usize>),
+    /// At its own index, with dimensions between that are fixed.
+    Slice(Vec<Option<ScalarOperand>>),
+    /// At sizes plus numbers times its own index.
+    Affine,
+    /// Wherever its own index and values from outside say.
+    Computed,
+    /// Wherever data says.
+    Data,
+    /// It has no sources, or reads several elements of each.
+    Other,
+}
+
+impl IndexMap {
+    /// What an index function over these extents is.
+    pub(crate) fn of(f: &Lambda, extents: &[Extent], sizes: &Sizes) -> Self {
+        Self::of_index(f, &f.results, extents, sizes)
+    }
+
+    /// What an index in a function is, of which the first parameters are the own index, over these extents.
+    pub(crate) fn of_index(f: &Lambda, index: &[ScalarOperand], extents: &[Extent], sizes: &Sizes) -> Self {
+        let own = &f.params[..extents.len().min(f.params.len())];
+        let dims: Vec<Option<usize>> =
+            index.iter().map(|&of| own.iter().position(|param| of == param.id.into())).collect();
+        let fixed = |of: &ScalarOperand| !matches!(of, ScalarOperand::Local(_));
+        let kept: Vec<usize> = dims.iter().copied().flatten().collect();
+        let in_order = kept.is_sorted_by(|a, b| a < b);
+        if dims.iter().all(Option::is_some) && in_order {
+            return if kept.len() == own.len() { Self::Identity } else { Self::Replicate(kept) };
+        }
+        let mut sorted = kept.clone();
+        sorted.sort_unstable();
+        if dims.iter().all(Option::is_some) && sorted.iter().copied().eq(0..own.len()) {
+            return Self::Permutation(kept);
+        }
+        if kept.len() == own.len() && in_order && index.iter().zip(&dims).all(|(of, dim)| dim.is_some() || fixed(of)) {
+            return Self::Slice(index.iter().zip(dims).map(|(&of, dim)| dim.is_none().then_some(of)).collect());
+        }
+        let indices = Indices::of(f, Some(extents), sizes);
+        let known: Vec<Known> = index.iter().map(|&of| indices.operand(of)).collect();
+        match () {
+            () if known.iter().any(from_data) => Self::Data,
+            () if known.iter().all(|known| matches!(known, Known::Linear(..))) => Self::Affine,
+            () => Self::Computed,
+        }
+    }
+
+    /// What a replicate with these dimensions is.
+    pub(crate) fn replicate(dims: &[Option<Operand>]) -> Self {
+        Self::Replicate((0..dims.len()).filter(|&dim| dims[dim].is_none()).collect())
+    }
+
+    /// What a slice with these dimensions is.
+    pub(crate) fn slice(dims: &[Option<Operand>]) -> Self {
+        Self::Slice(dims.iter().map(|dim| dim.map(Operand::in_scalar)).collect())
+    }
+
+    /// Whether it repeats along inner dimensions alone: what is read is the same for a whole row.
+    pub(crate) fn is_by_rows(&self) -> bool {
+        matches!(self, Self::Replicate(kept) if kept.iter().copied().eq(0..kept.len()))
+    }
+}
 
 /// How often an index function meets an element of what is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod checks;
+mod compose;
 mod cost;
 mod decode;
 mod encode;
@@ -8,20 +9,32 @@ mod error;
 mod extract;
 mod functions;
 mod graph;
+mod homes;
 mod index;
+mod language;
+mod laws;
+mod ledger;
+mod producers;
 mod reads;
+mod reason;
 mod report;
-mod rules;
+mod reshapes;
+mod runs;
 mod search;
 mod shorten;
 mod sink;
+mod sources;
 mod summary;
 mod taps;
 
 use std::collections::{HashMap, HashSet};
 
-use fusebox_ir::{ArrayId, ArrayOp, Block, Part, PartMut, Program, Type, Var, analysis::Sizes, validate};
+use fusebox_ir::{ArrayId, ArrayOp, Block, Part, PartMut, Program, Var, analysis::Sizes, validate};
 
+use crate::{
+    encode::Region,
+    graph::{Knowledge, Tables},
+};
 pub use crate::{
     error::Error,
     report::{Choice, Duplication, Refusal, Report, Stop},
@@ -63,46 +76,37 @@ pub fn fuse(program: &Program, config: &Config) -> Result<(Program, Report), Err
         types.insert(var.id, var.ty.clone());
         names.insert(var.id, var.name.0.clone());
     });
-    let mut fusion = Fusion {
+    let tables = Tables {
         sizes: Sizes::of_program(&program),
         types,
         names,
         tapped: tapped(&program.body),
         next: program.fresh().0,
-        config,
-        report: summary::Summary::default(),
     };
+    let mut fusion = Fusion { config, report: summary::Summary::default() };
     let mut body = std::mem::take(&mut program.body);
-    fusion.block(&mut body)?;
+    fusion.block(&mut body, tables)?;
     program.body = body;
     Ok((program.renumbered(), fusion.report.finish()))
 }
 
 /// The names of all laws of two operations that meet, as [`Choice::laws`] says them.
 pub fn laws() -> impl Iterator<Item = &'static str> {
-    rules::LAWS.iter().map(|law| law.name)
+    laws::LAWS.iter().map(|law| law.name)
 }
 
 struct Fusion<'c> {
-    sizes: Sizes,
-    types: HashMap<ArrayId, Type>,
-    names: HashMap<ArrayId, String>,
-    /// Arrays that a stencil taps.
-    tapped: HashSet<ArrayId>,
-    next: u32,
     config: &'c Config,
     report: summary::Summary,
 }
 
 impl Fusion<'_> {
     /// Each block by itself: what is made outside of a body that may run often, or not at all, is never computed in it.
-    fn block(&mut self, block: &mut Block) -> Result<(), Error> {
-        let (types, names, next) = (&mut self.types, &mut self.names, &mut self.next);
+    fn block(&mut self, block: &mut Block, mut tables: Tables) -> Result<Tables, Error> {
         let sunk = sink::sink(block, &mut |var| {
-            let id = ArrayId(*next);
-            *next += 1;
-            types.insert(id, var.ty.clone());
-            names.insert(id, var.name.0.clone());
+            let id = tables.fresh();
+            tables.types.insert(id, var.ty.clone());
+            tables.names.insert(id, var.name.0.clone());
             Var { id, ..var.clone() }
         });
         self.report.rewritten(sunk);
@@ -112,22 +116,21 @@ impl Fusion<'_> {
             }
             for part in binding.op.parts_mut() {
                 if let PartMut::Body(body) = part {
-                    self.block(body)?;
+                    tables = self.block(body, tables)?;
                 }
             }
         }
-        let shortened = shorten::shorten(block, &self.sizes, &mut self.types);
+        let shortened = shorten::shorten(block, &tables.sizes, &mut tables.types);
         self.report.rewritten(shortened);
-        let mut graph = graph::Graph::new(&mut self.sizes, &self.types, &self.names, &mut self.next);
-        let mut region = encode::encode(block, &self.tapped, &mut graph);
-        if graph.order.is_empty() {
-            return Ok(());
+        let mut region = Region::default();
+        let knowledge = Knowledge::new(self.config, tables);
+        let (graph, search) = search::saturate(knowledge, |graph| region = encode::encode(block, graph));
+        if !graph.analysis.order.is_empty() {
+            let solution = extract::cheapest(&graph, &region)?;
+            self.report.add(block, &graph, &search, &solution)?;
+            decode::decode(block, &graph, &region, &solution);
         }
-        let search = search::saturate(&mut graph, &mut region, self.config);
-        let solution = extract::cheapest(&graph, &region, self.config)?;
-        self.report.add(block, &graph, &region, &search, &solution)?;
-        decode::decode(block, &graph, &region, &solution);
-        Ok(())
+        Ok(graph.analysis.tables)
     }
 }
 

@@ -1,88 +1,80 @@
 //! Laws of elements read by index in a function: the producer's code stands where its element was read.
 
-use std::collections::BTreeSet;
-
 use egg::Id;
-use fusebox_ir::{ArrayId, ElementType, Lambda, LocalId, Place, ScalarOp, ScalarOperand, ScalarPart};
+use fusebox_ir::{ArrayId, Extent, Lambda, Place, ScalarOp, ScalarOperand, ScalarPart};
 
 use crate::{
     checks,
+    compose::as_indexed,
     functions::{Composer, FunctionId, read_arrays},
-    graph::{Graph, Kind, Source, Term},
+    graph::{Classes, Graph},
     index::{Indices, Range},
-    rules::{Meeting, Met, Refused, UNPROVED, as_indexed, range_pays},
+    language::{Operation, Shape, Source},
+    laws::{Meeting, Outcome},
+    producers::{met_unchecked, range_pays},
+    reason::Reason,
 };
 
-/// The work of an index function that counts: arithmetic of indices is done beside loads and costs nothing, reads do.
-pub(crate) fn dear_work(graph: &Graph<'_>, index: FunctionId) -> u64 {
-    let work = graph.functions.work(index);
-    if work <= 16 && read_arrays(graph.functions.get(index)).is_empty() { 0 } else { work }
-}
-
 /// `(map g x)[i]` is `g(x[i])`.
-pub(crate) fn of_map(graph: &mut Graph<'_>, m: &Meeting<'_>) -> Result<Met, Refused> {
-    let Kind::Map { f: g } = m.producer.kind else { return Err(String::new()) };
-    let covered = graph.cover(&m.producer.sources, &m.producer.extents);
-    replaced(graph, m, g, None, covered)
+pub(crate) fn of_map(graph: &mut Graph, m: &Meeting<'_>) -> Outcome {
+    let covered = graph.cover(m.producer.sources(), &m.producer.extents);
+    replaced(graph, m, m.producer.of_elements(), None, covered)
 }
 
 /// `(generate g)[i]` is `g(i)`.
-pub(crate) fn of_generate(graph: &mut Graph<'_>, m: &Meeting<'_>) -> Result<Met, Refused> {
-    let Kind::Generate { f: g } = m.producer.kind else { return Err(String::new()) };
-    replaced(graph, m, g, None, false)
+pub(crate) fn of_generate(graph: &mut Graph, m: &Meeting<'_>) -> Outcome {
+    replaced(graph, m, m.producer.of_elements(), None, false)
 }
 
 /// `(transform p g x)[i]` is `g(x[p(i)])`.
-pub(crate) fn of_indexed(graph: &mut Graph<'_>, m: &Meeting<'_>) -> Result<Met, Refused> {
-    let Some((index, g)) = as_indexed(graph, m.producer) else { return Err(String::new()) };
+pub(crate) fn of_indexed(graph: &mut Graph, m: &Meeting<'_>) -> Outcome {
+    let (index, g) = as_indexed(graph, m.producer);
     replaced(graph, m, g, Some(index), false)
 }
 
 fn replaced(
-    graph: &mut Graph<'_>,
+    graph: &mut Graph,
     m: &Meeting<'_>,
     g: FunctionId,
     inner: Option<FunctionId>,
     covered: bool,
-) -> Result<Met, Refused> {
-    let (f, over) = match &m.consumer.kind {
-        Kind::Generate { f } => (*f, Some(&m.consumer.extents[..])),
-        Kind::Map { f } => (*f, None),
-        _ => return Err(String::new()),
-    };
-    if m.consumer.sources.iter().any(|source| source.class == m.of) {
-        return Err("its user traverses it too".to_owned());
+) -> Outcome {
+    let f = m.consumer.of_elements();
+    // The parameters of a map are elements, not an index.
+    let over = (m.consumer.shape == Shape::Generate).then_some(&m.consumer.extents[..]);
+    if m.consumer.sources().any(|source| source.class == m.of) {
+        return Err(Reason::TraversedToo);
     }
-    if let Some(&source) = m.producer.sources.iter().find(|source| !manifest(graph, source.class)) {
-        let name = graph.name(graph.array(source));
-        return Err(format!("its source `{name}` would have to be stored to be read by index"));
+    if let Some(source) = m.producer.sources().find(|source| !manifest(graph, source.class)) {
+        return Err(Reason::WouldBeStored(graph.name_of(graph.array(source))));
     }
-    let arrays = graph.class(m.of).arrays.clone();
-    let reads = reads_of(graph.functions.get(f), &arrays, over, m.producer.extents.len(), graph)?;
-    let work = graph.functions.work(g) + inner.map_or(0, |inner| dear_work(graph, inner));
-    range_pays(graph, reads.range, work, m.producer, reads.count)?;
-    let used: Vec<usize> = read_arrays(graph.functions.get(f))
+    let arrays = graph.facts(m.of).arrays.clone();
+    let functions = &graph.analysis.functions;
+    let reads = reads_of(functions.get(f), &arrays, over, m.producer.extents.len(), graph)?;
+    range_pays(graph, reads.range, m.known, m.producer, reads.count)?;
+    let no_sources = m.producer.sources().len() == 0;
+    let used: Vec<usize> = read_arrays(functions.get(f))
         .into_iter()
         .filter_map(|array| arrays.iter().position(|&other| other == array))
         .collect();
-    let read = m.producer.sources.is_empty() || checks::looks_at_some(graph, g, &used);
+    let read = no_sources || checks::looks_at_some(graph, g, &used);
     let inside = (covered && read) || reads_inside(graph, f, over, &arrays, m.producer);
     if !inside {
-        return Err(UNPROVED.to_owned());
+        return Err(Reason::Unproved);
     }
     // An index that may fail must still be computed: it goes into the index of another read, or the function looks at it.
     let follows = match inner {
         Some(inner) => checks::follows_all(graph, inner) && read,
-        None if m.producer.sources.is_empty() => checks::looks_at_all(graph, g, &used),
+        None if no_sources => checks::looks_at_all(graph, g, &used),
         None => read,
     };
-    if !follows && checks::read_index_can_fail(graph.functions.get(f), &|array| arrays.contains(&array)) {
-        return Err(checks::UNREAD.to_owned());
+    if !follows && checks::read_index_can_fail(graph.analysis.functions.get(f), &|array| arrays.contains(&array)) {
+        return Err(Reason::Unread);
     }
     if !used.iter().all(|&result| checks::sources_suffice(graph, m.producer, result)) {
-        return Err(UNPROVED.to_owned());
+        return Err(Reason::Unproved);
     }
-    let functions = &graph.functions;
+    let functions = &graph.analysis.functions;
     let mut composer = Composer::default();
     let lambda = functions.get(f);
     let params: Vec<ScalarOperand> = lambda.params.iter().map(|param| composer.param(param.ty)).collect();
@@ -92,30 +84,27 @@ fn replaced(
             Some(inner) => composer.call(functions.get(inner), index),
             None => index.to_vec(),
         };
-        let arguments = if m.producer.sources.is_empty() {
+        let arguments = if no_sources {
             index
         } else {
-            m.producer.sources.iter().map(|&source| element(graph, composer, source, &index)).collect()
+            m.producer.sources().map(|source| element(graph, composer, source, &index)).collect()
         };
         Some(composer.call(functions.get(g), &arguments)[component])
     });
     let lambda = composer.finish(&results);
-    let f = graph.functions.intern(lambda);
-    let kind = match m.consumer.kind {
-        Kind::Generate { .. } => Kind::Generate { f },
-        _ => Kind::Map { f },
-    };
-    Ok(Met { term: Term { kind, ..m.consumer.clone() }, absorbed: BTreeSet::from([m.of]) })
+    let f = graph.analysis.functions.intern(lambda);
+    let sources = m.consumer.source_list();
+    Ok(met_unchecked(m, m.consumer.like(m.consumer.shape).function(f).reading(&sources)))
 }
 
-fn element(graph: &Graph<'_>, composer: &mut Composer, source: Source, index: &[ScalarOperand]) -> ScalarOperand {
+fn element(graph: &Graph, composer: &mut Composer, source: Source, index: &[ScalarOperand]) -> ScalarOperand {
     let read = ScalarOp::Read { array: graph.array(source), index: index.to_vec() };
     composer.one(read, graph.element(source), &Place::default())
 }
 
 /// Whether an array is stored whatever happens.
-fn manifest(graph: &Graph<'_>, class: Id) -> bool {
-    graph.is_leaf(class) && graph.class(class).manifest
+fn manifest(graph: &Graph, class: Id) -> bool {
+    graph.is_leaf(class) && graph.facts(class).manifest
 }
 
 struct Reads {
@@ -127,11 +116,11 @@ struct Reads {
 fn reads_of(
     f: &Lambda,
     arrays: &[ArrayId],
-    over: Option<&[fusebox_ir::Extent]>,
+    over: Option<&[Extent]>,
     rank: usize,
-    graph: &Graph<'_>,
-) -> Result<Reads, Refused> {
-    let indices = Indices::of(f, over, graph.sizes);
+    graph: &Graph,
+) -> Result<Reads, Reason> {
+    let indices = Indices::of(f, over, &graph.analysis.tables.sizes);
     let mut reads = Reads { count: 0, range: Range::Once };
     let mut seen: Vec<Vec<ScalarOperand>> = Vec::new();
     let mut bodies = vec![(f, false)];
@@ -149,10 +138,10 @@ fn reads_of(
                 _ => continue,
             };
             if index.len() != rank {
-                return Err("it is read by its position in memory".to_owned());
+                return Err(Reason::ByPosition);
             }
             if in_loop {
-                return Err("it is read in a loop, as often as that turns".to_owned());
+                return Err(Reason::InLoop);
             }
             let range = if over.is_some() { indices.range(&index) } else { indices.range(&index).max(Range::Repeats) };
             reads.range = reads.range.max(range);
@@ -163,21 +152,21 @@ fn reads_of(
         }
     }
     if reads.count == 0 {
-        return Err("its user needs it otherwise than by elements".to_owned());
+        return Err(Reason::AsWhole);
     }
     Ok(reads)
 }
 
 /// Whether all reads are proved to lie inside of the producer's extents.
 fn reads_inside(
-    graph: &Graph<'_>,
+    graph: &Graph,
     f: FunctionId,
-    over: Option<&[fusebox_ir::Extent]>,
+    over: Option<&[Extent]>,
     arrays: &[ArrayId],
-    producer: &Term,
+    producer: &Operation,
 ) -> bool {
-    let lambda = graph.functions.get(f);
-    let indices = Indices::of(lambda, over, graph.sizes);
+    let lambda = graph.analysis.functions.get(f);
+    let indices = Indices::of(lambda, over, &graph.analysis.tables.sizes);
     let mut bodies = vec![lambda];
     while let Some(body) = bodies.pop() {
         for instruction in &body.instructions {
@@ -198,62 +187,4 @@ fn reads_inside(
         }
     }
     true
-}
-
-/// A generate that reads each array at its own index alone, as a map over them: what is traversed fuses, what is read by index does not.
-pub(crate) fn as_map(
-    graph: &mut Graph<'_>,
-    extents: &[fusebox_ir::Extent],
-    f: &Lambda,
-) -> Option<(Lambda, Vec<ArrayId>)> {
-    let arrays = read_arrays(f);
-    if arrays.is_empty() || extents.is_empty() {
-        return None;
-    }
-    let fits = |array: &ArrayId| {
-        graph.types.get(array).is_some_and(|ty| {
-            ty.inner.is_empty() && !ty.stream && ty.rank() == extents.len() && graph.within(extents, &ty.extents)
-        })
-    };
-    if !arrays.iter().all(fits) {
-        return None;
-    }
-    let mut composer = Composer::default();
-    let params: Vec<ScalarOperand> = arrays
-        .iter()
-        .map(|array| composer.param(graph.types.get(array).map_or(ElementType::I64, |ty| ty.element)))
-        .collect();
-    let mut elsewhere = false;
-    let strangers: Vec<ScalarOperand> = (0..f.params.len() as u32).map(|i| LocalId(u32::MAX - i).into()).collect();
-    let results = composer.call_reading(f, &strangers, &mut |_, array, at| {
-        if at == &strangers[..] {
-            return arrays.iter().position(|&other| other == array).map(|at| params[at]);
-        }
-        elsewhere = true;
-        None
-    });
-    if elsewhere {
-        return None;
-    }
-    // The index itself must not be needed: it stood under ids that this function does not define.
-    let lambda = composer.finish(&results);
-    let mut defined: BTreeSet<_> = lambda.params.iter().map(|param| param.id).collect();
-    let mut bodies = vec![&lambda];
-    let mut uses = Vec::new();
-    while let Some(body) = bodies.pop() {
-        defined.extend(body.params.iter().map(|param| param.id));
-        uses.extend(body.results.iter().copied());
-        for instruction in &body.instructions {
-            defined.extend(instruction.results.iter().map(|local| local.id));
-            for part in instruction.op.parts() {
-                match part {
-                    ScalarPart::Operand(operand) => uses.push(*operand),
-                    ScalarPart::Array(_) => {}
-                    ScalarPart::Body(inner) => bodies.push(inner),
-                }
-            }
-        }
-    }
-    let own = uses.iter().all(|operand| !matches!(operand, ScalarOperand::Local(id) if !defined.contains(id)));
-    own.then_some((lambda, arrays))
 }

@@ -1,206 +1,258 @@
-//! The search: which laws are tried where, in which order, and when it ends.
+//! The search: egg's runner sweeps over the operations of a block until no law applies any more, or a limit is met.
 //!
-//! Operations are met in order of the program, so that what an operation takes in is already all that it can become: each operation gets a
-//! handful of forms, and a chain of n of them n laws, where laws applied everywhere would make n². First an operation takes in what ends up
-//! in one operation with it; then, apart, cheap producers that others use too. Which of these forms stays is the extraction's choice.
+//! The runner would apply one law everywhere and then the next: a chain of n operations would take n sweeps and n² e-nodes. So what it is
+//! given is one rewrite, the *sweep*: operations in order of the program, and at each all laws until none applies. What an operation takes
+//! in is then already all that it can become, so each gets a handful of forms, and a chain of n takes n laws. First an operation takes in
+//! what ends up in one operation with it; then, apart, cheap producers that others use too. Which form stays is the extraction's choice.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::{
+    collections::BTreeSet,
+    time::Duration,
+};
 
-use egg::Id;
+use egg::{
+    Applier, Id, PatternAst, Rewrite, Runner, SearchMatches, Searcher, SimpleScheduler, StopReason, Subst,
+    Symbol, Var,
+};
 use fusebox_ir::MAX_NESTING;
 
 use crate::{
-    Config,
-    encode::Region,
-    functions::{FunctionId, Functions, read_arrays},
-    graph::{Form, Graph, Term},
+    graph::{Classes, Graph, Knowledge, Known},
+    homes,
+    language::{Node, Shape},
+    laws::{Law, at_var, from_var, of_var, rewrites},
+    reason::Reason,
     report::Stop,
-    rules::{LAWS, Meeting, offered, source_classes},
+    runs,
 };
 
 /// Weighted instructions of a producer that may be computed by several users.
 const MOST_COPIED: u64 = 64;
 
 /// Bodies in bodies that a function composed here may have: other passes add some, and programs may have [`MAX_NESTING`].
-const MOST_NESTING: usize = MAX_NESTING / 2;
+pub(crate) const MOST_NESTING: usize = MAX_NESTING / 2;
 
-/// What the search found.
+/// Why the search ended, and after how many sweeps.
 pub(crate) struct Search {
     pub stop: Stop,
     pub iterations: usize,
-    /// Why the last law tried did not apply, by producer and consumer.
-    pub refusals: BTreeMap<(Id, Id), String>,
-    tried: HashSet<(Id, usize, Id, usize)>,
-    /// The form of each operation from which copies were made.
-    loosened: BTreeMap<Id, usize>,
 }
 
-pub(crate) fn saturate(graph: &mut Graph<'_>, region: &mut Region, config: &Config) -> Search {
-    let mut search = Search {
-        stop: Stop::Saturated,
-        iterations: 0,
-        refusals: BTreeMap::new(),
-        tried: HashSet::new(),
-        loosened: BTreeMap::new(),
+/// Applies all laws to the graph that `encode` makes.
+pub(crate) fn saturate(knowledge: Knowledge, encode: impl FnOnce(&mut Graph)) -> (Graph, Search) {
+    let config = knowledge.config.clone();
+    let mut runner = Runner::<Node, Knowledge>::new(knowledge)
+        .with_scheduler(SimpleScheduler)
+        .with_iter_limit(config.max_iterations)
+        // The runner stops beyond its limit, and it is met before.
+        .with_node_limit(config.max_nodes.saturating_sub(1))
+        // No clock decides anything: this is never reached.
+        .with_time_limit(Duration::MAX);
+    encode(&mut runner.egraph);
+    if runner.egraph.analysis.order.is_empty() {
+        return (runner.egraph, Search { stop: Stop::Saturated, iterations: 0 });
+    }
+    let sweep = Rewrite::new("sweep", Everywhere, Sweep { laws: rewrites() }).unwrap_or_else(|error| panic!("sweep: {error}"));
+    let runner = runner.run([&sweep]);
+    let stop = match &runner.stop_reason {
+        Some(StopReason::Saturated) => Stop::Saturated,
+        Some(StopReason::IterationLimit(_)) => Stop::Iterations,
+        Some(StopReason::NodeLimit(_)) => Stop::Nodes,
+        other => panic!("the runner has limits of sweeps and of nodes, and stopped for another reason: {other:?}"),
     };
-    let mut changed = true;
-    while changed {
-        if search.iterations == config.max_iterations {
-            search.stop = Stop::Iterations;
-            break;
+    (runner.egraph, Search { stop, iterations: runner.iterations.len() })
+}
+
+/// A producer that a class reads, in a form that users may take in.
+pub(crate) struct Pair {
+    pub of: Id,
+    pub at: Id,
+    pub shape: Shape,
+    /// Whether it is read by index in a function.
+    pub reads: bool,
+}
+
+/// The form of a class that laws look at: the last one, but that copies are made from only while copies are made.
+pub(crate) fn front<'g>(graph: &'g Graph, class: Id) -> Option<&'g Known> {
+    let facts = graph.facts(class);
+    match facts.forms.last() {
+        Some(last) if graph.analysis.copying && last.copies => Some(last),
+        _ => facts.tight(),
+    }
+}
+
+/// Whether a producer may be taken in now: it ends up where the user does, unless copies are made.
+pub(crate) fn may_take(graph: &Graph, class: Id, of: Id) -> bool {
+    let home = |id: Id| graph.facts(id).home.map_or(id, |home| graph.find(home));
+    match home(of) == home(class) {
+        true => !graph.analysis.copying && graph.facts(of).depth > homes::floor(graph, class),
+        false => graph.analysis.copying,
+    }
+}
+
+/// The producers that a class reads, sources first, each with its classes's place among those: all that may be taken in now.
+fn read_by(graph: &Graph, class: Id) -> Vec<(Id, bool)> {
+    let Some(front) = front(graph, class) else { return Vec::new() };
+    let mut classes: Vec<(Id, bool)> = Vec::new();
+    let sources = graph.operation(front.node).source_classes();
+    classes.extend(sources.into_iter().map(|of| (of, false)));
+    classes.extend(read_classes(graph, front).into_iter().map(|of| (of, true)));
+    classes.retain(|&(of, _)| of != class && !graph.is_leaf(of) && may_take(graph, class, of));
+    classes
+}
+
+/// The pairs that laws may apply to at a class, in the order in which they are tried.
+pub(crate) fn pairs(graph: &Graph, class: Id) -> Vec<Pair> {
+    let mut pairs = Vec::new();
+    for (of, reads) in read_by(graph, class) {
+        if graph.analysis.copying && !cheap(graph, of) {
+            continue;
         }
-        search.iterations += 1;
-        changed = false;
-        // What laws make stands at the end, and is met in the same sweep.
-        let mut at = 0;
-        while at < graph.order.len() {
-            let id = graph.order[at];
-            at += 1;
-            if graph.owner(id) != id {
-                continue;
+        pairs.extend(offered(graph, of).map(|known| Pair { of, at: known.node, shape: known.shape, reads }));
+    }
+    pairs
+}
+
+/// The forms of a class that users may take in, the latest first.
+pub(crate) fn offered<'g>(graph: &'g Graph, id: Id) -> impl Iterator<Item = &'g Known> {
+    graph.facts(id).forms.iter().rev().filter(|known| !known.copies)
+}
+
+fn cheap(graph: &Graph, of: Id) -> bool {
+    graph.facts(of).tight().is_some_and(|known| known.work <= MOST_COPIED)
+}
+
+/// Classes of arrays that the functions of a form read by index.
+pub(crate) fn read_classes(graph: &Graph, known: &Known) -> Vec<Id> {
+    let of_array = |array| graph.analysis.of_array.get(array).map(|source| graph.find(source.class));
+    let classes: BTreeSet<Id> = known.reads.iter().filter_map(of_array).collect();
+    classes.into_iter().collect()
+}
+
+/// Finds every operation of the graph, in order of the program.
+struct Everywhere;
+
+impl Searcher<Node, Knowledge> for Everywhere {
+    fn search_eclass_with_limit(&self, _: &Graph, class: Id, limit: usize) -> Option<SearchMatches<'_, Node>> {
+        let matched = SearchMatches { eclass: class, substs: vec![Subst::with_capacity(0)], ast: None };
+        (limit > 0).then_some(matched)
+    }
+
+    fn search_with_limit(&self, graph: &Graph, limit: usize) -> Vec<SearchMatches<'_, Node>> {
+        let operations = graph.analysis.order.iter().take(limit);
+        operations.filter_map(|&id| self.search_eclass_with_limit(graph, id, 1)).collect()
+    }
+
+    fn vars(&self) -> Vec<Var> {
+        Vec::new()
+    }
+}
+
+/// Applies all laws at an operation, and at those that laws make for it.
+struct Sweep {
+    laws: Vec<(&'static Law, Rewrite<Node, Knowledge>)>,
+}
+
+impl Applier<Node, Knowledge> for Sweep {
+    fn apply_one(
+        &self,
+        graph: &mut Graph,
+        class: Id,
+        _: &Subst,
+        _searched: Option<&PatternAst<Node>>,
+        _name: Symbol,
+    ) -> Vec<Id> {
+        let mut changed = Vec::new();
+        let mut next = graph.analysis.order.len();
+        let mut class = class;
+        loop {
+            if self.at(graph, class) {
+                changed.push(class);
             }
-            while search.step(graph, region, config, id, false) {
-                changed = true;
-                if graph.egraph.total_size() >= config.max_nodes {
-                    search.stop = Stop::Nodes;
-                    return search;
-                }
-            }
-            if graph.owner(id) != id {
-                continue;
-            }
-            let tight = graph.class(id).tight;
-            if search.loosened.insert(id, tight) != Some(tight) {
-                let mut copies = 0;
-                while copies < config.max_copies && search.step(graph, region, config, id, true) {
-                    copies += 1;
-                }
-            }
+            let Some(&made) = graph.analysis.order.get(next) else { return changed };
+            class = made;
+            next += 1;
         }
     }
-    search
 }
 
-impl Search {
-    /// Takes one producer more into an operation, if a law lets it: into the latest form.
-    fn step(&mut self, graph: &mut Graph<'_>, region: &mut Region, config: &Config, id: Id, loose: bool) -> bool {
-        let class = graph.class(id);
-        let from = match class.forms.last() {
-            Some(last) if loose && last.loose => class.forms.len() - 1,
-            _ => class.tight,
-        };
-        let term = class.forms[from].term.clone();
-        let home = |region: &Region, of: Id| region.home.get(&of).copied().unwrap_or(of);
-        let here = home(region, id);
-        let sources: Vec<Id> = source_classes(&term).into_iter().map(|source| graph.owner(source)).collect();
-        let read: Vec<Id> = read_classes(graph, &term);
-        for (&of, is_read) in sources.iter().map(|of| (of, false)).chain(read.iter().map(|of| (of, true))) {
-            if graph.is_leaf(of) || of == id {
-                continue;
+impl Sweep {
+    /// Applies laws at an operation until none applies, and says whether one did.
+    fn at(&self, graph: &mut Graph, class: Id) -> bool {
+        if graph.facts(class).run.is_some() {
+            return false;
+        }
+        let mut changed = false;
+        while !is_full(graph) && self.step(graph, class) {
+            changed = true;
+        }
+        // What is not taken in together is taken in one by one by the next sweep.
+        changed |= !is_full(graph) && runs::dissolve(graph, class);
+        let class = graph.find(class);
+        let Some(tight) = graph.facts(class).tight().map(|known| known.node) else { return changed };
+        if graph.analysis.copied_from.insert(class, tight) == Some(tight) {
+            return changed;
+        }
+        graph.analysis.copying = true;
+        let mut copies = 0;
+        while copies < graph.analysis.config.max_copies && !is_full(graph) && self.step(graph, class) {
+            copies += 1;
+        }
+        graph.analysis.copying = false;
+        changed
+    }
+
+    /// Takes one producer more into an operation, by the first law that applies: producers in the order of [`pairs`], for each the laws in
+    /// the order of the table.
+    fn step(&self, graph: &mut Graph, class: Id) -> bool {
+        let class = graph.find(class);
+        let Some(shape) = front(graph, class).map(|front| front.shape) else { return false };
+        let pairs = pairs(graph, class);
+        if pairs.is_empty() && !graph.analysis.copying {
+            return false;
+        }
+        let mut matches: Vec<(usize, usize, Subst)> = Vec::new();
+        let mut met = vec![false; pairs.len()];
+        for (at, (law, rewrite)) in self.laws.iter().enumerate().filter(|(_, (law, _))| law.consumer == shape) {
+            let fits = |pair: &Pair| (pair.reads, pair.shape) == (law.reads, law.producer);
+            pairs.iter().zip(&mut met).for_each(|(pair, met)| *met |= fits(pair));
+            for subst in rewrite.searcher.search_eclass(graph, class).into_iter().flat_map(|found| found.substs) {
+                let same = |pair: &Pair| fits(pair) && (pair.of, pair.at) == (subst[of_var()], subst[at_var()]);
+                let Some(order) = pairs.iter().position(same) else { continue };
+                matches.push((order, at, subst));
             }
-            let same = home(region, of) == here;
-            if same == loose {
-                continue;
+        }
+        refuse(graph, class, shape, &pairs, &met);
+        matches.sort_by_key(|&(order, law, _)| (order, law));
+        for (_, law, subst) in matches {
+            // A law that found an equal operation elsewhere made this class one with that.
+            if front(graph, class).is_none_or(|front| front.node != subst[from_var()]) {
+                return false;
             }
-            if loose && !self.cheap(graph, of) {
-                self.refusals
-                    .entry((of, id))
-                    .or_insert_with(|| "others use it too, and it is too dear to be computed twice".into());
-                continue;
-            }
-            for (at, producer) in offered(graph, of) {
-                if !self.tried.insert((id, from, of, at)) {
-                    continue;
-                }
-                let homes = &region.home;
-                let may_take = |graph: &Graph<'_>, other: Id| {
-                    let other = graph.owner(other);
-                    (homes.get(&other).copied().unwrap_or(other) == here) != loose
-                };
-                let meeting = Meeting { consumer: &term, class: id, producer: &producer, of, may_take: &may_take };
-                if let Some(form) = self.meet(graph, config, &meeting, (from, at), is_read, loose) {
-                    // What the law made ends up where its user does.
-                    for &made in graph.order.iter().rev().take_while(|made| graph.class(**made).made) {
-                        region.home.entry(made).or_insert(here);
-                    }
-                    return graph.extend(id, form);
-                }
+            let rewrite = &self.laws[law].1;
+            if !rewrite.applier.apply_one(graph, class, &subst, None, rewrite.name).is_empty() {
+                return true;
             }
         }
         false
     }
-
-    fn cheap(&self, graph: &Graph<'_>, of: Id) -> bool {
-        let class = graph.class(of);
-        let functions = class.forms[class.tight].term.kind.functions();
-        functions.into_iter().map(|f| graph.functions.work(f)).sum::<u64>() <= MOST_COPIED
-    }
-
-    /// What the first law that applies makes.
-    fn meet(
-        &mut self,
-        graph: &mut Graph<'_>,
-        config: &Config,
-        meeting: &Meeting<'_>,
-        (from, at): (usize, usize),
-        is_read: bool,
-        loose: bool,
-    ) -> Option<Form> {
-        let shapes = (meeting.consumer.kind.shape(), meeting.producer.kind.shape());
-        let fits = |consumer, producer, reads| (consumer, producer) == shapes && reads == is_read;
-        let mut met_a_law = false;
-        for law in LAWS.iter().filter(|law| fits(law.consumer, law.producer, law.reads)) {
-            met_a_law = true;
-            let reason = match (law.apply)(graph, meeting) {
-                Err(reason) => reason,
-                Ok(met) if graph.class(meeting.class).forms.iter().any(|form| form.term == met.term) => {
-                    "nothing would change".into()
-                }
-                Ok(met) => {
-                    let most = |of: fn(&Functions, FunctionId) -> usize| {
-                        let functions = met.term.kind.functions();
-                        functions.into_iter().map(|f| of(&graph.functions, f)).max().unwrap_or(0)
-                    };
-                    if most(Functions::nesting) > MOST_NESTING {
-                        format!("its user would have bodies nested more than {MOST_NESTING} deep")
-                    } else if most(Functions::size) <= config.max_instructions {
-                        let mut absorbed = graph.class(meeting.class).forms[from].absorbed.clone();
-                        for &of in &met.absorbed {
-                            let class = graph.class(of);
-                            let form = if of == meeting.of { at } else { class.tight };
-                            absorbed.extend(&class.forms[form].absorbed);
-                            absorbed.insert(graph.owner(of));
-                        }
-                        return Some(Form { term: met.term, by: Some((law.name, from)), absorbed, loose });
-                    } else {
-                        format!("its user would have more than {} instructions", config.max_instructions)
-                    }
-                }
-            };
-            self.refusals.insert((meeting.of, meeting.class), reason);
-        }
-        if !met_a_law {
-            let (user, of) = (meeting.consumer.kind.name(), meeting.producer.kind.name());
-            let reason = if is_read {
-                format!("no law takes a {of} into a {user} that reads it by index")
-            } else {
-                format!("no law takes a {of} into a {user}")
-            };
-            self.refusals.entry((meeting.of, meeting.class)).or_insert(reason);
-        }
-        None
-    }
 }
 
-/// Classes of arrays that the functions of a term read by index.
-pub(crate) fn read_classes(graph: &Graph<'_>, term: &Term) -> Vec<Id> {
-    let mut classes = BTreeSet::new();
-    for f in term.kind.functions() {
-        for array in read_arrays(graph.functions.get(f)) {
-            if let Some(source) = graph.of_array.get(&array) {
-                classes.insert(graph.owner(source.class));
+/// Notes why producers are not taken in that no law is asked about.
+fn refuse(graph: &mut Graph, class: Id, consumer: Shape, pairs: &[Pair], met: &[bool]) {
+    for (pair, _) in pairs.iter().zip(met).filter(|(_, met)| !**met) {
+        let reason = Reason::NoLaw { consumer, producer: pair.shape, read: pair.reads };
+        graph.analysis.refusals.entry((pair.of, class)).or_insert(reason);
+    }
+    if graph.analysis.copying {
+        for (of, _) in read_by(graph, class) {
+            if !cheap(graph, of) {
+                graph.analysis.refusals.entry((of, class)).or_insert(Reason::DearTwice);
             }
         }
     }
-    classes.into_iter().collect()
+}
+
+fn is_full(graph: &Graph) -> bool {
+    graph.total_size() >= graph.analysis.config.max_nodes
 }

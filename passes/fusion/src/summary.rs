@@ -1,15 +1,16 @@
 //! The report, gathered block by block.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use egg::Id;
 use fusebox_ir::Block;
 
 use crate::{
-    encode::Region,
     error::Error,
     extract::Solution,
-    graph::{Graph, Term},
+    graph::{Classes, Graph, Known},
+    language::Shape,
+    reason::Reason,
     report::{Choice, Duplication, Refusal, Report, Stop},
     search::{Search, read_classes},
 };
@@ -52,8 +53,7 @@ impl Summary {
     pub(crate) fn add(
         &mut self,
         block: &Block,
-        graph: &Graph<'_>,
-        region: &Region,
+        graph: &Graph,
         search: &Search,
         solution: &Solution,
     ) -> Result<(), Error> {
@@ -63,86 +63,84 @@ impl Summary {
         };
         self.stop = self.stop.or(limit);
         self.iterations = self.iterations.max(search.iterations);
-        self.nodes += graph.egraph.total_size();
-        self.classes += graph.egraph.number_of_classes();
+        self.nodes += graph.total_size();
+        self.classes += graph.number_of_classes();
         self.cost_before = self.cost_before.checked_add(solution.cost_before).ok_or(Error::Cost)?;
         self.cost_after = self.cost_after.checked_add(solution.cost).ok_or(Error::Cost)?;
-        let mut computed: BTreeMap<Id, Vec<String>> = BTreeMap::new();
+        let mut computed: BTreeMap<(usize, Id), Vec<String>> = BTreeMap::new();
         for &id in &solution.needed {
-            let class = graph.class(id);
-            let chosen = solution.choice[&id];
-            let form = &class.forms[chosen];
-            for &of in &form.absorbed {
-                computed.entry(of).or_default().push(class.name.clone());
+            let facts = graph.facts(id);
+            let chosen = solution.chosen[&id];
+            let absorbed = absorbed(graph, facts.forms[chosen].node);
+            for &of in &absorbed {
+                computed.entry(of).or_default().push(facts.name.clone());
             }
-            computed.entry(id).or_default().push(class.name.clone());
-            let before = block.bindings.get(class.position).map_or("", |binding| binding.op.name());
-            if class.made || (chosen == 0 && before == form.term.kind.name()) {
+            computed.entry((facts.order, id)).or_default().push(facts.name.clone());
+            let before = block.bindings.get(facts.position).map_or("", |binding| binding.op.name());
+            let after = facts.forms[chosen].shape.name();
+            if facts.made || (chosen == 0 && before == after) {
                 continue;
             }
-            let (mut laws, mut at) = (Vec::new(), chosen);
-            while let Some((law, from)) = class.forms[at].by {
-                laws.push(law);
-                at = from;
+            let mut laws = laws_of(graph, facts.forms[chosen].node);
+            if facts.forms[0].shape.name() != before {
+                laws.insert(0, "generate-as-map");
             }
-            if class.forms[0].term.kind.name() != before {
-                laws.push("generate-as-map");
-            }
-            laws.reverse();
             self.choices.push(Choice {
-                name: class.name.clone(),
-                place: class.place.clone(),
+                name: facts.name.clone(),
+                place: facts.place.clone(),
                 before,
-                after: form.term.kind.name(),
+                after,
                 laws,
-                absorbed: form.absorbed.iter().map(|&of| graph.class(of).name.clone()).collect(),
+                absorbed: absorbed.iter().map(|&(_, of)| graph.facts(of).name.clone()).collect(),
             });
         }
-        for (of, mut places) in computed {
+        for ((_, of), mut places) in computed {
             places.dedup();
             if places.len() < 2 {
                 continue;
             }
-            let class = graph.class(of);
-            let work = class.forms[0].term.kind.functions().into_iter().map(|f| graph.functions.work(f)).sum();
-            self.duplications.push(Duplication { producer: class.name.clone(), places, work });
+            let facts = graph.facts(of);
+            let functions = graph.operation(facts.forms[0].node);
+            let work = functions.functions().map(|f| graph.analysis.functions.work(f)).sum();
+            self.duplications.push(Duplication { producer: facts.name.clone(), places, work });
         }
-        self.refuse(graph, region, search, solution);
+        self.refuse(graph, solution);
         Ok(())
     }
 
-    fn refuse(&mut self, graph: &Graph<'_>, region: &Region, search: &Search, solution: &Solution) {
+    fn refuse(&mut self, graph: &Graph, solution: &Solution) {
+        let mut users: BTreeMap<Id, Vec<Id>> = BTreeMap::new();
+        for &user in &solution.needed {
+            for of in used(graph, &graph.facts(user).forms[solution.chosen[&user]]) {
+                users.entry(of).or_default().push(user);
+            }
+        }
+        let found = graph.analysis.refusals.iter();
+        let reasons: BTreeMap<(Id, Id), &Reason> =
+            found.map(|(&(of, user), reason)| ((graph.find(of), graph.find(user)), reason)).collect();
+        let mut told: HashSet<(String, String, String)> = HashSet::new();
         for &of in &solution.needed {
-            let class = graph.class(of);
-            if matches!(class.forms[0].term.kind.name(), "stencil") {
+            let facts = graph.facts(of);
+            if facts.forms[0].shape == Shape::Stencil {
                 continue;
             }
-            let mut refuse = |consumer: String, reason: String| {
-                let (producer, place) = (class.name.clone(), class.place.clone());
-                let refusal = Refusal { producer, place, consumer, reason };
-                if !self.refusals.contains(&refusal) {
-                    self.refusals.push(refusal);
+            let mut refuse = |consumer: &str, reason: String| {
+                if told.insert((facts.name.clone(), consumer.to_owned(), reason.clone())) {
+                    let (producer, place) = (facts.name.clone(), facts.place.clone());
+                    self.refusals.push(Refusal { producer, place, consumer: consumer.to_owned(), reason });
                 }
             };
-            for &user in &solution.needed {
-                let chosen = &graph.class(user).forms[solution.choice[&user]];
-                if uses(graph, &chosen.term, of) {
-                    let without = graph.class(user).forms[solution.choice[&user] + 1..]
-                        .iter()
-                        .any(|form| !uses(graph, &form.term, of));
-                    let reason = if without && region.home.get(&of) == region.home.get(&user) {
-                        "the whole costs less with the two apart".to_owned()
-                    } else if without {
-                        "others use it too, and storing it once costs less than computing it for each".to_owned()
-                    } else {
-                        let known = search.refusals.get(&(of, user)).cloned();
-                        known.unwrap_or_else(|| "others use it too".to_owned())
-                    };
-                    refuse(graph.class(user).name.clone(), reason);
-                }
+            for user in users.get(&of).into_iter().flatten() {
+                let of_user = graph.facts(*user);
+                let mut later = of_user.forms[solution.chosen[user] + 1..].iter();
+                let reason = match later.any(|form| !used(graph, form).contains(&of)) {
+                    true if same_home(graph, of, *user) => "the whole costs less with the two apart".to_owned(),
+                    true => "others use it too, and storing it once costs less than computing it for each".to_owned(),
+                    false => reasons.get(&(of, *user)).map_or("others use it too".to_owned(), |why| why.to_string()),
+                };
+                refuse(&of_user.name, reason);
             }
-            let outside = region.outside.iter().filter(|(id, _)| graph.owner(**id) == of);
-            let mut outside: Vec<_> = outside.flat_map(|(_, users)| users).collect();
+            let mut outside: Vec<_> = facts.outside.iter().collect();
             outside.sort_by(|a, b| (&a.name, a.op, a.level).cmp(&(&b.name, b.op, b.level)));
             for user in outside {
                 let reason = match (user.op, user.fusible) {
@@ -151,12 +149,51 @@ impl Summary {
                     ("permute" | "permuted_expand", false) => "it becomes the memory of the result".to_owned(),
                     (op, false) => format!("a {op} needs it as a whole"),
                 };
-                refuse(user.name.clone(), reason);
+                refuse(&user.name, reason);
             }
         }
     }
 }
 
-fn uses(graph: &Graph<'_>, term: &Term, of: Id) -> bool {
-    term.sources.iter().any(|source| graph.owner(source.class) == of) || read_classes(graph, term).contains(&of)
+/// Whether two classes end up in one operation, as far as users say.
+fn same_home(graph: &Graph, a: Id, b: Id) -> bool {
+    let home = |id: Id| graph.facts(id).home.map(|home| graph.find(home));
+    home(a) == home(b)
+}
+
+/// The classes that a form uses.
+fn used(graph: &Graph, known: &Known) -> BTreeSet<Id> {
+    let sources = graph.operation(known.node).source_classes();
+    sources.into_iter().chain(read_classes(graph, known)).collect()
+}
+
+/// The laws that made an e-node, in order.
+fn laws_of(graph: &Graph, node: Id) -> Vec<&'static str> {
+    let (mut laws, mut at) = (Vec::new(), node);
+    while let Some(origin) = graph.analysis.origins.get(&at) {
+        laws.push(origin.law);
+        at = origin.from;
+    }
+    laws.reverse();
+    laws
+}
+
+/// All classes that an e-node took in, in order of the program.
+fn absorbed(graph: &Graph, node: Id) -> BTreeSet<(usize, Id)> {
+    let mut absorbed = BTreeSet::new();
+    let mut seen: HashSet<Id> = HashSet::new();
+    let mut stack = vec![node];
+    while let Some(node) = stack.pop() {
+        let Some(origin) = graph.analysis.origins.get(&node) else { continue };
+        if !seen.insert(node) {
+            continue;
+        }
+        stack.push(origin.from);
+        for &(of, at) in &origin.took {
+            let of = graph.find(of);
+            absorbed.insert((graph.facts(of).order, of));
+            stack.push(at);
+        }
+    }
+    absorbed
 }

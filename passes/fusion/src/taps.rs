@@ -1,90 +1,182 @@
-//! Laws of stencils: a map whose elements are tapped is computed at each tap.
+//! Laws of stencils: a producer whose elements are tapped is computed at each tap.
 
-use std::collections::BTreeSet;
-
-use fusebox_ir::ScalarOperand;
+use fusebox_ir::{Binary, Constant, ElementType, Extent, Place, ScalarOp, ScalarOperand};
 
 use crate::{
     checks,
-    functions::{Composer, used_params},
-    graph::{Edge, Graph, Kind, Source, Term},
+    compose::drop_unused,
+    functions::Composer,
+    graph::{Classes, Graph, scalar},
     index::Range,
-    rules::{Meeting, Met, Refused, range_pays},
+    language::{Edge, Shape, Source, Tapped},
+    laws::{Meeting, Outcome},
+    producers::{as_constant, met_one, met_unchecked, range_pays},
+    reason::Reason,
 };
 
 /// Under clamp, mirror and wrap an element outside is one inside, so a function of it is computed as well from the source's: over the same
 /// extents it is the same place. What a constant or a function stands for outside is no result of the map.
-pub(crate) fn of_map(graph: &mut Graph<'_>, m: &Meeting<'_>) -> Result<Met, Refused> {
-    let (Kind::Stencil { f, offsets, edges }, Kind::Map { f: g }) = (&m.consumer.kind, &m.producer.kind) else {
-        return Err(String::new());
-    };
-    let tapped = |at: &usize| m.consumer.sources[*at].class == m.of;
-    let taps: Vec<usize> = (0..offsets.len()).filter(tapped).collect();
-    if taps.iter().any(|&at| matches!(edges[at], Edge::Constant(_) | Edge::Function(_))) {
-        return Err("outside of it stands a constant or a function, which are no results of the map".to_owned());
-    }
-    if !graph.cover(&m.producer.sources, &m.producer.extents) {
-        return Err("it may run over less than its sources, so that their edges are elsewhere".to_owned());
+pub(crate) fn of_map(graph: &mut Graph, m: &Meeting<'_>) -> Outcome {
+    let (f, g) = (m.consumer.of_elements(), m.producer.of_elements());
+    let tapped: Vec<(Source, Tapped)> = m.consumer.sources().zip(m.consumer.taps.iter().cloned()).collect();
+    let of_map: Vec<&(Source, Tapped)> = tapped.iter().filter(|(source, _)| source.class == m.of).collect();
+    inside_alone(m)?;
+    if !graph.cover(m.producer.sources(), &m.producer.extents) {
+        return Err(Reason::EdgesElsewhere);
     }
     // A tap of an empty array fails: so does one of its source, if it is tapped.
-    let results: Vec<usize> = taps.iter().map(|&at| m.consumer.sources[at].component).collect();
-    if !graph.within(&m.consumer.extents, &m.producer.extents) && !checks::looks_at_some(graph, *g, &results) {
-        return Err(checks::UNREAD.to_owned());
+    let results: Vec<usize> = of_map.iter().map(|(source, _)| source.component).collect();
+    if !graph.within(&m.consumer.extents, &m.producer.extents) && !checks::looks_at_some(graph, g, &results) {
+        return Err(Reason::Unread);
     }
-    let mut places: Vec<&Vec<i64>> = taps.iter().map(|&at| &offsets[at]).collect();
+    let mut places: Vec<&Vec<i64>> = of_map.iter().map(|(_, tap)| &tap.offsets).collect();
     places.sort();
     places.dedup();
-    range_pays(graph, Range::Once, graph.functions.work(*g), m.producer, places.len() as u64)?;
+    range_pays(graph, Range::Once, m.known, m.producer, places.len() as u64)?;
 
     // Each tap once: of the producer's sources for each of its taps, and the others as they are.
-    let mut all: Vec<(Source, Vec<i64>, Edge)> = Vec::new();
-    for at in 0..offsets.len() {
-        let of_tap = |source: Source| (source, offsets[at].clone(), edges[at].clone());
-        if taps.contains(&at) {
-            all.extend(m.producer.sources.iter().map(|&source| of_tap(source)));
-        } else {
-            all.push(of_tap(m.consumer.sources[at]));
-        }
-    }
-    let mut each: Vec<(Source, Vec<i64>, Edge)> = Vec::new();
-    for tap in all {
-        if !each.contains(&tap) {
-            each.push(tap);
-        }
-    }
-    let clash = each.iter().any(|(a, _, x)| each.iter().any(|(b, _, y)| a == b && x != y));
-    if clash {
-        return Err("a source of it would be tapped under two boundaries".to_owned());
-    }
-    let mut composer = Composer::default();
-    let params: Vec<ScalarOperand> = each.iter().map(|(source, ..)| composer.param(graph.element(*source))).collect();
-    let param = |source: Source, at: usize| {
-        let found = each.iter().position(|(other, offset, _)| *other == source && *offset == offsets[at]);
-        params[found.unwrap_or_default()]
-    };
-    let arguments: Vec<ScalarOperand> = (0..offsets.len())
-        .map(|at| {
-            if !taps.contains(&at) {
-                return param(m.consumer.sources[at], at);
+    let mut each: Vec<(Source, Tapped)> = Vec::new();
+    for (source, tap) in &tapped {
+        let taken: Vec<Source> = if source.class == m.of { m.producer.source_list() } else { vec![*source] };
+        for source in taken {
+            let tap = (source, tap.clone());
+            if !each.contains(&tap) {
+                each.push(tap);
             }
-            let elements: Vec<ScalarOperand> = m.producer.sources.iter().map(|&source| param(source, at)).collect();
-            composer.call(graph.functions.get(*g), &elements)[m.consumer.sources[at].component]
+        }
+    }
+    let clash = each.iter().any(|(a, x)| each.iter().any(|(b, y)| a == b && x.edge != y.edge));
+    if clash {
+        return Err(Reason::TwoBoundaries);
+    }
+    let functions = &graph.analysis.functions;
+    let mut composer = Composer::default();
+    let params: Vec<ScalarOperand> = each.iter().map(|(source, _)| composer.param(graph.element(*source))).collect();
+    let param = |source: Source, tap: &Tapped| {
+        let found = each.iter().position(|(other, of)| *other == source && of.offsets == tap.offsets);
+        params[found.unwrap_or_else(|| panic!("every tap has a parameter: {:?}", m.consumer))]
+    };
+    let arguments: Vec<ScalarOperand> = tapped
+        .iter()
+        .map(|(source, tap)| {
+            if source.class != m.of {
+                return param(*source, tap);
+            }
+            let elements: Vec<ScalarOperand> = m.producer.sources().map(|source| param(source, tap)).collect();
+            composer.call(functions.get(g), &elements)[source.component]
         })
         .collect();
-    let results = composer.call(graph.functions.get(*f), &arguments);
+    let results = composer.call(functions.get(f), &arguments);
     let mut lambda = composer.finish(&results);
-    let mut used = used_params(&lambda);
     // A stencil has a tap.
-    if let (false, Some(first)) = (used.contains(&true), used.first_mut()) {
-        *first = true;
+    drop_unused(&mut lambda, &mut each);
+    let f = graph.analysis.functions.intern(lambda);
+    let (sources, taps): (Vec<Source>, Vec<Tapped>) = each.into_iter().unzip();
+    Ok(met_unchecked(m, m.consumer.like(Shape::Stencil).function(f).reading(&sources).tapping(taps)))
+}
+
+/// A tap of a constant array is the constant, wherever it lies.
+pub(crate) fn of_fill(graph: &mut Graph, m: &Meeting<'_>) -> Outcome {
+    if m.consumer.sources().all(|source| source.class == m.of) {
+        return Err(Reason::NoSourceLeft);
     }
-    let mut keep = used.iter();
-    lambda.params.retain(|_| *keep.next().unwrap_or(&true));
-    let mut keep = used.iter();
-    each.retain(|_| *keep.next().unwrap_or(&true));
-    let f = graph.functions.intern(lambda);
-    let sources = each.iter().map(|(source, ..)| *source).collect();
-    let (offsets, edges) = each.into_iter().map(|(_, offset, edge)| (offset, edge)).unzip();
-    let term = Term { kind: Kind::Stencil { f, offsets, edges }, sources, ..m.consumer.clone() };
-    Ok(Met { term, absorbed: BTreeSet::from([m.of]) })
+    inside_alone(m)?;
+    let Some(constant) = as_constant(graph, m.producer) else { return Err(Reason::TappedBeside) };
+    if !graph.within(&m.consumer.extents, &m.producer.extents) {
+        return Err(Reason::Unread);
+    }
+    let mut each: Vec<(Source, Tapped)> = m.consumer.sources().zip(m.consumer.taps.iter().cloned()).collect();
+    each.retain(|(source, _)| source.class != m.of);
+    let functions = &graph.analysis.functions;
+    let mut composer = Composer::default();
+    let mut params = each.iter().map(|(source, _)| composer.param(graph.element(*source))).collect::<Vec<_>>().into_iter();
+    let values = composer.call(functions.get(constant), &[]);
+    let left = "a tap that is no constant has a parameter";
+    let arguments: Vec<ScalarOperand> = m
+        .consumer
+        .sources()
+        .map(|source| match source.class == m.of {
+            true => values[source.component],
+            false => params.next().unwrap_or_else(|| panic!("{left}: {:?}", m.consumer)),
+        })
+        .collect();
+    let results = composer.call(functions.get(m.consumer.of_elements()), &arguments);
+    let mut lambda = composer.finish(&results);
+    drop_unused(&mut lambda, &mut each);
+    let f = graph.analysis.functions.intern(lambda);
+    let (sources, taps): (Vec<Source>, Vec<Tapped>) = each.into_iter().unzip();
+    met_one(graph, m, m.consumer.like(Shape::Stencil).function(f).reading(&sources).tapping(taps))
+}
+
+/// A stencil of an array that is made of its indices is made of its own: each tap at the index that its boundary gives.
+pub(crate) fn of_generate(graph: &mut Graph, m: &Meeting<'_>) -> Outcome {
+    inside_alone(m)?;
+    if m.consumer.sources().any(|source| source.class != m.of) {
+        return Err(Reason::TappedBeside);
+    }
+    // Where there is an element, a tap of an empty array would fail.
+    if !graph.within(&m.consumer.extents, &m.producer.extents) {
+        return Err(Reason::Unread);
+    }
+    let mut places: Vec<&Vec<i64>> = m.consumer.taps.iter().map(|tap| &tap.offsets).collect();
+    places.sort();
+    places.dedup();
+    range_pays(graph, Range::Once, m.known, m.producer, places.len() as u64)?;
+    let functions = &graph.analysis.functions;
+    let mut composer = Composer::default();
+    let own: Vec<ScalarOperand> = m.consumer.extents.iter().map(|_| composer.param(ElementType::I64)).collect();
+    let g = functions.get(m.producer.of_elements());
+    let arguments: Vec<ScalarOperand> = m
+        .consumer
+        .sources()
+        .zip(&m.consumer.taps)
+        .map(|(source, tap)| {
+            let dims = own.iter().zip(&tap.offsets).zip(&m.producer.extents);
+            let index: Vec<ScalarOperand> =
+                dims.map(|((&i, &offset), &extent)| tapped_at(&mut composer, i, offset, extent, &tap.edge)).collect();
+            composer.call(g, &index)[source.component]
+        })
+        .collect();
+    let results = composer.call(functions.get(m.consumer.of_elements()), &arguments);
+    let lambda = composer.finish(&results);
+    let f = graph.analysis.functions.intern(lambda);
+    met_one(graph, m, m.consumer.like(Shape::Generate).function(f))
+}
+
+/// What a constant or a function stands for outside is no result of the producer.
+fn inside_alone(m: &Meeting<'_>) -> Result<(), Reason> {
+    let taps = m.consumer.sources().zip(&m.consumer.taps).filter(|(source, _)| source.class == m.of);
+    let mut edges = taps.map(|(_, tap)| &tap.edge);
+    let other = edges.any(|edge| matches!(edge, Edge::Constant(_) | Edge::Function(_)));
+    if other { Err(Reason::OutsideIsOther) } else { Ok(()) }
+}
+
+/// Where in an extent a tap lies, its boundary seen to; the array is not empty.
+fn tapped_at(composer: &mut Composer, i: ScalarOperand, offset: i64, extent: Extent, edge: &Edge) -> ScalarOperand {
+    if offset == 0 {
+        return i;
+    }
+    let constant = |value: i64| ScalarOperand::from(Constant::from(value));
+    let (int, place) = (ElementType::I64, Place::default());
+    let mut binary = |function, a, b| composer.one(ScalarOp::Binary { function, a, b }, int, &place);
+    let extent = scalar(extent);
+    let at = binary(Binary::Add, i, constant(offset));
+    match edge {
+        Edge::Clamp => {
+            let last = binary(Binary::Sub, extent, constant(1));
+            let low = binary(Binary::Max, at, constant(0));
+            binary(Binary::Min, low, last)
+        }
+        Edge::Wrap => binary(Binary::ModFloor, at, extent),
+        // Edges are not repeated: there and back are twice the extent less both ends.
+        Edge::Mirror => {
+            let twice = binary(Binary::Mul, extent, constant(2));
+            let round = binary(Binary::Sub, twice, constant(2));
+            let period = binary(Binary::Max, round, constant(1));
+            let there = binary(Binary::ModFloor, at, period);
+            let back = binary(Binary::Sub, round, there);
+            binary(Binary::Min, there, back)
+        }
+        Edge::Constant(_) | Edge::Function(_) => panic!("no index stands for what lies outside: {edge:?}"),
+    }
 }

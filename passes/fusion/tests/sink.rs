@@ -56,7 +56,8 @@ fn repeated_and_constant_arrays_are_made_in_the_loop() {
         @r"
     let x: [m, n]f32 = generate([m, n], |i3, j1| f32(j1))
     let s: [m]f32 = fold(|e, g1| e + g1, 0.0, x)
-    let w: [m, n]f32 = generate([m, n], |i3, j1| s[i3] + v1[i3, j1])
+    let s1: [m, n]f32 = replicate([_, n], s)
+    let w: [m, n]f32 = map(|x1, x2| x1 + x2, s1, v1)
     let j = i1 + 1
     "
     );

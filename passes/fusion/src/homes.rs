@@ -1,0 +1,124 @@
+//! Where each operation ends up: what is used in one operation alone is taken in there, and costs nothing to compute there.
+//!
+//! Homes are found before any law is tried, from the operations as they are written. An operation that its user cannot take in, as far as
+//! their shapes say, is a home itself.
+
+use std::collections::HashMap;
+
+use egg::Id;
+
+use crate::{
+    compose::as_indexed,
+    encode::{Inside, Region, Use},
+    functions::{FunctionId, used_params},
+    graph::{Classes, Graph},
+    language::Shape,
+    search::read_classes,
+};
+
+/// Operations on the way to a home up to which each takes in all before it.
+const NEAR: usize = 16;
+
+/// What an operation can become by taking in what it reads.
+#[derive(Clone, Copy)]
+struct Becomes {
+    generate: bool,
+    /// An operation that reads its sources elsewhere: where.
+    elsewhere: Option<FunctionId>,
+}
+
+/// Something that is traversed whatever is taken in.
+const TRAVERSED: Becomes = Becomes { generate: false, elsewhere: None };
+
+/// Finds the homes of all classes, and how far from them they are.
+pub(crate) fn plan(graph: &mut Graph, region: &Region, inside: &Inside) {
+    let order = graph.analysis.order.clone();
+    let mut becomes: HashMap<Id, Becomes> = HashMap::new();
+    for &class in &order {
+        let of = becomes_of(graph, class, &becomes);
+        becomes.insert(class, of);
+    }
+    // Users come after what they use: from the last to the first, homes of users are known.
+    for &class in order.iter().rev() {
+        let facts = graph.facts(class);
+        let mut one = facts.outside.is_empty() && facts.forms[0].shape.is_producer();
+        let mut home = None;
+        for &(position, how) in inside.get(&class).into_iter().flatten() {
+            let user = region.classes[position];
+            let of_user = user.and_then(|user| graph.facts(user).home);
+            let taken_in = user.is_some_and(|user| how == Use::Read || can_take_in(graph, user, class, &becomes));
+            one &= taken_in && of_user.is_some() && (home.is_none() || home == of_user);
+            home = of_user;
+        }
+        let home = home.filter(|_| one).unwrap_or(class);
+        graph[class].data.home = Some(home);
+    }
+    for class in order {
+        let facts = graph.facts(class);
+        let (form, home) = (&facts.forms[0], facts.home);
+        let read = graph.operation(form.node).source_classes().into_iter().chain(read_classes(graph, form));
+        let before = read.map(|source| graph.facts(source)).filter(|source| source.home == home);
+        let depth = 1 + before.map(|source| source.depth).max().unwrap_or(0);
+        graph[class].data.depth = depth;
+    }
+}
+
+fn becomes_of(graph: &mut Graph, class: Id, becomes: &HashMap<Id, Becomes>) -> Becomes {
+    let node = graph.facts(class).forms[0].node;
+    let operation = graph.operation(node);
+    let sources = operation.source_classes();
+    let mut each = sources.iter().map(|source| becomes.get(source).copied().unwrap_or(TRAVERSED));
+    match operation.shape {
+        Shape::Generate => Becomes { generate: true, elsewhere: None },
+        Shape::Stencil => TRAVERSED,
+        Shape::Reshape => Becomes { generate: each.all(|source| source.generate), elsewhere: None },
+        Shape::Backpermute | Shape::Transform | Shape::Replicate | Shape::Slice => {
+            let (index, _) = as_indexed(graph, &operation);
+            Becomes { generate: each.all(|source| source.generate), elsewhere: Some(index) }
+        }
+        Shape::Map => {
+            let first = each.next().unwrap_or(TRAVERSED);
+            each.fold(first, |all, source| Becomes {
+                generate: all.generate && source.generate,
+                elsewhere: all.elsewhere.filter(|_| source.elsewhere == all.elsewhere),
+            })
+        }
+    }
+}
+
+/// Whether a user may take in what it has as a source, as far as shapes say: beside what is traversed nothing is read elsewhere, or made of
+/// its index.
+fn can_take_in(graph: &Graph, user: Id, class: Id, becomes: &HashMap<Id, Becomes>) -> bool {
+    let (consumer, producer) = (&graph.facts(user).forms[0], &graph.facts(class).forms[0]);
+    if consumer.shape != Shape::Map || matches!(producer.shape, Shape::Map | Shape::Reshape) {
+        return true;
+    }
+    let producer = graph.operation(producer.node);
+    if producer.shape == Shape::Generate {
+        let f = graph.analysis.functions.get(producer.of_elements());
+        if !used_params(f).contains(&true) {
+            return true;
+        }
+    }
+    let traversed = |source: Id| {
+        let becomes = becomes.get(&source).copied().unwrap_or(TRAVERSED);
+        !becomes.generate && becomes.elsewhere.is_none()
+    };
+    !graph.operation(consumer.node).source_classes().into_iter().any(traversed)
+}
+
+/// How far from a home an operation must be for this one to take it in.
+///
+/// If each of a chain of n took in all before it, n functions of up to n instructions would be composed. Far from where a chain begins an
+/// operation takes in those back to a multiple of a power of two of [`NEAR`] places, the greatest that divides its own, so that the home
+/// takes in a few long parts.
+pub(crate) fn floor(graph: &Graph, class: Id) -> usize {
+    let facts = graph.facts(class);
+    let is_home = facts.home.is_none_or(|home| graph.find(home) == graph.find(class));
+    let (part, place) = (facts.depth / NEAR, facts.depth % NEAR);
+    match () {
+        () if is_home || facts.depth <= NEAR => 0,
+        () if place > 0 => part * NEAR,
+        () => (part & (part - 1)) * NEAR,
+    }
+}

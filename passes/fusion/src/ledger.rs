@@ -1,0 +1,514 @@
+//! What a choice of forms costs, kept up to date while choices change: a change costs what it touches, not the whole.
+//!
+//! Each array says which of its users pay for reading it and whether it is stored; each class pays, for each of its elements, the larger of
+//! its bytes and its instructions.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use egg::Id;
+use fusebox_ir::{ArrayId, Extent, Operand, analysis::work::PER_BYTE};
+
+use crate::{
+    cost::{self, LOOP},
+    encode::{Outside, Region},
+    error::Error,
+    graph::{Classes, Graph, Known},
+    language::{Edge, Operation, Shape, Source},
+};
+
+/// How an operation reads an array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Mode {
+    /// Each element at its own place: free where the same pass makes it.
+    InOrder,
+    /// Each element at another place: free where the same pass makes it for this alone.
+    Elsewhere,
+    /// Several elements, or as a whole: it must be stored before.
+    Stored,
+    /// As a scalar.
+    Scalar,
+}
+
+/// What the choice needs to know of a form.
+struct Form {
+    /// Arrays by number.
+    uses: Vec<(usize, Mode)>,
+    work: u64,
+    elements: u128,
+    /// Costs nothing: a reshape.
+    free: bool,
+    /// Repeats along inner dimensions alone: what it reads in passing is computed once a row.
+    by_rows: bool,
+}
+
+/// A class of operations, by number.
+struct Class<'g> {
+    id: Id,
+    level: usize,
+    outside: &'g [Outside],
+    forms: Vec<Form>,
+    /// The arrays that are its results.
+    results: Vec<usize>,
+    /// Classes some form of which uses it.
+    users: Vec<usize>,
+    /// A number that it shares with those with which some choice of forms would go round in a circle.
+    circle: Option<usize>,
+    choice: usize,
+    /// How many uses of chosen forms want it, and one if there are others.
+    wanted: usize,
+    /// Bytes moved for each element.
+    bytes: u64,
+    /// Elements computed.
+    times: u128,
+    cost: u128,
+}
+
+/// An array that forms use, by number.
+struct Array<'g> {
+    /// The class that makes it; none of an array from elsewhere.
+    class: Option<usize>,
+    level: Option<usize>,
+    outside: &'g [Outside],
+    elements: u128,
+    bytes: u64,
+    /// Who uses it now.
+    users: BTreeMap<(usize, Mode), usize>,
+    paid: Paid,
+}
+
+/// What an array adds.
+#[derive(Clone, Default, PartialEq, Eq)]
+struct Paid {
+    /// By users outside of the graph.
+    outside: u128,
+    /// Bytes an element, by class.
+    bytes: Vec<(usize, u64)>,
+    /// The user that computes it for itself.
+    in_passing: Option<usize>,
+}
+
+/// The cost of a choice.
+pub(crate) struct Ledger<'g> {
+    classes: Vec<Class<'g>>,
+    arrays: Vec<Array<'g>>,
+    cost: u128,
+    touched_arrays: BTreeSet<usize>,
+    touched: BTreeSet<usize>,
+}
+
+impl<'g> Ledger<'g> {
+    /// The first form of each class.
+    ///
+    /// # Errors
+    /// [`Error::Cost`] where no number holds what it costs.
+    pub(crate) fn new(graph: &'g Graph, region: &'g Region) -> Result<Self, Error> {
+        let mut number: HashMap<Id, usize> = HashMap::new();
+        let mut ids: Vec<Id> = Vec::new();
+        for &id in &graph.analysis.order {
+            let id = graph.find(id);
+            number.entry(id).or_insert_with(|| {
+                ids.push(id);
+                ids.len() - 1
+            });
+        }
+        let mut tables = Tables { graph, region, number: &number, arrays: Vec::new(), array_of: HashMap::new() };
+        let mut classes: Vec<Class<'g>> = ids
+            .iter()
+            .map(|&id| {
+                let facts = graph.facts(id);
+                let forms = facts.forms.iter().map(|known| tables.form(known)).collect();
+                let results = (0..facts.arrays.len()).map(|component| tables.array(Source { class: id, component }));
+                Class {
+                    id,
+                    level: region.levels.get(facts.position).copied().unwrap_or(0),
+                    outside: &facts.outside,
+                    forms,
+                    results: results.collect(),
+                    users: Vec::new(),
+                    circle: None,
+                    choice: 0,
+                    wanted: 0,
+                    bytes: 0,
+                    times: 0,
+                    cost: 0,
+                }
+            })
+            .collect();
+        let arrays = tables.arrays;
+        let mut uses: Vec<Vec<usize>> = vec![Vec::new(); classes.len()];
+        for (user, class) in classes.iter().enumerate() {
+            let used: BTreeSet<usize> =
+                class.forms.iter().flat_map(|form| &form.uses).filter_map(|&(array, _)| arrays[array].class).collect();
+            uses[user] = used.into_iter().collect();
+        }
+        for (user, used) in uses.iter().enumerate() {
+            used.iter().for_each(|&class| classes[class].users.push(user));
+        }
+        for (circle, members) in circles(&uses).into_iter().enumerate() {
+            members.into_iter().for_each(|class| classes[class].circle = Some(circle));
+        }
+        let mut ledger =
+            Self { classes, arrays, cost: 0, touched_arrays: BTreeSet::new(), touched: BTreeSet::new() };
+        for class in 0..ledger.classes.len() {
+            if !ledger.classes[class].outside.is_empty() {
+                ledger.want(class);
+            }
+        }
+        ledger.settle()?;
+        Ok(ledger)
+    }
+
+    pub(crate) fn classes(&self) -> usize {
+        self.classes.len()
+    }
+
+    pub(crate) fn id(&self, class: usize) -> Id {
+        self.classes[class].id
+    }
+
+    pub(crate) fn forms(&self, class: usize) -> usize {
+        self.classes[class].forms.len()
+    }
+
+    pub(crate) fn choice(&self, class: usize) -> usize {
+        self.classes[class].choice
+    }
+
+    pub(crate) fn is_needed(&self, class: usize) -> bool {
+        self.classes[class].wanted > 0
+    }
+
+    pub(crate) fn cost(&self) -> u128 {
+        self.cost
+    }
+
+    /// For each user of a class that has a form with (or without) a use of it, and another now, the last such form.
+    pub(crate) fn users_with(&self, class: usize, with: bool) -> Vec<(usize, usize)> {
+        let has = |form: &Form| form.uses.iter().any(|&(array, _)| self.arrays[array].class == Some(class));
+        let of_user = |&user: &usize| {
+            let forms = &self.classes[user].forms;
+            if has(&forms[self.classes[user].choice]) == with {
+                return None;
+            }
+            forms.iter().rposition(|form| has(form) == with).map(|form| (user, form))
+        };
+        self.classes[class].users.iter().filter_map(of_user).collect()
+    }
+
+    /// Changes forms. Says whether the choice can be computed in some order; where not, nothing is changed.
+    ///
+    /// # Errors
+    /// [`Error::Cost`] where no number holds what it costs.
+    pub(crate) fn choose(&mut self, moves: &[(usize, usize)]) -> Result<bool, Error> {
+        let old: Vec<(usize, usize)> = moves.iter().map(|&(class, _)| (class, self.choice(class))).collect();
+        moves.iter().for_each(|&(class, form)| self.classes[class].choice = form);
+        if moves.iter().any(|&(class, _)| self.goes_round(class)) {
+            old.into_iter().for_each(|(class, form)| self.classes[class].choice = form);
+            return Ok(false);
+        }
+        // What is wanted before and after is wanted all the time, so that nothing is undone and done again.
+        let needed: Vec<(usize, usize)> = old.into_iter().filter(|&(class, _)| self.is_needed(class)).collect();
+        for &(class, _) in &needed {
+            self.use_all(class, self.choice(class));
+        }
+        for &(class, form) in &needed {
+            self.drop_all(class, form);
+            self.touched.insert(class);
+        }
+        self.settle()?;
+        Ok(true)
+    }
+
+    /// Whether a class would need itself.
+    fn goes_round(&self, class: usize) -> bool {
+        let Some(circle) = self.classes[class].circle else { return false };
+        let mut seen: BTreeSet<usize> = BTreeSet::new();
+        let mut stack = vec![class];
+        while let Some(user) = stack.pop() {
+            let of_user = &self.classes[user];
+            for used in of_user.forms[of_user.choice].uses.iter().filter_map(|&(array, _)| self.arrays[array].class) {
+                if used == class {
+                    return true;
+                }
+                if self.classes[used].circle == Some(circle) && seen.insert(used) {
+                    stack.push(used);
+                }
+            }
+        }
+        false
+    }
+
+    /// One that wants a class more.
+    fn want(&mut self, class: usize) {
+        let mut stack = vec![class];
+        while let Some(class) = stack.pop() {
+            self.classes[class].wanted += 1;
+            if self.classes[class].wanted == 1 {
+                self.begin(class);
+                let form = self.choice(class);
+                stack.extend(self.add_users(class, form));
+            }
+        }
+    }
+
+    /// A class is computed from now on, or not any more.
+    fn begin(&mut self, class: usize) {
+        self.touched.insert(class);
+        self.touched_arrays.extend(&self.classes[class].results);
+    }
+
+    fn use_all(&mut self, class: usize, form: usize) {
+        self.add_users(class, form).into_iter().for_each(|used| self.want(used));
+    }
+
+    /// Notes a class as a user of what a form of it uses, and gives the classes that make that.
+    fn add_users(&mut self, class: usize, form: usize) -> Vec<usize> {
+        let mut used = Vec::new();
+        for &(array, mode) in &self.classes[class].forms[form].uses {
+            *self.arrays[array].users.entry((class, mode)).or_default() += 1;
+            self.touched_arrays.insert(array);
+            used.extend(self.arrays[array].class);
+        }
+        used
+    }
+
+    fn drop_all(&mut self, class: usize, form: usize) {
+        let mut stack = vec![(class, form)];
+        while let Some((class, form)) = stack.pop() {
+            for &(array, mode) in &self.classes[class].forms[form].uses {
+                let users = &mut self.arrays[array].users;
+                match users.get_mut(&(class, mode)) {
+                    Some(count) if *count > 1 => *count -= 1,
+                    _ => _ = users.remove(&(class, mode)),
+                }
+                self.touched_arrays.insert(array);
+            }
+            for at in 0..self.classes[class].forms[form].uses.len() {
+                let (array, _) = self.classes[class].forms[form].uses[at];
+                let Some(used) = self.arrays[array].class else { continue };
+                self.classes[used].wanted -= 1;
+                if self.classes[used].wanted == 0 {
+                    self.begin(used);
+                    stack.push((used, self.choice(used)));
+                }
+            }
+        }
+    }
+
+    /// Brings the cost up to date.
+    fn settle(&mut self) -> Result<(), Error> {
+        while let Some(array) = self.touched_arrays.pop_first() {
+            let paid = self.paid(array)?;
+            let before = std::mem::replace(&mut self.arrays[array].paid, paid.clone());
+            self.cost = (self.cost - before.outside).checked_add(paid.outside).ok_or(Error::Cost)?;
+            for (class, bytes) in before.bytes {
+                self.classes[class].bytes -= bytes;
+                self.touched.insert(class);
+            }
+            for (class, bytes) in paid.bytes {
+                self.classes[class].bytes += bytes;
+                self.touched.insert(class);
+            }
+            self.touched.extend(self.arrays[array].class);
+        }
+        while let Some(class) = self.touched.pop_last() {
+            let of_class = &self.classes[class];
+            let form = &of_class.forms[of_class.choice];
+            let in_passing = of_class.results.iter().filter_map(|&array| self.arrays[array].paid.in_passing).next_back();
+            let times = in_passing.map_or(form.elements, |user| self.classes[user].times.max(form.elements));
+            let each = LOOP + (of_class.bytes * PER_BYTE).max(form.work);
+            let cost = match of_class.wanted > 0 && !form.free {
+                true => times.checked_mul(u128::from(each)).ok_or(Error::Cost)?,
+                false => 0,
+            };
+            self.cost = (self.cost - of_class.cost).checked_add(cost).ok_or(Error::Cost)?;
+            if times != of_class.times {
+                let used = form.uses.iter().filter(|&&(array, _)| self.arrays[array].paid.in_passing == Some(class));
+                self.touched.extend(used.filter_map(|&(array, _)| self.arrays[array].class));
+            }
+            let of_class = &mut self.classes[class];
+            (of_class.times, of_class.cost) = (times, cost);
+        }
+        Ok(())
+    }
+
+    /// What an array adds as it is used now.
+    fn paid(&self, array: usize) -> Result<Paid, Error> {
+        let of = &self.arrays[array];
+        let mut paid = Paid::default();
+        let users: Vec<(usize, usize, Mode)> =
+            of.users.keys().map(|&(user, mode)| (user, self.classes[user].level, mode)).collect();
+        let is_stored = stored(of.level, &users, of.outside, users.len() + of.outside.len() == 1);
+        match of.class {
+            Some(class) if self.is_needed(class) && is_stored => paid.bytes.push((class, of.bytes)),
+            _ => {}
+        }
+        if users.is_empty() {
+            return Ok(paid);
+        }
+        let is_stored = is_stored || of.class.is_none();
+        let mut levels: BTreeSet<usize> = BTreeSet::new();
+        for user in of.outside.iter().filter(|user| user.fusible && Some(user.level) != of.level) {
+            if levels.insert(user.level) {
+                let cost = of.elements.checked_mul(u128::from(of.bytes * PER_BYTE)).ok_or(Error::Cost)?;
+                paid.outside = paid.outside.checked_add(cost).ok_or(Error::Cost)?;
+            }
+        }
+        for (user, level, mode) in users {
+            let reads = match mode {
+                Mode::InOrder => Some(level) != of.level && levels.insert(level),
+                Mode::Elsewhere => is_stored,
+                Mode::Stored => true,
+                Mode::Scalar => false,
+            };
+            if reads {
+                paid.bytes.push((user, of.bytes));
+            }
+            let of_user = &self.classes[user];
+            if mode == Mode::Elsewhere && !is_stored && !of_user.forms[of_user.choice].by_rows {
+                paid.in_passing = Some(user);
+            }
+        }
+        Ok(paid)
+    }
+}
+
+/// Whether a result must be stored: someone uses it in another pass, or otherwise than one pass can.
+fn stored(level: Option<usize>, users: &[(usize, usize, Mode)], outside: &[Outside], alone: bool) -> bool {
+    users.iter().any(|&(_, at, mode)| match mode {
+        Mode::InOrder => Some(at) != level,
+        Mode::Elsewhere => Some(at) != level || !alone,
+        Mode::Stored | Mode::Scalar => true,
+    }) || outside.iter().any(|user| !user.fusible || Some(user.level) != level)
+}
+
+/// What forms are made of, by number.
+struct Tables<'t, 'g> {
+    graph: &'g Graph,
+    region: &'g Region,
+    number: &'t HashMap<Id, usize>,
+    arrays: Vec<Array<'g>>,
+    array_of: HashMap<Source, usize>,
+}
+
+impl Tables<'_, '_> {
+    fn array(&mut self, source: Source) -> usize {
+        if let Some(&array) = self.array_of.get(&source) {
+            return array;
+        }
+        let facts = self.graph.facts(source.class);
+        let class = self.number.get(&source.class).copied();
+        let level = match class {
+            Some(_) => Some(self.region.levels.get(facts.position).copied().unwrap_or(0)),
+            None if facts.manifest => None,
+            None => self.region.level_of.get(&self.graph.array(source)).copied(),
+        };
+        let ty = self.graph.ty(source);
+        self.arrays.push(Array {
+            class,
+            level,
+            outside: if class.is_some() { &facts.outside } else { &[] },
+            elements: cost::elements(&ty.extents),
+            bytes: ty.element.bytes() as u64,
+            users: BTreeMap::new(),
+            paid: Paid::default(),
+        });
+        self.array_of.insert(source, self.arrays.len() - 1);
+        self.arrays.len() - 1
+    }
+
+    fn form(&mut self, known: &Known) -> Form {
+        let graph = self.graph;
+        let operation = graph.operation(known.node);
+        let mode = match operation.shape {
+            Shape::Map | Shape::Generate => Mode::InOrder,
+            Shape::Backpermute | Shape::Transform | Shape::Replicate | Shape::Slice => Mode::Elsewhere,
+            Shape::Reshape | Shape::Stencil => Mode::Stored,
+        };
+        let mut sources: Vec<(Source, Mode)> = operation.sources().map(|source| (source, mode)).collect();
+        let mut value = |id: ArrayId, mode: Mode| {
+            if let Some(&source) = graph.analysis.of_array.get(&id) {
+                sources.push((Source { class: graph.find(source.class), ..source }, mode));
+            }
+        };
+        for f in operation.functions() {
+            graph.analysis.functions.get(f).outer_uses(&mut |id| {
+                let scalar = graph.analysis.tables.types.get(&id).is_some_and(|ty| ty.rank() == 0);
+                value(id, if scalar { Mode::Scalar } else { Mode::Stored });
+            });
+        }
+        operands(&operation).into_iter().for_each(|id| value(id, Mode::Scalar));
+        let mut uses: Vec<(usize, Mode)> = Vec::new();
+        for (source, mode) in sources {
+            let used = (self.array(source), mode);
+            if !uses.contains(&used) {
+                uses.push(used);
+            }
+        }
+        Form {
+            uses,
+            work: known.work,
+            elements: cost::elements(&operation.extents),
+            free: operation.shape == Shape::Reshape,
+            by_rows: operation.shape == Shape::Replicate && known.index.is_by_rows(),
+        }
+    }
+}
+
+/// The scalars that an operation has as operands.
+fn operands(operation: &Operation) -> Vec<ArrayId> {
+    let edges = operation.taps.iter().filter_map(|tap| match &tap.edge {
+        Edge::Constant(value) => Some(*value),
+        Edge::Clamp | Edge::Mirror | Edge::Wrap | Edge::Function(_) => None,
+    });
+    let value = |operand: Operand| match operand {
+        Operand::Value(id) => Some(id),
+        Operand::Constant(_) => None,
+    };
+    let extents = operation.extents.iter().filter_map(|extent| match extent {
+        Extent::Value(id) => Some(*id),
+        Extent::Constant(_) | Extent::Unknown => None,
+    });
+    operation.dims.iter().copied().flatten().chain(edges).filter_map(value).chain(extents).collect()
+}
+
+/// Classes that could need one another in a circle, if forms were chosen so: all those that reach one another over any forms.
+fn circles(uses: &[Vec<usize>]) -> Vec<Vec<usize>> {
+    // Tarjan's algorithm: a class whose number is the least that it reaches closes a component.
+    let mut found = Vec::new();
+    let (mut number, mut least) = (vec![usize::MAX; uses.len()], vec![usize::MAX; uses.len()]);
+    let mut open = vec![false; uses.len()];
+    let (mut path, mut next): (Vec<usize>, usize) = (Vec::new(), 0);
+    for root in 0..uses.len() {
+        if number[root] != usize::MAX {
+            continue;
+        }
+        let mut stack = vec![(root, 0)];
+        while let Some((class, at)) = stack.pop() {
+            if at == 0 {
+                (number[class], least[class], open[class]) = (next, next, true);
+                path.push(class);
+                next += 1;
+            } else if open[uses[class][at - 1]] {
+                least[class] = least[class].min(least[uses[class][at - 1]]);
+            }
+            match uses[class].get(at) {
+                Some(&used) if number[used] == usize::MAX => {
+                    stack.push((class, at + 1));
+                    stack.push((used, 0));
+                }
+                Some(_) => stack.push((class, at + 1)),
+                None if least[class] == number[class] => {
+                    let from = path.iter().rposition(|&other| other == class).unwrap_or(0);
+                    let component = path.split_off(from);
+                    component.iter().for_each(|&member| open[member] = false);
+                    if component.len() > 1 || uses[class].contains(&class) {
+                        found.push(component);
+                    }
+                }
+                None => {}
+            }
+        }
+    }
+    found
+}

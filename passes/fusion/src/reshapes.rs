@@ -1,0 +1,119 @@
+//! Laws of reshapes: the same elements in row-major order in other extents.
+
+use fusebox_ir::{Binary, Constant, ElementType, Place, ScalarOp, ScalarOperand};
+
+use crate::{
+    checks,
+    compose::{Inlined, as_indexed, joined},
+    functions::Composer,
+    graph::{Classes, Graph, scalar},
+    language::{Operation, Shape, Source},
+    laws::{Meeting, Outcome},
+    producers::{indexed, met_one, met_unchecked, only_source, together},
+    reason::Reason,
+};
+
+/// `reshape (map g x)` is `map g (reshape x)`.
+pub(crate) fn of_map(graph: &mut Graph, m: &Meeting<'_>) -> Outcome {
+    only_source(m)?;
+    if !graph.cover(m.producer.sources(), &m.producer.extents) {
+        return Err(Reason::ElsewhereInSources);
+    }
+    let identity = graph.analysis.functions.identity(&m.consumer.elements);
+    let inlined = [Inlined::of(m.of, m.producer.of_elements(), m.producer)];
+    let (f, sources) = joined(graph, identity, &m.consumer.source_list(), &inlined);
+    // A result that needs no source does not need the reshape of one either, which checks its extents and how many elements there are.
+    let ignores = (0..m.consumer.elements.len()).any(|result| checks::ignores_sources(graph, f, result));
+    if ignores && !(as_many(graph, m) && checks::not_negative(graph, m.producer)) {
+        return Err(Reason::Count);
+    }
+    let reshaped: Vec<Source> = sources
+        .iter()
+        .map(|&source| {
+            let elements = vec![graph.element(source)];
+            let reshape = Operation::new(Shape::Reshape, m.consumer.extents.clone(), elements).reading(&[source]);
+            Source { class: graph.make(reshape, m.class), component: 0 }
+        })
+        .collect();
+    Ok(met_unchecked(m, m.consumer.like(Shape::Map).function(f).reading(&reshaped)))
+}
+
+/// Whether a consumer and a producer are proved to have as many elements.
+fn as_many(graph: &mut Graph, m: &Meeting<'_>) -> bool {
+    let after = checks::elements_of(graph, &m.consumer.extents);
+    after.is_some() && after == checks::elements_of(graph, &m.producer.extents)
+}
+
+pub(crate) fn of_reshape(graph: &mut Graph, m: &Meeting<'_>) -> Outcome {
+    only_source(m)?;
+    let inner = m.producer.source_list();
+    let sources: Vec<Source> = m.consumer.sources().map(|source| inner[source.component]).collect();
+    if !as_many(graph, m) {
+        return Err(Reason::Count);
+    }
+    met_one(graph, m, m.consumer.like(Shape::Reshape).reading(&sources))
+}
+
+/// `reshape (generate g)` is `generate (g . unflatten . flatten)`.
+pub(crate) fn of_generate(graph: &mut Graph, m: &Meeting<'_>) -> Outcome {
+    only_source(m)?;
+    if !as_many(graph, m) {
+        return Err(Reason::Count);
+    }
+    let mut composer = Composer::default();
+    let params: Vec<ScalarOperand> = m.consumer.extents.iter().map(|_| composer.param(ElementType::I64)).collect();
+    let index = elsewhere(&mut composer, &params, m.consumer, m.producer);
+    let values = composer.call(graph.analysis.functions.get(m.producer.of_elements()), &index);
+    let results: Vec<ScalarOperand> = m.consumer.sources().map(|source| values[source.component]).collect();
+    let lambda = composer.finish(&results);
+    let f = graph.analysis.functions.intern(lambda);
+    met_one(graph, m, m.consumer.like(Shape::Generate).function(f))
+}
+
+/// The index in the extents of a producer that an index in those of its reshape is.
+fn elsewhere(
+    composer: &mut Composer,
+    params: &[ScalarOperand],
+    reshape: &Operation,
+    producer: &Operation,
+) -> Vec<ScalarOperand> {
+    let (int, place) = (ElementType::I64, Place::default());
+    let mut binary = |function, a, b| composer.one(ScalarOp::Binary { function, a, b }, int, &place);
+    let zero: ScalarOperand = Constant::from(0i64).into();
+    let mut position = params.first().copied().unwrap_or(zero);
+    for (&i, &extent) in params.iter().zip(&reshape.extents).skip(1) {
+        let row = binary(Binary::Mul, position, scalar(extent));
+        position = binary(Binary::Add, row, i);
+    }
+    let mut index = vec![zero; producer.extents.len()];
+    for (at, &extent) in producer.extents.iter().enumerate().rev() {
+        if at == 0 {
+            index[0] = position;
+        } else {
+            index[at] = binary(Binary::Rem, position, scalar(extent));
+            position = binary(Binary::Div, position, scalar(extent));
+        }
+    }
+    index
+}
+
+/// `reshape (transform p g x)` is `transform (p . unflatten . flatten) g x`: the same elements are read, in the same order.
+pub(crate) fn of_indexed(graph: &mut Graph, m: &Meeting<'_>) -> Outcome {
+    only_source(m)?;
+    if !as_many(graph, m) {
+        return Err(Reason::Count);
+    }
+    let (inner, g) = as_indexed(graph, m.producer);
+    let mut composer = Composer::default();
+    let params: Vec<ScalarOperand> = m.consumer.extents.iter().map(|_| composer.param(ElementType::I64)).collect();
+    let at = elsewhere(&mut composer, &params, m.consumer, m.producer);
+    let results = composer.call(graph.analysis.functions.get(inner), &at);
+    let lambda = composer.finish(&results);
+    let index = graph.analysis.functions.intern(lambda);
+    let identity = graph.analysis.functions.identity(&m.consumer.elements);
+    let inlined = [Inlined::of(m.of, g, m.producer)];
+    let (f, sources) = joined(graph, identity, &m.consumer.source_list(), &inlined);
+    together(graph, f, &sources)?;
+    let operation = indexed(graph, index, f, &sources, m.consumer);
+    met_one(graph, m, operation)
+}
