@@ -10,10 +10,7 @@ use fusebox_ir::{
     },
 };
 
-use crate::{
-    graph::{Complete, Edge, Graph, Kind, Node, Output, Source},
-    need::needs,
-};
+use crate::graph::{Complete, Edge, Graph, Kind, Node, Output, Source};
 
 /// What is known of the whole program.
 pub(crate) struct Context<'p> {
@@ -42,8 +39,8 @@ pub(crate) fn graph(block: &Block, context: &Context<'_>) -> Graph {
         segments: HashMap::new(),
         longer: HashSet::new(),
     };
-    for (binding, need) in block.bindings.iter().zip(needs(block)) {
-        build.binding(binding, need);
+    for binding in &block.bindings {
+        build.binding(binding);
     }
     for id in &block.results {
         if let Some(&Source::Output(node, output)) = build.sources.get(id) {
@@ -84,7 +81,7 @@ struct Row<'b> {
 }
 
 impl Build<'_, '_> {
-    fn binding(&mut self, binding: &Binding, need: u32) {
+    fn binding(&mut self, binding: &Binding) {
         let position = self.graph.nodes.len();
         let name = binding.results.iter().map(|var| &var.name).find(|name| !name.is_empty());
         let name = name.map_or_else(
@@ -100,7 +97,8 @@ impl Build<'_, '_> {
             extents: 0,
             inner: None,
             outputs: outputs.collect(),
-            need,
+            // Blocks of strict programs compute all of their bindings.
+            need: 0,
             segments: None,
             dear: is_dear(binding),
         };
