@@ -11,7 +11,7 @@ use fusebox_ir::{
     Step, Type, Var,
     analysis::{
         Spine,
-        spine::{Along, Frame, Members, Over, Station, spine},
+        spine::{Along, Frame, Members, Over, Station, follows, spine},
     },
 };
 
@@ -116,7 +116,7 @@ impl<'p> Lower<'p> {
         let stored = |vars: &[Var]| vars.iter().filter(|var| manifest(var.id)).cloned().collect::<Vec<Var>>();
         let appended = match (&binding.op, station.frame) {
             (ArrayOp::Filter { .. }, _) => spine.appended == Some(position),
-            (ArrayOp::Map { .. } | ArrayOp::Compute { .. }, Frame::Counted(of)) => spine.appended == Some(of),
+            (op, Frame::Counted(of)) if follows(op) => spine.appended == Some(of),
             _ => false,
         };
         let vars = match &binding.op {
@@ -511,11 +511,7 @@ impl<'l, 'p> Fusing<'l, 'p> {
     ) {
         self.elements.insert(var.id, value);
         let counted = match self.station(position).frame {
-            Frame::Counted(of)
-                if matches!(self.binding(position).op, ArrayOp::Map { .. } | ArrayOp::Compute { .. }) =>
-            {
-                Some(of)
-            }
+            Frame::Counted(of) if follows(&self.binding(position).op) => Some(of),
             _ if matches!(self.binding(position).op, ArrayOp::Filter { .. }) => Some(position),
             _ => None,
         };

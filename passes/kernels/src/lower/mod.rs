@@ -243,6 +243,14 @@ impl<'p> Lower<'p> {
         }
     }
 
+    /// The extent that a scalar of the program is.
+    fn extent_of(&self, operand: Operand) -> Extent {
+        match operand {
+            Operand::Value(id) => self.extent(Extent::Value(id)),
+            Operand::Constant(_) => extent(operand),
+        }
+    }
+
     fn declared(&self, ty: &Type) -> Type {
         let mut ty = ty.clone();
         for extent in ty.all_extents_mut() {
