@@ -62,7 +62,9 @@ fn is_of_extents(fault: &Fault) -> bool {
 type Way = fn(&Program, &[Value]) -> Result<Outcome, String>;
 
 fn as_plan(program: &Program, inputs: &[Value]) -> Result<Outcome, String> {
-    let (plan, _) = fusebox_kernels::lower(program, &fusebox_kernels::Config::default())
+    let (strict, _) = fusebox_strictness::make_strict(program, &fusebox_strictness::Config::default())
+        .map_err(|error| format!("not strict: {error}"))?;
+    let (plan, _) = fusebox_kernels::lower(&strict, &fusebox_kernels::Config::default())
         .map_err(|error| format!("not lowered: {error}"))?;
     validate_plan(&plan).map_err(|errors| format!("the plan is not valid: {errors}"))?;
     match json::plan_from_json(&json::plan_to_json(&plan)) {

@@ -57,6 +57,17 @@ fn fusion() {
     each("fusion", |golden| after(golden, "fusion").filter(|text| after(golden, "simplify").as_ref() != Some(text)));
 }
 
+/// Of programs that it changes.
+#[test]
+fn strictness() {
+    each("strictness", |golden| {
+        let stages = stages(golden, Fusion::Optimal);
+        let at = stages.iter().position(|stage| stage.pass == "strictness")?;
+        let before = stages[at - 1].program()?;
+        stages[at].program().filter(|program| *program != before).map(ToString::to_string)
+    });
+}
+
 #[test]
 fn clustering() {
     each("clustering", |golden| after(golden, "clustering"));

@@ -1,7 +1,7 @@
 //! Every golden program at every stage: results are those expected.
 
 use fusebox_golden::{Golden, load, names};
-use fusebox_interp::{run, run_plan};
+use fusebox_interp::{run, run_in_order, run_plan};
 use fusebox_ir::{Program, Property, validate};
 
 /// Runs a check on every golden program, and says which fail, and why.
@@ -33,6 +33,20 @@ fn simplified() {
     });
 }
 
+/// Blocks compute all of their bindings, in order.
+#[test]
+fn strict() {
+    each(|golden| {
+        if validate(&golden.program, &[Property::Flat]).is_err() {
+            return Ok(());
+        }
+        let (strict, _) = fusebox_strictness::make_strict(&golden.program, &fusebox_strictness::Config::default())
+            .map_err(|error| error.to_string())?;
+        let results = run_in_order(&strict, &golden.inputs).map_err(|error| format!("{error}\n{strict}"))?;
+        golden.check(&results).map_err(|mismatch| format!("{mismatch}\n{strict}"))
+    });
+}
+
 #[test]
 fn as_plans() {
     each(|golden| {
@@ -41,7 +55,10 @@ fn as_plans() {
         }
         let (simplified, _) = fusebox_simplify::simplify(&golden.program, &fusebox_simplify::Config::default());
         for program in [&golden.program, &simplified] {
-            let (plan, _) = fusebox_kernels::lower(program, &fusebox_kernels::Config::default())
+            let (strict, _) = fusebox_strictness::make_strict(program, &fusebox_strictness::Config::default())
+                .map_err(|error| error.to_string())?;
+            validate(&strict, &[Property::Flat, Property::Strict]).map_err(|errors| format!("{errors}\n{strict}"))?;
+            let (plan, _) = fusebox_kernels::lower(&strict, &fusebox_kernels::Config::default())
                 .map_err(|error| error.to_string())?;
             let (results, _) = run_plan(&plan, &golden.inputs).map_err(|error| format!("{error}\n{program}"))?;
             golden.check(&results).map_err(|mismatch| format!("{mismatch}\n{program}"))?;

@@ -107,13 +107,14 @@ fn normalise2_takes_what_it_should() {
         assert!(total.exact);
         format!("{} {}, {}", total.loops, total.reads, total.writes)
     };
-    let (unfused, clustered) = (["simplify", "kernels"], ["simplify", "clustering", "kernels"]);
+    let (unfused, clustered) =
+        (["simplify", "strictness", "kernels"], ["simplify", "strictness", "clustering", "kernels"]);
     assert_eq!(table("normalise2", &unfused), "5 5n + 2, 3n + 2");
     assert_eq!(table("normalise2", &clustered), "2 2n + 2, 2n + 2");
     assert_eq!(table("normalise2_expanded", &unfused), "6 6n + 2, 4n + 2");
     assert_eq!(table("normalise2_expanded", &clustered), "2 2n + 2, 3n + 2");
     // Producer fusion computes `xs` twice instead of storing it.
-    let all = ["simplify", "fusion", "simplify", "clustering", "kernels"];
+    let all = ["simplify", "fusion", "simplify", "strictness", "clustering", "kernels"];
     assert_eq!(table("normalise2", &all), "2 2n + 2, 2n + 2");
     assert_eq!(table("normalise2_expanded", &all), "2 2n + 2, 2n + 2");
 }

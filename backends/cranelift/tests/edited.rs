@@ -171,7 +171,7 @@ fn worker() {
     let words: Vec<&str> = words.split(' ').collect();
     let [name, all, from] = words[..] else { panic!("{words:?}") };
     let golden = fusebox_golden::load(name);
-    let (plan, _) = fusebox_kernels::lower(&golden.program, &fusebox_kernels::Config::default()).unwrap();
+    let plan = common::lowered(&golden.program).unwrap();
     let plan: Json = serde_json::from_str(&json::plan_to_json(&plan)).unwrap();
     let inputs: Vec<Array> = (golden.inputs.iter())
         .map(|value| if let Value::Array(array) = value { array.clone() } else { panic!("{value:?}") })

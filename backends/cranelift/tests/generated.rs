@@ -30,7 +30,7 @@ fn fault(program: &Program, seed: u64, config: &Config, tally: &mut Tally) -> Op
     let checked = catch_unwind(AssertUnwindSafe(|| {
         tally.skipped += 1;
         // What is not lowered is the matter of another test.
-        let (plan, _) = fusebox_kernels::lower(program, &fusebox_kernels::Config::default()).ok()?;
+        let plan = common::lowered(program).ok()?;
         let values = inputs(program, seed, config);
         let arrays: Option<Vec<Array>> = values
             .iter()

@@ -14,8 +14,8 @@ fn golden_programs_have_the_bits_of_the_interpreter_of_kernels() {
             continue;
         }
         let golden = fusebox_golden::load(&name);
-        let plan = match fusebox_kernels::lower(&golden.program, &fusebox_kernels::Config::default()) {
-            Ok((plan, _)) => plan,
+        let plan = match common::lowered(&golden.program) {
+            Ok(plan) => plan,
             Err(fusebox_kernels::Error::Unsupported { .. } | fusebox_kernels::Error::UnsupportedType { .. }) => {
                 continue;
             }

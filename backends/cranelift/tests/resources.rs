@@ -99,7 +99,7 @@ fn a_loaded_plan_runs_from_many_threads_at_once() {
 #[test]
 fn a_kernel_of_many_functions_compiles_in_milliseconds() {
     let golden = fusebox_golden::load("black_scholes");
-    let (plan, _) = fusebox_kernels::lower(&golden.program, &fusebox_kernels::Config::default()).unwrap();
+    let plan = common::lowered(&golden.program).unwrap();
     let backend = Cranelift::new(Config { threads: 1, ..Config::default() }).unwrap();
     let times = (0..5).map(|_| {
         let start = std::time::Instant::now();

@@ -57,7 +57,7 @@ fn programs() {
         let max_bindings = if large { 8 } else { Generated::default().max_bindings };
         let config = Generated { rounding: Rounding::Free, large, clusters, max_bindings, ..Generated::default() };
         let program = program(seed, &config);
-        let Ok((plan, _)) = fusebox_kernels::lower(&program, &fusebox_kernels::Config::default()) else { continue };
+        let Ok(plan) = common::lowered(&program) else { continue };
         // Of the others generated.rs makes enough.
         let over = taken_over(&plan.steps);
         let given: Option<Vec<Array>> = (inputs(&program, seed, &config).into_iter())

@@ -120,7 +120,7 @@ fn long_functions() {
 /// The plan of a golden program; none if it has none.
 fn golden_plan(name: &str) -> Option<Plan> {
     let program = fusebox_golden::load(name).program;
-    fusebox_kernels::lower(&program, &fusebox_kernels::Config::default()).ok().map(|(plan, _)| plan)
+    common::lowered(&program).ok()
 }
 
 /// Which kernels of golden programs are in gangs and yet no code for vectors of 64 bytes: those that compute in `f16`.

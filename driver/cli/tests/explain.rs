@@ -49,7 +49,7 @@ fn counts_of_normalise2_are_those_published() {
         assert_eq!((&term["coefficient"], &term["factors"][0]["size"]), (&2.into(), &"n".into()));
         let stages: Vec<_> =
             explained["stages"].as_array().unwrap().iter().map(|s| s["stage"].as_str().unwrap()).collect();
-        assert_eq!(stages, ["read", "simplify", "fusion", "simplify", "clustering", "kernels"]);
+        assert_eq!(stages, ["read", "simplify", "fusion", "simplify", "strictness", "clustering", "kernels"]);
         // Two clusters; the scan is in the first, and never stored.
         let graph = &explained["graphs"][0];
         assert_eq!(graph["clusters"].as_array().unwrap().len(), 2);
@@ -134,11 +134,11 @@ fn a_page_stands_alone_and_holds_no_markup_of_the_program() {
 fn what_cannot_be_compiled_is_explained_as_far_as_it_goes() {
     let f = folder();
     let explained = json(&f, "explain nested.fbx --format json");
-    assert_eq!(explained["stopped"]["pass"], "clustering");
+    assert_eq!(explained["stopped"]["pass"], "strictness");
     assert!(explained["stopped"]["why"].as_str().unwrap().contains("flat"));
     assert!(explained["before"].is_null() && explained["after"].is_null());
     assert_eq!(explained["stages"].as_array().unwrap().len(), 4);
-    assert!(f.fusebox("explain nested.fbx").ok().contains("Pass `clustering` stopped"));
+    assert!(f.fusebox("explain nested.fbx").ok().contains("Pass `strictness` stopped"));
     f.fusebox("explain nested.fbx --html nested.html").ok();
     assert!(String::from_utf8(f.read("nested.html")).unwrap().contains("stopped</h2>"));
 }
@@ -158,7 +158,7 @@ fn wrong_arguments() {
         ("dump add.fbx --fusion most", "there is no fusion `most`"),
         (
             "dump add.fbx --fusion none --stage clustering",
-            "there is no stage `clustering`; there are read, simplify, kernels",
+            "there is no stage `clustering`; there are read, simplify, strictness, kernels",
         ),
     ] {
         f.fusebox(arguments).fails(2, &[says]);
@@ -169,12 +169,12 @@ fn wrong_arguments() {
 fn passes_are_listed_dumped_and_run_one_by_one() {
     let f = folder();
     let passes = f.fusebox("passes").ok();
-    for name in ["simplify", "fusion", "clustering", "kernels"] {
+    for name in ["simplify", "fusion", "strictness", "clustering", "kernels"] {
         assert!(passes.lines().any(|line| line.starts_with(name)), "{passes}");
     }
     let clustered = f.fusebox("dump normalise2.fbx --stage clustering").ok();
     assert_eq!(clustered.matches("cluster(").count(), 2, "{clustered}");
-    assert_eq!(f.fusebox("opt normalise2.fbx --passes simplify,fusion,simplify,clustering").ok(), clustered);
+    assert_eq!(f.fusebox("opt normalise2.fbx --passes simplify,fusion,simplify,strictness,clustering").ok(), clustered);
     assert!(!f.fusebox("dump normalise2.fbx --stage fusion").ok().contains("cluster("));
     let json = f.fusebox("dump normalise2.fbx --stage clustering --format json").ok();
     assert!(json.contains("\"clustered\""), "{json}");
@@ -194,7 +194,7 @@ fn results_do_not_depend_on_fusion() {
         let stats: Value = serde_json::from_str(&line).unwrap();
         assert_eq!(stats["fusion"], fusion);
         let passes = stats["milliseconds"]["passes"].as_object().unwrap();
-        let expected = if fusion == "none" { 2 } else { 5 };
+        let expected = if fusion == "none" { 3 } else { 6 };
         assert_eq!(passes.len(), expected, "{line}");
         results.push((f.read("a.npy"), f.read("b.npy")));
     }

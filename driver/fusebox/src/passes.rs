@@ -10,13 +10,14 @@ use crate::{Error, Fusion, Options};
 static SIMPLIFY: Simplify = Simplify { share: true };
 static SIMPLIFY_APART: Simplify = Simplify { share: false };
 static FUSION: Producers = Producers;
+static STRICTNESS: Strict = Strict;
 static CLUSTERING: Clusters = Clusters { method: Method::Optimal };
 static CLUSTERING_GREEDY: Clusters = Clusters { method: Method::Greedy };
 static KERNELS: Kernels = Kernels;
 
 /// Every pass that runs on programs, in the order in which programs are compiled; after `fusion` they are simplified again.
 pub fn passes() -> &'static [&'static dyn Pass] {
-    static PASSES: [&dyn Pass; 4] = [&SIMPLIFY, &FUSION, &CLUSTERING, &KERNELS];
+    static PASSES: [&dyn Pass; 5] = [&SIMPLIFY, &FUSION, &STRICTNESS, &CLUSTERING, &KERNELS];
     &PASSES
 }
 
@@ -28,9 +29,9 @@ pub fn pipeline(options: &Options) -> Vec<&'static dyn Pass> {
 pub(crate) fn explained_pipeline(options: &Options) -> Vec<&'static dyn Explained> {
     let simplify: &'static dyn Explained = if options.sharing { &SIMPLIFY } else { &SIMPLIFY_APART };
     match options.fusion {
-        Fusion::None => vec![simplify, &KERNELS],
-        Fusion::Greedy => vec![simplify, &FUSION, simplify, &CLUSTERING_GREEDY, &KERNELS],
-        Fusion::Optimal => vec![simplify, &FUSION, simplify, &CLUSTERING, &KERNELS],
+        Fusion::None => vec![simplify, &STRICTNESS, &KERNELS],
+        Fusion::Greedy => vec![simplify, &FUSION, simplify, &STRICTNESS, &CLUSTERING_GREEDY, &KERNELS],
+        Fusion::Optimal => vec![simplify, &FUSION, simplify, &STRICTNESS, &CLUSTERING, &KERNELS],
     }
 }
 
@@ -128,6 +129,47 @@ impl Explained for Producers {
     }
 }
 
+/// What may fail to where it is needed.
+struct Strict;
+
+impl Pass for Strict {
+    fn name(&self) -> &'static str {
+        "strictness"
+    }
+
+    fn summary(&self) -> &'static str {
+        "moves what may fail to where it is needed, so that every block may compute all of its bindings in order"
+    }
+
+    fn needs(&self) -> &'static [Property] {
+        &[Property::Flat]
+    }
+
+    fn gives(&self) -> &'static [Property] {
+        &[Property::Strict]
+    }
+
+    fn run(&self, program: &Program) -> Result<Passed, Failed> {
+        let (program, report) = fusebox_strictness::make_strict(program, &Default::default())?;
+        let report = report_of([
+            ("moved", report.moved),
+            ("copied", report.copied),
+            ("inlined", report.inlined),
+            ("dropped", report.dropped),
+            ("cut", report.cut),
+            ("guarded", report.guarded),
+            ("limit_reached", usize::from(report.limit_reached)),
+        ]);
+        Ok(Passed { made: Made::Program(program), report })
+    }
+}
+
+impl Explained for Strict {
+    fn explained(&self, program: &Program) -> Result<(Passed, Details), Failed> {
+        Ok((self.run(program)?, Details::None))
+    }
+}
+
 /// Operations into clusters.
 struct Clusters {
     method: Method,
@@ -143,11 +185,15 @@ impl Pass for Clusters {
     }
 
     fn needs(&self) -> &'static [Property] {
-        &[Property::Flat]
+        &[Property::Flat, Property::Strict]
     }
 
     fn gives(&self) -> &'static [Property] {
         &[Property::Clustered]
+    }
+
+    fn keeps(&self) -> &'static [Property] {
+        &[Property::Flat, Property::Strict]
     }
 
     fn run(&self, program: &Program) -> Result<Passed, Failed> {
@@ -201,7 +247,7 @@ impl Pass for Kernels {
     }
 
     fn needs(&self) -> &'static [Property] {
-        &[Property::Flat]
+        &[Property::Flat, Property::Strict]
     }
 
     fn run(&self, program: &Program) -> Result<Passed, Failed> {
@@ -313,7 +359,7 @@ pub(crate) struct Line<'p> {
 
 impl<'p> Line<'p> {
     pub(crate) fn new(program: &'p Program, verify: bool) -> Self {
-        let all = [Property::Flat, Property::Clustered];
+        let all = [Property::Flat, Property::Strict, Property::Clustered];
         let properties = all.into_iter().filter(|&property| validate(program, &[property]).is_ok()).collect();
         Self { program, verify, properties, stages: Vec::new(), details: Vec::new() }
     }
@@ -331,12 +377,14 @@ impl<'p> Line<'p> {
                 return Err(Error::Pass { pass: pass.name(), source: Box::new(AfterPlan { before }) });
             }
         };
-        for &property in pass.needs() {
-            validate(input, &[property]).map_err(|errors| Error::Needs {
-                pass: pass.name(),
-                property: property.name(),
-                errors,
-            })?;
+        if validate(input, pass.needs()).is_err() {
+            for &property in pass.needs() {
+                validate(input, &[property]).map_err(|errors| Error::Needs {
+                    pass: pass.name(),
+                    property: property.name(),
+                    errors,
+                })?;
+            }
         }
         let begin = Instant::now();
         let (passed, details) = run(input).map_err(|source| Error::Pass { pass: pass.name(), source })?;

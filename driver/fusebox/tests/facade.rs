@@ -179,15 +179,15 @@ fn mistakes_of_embedded_programs_are_errors_with_places() {
 #[test]
 fn passes_are_found_by_name_and_chained() {
     let names: Vec<_> = fusebox::passes().iter().map(|pass| pass.name()).collect();
-    assert_eq!(names, ["simplify", "fusion", "clustering", "kernels"]);
+    assert_eq!(names, ["simplify", "fusion", "strictness", "clustering", "kernels"]);
     assert_eq!(
         fusebox::pass("polish").err().unwrap().to_string(),
-        "there is no pass `polish`; there are simplify, fusion, clustering, kernels"
+        "there is no pass `polish`; there are simplify, fusion, strictness, clustering, kernels"
     );
     let program = text::parse(TWICE).unwrap();
     let stages = run_passes(&program, fusebox::passes(), true).unwrap();
-    assert!(stages[..3].iter().all(|stage| stage.program().is_some()) && stages[3].plan().is_some());
-    assert!(stages[3].report.iter().any(|(name, count)| name == "kernels" && *count == 1));
+    assert!(stages[..4].iter().all(|stage| stage.program().is_some()) && stages[4].plan().is_some());
+    assert!(stages[4].report.iter().any(|(name, count)| name == "kernels" && *count == 1));
 }
 
 #[test]

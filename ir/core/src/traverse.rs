@@ -293,6 +293,22 @@ impl Lambda {
         arrays
     }
 
+    /// A local that none of the function has, nor any after it.
+    pub fn next_local(&self) -> LocalId {
+        let mut next = 0;
+        let mut bodies = vec![self];
+        while let Some(body) = bodies.pop() {
+            let inner = body.instructions.iter().flat_map(|instruction| &instruction.results);
+            next = body.params.iter().chain(inner).fold(next, |next, local| next.max(local.id.0.saturating_add(1)));
+            for part in body.instructions.iter().flat_map(|instruction| instruction.op.parts()) {
+                if let ScalarPart::Body(inner) = part {
+                    bodies.push(inner);
+                }
+            }
+        }
+        LocalId(next)
+    }
+
     /// Whether it reads an array by index.
     pub fn reads(&self, array: ArrayId) -> bool {
         self.arrays_read().contains(&array)

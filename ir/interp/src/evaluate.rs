@@ -22,6 +22,8 @@ pub(crate) struct Evaluator<'p> {
     definitions: Vec<Definition<'p>>,
     /// What has been computed in the current run of the block that defines it, by id.
     values: RefCell<Vec<Option<Val>>>,
+    /// Whether blocks compute all of their bindings, in order, whatever is needed of them.
+    in_order: bool,
 }
 
 #[derive(Clone, Copy)]
@@ -32,7 +34,7 @@ struct Definition<'p> {
 }
 
 impl<'p> Evaluator<'p> {
-    pub(crate) fn new(program: &'p Program) -> Self {
+    pub(crate) fn new(program: &'p Program, in_order: bool) -> Self {
         let mut definitions = Vec::new();
         let mut define = |var: &'p Var, binding| {
             if definitions.len() <= var.id.index() {
@@ -51,7 +53,7 @@ impl<'p> Evaluator<'p> {
             }
         }
         let values = RefCell::new(vec![None; definitions.len()]);
-        Self { definitions, values }
+        Self { definitions, values, in_order }
     }
 
     /// The value of `id`, computing first whatever it needs.
@@ -131,7 +133,14 @@ impl<'p> Evaluator<'p> {
     ) -> Result<Vec<Val>, Stop> {
         self.clear(block);
         self.bind(block, arguments)?;
+        self.all(block)?;
         results.into_iter().map(|r| self.value(block.results[r])).collect()
+    }
+
+    /// Computes all bindings of a block, in order, if that is how blocks are run.
+    pub(crate) fn all(&self, block: &'p Block) -> Result<(), Stop> {
+        let list = block.bindings.iter().filter(|_| self.in_order).flat_map(|binding| &binding.results);
+        list.into_iter().try_for_each(|var| self.value(var.id).map(drop))
     }
 
     /// Forgets what an earlier run of the block computed.

@@ -52,13 +52,29 @@ pub enum Error {
 /// # Errors
 /// [`Error`]: inputs that do not fit, and run-time errors.
 pub fn run(program: &Program, inputs: &[Value]) -> Result<Vec<Value>, Error> {
+    run_as(program, inputs, false)
+}
+
+/// Runs a valid program as if it were strict: each block that is run computes all of its bindings, in order.
+///
+/// Of programs that have [`fusebox_ir::Property::Strict`] the results are those of [`run`]; it fails where a function might need an array,
+/// or what an operation gives, and this fails. Inside of functions evaluation is by need.
+///
+/// # Errors
+/// As of [`run`].
+pub fn run_in_order(program: &Program, inputs: &[Value]) -> Result<Vec<Value>, Error> {
+    run_as(program, inputs, true)
+}
+
+fn run_as(program: &Program, inputs: &[Value], in_order: bool) -> Result<Vec<Value>, Error> {
     let inputs = interface::inputs(program, inputs)?;
-    let evaluator = evaluate::Evaluator::new(program);
+    let evaluator = evaluate::Evaluator::new(program, in_order);
     let bound = evaluator.bind(&program.body, &inputs);
     bound.map_err(|stop| match stop {
         scalar::Stop::Fault(fault, _) => Error::Extents(fault),
         other => Error::Run(evaluate::finished(other, &program.name)),
     })?;
+    evaluator.all(&program.body).map_err(|stop| evaluate::finished(stop, &program.name))?;
     let mut results = Vec::new();
     for (&id, output) in program.body.results.iter().zip(&program.outputs) {
         let result = evaluator.value(id).and_then(|value| {

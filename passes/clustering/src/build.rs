@@ -6,14 +6,12 @@ use fusebox_ir::{
     ArrayId, ArrayOp, Binding, Block, Direction, Extent, Lambda, Operand, Part, PermuteOrder, ScanForm,
     analysis::{
         Definitions, Size, Sizes, algebra,
+        spine::fills,
         work::{PER_BYTE, work},
     },
 };
 
-use crate::{
-    graph::{Complete, Edge, Graph, Kind, Node, Output, Source},
-    need::needs,
-};
+use crate::graph::{Complete, Edge, Graph, Kind, Node, Output, Source};
 
 /// What is known of the whole program.
 pub(crate) struct Context<'p> {
@@ -42,8 +40,8 @@ pub(crate) fn graph(block: &Block, context: &Context<'_>) -> Graph {
         segments: HashMap::new(),
         longer: HashSet::new(),
     };
-    for (binding, need) in block.bindings.iter().zip(needs(block)) {
-        build.binding(binding, need);
+    for binding in &block.bindings {
+        build.binding(binding);
     }
     for id in &block.results {
         if let Some(&Source::Output(node, output)) = build.sources.get(id) {
@@ -84,7 +82,7 @@ struct Row<'b> {
 }
 
 impl Build<'_, '_> {
-    fn binding(&mut self, binding: &Binding, need: u32) {
+    fn binding(&mut self, binding: &Binding) {
         let position = self.graph.nodes.len();
         let name = binding.results.iter().map(|var| &var.name).find(|name| !name.is_empty());
         let name = name.map_or_else(
@@ -100,13 +98,24 @@ impl Build<'_, '_> {
             extents: 0,
             inner: None,
             outputs: outputs.collect(),
-            need,
+            // Blocks of strict programs compute all of their bindings.
+            need: 0,
             segments: None,
             dear: is_dear(binding),
         };
         let mut complete: HashMap<ArrayId, Complete> = HashMap::new();
         let mut traversed: Vec<ArrayId> = Vec::new();
+        let filled = self.filled(binding);
         match self.row(&binding.op) {
+            // It is made where the elements are met: as if it looked at them.
+            Some(_) if filled.is_some() => {
+                node.kind = Kind::Elementwise;
+                let runs = binding.results.first().map(|var| var.ty.extents.clone()).unwrap_or_default();
+                node.extents = self.class(&runs);
+                self.finish(binding, &runs, &mut node);
+                traversed = filled.into_iter().collect();
+                self.complete(binding, &traversed, &mut complete);
+            }
             None => {
                 each_use(binding, &mut |id| _ = complete.insert(id, Complete::Outside));
             }
@@ -162,6 +171,19 @@ impl Build<'_, '_> {
         }
     }
 
+    /// Of what is filled without sources, as often as an `expand` or `filter` makes elements: these elements.
+    fn filled(&self, binding: &Binding) -> Option<ArrayId> {
+        let [var] = &binding.results[..] else { return None };
+        let [Extent::Value(count)] = var.ty.extents[..] else { return None };
+        match self.sources.get(&count) {
+            Some(&Source::Output(node, 0)) if fills(&binding.op) && self.graph.nodes[node].kind == Kind::Expand => {
+                let maker = self.context.definitions.binding(count)?;
+                maker.results.get(1).map(|first| first.id)
+            }
+            _ => None,
+        }
+    }
+
     /// What must be complete before an operation, and why.
     fn complete(&self, binding: &Binding, traversed: &[ArrayId], complete: &mut HashMap<ArrayId, Complete>) {
         let mut note = |id: ArrayId, why: Complete| {
@@ -180,8 +202,13 @@ impl Build<'_, '_> {
             }
             _ => {}
         }
+        let count = self.filled(binding).and_then(|_| match binding.results[0].ty.extents[0] {
+            Extent::Value(id) => Some(id),
+            Extent::Constant(_) | Extent::Unknown => None,
+        });
         for part in binding.op.parts() {
             match part {
+                Part::Value(Operand::Value(id)) if Some(*id) == count => {}
                 Part::Function(f) => {
                     let arrays = arrays_read(f);
                     f.outer_uses(&mut |id| {

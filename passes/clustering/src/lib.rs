@@ -13,7 +13,6 @@ pub mod legacy; // the models that this one grew out of
 mod linear; // integer linear programs as data
 mod mark; // clusters as bindings of a program
 mod model; // a graph as an integer linear program
-mod need; // what only branches need
 mod objective; // what is minimised
 mod optimal; // the best clusters, part by part
 mod partition; // who is with whom
@@ -99,7 +98,7 @@ pub enum Method {
 
 /// Clusters the operations of `program` into as few passes over memory as possible.
 ///
-/// Needs [`Property::Flat`]; the result is [`Property::Clustered`]. Results are unchanged, bit for bit, but for the association of what
+/// Needs [`Property::Flat`]; the result is [`Property::Clustered`], and [`Property::Strict`] if the program was: kernels are made of such. Results are unchanged, bit for bit, but for the association of what
 /// rounds; what nothing needs is left out.
 ///
 /// # Errors

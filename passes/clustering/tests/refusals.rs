@@ -186,18 +186,16 @@ fn segments_of_different_offsets_stay_apart() {
 }
 
 #[test]
-fn what_only_a_branch_needs_shares_no_cluster_with_what_is_needed_anyway() {
+fn branches_are_regions_with_what_only_they_need() {
+    // As the pass `strictness` makes it: what only the branch needs is in it.
     let (_, report) = clustered(
         "fn p(x: [n]f32, c: bool) -> [n]f32, [n]f32 {
           let a: [n]f32 = map(|x| x * 2.0, x)
-          let b: [n]f32 = map(|x| x * 3.0, x)
-          let r: [n]f32 = cond(c, || { let u: [n]f32 = map(|x| x + 1.0, b) let v: [n]f32 = map(|x| x - 1.0, u) return v }, || { return x })
+          let r: [n]f32 = cond(c, || { let b: [n]f32 = map(|x| x * 3.0, x) let u: [n]f32 = map(|x| x + 1.0, b) let v: [n]f32 = map(|x| x - 1.0, u) return v }, || { return x })
           return a, r }",
     );
-    assert_eq!(show(&report.regions[0]), "{a}{b}");
-    assert!(report.regions[0].apart.iter().any(|apart| apart.why.contains("only by a branch")), "{report:#?}");
-    // Branches are regions of their own.
-    assert_eq!(show(&report.regions[1]), "{u,v}");
+    assert_eq!(show(&report.regions[0]), "{a}");
+    assert_eq!(show(&report.regions[1]), "{b,u,v}");
     assert!(report.regions[1].path.contains("cond r"), "{}", report.regions[1].path);
 }
 

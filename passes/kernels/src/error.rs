@@ -16,6 +16,16 @@ pub enum Error {
         /// Where it stands in the source.
         place: Place,
     },
+    /// The program is not strict.
+    #[error("{}`{result}` is evaluated by need: {why}; the pass `strictness` must run before", at(.place))]
+    ByNeed {
+        /// The first result of a binding.
+        result: String,
+        /// Why.
+        why: fusebox_ir::analysis::demand::ByNeedWhy,
+        /// Where it stands in the source.
+        place: Place,
+    },
     /// A cluster whose operations do not share a nest of loops.
     #[error("{}`{first}` and `{second}` are in one cluster and cannot share a nest of loops: {why}", at(.place))]
     Apart {

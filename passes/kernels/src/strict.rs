@@ -8,9 +8,8 @@
 use std::collections::{HashMap, HashSet};
 
 use fusebox_ir::{
-    Binary, Constant, Instruction, Lambda, Local, LocalId, Name, Place, ScalarOp, ScalarOperand, ScalarPart,
-    ScalarPartMut,
-    analysis::need::{certain_outside, certain_uses},
+    Binary, Constant, Instruction, Lambda, Local, LocalId, Name, Place, ScalarOp, ScalarOperand, ScalarPartMut,
+    analysis::need::{certain_outside, certain_uses, free_uses, local},
 };
 
 /// Gives fresh locals.
@@ -48,50 +47,6 @@ pub(crate) fn can_fail(instruction: &Instruction, safe: &dyn Fn(&Instruction) ->
 /// Whether executing the instructions of a function may fail or never end.
 pub(crate) fn lambda_can_fail(lambda: &Lambda, safe: &dyn Fn(&Instruction) -> bool) -> bool {
     lambda.instructions.iter().any(|instruction| can_fail(instruction, safe))
-}
-
-/// Every local from outside that the instruction uses, in bodies too.
-pub(crate) fn free_uses(instruction: &Instruction) -> HashSet<LocalId> {
-    let mut uses = HashSet::new();
-    let mut defined = HashSet::new();
-    let mut stack = vec![&instruction.op];
-    while let Some(op) = stack.pop() {
-        for part in op.parts() {
-            match part {
-                ScalarPart::Operand(ScalarOperand::Local(id)) => {
-                    uses.insert(*id);
-                }
-                ScalarPart::Operand(_) | ScalarPart::Array(_) => {}
-                ScalarPart::Body(body) => {
-                    defined.extend(body.params.iter().map(|local| local.id));
-                    uses.extend(body.results.iter().filter_map(local));
-                    for inner in &body.instructions {
-                        defined.extend(inner.results.iter().map(|local| local.id));
-                        stack.push(&inner.op);
-                    }
-                }
-            }
-        }
-    }
-    uses.retain(|id| !defined.contains(id));
-    uses
-}
-
-pub(crate) fn local(operand: &ScalarOperand) -> Option<LocalId> {
-    if let ScalarOperand::Local(id) = operand { Some(*id) } else { None }
-}
-
-/// What the results of scalar code certainly need of `of`: used by callers that sink whole bindings.
-pub(crate) fn certainly_executed(body: &Lambda) -> Vec<&Instruction> {
-    let mut needed: HashSet<LocalId> = body.results.iter().filter_map(local).collect();
-    let mut certain = Vec::new();
-    for instruction in body.instructions.iter().rev() {
-        if instruction.results.iter().any(|result| needed.contains(&result.id)) {
-            needed.extend(certain_uses(instruction));
-            certain.push(instruction);
-        }
-    }
-    certain
 }
 
 /// Rewrites scalar code so that executing all of it, in order, does what evaluation by need does.

@@ -1,9 +1,12 @@
 //! Indices that lowering leaves unchecked are inside: whatever numbers there are, those near the ends of `i64` too. The interpreter of plans
 //! looks at every access, and calls it a broken plan where an unchecked one is outside.
 
+mod strict;
+
 use fusebox_interp::{Error, run_plan};
 use fusebox_ir::{Action, Array, Plan, Value, text};
-use fusebox_kernels::{Config, lower};
+use fusebox_kernels::Config;
+use strict::lower;
 
 fn plan(index: &str) -> Plan {
     let source = format!(

@@ -1,8 +1,11 @@
 //! Clusters: one kernel each, that means what its operations mean.
 
+mod strict;
+
 use fusebox_interp::{Counts, run, run_plan};
 use fusebox_ir::{Array, Plan, Program, Property, Value, text, validate, validate_plan};
-use fusebox_kernels::{Config, Error, lower};
+use fusebox_kernels::{Config, Error};
+use strict::lower;
 
 fn parsed(source: &str) -> Program {
     let program = text::parse(source).unwrap_or_else(|error| panic!("{error}\n{source}"));
@@ -317,6 +320,37 @@ fn a_filter_of_a_filter_and_how_many() {
       1: scatter p[x8] checked with(any order, +, x4) when x6 in permute `p`
       0: store k = x7 }
     ");
+}
+
+#[test]
+fn elements_of_elements_are_a_level_inside() {
+    let source = "fn f(x: [n]i64) -> i64, i64 { let s: i64, t: i64 = cluster(|| {
+      vertical k: i64, v: [k]i64 = expand(|a| a, |a, j| a - j, x)
+      vertical l: i64, w: [l]i64 = expand(|a| a % 4, |a, j| a * 10 + j, v)
+      vertical z: [l]i64 = map(|a| a * 2, w)
+      horizontal s: i64 = fold(|a, b| a + b, 5, z)
+      last t: i64 = fold(|a, b| if a < 0 { b } else { a }, 0, w)
+      return s, t }) return s, t }";
+    let text = kernels(source, &[vec![ints(&[3, 0, -4, 7, 1])], vec![ints(&[-3])], vec![ints(&[])], vec![ints(&[9])]]);
+    // One nest, and nothing of either expansion is stored.
+    assert_eq!(text.matches("kernel ").count(), 1, "{text}");
+    assert!(text.contains("reads x: [n]i64 writes s: i64, t: i64 over x1 < n up, x2 < "), "{text}");
+}
+
+#[test]
+fn elements_of_kept_elements_are_a_level_inside() {
+    let source = "fn f(x: [n]i64, d: [m]i64) -> [m]i64, i64 { let p: [m]i64, s: i64 = cluster(|| {
+      vertical k: i64, v: [k]i64 = filter(|a| a > 1, x)
+      vertical l: i64, w: [l]i64 = expand(|a| 12 / a, |a, j| a + j, v)
+      vertical one: [l]i64 = generate([l], |i| n)
+      vertical at: [l]i64 = map(|a| mod(a, 4), w)
+      horizontal p: [m]i64 = permute(|a, b| a + b, d, one, at: at)
+      last s: i64 = fold(|a, b| a + b, 0, w)
+      return p, s }) return p, s }";
+    let d = ints(&[0, 10, 20, 30]);
+    let inputs = [&[3, 0, -4, 7, 1, 2][..], &[-3], &[], &[9, 12]].map(|x| vec![ints(x), d.clone()]);
+    let text = kernels(source, &inputs);
+    assert_eq!(text.matches("kernel ").count(), 1, "{text}");
 }
 
 #[test]

@@ -1,12 +1,15 @@
 //! Golden programs as plans: run by the interpreter of kernels, they give what the interpreter of programs gives.
 
+mod strict;
+
 use std::{
     fs,
     path::{Path, PathBuf},
 };
 
 use fusebox_ir::{Array, ElementType, Program, Value, text};
-use fusebox_kernels::{Config, Error, lower};
+use fusebox_kernels::{Config, Error};
+use strict::lower;
 
 fn golden() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../golden")

@@ -2,6 +2,8 @@
 //!
 //! `FUSEBOX_SEED=N` runs one seed, `FUSEBOX_QUICK=1` a tenth of them, `FUSEBOX_PROGRAMS=N` as many as it says for each test.
 
+mod strict;
+
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
     mem::{Discriminant, discriminant},
@@ -245,7 +247,7 @@ fn kind_of(error: &Error) -> Option<Discriminant<Fault>> {
 
 /// The kind of fault with which the plan of each operation by itself fails, if it does.
 fn fails_apart(program: &Program, given: &[Value]) -> Option<Option<Discriminant<Fault>>> {
-    let (plan, _) = fusebox_kernels::lower(program, &fusebox_kernels::Config::default()).ok()?;
+    let (plan, _) = strict::lower(program, &fusebox_kernels::Config::default()).ok()?;
     run_plan(&plan, given).err().map(|error| kind_of(&error))
 }
 
@@ -258,9 +260,13 @@ fn fault(program: &Program, seed: u64, config: &Config) -> (Option<String>, usiz
         if let (Err(error), false) = (&expected, config.may_fail) {
             return Some(format!("the program fails: {error}"));
         }
-        let (clusters, count) = clustered(program, seed);
+        let strict = match fusebox_strictness::make_strict(program, &fusebox_strictness::Config::default()) {
+            Ok((strict, _)) => strict,
+            Err(error) => return Some(format!("not strict: {error}")),
+        };
+        let (clusters, count) = clustered(&strict, seed);
         fused = count;
-        if let Err(errors) = validate(&clusters, &[Property::Flat, Property::Clustered]) {
+        if let Err(errors) = validate(&clusters, &[Property::Flat, Property::Strict, Property::Clustered]) {
             return Some(format!("not valid: {errors}\n{clusters}"));
         }
         let plan = match fusebox_kernels::lower(&clusters, &fusebox_kernels::Config::default()) {

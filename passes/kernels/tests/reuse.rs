@@ -1,12 +1,15 @@
 //! Memory of plans: what is written over what, and how many bytes are live at most.
 
+mod strict;
+
 use fusebox_interp::Counts;
 use fusebox_ir::{
     Array, Plan, Program, Step, Value,
     generate::{Config as Generated, inputs, program},
     text, validate_plan,
 };
-use fusebox_kernels::{Config, lower};
+use fusebox_kernels::Config;
+use strict::lower;
 
 fn plan_of(program: &Program) -> Plan {
     let (plan, _) = lower(program, &Config::default()).unwrap_or_else(|error| panic!("{error}\n{program}"));

@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 
 use fusebox_backend::BackendError;
 use fusebox_cranelift::{CompiledPlan, Config, Cranelift, Features};
-use fusebox_ir::{Array, Constant, ElementType, Plan, Value, text};
+use fusebox_ir::{Array, Constant, ElementType, Plan, Program, Value, text};
 
 /// Threads and gangs that every program is run with.
 pub fn backends() -> &'static [(String, Cranelift)] {
@@ -52,9 +52,19 @@ pub fn same_bits(left: &Array, right: &Array) -> bool {
 /// The plan of a program in text.
 pub fn plan(source: &str) -> Plan {
     let program = text::parse(source).unwrap_or_else(|error| panic!("{error}\n{source}"));
-    let (plan, _) = fusebox_kernels::lower(&program, &fusebox_kernels::Config::default())
-        .unwrap_or_else(|error| panic!("{error}\n{source}"));
-    plan
+    lowered(&program).unwrap_or_else(|error| panic!("{error}\n{source}"))
+}
+
+/// The plan of a program, which is made strict first; why there is none, if there is none.
+#[allow(dead_code)]
+pub fn lowered(program: &Program) -> Result<Plan, fusebox_kernels::Error> {
+    let strict = match fusebox_strictness::make_strict(program, &fusebox_strictness::Config::default()) {
+        Ok((strict, _)) => strict,
+        // What is not flat has no plan either.
+        Err(fusebox_strictness::Error::Invalid(_)) => program.clone(),
+        Err(error) => panic!("{error}\n{program}"),
+    };
+    Ok(fusebox_kernels::lower(&strict, &fusebox_kernels::Config::default())?.0)
 }
 
 /// What the interpreter of kernels gives: results, or the error as text.

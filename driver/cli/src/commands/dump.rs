@@ -82,7 +82,7 @@ pub(crate) fn print_program(program: &Program, format: Format, out: &mut dyn Wri
     match format {
         Format::Text => writeln!(out, "{program}")?,
         Format::Json => {
-            let all = [Property::Flat, Property::Clustered];
+            let all = [Property::Flat, Property::Strict, Property::Clustered];
             let properties: Vec<_> =
                 all.into_iter().filter(|&property| validate(program, &[property]).is_ok()).collect();
             writeln!(out, "{}", json::to_json(program, &properties))?;

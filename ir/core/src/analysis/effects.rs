@@ -1,7 +1,9 @@
 //! What may fail when it is run.
 
 use crate::{
-    ArrayOp, Binary, Binding, Instruction, Lambda, Operand, Part, ScalarOp, ScalarOperand,
+    ArrayId, ArrayOp, Binary, Binding, Block, Extent, Instruction, Lambda, Operand, Part, ScalarOp, ScalarOperand,
+    ScanForm, Type, Var,
+    analysis::{Answer, Sizes},
     operations::{Shape, Signature},
 };
 
@@ -62,4 +64,124 @@ pub fn can_fail(binding: &Binding) -> bool {
         }
     }
     false
+}
+
+/// Whether computing a binding may fail or not end, other than for want of memory, given what is known of sizes.
+///
+/// What operations take may fail by itself: that is asked of the bindings that make it.
+pub fn binding_can_fail<'a>(binding: &Binding, sizes: &Sizes, type_of: &dyn Fn(ArrayId) -> Option<&'a Type>) -> bool {
+    let known = Proofs { sizes, type_of };
+    let mut bindings = vec![binding];
+    while let Some(binding) = bindings.pop() {
+        if !known.sizes_agree(binding) {
+            return true;
+        }
+        for part in binding.op.parts() {
+            match part {
+                Part::Function(f) if function_can_fail(f) => return true,
+                Part::Body(block) => bindings.extend(&block.bindings),
+                _ => {}
+            }
+        }
+    }
+    false
+}
+
+/// Whether all that an operation asks of extents is known to hold, and it ends; of one with blocks, what it asks of their results.
+pub fn sizes_are_known<'a>(binding: &Binding, sizes: &Sizes, type_of: &dyn Fn(ArrayId) -> Option<&'a Type>) -> bool {
+    Proofs { sizes, type_of }.sizes_agree(binding)
+}
+
+/// What is known of the sizes of arrays.
+struct Proofs<'p, 'a> {
+    sizes: &'p Sizes,
+    type_of: &'p dyn Fn(ArrayId) -> Option<&'a Type>,
+}
+
+impl Proofs<'_, '_> {
+    /// Whether all that an operation asks of extents is known to hold, and it ends.
+    fn sizes_agree(&self, binding: &Binding) -> bool {
+        match &binding.op {
+            ArrayOp::Constant { .. } | ArrayOp::Unit { .. } | ArrayOp::Cluster { .. } => true,
+            ArrayOp::Cond { then, otherwise, .. } => {
+                self.gives(then, &binding.results) && self.gives(otherwise, &binding.results)
+            }
+            ArrayOp::Filter { sources, .. } => self.alike(sources),
+            ArrayOp::Sort { keys, carry } => self.alike(&[&keys[..], carry].concat()),
+            ArrayOp::Compute { sources } => self.alike(sources) && self.like(binding, sources, 0),
+            ArrayOp::Map { sources, .. } => {
+                let own = || binding.results.iter().map(|var| &var.ty.extents);
+                let inside = |source: &ArrayId| {
+                    let available = self.extents(*source);
+                    own().all(|own| {
+                        let mut pairs = own.iter().zip(available);
+                        pairs.all(|(&own, &of)| self.sizes.at_most(own, of) == Answer::Proved)
+                    })
+                };
+                sources.iter().all(inside)
+                    && own().flatten().all(|&extent| self.sizes.not_negative(extent) == Answer::Proved)
+            }
+            ArrayOp::Generate { extents, .. } => {
+                extents.iter().all(|extent| self.not_negative(extent)) && self.as_given(binding, extents)
+            }
+            ArrayOp::Fold { seeds, sources, offsets, .. } => {
+                !seeds.is_empty() && offsets.is_none() && self.alike(sources) && self.like(binding, sources, 1)
+            }
+            ArrayOp::Scan { form: ScanForm::Inclusive, sources, offsets, .. } => {
+                offsets.is_none() && self.alike(sources) && self.like(binding, sources, 0)
+            }
+            _ => false,
+        }
+    }
+
+    fn extents(&self, id: ArrayId) -> &[Extent] {
+        (self.type_of)(id).map_or(&[], |ty| &ty.extents)
+    }
+
+    fn not_negative(&self, operand: &Operand) -> bool {
+        self.sizes.operand(operand).is_some_and(|size| self.sizes.not_negative_size(&size) == Answer::Proved)
+    }
+
+    fn equal(&self, left: &[Extent], right: &[Extent]) -> bool {
+        left.len() == right.len()
+            && left.iter().zip(right).all(|(&left, &right)| self.sizes.equal(left, right) == Answer::Proved)
+    }
+
+    fn alike(&self, arrays: &[ArrayId]) -> bool {
+        arrays.windows(2).all(|pair| self.equal(self.extents(pair[0]), self.extents(pair[1])))
+    }
+
+    /// Whether results have the extents of the first source, but for as many of the innermost dimensions.
+    fn like(&self, binding: &Binding, sources: &[ArrayId], without: usize) -> bool {
+        let Some(&first) = sources.first() else { return true };
+        let extents = self.extents(first);
+        let outer = &extents[..extents.len().saturating_sub(without)];
+        binding.results.iter().all(|var| self.equal(&var.ty.extents, outer))
+    }
+
+    /// Whether results have the extents that operands say.
+    fn as_given(&self, binding: &Binding, given: &[Operand]) -> bool {
+        let extent = |operand: &Operand| match operand {
+            Operand::Value(id) => Extent::Value(*id),
+            Operand::Constant(constant) => constant.as_i64().map_or(Extent::Unknown, Extent::Constant),
+        };
+        let given: Vec<Extent> = given.iter().map(extent).collect();
+        binding.results.iter().all(|var| self.equal(&var.ty.extents, &given))
+    }
+
+    /// Whether what a block gives has the extents of `vars`, which may name each other.
+    fn gives(&self, block: &Block, vars: &[Var]) -> bool {
+        vars.iter().zip(&block.results).all(|(var, &result)| {
+            let given = self.extents(result);
+            var.ty.extents.len() == given.len()
+                && var.ty.extents.iter().zip(given).all(|(&wanted, &given)| {
+                    let beside = |id| vars.iter().position(|other| other.id == id);
+                    let wanted = match wanted {
+                        Extent::Value(id) => beside(id).map_or(wanted, |at| Extent::Value(block.results[at])),
+                        Extent::Constant(_) | Extent::Unknown => wanted,
+                    };
+                    self.sizes.equal(wanted, given) == Answer::Proved
+                })
+        })
+    }
 }

@@ -1,12 +1,15 @@
 //! What passes share: facts about a program, in tables keyed by id.
 
 pub mod algebra;
+pub mod components;
 pub mod counts;
 pub mod definitions;
+pub mod demand;
 pub mod effects;
 pub mod inside;
 pub mod need;
 pub mod over;
+pub mod restrict;
 pub mod sizes;
 pub mod spine;
 pub mod uses;

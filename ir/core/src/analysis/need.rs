@@ -4,8 +4,49 @@ use std::collections::{HashMap, HashSet};
 
 use crate::{Binary, Instruction, Lambda, LocalId, ScalarOp, ScalarOperand, ScalarPart};
 
-fn local(operand: &ScalarOperand) -> Option<LocalId> {
+/// The local that an operand is.
+pub fn local(operand: &ScalarOperand) -> Option<LocalId> {
     if let ScalarOperand::Local(id) = operand { Some(*id) } else { None }
+}
+
+/// Every local from outside that the instruction uses, in bodies too.
+pub fn free_uses(instruction: &Instruction) -> HashSet<LocalId> {
+    let mut uses = HashSet::new();
+    let mut defined = HashSet::new();
+    let mut stack = vec![&instruction.op];
+    while let Some(op) = stack.pop() {
+        for part in op.parts() {
+            match part {
+                ScalarPart::Operand(ScalarOperand::Local(id)) => {
+                    uses.insert(*id);
+                }
+                ScalarPart::Operand(_) | ScalarPart::Array(_) => {}
+                ScalarPart::Body(body) => {
+                    defined.extend(body.params.iter().map(|local| local.id));
+                    uses.extend(body.results.iter().filter_map(local));
+                    for inner in &body.instructions {
+                        defined.extend(inner.results.iter().map(|local| local.id));
+                        stack.push(&inner.op);
+                    }
+                }
+            }
+        }
+    }
+    uses.retain(|id| !defined.contains(id));
+    uses
+}
+
+/// The instructions of a function that its results certainly need, the last first.
+pub fn certainly_executed(body: &Lambda) -> Vec<&Instruction> {
+    let mut needed: HashSet<LocalId> = body.results.iter().filter_map(local).collect();
+    let mut certain = Vec::new();
+    for instruction in body.instructions.iter().rev() {
+        if instruction.results.iter().any(|result| needed.contains(&result.id)) {
+            needed.extend(certain_uses(instruction));
+            certain.push(instruction);
+        }
+    }
+    certain
 }
 
 /// What executing the instruction certainly needs, if its results are needed.

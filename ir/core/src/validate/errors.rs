@@ -246,6 +246,10 @@ pub enum ProgramFault {
     #[error("{what} is an array of arrays, which a flat program has not")]
     NotFlat { what: String },
 
+    /// A binding that a strict program would not hold where it stands.
+    #[error("a strict program computes all bindings of a block: {why}; the pass `strictness` moves it")]
+    ByNeed { why: crate::analysis::demand::ByNeedWhy },
+
     // Kernels and plans.
     /// Depths that are no nest.
     #[error(

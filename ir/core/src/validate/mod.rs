@@ -39,6 +39,8 @@ pub enum Property {
     Flat,
     /// What makes or reads elements is in a `cluster`; control, `unit`, `constant`, `foreign`, `sort`, `reshape`, `concat` are not.
     Clustered,
+    /// Every block may compute all of its bindings in order: what may fail is needed whenever its block is run.
+    Strict,
 }
 
 impl Property {
@@ -47,6 +49,7 @@ impl Property {
         match self {
             Self::Flat => "flat",
             Self::Clustered => "clustered",
+            Self::Strict => "strict",
         }
     }
 }

@@ -7,6 +7,7 @@ use super::{
 use crate::{
     ArrayOp, Binding, Block, Part, Program, Type,
     analysis::{
+        demand::{ByNeed, by_need},
         makes_elements,
         spine::{Members, spine},
     },
@@ -18,6 +19,12 @@ impl<'p> Validator<'p> {
             return;
         }
         self.within(Step::Field("body"), |v| v.block_properties(&program.body, properties, 0));
+        // Of what is broken nothing is said.
+        if properties.contains(&Property::Strict) && self.is_sound() {
+            for ByNeed { binding, why } in by_need(program) {
+                self.within_binding(binding, |v| v.report(ProgramFault::ByNeed { why }));
+            }
+        }
     }
 
     fn block_properties(&mut self, block: &'p Block, properties: &[Property], depth: usize) {

@@ -9,7 +9,7 @@ use fusebox_ir::{
 };
 
 use super::{Lower, Origin, name};
-use crate::{error::Error, linear::Linear};
+use crate::{bounds::linear::Linear, error::Error};
 
 /// An extent, and whose it is.
 #[derive(Clone)]
@@ -25,7 +25,7 @@ impl<'p> Lower<'p> {
         for term in &sum.terms {
             let extent = match *term {
                 Term::Extent { array, dim } => self.extents(array)[dim],
-                Term::Value(operand) => crate::values::extent(self.operand(operand)),
+                Term::Value(operand) => self.extent_of(operand),
             };
             form = form.plus(1, &self.values.form(extent));
         }
@@ -46,10 +46,6 @@ impl<'p> Lower<'p> {
         if self.values.equal(&left.form, &right.form) {
             return;
         }
-        if self.trial.is_some() {
-            self.trial = Some(true);
-            return;
-        }
         let step = Step::CheckEqual {
             left: self.linear_extent(&left.form, &left.name, origin, steps),
             left_name: left.name.clone(),
@@ -65,10 +61,6 @@ impl<'p> Lower<'p> {
 
     fn at_most(&mut self, extent: &Owned, available: &Owned, origin: &Origin, steps: &mut Vec<Step>) {
         if self.values.at_most(&extent.form, &available.form) {
-            return;
-        }
-        if self.trial.is_some() {
-            self.trial = Some(true);
             return;
         }
         let step = Step::CheckAtMost {
@@ -112,14 +104,6 @@ impl<'p> Lower<'p> {
                 }
             }
         }
-    }
-
-    /// Whether an operation's sizes need no check.
-    pub(super) fn sizes_are_proved(&mut self, binding: &Binding) -> Result<bool, Error> {
-        self.trial = Some(false);
-        let looked = self.check_sizes(binding, &self.origin(binding), &mut Vec::new());
-        let checked = self.trial.take();
-        looked.map(|()| checked == Some(false))
     }
 
     /// Everything that extents of an operation's arrays and results should agree in.

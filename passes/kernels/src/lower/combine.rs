@@ -2,12 +2,15 @@
 
 use fusebox_ir::{
     ArrayId, ArrayOp, Binary, Constant, ElementType, Extent, FailureKind, Lambda, LevelOrder, ScalarOp, ScalarOperand,
-    analysis::{algebra, spine::Frame},
+    analysis::{
+        algebra,
+        components::{groups, restricted},
+        spine::Frame,
+    },
 };
 
 use super::{Origin, fuse::Fusing};
 use crate::{
-    components::{groups, restricted},
     nest::{Associates, Nest, Spot},
     strict::Code,
 };
@@ -141,7 +144,7 @@ impl Fusing<'_, '_> {
 
 /// Opens a level over segments, checks their offsets, and opens a level over the elements of each.
 pub(super) fn segments(
-    nest: &mut Nest<'_, '_>,
+    nest: &mut Nest<'_>,
     offsets: ArrayId,
     extent: Extent,
     [outer, inner]: [LevelOrder; 2],
@@ -160,7 +163,7 @@ pub(super) fn segments(
         nest.check(some, &origin.operation, &origin.place, fault, start, None);
         nest.at_most(0, whole(1), count);
     }
-    let offset = |nest: &mut Nest<'_, '_>, index: ScalarOperand, at: Spot| {
+    let offset = |nest: &mut Nest<'_>, index: ScalarOperand, at: Spot| {
         let mut code = Code::default();
         let raw = nest.read(&mut code, offsets, vec![index], &origin.place);
         let wide =
@@ -169,7 +172,7 @@ pub(super) fn segments(
     };
     let last = nest.binary(Binary::Sub, count, whole(1), start);
     let check =
-        |nest: &mut Nest<'_, '_>, condition: ScalarOperand, position: ScalarOperand, value: ScalarOperand, at: Spot| {
+        |nest: &mut Nest<'_>, condition: ScalarOperand, position: ScalarOperand, value: ScalarOperand, at: Spot| {
             let fault = FailureKind::Offsets { offsets: name.clone(), position, value, extent };
             nest.check(condition, &origin.operation, &origin.place, fault, at, None);
         };

@@ -3,7 +3,7 @@
 use fusebox_ir::{Access, ArrayId, Binding, LevelOrder, ScalarOp, ScalarOperand, Step};
 
 use super::{Lower, Origin};
-use crate::{error::Error, linear::Linear, nest::Spot, strict::Code};
+use crate::{bounds::linear::Linear, error::Error, nest::Spot, strict::Code};
 
 impl<'p> Lower<'p> {
     /// One kernel for each source, which copies it to its part of the result.

@@ -3,18 +3,18 @@
 use fusebox_ir::ArrayOp;
 
 use super::fuse::Fusing;
-use crate::{nest::Deferred, strict::Code};
+use crate::strict::Code;
 
 impl Fusing<'_, '_> {
     pub(super) fn elementwise(&mut self, position: usize) {
         let binding = self.binding(position);
         let (spot, when, index) = (self.spot(position), self.when(position), self.index(position));
-        let (mut code, mut deferred) = (Code::default(), Deferred::default());
+        let mut code = Code::default();
         let values = match &binding.op {
-            ArrayOp::Generate { f, .. } => self.nest.call(f, &index, &mut deferred, &mut code),
+            ArrayOp::Generate { f, .. } => self.nest.call(f, &index, &mut code),
             ArrayOp::Map { f, sources } => {
                 let elements = self.sources(position, sources, &index, &mut code);
-                self.nest.call(f, &elements, &mut deferred, &mut code)
+                self.nest.call(f, &elements, &mut code)
             }
             ArrayOp::Backpermute { sources, .. }
             | ArrayOp::Replicate { sources, .. }
@@ -23,14 +23,14 @@ impl Fusing<'_, '_> {
                 self.sources(position, sources, &at, &mut code)
             }
             ArrayOp::Transform { index: to, f, sources, .. } => {
-                let at = self.nest.call(to, &index, &mut deferred, &mut code);
+                let at = self.nest.call(to, &index, &mut code);
                 let elements = self.sources(position, sources, &at, &mut code);
-                self.nest.call(f, &elements, &mut deferred, &mut code)
+                self.nest.call(f, &elements, &mut code)
             }
             ArrayOp::Compute { sources } => self.sources(position, sources, &index, &mut code),
             ArrayOp::Stencil { f, taps, boundaries } => {
                 let elements = self.taps(position, f, taps, boundaries, &mut code);
-                self.nest.call(f, &elements, &mut deferred, &mut code)
+                self.nest.call(f, &elements, &mut code)
             }
             _ => Vec::new(),
         };

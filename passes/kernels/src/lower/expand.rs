@@ -8,7 +8,7 @@ use fusebox_ir::{
 use super::{Lower, Origin, fuse::Fusing, name, scatter::at_least_zero};
 use crate::{
     error::Error,
-    nest::{Associates, Deferred, ScanParts, Spot},
+    nest::{Associates, ScanParts, Spot},
     strict::Code,
 };
 
@@ -40,7 +40,7 @@ impl<'p> Lower<'p> {
         let mut code = Code::default();
         let elements: Vec<ScalarOperand> =
             sources.iter().map(|&source| nest.read(&mut code, self.array(source), vec![i], &binding.place)).collect();
-        let length = nest.call(size, &elements, &mut Deferred::default(), &mut code);
+        let length = nest.call(size, &elements, &mut code);
         let length = nest.run(code, &length, at)[0];
         let length = at_least_zero(&mut nest, length, at);
         let combine = nest.built_in(Binary::Add, ElementType::I64);
@@ -81,7 +81,7 @@ impl Fusing<'_, '_> {
         let index = self.index(position);
         let mut code = Code::default();
         let elements = self.sources(position, sources, &index, &mut code);
-        let mut length = self.nest.call(size, &elements, &mut Deferred::default(), &mut code);
+        let mut length = self.nest.call(size, &elements, &mut code);
         if let Some(condition) = when {
             let body = |results: Vec<ScalarOperand>| Lambda { results, ..Lambda::default() };
             let op = ScalarOp::If { condition, then: body(length), otherwise: body(vec![whole(0)]) };
@@ -128,7 +128,7 @@ impl Fusing<'_, '_> {
         let mut code = Code::default();
         let mut arguments = self.sources(position, sources, &index, &mut code);
         arguments.push(j);
-        let values = self.nest.call(get, &arguments, &mut Deferred::default(), &mut code);
+        let values = self.nest.call(get, &arguments, &mut code);
         let values = self.nest.run(code, &values, at);
         let target = offset.map(|offset| self.nest.binary(Binary::Add, offset, j, at));
         self.targets[position] = target;
@@ -145,7 +145,7 @@ impl Fusing<'_, '_> {
         let (spot, when, index) = (self.spot(position), self.when(position), self.index(position));
         let mut code = Code::default();
         let elements = self.sources(position, sources, &index, &mut code);
-        let kept = self.nest.call(keep, &elements, &mut Deferred::default(), &mut code);
+        let kept = self.nest.call(keep, &elements, &mut code);
         let wanted: Vec<ScalarOperand> = elements.into_iter().chain(kept).collect();
         let mut given = self.nest.run_when(code, &wanted, spot, when);
         let own = given.pop();

@@ -11,20 +11,21 @@ use fusebox_ir::{
     Step, Type, Var,
     analysis::{
         Spine,
-        spine::{Along, Frame, Members, Over, Station, spine},
+        spine::{Along, Frame, Members, Over, Station, follows, spine},
     },
 };
 
 use super::{
     Bound, Lower, Origin,
+    cluster::Group,
     combine::{Segments, segments},
     name,
     unit::put_units,
 };
 use crate::{
+    bounds::linear::{Atom, Linear},
     error::Error,
-    linear::{Atom, Linear},
-    nest::{Deferred, Launch, Learned, Nest, Spot},
+    nest::{Launch, Learned, Nest, Spot},
     strict::Code,
 };
 
@@ -40,16 +41,16 @@ pub(super) struct Made {
 }
 
 impl<'p> Lower<'p> {
-    /// Makes a kernel of operations that share a nest. If they do not, which only what nobody needs can be the reason of, one of each.
-    ///
-    /// `units` are scalar code over what is known at the end: they are part of the kernel.
+    /// Makes a kernel of a group. `units` are scalar code over what is known at the end: they are part of it. What is `manifest`, of the group
+    /// by its own names, is stored.
     pub(super) fn fuse(
         &mut self,
-        list: &[Binding],
-        units: &[Binding],
+        group: &Group<'p>,
+        units: &[&Binding],
         manifest: &dyn Fn(ArrayId) -> bool,
         steps: &mut Vec<Step>,
     ) -> Result<(), Error> {
+        let list = group.list;
         let bindings: Vec<&Binding> = list.iter().collect();
         let vars = &self.vars;
         let members = Members {
@@ -58,12 +59,12 @@ impl<'p> Lower<'p> {
             type_of: &|id| vars.get(&id).map(|var| &var.ty),
             sizes: &self.sizes,
         };
-        let Ok(spine) = spine(&members) else {
-            for binding in list {
-                self.fuse(std::slice::from_ref(binding), &[], &|_| true, steps)?;
-            }
-            return if units.is_empty() { Ok(()) } else { self.units(units, &|_| true, steps) };
-        };
+        let spine = spine(&members).map_err(|apart| {
+            let of = |position: usize| bindings[position].results.first().map(name).unwrap_or_default();
+            let (first, second, why) = (of(apart.first), of(apart.second), apart.why);
+            Error::Apart { first, second, why, place: bindings[apart.second].place.clone() }
+        })?;
+        self.count(list);
         let mut made = Made::default();
         for (position, binding) in list.iter().enumerate() {
             let origin = self.origin(binding);
@@ -73,15 +74,30 @@ impl<'p> Lower<'p> {
         let is_stored =
             |id| made.stored.contains_key(&id) || made.appended.iter().any(|(appended, _)| appended.id == id);
         self.check_extents(list, &is_stored, steps);
-        // Of an expand whose total alone is wanted nothing is left to do.
-        let counted = |binding: &Binding| matches!(binding.op, ArrayOp::Expand { .. }) && binding.results.len() == 1;
+        // Of an expand whose total alone is stored nothing is left to do.
+        let counted = |binding: &Binding| {
+            matches!(binding.op, ArrayOp::Expand { .. }) && !binding.results[1..].iter().any(|var| manifest(var.id))
+        };
         let results = self.unit_results(units, manifest, steps)?;
-        if !(list.len() == 1 && counted(&list[0])) {
-            let (launch, learned) = Fusing::new(self, list, &spine, &made).all(units, &results);
+        if list.len() == 1 && units.is_empty() && counted(&list[0]) {
+            return Ok(());
+        }
+        {
+            let (launch, learned) = Fusing::new(self, group, &spine, &made).all(units, &results);
             self.launch(launch, steps);
             self.learn(learned);
         }
         self.shorten(list, &spine, made, steps)
+    }
+
+    /// Sizes that operations of a group make, before any of them is stored: those that are not are never in the plan.
+    fn count(&mut self, list: &[Binding]) {
+        let own: Vec<ArrayId> = list.iter().flat_map(|binding| &binding.results).map(|var| var.id).collect();
+        let mut sizes = Vec::new();
+        list.iter().flat_map(|binding| &binding.results).for_each(|var| var.ty.for_each_use(&mut |id| sizes.push(id)));
+        for id in sizes.into_iter().filter(|id| own.contains(id)) {
+            self.bindings.bind(id, Bound::Counted(ArrayId(u32::MAX - id.0)));
+        }
     }
 
     /// Makes room for what of an operation is stored.
@@ -100,7 +116,7 @@ impl<'p> Lower<'p> {
         let stored = |vars: &[Var]| vars.iter().filter(|var| manifest(var.id)).cloned().collect::<Vec<Var>>();
         let appended = match (&binding.op, station.frame) {
             (ArrayOp::Filter { .. }, _) => spine.appended == Some(position),
-            (ArrayOp::Map { .. } | ArrayOp::Compute { .. }, Frame::Counted(of)) => spine.appended == Some(of),
+            (op, Frame::Counted(of)) if follows(op) => spine.appended == Some(of),
             _ => false,
         };
         let vars = match &binding.op {
@@ -179,8 +195,9 @@ impl<'p> Lower<'p> {
 /// A nest that operations are put into, in program order.
 pub(super) struct Fusing<'l, 'p> {
     pub(super) lower: &'l Lower<'p>,
-    pub(super) nest: Nest<'l, 'p>,
+    pub(super) nest: Nest<'l>,
     pub(super) spine: &'l Spine,
+    group: &'l Group<'p>,
     list: &'l [Binding],
     pub(super) made: &'l Made,
     /// Elements of what stands in the nest, by their names in the program.
@@ -203,7 +220,8 @@ pub(super) struct Fusing<'l, 'p> {
 }
 
 impl<'l, 'p> Fusing<'l, 'p> {
-    fn new(lower: &'l Lower<'p>, list: &'l [Binding], spine: &'l Spine, made: &'l Made) -> Self {
+    fn new(lower: &'l Lower<'p>, group: &'l Group<'p>, spine: &'l Spine, made: &'l Made) -> Self {
+        let list = group.list;
         let whole = match list {
             [binding] => lower.origin(binding).operation,
             _ => {
@@ -220,6 +238,7 @@ impl<'l, 'p> Fusing<'l, 'p> {
             lower,
             nest: Nest::new(&lower.values, &lower.bindings, whole),
             spine,
+            group,
             list,
             made,
             elements: HashMap::new(),
@@ -235,7 +254,7 @@ impl<'l, 'p> Fusing<'l, 'p> {
         }
     }
 
-    fn all(mut self, units: &[Binding], results: &HashMap<ArrayId, ArrayId>) -> (Launch, Learned) {
+    fn all(mut self, units: &[&Binding], results: &HashMap<ArrayId, ArrayId>) -> (Launch, Learned) {
         self.open();
         for position in 0..self.list.len() {
             self.own_index(position);
@@ -249,9 +268,11 @@ impl<'l, 'p> Fusing<'l, 'p> {
             self.put(position);
         }
         self.append();
-        for (&id, &element) in &self.elements {
-            if self.nest.is_outside(element) {
-                self.nest.name(id, element);
+        for &(inner, outer) in &self.group.given {
+            if let Some(&element) = self.elements.get(&inner)
+                && self.nest.is_outside(element)
+            {
+                self.nest.name(outer, element);
             }
         }
         let learned = put_units(&mut self.nest, self.lower, units, results, Spot::after(0));
@@ -430,7 +451,7 @@ impl<'l, 'p> Fusing<'l, 'p> {
         }
         let index = self.index(position);
         match &self.binding(position).op {
-            ArrayOp::Backpermute { f, .. } => self.nest.call(f, &index, &mut Deferred::default(), code),
+            ArrayOp::Backpermute { f, .. } => self.nest.call(f, &index, code),
             ArrayOp::Replicate { dims, .. } => {
                 dims.iter().zip(&index).filter_map(|(dim, &index)| dim.is_none().then_some(index)).collect()
             }
@@ -490,11 +511,7 @@ impl<'l, 'p> Fusing<'l, 'p> {
     ) {
         self.elements.insert(var.id, value);
         let counted = match self.station(position).frame {
-            Frame::Counted(of)
-                if matches!(self.binding(position).op, ArrayOp::Map { .. } | ArrayOp::Compute { .. }) =>
-            {
-                Some(of)
-            }
+            Frame::Counted(of) if follows(&self.binding(position).op) => Some(of),
             _ if matches!(self.binding(position).op, ArrayOp::Filter { .. }) => Some(position),
             _ => None,
         };

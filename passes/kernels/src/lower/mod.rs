@@ -1,4 +1,4 @@
-//! From a flat program to a plan: blocks to steps, each operation by itself to kernels.
+#![doc = include_str!("README.md")]
 
 mod checks;
 mod cluster;
@@ -8,7 +8,6 @@ mod control;
 mod elementwise;
 mod expand;
 mod fuse;
-mod need;
 mod scan;
 mod scatter;
 mod stencil;
@@ -17,63 +16,74 @@ mod unit;
 use std::collections::{HashMap, HashSet};
 
 use fusebox_ir::{
-    Access, ArrayId, ArrayOp, Binding, Block, Constant, ElementType, Extent, Kernel, Lambda, Operand, Output, Part,
-    Place, Plan, Program, Step, Type, Var,
-    analysis::{Sizes, makes_elements},
+    Access, ArrayId, ArrayOp, Binding, Block, Constant, ElementType, Extent, Kernel, Operand, Output, Part, Place,
+    Plan, Program, Step, Type, Var,
+    analysis::{
+        Sizes,
+        demand::{by_need, each_use},
+        makes_elements,
+    },
 };
 
-use self::need::{Item, Portion};
+use self::cluster::Group;
 use crate::{
+    bounds::linear::{Atom, Linear},
+    bounds::values::{Values, extent},
     error::Error,
-    linear::{Atom, Linear},
-    nest::{Nest, Scope, Source, Spot},
-    restrict::{self, closure, restrict},
-    values::{Values, extent},
+    nest::{Nest, Scope, Spot},
 };
 
 /// Where a value of the program is.
 #[derive(Clone, Copy, Debug)]
-enum Bound<'p> {
+enum Bound {
     Plan(Operand),
     /// A constant that is also read as an array of rank 0, which this value of the plan is.
     Constant(Constant, ArrayId),
-    Deferred(&'p Lambda, usize),
+    /// A number of elements that is known only at the end of a nest, and not stored. As an extent it is equal to itself alone: it has an id that no
+    /// value has.
+    Counted(ArrayId),
 }
 
 /// Values of the program that are in scope.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Bindings<'p> {
-    bound: HashMap<ArrayId, Bound<'p>>,
-    log: Vec<(ArrayId, Option<Bound<'p>>)>,
+    /// For messages.
+    program: &'p Program,
+    bound: HashMap<ArrayId, Bound>,
+    log: Vec<(ArrayId, Option<Bound>)>,
 }
 
-impl<'p> Scope<'p> for Bindings<'p> {
-    fn find(&self, id: ArrayId) -> Source<'p> {
+impl Scope for Bindings<'_> {
+    fn find(&self, id: ArrayId) -> Operand {
         match self.bound.get(&id) {
-            Some(Bound::Plan(operand)) => Source::Plan(*operand),
-            Some(Bound::Constant(constant, _)) => Source::Plan(Operand::Constant(*constant)),
-            Some(Bound::Deferred(lambda, result)) => Source::Deferred(lambda, *result),
-            None => Source::Plan(Operand::Constant(0i64.into())),
+            Some(Bound::Plan(operand)) => *operand,
+            Some(Bound::Constant(constant, _)) => Operand::Constant(*constant),
+            Some(Bound::Counted(_)) => panic!("{id} is known only after its nest, in\n{}", self.program),
+            None => panic!("{id} is used before it is made, in\n{}", self.program),
         }
     }
 
     fn array(&self, id: ArrayId) -> Option<ArrayId> {
         match self.bound.get(&id)? {
             Bound::Plan(Operand::Value(value)) | Bound::Constant(_, value) => Some(*value),
-            Bound::Plan(Operand::Constant(_)) | Bound::Deferred(..) => None,
+            Bound::Plan(Operand::Constant(_)) | Bound::Counted(_) => None,
         }
     }
 }
 
-impl<'p> Bindings<'p> {
-    fn bind(&mut self, id: ArrayId, to: Bound<'p>) {
+impl Bindings<'_> {
+    /// Whether the plan has a value.
+    fn has(&self, id: ArrayId) -> bool {
+        matches!(self.bound.get(&id), Some(Bound::Plan(_) | Bound::Constant(..)))
+    }
+
+    fn bind(&mut self, id: ArrayId, to: Bound) {
         let before = self.bound.insert(id, to);
         self.log.push((id, before));
     }
 
     fn undo(&mut self, mark: usize) {
-        while self.log.len() > mark {
-            let Some((id, before)) = self.log.pop() else { break };
+        for (id, before) in self.log.drain(mark..).rev() {
             match before {
                 Some(bound) => self.bound.insert(id, bound),
                 None => self.bound.remove(&id),
@@ -95,32 +105,25 @@ pub(crate) struct Lower<'p> {
     values: Values,
     kernels: Vec<Kernel>,
     bindings: Bindings<'p>,
-    /// Results of units that may fail: functions compute these where they need them.
-    fallible: HashSet<ArrayId>,
     /// What operations and functions use as an array, rank 0 included.
     as_arrays: HashSet<ArrayId>,
-    /// Whether sizes are only looked at: set where some would have to be checked.
-    trial: Option<bool>,
-    /// The cluster that a binding was in, by its first result.
-    groups: HashMap<ArrayId, usize>,
     /// What is known of the program's sizes.
     sizes: Sizes,
     /// The program's values.
     vars: HashMap<ArrayId, &'p Var>,
 }
 
-/// Lowers a flat program.
+/// Lowers a flat program that is strict.
 pub(crate) fn lower(program: &Program) -> Result<Plan, Error> {
-    let cluster::Dissolved { program, groups } = cluster::dissolved(program)?;
-    let program = &*program;
+    if let Some(found) = by_need(program).first() {
+        let result = found.binding.results.first().map(name).unwrap_or_default();
+        return Err(Error::ByNeed { result, why: found.why, place: found.binding.place.clone() });
+    }
     let mut lower = Lower {
         values: Values::default(),
         kernels: Vec::new(),
-        bindings: Bindings::default(),
-        fallible: need::fallible_units(&program.body),
-        as_arrays: need::used_as_arrays(&program.body),
-        trial: None,
-        groups,
+        bindings: Bindings { program, bound: HashMap::new(), log: Vec::new() },
+        as_arrays: used_as_arrays(&program.body),
         sizes: Sizes::of_program(program),
         vars: HashMap::new(),
     };
@@ -136,7 +139,7 @@ pub(crate) fn lower(program: &Program) -> Result<Plan, Error> {
     let sizes = body.sizes.iter().map(|var| input(&mut lower, var)).collect::<Result<Vec<_>, _>>()?;
     let inputs = body.params.iter().map(|var| input(&mut lower, var)).collect::<Result<Vec<_>, _>>()?;
     let mut steps = Vec::new();
-    lower.block(&[], &body.bindings, &body.results, &mut steps)?;
+    lower.block(&body.bindings, &body.results, &mut steps)?;
     let mut results = Vec::new();
     let mut outputs = Vec::new();
     for (&id, output) in body.results.iter().zip(&program.outputs) {
@@ -148,10 +151,29 @@ pub(crate) fn lower(program: &Program) -> Result<Plan, Error> {
     }
     let Lower { values, kernels, .. } = lower;
     let values = values.into_list();
-    crate::free::insert(&mut steps, &results, &values);
+    crate::memory::free::insert(&mut steps, &results, &values);
     let mut plan = Plan { name: program.name.clone(), values, sizes, inputs, kernels, steps, results, outputs };
-    crate::reuse::insert(&mut plan);
+    crate::memory::reuse::insert(&mut plan);
     Ok(plan)
+}
+
+/// What operations take as an array or a function reads.
+fn used_as_arrays(body: &Block) -> HashSet<ArrayId> {
+    let mut used = HashSet::new();
+    let mut blocks = vec![body];
+    while let Some(block) = blocks.pop() {
+        for part in block.bindings.iter().flat_map(|binding| binding.op.parts()) {
+            match part {
+                Part::Array(id) => {
+                    used.insert(*id);
+                }
+                Part::Function(f) => used.extend(f.arrays_read()),
+                Part::Body(block) => blocks.push(block),
+                Part::Value(_) | Part::Argument(_) | Part::Inner(_) => {}
+            }
+        }
+    }
+    used
 }
 
 /// All values, of nested blocks too.
@@ -183,17 +205,14 @@ fn name(var: &Var) -> String {
 }
 
 impl<'p> Lower<'p> {
-    /// What a value of the program is in the plan; not for those that were put off.
+    /// What a value of the program is in the plan.
     fn find(&self, id: ArrayId) -> Operand {
-        match self.bindings.find(id) {
-            Source::Plan(operand) => operand,
-            Source::Deferred(..) => Operand::Constant(0i64.into()),
-        }
+        self.bindings.find(id)
     }
 
     /// The array of the plan that a value of the program is.
     fn array(&self, id: ArrayId) -> ArrayId {
-        self.bindings.array(id).unwrap_or(ArrayId(0))
+        self.bindings.array(id).unwrap_or_else(|| panic!("{id} is no array here, in\n{}", self.bindings.program))
     }
 
     /// Binds a value of the program to an operand of the plan; a constant becomes an array too where the program uses it as one.
@@ -216,8 +235,19 @@ impl<'p> Lower<'p> {
 
     fn extent(&self, of: Extent) -> Extent {
         match of {
-            Extent::Value(id) => extent(self.find(id)),
+            Extent::Value(id) => match self.bindings.bound.get(&id) {
+                Some(&Bound::Counted(own)) => Extent::Value(own),
+                _ => extent(self.find(id)),
+            },
             Extent::Constant(_) | Extent::Unknown => of,
+        }
+    }
+
+    /// The extent that a scalar of the program is.
+    fn extent_of(&self, operand: Operand) -> Extent {
+        match operand {
+            Operand::Value(id) => self.extent(Extent::Value(id)),
+            Operand::Constant(_) => extent(operand),
         }
     }
 
@@ -265,7 +295,7 @@ impl<'p> Lower<'p> {
     }
 
     /// A nest that is to become a kernel.
-    fn nest(&self, origin: &Origin) -> Nest<'_, 'p> {
+    fn nest(&self, origin: &Origin) -> Nest<'_> {
         Nest::new(&self.values, &self.bindings, origin.operation.clone())
     }
 
@@ -307,36 +337,8 @@ impl<'p> Lower<'p> {
         Extent::Value(value)
     }
 
-    /// Computes some results of a binding; `waits` are bindings that were not computed, for its blocks.
-    fn emit(&mut self, item: &Item<'p>, waits: &[Item<'p>], steps: &mut Vec<Step>) -> Result<(), Error> {
-        let wanted = closure(item.binding, &item.wanted);
-        match &item.binding.op {
-            ArrayOp::Cond { .. } => return self.cond(item.binding, &wanted, waits, steps),
-            ArrayOp::While { .. } => return self.while_loop(item.binding, waits, steps),
-            ArrayOp::Foreign { .. } => return self.foreign(item.binding, &wanted, steps),
-            _ => {}
-        }
-        let binding = restrict(item.binding, &wanted);
-        for part in self.parts_apart(binding)? {
-            self.emit_operation(&part, steps)?;
-        }
-        Ok(())
-    }
-
-    /// The results of an operation that do not depend on each other, apart if their sizes might disagree: sizes agree among what a
-    /// result needs, and siblings are none of it.
-    fn parts_apart(&mut self, binding: Binding) -> Result<Vec<Binding>, Error> {
-        if binding.results.len() < 2 || self.sizes_are_proved(&binding)? {
-            return Ok(vec![binding]);
-        }
-        Ok(restrict::independent(&binding))
-    }
-
-    /// Computes all results of an operation without blocks.
+    /// Computes an operation that neither makes elements nor holds blocks.
     fn emit_operation(&mut self, binding: &Binding, steps: &mut Vec<Step>) -> Result<(), Error> {
-        if makes_elements(&binding.op) {
-            return self.fuse(std::slice::from_ref(binding), &[], &|_| true, steps);
-        }
         let origin = self.origin(binding);
         self.check_sizes(binding, &origin, steps)?;
         match &binding.op {
@@ -349,7 +351,6 @@ impl<'p> Lower<'p> {
                 steps.push(Step::Constant { value, data: values.clone() });
                 Ok(())
             }
-            ArrayOp::Unit { .. } => self.units(std::slice::from_ref(binding), &|_| true, steps),
             ArrayOp::Reshape { sources, .. } => {
                 for (var, &source) in binding.results.iter().zip(sources) {
                     let ty = self.plan_type(var)?;
@@ -369,115 +370,82 @@ impl<'p> Lower<'p> {
                 steps.push(Step::Sort { keys: arrays(self, keys), carry: arrays(self, carry), results });
                 Ok(())
             }
-            ArrayOp::Nest { .. }
-            | ArrayOp::Element { .. }
-            | ArrayOp::Consume { .. }
-            | ArrayOp::Cond { .. }
-            | ArrayOp::While { .. }
-            | ArrayOp::Foreign { .. }
-            | ArrayOp::Cluster { .. } => Err(unsupported(binding)),
-            // Lowered with what shares their nest.
-            _ => Ok(()),
+            op => unreachable!("{} is lowered where its block is", op.name()),
         }
     }
 }
 
-/// The results of a block, with what its operations need computed where it is needed.
+/// Blocks.
 impl<'p> Lower<'p> {
-    fn block(
-        &mut self,
-        pending: &[Item<'p>],
-        own: &'p [Binding],
-        results: &[ArrayId],
-        steps: &mut Vec<Step>,
-    ) -> Result<(), Error> {
-        let parts = need::parts(pending, own, results, &self.fallible);
-        let users = Users::of(&parts, results);
-        let mut waits: Vec<Item<'p>> = Vec::new();
-        let mut parts: Vec<Option<Portion<'p>>> = parts.into_iter().map(Some).collect();
-        for first in 0..parts.len() {
-            let Some(part) = parts[first].take() else { continue };
-            let group = self.group(&part);
-            let mut now = self.put_off(part, &mut waits);
-            let mut taken = HashSet::from([first]);
-            let mut end = first + 1;
-            while group.is_some() && parts.get(end).and_then(|part| self.group(part.as_ref()?)) == group {
-                if let Some(next) = parts[end].take() {
-                    now.extend(self.put_off(next, &mut waits));
-                }
-                taken.insert(end);
-                end += 1;
-            }
-            let operations = now
-                .iter()
-                .all(|item| makes_elements(&item.binding.op) || matches!(item.binding.op, ArrayOp::Unit { .. }));
-            match &now[..] {
-                [] => continue,
-                [item] if !operations => {
-                    self.emit(item, &waits, steps)?;
-                    continue;
-                }
-                _ => {}
-            }
-            let mut list = Vec::new();
-            for item in &now {
-                let wanted = closure(item.binding, &item.wanted);
-                list.extend(self.parts_apart(restrict(item.binding, &wanted))?);
-            }
-            if group.is_none() && list.len() > 1 {
-                // Parts of one operation whose sizes may disagree.
-                list.iter().try_for_each(|part| self.emit_operation(part, steps))?;
+    /// Computes the bindings of a block, in order, but for those that nothing uses. Scalar code over what a kernel makes is a part of it.
+    fn block(&mut self, bindings: &'p [Binding], results: &[ArrayId], steps: &mut Vec<Step>) -> Result<(), Error> {
+        let users = Users::of(bindings, results);
+        let mut done: Vec<bool> = users.live.iter().map(|live| !live).collect();
+        for at in 0..bindings.len() {
+            if std::mem::replace(&mut done[at], true) {
                 continue;
             }
-            let (positions, units) = self.units_after(&parts, end, &list);
-            for &position in &positions {
-                parts[position] = None;
-                taken.insert(position);
-            }
-            let alone = list.len() == 1 && units.is_empty();
-            let manifest = |id: ArrayId| alone || users.beyond(id, &taken);
-            if let [unit @ Binding { op: ArrayOp::Unit { .. }, .. }] = &list[..] {
-                let all: Vec<Binding> = std::iter::once(unit.clone()).chain(units).collect();
-                self.units(&all, &manifest, steps)?;
-            } else {
-                self.fuse(&list, &units, &manifest, steps)?;
+            let binding = &bindings[at];
+            match &binding.op {
+                ArrayOp::Cond { .. } => self.cond(binding, steps)?,
+                ArrayOp::While { .. } => self.while_loop(binding, steps)?,
+                ArrayOp::Foreign { .. } => self.foreign(binding, steps)?,
+                ArrayOp::Cluster { .. } => {
+                    self.kernel(at, Group::cluster(binding), bindings, &users, &mut done, steps)?
+                }
+                ArrayOp::Unit { .. } => {
+                    let group = Group::alone(binding);
+                    let (positions, mut units) = self.units_after(bindings, &done, at + 1, &group);
+                    units.insert(0, binding);
+                    let taken: HashSet<usize> = positions.into_iter().chain([at]).collect();
+                    taken.iter().for_each(|&position| done[position] = true);
+                    self.units(&units, &|id| users.beyond(id, &taken), steps)?;
+                }
+                op if makes_elements(op) => {
+                    self.kernel(at, Group::alone(binding), bindings, &users, &mut done, steps)?;
+                }
+                ArrayOp::Nest { .. } | ArrayOp::Element { .. } | ArrayOp::Consume { .. } => {
+                    return Err(unsupported(binding));
+                }
+                _ => self.emit_operation(binding, steps)?,
             }
         }
         Ok(())
     }
 
-    /// The cluster that a part was in.
-    fn group(&self, part: &Portion<'p>) -> Option<usize> {
-        let item = part.now.as_ref().or(part.later.as_ref())?;
-        self.groups.get(&item.binding.results.first()?.id).copied()
-    }
-
-    /// What of a part is computed now; the rest waits.
-    fn put_off(&mut self, part: Portion<'p>, waits: &mut Vec<Item<'p>>) -> Vec<Item<'p>> {
-        if let Some(later) = part.later {
-            if let ArrayOp::Unit { f } = &later.binding.op {
-                for (at, (var, &wanted)) in later.binding.results.iter().zip(&later.wanted).enumerate() {
-                    if wanted {
-                        self.bindings.bind(var.id, Bound::Deferred(f, at));
-                    }
-                }
+    /// The kernel of a cluster, and of the scalar code behind it that belongs to it.
+    fn kernel(
+        &mut self,
+        at: usize,
+        group: Group<'p>,
+        bindings: &'p [Binding],
+        users: &Users,
+        done: &mut [bool],
+        steps: &mut Vec<Step>,
+    ) -> Result<(), Error> {
+        let (positions, units) = self.units_after(bindings, done, at + 1, &group);
+        let taken: HashSet<usize> = positions.into_iter().chain([at]).collect();
+        taken.iter().for_each(|&position| done[position] = true);
+        let stored = group.stored(&|id| users.beyond(id, &taken));
+        let manifest = |id: ArrayId| stored.contains(&id) || users.beyond(id, &taken);
+        self.fuse(&group, &units, &manifest, steps)?;
+        for &(inner, outer) in &group.given {
+            if inner != outer && self.bindings.has(inner) {
+                self.bindings.bind(outer, self.bindings.bound[&inner]);
             }
-            waits.push(later);
         }
-        part.now.into_iter().collect()
+        Ok(())
     }
 
-    /// A block whose bindings are forgotten after it; `results` sees them.
+    /// A block whose bindings are forgotten after it; `finish` sees them.
     fn branch(
         &mut self,
-        waits: &[Item<'p>],
         block: &'p Block,
-        results: &[ArrayId],
         finish: &mut dyn FnMut(&mut Self, &mut Vec<Step>) -> Result<(), Error>,
     ) -> Result<Vec<Step>, Error> {
         let (mark, known) = (self.bindings.log.len(), self.values.known());
         let mut steps = Vec::new();
-        self.block(waits, &block.bindings, results, &mut steps)?;
+        self.block(&block.bindings, &block.results, &mut steps)?;
         finish(self, &mut steps)?;
         self.bindings.undo(mark);
         self.values.forget(known);
@@ -485,28 +453,30 @@ impl<'p> Lower<'p> {
     }
 }
 
-/// Which parts of a block use a value.
+/// Which bindings of a block use a value.
 struct Users {
-    /// Positions of parts; of those that wait beyond all.
+    /// Positions of bindings; of the block's results beyond all.
     by: HashMap<ArrayId, Vec<usize>>,
+    /// Whether anything uses a binding.
+    live: Vec<bool>,
 }
 
 impl Users {
-    fn of(parts: &[Portion<'_>], results: &[ArrayId]) -> Self {
+    fn of(bindings: &[Binding], results: &[ArrayId]) -> Self {
         let mut by: HashMap<ArrayId, Vec<usize>> = HashMap::new();
+        let mut live = vec![false; bindings.len()];
         results.iter().for_each(|&id| by.entry(id).or_default().push(usize::MAX));
-        for (position, part) in parts.iter().enumerate() {
-            for (item, position) in
-                part.now.iter().map(|item| (item, position)).chain(part.later.iter().map(|item| (item, usize::MAX)))
-            {
-                need::each_use(item.binding, &mut |id| by.entry(id).or_default().push(position));
+        for (position, binding) in bindings.iter().enumerate().rev() {
+            live[position] = binding.results.iter().any(|var| by.contains_key(&var.id));
+            if live[position] {
+                each_use(binding, &mut |id| by.entry(id).or_default().push(position));
             }
         }
-        Self { by }
+        Self { by, live }
     }
 
-    /// Whether anything but these parts uses a value.
-    fn beyond(&self, id: ArrayId, parts: &HashSet<usize>) -> bool {
-        self.by.get(&id).is_some_and(|users| users.iter().any(|user| !parts.contains(user)))
+    /// Whether anything but these bindings uses a value.
+    fn beyond(&self, id: ArrayId, bindings: &HashSet<usize>) -> bool {
+        self.by.get(&id).is_some_and(|users| users.iter().any(|user| !bindings.contains(user)))
     }
 }

@@ -1,10 +1,15 @@
 //! Scans: along a level that runs up or down.
 
-use fusebox_ir::{ArrayOp, Binary, Constant, Direction, ElementType, ScalarOperand, ScanForm, Var, analysis::algebra};
+use fusebox_ir::{
+    ArrayOp, Binary, Constant, Direction, ElementType, ScalarOperand, ScanForm, Var,
+    analysis::{
+        algebra,
+        components::{groups, restricted},
+    },
+};
 
 use super::fuse::Fusing;
 use crate::{
-    components::{groups, restricted},
     nest::{Associates, ScanParts, Spot},
     strict::Code,
 };

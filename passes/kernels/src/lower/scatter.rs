@@ -8,7 +8,7 @@ use super::{Bound, Lower, fuse::Fusing, name};
 use crate::{
     association,
     error::Error,
-    nest::{Deferred, Nest, Spot},
+    nest::{Nest, Spot},
     strict::Code,
 };
 
@@ -66,7 +66,7 @@ impl Fusing<'_, '_> {
         let mut arguments = self.sources(position, sources, &index, &mut code);
         arguments.push(j);
         let nest = &mut self.nest;
-        let mut given = nest.call(get, &arguments, &mut Deferred::default(), &mut code);
+        let mut given = nest.call(get, &arguments, &mut code);
         if let Some(&keep) = given.get(rank + count) {
             // What is dropped needs neither target nor value.
             let needed = given[..rank + count].to_vec();
@@ -112,6 +112,6 @@ impl Fusing<'_, '_> {
 }
 
 /// `max(a, 0)`: sizes below zero count as zero.
-pub(super) fn at_least_zero(nest: &mut Nest<'_, '_>, a: ScalarOperand, at: Spot) -> ScalarOperand {
+pub(super) fn at_least_zero(nest: &mut Nest<'_>, a: ScalarOperand, at: Spot) -> ScalarOperand {
     nest.binary(Binary::Max, a, Constant::from(0i64).into(), at)
 }

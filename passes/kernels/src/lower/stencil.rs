@@ -3,13 +3,14 @@
 use fusebox_ir::{
     ArrayId, Binary, Boundary, Constant, DimBoundary, ElementType, Extent, Lambda, Operand, Place, ScalarOp,
     ScalarOperand, Tap, TapBoundary, Unary,
+    analysis::need::{certainly_executed, free_uses, local},
 };
 
 use super::fuse::Fusing;
 use crate::{
-    linear::Linear,
-    nest::{Deferred, Nest, Spot},
-    strict::{Code, free_uses, local},
+    bounds::linear::Linear,
+    nest::{Nest, Spot},
+    strict::Code,
 };
 
 /// A boundary with its scalars in the plan.
@@ -62,7 +63,7 @@ impl Fusing<'_, '_> {
 }
 
 fn loaded(
-    nest: &mut Nest<'_, '_>,
+    nest: &mut Nest<'_>,
     tap: &Tap,
     outside: &Outside,
     index: &[ScalarOperand],
@@ -96,7 +97,7 @@ fn loaded(
                     )
                 })
                 .collect();
-            let results = nest.call(function, &there, &mut Deferred::default(), &mut code);
+            let results = nest.call(function, &there, &mut code);
             Some(nest.strict_function(&Lambda { params: Vec::new(), instructions: code.instructions, results }))
         }
     };
@@ -105,7 +106,7 @@ fn loaded(
 
 /// The same as scalar code that reads, which may stand in a branch.
 fn by_hand(
-    nest: &mut Nest<'_, '_>,
+    nest: &mut Nest<'_>,
     code: &mut Code,
     tap: &Tap,
     boundary: DimBoundary,
@@ -114,7 +115,7 @@ fn by_hand(
 ) -> ScalarOperand {
     let extents: Vec<Extent> = nest.known.values.ty(tap.array).extents.clone();
     let whole = |value: i64| ScalarOperand::from(Constant::from(value));
-    let binary = |nest: &mut Nest<'_, '_>, code: &mut Code, function, a, b| {
+    let binary = |nest: &mut Nest<'_>, code: &mut Code, function, a, b| {
         nest.push(code, ScalarOp::Binary { function, a, b }, ElementType::I64, place)
     };
     let mut there = Vec::new();
@@ -150,7 +151,7 @@ fn by_hand(
 
 /// Which parameters a function certainly needs.
 fn certain_params(f: &Lambda) -> Vec<bool> {
-    let certain: Vec<_> = crate::strict::certainly_executed(f);
+    let certain: Vec<_> = certainly_executed(f);
     let direct: Vec<_> = f.results.iter().filter_map(local).collect();
     let used = |id| {
         direct.contains(&id)

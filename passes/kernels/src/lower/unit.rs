@@ -3,49 +3,43 @@
 
 use std::collections::{HashMap, HashSet};
 
-use fusebox_ir::{
-    Access, ArrayId, ArrayOp, Binding, Lambda, Name, ScalarPart, ScanForm, Step, analysis::makes_elements,
-};
+use fusebox_ir::{Access, ArrayId, ArrayOp, Binding, Name, ScanForm, Step, analysis::makes_elements};
 
-use super::{Lower, need::Portion};
+use super::{Lower, cluster::Group};
 use crate::{
     error::Error,
-    nest::{Deferred, Learned, Nest, Scope, Source, Spot},
-    restrict::{closure, restrict},
+    nest::{Learned, Nest, Spot},
     strict::Code,
 };
 
 impl<'p> Lower<'p> {
-    /// Positions of units behind `from` that can be computed with what is known then and what `list` makes; for those of operations only
+    /// Positions of units behind `from` that can be computed with what is known then and what `group` makes; for those of operations only
     /// where they use any of that. With the units themselves.
     pub(super) fn units_after(
         &self,
-        parts: &[Option<Portion<'p>>],
+        bindings: &'p [Binding],
+        done: &[bool],
         from: usize,
-        list: &[Binding],
-    ) -> (Vec<usize>, Vec<Binding>) {
-        let of_operations = list.iter().any(|binding| makes_elements(&binding.op));
-        let mut scalars: HashSet<ArrayId> = list.iter().flat_map(scalar_results).collect();
+        group: &Group<'p>,
+    ) -> (Vec<usize>, Vec<&'p Binding>) {
+        let of_operations = group.list.iter().any(|binding| makes_elements(&binding.op));
+        let made = group.list.iter().flat_map(scalar_results).filter_map(|id| group.outside(id));
+        let mut scalars: HashSet<ArrayId> = made.collect();
         if of_operations && scalars.is_empty() {
             return (Vec::new(), Vec::new());
         }
-        let made: HashSet<ArrayId> = list.iter().flat_map(|binding| &binding.results).map(|var| var.id).collect();
+        let made: HashSet<ArrayId> = group.given.iter().map(|&(_, outer)| outer).collect();
         // What depends on what is made, and so is here anyway.
         let mut late = scalars.clone();
         let mut found = Vec::new();
-        for (position, part) in parts.iter().enumerate().skip(from) {
-            let Some(Portion { now: Some(item), later: None }) = part else { continue };
-            if !matches!(item.binding.op, ArrayOp::Unit { .. }) {
-                continue;
-            }
-            let unit = restrict(item.binding, &closure(item.binding, &item.wanted));
+        for (position, unit) in bindings.iter().enumerate().skip(from).filter(|(position, _)| !done[*position]) {
             let ArrayOp::Unit { f } = &unit.op else { continue };
-            let arrays = arrays_read(f);
+            let arrays = f.arrays_read();
             let (mut known, mut waits, mut uses) = (true, !of_operations, HashSet::new());
             f.outer_uses(&mut |id| {
                 let own = scalars.contains(&id) && !arrays.contains(&id);
                 waits |= own && late.contains(&id);
-                known &= own || !made.contains(&id) && self.is_known(id);
+                known &= own || !made.contains(&id) && self.bindings.has(id);
                 uses.insert(id);
             });
             if known {
@@ -71,23 +65,10 @@ impl<'p> Lower<'p> {
         (positions, units)
     }
 
-    fn is_known(&self, id: ArrayId) -> bool {
-        self.bindings.bound.contains_key(&id)
-            && match self.bindings.find(id) {
-                Source::Plan(_) => true,
-                // Code that was put off is computed where it is used.
-                Source::Deferred(f, _) => {
-                    let mut known = true;
-                    f.outer_uses(&mut |used| known &= self.bindings.bound.contains_key(&used));
-                    known
-                }
-            }
-    }
-
     /// Makes room for what of units is used elsewhere.
     pub(super) fn unit_results(
         &mut self,
-        units: &[Binding],
+        units: &[&Binding],
         manifest: &dyn Fn(ArrayId) -> bool,
         steps: &mut Vec<Step>,
     ) -> Result<HashMap<ArrayId, ArrayId>, Error> {
@@ -104,11 +85,11 @@ impl<'p> Lower<'p> {
     /// A kernel without levels for units that stand together.
     pub(super) fn units(
         &mut self,
-        units: &[Binding],
+        units: &[&Binding],
         manifest: &dyn Fn(ArrayId) -> bool,
         steps: &mut Vec<Step>,
     ) -> Result<(), Error> {
-        let Some(first) = units.first() else { return Ok(()) };
+        let Some(&first) = units.first() else { return Ok(()) };
         let origin = self.origin(first);
         let results = self.unit_results(units, manifest, steps)?;
         let mut nest = self.nest(&origin);
@@ -142,26 +123,11 @@ fn scalar_results(binding: &Binding) -> Vec<ArrayId> {
     }
 }
 
-fn arrays_read(f: &Lambda) -> HashSet<ArrayId> {
-    let mut arrays = HashSet::new();
-    let mut bodies = vec![f];
-    while let Some(body) = bodies.pop() {
-        for part in body.instructions.iter().flat_map(|instruction| instruction.op.parts()) {
-            match part {
-                ScalarPart::Array(id) => _ = arrays.insert(*id),
-                ScalarPart::Body(inner) => bodies.push(inner),
-                ScalarPart::Operand(_) => {}
-            }
-        }
-    }
-    arrays
-}
-
 /// Puts units into a nest, outside of its levels; stores what `results` says.
-pub(super) fn put_units<'p>(
-    nest: &mut Nest<'_, 'p>,
-    lower: &Lower<'p>,
-    units: &[Binding],
+pub(super) fn put_units(
+    nest: &mut Nest<'_>,
+    lower: &Lower<'_>,
+    units: &[&Binding],
     results: &HashMap<ArrayId, ArrayId>,
     at: Spot,
 ) -> Learned {
@@ -170,7 +136,7 @@ pub(super) fn put_units<'p>(
         let ArrayOp::Unit { f } = &unit.op else { continue };
         nest.operation = Name(lower.origin(unit).operation);
         let mut code = Code::default();
-        let values = nest.call(f, &[], &mut Deferred::default(), &mut code);
+        let values = nest.call(f, &[], &mut code);
         let values = nest.run(code, &values, at);
         for (var, &value) in unit.results.iter().zip(&values) {
             nest.name(var.id, value);

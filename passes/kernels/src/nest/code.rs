@@ -4,47 +4,19 @@ use std::collections::HashMap;
 
 use fusebox_ir::{Access, ArrayId, ElementType, Instruction, Lambda, Local, LocalId, Place, ScalarOp, ScalarOperand};
 
-use super::{Nest, Source, Spot};
+use super::{Nest, Spot};
 use crate::{
     expand::Expand,
     strict::{Code, Strict},
 };
 
-/// Scalar code of the program that was put off and is in the code now, by its value.
-#[derive(Debug, Default)]
-pub(crate) struct Deferred(pub(super) HashMap<ArrayId, ScalarOperand>);
-
-impl Nest<'_, '_> {
-    /// A scalar of the program, whose code goes into `code` where it is not in the plan.
-    pub(crate) fn scalar_of_program(&mut self, id: ArrayId, code: &mut Deferred, into: &mut Code) -> ScalarOperand {
-        if let Some(&own) = self.own.get(&id) {
-            return own;
+impl Nest<'_> {
+    /// A scalar of the program: a value of the nest, or one of the plan.
+    fn scalar_of_program(&mut self, id: ArrayId) -> ScalarOperand {
+        match self.own.get(&id) {
+            Some(&own) => own,
+            None => self.operand(self.scope.find(id)),
         }
-        if let Source::Plan(operand) = self.scope.find(id) {
-            return self.operand(operand);
-        }
-        // In order of definition, so that each finds those it uses.
-        let mut wanted = std::collections::BTreeSet::from([id]);
-        let mut stack = vec![id];
-        while let Some(next) = stack.pop() {
-            if let Source::Deferred(lambda, _) = self.scope.find(next) {
-                lambda.outer_uses(&mut |used| {
-                    if matches!(self.scope.find(used), Source::Deferred(..)) && wanted.insert(used) {
-                        stack.push(used);
-                    }
-                });
-            }
-        }
-        for next in wanted {
-            if code.0.contains_key(&next) {
-                continue;
-            }
-            if let Source::Deferred(lambda, result) = self.scope.find(next) {
-                let results = self.call(lambda, &[], code, into);
-                code.0.insert(next, results[result]);
-            }
-        }
-        code.0[&id]
     }
 
     /// Appends an instruction to `code`.
@@ -75,17 +47,11 @@ impl Nest<'_, '_> {
     }
 
     /// Appends what a function of the program computes of `arguments`.
-    pub(crate) fn call(
-        &mut self,
-        lambda: &Lambda,
-        arguments: &[ScalarOperand],
-        deferred: &mut Deferred,
-        code: &mut Code,
-    ) -> Vec<ScalarOperand> {
+    pub(crate) fn call(&mut self, lambda: &Lambda, arguments: &[ScalarOperand], code: &mut Code) -> Vec<ScalarOperand> {
         let mut names: HashMap<LocalId, ScalarOperand> =
             lambda.params.iter().map(|param| param.id).zip(arguments.iter().copied()).collect();
         for instruction in &lambda.instructions {
-            let imported = self.import(instruction, &mut names, deferred, code);
+            let imported = self.import(instruction, &mut names);
             for result in &imported.results {
                 self.define(result, Spot::before(self.depth()));
             }
@@ -93,41 +59,30 @@ impl Nest<'_, '_> {
             self.known.note(&imported, depth);
             code.instructions.push(imported);
         }
-        lambda.results.iter().map(|&result| self.imported(result, &names, deferred, code)).collect()
+        lambda.results.iter().map(|&result| self.imported(result, &names)).collect()
     }
 
-    fn imported(
-        &mut self,
-        operand: ScalarOperand,
-        names: &HashMap<LocalId, ScalarOperand>,
-        deferred: &mut Deferred,
-        code: &mut Code,
-    ) -> ScalarOperand {
+    fn imported(&mut self, operand: ScalarOperand, names: &HashMap<LocalId, ScalarOperand>) -> ScalarOperand {
         match operand {
             ScalarOperand::Local(id) => names.get(&id).copied().unwrap_or(operand),
-            ScalarOperand::Outer(id) => self.scalar_of_program(id, deferred, code),
+            ScalarOperand::Outer(id) => self.scalar_of_program(id),
             ScalarOperand::Constant(_) => operand,
         }
     }
 
-    fn import(
-        &mut self,
-        instruction: &Instruction,
-        names: &mut HashMap<LocalId, ScalarOperand>,
-        deferred: &mut Deferred,
-        code: &mut Code,
-    ) -> Instruction {
+    fn import(&mut self, instruction: &Instruction, names: &mut HashMap<LocalId, ScalarOperand>) -> Instruction {
         use fusebox_ir::ScalarPartMut::{Array, Body, Operand as Value};
         let mut op = instruction.op.clone();
         for part in op.parts_mut() {
             match part {
-                Value(operand) => *operand = self.imported(*operand, names, deferred, code),
+                Value(operand) => *operand = self.imported(*operand, names),
                 Array(array) => {
-                    if let Some(value) = self.scope.array(*array) {
-                        *array = self.array(value, Access::Read);
-                    }
+                    let value = self.scope.array(*array);
+                    let value =
+                        value.unwrap_or_else(|| panic!("{array} is read by a function, and is no array of the plan"));
+                    *array = self.array(value, Access::Read);
                 }
-                Body(body) => *body = self.import_body(body, names, deferred, code),
+                Body(body) => *body = self.import_body(body, names),
             }
         }
         let results = instruction.results.iter().map(|result| self.renamed(result, names)).collect();
@@ -141,27 +96,16 @@ impl Nest<'_, '_> {
         new
     }
 
-    fn import_body(
-        &mut self,
-        body: &Lambda,
-        names: &mut HashMap<LocalId, ScalarOperand>,
-        deferred: &mut Deferred,
-        code: &mut Code,
-    ) -> Lambda {
+    fn import_body(&mut self, body: &Lambda, names: &mut HashMap<LocalId, ScalarOperand>) -> Lambda {
         let params = body.params.iter().map(|param| self.renamed(param, names)).collect();
-        let instructions = body.instructions.iter().map(|inner| self.import(inner, names, deferred, code)).collect();
-        let results = body.results.iter().map(|&result| self.imported(result, names, deferred, code)).collect();
+        let instructions = body.instructions.iter().map(|inner| self.import(inner, names)).collect();
+        let results = body.results.iter().map(|&result| self.imported(result, names)).collect();
         Lambda { params, instructions, results }
     }
 
     /// A function of the program as a strict, expanded function of the kernel.
     pub(crate) fn function(&mut self, lambda: &Lambda) -> Lambda {
-        let mut code = Code::default();
-        let mut names = HashMap::new();
-        let mut body = self.import_body(lambda, &mut names, &mut Deferred::default(), &mut code);
-        // Code that was put off runs where it is needed inside.
-        code.instructions.append(&mut body.instructions);
-        body.instructions = code.instructions;
+        let body = self.import_body(lambda, &mut HashMap::new());
         self.strict_function(&body)
     }
 

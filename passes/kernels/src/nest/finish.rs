@@ -19,7 +19,7 @@ pub(crate) struct Launch {
     pub(crate) arrays: Vec<ArrayId>,
 }
 
-impl Nest<'_, '_> {
+impl Nest<'_> {
     /// The kernel made of what was put into the nest.
     pub(crate) fn finish(mut self) -> Launch {
         association::put(&mut self);

@@ -2,13 +2,14 @@
 
 use std::collections::HashMap;
 
-use fusebox_ir::{ArrayId, Binary, ElementType, Extent, Instruction, LocalId, ScalarOp, ScalarOperand, Unary};
+use fusebox_ir::{
+    ArrayId, Binary, ElementType, Extent, Instruction, LocalId, ScalarOp, ScalarOperand, Unary, analysis::need::local,
+};
 
 use super::Spot;
 use crate::{
-    linear::{Atom, Facts, Linear, exact, never_negative},
-    strict::local,
-    values::Values,
+    bounds::linear::{Atom, Facts, Linear, exact, never_negative},
+    bounds::values::Values,
 };
 
 /// What is known of the scalars of a nest.

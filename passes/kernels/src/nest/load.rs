@@ -5,9 +5,9 @@ use fusebox_ir::{
 };
 
 use super::{Nest, Spot};
-use crate::linear::{Atom, Linear};
+use crate::bounds::linear::{Atom, Linear};
 
-impl Nest<'_, '_> {
+impl Nest<'_> {
     /// Loads an element; the map is checked unless it is known to be inside.
     pub(crate) fn load(
         &mut self,

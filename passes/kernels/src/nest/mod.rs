@@ -14,35 +14,27 @@ mod walk;
 use std::collections::HashMap;
 
 use fusebox_ir::{
-    Access, Action, ArrayId, Constant, ElementType, Extent, IndexMap, KernelArray, KernelExtent, Lambda, Level,
-    LevelOrder, Local, LocalId, Name, Operand, Place, ScalarOperand, Statement,
+    Access, Action, ArrayId, Constant, ElementType, Extent, IndexMap, KernelArray, KernelExtent, Level, LevelOrder,
+    Local, LocalId, Name, Operand, Place, ScalarOperand, Statement,
 };
 
 pub(crate) use self::{
-    code::Deferred,
     finish::Launch,
     known::Known,
     statements::{Associates, Learned, ScanParts},
 };
 use crate::{
-    linear::{Facts, Linear},
+    bounds::linear::{Facts, Linear},
+    bounds::values::Values,
     strict::Ids,
-    values::Values,
 };
 
-/// Where a value of the program is.
-pub(crate) enum Source<'p> {
-    /// In the plan.
-    Plan(Operand),
-    /// Nowhere: scalar code that may fail and that only functions use; its result number.
-    Deferred(&'p Lambda, usize),
-}
-
 /// Finds values of the program in the plan.
-pub(crate) trait Scope<'p> {
-    fn find(&self, id: ArrayId) -> Source<'p>;
+pub(crate) trait Scope {
+    /// What a value is.
+    fn find(&self, id: ArrayId) -> Operand;
 
-    /// The array of the plan that a value is; none for a scalar that is none.
+    /// The array of the plan that a value is; none for a scalar that is none, and what is made in the nest.
     fn array(&self, id: ArrayId) -> Option<ArrayId>;
 }
 
@@ -78,8 +70,8 @@ struct NestArray {
 }
 
 /// A kernel under construction.
-pub(crate) struct Nest<'v, 'p> {
-    scope: &'v dyn Scope<'p>,
+pub(crate) struct Nest<'v> {
+    scope: &'v dyn Scope,
     name: String,
     /// The operation whose statements are put, where the kernel is of several.
     pub(crate) operation: Name,
@@ -100,8 +92,8 @@ pub(crate) struct Nest<'v, 'p> {
     pub(crate) associates: HashMap<LocalId, Associates>,
 }
 
-impl<'v, 'p> Nest<'v, 'p> {
-    pub(crate) fn new(values: &'v Values, scope: &'v dyn Scope<'p>, name: String) -> Self {
+impl<'v> Nest<'v> {
+    pub(crate) fn new(values: &'v Values, scope: &'v dyn Scope, name: String) -> Self {
         Self {
             scope,
             name,

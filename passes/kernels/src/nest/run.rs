@@ -3,16 +3,17 @@
 use fusebox_ir::{
     Action, ArrayId, Binary, Constant, DimBoundary, ElementType, Instruction, Lambda, Local, LocalId, Place, ScalarOp,
     ScalarOperand,
+    analysis::need::{certainly_executed, free_uses},
 };
 
 use super::{Known, Nest, NestArray, Spot};
 use crate::{
+    bounds::linear::Linear,
     expand::Expand,
-    linear::Linear,
-    strict::{Code, Strict, can_fail, free_uses},
+    strict::{Code, Strict, can_fail},
 };
 
-impl Nest<'_, '_> {
+impl Nest<'_> {
     /// Makes `code` strict and executes it at `at`; gives what its results are called.
     pub(crate) fn run(&mut self, code: Code, results: &[ScalarOperand], at: Spot) -> Vec<ScalarOperand> {
         let (instructions, results) = self.strict(&code, results, at.depth);
@@ -53,10 +54,10 @@ impl Nest<'_, '_> {
     ) -> bool {
         let anyway: std::collections::HashSet<LocalId> = {
             let body = Lambda { params: Vec::new(), instructions: code.instructions.clone(), results: needed.to_vec() };
-            crate::strict::certainly_executed(&body).iter().flat_map(|i| &i.results).map(|result| result.id).collect()
+            certainly_executed(&body).iter().flat_map(|i| &i.results).map(|result| result.id).collect()
         };
         let body = Lambda { params: Vec::new(), instructions: code.instructions.clone(), results: results.to_vec() };
-        let certain = crate::strict::certainly_executed(&body);
+        let certain = certainly_executed(&body);
         certain
             .iter()
             .filter(|instruction| instruction.results.iter().all(|result| !anyway.contains(&result.id)))

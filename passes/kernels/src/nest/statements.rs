@@ -4,14 +4,11 @@ use std::collections::HashMap;
 
 use fusebox_ir::{
     Access, Action, ArrayId, Association, Binary, Constant, DimBoundary, DimIndex, ElementType, Failure, FailureKind,
-    IndexMap, Instruction, Lambda, Local, LocalId, Place, ScalarOp, ScalarOperand, Statement,
+    IndexMap, Instruction, Lambda, Local, LocalId, Place, ScalarOp, ScalarOperand, Statement, analysis::need::local,
 };
 
 use super::{Nest, Spot};
-use crate::{
-    linear::{Atom, Linear},
-    strict::local,
-};
+use crate::bounds::linear::{Atom, Linear};
 
 /// What code without levels tells of the scalars it makes.
 #[derive(Debug, Default)]
@@ -42,7 +39,7 @@ pub(crate) struct ScanParts {
     pub(crate) values: Vec<ScalarOperand>,
 }
 
-impl Nest<'_, '_> {
+impl Nest<'_> {
     pub(super) fn put(&mut self, spot: Spot, when: Option<ScalarOperand>, action: Action) {
         let list = if spot.after { &mut self.after } else { &mut self.before };
         let operation = self.operation.clone();

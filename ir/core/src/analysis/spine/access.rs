@@ -1,7 +1,10 @@
 //! How operations use what others of the same cluster make.
 
 use super::{Apart, Finder, Frame, Made, Why, apart};
-use crate::{ArrayId, ArrayOp, Extent, Operand, Part};
+use crate::{
+    ArrayId, ArrayOp, Extent, LocalId, Operand, Part,
+    analysis::need::{free_uses, local},
+};
 
 /// How an operation reads an array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,6 +85,7 @@ pub(super) fn uses(finder: &Finder<'_>) -> Result<Vec<Vec<Use>>, Apart> {
         let binding = finder.binding(position);
         let mut list = Vec::new();
         let mut whole: Vec<ArrayId> = Vec::new();
+        let fills = fills(&binding.op);
         for (id, access) in arrays(&binding.op) {
             match finder.own.get(&id) {
                 Some(made) if access == Access::Whole || is_whole(finder, *made) => whole.push(id),
@@ -92,6 +96,9 @@ pub(super) fn uses(finder: &Finder<'_>) -> Result<Vec<Vec<Use>>, Apart> {
         for part in binding.op.parts() {
             match part {
                 Part::Function(f) => f.outer_uses(&mut |id| whole.push(id)),
+                // How many there are is known as they are met.
+                Part::Value(Operand::Value(id))
+                    if fills && finder.own.get(id).is_some_and(|&made| is_count(finder, made)) => {}
                 Part::Value(Operand::Value(id)) | Part::Argument(Operand::Value(id)) => whole.push(*id),
                 // No operation of a cluster holds a block.
                 Part::Value(_) | Part::Argument(_) | Part::Array(_) | Part::Inner(_) | Part::Body(_) => {}
@@ -119,6 +126,29 @@ fn is_whole(finder: &Finder<'_>, made: Made) -> bool {
         ArrayOp::Expand { .. } | ArrayOp::Filter { .. } => made.index == 0,
         _ => false,
     }
+}
+
+/// Whether a result is the number of elements that an expand or filter makes.
+pub(super) fn is_count(finder: &Finder<'_>, made: Made) -> bool {
+    made.index == 0 && matches!(finder.op(made.position), ArrayOp::Expand { .. } | ArrayOp::Filter { .. })
+}
+
+/// Whether an operation fills a vector without looking at an array or at an index, so that it can be made wherever an element is met.
+pub fn fills(op: &ArrayOp) -> bool {
+    match op {
+        ArrayOp::Generate { extents, f } => {
+            let own = |id: LocalId| f.params.iter().any(|param| param.id == id);
+            let uses = f.instructions.iter().any(|instruction| free_uses(instruction).into_iter().any(own));
+            extents.len() == 1 && !uses && !f.results.iter().filter_map(local).any(own)
+        }
+        ArrayOp::Replicate { dims, .. } => matches!(dims[..], [Some(_)]),
+        _ => false,
+    }
+}
+
+/// Whether what an operation makes of elements that are counted is counted with them.
+pub fn follows(op: &ArrayOp) -> bool {
+    matches!(op, ArrayOp::Map { .. } | ArrayOp::Compute { .. } | ArrayOp::Generate { .. } | ArrayOp::Replicate { .. })
 }
 
 /// Whether each element is made by itself, so that it can be made anywhere.

@@ -8,7 +8,8 @@
 //!   a level has as many steps as the longest of what runs over it; the others leave out what is beyond their own extent.
 //! - What is made before a deeper level may be used in it (`replicate` along new inner dimensions); what a fold makes is there after it.
 //! - Segmented operations stand in a level over segments and one over the elements of each; arrays of as many elements may run there too.
-//! - The elements of `expand` and `filter` are used where they are met: nothing knows their positions.
+//! - The elements of `expand` and `filter` are used where they are met: nothing knows their positions. What is filled without sources, as many
+//!   times, is made where they are met; and an `expand` of such elements is a level inside.
 //! - What a `backpermute` reads is made in its order, element by element, by operations whose results nobody else needs.
 
 mod access;
@@ -24,6 +25,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{ArrayId, ArrayOp, Binding, Extent, LevelOrder, Type, analysis::Sizes};
 
+pub use self::access::{fills, follows};
 pub use crate::operations::makes_elements;
 
 /// Operations that are to be one nest.

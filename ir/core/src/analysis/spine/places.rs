@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::{
     Along, Apart, Finder, Frame, Made, Over, Spine, SpineLevel, Station, Why,
-    access::{Access, Use},
+    access::{Access, Use, fills, follows, is_count},
     apart,
     table::Table,
 };
@@ -222,8 +222,7 @@ impl Nest {
                 (from..finder.binding(at).results.len()).any(|index| finder.is_manifest(Made { position: at, index }))
             };
             let members = (0..finder.len()).filter(|&at| self.frames[at] == Frame::Counted(position));
-            let elementwise =
-                members.filter(|&at| matches!(finder.op(at), ArrayOp::Map { .. } | ArrayOp::Compute { .. }));
+            let elementwise = members.filter(|&at| follows(finder.op(at)));
             let arrays = manifest(position, 1) || elementwise.clone().any(|at| manifest(at, 0));
             if let ArrayOp::Expand { .. } = finder.op(position) {
                 if arrays || manifest(position, 0) {
@@ -296,9 +295,12 @@ impl Nest {
 /// Finds what runs over the elements of expands and filters.
 fn classes(finder: &Finder<'_>, uses: &[Vec<Use>], frames: &mut [Frame]) -> Result<(), Apart> {
     for position in 0..finder.len() {
+        if let Some(of) = filled(finder, uses, position).filter(|_| frames[position] == Frame::Own) {
+            frames[position] = Frame::Counted(of);
+        }
         let class = |made: Made| match (finder.op(made.position), frames[made.position]) {
             (ArrayOp::Expand { .. } | ArrayOp::Filter { .. }, _) => Some(made.position),
-            (ArrayOp::Map { .. } | ArrayOp::Compute { .. }, Frame::Counted(of)) => Some(of),
+            (op, Frame::Counted(of)) if follows(op) => Some(of),
             _ => None,
         };
         let sources: Vec<(Option<usize>, &Use)> =
@@ -308,9 +310,10 @@ fn classes(finder: &Finder<'_>, uses: &[Vec<Use>], frames: &mut [Frame]) -> Resu
             let same = sources.iter().all(|&(class, of_use)| class == found && of_use.access == Access::Same);
             let op = finder.op(position);
             let arrays = match op {
-                ArrayOp::Map { sources, .. } | ArrayOp::Compute { sources } | ArrayOp::Filter { sources, .. } => {
-                    sources.len()
-                }
+                ArrayOp::Map { sources, .. }
+                | ArrayOp::Compute { sources }
+                | ArrayOp::Filter { sources, .. }
+                | ArrayOp::Expand { sources, .. } => sources.len(),
                 ArrayOp::Fold { sources, offsets: None, .. } => sources.len(),
                 ArrayOp::Permute { values, targets, keep, .. } => {
                     values.len() + targets.len() + usize::from(keep.is_some())
@@ -324,8 +327,8 @@ fn classes(finder: &Finder<'_>, uses: &[Vec<Use>], frames: &mut [Frame]) -> Resu
             frames[position] = Frame::Counted(of);
         }
         let of = match (finder.op(position), frames[position]) {
-            (ArrayOp::Map { .. } | ArrayOp::Compute { .. }, Frame::Counted(of)) => Some(of),
             (ArrayOp::Expand { .. } | ArrayOp::Filter { .. }, _) => Some(position),
+            (op, Frame::Counted(of)) if follows(op) => Some(of),
             _ => None,
         };
         for extent in uses[position].iter().filter(|of| of.extent) {
@@ -343,6 +346,15 @@ fn classes(finder: &Finder<'_>, uses: &[Vec<Use>], frames: &mut [Frame]) -> Resu
         }
     }
     Ok(())
+}
+
+/// The expand or filter of whose elements something is filled, as many times, without sources.
+fn filled(finder: &Finder<'_>, uses: &[Vec<Use>], position: usize) -> Option<usize> {
+    let own = &uses[position];
+    if !fills(finder.op(position)) || own.iter().any(|of| !of.extent) {
+        return None;
+    }
+    own.iter().find(|of| is_count(finder, of.made)).map(|of| of.made.position)
 }
 
 fn segmented<'a>(finder: &Finder<'a>) -> Result<Option<Segmented<'a>>, Apart> {

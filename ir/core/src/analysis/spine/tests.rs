@@ -308,6 +308,50 @@ fn counted_elements_have_no_positions() {
 }
 
 #[test]
+fn elements_of_elements_are_a_level_inside() {
+    let chain = of_vectors(
+        "k: i64, v: [k]i64 = expand(|A| A, |A, j| A * j, x); l: i64, w: [l]i64 = expand(|A| A, |A, j| A + j, v); g: i64 = fold(|A, B| A + B, 0, w)",
+        "g",
+    );
+    assert_eq!(chain, "[n up, inner k up, inner l up]; k 1; l 2 of k; g 3 of l");
+    let kept = of_vectors(
+        "k: i64, v: [k]i64 = filter(|A| A > 0, x); l: i64, w: [l]i64 = expand(|A| A, |A, j| A + j, v); g: i64 = fold(|A, B| A + B, 0, w)",
+        "g",
+    );
+    assert_eq!(kept, "[n up, inner l up]; k 1; l 1 of k; g 2 of l");
+    // How many there are is counted before they are stored.
+    let stored = of_vectors(
+        "k: i64, v: [k]i64 = expand(|A| A, |A, j| A * j, x); l: i64, w: [l]i64 = expand(|A| A, |A, j| A + j, v)",
+        "l, w",
+    );
+    assert_eq!(stored, "k l: elements are counted before they are stored, and that needs the first before");
+    let zipped = of_vectors(
+        "k: i64, v: [k]i64 = expand(|A| A, |A, j| A * j, x); l: i64, w: [l]i64 = expand(|A, B| A, |A, B, j| A + j, v, y); g: i64 = fold(|A, B| A + B, 0, w)",
+        "g",
+    );
+    assert_eq!(zipped, "k l: the second needs positions among elements that are counted as they are met");
+}
+
+#[test]
+fn what_is_filled_is_made_where_elements_are_met() {
+    let filled = of_vectors(
+        "k: i64, v: [k]i64 = expand(|A| A, |A, j| A * j, x); w: [k]i64 = generate([k], |i| n); g: i64 = fold(|A, B| A + B, 0, w)",
+        "g",
+    );
+    assert_eq!(filled, "[n up, inner k up]; k 1; w 2 of k; g 2 of k");
+    let kept = of_vectors(
+        "k: i64, v: [k]i64 = filter(|A| A > 0, x); w: [k]i64 = generate([k], |i| n); u: [k]i64 = map(|A, B| A + B, v, w)",
+        "k, u",
+    );
+    assert_eq!(kept, "[n]; k 1; w 1 of k; u 1 of k");
+    let indexed = of_vectors(
+        "k: i64, v: [k]i64 = expand(|A| A, |A, j| A * j, x); w: [k]i64 = generate([k], |i| i); g: i64 = fold(|A, B| A + B, 0, w)",
+        "g",
+    );
+    assert_eq!(indexed, "k w: the second needs all of the first before it begins");
+}
+
+#[test]
 fn a_transform_reads_by_need() {
     let other = of_vectors("e: [n]i64 = map(|A| A + 1, x); b: [n]i64 = transform([n], |i| i, |A| A, e)", "b");
     assert_eq!(other, "e b: the second may not need what would be made of the first");

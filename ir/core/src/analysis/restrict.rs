@@ -1,25 +1,32 @@
-//! Operations without the results that nobody needs: what only these use cannot fail then (design §3).
+//! Operations without the results that nobody needs: what only these use cannot fail then.
 
 use std::collections::HashSet;
 
-use fusebox_ir::{ArrayId, ArrayOp, Binding, Extent, Lambda, Local, LocalId, Part, ScanForm};
-
 use crate::{
-    components::{dependencies, groups, live, restricted},
-    strict::{free_uses, local},
+    ArrayId, ArrayOp, Binding, ElementType, Extent, Lambda, Local, LocalId, Name, Operand, Part, ScanForm, Type,
+    analysis::{
+        Answer, Sizes,
+        components::{dependencies, groups, live, restricted},
+        effects::instruction_can_fail,
+        need::{free_uses, local},
+    },
 };
 
 /// Results that are made when those wanted are: sizes in their types, and what cannot be made apart.
-pub(crate) fn closure(binding: &Binding, wanted: &[bool]) -> Vec<bool> {
+pub fn closure(binding: &Binding, wanted: &[bool]) -> Vec<bool> {
     let mut wanted = wanted.to_vec();
     let all = match &binding.op {
-        ArrayOp::While { .. }
-        | ArrayOp::Consume { .. }
-        | ArrayOp::Cluster { .. }
-        | ArrayOp::Nest { .. }
-        | ArrayOp::Element { .. } => true,
-        ArrayOp::Expand { .. } => {
+        ArrayOp::While { .. } | ArrayOp::Consume { .. } | ArrayOp::Nest { .. } | ArrayOp::Element { .. } => true,
+        ArrayOp::Expand { get, .. } => {
             wanted[0] = true;
+            // It has to make some elements: those that cannot fail.
+            if !wanted[1..].contains(&true) {
+                let fails =
+                    |at: &usize| live(&get.instructions, &get.results[*at..=*at]).iter().any(instruction_can_fail);
+                if let Some(at) = (0..get.results.len()).find(|at| !fails(at)) {
+                    wanted[1 + at] = true;
+                }
+            }
             false
         }
         ArrayOp::Filter { keep, .. } => {
@@ -54,6 +61,12 @@ pub(crate) fn closure(binding: &Binding, wanted: &[bool]) -> Vec<bool> {
     if all {
         wanted.fill(true);
     }
+    with_sizes(binding, &wanted)
+}
+
+/// Results with the sizes in their types that the same binding gives.
+pub fn with_sizes(binding: &Binding, wanted: &[bool]) -> Vec<bool> {
+    let mut wanted = wanted.to_vec();
     // Sizes stand before the arrays whose types name them.
     for at in (0..wanted.len()).rev() {
         if wanted[at] {
@@ -129,7 +142,7 @@ fn narrow_sources(size: &mut Lambda, get: &mut Lambda, sources: &mut Vec<ArrayId
 }
 
 /// The binding with the wanted results alone (closed as by [`closure`]), for operations that hold no block.
-pub(crate) fn restrict(binding: &Binding, wanted: &[bool]) -> Binding {
+pub fn restrict(binding: &Binding, wanted: &[bool]) -> Binding {
     let mut binding = binding.clone();
     let rank = binding.results.first().map_or(0, |var| var.ty.rank());
     binding.results = chosen(&binding.results, wanted);
@@ -192,11 +205,33 @@ pub(crate) fn restrict(binding: &Binding, wanted: &[bool]) -> Binding {
         | ArrayOp::Consume { .. }
         | ArrayOp::Cluster { .. } => {}
     }
+    without_sources(binding)
+}
+
+/// An operation whose function looks at no source is a `generate`.
+fn without_sources(mut binding: Binding) -> Binding {
+    let f = match &mut binding.op {
+        ArrayOp::Map { f, sources } | ArrayOp::Transform { f, sources, .. } if sources.is_empty() => f,
+        ArrayOp::Stencil { f, taps, .. } if taps.is_empty() => f,
+        _ => return binding,
+    };
+    let mut f = std::mem::take(f);
+    let extents = binding.results.first().map_or(&[][..], |var| &var.ty.extents);
+    let next = f.next_local().0;
+    let index = |dim: usize| Local { id: LocalId(next + dim as u32), ty: ElementType::I64, name: Name::default() };
+    f.params = (0..extents.len()).map(index).collect();
+    let operand = |extent: &Extent| match *extent {
+        Extent::Value(id) => Operand::Value(id),
+        Extent::Constant(number) => Operand::Constant(number.into()),
+        Extent::Unknown => unreachable!("extents of results of operations are known"),
+    };
+    let extents = extents.iter().map(operand).collect();
+    binding.op = ArrayOp::Generate { extents, f };
     binding
 }
 
 /// The operation cut into some that share nothing but, of combining operations, targets and sources.
-pub(crate) fn independent(binding: &Binding) -> Vec<Binding> {
+pub fn independent(binding: &Binding) -> Vec<Binding> {
     let count = binding.results.len();
     match &binding.op {
         ArrayOp::Fold { combine, .. }
@@ -232,6 +267,34 @@ pub(crate) fn independent(binding: &Binding) -> Vec<Binding> {
         }
         _ => vec![binding.clone()],
     }
+}
+
+/// The operation in parts of which each checks nothing but what its own results need: one, where all that the parts take, and all
+/// that they give, is known to be of equal extents.
+///
+/// Sizes have to agree among what a result needs, and results beside it are none of that.
+pub fn apart<'a>(binding: &Binding, sizes: &Sizes, type_of: &dyn Fn(ArrayId) -> Option<&'a Type>) -> Vec<Binding> {
+    if binding.results.len() < 2 {
+        return vec![binding.clone()];
+    }
+    let parts = independent(binding);
+    let equal = |left: &[Extent], right: &[Extent]| {
+        left.len() == right.len() && left.iter().zip(right).all(|(&a, &b)| sizes.equal(a, b) == Answer::Proved)
+    };
+    let alike = |arrays: &[ArrayId]| {
+        let mut types = arrays.iter().map(|&id| type_of(id).map(|ty| &ty.extents[..]));
+        let Some(first) = types.next() else { return true };
+        types.all(|other| matches!((first, other), (Some(first), Some(other)) if equal(first, other)))
+    };
+    let taken = match &binding.op {
+        ArrayOp::Permute { defaults, .. } => alike(defaults),
+        ArrayOp::PermutedExpand { defaults, sources, .. } => alike(defaults) && alike(sources),
+        ArrayOp::Fold { sources, .. } | ArrayOp::Scan { sources, .. } => alike(sources),
+        op => alike(&sources(op)),
+    };
+    let extents = |part: &Binding| part.results.first().map(|var| var.ty.extents.clone()).unwrap_or_default();
+    let given = parts.iter().all(|part| equal(&extents(&parts[0]), &extents(part)));
+    if taken && given { vec![binding.clone()] } else { parts }
 }
 
 fn sources(op: &ArrayOp) -> Vec<ArrayId> {

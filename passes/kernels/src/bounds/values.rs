@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use fusebox_ir::{ArrayId, Constant, Extent, Operand, PlanValue, Type};
 
-use crate::linear::{Atom, Facts, Linear, exact, never_negative};
+use crate::bounds::linear::{Atom, Facts, Linear, exact, never_negative};
 
 /// Every value of the plan, and what is known of scalars among them where the plan is being extended.
 #[derive(Debug, Default)]

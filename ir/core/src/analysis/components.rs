@@ -2,12 +2,13 @@
 
 use std::collections::{HashMap, HashSet};
 
-use fusebox_ir::{Instruction, Lambda, LocalId, ScalarOperand};
-
-use crate::strict::{free_uses, local};
+use crate::{
+    Instruction, Lambda, LocalId, ScalarOperand,
+    analysis::need::{free_uses, local},
+};
 
 /// Components that a component's results depend on, for each: itself at least.
-pub(crate) fn dependencies(combine: &Lambda) -> Vec<HashSet<usize>> {
+pub fn dependencies(combine: &Lambda) -> Vec<HashSet<usize>> {
     let k = combine.results.len();
     let mut reach: HashMap<LocalId, HashSet<usize>> = HashMap::new();
     for (position, param) in combine.params.iter().enumerate() {
@@ -25,7 +26,7 @@ pub(crate) fn dependencies(combine: &Lambda) -> Vec<HashSet<usize>> {
 }
 
 /// The components cut into groups that do not depend on each other, in order.
-pub(crate) fn groups(combine: &Lambda) -> Vec<Vec<usize>> {
+pub fn groups(combine: &Lambda) -> Vec<Vec<usize>> {
     let dependencies = dependencies(combine);
     let mut group: Vec<usize> = (0..dependencies.len()).collect();
     for (component, others) in dependencies.iter().enumerate() {
@@ -47,7 +48,7 @@ pub(crate) fn groups(combine: &Lambda) -> Vec<Vec<usize>> {
 }
 
 /// The function of some of its components alone.
-pub(crate) fn restricted(combine: &Lambda, components: &[usize]) -> Lambda {
+pub fn restricted(combine: &Lambda, components: &[usize]) -> Lambda {
     let k = combine.results.len();
     let results: Vec<ScalarOperand> = components.iter().map(|&c| combine.results[c]).collect();
     let params = components
@@ -59,7 +60,7 @@ pub(crate) fn restricted(combine: &Lambda, components: &[usize]) -> Lambda {
 }
 
 /// The instructions that the results depend on.
-pub(crate) fn live(instructions: &[Instruction], results: &[ScalarOperand]) -> Vec<Instruction> {
+pub fn live(instructions: &[Instruction], results: &[ScalarOperand]) -> Vec<Instruction> {
     let mut used: HashSet<LocalId> = results.iter().filter_map(local).collect();
     let mut kept: Vec<&Instruction> = Vec::new();
     for instruction in instructions.iter().rev() {

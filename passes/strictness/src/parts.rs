@@ -1,0 +1,198 @@
+//! Bindings of a block, cut into what its results certainly need and what only branches and loops inside need.
+
+use std::collections::HashSet;
+
+use fusebox_ir::{
+    ArrayId, ArrayOp, Binding, Operand, Program, Type,
+    analysis::{
+        Definitions, Sizes,
+        demand::{Demand, Need, certain_outside, each_use, fallible_units},
+        effects::binding_can_fail,
+        restrict::closure,
+    },
+};
+
+/// What is known of the program.
+pub(crate) struct Facts<'p> {
+    pub(crate) definitions: Definitions<'p>,
+    pub(crate) sizes: Sizes,
+    /// Results of units that may fail.
+    pub(crate) fallible: HashSet<ArrayId>,
+}
+
+impl<'p> Facts<'p> {
+    pub(crate) fn of(program: &'p Program) -> Self {
+        Self {
+            definitions: Definitions::of(program),
+            sizes: Sizes::of_program(program),
+            fallible: fallible_units(&program.body),
+        }
+    }
+
+    pub(crate) fn ty(&self, id: ArrayId) -> Option<&'p Type> {
+        self.definitions.ty(id)
+    }
+
+    /// Whether an operand cannot fail, nor anything that it is made of.
+    pub(crate) fn never_fails(&self, operand: &Operand) -> bool {
+        let mut seen = HashSet::new();
+        let mut waiting: Vec<ArrayId> = Vec::new();
+        waiting.extend(if let Operand::Value(id) = operand { Some(*id) } else { None });
+        while let Some(id) = waiting.pop() {
+            let Some(binding) = self.definitions.binding(id).filter(|_| seen.insert(id)) else { continue };
+            if self.can_fail(binding) {
+                return false;
+            }
+            each_use(binding, &mut |id| waiting.push(id));
+        }
+        true
+    }
+
+    pub(crate) fn can_fail(&self, binding: &Binding) -> bool {
+        binding_can_fail(binding, &self.sizes, &|id| self.ty(id))
+    }
+}
+
+/// Some results of a binding.
+#[derive(Clone, Debug)]
+pub(crate) struct Item<'p> {
+    pub(crate) binding: &'p Binding,
+    pub(crate) wanted: Vec<bool>,
+    /// Which of its results its block certainly needs; none of what waits.
+    pub(crate) certain: Vec<bool>,
+    /// How many blocks are around it in the program as it was.
+    pub(crate) depth: usize,
+}
+
+/// A binding of a block: what is computed where it stands, and what waits.
+pub(crate) struct Portion<'p> {
+    pub(crate) now: Option<Item<'p>>,
+    pub(crate) later: Option<Item<'p>>,
+}
+
+/// What is to be cut.
+pub(crate) struct Bindings<'a, 'p> {
+    /// What waits from outside.
+    pub(crate) waits: &'a [Item<'p>],
+    /// The block's own.
+    pub(crate) own: &'p [Binding],
+    /// What is needed of them.
+    pub(crate) results: &'a [ArrayId],
+    /// Conditions that hold where the block is run.
+    pub(crate) holds: &'a [Operand],
+    /// How many blocks are around.
+    pub(crate) depth: usize,
+}
+
+/// Cuts bindings into what is computed now and what later; what nothing needs is left out. If `early`, what cannot fail is computed now.
+pub(crate) fn parts<'p>(list: &Bindings<'_, 'p>, facts: &Facts<'p>, early: bool) -> Vec<Portion<'p>> {
+    let all = |binding: &'p Binding| {
+        let wanted = vec![true; binding.results.len()];
+        Item { binding, certain: vec![false; wanted.len()], wanted, depth: list.depth }
+    };
+    let items: Vec<Item<'p>> = list.waits.iter().cloned().chain(list.own.iter().map(all)).collect();
+    let harmless = if early { harmless(&items, facts) } else { vec![false; items.len()] };
+    let mut demand = Demand::new(&facts.fallible, list.holds);
+    list.results.iter().for_each(|&id| demand.add(id, Need::Now));
+    let mut parts = Vec::new();
+    for (item, harmless) in items.into_iter().zip(harmless).rev() {
+        let of = |at: usize, id: ArrayId| if item.wanted[at] { demand.of(id) } else { None };
+        let needs: Vec<Option<Need>> =
+            item.binding.results.iter().enumerate().map(|(at, var)| of(at, var.id)).collect();
+        let mut now: Vec<bool> =
+            needs.iter().map(|need| *need == Some(Need::Now) || harmless && need.is_some()).collect();
+        let mut part = Portion { now: None, later: None };
+        if now.contains(&true) {
+            now = closure(item.binding, &now);
+            demand.computed(item.binding, &now);
+            // What comes along and nothing needs is not wanted.
+            let wanted = needs.iter().zip(&now).map(|(need, &now)| need.is_some() && now).collect();
+            let certain = needs.iter().map(|need| *need == Some(Need::Now)).collect();
+            part.now = Some(Item { wanted, certain, ..item.clone() });
+        }
+        let later: Vec<bool> = needs.iter().zip(&now).map(|(need, &now)| need.is_some() && !now).collect();
+        if later.contains(&true) {
+            if let ArrayOp::Unit { f } = &item.binding.op
+                && needs.contains(&Some(Need::Inlined))
+            {
+                demand.function(f);
+            }
+            demand.perhaps(item.binding);
+            part.later = Some(Item { wanted: later, ..item.clone() });
+        }
+        if part.now.is_some() || part.later.is_some() {
+            parts.push(part);
+        }
+    }
+    parts.reverse();
+    parts
+}
+
+/// Which items cannot fail, nor anything of the list that they need.
+fn harmless(items: &[Item<'_>], facts: &Facts<'_>) -> Vec<bool> {
+    let mut fails: HashSet<ArrayId> = HashSet::new();
+    let mut all = Vec::with_capacity(items.len());
+    for item in items {
+        let mut harmless = !facts.can_fail(item.binding);
+        each_use(item.binding, &mut |id| harmless &= !fails.contains(&id));
+        if !harmless {
+            fails.extend(item.binding.results.iter().map(|var| var.id));
+        }
+        all.push(harmless);
+    }
+    all
+}
+
+/// What waits, cut into what is computed before a loop and what in it.
+pub(crate) struct Before<'p> {
+    /// What is computed before.
+    pub(crate) taken: Vec<ArrayId>,
+    /// What still waits.
+    pub(crate) remaining: Vec<Item<'p>>,
+    /// Whether anything that is taken may fail: the loop's body certainly needs that.
+    pub(crate) fails: bool,
+}
+
+/// Cuts what waits: before a loop is computed what it may need and cannot fail, and what its body certainly needs.
+pub(crate) fn before_loop<'p>(binding: &Binding, waits: &[Item<'p>], facts: &Facts<'p>) -> Before<'p> {
+    let ArrayOp::While { step, .. } = &binding.op else { unreachable!("a loop") };
+    let mut uses = HashSet::new();
+    each_use(binding, &mut |id| _ = uses.insert(id));
+    let mut needed = certain_outside(step, &step.results, &facts.fallible);
+    for item in waits.iter().rev() {
+        let wanted: Vec<bool> = item.binding.results.iter().map(|var| needed.contains(&var.id)).collect();
+        if wanted.contains(&true) {
+            let closed = closure(item.binding, &wanted);
+            let mut demand = Demand::new(&facts.fallible, &[]);
+            demand.computed(item.binding, &closed);
+            let mut certain = Vec::new();
+            each_use(item.binding, &mut |id| certain.extend((demand.of(id) == Some(Need::Now)).then_some(id)));
+            needed.extend(certain);
+        }
+        if item.binding.results.iter().any(|var| uses.contains(&var.id)) {
+            each_use(item.binding, &mut |id| _ = uses.insert(id));
+        }
+    }
+    let mut before = Before { taken: Vec::new(), remaining: Vec::new(), fails: false };
+    // In order: what uses something that may fail and is not taken is not taken either.
+    let mut failing: HashSet<ArrayId> = HashSet::new();
+    for item in waits {
+        let own = facts.can_fail(item.binding);
+        let mut fails = own;
+        each_use(item.binding, &mut |id| fails |= failing.contains(&id));
+        let mut left = item.wanted.clone();
+        for (var, left) in item.binding.results.iter().zip(&mut left).filter(|(_, left)| **left) {
+            if needed.contains(&var.id) || !fails && uses.contains(&var.id) {
+                before.taken.push(var.id);
+                before.fails |= own;
+                *left = false;
+            } else if fails {
+                failing.insert(var.id);
+            }
+        }
+        if left.contains(&true) {
+            before.remaining.push(Item { wanted: left, ..item.clone() });
+        }
+    }
+    before
+}
