@@ -2,9 +2,9 @@
 
 use crate::{
     ArrayId, ArrayOp, Binary, Binding, Block, Extent, Instruction, Lambda, Operand, Part, ScalarOp, ScalarOperand,
-    ScanForm, Type, Var,
-    analysis::{Answer, Sizes},
-    operations::{Shape, Signature},
+    Type, Var,
+    analysis::{Answer, Size, Sizes},
+    operations::{Demand, Relation, Shape, Signature, Sum, Term},
 };
 
 /// Whether a function may fail, or never end: reads, integer divisions whose divisor is no constant other than 0, assertions, loops.
@@ -102,36 +102,45 @@ impl Proofs<'_, '_> {
     /// Whether all that an operation asks of extents is known to hold, and it ends.
     fn sizes_agree(&self, binding: &Binding) -> bool {
         match &binding.op {
-            ArrayOp::Constant { .. } | ArrayOp::Unit { .. } | ArrayOp::Cluster { .. } => true,
+            ArrayOp::Cluster { .. } => return true,
             ArrayOp::Cond { then, otherwise, .. } => {
-                self.gives(then, &binding.results) && self.gives(otherwise, &binding.results)
+                return self.gives(then, &binding.results) && self.gives(otherwise, &binding.results);
             }
-            ArrayOp::Filter { sources, .. } => self.alike(sources),
-            ArrayOp::Sort { keys, carry } => self.alike(&[&keys[..], carry].concat()),
-            ArrayOp::Compute { sources } => self.alike(sources) && self.like(binding, sources, 0),
-            ArrayOp::Map { sources, .. } => {
-                let own = || binding.results.iter().map(|var| &var.ty.extents);
-                let inside = |source: &ArrayId| {
-                    let available = self.extents(*source);
-                    own().all(|own| {
-                        let mut pairs = own.iter().zip(available);
-                        pairs.all(|(&own, &of)| self.sizes.at_most(own, of) == Answer::Proved)
-                    })
-                };
-                sources.iter().all(inside)
-                    && own().flatten().all(|&extent| self.sizes.not_negative(extent) == Answer::Proved)
-            }
-            ArrayOp::Generate { extents, .. } => {
-                extents.iter().all(|extent| self.not_negative(extent)) && self.as_given(binding, extents)
-            }
-            ArrayOp::Fold { seeds, sources, offsets, .. } => {
-                !seeds.is_empty() && offsets.is_none() && self.alike(sources) && self.like(binding, sources, 1)
-            }
-            ArrayOp::Scan { form: ScanForm::Inclusive, sources, offsets, .. } => {
-                offsets.is_none() && self.alike(sources) && self.like(binding, sources, 0)
-            }
-            _ => false,
+            _ => {}
         }
+        let rank = |id: ArrayId| Some(self.own_extents(binding, id).len());
+        let signature = Signature::of(binding, &rank);
+        let declared = binding.results.iter().zip(&signature.results);
+        let declared = declared.filter(|(_, given)| matches!(given.shape, Shape::Within(_) | Shape::Declared));
+        let mut declared = declared.flat_map(|(var, _)| &var.ty.extents);
+        !signature.fails
+            && signature.extents.iter().all(|extent| self.not_negative(extent))
+            && declared.all(|&extent| self.sizes.not_negative(extent) == Answer::Proved)
+            && signature.demands(&binding.results, &rank).iter().all(|demand| self.holds(binding, demand))
+    }
+
+    fn holds(&self, binding: &Binding, demand: &Demand) -> bool {
+        let size = |sum: &Sum| {
+            sum.terms.iter().try_fold(Size::constant(sum.constant), |total, term| {
+                let size = match term {
+                    Term::Extent { array, dim } => self.sizes.extent(*self.own_extents(binding, *array).get(*dim)?)?,
+                    Term::Value(operand) => self.sizes.operand(operand)?,
+                };
+                Some(total.plus(&size, 1))
+            })
+        };
+        let (Some(left), Some(right)) = (size(&demand.left.0), size(&demand.right.0)) else { return false };
+        let answer = match demand.relation {
+            Relation::Equal => self.sizes.equal_sizes(&left, &right),
+            Relation::AtMost => self.sizes.at_most_sizes(&left, &right),
+        };
+        answer == Answer::Proved
+    }
+
+    /// The extents of something that a binding reads or gives.
+    fn own_extents<'b>(&'b self, binding: &'b Binding, id: ArrayId) -> &'b [Extent] {
+        let own = binding.results.iter().find(|var| var.id == id);
+        own.map_or_else(|| self.extents(id), |var| &var.ty.extents)
     }
 
     fn extents(&self, id: ArrayId) -> &[Extent] {
@@ -140,33 +149,6 @@ impl Proofs<'_, '_> {
 
     fn not_negative(&self, operand: &Operand) -> bool {
         self.sizes.operand(operand).is_some_and(|size| self.sizes.not_negative_size(&size) == Answer::Proved)
-    }
-
-    fn equal(&self, left: &[Extent], right: &[Extent]) -> bool {
-        left.len() == right.len()
-            && left.iter().zip(right).all(|(&left, &right)| self.sizes.equal(left, right) == Answer::Proved)
-    }
-
-    fn alike(&self, arrays: &[ArrayId]) -> bool {
-        arrays.windows(2).all(|pair| self.equal(self.extents(pair[0]), self.extents(pair[1])))
-    }
-
-    /// Whether results have the extents of the first source, but for as many of the innermost dimensions.
-    fn like(&self, binding: &Binding, sources: &[ArrayId], without: usize) -> bool {
-        let Some(&first) = sources.first() else { return true };
-        let extents = self.extents(first);
-        let outer = &extents[..extents.len().saturating_sub(without)];
-        binding.results.iter().all(|var| self.equal(&var.ty.extents, outer))
-    }
-
-    /// Whether results have the extents that operands say.
-    fn as_given(&self, binding: &Binding, given: &[Operand]) -> bool {
-        let extent = |operand: &Operand| match operand {
-            Operand::Value(id) => Extent::Value(*id),
-            Operand::Constant(constant) => constant.as_i64().map_or(Extent::Unknown, Extent::Constant),
-        };
-        let given: Vec<Extent> = given.iter().map(extent).collect();
-        binding.results.iter().all(|var| self.equal(&var.ty.extents, &given))
     }
 
     /// Whether what a block gives has the extents of `vars`, which may name each other.
