@@ -85,6 +85,14 @@ fn substitute_id(id: &mut ArrayId, map: &mut dyn FnMut(ArrayId) -> Operand) {
     }
 }
 
+impl Binding {
+    /// Calls `visit` with every value that the binding uses: in the types of its results and in its operation.
+    pub fn for_each_use(&self, visit: &mut dyn FnMut(ArrayId)) {
+        self.results.iter().for_each(|var| var.ty.for_each_use(visit));
+        self.op.for_each_use(visit);
+    }
+}
+
 impl Type {
     /// Calls `visit` with every value that is an extent.
     pub fn for_each_use(&self, visit: &mut dyn FnMut(ArrayId)) {

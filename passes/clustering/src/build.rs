@@ -1,14 +1,15 @@
-//! A block of a program as a graph: the table of operations (spec/ilp-fusion.md §7.4, and what design §4 adds).
+//! A block of a program as a graph: how the model sees each operation, which the table of operations decides.
 
 use std::collections::{HashMap, HashSet};
 
 use fusebox_ir::{
-    ArrayId, ArrayOp, Binding, Block, Direction, Extent, Lambda, Operand, Part, PermuteOrder, ScanForm,
+    ArrayId, ArrayOp, Binding, Block, Extent, Lambda, Operand, Part, ScanForm,
     analysis::{
-        Definitions, Size, Sizes, algebra,
+        Definitions, Size, Sizes,
         spine::fills,
         work::{PER_BYTE, work},
     },
+    operations::{self, How, RunsOver, Sequence, Signature},
 };
 
 use crate::graph::{Complete, Edge, Graph, Kind, Node, Output, Source};
@@ -73,10 +74,10 @@ enum Inner {
 }
 
 /// How an operation uses arrays.
-struct Row<'b> {
+struct Row {
     kind: Kind,
     /// Arrays that it traverses.
-    traversed: Vec<&'b ArrayId>,
+    traversed: Vec<ArrayId>,
     /// The array whose extents it runs over; none: those of its (first) result.
     runs: Option<ArrayId>,
 }
@@ -106,7 +107,7 @@ impl Build<'_, '_> {
         let mut complete: HashMap<ArrayId, Complete> = HashMap::new();
         let mut traversed: Vec<ArrayId> = Vec::new();
         let filled = self.filled(binding);
-        match self.row(&binding.op) {
+        match self.row(binding) {
             // It is made where the elements are met: as if it looked at them.
             Some(_) if filled.is_some() => {
                 node.kind = Kind::Elementwise;
@@ -117,7 +118,7 @@ impl Build<'_, '_> {
                 self.complete(binding, &traversed, &mut complete);
             }
             None => {
-                each_use(binding, &mut |id| _ = complete.insert(id, Complete::Outside));
+                binding.for_each_use(&mut |id| _ = complete.insert(id, Complete::Outside));
             }
             Some(row) => {
                 node.kind = row.kind;
@@ -126,7 +127,7 @@ impl Build<'_, '_> {
                 let runs = runs.unwrap_or_else(first);
                 node.extents = self.class(&runs);
                 self.finish(binding, &runs, &mut node);
-                traversed = row.traversed.into_iter().copied().collect();
+                traversed = row.traversed;
                 self.complete(binding, &traversed, &mut complete);
             }
         }
@@ -210,7 +211,7 @@ impl Build<'_, '_> {
             match part {
                 Part::Value(Operand::Value(id)) if Some(*id) == count => {}
                 Part::Function(f) => {
-                    let arrays = arrays_read(f);
+                    let arrays = f.arrays_read();
                     f.outer_uses(&mut |id| {
                         note(id, if arrays.contains(&id) { Complete::Indexed } else { Complete::Scalar });
                     });
@@ -245,64 +246,60 @@ impl Build<'_, '_> {
         }
     }
 
-    /// The row of the table for an operation; `None` for what no cluster holds. No `_` arm: a new operation is decided here.
-    fn row<'b>(&mut self, op: &'b ArrayOp) -> Option<Row<'b>> {
-        let row = |kind, traversed: Vec<&'b ArrayId>, runs: Option<ArrayId>| Some(Row { kind, traversed, runs });
-        let all = |sources: &'b [ArrayId]| sources.iter().collect::<Vec<_>>();
+    /// How the model sees an operation, by the table of operations; `None` for what no cluster holds.
+    fn row(&mut self, binding: &Binding) -> Option<Row> {
+        let op = &binding.op;
+        if !op.kind().makes_elements() {
+            return None;
+        }
+        let rank = |id: ArrayId| self.context.definitions.ty(id).map(|ty| ty.rank());
+        let signature = Signature::of(binding, &rank);
+        let of = |signature: &Signature<'_>, hows: &[How]| -> Vec<ArrayId> {
+            signature.reads.iter().filter(|read| hows.contains(&read.how)).map(|read| read.array).collect()
+        };
+        let moved = of(&signature, &[How::Mapped, How::Prefix]);
+        let runs = match (moved.first(), signature.runs_over) {
+            // What it reads in another order decides with whom it shares loops.
+            (Some(&first), _) | (None, RunsOver::Array(first)) => Some(first),
+            (None, RunsOver::Result | RunsOver::Nothing) => None,
+        };
+        let traversed = of(&signature, &[How::Same, How::Row, How::Mapped, How::Prefix]);
+        let kind = match op.kind() {
+            operations::Kind::Stencil => Kind::Source,
+            operations::Kind::Elementwise if traversed.is_empty() => Kind::Source,
+            operations::Kind::Elementwise if moved.is_empty() => Kind::Elementwise,
+            operations::Kind::Elementwise => Kind::Gather { order: self.order_of(op) },
+            operations::Kind::Rows => self.rows(op, runs.and_then(rank)),
+            operations::Kind::Counted => Kind::Expand,
+            operations::Kind::Scattered if matches!(op, ArrayOp::PermutedExpand { .. }) => Kind::PermutedExpand,
+            operations::Kind::Scattered => Kind::Permute { any_order: op.sequence() == Sequence::Any },
+            operations::Kind::Whole | operations::Kind::Scalars | operations::Kind::Control => return None,
+        };
+        Some(Row { kind, traversed, runs })
+    }
+
+    fn rows(&self, op: &ArrayOp, rank: Option<usize>) -> Kind {
         match op {
-            ArrayOp::Constant { .. }
-            | ArrayOp::Unit { .. }
-            | ArrayOp::Reshape { .. }
-            | ArrayOp::Concat { .. }
-            | ArrayOp::Sort { .. }
-            | ArrayOp::Nest { .. }
-            | ArrayOp::Element { .. }
-            | ArrayOp::Cond { .. }
-            | ArrayOp::While { .. }
-            | ArrayOp::Foreign { .. }
-            | ArrayOp::Consume { .. }
-            | ArrayOp::Cluster { .. } => None,
-            ArrayOp::Generate { .. } | ArrayOp::Stencil { .. } => row(Kind::Source, Vec::new(), None),
-            ArrayOp::Compute { sources } | ArrayOp::Map { sources, .. } => row(Kind::Elementwise, all(sources), None),
-            ArrayOp::Backpermute { extents, f, sources } => {
-                let order = self.gather("backpermute", extents, Some(f));
-                row(Kind::Gather { order }, all(sources), sources.first().copied())
-            }
-            ArrayOp::Transform { extents, index, sources, .. } => {
-                let order = self.gather("backpermute", extents, Some(index));
-                row(Kind::Gather { order }, all(sources), sources.first().copied())
-            }
-            ArrayOp::Replicate { sources, .. } | ArrayOp::Slice { sources, .. } => {
-                row(Kind::Gather { order: None }, all(sources), sources.first().copied())
-            }
-            ArrayOp::Fold { sources, offsets, .. } => {
-                let rank = sources.first().and_then(|id| self.context.definitions.ty(*id)).map_or(0, |ty| ty.rank());
-                let kind = match (offsets, rank) {
-                    (Some(_), _) => Kind::FoldSegments,
-                    (None, 0 | 1) => Kind::FoldAll,
-                    (None, _) => Kind::Fold,
-                };
-                row(kind, all(sources), sources.first().copied())
-            }
-            ArrayOp::Scan { direction, form, sources, offsets, .. } => {
+            ArrayOp::Scan { form, offsets, .. } => {
                 let longer = *form == ScanForm::Exclusive && offsets.is_none();
-                let kind = match direction {
-                    Direction::Left => Kind::ScanLeft { longer },
-                    Direction::Right => Kind::ScanRight { longer },
-                };
-                row(kind, all(sources), sources.first().copied())
+                match op.sequence() {
+                    Sequence::Descending => Kind::ScanRight { longer },
+                    Sequence::Ascending | Sequence::Any => Kind::ScanLeft { longer },
+                }
             }
-            ArrayOp::Permute { combine, values, targets, keep, order, .. } => {
-                let traversed: Vec<_> = values.iter().chain(targets).chain(keep).collect();
-                let runs = traversed.first().map(|id| **id);
-                row(Kind::Permute { any_order: any_order(combine, *order) }, traversed, runs)
+            ArrayOp::Fold { offsets: Some(_), .. } => Kind::FoldSegments,
+            _ if rank.unwrap_or(0) <= 1 => Kind::FoldAll,
+            _ => Kind::Fold,
+        }
+    }
+
+    /// The number of the order in which an operation reads, where several may read in the same.
+    fn order_of(&mut self, op: &ArrayOp) -> Option<u32> {
+        match op {
+            ArrayOp::Backpermute { extents, f: index, .. } | ArrayOp::Transform { extents, index, .. } => {
+                Some(self.gather(extents, index))
             }
-            ArrayOp::PermutedExpand { sources, .. } => {
-                row(Kind::PermutedExpand, all(sources), sources.first().copied())
-            }
-            ArrayOp::Expand { sources, .. } | ArrayOp::Filter { sources, .. } => {
-                row(Kind::Expand, all(sources), sources.first().copied())
-            }
+            _ => None,
         }
     }
 
@@ -334,12 +331,12 @@ impl Build<'_, '_> {
     }
 
     /// The number of an order of reading: equal for equal functions over equal extents.
-    fn gather(&mut self, kind: &str, extents: &[Operand], f: Option<&Lambda>) -> Option<u32> {
-        let f = f.cloned().unwrap_or_default().renumbered();
+    fn gather(&mut self, extents: &[Operand], index: &Lambda) -> u32 {
+        let index = index.clone().renumbered();
         // Names and places are hints; the rest says everything about a function.
-        let key = format!("{kind} {extents:?} {:?}", Bare(&f));
+        let key = format!("{extents:?} {:?}", Bare(&index));
         let next = self.gathers.len() as u32;
-        Some(*self.gathers.entry(key).or_insert(next))
+        *self.gathers.entry(key).or_insert(next)
     }
 
     fn size(&self, extent: Extent) -> Result<Size, Extent> {
@@ -398,38 +395,4 @@ impl std::fmt::Debug for Bare<'_> {
         }
         Ok(())
     }
-}
-
-/// Whether a permute may combine in any order: it is promised that targets are distinct, or the function is known to commute and not to
-/// round.
-fn any_order(combine: &Lambda, order: PermuteOrder) -> bool {
-    match order {
-        PermuteOrder::Unique => true,
-        PermuteOrder::Ordered => false,
-        PermuteOrder::Source => {
-            let known = algebra(combine);
-            known.commutes && !known.rounds
-        }
-    }
-}
-
-fn arrays_read(f: &Lambda) -> HashSet<ArrayId> {
-    let mut arrays = HashSet::new();
-    let mut bodies = vec![f];
-    while let Some(body) = bodies.pop() {
-        for part in body.instructions.iter().flat_map(|instruction| instruction.op.parts()) {
-            match part {
-                fusebox_ir::ScalarPart::Array(id) => _ = arrays.insert(*id),
-                fusebox_ir::ScalarPart::Body(inner) => bodies.push(inner),
-                fusebox_ir::ScalarPart::Operand(_) => {}
-            }
-        }
-    }
-    arrays
-}
-
-/// Everything that a binding uses, in blocks inside too.
-pub(crate) fn each_use(binding: &Binding, visit: &mut dyn FnMut(ArrayId)) {
-    binding.results.iter().for_each(|var| var.ty.for_each_use(visit));
-    binding.op.for_each_use(visit);
 }

@@ -4,13 +4,13 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use fusebox_ir::{ArrayId, ArrayOp, Binding, Block, ClusterMark, Extent, Fresh, Mark, Order, Var};
 
-use crate::{Clustering, build::each_use};
+use crate::Clustering;
 
 /// `block` (whose bindings are the nodes of the graph) with its clusters as bindings.
 pub(crate) fn mark(block: Block, clustering: &Clustering, fresh: &mut Fresh) -> Block {
     let mut used_by: HashMap<ArrayId, Vec<usize>> = HashMap::new();
     for (position, binding) in block.bindings.iter().enumerate() {
-        each_use(binding, &mut |id| used_by.entry(id).or_default().push(position));
+        binding.for_each_use(&mut |id| used_by.entry(id).or_default().push(position));
     }
     let results: HashSet<ArrayId> = block.results.iter().copied().collect();
     let mut bindings: Vec<Option<Binding>> = block.bindings.into_iter().map(Some).collect();
@@ -117,7 +117,7 @@ fn marks(body: &[Binding], results: &[ArrayId]) -> Vec<Mark> {
             (true, false) => Mark::Vertical,
             (false, _) => Mark::Horizontal,
         });
-        each_use(binding, &mut |id| _ = used.insert(id));
+        binding.for_each_use(&mut |id| _ = used.insert(id));
     }
     marks.reverse();
     marks

@@ -101,7 +101,7 @@ impl Regions<'_> {
 fn nests<'a>(block: &'a Block, context: &'a Context<'_>) -> impl FnMut(&[usize]) -> Result<(), Refusal> + 'a {
     let mut used_by: HashMap<ArrayId, Vec<usize>> = HashMap::new();
     for (position, binding) in block.bindings.iter().enumerate() {
-        build::each_use(binding, &mut |id| used_by.entry(id).or_default().push(position));
+        binding.for_each_use(&mut |id| used_by.entry(id).or_default().push(position));
     }
     let results: HashSet<ArrayId> = block.results.iter().copied().collect();
     move |nodes| {

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::{ArrayId, Binding, Block};
+use crate::{ArrayId, Block};
 
 /// Who uses the values that a block sees: bindings by their position in the block, uses in inner blocks counting for the binding that
 /// holds them.
@@ -19,7 +19,7 @@ impl Uses {
     pub fn of(block: &Block) -> Self {
         let mut by: HashMap<ArrayId, Vec<usize>> = HashMap::new();
         for (position, binding) in block.bindings.iter().enumerate() {
-            for_each_use(binding, &mut |id| {
+            binding.for_each_use(&mut |id| {
                 let users = by.entry(id).or_default();
                 if users.last() != Some(&position) {
                     users.push(position);
@@ -45,11 +45,6 @@ impl Uses {
     }
 }
 
-fn for_each_use(binding: &Binding, visit: &mut dyn FnMut(ArrayId)) {
-    binding.results.iter().for_each(|var| var.ty.for_each_use(visit));
-    binding.op.for_each_use(visit);
-}
-
 /// Whether each binding of a block is needed for its results, by position. A type's extents are needed with it.
 pub fn live(block: &Block) -> Vec<bool> {
     let mut needed: HashSet<ArrayId> = block.results.iter().copied().collect();
@@ -57,7 +52,7 @@ pub fn live(block: &Block) -> Vec<bool> {
     for (position, binding) in block.bindings.iter().enumerate().rev() {
         if binding.results.iter().any(|var| needed.contains(&var.id)) {
             live[position] = true;
-            for_each_use(binding, &mut |id| _ = needed.insert(id));
+            binding.for_each_use(&mut |id| _ = needed.insert(id));
         }
     }
     live

@@ -162,7 +162,7 @@ pub struct Alike {
 pub enum Known {
     /// Element by element, as the operation goes.
     Elements,
-    /// An element after each row.
+    /// An element after each row; of a vector, the only row, that is a scalar.
     AfterRow,
     /// After the last step.
     AtEnd,

@@ -146,20 +146,14 @@ impl<'a> Signature<'a> {
                 .gives(1, row.concatenated(sources, *dim), Known::AtEnd)
                 // The sum of extents may be too large.
                 .fails(true),
-            ArrayOp::Fold { combine, seeds, sources, offsets, .. } => {
-                let known = match (offsets, row.rank_of(sources)) {
-                    // The only row is the last step.
-                    (None, Some(1)) => Known::AtEnd,
-                    _ => Known::AfterRow,
-                };
-                row.new(Made::ByCombining(combine))
-                    .reads(Role::Source, How::Row, sources)
-                    .reads(Role::Offsets, How::Anywhere, offsets.as_slice())
-                    .alike(sources)
-                    .gives(sources.len(), row.outer(sources, *offsets), known)
-                    .over_array(sources)
-                    .fails(seeds.is_empty() || offsets.is_some())
-            }
+            ArrayOp::Fold { combine, seeds, sources, offsets, .. } => row
+                .new(Made::ByCombining(combine))
+                .reads(Role::Source, How::Row, sources)
+                .reads(Role::Offsets, How::Anywhere, offsets.as_slice())
+                .alike(sources)
+                .gives(sources.len(), row.outer(sources, *offsets), Known::AfterRow)
+                .over_array(sources)
+                .fails(seeds.is_empty() || offsets.is_some()),
             ArrayOp::Scan { form, combine, sources, offsets, .. } => {
                 let body = if *form == ScanForm::Exclusive { row.longer(sources, *offsets) } else { row.like(sources) };
                 let totals = if *form == ScanForm::Body { sources.len() } else { 0 };
