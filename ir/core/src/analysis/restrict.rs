@@ -3,20 +3,20 @@
 use std::collections::HashSet;
 
 use crate::{
-    ArrayId, ArrayOp, Binding, ElementType, Extent, Lambda, Local, LocalId, Name, Operand, Part, ScanForm, Type,
+    ArrayId, ArrayOp, Binding, ElementType, Extent, Lambda, Local, LocalId, Name, Operand, Part, Type,
     analysis::{
         Answer, Sizes,
         components::{dependencies, groups, live, restricted},
         effects::instruction_can_fail,
         need::{free_uses, local},
     },
+    operations::{Made, Signature},
 };
 
 /// Results that are made when those wanted are: sizes in their types, and what cannot be made apart.
 pub fn closure(binding: &Binding, wanted: &[bool]) -> Vec<bool> {
     let mut wanted = wanted.to_vec();
-    let all = match &binding.op {
-        ArrayOp::While { .. } | ArrayOp::Consume { .. } | ArrayOp::Nest { .. } | ArrayOp::Element { .. } => true,
+    match &binding.op {
         ArrayOp::Expand { get, .. } => {
             wanted[0] = true;
             // It has to make some elements: those that cannot fail.
@@ -27,7 +27,6 @@ pub fn closure(binding: &Binding, wanted: &[bool]) -> Vec<bool> {
                     wanted[1 + at] = true;
                 }
             }
-            false
         }
         ArrayOp::Filter { keep, .. } => {
             // A source that only `keep` looks at stays, and so does its result.
@@ -38,28 +37,16 @@ pub fn closure(binding: &Binding, wanted: &[bool]) -> Vec<bool> {
             }
             // Some source says how many elements there are.
             wanted[1] |= !wanted[1..].contains(&true);
-            false
         }
-        ArrayOp::Permute { combine, .. } | ArrayOp::PermutedExpand { combine, .. } => {
-            closed(combine, &mut wanted, 1);
-            false
-        }
-        ArrayOp::Sort { keys, .. } => {
-            wanted[..keys.len()].fill(true);
-            false
-        }
-        ArrayOp::Fold { combine, .. } => {
-            closed(combine, &mut wanted, 1);
-            false
-        }
-        ArrayOp::Scan { combine, form, .. } => {
-            closed(combine, &mut wanted, if *form == ScanForm::Body { 2 } else { 1 });
-            false
-        }
-        _ => false,
-    };
-    if all {
-        wanted.fill(true);
+        ArrayOp::Sort { keys, .. } => wanted[..keys.len()].fill(true),
+        _ => match Signature::of(binding, &|_| None).made {
+            Made::ByFunction(_) | Made::BySource | Made::ByBlock => {}
+            Made::ByCombining(combine) => {
+                let forms = wanted.len() / combine.results.len().max(1);
+                closed(combine, &mut wanted, forms);
+            }
+            Made::Together => wanted.fill(true),
+        },
     }
     with_sizes(binding, &wanted)
 }

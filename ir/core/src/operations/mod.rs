@@ -186,7 +186,9 @@ pub enum Made<'a> {
     BySource,
     /// Result `i` is component `i` modulo the number of components of this combining function, and needs the components that one uses.
     ByCombining(&'a Lambda),
-    /// All results are made together.
+    /// Result `i` is result `i` of the blocks that it holds.
+    ByBlock,
+    /// Results are not made apart.
     Together,
 }
 

@@ -225,8 +225,9 @@ impl<'a> Signature<'a> {
             ArrayOp::Consume { streams, .. } => {
                 row.new(Made::Together).reads(Role::Source, How::Anywhere, streams).fails(true)
             }
-            ArrayOp::Cond { .. } | ArrayOp::While { .. } | ArrayOp::Foreign { .. } | ArrayOp::Cluster { .. } => {
-                row.new(Made::Together).fails(true)
+            ArrayOp::While { .. } => row.new(Made::Together).fails(true),
+            ArrayOp::Cond { .. } | ArrayOp::Foreign { .. } | ArrayOp::Cluster { .. } => {
+                row.new(Made::ByBlock).fails(true)
             }
         }
     }
