@@ -108,8 +108,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     let only: Vec<&String> = arguments.iter().filter(|name| name.parse::<usize>().is_err()).collect();
     for size in sizes {
-        let mut sources: Vec<(&str, String)> =
-            FAMILIES.iter().map(|family| (family.0, program(family, size / family.2.matches("let ").count()))).collect();
+        let mut sources: Vec<(&str, String)> = FAMILIES
+            .iter()
+            .map(|family| (family.0, program(family, size / family.2.matches("let ").count())))
+            .collect();
         sources.push(("tree", tree(size)));
         for (name, source) in sources {
             if !only.is_empty() && !only.iter().any(|only| *only == name) {

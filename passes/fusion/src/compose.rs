@@ -85,7 +85,8 @@ fn joined_with(
         None => params[param_of[source]],
     };
     for (at, inlined) in inlined.iter().enumerate().filter(|(at, _)| opened[*at]) {
-        let arguments: Vec<ScalarOperand> = inlined.sources.iter().map(|source| value(&values, source, nested)).collect();
+        let arguments: Vec<ScalarOperand> =
+            inlined.sources.iter().map(|source| value(&values, source, nested)).collect();
         values[at] = composer.call(functions.get(inlined.f), &arguments);
     }
     let arguments: Vec<ScalarOperand> = sources.iter().map(|source| value(&values, source, true)).collect();

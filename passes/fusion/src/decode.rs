@@ -167,4 +167,3 @@ fn from_outside(operand: ScalarOperand) -> Option<Operand> {
         ScalarOperand::Constant(constant) => Some(Operand::Constant(constant)),
     }
 }
-

@@ -97,12 +97,7 @@ fn is_producer(op: &ArrayOp) -> bool {
 }
 
 /// The operation of a binding over classes; none of what is no producer or stencil, and of those whose extents are checked when they run.
-fn operation(
-    position: usize,
-    binding: &Binding,
-    stored: &HashSet<ArrayId>,
-    graph: &mut Graph,
-) -> Option<Operation> {
+fn operation(position: usize, binding: &Binding, stored: &HashSet<ArrayId>, graph: &mut Graph) -> Option<Operation> {
     let shape = Shape::of(&binding.op)?;
     let first = binding.results.first()?;
     let extents = first.ty.extents.clone();
@@ -207,7 +202,8 @@ fn over_sources(
     let (f, reads, dims) = match sourced {
         Sourced::Map { f, reads, dims } => (f, reads, dims),
         Sourced::Elsewhere { index, f, arrays } => {
-            let sources: Vec<Source> = arrays.iter().map(|&array| source(graph, stored, array)).collect::<Option<_>>()?;
+            let sources: Vec<Source> =
+                arrays.iter().map(|&array| source(graph, stored, array)).collect::<Option<_>>()?;
             let f = graph.analysis.functions.intern(f);
             return Some(producers::indexed(graph, index, f, &sources, &generate));
         }
@@ -215,7 +211,8 @@ fn over_sources(
     let make = |graph: &mut Graph, operation: Operation, name: String| {
         let arrays: Vec<ArrayId> = operation.elements.iter().map(|_| graph.analysis.tables.fresh()).collect();
         let types = operation.elements.iter().map(|&element| Type::array(operation.extents.clone(), element)).collect();
-        let facts = Facts { position, made: true, place: binding.place.clone(), ..Facts::of(arrays.clone(), types, name) };
+        let facts =
+            Facts { position, made: true, place: binding.place.clone(), ..Facts::of(arrays.clone(), types, name) };
         let class = graph.place(operation, facts);
         for (component, &array) in arrays.iter().enumerate() {
             graph.analysis.of_array.insert(array, Source { class, component });

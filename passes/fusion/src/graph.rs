@@ -320,11 +320,7 @@ impl Classes for Graph {
         if let Some(found) = self.lookup(node) {
             return found;
         }
-        let arrays: Vec<ArrayId> = operation
-            .elements
-            .iter()
-            .map(|_| self.analysis.tables.fresh())
-            .collect();
+        let arrays: Vec<ArrayId> = operation.elements.iter().map(|_| self.analysis.tables.fresh()).collect();
         let types = operation.elements.iter().map(|&element| Type::array(operation.extents.clone(), element)).collect();
         let name = operation.sources().next().map_or_else(String::new, |source| self.facts(source.class).name.clone());
         let user = self.facts(for_class);

@@ -166,12 +166,7 @@ pub(crate) fn at_var() -> Var {
 }
 
 impl Searcher<Node, Knowledge> for Row {
-    fn search_eclass_with_limit(
-        &self,
-        graph: &Graph,
-        class: Id,
-        limit: usize,
-    ) -> Option<SearchMatches<'_, Node>> {
+    fn search_eclass_with_limit(&self, graph: &Graph, class: Id, limit: usize) -> Option<SearchMatches<'_, Node>> {
         let Self(law) = self;
         let class = graph.find(class);
         let from = search::front(graph, class)?;

@@ -147,8 +147,7 @@ impl<'g> Ledger<'g> {
         for (circle, members) in circles(&uses).into_iter().enumerate() {
             members.into_iter().for_each(|class| classes[class].circle = Some(circle));
         }
-        let mut ledger =
-            Self { classes, arrays, cost: 0, touched_arrays: BTreeSet::new(), touched: BTreeSet::new() };
+        let mut ledger = Self { classes, arrays, cost: 0, touched_arrays: BTreeSet::new(), touched: BTreeSet::new() };
         for class in 0..ledger.classes.len() {
             if !ledger.classes[class].outside.is_empty() {
                 ledger.want(class);
@@ -314,7 +313,8 @@ impl<'g> Ledger<'g> {
         while let Some(class) = self.touched.pop_last() {
             let of_class = &self.classes[class];
             let form = &of_class.forms[of_class.choice];
-            let in_passing = of_class.results.iter().filter_map(|&array| self.arrays[array].paid.in_passing).next_back();
+            let in_passing =
+                of_class.results.iter().filter_map(|&array| self.arrays[array].paid.in_passing).next_back();
             let times = in_passing.map_or(form.elements, |user| self.classes[user].times.max(form.elements));
             let each = LOOP + (of_class.bytes * PER_BYTE).max(form.work);
             let cost = match of_class.wanted > 0 && !form.free {

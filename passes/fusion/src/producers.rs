@@ -122,8 +122,7 @@ pub(crate) fn map_generate(graph: &mut Graph, m: &Meeting<'_>) -> Outcome {
     let functions = &graph.analysis.functions;
     let mut composer = Composer::default();
     let index: Vec<ScalarOperand> = m.consumer.extents.iter().map(|_| composer.param(ElementType::I64)).collect();
-    let values: Vec<Vec<ScalarOperand>> =
-        found.iter().map(|(_, g)| composer.call(functions.get(*g), &index)).collect();
+    let values: Vec<Vec<ScalarOperand>> = found.iter().map(|(_, g)| composer.call(functions.get(*g), &index)).collect();
     let value = |source: Source| {
         let of = found.iter().position(|((class, ..), _)| *class == source.class);
         values[of.unwrap_or_else(|| panic!("all sources have a form: {:?}", m.consumer))][source.component]

@@ -32,13 +32,7 @@ pub(crate) fn of_indexed(graph: &mut Graph, m: &Meeting<'_>) -> Outcome {
     replaced(graph, m, g, Some(index), false)
 }
 
-fn replaced(
-    graph: &mut Graph,
-    m: &Meeting<'_>,
-    g: FunctionId,
-    inner: Option<FunctionId>,
-    covered: bool,
-) -> Outcome {
+fn replaced(graph: &mut Graph, m: &Meeting<'_>, g: FunctionId, inner: Option<FunctionId>, covered: bool) -> Outcome {
     let f = m.consumer.of_elements();
     // The parameters of a map are elements, not an index.
     let over = (m.consumer.shape == Shape::Generate).then_some(&m.consumer.extents[..]);

@@ -115,10 +115,9 @@ impl fmt::Display for Reason {
             Self::ByPosition => write!(f, "it is read by its position in memory"),
             Self::InLoop => write!(f, "it is read in a loop, as often as that turns"),
             Self::AsWhole => write!(f, "its user needs it otherwise than by elements"),
-            Self::DataDecides => write!(
-                f,
-                "data decides the index that it is read at, so how often its work would be done is unknown"
-            ),
+            Self::DataDecides => {
+                write!(f, "data decides the index that it is read at, so how often its work would be done is unknown")
+            }
             Self::Dear { taken_in, kept } => {
                 write!(f, "computing it where it is read costs {taken_in} an element of its user, storing it {kept}")
             }

@@ -5,14 +5,10 @@
 //! in is then already all that it can become, so each gets a handful of forms, and a chain of n takes n laws. First an operation takes in
 //! what ends up in one operation with it; then, apart, cheap producers that others use too. Which form stays is the extraction's choice.
 
-use std::{
-    collections::BTreeSet,
-    time::Duration,
-};
+use std::{collections::BTreeSet, time::Duration};
 
 use egg::{
-    Applier, Id, PatternAst, Rewrite, Runner, SearchMatches, Searcher, SimpleScheduler, StopReason, Subst,
-    Symbol, Var,
+    Applier, Id, PatternAst, Rewrite, Runner, SearchMatches, Searcher, SimpleScheduler, StopReason, Subst, Symbol, Var,
 };
 use fusebox_ir::MAX_NESTING;
 
@@ -52,7 +48,8 @@ pub(crate) fn saturate(knowledge: Knowledge, encode: impl FnOnce(&mut Graph)) ->
     if runner.egraph.analysis.order.is_empty() {
         return (runner.egraph, Search { stop: Stop::Saturated, iterations: 0 });
     }
-    let sweep = Rewrite::new("sweep", Everywhere, Sweep { laws: rewrites() }).unwrap_or_else(|error| panic!("sweep: {error}"));
+    let sweep =
+        Rewrite::new("sweep", Everywhere, Sweep { laws: rewrites() }).unwrap_or_else(|error| panic!("sweep: {error}"));
     let runner = runner.run([&sweep]);
     let stop = match &runner.stop_reason {
         Some(StopReason::Saturated) => Stop::Saturated,

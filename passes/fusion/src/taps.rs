@@ -89,7 +89,8 @@ pub(crate) fn of_fill(graph: &mut Graph, m: &Meeting<'_>) -> Outcome {
     each.retain(|(source, _)| source.class != m.of);
     let functions = &graph.analysis.functions;
     let mut composer = Composer::default();
-    let mut params = each.iter().map(|(source, _)| composer.param(graph.element(*source))).collect::<Vec<_>>().into_iter();
+    let mut params =
+        each.iter().map(|(source, _)| composer.param(graph.element(*source))).collect::<Vec<_>>().into_iter();
     let values = composer.call(functions.get(constant), &[]);
     let left = "a tap that is no constant has a parameter";
     let arguments: Vec<ScalarOperand> = m
