@@ -1,4 +1,4 @@
-//! How reduces, scans and scatters associate: rules 1 to 6 of `spec/cpu-schedules.md` §3.
+//! How reduces, scans and scatters associate: by the program and the lengths alone.
 
 use std::collections::{HashMap, HashSet};
 

@@ -28,7 +28,9 @@ pub(super) struct Segments {
 impl Fusing<'_, '_> {
     pub(super) fn fold(&mut self, position: usize) {
         let binding = self.binding(position);
-        let ArrayOp::Fold { combine, seeds, sources, offsets, commutes } = &binding.op else { return };
+        let ArrayOp::Fold { combine, seeds, sources, offsets, commutes } = &binding.op else {
+            unreachable!("asked for by its kind")
+        };
         let (station, spot, when) = (self.station(position), self.spot(position), self.when(position));
         let index = self.index(position);
         let (mut outer, outer_when) = self.outer(position);
@@ -116,7 +118,7 @@ impl Fusing<'_, '_> {
         when: Option<ScalarOperand>,
     ) {
         let (station, origin) = (self.station(position), self.origin(position));
-        let ArrayOp::Fold { sources, .. } = &self.binding(position).op else { return };
+        let ArrayOp::Fold { sources, .. } = &self.binding(position).op else { unreachable!("asked for by its kind") };
         let extents = sources.first().map_or(Vec::new(), |&id| self.lower.extents(id));
         let array = sources.first().map_or_else(String::new, |&id| self.source_name(id));
         let (from, to) = match (&self.segments, extents.last()) {
@@ -153,7 +155,7 @@ pub(super) fn segments(
     let values = nest.known.values;
     let name = values.name(offsets).to_owned();
     let whole = |value: i64| ScalarOperand::from(Constant::from(value));
-    let count = values.ty(offsets).extents.first().copied().unwrap_or(Extent::Constant(0));
+    let count = values.ty(offsets).extents[0];
     let (count, extent) = (nest.extent(count), nest.extent(extent));
     let around = Spot::before(nest.depth());
     let start = Spot::before(0);

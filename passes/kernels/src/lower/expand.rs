@@ -1,8 +1,8 @@
 //! Expands and filters: results whose number is found when they run.
 
 use fusebox_ir::{
-    Access, ArrayId, ArrayOp, Association, Binary, Binding, Constant, ElementType, Extent, FailureKind, Lambda,
-    LevelOrder, ScalarOp, ScalarOperand, Step, Type,
+    Access, ArrayId, ArrayOp, Association, Binary, Binding, Constant, ElementType, FailureKind, Lambda, LevelOrder,
+    ScalarOp, ScalarOperand, Step, Type,
 };
 
 use super::{Lower, Origin, fuse::Fusing, name, scatter::at_least_zero};
@@ -27,8 +27,8 @@ impl<'p> Lower<'p> {
         origin: &Origin,
         steps: &mut Vec<Step>,
     ) -> Result<ArrayId, Error> {
-        let ArrayOp::Expand { size, sources, .. } = &binding.op else { return Ok(ArrayId(0)) };
-        let n = sources.first().and_then(|&id| self.extents(id).first().copied()).unwrap_or(Extent::Constant(0));
+        let ArrayOp::Expand { size, sources, .. } = &binding.op else { unreachable!("an expand") };
+        let n = self.extents(sources[0])[0];
         let (total, arrays) = (&binding.results[0], &binding.results[1..]);
         let array = arrays.first().unwrap_or(total);
         let count = self.linear_extent(&self.values.form(n).offset(1), "offsets", origin, steps);
@@ -102,7 +102,7 @@ impl Fusing<'_, '_> {
     /// A level for the elements made of each source. Those that are stored go behind one another, from an offset that is known.
     pub(super) fn expand(&mut self, position: usize) {
         let binding = self.binding(position);
-        let ArrayOp::Expand { size, get, sources } = &binding.op else { return };
+        let ArrayOp::Expand { size, get, sources } = &binding.op else { unreachable!("asked for by its kind") };
         let (spot, when, index) = (self.spot(position), self.when(position), self.index(position));
         let order = self.spine.levels[spot.depth as usize].order;
         let (length, offset) = match (self.made.offsets.get(&position), index.first()) {
@@ -141,7 +141,7 @@ impl Fusing<'_, '_> {
     /// Elements that take part where `keep` holds; those that are stored are appended.
     pub(super) fn filter(&mut self, position: usize) {
         let binding = self.binding(position);
-        let ArrayOp::Filter { keep, sources } = &binding.op else { return };
+        let ArrayOp::Filter { keep, sources } = &binding.op else { unreachable!("asked for by its kind") };
         let (spot, when, index) = (self.spot(position), self.when(position), self.index(position));
         let mut code = Code::default();
         let elements = self.sources(position, sources, &index, &mut code);

@@ -159,8 +159,10 @@ impl<'p> Lower<'p> {
         while let Frame::Counted(of) = spine.stations[position].frame {
             position = of;
         }
-        let ArrayOp::Filter { sources, .. } = &list[position].op else { return Extent::Constant(0) };
-        sources.first().and_then(|&id| self.extents(id).first().copied()).unwrap_or(Extent::Constant(0))
+        let ArrayOp::Filter { sources, .. } = &list[position].op else {
+            unreachable!("what is appended is of filters")
+        };
+        self.extents(sources[0])[0]
     }
 
     /// The extents of a value of the program, in the plan or only in a nest.
@@ -379,7 +381,8 @@ impl<'l, 'p> Fusing<'l, 'p> {
     /// The index at which an operation reads what is made in its order, checked.
     fn read_through(&mut self, position: usize) {
         if let Frame::Through(by) = self.station(position).frame {
-            self.index[position] = self.through[by].clone().unwrap_or_default();
+            self.index[position] =
+                self.through[by].clone().expect("who reads through an index stands behind what it reads");
             self.whens[position] = self.whens[by];
         }
         if !self.spine.stations.iter().any(|station| station.frame == Frame::Through(position)) {
@@ -460,7 +463,7 @@ impl<'l, 'p> Fusing<'l, 'p> {
                 dims.iter()
                     .map(|dim| match dim {
                         Some(operand) => self.nest.operand(self.lower.operand(*operand)),
-                        None => rest.next().unwrap_or_else(|| Constant::from(0i64).into()),
+                        None => rest.next().expect("an index for each dimension that is kept"),
                     })
                     .collect()
             }

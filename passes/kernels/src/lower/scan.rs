@@ -17,7 +17,9 @@ use crate::{
 impl Fusing<'_, '_> {
     pub(super) fn scan(&mut self, position: usize) {
         let binding = self.binding(position);
-        let ArrayOp::Scan { direction, form, combine, seeds, sources, offsets, commutes } = &binding.op else { return };
+        let ArrayOp::Scan { direction, form, combine, seeds, sources, offsets, commutes } = &binding.op else {
+            unreachable!("asked for by its kind")
+        };
         let (station, spot, when) = (self.station(position), self.spot(position), self.when(position));
         let index = self.index(position);
         let (rows, outer_when) = self.outer(position);
@@ -92,7 +94,7 @@ impl Fusing<'_, '_> {
             }
             None if down => whole(0),
             None => {
-                let extent = station.dims.last().map_or(fusebox_ir::Extent::Constant(0), |along| along.extent);
+                let extent = station.dims.last().expect("a scan runs over a level").extent;
                 self.nest.extent(self.lower.extent(extent))
             }
         };

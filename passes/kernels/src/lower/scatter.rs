@@ -39,7 +39,9 @@ impl<'p> Lower<'p> {
 impl Fusing<'_, '_> {
     pub(super) fn permute(&mut self, position: usize) {
         let binding = self.binding(position);
-        let ArrayOp::Permute { combine, values, targets, keep, order, .. } = &binding.op else { return };
+        let ArrayOp::Permute { combine, values, targets, keep, order, .. } = &binding.op else {
+            unreachable!("asked for by its kind")
+        };
         let (spot, when, index) = (self.spot(position), self.when(position), self.index(position));
         let mut code = Code::default();
         let arrays: Vec<ArrayId> = targets.iter().chain(values).chain(keep).copied().collect();
@@ -54,7 +56,9 @@ impl Fusing<'_, '_> {
     /// A level for the elements made of each source, which go to their targets at once.
     pub(super) fn permuted_expand(&mut self, position: usize) {
         let binding = self.binding(position);
-        let ArrayOp::PermutedExpand { size, get, combine, defaults, sources, order } = &binding.op else { return };
+        let ArrayOp::PermutedExpand { size, get, combine, defaults, sources, order } = &binding.op else {
+            unreachable!("asked for by its kind")
+        };
         let (spot, when, index) = (self.spot(position), self.when(position), self.index(position));
         let Some(&default) = defaults.first() else { return };
         let (rank, count) = (self.lower.extents(default).len(), binding.results.len());

@@ -218,7 +218,10 @@ impl<'v> Nest<'v> {
             Extent::Constant(constant) => KernelExtent::Constant(*constant),
             Extent::Value(id) => {
                 let size = self.sizes.iter().find(|(value, _)| value == id);
-                KernelExtent::Size(size.map_or(LocalId(0), |(_, local)| *local))
+                KernelExtent::Size(
+                    size.map(|(_, local)| *local)
+                        .expect("the sizes of an array's type are met when it becomes one of the nest"),
+                )
             }
             Extent::Unknown => KernelExtent::Constant(0),
         };
