@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use egg::{Analysis, DidMerge, EGraph, Id};
+use egg::{Analysis, DidMerge, EGraph, Id, Language};
 use fusebox_ir::{
     ArrayId, ElementType, Extent, Operand, Place, ScalarOperand, Type,
     analysis::{Answer, Size, Sizes, function_can_fail},
@@ -242,6 +242,8 @@ pub(crate) trait Classes {
     fn facts(&self, id: Id) -> &Facts;
     /// The operation that an e-node is, over the classes as they are now.
     fn operation(&self, node: Id) -> Operation;
+    /// The classes that an e-node reads as sources, each once.
+    fn source_classes(&self, node: Id) -> Vec<Id>;
     /// The result of a class that an array is; made a leaf where no operation of the graph makes it. None of what has no type.
     fn source(&mut self, array: ArrayId, manifest: bool) -> Option<Source>;
     /// A class for an operation; an earlier one where an equal operation stands.
@@ -289,6 +291,17 @@ impl Classes for Graph {
             Node::Operation(operation) => operation.over(|class| self.find(class)),
             Node::Array(array) => panic!("{array} is no operation of the graph"),
         }
+    }
+
+    fn source_classes(&self, node: Id) -> Vec<Id> {
+        let mut classes: Vec<Id> = Vec::new();
+        for &class in self.id_to_node(node).children() {
+            let class = self.find(class);
+            if !classes.contains(&class) {
+                classes.push(class);
+            }
+        }
+        classes
     }
 
     fn source(&mut self, array: ArrayId, manifest: bool) -> Option<Source> {

@@ -61,7 +61,7 @@ pub(crate) fn of(
     if extents.is_empty() {
         return None;
     }
-    let reads = reads(graph, f)?;
+    let reads = reads(graph, f, &gains)?;
     let (f, own) = with_elements(graph, f, &reads);
     let at_own = |graph: &Graph, read: &Read| {
         let extents_of = graph.analysis.tables.types.get(&read.array).map(|ty| &ty.extents);
@@ -107,8 +107,9 @@ pub(crate) fn of(
     Some(Sourced::Map { reads: each.collect(), f: Lambda { params, ..f }, dims })
 }
 
-/// Everything that a function reads, each once; none where an index is not a function of the own index alone, known before any branch.
-fn reads(graph: &mut Graph, f: &Lambda) -> Option<Vec<Read>> {
+/// Everything that a function reads, each once; none where an index is not a function of the own index alone, known before any branch, or
+/// where nothing is gained.
+fn reads(graph: &mut Graph, f: &Lambda, gains: &impl Fn(&Graph, ArrayId) -> bool) -> Option<Vec<Read>> {
     let mut known: HashSet<LocalId> = f.params.iter().map(|param| param.id).collect();
     known.extend(f.instructions.iter().flat_map(|instruction| &instruction.results).map(|local| local.id));
     let is_known = |operand: &ScalarOperand| !matches!(operand, ScalarOperand::Local(id) if !known.contains(id));
@@ -131,7 +132,9 @@ fn reads(graph: &mut Graph, f: &Lambda) -> Option<Vec<Read>> {
             }
         }
     }
-    if found.is_empty() {
+    let own = f.params.iter().map(|param| ScalarOperand::from(param.id));
+    let at_own = found.iter().all(|(_, index)| index.iter().copied().eq(own.clone()));
+    if found.is_empty() || !at_own && !found.iter().any(|(array, _)| gains(graph, *array)) {
         return None;
     }
     let mut reads: Vec<Read> = Vec::new();
