@@ -318,7 +318,7 @@ impl Classes for Graph {
     }
 
     fn place(&mut self, operation: Operation, facts: Facts) -> Id {
-        let node = Node::Operation(Box::new(operation));
+        let node = Node::Operation(operation);
         if let Some(found) = self.lookup(node.clone()) {
             return found;
         }
@@ -329,7 +329,7 @@ impl Classes for Graph {
     }
 
     fn make(&mut self, operation: Operation, for_class: Id) -> Id {
-        let node = Node::Operation(Box::new(operation.clone()));
+        let node = Node::Operation(operation.clone());
         if let Some(found) = self.lookup(node) {
             return found;
         }
@@ -353,7 +353,7 @@ impl Classes for Graph {
     }
 
     fn extend(&mut self, id: Id, operation: Operation, origin: Origin) -> bool {
-        let node = Node::Operation(Box::new(operation));
+        let node = Node::Operation(operation);
         if let Some(found) = self.lookup(node.clone()) {
             if found == self.find(id) {
                 return false;

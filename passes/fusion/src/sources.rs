@@ -51,12 +51,14 @@ fn hands_on(f: &Lambda) -> bool {
 }
 
 /// What a generate over these extents is; none where it has to stay one. `gains` says of an array whether something is gained where it is a
-/// source and not read by index.
+/// source and not read by index; `in_order` whether all users traverse the generate as it is: others would read all of several sources
+/// elsewhere, where they read one generate.
 pub(crate) fn of(
     graph: &mut Graph,
     extents: &[Extent],
     f: &Lambda,
     gains: impl Fn(&Graph, ArrayId) -> bool,
+    in_order: bool,
 ) -> Option<Sourced> {
     if extents.is_empty() {
         return None;
@@ -99,7 +101,7 @@ pub(crate) fn of(
         let map = map_of(graph, read, extents);
         matches!(map, IndexMap::Replicate(_) | IndexMap::Permutation(_) | IndexMap::Slice(_)) || at_own(graph, read)
     };
-    if !reads.iter().any(fuses) || !reads.iter().all(is_plain) {
+    if !in_order || !reads.iter().any(fuses) || !reads.iter().all(is_plain) {
         return None;
     }
     let params = f.params[own..].iter().chain(dims.iter().map(|&dim| &f.params[dim])).cloned().collect();
