@@ -2,7 +2,7 @@
 
 /// Classes that could need one another in a circle, if forms were chosen so: all those that reach one another over any forms.
 pub(crate) fn circles(uses: &[Vec<usize>]) -> Vec<Vec<usize>> {
-    // Tarjan's algorithm: a class whose number is the least that it reaches closes a component.
+    // Tarjan's algorithm without recursion, as chains are long: a class whose number is the least that it reaches closes a component.
     let mut found = Vec::new();
     let (mut number, mut least) = (vec![usize::MAX; uses.len()], vec![usize::MAX; uses.len()]);
     let mut open = vec![false; uses.len()];
@@ -27,8 +27,8 @@ pub(crate) fn circles(uses: &[Vec<usize>]) -> Vec<Vec<usize>> {
                 }
                 Some(_) => stack.push((class, at + 1)),
                 None if least[class] == number[class] => {
-                    let from = path.iter().rposition(|&other| other == class).unwrap_or(0);
-                    let component = path.split_off(from);
+                    let from = path.iter().rposition(|&other| other == class);
+                    let component = path.split_off(from.unwrap_or_else(|| panic!("{class} is on the path: {path:?}")));
                     component.iter().for_each(|&member| open[member] = false);
                     if component.len() > 1 || uses[class].contains(&class) {
                         found.push(component);

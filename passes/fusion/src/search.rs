@@ -91,7 +91,7 @@ pub(crate) fn may_take(graph: &Graph, class: Id, of: Id) -> bool {
     }
 }
 
-/// The producers that a class reads, sources first, each with its classes's place among those: all that may be taken in now.
+/// The producers that a class reads and that may be taken in now, sources first; and of each whether a function reads it by index.
 fn read_by(graph: &Graph, class: Id) -> Vec<(Id, bool)> {
     let Some(front) = front(graph, class) else { return Vec::new() };
     let mut classes: Vec<(Id, bool)> = Vec::new();
