@@ -54,9 +54,9 @@ pub(crate) enum Use {
 /// Fills an empty graph with a block's operations.
 pub(crate) fn encode(block: &Block, graph: &mut Graph) -> Region {
     let mut region = Region::default();
-    let stored: HashSet<ArrayId> = traversals(block);
+    let known = BlockArrays { traversals: traversals(block), elsewhere: read_elsewhere(block) };
     for (position, binding) in block.bindings.iter().enumerate() {
-        let operation = operation(position, binding, &stored, graph);
+        let operation = operation(position, binding, &known, graph);
         let class = operation.map(|operation| {
             let arrays: Vec<ArrayId> = binding.results.iter().map(|var| var.id).collect();
             let types = binding.results.iter().map(|var| var.ty.clone()).collect();
@@ -74,6 +74,32 @@ pub(crate) fn encode(block: &Block, graph: &mut Graph) -> Region {
     homes::plan(graph, &region, &inside);
     runs::plan(graph, &region, &inside);
     region
+}
+
+/// What is known of a block's arrays before its graph is made.
+struct BlockArrays {
+    /// Results that a traversal makes.
+    traversals: HashSet<ArrayId>,
+    /// Arrays that are read at other places than the user's own, or that are part of what is.
+    elsewhere: HashSet<ArrayId>,
+}
+
+fn read_elsewhere(block: &Block) -> HashSet<ArrayId> {
+    let mut elsewhere: HashSet<ArrayId> = HashSet::new();
+    for binding in block.bindings.iter().rev() {
+        let shape = Shape::of(&binding.op);
+        let follows = binding.results.iter().any(|var| elsewhere.contains(&var.id));
+        for part in binding.op.parts() {
+            match part {
+                Part::Array(array) if shape.is_some_and(|shape| shape != Shape::Map || follows) => {
+                    elsewhere.insert(*array);
+                }
+                Part::Function(f) => elsewhere.extend(read_arrays(f)),
+                _ => {}
+            }
+        }
+    }
+    elsewhere
 }
 
 /// Results that a traversal makes in this block, so that clustering may fuse them with what traverses them: everything else is stored
@@ -97,7 +123,8 @@ fn is_producer(op: &ArrayOp) -> bool {
 }
 
 /// The operation of a binding over classes; none of what is no producer or stencil, and of those whose extents are checked when they run.
-fn operation(position: usize, binding: &Binding, stored: &HashSet<ArrayId>, graph: &mut Graph) -> Option<Operation> {
+fn operation(position: usize, binding: &Binding, known: &BlockArrays, graph: &mut Graph) -> Option<Operation> {
+    let stored = &known.traversals;
     let shape = Shape::of(&binding.op)?;
     let first = binding.results.first()?;
     let extents = first.ty.extents.clone();
@@ -107,7 +134,7 @@ fn operation(position: usize, binding: &Binding, stored: &HashSet<ArrayId>, grap
     let elements = binding.results.iter().map(|var| var.ty.element).collect();
     let mut operation = Operation::new(shape, extents.clone(), elements);
     let tapped = &graph.analysis.tables.tapped;
-    operation.apart = binding.results.iter().map(|var| var.id).find(|id| tapped.contains(id));
+    operation.payload_mut().apart = binding.results.iter().map(|var| var.id).find(|id| tapped.contains(id));
     let mut arrays: Vec<ArrayId> = Vec::new();
     let mut functions = Vec::new();
     for part in binding.op.parts() {
@@ -119,17 +146,18 @@ fn operation(position: usize, binding: &Binding, stored: &HashSet<ArrayId>, grap
     }
     if let (ArrayOp::Generate { extents: said, .. }, [f]) = (&binding.op, &functions[..])
         && says(graph, said, &extents)
-        && let Some(sourced) = sources::of(graph, &extents, f, |graph, array| gains(graph, array, stored))
+        && let in_order = !binding.results.iter().any(|var| known.elsewhere.contains(&var.id))
+        && let Some(sourced) = sources::of(graph, &extents, f, |graph, array| gains(graph, array, stored), in_order)
     {
         return over_sources(graph, stored, operation, sourced, (position, binding));
     }
     let functions: Vec<_> = functions.into_iter().map(|f| graph.analysis.functions.intern(f.clone())).collect();
     let mut functions = functions.into_iter();
     if matches!(shape, Shape::Backpermute | Shape::Transform) {
-        operation.index = functions.next();
+        operation.payload_mut().index = functions.next();
     }
     if matches!(shape, Shape::Generate | Shape::Map | Shape::Transform | Shape::Stencil) {
-        operation.f = functions.next();
+        operation.payload_mut().f = functions.next();
     }
     if let ArrayOp::Stencil { taps, boundaries, .. } = &binding.op {
         arrays = taps.iter().map(|tap| tap.array).collect();
@@ -142,11 +170,11 @@ fn operation(position: usize, binding: &Binding, stored: &HashSet<ArrayId>, grap
                 Boundary::Constant(value) => Edge::Constant(*value),
                 Boundary::Function(f) => Edge::Function(graph.analysis.functions.intern(f.clone())),
             };
-            operation.taps.push(Tapped { offsets: tap.offsets.clone(), edge });
+            operation.payload_mut().taps.push(Tapped { offsets: tap.offsets.clone(), edge });
         }
     }
     if let ArrayOp::Replicate { dims, .. } | ArrayOp::Slice { dims, .. } = &binding.op {
-        operation.dims.clone_from(dims);
+        operation.payload_mut().dims.clone_from(dims);
     }
     let sources: Vec<Source> = arrays.iter().map(|&array| source(graph, stored, array)).collect::<Option<_>>()?;
     let common = sources.first().map_or(Vec::new(), |&source| graph.ty(source).extents.clone());

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use egg::{Analysis, DidMerge, EGraph, Id};
+use egg::{Analysis, DidMerge, EGraph, Id, Language};
 use fusebox_ir::{
     ArrayId, ElementType, Extent, Operand, Place, ScalarOperand, Type,
     analysis::{Answer, Size, Sizes, function_can_fail},
@@ -242,6 +242,8 @@ pub(crate) trait Classes {
     fn facts(&self, id: Id) -> &Facts;
     /// The operation that an e-node is, over the classes as they are now.
     fn operation(&self, node: Id) -> Operation;
+    /// The classes that an e-node reads as sources, each once.
+    fn source_classes(&self, node: Id) -> Vec<Id>;
     /// The result of a class that an array is; made a leaf where no operation of the graph makes it. None of what has no type.
     fn source(&mut self, array: ArrayId, manifest: bool) -> Option<Source>;
     /// A class for an operation; an earlier one where an equal operation stands.
@@ -291,6 +293,17 @@ impl Classes for Graph {
         }
     }
 
+    fn source_classes(&self, node: Id) -> Vec<Id> {
+        let mut classes: Vec<Id> = Vec::new();
+        for &class in self.id_to_node(node).children() {
+            let class = self.find(class);
+            if !classes.contains(&class) {
+                classes.push(class);
+            }
+        }
+        classes
+    }
+
     fn source(&mut self, array: ArrayId, manifest: bool) -> Option<Source> {
         if let Some(&source) = self.analysis.of_array.get(&array) {
             return Some(Source { class: self.find(source.class), ..source });
@@ -305,7 +318,7 @@ impl Classes for Graph {
     }
 
     fn place(&mut self, operation: Operation, facts: Facts) -> Id {
-        let node = Node::Operation(Box::new(operation));
+        let node = Node::Operation(operation);
         if let Some(found) = self.lookup(node.clone()) {
             return found;
         }
@@ -316,7 +329,7 @@ impl Classes for Graph {
     }
 
     fn make(&mut self, operation: Operation, for_class: Id) -> Id {
-        let node = Node::Operation(Box::new(operation.clone()));
+        let node = Node::Operation(operation.clone());
         if let Some(found) = self.lookup(node) {
             return found;
         }
@@ -340,7 +353,7 @@ impl Classes for Graph {
     }
 
     fn extend(&mut self, id: Id, operation: Operation, origin: Origin) -> bool {
-        let node = Node::Operation(Box::new(operation));
+        let node = Node::Operation(operation);
         if let Some(found) = self.lookup(node.clone()) {
             if found == self.find(id) {
                 return false;

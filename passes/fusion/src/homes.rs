@@ -8,10 +8,10 @@ use std::collections::HashMap;
 use egg::Id;
 
 use crate::{
-    compose::as_indexed,
     encode::{Inside, Region, Use},
     functions::{FunctionId, used_params},
     graph::{Classes, Graph},
+    index::IndexMap,
     language::Shape,
     search::read_classes,
 };
@@ -20,11 +20,11 @@ use crate::{
 const NEAR: usize = 16;
 
 /// What an operation can become by taking in what it reads.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 struct Becomes {
     generate: bool,
     /// An operation that reads its sources elsewhere: where.
-    elsewhere: Option<FunctionId>,
+    elsewhere: Option<(IndexMap, Option<FunctionId>)>,
 }
 
 /// Something that is traversed whatever is taken in.
@@ -56,31 +56,35 @@ pub(crate) fn plan(graph: &mut Graph, region: &Region, inside: &Inside) {
     for class in order {
         let facts = graph.facts(class);
         let (form, home) = (&facts.forms[0], facts.home);
-        let read = graph.operation(form.node).source_classes().into_iter().chain(read_classes(graph, form));
+        let read = graph.source_classes(form.node).into_iter().chain(read_classes(graph, form));
         let before = read.map(|source| graph.facts(source)).filter(|source| source.home == home);
         let depth = 1 + before.map(|source| source.depth).max().unwrap_or(0);
         graph[class].data.depth = depth;
     }
 }
 
-fn becomes_of(graph: &mut Graph, class: Id, becomes: &HashMap<Id, Becomes>) -> Becomes {
-    let node = graph.facts(class).forms[0].node;
-    let operation = graph.operation(node);
-    let sources = operation.source_classes();
-    let mut each = sources.iter().map(|source| becomes.get(source).copied().unwrap_or(TRAVERSED));
-    match operation.shape {
+fn becomes_of(graph: &Graph, class: Id, becomes: &HashMap<Id, Becomes>) -> Becomes {
+    let form = &graph.facts(class).forms[0];
+    let sources = graph.source_classes(form.node);
+    let mut each = sources.iter().map(|source| becomes.get(source).unwrap_or(&TRAVERSED));
+    match form.shape {
         Shape::Generate => Becomes { generate: true, elsewhere: None },
         Shape::Stencil => TRAVERSED,
         Shape::Reshape => Becomes { generate: each.all(|source| source.generate), elsewhere: None },
         Shape::Backpermute | Shape::Transform | Shape::Replicate | Shape::Slice => {
-            let (index, _) = as_indexed(graph, &operation);
-            Becomes { generate: each.all(|source| source.generate), elsewhere: Some(index) }
+            // Maps that say all compare by themselves, others by the function.
+            let function = match (&form.index, graph.id_to_node(form.node).operation()) {
+                (IndexMap::Affine | IndexMap::Computed | IndexMap::Data, Some(operation)) => operation.index,
+                _ => None,
+            };
+            let elsewhere = Some((form.index.clone(), function));
+            Becomes { generate: each.all(|source| source.generate), elsewhere }
         }
         Shape::Map => {
-            let first = each.next().unwrap_or(TRAVERSED);
+            let first = each.next().unwrap_or(&TRAVERSED).clone();
             each.fold(first, |all, source| Becomes {
                 generate: all.generate && source.generate,
-                elsewhere: all.elsewhere.filter(|_| source.elsewhere == all.elsewhere),
+                elsewhere: all.elsewhere.filter(|elsewhere| source.elsewhere.as_ref() == Some(elsewhere)),
             })
         }
     }
@@ -101,10 +105,10 @@ fn can_take_in(graph: &Graph, user: Id, class: Id, becomes: &HashMap<Id, Becomes
         }
     }
     let traversed = |source: Id| {
-        let becomes = becomes.get(&source).copied().unwrap_or(TRAVERSED);
+        let becomes = becomes.get(&source).unwrap_or(&TRAVERSED);
         !becomes.generate && becomes.elsewhere.is_none()
     };
-    !graph.operation(consumer.node).source_classes().into_iter().any(traversed)
+    !graph.source_classes(consumer.node).into_iter().any(traversed)
 }
 
 /// How far from a home an operation must be for this one to take it in.

@@ -4,6 +4,8 @@
 //! for each result would let laws rewrite one result alone, but they never do: it would double the nodes, and every law would look
 //! through it.) Functions are ids of a table in the analysis, so terms are first-order and nothing is substituted under binders.
 
+use std::{ops::Deref, rc::Rc};
+
 use egg::{Id, Language};
 use fusebox_ir::{ArrayId, ArrayOp, ElementType, Extent, Operand};
 
@@ -87,9 +89,9 @@ pub(crate) struct Tapped {
     pub edge: Edge,
 }
 
-/// An operation over classes.
+/// What an operation is but for the classes that it reads.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct Operation {
+pub(crate) struct Payload {
     pub shape: Shape,
     /// Where sources are read: of a backpermute or transform.
     pub index: Option<FunctionId>,
@@ -105,16 +107,30 @@ pub(crate) struct Operation {
     pub elements: Vec<ElementType>,
     /// Keeps apart what is equal: arrays that stencils tap, where an array has one boundary.
     pub apart: Option<ArrayId>,
-    /// The classes of the sources: the children.
-    classes: Vec<Id>,
     /// Which result of its class each source is.
     components: Vec<usize>,
+}
+
+/// An operation over classes. egg copies e-nodes often, so all but the children is shared.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Operation {
+    payload: Rc<Payload>,
+    /// The classes of the sources: the children.
+    classes: Vec<Id>,
+}
+
+impl Deref for Operation {
+    type Target = Payload;
+
+    fn deref(&self) -> &Payload {
+        &self.payload
+    }
 }
 
 impl Operation {
     /// An operation without functions, sources and the like.
     pub(crate) fn new(shape: Shape, extents: Vec<Extent>, elements: Vec<ElementType>) -> Self {
-        Self {
+        let payload = Payload {
             shape,
             index: None,
             f: None,
@@ -123,38 +139,47 @@ impl Operation {
             extents,
             elements,
             apart: None,
-            classes: Vec::new(),
             components: Vec::new(),
-        }
+        };
+        Self { payload: Rc::new(payload), classes: Vec::new() }
     }
 
     /// Another operation with the extents and the results of this one, and without sources.
     pub(crate) fn like(&self, shape: Shape) -> Self {
-        Self { apart: self.apart, ..Self::new(shape, self.extents.clone(), self.elements.clone()) }
+        let mut like = Self::new(shape, self.extents.clone(), self.elements.clone());
+        like.payload_mut().apart = self.apart;
+        like
     }
 
-    pub(crate) fn function(self, f: FunctionId) -> Self {
-        Self { f: Some(f), ..self }
+    pub(crate) fn payload_mut(&mut self) -> &mut Payload {
+        Rc::make_mut(&mut self.payload)
     }
 
-    pub(crate) fn at(self, index: FunctionId) -> Self {
-        Self { index: Some(index), ..self }
+    pub(crate) fn function(mut self, f: FunctionId) -> Self {
+        self.payload_mut().f = Some(f);
+        self
     }
 
-    pub(crate) fn tapping(self, taps: Vec<Tapped>) -> Self {
-        Self { taps, ..self }
+    pub(crate) fn at(mut self, index: FunctionId) -> Self {
+        self.payload_mut().index = Some(index);
+        self
     }
 
-    pub(crate) fn reading(self, sources: &[Source]) -> Self {
-        let classes = sources.iter().map(|source| source.class).collect();
-        let components = sources.iter().map(|source| source.component).collect();
-        Self { classes, components, ..self }
+    pub(crate) fn tapping(mut self, taps: Vec<Tapped>) -> Self {
+        self.payload_mut().taps = taps;
+        self
+    }
+
+    pub(crate) fn reading(mut self, sources: &[Source]) -> Self {
+        self.classes = sources.iter().map(|source| source.class).collect();
+        self.payload_mut().components = sources.iter().map(|source| source.component).collect();
+        self
     }
 
     /// The operation over classes by other ids.
     pub(crate) fn over(&self, rename: impl FnMut(Id) -> Id) -> Self {
         let classes = self.classes.iter().copied().map(rename).collect();
-        Self { classes, ..self.clone() }
+        Self { payload: Rc::clone(&self.payload), classes }
     }
 
     pub(crate) fn sources(&self) -> impl ExactSizeIterator<Item = Source> + '_ {
@@ -197,7 +222,7 @@ impl Operation {
 pub(crate) enum Node {
     /// An array that no operation of the graph makes.
     Array(ArrayId),
-    Operation(Box<Operation>),
+    Operation(Operation),
 }
 
 impl Node {
@@ -222,8 +247,7 @@ impl Language for Node {
 
     fn matches(&self, other: &Self) -> bool {
         let (Self::Operation(a), Self::Operation(b)) = (self, other) else { return self == other };
-        let payload = |of: &Operation| Operation { classes: Vec::new(), ..of.clone() };
-        a.classes.len() == b.classes.len() && payload(a) == payload(b)
+        a.classes.len() == b.classes.len() && a.payload == b.payload
     }
 
     fn children(&self) -> &[Id] {

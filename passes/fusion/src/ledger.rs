@@ -6,40 +6,17 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use egg::Id;
-use fusebox_ir::{ArrayId, Extent, Operand, analysis::work::PER_BYTE};
+use fusebox_ir::analysis::work::PER_BYTE;
 
 use crate::{
-    cost::{self, LOOP},
+    circles::circles,
+    cost::LOOP,
     encode::{Outside, Region},
     error::Error,
-    graph::{Classes, Graph, Known},
-    language::{Edge, Operation, Shape, Source},
+    forms::{Arrays, Form, Mode, Used},
+    graph::{Classes, Graph},
+    language::Source,
 };
-
-/// How an operation reads an array.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Mode {
-    /// Each element at its own place: free where the same pass makes it.
-    InOrder,
-    /// Each element at another place: free where the same pass makes it for this alone.
-    Elsewhere,
-    /// Several elements, or as a whole: it must be stored before.
-    Stored,
-    /// As a scalar.
-    Scalar,
-}
-
-/// What the choice needs to know of a form.
-struct Form {
-    /// Arrays by number.
-    uses: Vec<(usize, Mode)>,
-    work: u64,
-    elements: u128,
-    /// Costs nothing: a reshape.
-    free: bool,
-    /// Repeats along inner dimensions alone: what it reads in passing is computed once a row.
-    by_rows: bool,
-}
 
 /// A class of operations, by number.
 struct Class<'g> {
@@ -65,12 +42,7 @@ struct Class<'g> {
 
 /// An array that forms use, by number.
 struct Array<'g> {
-    /// The class that makes it; none of an array from elsewhere.
-    class: Option<usize>,
-    level: Option<usize>,
-    outside: &'g [Outside],
-    elements: u128,
-    bytes: u64,
+    used: Used<'g>,
     /// Who uses it now.
     users: BTreeMap<(usize, Mode), usize>,
     paid: Paid,
@@ -111,7 +83,7 @@ impl<'g> Ledger<'g> {
                 ids.len() - 1
             });
         }
-        let mut tables = Tables { graph, region, number: &number, arrays: Vec::new(), array_of: HashMap::new() };
+        let mut tables = Arrays { graph, region, number: &number, arrays: Vec::new(), array_of: HashMap::new() };
         let mut classes: Vec<Class<'g>> = ids
             .iter()
             .map(|&id| {
@@ -134,11 +106,19 @@ impl<'g> Ledger<'g> {
                 }
             })
             .collect();
-        let arrays = tables.arrays;
+        let arrays: Vec<Array<'g>> = tables
+            .arrays
+            .into_iter()
+            .map(|used| Array { used, users: BTreeMap::new(), paid: Paid::default() })
+            .collect();
         let mut uses: Vec<Vec<usize>> = vec![Vec::new(); classes.len()];
         for (user, class) in classes.iter().enumerate() {
-            let used: BTreeSet<usize> =
-                class.forms.iter().flat_map(|form| &form.uses).filter_map(|&(array, _)| arrays[array].class).collect();
+            let used: BTreeSet<usize> = class
+                .forms
+                .iter()
+                .flat_map(|form| &form.uses)
+                .filter_map(|&(array, _)| arrays[array].used.class)
+                .collect();
             uses[user] = used.into_iter().collect();
         }
         for (user, used) in uses.iter().enumerate() {
@@ -183,7 +163,7 @@ impl<'g> Ledger<'g> {
 
     /// For each user of a class that has a form with (or without) a use of it, and another now, the last such form.
     pub(crate) fn users_with(&self, class: usize, with: bool) -> Vec<(usize, usize)> {
-        let has = |form: &Form| form.uses.iter().any(|&(array, _)| self.arrays[array].class == Some(class));
+        let has = |form: &Form| form.uses.iter().any(|&(array, _)| self.arrays[array].used.class == Some(class));
         let of_user = |&user: &usize| {
             let forms = &self.classes[user].forms;
             if has(&forms[self.classes[user].choice]) == with {
@@ -225,7 +205,9 @@ impl<'g> Ledger<'g> {
         let mut stack = vec![class];
         while let Some(user) = stack.pop() {
             let of_user = &self.classes[user];
-            for used in of_user.forms[of_user.choice].uses.iter().filter_map(|&(array, _)| self.arrays[array].class) {
+            for used in
+                of_user.forms[of_user.choice].uses.iter().filter_map(|&(array, _)| self.arrays[array].used.class)
+            {
                 if used == class {
                     return true;
                 }
@@ -266,7 +248,7 @@ impl<'g> Ledger<'g> {
         for &(array, mode) in &self.classes[class].forms[form].uses {
             *self.arrays[array].users.entry((class, mode)).or_default() += 1;
             self.touched_arrays.insert(array);
-            used.extend(self.arrays[array].class);
+            used.extend(self.arrays[array].used.class);
         }
         used
     }
@@ -284,7 +266,7 @@ impl<'g> Ledger<'g> {
             }
             for at in 0..self.classes[class].forms[form].uses.len() {
                 let (array, _) = self.classes[class].forms[form].uses[at];
-                let Some(used) = self.arrays[array].class else { continue };
+                let Some(used) = self.arrays[array].used.class else { continue };
                 self.classes[used].wanted -= 1;
                 if self.classes[used].wanted == 0 {
                     self.begin(used);
@@ -308,7 +290,7 @@ impl<'g> Ledger<'g> {
                 self.classes[class].bytes += bytes;
                 self.touched.insert(class);
             }
-            self.touched.extend(self.arrays[array].class);
+            self.touched.extend(self.arrays[array].used.class);
         }
         while let Some(class) = self.touched.pop_last() {
             let of_class = &self.classes[class];
@@ -324,7 +306,7 @@ impl<'g> Ledger<'g> {
             self.cost = (self.cost - of_class.cost).checked_add(cost).ok_or(Error::Cost)?;
             if times != of_class.times {
                 let used = form.uses.iter().filter(|&&(array, _)| self.arrays[array].paid.in_passing == Some(class));
-                self.touched.extend(used.filter_map(|&(array, _)| self.arrays[array].class));
+                self.touched.extend(used.filter_map(|&(array, _)| self.arrays[array].used.class));
             }
             let of_class = &mut self.classes[class];
             (of_class.times, of_class.cost) = (times, cost);
@@ -334,10 +316,10 @@ impl<'g> Ledger<'g> {
 
     /// What an array adds as it is used now.
     fn paid(&self, array: usize) -> Result<Paid, Error> {
-        let of = &self.arrays[array];
+        let Array { used: of, users, .. } = &self.arrays[array];
         let mut paid = Paid::default();
         let users: Vec<(usize, usize, Mode)> =
-            of.users.keys().map(|&(user, mode)| (user, self.classes[user].level, mode)).collect();
+            users.keys().map(|&(user, mode)| (user, self.classes[user].level, mode)).collect();
         let is_stored = stored(of.level, &users, of.outside, users.len() + of.outside.len() == 1);
         match of.class {
             Some(class) if self.is_needed(class) && is_stored => paid.bytes.push((class, of.bytes)),
@@ -380,135 +362,4 @@ fn stored(level: Option<usize>, users: &[(usize, usize, Mode)], outside: &[Outsi
         Mode::Elsewhere => Some(at) != level || !alone,
         Mode::Stored | Mode::Scalar => true,
     }) || outside.iter().any(|user| !user.fusible || Some(user.level) != level)
-}
-
-/// What forms are made of, by number.
-struct Tables<'t, 'g> {
-    graph: &'g Graph,
-    region: &'g Region,
-    number: &'t HashMap<Id, usize>,
-    arrays: Vec<Array<'g>>,
-    array_of: HashMap<Source, usize>,
-}
-
-impl Tables<'_, '_> {
-    fn array(&mut self, source: Source) -> usize {
-        if let Some(&array) = self.array_of.get(&source) {
-            return array;
-        }
-        let facts = self.graph.facts(source.class);
-        let class = self.number.get(&source.class).copied();
-        let level = match class {
-            Some(_) => Some(self.region.levels.get(facts.position).copied().unwrap_or(0)),
-            None if facts.manifest => None,
-            None => self.region.level_of.get(&self.graph.array(source)).copied(),
-        };
-        let ty = self.graph.ty(source);
-        self.arrays.push(Array {
-            class,
-            level,
-            outside: if class.is_some() { &facts.outside } else { &[] },
-            elements: cost::elements(&ty.extents),
-            bytes: ty.element.bytes() as u64,
-            users: BTreeMap::new(),
-            paid: Paid::default(),
-        });
-        self.array_of.insert(source, self.arrays.len() - 1);
-        self.arrays.len() - 1
-    }
-
-    fn form(&mut self, known: &Known) -> Form {
-        let graph = self.graph;
-        let operation = graph.operation(known.node);
-        let mode = match operation.shape {
-            Shape::Map | Shape::Generate => Mode::InOrder,
-            Shape::Backpermute | Shape::Transform | Shape::Replicate | Shape::Slice => Mode::Elsewhere,
-            Shape::Reshape | Shape::Stencil => Mode::Stored,
-        };
-        let mut sources: Vec<(Source, Mode)> = operation.sources().map(|source| (source, mode)).collect();
-        let mut value = |id: ArrayId, mode: Mode| {
-            if let Some(&source) = graph.analysis.of_array.get(&id) {
-                sources.push((Source { class: graph.find(source.class), ..source }, mode));
-            }
-        };
-        for f in operation.functions() {
-            graph.analysis.functions.get(f).outer_uses(&mut |id| {
-                let scalar = graph.analysis.tables.types.get(&id).is_some_and(|ty| ty.rank() == 0);
-                value(id, if scalar { Mode::Scalar } else { Mode::Stored });
-            });
-        }
-        operands(&operation).into_iter().for_each(|id| value(id, Mode::Scalar));
-        let mut uses: Vec<(usize, Mode)> = Vec::new();
-        for (source, mode) in sources {
-            let used = (self.array(source), mode);
-            if !uses.contains(&used) {
-                uses.push(used);
-            }
-        }
-        Form {
-            uses,
-            work: known.work,
-            elements: cost::elements(&operation.extents),
-            free: operation.shape == Shape::Reshape,
-            by_rows: operation.shape == Shape::Replicate && known.index.is_by_rows(),
-        }
-    }
-}
-
-/// The scalars that an operation has as operands.
-fn operands(operation: &Operation) -> Vec<ArrayId> {
-    let edges = operation.taps.iter().filter_map(|tap| match &tap.edge {
-        Edge::Constant(value) => Some(*value),
-        Edge::Clamp | Edge::Mirror | Edge::Wrap | Edge::Function(_) => None,
-    });
-    let value = |operand: Operand| match operand {
-        Operand::Value(id) => Some(id),
-        Operand::Constant(_) => None,
-    };
-    let extents = operation.extents.iter().filter_map(|extent| match extent {
-        Extent::Value(id) => Some(*id),
-        Extent::Constant(_) | Extent::Unknown => None,
-    });
-    operation.dims.iter().copied().flatten().chain(edges).filter_map(value).chain(extents).collect()
-}
-
-/// Classes that could need one another in a circle, if forms were chosen so: all those that reach one another over any forms.
-fn circles(uses: &[Vec<usize>]) -> Vec<Vec<usize>> {
-    // Tarjan's algorithm: a class whose number is the least that it reaches closes a component.
-    let mut found = Vec::new();
-    let (mut number, mut least) = (vec![usize::MAX; uses.len()], vec![usize::MAX; uses.len()]);
-    let mut open = vec![false; uses.len()];
-    let (mut path, mut next): (Vec<usize>, usize) = (Vec::new(), 0);
-    for root in 0..uses.len() {
-        if number[root] != usize::MAX {
-            continue;
-        }
-        let mut stack = vec![(root, 0)];
-        while let Some((class, at)) = stack.pop() {
-            if at == 0 {
-                (number[class], least[class], open[class]) = (next, next, true);
-                path.push(class);
-                next += 1;
-            } else if open[uses[class][at - 1]] {
-                least[class] = least[class].min(least[uses[class][at - 1]]);
-            }
-            match uses[class].get(at) {
-                Some(&used) if number[used] == usize::MAX => {
-                    stack.push((class, at + 1));
-                    stack.push((used, 0));
-                }
-                Some(_) => stack.push((class, at + 1)),
-                None if least[class] == number[class] => {
-                    let from = path.iter().rposition(|&other| other == class).unwrap_or(0);
-                    let component = path.split_off(from);
-                    component.iter().for_each(|&member| open[member] = false);
-                    if component.len() > 1 || uses[class].contains(&class) {
-                        found.push(component);
-                    }
-                }
-                None => {}
-            }
-        }
-    }
-    found
 }

@@ -1,12 +1,14 @@
 #![doc = include_str!("../README.md")]
 
 mod checks;
+mod circles;
 mod compose;
 mod cost;
 mod decode;
 mod encode;
 mod error;
 mod extract;
+mod forms;
 mod functions;
 mod graph;
 mod homes;

@@ -57,7 +57,7 @@ pub(crate) fn plan(graph: &mut Graph, region: &Region, inside: &Inside) {
 fn takes_maps_alone(graph: &Graph, class: Id) -> bool {
     let form = &graph.facts(class).forms[0];
     let home = graph.facts(class).home;
-    graph.operation(form.node).source_classes().into_iter().chain(read_classes(graph, form)).all(|source| {
+    graph.source_classes(form.node).into_iter().chain(read_classes(graph, form)).all(|source| {
         let facts = graph.facts(source);
         let is_map = facts.forms.first().is_none_or(|form| matches!(form.shape, Shape::Map | Shape::Stencil));
         is_map || facts.home != home

@@ -5,7 +5,7 @@
 //! in is then already all that it can become, so each gets a handful of forms, and a chain of n takes n laws. First an operation takes in
 //! what ends up in one operation with it; then, apart, cheap producers that others use too. Which form stays is the extraction's choice.
 
-use std::{collections::BTreeSet, time::Duration};
+use std::{collections::BTreeSet, sync::LazyLock, time::Duration};
 
 use egg::{
     Applier, Id, PatternAst, Rewrite, Runner, SearchMatches, Searcher, SimpleScheduler, StopReason, Subst, Symbol, Var,
@@ -34,6 +34,12 @@ pub(crate) struct Search {
     pub iterations: usize,
 }
 
+/// What the runner is given; the same for all programs.
+static SWEEP: LazyLock<Rewrite<Node, Knowledge>> = LazyLock::new(|| {
+    let sweep = Rewrite::new("sweep", Everywhere, Sweep { laws: rewrites() });
+    sweep.unwrap_or_else(|error| panic!("the sweep is a rewrite: {error}"))
+});
+
 /// Applies all laws to the graph that `encode` makes.
 pub(crate) fn saturate(knowledge: Knowledge, encode: impl FnOnce(&mut Graph)) -> (Graph, Search) {
     let config = knowledge.config.clone();
@@ -48,9 +54,7 @@ pub(crate) fn saturate(knowledge: Knowledge, encode: impl FnOnce(&mut Graph)) ->
     if runner.egraph.analysis.order.is_empty() {
         return (runner.egraph, Search { stop: Stop::Saturated, iterations: 0 });
     }
-    let sweep =
-        Rewrite::new("sweep", Everywhere, Sweep { laws: rewrites() }).unwrap_or_else(|error| panic!("sweep: {error}"));
-    let runner = runner.run([&sweep]);
+    let runner = runner.run([&*SWEEP]);
     let stop = match &runner.stop_reason {
         Some(StopReason::Saturated) => Stop::Saturated,
         Some(StopReason::IterationLimit(_)) => Stop::Iterations,
@@ -70,7 +74,7 @@ pub(crate) struct Pair {
 }
 
 /// The form of a class that laws look at: the last one, but that copies are made from only while copies are made.
-pub(crate) fn front<'g>(graph: &'g Graph, class: Id) -> Option<&'g Known> {
+pub(crate) fn front(graph: &Graph, class: Id) -> Option<&Known> {
     let facts = graph.facts(class);
     match facts.forms.last() {
         Some(last) if graph.analysis.copying && last.copies => Some(last),
@@ -87,11 +91,11 @@ pub(crate) fn may_take(graph: &Graph, class: Id, of: Id) -> bool {
     }
 }
 
-/// The producers that a class reads, sources first, each with its classes's place among those: all that may be taken in now.
+/// The producers that a class reads and that may be taken in now, sources first; and of each whether a function reads it by index.
 fn read_by(graph: &Graph, class: Id) -> Vec<(Id, bool)> {
     let Some(front) = front(graph, class) else { return Vec::new() };
     let mut classes: Vec<(Id, bool)> = Vec::new();
-    let sources = graph.operation(front.node).source_classes();
+    let sources = graph.source_classes(front.node);
     classes.extend(sources.into_iter().map(|of| (of, false)));
     classes.extend(read_classes(graph, front).into_iter().map(|of| (of, true)));
     classes.retain(|&(of, _)| of != class && !graph.is_leaf(of) && may_take(graph, class, of));
@@ -111,7 +115,7 @@ pub(crate) fn pairs(graph: &Graph, class: Id) -> Vec<Pair> {
 }
 
 /// The forms of a class that users may take in, the latest first.
-pub(crate) fn offered<'g>(graph: &'g Graph, id: Id) -> impl Iterator<Item = &'g Known> {
+pub(crate) fn offered(graph: &Graph, id: Id) -> impl Iterator<Item = &Known> {
     graph.facts(id).forms.iter().rev().filter(|known| !known.copies)
 }
 
@@ -213,6 +217,9 @@ impl Sweep {
         for (at, (law, rewrite)) in self.laws.iter().enumerate().filter(|(_, (law, _))| law.consumer == shape) {
             let fits = |pair: &Pair| (pair.reads, pair.shape) == (law.reads, law.producer);
             pairs.iter().zip(&mut met).for_each(|(pair, met)| *met |= fits(pair));
+            if !pairs.iter().any(fits) {
+                continue;
+            }
             for subst in rewrite.searcher.search_eclass(graph, class).into_iter().flat_map(|found| found.substs) {
                 let same = |pair: &Pair| fits(pair) && (pair.of, pair.at) == (subst[of_var()], subst[at_var()]);
                 let Some(order) = pairs.iter().position(same) else { continue };

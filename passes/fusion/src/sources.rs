@@ -51,17 +51,19 @@ fn hands_on(f: &Lambda) -> bool {
 }
 
 /// What a generate over these extents is; none where it has to stay one. `gains` says of an array whether something is gained where it is a
-/// source and not read by index.
+/// source and not read by index; `in_order` whether all users traverse the generate as it is: others would read all of several sources
+/// elsewhere, where they read one generate.
 pub(crate) fn of(
     graph: &mut Graph,
     extents: &[Extent],
     f: &Lambda,
     gains: impl Fn(&Graph, ArrayId) -> bool,
+    in_order: bool,
 ) -> Option<Sourced> {
     if extents.is_empty() {
         return None;
     }
-    let reads = reads(graph, f)?;
+    let reads = reads(graph, f, &gains)?;
     let (f, own) = with_elements(graph, f, &reads);
     let at_own = |graph: &Graph, read: &Read| {
         let extents_of = graph.analysis.tables.types.get(&read.array).map(|ty| &ty.extents);
@@ -99,7 +101,7 @@ pub(crate) fn of(
         let map = map_of(graph, read, extents);
         matches!(map, IndexMap::Replicate(_) | IndexMap::Permutation(_) | IndexMap::Slice(_)) || at_own(graph, read)
     };
-    if !reads.iter().any(fuses) || !reads.iter().all(is_plain) {
+    if !in_order || !reads.iter().any(fuses) || !reads.iter().all(is_plain) {
         return None;
     }
     let params = f.params[own..].iter().chain(dims.iter().map(|&dim| &f.params[dim])).cloned().collect();
@@ -107,8 +109,9 @@ pub(crate) fn of(
     Some(Sourced::Map { reads: each.collect(), f: Lambda { params, ..f }, dims })
 }
 
-/// Everything that a function reads, each once; none where an index is not a function of the own index alone, known before any branch.
-fn reads(graph: &mut Graph, f: &Lambda) -> Option<Vec<Read>> {
+/// Everything that a function reads, each once; none where an index is not a function of the own index alone, known before any branch, or
+/// where nothing is gained.
+fn reads(graph: &mut Graph, f: &Lambda, gains: &impl Fn(&Graph, ArrayId) -> bool) -> Option<Vec<Read>> {
     let mut known: HashSet<LocalId> = f.params.iter().map(|param| param.id).collect();
     known.extend(f.instructions.iter().flat_map(|instruction| &instruction.results).map(|local| local.id));
     let is_known = |operand: &ScalarOperand| !matches!(operand, ScalarOperand::Local(id) if !known.contains(id));
@@ -131,7 +134,9 @@ fn reads(graph: &mut Graph, f: &Lambda) -> Option<Vec<Read>> {
             }
         }
     }
-    if found.is_empty() {
+    let own = f.params.iter().map(|param| ScalarOperand::from(param.id));
+    let at_own = found.iter().all(|(_, index)| index.iter().copied().eq(own.clone()));
+    if found.is_empty() || !at_own && !found.iter().any(|(array, _)| gains(graph, *array)) {
         return None;
     }
     let mut reads: Vec<Read> = Vec::new();

@@ -163,7 +163,7 @@ fn same_home(graph: &Graph, a: Id, b: Id) -> bool {
 
 /// The classes that a form uses.
 fn used(graph: &Graph, known: &Known) -> BTreeSet<Id> {
-    let sources = graph.operation(known.node).source_classes();
+    let sources = graph.source_classes(known.node);
     sources.into_iter().chain(read_classes(graph, known)).collect()
 }
 

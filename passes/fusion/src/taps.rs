@@ -89,18 +89,14 @@ pub(crate) fn of_fill(graph: &mut Graph, m: &Meeting<'_>) -> Outcome {
     each.retain(|(source, _)| source.class != m.of);
     let functions = &graph.analysis.functions;
     let mut composer = Composer::default();
-    let mut params =
-        each.iter().map(|(source, _)| composer.param(graph.element(*source))).collect::<Vec<_>>().into_iter();
+    let params: Vec<ScalarOperand> = each.iter().map(|(source, _)| composer.param(graph.element(*source))).collect();
     let values = composer.call(functions.get(constant), &[]);
-    let left = "a tap that is no constant has a parameter";
-    let arguments: Vec<ScalarOperand> = m
-        .consumer
-        .sources()
-        .map(|source| match source.class == m.of {
-            true => values[source.component],
-            false => params.next().unwrap_or_else(|| panic!("{left}: {:?}", m.consumer)),
-        })
-        .collect();
+    let mut others = params.iter();
+    let argument = |source: Source| match source.class == m.of {
+        true => values[source.component],
+        false => *others.next().unwrap_or_else(|| panic!("every other tap has a parameter: {:?}", m.consumer)),
+    };
+    let arguments: Vec<ScalarOperand> = m.consumer.sources().map(argument).collect();
     let results = composer.call(functions.get(m.consumer.of_elements()), &arguments);
     let mut lambda = composer.finish(&results);
     drop_unused(&mut lambda, &mut each);
