@@ -21,7 +21,7 @@ use crate::{
 const VECTOR_BYTES: usize = 16;
 
 /// The functions of one kernel.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct CompiledKernel {
     /// Which level is across lanes.
     pub schedule: Option<Schedule>,

@@ -1,13 +1,14 @@
 //! Plans as machine code in memory of this process.
 
-use std::sync::Arc;
+use std::{collections::HashSet, sync::Arc};
 
 use fusebox_backend::{BackendError, Program, Statistics, Stored, check_inputs, execute};
-use fusebox_ir::{Array, ArrayId, Constant, Plan};
+use fusebox_ir::{Array, ArrayId, Constant, Kernel, Plan};
 use fusebox_wide::Features;
 
 use crate::{
     Cranelift, Shared,
+    alike::first_alike,
     compile::CompiledKernel,
     emit::{Extra, Part},
     machine::Cpu,
@@ -42,6 +43,8 @@ pub struct LoadedPlan {
     shared: Arc<Shared>,
     /// Owns what the kernels point to.
     pages: Arc<Pages>,
+    /// The functions in there.
+    codes: usize,
 }
 
 impl LoadedPlan {
@@ -52,30 +55,47 @@ impl LoadedPlan {
         shared: Arc<Shared>,
     ) -> Result<Self, BackendError> {
         let mut maker = Maker::new()?;
-        let mut made: Vec<Vec<Made>> = Vec::new();
-        let mut wides = Vec::new();
-        for (kernel, compiled) in plan.kernels.iter().zip(&mut compiled) {
-            let name = &kernel.name.0;
-            let wide = match features {
-                Some(features) => wide::kernel(kernel, compiled, features)?,
-                None => None,
-            };
-            wides.push(wide.is_some());
-            let mut codes = Vec::new();
-            if let Some(wide) = wide {
-                (*compiled, codes) = (wide.compiled, wide.codes);
+        let mut wides = vec![false; compiled.len()];
+        let mut made: Vec<Option<Vec<Made>>> = vec![None; compiled.len()];
+        if let Some(features) = features {
+            let mut emitted = Vec::new();
+            for (position, (kernel, narrow)) in plan.kernels.iter().zip(&compiled).enumerate() {
+                emitted.extend(wide::emitted(kernel, narrow)?.map(|wide| (position, wide)));
             }
-            let mut parts = Vec::new();
-            for (position, (_, function)) in compiled.parts.iter().enumerate() {
-                parts.push(match codes.get_mut(position).and_then(Option::take) {
-                    Some(code) => maker.put(name, code)?,
-                    None => maker.make(name, function)?,
-                });
+            let (positions, mut functions): (Vec<usize>, Vec<CompiledKernel>) = emitted.into_iter().unzip();
+            let kernels: Vec<&Kernel> = positions.iter().map(|&position| &plan.kernels[position]).collect();
+            let firsts = first_alike(&kernels, &mut functions);
+            for (at, wide) in functions.into_iter().enumerate() {
+                let position = positions[at];
+                let first = positions[firsts[at]];
+                if first == position
+                    && let Some(codes) = wide::codes(kernels[at], &wide, features)?
+                {
+                    made[position] = Some(maker.all(&kernels[at].name.0, &wide, codes)?);
+                }
+                if made[first].is_some() {
+                    made[position] = made[first].clone();
+                    compiled[position] = wide;
+                    wides[position] = true;
+                }
             }
-            made.push(parts);
         }
+        let narrow: Vec<usize> = (0..compiled.len()).filter(|&position| !wides[position]).collect();
+        let kernels: Vec<&Kernel> = narrow.iter().map(|&position| &plan.kernels[position]).collect();
+        let mut functions: Vec<CompiledKernel> =
+            narrow.iter().map(|&position| std::mem::take(&mut compiled[position])).collect();
+        let firsts = first_alike(&kernels, &mut functions);
+        for (at, functions) in functions.into_iter().enumerate() {
+            let (position, first) = (narrow[at], narrow[firsts[at]]);
+            made[position] = match first == position {
+                true => Some(maker.all(&kernels[at].name.0, &functions, Vec::new())?),
+                false => made[first].clone(),
+            };
+            compiled[position] = functions;
+        }
+        let codes = made.iter().flatten().flatten().map(Made::number).collect::<HashSet<_>>().len();
         let pages = maker.finish()?;
-        let kernels = (made.into_iter().zip(compiled).zip(wides))
+        let kernels = (made.into_iter().flatten().zip(compiled).zip(wides))
             .map(|((parts, compiled), wide)| LoadedKernel {
                 parts: (parts.into_iter().zip(compiled.parts))
                     .map(|(made, (part, function))| (part, pages.code(made, function)))
@@ -88,7 +108,12 @@ impl LoadedPlan {
                     .map_or(1, |schedule| schedule.lanes.into()),
             })
             .collect();
-        Ok(Self { plan, kernels, shared, pages: Arc::new(pages) })
+        Ok(Self { plan, kernels, shared, pages: Arc::new(pages), codes })
+    }
+
+    /// How many functions were made for the kernels: kernels that are alike share theirs.
+    pub fn functions(&self) -> usize {
+        self.codes
     }
 
     /// For each kernel of the plan, whether it is code for vectors of 64 bytes.
@@ -99,7 +124,7 @@ impl LoadedPlan {
     /// The same machine code, run by the threads and in the memory of another backend.
     pub fn on(&self, backend: &Cranelift) -> Self {
         let (plan, kernels) = (self.plan.clone(), self.kernels.clone());
-        Self { plan, kernels, shared: backend.shared.clone(), pages: self.pages.clone() }
+        Self { plan, kernels, shared: backend.shared.clone(), pages: self.pages.clone(), codes: self.codes }
     }
 
     /// Runs the plan.

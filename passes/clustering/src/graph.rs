@@ -118,6 +118,17 @@ pub enum Kind {
     Outside,
 }
 
+impl Kind {
+    /// Whether it carries something from element to element: a pass over memory keeps that in registers, or next to them.
+    pub fn accumulates(self) -> bool {
+        match self {
+            Self::Fold | Self::FoldAll | Self::FoldSegments | Self::ScanLeft { .. } | Self::ScanRight { .. } => true,
+            Self::Permute { .. } | Self::Expand | Self::PermutedExpand => true,
+            Self::Elementwise | Self::Source | Self::Gather { .. } | Self::Outside => false,
+        }
+    }
+}
+
 /// What reads what.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -72,21 +72,33 @@ impl<'a> Search<'a> {
         Ok(Self { problem, local, config, weights, solver, greedy, fitter, notes: Vec::new() })
     }
 
+    /// The greedy clusters, if they are proved to be the best without a model.
+    pub(crate) fn proved(&self, conflicts: &[(usize, usize)]) -> Option<Found> {
+        let least = least(self.problem, &self.nodes(), conflicts);
+        let proved = self.compared(&self.greedy.measures) <= self.compared(&least);
+        let bound = Measures { levels: 0, ..least }.cost(self.weights);
+        proved.then(|| self.fallen_back(Found { bound, optimal: true, nodes: Some(0), ..Found::default() }))
+    }
+
+    /// Pairs of which one stays unfused.
+    pub(crate) fn conflicts(&self) -> Vec<(usize, usize)> {
+        conflicts(self.problem, &self.nodes(), MAX_CONFLICTS)
+    }
+
+    fn nodes(&self) -> Vec<usize> {
+        (0..self.problem.graph.nodes.len()).collect()
+    }
+
     /// The best clusters, by the greedy ones where these are proved to be the best or a limit is reached.
     pub(crate) fn best(&mut self, judge: &mut Judge<'_>) -> Result<Found, Error> {
         let problem = self.problem;
-        let nodes: Vec<usize> = (0..problem.graph.nodes.len()).collect();
-        let conflicts = conflicts(problem, &nodes, MAX_CONFLICTS);
-        let least = least(problem, &nodes, &conflicts);
-        let known_bound = Measures { levels: 0, ..least }.cost(self.weights);
-        if self.compared(&self.greedy.measures) <= self.compared(&least) && !self.config.always_solve {
-            return Ok(self.fallen_back(Found {
-                bound: known_bound,
-                optimal: true,
-                nodes: Some(0),
-                ..Found::default()
-            }));
+        let (nodes, conflicts) = (self.nodes(), self.conflicts());
+        if let Some(found) = self.proved(&conflicts)
+            && !self.config.always_solve
+        {
+            return Ok(found);
         }
+        let known_bound = Measures { levels: 0, ..least(problem, &nodes, &conflicts) }.cost(self.weights);
         let mut last = Found { bound: known_bound, nodes: Some(0), ..Found::default() };
         if self.config.max_nodes == 0 {
             self.notes.push("no branch-and-bound nodes are allowed: greedy clusters".to_owned());
@@ -249,7 +261,7 @@ impl<'a> Search<'a> {
         order.sort_by(|a, b| a.1.total_cmp(&b.1));
         let order: Vec<usize> = order.into_iter().map(|(pair, _)| pair).collect();
         let apart = Partition::apart(self.problem.graph.nodes.len());
-        let partition = merged(self.problem, apart, &order, judge);
+        let partition = merged(self.problem, apart, &order, usize::MAX, judge);
         Solution::new(self.problem, &mut self.fitter, partition, &|_| true)
     }
 
