@@ -17,41 +17,71 @@ use crate::{
     vector::{Function, Inst, Op, Region, Type, Value},
 };
 
-/// For each kernel the position of the first that it is alike to, which may be itself: the only one whose functions are to be compiled.
-///
-/// Where numbers differ, the functions of the first, and the words of the table of all of them, are changed for that; functions of the
-/// others tell only where they may fail from here on.
-pub(crate) fn first_alike(kernels: &[&Kernel], compiled: &mut [CompiledKernel]) -> Vec<usize> {
-    let numbers: Vec<Vec<Constant>> = compiled.iter_mut().map(take_numbers).collect();
-    let mut known: HashMap<u64, Vec<usize>> = HashMap::new();
-    let mut firsts = Vec::with_capacity(compiled.len());
-    for position in 0..compiled.len() {
-        let table = words(kernels[position]);
-        let same = known.entry(hash(&compiled[position])).or_default();
+/// Kernels with their functions, as they come; of those that are alike the functions of the first are kept.
+#[derive(Default)]
+pub(crate) struct Alike {
+    kernels: Vec<CompiledKernel>,
+    /// Of each kernel the numbers of its functions, in order, and the words of its table before extra ones.
+    numbers: Vec<Vec<Constant>>,
+    words: Vec<usize>,
+    /// First kernels by the hash of their functions without numbers.
+    known: HashMap<u64, Vec<usize>>,
+}
+
+impl Alike {
+    /// Takes one more.
+    pub(crate) fn add(&mut self, kernel: &Kernel, mut compiled: CompiledKernel) {
+        let (position, words) = (self.kernels.len(), kernel.sizes.len() + kernel.arrays.len());
+        let numbers = take_numbers(&mut compiled);
+        let same = self.known.entry(hash(&compiled)).or_default();
         let first = same
             .iter()
             .copied()
-            .find(|&first| table == words(kernels[first]) && are_alike(&compiled[first], &compiled[position]));
-        if first.is_none() {
-            same.push(position);
+            .find(|&first| words == self.words[first] && are_alike(&self.kernels[first], &compiled));
+        match first {
+            None => same.push(position),
+            Some(_) => compiled.parts.iter_mut().for_each(|(_, function)| {
+                (function.types, function.body) = (Vec::new(), Region::default());
+            }),
         }
-        firsts.push(first.unwrap_or(position));
+        compiled.first = first.unwrap_or(position);
+        self.kernels.push(compiled);
+        self.numbers.push(numbers);
+        self.words.push(words);
     }
-    let mut members: Vec<Vec<usize>> = vec![Vec::new(); compiled.len()];
-    firsts.iter().enumerate().for_each(|(position, &first)| members[first].push(position));
-    for (first, members) in members.iter().enumerate().filter(|(_, members)| !members.is_empty()) {
-        let mut places = Vec::with_capacity(numbers[first].len());
-        for (at, &number) in numbers[first].iter().enumerate() {
-            let differs = members.iter().any(|&member| numbers[member][at] != number);
-            places.push(if differs {
-                Place::Word(word(kernels, compiled, members, &numbers, at))
-            } else {
-                Place::Code(number)
-            });
+
+    /// All of them. Where numbers differ, the functions of the first load them from words of the table that all of its like have.
+    pub(crate) fn finish(mut self) -> Vec<CompiledKernel> {
+        let mut members: Vec<Vec<usize>> = vec![Vec::new(); self.kernels.len()];
+        self.kernels.iter().enumerate().for_each(|(position, kernel)| members[kernel.first].push(position));
+        for (first, members) in members.iter().enumerate().filter(|(_, members)| !members.is_empty()) {
+            let mut places = Vec::with_capacity(self.numbers[first].len());
+            for at in 0..self.numbers[first].len() {
+                let number = self.numbers[first][at];
+                let differs = members.iter().any(|&member| self.numbers[member][at] != number);
+                places.push(if differs { Place::Word(self.word(members, at)) } else { Place::Code(number) });
+            }
+            put_numbers(&mut self.kernels[first], &places);
         }
-        put_numbers(&mut compiled[first], &places);
+        self.kernels
     }
-    firsts
+
+    /// A word of the table that holds, for each of these kernels, its own number at `at`.
+    fn word(&mut self, members: &[usize], at: usize) -> u32 {
+        // One word serves several places, if each of the kernels has the same number there.
+        let own = |member: usize| Extra::Number(self.numbers[member][at]);
+        let count = self.kernels[members[0]].extras.len();
+        let holds = |extra: &usize| members.iter().all(|&member| self.kernels[member].extras[*extra] == own(member));
+        let known = (0..count).find(holds);
+        let extra = known.unwrap_or_else(|| {
+            for &member in members {
+                let number = Extra::Number(self.numbers[member][at]);
+                self.kernels[member].extras.push(number);
+            }
+            count
+        });
+        (self.words[members[0]] + extra) as u32
+    }
 }
 
 /// Where a number of a function is.
@@ -60,30 +90,6 @@ enum Place {
     Code(Constant),
     /// In a word of the argument table.
     Word(u32),
-}
-
-/// Words of the argument table before extra ones.
-fn words(kernel: &Kernel) -> usize {
-    kernel.sizes.len() + kernel.arrays.len()
-}
-
-/// A word of the table that holds, for each of these kernels, its own number at `at`.
-fn word(
-    kernels: &[&Kernel],
-    compiled: &mut [CompiledKernel],
-    members: &[usize],
-    numbers: &[Vec<Constant>],
-    at: usize,
-) -> u32 {
-    // One word serves several places, if all of the kernels have the same number there.
-    let own = |member: usize| Extra::Number(numbers[member][at]);
-    let count = compiled[members[0]].extras.len();
-    let known = (0..count).find(|&extra| members.iter().all(|&member| compiled[member].extras[extra] == own(member)));
-    let extra = known.unwrap_or_else(|| {
-        members.iter().for_each(|&member| compiled[member].extras.push(own(member)));
-        count
-    });
-    (words(kernels[members[0]]) + extra) as u32
 }
 
 fn hash(kernel: &CompiledKernel) -> u64 {

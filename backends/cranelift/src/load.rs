@@ -3,12 +3,12 @@
 use std::{collections::HashSet, sync::Arc};
 
 use fusebox_backend::{BackendError, Program, Statistics, Stored, check_inputs, execute};
-use fusebox_ir::{Array, ArrayId, Constant, Kernel, Plan};
+use fusebox_ir::{Array, ArrayId, Constant, Plan};
 use fusebox_wide::Features;
 
 use crate::{
     Cranelift, Shared,
-    alike::first_alike,
+    alike::Alike,
     compile::CompiledKernel,
     emit::{Extra, Part},
     machine::Cpu,
@@ -50,64 +50,64 @@ pub struct LoadedPlan {
 impl LoadedPlan {
     pub(crate) fn new(
         plan: Arc<Plan>,
-        mut compiled: Vec<CompiledKernel>,
+        narrow: &[CompiledKernel],
         features: Option<Features>,
         shared: Arc<Shared>,
     ) -> Result<Self, BackendError> {
         let mut maker = Maker::new()?;
-        let mut wides = vec![false; compiled.len()];
-        let mut made: Vec<Option<Vec<Made>>> = vec![None; compiled.len()];
-        if let Some(features) = features {
-            let mut emitted = Vec::new();
-            for (position, (kernel, narrow)) in plan.kernels.iter().zip(&compiled).enumerate() {
-                emitted.extend(wide::emitted(kernel, narrow)?.map(|wide| (position, wide)));
-            }
-            let (positions, mut functions): (Vec<usize>, Vec<CompiledKernel>) = emitted.into_iter().unzip();
-            let kernels: Vec<&Kernel> = positions.iter().map(|&position| &plan.kernels[position]).collect();
-            let firsts = first_alike(&kernels, &mut functions);
-            for (at, wide) in functions.into_iter().enumerate() {
-                let position = positions[at];
-                let first = positions[firsts[at]];
-                if first == position
-                    && let Some(codes) = wide::codes(kernels[at], &wide, features)?
-                {
-                    made[position] = Some(maker.all(&kernels[at].name.0, &wide, codes)?);
-                }
-                if made[first].is_some() {
-                    made[position] = made[first].clone();
-                    compiled[position] = wide;
-                    wides[position] = true;
+        let mut made: Vec<Option<Vec<Made>>> = vec![None; plan.kernels.len()];
+        let (mut wide, positions) = (Alike::default(), &mut Vec::new());
+        if features.is_some() {
+            for (position, (kernel, narrow)) in plan.kernels.iter().zip(narrow).enumerate() {
+                if let Some(emitted) = wide::emitted(kernel, narrow)? {
+                    wide.add(kernel, emitted);
+                    positions.push(position);
                 }
             }
         }
-        let narrow: Vec<usize> = (0..compiled.len()).filter(|&position| !wides[position]).collect();
-        let kernels: Vec<&Kernel> = narrow.iter().map(|&position| &plan.kernels[position]).collect();
-        let mut functions: Vec<CompiledKernel> =
-            narrow.iter().map(|&position| std::mem::take(&mut compiled[position])).collect();
-        let firsts = first_alike(&kernels, &mut functions);
-        for (at, functions) in functions.into_iter().enumerate() {
-            let (position, first) = (narrow[at], narrow[firsts[at]]);
-            made[position] = match first == position {
-                true => Some(maker.all(&kernels[at].name.0, &functions, Vec::new())?),
-                false => made[first].clone(),
-            };
-            compiled[position] = functions;
+        let wide = wide.finish();
+        // For each kernel its wide functions, where there is code of them.
+        let mut chosen: Vec<Option<&CompiledKernel>> = vec![None; plan.kernels.len()];
+        for (&position, functions) in positions.iter().zip(&wide) {
+            let (first, kernel) = (positions[functions.first], &plan.kernels[position]);
+            if first == position
+                && let Some(features) = features
+                && let Some(codes) = wide::codes(kernel, functions, features)?
+            {
+                made[position] = Some(maker.all(&kernel.name.0, functions, codes)?);
+            }
+            if made[first].is_some() {
+                made[position] = made[first].clone();
+                chosen[position] = Some(functions);
+            }
+        }
+        let wides: Vec<bool> = chosen.iter().map(Option::is_some).collect();
+        // A kernel that is wide may be the first of some that are not.
+        let mut firsts: Vec<Option<Vec<Made>>> = vec![None; plan.kernels.len()];
+        for (position, functions) in narrow.iter().enumerate().filter(|(position, _)| !wides[*position]) {
+            if firsts[functions.first].is_none() {
+                let name = &plan.kernels[functions.first].name.0;
+                firsts[functions.first] = Some(maker.all(name, &narrow[functions.first], Vec::new())?);
+            }
+            made[position] = firsts[functions.first].clone();
         }
         let codes = made.iter().flatten().flatten().map(Made::number).collect::<HashSet<_>>().len();
         let pages = maker.finish()?;
-        let kernels = (made.into_iter().flatten().zip(compiled).zip(wides))
-            .map(|((parts, compiled), wide)| LoadedKernel {
-                parts: (parts.into_iter().zip(compiled.parts))
-                    .map(|(made, (part, function))| (part, pages.code(made, function)))
+        let loaded = |(position, parts): (usize, Vec<Made>)| {
+            let compiled = chosen[position].unwrap_or(&narrow[position]);
+            let functions = compiled.parts.iter();
+            LoadedKernel {
+                parts: (parts.into_iter().zip(functions))
+                    .map(|(made, (part, function))| (*part, pages.code(made, function)))
                     .collect(),
-                extras: compiled.extras,
-                wide,
-                gang: compiled
-                    .schedule
+                extras: compiled.extras.clone(),
+                wide: wides[position],
+                gang: (compiled.schedule.as_ref())
                     .filter(|schedule| schedule.level == 0)
                     .map_or(1, |schedule| schedule.lanes.into()),
-            })
-            .collect();
+            }
+        };
+        let kernels = made.into_iter().flatten().enumerate().map(loaded).collect();
         Ok(Self { plan, kernels, shared, pages: Arc::new(pages), codes })
     }
 

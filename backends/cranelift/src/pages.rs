@@ -203,12 +203,12 @@ impl Maker {
 impl Pages {
     /// The machine code of a function that is in these pages; of another one that is the same code, its failures.
     #[allow(unsafe_code)]
-    pub(crate) fn code(&self, made: Made, function: Function) -> Code {
+    pub(crate) fn code(&self, made: Made, function: &Function) -> Code {
         let address = self.0.get_finalized_function(made.id);
         // SAFETY: the address is that of a function that was defined with the signature of `BlockFunction`, in the calling convention of
         // the system, and lives as long as the pages do.
         let code = unsafe { std::mem::transmute::<*const u8, BlockFunction>(address) };
-        Code { function: code, sites: function.sites, widths: made.widths, scratch: function.scratch }
+        Code { function: code, sites: function.sites.clone(), widths: made.widths, scratch: function.scratch }
     }
 }
 
@@ -223,7 +223,7 @@ pub struct Block {
 impl Block {
     fn of(maker: Maker, made: Made, function: &Function) -> Result<Self, BackendError> {
         let pages = maker.finish()?;
-        Ok(Self { code: pages.code(made, function.clone()), _pages: pages })
+        Ok(Self { code: pages.code(made, function), _pages: pages })
     }
 
     /// Through Cranelift.

@@ -119,12 +119,14 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Whether it carries something from element to element: a pass over memory keeps that in registers, or next to them.
-    pub fn accumulates(self) -> bool {
+    /// How much it carries from element to element, which a pass over memory keeps in registers or next to them: a fold counts once, and twice
+    /// what has a result for each element too.
+    pub fn accumulates(self) -> usize {
         match self {
-            Self::Fold | Self::FoldAll | Self::FoldSegments | Self::ScanLeft { .. } | Self::ScanRight { .. } => true,
-            Self::Permute { .. } | Self::Expand | Self::PermutedExpand => true,
-            Self::Elementwise | Self::Source | Self::Gather { .. } | Self::Outside => false,
+            Self::Fold | Self::FoldAll | Self::FoldSegments => 1,
+            Self::ScanLeft { .. } | Self::ScanRight { .. } | Self::Permute { .. } => 2,
+            Self::Expand | Self::PermutedExpand => 2,
+            Self::Elementwise | Self::Source | Self::Gather { .. } | Self::Outside => 0,
         }
     }
 }

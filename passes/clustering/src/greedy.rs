@@ -22,8 +22,8 @@ pub(crate) fn greedy(problem: &Problem<'_>, judge: &mut Judge<'_>) -> Partition 
     merged(problem, Partition::apart(problem.graph.nodes.len()), &all, usize::MAX, judge)
 }
 
-/// Merges clusters along pairs, the first of these first, until nothing changes; none to more than so many operations that
-/// [accumulate](crate::Kind::accumulates).
+/// Merges clusters along pairs, the first of these first, until nothing changes; none to one that [accumulates](crate::Kind::accumulates)
+/// more than that.
 pub(crate) fn merged(
     problem: &Problem<'_>,
     partition: Partition,
@@ -45,7 +45,7 @@ struct Merging<'a, 'p, 'j> {
     partition: Partition,
     /// For each cluster those that wait for one of its nodes to be complete, where that is known.
     after: Vec<Bits>,
-    /// The most operations of a cluster that accumulate, and how many there are in each.
+    /// How much a cluster may accumulate, and how much each does.
     most: usize,
     accumulating: Vec<usize>,
     /// How often each cluster has grown.
@@ -169,13 +169,13 @@ fn groups(pairs: &[(usize, usize)]) -> Vec<Vec<usize>> {
     groups.into_values().collect()
 }
 
-/// How many of some nodes accumulate.
+/// How much some nodes [accumulate](crate::Kind::accumulates).
 pub(crate) fn accumulating(problem: &Problem<'_>, nodes: &[usize]) -> usize {
-    nodes.iter().filter(|&&node| problem.graph.nodes[node].kind.accumulates()).count()
+    nodes.iter().map(|&node| problem.graph.nodes[node].kind.accumulates()).sum()
 }
 
-/// Clusters of which none has more than so many operations that accumulate: larger ones are taken apart and merged again up to that. None if
-/// there are no larger ones.
+/// Clusters of which none accumulates more than that: larger ones are taken apart and merged again as far as they may. None if there are no
+/// larger ones.
 pub(crate) fn parted(
     problem: &Problem<'_>,
     partition: &Partition,

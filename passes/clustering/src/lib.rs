@@ -55,8 +55,8 @@ pub struct Config {
     /// The most operations of one model; larger parts are cut into pieces, and the clusters of these joined greedily. A solver may have a
     /// lower limit of its own.
     pub max_operations: usize,
-    /// The most operations of one cluster that accumulate (folds, scans, permutes, filters): code for more takes long to make, and what they
-    /// carry fits into no registers. Larger clusters are parted, so that what they share is read again.
+    /// How much one cluster may [accumulate](Kind::accumulates), folds counting once, scans, permutes and filters twice: code for more takes long
+    /// to make, and what it carries fits into no registers. Larger clusters are parted, so that what they share is read again.
     pub max_accumulating: usize,
     /// How often a part is solved again because a cluster found does not fit into a nest of loops.
     pub max_rounds: usize,

@@ -57,7 +57,7 @@ pub(crate) fn optimal(
             judge(&nodes)
         };
         let known = restrict::partition(&greedy.partition, &piece);
-        let mut search = Search::new(&inside, piece.local, config, weights, solver, known, &mut whole)?;
+        let mut search = Search::new(&inside, (piece.local, piece.cut), config, weights, solver, known, &mut whole)?;
         let part = match piece.large {
             true => search.proved(&search.conflicts()),
             false => Some(search.best(&mut whole)?),

@@ -198,7 +198,7 @@ fn within(
         return (solution, Vec::new());
     };
     let note = format!(
-        "clusters of more than {} folds, scans and permutes were parted: {} clusters instead of {}, {} reads of arrays instead of {}",
+        "clusters of more than {} folds (a scan or permute counts as two) were parted: {} clusters instead of {}, {} reads of arrays instead of {}",
         config.max_accumulating,
         parted.measures.clusters,
         solution.measures.clusters,
