@@ -4,6 +4,7 @@ pub mod compare;
 pub mod compiled;
 pub mod contestant;
 pub mod data;
+pub mod growth;
 pub mod hand;
 pub mod machine;
 pub mod measure;

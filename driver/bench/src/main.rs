@@ -1,10 +1,10 @@
 //! `fusebox-bench suite …` measures; `fusebox-bench PROGRAM SIZE DATA_DIR OUT.npy` takes part in an outside runner's contest;
-//! `fusebox-bench data PROGRAM SIZE FOLDER` writes inputs for that.
+//! `fusebox-bench data PROGRAM SIZE FOLDER` writes inputs for that; `fusebox-bench growth` measures how compile time grows.
 
 use std::process::ExitCode;
 
 use clap::Parser;
-use fusebox_bench::{contestant, suite};
+use fusebox_bench::{contestant, growth, suite};
 
 fn main() -> ExitCode {
     let mut arguments: Vec<_> = std::env::args_os().collect();
@@ -15,6 +15,7 @@ fn main() -> ExitCode {
     };
     let outcome = match mode.as_deref() {
         Some("suite") => suite::run(&suite::Options::parse_from(rest())).map(|()| ExitCode::SUCCESS),
+        Some("growth") => growth::run(&growth::Options::parse_from(rest())),
         Some("data") => {
             contestant::write_data(&contestant::DataOptions::parse_from(rest())).map(|()| ExitCode::SUCCESS)
         }

@@ -4,6 +4,7 @@ mod bits; // sets of nodes
 mod build;
 mod canonical; // of equally good solutions one // a block as a graph: the table of operations
 mod conflict; // pairs of which one stays unfused
+mod cuts; // what made a cluster impossible
 mod error;
 mod extract; // clusters in order
 mod fit; // whether nodes fit into one cluster: the rules, said directly
@@ -14,12 +15,14 @@ mod linear; // integer linear programs as data
 mod mark; // clusters as bindings of a program
 mod model; // a graph as an integer linear program
 mod objective; // what is minimised
-mod optimal; // the best clusters, part by part
+mod optimal; // the best clusters, piece by piece
 mod partition; // who is with whom
 mod pieces; // parts that are clustered by themselves
 mod problem; // pairs, orders, classes: what follows from a graph
 mod region; // block after block
 mod report; // what was done and why not more
+mod restrict; // a problem cut down to a piece
+mod search; // the best clusters of a piece
 pub mod solver; // who solves models
 mod tighten; // inequalities that fractional solutions break
 mod unite; // classes that grow together
@@ -48,6 +51,12 @@ pub struct Config {
     pub max_nodes: u64,
     /// The most variables of one model; larger parts are clustered greedily.
     pub max_variables: usize,
+    /// The most operations of one model; larger parts are cut into pieces, and the clusters of these joined greedily. A solver may have a
+    /// lower limit of its own.
+    pub max_operations: usize,
+    /// How much one cluster may [accumulate](Kind::accumulates), folds counting once, scans, permutes and filters twice: code for more takes long
+    /// to make, and what it carries fits into no registers. Larger clusters are parted, so that what they share is read again.
+    pub max_accumulating: usize,
     /// How often a part is solved again because a cluster found does not fit into a nest of loops.
     pub max_rounds: usize,
     /// Whether a model is solved even where greedy clusters are proved to be the best without: to study it.
@@ -62,6 +71,8 @@ impl Default for Config {
             solver: SolverChoice::default(),
             max_nodes: 1_000,
             max_variables: 20_000,
+            max_operations: 300,
+            max_accumulating: 16,
             max_rounds: 20,
             always_solve: false,
         }

@@ -44,8 +44,6 @@ pub(crate) struct Parts<'a> {
     pub(crate) problem: &'a Problem<'a>,
     /// Nodes of the part, ascending: no pair that may be fused leads out of it.
     pub(crate) nodes: &'a [usize],
-    /// Nodes of the part of which one waits for the other by a way outside of it.
-    pub(crate) waits: &'a [(usize, usize)],
     pub(crate) weights: &'a Weights,
     /// Pairs that are fused in some best solution.
     pub(crate) fixed: &'a BTreeSet<usize>,
@@ -518,13 +516,6 @@ pub(crate) fn inner_edges(parts: &Parts<'_>) -> BTreeMap<usize, Vec<(usize, bool
     for &node in parts.nodes {
         let next = parts.problem.next[node].iter().filter(|(to, _)| inside.contains(to));
         edges.insert(node, next.map(|&(to, why)| (to, why.is_some())).collect());
-    }
-    for &(from, to) in parts.waits {
-        if let Some(next) = edges.get_mut(&from)
-            && !next.iter().any(|(other, _)| *other == to)
-        {
-            next.push((to, true));
-        }
     }
     edges
 }

@@ -4,7 +4,7 @@ use std::{collections::HashSet, str::FromStr};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{fit::Fit, partition::Partition, problem::Problem};
+use crate::{fit::Fit, graph::Source, partition::Partition, problem::Problem};
 
 /// What a clustering costs.
 ///
@@ -106,29 +106,24 @@ impl Measures {
     }
 }
 
-/// Counts of a whole graph; `fused` are the pairs that are.
+/// Counts of a clustering, of which `fused` are the pairs that are. None if clusters wait for each other.
 pub(crate) fn measure(problem: &Problem<'_>, partition: &Partition, fused: &HashSet<usize>) -> Option<Measures> {
-    let mut measures = measure_part(problem, partition, fused, &|_| true)?;
-    measures.reads += problem.complete_reads;
-    Some(measures)
-}
-
-/// Counts of some nodes, to and from which no edge and no pair leads that might be fused.
-pub(crate) fn measure_part(
-    problem: &Problem<'_>,
-    partition: &Partition,
-    fused: &HashSet<usize>,
-    of: &dyn Fn(usize) -> bool,
-) -> Option<Measures> {
     let mut measures = Measures::default();
     let mut written: Vec<Vec<bool>> = problem.written.clone();
-    let mut near: HashSet<(usize, usize)> = HashSet::new();
-    let mut inside: HashSet<(usize, usize)> = HashSet::new();
-    for (index, pair) in problem.pairs.iter().enumerate().filter(|(_, pair)| of(pair.a)) {
-        let is_fused = fused.contains(&index);
-        match (pair.is_vertical(), is_fused) {
-            (true, true) => _ = inside.insert((pair.a, pair.b)),
-            (false, true) => _ = near.insert((pair.a, pair.b)),
+    // What readers read from inside of their cluster, or together with an earlier reader.
+    let mut known: HashSet<(Source, usize)> = HashSet::new();
+    for (index, pair) in problem.pairs.iter().enumerate() {
+        match (pair.is_vertical(), fused.contains(&index)) {
+            (true, true) => {
+                let made = problem.traversed_by[pair.b].iter();
+                known.extend(made.filter(|source| is_made_by(**source, pair.a)).map(|&source| (source, pair.b)));
+            }
+            (false, true) => {
+                let (earlier, later) = (pair.a.min(pair.b), pair.a.max(pair.b));
+                let both = problem.traversed_by[later].iter();
+                let both = both.filter(|source| problem.traversed_by[earlier].contains(source));
+                known.extend(both.map(|&source| (source, later)));
+            }
             (true, false) => {
                 measures.unfused_edges += u64::from(pair.weight);
                 pair.outputs.iter().for_each(|&output| written[pair.a][output] = true);
@@ -136,28 +131,22 @@ pub(crate) fn measure_part(
             (false, false) => measures.unfused_siblings += u64::from(pair.weight),
         }
     }
-    for (node, outputs) in written.iter().enumerate().filter(|(node, _)| problem.is_operation(*node) && of(*node)) {
+    for (node, outputs) in written.iter().enumerate().filter(|(node, _)| problem.is_operation(*node)) {
         let used = &problem.used[node];
         measures.written += outputs.iter().zip(used).filter(|(written, used)| **written && **used).count() as u64;
     }
-    for (source, readers) in &problem.traversed {
-        for (position, &reader) in readers.iter().enumerate().filter(|(_, reader)| of(**reader)) {
-            let from_inside = match *source {
-                crate::Source::Output(maker, _) => inside.contains(&(maker, reader)),
-                crate::Source::External(_) => false,
-            };
-            let with_earlier = readers[..position]
-                .iter()
-                .any(|&other| near.contains(&(other, reader)) || near.contains(&(reader, other)));
-            measures.reads += u64::from(!from_inside && !with_earlier);
-        }
-    }
+    let reads: usize = problem.traversed.values().map(Vec::len).sum();
+    measures.reads = problem.complete_reads + (reads - known.len()) as u64;
     let levels = partition.levels(problem)?;
-    for cluster in partition.clusters().filter(|&cluster| problem.is_operation(cluster) && of(cluster)) {
+    for cluster in partition.clusters().filter(|&cluster| problem.is_operation(cluster)) {
         measures.clusters += 1;
         measures.levels = measures.levels.max(levels[cluster] as u64);
     }
     Some(measures)
+}
+
+fn is_made_by(source: Source, node: usize) -> bool {
+    matches!(source, Source::Output(maker, _) if maker == node)
 }
 
 /// The pairs that are fused in clusters that fit.

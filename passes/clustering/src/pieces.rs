@@ -1,6 +1,6 @@
 //! The parts of a graph that are clustered by themselves, and what is known of them before any model.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::{Kind, objective::Weights, problem::Problem, unite::Unite};
 
@@ -8,16 +8,36 @@ use crate::{Kind, objective::Weights, problem::Problem, unite::Unite};
 pub(crate) const WHOLE: usize = 30;
 
 /// Some nodes that are decided by themselves.
+#[derive(Clone, Debug)]
 pub(crate) struct Piece {
+    /// Ascending.
     pub(crate) nodes: Vec<usize>,
     /// Whether edges that must be complete lead out of it.
     pub(crate) local: bool,
+    /// Whether it is too large for a model: only if greedy clusters are the best it is left whole.
+    pub(crate) large: bool,
+    /// Whether pairs that may be fused lead out of it.
+    pub(crate) cut: bool,
     /// Who waits for whom by a way outside.
     pub(crate) waits: Vec<(usize, usize)>,
 }
 
+/// How parts are cut into pieces.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Cutting {
+    /// The most operations of a part that is left whole.
+    pub(crate) whole: usize,
+    /// The most operations of a model.
+    pub(crate) most: usize,
+}
+
+impl Cutting {
+    /// Nothing is cut.
+    pub(crate) const NOTHING: Self = Self { whole: usize::MAX, most: usize::MAX };
+}
+
 /// Nodes that an edge or a pair that may be fused connects; parts in which nothing can be decided are left out.
-pub(crate) fn parts(problem: &Problem<'_>, weights: &Weights, whole: usize) -> Vec<Piece> {
+pub(crate) fn parts(problem: &Problem<'_>, weights: &Weights, cutting: Cutting) -> Vec<Piece> {
     let count = problem.graph.nodes.len();
     let mut unite = Unite::new(count);
     for (node, next) in problem.next.iter().enumerate() {
@@ -34,18 +54,48 @@ pub(crate) fn parts(problem: &Problem<'_>, weights: &Weights, whole: usize) -> V
     let decided: BTreeSet<usize> = open.iter().map(|pair| if levels_first { 0 } else { unite.find(pair.a) }).collect();
     let mut near = Unite::new(count);
     open.iter().for_each(|pair| _ = near.unite(pair.a, pair.b));
+    let operations = |nodes: &[usize]| nodes.iter().filter(|&&node| problem.is_operation(node)).count();
     let mut pieces = Vec::new();
     for (_, nodes) in parts.into_iter().filter(|(root, _)| decided.contains(root)) {
-        let operations = nodes.iter().filter(|&&node| problem.is_operation(node)).count();
-        if operations <= whole || levels_first || !problem.knows_waits() {
-            pieces.push(Piece { nodes, local: false, waits: Vec::new() });
+        if operations(&nodes) <= cutting.whole || (levels_first && operations(&nodes) <= cutting.most) {
+            pieces.push(Piece { nodes, local: false, large: false, cut: false, waits: Vec::new() });
             continue;
         }
         let mut islands: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
         nodes.into_iter().for_each(|node| islands.entry(near.find(node)).or_default().push(node));
         for nodes in islands.into_values().filter(|nodes| nodes.len() > 1) {
-            let waits = waits(problem, &nodes);
-            pieces.push(Piece { nodes, local: true, waits });
+            let large = operations(&nodes) > cutting.most || !problem.knows_waits();
+            let waits = if large { Vec::new() } else { waits(problem, &nodes) };
+            pieces.push(Piece { nodes, local: true, large, cut: false, waits });
+        }
+    }
+    pieces
+}
+
+/// An island in pieces of so many nodes: those that follow each other in an order in which edges lead forwards, so that no way leads out of a
+/// piece and back into it but by what must be complete.
+pub(crate) fn windows(problem: &Problem<'_>, mut nodes: Vec<usize>, size: usize) -> Vec<Piece> {
+    nodes.sort_by_key(|&node| problem.rank[node]);
+    let count = nodes.len().div_ceil(size.max(2));
+    let size = nodes.len().div_ceil(count.max(1)).max(2);
+    let mut pieces = Vec::new();
+    for window in nodes.chunks(size) {
+        let at: HashMap<usize, usize> = window.iter().enumerate().map(|(position, &node)| (node, position)).collect();
+        let mut near = Unite::new(window.len());
+        for &index in window.iter().flat_map(|&node| &problem.of_node[node]) {
+            let pair = &problem.pairs[index];
+            if let (None, Some(&a), Some(&b)) = (&pair.refused, at.get(&pair.a), at.get(&pair.b)) {
+                near.unite(a, b);
+            }
+        }
+        let mut islands: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        for (position, &node) in window.iter().enumerate() {
+            islands.entry(near.find(position)).or_default().push(node);
+        }
+        for mut nodes in islands.into_values().filter(|nodes| nodes.len() > 1) {
+            nodes.sort_unstable();
+            let waits = if problem.knows_waits() { waits(problem, &nodes) } else { Vec::new() };
+            pieces.push(Piece { nodes, local: true, large: false, cut: true, waits });
         }
     }
     pieces
@@ -88,7 +138,7 @@ pub(crate) fn certain(problem: &Problem<'_>, nodes: &[usize], weights: &Weights)
         let down =
             open.iter().copied().find(|&pair| problem.pairs[pair].is_vertical() && problem.pairs[pair].a == node);
         let Some(down) = down else { continue };
-        let only_user = problem.next[node].len() == 1 && !problem.written[node].contains(&true);
+        let only_user = problem.users[node] == 1 && !problem.written[node].contains(&true);
         let others: Vec<usize> = open.into_iter().filter(|&pair| pair != down).collect();
         // Another pair with the same node is no leaf's.
         let leaf = others.len() <= 1

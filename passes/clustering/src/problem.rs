@@ -1,6 +1,6 @@
 //! A graph made ready for clustering: pairs that might share a pass, why others cannot, what is written in any case.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use crate::{
     Error,
@@ -71,6 +71,8 @@ pub(crate) struct Problem<'g> {
     pub(crate) of_node: Vec<Vec<usize>>,
     /// For each node those that need it, ascending; whether it must be complete before and why.
     pub(crate) next: Vec<Vec<(usize, Option<Complete>)>>,
+    /// How many others each node is needed by, in the whole graph.
+    pub(crate) users: Vec<usize>,
     /// Nodes so that edges lead forwards.
     pub(crate) sorted: Vec<usize>,
     /// Position of each node in `sorted`.
@@ -92,10 +94,17 @@ pub(crate) struct Problem<'g> {
     pub(crate) inners: u32,
     /// Arrays that are traversed, and how often arrays are read that must be complete: for [`crate::Objective::ArrayReads`].
     pub(crate) traversed: BTreeMap<Source, Vec<usize>>,
+    /// What each node traverses.
+    pub(crate) traversed_by: Vec<Vec<Source>>,
     pub(crate) complete_reads: u64,
+    /// Arrays of which not all pairs of readers are weighed, with the number of readers.
+    pub(crate) unweighed: Vec<(Source, usize)>,
     /// For each node those that wait for it to be complete; empty in graphs beyond [`MAX_CLOSURE`].
-    after: Vec<Bits>,
+    pub(crate) after: Vec<Bits>,
 }
+
+/// With how many others that read the same array an operation is paired, at most.
+pub(crate) const MAX_BESIDE: usize = 16;
 
 /// Beyond it, pairs are not tested for something that stands between them: that costs the square of it in bits.
 const MAX_CLOSURE: usize = 6_000;
@@ -140,11 +149,13 @@ impl<'g> Problem<'g> {
         let sorted = sorted(graph, &next, &previous)?;
         let mut rank = vec![0; count];
         sorted.iter().enumerate().for_each(|(position, &node)| rank[node] = position);
+        let traversed_by = traversed_by(&traversed, count);
         let mut problem = Self {
             graph,
             operations: graph.nodes.iter().filter(|node| node.kind != Kind::Outside).count(),
             pairs: Vec::new(),
             of_node: vec![Vec::new(); count],
+            users: next.iter().map(Vec::len).collect(),
             next,
             sorted,
             rank,
@@ -156,8 +167,10 @@ impl<'g> Problem<'g> {
             inner_read: vec![None; count],
             inner_made: graph.nodes.iter().map(|node| vec![None; node.outputs.len()]).collect(),
             inners: 0,
+            traversed_by,
             traversed,
             complete_reads: complete.len() as u64,
+            unweighed: Vec::new(),
             after: Vec::new(),
         };
         for edge in &graph.edges {
@@ -237,13 +250,13 @@ impl<'g> Problem<'g> {
                     vertical.entry((from, to)).or_default().push(output);
                 }
             }
-            for (position, &a) in readers.iter().enumerate() {
-                for &b in &readers[position + 1..] {
-                    if self.graph.nodes[a].extents == self.graph.nodes[b].extents {
-                        let (a, b) = if self.rank[a] <= self.rank[b] { (a, b) } else { (b, a) };
-                        *beside.entry((a, b)).or_default() += 1;
-                    }
-                }
+            let (near, all) = self.near(readers);
+            if !all {
+                self.unweighed.push((source, readers.len()));
+            }
+            for (a, b) in near {
+                let (a, b) = if self.rank[a] <= self.rank[b] { (a, b) } else { (b, a) };
+                *beside.entry((a, b)).or_default() += 1;
             }
         }
         // What must be complete before for one reason is not traversed for another.
@@ -261,6 +274,29 @@ impl<'g> Problem<'g> {
         }
         let rank = &self.rank;
         self.pairs.sort_by_key(|pair| (!pair.is_vertical(), rank[pair.b], rank[pair.a]));
+    }
+
+    /// Readers of one array two by two, as far as their extents are equal; whether these are all such pairs.
+    ///
+    /// All pairs would be the square of the readers. Where there are many, each is paired with the next of all and with the next of those that
+    /// run as it does; that is enough to connect any that can be fused.
+    fn near(&self, readers: &[usize]) -> (BTreeSet<(usize, usize)>, bool) {
+        let mut alike: BTreeMap<_, Vec<usize>> = BTreeMap::new();
+        let mut equal: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
+        for &reader in readers {
+            let node = &self.graph.nodes[reader];
+            equal.entry(node.extents).or_default().push(reader);
+            let runs = (node.extents, node.need, node.segments, self.reads(reader), self.inner_read[reader]);
+            alike.entry(runs).or_default().push(reader);
+        }
+        let all = equal.values().all(|readers| readers.len() <= MAX_BESIDE + 1);
+        let mut pairs = BTreeSet::new();
+        for readers in equal.values().chain(alike.values()) {
+            for (position, &a) in readers.iter().enumerate() {
+                pairs.extend(readers[position + 1..].iter().take(MAX_BESIDE).map(|&b| (a, b)));
+            }
+        }
+        (pairs, all)
     }
 
     /// Finds pairs that are never fused, until no more are.
@@ -369,6 +405,11 @@ impl<'g> Problem<'g> {
         (found, after)
     }
 
+    /// For each node those that wait for it to be complete; empty where that was not found out.
+    pub(crate) fn waiting(&self) -> &[Bits] {
+        &self.after
+    }
+
     /// Whether it was found out who waits for whom.
     pub(crate) fn knows_waits(&self) -> bool {
         self.after.len() == self.graph.nodes.len()
@@ -451,6 +492,15 @@ impl<'g> Problem<'g> {
             Kind::Permute { .. } | Kind::PermutedExpand | Kind::FoldAll | Kind::Outside
         )
     }
+}
+
+/// What each node traverses.
+pub(crate) fn traversed_by(traversed: &BTreeMap<Source, Vec<usize>>, count: usize) -> Vec<Vec<Source>> {
+    let mut by = vec![Vec::new(); count];
+    for (&source, readers) in traversed {
+        readers.iter().for_each(|&reader| by[reader].push(source));
+    }
+    by
 }
 
 /// What two domains have in common.

@@ -136,7 +136,7 @@ pub(crate) fn apart(problem: &Problem<'_>, partition: &Partition) -> (Vec<Apart>
     let graph = problem.graph;
     let mut all = Vec::new();
     let mut left_out = 0;
-    let mut add = |a: usize, b: usize, siblings: bool, why: &dyn Fn() -> String| {
+    let mut add = |a: usize, b: usize, siblings: bool, why: &mut dyn FnMut() -> String| {
         if all.len() == MAX_APART {
             left_out += 1;
             return;
@@ -154,7 +154,7 @@ pub(crate) fn apart(problem: &Problem<'_>, partition: &Partition) -> (Vec<Apart>
     for &node in problem.sorted.iter().filter(|&&node| problem.is_operation(node)) {
         for &(to, why) in problem.next[node].iter().filter(|(to, _)| problem.is_operation(*to)) {
             if let Some(why) = why {
-                add(node, to, false, &|| complete(graph, why));
+                add(node, to, false, &mut || complete(graph, why));
             }
         }
     }
@@ -167,11 +167,11 @@ pub(crate) fn apart(problem: &Problem<'_>, partition: &Partition) -> (Vec<Apart>
         if a == b || edge || !known.insert((pair.a, pair.b)) {
             continue;
         }
-        let refusal = match &pair.refused {
+        let refusal = |fitter: &mut Fitter<'_>| match &pair.refused {
             Some(refusal) => Err(refusal.clone()),
-            None => partition.may_merge(problem, &mut fitter, a, b).map(drop),
+            None => partition.may_merge(problem, fitter, a, b).map(drop),
         };
-        add(pair.a, pair.b, !pair.is_vertical(), &|| match (&refusal, &pair.refused) {
+        add(pair.a, pair.b, !pair.is_vertical(), &mut || match (&refusal(&mut fitter), &pair.refused) {
             (Err(Refusal::Order), Some(_)) if pair.is_vertical() => order(graph, pair.a, pair.b),
             (Err(refusal), Some(_)) => sentence(graph, refusal),
             (Err(refusal), None) => {

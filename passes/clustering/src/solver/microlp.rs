@@ -14,6 +14,10 @@ impl Solver for Microlp {
         "microlp"
     }
 
+    fn capacity(&self) -> usize {
+        120
+    }
+
     fn minimise(&self, model: &Model, start: Option<&[f64]>, max_nodes: u64) -> Result<Answer, Error> {
         let (problem, columns) = loaded(model, true);
         let mut options = SolveOptions::default();

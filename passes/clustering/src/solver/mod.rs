@@ -16,6 +16,11 @@ pub trait Solver {
     /// What it is called.
     fn name(&self) -> &'static str;
 
+    /// The most operations of a model that it is asked to solve.
+    fn capacity(&self) -> usize {
+        usize::MAX
+    }
+
     /// Minimises a model that [`Model::check`] accepts and that has a variable; use [`solve`], which sees to that.
     ///
     /// `start` is a solution to begin with, a value for each variable.
