@@ -11,6 +11,7 @@ use fusebox_wide::Features;
 
 use crate::{
     Shared,
+    alike::Alike,
     emit::{Emitter, Extra, Part, Schedule, emit, has_totals, identities, totals_only},
     load::LoadedPlan,
     vector::Function,
@@ -21,7 +22,7 @@ use crate::{
 const VECTOR_BYTES: usize = 16;
 
 /// The functions of one kernel.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct CompiledKernel {
     /// Which level is across lanes.
     pub schedule: Option<Schedule>,
@@ -29,6 +30,8 @@ pub struct CompiledKernel {
     pub parts: Vec<(Part, Function)>,
     /// The words of the argument table behind sizes and arrays.
     pub extras: Vec<Extra>,
+    /// In a plan the position of the first kernel that is the same code: another's functions are empty, and tell only where it may fail.
+    pub first: usize,
 }
 
 /// A compiled plan.
@@ -49,7 +52,7 @@ impl CompiledPlan {
         shared: Arc<Shared>,
     ) -> Result<Self, BackendError> {
         let bytes = vectors.then_some(VECTOR_BYTES);
-        let kernels = plan.kernels.iter().map(|kernel| compile_kernel(kernel, bytes)).collect::<Result<_, _>>()?;
+        let kernels = compile_kernels(plan, |_| bytes)?;
         Ok(Self { plan: Arc::new(plan.clone()), kernels, features, shared })
     }
 
@@ -65,9 +68,8 @@ impl CompiledPlan {
         for kernel in &mut plan.kernels {
             *kernel = with_checks(kernel);
         }
-        let bytes = |kernel| (vectors && has_room(kernel)).then_some(VECTOR_BYTES);
-        let kernels =
-            plan.kernels.iter().map(|kernel| compile_kernel(kernel, bytes(kernel))).collect::<Result<_, _>>()?;
+        let bytes = |kernel: &Kernel| (vectors && has_room(kernel)).then_some(VECTOR_BYTES);
+        let kernels = compile_kernels(&plan, bytes)?;
         Ok(Self { plan: Arc::new(plan), kernels, features, shared })
     }
 
@@ -90,18 +92,37 @@ impl CompiledPlan {
     /// # Errors
     /// [`BackendError::Compile`].
     pub fn load_plan(&self) -> Result<LoadedPlan, BackendError> {
-        LoadedPlan::new(self.plan.clone(), self.kernels.clone(), self.features, self.shared.clone())
+        LoadedPlan::new(self.plan.clone(), &self.kernels, self.features, self.shared.clone())
     }
 }
 
 impl Compiled for CompiledPlan {
     fn text(&self) -> String {
-        self.kernels.iter().flat_map(|kernel| &kernel.parts).map(|(_, function)| format!("{function}\n")).collect()
+        let own = |(position, kernel): (usize, &CompiledKernel)| {
+            let name = &self.plan.kernels[position].name.0;
+            if kernel.first != position {
+                return format!("{name}: the same code as {}\n", self.plan.kernels[kernel.first].name.0);
+            }
+            kernel.parts.iter().map(|(_, function)| format!("{function}\n")).collect()
+        };
+        self.kernels.iter().enumerate().map(own).collect()
     }
 
     fn load(&self) -> Result<Box<dyn Program>, BackendError> {
         Ok(Box::new(self.load_plan()?))
     }
+}
+
+/// The functions of all kernels of a plan, of those that are the same code once.
+fn compile_kernels(
+    plan: &Plan,
+    vector_bytes: impl Fn(&Kernel) -> Option<usize>,
+) -> Result<Vec<CompiledKernel>, BackendError> {
+    let mut alike = Alike::default();
+    for kernel in &plan.kernels {
+        alike.add(kernel, compile_kernel(kernel, vector_bytes(kernel))?);
+    }
+    Ok(alike.finish())
 }
 
 /// The block functions of a kernel, in gangs for vectors of so many bytes where that is better.
@@ -125,7 +146,7 @@ pub fn compile_kernel(kernel: &Kernel, vector_bytes: Option<usize>) -> Result<Co
         };
         parts.push((part, function));
     }
-    Ok(CompiledKernel { schedule, parts, extras })
+    Ok(CompiledKernel { schedule, parts, extras, first: 0 })
 }
 
 /// The parts that a kernel is run by.

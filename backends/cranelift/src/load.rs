@@ -1,6 +1,6 @@
 //! Plans as machine code in memory of this process.
 
-use std::sync::Arc;
+use std::{collections::HashSet, sync::Arc};
 
 use fusebox_backend::{BackendError, Program, Statistics, Stored, check_inputs, execute};
 use fusebox_ir::{Array, ArrayId, Constant, Plan};
@@ -8,6 +8,7 @@ use fusebox_wide::Features;
 
 use crate::{
     Cranelift, Shared,
+    alike::Alike,
     compile::CompiledKernel,
     emit::{Extra, Part},
     machine::Cpu,
@@ -42,53 +43,77 @@ pub struct LoadedPlan {
     shared: Arc<Shared>,
     /// Owns what the kernels point to.
     pages: Arc<Pages>,
+    /// The functions in there.
+    codes: usize,
 }
 
 impl LoadedPlan {
     pub(crate) fn new(
         plan: Arc<Plan>,
-        mut compiled: Vec<CompiledKernel>,
+        narrow: &[CompiledKernel],
         features: Option<Features>,
         shared: Arc<Shared>,
     ) -> Result<Self, BackendError> {
         let mut maker = Maker::new()?;
-        let mut made: Vec<Vec<Made>> = Vec::new();
-        let mut wides = Vec::new();
-        for (kernel, compiled) in plan.kernels.iter().zip(&mut compiled) {
-            let name = &kernel.name.0;
-            let wide = match features {
-                Some(features) => wide::kernel(kernel, compiled, features)?,
-                None => None,
-            };
-            wides.push(wide.is_some());
-            let mut codes = Vec::new();
-            if let Some(wide) = wide {
-                (*compiled, codes) = (wide.compiled, wide.codes);
+        let mut made: Vec<Option<Vec<Made>>> = vec![None; plan.kernels.len()];
+        let (mut wide, positions) = (Alike::default(), &mut Vec::new());
+        if features.is_some() {
+            for (position, (kernel, narrow)) in plan.kernels.iter().zip(narrow).enumerate() {
+                if let Some(emitted) = wide::emitted(kernel, narrow)? {
+                    wide.add(kernel, emitted);
+                    positions.push(position);
+                }
             }
-            let mut parts = Vec::new();
-            for (position, (_, function)) in compiled.parts.iter().enumerate() {
-                parts.push(match codes.get_mut(position).and_then(Option::take) {
-                    Some(code) => maker.put(name, code)?,
-                    None => maker.make(name, function)?,
-                });
-            }
-            made.push(parts);
         }
+        let wide = wide.finish();
+        // For each kernel its wide functions, where there is code of them.
+        let mut chosen: Vec<Option<&CompiledKernel>> = vec![None; plan.kernels.len()];
+        for (&position, functions) in positions.iter().zip(&wide) {
+            let (first, kernel) = (positions[functions.first], &plan.kernels[position]);
+            if first == position
+                && let Some(features) = features
+                && let Some(codes) = wide::codes(kernel, functions, features)?
+            {
+                made[position] = Some(maker.all(&kernel.name.0, functions, codes)?);
+            }
+            if made[first].is_some() {
+                made[position] = made[first].clone();
+                chosen[position] = Some(functions);
+            }
+        }
+        let wides: Vec<bool> = chosen.iter().map(Option::is_some).collect();
+        // A kernel that is wide may be the first of some that are not.
+        let mut firsts: Vec<Option<Vec<Made>>> = vec![None; plan.kernels.len()];
+        for (position, functions) in narrow.iter().enumerate().filter(|(position, _)| !wides[*position]) {
+            if firsts[functions.first].is_none() {
+                let name = &plan.kernels[functions.first].name.0;
+                firsts[functions.first] = Some(maker.all(name, &narrow[functions.first], Vec::new())?);
+            }
+            made[position] = firsts[functions.first].clone();
+        }
+        let codes = made.iter().flatten().flatten().map(Made::number).collect::<HashSet<_>>().len();
         let pages = maker.finish()?;
-        let kernels = (made.into_iter().zip(compiled).zip(wides))
-            .map(|((parts, compiled), wide)| LoadedKernel {
-                parts: (parts.into_iter().zip(compiled.parts))
-                    .map(|(made, (part, function))| (part, pages.code(made, function)))
+        let loaded = |(position, parts): (usize, Vec<Made>)| {
+            let compiled = chosen[position].unwrap_or(&narrow[position]);
+            let functions = compiled.parts.iter();
+            LoadedKernel {
+                parts: (parts.into_iter().zip(functions))
+                    .map(|(made, (part, function))| (*part, pages.code(made, function)))
                     .collect(),
-                extras: compiled.extras,
-                wide,
-                gang: compiled
-                    .schedule
+                extras: compiled.extras.clone(),
+                wide: wides[position],
+                gang: (compiled.schedule.as_ref())
                     .filter(|schedule| schedule.level == 0)
                     .map_or(1, |schedule| schedule.lanes.into()),
-            })
-            .collect();
-        Ok(Self { plan, kernels, shared, pages: Arc::new(pages) })
+            }
+        };
+        let kernels = made.into_iter().flatten().enumerate().map(loaded).collect();
+        Ok(Self { plan, kernels, shared, pages: Arc::new(pages), codes })
+    }
+
+    /// How many functions were made for the kernels: kernels that are alike share theirs.
+    pub fn functions(&self) -> usize {
+        self.codes
     }
 
     /// For each kernel of the plan, whether it is code for vectors of 64 bytes.
@@ -99,7 +124,7 @@ impl LoadedPlan {
     /// The same machine code, run by the threads and in the memory of another backend.
     pub fn on(&self, backend: &Cranelift) -> Self {
         let (plan, kernels) = (self.plan.clone(), self.kernels.clone());
-        Self { plan, kernels, shared: backend.shared.clone(), pages: self.pages.clone() }
+        Self { plan, kernels, shared: backend.shared.clone(), pages: self.pages.clone(), codes: self.codes }
     }
 
     /// Runs the plan.

@@ -13,6 +13,7 @@ use cranelift_module::{FuncId, Linkage, Module, ModuleReloc};
 use fusebox_backend::BackendError;
 
 use crate::{
+    compile::CompiledKernel,
     lower::{self, exchange::Exchanges, helpers},
     vector::{Function, Site},
 };
@@ -50,13 +51,19 @@ fn refused(kernel: &str, error: impl std::fmt::Display) -> BackendError {
     BackendError::Compile { kernel: kernel.to_owned(), message: error.to_string() }
 }
 
-/// The code generator for this machine.
-fn target() -> Result<OwnedTargetIsa, BackendError> {
+/// The code generator for this machine; of code that is not `hot` it takes less care and time.
+fn target(hot: bool) -> Result<OwnedTargetIsa, BackendError> {
     let mut flags = settings::builder();
     let verify = if cfg!(debug_assertions) { "true" } else { "false" };
-    for (name, value) in
-        [("opt_level", "speed"), ("enable_verifier", verify), ("is_pic", "false"), ("use_colocated_libcalls", "false")]
-    {
+    // Allocating registers well takes the square of the code, and most of all time.
+    let registers = if hot { "backtracking" } else { "single_pass" };
+    for (name, value) in [
+        ("opt_level", "speed"),
+        ("regalloc_algorithm", registers),
+        ("enable_verifier", verify),
+        ("is_pic", "false"),
+        ("use_colocated_libcalls", "false"),
+    ] {
         flags.set(name, value).map_err(|error| refused("", error))?;
     }
     let machine = cranelift_native::builder().map_err(|error| refused("", error))?;
@@ -69,12 +76,18 @@ fn features(isa: &OwnedTargetIsa) -> lower::Features {
     lower::Features { fma: arm || has("has_fma"), rounding: arm || has("has_sse41"), streaming: !arm }
 }
 
+/// Instructions of the longest function whose registers are allocated with care: beyond, that would take seconds.
+const MOST_CAREFUL: usize = 16_000;
+
 /// Generates machine code, with what the code generator does not have put in.
-fn define(module: &mut JITModule, id: FuncId, context: &mut Context, exchanges: &Exchanges) -> Result<(), String> {
-    if exchanges.is_empty() {
-        return module.define_function(id, context).map_err(|error| format!("{error:?}"));
-    }
-    context.compile(module.isa(), &mut ControlPlane::default()).map_err(|error| format!("{:?}", error.inner))?;
+fn define(
+    module: &mut JITModule,
+    isa: &OwnedTargetIsa,
+    id: FuncId,
+    context: &mut Context,
+    exchanges: &Exchanges,
+) -> Result<(), String> {
+    context.compile(&**isa, &mut ControlPlane::default()).map_err(|error| format!("{:?}", error.inner))?;
     let Some(compiled) = context.compiled_code() else { return Ok(()) };
     let mut code = compiled.code_buffer().to_vec();
     for place in compiled.buffer.get_srclocs_sorted() {
@@ -89,14 +102,24 @@ fn define(module: &mut JITModule, id: FuncId, context: &mut Context, exchanges: 
 }
 
 /// A function that is part of pages to come.
+#[derive(Clone)]
 pub(crate) struct Made {
     id: FuncId,
     widths: Vec<u32>,
 }
 
+impl Made {
+    /// Equal for those that are the same code.
+    pub(crate) fn number(&self) -> u32 {
+        self.id.as_u32()
+    }
+}
+
 /// Makes pages.
 pub(crate) struct Maker {
     pages: Pages,
+    hot: OwnedTargetIsa,
+    cold: OwnedTargetIsa,
     exact: FuncId,
     features: lower::Features,
     config: TargetFrontendConfig,
@@ -110,11 +133,11 @@ impl Maker {
     /// # Errors
     /// [`BackendError::Compile`] on machines that Cranelift does not know.
     pub(crate) fn new() -> Result<Self, BackendError> {
-        let isa = target()?;
-        let features = features(&isa);
-        let config = isa.frontend_config();
-        let convention = isa.default_call_conv();
-        let mut builder = JITBuilder::with_isa(isa, cranelift_module::default_libcall_names());
+        let (hot, cold) = (target(true)?, target(false)?);
+        let features = features(&hot);
+        let config = hot.frontend_config();
+        let convention = hot.default_call_conv();
+        let mut builder = JITBuilder::with_isa(hot.clone(), cranelift_module::default_libcall_names());
         builder.symbol(helpers::NAME, helpers::exact as *const u8);
         // From here on the pages are freed whatever happens.
         let mut pages = Pages(ManuallyDrop::new(JITModule::new(builder)));
@@ -123,7 +146,7 @@ impl Maker {
         exact.returns.push(AbiParam::new(types::I64));
         let exact =
             (pages.0.declare_function(helpers::NAME, Linkage::Import, &exact)).map_err(|error| refused("", error))?;
-        Ok(Self { pages, exact, features, config, convention, contexts: FunctionBuilderContext::new() })
+        Ok(Self { pages, hot, cold, exact, features, config, convention, contexts: FunctionBuilderContext::new() })
     }
 
     fn declare(&mut self, kernel: &str) -> Result<FuncId, BackendError> {
@@ -131,15 +154,17 @@ impl Maker {
         self.pages.0.declare_anonymous_function(&signature).map_err(|error| refused(kernel, error))
     }
 
-    /// A function through Cranelift.
-    pub(crate) fn make(&mut self, kernel: &str, function: &Function) -> Result<Made, BackendError> {
+    /// A function through Cranelift; whether it is `hot`: whether most of a run may be spent in it.
+    pub(crate) fn make(&mut self, kernel: &str, function: &Function, hot: bool) -> Result<Made, BackendError> {
         let id = self.declare(kernel)?;
         let mut context = Context::new();
         context.func.signature = lower::signature(self.convention);
         let helper = self.pages.0.declare_func_in_func(self.exact, &mut context.func);
         let builder = FunctionBuilder::new(&mut context.func, &mut self.contexts);
         let lowered = lower::lower(function, builder, helper, self.features, self.config);
-        define(&mut self.pages.0, id, &mut context, &lowered.exchanges).map_err(|error| refused(kernel, error))?;
+        let careful = hot && function.instructions().len() <= MOST_CAREFUL;
+        let isa = if careful { &self.hot } else { &self.cold };
+        define(&mut self.pages.0, isa, id, &mut context, &lowered.exchanges).map_err(|error| refused(kernel, error))?;
         Ok(Made { id, widths: lowered.widths })
     }
 
@@ -151,6 +176,23 @@ impl Maker {
         Ok(Made { id, widths: code.widths })
     }
 
+    /// All functions of a kernel, as they come where they are machine code already, and through Cranelift.
+    pub(crate) fn all(
+        &mut self,
+        kernel: &str,
+        compiled: &CompiledKernel,
+        codes: Vec<Option<fusebox_wide::Code>>,
+    ) -> Result<Vec<Made>, BackendError> {
+        let mut codes = codes.into_iter();
+        let parts = compiled.parts.iter();
+        parts
+            .map(|(part, function)| match codes.next().flatten() {
+                Some(code) => self.put(kernel, code),
+                None => self.make(kernel, function, part.is_hot()),
+            })
+            .collect()
+    }
+
     /// The pages, to be executed from here on.
     pub(crate) fn finish(mut self) -> Result<Pages, BackendError> {
         self.pages.0.finalize_definitions().map_err(|error| refused("", error))?;
@@ -159,14 +201,14 @@ impl Maker {
 }
 
 impl Pages {
-    /// The machine code of a function that is in these pages.
+    /// The machine code of a function that is in these pages; of another one that is the same code, its failures.
     #[allow(unsafe_code)]
-    pub(crate) fn code(&self, made: Made, function: Function) -> Code {
+    pub(crate) fn code(&self, made: Made, function: &Function) -> Code {
         let address = self.0.get_finalized_function(made.id);
         // SAFETY: the address is that of a function that was defined with the signature of `BlockFunction`, in the calling convention of
         // the system, and lives as long as the pages do.
         let code = unsafe { std::mem::transmute::<*const u8, BlockFunction>(address) };
-        Code { function: code, sites: function.sites, widths: made.widths, scratch: function.scratch }
+        Code { function: code, sites: function.sites.clone(), widths: made.widths, scratch: function.scratch }
     }
 }
 
@@ -181,7 +223,7 @@ pub struct Block {
 impl Block {
     fn of(maker: Maker, made: Made, function: &Function) -> Result<Self, BackendError> {
         let pages = maker.finish()?;
-        Ok(Self { code: pages.code(made, function.clone()), _pages: pages })
+        Ok(Self { code: pages.code(made, function), _pages: pages })
     }
 
     /// Through Cranelift.
@@ -190,7 +232,7 @@ impl Block {
     /// [`BackendError::Compile`].
     pub fn through_cranelift(function: &Function) -> Result<Self, BackendError> {
         let mut maker = Maker::new()?;
-        let made = maker.make(&function.name, function)?;
+        let made = maker.make(&function.name, function, true)?;
         Self::of(maker, made, function)
     }
 

@@ -41,14 +41,33 @@ pub(crate) fn kernel(
     narrow: &CompiledKernel,
     features: Features,
 ) -> Result<Option<WideKernel>, BackendError> {
+    let Some(compiled) = emitted(kernel, narrow)? else { return Ok(None) };
+    let codes = codes(kernel, &compiled, features)?;
+    Ok(codes.map(|codes| WideKernel { compiled, codes }))
+}
+
+/// The functions of a kernel for vectors of 64 bytes; none where the kernel stays as it is.
+///
+/// # Errors
+/// As of [`compile_kernel`].
+pub(crate) fn emitted(kernel: &Kernel, narrow: &CompiledKernel) -> Result<Option<CompiledKernel>, BackendError> {
     if narrow.schedule.is_none() {
         // Scalar code is as good from Cranelift.
         return Ok(None);
     }
     let compiled = compile_kernel(kernel, Some(VECTOR_BYTES))?;
-    if compiled.schedule.is_none() {
-        return Ok(None);
-    }
+    Ok(compiled.schedule.is_some().then_some(compiled))
+}
+
+/// The machine code of these functions, where it is not Cranelift's to make; none where the kernel stays as it is.
+///
+/// # Errors
+/// [`BackendError`], of code that should have been made.
+pub(crate) fn codes(
+    kernel: &Kernel,
+    compiled: &CompiledKernel,
+    features: Features,
+) -> Result<Option<Vec<Option<Code>>>, BackendError> {
     let mut codes = Vec::new();
     for (part, function) in &compiled.parts {
         match compile(function, features) {
@@ -61,5 +80,5 @@ pub(crate) fn kernel(
             }
         }
     }
-    Ok(Some(WideKernel { compiled, codes }))
+    Ok(Some(codes))
 }

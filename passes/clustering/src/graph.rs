@@ -118,6 +118,19 @@ pub enum Kind {
     Outside,
 }
 
+impl Kind {
+    /// How much it carries from element to element, which a pass over memory keeps in registers or next to them: a fold counts once, and twice
+    /// what has a result for each element too.
+    pub fn accumulates(self) -> usize {
+        match self {
+            Self::Fold | Self::FoldAll | Self::FoldSegments => 1,
+            Self::ScanLeft { .. } | Self::ScanRight { .. } | Self::Permute { .. } => 2,
+            Self::Expand | Self::PermutedExpand => 2,
+            Self::Elementwise | Self::Source | Self::Gather { .. } | Self::Outside => 0,
+        }
+    }
+}
+
 /// What reads what.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -19,14 +19,21 @@ pub(crate) type Judge<'a> = dyn FnMut(&[usize]) -> Result<(), Refusal> + 'a;
 /// Merges along edges from producers to consumers in order, then along arrays that are read twice, until nothing changes.
 pub(crate) fn greedy(problem: &Problem<'_>, judge: &mut Judge<'_>) -> Partition {
     let all: Vec<usize> = (0..problem.pairs.len()).collect();
-    merged(problem, Partition::apart(problem.graph.nodes.len()), &all, judge)
+    merged(problem, Partition::apart(problem.graph.nodes.len()), &all, usize::MAX, judge)
 }
 
-/// Merges clusters along pairs, the first of these first, until nothing changes.
-pub(crate) fn merged(problem: &Problem<'_>, partition: Partition, pairs: &[usize], judge: &mut Judge<'_>) -> Partition {
+/// Merges clusters along pairs, the first of these first, until nothing changes; none to one that [accumulates](crate::Kind::accumulates)
+/// more than that.
+pub(crate) fn merged(
+    problem: &Problem<'_>,
+    partition: Partition,
+    pairs: &[usize],
+    most: usize,
+    judge: &mut Judge<'_>,
+) -> Partition {
     let open = pairs.iter().map(|&pair| &problem.pairs[pair]).filter(|pair| pair.refused.is_none());
     let open: Vec<(usize, usize)> = open.map(|pair| (pair.a, pair.b)).collect();
-    let mut merging = Merging::new(problem, partition, judge);
+    let mut merging = Merging::new(problem, partition, most, judge);
     while merging.round(&open) {}
     merging.partition
 }
@@ -38,6 +45,9 @@ struct Merging<'a, 'p, 'j> {
     partition: Partition,
     /// For each cluster those that wait for one of its nodes to be complete, where that is known.
     after: Vec<Bits>,
+    /// How much a cluster may accumulate, and how much each does.
+    most: usize,
+    accumulating: Vec<usize>,
     /// How often each cluster has grown.
     grown: Vec<u32>,
     /// Clusters that do not merge, with how often they had grown.
@@ -45,7 +55,7 @@ struct Merging<'a, 'p, 'j> {
 }
 
 impl<'a, 'p, 'j> Merging<'a, 'p, 'j> {
-    fn new(problem: &'a Problem<'p>, partition: Partition, judge: &'a mut Judge<'j>) -> Self {
+    fn new(problem: &'a Problem<'p>, partition: Partition, most: usize, judge: &'a mut Judge<'j>) -> Self {
         let count = problem.graph.nodes.len();
         let mut after = problem.waiting().to_vec();
         if !after.is_empty() {
@@ -54,8 +64,9 @@ impl<'a, 'p, 'j> Merging<'a, 'p, 'j> {
                 after[partition.of(node)].union(&own);
             }
         }
-        let (grown, failed) = (vec![0; count], HashMap::new());
-        Self { problem, judge, fitter: Fitter::new(problem), partition, after, grown, failed }
+        let accumulating = (0..count).map(|cluster| accumulating(problem, partition.members(cluster))).collect();
+        let (fitter, grown, failed) = (Fitter::new(problem), vec![0; count], HashMap::new());
+        Self { problem, judge, fitter, partition, after, most, accumulating, grown, failed }
     }
 
     /// Goes through pairs of nodes once; whether anything was merged.
@@ -91,7 +102,8 @@ impl<'a, 'p, 'j> Merging<'a, 'p, 'j> {
             let (a, b) = (self.partition.of(a), self.partition.of(b));
             let (a, b) = (a.min(b), a.max(b));
             let failed = || self.failed.get(&(a, b)) == Some(&(self.grown[a], self.grown[b]));
-            if a == b || failed() || self.waits(a, b) || self.waits(b, a) {
+            let many = self.accumulating[a] + self.accumulating[b] > self.most;
+            if a == b || many || failed() || self.waits(a, b) || self.waits(b, a) {
                 continue;
             }
             wanted.push((a, b));
@@ -110,6 +122,10 @@ impl<'a, 'p, 'j> Merging<'a, 'p, 'j> {
 
     /// Makes each of these groups of clusters one cluster, if all may be.
     fn merge(&mut self, groups: Vec<Vec<usize>>) -> bool {
+        let sum = |clusters: &[usize]| clusters.iter().map(|&cluster| self.accumulating[cluster]).sum::<usize>();
+        if groups.iter().any(|clusters| sum(clusters) > self.most) {
+            return false;
+        }
         for clusters in &groups {
             let nodes = self.partition.nodes(clusters);
             if self.fitter.fit(&nodes, &|_| true).is_err() {
@@ -123,8 +139,10 @@ impl<'a, 'p, 'j> Merging<'a, 'p, 'j> {
             return false;
         }
         for clusters in groups {
+            let sum = clusters.iter().map(|&cluster| self.accumulating[cluster]).sum();
             let kept = self.partition.merge_all(&clusters);
             self.grown[kept] += 1;
+            self.accumulating[kept] = sum;
             for cluster in clusters.into_iter().filter(|&cluster| cluster != kept) {
                 if !self.after.is_empty() {
                     let own = self.after[cluster].clone();
@@ -149,4 +167,34 @@ fn groups(pairs: &[(usize, usize)]) -> Vec<Vec<usize>> {
         groups.entry(unite.find(position)).or_default().push(cluster);
     }
     groups.into_values().collect()
+}
+
+/// How much some nodes [accumulate](crate::Kind::accumulates).
+pub(crate) fn accumulating(problem: &Problem<'_>, nodes: &[usize]) -> usize {
+    nodes.iter().map(|&node| problem.graph.nodes[node].kind.accumulates()).sum()
+}
+
+/// Clusters of which none accumulates more than that: larger ones are taken apart and merged again as far as they may. None if there are no
+/// larger ones.
+pub(crate) fn parted(
+    problem: &Problem<'_>,
+    partition: &Partition,
+    most: usize,
+    judge: &mut Judge<'_>,
+) -> Option<Partition> {
+    let is_large = |cluster: usize| accumulating(problem, partition.members(cluster)) > most;
+    let large: Vec<usize> = partition.clusters().filter(|&cluster| is_large(cluster)).collect();
+    if large.is_empty() {
+        return None;
+    }
+    let mut apart = Partition::apart(problem.graph.nodes.len());
+    for cluster in partition.clusters().filter(|cluster| !large.contains(cluster)) {
+        apart.merge_all(partition.members(cluster));
+    }
+    let inside = |pair: &usize| {
+        let pair = &problem.pairs[*pair];
+        partition.of(pair.a) == partition.of(pair.b) && large.binary_search(&partition.of(pair.a)).is_ok()
+    };
+    let pairs: Vec<usize> = (0..problem.pairs.len()).filter(inside).collect();
+    Some(merged(problem, apart, &pairs, most, judge))
 }

@@ -55,6 +55,9 @@ pub struct Config {
     /// The most operations of one model; larger parts are cut into pieces, and the clusters of these joined greedily. A solver may have a
     /// lower limit of its own.
     pub max_operations: usize,
+    /// How much one cluster may [accumulate](Kind::accumulates), folds counting once, scans, permutes and filters twice: code for more takes long
+    /// to make, and what it carries fits into no registers. Larger clusters are parted, so that what they share is read again.
+    pub max_accumulating: usize,
     /// How often a part is solved again because a cluster found does not fit into a nest of loops.
     pub max_rounds: usize,
     /// Whether a model is solved even where greedy clusters are proved to be the best without: to study it.
@@ -70,6 +73,7 @@ impl Default for Config {
             max_nodes: 1_000,
             max_variables: 20_000,
             max_operations: 300,
+            max_accumulating: 16,
             max_rounds: 20,
             always_solve: false,
         }

@@ -11,7 +11,7 @@ use crate::{
     model::{Clusters, Parts},
     objective::{Measures, Weights},
     partition::Partition,
-    pieces::{Cutting, Piece, WHOLE, parts},
+    pieces::{Cutting, Piece, WHOLE, parts, windows},
     problem::Problem,
     restrict,
     search::{Found as Part, MAX_CONFLICTS, Search},
@@ -42,25 +42,35 @@ pub(crate) fn optimal(
 ) -> Result<Found, Error> {
     let mut notes = Vec::new();
     let most = config.max_operations.min(solver.capacity());
-    let cutting = Cutting { whole: WHOLE, most, window: (most / 3).max(WHOLE) };
-    let pieces = parts(problem, weights, cutting);
+    let window = (most / 3).max(WHOLE);
+    let mut waiting = parts(problem, weights, Cutting { whole: WHOLE, most });
+    waiting.reverse();
+    let mut pieces = Vec::new();
     let mut totals = Totals { nodes: Some(0), ..Totals::default() };
     let mut asked = BTreeSet::new();
     let mut clusters: Vec<Vec<usize>> = Vec::new();
-    for piece in &pieces {
-        let graph = restrict::graph(problem, piece);
-        let (inside, positions) = problem.restricted(piece, &graph);
+    while let Some(piece) = waiting.pop() {
+        let graph = restrict::graph(problem, &piece);
+        let (inside, positions) = problem.restricted(&piece, &graph);
         let mut whole = |own: &[usize]| {
             let nodes: Vec<usize> = own.iter().map(|&node| piece.nodes[node]).collect();
             judge(&nodes)
         };
-        let known = restrict::partition(&greedy.partition, piece);
-        let mut search = Search::new(&inside, piece.local, config, weights, solver, known, &mut whole)?;
-        let part = search.best(&mut whole)?;
+        let known = restrict::partition(&greedy.partition, &piece);
+        let mut search = Search::new(&inside, (piece.local, piece.cut), config, weights, solver, known, &mut whole)?;
+        let part = match piece.large {
+            true => search.proved(&search.conflicts()),
+            false => Some(search.best(&mut whole)?),
+        };
         notes.append(&mut search.notes);
+        let Some(part) = part else {
+            waiting.extend(windows(problem, piece.nodes, window));
+            continue;
+        };
         clusters.extend(part.clusters.iter().map(|nodes| nodes.iter().map(|&node| piece.nodes[node]).collect()));
         asked.extend(part.first.iter().map(|&pair| positions[pair]));
-        totals.add(piece, &part);
+        totals.add(&piece, &part);
+        pieces.push(piece);
     }
     totals.rest(problem, weights, &pieces);
     let cut: usize = pieces.iter().filter(|piece| piece.cut).map(|piece| piece.nodes.len()).sum();
@@ -68,7 +78,7 @@ pub(crate) fn optimal(
         totals.limited = true;
         notes.push(format!(
             "{cut} operations that might be fused with each other are more than the {most} that are clustered at once: they were clustered in pieces of {} and less, and the clusters of these joined greedily",
-            cutting.window
+            window
         ));
     }
     let mut fitter = Fitter::new(problem);
@@ -125,7 +135,7 @@ fn one_by_one(problem: &Problem<'_>, clusters: &[Vec<usize>]) -> Partition {
 /// Clusters joined greedily.
 fn joined(problem: &Problem<'_>, partition: Partition, judge: &mut Judge<'_>) -> Partition {
     let all: Vec<usize> = (0..problem.pairs.len()).collect();
-    merged(problem, partition, &all, judge)
+    merged(problem, partition, &all, usize::MAX, judge)
 }
 
 /// The models of all parts in which something can be decided.

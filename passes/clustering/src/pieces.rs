@@ -14,6 +14,8 @@ pub(crate) struct Piece {
     pub(crate) nodes: Vec<usize>,
     /// Whether edges that must be complete lead out of it.
     pub(crate) local: bool,
+    /// Whether it is too large for a model: only if greedy clusters are the best it is left whole.
+    pub(crate) large: bool,
     /// Whether pairs that may be fused lead out of it.
     pub(crate) cut: bool,
     /// Who waits for whom by a way outside.
@@ -25,15 +27,13 @@ pub(crate) struct Piece {
 pub(crate) struct Cutting {
     /// The most operations of a part that is left whole.
     pub(crate) whole: usize,
-    /// The most operations of a piece in which everything may be fused; what is larger is cut into pieces of [`Self::window`] operations.
+    /// The most operations of a model.
     pub(crate) most: usize,
-    /// The operations of such pieces.
-    pub(crate) window: usize,
 }
 
 impl Cutting {
     /// Nothing is cut.
-    pub(crate) const NOTHING: Self = Self { whole: usize::MAX, most: usize::MAX, window: usize::MAX };
+    pub(crate) const NOTHING: Self = Self { whole: usize::MAX, most: usize::MAX };
 }
 
 /// Nodes that an edge or a pair that may be fused connects; parts in which nothing can be decided are left out.
@@ -58,18 +58,15 @@ pub(crate) fn parts(problem: &Problem<'_>, weights: &Weights, cutting: Cutting) 
     let mut pieces = Vec::new();
     for (_, nodes) in parts.into_iter().filter(|(root, _)| decided.contains(root)) {
         if operations(&nodes) <= cutting.whole || (levels_first && operations(&nodes) <= cutting.most) {
-            pieces.push(Piece { nodes, local: false, cut: false, waits: Vec::new() });
+            pieces.push(Piece { nodes, local: false, large: false, cut: false, waits: Vec::new() });
             continue;
         }
         let mut islands: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
         nodes.into_iter().for_each(|node| islands.entry(near.find(node)).or_default().push(node));
         for nodes in islands.into_values().filter(|nodes| nodes.len() > 1) {
-            if operations(&nodes) <= cutting.most && problem.knows_waits() {
-                let waits = waits(problem, &nodes);
-                pieces.push(Piece { nodes, local: true, cut: false, waits });
-            } else {
-                pieces.extend(windows(problem, nodes, cutting.window));
-            }
+            let large = operations(&nodes) > cutting.most || !problem.knows_waits();
+            let waits = if large { Vec::new() } else { waits(problem, &nodes) };
+            pieces.push(Piece { nodes, local: true, large, cut: false, waits });
         }
     }
     pieces
@@ -77,7 +74,7 @@ pub(crate) fn parts(problem: &Problem<'_>, weights: &Weights, cutting: Cutting) 
 
 /// An island in pieces of so many nodes: those that follow each other in an order in which edges lead forwards, so that no way leads out of a
 /// piece and back into it but by what must be complete.
-fn windows(problem: &Problem<'_>, mut nodes: Vec<usize>, size: usize) -> Vec<Piece> {
+pub(crate) fn windows(problem: &Problem<'_>, mut nodes: Vec<usize>, size: usize) -> Vec<Piece> {
     nodes.sort_by_key(|&node| problem.rank[node]);
     let count = nodes.len().div_ceil(size.max(2));
     let size = nodes.len().div_ceil(count.max(1)).max(2);
@@ -98,7 +95,7 @@ fn windows(problem: &Problem<'_>, mut nodes: Vec<usize>, size: usize) -> Vec<Pie
         for mut nodes in islands.into_values().filter(|nodes| nodes.len() > 1) {
             nodes.sort_unstable();
             let waits = if problem.knows_waits() { waits(problem, &nodes) } else { Vec::new() };
-            pieces.push(Piece { nodes, local: true, cut: true, waits });
+            pieces.push(Piece { nodes, local: true, large: false, cut: true, waits });
         }
     }
     pieces

@@ -12,12 +12,13 @@ use crate::{
     build::{self, Context},
     extract::{Solution, extract},
     fit::Fitter,
-    greedy::{Judge, greedy},
+    graph::Source,
+    greedy::{Judge, greedy, parted},
     mark::{live, mark},
     objective::Weights,
     optimal::{self, optimal},
     partition::Partition,
-    problem::{Problem, Refusal},
+    problem::{MAX_BESIDE, Problem, Refusal},
     solver::Solver,
 };
 
@@ -147,20 +148,23 @@ pub(crate) fn graph(graph: &Graph, config: &Config, judge: &mut Judge<'_>) -> Re
     };
     let greedy = first.measures;
     if config.method != Method::Optimal {
+        let (first, notes) = within(&problem, first, config, judge);
         let mut clustering = extract(&problem, &first);
         let report = &mut clustering.report;
+        report.notes = notes;
         report.greedy = greedy;
         report.status = if config.method == Method::Apart { Status::Apart } else { Status::Greedy };
-        report.objective = greedy.cost(&weights);
+        report.objective = first.measures.cost(&weights);
         return Ok(clustering);
     }
     let solver = solver(config.solver)?;
     let found = optimal(&problem, config, &weights, &*solver, &first, judge)?;
-    let mut clustering = extract(&problem, &found.solution);
+    let (solution, notes) = within(&problem, found.solution, config, judge);
+    let mut clustering = extract(&problem, &solution);
     let report = &mut clustering.report;
     report.greedy = greedy;
-    report.status = found.status;
-    report.objective = found.solution.measures.cost(&weights);
+    report.status = if notes.is_empty() { found.status } else { Status::Limit };
+    report.objective = solution.measures.cost(&weights);
     report.bound = found.bound;
     report.gap = match report.objective {
         0 => 0.0,
@@ -168,8 +172,40 @@ pub(crate) fn graph(graph: &Graph, config: &Config, judge: &mut Judge<'_>) -> Re
     };
     (report.variables, report.constraints, report.nodes) = (found.variables, found.constraints, found.nodes);
     report.solver = if found.solved { solver.name().to_owned() } else { String::new() };
-    report.notes = found.notes;
+    report.notes = [found.notes, notes].concat();
+    let unweighed = problem.unweighed.iter().map(|&(source, readers)| {
+        let name = match source {
+            Source::External(external) => &graph.externals[external],
+            Source::Output(node, _) => &graph.nodes[node].name,
+        };
+        format!("`{name}` has {readers} readers: each is weighed with the {MAX_BESIDE} next to it only")
+    });
+    report.notes.extend(unweighed);
     Ok(clustering)
+}
+
+/// The solution with clusters that accumulate no more than is allowed, and what there is to say of it.
+fn within(
+    problem: &Problem<'_>,
+    solution: Solution,
+    config: &Config,
+    judge: &mut Judge<'_>,
+) -> (Solution, Vec<String>) {
+    let Some(partition) = parted(problem, &solution.partition, config.max_accumulating, judge) else {
+        return (solution, Vec::new());
+    };
+    let Some(parted) = Solution::new(problem, &mut Fitter::new(problem), partition, &|_| true) else {
+        return (solution, Vec::new());
+    };
+    let note = format!(
+        "clusters of more than {} folds (a scan or permute counts as two) were parted: {} clusters instead of {}, {} reads of arrays instead of {}",
+        config.max_accumulating,
+        parted.measures.clusters,
+        solution.measures.clusters,
+        parted.measures.reads,
+        solution.measures.reads
+    );
+    (parted, vec![note])
 }
 
 fn weights(problem: &Problem<'_>, objective: Objective) -> Weights {

@@ -23,6 +23,9 @@ use crate::{
 /// The most conflicts that a model is tightened by.
 pub(crate) const MAX_CONFLICTS: usize = 20_000;
 
+/// The most branch-and-bound nodes of a piece that was cut out of something.
+const MAX_CUT_NODES: u64 = 16;
+
 /// What was found for a piece.
 #[derive(Clone, Default)]
 pub(crate) struct Found {
@@ -43,6 +46,8 @@ pub(crate) struct Search<'a> {
     problem: &'a Problem<'a>,
     /// Whether its levels are not those of the whole.
     local: bool,
+    /// Whether it was cut out of something, so that its best is not that of the whole.
+    cut: bool,
     config: &'a Config,
     weights: &'a Weights,
     solver: &'a dyn Solver,
@@ -55,7 +60,7 @@ impl<'a> Search<'a> {
     /// `known` are clusters to start from and to fall back to, if they fit.
     pub(crate) fn new(
         problem: &'a Problem<'a>,
-        local: bool,
+        (local, cut): (bool, bool),
         config: &'a Config,
         weights: &'a Weights,
         solver: &'a dyn Solver,
@@ -69,24 +74,41 @@ impl<'a> Search<'a> {
         let Some(greedy) = start else {
             return Err(Error::Graph { what: "an operation breaks its own rules".to_owned() });
         };
-        Ok(Self { problem, local, config, weights, solver, greedy, fitter, notes: Vec::new() })
+        Ok(Self { problem, local, cut, config, weights, solver, greedy, fitter, notes: Vec::new() })
+    }
+
+    /// The greedy clusters, if they are proved to be the best without a model.
+    pub(crate) fn proved(&self, conflicts: &[(usize, usize)]) -> Option<Found> {
+        let least = least(self.problem, &self.nodes(), conflicts);
+        let proved = self.compared(&self.greedy.measures) <= self.compared(&least);
+        let bound = Measures { levels: 0, ..least }.cost(self.weights);
+        proved.then(|| self.fallen_back(Found { bound, optimal: true, nodes: Some(0), ..Found::default() }))
+    }
+
+    /// Pairs of which one stays unfused.
+    pub(crate) fn conflicts(&self) -> Vec<(usize, usize)> {
+        conflicts(self.problem, &self.nodes(), MAX_CONFLICTS)
+    }
+
+    /// The most branch-and-bound nodes: few where the best is not that of the whole.
+    fn max_nodes(&self) -> u64 {
+        if self.cut { self.config.max_nodes.min(MAX_CUT_NODES) } else { self.config.max_nodes }
+    }
+
+    fn nodes(&self) -> Vec<usize> {
+        (0..self.problem.graph.nodes.len()).collect()
     }
 
     /// The best clusters, by the greedy ones where these are proved to be the best or a limit is reached.
     pub(crate) fn best(&mut self, judge: &mut Judge<'_>) -> Result<Found, Error> {
         let problem = self.problem;
-        let nodes: Vec<usize> = (0..problem.graph.nodes.len()).collect();
-        let conflicts = conflicts(problem, &nodes, MAX_CONFLICTS);
-        let least = least(problem, &nodes, &conflicts);
-        let known_bound = Measures { levels: 0, ..least }.cost(self.weights);
-        if self.compared(&self.greedy.measures) <= self.compared(&least) && !self.config.always_solve {
-            return Ok(self.fallen_back(Found {
-                bound: known_bound,
-                optimal: true,
-                nodes: Some(0),
-                ..Found::default()
-            }));
+        let (nodes, conflicts) = (self.nodes(), self.conflicts());
+        if let Some(found) = self.proved(&conflicts)
+            && !self.config.always_solve
+        {
+            return Ok(found);
         }
+        let known_bound = Measures { levels: 0, ..least(problem, &nodes, &conflicts) }.cost(self.weights);
         let mut last = Found { bound: known_bound, nodes: Some(0), ..Found::default() };
         if self.config.max_nodes == 0 {
             self.notes.push("no branch-and-bound nodes are allowed: greedy clusters".to_owned());
@@ -186,19 +208,22 @@ impl<'a> Search<'a> {
     }
 
     /// Of values that cost as little as these those that the weights of ties choose; none if a limit was reached.
+    ///
+    /// Where the piece was cut out of something the solvers do not agree in any case.
     fn lightest(&mut self, clusters: &mut Clusters, relaxed: Option<&Relaxed>, values: &[f64]) -> Option<Vec<f64>> {
+        if self.cut {
+            return None;
+        }
         if let Some(relaxed) = relaxed {
             let cost = clusters.model.cost(values);
             clusters.fix(relaxed, cost + slack(cost));
         }
         let pairs: Vec<usize> = clusters.apart.values().copied().collect();
-        canonical::lightest(self.solver, &clusters.model, &pairs, values, self.config.max_nodes).unwrap_or_else(
-            |error| {
-                let solver = self.solver.name();
-                self.notes.push(format!("{solver}: {error}: of equally good clusters the first found"));
-                None
-            },
-        )
+        canonical::lightest(self.solver, &clusters.model, &pairs, values, self.max_nodes()).unwrap_or_else(|error| {
+            let solver = self.solver.name();
+            self.notes.push(format!("{solver}: {error}: of equally good clusters the first found"));
+            None
+        })
     }
 
     /// The clusters that values of a model say, and the pairs that are fused in them.
@@ -238,7 +263,7 @@ impl<'a> Search<'a> {
             }
         }
         let start = start.as_ref().map(|(_, values)| &values[..]);
-        let answer = solve(self.solver, &clusters.model, start, self.config.max_nodes)?;
+        let answer = solve(self.solver, &clusters.model, start, self.max_nodes())?;
         Ok((answer, relaxed))
     }
 
@@ -249,7 +274,7 @@ impl<'a> Search<'a> {
         order.sort_by(|a, b| a.1.total_cmp(&b.1));
         let order: Vec<usize> = order.into_iter().map(|(pair, _)| pair).collect();
         let apart = Partition::apart(self.problem.graph.nodes.len());
-        let partition = merged(self.problem, apart, &order, judge);
+        let partition = merged(self.problem, apart, &order, usize::MAX, judge);
         Solution::new(self.problem, &mut self.fitter, partition, &|_| true)
     }
 
@@ -278,7 +303,7 @@ impl<'a> Search<'a> {
         self.notes.push(format!(
             "{}: the limit of {} branch-and-bound nodes was reached for {} operations: the best clusters found so far",
             self.solver.name(),
-            self.config.max_nodes,
+            self.max_nodes(),
             self.problem.operations
         ));
     }

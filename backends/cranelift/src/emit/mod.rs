@@ -23,8 +23,8 @@ use std::{
 
 use fusebox_backend::BackendError;
 use fusebox_ir::{
-    Action, ArrayId, Binary, DimIndex, ElementType, Failure, Kernel, KernelExtent, Lambda, LocalId, ScalarOperand,
-    Statement,
+    Action, ArrayId, Binary, Constant, DimIndex, ElementType, Failure, Kernel, KernelExtent, Lambda, LocalId,
+    ScalarOperand, Statement,
 };
 
 use crate::vector::{Builder, Function, Site, Value};
@@ -63,6 +63,14 @@ impl Part {
         matches!(self, Self::Body | Self::Totals | Self::Carry | Self::Steps)
     }
 
+    /// Whether it runs once for each element or target, and not once for each block, tile or launch.
+    pub fn is_hot(self) -> bool {
+        match self {
+            Self::Whole | Self::Body | Self::Totals | Self::Merge(_) => true,
+            Self::Steps | Self::Carry | Self::Finish => false,
+        }
+    }
+
     /// Whether it runs a range of the outermost level.
     pub fn is_ranged(self) -> bool {
         matches!(self, Self::Body | Self::Totals)
@@ -98,6 +106,8 @@ pub enum Extra {
     TotalFlags(usize),
     /// Whether the launch goes over more memory than caches hold.
     Far,
+    /// A number in which kernels that share their code differ.
+    Number(Constant),
 }
 
 /// A value at a point, or at a gang of points.

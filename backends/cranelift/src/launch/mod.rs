@@ -19,7 +19,7 @@ use fusebox_ir::{
 
 use self::ranges::Ranges;
 use crate::{
-    Shared,
+    Shared, alike,
     emit::{Extra, Part},
     failure::{self, SLOT_WORDS},
     load::{Code, LoadedKernel},
@@ -84,7 +84,10 @@ pub(crate) fn run(
             table[launch.sizes.len() + position] = table[launch.sizes.len() + written];
         }
     }
-    table.resize(table.len() + loaded.extras.len(), 0);
+    table.extend(loaded.extras.iter().map(|extra| match extra {
+        Extra::Number(number) => alike::bits(*number),
+        _ => 0,
+    }));
     let mut run = Run { kernel, loaded, shared, sizes: launch.sizes, outermost: 0, table };
     run.outermost = match loaded.part(Part::Steps) {
         None => run.steps(0).unwrap_or(0),

@@ -53,11 +53,11 @@ pub struct Site {
 }
 
 /// Instructions in order.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Region(pub Vec<Inst>);
 
 /// One instruction.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Inst {
     /// What it defines.
     pub results: Vec<Value>,
@@ -66,7 +66,7 @@ pub struct Inst {
 }
 
 /// How a load may be moved.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Memory {
     /// An array that nobody writes, at an index that is inside wherever the innermost loop around runs.
     Input,
@@ -77,7 +77,7 @@ pub enum Memory {
 }
 
 /// What an instruction does.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Op {
     /// The first (0) or last-plus-one (1) step of the range, or the address of scratch memory (2).
     Parameter(u32),
