@@ -2,10 +2,7 @@
 
 use std::collections::HashSet;
 
-use fusebox_ir::{
-    ArrayId, ArrayOp, Binding, Block, ClusterMark, Mark, Order,
-    analysis::demand::{chosen, each_use},
-};
+use fusebox_ir::{ArrayId, ArrayOp, Binding, Block, ClusterMark, Mark, Order, analysis::demand::chosen};
 
 use crate::{
     Error,
@@ -71,7 +68,7 @@ fn kinds(bindings: &[Binding], results: &[ArrayId]) -> Vec<Mark> {
             (true, false) => Mark::Vertical,
             (false, _) => Mark::Horizontal,
         });
-        each_use(binding, &mut |id| _ = used.insert(id));
+        binding.for_each_use(&mut |id| _ = used.insert(id));
     }
     kinds.reverse();
     kinds

@@ -6,7 +6,7 @@ use fusebox_ir::{
     ArrayId, ArrayOp, Binding, Operand, Program, Type,
     analysis::{
         Definitions, Sizes,
-        demand::{Demand, Need, certain_outside, each_use, fallible_units},
+        demand::{Demand, Need, certain_outside, fallible_units},
         effects::binding_can_fail,
         restrict::closure,
     },
@@ -43,7 +43,7 @@ impl<'p> Facts<'p> {
             if self.can_fail(binding) {
                 return false;
             }
-            each_use(binding, &mut |id| waiting.push(id));
+            binding.for_each_use(&mut |id| waiting.push(id));
         }
         true
     }
@@ -134,7 +134,7 @@ fn harmless(items: &[Item<'_>], facts: &Facts<'_>) -> Vec<bool> {
     let mut all = Vec::with_capacity(items.len());
     for item in items {
         let mut harmless = !facts.can_fail(item.binding);
-        each_use(item.binding, &mut |id| harmless &= !fails.contains(&id));
+        item.binding.for_each_use(&mut |id| harmless &= !fails.contains(&id));
         if !harmless {
             fails.extend(item.binding.results.iter().map(|var| var.id));
         }
@@ -157,7 +157,7 @@ pub(crate) struct Before<'p> {
 pub(crate) fn before_loop<'p>(binding: &Binding, waits: &[Item<'p>], facts: &Facts<'p>) -> Before<'p> {
     let ArrayOp::While { step, .. } = &binding.op else { unreachable!("a loop") };
     let mut uses = HashSet::new();
-    each_use(binding, &mut |id| _ = uses.insert(id));
+    binding.for_each_use(&mut |id| _ = uses.insert(id));
     let mut needed = certain_outside(step, &step.results, &facts.fallible);
     for item in waits.iter().rev() {
         let wanted: Vec<bool> = item.binding.results.iter().map(|var| needed.contains(&var.id)).collect();
@@ -166,11 +166,11 @@ pub(crate) fn before_loop<'p>(binding: &Binding, waits: &[Item<'p>], facts: &Fac
             let mut demand = Demand::new(&facts.fallible, &[]);
             demand.computed(item.binding, &closed);
             let mut certain = Vec::new();
-            each_use(item.binding, &mut |id| certain.extend((demand.of(id) == Some(Need::Now)).then_some(id)));
+            item.binding.for_each_use(&mut |id| certain.extend((demand.of(id) == Some(Need::Now)).then_some(id)));
             needed.extend(certain);
         }
         if item.binding.results.iter().any(|var| uses.contains(&var.id)) {
-            each_use(item.binding, &mut |id| _ = uses.insert(id));
+            item.binding.for_each_use(&mut |id| _ = uses.insert(id));
         }
     }
     let mut before = Before { taken: Vec::new(), remaining: Vec::new(), fails: false };
@@ -179,7 +179,7 @@ pub(crate) fn before_loop<'p>(binding: &Binding, waits: &[Item<'p>], facts: &Fac
     for item in waits {
         let own = facts.can_fail(item.binding);
         let mut fails = own;
-        each_use(item.binding, &mut |id| fails |= failing.contains(&id));
+        item.binding.for_each_use(&mut |id| fails |= failing.contains(&id));
         let mut left = item.wanted.clone();
         for (var, left) in item.binding.results.iter().zip(&mut left).filter(|(_, left)| **left) {
             if needed.contains(&var.id) || !fails && uses.contains(&var.id) {

@@ -92,7 +92,7 @@ impl<'a> Demand<'a> {
 
     /// Notes all that a binding may need.
     pub fn perhaps(&mut self, binding: &Binding) {
-        each_use(binding, &mut |id| self.add(id, Need::Perhaps));
+        binding.for_each_use(&mut |id| self.add(id, Need::Perhaps));
     }
 
     /// Notes what a function names that is executed.
@@ -159,7 +159,7 @@ impl<'a> Demand<'a> {
                 self.perhaps(binding);
             }
             ArrayOp::Nest { .. } | ArrayOp::Element { .. } | ArrayOp::Consume { .. } => {
-                each_use(binding, &mut |id| self.add(id, Need::Now));
+                binding.for_each_use(&mut |id| self.add(id, Need::Now));
             }
             ArrayOp::Foreign { arguments, .. } => {
                 arguments.iter().for_each(|&argument| self.operand(argument, Need::Now));
@@ -204,12 +204,6 @@ pub fn certain_outside(block: &Block, results: &[ArrayId], fallible: &HashSet<Ar
         demand.needs.remove(&var.id);
     }
     demand.needs.into_iter().filter_map(|(id, need)| (need == Need::Now).then_some(id)).collect()
-}
-
-/// Every value that a binding names, in blocks too; with those that the blocks define.
-pub fn each_use(binding: &Binding, visit: &mut dyn FnMut(ArrayId)) {
-    binding.results.iter().for_each(|var| var.ty.for_each_use(visit));
-    binding.op.for_each_use(visit);
 }
 
 /// A binding that means something else if its block computes all of its bindings in order.

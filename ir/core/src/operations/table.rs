@@ -77,29 +77,29 @@ impl<'a> Signature<'a> {
         match &binding.op {
             ArrayOp::Constant { extents, .. } => {
                 let extents = extents.iter().map(|&extent| Sum { terms: Vec::new(), constant: extent }).collect();
-                row.new(Made::Together).gives(1, Shape::Exactly(extents), Known::AtEnd)
+                row.start(Made::Together).gives(1, Shape::Exactly(extents), Known::AtEnd)
             }
             ArrayOp::Unit { f } => {
-                row.new(Made::ByFunction(f)).gives(f.results.len(), Shape::Exactly(Vec::new()), Known::AtEnd)
+                row.start(Made::ByFunction(f)).gives(f.results.len(), Shape::Exactly(Vec::new()), Known::AtEnd)
             }
             ArrayOp::Compute { sources } => row
-                .new(Made::BySource)
+                .start(Made::BySource)
                 .reads(Role::Source, How::Same, sources)
                 .alike(sources)
                 .gives(sources.len(), row.like(sources), Known::Elements)
                 .over(RunsOver::Result),
             ArrayOp::Generate { extents, f } => row
-                .new(Made::ByFunction(f))
+                .start(Made::ByFunction(f))
                 .extents(extents)
                 .gives(f.results.len(), given(extents), Known::Elements)
                 .over(RunsOver::Result),
             ArrayOp::Map { f, sources } => row
-                .new(Made::ByFunction(f))
+                .start(Made::ByFunction(f))
                 .reads(Role::Source, How::Same, sources)
                 .gives(f.results.len(), Shape::Within(sources.clone()), Known::Elements)
                 .over(RunsOver::Result),
             ArrayOp::Backpermute { extents, sources, .. } => row
-                .new(Made::BySource)
+                .start(Made::BySource)
                 .reads(Role::Source, How::Mapped, sources)
                 .alike(sources)
                 .extents(extents)
@@ -107,7 +107,7 @@ impl<'a> Signature<'a> {
                 .over(RunsOver::Result)
                 .fails(true),
             ArrayOp::Transform { extents, f, sources, .. } => row
-                .new(Made::ByFunction(f))
+                .start(Made::ByFunction(f))
                 .reads(Role::Source, How::Mapped, sources)
                 .alike(sources)
                 .extents(extents)
@@ -118,7 +118,7 @@ impl<'a> Signature<'a> {
                 let kept = dims.iter().filter(|dim| dim.is_none()).count();
                 let is_prefix = dims.iter().take(kept).all(Option::is_none);
                 let new: Vec<Operand> = dims.iter().flatten().copied().collect();
-                row.new(Made::BySource)
+                row.start(Made::BySource)
                     .reads(Role::Source, if is_prefix { How::Prefix } else { How::Mapped }, sources)
                     .alike(sources)
                     .extents(&new)
@@ -126,28 +126,28 @@ impl<'a> Signature<'a> {
                     .over(RunsOver::Result)
             }
             ArrayOp::Slice { dims, sources } => row
-                .new(Made::BySource)
+                .start(Made::BySource)
                 .reads(Role::Source, How::Mapped, sources)
                 .alike(sources)
                 .gives(sources.len(), row.sliced(dims, sources), Known::Elements)
                 .over(RunsOver::Result)
                 .fails(dims.iter().any(Option::is_some)),
             ArrayOp::Reshape { extents, sources } => row
-                .new(Made::BySource)
+                .start(Made::BySource)
                 .reads(Role::Source, How::Anywhere, sources)
                 .alike(sources)
                 .extents(extents)
                 .gives(sources.len(), given(extents), Known::AtEnd)
                 .fails(true),
             ArrayOp::Concat { sources, dim } => row
-                .new(Made::Together)
+                .start(Made::Together)
                 .reads(Role::Source, How::Anywhere, sources)
                 .alike_but(sources, Some(*dim))
                 .gives(1, row.concatenated(sources, *dim), Known::AtEnd)
                 // The sum of extents may be too large.
                 .fails(true),
             ArrayOp::Fold { combine, seeds, sources, offsets, .. } => row
-                .new(Made::ByCombining(combine))
+                .start(Made::ByCombining(combine))
                 .reads(Role::Source, How::Row, sources)
                 .reads(Role::Offsets, How::Anywhere, offsets.as_slice())
                 .alike(sources)
@@ -157,7 +157,7 @@ impl<'a> Signature<'a> {
             ArrayOp::Scan { form, combine, sources, offsets, .. } => {
                 let body = if *form == ScanForm::Exclusive { row.longer(sources, *offsets) } else { row.like(sources) };
                 let totals = if *form == ScanForm::Body { sources.len() } else { 0 };
-                row.new(Made::ByCombining(combine))
+                row.start(Made::ByCombining(combine))
                     .reads(Role::Source, How::Row, sources)
                     .reads(Role::Offsets, How::Anywhere, offsets.as_slice())
                     .alike(sources)
@@ -168,7 +168,7 @@ impl<'a> Signature<'a> {
             }
             ArrayOp::Permute { combine, defaults, values, targets, keep, .. } => {
                 let sources: Vec<ArrayId> = values.iter().chain(targets).chain(keep).copied().collect();
-                row.new(Made::ByCombining(combine))
+                row.start(Made::ByCombining(combine))
                     .reads(Role::Default, How::Anywhere, defaults)
                     .reads(Role::Value, How::Same, values)
                     .reads(Role::Target, How::Same, targets)
@@ -180,14 +180,14 @@ impl<'a> Signature<'a> {
                     .fails(true)
             }
             ArrayOp::Expand { get, sources, .. } => row
-                .new(Made::Together)
+                .start(Made::Together)
                 .reads(Role::Source, How::Same, sources)
                 .alike(sources)
                 .counts(get.results.len())
                 .over_array(sources)
                 .fails(true),
             ArrayOp::PermutedExpand { combine, defaults, sources, .. } => row
-                .new(Made::ByCombining(combine))
+                .start(Made::ByCombining(combine))
                 .reads(Role::Default, How::Anywhere, defaults)
                 .reads(Role::Source, How::Same, sources)
                 .alike(defaults)
@@ -196,14 +196,14 @@ impl<'a> Signature<'a> {
                 .over_array(sources)
                 .fails(true),
             ArrayOp::Filter { sources, .. } => row
-                .new(Made::Together)
+                .start(Made::Together)
                 .reads(Role::Source, How::Same, sources)
                 .alike(sources)
                 .counts(sources.len())
                 .over_array(sources),
             ArrayOp::Sort { keys, carry } => {
                 let all = [&keys[..], carry].concat();
-                row.new(Made::Together)
+                row.start(Made::Together)
                     .reads(Role::Key, How::Anywhere, keys)
                     .reads(Role::Carried, How::Anywhere, carry)
                     .alike(&all)
@@ -211,7 +211,7 @@ impl<'a> Signature<'a> {
             }
             ArrayOp::Stencil { f, taps, .. } => {
                 let taps: Vec<ArrayId> = taps.iter().map(|tap| tap.array).collect();
-                row.new(Made::ByFunction(f))
+                row.start(Made::ByFunction(f))
                     .reads(Role::Source, How::Around, &taps)
                     .gives(f.results.len(), Shape::Declared, Known::Elements)
                     .over(RunsOver::Result)
@@ -219,15 +219,15 @@ impl<'a> Signature<'a> {
                     .fails(true)
             }
             ArrayOp::Element { source, .. } => {
-                row.new(Made::Together).reads(Role::Source, How::Anywhere, std::slice::from_ref(source)).fails(true)
+                row.start(Made::Together).reads(Role::Source, How::Anywhere, std::slice::from_ref(source)).fails(true)
             }
-            ArrayOp::Nest { extents, .. } => row.new(Made::Together).extents(extents).fails(true),
+            ArrayOp::Nest { extents, .. } => row.start(Made::Together).extents(extents).fails(true),
             ArrayOp::Consume { streams, .. } => {
-                row.new(Made::Together).reads(Role::Source, How::Anywhere, streams).fails(true)
+                row.start(Made::Together).reads(Role::Source, How::Anywhere, streams).fails(true)
             }
-            ArrayOp::While { .. } => row.new(Made::Together).fails(true),
+            ArrayOp::While { .. } => row.start(Made::Together).fails(true),
             ArrayOp::Cond { .. } | ArrayOp::Foreign { .. } | ArrayOp::Cluster { .. } => {
-                row.new(Made::ByBlock).fails(true)
+                row.start(Made::ByBlock).fails(true)
             }
         }
     }
@@ -258,7 +258,7 @@ struct Row<'a, 'r> {
 
 impl<'a> Row<'a, '_> {
     /// A row of which only that much is known.
-    fn new(self, made: Made<'a>) -> Signature<'a> {
+    fn start(self, made: Made<'a>) -> Signature<'a> {
         Signature {
             kind: self.binding.op.kind(),
             reads: Vec::new(),

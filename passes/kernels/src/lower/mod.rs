@@ -18,11 +18,7 @@ use std::collections::{HashMap, HashSet};
 use fusebox_ir::{
     Access, ArrayId, ArrayOp, Binding, Block, Constant, ElementType, Extent, Kernel, Operand, Output, Part, Place,
     Plan, Program, Step, Type, Var,
-    analysis::{
-        Sizes,
-        demand::{by_need, each_use},
-        makes_elements,
-    },
+    analysis::{Sizes, demand::by_need, makes_elements},
 };
 
 use self::cluster::Group;
@@ -469,7 +465,7 @@ impl Users {
         for (position, binding) in bindings.iter().enumerate().rev() {
             live[position] = binding.results.iter().any(|var| by.contains_key(&var.id));
             if live[position] {
-                each_use(binding, &mut |id| by.entry(id).or_default().push(position));
+                binding.for_each_use(&mut |id| by.entry(id).or_default().push(position));
             }
         }
         Self { by, live }

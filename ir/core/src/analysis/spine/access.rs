@@ -4,6 +4,7 @@ use super::{Apart, Finder, Frame, Made, Why, apart};
 use crate::{
     ArrayId, ArrayOp, Extent, LocalId, Operand, Part,
     analysis::need::{free_uses, local},
+    operations::{How, Kind, Known},
 };
 
 /// How an operation reads an array.
@@ -28,53 +29,14 @@ pub(super) struct Use {
     pub(super) extent: bool,
 }
 
-fn arrays(op: &ArrayOp) -> Vec<(ArrayId, Access)> {
-    use Access::{Prefix, Same, Through, Whole};
-    let all = |ids: &[ArrayId], access: Access| ids.iter().map(|&id| (id, access)).collect::<Vec<_>>();
-    match op {
-        ArrayOp::Compute { sources }
-        | ArrayOp::Map { sources, .. }
-        | ArrayOp::Expand { sources, .. }
-        | ArrayOp::Filter { sources, .. } => all(sources, Same),
-        ArrayOp::Backpermute { sources, .. } | ArrayOp::Transform { sources, .. } | ArrayOp::Slice { sources, .. } => {
-            all(sources, Through)
+impl From<How> for Access {
+    fn from(how: How) -> Self {
+        match how {
+            How::Same | How::Row => Self::Same,
+            How::Prefix => Self::Prefix,
+            How::Mapped => Self::Through,
+            How::Around | How::Anywhere => Self::Whole,
         }
-        ArrayOp::Replicate { dims, sources } => {
-            let kept = dims.iter().filter(|dim| dim.is_none()).count();
-            let first = dims.iter().take(kept).all(Option::is_none);
-            all(sources, if first { Prefix } else { Through })
-        }
-        ArrayOp::Fold { sources, offsets, .. } | ArrayOp::Scan { sources, offsets, .. } => {
-            let mut list = all(sources, Same);
-            list.extend(offsets.map(|id| (id, Whole)));
-            list
-        }
-        ArrayOp::Permute { defaults, values, targets, keep, .. } => {
-            let mut list = all(defaults, Whole);
-            list.extend(all(values, Same));
-            list.extend(all(targets, Same));
-            list.extend(keep.map(|id| (id, Same)));
-            list
-        }
-        ArrayOp::PermutedExpand { defaults, sources, .. } => {
-            let mut list = all(defaults, Whole);
-            list.extend(all(sources, Same));
-            list
-        }
-        ArrayOp::Stencil { taps, .. } => taps.iter().map(|tap| (tap.array, Whole)).collect(),
-        ArrayOp::Generate { .. }
-        | ArrayOp::Constant { .. }
-        | ArrayOp::Unit { .. }
-        | ArrayOp::Reshape { .. }
-        | ArrayOp::Concat { .. }
-        | ArrayOp::Sort { .. }
-        | ArrayOp::Nest { .. }
-        | ArrayOp::Element { .. }
-        | ArrayOp::Cond { .. }
-        | ArrayOp::While { .. }
-        | ArrayOp::Foreign { .. }
-        | ArrayOp::Consume { .. }
-        | ArrayOp::Cluster { .. } => Vec::new(),
     }
 }
 
@@ -86,7 +48,8 @@ pub(super) fn uses(finder: &Finder<'_>) -> Result<Vec<Vec<Use>>, Apart> {
         let mut list = Vec::new();
         let mut whole: Vec<ArrayId> = Vec::new();
         let fills = fills(&binding.op);
-        for (id, access) in arrays(&binding.op) {
+        for read in &finder.signatures[position].reads {
+            let (id, access) = (read.array, Access::from(read.how));
             match finder.own.get(&id) {
                 Some(made) if access == Access::Whole || is_whole(finder, *made) => whole.push(id),
                 Some(&made) => list.push(Use { made, access, extent: false }),
@@ -121,16 +84,13 @@ pub(super) fn uses(finder: &Finder<'_>) -> Result<Vec<Vec<Use>>, Apart> {
 
 /// Whether a result is there only when all of it is: targets of permutes, numbers of elements.
 fn is_whole(finder: &Finder<'_>, made: Made) -> bool {
-    match finder.op(made.position) {
-        ArrayOp::Permute { .. } | ArrayOp::PermutedExpand { .. } => true,
-        ArrayOp::Expand { .. } | ArrayOp::Filter { .. } => made.index == 0,
-        _ => false,
-    }
+    let results = &finder.signatures[made.position].results;
+    results.get(made.index).is_some_and(|given| given.known == Known::AtEnd)
 }
 
 /// Whether a result is the number of elements that an expand or filter makes.
 pub(super) fn is_count(finder: &Finder<'_>, made: Made) -> bool {
-    made.index == 0 && matches!(finder.op(made.position), ArrayOp::Expand { .. } | ArrayOp::Filter { .. })
+    made.index == 0 && finder.op(made.position).kind() == Kind::Counted
 }
 
 /// Whether an operation fills a vector without looking at an array or at an index, so that it can be made wherever an element is met.
@@ -151,20 +111,6 @@ pub fn follows(op: &ArrayOp) -> bool {
     matches!(op, ArrayOp::Map { .. } | ArrayOp::Compute { .. } | ArrayOp::Generate { .. } | ArrayOp::Replicate { .. })
 }
 
-/// Whether each element is made by itself, so that it can be made anywhere.
-fn is_elementwise(op: &ArrayOp) -> bool {
-    matches!(
-        op,
-        ArrayOp::Compute { .. }
-            | ArrayOp::Map { .. }
-            | ArrayOp::Generate { .. }
-            | ArrayOp::Backpermute { .. }
-            | ArrayOp::Transform { .. }
-            | ArrayOp::Replicate { .. }
-            | ArrayOp::Slice { .. }
-    )
-}
-
 /// In which order each operation makes its elements: that of those that use them.
 pub(super) fn frames(finder: &Finder<'_>, uses: &[Vec<Use>]) -> Result<Vec<Frame>, Apart> {
     let mut wanted: Vec<Option<(Frame, usize)>> = vec![None; finder.len()];
@@ -173,7 +119,8 @@ pub(super) fn frames(finder: &Finder<'_>, uses: &[Vec<Use>]) -> Result<Vec<Frame
         // All that use this stand behind it, so its own frame is known now.
         if let Some((frame, by)) = wanted[user] {
             if let Frame::Through(_) = frame {
-                if !is_elementwise(finder.op(user)) {
+                // What makes each element by itself can make it anywhere.
+                if finder.op(user).kind() != Kind::Elementwise {
                     return Err(apart(user, by, Why::NotElementwise));
                 }
                 let results = finder.binding(user).results.len();

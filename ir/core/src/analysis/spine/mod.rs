@@ -23,7 +23,11 @@ use std::{collections::HashMap, fmt};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ArrayId, ArrayOp, Binding, Extent, LevelOrder, Type, analysis::Sizes};
+use crate::{
+    ArrayId, ArrayOp, Binding, Extent, LevelOrder, Type,
+    analysis::Sizes,
+    operations::{RunsOver, Signature},
+};
 
 pub use self::access::{fills, follows};
 pub use crate::operations::makes_elements;
@@ -197,7 +201,7 @@ pub fn spine(members: &Members<'_>) -> Result<Spine, Apart> {
             binding.results.iter().enumerate().map(move |(index, var)| (var.id, Made { position, index }))
         })
         .collect();
-    let finder = Finder { members: *members, own };
+    let finder = Finder::new(*members, own);
     if let Some(position) = members.bindings.iter().position(|binding| !makes_elements(&binding.op)) {
         return Err(apart(position, position, Why::Kind));
     }
@@ -223,9 +227,18 @@ struct Made {
 struct Finder<'a> {
     members: Members<'a>,
     own: HashMap<ArrayId, Made>,
+    /// What the table says of each operation.
+    signatures: Vec<Signature<'a>>,
 }
 
 impl<'a> Finder<'a> {
+    fn new(members: Members<'a>, own: HashMap<ArrayId, Made>) -> Self {
+        let mut finder = Self { members, own, signatures: Vec::new() };
+        let rank = |id: ArrayId| Some(finder.extents(id).len());
+        finder.signatures = members.bindings.iter().map(|binding| Signature::of(binding, &rank)).collect();
+        finder
+    }
+
     fn binding(&self, position: usize) -> &'a Binding {
         self.members.bindings[position]
     }
@@ -251,16 +264,11 @@ impl<'a> Finder<'a> {
 
     /// The extents that an operation runs over: of its results, or of what it traverses.
     fn traversed(&self, position: usize) -> &'a [Extent] {
-        let binding = self.binding(position);
-        let source = match &binding.op {
-            ArrayOp::Fold { sources, .. }
-            | ArrayOp::Scan { sources, .. }
-            | ArrayOp::Expand { sources, .. }
-            | ArrayOp::PermutedExpand { sources, .. }
-            | ArrayOp::Filter { sources, .. } => sources.first(),
-            ArrayOp::Permute { values, .. } => values.first(),
-            _ => return binding.results.first().map_or(&[], |var| &var.ty.extents),
-        };
-        source.map_or(&[], |&id| self.extents(id))
+        match self.signatures[position].runs_over {
+            RunsOver::Array(array) => self.extents(array),
+            RunsOver::Result | RunsOver::Nothing => {
+                self.binding(position).results.first().map_or(&[], |var| &var.ty.extents)
+            }
+        }
     }
 }
