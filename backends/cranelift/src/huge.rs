@@ -1,4 +1,4 @@
-//! Huge pages: fresh memory in them takes a sixth of the time to write (`spec/cpu-schedules.md`, T12).
+//! Huge pages: fresh memory in them takes a sixth of the time to write.
 
 /// Asks the system to give fresh memory in huge pages; where it does not, nothing is lost but time.
 #[cfg(target_os = "linux")]

@@ -1,4 +1,4 @@
-//! From a partition that fits to clusters in order (spec/ilp-fusion.md §7.9).
+//! From a partition that fits to clusters in order.
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 

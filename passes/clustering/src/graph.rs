@@ -76,7 +76,7 @@ fn one_output() -> Vec<Output> {
     vec![Output::default()]
 }
 
-/// How an operation runs over what it reads (spec/ilp-fusion.md §7.4, design §4).
+/// How an operation runs over what it reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {

@@ -103,7 +103,7 @@ fn bind(
     Binding { results, op: ArrayOp::Cluster { body, marks, order: whole }, place }
 }
 
-/// The explicit fusion tree as a list (design D6).
+/// The explicit fusion tree as a list.
 fn marks(body: &[Binding], results: &[ArrayId]) -> Vec<Mark> {
     let results: HashSet<ArrayId> = results.iter().copied().collect();
     let mut used: HashSet<ArrayId> = HashSet::new();

@@ -1,4 +1,4 @@
-//! A part of a graph as an integer linear program: variables and constraints of spec/ilp-fusion.md §7.2-7.3.
+//! A part of a graph as an integer linear program: its variables and its constraints.
 //!
 //! Only whether pairs are fused is a whole number: with these fixed, what is left are differences with whole bounds, whose least solution
 //! is whole by itself. Orders are numbered (gathers, downwards, upwards, what expands append) so that every rule is an interval.

@@ -1,4 +1,4 @@
-//! What is minimised (spec/ilp-fusion.md §7.5).
+//! What is minimised: pairs that are not fused, arrays that are written, passes, in this order.
 
 use std::{collections::HashSet, str::FromStr};
 

@@ -1,4 +1,4 @@
-//! One model for each block: a program's body, branches, conditions, bodies of loops, fallbacks (spec/ilp-fusion.md §7.6).
+//! One model for each block: a program's body, branches, conditions, bodies of loops, fallbacks.
 
 use std::collections::{HashMap, HashSet};
 

@@ -1,4 +1,4 @@
-//! The golden programs of spec/ilp-fusion.md §7.8: exactly these clusters, arrays written and values of the objective, by both solvers.
+//! Twenty-two small programs, after those of van Balen's thesis: exactly these clusters, arrays written and values of the objective, by both solvers.
 
 use fusebox_clustering::{Config, Objective, Region, SolverChoice, Status, cluster, graphs, models};
 use fusebox_ir::{Property, text, validate};

@@ -1,4 +1,4 @@
-//! Where shared nodes are bound: at their immediate dominators (spec/sharing-and-fusion.md §3.7, the dominator form).
+//! Where shared nodes are bound: at their immediate dominators.
 
 use fusebox_ir::term::TermGraph;
 

@@ -1,4 +1,4 @@
-//! Loops recovered: an iteration that the host unrolled becomes a scalar loop (spec/sharing-and-fusion.md §4.13).
+//! Loops recovered: an iteration that the host unrolled becomes a scalar loop.
 //!
 //! Unrolled code is a run of congruent groups of instructions: each the same functions of the same values from outside, and of the values
 //! of the group before it. The run becomes `while` with a counter; its state is what a group uses of the one before it.

@@ -1,4 +1,4 @@
-//! The model of Robinson, Lippmeier and Keller, "Fusing Filters with Integer Linear Programming", FHPC 2014 (spec/ilp-fusion.md §8.3).
+//! The model of Robinson, Lippmeier and Keller, "Fusing Filters with Integer Linear Programming", FHPC 2014.
 
 use std::collections::{BTreeMap, HashMap};
 

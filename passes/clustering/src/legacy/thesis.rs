@@ -1,4 +1,4 @@
-//! The model of van Balen's thesis, as in its companion code (spec/ilp-fusion.md §5).
+//! The model of van Balen's thesis, as in its companion code.
 
 use std::collections::{BTreeMap, BTreeSet};
 
