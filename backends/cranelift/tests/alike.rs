@@ -32,7 +32,8 @@ fn floats(count: usize) -> Array {
 fn equal_kernels_are_made_once() {
     let source = chain(6, |i| format!("scanl1(|x, y| max(x, y), a{})", i - 1));
     for (shared, apart) in functions(&source) {
-        assert_eq!(shared * 6, apart);
+        // The first reads an input, the others write over what they read: two kinds of six kernels.
+        assert_eq!(shared * 3, apart);
     }
     check(&source, &[vec![floats(0)], vec![floats(50)], vec![floats(40_000)]]);
 }
@@ -42,7 +43,8 @@ fn numbers_in_which_kernels_differ_are_given_to_them() {
     for ty in ["f32", "f64"] {
         let source = chain(5, |i| format!("map(|x| x * {i}.5 + 2.0, a{})", i - 1)).replace("f32", ty);
         for (shared, apart) in functions(&source) {
-            assert_eq!(shared * 5, apart, "{source}");
+            // The first is of another kind here too.
+            assert_eq!(shared * 5, apart * 2, "{source}");
         }
     }
     let source = chain(5, |i| format!("map(|x| if x > {i}.5 {{ x * -{i}.25 }} else {{ x + {i}.25 }}, a{})", i - 1));

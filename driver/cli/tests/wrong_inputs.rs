@@ -58,14 +58,14 @@ fn arguments() {
     bad(
         &f,
         "dump add.fbx --stage fusing",
-        &["there is no stage `fusing`; there are read, simplify, fusion, clustering, kernels"],
+        &["there is no stage `fusing`; there are read, simplify, fusion, strictness, clustering, kernels"],
     );
     bad(&f, "dump add.fbx --format yaml", &["yaml", "text, json, dot"]);
     bad(&f, "opt add.fbx", &["--passes"]);
     bad(
         &f,
         "opt add.fbx --passes simplify,polish",
-        &["there is no pass `polish`; there are simplify, fusion, clustering, kernels"],
+        &["there is no pass `polish`; there are simplify, fusion, strictness, clustering, kernels"],
     );
     bad(&f, "opt add.fbx --passes sharing", &["`sharing` makes programs of embedded terms"]);
     bad(&f, "opt add.fbx --passes kernels,simplify", &["pass `simplify`", "pass `kernels` before it makes a plan"]);
