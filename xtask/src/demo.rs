@@ -5,8 +5,9 @@ use crate::{process, setup};
 use anyhow::{Context, Result};
 use npyz::WriterBuilder;
 use std::fs::{self, File};
-use std::io::{BufReader, BufWriter, IsTerminal, Seek, Write};
+use std::io::{BufReader, BufWriter, Seek};
 use std::path::Path;
+use std::thread;
 
 /// How many options are priced if the command does not say it.
 const COUNT: u64 = 10_000_000;
@@ -55,16 +56,30 @@ pub fn run(workspace: &Workspace, options: &Options) -> Result<()> {
     setup::ensure(workspace)?;
     let folder = workspace.root().join("demo");
     fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    let example = ["--example", "black_scholes"];
+    // Inputs are written while the compiler runs.
+    thread::scope(|scope| {
+        let inputs = scope.spawn(|| write_inputs(&folder, count));
+        let mut build = workspace.cargo();
+        let built = process::run_aloud(build.args(["build", "--release"]).args(PACKAGE).args(example));
+        let written = inputs.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        built.and(written)
+    })?;
+    let mut cargo = workspace.cargo();
+    cargo.args(["run", "--quiet", "--release"]).args(PACKAGE).args(example);
+    cargo.args(["--", "--inputs", "demo", "--output", "demo"]).args(&options.rest);
+    process::run_aloud(&mut cargo)
+}
+
+/// Writes the inputs that are not there.
+fn write_inputs(folder: &Path, count: u64) -> Result<()> {
     for (seed, input) in (1..).zip(&INPUTS) {
         let path = folder.join(format!("{}.npy", input.name));
         if length(&path) != Some(count) {
             write(&path, input, seed, count).with_context(|| format!("cannot write {}", path.display()))?;
         }
     }
-    let mut cargo = workspace.cargo();
-    cargo.args(["run", "--release"]).args(PACKAGE).args(["--example", "black_scholes", "--"]);
-    cargo.args(["--inputs", "demo", "--output", "demo"]).args(&options.rest);
-    process::run_aloud(&mut cargo)
+    Ok(())
 }
 
 /// How many values of `f32` a file holds, if it is a whole file of that kind.
@@ -82,22 +97,14 @@ fn length(path: &Path) -> Option<u64> {
 fn write(path: &Path, input: &Input, seed: u64, count: u64) -> Result<()> {
     let new = path.with_extension("npy.new");
     let mut random = Random(seed);
-    let shown = std::io::stderr().is_terminal();
     let file = BufWriter::new(File::create(&new)?);
     let mut writer = npyz::WriteOptions::new().default_dtype().shape(&[count]).writer(file).begin_nd()?;
-    for index in 0..count {
-        if shown && index % (1 << 20) == 0 {
-            eprint!("\r{}: {} %", path.display(), 100 * index / count);
-        }
+    for _ in 0..count {
         writer.push(&random.between(input.low, input.high))?;
     }
     writer.finish()?;
     fs::rename(&new, path)?;
-    if shown {
-        eprint!("\r");
-    }
     eprintln!("{}: {count} values between {} and {}", path.display(), input.low, input.high);
-    std::io::stderr().flush()?;
     Ok(())
 }
 
