@@ -25,7 +25,7 @@ pub struct Demand {
 
 impl Signature<'_> {
     /// What has to hold of the extents of sources and of the results' types, in the order in which it is checked: sources that are alike,
-    /// then each dimension of each result. `rank` is what [`Signature::of`] was given. That [`Signature::extents`] are not negative comes
+    /// then each dimension of each result. `rank` is what [`Signature::of`] was given. That extents given as operands are not negative comes
     /// beside.
     pub fn demands(&self, results: &[Var], rank: &dyn Fn(ArrayId) -> Option<usize>) -> Vec<Demand> {
         let mut demands = Vec::new();
