@@ -30,10 +30,6 @@ impl Emitter<'_> {
 impl Domain for Uniform<'_> {
     type Value = bool;
 
-    fn unknown(&mut self, _: ElementType) -> bool {
-        false
-    }
-
     fn constant(&mut self, _: Constant) -> bool {
         true
     }

@@ -4,16 +4,20 @@
 //! forms are exact in this ring and `equal` never errs by overflow. Order is not a matter of the ring: [`Sizes::at_most`] takes its
 //! operands for extents, which are not negative, and otherwise goes by intervals that are known not to leave `i64`.
 
+mod scalars;
+#[cfg(test)]
+mod tests;
+
 use std::{
     cmp::Ordering,
     collections::{BTreeSet, HashMap, HashSet},
     fmt::Write,
 };
 
-use super::walk::{Domain, Walk};
+use self::scalars::Scalars;
+use super::walk::Walk;
 use crate::{
-    ArrayId, ArrayOp, Binary, Binding, Block, Constant, ElementType, Extent, Instruction, Lambda, Operand, Part,
-    Program, ScalarOp, Sink, Type, Unary, Var,
+    ArrayId, ArrayOp, Binary, Binding, Block, ElementType, Extent, Lambda, Operand, Part, Program, Sink, Type, Var,
 };
 
 /// What the analysis says: only running tells where it is [`Answer::Unknown`].
@@ -681,136 +685,9 @@ impl Sizes {
     }
 }
 
-/// Scalar code over sizes: what is known of an `i64` is its size, of others nothing.
-struct Scalars<'s>(&'s mut Sizes);
-
-impl Domain for Scalars<'_> {
-    type Value = Option<Size>;
-
-    fn unknown(&mut self, ty: ElementType) -> Option<Size> {
-        (ty == ElementType::I64).then(|| self.0.opaque())
-    }
-
-    fn constant(&mut self, constant: Constant) -> Option<Size> {
-        self.0.operand(&Operand::Constant(constant))
-    }
-
-    fn outer(&mut self, id: ArrayId) -> Option<Size> {
-        self.0.value(id)
-    }
-
-    fn instruction(&mut self, instruction: &Instruction, operands: &[Option<Size>]) -> Option<Size> {
-        let ty = instruction.results[0].ty;
-        if ty != ElementType::I64 {
-            return None;
-        }
-        let size = match (&instruction.op, operands) {
-            (ScalarOp::Binary { function, .. }, [Some(a), Some(b)]) => Some(self.0.binary(*function, a, b)),
-            (ScalarOp::Unary { function: Unary::Neg, .. }, [Some(a)]) => Some(Size::constant(0).plus(a, -1)),
-            (ScalarOp::Convert { .. } | ScalarOp::Bits { .. }, [a]) => a.clone(),
-            _ => None,
-        };
-        size.or_else(|| self.unknown(ty))
-    }
-
-    // Passes put one size in the place of an equal one. So nothing is equal to what a branch, a loop or an assertion gives: whoever took
-    // the other would lose an error of these.
-
-    fn either(&mut self, _: &Option<Size>, _: &Option<Size>, _: &Option<Size>, ty: ElementType) -> Option<Size> {
-        self.unknown(ty)
-    }
-
-    fn widened(&mut self, before: &Option<Size>, _: &Option<Size>, ty: ElementType) -> Option<Option<Size>> {
-        // What is opaque in one turn stands for another number in the next.
-        let settled = before.as_ref().is_none_or(|size| self.0.is_opaque(size));
-        (!settled).then(|| self.unknown(ty))
-    }
-
-    fn ended(&mut self, _: &Option<Size>, _: Option<Size>, ty: ElementType) -> Option<Size> {
-        self.unknown(ty)
-    }
-}
-
 fn narrow((low, high): (i128, i128)) -> Interval {
     match (i64::try_from(low), i64::try_from(high)) {
         (Ok(low), Ok(high)) => (low, high),
         _ => ANY,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{LambdaBuilder, ProgramBuilder, ScalarValue};
-
-    /// A program of sizes `n` and `m`, and units over them; their ids.
-    fn sizes(
-        build: impl FnOnce(&mut LambdaBuilder, ScalarValue, ScalarValue) -> Vec<ScalarValue>,
-    ) -> (Sizes, Vec<Extent>) {
-        let mut p = ProgramBuilder::new("f");
-        let (n, m) = (p.size("n"), p.size("m"));
-        p.input("a", ElementType::F32, &[n.into(), m.into()]);
-        let mut f = LambdaBuilder::new();
-        let results = build(&mut f, p.scalar(n), p.scalar(m));
-        let count = results.len();
-        let op = ArrayOp::Unit { f: f.finish(&results) };
-        p.bind(count, op, |_| vec![("u", Type::scalar(ElementType::I64)); count]);
-        let program = p.finish().expect("a valid program");
-        let ids = [ArrayId(0), ArrayId(1)].into_iter().chain(program.body.bindings[0].results.iter().map(|var| var.id));
-        (Sizes::of_program(&program), ids.map(Extent::Value).collect())
-    }
-
-    #[test]
-    fn sums_and_products_have_normal_forms() {
-        let (sizes, ids) = sizes(|f, n, m| {
-            let (a, b) = (f.add(n, 1i64), f.add(m, 1i64));
-            let product = f.mul(a, b);
-            let (nm, sum) = (f.mul(m, n), f.add(m, n));
-            let other = f.add(nm, sum);
-            let more = f.add(other, 1i64);
-            vec![product, other, more]
-        });
-        assert_eq!(sizes.equal(ids[2], ids[4]), Answer::Proved, "(n + 1)(m + 1) = nm + m + n + 1");
-        assert_eq!(sizes.equal(ids[2], ids[3]), Answer::Refuted);
-        assert_eq!(sizes.equal(ids[0], ids[1]), Answer::Unknown);
-        assert_eq!(sizes.at_most(ids[3], ids[4]), Answer::Proved);
-        assert_eq!(sizes.at_most(ids[4], ids[3]), Answer::Refuted);
-    }
-
-    #[test]
-    fn minima_quotients_and_constants_have_bounds() {
-        let (sizes, ids) = sizes(|f, n, m| {
-            let least = f.binary(Binary::Min, n, m);
-            let half = f.binary(Binary::Div, n, 2i64);
-            let same = f.binary(Binary::Max, n, 0i64);
-            let negative = f.sub(2i64, 5i64);
-            let remainder = f.binary(Binary::Rem, n, 4i64);
-            vec![least, half, same, negative, remainder]
-        });
-        assert_eq!(sizes.at_most(ids[2], ids[0]), Answer::Proved);
-        assert_eq!(sizes.at_most(ids[2], ids[1]), Answer::Proved);
-        assert_eq!(sizes.at_most(ids[0], ids[2]), Answer::Unknown);
-        assert_eq!(sizes.at_most(ids[3], ids[0]), Answer::Proved);
-        assert_eq!(sizes.equal(ids[4], ids[0]), Answer::Proved, "an extent is not negative");
-        assert_eq!(sizes.not_negative(ids[5]), Answer::Refuted);
-        assert_eq!(sizes.equal(ids[5], Extent::Constant(-3)), Answer::Proved);
-        assert_eq!(sizes.at_most(ids[6], Extent::Constant(3)), Answer::Proved);
-        assert_eq!(sizes.equal(ids[6], Extent::Constant(4)), Answer::Refuted);
-        assert_eq!(sizes.not_negative(ids[3]), Answer::Proved);
-    }
-
-    #[test]
-    fn overflow_proves_nothing() {
-        let (sizes, ids) = sizes(|f, n, _| {
-            let more = f.add(n, 1i64);
-            let huge = f.mul(n, i64::MAX);
-            let twice = f.add(huge, n); // n · 2⁶³
-            let least = f.binary(Binary::Min, n, more);
-            vec![more, huge, twice, least]
-        });
-        assert_eq!(sizes.not_negative(ids[2]), Answer::Unknown, "n + 1 may wrap");
-        assert_eq!(sizes.not_negative(ids[3]), Answer::Unknown);
-        assert_eq!(sizes.equal(ids[4], Extent::Constant(0)), Answer::Unknown, "0 of an even n alone");
-        assert_eq!(sizes.equal(ids[5], ids[0]), Answer::Unknown, "n + 1 may be the smaller");
     }
 }

@@ -12,9 +12,6 @@ pub trait Domain {
     /// What is known of one scalar.
     type Value: Clone;
 
-    /// What is known of a scalar of which nothing is known.
-    fn unknown(&mut self, ty: ElementType) -> Self::Value;
-
     /// What is known of a constant.
     fn constant(&mut self, constant: Constant) -> Self::Value;
 
@@ -171,9 +168,6 @@ mod tests {
     impl Domain for Depends {
         type Value = Vec<usize>;
 
-        fn unknown(&mut self, _: ElementType) -> Vec<usize> {
-            Vec::new()
-        }
         fn constant(&mut self, _: Constant) -> Vec<usize> {
             Vec::new()
         }
