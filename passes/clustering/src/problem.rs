@@ -36,8 +36,8 @@ pub(crate) enum Refusal {
     Complete(Complete),
     /// Something between them must be complete.
     Between(usize),
-    /// The first is too dear to be computed wherever the second reads it.
-    Dear(usize),
+    /// The first is too expensive to be computed wherever the second reads it.
+    Expensive(usize),
     /// One is needed anyway, the other only by a branch.
     Need,
     /// Different segments.
@@ -345,7 +345,7 @@ impl<'g> Problem<'g> {
 
     /// The lowest order of a node that could make its elements in any: gathers' are below those of memory.
     fn least_made(&self, node: usize) -> u32 {
-        if self.graph.nodes[node].dear { self.down } else { 0 }
+        if self.graph.nodes[node].expensive { self.down } else { 0 }
     }
 
     /// Orders in which a node may make its elements.

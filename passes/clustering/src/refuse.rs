@@ -61,8 +61,8 @@ fn never(problem: &Problem<'_>, pair: &Pair) -> Option<Refusal> {
         let inner = matches!((problem.inner_read[pair.a], problem.inner_read[pair.b]), (Some(x), Some(y)) if x != y);
         return if orders { Some(Refusal::Order) } else { inner.then_some(Refusal::Inner) };
     }
-    if a.dear && problem.reads(pair.b).1 < problem.down {
-        return Some(Refusal::Dear(pair.a));
+    if a.expensive && problem.reads(pair.b).1 < problem.down {
+        return Some(Refusal::Expensive(pair.a));
     }
     for &output in &pair.outputs {
         let made = problem.made(pair.a);

@@ -116,9 +116,9 @@ pub(crate) fn without_order(problem: &Problem<'_>, pairs: &[Pair], reached: &[Bi
             let pair = &pairs[position];
             // What makes something for the last and needs something of the first runs with them too.
             let makers = before[last].iter().filter(|&&maker| reached[pair.a].contains(maker));
-            let reads = makers.fold(Some(running.reads[last].clone()), |all, maker| {
-                Some(all?.and(&between.get(maker)?.as_ref()?.makes))
-            });
+            let mut makers = makers.map(|maker| between.get(maker)?.as_ref());
+            let own_reads = running.reads[last].clone();
+            let reads = makers.try_fold(own_reads, |all, maker| Some(all.and(&maker?.makes)));
             let own = match (between.get(&pair.a), pair.is_vertical()) {
                 (Some(own), true) => own.as_ref().map(|own| own.makes.clone()),
                 (Some(own), false) => own.as_ref().map(|own| own.reads.clone()),
