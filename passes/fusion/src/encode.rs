@@ -71,8 +71,8 @@ pub(crate) fn encode(block: &Block, graph: &mut Graph) -> Region {
         region.classes.push(class);
     }
     let inside = uses(block, graph, &mut region);
-    homes::plan(graph, &region, &inside);
-    runs::plan(graph, &region, &inside);
+    let becomes = homes::plan(graph, &region, &inside);
+    runs::plan(graph, &region, &inside, &becomes);
     region
 }
 
@@ -348,10 +348,11 @@ fn uses(block: &Block, graph: &mut Graph, region: &mut Region) -> Inside {
     let mut inside: Inside = HashMap::new();
     for (position, binding) in block.bindings.iter().enumerate() {
         let mut uses = uses_of(binding);
-        let over_sources =
-            region.classes[position].is_some_and(|class| graph.facts(class).forms[0].shape != Shape::Generate);
-        if let (true, ArrayOp::Generate { .. }) = (over_sources, &binding.op) {
-            uses.iter_mut().filter(|(_, how)| *how == Use::Read).for_each(|(_, how)| *how = Use::Traversed);
+        let form = region.classes[position].map(|class| &graph.facts(class).forms[0]);
+        let over_sources = form.filter(|form| form.shape != Shape::Generate);
+        if let (Some(form), ArrayOp::Generate { .. }) = (over_sources, &binding.op) {
+            let are_sources = uses.iter_mut().filter(|(id, how)| *how == Use::Read && !form.reads.contains(id));
+            are_sources.for_each(|(_, how)| *how = Use::Traversed);
         }
         let mut level = 0;
         for &(id, how) in &uses {

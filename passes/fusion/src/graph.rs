@@ -4,7 +4,10 @@
 //! (arrays, types, users) and of each e-node what laws and costs ask (index map, work, reads, what may fail). Nothing of it depends on
 //! other classes, so nothing is propagated when classes turn out to be equal.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::{
+    collections::{BTreeMap, HashMap, HashSet},
+    rc::Rc,
+};
 
 use egg::{Analysis, DidMerge, EGraph, Id, Language};
 use fusebox_ir::{
@@ -19,6 +22,7 @@ use crate::{
     index::IndexMap,
     language::{Node, Operation, Shape, Source},
     reason::Reason,
+    search::Pair,
 };
 
 /// The e-graph of a block.
@@ -157,6 +161,8 @@ pub(crate) struct Knowledge {
     pub tried: HashSet<(&'static str, Id, Id, Id)>,
     /// Whether producers that others use too may be taken in now, and no others.
     pub copying: bool,
+    /// The class at which laws are tried now, with the producers that it may take in: what each law searches in.
+    pub at_work: Option<(Id, Rc<Vec<Pair>>)>,
     /// The e-node of each class from which copies were made.
     pub copied_from: HashMap<Id, Id>,
     /// What a node that is about to be added is of; none where it will be one with another class.
@@ -176,6 +182,7 @@ impl Knowledge {
             refusals: BTreeMap::new(),
             tried: HashSet::new(),
             copying: false,
+            at_work: None,
             copied_from: HashMap::new(),
             incoming: None,
         }

@@ -21,17 +21,24 @@ const NEAR: usize = 16;
 
 /// What an operation can become by taking in what it reads.
 #[derive(Clone)]
-struct Becomes {
+pub(crate) struct Becomes {
     generate: bool,
     /// An operation that reads its sources elsewhere: where.
     elsewhere: Option<(IndexMap, Option<FunctionId>)>,
 }
 
+impl Becomes {
+    /// Whether it reads its sources as they are, whatever it takes in.
+    pub(crate) fn is_traversed(&self) -> bool {
+        !self.generate && self.elsewhere.is_none()
+    }
+}
+
 /// Something that is traversed whatever is taken in.
 const TRAVERSED: Becomes = Becomes { generate: false, elsewhere: None };
 
-/// Finds the homes of all classes, and how far from them they are.
-pub(crate) fn plan(graph: &mut Graph, region: &Region, inside: &Inside) {
+/// Finds the homes of all classes, and how far from them they are; gives what each can become.
+pub(crate) fn plan(graph: &mut Graph, region: &Region, inside: &Inside) -> HashMap<Id, Becomes> {
     let order = graph.analysis.order.clone();
     let mut becomes: HashMap<Id, Becomes> = HashMap::new();
     for &class in &order {
@@ -61,6 +68,7 @@ pub(crate) fn plan(graph: &mut Graph, region: &Region, inside: &Inside) {
         let depth = 1 + before.map(|source| source.depth).max().unwrap_or(0);
         graph[class].data.depth = depth;
     }
+    becomes
 }
 
 fn becomes_of(graph: &Graph, class: Id, becomes: &HashMap<Id, Becomes>) -> Becomes {
@@ -104,10 +112,7 @@ fn can_take_in(graph: &Graph, user: Id, class: Id, becomes: &HashMap<Id, Becomes
             return true;
         }
     }
-    let traversed = |source: Id| {
-        let becomes = becomes.get(&source).unwrap_or(&TRAVERSED);
-        !becomes.generate && becomes.elsewhere.is_none()
-    };
+    let traversed = |source: Id| becomes.get(&source).is_none_or(Becomes::is_traversed);
     !graph.source_classes(consumer.node).into_iter().any(traversed)
 }
 

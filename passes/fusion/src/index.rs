@@ -241,6 +241,21 @@ impl<'a> Indices<'a> {
         if (0..self.extents.len()).all(|dim| alone(dim) || one(dim)) { Range::Once } else { Range::Repeats }
     }
 
+    /// Whether an index follows the innermost dimension of its own as it is: only the last of its components depends on it, by a factor of 1.
+    pub(crate) fn is_in_rows(&self, index: &[ScalarOperand]) -> bool {
+        let (Some((last, outer)), Some(dim)) = (index.split_last(), self.extents.len().checked_sub(1)) else {
+            return false;
+        };
+        let follows = matches!(self.operand(*last), Known::Linear(_, factors) if factors[dim] == 1);
+        follows && outer.iter().all(|&of| !depends_on(&self.operand(of), dim))
+    }
+
+    /// Whether an index does not depend on the innermost dimension of its own.
+    pub(crate) fn is_one_a_row(&self, index: &[ScalarOperand]) -> bool {
+        let Some(dim) = self.extents.len().checked_sub(1) else { return false };
+        index.iter().all(|&of| !depends_on(&self.operand(of), dim))
+    }
+
     /// Whether these indices are proved to lie inside of `extents`, wherever there is an element at all.
     pub(crate) fn inside(&self, index: &[ScalarOperand], extents: &[Extent]) -> bool {
         self.inside_each(index, extents).iter().all(|&inside| inside)
@@ -310,6 +325,15 @@ fn from_data(known: &Known) -> bool {
         Known::Data => true,
         Known::Min(both) | Known::Max(both) => from_data(&both.0) || from_data(&both.1),
         Known::Linear(..) | Known::Index => false,
+    }
+}
+
+/// Whether it may depend on a dimension of the index.
+fn depends_on(known: &Known, dim: usize) -> bool {
+    match known {
+        Known::Linear(_, factors) => factors[dim] != 0,
+        Known::Min(both) | Known::Max(both) => depends_on(&both.0, dim) || depends_on(&both.1, dim),
+        Known::Index | Known::Data => true,
     }
 }
 

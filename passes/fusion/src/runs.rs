@@ -10,13 +10,14 @@ use egg::Id;
 use crate::{
     encode::{Inside, Region, Use},
     graph::{Classes, Graph},
+    homes::Becomes,
     language::Shape,
     producers,
     search::read_classes,
 };
 
 /// Finds the runs of a block. What a law finds against one afterwards, [`dissolve`] undoes it.
-pub(crate) fn plan(graph: &mut Graph, region: &Region, inside: &Inside) {
+pub(crate) fn plan(graph: &mut Graph, region: &Region, inside: &Inside, becomes: &HashMap<Id, Becomes>) {
     let mut sizes: HashMap<Id, usize> = HashMap::new();
     let most = graph.analysis.config.max_instructions;
     // Users come after what they use: from the last to the first, the runs of users are known.
@@ -28,7 +29,7 @@ pub(crate) fn plan(graph: &mut Graph, region: &Region, inside: &Inside) {
         let operation = graph.operation(facts.forms[0].node);
         let size = graph.analysis.functions.size(operation.of_elements());
         let mut last: Option<Id> = None;
-        let mut one = facts.outside.is_empty() && operation.apart.is_none() && takes_maps_alone(graph, class);
+        let mut one = facts.outside.is_empty() && operation.apart.is_none() && takes_maps_alone(graph, class, becomes);
         for &(position, how) in inside.get(&class).into_iter().flatten() {
             let Some(user) = region.classes[position].filter(|_| one && how == Use::Traversed) else {
                 one = false;
@@ -53,15 +54,18 @@ pub(crate) fn plan(graph: &mut Graph, region: &Region, inside: &Inside) {
     graph.analysis.runs.values_mut().for_each(|run| run.reverse());
 }
 
-/// Whether a map takes in nothing but maps: what else it takes in makes another operation of it, which may be better apart.
-fn takes_maps_alone(graph: &Graph, class: Id) -> bool {
-    let form = &graph.facts(class).forms[0];
-    let home = graph.facts(class).home;
-    graph.source_classes(form.node).into_iter().chain(read_classes(graph, form)).all(|source| {
-        let facts = graph.facts(source);
-        let is_map = facts.forms.first().is_none_or(|form| matches!(form.shape, Shape::Map | Shape::Stencil));
-        is_map || facts.home != home
-    })
+/// Whether a map stays one whatever it takes in: another operation may be better apart.
+fn takes_maps_alone(graph: &Graph, class: Id, becomes: &HashMap<Id, Becomes>) -> bool {
+    let facts = graph.facts(class);
+    let form = &facts.forms[0];
+    let stays_map = becomes.get(&class).is_some_and(Becomes::is_traversed);
+    let is_map = |source: Id| {
+        let facts_of = graph.facts(source);
+        let is_map = facts_of.forms.first().is_none_or(|form| matches!(form.shape, Shape::Map | Shape::Stencil));
+        is_map || facts_of.home != facts.home
+    };
+    let mut sources = graph.source_classes(form.node).into_iter();
+    sources.all(|source| is_map(source) || stays_map) && read_classes(graph, form).into_iter().all(is_map)
 }
 
 /// The members of the run that ends in a class, each after what it uses, with their e-nodes; none where one turned out to be equal to

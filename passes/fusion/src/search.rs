@@ -5,7 +5,12 @@
 //! in is then already all that it can become, so each gets a handful of forms, and a chain of n takes n laws. First an operation takes in
 //! what ends up in one operation with it; then, apart, cheap producers that others use too. Which form stays is the extraction's choice.
 
-use std::{collections::BTreeSet, sync::LazyLock, time::Duration};
+use std::{
+    collections::{BTreeSet, HashMap, HashSet},
+    rc::Rc,
+    sync::LazyLock,
+    time::Duration,
+};
 
 use egg::{
     Applier, Id, PatternAst, Rewrite, Runner, SearchMatches, Searcher, SimpleScheduler, StopReason, Subst, Symbol, Var,
@@ -183,9 +188,18 @@ impl Sweep {
         if graph.facts(class).run.is_some() {
             return false;
         }
-        let mut changed = false;
-        while !is_full(graph) && self.step(graph, class) {
-            changed = true;
+        let (mut changed, mut again) = (false, false);
+        let mut refused = Refused::new();
+        while !is_full(graph) {
+            if self.step(graph, class, &mut refused) {
+                (changed, again) = (true, true);
+            } else if again {
+                // What was refused may apply beside what was taken in since.
+                refused.clear();
+                again = false;
+            } else {
+                break;
+            }
         }
         // What is not taken in together is taken in one by one by the next sweep.
         changed |= !is_full(graph) && runs::dissolve(graph, class);
@@ -196,7 +210,7 @@ impl Sweep {
         }
         graph.analysis.copying = true;
         let mut copies = 0;
-        while copies < graph.analysis.config.max_copies && !is_full(graph) && self.step(graph, class) {
+        while copies < graph.analysis.config.max_copies && !is_full(graph) && self.step(graph, class, &mut Refused::new()) {
             copies += 1;
         }
         graph.analysis.copying = false;
@@ -204,28 +218,35 @@ impl Sweep {
     }
 
     /// Takes one producer more into an operation, by the first law that applies: producers in the order of [`pairs`], for each the laws in
-    /// the order of the table.
-    fn step(&self, graph: &mut Graph, class: Id) -> bool {
+    /// the order of the table. Laws in `refused` are not asked; those that do not apply are added.
+    fn step(&self, graph: &mut Graph, class: Id, refused: &mut Refused) -> bool {
         let class = graph.find(class);
         let Some(shape) = front(graph, class).map(|front| front.shape) else { return false };
-        let pairs = pairs(graph, class);
+        let pairs = Rc::new(pairs(graph, class));
         if pairs.is_empty() && !graph.analysis.copying {
             return false;
         }
+        let order: HashMap<(Id, Id, bool), usize> =
+            pairs.iter().enumerate().map(|(at, pair)| ((pair.of, pair.at, pair.reads), at)).collect();
+        graph.analysis.at_work = Some((class, Rc::clone(&pairs)));
         let mut matches: Vec<(usize, usize, Subst)> = Vec::new();
         let mut met = vec![false; pairs.len()];
         for (at, (law, rewrite)) in self.laws.iter().enumerate().filter(|(_, (law, _))| law.consumer == shape) {
             let fits = |pair: &Pair| (pair.reads, pair.shape) == (law.reads, law.producer);
-            pairs.iter().zip(&mut met).for_each(|(pair, met)| *met |= fits(pair));
-            if !pairs.iter().any(fits) {
+            let mut some = false;
+            pairs.iter().zip(&mut met).filter(|(pair, _)| fits(pair)).for_each(|(_, met)| (*met, some) = (true, true));
+            if !some {
                 continue;
             }
             for subst in rewrite.searcher.search_eclass(graph, class).into_iter().flat_map(|found| found.substs) {
-                let same = |pair: &Pair| fits(pair) && (pair.of, pair.at) == (subst[of_var()], subst[at_var()]);
-                let Some(order) = pairs.iter().position(same) else { continue };
-                matches.push((order, at, subst));
+                let (of, node) = (subst[of_var()], subst[at_var()]);
+                let Some(&order) = order.get(&(of, node, law.reads)) else { continue };
+                if !refused.contains(&(at, of, node)) {
+                    matches.push((order, at, subst));
+                }
             }
         }
+        graph.analysis.at_work = None;
         refuse(graph, class, shape, &pairs, &met);
         matches.sort_by_key(|&(order, law, _)| (order, law));
         for (_, law, subst) in matches {
@@ -237,10 +258,14 @@ impl Sweep {
             if !rewrite.applier.apply_one(graph, class, &subst, None, rewrite.name).is_empty() {
                 return true;
             }
+            refused.insert((law, subst[of_var()], subst[at_var()]));
         }
         false
     }
 }
+
+/// Laws that did not apply at an operation: which, and to which e-node of which producer.
+type Refused = HashSet<(usize, Id, Id)>;
 
 /// Notes why producers are not taken in that no law is asked about.
 fn refuse(graph: &mut Graph, class: Id, consumer: Shape, pairs: &[Pair], met: &[bool]) {
