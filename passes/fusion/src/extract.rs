@@ -63,24 +63,28 @@ impl Extraction<'_> {
     /// Takes what makes the whole cheaper, as long as something does: another form of one operation; all users of one without it; all
     /// users of one with it.
     fn improve(&mut self) -> Result<(), Error> {
-        loop {
-            let mut improved = false;
-            for class in 0..self.ledger.classes() {
-                if !self.ledger.is_needed(class) {
-                    continue;
-                }
-                for form in 0..self.ledger.forms(class) {
-                    improved |= self.better(&[(class, form)])?;
-                }
-                for with in [false, true] {
-                    let moves = self.ledger.users_with(class, with);
-                    improved |= self.better(&moves)?;
-                }
+        // Once nothing has changed since a class was looked at, looking again would find the same.
+        let (mut class, mut unchanged) = (0, 0);
+        while unchanged < self.ledger.classes() {
+            unchanged += 1;
+            if self.ledger.is_needed(class) && self.improve_at(class)? {
+                unchanged = 0;
             }
-            if !improved {
-                return Ok(());
-            }
+            class = (class + 1) % self.ledger.classes();
         }
+        Ok(())
+    }
+
+    fn improve_at(&mut self, class: usize) -> Result<bool, Error> {
+        let mut improved = false;
+        for form in 0..self.ledger.forms(class) {
+            improved |= self.better(&[(class, form)])?;
+        }
+        for with in [false, true] {
+            let moves = self.ledger.users_with(class, with);
+            improved |= self.better(&moves)?;
+        }
+        Ok(improved)
     }
 
     /// Makes a change if the whole is cheaper then.

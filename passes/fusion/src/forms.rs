@@ -1,9 +1,8 @@
 //! What each form uses, and how: what the choice between forms needs to know of them.
 
-use std::collections::HashMap;
-
 use egg::Id;
 use fusebox_ir::{ArrayId, Extent, Operand};
+use rustc_hash::FxHashMap;
 
 use crate::{
     cost,
@@ -52,9 +51,9 @@ pub(crate) struct Arrays<'t, 'g> {
     pub graph: &'g Graph,
     pub region: &'g Region,
     /// The numbers of classes of operations.
-    pub number: &'t HashMap<Id, usize>,
+    pub number: &'t FxHashMap<Id, usize>,
     pub arrays: Vec<Used<'g>>,
-    pub array_of: HashMap<Source, usize>,
+    pub array_of: FxHashMap<Source, usize>,
 }
 
 impl Arrays<'_, '_> {

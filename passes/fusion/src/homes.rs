@@ -3,9 +3,8 @@
 //! Homes are found before any law is tried, from the operations as they are written. An operation that its user cannot take in, as far as
 //! their shapes say, is a home itself.
 
-use std::collections::HashMap;
-
 use egg::Id;
+use rustc_hash::FxHashMap;
 
 use crate::{
     encode::{Inside, Region, Use},
@@ -38,9 +37,9 @@ impl Becomes {
 const TRAVERSED: Becomes = Becomes { generate: false, elsewhere: None };
 
 /// Finds the homes of all classes, and how far from them they are; gives what each can become.
-pub(crate) fn plan(graph: &mut Graph, region: &Region, inside: &Inside) -> HashMap<Id, Becomes> {
+pub(crate) fn plan(graph: &mut Graph, region: &Region, inside: &Inside) -> FxHashMap<Id, Becomes> {
     let order = graph.analysis.order.clone();
-    let mut becomes: HashMap<Id, Becomes> = HashMap::new();
+    let mut becomes: FxHashMap<Id, Becomes> = FxHashMap::default();
     for &class in &order {
         let of = becomes_of(graph, class, &becomes);
         becomes.insert(class, of);
@@ -71,7 +70,7 @@ pub(crate) fn plan(graph: &mut Graph, region: &Region, inside: &Inside) -> HashM
     becomes
 }
 
-fn becomes_of(graph: &Graph, class: Id, becomes: &HashMap<Id, Becomes>) -> Becomes {
+fn becomes_of(graph: &Graph, class: Id, becomes: &FxHashMap<Id, Becomes>) -> Becomes {
     let form = &graph.facts(class).forms[0];
     let sources = graph.source_classes(form.node);
     let mut each = sources.iter().map(|source| becomes.get(source).unwrap_or(&TRAVERSED));
@@ -100,7 +99,7 @@ fn becomes_of(graph: &Graph, class: Id, becomes: &HashMap<Id, Becomes>) -> Becom
 
 /// Whether a user may take in what it has as a source, as far as shapes say: beside what is traversed nothing is read elsewhere, or made of
 /// its index.
-fn can_take_in(graph: &Graph, user: Id, class: Id, becomes: &HashMap<Id, Becomes>) -> bool {
+fn can_take_in(graph: &Graph, user: Id, class: Id, becomes: &FxHashMap<Id, Becomes>) -> bool {
     let (consumer, producer) = (&graph.facts(user).forms[0], &graph.facts(class).forms[0]);
     if consumer.shape != Shape::Map || matches!(producer.shape, Shape::Map | Shape::Reshape) {
         return true;

@@ -1,11 +1,12 @@
 //! What is known of index functions: how often they meet an element, and whether they stay inside of extents.
 
-use std::{collections::HashMap, rc::Rc};
+use std::rc::Rc;
 
 use fusebox_ir::{
     Binary, ElementType, Extent, Lambda, LocalId, Operand, ScalarOp, ScalarOperand, ScalarPart, Unary,
     analysis::{Answer, Size, Sizes},
 };
+use rustc_hash::FxHashMap;
 
 /// Where an operation reads its sources.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -109,7 +110,7 @@ pub(crate) struct Indices<'a> {
     sizes: &'a Sizes,
     /// Of the index.
     extents: Vec<Size>,
-    known: HashMap<LocalId, Known>,
+    known: FxHashMap<LocalId, Known>,
 }
 
 impl<'a> Indices<'a> {
@@ -121,7 +122,7 @@ impl<'a> Indices<'a> {
             .map(|&extent| sizes.extent(extent).unwrap_or_else(|| Size::constant(i64::MAX)))
             .collect();
         let rank = bounds.len();
-        let mut indices = Self { sizes, extents: bounds, known: HashMap::new() };
+        let mut indices = Self { sizes, extents: bounds, known: FxHashMap::default() };
         for (at, param) in f.params.iter().enumerate() {
             let unit = |at: usize| (0..rank).map(|other| i64::from(other == at)).collect();
             let known = if at < rank { Known::Linear(Size::constant(0), unit(at)) } else { Known::Data };

@@ -3,10 +3,11 @@
 //! Each array says which of its users pay for reading it and whether it is stored; each class pays, for each of its elements, the larger of
 //! its bytes and its instructions.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 use egg::Id;
 use fusebox_ir::analysis::work::PER_BYTE;
+use rustc_hash::FxHashMap;
 
 use crate::{
     circles::circles,
@@ -74,7 +75,7 @@ impl<'g> Ledger<'g> {
     /// # Errors
     /// [`Error::Cost`] where no number holds what it costs.
     pub(crate) fn new(graph: &'g Graph, region: &'g Region) -> Result<Self, Error> {
-        let mut number: HashMap<Id, usize> = HashMap::new();
+        let mut number: FxHashMap<Id, usize> = FxHashMap::default();
         let mut ids: Vec<Id> = Vec::new();
         for &id in &graph.analysis.order {
             let id = graph.find(id);
@@ -83,7 +84,7 @@ impl<'g> Ledger<'g> {
                 ids.len() - 1
             });
         }
-        let mut tables = Arrays { graph, region, number: &number, arrays: Vec::new(), array_of: HashMap::new() };
+        let mut tables = Arrays { graph, region, number: &number, arrays: Vec::new(), array_of: FxHashMap::default() };
         let mut classes: Vec<Class<'g>> = ids
             .iter()
             .map(|&id| {

@@ -92,7 +92,12 @@ fn replaced(graph: &mut Graph, m: &Meeting<'_>, g: FunctionId, inner: Option<Fun
 }
 
 /// An element of an array, read by index.
-pub(crate) fn element(graph: &Graph, composer: &mut Composer, source: Source, index: &[ScalarOperand]) -> ScalarOperand {
+pub(crate) fn element(
+    graph: &Graph,
+    composer: &mut Composer,
+    source: Source,
+    index: &[ScalarOperand],
+) -> ScalarOperand {
     let read = ScalarOp::Read { array: graph.array(source), index: index.to_vec() };
     composer.one(read, graph.element(source), &Place::default())
 }

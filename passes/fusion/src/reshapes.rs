@@ -71,8 +71,7 @@ pub(crate) fn under_map(graph: &mut Graph, m: &Meeting<'_>) -> Outcome {
         return Err(Reason::Count);
     }
     let class = graph.make(map, m.class);
-    let results: Vec<Source> =
-        (0..m.consumer.elements.len()).map(|component| Source { class, component }).collect();
+    let results: Vec<Source> = (0..m.consumer.elements.len()).map(|component| Source { class, component }).collect();
     let took = found.into_iter().map(|((class, node, _), ())| (class, node)).collect();
     Ok(Met { operation: m.consumer.like(Shape::Reshape).reading(&results), took })
 }

@@ -3,9 +3,8 @@
 //! Maps that are read by maps alone, all of which end up in the same one, would be taken in one after the other: n compositions of up to n
 //! functions for a chain of n. They are taken in at once instead, and have no forms of their own.
 
-use std::collections::HashMap;
-
 use egg::Id;
+use rustc_hash::FxHashMap;
 
 use crate::{
     encode::{Inside, Region, Use},
@@ -17,8 +16,8 @@ use crate::{
 };
 
 /// Finds the runs of a block. What a law finds against one afterwards, [`dissolve`] undoes it.
-pub(crate) fn plan(graph: &mut Graph, region: &Region, inside: &Inside, becomes: &HashMap<Id, Becomes>) {
-    let mut sizes: HashMap<Id, usize> = HashMap::new();
+pub(crate) fn plan(graph: &mut Graph, region: &Region, inside: &Inside, becomes: &FxHashMap<Id, Becomes>) {
+    let mut sizes: FxHashMap<Id, usize> = FxHashMap::default();
     let most = graph.analysis.config.max_instructions;
     // Users come after what they use: from the last to the first, the runs of users are known.
     for class in graph.analysis.order.clone().into_iter().rev() {
@@ -55,7 +54,7 @@ pub(crate) fn plan(graph: &mut Graph, region: &Region, inside: &Inside, becomes:
 }
 
 /// Whether a map stays one whatever it takes in: another operation may be better apart.
-fn takes_maps_alone(graph: &Graph, class: Id, becomes: &HashMap<Id, Becomes>) -> bool {
+fn takes_maps_alone(graph: &Graph, class: Id, becomes: &FxHashMap<Id, Becomes>) -> bool {
     let facts = graph.facts(class);
     let form = &facts.forms[0];
     let stays_map = becomes.get(&class).is_some_and(Becomes::is_traversed);

@@ -5,17 +5,13 @@
 //! in is then already all that it can become, so each gets a handful of forms, and a chain of n takes n laws. First an operation takes in
 //! what ends up in one operation with it; then, apart, cheap producers that others use too. Which form stays is the extraction's choice.
 
-use std::{
-    collections::{BTreeSet, HashMap, HashSet},
-    rc::Rc,
-    sync::LazyLock,
-    time::Duration,
-};
+use std::{collections::BTreeSet, rc::Rc, sync::LazyLock, time::Duration};
 
 use egg::{
     Applier, Id, PatternAst, Rewrite, Runner, SearchMatches, Searcher, SimpleScheduler, StopReason, Subst, Symbol, Var,
 };
 use fusebox_ir::MAX_NESTING;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::{
     graph::{Classes, Graph, Knowledge, Known},
@@ -53,13 +49,18 @@ pub(crate) fn saturate(knowledge: Knowledge, encode: impl FnOnce(&mut Graph)) ->
         .with_iter_limit(config.max_iterations)
         // The runner stops beyond its limit, and it is met before.
         .with_node_limit(config.max_nodes.saturating_sub(1))
-        // No clock decides anything: this is never reached.
+        // No clock decides anything, and the one that is asked stands still: this is never reached.
         .with_time_limit(Duration::MAX);
     encode(&mut runner.egraph);
-    if runner.egraph.analysis.order.is_empty() {
+    // Where no operation reads what another makes, no law applies.
+    let graph = &runner.egraph;
+    let mut operations = graph.analysis.order.iter();
+    if !operations.any(|&class| front(graph, class).is_some_and(|form| reads_some(graph, form))) {
         return (runner.egraph, Search { stop: Stop::Saturated, iterations: 0 });
     }
-    let runner = runner.run([&*SWEEP]);
+    // egg measures what it does, by a clock that takes milliseconds to be set up once in a process; one that stands still takes none.
+    let (clock, _) = quanta::Clock::mock();
+    let runner = quanta::with_clock(&clock, || runner.run([&*SWEEP]));
     let stop = match &runner.stop_reason {
         Some(StopReason::Saturated) => Stop::Saturated,
         Some(StopReason::IterationLimit(_)) => Stop::Iterations,
@@ -135,6 +136,12 @@ pub(crate) fn read_classes(graph: &Graph, known: &Known) -> Vec<Id> {
     classes.into_iter().collect()
 }
 
+/// Whether an operation reads what another of the graph makes.
+fn reads_some(graph: &Graph, known: &Known) -> bool {
+    let mut classes = graph.source_classes(known.node).into_iter().chain(read_classes(graph, known));
+    classes.any(|of| !graph.is_leaf(of))
+}
+
 /// Finds every operation of the graph, in order of the program.
 struct Everywhere;
 
@@ -189,7 +196,7 @@ impl Sweep {
             return false;
         }
         let (mut changed, mut again) = (false, false);
-        let mut refused = Refused::new();
+        let mut refused = Refused::default();
         while !is_full(graph) {
             if self.step(graph, class, &mut refused) {
                 (changed, again) = (true, true);
@@ -210,7 +217,10 @@ impl Sweep {
         }
         graph.analysis.copying = true;
         let mut copies = 0;
-        while copies < graph.analysis.config.max_copies && !is_full(graph) && self.step(graph, class, &mut Refused::new()) {
+        while copies < graph.analysis.config.max_copies
+            && !is_full(graph)
+            && self.step(graph, class, &mut Refused::default())
+        {
             copies += 1;
         }
         graph.analysis.copying = false;
@@ -226,7 +236,7 @@ impl Sweep {
         if pairs.is_empty() && !graph.analysis.copying {
             return false;
         }
-        let order: HashMap<(Id, Id, bool), usize> =
+        let order: FxHashMap<(Id, Id, bool), usize> =
             pairs.iter().enumerate().map(|(at, pair)| ((pair.of, pair.at, pair.reads), at)).collect();
         graph.analysis.at_work = Some((class, Rc::clone(&pairs)));
         let mut matches: Vec<(usize, usize, Subst)> = Vec::new();
@@ -265,7 +275,7 @@ impl Sweep {
 }
 
 /// Laws that did not apply at an operation: which, and to which e-node of which producer.
-type Refused = HashSet<(usize, Id, Id)>;
+type Refused = FxHashSet<(usize, Id, Id)>;
 
 /// Notes why producers are not taken in that no law is asked about.
 fn refuse(graph: &mut Graph, class: Id, consumer: Shape, pairs: &[Pair], met: &[bool]) {

@@ -5,9 +5,8 @@
 //! the generate is a map, or a transform; where arrays are read at several, it is a map over what reads each, and over its index where it
 //! looks at that. What is stored whatever happens, or read where data says, that map reads by index as the generate did.
 
-use std::collections::HashSet;
-
 use fusebox_ir::{ArrayId, ElementType, Extent, Instruction, Lambda, LocalId, ScalarOp, ScalarOperand, ScalarPart};
+use rustc_hash::FxHashSet;
 
 use crate::{
     functions::{Composer, FunctionId, used_params},
@@ -121,9 +120,8 @@ fn at_one_index(graph: &Graph, f: &Lambda, reads: &[Found]) -> Option<Sourced> {
     let first = reads.first()?;
     let index = first.index?;
     let extents = |found: &Found| &graph.analysis.tables.types[&found.array].extents;
-    let same = |found: &Found| {
-        found.inside && found.index == Some(index) && graph.equal(extents(found), extents(first))
-    };
+    let same =
+        |found: &Found| found.inside && found.index == Some(index) && graph.equal(extents(found), extents(first));
     if !reads.iter().all(same) {
         return None;
     }
@@ -172,7 +170,7 @@ fn reads(
     f: &Lambda,
     gains: &impl Fn(&Graph, ArrayId) -> bool,
 ) -> Option<Vec<Found>> {
-    let mut known: HashSet<LocalId> = f.params.iter().map(|param| param.id).collect();
+    let mut known: FxHashSet<LocalId> = f.params.iter().map(|param| param.id).collect();
     known.extend(f.instructions.iter().flat_map(|instruction| &instruction.results).map(|local| local.id));
     let is_known = |operand: &ScalarOperand| !matches!(operand, ScalarOperand::Local(id) if !known.contains(id));
     let mut places: Vec<(ArrayId, Option<Vec<ScalarOperand>>)> = Vec::new();

@@ -94,7 +94,10 @@ fn what_stays_a_generate() {
 fn some_reads_become_sources_and_others_stay() {
     // A scan beside what data decides, beside a window of a stored array, and beside a read that a condition keeps inside.
     let scanned = |read: &str| {
-        fused("n", &format!("let y: [n]f32 = scanl1(|e, g| max(e, g), a) let r: [n]f32 = generate([n], |i| y[i] * {read})"))
+        fused(
+            "n",
+            &format!("let y: [n]f32 = scanl1(|e, g| max(e, g), a) let r: [n]f32 = generate([n], |i| y[i] * {read})"),
+        )
     };
     insta::assert_snapshot!(scanned("a[min(max(t[i], 0), n - 1)]"), @r"
     let y: [n]f32 = scanl1(|e, g| max(e, g), a)
