@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use egg::Id;
+use rustc_hash::FxHashSet;
 
 use crate::{
     encode::Region,
@@ -31,6 +32,8 @@ struct Extraction<'g> {
     best: u128,
     steps: usize,
     limited: bool,
+    /// Changes that made nothing cheaper since the last that did.
+    vain: FxHashSet<Vec<(usize, usize)>>,
 }
 
 pub(crate) fn cheapest(graph: &Graph, region: &Region) -> Result<Solution, Error> {
@@ -46,7 +49,7 @@ pub(crate) fn cheapest(graph: &Graph, region: &Region) -> Result<Solution, Error
     ledger.choose(&tight)?;
     let best = ledger.cost();
     let steps = graph.analysis.config.max_steps;
-    let mut extraction = Extraction { ledger, best, steps, limited: false };
+    let mut extraction = Extraction { ledger, best, steps, limited: false, vain: FxHashSet::default() };
     extraction.improve()?;
     let Extraction { ledger, best, limited, .. } = extraction;
     let needed: Vec<usize> = (0..ledger.classes()).filter(|&class| ledger.is_needed(class)).collect();
@@ -91,7 +94,7 @@ impl Extraction<'_> {
     fn better(&mut self, moves: &[(usize, usize)]) -> Result<bool, Error> {
         let moves: Vec<(usize, usize)> =
             moves.iter().copied().filter(|&(class, form)| self.ledger.choice(class) != form).collect();
-        if moves.is_empty() {
+        if moves.is_empty() || self.vain.contains(&moves) {
             return Ok(false);
         }
         if self.steps == 0 {
@@ -102,9 +105,11 @@ impl Extraction<'_> {
         let back: Vec<(usize, usize)> = moves.iter().map(|&(class, _)| (class, self.ledger.choice(class))).collect();
         if self.ledger.choose(&moves)? && self.ledger.cost() < self.best {
             self.best = self.ledger.cost();
+            self.vain.clear();
             return Ok(true);
         }
         self.ledger.choose(&back)?;
+        self.vain.insert(moves);
         Ok(false)
     }
 }

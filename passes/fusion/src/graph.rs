@@ -18,7 +18,7 @@ use crate::{
     encode::Outside,
     functions::{Functions, read_arrays},
     index::IndexMap,
-    language::{Node, Operation, Shape, Source},
+    language::{Node, Operation, Shape, Source, each_once},
     reason::Reason,
     search::Pair,
 };
@@ -299,14 +299,7 @@ impl Classes for Graph {
     }
 
     fn source_classes(&self, node: Id) -> Vec<Id> {
-        let mut classes: Vec<Id> = Vec::new();
-        for &class in self.id_to_node(node).children() {
-            let class = self.find(class);
-            if !classes.contains(&class) {
-                classes.push(class);
-            }
-        }
-        classes
+        each_once(self.id_to_node(node).children().iter().map(|&class| self.find(class)))
     }
 
     fn source(&mut self, array: ArrayId, manifest: bool) -> Option<Source> {
