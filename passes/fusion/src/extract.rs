@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use egg::Id;
-use rustc_hash::FxHashSet;
+use rustc_hash::FxHashMap;
 
 use crate::{
     encode::Region,
@@ -32,8 +32,10 @@ struct Extraction<'g> {
     best: u128,
     steps: usize,
     limited: bool,
-    /// Changes that made nothing cheaper since the last that did.
-    vain: FxHashSet<Vec<(usize, usize)>>,
+    /// Changes that made nothing cheaper, with the best cost then.
+    vain: FxHashMap<Vec<(usize, usize)>, u128>,
+    /// Whether one of them was not tried again, although something is cheaper by now.
+    skipped: bool,
 }
 
 pub(crate) fn cheapest(graph: &Graph, region: &Region) -> Result<Solution, Error> {
@@ -49,7 +51,7 @@ pub(crate) fn cheapest(graph: &Graph, region: &Region) -> Result<Solution, Error
     ledger.choose(&tight)?;
     let best = ledger.cost();
     let steps = graph.analysis.config.max_steps;
-    let mut extraction = Extraction { ledger, best, steps, limited: false, vain: FxHashSet::default() };
+    let mut extraction = Extraction { ledger, best, steps, limited: false, vain: FxHashMap::default(), skipped: false };
     extraction.improve()?;
     let Extraction { ledger, best, limited, .. } = extraction;
     let needed: Vec<usize> = (0..ledger.classes()).filter(|&class| ledger.is_needed(class)).collect();
@@ -68,14 +70,20 @@ impl Extraction<'_> {
     fn improve(&mut self) -> Result<(), Error> {
         // Once nothing has changed since a class was looked at, looking again would find the same.
         let (mut class, mut unchanged) = (0, 0);
-        while unchanged < self.ledger.classes() {
+        loop {
+            if unchanged == self.ledger.classes() {
+                if !std::mem::take(&mut self.skipped) {
+                    return Ok(());
+                }
+                self.vain.clear();
+                unchanged = 0;
+            }
             unchanged += 1;
             if self.ledger.is_needed(class) && self.improve_at(class)? {
                 unchanged = 0;
             }
             class = (class + 1) % self.ledger.classes();
         }
-        Ok(())
     }
 
     fn improve_at(&mut self, class: usize) -> Result<bool, Error> {
@@ -94,7 +102,11 @@ impl Extraction<'_> {
     fn better(&mut self, moves: &[(usize, usize)]) -> Result<bool, Error> {
         let moves: Vec<(usize, usize)> =
             moves.iter().copied().filter(|&(class, form)| self.ledger.choice(class) != form).collect();
-        if moves.is_empty() || self.vain.contains(&moves) {
+        if moves.is_empty() {
+            return Ok(false);
+        }
+        if let Some(&best) = self.vain.get(&moves) {
+            self.skipped |= best != self.best;
             return Ok(false);
         }
         if self.steps == 0 {
@@ -105,11 +117,10 @@ impl Extraction<'_> {
         let back: Vec<(usize, usize)> = moves.iter().map(|&(class, _)| (class, self.ledger.choice(class))).collect();
         if self.ledger.choose(&moves)? && self.ledger.cost() < self.best {
             self.best = self.ledger.cost();
-            self.vain.clear();
             return Ok(true);
         }
         self.ledger.choose(&back)?;
-        self.vain.insert(moves);
+        self.vain.insert(moves, self.best);
         Ok(false)
     }
 }

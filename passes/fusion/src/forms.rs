@@ -26,7 +26,7 @@ pub(crate) enum Mode {
 
 /// What the choice needs to know of a form.
 pub(crate) struct Form {
-    /// Arrays by number.
+    /// Arrays by number, in order, each once for each mode.
     pub uses: Vec<(usize, Mode)>,
     pub work: u64,
     pub elements: u128,
@@ -101,13 +101,10 @@ impl Arrays<'_, '_> {
             });
         }
         operands(&operation).into_iter().for_each(|id| value(id, Mode::Scalar));
-        let mut uses: Vec<(usize, Mode)> = Vec::new();
-        for (source, mode) in sources {
-            let used = (self.array(source), mode);
-            if !uses.contains(&used) {
-                uses.push(used);
-            }
-        }
+        let mut uses: Vec<(usize, Mode)> =
+            sources.into_iter().map(|(source, mode)| (self.array(source), mode)).collect();
+        uses.sort_unstable();
+        uses.dedup();
         Form {
             uses,
             work: known.work,

@@ -58,7 +58,7 @@ pub struct Config {
 
 impl Default for Config {
     fn default() -> Self {
-        Self { max_iterations: 10, max_nodes: 50_000, max_instructions: 10_000, max_copies: 4, max_steps: 5_000 }
+        Self { max_iterations: 10, max_nodes: 50_000, max_instructions: 10_000, max_copies: 4, max_steps: 20_000 }
     }
 }
 
