@@ -21,7 +21,7 @@ pub(crate) struct Context<'p> {
 }
 
 /// Whether making an element again costs more than loading it: the bound of producer fusion, which knows how often it would be.
-fn is_dear(binding: &Binding) -> bool {
+fn is_expensive(binding: &Binding) -> bool {
     let (ArrayOp::Map { f, .. } | ArrayOp::Generate { f, .. } | ArrayOp::Stencil { f, .. }) = &binding.op else {
         return false;
     };
@@ -102,7 +102,7 @@ impl Build<'_, '_> {
             // Blocks of strict programs compute all of their bindings.
             need: 0,
             segments: None,
-            dear: is_dear(binding),
+            expensive: is_expensive(binding),
         };
         let mut complete: HashMap<ArrayId, Complete> = HashMap::new();
         let mut traversed: Vec<ArrayId> = Vec::new();

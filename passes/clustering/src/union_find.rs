@@ -1,18 +1,18 @@
 //! Classes that grow together.
 
-use petgraph::unionfind::UnionFind;
+use petgraph::unionfind;
 
 /// Numbers below a limit in classes; the least number of a class stands for it, whatever was united first.
 #[derive(Clone, Debug)]
-pub(crate) struct Unite {
-    classes: UnionFind<u32>,
+pub(crate) struct UnionFind {
+    classes: unionfind::UnionFind<u32>,
     /// Of the number by which `classes` knows a class, the least one in it.
     least: Vec<u32>,
 }
 
-impl Unite {
+impl UnionFind {
     pub(crate) fn new(limit: usize) -> Self {
-        Self { classes: UnionFind::new(limit), least: (0..limit as u32).collect() }
+        Self { classes: unionfind::UnionFind::new(limit), least: (0..limit as u32).collect() }
     }
 
     pub(crate) fn find(&mut self, number: usize) -> usize {
