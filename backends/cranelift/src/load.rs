@@ -3,7 +3,7 @@
 use std::{collections::HashSet, sync::Arc};
 
 use fusebox_backend::{BackendError, Program, Statistics, Stored, check_inputs, execute};
-use fusebox_ir::{Array, ArrayId, Constant, Plan};
+use fusebox_ir::{Array, Constant, Plan, ValueId};
 use fusebox_wide::Features;
 
 use crate::{
@@ -145,7 +145,7 @@ impl Program for LoadedPlan {
         let _rounding = Rounding::defaults();
         let references: Vec<&Array> = inputs.iter().collect();
         let sizes = check_inputs(&self.plan, &references)?;
-        let mut handed: Vec<(ArrayId, Stored<Array>)> = Vec::new();
+        let mut handed: Vec<(ValueId, Stored<Array>)> = Vec::new();
         for (id, size) in sizes {
             let constant = Constant::from(size);
             handed.push((

@@ -7,7 +7,7 @@
 //!
 //! | what | where |
 //! |---|---|
-//! | programs: types, bindings, operations, scalar code | `element`, `program`, `array_op`, `scalar`; `builder` makes them |
+//! | programs: types, bindings, operations, scalar code | `ids`, `element`, `program`, `array_op`, `scalar`; `builder` makes them |
 //! | what operations hold, and how to walk and change it | `traverse`, `rewrite`, `renumber` |
 //! | what is true of each operation: the table | [`operations`] |
 //! | what scalar functions give, and their types | [`primitive`], `typing` |
@@ -26,6 +26,7 @@ mod element;
 mod error;
 #[cfg(feature = "generate")]
 pub mod generate;
+mod ids;
 pub mod json;
 mod kernel;
 mod memory;
@@ -46,6 +47,6 @@ mod validate;
 mod value;
 
 pub use crate::{
-    array_op::*, builder::*, element::*, error::*, kernel::*, memory::*, pass::*, plan::*, program::*, rewrite::*,
-    scalar::*, traverse::*, validate::*, value::*,
+    array_op::*, builder::*, element::*, error::*, ids::*, kernel::*, memory::*, pass::*, plan::*, program::*,
+    rewrite::*, scalar::*, traverse::*, validate::*, value::*,
 };

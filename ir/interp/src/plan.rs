@@ -12,8 +12,8 @@ use std::{
 };
 
 use fusebox_ir::{
-    Action, ArrayId, Constant, ElementType, Extent, Fault, Kernel, KernelExtent, MAX_EXTENT, Operand, Place, Plan,
-    RunError, Step, Value,
+    Action, Constant, ElementType, Extent, Fault, Kernel, KernelExtent, MAX_EXTENT, Operand, Place, Plan, PlanExtent,
+    PlanOperand, RunError, Step, Value, ValueId,
 };
 
 use self::memory::{Memory, Meter};
@@ -138,20 +138,20 @@ impl Run<'_> {
         Ok(())
     }
 
-    fn value(&self, id: ArrayId) -> &Val {
+    fn value(&self, id: ValueId) -> &Val {
         self.values[id.index()]
             .as_ref()
             .unwrap_or_else(|| panic!("{id} is used before it is made, or after it is freed"))
     }
 
-    fn operand(&self, operand: Operand) -> Val {
+    fn operand(&self, operand: PlanOperand) -> Val {
         match operand {
             Operand::Value(id) => self.value(id).clone(),
             Operand::Constant(constant) => Val::scalar(constant),
         }
     }
 
-    fn extent(&self, extent: Extent) -> i64 {
+    fn extent(&self, extent: PlanExtent) -> i64 {
         match extent {
             Extent::Constant(n) => n,
             Extent::Value(id) => self.value(id).to_i64(),
@@ -159,7 +159,7 @@ impl Run<'_> {
         }
     }
 
-    fn extent_name(&self, extent: Extent) -> String {
+    fn extent_name(&self, extent: PlanExtent) -> String {
         match extent {
             Extent::Constant(n) => n.to_string(),
             Extent::Value(id) => self.plan.values[id.index()].name.clone(),
@@ -168,17 +168,17 @@ impl Run<'_> {
     }
 
     /// The extents and the element type of a value that is to be made.
-    fn shape(&self, id: ArrayId) -> (Vec<i64>, ElementType) {
+    fn shape(&self, id: ValueId) -> (Vec<i64>, ElementType) {
         let ty = &self.plan.values[id.index()].ty;
         (ty.extents.iter().map(|&extent| self.extent(extent)).collect(), ty.element)
     }
 
-    fn name(&self, id: ArrayId) -> &str {
+    fn name(&self, id: ValueId) -> &str {
         &self.plan.values[id.index()].name
     }
 
     /// The same, of a step that names no operation: extents that no array has are a mistake of the plan.
-    fn specified(&self, id: ArrayId) -> Result<(Vec<i64>, ElementType), Error> {
+    fn specified(&self, id: ValueId) -> Result<(Vec<i64>, ElementType), Error> {
         let (extents, element) = self.shape(id);
         let extents = val::checked(self.name(id), extents).map_err(|fault| bad_plan(fault.to_string()))?;
         Ok((extents, element))
@@ -327,7 +327,7 @@ impl Run<'_> {
                 self.steps(body)?;
                 let new: Vec<_> = next.iter().map(|&operand| self.named(operand)).collect();
                 // What the body made moves; what is handed on from outside stays there too.
-                let made: HashSet<ArrayId> = body.iter().flat_map(Step::makes).copied().collect();
+                let made: HashSet<ValueId> = body.iter().flat_map(Step::makes).copied().collect();
                 for operand in next {
                     if let Operand::Value(id) = operand
                         && made.contains(id)
@@ -344,18 +344,18 @@ impl Run<'_> {
         Ok(())
     }
 
-    fn make(&mut self, id: ArrayId, value: Val, memory: Option<Rc<Memory>>) {
+    fn make(&mut self, id: ValueId, value: Val, memory: Option<Rc<Memory>>) {
         self.values[id.index()] = Some(value);
         self.memory[id.index()] = memory;
     }
 
-    fn forget(&mut self, id: ArrayId) {
+    fn forget(&mut self, id: ValueId) {
         self.values[id.index()] = None;
         self.memory[id.index()] = None;
     }
 
     /// A value under another name: in the same memory, or, if it is written out, in its own.
-    fn named(&self, operand: Operand) -> (Val, Option<Rc<Memory>>) {
+    fn named(&self, operand: PlanOperand) -> (Val, Option<Rc<Memory>>) {
         let value = self.operand(operand);
         let memory = match operand {
             Operand::Value(id) => self.memory[id.index()].clone(),

@@ -14,7 +14,7 @@ use std::{
 };
 
 use fusebox_ir::{
-    ArrayId, ArrayOp, Binary, Constant, ElementType, Extent, LocalId, Operand, Place, ScalarOp, ScalarOperand, Type,
+    ArrayId, ArrayOp, Binary, Constant, ElementType, Extent, Operand, Place, ScalarOp, ScalarOperand, Type,
     term::{BlockTerm, FunctionTerm, Term, TermId, TermNode},
 };
 
@@ -219,7 +219,7 @@ pub(crate) fn len() -> usize {
 
 /// As an operand of an array operation.
 pub(crate) fn operand(id: TermId) -> Operand {
-    Operand::Value(ArrayId(id.0))
+    Operand::Value(id.as_array())
 }
 
 /// As operands of an array operation.
@@ -229,19 +229,19 @@ pub(crate) fn operands(ids: &[TermId]) -> Vec<Operand> {
 
 /// As operands of an array operation that are arrays.
 pub(crate) fn array_ids(ids: &[TermId]) -> Vec<ArrayId> {
-    ids.iter().map(|id| ArrayId(id.0)).collect()
+    ids.iter().map(|id| id.as_array()).collect()
 }
 
 /// As an operand of scalar code.
 pub(crate) fn local(id: TermId) -> ScalarOperand {
-    ScalarOperand::Local(LocalId(id.0))
+    ScalarOperand::Local(id.as_local())
 }
 
 /// As an extent in a type: a number where it is constant.
 pub(crate) fn extent(id: TermId) -> Extent {
     match value_of(id).and_then(Constant::as_i64) {
         Some(number) => Extent::Constant(number),
-        None => Extent::Value(ArrayId(id.0)),
+        None => Extent::Value(id.as_array()),
     }
 }
 
@@ -352,7 +352,7 @@ pub(crate) fn same_size(a: TermId, b: TermId) -> bool {
 /// The term that an operand in a skeleton is.
 fn term_of(operand: ScalarOperand) -> TermId {
     match operand {
-        ScalarOperand::Local(id) => TermId(id.0),
+        ScalarOperand::Local(id) => TermId::of_local(id),
         // Skeletons hold terms alone; this one is equal to none.
         ScalarOperand::Outer(_) | ScalarOperand::Constant(_) => TermId(u32::MAX),
     }

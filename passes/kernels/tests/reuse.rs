@@ -34,7 +34,7 @@ fn steps(plan: &Plan) -> Vec<&Step> {
 
 /// `b over a` for each value that takes over another, in order of values.
 fn over(plan: &Plan) -> Vec<String> {
-    let name = |id: &fusebox_ir::ArrayId| plan.values[id.index()].name.clone();
+    let name = |id: &fusebox_ir::ValueId| plan.values[id.index()].name.clone();
     let mut pairs: Vec<_> = steps(plan)
         .into_iter()
         .filter_map(|step| match step {
@@ -265,7 +265,7 @@ fn unsound_reuse_is_found() {
         let kernel = plan.kernels.last_mut().unwrap();
         let read = kernel.arrays.iter().position(|array| array.name == "b").unwrap();
         let written = kernel.arrays.iter().position(|array| array.name == "c").unwrap();
-        kernel.arrays[written].over = Some(fusebox_ir::ArrayId(read as u32));
+        kernel.arrays[written].over = Some(fusebox_ir::KernelArrayId::at(read));
         assert!(validate_plan(&plan).is_err());
         let panic = std::panic::catch_unwind(|| run(&plan, &[vector(10)])).expect_err("it is read too late");
         let message = panic.downcast_ref::<String>().cloned().unwrap_or_default();

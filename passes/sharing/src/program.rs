@@ -99,7 +99,7 @@ impl Maker<'_> {
 
     fn operand(&self, operand: Operand) -> Operand {
         let Operand::Value(id) = operand else { return operand };
-        let term = TermId(id.0);
+        let term = TermId::of_array(id);
         match &self.terms.nodes[term.index()].term {
             Term::Constant(constant) => Operand::Constant(*constant),
             _ => Operand::Value(self.bound(term).unwrap_or(ArrayId(u32::MAX))),
@@ -163,7 +163,7 @@ impl Maker<'_> {
         for part in op.parts_mut() {
             match part {
                 PartMut::Array(array) | PartMut::Inner(array) => {
-                    *array = self.bound(TermId(array.0)).unwrap_or(ArrayId(u32::MAX));
+                    *array = self.bound(TermId::of_array(*array)).unwrap_or(ArrayId(u32::MAX));
                 }
                 PartMut::Value(operand) | PartMut::Argument(operand) => *operand = self.operand(*operand),
                 PartMut::Function(f) => {
@@ -192,14 +192,14 @@ impl Maker<'_> {
                 for extent in ty.all_extents() {
                     if let Extent::Value(size) = extent
                         && closed
-                        && matches!(self.terms.nodes[TermId(size.0).index()].term, Term::Size { .. })
-                        && !self.results.contains_key(&TermId(size.0))
+                        && matches!(self.terms.nodes[TermId::of_array(*size).index()].term, Term::Size { .. })
+                        && !self.results.contains_key(&TermId::of_array(*size))
                     {
-                        let name = match &self.terms.nodes[TermId(size.0).index()].term {
+                        let name = match &self.terms.nodes[TermId::of_array(*size).index()].term {
                             Term::Size { name } => Name(name.clone()),
                             _ => Name::default(),
                         };
-                        let id = self.bind(TermId(size.0));
+                        let id = self.bind(TermId::of_array(*size));
                         block.sizes.push(Var { id, ty: Type::scalar(ElementType::I64), name });
                     }
                 }
@@ -231,7 +231,7 @@ impl Maker<'_> {
             let indices: Vec<ScalarOperand> = body.params.iter().map(|param| ScalarOperand::Outer(param.id)).collect();
             for (source, &param) in sources.iter().zip(&function.params) {
                 let Term::Parameter { ty, name } = &terms.nodes[param.index()].term else { continue };
-                let array = self.bound(TermId(source.0)).unwrap_or(ArrayId(u32::MAX));
+                let array = self.bound(TermId::of_array(*source)).unwrap_or(ArrayId(u32::MAX));
                 let element = Local { id: LocalId(0), ty: *ty, name: Name::default() };
                 let read = fusebox_ir::Instruction {
                     results: vec![element],

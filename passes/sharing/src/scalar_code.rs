@@ -149,8 +149,8 @@ impl<'t> Graph<'t> {
                     for part in op.parts() {
                         match part {
                             ScalarPart::Operand(ScalarOperand::Local(operand)) => {
-                                if self.is_inside(TermId(operand.0)) {
-                                    visit(Node::Term(TermId(operand.0)));
+                                if self.is_inside(TermId::of_local(*operand)) {
+                                    visit(Node::Term(TermId::of_local(*operand)));
                                 }
                             }
                             ScalarPart::Operand(_) | ScalarPart::Array(_) => {}
@@ -327,7 +327,7 @@ impl Code<'_> {
         tasks.push(Task::Emit { id, awaited });
         for part in op.parts().into_iter().rev() {
             if let ScalarPart::Operand(ScalarOperand::Local(operand)) = part {
-                tasks.push(Task::Value(TermId(operand.0)));
+                tasks.push(Task::Value(TermId::of_local(*operand)));
             }
         }
         let node = self.graph.numbers[&Node::Term(id)];
@@ -363,7 +363,7 @@ impl Code<'_> {
                     }
                 }
                 ScalarPartMut::Array(array) => {
-                    if let Some(outer) = self.graph.around.bound(TermId(array.0)) {
+                    if let Some(outer) = self.graph.around.bound(TermId::of_array(*array)) {
                         *array = outer;
                     }
                 }

@@ -6,7 +6,9 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use fusebox_ir::{Action, ArrayId, Binary, DimBoundary, IndexMap, LevelOrder, LocalId, analysis::work_of_statement};
+use fusebox_ir::{
+    Action, Binary, DimBoundary, IndexMap, KernelArrayId, LevelOrder, LocalId, analysis::work_of_statement,
+};
 
 use super::{Emitter, Extra, Result, Val, levels::Nest, turns::Turns};
 use crate::vector::Value;
@@ -131,7 +133,7 @@ impl Emitter<'_> {
         nest: &Nest,
         lanes: u32,
         of: impl Fn(usize) -> bool,
-    ) -> (BTreeMap<ArrayId, usize>, BTreeMap<ArrayId, usize>) {
+    ) -> (BTreeMap<KernelArrayId, usize>, BTreeMap<KernelArrayId, usize>) {
         let (mut reads, mut writes) = (BTreeMap::new(), BTreeMap::new());
         let mut not = HashSet::new();
         let mut work = 0;
@@ -204,7 +206,7 @@ impl Emitter<'_> {
     }
 
     /// The position in its array that an index map gives at a step of the level.
-    fn place_at(&mut self, nest: &Nest, array: ArrayId, map: &IndexMap, step: Value) -> Result<Value> {
+    fn place_at(&mut self, nest: &Nest, array: KernelArrayId, map: &IndexMap, step: Value) -> Result<Value> {
         let own = self.kernel.levels[nest.depth].index.id;
         let here = self.b.add(nest.from, step);
         let before = self.locals.insert(own, Val::Uniform(here));
@@ -218,7 +220,7 @@ impl Emitter<'_> {
     }
 
     /// Asks for the lines that so many steps will load some time after `step`.
-    fn prefetch(&mut self, nest: &Nest, reads: &BTreeMap<ArrayId, usize>, step: Value, steps: i64) -> Result {
+    fn prefetch(&mut self, nest: &Nest, reads: &BTreeMap<KernelArrayId, usize>, step: Value, steps: i64) -> Result {
         for (&array, &position) in reads {
             let Action::Load { map, .. } = &self.kernel.statements[position].action else { continue };
             let element = self.kernel.arrays[array.index()].element;

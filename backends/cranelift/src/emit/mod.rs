@@ -22,7 +22,7 @@ use std::{
 
 use fusebox_backend::BackendError;
 use fusebox_ir::{
-    Action, ArrayId, Binary, Constant, DimIndex, ElementType, Failure, Kernel, KernelExtent, Lambda, LocalId,
+    Action, Binary, Constant, DimIndex, ElementType, Failure, Kernel, KernelArrayId, KernelExtent, Lambda, LocalId,
     ScalarOperand, Statement,
 };
 
@@ -142,7 +142,7 @@ pub struct Emitter<'k> {
     /// Dimensions of loads that do not change in the levels being emitted, with their extents, and what their boundaries make of them.
     bounded: Vec<(DimIndex, KernelExtent, Val)>,
     /// Arrays whose stores go past the caches.
-    streaming: HashSet<ArrayId>,
+    streaming: HashSet<KernelArrayId>,
     /// Where only some statements are emitted.
     only: Option<HashSet<usize>>,
     /// Reduces, and scans' totals, that have got what is emitted already.

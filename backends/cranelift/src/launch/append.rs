@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Mutex};
 
-use fusebox_ir::{Action, ArrayId};
+use fusebox_ir::{Action, KernelArrayId};
 
 use super::{Ranges, Run};
 use crate::emit::Extra;
@@ -62,7 +62,7 @@ impl Appended {
 
 impl<'a> Run<'a> {
     /// What the kernel appends to, and the array for the number of elements.
-    pub(super) fn append(&self) -> Option<(&'a [ArrayId], ArrayId)> {
+    pub(super) fn append(&self) -> Option<(&'a [KernelArrayId], KernelArrayId)> {
         let kernel = self.kernel;
         kernel.statements.iter().find_map(|statement| match &statement.action {
             Action::Append { arrays, count, .. } => Some((arrays.as_slice(), *count)),

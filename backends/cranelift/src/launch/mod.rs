@@ -14,7 +14,7 @@ use std::cell::RefCell;
 
 use fusebox_backend::{BackendError, Launch, LaunchArray};
 use fusebox_ir::{
-    Action, Array, ArrayId, Constant, Fault, Kernel, KernelExtent, Memory, Place, RunError, ScalarOperand,
+    Action, Array, Constant, Fault, Kernel, KernelArrayId, KernelExtent, Memory, Place, RunError, ScalarOperand,
     ScatterOrder, analysis::work_of_statement,
 };
 
@@ -174,7 +174,7 @@ impl<'a> Run<'a> {
         Ranges::new(steps, length)
     }
 
-    fn target_size(&self, array: ArrayId) -> usize {
+    fn target_size(&self, array: KernelArrayId) -> usize {
         let extents = self.kernel.arrays[array.index()].extents.iter().map(|extent| match extent {
             KernelExtent::Constant(extent) => *extent,
             KernelExtent::Size(id) => self.operand(ScalarOperand::Local(*id)).unwrap_or(0),
@@ -186,7 +186,7 @@ impl<'a> Run<'a> {
     fn bytes(&self) -> usize {
         let arrays = self.kernel.arrays.iter().enumerate();
         arrays.fold(0, |sum, (id, array)| {
-            sum.saturating_add(self.target_size(ArrayId(id as u32)).saturating_mul(array.element.bytes()))
+            sum.saturating_add(self.target_size(KernelArrayId::at(id)).saturating_mul(array.element.bytes()))
         })
     }
 

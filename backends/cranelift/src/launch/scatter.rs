@@ -1,6 +1,6 @@
 //! Copies of the targets of scatters, one for each range but the first, and how they come together.
 
-use fusebox_ir::{Action, ArrayId, Constant, Memory, RunError};
+use fusebox_ir::{Action, Constant, KernelArrayId, Memory, RunError};
 
 use super::{Run, address, call};
 use crate::{
@@ -11,7 +11,7 @@ use crate::{
 /// What the ranges of a launch do to the targets of one scatter.
 pub(super) struct Scattered<'k> {
     pub(super) statement: usize,
-    pub(super) arrays: &'k [ArrayId],
+    pub(super) arrays: &'k [KernelArrayId],
     /// Elements of a target array.
     pub(super) size: usize,
     pub(super) identity: Option<Vec<Constant>>,

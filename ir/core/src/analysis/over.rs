@@ -1,6 +1,6 @@
 //! Whether a kernel may write an array in the memory of one that it reads.
 
-use crate::{Access, Action, ArrayId, DimBoundary, Kernel, Statement, StatementPart};
+use crate::{Access, Action, DimBoundary, Kernel, KernelArrayId, Statement, StatementPart};
 
 /// Why one array is not written over another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -43,7 +43,7 @@ pub enum NotOver {
 ///
 /// # Errors
 /// Why not.
-pub fn may_write_over(kernel: &Kernel, written: ArrayId, read: ArrayId) -> Result<(), NotOver> {
+pub fn may_write_over(kernel: &Kernel, written: KernelArrayId, read: KernelArrayId) -> Result<(), NotOver> {
     let (Some(target), Some(source)) = (kernel.arrays.get(written.index()), kernel.arrays.get(read.index())) else {
         return Err(NotOver::Access);
     };
@@ -79,9 +79,9 @@ pub fn may_write_over(kernel: &Kernel, written: ArrayId, read: ArrayId) -> Resul
     Ok(())
 }
 
-fn writes(statement: &Statement, written: ArrayId) -> bool {
+fn writes(statement: &Statement, written: KernelArrayId) -> bool {
     statement
         .parts()
         .into_iter()
-        .any(|part| matches!(part, StatementPart::Array(array, access) if access != Access::Read && *array == written))
+        .any(|part| matches!(part, StatementPart::Array(array, access) if access != Access::Read && array == written))
 }

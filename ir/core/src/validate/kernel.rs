@@ -5,8 +5,8 @@ use super::{
     context::{Step, Validator},
 };
 use crate::{
-    Access, Action, ArrayId, Association, ElementType, Extent, IndexMap, Kernel, KernelExtent, Lambda, LevelOrder,
-    Local, LocalId, MAX_EXTENT, MAX_NESTING, MAX_RANK, ScalarOp, ScalarOperand, Statement, Type, Var,
+    Access, Action, Association, ElementType, Extent, IndexMap, Kernel, KernelArrayId, KernelExtent, Lambda,
+    LevelOrder, Local, LocalId, MAX_EXTENT, MAX_NESTING, MAX_RANK, ScalarOp, ScalarOperand, Statement, Type, Var,
     analysis::{NotOver, may_write_over},
 };
 
@@ -26,7 +26,7 @@ pub(super) fn kernel_errors(kernel: &Kernel) -> Vec<super::ValidationError> {
         .iter()
         .enumerate()
         .map(|(position, array)| Var {
-            id: ArrayId(position as u32),
+            id: KernelArrayId::at(position).in_code(),
             ty: Type::array(vec![Extent::Unknown; array.extents.len()], array.element),
             name: array.name.as_str().into(),
         })
@@ -86,7 +86,7 @@ impl<'p> Validator<'p> {
                 }
                 if let Some(source) = array.over {
                     let again = kernel.arrays[..position].iter().any(|other| other.over == Some(source));
-                    let found = may_write_over(kernel, ArrayId(position as u32), source);
+                    let found = may_write_over(kernel, KernelArrayId::at(position), source);
                     if let Err(why) = if again { Err(NotOver::Twice) } else { found } {
                         let of =
                             kernel.arrays.get(source.index()).map_or(source.to_string(), |array| array.name.clone());
@@ -194,8 +194,10 @@ impl<'p> Validator<'p> {
             }),
             Action::Scalar(instruction) => self.at(&instruction.place, |v| {
                 match &instruction.op {
-                    ScalarOp::Read { array, .. } => v.read_alone(kernel, *array),
-                    ScalarOp::ReadFlat { array, .. } if rank(kernel, *array) == Some(1) => v.read_alone(kernel, *array),
+                    ScalarOp::Read { array, .. } => v.read_alone(kernel, KernelArrayId::of_code(*array)),
+                    ScalarOp::ReadFlat { array, .. } if rank(kernel, KernelArrayId::of_code(*array)) == Some(1) => {
+                        v.read_alone(kernel, KernelArrayId::of_code(*array))
+                    }
                     _ => {}
                 }
                 v.instruction(instruction);
@@ -372,7 +374,13 @@ impl<'p> Validator<'p> {
         }
     }
 
-    fn accessed(&mut self, kernel: &Kernel, array: ArrayId, access: &[Access], what: &str) -> Option<ElementType> {
+    fn accessed(
+        &mut self,
+        kernel: &Kernel,
+        array: KernelArrayId,
+        access: &[Access],
+        what: &str,
+    ) -> Option<ElementType> {
         let Some(found) = kernel.arrays.get(array.index()) else {
             let (what, arrays) = (what.to_owned(), kernel.arrays.len());
             self.report(ProgramFault::NoArray { what, array: array.0, arrays });
@@ -386,7 +394,7 @@ impl<'p> Validator<'p> {
         Some(found.element)
     }
 
-    fn rank_is(&mut self, kernel: &Kernel, array: ArrayId, expected: usize, what: &str) {
+    fn rank_is(&mut self, kernel: &Kernel, array: KernelArrayId, expected: usize, what: &str) {
         if let Some(found) = rank(kernel, array)
             && found != expected
         {
@@ -394,7 +402,7 @@ impl<'p> Validator<'p> {
         }
     }
 
-    fn index_map(&mut self, kernel: &Kernel, array: ArrayId, map: &IndexMap) {
+    fn index_map(&mut self, kernel: &Kernel, array: KernelArrayId, map: &IndexMap) {
         if let Some(rank) = rank(kernel, array) {
             self.count("dimensions of the map", map.dims.len(), rank);
         }
@@ -409,7 +417,7 @@ impl<'p> Validator<'p> {
         }
     }
 
-    fn read_alone(&mut self, kernel: &Kernel, array: ArrayId) {
+    fn read_alone(&mut self, kernel: &Kernel, array: KernelArrayId) {
         let array = kernel.arrays.get(array.index()).map_or(array.to_string(), |array| array.name.clone());
         self.report(ProgramFault::ReadAlone { array });
     }
@@ -420,7 +428,7 @@ fn may_be_lanes(lanes: u32) -> bool {
     lanes.is_power_of_two() && lanes <= 4096
 }
 
-fn rank(kernel: &Kernel, array: ArrayId) -> Option<usize> {
+fn rank(kernel: &Kernel, array: KernelArrayId) -> Option<usize> {
     kernel.arrays.get(array.index()).map(|array| array.extents.len())
 }
 

@@ -8,8 +8,8 @@ use super::{
     kernel::kernel_errors,
 };
 use crate::{
-    Access, ArrayId, ElementType, Extent, KernelArray, KernelExtent, MAX_RANK, Operand, Plan, Step, Type,
-    analysis::NotOver,
+    Access, ElementType, Extent, KernelArray, KernelExtent, MAX_RANK, Operand, Plan, PlanExtent, PlanOperand, PlanType,
+    Step, Type, ValueId, analysis::NotOver, text::type_text,
 };
 
 /// Checks that `plan` keeps what its type promises: its kernels are valid, every value is made before it is used, once, and written once;
@@ -45,20 +45,20 @@ pub fn validate_plan(plan: &Plan) -> Result<(), ValidationErrors> {
 struct Checker<'p> {
     plan: &'p Plan,
     report: Validator<'p>,
-    made: HashSet<ArrayId>,
+    made: HashSet<ValueId>,
     /// What was made since, so that lists of steps can be left.
-    log: Vec<ArrayId>,
+    log: Vec<ValueId>,
     /// Made anywhere but in the other branch.
-    ever: HashSet<ArrayId>,
-    written: HashSet<ArrayId>,
+    ever: HashSet<ValueId>,
+    written: HashSet<ValueId>,
     /// Made in this list of steps, or state of the loop whose body it is: what may be taken over here.
-    owned: HashSet<ArrayId>,
+    owned: HashSet<ValueId>,
     /// Values that are allocated over others and not yet written.
-    taking: HashMap<ArrayId, ArrayId>,
+    taking: HashMap<ValueId, ValueId>,
     /// What was taken over, and may only be freed.
-    taken: HashSet<ArrayId>,
+    taken: HashSet<ValueId>,
     /// Made before a loop whose steps these are: not freed here, for the next turn needs them.
-    kept: HashSet<ArrayId>,
+    kept: HashSet<ValueId>,
 }
 
 impl<'p> Checker<'p> {
@@ -69,15 +69,20 @@ impl<'p> Checker<'p> {
         self.report.leave();
     }
 
-    fn name(&self, id: ArrayId) -> String {
+    fn name(&self, id: ValueId) -> String {
         self.plan.values.get(id.index()).map_or(id.to_string(), |value| value.name.clone())
     }
 
-    fn ty(&self, id: ArrayId) -> Option<&'p Type> {
+    /// A type in words, with names for extents.
+    fn show(&self, ty: &PlanType) -> String {
+        type_text(ty, &|id| self.name(id))
+    }
+
+    fn ty(&self, id: ValueId) -> Option<&'p PlanType> {
         self.plan.values.get(id.index()).map(|value| &value.ty)
     }
 
-    fn exists(&mut self, id: ArrayId, what: &str) -> bool {
+    fn exists(&mut self, id: ValueId, what: &str) -> bool {
         let values = self.plan.values.len();
         if id.index() >= values {
             self.report.report(ProgramFault::NoValue { what: what.to_owned(), value: id.to_string(), values });
@@ -85,7 +90,7 @@ impl<'p> Checker<'p> {
         id.index() < values
     }
 
-    fn make(&mut self, id: ArrayId) {
+    fn make(&mut self, id: ValueId) {
         if !self.exists(id, "what is made") {
             return;
         }
@@ -97,13 +102,13 @@ impl<'p> Checker<'p> {
         self.log.push(id);
     }
 
-    fn not_over(&mut self, value: ArrayId, source: ArrayId, why: NotOver) {
+    fn not_over(&mut self, value: ValueId, source: ValueId, why: NotOver) {
         let (value, source_name) = (self.name(value), self.name(source));
         self.report.report(ProgramFault::Over { value, source_name, why });
     }
 
     /// A value that is to be written over another, at the launch that does so.
-    fn takes(&mut self, value: ArrayId, source: ArrayId, array: &KernelArray, arrays: &[ArrayId]) {
+    fn takes(&mut self, value: ValueId, source: ValueId, array: &KernelArray, arrays: &[ValueId]) {
         let allowed = array.over.and_then(|over| arrays.get(over.index()));
         if allowed != Some(&source) || arrays.iter().filter(|&&array| array == source).count() != 1 {
             self.not_over(value, source, NotOver::Launch);
@@ -113,7 +118,7 @@ impl<'p> Checker<'p> {
         }
     }
 
-    fn used(&mut self, id: ArrayId, what: &str) -> Option<&'p Type> {
+    fn used(&mut self, id: ValueId, what: &str) -> Option<&'p PlanType> {
         if !self.exists(id, what) {
             return None;
         }
@@ -123,14 +128,14 @@ impl<'p> Checker<'p> {
         self.ty(id)
     }
 
-    fn extent(&mut self, extent: Extent, what: &str) {
+    fn extent(&mut self, extent: PlanExtent, what: &str) {
         match extent {
             Extent::Constant(_) => {}
             Extent::Value(id) => {
                 if let Some(ty) = self.used(id, what)
                     && !(ty.is_scalar() && ty.element == ElementType::I64)
                 {
-                    let (what, value, ty) = (what.to_owned(), self.name(id), self.report.show(ty));
+                    let (what, value, ty) = (what.to_owned(), self.name(id), self.show(ty));
                     self.report.report(ProgramFault::ExtentType { what, dim: 0, value, ty });
                 }
             }
@@ -139,29 +144,29 @@ impl<'p> Checker<'p> {
     }
 
     /// The extents of a value that is made here are known.
-    fn extents(&mut self, id: ArrayId) {
+    fn extents(&mut self, id: ValueId) {
         for &extent in self.ty(id).map_or(&[][..], |ty| &ty.extents) {
             self.extent(extent, &format!("an extent of `{}`", self.name(id)));
         }
     }
 
-    fn operand(&mut self, operand: &Operand, what: &str) -> Option<Type> {
+    fn operand(&mut self, operand: &PlanOperand, what: &str) -> Option<PlanType> {
         match operand {
             Operand::Value(id) => self.used(*id, what).cloned(),
             Operand::Constant(constant) => Some(Type::scalar(constant.ty())),
         }
     }
 
-    fn condition(&mut self, operand: &Operand) {
+    fn condition(&mut self, operand: &PlanOperand) {
         if let Some(ty) = self.operand(operand, "the condition")
             && ty != Type::scalar(ElementType::Bool)
         {
-            let (found, expected) = (self.report.show(&ty), "bool".to_owned());
+            let (found, expected) = (self.show(&ty), "bool".to_owned());
             self.report.report(ProgramFault::WrongType { what: "the condition".to_owned(), found, expected });
         }
     }
 
-    fn same_kind(&mut self, found: Option<&Type>, expected: Option<&Type>, what: &str, rank: bool) {
+    fn same_kind(&mut self, found: Option<&PlanType>, expected: Option<&PlanType>, what: &str, rank: bool) {
         let (Some(found), Some(expected)) = (found, expected) else { return };
         if found.element != expected.element {
             let (what, found, expected) = (what.to_owned(), found.element, expected.element);
@@ -181,7 +186,7 @@ impl<'p> Checker<'p> {
                     c.report.report(ProgramFault::Stream { what: what() });
                 }
                 if !value.ty.inner.is_empty() {
-                    let (found, expected) = (c.report.show(&value.ty), "an array of scalars".to_owned());
+                    let (found, expected) = (c.show(&value.ty), "an array of scalars".to_owned());
                     c.report.report(ProgramFault::WrongType { what: what(), found, expected });
                 }
                 if value.ty.rank() > MAX_RANK {
@@ -201,7 +206,7 @@ impl<'p> Checker<'p> {
             self.within(Position::Item("sizes", position), |c| {
                 c.make(size);
                 if let Some(ty) = c.ty(size).filter(|ty| **ty != Type::scalar(ElementType::I64)) {
-                    let (size, ty) = (c.name(size), c.report.show(ty));
+                    let (size, ty) = (c.name(size), c.show(ty));
                     c.report.report(ProgramFault::SizeType { size, ty });
                 }
             });
@@ -249,7 +254,7 @@ impl<'p> Checker<'p> {
         field: &'static str,
         steps: &'p [Step],
         depth: usize,
-        state: &[ArrayId],
+        state: &[ValueId],
         inside: impl FnOnce(&mut Self),
     ) {
         let before = self.log.len();
@@ -405,19 +410,19 @@ impl<'p> Checker<'p> {
         }
     }
 
-    fn write(&mut self, id: ArrayId) {
+    fn write(&mut self, id: ValueId) {
         if !self.written.insert(id) {
             self.report.report(ProgramFault::WrittenTwice { value: self.name(id) });
         }
     }
 
-    fn launch(&mut self, kernel: usize, sizes: &[Extent], arrays: &[ArrayId]) {
+    fn launch(&mut self, kernel: usize, sizes: &[PlanExtent], arrays: &[ValueId]) {
         for (position, &size) in sizes.iter().enumerate() {
             self.within(Position::Item("sizes", position), |c| c.extent(size, "a size"));
         }
         let plan = self.plan;
         let launched = plan.kernels.get(kernel);
-        let mut taking: Vec<(usize, ArrayId)> = Vec::new();
+        let mut taking: Vec<(usize, ValueId)> = Vec::new();
         // What is allocated over something is there now.
         for (position, array) in arrays.iter().enumerate() {
             if let Some(source) = self.taking.remove(array) {

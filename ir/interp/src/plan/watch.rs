@@ -5,7 +5,7 @@
 
 use std::{cell::RefCell, collections::HashMap};
 
-use fusebox_ir::{Action, ArrayId, Kernel};
+use fusebox_ir::{Action, Kernel, KernelArrayId};
 
 /// A point: a number that no other point of the same depth has in this run.
 type Point = u64;
@@ -51,7 +51,7 @@ impl Watch {
     ///
     /// # Panics
     /// If it was written over before, or is read by two points.
-    pub(super) fn read(&self, kernel: &Kernel, array: ArrayId, position: usize) {
+    pub(super) fn read(&self, kernel: &Kernel, array: KernelArrayId, position: usize) {
         let Some((depth, elements)) = &self.over[array.index()] else { return };
         let mut elements = elements.borrow_mut();
         let element = elements.entry(position).or_default();
@@ -66,7 +66,7 @@ impl Watch {
     ///
     /// # Panics
     /// If it is in the memory of another, and that element was read by another point, or written before.
-    pub(super) fn write(&self, kernel: &Kernel, array: ArrayId, position: usize) {
+    pub(super) fn write(&self, kernel: &Kernel, array: KernelArrayId, position: usize) {
         let Some(source) = kernel.arrays[array.index()].over else { return };
         let Some((depth, elements)) = &self.over[source.index()] else { return };
         let mut elements = elements.borrow_mut();

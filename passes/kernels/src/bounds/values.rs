@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use fusebox_ir::{ArrayId, Constant, Extent, Operand, PlanValue, Type};
+use fusebox_ir::{ArrayId, Constant, Extent, Operand, PlanExtent, PlanOperand, PlanType, PlanValue, ValueId};
 
 use crate::bounds::linear::{Atom, Facts, Linear, exact, never_negative};
 
@@ -11,12 +11,12 @@ use crate::bounds::linear::{Atom, Facts, Linear, exact, never_negative};
 pub(crate) struct Values {
     list: Vec<PlanValue>,
     /// Scalars that are linear in others.
-    forms: HashMap<ArrayId, Linear>,
+    forms: HashMap<ValueId, Linear>,
     /// Holds at every point after where it was noted.
     pub(crate) facts: Facts,
     /// Scalars that are extents of arrays that have been made.
-    extents: HashSet<ArrayId>,
-    order: Vec<ArrayId>,
+    extents: HashSet<ValueId>,
+    order: Vec<ValueId>,
 }
 
 /// Where what is known of values ends when a branch ends.
@@ -27,17 +27,17 @@ pub(crate) struct Known {
 }
 
 impl Values {
-    pub(crate) fn add(&mut self, name: String, ty: Type) -> ArrayId {
-        let id = ArrayId(u32::try_from(self.list.len()).unwrap_or(u32::MAX));
+    pub(crate) fn add(&mut self, name: String, ty: PlanType) -> ValueId {
+        let id = ValueId::at(self.list.len());
         self.list.push(PlanValue { name, ty });
         id
     }
 
-    pub(crate) fn ty(&self, id: ArrayId) -> &Type {
+    pub(crate) fn ty(&self, id: ValueId) -> &PlanType {
         &self.list[id.index()].ty
     }
 
-    pub(crate) fn name(&self, id: ArrayId) -> &str {
+    pub(crate) fn name(&self, id: ValueId) -> &str {
         &self.list[id.index()].name
     }
 
@@ -46,7 +46,7 @@ impl Values {
     }
 
     /// Notes that an array of this type was made: none of its extents is negative.
-    pub(crate) fn made(&mut self, ty: &Type) {
+    pub(crate) fn made(&mut self, ty: &PlanType) {
         for extent in &ty.extents {
             if let Extent::Value(id) = *extent
                 && self.extents.insert(id)
@@ -61,7 +61,7 @@ impl Values {
     }
 
     /// Whether the scalar is the extent of an array that was made.
-    pub(crate) fn is_extent(&self, id: ArrayId) -> bool {
+    pub(crate) fn is_extent(&self, id: ValueId) -> bool {
         self.extents.contains(&id)
     }
 
@@ -78,7 +78,7 @@ impl Values {
     }
 
     /// Notes that a scalar is linear in others.
-    pub(crate) fn define(&mut self, id: ArrayId, form: Linear) {
+    pub(crate) fn define(&mut self, id: ValueId, form: Linear) {
         let form = form.map(&mut |atom| match atom {
             Atom::Value(of) => self.form_of(of),
             Atom::Local(_) => Linear::atom(atom),
@@ -86,11 +86,11 @@ impl Values {
         self.forms.insert(id, form);
     }
 
-    pub(crate) fn form_of(&self, id: ArrayId) -> Linear {
+    pub(crate) fn form_of(&self, id: ValueId) -> Linear {
         self.forms.get(&id).cloned().unwrap_or_else(|| Linear::atom(Atom::Value(id)))
     }
 
-    pub(crate) fn form(&self, extent: Extent) -> Linear {
+    pub(crate) fn form(&self, extent: PlanExtent) -> Linear {
         match extent {
             Extent::Constant(constant) => Linear::constant(constant),
             Extent::Value(id) => self.form_of(id),
@@ -132,8 +132,14 @@ impl Values {
     }
 }
 
+/// The id of a number of elements that is never a value of the plan, by the program's name for it: extents that are it are equal to each other
+/// alone. No value has the id, as those have the lowest.
+pub(crate) fn counted(id: ArrayId) -> ValueId {
+    ValueId(u32::MAX - id.0)
+}
+
 /// The extent that a scalar operand is.
-pub(crate) fn extent(operand: Operand) -> Extent {
+pub(crate) fn extent(operand: PlanOperand) -> PlanExtent {
     match operand {
         Operand::Value(id) => Extent::Value(id),
         Operand::Constant(constant) => Extent::Constant(constant.as_i64().unwrap_or(-1)),
@@ -141,7 +147,7 @@ pub(crate) fn extent(operand: Operand) -> Extent {
 }
 
 /// The scalar operand that an extent is.
-pub(crate) fn operand(extent: Extent) -> Operand {
+pub(crate) fn operand(extent: PlanExtent) -> PlanOperand {
     match extent {
         Extent::Value(id) => Operand::Value(id),
         Extent::Constant(constant) => Operand::Constant(Constant::from(constant)),

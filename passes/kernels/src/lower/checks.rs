@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use fusebox_ir::{
-    ArrayId, Binding, Extent, Operand, Output, Step,
+    ArrayId, Binding, Extent, Operand, Output, PlanExtent, PlanOperand, Step, ValueId,
     analysis::Answer,
     operations::{Demand, Relation, Signature, Sum, Term},
 };
@@ -131,8 +131,8 @@ impl<'p> Lower<'p> {
     /// The extents of a value are those that a type in another place says.
     pub(super) fn check_type(
         &mut self,
-        value: Operand,
-        expected: &[Extent],
+        value: PlanOperand,
+        expected: &[PlanExtent],
         expected_name: &str,
         origin: &Origin,
         steps: &mut Vec<Step>,
@@ -150,7 +150,13 @@ impl<'p> Lower<'p> {
     }
 
     /// A result has the extents that the program declares.
-    pub(super) fn check_output(&mut self, program: &str, value: ArrayId, declared: &Output, steps: &mut Vec<Step>) {
+    pub(super) fn check_output(
+        &mut self,
+        program: &str,
+        value: ValueId,
+        declared: &Output<ValueId>,
+        steps: &mut Vec<Step>,
+    ) {
         let origin = Origin { operation: program.to_owned(), place: fusebox_ir::Place::default() };
         let actual = self.values.ty(value).extents.clone();
         for (&actual, &expected) in actual.iter().zip(&declared.ty.extents) {

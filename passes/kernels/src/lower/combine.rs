@@ -1,7 +1,8 @@
 //! Folds: reduces over a level, and levels over segments.
 
 use fusebox_ir::{
-    ArrayId, ArrayOp, Binary, Constant, ElementType, Extent, FailureKind, Lambda, LevelOrder, ScalarOp, ScalarOperand,
+    ArrayId, ArrayOp, Binary, Constant, ElementType, FailureKind, Lambda, LevelOrder, PlanExtent, ScalarOp,
+    ScalarOperand, ValueId,
     analysis::{
         algebra,
         components::{groups, restricted},
@@ -147,8 +148,8 @@ impl Fusing<'_, '_> {
 /// Opens a level over segments, checks their offsets, and opens a level over the elements of each.
 pub(super) fn segments(
     nest: &mut Nest<'_>,
-    offsets: ArrayId,
-    extent: Extent,
+    offsets: ValueId,
+    extent: PlanExtent,
     [outer, inner]: [LevelOrder; 2],
     origin: &Origin,
 ) -> Segments {

@@ -1,6 +1,6 @@
 //! Concatenation: each source is copied to its part of the result.
 
-use fusebox_ir::{Access, ArrayId, Binding, LevelOrder, ScalarOp, ScalarOperand, Step};
+use fusebox_ir::{Access, ArrayId, Binding, LevelOrder, ScalarOp, ScalarOperand, Step, ValueId};
 
 use super::{Lower, Origin};
 use crate::{bounds::linear::Linear, error::Error, nest::Spot, strict::Code};
@@ -15,7 +15,7 @@ impl<'p> Lower<'p> {
         origin: &Origin,
         steps: &mut Vec<Step>,
     ) -> Result<(), Error> {
-        let sources: Vec<ArrayId> = sources.iter().map(|&id| self.array(id)).collect();
+        let sources: Vec<ValueId> = sources.iter().map(|&id| self.array(id)).collect();
         let results = self.results(&binding.results, origin, steps)?;
         let Some(&result) = results.first() else { return Ok(()) };
         let mut offset = Linear::default();

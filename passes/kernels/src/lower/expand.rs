@@ -2,7 +2,7 @@
 
 use fusebox_ir::{
     Access, ArrayId, ArrayOp, Association, Binary, Binding, Constant, ElementType, FailureKind, Lambda, LevelOrder,
-    ScalarOp, ScalarOperand, Step, Type,
+    ScalarOp, ScalarOperand, Step, Type, ValueId,
 };
 
 use super::{Lower, Origin, fuse::Fusing, name, scatter::at_least_zero};
@@ -26,7 +26,7 @@ impl<'p> Lower<'p> {
         binding: &Binding,
         origin: &Origin,
         steps: &mut Vec<Step>,
-    ) -> Result<ArrayId, Error> {
+    ) -> Result<ValueId, Error> {
         let ArrayOp::Expand { size, sources, .. } = &binding.op else { unreachable!("an expand") };
         let n = self.extents(sources[0])[0];
         let (total, arrays) = (&binding.results[0], &binding.results[1..]);

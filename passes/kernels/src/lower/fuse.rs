@@ -7,8 +7,8 @@
 use std::collections::HashMap;
 
 use fusebox_ir::{
-    Access, Action, ArrayId, ArrayOp, Binary, Binding, Constant, Extent, FailureKind, LevelOrder, Place, ScalarOperand,
-    Step, Type, Var,
+    Access, Action, ArrayId, ArrayOp, Binary, Binding, Constant, FailureKind, LevelOrder, Place, PlanExtent,
+    ScalarOperand, Step, Type, ValueId, Var,
     analysis::{
         Spine,
         spine::{Along, Frame, Members, Over, Station, follows, spine},
@@ -24,6 +24,7 @@ use super::{
 };
 use crate::{
     bounds::linear::{Atom, Linear},
+    bounds::values::counted,
     error::Error,
     nest::{Launch, Learned, Nest, Spot},
     strict::Code,
@@ -33,11 +34,11 @@ use crate::{
 #[derive(Debug, Default)]
 pub(super) struct Made {
     /// Results that are stored, by their names in the program.
-    pub(super) stored: HashMap<ArrayId, ArrayId>,
+    pub(super) stored: HashMap<ArrayId, ValueId>,
     /// What is appended to: the result, the array that is long enough.
-    appended: Vec<(Var, ArrayId)>,
+    appended: Vec<(Var, ValueId)>,
     /// Where the elements of each source of an expand begin, by its position.
-    pub(super) offsets: HashMap<usize, ArrayId>,
+    pub(super) offsets: HashMap<usize, ValueId>,
 }
 
 impl<'p> Lower<'p> {
@@ -96,7 +97,7 @@ impl<'p> Lower<'p> {
         let mut sizes = Vec::new();
         list.iter().flat_map(|binding| &binding.results).for_each(|var| var.ty.for_each_use(&mut |id| sizes.push(id)));
         for id in sizes.into_iter().filter(|id| own.contains(id)) {
-            self.bindings.bind(id, Bound::Counted(ArrayId(u32::MAX - id.0)));
+            self.bindings.bind(id, Bound::Counted(counted(id)));
         }
     }
 
@@ -147,7 +148,14 @@ impl<'p> Lower<'p> {
         Ok(())
     }
 
-    fn append_to(&mut self, vars: &[Var], capacity: Extent, made: &mut Made, origin: &Origin, steps: &mut Vec<Step>) {
+    fn append_to(
+        &mut self,
+        vars: &[Var],
+        capacity: PlanExtent,
+        made: &mut Made,
+        origin: &Origin,
+        steps: &mut Vec<Step>,
+    ) {
         for var in vars {
             let whole = self.allocate(name(var), Type::array(vec![capacity], var.ty.element), origin, steps);
             made.appended.push((var.clone(), whole));
@@ -155,7 +163,7 @@ impl<'p> Lower<'p> {
     }
 
     /// How many elements there are at most of what a filter keeps.
-    fn capacity(&self, list: &[Binding], spine: &Spine, mut position: usize) -> Extent {
+    fn capacity(&self, list: &[Binding], spine: &Spine, mut position: usize) -> PlanExtent {
         while let Frame::Counted(of) = spine.stations[position].frame {
             position = of;
         }
@@ -166,7 +174,7 @@ impl<'p> Lower<'p> {
     }
 
     /// The extents of a value of the program, in the plan or only in a nest.
-    pub(super) fn extents(&self, id: ArrayId) -> Vec<Extent> {
+    pub(super) fn extents(&self, id: ArrayId) -> Vec<PlanExtent> {
         match (super::Scope::array(&self.bindings, id), self.vars.get(&id)) {
             (Some(value), _) => self.values.ty(value).extents.clone(),
             (None, Some(var)) => var.ty.extents.iter().map(|&extent| self.extent(extent)).collect(),
@@ -209,7 +217,7 @@ pub(super) struct Fusing<'l, 'p> {
     /// For each of its dimensions whether the index is within, where the level has more steps.
     within: Vec<Vec<Option<ScalarOperand>>>,
     /// Levels, extents, and whether the level's index is within.
-    limits: Vec<(usize, Extent, ScalarOperand)>,
+    limits: Vec<(usize, PlanExtent, ScalarOperand)>,
     /// Where it makes elements at all.
     whens: Vec<Option<ScalarOperand>>,
     /// The index at which an operation reads what is made in its order.
@@ -218,7 +226,7 @@ pub(super) struct Fusing<'l, 'p> {
     pub(super) kept: Vec<Option<ScalarOperand>>,
     pub(super) targets: Vec<Option<ScalarOperand>>,
     pub(super) segments: Option<Segments>,
-    appends: Vec<(ArrayId, ScalarOperand)>,
+    appends: Vec<(ValueId, ScalarOperand)>,
 }
 
 impl<'l, 'p> Fusing<'l, 'p> {
@@ -256,7 +264,7 @@ impl<'l, 'p> Fusing<'l, 'p> {
         }
     }
 
-    fn all(mut self, units: &[&Binding], results: &HashMap<ArrayId, ArrayId>) -> (Launch, Learned) {
+    fn all(mut self, units: &[&Binding], results: &HashMap<ArrayId, ValueId>) -> (Launch, Learned) {
         self.open();
         for position in 0..self.list.len() {
             self.own_index(position);
@@ -548,7 +556,7 @@ impl<'l, 'p> Fusing<'l, 'p> {
         let Some(filter) = self.spine.appended else { return };
         let Some(&count) = self.made.stored.get(&self.binding(filter).results[0].id) else { return };
         self.enter(filter);
-        let (arrays, values): (Vec<ArrayId>, Vec<ScalarOperand>) =
+        let (arrays, values): (Vec<ValueId>, Vec<ScalarOperand>) =
             std::mem::take(&mut self.appends).into_iter().unzip();
         let arrays = arrays.into_iter().map(|array| self.nest.array(array, Access::Write)).collect();
         let count = self.nest.array(count, Access::Write);

@@ -17,7 +17,7 @@ use std::collections::{HashMap, HashSet};
 
 use fusebox_ir::{
     Access, ArrayId, ArrayOp, Binding, Block, Constant, ElementType, Extent, Kernel, Operand, Output, Part, Place,
-    Plan, Program, Step, Type, Var,
+    Plan, PlanExtent, PlanOperand, PlanType, Program, Step, Type, ValueId, Var,
     analysis::{Sizes, demand::by_need, makes_elements},
 };
 
@@ -32,12 +32,12 @@ use crate::{
 /// Where a value of the program is.
 #[derive(Clone, Copy, Debug)]
 enum Bound {
-    Plan(Operand),
+    Plan(PlanOperand),
     /// A constant that is also read as an array of rank 0, which this value of the plan is.
-    Constant(Constant, ArrayId),
+    Constant(Constant, ValueId),
     /// A number of elements that is known only at the end of a nest, and not stored. As an extent it is equal to itself alone: it has an id that no
     /// value has.
-    Counted(ArrayId),
+    Counted(ValueId),
 }
 
 /// Values of the program that are in scope.
@@ -50,7 +50,7 @@ struct Bindings<'p> {
 }
 
 impl Scope for Bindings<'_> {
-    fn find(&self, id: ArrayId) -> Operand {
+    fn find(&self, id: ArrayId) -> PlanOperand {
         match self.bound.get(&id) {
             Some(Bound::Plan(operand)) => *operand,
             Some(Bound::Constant(constant, _)) => Operand::Constant(*constant),
@@ -59,7 +59,7 @@ impl Scope for Bindings<'_> {
         }
     }
 
-    fn array(&self, id: ArrayId) -> Option<ArrayId> {
+    fn array(&self, id: ArrayId) -> Option<ValueId> {
         match self.bound.get(&id)? {
             Bound::Plan(Operand::Value(value)) | Bound::Constant(_, value) => Some(*value),
             Bound::Plan(Operand::Constant(_)) | Bound::Counted(_) => None,
@@ -125,7 +125,7 @@ pub(crate) fn lower(program: &Program) -> Result<Plan, Error> {
     };
     vars_in(&program.body, &mut lower.vars);
     let body = &program.body;
-    let input = |lower: &mut Lower<'_>, var: &Var| -> Result<ArrayId, Error> {
+    let input = |lower: &mut Lower<'_>, var: &Var| -> Result<ValueId, Error> {
         let ty = lower.plan_type(var)?;
         lower.values.made(&ty);
         let id = lower.values.add(name(var), ty);
@@ -202,17 +202,17 @@ fn name(var: &Var) -> String {
 
 impl<'p> Lower<'p> {
     /// What a value of the program is in the plan.
-    fn find(&self, id: ArrayId) -> Operand {
+    fn find(&self, id: ArrayId) -> PlanOperand {
         self.bindings.find(id)
     }
 
     /// The array of the plan that a value of the program is.
-    fn array(&self, id: ArrayId) -> ArrayId {
+    fn array(&self, id: ArrayId) -> ValueId {
         self.bindings.array(id).unwrap_or_else(|| panic!("{id} is no array here, in\n{}", self.bindings.program))
     }
 
     /// Binds a value of the program to an operand of the plan; a constant becomes an array too where the program uses it as one.
-    fn bind_operand(&mut self, var: &Var, to: Operand, steps: &mut Vec<Step>) {
+    fn bind_operand(&mut self, var: &Var, to: PlanOperand, steps: &mut Vec<Step>) {
         let bound = match to {
             Operand::Constant(constant) if self.as_arrays.contains(&var.id) => {
                 Bound::Constant(constant, self.materialised(to, &name(var), steps))
@@ -222,41 +222,38 @@ impl<'p> Lower<'p> {
         self.bindings.bind(var.id, bound);
     }
 
-    fn operand(&self, operand: Operand) -> Operand {
+    fn operand(&self, operand: Operand) -> PlanOperand {
         match operand {
             Operand::Value(id) => self.find(id),
-            Operand::Constant(_) => operand,
+            Operand::Constant(constant) => constant.into(),
         }
     }
 
-    fn extent(&self, of: Extent) -> Extent {
+    fn extent(&self, of: Extent) -> PlanExtent {
         match of {
             Extent::Value(id) => match self.bindings.bound.get(&id) {
                 Some(&Bound::Counted(own)) => Extent::Value(own),
                 _ => extent(self.find(id)),
             },
-            Extent::Constant(_) | Extent::Unknown => of,
+            Extent::Constant(number) => Extent::Constant(number),
+            Extent::Unknown => Extent::Unknown,
         }
     }
 
     /// The extent that a scalar of the program is.
-    fn extent_of(&self, operand: Operand) -> Extent {
+    fn extent_of(&self, operand: Operand) -> PlanExtent {
         match operand {
             Operand::Value(id) => self.extent(Extent::Value(id)),
-            Operand::Constant(_) => extent(operand),
+            Operand::Constant(constant) => extent(constant.into()),
         }
     }
 
-    fn declared(&self, ty: &Type) -> Type {
-        let mut ty = ty.clone();
-        for extent in ty.all_extents_mut() {
-            *extent = self.extent(*extent);
-        }
-        ty
+    fn declared(&self, ty: &Type) -> PlanType {
+        ty.with_extents(&mut |extent| self.extent(extent))
     }
 
     /// The type of a value in the plan.
-    fn plan_type(&self, var: &Var) -> Result<Type, Error> {
+    fn plan_type(&self, var: &Var) -> Result<PlanType, Error> {
         let kind = if var.ty.stream { "stream" } else { "array of arrays" };
         if var.ty.stream || !var.ty.inner.is_empty() {
             return Err(Error::UnsupportedType { name: name(var), kind });
@@ -270,7 +267,7 @@ impl<'p> Lower<'p> {
     }
 
     /// Makes room for a value.
-    fn allocate(&mut self, name: String, ty: Type, origin: &Origin, steps: &mut Vec<Step>) -> ArrayId {
+    fn allocate(&mut self, name: String, ty: PlanType, origin: &Origin, steps: &mut Vec<Step>) -> ValueId {
         self.values.made(&ty);
         let value = self.values.add(name, ty);
         let (operation, place) = (origin.operation.clone(), origin.place.clone());
@@ -279,7 +276,7 @@ impl<'p> Lower<'p> {
     }
 
     /// Makes room for the results of a binding.
-    fn results(&mut self, results: &[Var], origin: &Origin, steps: &mut Vec<Step>) -> Result<Vec<ArrayId>, Error> {
+    fn results(&mut self, results: &[Var], origin: &Origin, steps: &mut Vec<Step>) -> Result<Vec<ValueId>, Error> {
         let mut made = Vec::new();
         for var in results {
             let ty = self.plan_type(var)?;
@@ -303,7 +300,7 @@ impl<'p> Lower<'p> {
     }
 
     /// A value of rank 0 or an array, in the plan: constants become values.
-    fn materialised(&mut self, operand: Operand, name: &str, steps: &mut Vec<Step>) -> ArrayId {
+    fn materialised(&mut self, operand: PlanOperand, name: &str, steps: &mut Vec<Step>) -> ValueId {
         match operand {
             Operand::Value(id) => id,
             Operand::Constant(constant) => {
@@ -315,7 +312,7 @@ impl<'p> Lower<'p> {
     }
 
     /// A scalar that is linear in others, as an extent of the plan.
-    fn linear_extent(&mut self, form: &Linear, name: &str, origin: &Origin, steps: &mut Vec<Step>) -> Extent {
+    fn linear_extent(&mut self, form: &Linear, name: &str, origin: &Origin, steps: &mut Vec<Step>) -> PlanExtent {
         if let Some(constant) = form.as_constant() {
             return Extent::Constant(constant);
         }

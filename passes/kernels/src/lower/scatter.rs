@@ -2,6 +2,7 @@
 
 use fusebox_ir::{
     Access, Action, ArrayId, ArrayOp, Binary, Binding, Constant, Lambda, PermuteOrder, ScalarOp, ScalarOperand, Step,
+    ValueId,
 };
 
 use super::{Bound, Lower, fuse::Fusing, name};
@@ -19,7 +20,7 @@ impl<'p> Lower<'p> {
         binding: &Binding,
         defaults: &[ArrayId],
         steps: &mut Vec<Step>,
-    ) -> Result<Vec<ArrayId>, Error> {
+    ) -> Result<Vec<ValueId>, Error> {
         let mut results = Vec::new();
         for (var, &default) in binding.results.iter().zip(defaults) {
             let source = self.materialised(self.find(default), &name(var), steps);
@@ -102,10 +103,10 @@ impl Fusing<'_, '_> {
         order: PermuteOrder,
     ) {
         let binding = self.binding(position);
-        let results: Vec<ArrayId> =
+        let results: Vec<ValueId> =
             binding.results.iter().filter_map(|var| self.made.stored.get(&var.id).copied()).collect();
         let nest = &mut self.nest;
-        let arrays: Vec<ArrayId> = results.iter().map(|&result| nest.array(result, Access::Update)).collect();
+        let arrays: Vec<_> = results.iter().map(|&result| nest.array(result, Access::Update)).collect();
         let inside = results.first().is_some_and(|&result| nest.is_inside(result, to, at.depth));
         let map = nest.index_map(to, !inside);
         let order = association::of_scatter(combine, order);

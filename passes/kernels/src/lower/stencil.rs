@@ -1,8 +1,8 @@
 //! Stencils: taps are loads whose maps have offsets and boundaries.
 
 use fusebox_ir::{
-    ArrayId, Binary, Boundary, Constant, DimBoundary, ElementType, Extent, Lambda, Operand, Place, ScalarOp,
-    ScalarOperand, Tap, TapBoundary, Unary,
+    ArrayId, Binary, Boundary, Constant, DimBoundary, ElementType, Lambda, Place, PlanExtent, PlanOperand, ScalarOp,
+    ScalarOperand, Tap, TapBoundary, Unary, ValueId,
     analysis::need::{certainly_executed, free_uses, local},
 };
 
@@ -17,8 +17,14 @@ use crate::{
 #[derive(Clone)]
 enum Outside {
     Dim(DimBoundary),
-    Value(Operand),
+    Value(PlanOperand),
     Function(Lambda),
+}
+
+/// A tap of an array of the plan.
+struct PlanTap<'t> {
+    array: ValueId,
+    offsets: &'t [i64],
 }
 
 impl Fusing<'_, '_> {
@@ -49,7 +55,7 @@ impl Fusing<'_, '_> {
             .enumerate()
             .map(|(number, tap)| {
                 let outside = boundary(tap.array);
-                let tap = Tap { array: lower.array(tap.array), offsets: tap.offsets.clone() };
+                let tap = PlanTap { array: lower.array(tap.array), offsets: &tap.offsets };
                 match &outside {
                     // An empty array fails; if no branch needs it, it must not: then the index is computed where it is needed.
                     Outside::Dim(boundary) if !certain[number] && nest.may_be_empty(tap.array, at.depth) => {
@@ -64,7 +70,7 @@ impl Fusing<'_, '_> {
 
 fn loaded(
     nest: &mut Nest<'_>,
-    tap: &Tap,
+    tap: &PlanTap<'_>,
     outside: &Outside,
     index: &[ScalarOperand],
     at: Spot,
@@ -73,7 +79,7 @@ fn loaded(
     let boundary = if let Outside::Dim(boundary) = outside { *boundary } else { DimBoundary::None };
     let dims: Vec<(Linear, DimBoundary)> = index
         .iter()
-        .zip(&tap.offsets)
+        .zip(tap.offsets)
         .map(|(&index, &offset)| (nest.known.form(index).offset(offset), boundary))
         .collect();
     let outside = match outside {
@@ -86,7 +92,7 @@ fn loaded(
             let mut code = Code::default();
             let there: Vec<ScalarOperand> = index
                 .iter()
-                .zip(&tap.offsets)
+                .zip(tap.offsets)
                 .map(|(&index, &offset)| {
                     let b = Constant::from(offset).into();
                     nest.push(
@@ -108,18 +114,18 @@ fn loaded(
 fn by_hand(
     nest: &mut Nest<'_>,
     code: &mut Code,
-    tap: &Tap,
+    tap: &PlanTap<'_>,
     boundary: DimBoundary,
     index: &[ScalarOperand],
     place: &Place,
 ) -> ScalarOperand {
-    let extents: Vec<Extent> = nest.known.values.ty(tap.array).extents.clone();
+    let extents: Vec<PlanExtent> = nest.known.values.ty(tap.array).extents.clone();
     let whole = |value: i64| ScalarOperand::from(Constant::from(value));
     let binary = |nest: &mut Nest<'_>, code: &mut Code, function, a, b| {
         nest.push(code, ScalarOp::Binary { function, a, b }, ElementType::I64, place)
     };
     let mut there = Vec::new();
-    for ((&index, &offset), &extent) in index.iter().zip(&tap.offsets).zip(&extents) {
+    for ((&index, &offset), &extent) in index.iter().zip(tap.offsets).zip(&extents) {
         let extent = nest.extent(extent);
         let last = binary(nest, code, Binary::Sub, extent, whole(1));
         let raw = binary(nest, code, Binary::Add, index, whole(offset));

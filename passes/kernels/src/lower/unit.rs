@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use fusebox_ir::{Access, ArrayId, ArrayOp, Binding, Name, ScanForm, Step, analysis::makes_elements};
+use fusebox_ir::{Access, ArrayId, ArrayOp, Binding, Name, ScanForm, Step, ValueId, analysis::makes_elements};
 
 use super::{Lower, cluster::Group};
 use crate::{
@@ -71,7 +71,7 @@ impl<'p> Lower<'p> {
         units: &[&Binding],
         manifest: &dyn Fn(ArrayId) -> bool,
         steps: &mut Vec<Step>,
-    ) -> Result<HashMap<ArrayId, ArrayId>, Error> {
+    ) -> Result<HashMap<ArrayId, ValueId>, Error> {
         let mut results = HashMap::new();
         for unit in units {
             let origin = self.origin(unit);
@@ -128,7 +128,7 @@ pub(super) fn put_units(
     nest: &mut Nest<'_>,
     lower: &Lower<'_>,
     units: &[&Binding],
-    results: &HashMap<ArrayId, ArrayId>,
+    results: &HashMap<ArrayId, ValueId>,
     at: Spot,
 ) -> Learned {
     let mut stored = Vec::new();

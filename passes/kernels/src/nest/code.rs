@@ -2,7 +2,9 @@
 
 use std::collections::HashMap;
 
-use fusebox_ir::{Access, ArrayId, ElementType, Instruction, Lambda, Local, LocalId, Place, ScalarOp, ScalarOperand};
+use fusebox_ir::{
+    Access, ArrayId, ElementType, Instruction, Lambda, Local, LocalId, Place, ScalarOp, ScalarOperand, ValueId,
+};
 
 use super::{Nest, Spot};
 use crate::{
@@ -37,12 +39,12 @@ impl Nest<'_> {
     pub(crate) fn read(
         &mut self,
         code: &mut Code,
-        value: ArrayId,
+        value: ValueId,
         index: Vec<ScalarOperand>,
         place: &Place,
     ) -> ScalarOperand {
         let element = self.known.values.ty(value).element;
-        let array = self.array(value, Access::Read);
+        let array = self.array(value, Access::Read).in_code();
         self.push(code, ScalarOp::Read { array, index }, element, place)
     }
 
@@ -80,7 +82,7 @@ impl Nest<'_> {
                     let value = self.scope.array(*array);
                     let value =
                         value.unwrap_or_else(|| panic!("{array} is read by a function, and is no array of the plan"));
-                    *array = self.array(value, Access::Read);
+                    *array = self.array(value, Access::Read).in_code();
                 }
                 Body(body) => *body = self.import_body(body, names),
             }

@@ -3,7 +3,8 @@
 use std::collections::{HashMap, HashSet};
 
 use fusebox_ir::{
-    Access, Action, ArrayId, ElementType, Extent, Kernel, KernelArray, Lambda, Level, Local, LocalId, Name, Statement,
+    Access, Action, ElementType, Extent, Kernel, KernelArray, KernelArrayId, Lambda, Level, Local, LocalId, Name,
+    PlanExtent, Statement, ValueId,
 };
 
 use super::{Nest, walk::Visit};
@@ -15,8 +16,8 @@ use crate::{
 /// A kernel, and what launches give it.
 pub(crate) struct Launch {
     pub(crate) kernel: Kernel,
-    pub(crate) sizes: Vec<Extent>,
-    pub(crate) arrays: Vec<ArrayId>,
+    pub(crate) sizes: Vec<PlanExtent>,
+    pub(crate) arrays: Vec<ValueId>,
 }
 
 impl Nest<'_> {
@@ -24,7 +25,7 @@ impl Nest<'_> {
     pub(crate) fn finish(mut self) -> Launch {
         association::put(&mut self);
         let name = Name(std::mem::take(&mut self.name));
-        let mut arrays: Vec<(ArrayId, KernelArray)> =
+        let mut arrays: Vec<(ValueId, KernelArray)> =
             self.arrays.iter().map(|array| (array.value, self.kernel_array(array))).collect();
         let mut statements: Vec<Statement> = std::mem::take(&mut self.before).into_iter().flatten().collect();
         statements.extend(std::mem::take(&mut self.after).into_iter().rev().flatten());
@@ -52,8 +53,8 @@ impl Nest<'_> {
         let mut position = HashMap::new();
         let mut values = Vec::new();
         for (old, (value, array)) in arrays.drain(..).enumerate() {
-            if used.arrays.contains(&ArrayId(old as u32)) || array.access != Access::Read {
-                position.insert(ArrayId(old as u32), ArrayId(values.len() as u32));
+            if used.arrays.contains(&KernelArrayId::at(old)) || array.access != Access::Read {
+                position.insert(KernelArrayId::at(old), KernelArrayId::at(values.len()));
                 values.push(value);
                 kernel.arrays.push(array);
             }
@@ -103,13 +104,13 @@ impl Visit for Rename<'_> {
         }
     }
 
-    fn array(&mut self, _: &mut ArrayId) {}
+    fn array(&mut self, _: &mut KernelArrayId) {}
 }
 
 #[derive(Default)]
 struct Used {
     locals: HashSet<LocalId>,
-    arrays: HashSet<ArrayId>,
+    arrays: HashSet<KernelArrayId>,
 }
 
 impl Visit for Used {
@@ -119,7 +120,7 @@ impl Visit for Used {
         self.locals.insert(*id);
     }
 
-    fn array(&mut self, id: &mut ArrayId) {
+    fn array(&mut self, id: &mut KernelArrayId) {
         self.arrays.insert(*id);
     }
 }
@@ -162,7 +163,7 @@ fn live(mut statements: Vec<Statement>, levels: &mut [Level]) -> Vec<Statement> 
 
 struct Number<'a> {
     locals: HashMap<LocalId, LocalId>,
-    arrays: &'a HashMap<ArrayId, ArrayId>,
+    arrays: &'a HashMap<KernelArrayId, KernelArrayId>,
 }
 
 impl Visit for Number<'_> {
@@ -177,7 +178,7 @@ impl Visit for Number<'_> {
         }
     }
 
-    fn array(&mut self, id: &mut ArrayId) {
+    fn array(&mut self, id: &mut KernelArrayId) {
         if let Some(&new) = self.arrays.get(id) {
             *id = new;
         }
@@ -185,7 +186,7 @@ impl Visit for Number<'_> {
 }
 
 /// Numbers sizes, then indices, then the locals of statements in order.
-fn number(kernel: &mut Kernel, arrays: &HashMap<ArrayId, ArrayId>) {
+fn number(kernel: &mut Kernel, arrays: &HashMap<KernelArrayId, KernelArrayId>) {
     let mut number = Number { locals: HashMap::new(), arrays };
     kernel.sizes.iter_mut().for_each(|size| number.define(size));
     kernel.levels.iter_mut().for_each(|level| number.define(&mut level.index));

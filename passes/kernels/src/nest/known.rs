@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 
 use fusebox_ir::{
-    ArrayId, Binary, ElementType, Extent, Instruction, LocalId, ScalarOp, ScalarOperand, Unary, analysis::need::local,
+    Binary, ElementType, Instruction, LocalId, PlanExtent, PlanType, ScalarOp, ScalarOperand, Unary, ValueId,
+    analysis::need::local,
 };
 
 use super::Spot;
@@ -21,7 +22,7 @@ pub(crate) struct Known<'v> {
     pub(super) forms: HashMap<LocalId, Linear>,
     pub(super) facts: Facts,
     /// Sizes and scalars from outside.
-    pub(super) outer: HashMap<LocalId, ArrayId>,
+    pub(super) outer: HashMap<LocalId, ValueId>,
 }
 
 impl Known<'_> {
@@ -76,12 +77,12 @@ impl Known<'_> {
     }
 
     /// Whether an extent is known to be at least 1 at a depth.
-    pub(crate) fn is_filled(&self, extent: Extent, depth: u32) -> bool {
+    pub(crate) fn is_filled(&self, extent: PlanExtent, depth: u32) -> bool {
         self.is_ordered(&Linear::default(), 1, &self.values.form(extent), depth)
     }
 
     /// Whether an index is inside of an array wherever it is computed at a depth.
-    pub(super) fn inside(&self, ty: &fusebox_ir::Type, index: &[Linear], depth: u32) -> bool {
+    pub(super) fn inside(&self, ty: &PlanType, index: &[Linear], depth: u32) -> bool {
         index.len() == ty.rank()
             && index.iter().zip(&ty.extents).all(|(index, &extent)| {
                 let extent = self.values.form(extent);

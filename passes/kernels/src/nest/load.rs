@@ -1,7 +1,8 @@
 //! Loads: where, how far outside, checked or not, each once.
 
 use fusebox_ir::{
-    Access, Action, ArrayId, Constant, DimBoundary, DimIndex, IndexMap, Lambda, Local, Place, ScalarOperand,
+    Access, Action, Constant, DimBoundary, DimIndex, IndexMap, KernelArrayId, Lambda, Local, Place, ScalarOperand,
+    ValueId,
 };
 
 use super::{Nest, Spot};
@@ -11,7 +12,7 @@ impl Nest<'_> {
     /// Loads an element; the map is checked unless it is known to be inside.
     pub(crate) fn load(
         &mut self,
-        value: ArrayId,
+        value: ValueId,
         dims: &[(Linear, DimBoundary)],
         outside: Option<Lambda>,
         at: Spot,
@@ -27,7 +28,7 @@ impl Nest<'_> {
     /// Loads an element where the index is inside, and 0 elsewhere: what runs over fewer steps than its levels have.
     pub(crate) fn load_within(
         &mut self,
-        value: ArrayId,
+        value: ValueId,
         index: &[ScalarOperand],
         at: Spot,
         place: &Place,
@@ -41,7 +42,7 @@ impl Nest<'_> {
     pub(super) fn load_into(
         &mut self,
         result: Local,
-        array: ArrayId,
+        array: KernelArrayId,
         dims: &[(Linear, DimBoundary)],
         mut outside: Option<Lambda>,
         at: Spot,

@@ -14,8 +14,8 @@ mod walk;
 use std::collections::HashMap;
 
 use fusebox_ir::{
-    Access, Action, ArrayId, Constant, ElementType, Extent, IndexMap, KernelArray, KernelExtent, Level, LevelOrder,
-    Local, LocalId, Name, Operand, Place, ScalarOperand, Statement,
+    Access, Action, ArrayId, Constant, ElementType, Extent, IndexMap, KernelArray, KernelArrayId, KernelExtent, Level,
+    LevelOrder, Local, LocalId, Name, Operand, Place, PlanExtent, PlanOperand, ScalarOperand, Statement, ValueId,
 };
 
 pub(crate) use self::{
@@ -32,10 +32,10 @@ use crate::{
 /// Finds values of the program in the plan.
 pub(crate) trait Scope {
     /// What a value is.
-    fn find(&self, id: ArrayId) -> Operand;
+    fn find(&self, id: ArrayId) -> PlanOperand;
 
     /// The array of the plan that a value is; none for a scalar that is none, and what is made in the nest.
-    fn array(&self, id: ArrayId) -> Option<ArrayId>;
+    fn array(&self, id: ArrayId) -> Option<ValueId>;
 }
 
 /// Where in a nest a statement stands: how many levels are around it, and whether what is deeper has been done.
@@ -61,11 +61,11 @@ impl Spot {
 }
 
 /// What is loaded from where, to load it once; and whether it is zero outside.
-type LoadKey = (ArrayId, Vec<(i64, Vec<(i64, LocalId)>, u8)>, bool);
+type LoadKey = (KernelArrayId, Vec<(i64, Vec<(i64, LocalId)>, u8)>, bool);
 
 /// An array of a nest.
 struct NestArray {
-    value: ArrayId,
+    value: ValueId,
     access: Access,
 }
 
@@ -77,8 +77,8 @@ pub(crate) struct Nest<'v> {
     pub(crate) operation: Name,
     pub(crate) ids: Ids,
     pub(crate) known: Known<'v>,
-    sizes: Vec<(ArrayId, LocalId)>,
-    scalars: HashMap<ArrayId, LocalId>,
+    sizes: Vec<(ValueId, LocalId)>,
+    scalars: HashMap<ValueId, LocalId>,
     /// Scalars of the program that are made in this nest.
     own: HashMap<ArrayId, ScalarOperand>,
     arrays: Vec<NestArray>,
@@ -154,7 +154,7 @@ impl<'v> Nest<'v> {
     // What comes from outside.
 
     /// An extent of the plan.
-    pub(crate) fn extent(&mut self, extent: Extent) -> ScalarOperand {
+    pub(crate) fn extent(&mut self, extent: PlanExtent) -> ScalarOperand {
         match extent {
             Extent::Constant(constant) => Constant::from(constant).into(),
             Extent::Value(id) => self.scalar(id),
@@ -163,7 +163,7 @@ impl<'v> Nest<'v> {
     }
 
     /// A scalar of the plan.
-    pub(crate) fn scalar(&mut self, id: ArrayId) -> ScalarOperand {
+    pub(crate) fn scalar(&mut self, id: ValueId) -> ScalarOperand {
         if let Some((_, local)) = self.sizes.iter().find(|(value, _)| *value == id) {
             return (*local).into();
         }
@@ -193,7 +193,7 @@ impl<'v> Nest<'v> {
     }
 
     /// An operand of the plan.
-    pub(crate) fn operand(&mut self, operand: Operand) -> ScalarOperand {
+    pub(crate) fn operand(&mut self, operand: PlanOperand) -> ScalarOperand {
         match operand {
             Operand::Value(id) => self.scalar(id),
             Operand::Constant(constant) => constant.into(),
@@ -201,7 +201,7 @@ impl<'v> Nest<'v> {
     }
 
     /// Position of an array of the plan in the kernel.
-    pub(crate) fn array(&mut self, value: ArrayId, access: Access) -> ArrayId {
+    pub(crate) fn array(&mut self, value: ValueId, access: Access) -> KernelArrayId {
         let position = self.arrays.iter().position(|array| array.value == value).unwrap_or_else(|| {
             for extent in self.known.values.ty(value).extents.clone() {
                 self.extent(extent);
@@ -209,12 +209,12 @@ impl<'v> Nest<'v> {
             self.arrays.push(NestArray { value, access });
             self.arrays.len() - 1
         });
-        ArrayId(position as u32)
+        KernelArrayId::at(position)
     }
 
     fn kernel_array(&self, array: &NestArray) -> KernelArray {
         let ty = self.known.values.ty(array.value);
-        let extent = |extent: &Extent| match extent {
+        let extent = |extent: &PlanExtent| match extent {
             Extent::Constant(constant) => KernelExtent::Constant(*constant),
             Extent::Value(id) => {
                 let size = self.sizes.iter().find(|(value, _)| value == id);
@@ -253,7 +253,7 @@ impl<'v> Nest<'v> {
     }
 
     /// Opens a level over an extent.
-    pub(crate) fn level_over(&mut self, extent: Extent, order: LevelOrder) -> ScalarOperand {
+    pub(crate) fn level_over(&mut self, extent: PlanExtent, order: LevelOrder) -> ScalarOperand {
         let to = self.extent(extent);
         self.level(Constant::from(0i64).into(), to, order)
     }

@@ -1,8 +1,8 @@
 //! Scalar code made strict and put into a nest: each instruction as far outside as what it uses allows, if it cannot fail.
 
 use fusebox_ir::{
-    Action, ArrayId, Binary, Constant, DimBoundary, ElementType, Instruction, Lambda, Local, LocalId, Place, ScalarOp,
-    ScalarOperand,
+    Action, Binary, Constant, DimBoundary, ElementType, Instruction, KernelArrayId, Lambda, Local, LocalId, Place,
+    PlanType, ScalarOp, ScalarOperand,
     analysis::need::{certainly_executed, free_uses},
 };
 
@@ -90,9 +90,10 @@ impl Nest<'_> {
             return;
         }
         let index = match &instruction.op {
-            ScalarOp::Read { array, index } => Some((*array, index.clone())),
-            ScalarOp::ReadFlat { array, position } if self.array_type(*array).rank() == 1 => {
-                Some((*array, vec![*position]))
+            ScalarOp::Read { array, index } => Some((KernelArrayId::of_code(*array), index.clone())),
+            ScalarOp::ReadFlat { array, position } => {
+                let array = KernelArrayId::of_code(*array);
+                (self.array_type(array).rank() == 1).then(|| (array, vec![*position]))
             }
             _ => None,
         };
@@ -150,7 +151,7 @@ impl Nest<'_> {
         Some((Instruction { results: instruction.results.clone(), op, place: instruction.place.clone() }, spot))
     }
 
-    pub(super) fn array_type(&self, array: ArrayId) -> &fusebox_ir::Type {
+    pub(super) fn array_type(&self, array: KernelArrayId) -> &PlanType {
         self.known.values.ty(self.arrays[array.index()].value)
     }
 
@@ -175,7 +176,7 @@ fn is_safe(known: &Known<'_>, arrays: &[NestArray], read: &Instruction, depth: u
         ScalarOp::ReadFlat { array, position } => (array, vec![*position]),
         _ => return false,
     };
-    let ty = known.values.ty(arrays[array.index()].value);
+    let ty = known.values.ty(arrays[KernelArrayId::of_code(*array).index()].value);
     let index: Vec<Linear> = index.iter().map(|&index| known.form(index)).collect();
     known.inside(ty, &index, depth)
 }

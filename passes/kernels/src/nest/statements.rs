@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use fusebox_ir::{
-    Access, Action, ArrayId, Association, Binary, Constant, DimBoundary, DimIndex, ElementType, Failure, FailureKind,
-    IndexMap, Instruction, Lambda, Local, LocalId, Place, ScalarOp, ScalarOperand, Statement, analysis::need::local,
+    Access, Action, Association, Binary, Constant, DimBoundary, DimIndex, ElementType, Failure, FailureKind, IndexMap,
+    Instruction, Lambda, Local, LocalId, Place, ScalarOp, ScalarOperand, Statement, ValueId, analysis::need::local,
 };
 
 use super::{Nest, Spot};
@@ -14,7 +14,7 @@ use crate::bounds::linear::{Atom, Linear};
 #[derive(Debug, Default)]
 pub(crate) struct Learned {
     /// Those that are linear in extents.
-    pub(crate) forms: Vec<(ArrayId, Linear)>,
+    pub(crate) forms: Vec<(ValueId, Linear)>,
     /// What is not negative.
     pub(crate) facts: Vec<Linear>,
 }
@@ -88,13 +88,13 @@ impl Nest<'_> {
     }
 
     /// Whether an index into an array of the plan is known to be inside at a depth.
-    pub(crate) fn is_inside(&self, value: ArrayId, index: &[ScalarOperand], depth: u32) -> bool {
+    pub(crate) fn is_inside(&self, value: ValueId, index: &[ScalarOperand], depth: u32) -> bool {
         let forms: Vec<Linear> = index.iter().map(|&index| self.known.form(index)).collect();
         self.known.inside(self.known.values.ty(value), &forms, depth)
     }
 
     /// Whether an array may have no elements where something is computed at a depth.
-    pub(crate) fn may_be_empty(&self, value: ArrayId, depth: u32) -> bool {
+    pub(crate) fn may_be_empty(&self, value: ValueId, depth: u32) -> bool {
         !self.known.values.ty(value).extents.iter().all(|&extent| self.known.is_filled(extent, depth))
     }
 
@@ -109,9 +109,9 @@ impl Nest<'_> {
     }
 
     /// What is known of the scalars that `values`, made outside of all levels, are stored to.
-    pub(crate) fn learned(&self, values: &[ScalarOperand], stored: &[ArrayId]) -> Learned {
+    pub(crate) fn learned(&self, values: &[ScalarOperand], stored: &[ValueId]) -> Learned {
         let mut learned = Learned::default();
-        let mut names: HashMap<LocalId, ArrayId> = HashMap::new();
+        let mut names: HashMap<LocalId, ValueId> = HashMap::new();
         let extents_only = |form: &Linear| {
             form.terms.keys().all(|atom| matches!(atom, Atom::Value(id) if self.known.values.is_extent(*id)))
         };
@@ -170,7 +170,7 @@ impl Nest<'_> {
     /// Stores an element where `when` holds; it is inside there.
     pub(crate) fn store(
         &mut self,
-        value: ArrayId,
+        value: ValueId,
         access: Access,
         index: &[ScalarOperand],
         element: ScalarOperand,
