@@ -21,6 +21,7 @@
 
 pub mod analysis;
 mod array_op;
+mod bug;
 mod builder;
 mod element;
 mod error;

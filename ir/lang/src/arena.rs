@@ -331,31 +331,23 @@ pub(crate) fn same_size(a: TermId, b: TermId) -> bool {
             budget -= 1;
             let (Some(a), Some(b)) = (arena.nodes.get(a.index()), arena.nodes.get(b.index())) else { return false };
             let (Term::Scalar { op: a, .. }, Term::Scalar { op: b, .. }) = (&a.term, &b.term) else { return false };
-            match (a, b) {
+            let operands: &[(ScalarOperand, ScalarOperand)] = match (a, b) {
                 (ScalarOp::Binary { function: f, a, b }, ScalarOp::Binary { function: g, a: c, b: d }) if f == g => {
-                    pairs.extend([(term_of(*a), term_of(*c)), (term_of(*b), term_of(*d))]);
+                    &[(*a, *c), (*b, *d)]
                 }
-                (ScalarOp::Unary { function: f, a }, ScalarOp::Unary { function: g, a: b }) if f == g => {
-                    pairs.push((term_of(*a), term_of(*b)));
-                }
-                (ScalarOp::Convert { to: s, a }, ScalarOp::Convert { to: t, a: b }) if s == t => {
-                    pairs.push((term_of(*a), term_of(*b)));
-                }
+                (ScalarOp::Unary { function: f, a }, ScalarOp::Unary { function: g, a: b }) if f == g => &[(*a, *b)],
+                (ScalarOp::Convert { to: s, a }, ScalarOp::Convert { to: t, a: b }) if s == t => &[(*a, *b)],
                 _ => return false,
+            };
+            for (a, b) in operands {
+                // Skeletons hold terms alone.
+                let (ScalarOperand::Local(a), ScalarOperand::Local(b)) = (a, b) else { return false };
+                pairs.push((TermId::of_local(*a), TermId::of_local(*b)));
             }
         }
         true
     })
     .unwrap_or(false)
-}
-
-/// The term that an operand in a skeleton is.
-fn term_of(operand: ScalarOperand) -> TermId {
-    match operand {
-        ScalarOperand::Local(id) => TermId::of_local(id),
-        // Skeletons hold terms alone; this one is equal to none.
-        ScalarOperand::Outer(_) | ScalarOperand::Constant(_) => TermId(u32::MAX),
-    }
 }
 
 /// The size that another one exceeds by a number.

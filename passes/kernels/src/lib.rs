@@ -4,6 +4,7 @@ mod association; // how reduces, scans and scatters associate
 mod bounds; // which indices are inside: forms, facts, proofs
 mod error;
 mod expand; // functions in the code of kernels
+mod locals; // fresh ids, and types
 mod lower; // blocks to steps, clusters to kernels
 pub mod math; // functions such as `exp`, as scalar instructions
 mod memory; // frees, and kernels that write over what they read

@@ -12,18 +12,7 @@ use fusebox_ir::{
     analysis::need::{certain_outside, certain_uses, free_uses, local},
 };
 
-/// Gives fresh locals.
-#[derive(Debug, Default)]
-pub(crate) struct Ids {
-    next: u32,
-}
-
-impl Ids {
-    pub(crate) fn fresh(&mut self) -> LocalId {
-        self.next += 1;
-        LocalId(self.next - 1)
-    }
-}
+use crate::locals::Ids;
 
 /// Whether executing the instruction may fail or never end; reads of which `safe` holds do not.
 pub(crate) fn can_fail(instruction: &Instruction, safe: &dyn Fn(&Instruction) -> bool) -> bool {
@@ -248,7 +237,7 @@ impl<'a> Strict<'a> {
         let mut then = self.enclosed(waits, &[], std::slice::from_ref(instruction), &wanted);
         then.results.truncate(instruction.results.len());
         let otherwise = Lambda { results: starts, ..Lambda::default() };
-        let condition = decided.first().copied().unwrap_or_else(|| Constant::from(false).into());
+        let condition = decided[0];
         let results = instruction.results.iter().map(|result| self.fresh(result)).collect();
         let op = ScalarOp::If { condition, then, otherwise };
         code.push(Instruction { results, op, place: instruction.place.clone() });

@@ -327,12 +327,7 @@ impl<'k> Emitter<'k> {
             ScalarOperand::Local(id) => self.local(id),
             ScalarOperand::Constant(constant) => Ok(Val::Uniform(self.b.constant(constant))),
             ScalarOperand::Outer(id) => {
-                let Some(&base) = self.arrays.get(id.index()) else {
-                    return Err(self.broken("an array that is not there"));
-                };
-                let element = self.kernel.arrays[id.index()].element;
-                let zero = self.b.int(0);
-                Ok(Val::Uniform(self.b.load(element, 1, base, zero, crate::vector::Memory::Guarded)))
+                Err(self.broken(&format!("{id} is a scalar from outside, and in kernels scalars are loaded")))
             }
         }
     }

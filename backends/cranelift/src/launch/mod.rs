@@ -15,7 +15,7 @@ use std::cell::RefCell;
 use fusebox_backend::{BackendError, Launch, LaunchArray};
 use fusebox_ir::{
     Action, Array, Constant, Fault, Kernel, KernelArrayId, KernelExtent, Memory, Place, RunError, ScalarOperand,
-    ScatterOrder, analysis::work_of_statement,
+    ScatterOrder, analysis::work_of_statement, bug,
 };
 
 use self::ranges::Ranges;
@@ -93,7 +93,8 @@ pub(crate) fn run(
     }));
     let mut run = Run { kernel, loaded, shared, sizes: launch.sizes, outermost: 0, table };
     run.outermost = match loaded.part(Part::Steps) {
-        None => run.steps(0).unwrap_or(0),
+        None if kernel.levels.is_empty() => 0,
+        None => run.steps(0).unwrap_or_else(|| bug!(kernel, "no code gives the steps of the outermost level")),
         Some(code) => call(code, &run.table, 0, 0)? as i64,
     };
     run.extra(Extra::Far, (run.bytes() >= shared.far_bytes).into());
@@ -139,10 +140,11 @@ impl<'a> Run<'a> {
             let steps = known.map_or(8, |steps| steps as u64);
             points.push(points[level].saturating_mul(steps));
         }
-        let weights = self.kernel.statements.iter().map(|statement| {
-            let points = points.get(statement.depth as usize).copied().unwrap_or(0);
-            points.saturating_mul(work_of_statement(statement))
-        });
+        let weights = self
+            .kernel
+            .statements
+            .iter()
+            .map(|statement| points[statement.depth as usize].saturating_mul(work_of_statement(statement)));
         weights.fold(0u64, u64::saturating_add) / UNITS_PER_NS
     }
 
@@ -177,7 +179,10 @@ impl<'a> Run<'a> {
     fn target_size(&self, array: KernelArrayId) -> usize {
         let extents = self.kernel.arrays[array.index()].extents.iter().map(|extent| match extent {
             KernelExtent::Constant(extent) => *extent,
-            KernelExtent::Size(id) => self.operand(ScalarOperand::Local(*id)).unwrap_or(0),
+            KernelExtent::Size(id) => {
+                let size = self.operand(ScalarOperand::Local(*id));
+                size.unwrap_or_else(|| bug!(self.kernel, "{id} is an extent, and no size of the kernel"))
+            }
         });
         extents.product::<i64>() as usize
     }

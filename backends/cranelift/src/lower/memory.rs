@@ -1,7 +1,7 @@
 //! Loads and stores of uniform values, gangs and masks.
 
 use cranelift_codegen::ir::{BlockArg, InstBuilder, MemFlagsData, SourceLoc, Value as Clif, condcodes::IntCC, types};
-use fusebox_ir::ElementType;
+use fusebox_ir::{ElementType, bug};
 
 use super::{Held, Lower, exchange::Wanted, int_vector, scalar_type, vector_type};
 use crate::vector::{Memory, Type, Value};
@@ -150,9 +150,7 @@ impl Lower<'_> {
         let ty = self.ty(value);
         let (base, index) = (self.one(base), self.one(index));
         let address = self.address(base, index, ty.element);
-        let Held::Gang(registers) = self.storable(value) else {
-            panic!("{value} should be a gang in\n{}", self.function)
-        };
+        let Held::Gang(registers) = self.storable(value) else { bug!(self.function, "{value} should be a gang") };
         for (position, register) in registers.into_iter().enumerate() {
             let register = self.reinterpret(types::F32X4, register);
             let location = self.exchanges.add(Wanted::StreamingStore);
@@ -315,7 +313,7 @@ impl Lower<'_> {
         let lanes = self.ty(mask).lanes;
         match self.held(mask) {
             Held::One(one) => one,
-            Held::Gang(_) => panic!("{mask} should be a mask in\n{}", self.function),
+            Held::Gang(_) => bug!(self.function, "{mask} should be a mask"),
             Held::Mask(bytes, registers) => {
                 let mut all = registers[0];
                 for &register in &registers[1..] {

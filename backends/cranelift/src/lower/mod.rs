@@ -12,7 +12,7 @@ use cranelift_codegen::ir::{
 };
 use cranelift_codegen::isa::{CallConv, TargetFrontendConfig};
 use cranelift_frontend::FunctionBuilder;
-use fusebox_ir::{Constant, ElementType};
+use fusebox_ir::{Constant, ElementType, bug};
 
 use crate::vector::{Function, Inst, Op, Region, Type, Value};
 use exchange::Exchanges;
@@ -174,7 +174,7 @@ impl Lower<'_> {
     fn held(&self, value: Value) -> Held {
         match &self.values[value.0 as usize] {
             Some(held) => held.clone(),
-            None => panic!("{value} is used before it is defined in\n{}", self.function),
+            None => bug!(self.function, "{value} is used before it is defined"),
         }
     }
 
@@ -186,7 +186,7 @@ impl Lower<'_> {
     fn one(&mut self, value: Value) -> Clif {
         match self.held(value) {
             Held::One(one) => one,
-            Held::Gang(_) | Held::Mask(..) => panic!("{value} should be uniform in\n{}", self.function),
+            Held::Gang(_) | Held::Mask(..) => bug!(self.function, "{value} should be uniform"),
         }
     }
 
@@ -194,7 +194,7 @@ impl Lower<'_> {
     fn gang(&mut self, value: Value) -> Vec<Clif> {
         match self.held(value) {
             Held::Gang(registers) => registers,
-            Held::One(_) | Held::Mask(..) => panic!("{value} should be a gang in\n{}", self.function),
+            Held::One(_) | Held::Mask(..) => bug!(self.function, "{value} should be a gang"),
         }
     }
 

@@ -2,13 +2,15 @@
 
 use std::collections::{HashMap, HashSet};
 
-use fusebox_ir::{ArrayId, Constant, Extent, Operand, PlanExtent, PlanOperand, PlanType, PlanValue, ValueId};
+use fusebox_ir::{ArrayId, Constant, Extent, PlanExtent, PlanOperand, PlanType, PlanValue, Program, ValueId, bug};
 
 use crate::bounds::linear::{Atom, Facts, Linear, exact, never_negative};
 
 /// Every value of the plan, and what is known of scalars among them where the plan is being extended.
-#[derive(Debug, Default)]
-pub(crate) struct Values {
+#[derive(Debug)]
+pub(crate) struct Values<'p> {
+    /// Whose values they are; shown with bugs.
+    pub(crate) program: &'p Program,
     list: Vec<PlanValue>,
     /// Scalars that are linear in others.
     forms: HashMap<ValueId, Linear>,
@@ -26,19 +28,34 @@ pub(crate) struct Known {
     extents: usize,
 }
 
-impl Values {
+impl<'p> Values<'p> {
+    pub(crate) fn new(program: &'p Program) -> Self {
+        Self {
+            program,
+            list: Vec::new(),
+            forms: HashMap::new(),
+            facts: Facts::default(),
+            extents: HashSet::new(),
+            order: Vec::new(),
+        }
+    }
+
     pub(crate) fn add(&mut self, name: String, ty: PlanType) -> ValueId {
         let id = ValueId::at(self.list.len());
         self.list.push(PlanValue { name, ty });
         id
     }
 
+    fn get(&self, id: ValueId) -> &PlanValue {
+        self.list.get(id.index()).unwrap_or_else(|| bug!(self.program, "{id} is no value of the plan"))
+    }
+
     pub(crate) fn ty(&self, id: ValueId) -> &PlanType {
-        &self.list[id.index()].ty
+        &self.get(id).ty
     }
 
     pub(crate) fn name(&self, id: ValueId) -> &str {
-        &self.list[id.index()].name
+        &self.get(id).name
     }
 
     pub(crate) fn into_list(self) -> Vec<PlanValue> {
@@ -94,8 +111,27 @@ impl Values {
         match extent {
             Extent::Constant(constant) => Linear::constant(constant),
             Extent::Value(id) => self.form_of(id),
-            // Not in types of plans; equal to nothing.
-            Extent::Unknown => Linear::constant(i64::MIN),
+            Extent::Unknown => bug!(self.program, "a value of the plan has an extent that is not known"),
+        }
+    }
+
+    /// The extent that a scalar operand is.
+    pub(crate) fn operand_as_extent(&self, operand: PlanOperand) -> PlanExtent {
+        match operand {
+            PlanOperand::Value(id) => Extent::Value(id),
+            PlanOperand::Constant(constant) => match constant.as_i64() {
+                Some(number) => Extent::Constant(number),
+                None => bug!(self.program, "{constant} is no i64, and stands for an extent"),
+            },
+        }
+    }
+
+    /// The scalar operand that an extent is.
+    pub(crate) fn extent_as_operand(&self, extent: PlanExtent) -> PlanOperand {
+        match extent {
+            Extent::Value(id) => PlanOperand::Value(id),
+            Extent::Constant(constant) => PlanOperand::Constant(Constant::from(constant)),
+            Extent::Unknown => bug!(self.program, "a value of the plan has an extent that is not known"),
         }
     }
 
@@ -136,21 +172,4 @@ impl Values {
 /// alone. No value has the id, as those have the lowest.
 pub(crate) fn counted(id: ArrayId) -> ValueId {
     ValueId(u32::MAX - id.0)
-}
-
-/// The extent that a scalar operand is.
-pub(crate) fn extent(operand: PlanOperand) -> PlanExtent {
-    match operand {
-        Operand::Value(id) => Extent::Value(id),
-        Operand::Constant(constant) => Extent::Constant(constant.as_i64().unwrap_or(-1)),
-    }
-}
-
-/// The scalar operand that an extent is.
-pub(crate) fn operand(extent: PlanExtent) -> PlanOperand {
-    match extent {
-        Extent::Value(id) => Operand::Value(id),
-        Extent::Constant(constant) => Operand::Constant(Constant::from(constant)),
-        Extent::Unknown => Operand::Constant(Constant::from(-1i64)),
-    }
 }

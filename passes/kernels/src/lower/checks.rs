@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use fusebox_ir::{
     ArrayId, Binding, Extent, Operand, Output, PlanExtent, PlanOperand, Step, ValueId,
     analysis::Answer,
+    bug,
     operations::{Demand, Relation, Signature, Sum, Term},
 };
 
@@ -37,7 +38,10 @@ impl<'p> Lower<'p> {
     fn name_of(&self, id: ArrayId) -> String {
         match crate::nest::Scope::array(&self.bindings, id) {
             Some(array) => self.values.name(array).to_owned(),
-            None => self.vars.get(&id).map_or_else(String::new, |var| super::name(var)),
+            None => match self.vars.get(&id) {
+                Some(var) => super::name(var),
+                None => bug!(self.program(), "{id} is no value"),
+            },
         }
     }
 

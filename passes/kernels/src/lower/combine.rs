@@ -104,7 +104,7 @@ impl Fusing<'_, '_> {
             at = Spot::after(depth);
         }
         let Some(some) = when else { return };
-        let array = sources.first().map_or_else(String::new, |&id| self.source_name(id));
+        let array = self.source_name(sources[0]);
         let fault = FailureKind::EmptyFold { array, row: Constant::from(0i64).into() };
         self.nest.check(some, &origin.operation, &origin.place, fault, at, None);
     }
@@ -120,12 +120,13 @@ impl Fusing<'_, '_> {
     ) {
         let (station, origin) = (self.station(position), self.origin(position));
         let ArrayOp::Fold { sources, .. } = &self.binding(position).op else { unreachable!("asked for by its kind") };
-        let extents = sources.first().map_or(Vec::new(), |&id| self.lower.extents(id));
-        let array = sources.first().map_or_else(String::new, |&id| self.source_name(id));
-        let (from, to) = match (&self.segments, extents.last()) {
-            (Some(segments), _) if segmented => (segments.from, segments.to),
-            (_, Some(&along)) => (Constant::from(0i64).into(), self.nest.extent(along)),
-            _ => return,
+        let (extents, array) = (self.lower.extents(sources[0]), self.source_name(sources[0]));
+        let (from, to) = match &self.segments {
+            Some(segments) if segmented => (segments.from, segments.to),
+            _ => {
+                let along = *extents.last().expect("a fold runs over a dimension");
+                (Constant::from(0i64).into(), self.nest.extent(along))
+            }
         };
         let nest = &mut self.nest;
         let at = Spot::before(station.to);

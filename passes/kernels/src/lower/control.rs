@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 use fusebox_ir::{ArrayId, ArrayOp, Binding, Block, Extent, PlanExtent, PlanOperand, PlanType, Step, ValueId, Var};
 
 use super::{Bound, Lower, Origin, name};
-use crate::{bounds::values::extent, error::Error};
+use crate::error::Error;
 
 impl<'p> Lower<'p> {
     /// Types of values that stand for `vars`, whose extents may be of `vars` themselves.
@@ -75,7 +75,7 @@ impl<'p> Lower<'p> {
                 .iter()
                 .map(|&of| match of {
                     Extent::Value(id) => match values.iter().position(|&value| value == id) {
-                        Some(at) => extent(sources[at]),
+                        Some(at) => self.values.operand_as_extent(sources[at]),
                         None => of,
                     },
                     Extent::Constant(_) | Extent::Unknown => of,
@@ -142,7 +142,7 @@ impl<'p> Lower<'p> {
                     && let Some(size) = sizes.get(&id)
                     && bound.insert(id)
                 {
-                    self.bind_operand(size, crate::bounds::values::operand(actual), steps);
+                    self.bind_operand(size, self.values.extent_as_operand(actual), steps);
                 }
             }
             let expected: Vec<PlanExtent> = param.ty.extents.iter().map(|&of| self.extent(of)).collect();

@@ -13,6 +13,7 @@ use fusebox_ir::{
         Spine,
         spine::{Along, Frame, Members, Over, Station, follows, spine},
     },
+    bug,
 };
 
 use super::{
@@ -178,7 +179,7 @@ impl<'p> Lower<'p> {
         match (super::Scope::array(&self.bindings, id), self.vars.get(&id)) {
             (Some(value), _) => self.values.ty(value).extents.clone(),
             (None, Some(var)) => var.ty.extents.iter().map(|&extent| self.extent(extent)).collect(),
-            (None, None) => Vec::new(),
+            (None, None) => bug!(self.program(), "{id} is no value"),
         }
     }
 
@@ -186,11 +187,9 @@ impl<'p> Lower<'p> {
     fn shorten(&mut self, list: &[Binding], spine: &Spine, made: Made, steps: &mut Vec<Step>) -> Result<(), Error> {
         let Some(filter) = spine.appended else { return Ok(()) };
         let capacity = self.capacity(list, spine, filter);
-        if let Some(&count) = made.stored.get(&list[filter].results[0].id) {
-            // There are no more than before.
-            let capacity = self.values.form(capacity);
-            self.values.note_at_most(&Linear::atom(Atom::Value(count)), &capacity);
-        }
+        // There are no more than before.
+        let (count, capacity) = (self.array(list[filter].results[0].id), self.values.form(capacity));
+        self.values.note_at_most(&Linear::atom(Atom::Value(count)), &capacity);
         for (var, source) in made.appended {
             let ty = self.plan_type(&var)?;
             self.values.made(&ty);
@@ -313,6 +312,12 @@ impl<'l, 'p> Fusing<'l, 'p> {
         Spot { depth: station.depth, after: station.after }
     }
 
+    /// The array that a result of the group is stored to.
+    pub(super) fn stored(&self, id: ArrayId) -> ValueId {
+        let stored = self.made.stored.get(&id);
+        *stored.unwrap_or_else(|| bug!(self.lower.program(), "{id} is not stored by its kernel"))
+    }
+
     pub(super) fn when(&self, position: usize) -> Option<ScalarOperand> {
         self.whens[position]
     }
@@ -346,8 +351,15 @@ impl<'l, 'p> Fusing<'l, 'p> {
                         | ArrayOp::Scan { offsets: Some(_), sources, .. } => Some((position, sources.first()?)),
                         _ => None,
                     });
-                    let Some((position, &source)) = cut else { continue };
-                    let Some(&extent) = self.lower.extents(source).last() else { continue };
+                    let Some((position, &source)) = cut else {
+                        bug!(
+                            self.lower.program(),
+                            "a level runs over segments of {offsets}, and no operation of the nest does"
+                        )
+                    };
+                    let Some(&extent) = self.lower.extents(source).last() else {
+                        bug!(self.lower.program(), "{source} is cut into segments, and has no dimensions")
+                    };
                     self.enter(position);
                     let elements = self.spine.levels.get(at + 1).map_or(LevelOrder::Parallel, |inner| inner.order);
                     let offsets = self.lower.array(*offsets);
@@ -554,7 +566,7 @@ impl<'l, 'p> Fusing<'l, 'p> {
     /// Elements that are kept are put behind those before.
     fn append(&mut self) {
         let Some(filter) = self.spine.appended else { return };
-        let Some(&count) = self.made.stored.get(&self.binding(filter).results[0].id) else { return };
+        let count = self.stored(self.binding(filter).results[0].id);
         self.enter(filter);
         let (arrays, values): (Vec<ValueId>, Vec<ScalarOperand>) =
             std::mem::take(&mut self.appends).into_iter().unzip();

@@ -19,12 +19,13 @@ use fusebox_ir::{
     Access, ArrayId, ArrayOp, Binding, Block, Constant, ElementType, Extent, Kernel, Operand, Output, Part, Place,
     Plan, PlanExtent, PlanOperand, PlanType, Program, Step, Type, ValueId, Var,
     analysis::{Sizes, demand::by_need, makes_elements},
+    bug,
 };
 
 use self::cluster::Group;
 use crate::{
     bounds::linear::{Atom, Linear},
-    bounds::values::{Values, extent},
+    bounds::values::Values,
     error::Error,
     nest::{Nest, Scope, Spot},
 };
@@ -43,7 +44,7 @@ enum Bound {
 /// Values of the program that are in scope.
 #[derive(Debug)]
 struct Bindings<'p> {
-    /// For messages.
+    /// Shown with bugs.
     program: &'p Program,
     bound: HashMap<ArrayId, Bound>,
     log: Vec<(ArrayId, Option<Bound>)>,
@@ -54,8 +55,8 @@ impl Scope for Bindings<'_> {
         match self.bound.get(&id) {
             Some(Bound::Plan(operand)) => *operand,
             Some(Bound::Constant(constant, _)) => Operand::Constant(*constant),
-            Some(Bound::Counted(_)) => panic!("{id} is known only after its nest, in\n{}", self.program),
-            None => panic!("{id} is used before it is made, in\n{}", self.program),
+            Some(Bound::Counted(_)) => bug!(self.program, "{id} is known only after its nest"),
+            None => bug!(self.program, "{id} is used before it is made"),
         }
     }
 
@@ -98,7 +99,7 @@ struct Origin {
 
 /// A plan under construction.
 pub(crate) struct Lower<'p> {
-    values: Values,
+    values: Values<'p>,
     kernels: Vec<Kernel>,
     bindings: Bindings<'p>,
     /// What operations and functions use as an array, rank 0 included.
@@ -116,7 +117,7 @@ pub(crate) fn lower(program: &Program) -> Result<Plan, Error> {
         return Err(Error::ByNeed { result, why: found.why, place: found.binding.place.clone() });
     }
     let mut lower = Lower {
-        values: Values::default(),
+        values: Values::new(program),
         kernels: Vec::new(),
         bindings: Bindings { program, bound: HashMap::new(), log: Vec::new() },
         as_arrays: used_as_arrays(&program.body),
@@ -201,6 +202,11 @@ fn name(var: &Var) -> String {
 }
 
 impl<'p> Lower<'p> {
+    /// What is lowered: shown with bugs.
+    fn program(&self) -> &'p Program {
+        self.bindings.program
+    }
+
     /// What a value of the program is in the plan.
     fn find(&self, id: ArrayId) -> PlanOperand {
         self.bindings.find(id)
@@ -208,7 +214,7 @@ impl<'p> Lower<'p> {
 
     /// The array of the plan that a value of the program is.
     fn array(&self, id: ArrayId) -> ValueId {
-        self.bindings.array(id).unwrap_or_else(|| panic!("{id} is no array here, in\n{}", self.bindings.program))
+        self.bindings.array(id).unwrap_or_else(|| bug!(self.program(), "{id} is no array here"))
     }
 
     /// Binds a value of the program to an operand of the plan; a constant becomes an array too where the program uses it as one.
@@ -233,7 +239,7 @@ impl<'p> Lower<'p> {
         match of {
             Extent::Value(id) => match self.bindings.bound.get(&id) {
                 Some(&Bound::Counted(own)) => Extent::Value(own),
-                _ => extent(self.find(id)),
+                _ => self.values.operand_as_extent(self.find(id)),
             },
             Extent::Constant(number) => Extent::Constant(number),
             Extent::Unknown => Extent::Unknown,
@@ -244,7 +250,7 @@ impl<'p> Lower<'p> {
     fn extent_of(&self, operand: Operand) -> PlanExtent {
         match operand {
             Operand::Value(id) => self.extent(Extent::Value(id)),
-            Operand::Constant(constant) => extent(constant.into()),
+            Operand::Constant(constant) => self.values.operand_as_extent(constant.into()),
         }
     }
 

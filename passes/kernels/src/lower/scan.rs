@@ -23,7 +23,7 @@ impl Fusing<'_, '_> {
         let (station, spot, when) = (self.station(position), self.spot(position), self.when(position));
         let index = self.index(position);
         let (rows, outer_when) = self.outer(position);
-        let Some(&element) = index.last() else { return };
+        let element = *index.last().expect("a scan runs over a level");
         let down = *direction == Direction::Right;
         let mut code = Code::default();
         let values = self.sources(position, sources, &index, &mut code);
@@ -58,7 +58,7 @@ impl Fusing<'_, '_> {
         };
         let value_when = if station.longer { outer_when } else { when };
         for (component, running) in running.into_iter().enumerate() {
-            let Some((value, total)) = running else { continue };
+            let (value, total) = running.expect("each component is of one group");
             let var: &Var = &binding.results[component];
             self.give_at(position, var, value, &row(target), spot, value_when);
             match (form, total) {

@@ -61,8 +61,7 @@ impl Fusing<'_, '_> {
             unreachable!("asked for by its kind")
         };
         let (spot, when, index) = (self.spot(position), self.when(position), self.index(position));
-        let Some(&default) = defaults.first() else { return };
-        let (rank, count) = (self.lower.extents(default).len(), binding.results.len());
+        let (rank, count) = (self.lower.extents(defaults[0]).len(), binding.results.len());
         let zero = ScalarOperand::from(Constant::from(0i64));
         let length = self.length(position, size, sources, spot, when);
         let j = self.nest.level(zero, length, self.spine.levels[spot.depth as usize].order);
@@ -103,8 +102,7 @@ impl Fusing<'_, '_> {
         order: PermuteOrder,
     ) {
         let binding = self.binding(position);
-        let results: Vec<ValueId> =
-            binding.results.iter().filter_map(|var| self.made.stored.get(&var.id).copied()).collect();
+        let results: Vec<ValueId> = binding.results.iter().map(|var| self.stored(var.id)).collect();
         let nest = &mut self.nest;
         let arrays: Vec<_> = results.iter().map(|&result| nest.array(result, Access::Update)).collect();
         let inside = results.first().is_some_and(|&result| nest.is_inside(result, to, at.depth));

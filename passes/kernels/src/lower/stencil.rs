@@ -4,6 +4,7 @@ use fusebox_ir::{
     ArrayId, Binary, Boundary, Constant, DimBoundary, ElementType, Lambda, Place, PlanExtent, PlanOperand, ScalarOp,
     ScalarOperand, Tap, TapBoundary, Unary, ValueId,
     analysis::need::{certainly_executed, free_uses, local},
+    bug,
 };
 
 use super::fuse::Fusing;
@@ -41,11 +42,12 @@ impl Fusing<'_, '_> {
         let boundary = |of: ArrayId| {
             let found = boundaries.iter().find(|boundary| boundary.array == of).map(|boundary| &boundary.boundary);
             match found {
-                Some(Boundary::Clamp) | None => Outside::Dim(DimBoundary::Clamp),
+                Some(Boundary::Clamp) => Outside::Dim(DimBoundary::Clamp),
                 Some(Boundary::Mirror) => Outside::Dim(DimBoundary::Mirror),
                 Some(Boundary::Wrap) => Outside::Dim(DimBoundary::Wrap),
                 Some(Boundary::Constant(operand)) => Outside::Value(lower.operand(*operand)),
                 Some(Boundary::Function(function)) => Outside::Function(function.clone()),
+                None => bug!(lower.program(), "{of} is tapped, and has no boundary"),
             }
         };
         let (place, at, index) = (&self.binding(position).place, self.spot(position), self.index(position));

@@ -36,7 +36,7 @@ fn list(steps: &mut [Step], state: &[ValueId], next: &[PlanOperand], kept: &Hash
     let mut taken: HashSet<ValueId> = HashSet::new();
     for at in 0..steps.len() {
         let Step::Launch { kernel, arrays, .. } = &steps[at] else { continue };
-        let Some(kernel) = kernels.get_mut(*kernel) else { continue };
+        let kernel = &mut kernels[*kernel];
         let arrays = arrays.clone();
         for written in 0..arrays.len() {
             if kernel.arrays[written].access != Access::Write {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use fusebox_ir::{
-    Access, ArrayId, ElementType, Instruction, Lambda, Local, LocalId, Place, ScalarOp, ScalarOperand, ValueId,
+    Access, ArrayId, ElementType, Instruction, Lambda, Local, LocalId, Place, ScalarOp, ScalarOperand, ValueId, bug,
 };
 
 use super::{Nest, Spot};
@@ -66,7 +66,10 @@ impl Nest<'_> {
 
     fn imported(&mut self, operand: ScalarOperand, names: &HashMap<LocalId, ScalarOperand>) -> ScalarOperand {
         match operand {
-            ScalarOperand::Local(id) => names.get(&id).copied().unwrap_or(operand),
+            ScalarOperand::Local(id) => match names.get(&id) {
+                Some(&named) => named,
+                None => bug!(self.program(), "{id} is used before it is defined"),
+            },
             ScalarOperand::Outer(id) => self.scalar_of_program(id),
             ScalarOperand::Constant(_) => operand,
         }
@@ -80,8 +83,9 @@ impl Nest<'_> {
                 Value(operand) => *operand = self.imported(*operand, names),
                 Array(array) => {
                     let value = self.scope.array(*array);
-                    let value =
-                        value.unwrap_or_else(|| panic!("{array} is read by a function, and is no array of the plan"));
+                    let Some(value) = value else {
+                        bug!(self.program(), "{array} is read by a function, and is no array of the plan")
+                    };
                     *array = self.array(value, Access::Read).in_code();
                 }
                 Body(body) => *body = self.import_body(body, names),

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use fusebox_ir::{
     Access, Action, ElementType, Extent, Kernel, KernelArray, KernelArrayId, Lambda, Level, Local, LocalId, Name,
-    PlanExtent, Statement, ValueId,
+    PlanExtent, Program, Statement, ValueId, bug,
 };
 
 use super::{Nest, walk::Visit};
@@ -74,7 +74,7 @@ impl Nest<'_> {
                 kernel.sizes.push(Local { id: *id, ty: ElementType::I64, name: hint });
             }
         }
-        number(&mut kernel, &position);
+        number(self.program(), &mut kernel, &position);
         Launch { kernel, sizes, arrays: values }
     }
 }
@@ -162,6 +162,8 @@ fn live(mut statements: Vec<Statement>, levels: &mut [Level]) -> Vec<Statement> 
 }
 
 struct Number<'a> {
+    /// Shown with bugs.
+    program: &'a Program,
     locals: HashMap<LocalId, LocalId>,
     arrays: &'a HashMap<KernelArrayId, KernelArrayId>,
 }
@@ -173,21 +175,23 @@ impl Visit for Number<'_> {
     }
 
     fn local(&mut self, id: &mut LocalId) {
-        if let Some(&new) = self.locals.get(id) {
-            *id = new;
+        match self.locals.get(id) {
+            Some(&new) => *id = new,
+            None => bug!(self.program, "{id} is used before it is defined in a kernel"),
         }
     }
 
     fn array(&mut self, id: &mut KernelArrayId) {
-        if let Some(&new) = self.arrays.get(id) {
-            *id = new;
+        match self.arrays.get(id) {
+            Some(&new) => *id = new,
+            None => bug!(self.program, "{id} is no array of its kernel"),
         }
     }
 }
 
 /// Numbers sizes, then indices, then the locals of statements in order.
-fn number(kernel: &mut Kernel, arrays: &HashMap<KernelArrayId, KernelArrayId>) {
-    let mut number = Number { locals: HashMap::new(), arrays };
+fn number(program: &Program, kernel: &mut Kernel, arrays: &HashMap<KernelArrayId, KernelArrayId>) {
+    let mut number = Number { program, locals: HashMap::new(), arrays };
     kernel.sizes.iter_mut().for_each(|size| number.define(size));
     kernel.levels.iter_mut().for_each(|level| number.define(&mut level.index));
     kernel.statements.iter_mut().for_each(|statement| number.statement(statement));

@@ -4,21 +4,22 @@ use std::collections::HashMap;
 
 use fusebox_ir::{
     Binary, ElementType, Instruction, LocalId, PlanExtent, PlanType, ScalarOp, ScalarOperand, Unary, ValueId,
-    analysis::need::local,
+    analysis::need::local, bug,
 };
 
 use super::Spot;
 use crate::{
     bounds::linear::{Atom, Facts, Linear, exact, never_negative},
     bounds::values::Values,
+    locals::Types,
 };
 
 /// What is known of the scalars of a nest.
 pub(crate) struct Known<'v> {
-    pub(crate) values: &'v Values,
+    pub(crate) values: &'v Values<'v>,
+    pub(crate) types: Types<'v>,
     /// By local id.
-    pub(crate) types: Vec<ElementType>,
-    pub(super) spots: Vec<Spot>,
+    pub(super) spots: Vec<Option<Spot>>,
     pub(super) forms: HashMap<LocalId, Linear>,
     pub(super) facts: Facts,
     /// Sizes and scalars from outside.
@@ -30,8 +31,11 @@ impl Known<'_> {
     pub(crate) fn form(&self, operand: ScalarOperand) -> Linear {
         match operand {
             ScalarOperand::Local(id) => self.forms.get(&id).cloned().unwrap_or_else(|| Linear::local(id)),
-            ScalarOperand::Constant(constant) => Linear::constant(constant.as_i64().unwrap_or_default()),
-            ScalarOperand::Outer(_) => Linear::default(),
+            ScalarOperand::Constant(constant) => match constant.as_i64() {
+                Some(number) => Linear::constant(number),
+                None => bug!(self.values.program, "{constant} is no i64, and stands in an index"),
+            },
+            ScalarOperand::Outer(id) => bug!(self.values.program, "{id} is used in a kernel, where scalars are loaded"),
         }
     }
 
@@ -92,7 +96,11 @@ impl Known<'_> {
     }
 
     pub(super) fn spot(&self, operand: ScalarOperand) -> Spot {
-        local(&operand).and_then(|id| self.spots.get(id.index()).copied()).unwrap_or(Spot::before(0))
+        let Some(id) = local(&operand) else { return Spot::before(0) };
+        match self.spots.get(id.index()) {
+            Some(Some(spot)) => *spot,
+            _ => bug!(self.values.program, "{id} is used before it is defined"),
+        }
     }
 
     /// Notes the form of an instruction's result, and what follows from what it is.
@@ -151,11 +159,7 @@ impl Known<'_> {
                 }
             }
             ScalarOp::Unary { function: Unary::Neg, a } => self.form(*a).scaled(-1),
-            ScalarOp::Convert { a, .. }
-                if self.types.get(local(a).map_or(usize::MAX, LocalId::index)) == Some(&ElementType::I64) =>
-            {
-                self.form(*a)
-            }
+            ScalarOp::Convert { a, .. } if local(a).is_some() && self.types.of(*a) == ElementType::I64 => self.form(*a),
             _ => return,
         };
         self.forms.insert(result.id, form);

@@ -15,7 +15,8 @@ use std::collections::HashMap;
 
 use fusebox_ir::{
     Access, Action, ArrayId, Constant, ElementType, Extent, IndexMap, KernelArray, KernelArrayId, KernelExtent, Level,
-    LevelOrder, Local, LocalId, Name, Operand, Place, PlanExtent, PlanOperand, ScalarOperand, Statement, ValueId,
+    LevelOrder, Local, LocalId, Name, Operand, Place, PlanExtent, PlanOperand, Program, ScalarOperand, Statement,
+    ValueId, bug,
 };
 
 pub(crate) use self::{
@@ -26,7 +27,7 @@ pub(crate) use self::{
 use crate::{
     bounds::linear::{Facts, Linear},
     bounds::values::Values,
-    strict::Ids,
+    locals::{Ids, Types},
 };
 
 /// Finds values of the program in the plan.
@@ -93,7 +94,7 @@ pub(crate) struct Nest<'v> {
 }
 
 impl<'v> Nest<'v> {
-    pub(crate) fn new(values: &'v Values, scope: &'v dyn Scope, name: String) -> Self {
+    pub(crate) fn new(values: &'v Values<'v>, scope: &'v dyn Scope, name: String) -> Self {
         Self {
             scope,
             name,
@@ -101,7 +102,7 @@ impl<'v> Nest<'v> {
             ids: Ids::default(),
             known: Known {
                 values,
-                types: Vec::new(),
+                types: Types::new(values.program),
                 spots: Vec::new(),
                 forms: HashMap::new(),
                 facts: Facts::default(),
@@ -120,21 +121,23 @@ impl<'v> Nest<'v> {
         }
     }
 
+    /// What is lowered: shown with bugs.
+    pub(crate) fn program(&self) -> &'v Program {
+        self.known.values.program
+    }
+
     /// How many levels are open.
     pub(crate) fn depth(&self) -> u32 {
         self.levels.len() as u32
     }
 
     fn define(&mut self, local: &Local, spot: Spot) {
+        self.known.types.note(local);
         let at = local.id.index();
-        if self.known.types.len() <= at {
-            self.known.types.resize(at + 1, ElementType::Bool);
-        }
         if self.known.spots.len() <= at {
-            self.known.spots.resize(at + 1, Spot::before(0));
+            self.known.spots.resize(at + 1, None);
         }
-        self.known.types[at] = local.ty;
-        self.known.spots[at] = spot;
+        self.known.spots[at] = Some(spot);
     }
 
     fn local(&mut self, ty: ElementType, spot: Spot) -> Local {
@@ -144,11 +147,7 @@ impl<'v> Nest<'v> {
     }
 
     pub(crate) fn ty(&self, operand: ScalarOperand) -> ElementType {
-        match operand {
-            ScalarOperand::Local(id) => self.known.types.get(id.index()).copied().unwrap_or(ElementType::Bool),
-            ScalarOperand::Constant(constant) => constant.ty(),
-            ScalarOperand::Outer(_) => ElementType::Bool,
-        }
+        self.known.types.of(operand)
     }
 
     // What comes from outside.
@@ -158,7 +157,7 @@ impl<'v> Nest<'v> {
         match extent {
             Extent::Constant(constant) => Constant::from(constant).into(),
             Extent::Value(id) => self.scalar(id),
-            Extent::Unknown => Constant::from(0i64).into(),
+            Extent::Unknown => bug!(self.program(), "a value of the plan has an extent that is not known"),
         }
     }
 
@@ -216,14 +215,12 @@ impl<'v> Nest<'v> {
         let ty = self.known.values.ty(array.value);
         let extent = |extent: &PlanExtent| match extent {
             Extent::Constant(constant) => KernelExtent::Constant(*constant),
-            Extent::Value(id) => {
-                let size = self.sizes.iter().find(|(value, _)| value == id);
-                KernelExtent::Size(
-                    size.map(|(_, local)| *local)
-                        .expect("the sizes of an array's type are met when it becomes one of the nest"),
-                )
-            }
-            Extent::Unknown => KernelExtent::Constant(0),
+            // The sizes of an array's type are met when it becomes one of the nest.
+            Extent::Value(id) => match self.sizes.iter().find(|(value, _)| value == id) {
+                Some((_, local)) => KernelExtent::Size(*local),
+                None => bug!(self.program(), "{id} is an extent of an array in a kernel, and no size of it"),
+            },
+            Extent::Unknown => bug!(self.program(), "a value of the plan has an extent that is not known"),
         };
         let extents = ty.extents.iter().map(extent).collect();
         KernelArray {
