@@ -240,8 +240,23 @@ impl Step {
         }
     }
 
-    /// Every value that the step names, in its own steps too; not those in types.
+    /// The step itself, then every step inside of it, in order.
+    pub fn within(&self) -> impl Iterator<Item = &Self> {
+        let mut rest = vec![self];
+        std::iter::from_fn(move || {
+            let step = rest.pop()?;
+            let [first, second] = step.inner();
+            rest.extend(second.iter().rev().chain(first.iter().rev()));
+            Some(step)
+        })
+    }
+
+    /// Every value that the step names, in the steps inside of it too; not those in types.
     pub fn for_each_value(&self, with: &mut dyn FnMut(ValueId)) {
+        self.within().for_each(|step| step.for_each_own_value(with));
+    }
+
+    fn for_each_own_value(&self, with: &mut dyn FnMut(ValueId)) {
         let mut operand = |operand: &PlanOperand| {
             if let Operand::Value(id) = operand {
                 with(*id);
@@ -278,9 +293,6 @@ impl Step {
             Self::Sort { keys, carry, results } => {
                 keys.iter().chain(carry).chain(results).for_each(|&id| with(id));
             }
-        }
-        for steps in self.inner() {
-            steps.iter().for_each(|step| step.for_each_value(with));
         }
     }
 

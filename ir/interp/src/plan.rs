@@ -6,10 +6,7 @@ mod machine;
 mod memory;
 mod watch;
 
-use std::{
-    collections::{BTreeSet, HashSet},
-    rc::Rc,
-};
+use std::{collections::HashSet, rc::Rc};
 
 use fusebox_ir::{
     Action, Constant, ElementType, Extent, Fault, Kernel, KernelExtent, MAX_EXTENT, Operand, Place, Plan, PlanExtent,
@@ -424,23 +421,4 @@ fn sorted(keys: &[Val], sources: &[Val]) -> Vec<Val> {
         Val::new(source.element, source.extents.clone(), scalars)
     };
     sources.iter().map(sort).collect()
-}
-
-/// Every kernel that a plan launches, once; for reports.
-pub fn launched(plan: &Plan) -> BTreeSet<usize> {
-    let mut kernels = BTreeSet::new();
-    let mut lists = vec![&plan.steps];
-    while let Some(steps) = lists.pop() {
-        for step in steps {
-            match step {
-                Step::Launch { kernel, .. } => {
-                    kernels.insert(*kernel);
-                }
-                Step::If { then, otherwise, .. } => lists.extend([then, otherwise]),
-                Step::While { condition_steps, body, .. } => lists.extend([condition_steps, body]),
-                _ => {}
-            }
-        }
-    }
-    kernels
 }

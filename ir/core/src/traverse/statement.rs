@@ -154,6 +154,33 @@ impl Statement {
     }
 }
 
+macro_rules! action_map {
+    ($action:expr) => {
+        match $action {
+            Action::Load { array, map, .. } | Action::Store { array, map, .. } => Some((*array, map)),
+            // One index is for all targets.
+            Action::Scatter { arrays, map, .. } => Some((*arrays.first()?, map)),
+            Action::Scalar(_)
+            | Action::Check { .. }
+            | Action::Reduce { .. }
+            | Action::Scan { .. }
+            | Action::Append { .. } => None,
+        }
+    };
+}
+
+impl Action {
+    /// Where in an array it reads, writes or combines; of several arrays the first.
+    pub fn map(&self) -> Option<(KernelArrayId, &IndexMap)> {
+        action_map!(self)
+    }
+
+    /// The twin of [`Self::map`], to change the index.
+    pub fn map_mut(&mut self) -> Option<(KernelArrayId, &mut IndexMap)> {
+        action_map!(self)
+    }
+}
+
 fn terms(map: &IndexMap) -> impl Iterator<Item = &LocalId> {
     map.dims.iter().flat_map(|dim| dim.terms.iter().map(|(_, id)| id))
 }

@@ -46,13 +46,17 @@ fn value(operand: &PlanOperand) -> Option<ValueId> {
     if let Operand::Value(id) = operand { Some(*id) } else { None }
 }
 
-/// Every value that a step uses, in its own steps and in the types of what it makes too.
+/// Every value that a step uses, in the steps inside of it and in the types of what they make too.
 fn uses(step: &Step, values: &[PlanValue], into: &mut Vec<ValueId>) {
+    types(step, values, into);
+    step.for_each_value(&mut |id| into.push(id));
+    step.within().skip(1).for_each(|inner| types(inner, values, into));
+}
+
+/// The extents of what a step makes in its own list.
+fn types(step: &Step, values: &[PlanValue], into: &mut Vec<ValueId>) {
     let state = if let Step::While { state, .. } = step { &state[..] } else { &[] };
     for made in step.makes().iter().chain(state) {
         values[made.index()].ty.for_each_use(&mut |id| into.push(id));
     }
-    // Steps inside are met by themselves, for the types of what those make.
-    step.for_each_value(&mut |id| into.push(id));
-    step.inner().into_iter().flatten().for_each(|inner| uses(inner, values, into));
 }

@@ -132,27 +132,14 @@ fn live(mut statements: Vec<Statement>, levels: &mut [Level]) -> Vec<Statement> 
         used.operand(&mut level.from);
         used.operand(&mut level.to);
     }
-    let never = |lambda: &Lambda| !lambda_can_fail(lambda, &|_| false);
     let mut kept = vec![false; statements.len()];
     for (kept, statement) in kept.iter_mut().zip(&mut statements).rev() {
-        let (results, harmless): (Vec<LocalId>, bool) = match &statement.action {
-            Action::Load { result, map, outside, .. } => {
-                (vec![result.id], !map.checked && outside.as_ref().is_none_or(never))
-            }
-            Action::Scalar(instruction) => {
-                (instruction.results.iter().map(|result| result.id).collect(), !can_fail(instruction, &|_| false))
-            }
-            Action::Reduce { results, combine, .. } => {
-                (results.iter().map(|result| result.id).collect(), never(combine))
-            }
-            Action::Scan { results, totals, combine, .. } => {
-                (results.iter().chain(totals).map(|result| result.id).collect(), never(combine))
-            }
-            Action::Check { .. } | Action::Store { .. } | Action::Append { .. } | Action::Scatter { .. } => {
-                (Vec::new(), false)
-            }
-        };
-        if harmless && !results.iter().any(|id| used.locals.contains(id)) {
+        let results = statement.results();
+        // What makes nothing is there for what it does.
+        if !results.is_empty()
+            && !fails(&statement.action)
+            && !results.iter().any(|result| used.locals.contains(&result.id))
+        {
             continue;
         }
         *kept = true;
@@ -208,9 +195,7 @@ fn number(program: &Program, kernel: &mut Kernel, arrays: &HashMap<KernelArrayId
     }
     // Terms of maps are by id, which numbering may have changed.
     for statement in &mut kernel.statements {
-        if let Action::Load { map, .. } | Action::Store { map, .. } | Action::Scatter { map, .. } =
-            &mut statement.action
-        {
+        if let Some((_, map)) = statement.action.map_mut() {
             map.dims.iter_mut().for_each(|dim| dim.terms.sort_by_key(|&(_, id)| id));
         }
     }
