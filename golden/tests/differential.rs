@@ -12,7 +12,7 @@ use fusebox_interp::{run, run_plan};
 use fusebox_ir::{
     Array, Constant, ElementType, Fault, Program, Value,
     generate::{Config, Rounding, inputs, minimize, program},
-    json, validate, validate_plan,
+    json, text, validate, validate_plan,
 };
 
 /// What a way of running gives.
@@ -89,6 +89,31 @@ fn compiled(program: &Program, inputs: &[Value]) -> Result<Outcome, String> {
 /// All passes with the least of fusion, on one thread.
 fn compiled_apart(program: &Program, inputs: &[Value]) -> Result<Outcome, String> {
     on_all_cores(program, inputs, fusebox::Fusion::None, 1)
+}
+
+/// All passes, each in a process of its own as far as it can tell: what it reads was printed, as text and as JSON by turns, and parsed.
+fn through_files(program: &Program, inputs: &[Value]) -> Result<Outcome, String> {
+    let options = fusebox::Options { cache: false, ..Default::default() };
+    let mut program = program.clone();
+    for (at, pass) in fusebox::pipeline(&options).into_iter().enumerate() {
+        let name = pass.name();
+        program = match at % 2 {
+            0 => text::parse(&program.to_string()).map_err(|error| format!("no text for {name}: {error}"))?,
+            _ => {
+                let read = json::from_json(&json::to_json(&program, &[]));
+                read.map_err(|error| format!("no JSON for {name}: {error}"))?.0
+            }
+        };
+        let stages = fusebox::run_passes(&program, &[pass], true).map_err(|error| format!("{name}: {error}"))?;
+        let Some(stage) = stages.into_iter().next() else { return Err(format!("{name} makes nothing")) };
+        if let Some(plan) = stage.plan() {
+            let plan = json::plan_from_json(&json::plan_to_json(plan)).map_err(|error| format!("no plan: {error}"))?;
+            let compiled = fusebox::compile_plan(&plan, &options).map_err(|error| format!("not compiled: {error}"))?;
+            return Ok(compiled.run(inputs).map_err(Failure::from));
+        }
+        program = stage.program().cloned().ok_or_else(|| format!("{name} makes no program"))?;
+    }
+    Err("no pass makes a plan".into())
 }
 
 fn on_all_cores(
@@ -282,6 +307,12 @@ fn simplification_of_what_fails() {
 fn the_whole_pipeline() {
     let config = Config { rounding: Rounding::Marked, large: true, ..Config::default() };
     check("the_whole_pipeline", 400, &config, compiled);
+}
+
+#[test]
+fn the_whole_pipeline_through_files() {
+    let config = Config { rounding: Rounding::Marked, ..Config::default() };
+    check("the_whole_pipeline_through_files", 200, &config, through_files);
 }
 
 #[test]
