@@ -89,8 +89,8 @@ pub enum LaunchArray<'a, B> {
     Read(&'a B),
     /// Written, or updated.
     Write(&'a mut B),
-    /// Only read, and in the same memory as the array at this position, which is written over it ([`fusebox_ir::KernelArray::over`]).
-    Over(usize),
+    /// Only read, and in the same memory as the array at this position, which is written over it ([`fusebox_ir::KernelArray::in_place_of`]).
+    InPlace(usize),
 }
 
 /// One sort: rows are the innermost dimension.
@@ -192,9 +192,9 @@ impl<M: Machine> Executor<'_, M> {
 
     fn step(&mut self, step: &Step, rest: &[Step]) -> Result<()> {
         match step {
-            Step::Allocate { value, over, operation, place } => {
+            Step::Allocate { value, in_place_of, operation, place } => {
                 let extents = self.extents_of(*value, Some((operation, place)))?;
-                let stored = match over.and_then(|source| self.taken_over(*value, source, &extents)) {
+                let stored = match in_place_of.and_then(|source| self.taken_over(*value, source, &extents)) {
                     Some(buffer) => Stored { buffer, element: self.element(*value), extents },
                     None => self.allocate(*value, extents, operation, place)?,
                 };
@@ -468,16 +468,16 @@ impl<M: Machine> Executor<'_, M> {
             written.push(self.values[id.index()].take());
         }
         // What is in the memory of something that is written lives on in that alone.
-        let mut over: Vec<Option<usize>> = vec![None; arrays.len()];
+        let mut in_place: Vec<Option<usize>> = vec![None; arrays.len()];
         for (position, (stored, array)) in written.iter().zip(&declared.arrays).enumerate() {
-            let Some((stored, source)) = stored.as_ref().zip(array.over) else { continue };
+            let Some((stored, source)) = stored.as_ref().zip(array.in_place_of) else { continue };
             let Some(&id) = arrays.get(source.index()) else { continue };
             if self.value(id).is_ok_and(|source| Arc::ptr_eq(&source.buffer, &stored.buffer)) {
-                over[source.index()] = Some(position);
+                in_place[source.index()] = Some(position);
                 self.values[id.index()] = None;
             }
         }
-        let result = self.launch_with(kernel, &sizes, arrays, &mut written, &over);
+        let result = self.launch_with(kernel, &sizes, arrays, &mut written, &in_place);
         for (&id, stored) in arrays.iter().zip(written) {
             if let Some(stored) = stored {
                 self.values[id.index()] = Some(stored);
@@ -535,13 +535,13 @@ impl<M: Machine> Executor<'_, M> {
         sizes: &[i64],
         arrays: &[ValueId],
         written: &mut [Option<Stored<M::Buffer>>],
-        over: &[Option<usize>],
+        in_place: &[Option<usize>],
     ) -> Result<()> {
         let declared = &self.plan.kernels[kernel];
         let mut given = Vec::new();
-        for ((&id, stored), over) in arrays.iter().zip(written.iter_mut()).zip(over) {
+        for ((&id, stored), in_place) in arrays.iter().zip(written.iter_mut()).zip(in_place) {
             match stored {
-                None if let Some(position) = *over => given.push(LaunchArray::Over(position)),
+                None if let Some(position) = *in_place => given.push(LaunchArray::InPlace(position)),
                 Some(stored) => {
                     let shared = || BackendError::BadPlan {
                         message: format!(

@@ -10,7 +10,7 @@ use crate::{Constant, Extent, Kernel, Operand, Output, Place, Type, ValueId};
 /// Whoever proves that an index is inside of an array counts on it: sums of some of them, and small multiples, are an `i64`.
 pub const MAX_EXTENT: i64 = 1 << 50;
 
-/// An extent in a plan; never [`Extent::Unknown`] but in the declared types of results.
+/// An extent in a plan, whose values name it; never [`Extent::Unknown`] but in the declared types of results.
 pub type PlanExtent = Extent<ValueId>;
 /// A type in a plan: of an array of scalars, as what nests has been flattened.
 pub type PlanType = Type<ValueId>;
@@ -62,10 +62,10 @@ pub enum Step {
         /// The value.
         value: ValueId,
         /// A value whose memory this one takes over if nothing else has that memory and it is of as many bytes; else the value gets its
-        /// own. The launch that writes `value` is the last step to use it, and the kernel allows it ([`crate::KernelArray::over`]). No input, no
+        /// own. The launch that writes `value` is the last step to use it, and the kernel allows it ([`crate::KernelArray::in_place_of`]). No input, no
         /// result; made in this list of steps, or state of the loop whose body this list is.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        over: Option<ValueId>,
+        #[serde(rename = "over", default, skip_serializing_if = "Option::is_none")]
+        in_place_of: Option<ValueId>,
         /// The operation and its result, for errors.
         operation: String,
         /// In the source.
@@ -275,7 +275,7 @@ impl Step {
                 next.iter().chain([condition]).for_each(operand);
                 state.iter().for_each(|&id| with(id));
             }
-            Self::Allocate { value, over, .. } => over.iter().chain([value]).for_each(|&id| with(id)),
+            Self::Allocate { value, in_place_of, .. } => in_place_of.iter().chain([value]).for_each(|&id| with(id)),
             Self::Constant { value, .. } | Self::Free { value } => with(*value),
             Self::Launch { kernel: _, sizes, arrays } => {
                 sizes.iter().for_each(|size| extent(size, with));

@@ -36,7 +36,7 @@ fn binary(result: u32, ty: ElementType, function: Binary, a: u32, b: u32) -> Ins
 /// `s = Σ x[i]²`: a load, a product, a sum, a store.
 fn squares() -> Kernel {
     let array =
-        |name: &str, extents, access| KernelArray { name: name.to_owned(), element: F32, extents, access, over: None };
+        |name: &str, extents, access| KernelArray { name: name.to_owned(), element: F32, extents, access, in_place_of: None };
     let sum = Lambda {
         params: vec![local(4, F32), local(5, F32)],
         instructions: vec![binary(6, F32, Binary::Add, 4, 5)],
@@ -93,7 +93,7 @@ fn plan() -> Plan {
         inputs: vec![ValueId(1)],
         kernels: vec![squares()],
         steps: vec![
-            Step::Allocate { value: ValueId(2), over: None, operation: "fold `s`".to_owned(), place: Place::default() },
+            Step::Allocate { value: ValueId(2), in_place_of: None, operation: "fold `s`".to_owned(), place: Place::default() },
             Step::Launch { kernel: 0, sizes: vec![Extent::Value(ValueId(0))], arrays: vec![ValueId(1), ValueId(2)] },
         ],
         results: vec![ValueId(2)],
@@ -239,7 +239,7 @@ fn in_place() -> Kernel {
         element: F32,
         extents,
         access: Access::Write,
-        over: Some(KernelArrayId(0)),
+        in_place_of: Some(KernelArrayId(0)),
     };
     kernel.statements.truncate(2);
     kernel.statements.push(at(1, Action::Store { array: KernelArrayId(1), map: map(&[1]), value: operand(3) }));
@@ -247,7 +247,7 @@ fn in_place() -> Kernel {
 }
 
 #[track_caller]
-fn not_over(breaking: impl FnOnce(&mut Kernel), why: &str) {
+fn not_in_place(breaking: impl FnOnce(&mut Kernel), why: &str) {
     let mut kernel = in_place();
     breaking(&mut kernel);
     let errors = validate_kernel(&kernel).expect_err("a broken kernel");
@@ -259,21 +259,21 @@ fn arrays_written_over_others() {
     let kernel = in_place();
     assert_eq!(kernel_from_json(&kernel_to_json(&kernel)).expect("a valid kernel"), kernel);
     assert!(kernel.to_string().contains("writes y: [x1]f32 in place of x over"), "{kernel}");
-    not_over(
-        |k| k.arrays[1].over = Some(KernelArrayId(1)),
+    not_in_place(
+        |k| k.arrays[1].in_place_of = Some(KernelArrayId(1)),
         "`y`, which is not an array that the kernel reads, or only part of the other is written",
     );
-    not_over(
+    not_in_place(
         |k| k.arrays[1].access = Access::Update,
         "`x`, which is not an array that the kernel reads, or only part of the other is written",
     );
-    not_over(|k| k.arrays[1].element = ElementType::F64, "`x`, which is of another size");
-    not_over(|k| k.arrays[0].extents[0] = KernelExtent::Constant(4), "`x`, which is of another size");
-    not_over(
+    not_in_place(|k| k.arrays[1].element = ElementType::F64, "`x`, which is of another size");
+    not_in_place(|k| k.arrays[0].extents[0] = KernelExtent::Constant(4), "`x`, which is of another size");
+    not_in_place(
         |k| k.statements[2].when = Some(Constant::from(true).into()),
         "`x`, which is read where the other is not stored once for each point",
     );
-    not_over(
+    not_in_place(
         |k| k.statements.push(k.statements[2].clone()),
         "`x`, which is read where the other is not stored once for each point",
     );
@@ -283,9 +283,9 @@ fn arrays_written_over_others() {
             breaking(map);
         }
     };
-    not_over(load(|map| map.dims[0].offset = -1), "`x`, which is read at another index");
-    not_over(load(|map| map.dims[0].boundary = DimBoundary::Wrap), "`x`, which is read at another index");
-    not_over(
+    not_in_place(load(|map| map.dims[0].offset = -1), "`x`, which is read at another index");
+    not_in_place(load(|map| map.dims[0].boundary = DimBoundary::Wrap), "`x`, which is read at another index");
+    not_in_place(
         |k| {
             let read = ScalarOp::Read { array: ArrayId(0), index: vec![operand(1)] };
             let then = Lambda {
@@ -300,7 +300,7 @@ fn arrays_written_over_others() {
         },
         "`x`, which is read in scalar code",
     );
-    not_over(
+    not_in_place(
         |k| {
             let mut again = k.statements[0].clone();
             let Action::Load { result, .. } = &mut again.action else { return };
@@ -321,7 +321,7 @@ fn chain() -> Plan {
     let vector = || Type::array(vec![Extent::Value(ValueId(0))], F32);
     let value = |name: &str, ty| PlanValue { name: name.to_owned(), ty };
     let allocate =
-        |id, over| Step::Allocate { value: ValueId(id), over, operation: "map".to_owned(), place: Place::default() };
+        |id, in_place_of| Step::Allocate { value: ValueId(id), in_place_of, operation: "map".to_owned(), place: Place::default() };
     let launch = |from, to| Step::Launch {
         kernel: 0,
         sizes: vec![Extent::Value(ValueId(0))],
@@ -357,22 +357,22 @@ fn values_that_take_over_others() {
     validate_plan(&plan).expect("a valid plan");
     assert_eq!(plan_from_json(&plan_to_json(&plan)).expect("a valid plan"), plan);
     assert!(plan.to_string().contains("allocate z: [n]f32 in place of y for map"), "{plan}");
-    let over = |step: usize, source: u32| {
+    let in_place = |step: usize, source: u32| {
         move |p: &mut Plan| {
-            let Step::Allocate { over, .. } = &mut p.steps[step] else { return };
-            *over = Some(ValueId(source));
+            let Step::Allocate { in_place_of, .. } = &mut p.steps[step] else { return };
+            *in_place_of = Some(ValueId(source));
         }
     };
     // An input.
-    chain_refused(over(0, 1), "steps[0]: `y` cannot take over `x`, which is needed outside of these steps");
-    chain_refused(over(2, 3), "steps[2]: what is taken over is `z`, which is not made here");
+    chain_refused(in_place(0, 1), "steps[0]: `y` cannot take over `x`, which is needed outside of these steps");
+    chain_refused(in_place(2, 3), "steps[2]: what is taken over is `z`, which is not made here");
     chain_refused(
         |p| p.results[0] = ValueId(2),
         "steps[2]: `z` cannot take over `y`, which is needed outside of these steps",
     );
     chain_refused(|p| p.steps.swap(3, 4), "steps[4]: an array of a launch is `y`, which is not made here");
     let launched = "steps[3]: `z` cannot take over `y`, which is not read by the launch that writes it, as the kernel would have to say";
-    chain_refused(|p| p.kernels[0].arrays[1].over = None, launched);
+    chain_refused(|p| p.kernels[0].arrays[1].in_place_of = None, launched);
     chain_refused(
         |p| {
             let Step::Launch { arrays, .. } = &mut p.steps[3] else { return };

@@ -190,7 +190,7 @@ impl Run<'_> {
             Error::from(RunError { operation: operation.to_owned(), place: place.clone(), fault })
         };
         match step {
-            Step::Allocate { value, over, operation, place } => {
+            Step::Allocate { value, in_place_of, operation, place } => {
                 let (extents, element) = self.shape(*value);
                 let name = &self.plan.values[value.index()].name;
                 let extents = val::checked(name, extents).map_err(|fault| error(operation, place, fault))?;
@@ -198,7 +198,7 @@ impl Run<'_> {
                 let garbage = Constant::from_bits(element, self.unwritten);
                 let elements = val::filled(name, &extents, garbage).map_err(|fault| error(operation, place, fault))?;
                 let new = Val::new(element, extents, elements);
-                let taken = over.and_then(|source| {
+                let taken = in_place_of.and_then(|source| {
                     let memory = self.memory[source.index()].as_ref().filter(|memory| Rc::strong_count(memory) == 1)?;
                     (bytes(self.value(source)) == bytes(&new)).then(|| Rc::clone(memory))
                 });
@@ -230,7 +230,7 @@ impl Run<'_> {
                     let Some(value) = value else { continue };
                     self.values[id.index()] = Some(value);
                     // What was in the same memory is gone.
-                    let Some(source) = array.over.map(|source| arrays[source.index()]) else { continue };
+                    let Some(source) = array.in_place_of.map(|source| arrays[source.index()]) else { continue };
                     if let (Some(own), Some(other)) = (&self.memory[id.index()], &self.memory[source.index()])
                         && Rc::ptr_eq(own, other)
                     {

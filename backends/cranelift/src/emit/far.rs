@@ -164,7 +164,7 @@ impl Emitter<'_> {
                     let whole = (declared.element.bytes() * lanes as usize).is_multiple_of(16);
                     // What lies over an input is in the caches when it is stored.
                     let streams =
-                        whole && declared.over.is_none() && statement.when.is_none() && self.is_along(nest, map);
+                        whole && declared.in_place_of.is_none() && statement.when.is_none() && self.is_along(nest, map);
                     if !streams || writes.insert(*array, position).is_some() {
                         not.insert(*array);
                     }

@@ -268,7 +268,7 @@ impl Emitter<'_> {
             Action::Scan { .. } => statement.depth as usize > nest.depth + 1,
             Action::Store { array, .. } => {
                 let array = &kernel.arrays[array.index()];
-                array.access == Access::Write && array.over.is_none()
+                array.access == Access::Write && array.in_place_of.is_none()
             }
             Action::Append { .. } | Action::Scatter { .. } => false,
         })

@@ -79,11 +79,11 @@ pub(crate) fn run(
         table.push(match array {
             LaunchArray::Read(array) => array.bytes().as_ptr() as u64,
             LaunchArray::Write(array) => array.bytes_mut().as_mut_ptr() as u64,
-            LaunchArray::Over(_) => 0,
+            LaunchArray::InPlace(_) => 0,
         });
     }
     for (position, array) in launch.arrays.iter().enumerate() {
-        if let LaunchArray::Over(written) = array {
+        if let LaunchArray::InPlace(written) = array {
             table[launch.sizes.len() + position] = table[launch.sizes.len() + written];
         }
     }

@@ -39,7 +39,7 @@ impl ByHand {
     fn array(&mut self, element: ElementType, vector: bool, access: Access) -> KernelArrayId {
         let name = format!("a{}", self.kernel.arrays.len());
         let extents = if vector { vec![KernelExtent::Size(LocalId(0))] } else { Vec::new() };
-        self.kernel.arrays.push(KernelArray { name, element, extents, access, over: None });
+        self.kernel.arrays.push(KernelArray { name, element, extents, access, in_place_of: None });
         KernelArrayId::at(self.kernel.arrays.len() - 1)
     }
 
@@ -153,7 +153,7 @@ impl ByHand {
             } else {
                 steps.push(Step::Allocate {
                     value: id,
-                    over: None,
+                    in_place_of: None,
                     operation: "by hand".to_owned(),
                     place: Place::default(),
                 });

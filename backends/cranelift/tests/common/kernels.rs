@@ -4,7 +4,7 @@ use fusebox_ir::{
     Access, Action, Array, Association, Binary, Constant, DimBoundary, DimIndex, ElementType, Extent, Failure,
     FailureKind, IndexMap, Instruction, Kernel, KernelArray, KernelArrayId, KernelExtent, Lambda, Level, LevelOrder,
     Local, LocalId, Output, Place, Plan, PlanExtent, PlanType, PlanValue, ScalarOp, ScalarOperand, ScatterOrder,
-    Statement, Step, Type, Unary, ValueId, analysis::over::may_write_over, primitive,
+    Statement, Step, Type, Unary, ValueId, analysis::in_place::may_be_in_place, primitive,
 };
 
 use super::Random;
@@ -271,7 +271,7 @@ impl Draw {
         data: Option<Array>,
     ) -> KernelArrayId {
         let name = format!("x{}", self.arrays.len());
-        self.arrays.push(KernelArray { name, element, extents, access, over: None });
+        self.arrays.push(KernelArray { name, element, extents, access, in_place_of: None });
         self.data.push(data);
         KernelArrayId::at(self.arrays.len() - 1)
     }
@@ -863,11 +863,11 @@ impl Draw {
         for written in 0..kernel.arrays.len() {
             let found = (0..kernel.arrays.len()).find(|&read| {
                 !over.contains(&Some(read))
-                    && may_write_over(&kernel, KernelArrayId::at(written), KernelArrayId::at(read)).is_ok()
+                    && may_be_in_place(&kernel, KernelArrayId::at(written), KernelArrayId::at(read)).is_ok()
             });
             if let Some(read) = found {
                 over[written] = Some(read);
-                kernel.arrays[written].over = Some(KernelArrayId::at(read));
+                kernel.arrays[written].in_place_of = Some(KernelArrayId::at(read));
             }
         }
         let mut values: Vec<PlanValue> = Vec::new();
@@ -911,8 +911,8 @@ impl Draw {
         }
         steps.append(&mut copies);
         for (position, value) in allocations {
-            let over = over[position].map(|read| arrays[read]);
-            steps.push(Step::Allocate { value, over, operation: "random".to_owned(), place: Place::default() });
+            let in_place_of = over[position].map(|read| arrays[read]);
+            steps.push(Step::Allocate { value, in_place_of, operation: "random".to_owned(), place: Place::default() });
         }
         let launched: Vec<PlanExtent> = self.sizes.iter().map(|&size| Extent::Constant(size)).collect();
         steps.push(Step::Launch { kernel: 0, sizes: launched, arrays: arrays.clone() });

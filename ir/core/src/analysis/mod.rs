@@ -8,7 +8,7 @@ pub mod demand;
 pub mod effects;
 pub mod inside;
 pub mod need;
-pub mod over;
+pub mod in_place;
 pub mod restrict;
 pub mod sizes;
 pub mod spine;
@@ -22,7 +22,7 @@ pub use self::{
     effects::{can_fail, function_can_fail, instruction_can_fail},
     inside::{has_room, with_checks},
     need::{certain_params, possible_params},
-    over::{NotOver, may_write_over},
+    in_place::{NotInPlace, may_be_in_place},
     sizes::{Answer, Size, Sizes},
     spine::{Spine, makes_elements, spine},
     uses::{Uses, live},

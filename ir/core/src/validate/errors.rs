@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{ElementType, Place, analysis::NotOver};
+use crate::{ElementType, Place, analysis::NotInPlace};
 
 /// Every fault of a program, in program order.
 #[derive(Clone, PartialEq)]
@@ -324,7 +324,7 @@ pub enum ProgramFault {
     WrittenTwice { value: String },
     /// A value that cannot take over the memory of another.
     #[error("`{value}` cannot take over `{source_name}`, which {why}")]
-    Over { value: String, source_name: String, why: NotOver },
+    InPlace { value: String, source_name: String, why: NotInPlace },
     /// A kernel that the plan does not have.
     #[error("kernel {kernel} of {kernels}")]
     NoKernel { kernel: usize, kernels: usize },

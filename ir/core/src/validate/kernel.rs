@@ -7,7 +7,7 @@ use super::{
 use crate::{
     Access, Action, Association, ElementType, Extent, IndexMap, Kernel, KernelArrayId, KernelExtent, Lambda,
     LevelOrder, Local, LocalId, MAX_EXTENT, MAX_NESTING, MAX_RANK, ScalarOp, ScalarOperand, Statement, Type, Var,
-    analysis::{NotOver, may_write_over},
+    analysis::{NotInPlace, may_be_in_place},
 };
 
 /// Checks that `kernel` keeps what its type promises: dense locals, a nest that does not branch, types, arrays used as they say.
@@ -84,13 +84,13 @@ impl<'p> Validator<'p> {
                     let what = format!("`{}`", array.name);
                     v.report(ProgramFault::Rank { what, rank: array.extents.len(), limit: MAX_RANK });
                 }
-                if let Some(source) = array.over {
-                    let again = kernel.arrays[..position].iter().any(|other| other.over == Some(source));
-                    let found = may_write_over(kernel, KernelArrayId::at(position), source);
-                    if let Err(why) = if again { Err(NotOver::Twice) } else { found } {
+                if let Some(source) = array.in_place_of {
+                    let again = kernel.arrays[..position].iter().any(|other| other.in_place_of == Some(source));
+                    let found = may_be_in_place(kernel, KernelArrayId::at(position), source);
+                    if let Err(why) = if again { Err(NotInPlace::Twice) } else { found } {
                         let of =
                             kernel.arrays.get(source.index()).map_or(source.to_string(), |array| array.name.clone());
-                        v.report(ProgramFault::Over { value: array.name.clone(), source_name: of, why });
+                        v.report(ProgramFault::InPlace { value: array.name.clone(), source_name: of, why });
                     }
                 }
             });

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     Access, ElementType, Extent, KernelArray, KernelExtent, MAX_RANK, Operand, Plan, PlanExtent, PlanOperand, PlanType,
-    Step, Type, ValueId, analysis::NotOver, text::type_text,
+    Step, Type, ValueId, analysis::NotInPlace, text::type_text,
 };
 
 /// Checks that `plan` keeps what its type promises: its kernels are valid, every value is made before it is used, once, and written once;
@@ -102,16 +102,16 @@ impl<'p> Checker<'p> {
         self.log.push(id);
     }
 
-    fn not_over(&mut self, value: ValueId, source: ValueId, why: NotOver) {
+    fn not_in_place(&mut self, value: ValueId, source: ValueId, why: NotInPlace) {
         let (value, source_name) = (self.name(value), self.name(source));
-        self.report.report(ProgramFault::Over { value, source_name, why });
+        self.report.report(ProgramFault::InPlace { value, source_name, why });
     }
 
     /// A value that is to be written over another, at the launch that does so.
     fn takes(&mut self, value: ValueId, source: ValueId, array: &KernelArray, arrays: &[ValueId]) {
-        let allowed = array.over.and_then(|over| arrays.get(over.index()));
+        let allowed = array.in_place_of.and_then(|source| arrays.get(source.index()));
         if allowed != Some(&source) || arrays.iter().filter(|&&array| array == source).count() != 1 {
-            self.not_over(value, source, NotOver::Launch);
+            self.not_in_place(value, source, NotInPlace::Launch);
         }
         if self.made.remove(&source) {
             self.taken.insert(source);
@@ -274,9 +274,9 @@ impl<'p> Checker<'p> {
 
     fn step(&mut self, step: &'p Step, depth: usize) {
         match step {
-            Step::Allocate { value, over, operation: _, place: _ } => {
+            Step::Allocate { value, in_place_of, operation: _, place: _ } => {
                 self.extents(*value);
-                let source = over.and_then(|source| Some((source, self.used(source, "what is taken over")?)));
+                let source = in_place_of.and_then(|source| Some((source, self.used(source, "what is taken over")?)));
                 self.make(*value);
                 if let Some((source, found)) = source {
                     let plan = self.plan;
@@ -285,13 +285,13 @@ impl<'p> Checker<'p> {
                         || !self.owned.contains(&source)
                         || (depth == 0 && plan.results.contains(&source))
                     {
-                        self.not_over(*value, source, NotOver::Outside);
+                        self.not_in_place(*value, source, NotInPlace::Outside);
                     } else if self.taking.values().any(|&other| other == source) {
-                        self.not_over(*value, source, NotOver::Twice);
+                        self.not_in_place(*value, source, NotInPlace::Twice);
                     } else if ty.is_some_and(|ty| ty.is_scalar()) {
-                        self.not_over(*value, source, NotOver::Scalar);
+                        self.not_in_place(*value, source, NotInPlace::Scalar);
                     } else if ty.is_some_and(|ty| ty.element.bytes() != found.element.bytes()) {
-                        self.not_over(*value, source, NotOver::Size);
+                        self.not_in_place(*value, source, NotInPlace::Size);
                     }
                     self.taking.insert(*value, source);
                 }

@@ -277,7 +277,7 @@ impl<'p> Lower<'p> {
         self.values.made(&ty);
         let value = self.values.add(name, ty);
         let (operation, place) = (origin.operation.clone(), origin.place.clone());
-        steps.push(Step::Allocate { value, over: None, operation, place });
+        steps.push(Step::Allocate { value, in_place_of: None, operation, place });
         value
     }
 

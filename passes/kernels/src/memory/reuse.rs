@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use fusebox_ir::{Access, Kernel, KernelArrayId, Plan, PlanOperand, Step, ValueId, analysis::may_write_over};
+use fusebox_ir::{Access, Kernel, KernelArrayId, Plan, PlanOperand, Step, ValueId, analysis::may_be_in_place};
 
 /// Lets values that kernels write take over the memory of values that they read, where nothing else needs those: frees are in place.
 pub(crate) fn insert(plan: &mut Plan) {
@@ -53,10 +53,10 @@ fn list(steps: &mut [Step], state: &[ValueId], next: &[PlanOperand], kept: &Hash
                     && is_dead(&steps[at + 1..], id, state, next)
             });
             let Some(read) = source else { continue };
-            kernel.arrays[written].over = Some(KernelArrayId::at(read));
+            kernel.arrays[written].in_place_of = Some(KernelArrayId::at(read));
             taken.insert(arrays[read]);
-            if let Step::Allocate { over, .. } = &mut steps[allocated] {
-                *over = Some(arrays[read]);
+            if let Step::Allocate { in_place_of, .. } = &mut steps[allocated] {
+                *in_place_of = Some(arrays[read]);
             }
         }
     }
@@ -69,17 +69,17 @@ fn allocated(before: &[Step], value: ValueId) -> Option<usize> {
         step.for_each_value(&mut |id| used |= id == value);
         used
     })?;
-    matches!(before[at], Step::Allocate { value: made, over: None, .. } if made == value).then_some(at)
+    matches!(before[at], Step::Allocate { value: made, in_place_of: None, .. } if made == value).then_some(at)
 }
 
 fn is_allowed(kernel: &Kernel, written: usize, read: usize) -> bool {
     let source = KernelArrayId::at(read);
     // A kernel may be launched more than once.
-    let free = match kernel.arrays[written].over {
-        Some(over) => over == source,
-        None => kernel.arrays.iter().all(|other| other.over != Some(source)),
+    let free = match kernel.arrays[written].in_place_of {
+        Some(other) => other == source,
+        None => kernel.arrays.iter().all(|other| other.in_place_of != Some(source)),
     };
-    free && may_write_over(kernel, KernelArrayId::at(written), source).is_ok()
+    free && may_be_in_place(kernel, KernelArrayId::at(written), source).is_ok()
 }
 
 /// Whether nothing uses a value any more.

@@ -228,7 +228,7 @@ impl<'v> Nest<'v> {
             element: ty.element,
             extents,
             access: array.access,
-            over: None,
+            in_place_of: None,
         }
     }
 

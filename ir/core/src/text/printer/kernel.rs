@@ -56,8 +56,8 @@ impl<'p> KernelText<'p> {
             })
             .collect();
         let extents = if extents.is_empty() { String::new() } else { format!("[{}]", extents.join(", ")) };
-        let over = array.over.map_or(String::new(), |source| format!(" in place of {}", self.name(source)));
-        format!("{}: {extents}{}{over}", self.name(KernelArrayId::at(position)), array.element)
+        let in_place = array.in_place_of.map_or(String::new(), |source| format!(" in place of {}", self.name(source)));
+        format!("{}: {extents}{}{in_place}", self.name(KernelArrayId::at(position)), array.element)
     }
 
     fn name(&self, id: KernelArrayId) -> String {

@@ -84,9 +84,9 @@ impl PlanText<'_> {
         let name = |id: &ValueId| self.name(*id);
         let mut out = Out::default();
         match step {
-            Step::Allocate { value, over, operation, place: _ } => {
-                let over = over.as_ref().map_or(String::new(), |source| format!(" in place of {}", name(source)));
-                out.text(&format!("allocate {}{over} for {operation}", self.typed(*value)));
+            Step::Allocate { value, in_place_of, operation, place: _ } => {
+                let in_place = in_place_of.as_ref().map_or(String::new(), |source| format!(" in place of {}", name(source)));
+                out.text(&format!("allocate {}{in_place} for {operation}", self.typed(*value)));
             }
             Step::Constant { value, data } => {
                 const SHOWN: usize = 8;

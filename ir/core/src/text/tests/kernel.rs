@@ -48,7 +48,7 @@ fn row_sums() -> Kernel {
         element,
         extents,
         access,
-        over: None,
+        in_place_of: None,
     };
     let product = ScalarOp::Binary { function: Binary::Mul, a: at(4), b: Constant::from(2f32).into() };
     Kernel {
@@ -174,7 +174,7 @@ fn a_plan() {
         inputs: vec![ValueId(1)],
         kernels: vec![Kernel { levels: vec![], statements: vec![], arrays: vec![], ..row_sums() }],
         steps: vec![
-            Step::Allocate { value: ValueId(2), over: None, operation: "map `b`".into(), place: Place::default() },
+            Step::Allocate { value: ValueId(2), in_place_of: None, operation: "map `b`".into(), place: Place::default() },
             Step::While {
                 state: vec![ValueId(2)],
                 condition_steps: vec![Step::Launch {
