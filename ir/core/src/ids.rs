@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 #[cfg(doc)]
-use crate::{Block, Kernel, Lambda, Plan};
+use crate::{Block, Kernel, Plan};
 
 macro_rules! id {
     ($(#[$doc:meta])* $name:ident, $letter:literal) => {
@@ -35,7 +35,7 @@ id! {
     ArrayId, "a"
 }
 id! {
-    /// A scalar of a [`Lambda`]. Dense in the outermost function.
+    /// A scalar of a [`Lambda`](crate::Lambda). Dense in the outermost function.
     LocalId, "%"
 }
 id! {

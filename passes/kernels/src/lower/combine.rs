@@ -12,7 +12,7 @@ use fusebox_ir::{
 
 use super::{Origin, fuse::Fusing};
 use crate::{
-    nest::{Associates, Nest, Spot},
+    nest::{Associates, Nest, ProgramPoint},
     strict::Code,
 };
 
@@ -32,7 +32,7 @@ impl Fusing<'_, '_> {
         let ArrayOp::Fold { combine, seeds, sources, offsets, commutes } = &binding.op else {
             unreachable!("asked for by its kind")
         };
-        let (station, spot, when) = (self.station(position), self.spot(position), self.when(position));
+        let (station, point, when) = (self.station(position), self.point(position), self.when(position));
         let index = self.index(position);
         let (mut outer, outer_when) = self.outer(position);
         let rows = outer.len();
@@ -44,7 +44,7 @@ impl Fusing<'_, '_> {
         }
         let mut code = Code::default();
         let values = self.sources(position, sources, &index, &mut code);
-        let values = self.nest.run_when(code, &values, spot, when);
+        let values = self.nest.run_when(code, &values, point, when);
         let seeds: Vec<ScalarOperand> = seeds.iter().map(|&seed| self.nest.operand(self.lower.operand(seed))).collect();
         if seeds.is_empty() && counted {
             self.some_counted(position, sources);
@@ -57,7 +57,7 @@ impl Fusing<'_, '_> {
             let results = self.reduce(position, &own, associates, of(&seeds), of(&values));
             for (&component, result) in group.iter().zip(results) {
                 let var = &binding.results[component];
-                self.give_at(position, var, result, &outer, Spot::after(station.to), outer_when);
+                self.give_at(position, var, result, &outer, ProgramPoint::after(station.to), outer_when);
             }
         }
     }
@@ -71,24 +71,24 @@ impl Fusing<'_, '_> {
         seeds: Vec<ScalarOperand>,
         values: Vec<ScalarOperand>,
     ) -> Vec<ScalarOperand> {
-        let (station, spot) = (self.station(position), self.spot(position));
+        let (station, point) = (self.station(position), self.point(position));
         let identity: Option<Vec<ScalarOperand>> =
             algebra(combine).identity.map(|identity| identity.into_iter().map(Into::into).collect());
-        let (mut values, mut when, mut at) = (values, self.when(position), spot);
-        for depth in (station.to..spot.depth).rev() {
+        let (mut values, mut when, mut at) = (values, self.when(position), point);
+        for depth in (station.to..point.depth).rev() {
             let function = self.nest.function(combine);
             let last = depth == station.to;
             let start = if last { seeds.clone() } else { identity.clone().unwrap_or_default() };
             // Without an identity what is made of nothing takes no part.
             let some = (!last && identity.is_none()).then(|| self.some(at, when, depth));
             values = self.nest.reduce(at, when, depth, associates.clone(), function, start, values);
-            (when, at) = (some, Spot::after(depth));
+            (when, at) = (some, ProgramPoint::after(depth));
         }
         values
     }
 
     /// Whether anything takes part, at a depth around.
-    fn some(&mut self, at: Spot, when: Option<ScalarOperand>, to: u32) -> ScalarOperand {
+    fn some(&mut self, at: ProgramPoint, when: Option<ScalarOperand>, to: u32) -> ScalarOperand {
         let combine = self.nest.built_in(Binary::Or, ElementType::Bool);
         let associates = Associates { types: vec![ElementType::Bool], commutes: true };
         let (none, value) = (Constant::from(false).into(), when.unwrap_or(Constant::from(true).into()));
@@ -98,10 +98,10 @@ impl Fusing<'_, '_> {
     /// Fails after all where nothing of what is counted took part.
     fn some_counted(&mut self, position: usize, sources: &[ArrayId]) {
         let (station, origin) = (self.station(position), self.origin(position));
-        let (mut when, mut at) = (self.when(position), self.spot(position));
+        let (mut when, mut at) = (self.when(position), self.point(position));
         for depth in (station.to..at.depth).rev() {
             when = Some(self.some(at, when, depth));
-            at = Spot::after(depth);
+            at = ProgramPoint::after(depth);
         }
         let Some(some) = when else { return };
         let array = self.source_name(sources[0]);
@@ -129,7 +129,7 @@ impl Fusing<'_, '_> {
             }
         };
         let nest = &mut self.nest;
-        let at = Spot::before(station.to);
+        let at = ProgramPoint::before(station.to);
         if nest.is_below(from, to, station.to, false) {
             return;
         }
@@ -159,15 +159,15 @@ pub(super) fn segments(
     let whole = |value: i64| ScalarOperand::from(Constant::from(value));
     let count = values.ty(offsets).extents[0];
     let (count, extent) = (nest.extent(count), nest.extent(extent));
-    let around = Spot::before(nest.depth());
-    let start = Spot::before(0);
+    let around = ProgramPoint::before(nest.depth());
+    let start = ProgramPoint::before(0);
     if !nest.is_below(whole(1), count, around.depth, true) {
         let some = nest.binary(Binary::Lt, whole(0), count, start);
         let fault = FailureKind::NoOffsets { offsets: name.clone() };
         nest.check(some, &origin.operation, &origin.place, fault, start, None);
         nest.at_most(0, whole(1), count);
     }
-    let offset = |nest: &mut Nest<'_>, index: ScalarOperand, at: Spot| {
+    let offset = |nest: &mut Nest<'_>, index: ScalarOperand, at: ProgramPoint| {
         let mut code = Code::default();
         let raw = nest.read(&mut code, offsets, vec![index], &origin.place);
         let wide =
@@ -176,7 +176,7 @@ pub(super) fn segments(
     };
     let last = nest.binary(Binary::Sub, count, whole(1), start);
     let check =
-        |nest: &mut Nest<'_>, condition: ScalarOperand, position: ScalarOperand, value: ScalarOperand, at: Spot| {
+        |nest: &mut Nest<'_>, condition: ScalarOperand, position: ScalarOperand, value: ScalarOperand, at: ProgramPoint| {
             let fault = FailureKind::Offsets { offsets: name.clone(), position, value, extent };
             nest.check(condition, &origin.operation, &origin.place, fault, at, None);
         };
@@ -188,7 +188,7 @@ pub(super) fn segments(
     check(nest, full, last, end, start);
 
     let segment = nest.level(whole(0), last, outer);
-    let at = Spot::before(nest.depth());
+    let at = ProgramPoint::before(nest.depth());
     let next = nest.binary(Binary::Add, segment, whole(1), at);
     let (from, to) = (offset(nest, segment, at), offset(nest, next, at));
     // Each segment by itself is inside: segments run in any order.

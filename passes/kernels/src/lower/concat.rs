@@ -3,7 +3,7 @@
 use fusebox_ir::{Access, ArrayId, Binary, Binding, LevelOrder, ScalarOperand, Step, ValueId};
 
 use super::{Lower, Origin};
-use crate::{bounds::linear::Linear, error::Error, nest::Spot, strict::Code};
+use crate::{bounds::linear::Linear, error::Error, nest::ProgramPoint, strict::Code};
 
 impl<'p> Lower<'p> {
     /// One kernel for each source, which copies it to its part of the result.
@@ -25,12 +25,12 @@ impl<'p> Lower<'p> {
             let mut nest = self.nest(origin);
             let index: Vec<ScalarOperand> =
                 ty.extents.iter().map(|&extent| nest.level_over(extent, LevelOrder::Parallel)).collect();
-            let at = Spot::before(nest.depth());
+            let at = ProgramPoint::before(nest.depth());
             let mut code = Code::default();
             let element = nest.read(&mut code, source, index.clone(), &binding.place);
             let element = nest.run(code, &[element], at)[0];
             let mut target = index;
-            let shift = nest.linear(&offset, Spot::before(0));
+            let shift = nest.linear(&offset, ProgramPoint::before(0));
             target[dim] = nest.binary(Binary::Add, target[dim], shift, at);
             let access = if number == 0 { Access::Write } else { Access::Update };
             nest.store(result, access, &target, element, at, None);

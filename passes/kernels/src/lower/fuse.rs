@@ -27,7 +27,7 @@ use crate::{
     bounds::linear::{Atom, Linear},
     bounds::values::counted,
     error::Error,
-    nest::{Launch, Learned, Nest, Spot},
+    nest::{Launch, Learned, Nest, ProgramPoint},
     strict::Code,
 };
 
@@ -284,7 +284,7 @@ impl<'l, 'p> Fusing<'l, 'p> {
                 self.nest.name(outer, element);
             }
         }
-        let learned = put_units(&mut self.nest, self.lower, units, results, Spot::after(0));
+        let learned = put_units(&mut self.nest, self.lower, units, results, ProgramPoint::after(0));
         (self.nest.finish(), learned)
     }
 
@@ -307,9 +307,9 @@ impl<'l, 'p> Fusing<'l, 'p> {
         &self.spine.stations[position]
     }
 
-    pub(super) fn spot(&self, position: usize) -> Spot {
+    pub(super) fn point(&self, position: usize) -> ProgramPoint {
         let station = self.station(position);
-        Spot { depth: station.depth, after: station.after }
+        ProgramPoint { depth: station.depth, after: station.after }
     }
 
     /// The array that a result of the group is stored to.
@@ -333,7 +333,7 @@ impl<'l, 'p> Fusing<'l, 'p> {
         let mut within = self.within[position].clone();
         within.pop();
         let depth = self.station(position).depth.saturating_sub(1);
-        let when = within.into_iter().fold(None, |when, own| self.nest.both(when, own, Spot::before(depth)));
+        let when = within.into_iter().fold(None, |when, own| self.nest.both(when, own, ProgramPoint::before(depth)));
         (index, when)
     }
 
@@ -382,7 +382,7 @@ impl<'l, 'p> Fusing<'l, 'p> {
             self.within[position].push(within);
         }
         let all = self.within[position].clone();
-        let at = Spot::before(station.depth);
+        let at = ProgramPoint::before(station.depth);
         self.whens[position] = all.into_iter().fold(None, |when, own| self.nest.both(when, own, at));
     }
 
@@ -393,7 +393,7 @@ impl<'l, 'p> Fusing<'l, 'p> {
             return *known;
         }
         let (index, to) = (self.nest.levels[along.level].index.id.into(), self.nest.extent(extent));
-        let within = self.nest.binary(Binary::Lt, index, to, Spot::before(along.level as u32 + 1));
+        let within = self.nest.binary(Binary::Lt, index, to, ProgramPoint::before(along.level as u32 + 1));
         self.limits.push((along.level, extent, within));
         within
     }
@@ -408,10 +408,10 @@ impl<'l, 'p> Fusing<'l, 'p> {
         if !self.spine.stations.iter().any(|station| station.frame == Frame::Through(position)) {
             return;
         }
-        let (binding, spot, when) = (self.binding(position), self.spot(position), self.when(position));
+        let (binding, point, when) = (self.binding(position), self.point(position), self.when(position));
         let mut code = Code::default();
         let at = self.read_at(position, &mut code);
-        let at = self.nest.run_when(code, &at, spot, when);
+        let at = self.nest.run_when(code, &at, point, when);
         let inside = self.spine.stations.iter().position(|station| station.frame == Frame::Through(position));
         let source = self
             .binding_sources(binding)
@@ -434,29 +434,29 @@ impl<'l, 'p> Fusing<'l, 'p> {
 
     /// Fails where an index into something that only stands in the nest is outside of it.
     fn check_inside(&mut self, position: usize, source: ArrayId, at: &[ScalarOperand]) {
-        let (spot, when, origin) = (self.spot(position), self.when(position), self.origin(position));
+        let (point, when, origin) = (self.point(position), self.when(position), self.origin(position));
         let extents: Vec<ScalarOperand> =
             self.lower.extents(source).into_iter().map(|extent| self.nest.extent(extent)).collect();
         let zero = ScalarOperand::from(Constant::from(0i64));
         let mut inside = None;
         for (&index, &extent) in at.iter().zip(&extents) {
-            if !self.nest.is_below(zero, index, spot.depth, true) {
-                let above = self.nest.binary(Binary::Le, zero, index, spot);
-                inside = self.nest.both(inside, Some(above), spot);
+            if !self.nest.is_below(zero, index, point.depth, true) {
+                let above = self.nest.binary(Binary::Le, zero, index, point);
+                inside = self.nest.both(inside, Some(above), point);
             }
-            if !self.nest.is_below(index, extent, spot.depth, false) {
-                let below = self.nest.binary(Binary::Lt, index, extent, spot);
-                inside = self.nest.both(inside, Some(below), spot);
+            if !self.nest.is_below(index, extent, point.depth, false) {
+                let below = self.nest.binary(Binary::Lt, index, extent, point);
+                inside = self.nest.both(inside, Some(below), point);
             }
         }
         let Some(inside) = inside else { return };
         let array = self.source_name(source);
         let fault = FailureKind::Index { array, index: at.to_vec(), extents: extents.clone() };
-        self.nest.check(inside, &origin.operation, &origin.place, fault, spot, when);
+        self.nest.check(inside, &origin.operation, &origin.place, fault, point, when);
         if when.is_none() {
             for (&index, &extent) in at.iter().zip(&extents) {
-                self.nest.at_most(spot.depth, zero, index);
-                self.nest.below(spot.depth, index, extent);
+                self.nest.at_most(point.depth, zero, index);
+                self.nest.below(point.depth, index, extent);
             }
         }
     }
@@ -511,7 +511,7 @@ impl<'l, 'p> Fusing<'l, 'p> {
         let own = self.station(position).frame == Frame::Own && self.index[position].starts_with(at);
         if own && self.when(position).is_some() {
             // Where it is outside nothing uses it.
-            return self.nest.load_within(array, at, self.spot(position), place);
+            return self.nest.load_within(array, at, self.point(position), place);
         }
         self.nest.read(code, array, at.to_vec(), place)
     }
@@ -519,7 +519,7 @@ impl<'l, 'p> Fusing<'l, 'p> {
     /// Names an element, and stores it where it is used outside.
     pub(super) fn give(&mut self, position: usize, var: &Var, value: ScalarOperand) {
         let index = self.index(position);
-        self.give_at(position, var, value, &index, self.spot(position), self.when(position));
+        self.give_at(position, var, value, &index, self.point(position), self.when(position));
     }
 
     /// The same at an index of its own.
@@ -529,7 +529,7 @@ impl<'l, 'p> Fusing<'l, 'p> {
         var: &Var,
         value: ScalarOperand,
         index: &[ScalarOperand],
-        at: Spot,
+        at: ProgramPoint,
         when: Option<ScalarOperand>,
     ) {
         self.elements.insert(var.id, value);
@@ -572,6 +572,6 @@ impl<'l, 'p> Fusing<'l, 'p> {
             std::mem::take(&mut self.appends).into_iter().unzip();
         let arrays = arrays.into_iter().map(|array| self.nest.array(array, Access::Write)).collect();
         let count = self.nest.array(count, Access::Write);
-        self.nest.act(self.spot(filter), self.kept[filter], Action::Append { arrays, count, values });
+        self.nest.act(self.point(filter), self.kept[filter], Action::Append { arrays, count, values });
     }
 }

@@ -27,7 +27,7 @@ use crate::{
     bounds::linear::{Atom, Linear},
     bounds::values::Values,
     error::Error,
-    nest::{Nest, Scope, Spot},
+    nest::{Nest, Scope, ProgramPoint},
 };
 
 /// Where a value of the program is.
@@ -327,7 +327,7 @@ impl<'p> Lower<'p> {
         }
         let value = self.allocate(name.to_owned(), Type::scalar(ElementType::I64), origin, steps);
         let mut nest = self.nest(origin);
-        let at = Spot::before(0);
+        let at = ProgramPoint::before(0);
         let sum = nest.linear(form, at);
         nest.store(value, Access::Write, &[], sum, at, None);
         let launch = nest.finish();

@@ -10,7 +10,7 @@ use fusebox_ir::{
 use super::fuse::Fusing;
 use crate::{
     bounds::linear::Linear,
-    nest::{Nest, Spot},
+    nest::{Nest, ProgramPoint},
     strict::Code,
 };
 
@@ -50,7 +50,7 @@ impl Fusing<'_, '_> {
                 None => bug!(lower.program(), "{of} is tapped, and has no boundary"),
             }
         };
-        let (place, at, index) = (&self.binding(position).place, self.spot(position), self.index(position));
+        let (place, at, index) = (&self.binding(position).place, self.point(position), self.index(position));
         let certain = certain_params(f);
         let nest = &mut self.nest;
         taps.iter()
@@ -75,7 +75,7 @@ fn loaded(
     tap: &PlanTap<'_>,
     outside: &Outside,
     index: &[ScalarOperand],
-    at: Spot,
+    at: ProgramPoint,
     place: &Place,
 ) -> ScalarOperand {
     let boundary = if let Outside::Dim(boundary) = outside { *boundary } else { DimBoundary::None };

@@ -8,7 +8,7 @@ use fusebox_ir::{Access, ArrayId, ArrayOp, Binding, Name, ScanForm, Step, ValueI
 use super::{Lower, cluster::Group};
 use crate::{
     error::Error,
-    nest::{Learned, Nest, Spot},
+    nest::{Learned, Nest, ProgramPoint},
     strict::Code,
 };
 
@@ -93,7 +93,7 @@ impl<'p> Lower<'p> {
         let origin = self.origin(first);
         let results = self.unit_results(units, manifest, steps)?;
         let mut nest = self.nest(&origin);
-        let learned = put_units(&mut nest, self, units, &results, Spot::before(0));
+        let learned = put_units(&mut nest, self, units, &results, ProgramPoint::before(0));
         let launch = nest.finish();
         self.launch(launch, steps);
         self.learn(learned);
@@ -129,7 +129,7 @@ pub(super) fn put_units(
     lower: &Lower<'_>,
     units: &[&Binding],
     results: &HashMap<ArrayId, ValueId>,
-    at: Spot,
+    at: ProgramPoint,
 ) -> Learned {
     let mut stored = Vec::new();
     for unit in units {

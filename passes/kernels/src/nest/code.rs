@@ -6,7 +6,7 @@ use fusebox_ir::{
     Access, ArrayId, ElementType, Instruction, Lambda, Local, LocalId, Place, ScalarOp, ScalarOperand, ValueId, bug,
 };
 
-use super::{Nest, Spot};
+use super::{Nest, ProgramPoint};
 use crate::{
     expand::Expand,
     strict::{Code, Strict},
@@ -27,7 +27,7 @@ impl Nest<'_> {
         if let Some(instruction) = code.instructions.last() {
             let instruction = instruction.clone();
             for result in &instruction.results {
-                self.define(result, Spot::before(self.depth()));
+                self.define(result, ProgramPoint::before(self.depth()));
             }
             let depth = self.depth();
             self.known.note(&instruction, depth);
@@ -55,7 +55,7 @@ impl Nest<'_> {
         for instruction in &lambda.instructions {
             let imported = self.import(instruction, &mut names);
             for result in &imported.results {
-                self.define(result, Spot::before(self.depth()));
+                self.define(result, ProgramPoint::before(self.depth()));
             }
             let depth = self.depth();
             self.known.note(&imported, depth);
@@ -97,7 +97,7 @@ impl Nest<'_> {
 
     fn renamed(&mut self, local: &Local, names: &mut HashMap<LocalId, ScalarOperand>) -> Local {
         let new = Local { id: self.ids.fresh(), ty: local.ty, name: local.name.clone() };
-        self.define(&new, Spot::before(self.depth()));
+        self.define(&new, ProgramPoint::before(self.depth()));
         names.insert(local.id, new.id.into());
         new
     }
@@ -123,7 +123,7 @@ impl Nest<'_> {
 
     /// Appends an instruction of several results to `code`.
     pub(crate) fn push_all(&mut self, code: &mut Code, op: ScalarOp, types: &[ElementType]) -> Vec<ScalarOperand> {
-        let at = Spot::before(self.depth());
+        let at = ProgramPoint::before(self.depth());
         let results: Vec<Local> = types.iter().map(|&ty| self.local(ty, at)).collect();
         let operands = results.iter().map(|result| result.id.into()).collect();
         code.instructions.push(Instruction { results, op, place: Place::default() });

@@ -1,4 +1,4 @@
-//! What is known of the scalars of a nest: types, spots, linear forms, facts.
+//! What is known of the scalars of a nest: types, points, linear forms, facts.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use fusebox_ir::{
     analysis::need::local, bug,
 };
 
-use super::Spot;
+use super::ProgramPoint;
 use crate::{
     bounds::linear::{Atom, Facts, Linear, exact, never_negative},
     bounds::values::Values,
@@ -19,7 +19,7 @@ pub(crate) struct Known<'v> {
     pub(crate) values: &'v Values<'v>,
     pub(crate) types: Types<'v>,
     /// By local id.
-    pub(super) spots: Vec<Option<Spot>>,
+    pub(super) points: Vec<Option<ProgramPoint>>,
     pub(super) forms: HashMap<LocalId, Linear>,
     pub(super) facts: Facts,
     /// Sizes and scalars from outside.
@@ -95,10 +95,10 @@ impl Known<'_> {
             })
     }
 
-    pub(super) fn spot(&self, operand: ScalarOperand) -> Spot {
-        let Some(id) = local(&operand) else { return Spot::before(0) };
-        match self.spots.get(id.index()) {
-            Some(Some(spot)) => *spot,
+    pub(super) fn point(&self, operand: ScalarOperand) -> ProgramPoint {
+        let Some(id) = local(&operand) else { return ProgramPoint::before(0) };
+        match self.points.get(id.index()) {
+            Some(Some(point)) => *point,
             _ => bug!(self.values.program, "{id} is used before it is defined"),
         }
     }

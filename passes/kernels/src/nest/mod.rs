@@ -41,12 +41,12 @@ pub(crate) trait Scope {
 
 /// Where in a nest a statement stands: how many levels are around it, and whether what is deeper has been done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Spot {
+pub(crate) struct ProgramPoint {
     pub(crate) depth: u32,
     pub(crate) after: bool,
 }
 
-impl Spot {
+impl ProgramPoint {
     pub(crate) fn before(depth: u32) -> Self {
         Self { depth, after: false }
     }
@@ -103,7 +103,7 @@ impl<'v> Nest<'v> {
             known: Known {
                 values,
                 types: Types::new(values.program),
-                spots: Vec::new(),
+                points: Vec::new(),
                 forms: HashMap::new(),
                 facts: Facts::default(),
                 outer: HashMap::new(),
@@ -131,18 +131,18 @@ impl<'v> Nest<'v> {
         self.levels.len() as u32
     }
 
-    fn define(&mut self, local: &Local, spot: Spot) {
+    fn define(&mut self, local: &Local, point: ProgramPoint) {
         self.known.types.note(local);
         let at = local.id.index();
-        if self.known.spots.len() <= at {
-            self.known.spots.resize(at + 1, None);
+        if self.known.points.len() <= at {
+            self.known.points.resize(at + 1, None);
         }
-        self.known.spots[at] = Some(spot);
+        self.known.points[at] = Some(point);
     }
 
-    fn local(&mut self, ty: ElementType, spot: Spot) -> Local {
+    fn local(&mut self, ty: ElementType, point: ProgramPoint) -> Local {
         let local = Local { id: self.ids.fresh(), ty, name: Name::default() };
-        self.define(&local, spot);
+        self.define(&local, point);
         local
     }
 
@@ -167,7 +167,7 @@ impl<'v> Nest<'v> {
             return (*local).into();
         }
         if self.known.values.is_extent(id) {
-            let local = self.local(ElementType::I64, Spot::before(0));
+            let local = self.local(ElementType::I64, ProgramPoint::before(0));
             self.known.outer.insert(local.id, id);
             self.sizes.push((id, local.id));
             return local.id.into();
@@ -176,7 +176,7 @@ impl<'v> Nest<'v> {
             return local.into();
         }
         let array = self.array(id, Access::Read);
-        let result = self.local(self.known.values.ty(id).element, Spot::before(0));
+        let result = self.local(self.known.values.ty(id).element, ProgramPoint::before(0));
         self.known.outer.insert(result.id, id);
         self.scalars.insert(id, result.id);
         let map = IndexMap { dims: Vec::new(), checked: false };
@@ -237,7 +237,7 @@ impl<'v> Nest<'v> {
     /// Opens a level inside those that are open, and gives its index.
     pub(crate) fn level(&mut self, from: ScalarOperand, to: ScalarOperand, order: LevelOrder) -> ScalarOperand {
         let depth = self.depth() + 1;
-        let index = self.local(ElementType::I64, Spot::before(depth));
+        let index = self.local(ElementType::I64, ProgramPoint::before(depth));
         let (first, end) = (self.known.form(from), self.known.form(to));
         let own = Linear::local(index.id);
         self.known.note_order(&first, 0, &own, depth);

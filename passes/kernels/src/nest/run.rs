@@ -6,7 +6,7 @@ use fusebox_ir::{
     analysis::need::{certainly_executed, free_uses},
 };
 
-use super::{Known, Nest, NestArray, Spot};
+use super::{Known, Nest, NestArray, ProgramPoint};
 use crate::{
     bounds::linear::Linear,
     expand::Expand,
@@ -15,7 +15,7 @@ use crate::{
 
 impl Nest<'_> {
     /// Makes `code` strict and executes it at `at`; gives what its results are called.
-    pub(crate) fn run(&mut self, code: Code, results: &[ScalarOperand], at: Spot) -> Vec<ScalarOperand> {
+    pub(crate) fn run(&mut self, code: Code, results: &[ScalarOperand], at: ProgramPoint) -> Vec<ScalarOperand> {
         let (instructions, results) = self.strict(&code, results, at.depth);
         let (instructions, results) = Expand::new(&mut self.ids, &mut self.known.types).code(instructions, &results);
         for instruction in instructions {
@@ -29,7 +29,7 @@ impl Nest<'_> {
         &mut self,
         mut code: Code,
         results: &[ScalarOperand],
-        at: Spot,
+        at: ProgramPoint,
         when: Option<ScalarOperand>,
     ) -> Vec<ScalarOperand> {
         // Also what only a branch would execute: what the branch depends on may be anything.
@@ -81,12 +81,12 @@ impl Nest<'_> {
         }
     }
 
-    fn execute(&mut self, instruction: Instruction, at: Spot) {
-        if let Some((instruction, spot)) = self.invariant(&instruction, at) {
+    fn execute(&mut self, instruction: Instruction, at: ProgramPoint) {
+        if let Some((instruction, point)) = self.invariant(&instruction, at) {
             for result in &instruction.results {
-                self.define(result, spot);
+                self.define(result, point);
             }
-            self.put(spot, None, Action::Scalar(instruction));
+            self.put(point, None, Action::Scalar(instruction));
             return;
         }
         let index = match &instruction.op {
@@ -103,35 +103,35 @@ impl Nest<'_> {
             return;
         }
         let natural =
-            free_uses(&instruction).into_iter().map(|id| self.known.spot(id.into())).max().unwrap_or(Spot::before(0));
-        let spot = if can_fail(&instruction, &|_| false) { at } else { natural.min(at) };
+            free_uses(&instruction).into_iter().map(|id| self.known.point(id.into())).max().unwrap_or(ProgramPoint::before(0));
+        let point = if can_fail(&instruction, &|_| false) { at } else { natural.min(at) };
         for result in &instruction.results {
-            self.define(result, spot);
+            self.define(result, point);
         }
         self.known.note(&instruction, at.depth);
-        self.put(spot, None, Action::Scalar(instruction));
+        self.put(point, None, Action::Scalar(instruction));
     }
 
     /// An instruction that may fail and is the same at every point of the levels inside some depth: executed once, before these levels,
     /// if there is any point in them. Gives it under that condition, and where it goes.
-    fn invariant(&mut self, instruction: &Instruction, at: Spot) -> Option<(Instruction, Spot)> {
+    fn invariant(&mut self, instruction: &Instruction, at: ProgramPoint) -> Option<(Instruction, ProgramPoint)> {
         let read = if self.is_safe(instruction, at.depth) { return None } else { instruction };
-        let spot = free_uses(read).into_iter().map(|id| self.known.spot(id.into())).max().unwrap_or(Spot::before(0));
-        if at.after || spot.after || spot.depth >= at.depth || !can_fail(instruction, &|_| false) {
+        let point = free_uses(read).into_iter().map(|id| self.known.point(id.into())).max().unwrap_or(ProgramPoint::before(0));
+        if at.after || point.after || point.depth >= at.depth || !can_fail(instruction, &|_| false) {
             return None;
         }
-        let levels = spot.depth as usize..at.depth as usize;
+        let levels = point.depth as usize..at.depth as usize;
         let bounds: Vec<(ScalarOperand, ScalarOperand)> =
             self.levels[levels].iter().map(|level| (level.from, level.to)).collect();
-        if bounds.iter().any(|&(from, to)| self.known.spot(from).max(self.known.spot(to)) > spot) {
+        if bounds.iter().any(|&(from, to)| self.known.point(from).max(self.known.point(to)) > point) {
             return None;
         }
         let mut some: Option<ScalarOperand> = None;
         for (from, to) in bounds {
-            if !self.is_below(from, to, spot.depth, false) {
-                let filled = self.binary(Binary::Lt, from, to, spot);
+            if !self.is_below(from, to, point.depth, false) {
+                let filled = self.binary(Binary::Lt, from, to, point);
                 some = Some(match some {
-                    Some(some) => self.binary(Binary::And, some, filled, spot),
+                    Some(some) => self.binary(Binary::And, some, filled, point),
                     None => filled,
                 });
             }
@@ -139,16 +139,16 @@ impl Nest<'_> {
         let Some(condition) = some else {
             // Plain reads become loads, further out.
             return (!matches!(instruction.op, ScalarOp::Read { .. } | ScalarOp::ReadFlat { .. }))
-                .then(|| (instruction.clone(), spot));
+                .then(|| (instruction.clone(), point));
         };
-        let inner: Vec<Local> = instruction.results.iter().map(|result| self.local(result.ty, spot)).collect();
+        let inner: Vec<Local> = instruction.results.iter().map(|result| self.local(result.ty, point)).collect();
         let results = inner.iter().map(|local| local.id.into()).collect();
         let body = Instruction { results: inner, ..instruction.clone() };
         let then = Lambda { params: Vec::new(), instructions: vec![body], results };
         let zeros = instruction.results.iter().map(|result| Constant::zero(result.ty).into()).collect();
         let otherwise = Lambda { results: zeros, ..Lambda::default() };
         let op = ScalarOp::If { condition, then, otherwise };
-        Some((Instruction { results: instruction.results.clone(), op, place: instruction.place.clone() }, spot))
+        Some((Instruction { results: instruction.results.clone(), op, place: instruction.place.clone() }, point))
     }
 
     pub(super) fn array_type(&self, array: KernelArrayId) -> &PlanType {
@@ -156,14 +156,14 @@ impl Nest<'_> {
     }
 
     /// A scalar instruction that cannot fail, as far outside as possible.
-    pub(crate) fn compute(&mut self, op: ScalarOp, ty: ElementType, at: Spot) -> ScalarOperand {
+    pub(crate) fn compute(&mut self, op: ScalarOp, ty: ElementType, at: ProgramPoint) -> ScalarOperand {
         let mut code = Code::default();
         let result = self.push(&mut code, op, ty, &Place::default());
         self.run(code, &[result], at)[0]
     }
 
     /// A function of two operands that cannot fail.
-    pub(crate) fn binary(&mut self, function: Binary, a: ScalarOperand, b: ScalarOperand, at: Spot) -> ScalarOperand {
+    pub(crate) fn binary(&mut self, function: Binary, a: ScalarOperand, b: ScalarOperand, at: ProgramPoint) -> ScalarOperand {
         let ty = if function.is_comparison() { ElementType::Bool } else { self.ty(a) };
         self.compute(ScalarOp::Binary { function, a, b }, ty, at)
     }
