@@ -28,7 +28,7 @@ pub struct Config {}
 ///
 /// # Errors
 /// [`Error::Unsupported`] and [`Error::UnsupportedType`] where the program is not flat, [`Error::ByNeed`] where it is not strict,
-/// [`Error::Apart`] where a cluster is not one nest.
+/// [`Error::Conflict`] where a cluster is not one nest.
 ///
 /// # Panics
 /// Where a program that is not valid uses what is not made: the message shows the program.

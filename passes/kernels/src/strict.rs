@@ -267,11 +267,11 @@ fn before_loop(step: &Lambda, waiting: &HashSet<LocalId>, waits: &[&Instruction]
 
 /// A list of instructions under construction, before it is made strict.
 #[derive(Debug, Default)]
-pub(crate) struct Code {
+pub(crate) struct ScalarCode {
     pub(crate) instructions: Vec<Instruction>,
 }
 
-impl Code {
+impl ScalarCode {
     /// Appends an instruction with one result.
     pub(crate) fn push(
         &mut self,

@@ -226,7 +226,7 @@ pub enum ProgramFault {
 
     /// A cluster that is not one nest of loops.
     #[error("`{first}` and `{second}` are in one cluster and cannot share a nest of loops: {why}")]
-    Apart { first: String, second: String, why: crate::analysis::spine::Why },
+    Conflict { first: String, second: String, why: crate::analysis::spine::Why },
 
     // Names.
     /// No name.

@@ -90,7 +90,7 @@ impl<'p> Validator<'p> {
         if let Err(apart) = spine(&members) {
             let name = |position: usize| bindings[position].results.first().map_or(String::new(), name_of);
             let (first, second, why) = (name(apart.first), name(apart.second), apart.why);
-            self.report(ProgramFault::Apart { first, second, why });
+            self.report(ProgramFault::Conflict { first, second, why });
         }
     }
 

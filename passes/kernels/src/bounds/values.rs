@@ -23,7 +23,7 @@ pub(crate) struct Values<'p> {
 
 /// Where what is known of values ends when a branch ends.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Known {
+pub(crate) struct Checkpoint {
     facts: usize,
     extents: usize,
 }
@@ -82,13 +82,13 @@ impl<'p> Values<'p> {
         self.extents.contains(&id)
     }
 
-    pub(crate) fn known(&self) -> Known {
-        Known { facts: self.facts.len(), extents: self.order.len() }
+    pub(crate) fn checkpoint(&self) -> Checkpoint {
+        Checkpoint { facts: self.facts.len(), extents: self.order.len() }
     }
 
-    pub(crate) fn forget(&mut self, known: Known) {
-        self.facts.truncate(known.facts);
-        while self.order.len() > known.extents {
+    pub(crate) fn restore(&mut self, to: Checkpoint) {
+        self.facts.truncate(to.facts);
+        while self.order.len() > to.extents {
             let Some(id) = self.order.pop() else { break };
             self.extents.remove(&id);
         }

@@ -12,8 +12,8 @@ use fusebox_ir::{
 
 use super::{Origin, fuse::Fusing};
 use crate::{
-    nest::{Associates, Nest, ProgramPoint},
-    strict::Code,
+    nest::{Associates, KernelBuilder, ProgramPoint},
+    strict::ScalarCode,
 };
 
 /// A level over segments and one over the elements of each.
@@ -42,7 +42,7 @@ impl Fusing<'_, '_> {
         if seeds.is_empty() && !counted {
             self.not_empty(position, &outer, rows, segment.is_some(), outer_when);
         }
-        let mut code = Code::default();
+        let mut code = ScalarCode::default();
         let values = self.sources(position, sources, &index, &mut code);
         let values = self.nest.run_when(code, &values, point, when);
         let seeds: Vec<ScalarOperand> = seeds.iter().map(|&seed| self.nest.operand(self.lower.operand(seed))).collect();
@@ -148,7 +148,7 @@ impl Fusing<'_, '_> {
 
 /// Opens a level over segments, checks their offsets, and opens a level over the elements of each.
 pub(super) fn segments(
-    nest: &mut Nest<'_>,
+    nest: &mut KernelBuilder<'_>,
     offsets: ValueId,
     extent: PlanExtent,
     [outer, inner]: [LevelOrder; 2],
@@ -167,8 +167,8 @@ pub(super) fn segments(
         nest.check(some, &origin.operation, &origin.place, fault, start, None);
         nest.at_most(0, whole(1), count);
     }
-    let offset = |nest: &mut Nest<'_>, index: ScalarOperand, at: ProgramPoint| {
-        let mut code = Code::default();
+    let offset = |nest: &mut KernelBuilder<'_>, index: ScalarOperand, at: ProgramPoint| {
+        let mut code = ScalarCode::default();
         let raw = nest.read(&mut code, offsets, vec![index], &origin.place);
         let wide =
             nest.push(&mut code, ScalarOp::Convert { to: ElementType::I64, a: raw }, ElementType::I64, &origin.place);
@@ -176,7 +176,7 @@ pub(super) fn segments(
     };
     let last = nest.binary(Binary::Sub, count, whole(1), start);
     let check =
-        |nest: &mut Nest<'_>, condition: ScalarOperand, position: ScalarOperand, value: ScalarOperand, at: ProgramPoint| {
+        |nest: &mut KernelBuilder<'_>, condition: ScalarOperand, position: ScalarOperand, value: ScalarOperand, at: ProgramPoint| {
             let fault = FailureKind::Offsets { offsets: name.clone(), position, value, extent };
             nest.check(condition, &origin.operation, &origin.place, fault, at, None);
         };

@@ -96,7 +96,7 @@ impl<'p> Lower<'p> {
         for (&value, &start) in state.iter().zip(&starts) {
             steps.push(Self::alias(value, start, &origin));
         }
-        let known = self.values.known();
+        let checkpoint = self.values.checkpoint();
         for &value in &state {
             let ty = self.values.ty(value).clone();
             self.values.made(&ty);
@@ -119,7 +119,7 @@ impl<'p> Lower<'p> {
             Ok(())
         })?;
         self.bindings.undo(mark);
-        self.values.forget(known);
+        self.values.restore(checkpoint);
         steps.push(Step::While { state: state.clone(), condition_steps, condition: decided, body, next });
         self.made_all(&binding.results, &state);
         Ok(())

@@ -3,13 +3,13 @@
 use fusebox_ir::ArrayOp;
 
 use super::fuse::Fusing;
-use crate::strict::Code;
+use crate::strict::ScalarCode;
 
 impl Fusing<'_, '_> {
     pub(super) fn elementwise(&mut self, position: usize) {
         let binding = self.binding(position);
         let (point, when, index) = (self.point(position), self.when(position), self.index(position));
-        let mut code = Code::default();
+        let mut code = ScalarCode::default();
         let values = match &binding.op {
             ArrayOp::Generate { f, .. } => self.nest.call(f, &index, &mut code),
             ArrayOp::Map { f, sources } => {

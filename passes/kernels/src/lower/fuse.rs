@@ -27,8 +27,8 @@ use crate::{
     bounds::linear::{Atom, Linear},
     bounds::values::counted,
     error::Error,
-    nest::{Launch, Learned, Nest, ProgramPoint},
-    strict::Code,
+    nest::{Launch, Learned, KernelBuilder, ProgramPoint},
+    strict::ScalarCode,
 };
 
 /// Arrays that were made before a nest.
@@ -64,7 +64,7 @@ impl<'p> Lower<'p> {
         let spine = spine(&members).map_err(|apart| {
             let of = |position: usize| bindings[position].results.first().map(name).unwrap_or_default();
             let (first, second, why) = (of(apart.first), of(apart.second), apart.why);
-            Error::Apart { first, second, why, place: bindings[apart.second].place.clone() }
+            Error::Conflict { first, second, why, place: bindings[apart.second].place.clone() }
         })?;
         self.count(list);
         let mut made = Made::default();
@@ -204,7 +204,7 @@ impl<'p> Lower<'p> {
 /// A nest that operations are put into, in program order.
 pub(super) struct Fusing<'l, 'p> {
     pub(super) lower: &'l Lower<'p>,
-    pub(super) nest: Nest<'l>,
+    pub(super) nest: KernelBuilder<'l>,
     pub(super) spine: &'l Spine,
     group: &'l Group<'p>,
     list: &'l [Binding],
@@ -245,7 +245,7 @@ impl<'l, 'p> Fusing<'l, 'p> {
         let count = list.len();
         Self {
             lower,
-            nest: Nest::new(&lower.values, &lower.bindings, whole),
+            nest: KernelBuilder::new(&lower.values, &lower.bindings, whole),
             spine,
             group,
             list,
@@ -409,7 +409,7 @@ impl<'l, 'p> Fusing<'l, 'p> {
             return;
         }
         let (binding, point, when) = (self.binding(position), self.point(position), self.when(position));
-        let mut code = Code::default();
+        let mut code = ScalarCode::default();
         let at = self.read_at(position, &mut code);
         let at = self.nest.run_when(code, &at, point, when);
         let inside = self.spine.stations.iter().position(|station| station.frame == Frame::Through(position));
@@ -468,7 +468,7 @@ impl<'l, 'p> Fusing<'l, 'p> {
     }
 
     /// The index that an operation computes of its own, at which it reads.
-    pub(super) fn read_at(&mut self, position: usize, code: &mut Code) -> Vec<ScalarOperand> {
+    pub(super) fn read_at(&mut self, position: usize, code: &mut ScalarCode) -> Vec<ScalarOperand> {
         if let Some(at) = &self.through[position] {
             return at.clone();
         }
@@ -497,12 +497,12 @@ impl<'l, 'p> Fusing<'l, 'p> {
         position: usize,
         sources: &[ArrayId],
         at: &[ScalarOperand],
-        code: &mut Code,
+        code: &mut ScalarCode,
     ) -> Vec<ScalarOperand> {
         sources.iter().map(|&source| self.source(position, source, at, code)).collect()
     }
 
-    fn source(&mut self, position: usize, source: ArrayId, at: &[ScalarOperand], code: &mut Code) -> ScalarOperand {
+    fn source(&mut self, position: usize, source: ArrayId, at: &[ScalarOperand], code: &mut ScalarCode) -> ScalarOperand {
         if let Some(&element) = self.elements.get(&source) {
             return element;
         }

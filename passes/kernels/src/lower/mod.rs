@@ -27,7 +27,7 @@ use crate::{
     bounds::linear::{Atom, Linear},
     bounds::values::Values,
     error::Error,
-    nest::{Nest, Scope, ProgramPoint},
+    nest::{KernelBuilder, Scope, ProgramPoint},
 };
 
 /// Where a value of the program is.
@@ -294,8 +294,8 @@ impl<'p> Lower<'p> {
     }
 
     /// A nest that is to become a kernel.
-    fn nest(&self, origin: &Origin) -> Nest<'_> {
-        Nest::new(&self.values, &self.bindings, origin.operation.clone())
+    fn nest(&self, origin: &Origin) -> KernelBuilder<'_> {
+        KernelBuilder::new(&self.values, &self.bindings, origin.operation.clone())
     }
 
     /// Adds a finished nest to the plan.
@@ -442,12 +442,12 @@ impl<'p> Lower<'p> {
         block: &'p Block,
         finish: &mut dyn FnMut(&mut Self, &mut Vec<Step>) -> Result<(), Error>,
     ) -> Result<Vec<Step>, Error> {
-        let (mark, known) = (self.bindings.log.len(), self.values.known());
+        let (mark, checkpoint) = (self.bindings.log.len(), self.values.checkpoint());
         let mut steps = Vec::new();
         self.block(&block.bindings, &block.results, &mut steps)?;
         finish(self, &mut steps)?;
         self.bindings.undo(mark);
-        self.values.forget(known);
+        self.values.restore(checkpoint);
         Ok(steps)
     }
 }

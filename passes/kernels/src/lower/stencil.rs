@@ -10,8 +10,8 @@ use fusebox_ir::{
 use super::fuse::Fusing;
 use crate::{
     bounds::linear::Linear,
-    nest::{Nest, ProgramPoint},
-    strict::Code,
+    nest::{KernelBuilder, ProgramPoint},
+    strict::ScalarCode,
 };
 
 /// A boundary with its scalars in the plan.
@@ -36,7 +36,7 @@ impl Fusing<'_, '_> {
         f: &Lambda,
         taps: &[Tap],
         boundaries: &[TapBoundary],
-        code: &mut Code,
+        code: &mut ScalarCode,
     ) -> Vec<ScalarOperand> {
         let lower = self.lower;
         let boundary = |of: ArrayId| {
@@ -71,7 +71,7 @@ impl Fusing<'_, '_> {
 }
 
 fn loaded(
-    nest: &mut Nest<'_>,
+    nest: &mut KernelBuilder<'_>,
     tap: &PlanTap<'_>,
     outside: &Outside,
     index: &[ScalarOperand],
@@ -91,7 +91,7 @@ fn loaded(
             Some(Lambda { results: vec![value], ..Lambda::default() })
         }
         Outside::Function(function) => {
-            let mut code = Code::default();
+            let mut code = ScalarCode::default();
             let there: Vec<ScalarOperand> = index
                 .iter()
                 .zip(tap.offsets)
@@ -114,8 +114,8 @@ fn loaded(
 
 /// The same as scalar code that reads, which may stand in a branch.
 fn by_hand(
-    nest: &mut Nest<'_>,
-    code: &mut Code,
+    nest: &mut KernelBuilder<'_>,
+    code: &mut ScalarCode,
     tap: &PlanTap<'_>,
     boundary: DimBoundary,
     index: &[ScalarOperand],
@@ -123,7 +123,7 @@ fn by_hand(
 ) -> ScalarOperand {
     let extents: Vec<PlanExtent> = nest.known.values.ty(tap.array).extents.clone();
     let whole = |value: i64| ScalarOperand::from(Constant::from(value));
-    let binary = |nest: &mut Nest<'_>, code: &mut Code, function, a, b| {
+    let binary = |nest: &mut KernelBuilder<'_>, code: &mut ScalarCode, function, a, b| {
         nest.push(code, ScalarOp::Binary { function, a, b }, ElementType::I64, place)
     };
     let mut there = Vec::new();

@@ -8,8 +8,8 @@ use fusebox_ir::{Access, ArrayId, ArrayOp, Binding, Name, ScanForm, Step, ValueI
 use super::{Lower, cluster::Group};
 use crate::{
     error::Error,
-    nest::{Learned, Nest, ProgramPoint},
-    strict::Code,
+    nest::{Learned, KernelBuilder, ProgramPoint},
+    strict::ScalarCode,
 };
 
 impl<'p> Lower<'p> {
@@ -125,7 +125,7 @@ fn scalar_results(binding: &Binding) -> Vec<ArrayId> {
 
 /// Puts units into a nest, outside of its levels; stores what `results` says.
 pub(super) fn put_units(
-    nest: &mut Nest<'_>,
+    nest: &mut KernelBuilder<'_>,
     lower: &Lower<'_>,
     units: &[&Binding],
     results: &HashMap<ArrayId, ValueId>,
@@ -135,7 +135,7 @@ pub(super) fn put_units(
     for unit in units {
         let ArrayOp::Unit { f } = &unit.op else { continue };
         nest.operation = Name(lower.origin(unit).operation);
-        let mut code = Code::default();
+        let mut code = ScalarCode::default();
         let values = nest.call(f, &[], &mut code);
         let values = nest.run(code, &values, at);
         for (var, &value) in unit.results.iter().zip(&values) {

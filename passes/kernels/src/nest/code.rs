@@ -6,13 +6,13 @@ use fusebox_ir::{
     Access, ArrayId, ElementType, Instruction, Lambda, Local, LocalId, Place, ScalarOp, ScalarOperand, ValueId, bug,
 };
 
-use super::{Nest, ProgramPoint};
+use super::{KernelBuilder, ProgramPoint};
 use crate::{
     expand::Expand,
-    strict::{Code, Strict},
+    strict::{ScalarCode, Strict},
 };
 
-impl Nest<'_> {
+impl KernelBuilder<'_> {
     /// A scalar of the program: a value of the nest, or one of the plan.
     fn scalar_of_program(&mut self, id: ArrayId) -> ScalarOperand {
         match self.own.get(&id) {
@@ -22,7 +22,7 @@ impl Nest<'_> {
     }
 
     /// Appends an instruction to `code`.
-    pub(crate) fn push(&mut self, code: &mut Code, op: ScalarOp, ty: ElementType, place: &Place) -> ScalarOperand {
+    pub(crate) fn push(&mut self, code: &mut ScalarCode, op: ScalarOp, ty: ElementType, place: &Place) -> ScalarOperand {
         let operand = code.push(&mut self.ids, op, ty, place);
         if let Some(instruction) = code.instructions.last() {
             let instruction = instruction.clone();
@@ -38,7 +38,7 @@ impl Nest<'_> {
     /// Appends a read of an array of the plan.
     pub(crate) fn read(
         &mut self,
-        code: &mut Code,
+        code: &mut ScalarCode,
         value: ValueId,
         index: Vec<ScalarOperand>,
         place: &Place,
@@ -49,7 +49,7 @@ impl Nest<'_> {
     }
 
     /// Appends what a function of the program computes of `arguments`.
-    pub(crate) fn call(&mut self, lambda: &Lambda, arguments: &[ScalarOperand], code: &mut Code) -> Vec<ScalarOperand> {
+    pub(crate) fn call(&mut self, lambda: &Lambda, arguments: &[ScalarOperand], code: &mut ScalarCode) -> Vec<ScalarOperand> {
         let mut names: HashMap<LocalId, ScalarOperand> =
             lambda.params.iter().map(|param| param.id).zip(arguments.iter().copied()).collect();
         for instruction in &lambda.instructions {
@@ -122,7 +122,7 @@ impl Nest<'_> {
     }
 
     /// Appends an instruction of several results to `code`.
-    pub(crate) fn push_all(&mut self, code: &mut Code, op: ScalarOp, types: &[ElementType]) -> Vec<ScalarOperand> {
+    pub(crate) fn push_all(&mut self, code: &mut ScalarCode, op: ScalarOp, types: &[ElementType]) -> Vec<ScalarOperand> {
         let at = ProgramPoint::before(self.depth());
         let results: Vec<Local> = types.iter().map(|&ty| self.local(ty, at)).collect();
         let operands = results.iter().map(|result| result.id.into()).collect();

@@ -7,7 +7,7 @@ use fusebox_ir::{
     PlanExtent, Program, Statement, ValueId, bug,
 };
 
-use super::{Nest, walk::Visit};
+use super::{KernelBuilder, walk::Visit};
 use crate::{
     association,
     strict::{can_fail, lambda_can_fail},
@@ -20,7 +20,7 @@ pub(crate) struct Launch {
     pub(crate) arrays: Vec<ValueId>,
 }
 
-impl Nest<'_> {
+impl KernelBuilder<'_> {
     /// The kernel made of what was put into the nest.
     pub(crate) fn finish(mut self) -> Launch {
         association::put(&mut self);

@@ -5,10 +5,10 @@ use fusebox_ir::{
     ValueId,
 };
 
-use super::{Nest, ProgramPoint};
+use super::{KernelBuilder, ProgramPoint};
 use crate::bounds::linear::{Atom, Linear};
 
-impl Nest<'_> {
+impl KernelBuilder<'_> {
     /// Loads an element; the map is checked unless it is known to be inside.
     pub(crate) fn load(
         &mut self,

@@ -1,6 +1,6 @@
 //! A kernel under construction: levels are opened from the outermost, statements put at their depths, before or after what is deeper.
 //!
-//! Locals have provisional ids until [`finish`] numbers them. Scalar code comes as [`Code`], which is made strict and expanded, and
+//! Locals have provisional ids until [`finish`] numbers them. Scalar code comes as [`ScalarCode`], which is made strict and expanded, and
 //! then falls apart into statements: each as far outside as what it uses allows, if it cannot fail.
 
 mod code;
@@ -71,7 +71,7 @@ struct NestArray {
 }
 
 /// A kernel under construction.
-pub(crate) struct Nest<'v> {
+pub(crate) struct KernelBuilder<'v> {
     scope: &'v dyn Scope,
     name: String,
     /// The operation whose statements are put, where the kernel is of several.
@@ -93,7 +93,7 @@ pub(crate) struct Nest<'v> {
     pub(crate) associates: HashMap<LocalId, Associates>,
 }
 
-impl<'v> Nest<'v> {
+impl<'v> KernelBuilder<'v> {
     pub(crate) fn new(values: &'v Values<'v>, scope: &'v dyn Scope, name: String) -> Self {
         Self {
             scope,

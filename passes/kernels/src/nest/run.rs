@@ -6,16 +6,16 @@ use fusebox_ir::{
     analysis::need::{certainly_executed, free_uses},
 };
 
-use super::{Known, Nest, NestArray, ProgramPoint};
+use super::{Known, KernelBuilder, NestArray, ProgramPoint};
 use crate::{
     bounds::linear::Linear,
     expand::Expand,
-    strict::{Code, Strict, can_fail},
+    strict::{ScalarCode, Strict, can_fail},
 };
 
-impl Nest<'_> {
+impl KernelBuilder<'_> {
     /// Makes `code` strict and executes it at `at`; gives what its results are called.
-    pub(crate) fn run(&mut self, code: Code, results: &[ScalarOperand], at: ProgramPoint) -> Vec<ScalarOperand> {
+    pub(crate) fn run(&mut self, code: ScalarCode, results: &[ScalarOperand], at: ProgramPoint) -> Vec<ScalarOperand> {
         let (instructions, results) = self.strict(&code, results, at.depth);
         let (instructions, results) = Expand::new(&mut self.ids, &mut self.known.types).code(instructions, &results);
         for instruction in instructions {
@@ -27,7 +27,7 @@ impl Nest<'_> {
     /// The same where `when` holds; elsewhere what its results are is of no account, and it does not fail.
     pub(crate) fn run_when(
         &mut self,
-        mut code: Code,
+        mut code: ScalarCode,
         results: &[ScalarOperand],
         at: ProgramPoint,
         when: Option<ScalarOperand>,
@@ -47,7 +47,7 @@ impl Nest<'_> {
     /// Whether executing `code` for `results` may fail where `needed` are needed anyway.
     pub(crate) fn may_fail(
         &mut self,
-        code: &Code,
+        code: &ScalarCode,
         results: &[ScalarOperand],
         needed: &[ScalarOperand],
         depth: u32,
@@ -68,7 +68,7 @@ impl Nest<'_> {
         is_safe(&self.known, &self.arrays, read, depth)
     }
 
-    fn strict(&mut self, code: &Code, results: &[ScalarOperand], depth: u32) -> (Vec<Instruction>, Vec<ScalarOperand>) {
+    fn strict(&mut self, code: &ScalarCode, results: &[ScalarOperand], depth: u32) -> (Vec<Instruction>, Vec<ScalarOperand>) {
         let Self { ids, known, arrays, .. } = self;
         let safe = |read: &Instruction| is_safe(known, arrays, read, depth);
         Strict::new(ids, &safe).code(&code.instructions, results)
@@ -157,7 +157,7 @@ impl Nest<'_> {
 
     /// A scalar instruction that cannot fail, as far outside as possible.
     pub(crate) fn compute(&mut self, op: ScalarOp, ty: ElementType, at: ProgramPoint) -> ScalarOperand {
-        let mut code = Code::default();
+        let mut code = ScalarCode::default();
         let result = self.push(&mut code, op, ty, &Place::default());
         self.run(code, &[result], at)[0]
     }

@@ -7,7 +7,7 @@ use fusebox_ir::{
     Instruction, Lambda, Local, LocalId, Place, ScalarOp, ScalarOperand, Statement, ValueId, analysis::need::local,
 };
 
-use super::{Nest, ProgramPoint};
+use super::{KernelBuilder, ProgramPoint};
 use crate::bounds::linear::{Atom, Linear};
 
 /// What code without levels tells of the scalars it makes.
@@ -39,7 +39,7 @@ pub(crate) struct ScanParts {
     pub(crate) values: Vec<ScalarOperand>,
 }
 
-impl Nest<'_> {
+impl KernelBuilder<'_> {
     pub(super) fn put(&mut self, point: ProgramPoint, when: Option<ScalarOperand>, action: Action) {
         let list = if point.after { &mut self.after } else { &mut self.before };
         let operation = self.operation.clone();
