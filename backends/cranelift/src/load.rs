@@ -10,7 +10,7 @@ use crate::{
     Cranelift, Shared,
     alike::Alike,
     compile::CompiledKernel,
-    emit::{Extra, Part},
+    emit::{HiddenArgument, Part},
     machine::Cpu,
     pages::{Made, Maker, Pages},
     rounding::Rounding,
@@ -23,7 +23,7 @@ pub(crate) use crate::pages::Code;
 #[derive(Clone, Debug)]
 pub(crate) struct LoadedKernel {
     pub(crate) parts: Vec<(Part, Code)>,
-    pub(crate) extras: Vec<Extra>,
+    pub(crate) hidden: Vec<HiddenArgument>,
     /// Whether it is code for vectors of 64 bytes.
     wide: bool,
     /// Steps of the outermost level that a gang does.
@@ -100,7 +100,7 @@ impl LoadedPlan {
                 parts: (parts.into_iter().zip(functions))
                     .map(|(made, (part, function))| (*part, pages.code(made, function)))
                     .collect(),
-                extras: compiled.extras.clone(),
+                hidden: compiled.hidden.clone(),
                 wide: wides[position],
                 gang: (compiled.schedule.as_ref())
                     .filter(|schedule| schedule.level == 0)

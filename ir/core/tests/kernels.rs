@@ -35,8 +35,13 @@ fn binary(result: u32, ty: ElementType, function: Binary, a: u32, b: u32) -> Ins
 
 /// `s = Σ x[i]²`: a load, a product, a sum, a store.
 fn squares() -> Kernel {
-    let array =
-        |name: &str, extents, access| KernelArray { name: name.to_owned(), element: F32, extents, access, in_place_of: None };
+    let array = |name: &str, extents, access| KernelArray {
+        name: name.to_owned(),
+        element: F32,
+        extents,
+        access,
+        in_place_of: None,
+    };
     let sum = Lambda {
         params: vec![local(4, F32), local(5, F32)],
         instructions: vec![binary(6, F32, Binary::Add, 4, 5)],
@@ -93,7 +98,12 @@ fn plan() -> Plan {
         inputs: vec![ValueId(1)],
         kernels: vec![squares()],
         steps: vec![
-            Step::Allocate { value: ValueId(2), in_place_of: None, operation: "fold `s`".to_owned(), place: Place::default() },
+            Step::Allocate {
+                value: ValueId(2),
+                in_place_of: None,
+                operation: "fold `s`".to_owned(),
+                place: Place::default(),
+            },
             Step::Launch { kernel: 0, sizes: vec![Extent::Value(ValueId(0))], arrays: vec![ValueId(1), ValueId(2)] },
         ],
         results: vec![ValueId(2)],
@@ -320,8 +330,12 @@ fn arrays_written_over_others() {
 fn chain() -> Plan {
     let vector = || Type::array(vec![Extent::Value(ValueId(0))], F32);
     let value = |name: &str, ty| PlanValue { name: name.to_owned(), ty };
-    let allocate =
-        |id, in_place_of| Step::Allocate { value: ValueId(id), in_place_of, operation: "map".to_owned(), place: Place::default() };
+    let allocate = |id, in_place_of| Step::Allocate {
+        value: ValueId(id),
+        in_place_of,
+        operation: "map".to_owned(),
+        place: Place::default(),
+    };
     let launch = |from, to| Step::Launch {
         kernel: 0,
         sizes: vec![Extent::Value(ValueId(0))],

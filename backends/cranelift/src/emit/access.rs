@@ -340,7 +340,8 @@ impl Emitter<'_> {
         let Some(&base) = self.arrays.get(array.index()) else { return Err(self.broken("an array that is not there")) };
         let declared = &self.kernel.arrays[array.index()];
         // What is written over what is read changes while the kernel runs.
-        let stays = declared.access == Access::Read && self.kernel.arrays.iter().all(|other| other.in_place_of != Some(array));
+        let stays =
+            declared.access == Access::Read && self.kernel.arrays.iter().all(|other| other.in_place_of != Some(array));
         let memory = if stays { memory } else { Memory::Shared };
         let (element, lanes) = (declared.element, self.lanes);
         Ok(match position {

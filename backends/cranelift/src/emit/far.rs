@@ -2,7 +2,7 @@
 //!
 //! An ordinary store first loads the line that it changes; a streaming one does not, which saves a third of the traffic of `z = x + y`. And
 //! with vectors of 16 bytes a core has too few loads under way to use all of its memory's bandwidth, without prefetches. Loops have this
-//! form beside the usual one; a launch chooses by its bytes ([`Extra::Far`]). Results do not depend on it.
+//! form beside the usual one; a launch chooses by its bytes ([`HiddenArgument::Far`]). Results do not depend on it.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -10,7 +10,7 @@ use fusebox_ir::{
     Action, Binary, DimBoundary, IndexMap, KernelArrayId, LevelOrder, LocalId, analysis::work_of_statement,
 };
 
-use super::{Emitter, Extra, Result, Val, levels::Nest, turns::Turns};
+use super::{Emitter, HiddenArgument, Result, Val, levels::Nest, turns::Turns};
 use crate::vector::Value;
 
 /// Bytes of a line of the caches.
@@ -122,7 +122,7 @@ impl Emitter<'_> {
 
     /// Whether this launch goes over more memory than caches hold.
     pub(super) fn far(&mut self) -> Value {
-        let far = self.extra(Extra::Far);
+        let far = self.hidden_argument(HiddenArgument::Far);
         let zero = self.b.int(0);
         self.b.binary(Binary::Ne, far, zero)
     }

@@ -76,9 +76,9 @@ impl Part {
     }
 }
 
-/// A word of the argument table behind sizes and arrays.
+/// What a function of a kernel takes beside sizes and arrays, which the kernel does not show: a word each, behind those in the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Extra {
+pub enum HiddenArgument {
     /// Steps of the outermost level.
     Steps,
     /// Results of blocks: of a reduce (a statement), a component.
@@ -159,7 +159,7 @@ pub struct Emitter<'k> {
     outer_step: Option<Value>,
     /// What errors call the operation of the statement that is emitted.
     operation: &'k str,
-    extras: &'k mut Vec<Extra>,
+    hidden: &'k mut Vec<HiddenArgument>,
     arrays: Vec<Value>,
     scratch: Value,
     range: (Value, Value),
@@ -171,7 +171,12 @@ type Result<T = ()> = std::result::Result<T, BackendError>;
 ///
 /// # Errors
 /// [`BackendError::Unsupported`] for functions that should have been expanded.
-pub fn emit(kernel: &Kernel, part: Part, schedule: Option<Schedule>, extras: &mut Vec<Extra>) -> Result<Function> {
+pub fn emit(
+    kernel: &Kernel,
+    part: Part,
+    schedule: Option<Schedule>,
+    hidden: &mut Vec<HiddenArgument>,
+) -> Result<Function> {
     let mut b = Builder::new();
     let range = (b.parameter(0), b.parameter(1));
     let scratch = b.parameter(2);
@@ -202,7 +207,7 @@ pub fn emit(kernel: &Kernel, part: Part, schedule: Option<Schedule>, extras: &mu
         spare,
         outer_step: None,
         operation: &kernel.name.0,
-        extras,
+        hidden,
         arrays,
         scratch,
         range,
@@ -219,11 +224,11 @@ pub fn emit(kernel: &Kernel, part: Part, schedule: Option<Schedule>, extras: &mu
 }
 
 impl<'k> Emitter<'k> {
-    /// A word of the argument table.
-    fn extra(&mut self, extra: Extra) -> Value {
-        let position = self.extras.iter().position(|&known| known == extra).unwrap_or_else(|| {
-            self.extras.push(extra);
-            self.extras.len() - 1
+    /// The value of a hidden argument.
+    fn hidden_argument(&mut self, argument: HiddenArgument) -> Value {
+        let position = self.hidden.iter().position(|&known| known == argument).unwrap_or_else(|| {
+            self.hidden.push(argument);
+            self.hidden.len() - 1
         });
         self.b.argument(self.kernel.sizes.len() + self.kernel.arrays.len() + position)
     }

@@ -21,7 +21,7 @@ use fusebox_ir::{
 use self::ranges::Ranges;
 use crate::{
     Shared, alike,
-    emit::{Extra, Part},
+    emit::{HiddenArgument, Part},
     failure::{self, SLOT_WORDS},
     load::{Code, LoadedKernel},
 };
@@ -63,7 +63,7 @@ struct Run<'a> {
     sizes: &'a [i64],
     /// Of the outermost level.
     outermost: i64,
-    /// Sizes, addresses of arrays, then the extra words.
+    /// Sizes, addresses of arrays, then the hidden arguments.
     table: Vec<u64>,
 }
 
@@ -87,8 +87,8 @@ pub(crate) fn run(
             table[launch.sizes.len() + position] = table[launch.sizes.len() + written];
         }
     }
-    table.extend(loaded.extras.iter().map(|extra| match extra {
-        Extra::Number(number) => alike::bits(*number),
+    table.extend(loaded.hidden.iter().map(|argument| match argument {
+        HiddenArgument::Number(number) => alike::bits(*number),
         _ => 0,
     }));
     let mut run = Run { kernel, loaded, shared, sizes: launch.sizes, outermost: 0, table };
@@ -97,7 +97,7 @@ pub(crate) fn run(
         None => run.steps(0).unwrap_or_else(|| bug!(kernel, "no code gives the steps of the outermost level")),
         Some(code) => call(code, &run.table, 0, 0)? as i64,
     };
-    run.extra(Extra::Far, (run.bytes() >= shared.far_bytes).into());
+    run.set_hidden(HiddenArgument::Far, (run.bytes() >= shared.far_bytes).into());
     let appended = if let Some(code) = loaded.part(Part::Body) { run.split(code)? } else { run.whole()? };
     // The number of appended elements goes to an array of the kernel like others.
     if let Some((_, count)) = run.append()
@@ -125,9 +125,9 @@ impl<'a> Run<'a> {
         Some(self.operand(level.to)?.checked_sub(self.operand(level.from)?).unwrap_or(0).max(0))
     }
 
-    fn extra(&mut self, extra: Extra, word: u64) {
+    fn set_hidden(&mut self, argument: HiddenArgument, word: u64) {
         let first = self.kernel.sizes.len() + self.kernel.arrays.len();
-        if let Some(position) = self.loaded.extras.iter().position(|&own| own == extra) {
+        if let Some(position) = self.loaded.hidden.iter().position(|&own| own == argument) {
             self.table[first + position] = word;
         }
     }
@@ -210,12 +210,15 @@ impl<'a> Run<'a> {
             if let Action::Scatter { order: ScatterOrder::Chunks, arrays, .. } = &statement.action {
                 let chunks = Self::chunks(steps, self.target_size(arrays[0]));
                 let mut scatter = self.scattered(position, chunks as usize)?;
-                self.extra(Extra::ChunkSteps(position), (steps as u64).div_ceil(chunks as u64).max(1));
+                self.set_hidden(HiddenArgument::ChunkSteps(position), (steps as u64).div_ceil(chunks as u64).max(1));
                 for component in 0..arrays.len() {
-                    self.extra(Extra::Copies(position, component), address(&mut scatter.copies[component]));
+                    self.set_hidden(
+                        HiddenArgument::Copies(position, component),
+                        address(&mut scatter.copies[component]),
+                    );
                 }
                 if let Some(flags) = &mut scatter.flags {
-                    self.extra(Extra::CopyFlags(position), address(flags));
+                    self.set_hidden(HiddenArgument::CopyFlags(position), address(flags));
                 }
                 scattered.push((scatter, chunks as usize));
             }

@@ -5,7 +5,7 @@ use fusebox_ir::{Action, Constant, KernelArrayId, Memory, RunError};
 use super::{Run, address, call};
 use crate::{
     compile::CompiledKernel,
-    emit::{Extra, Part, identities},
+    emit::{HiddenArgument, Part, identities},
 };
 
 /// What the ranges of a launch do to the targets of one scatter.
@@ -86,8 +86,8 @@ impl<'a> Run<'a> {
             }
             if let Some(flags) = &mut scatter.flags {
                 let first = self.kernel.sizes.len() + self.kernel.arrays.len();
-                let wanted = Extra::CopyFlags(scatter.statement);
-                if let Some(position) = self.loaded.extras.iter().position(|&own| own == wanted) {
+                let wanted = HiddenArgument::CopyFlags(scatter.statement);
+                if let Some(position) = self.loaded.hidden.iter().position(|&own| own == wanted) {
                     table[first + position] = address(flags) + (range * scatter.size) as u64;
                 }
             }
@@ -108,11 +108,11 @@ impl<'a> Run<'a> {
                     for (component, array) in scatter.arrays.iter().enumerate() {
                         let bytes = self.kernel.arrays[array.index()].element.bytes() * scatter.size;
                         let address = address(&mut scatter.copies[component]) + (bytes * (range - 1)) as u64;
-                        self.extra(Extra::Copies(scatter.statement, component), address);
+                        self.set_hidden(HiddenArgument::Copies(scatter.statement, component), address);
                     }
                     if let Some(flags) = &mut scatter.flags {
                         let flags = address(flags) + (range * scatter.size) as u64;
-                        self.extra(Extra::CopyFlags(scatter.statement), flags);
+                        self.set_hidden(HiddenArgument::CopyFlags(scatter.statement), flags);
                     }
                     self.table.clone()
                 })

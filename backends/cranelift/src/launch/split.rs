@@ -6,7 +6,7 @@ use fusebox_ir::{Action, Memory, RunError, ScatterOrder};
 
 use super::{Ranges, Run, address, call, scatter::Scattered};
 use crate::{
-    emit::{BLOCK, Extra, Part, identities},
+    emit::{BLOCK, HiddenArgument, Part, identities},
     load::Code,
 };
 
@@ -14,7 +14,7 @@ impl<'a> Run<'a> {
     /// The body in ranges, then what is at depth 0; the number of appended elements.
     pub(super) fn split(&mut self, body: &Code) -> Result<u64, RunError> {
         let steps = self.outermost;
-        self.extra(Extra::Steps, steps as u64);
+        self.set_hidden(HiddenArgument::Steps, steps as u64);
         let carries = self.carries(steps)?;
         let partials = self.partials(steps)?;
         let scans = self.loaded.part(Part::Totals).is_some();
@@ -115,10 +115,10 @@ impl<'a> Run<'a> {
     pub(super) fn partials(&mut self, steps: i64) -> Result<Vec<Memory>, RunError> {
         let blocks = (steps as u64).div_ceil(BLOCK as u64) as usize;
         let mut rooms = Vec::new();
-        for extra in self.loaded.extras.clone() {
-            if let Extra::Partial(statement, _) | Extra::PartialFlags(statement) = extra {
+        for argument in self.loaded.hidden.clone() {
+            if let HiddenArgument::Partial(statement, _) | HiddenArgument::PartialFlags(statement) = argument {
                 let mut room = self.room(statement, "results of blocks", blocks, 8)?;
-                self.extra(extra, address(&mut room));
+                self.set_hidden(argument, address(&mut room));
                 rooms.push(room);
             }
         }

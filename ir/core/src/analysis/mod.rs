@@ -6,9 +6,9 @@ pub mod counts;
 pub mod definitions;
 pub mod demand;
 pub mod effects;
+pub mod in_place;
 pub mod inside;
 pub mod need;
-pub mod in_place;
 pub mod restrict;
 pub mod sizes;
 pub mod spine;
@@ -20,9 +20,9 @@ pub use self::{
     algebra::{Algebra, algebra},
     definitions::{Definition, Definitions},
     effects::{can_fail, function_can_fail, instruction_can_fail},
+    in_place::{NotInPlace, may_be_in_place},
     inside::{has_room, with_checks},
     need::{certain_params, possible_params},
-    in_place::{NotInPlace, may_be_in_place},
     sizes::{Answer, Size, Sizes},
     spine::{Spine, makes_elements, spine},
     uses::{Uses, live},

@@ -175,11 +175,14 @@ pub(super) fn segments(
         nest.run(code, &[wide], at)[0]
     };
     let last = nest.binary(Binary::Sub, count, whole(1), start);
-    let check =
-        |nest: &mut KernelBuilder<'_>, condition: ScalarOperand, position: ScalarOperand, value: ScalarOperand, at: ProgramPoint| {
-            let fault = FailureKind::Offsets { offsets: name.clone(), position, value, extent };
-            nest.check(condition, &origin.operation, &origin.place, fault, at, None);
-        };
+    let check = |nest: &mut KernelBuilder<'_>,
+                 condition: ScalarOperand,
+                 position: ScalarOperand,
+                 value: ScalarOperand,
+                 at: ProgramPoint| {
+        let fault = FailureKind::Offsets { offsets: name.clone(), position, value, extent };
+        nest.check(condition, &origin.operation, &origin.place, fault, at, None);
+    };
     let first = offset(nest, whole(0), start);
     let end = offset(nest, last, start);
     let zero = nest.binary(Binary::Eq, first, whole(0), start);

@@ -8,7 +8,7 @@ use fusebox_ir::{
 use super::{Lower, Origin, fuse::Fusing, name, scatter::at_least_zero};
 use crate::{
     error::Error,
-    nest::{Associates, ScanParts, ProgramPoint},
+    nest::{Associates, ProgramPoint, ScanParts},
     strict::ScalarCode,
 };
 

@@ -27,7 +27,7 @@ use crate::{
     bounds::linear::{Atom, Linear},
     bounds::values::counted,
     error::Error,
-    nest::{Launch, Learned, KernelBuilder, ProgramPoint},
+    nest::{KernelBuilder, Launch, Learned, ProgramPoint},
     strict::ScalarCode,
 };
 
@@ -502,7 +502,13 @@ impl<'l, 'p> Fusing<'l, 'p> {
         sources.iter().map(|&source| self.source(position, source, at, code)).collect()
     }
 
-    fn source(&mut self, position: usize, source: ArrayId, at: &[ScalarOperand], code: &mut ScalarCode) -> ScalarOperand {
+    fn source(
+        &mut self,
+        position: usize,
+        source: ArrayId,
+        at: &[ScalarOperand],
+        code: &mut ScalarCode,
+    ) -> ScalarOperand {
         if let Some(&element) = self.elements.get(&source) {
             return element;
         }

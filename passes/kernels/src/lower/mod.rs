@@ -27,7 +27,7 @@ use crate::{
     bounds::linear::{Atom, Linear},
     bounds::values::Values,
     error::Error,
-    nest::{KernelBuilder, Scope, ProgramPoint},
+    nest::{KernelBuilder, ProgramPoint, Scope},
 };
 
 /// Where a value of the program is.

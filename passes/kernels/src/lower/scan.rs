@@ -10,7 +10,7 @@ use fusebox_ir::{
 
 use super::fuse::Fusing;
 use crate::{
-    nest::{Associates, ScanParts, ProgramPoint},
+    nest::{Associates, ProgramPoint, ScanParts},
     strict::ScalarCode,
 };
 

@@ -8,7 +8,7 @@ use fusebox_ir::{Access, ArrayId, ArrayOp, Binding, Name, ScanForm, Step, ValueI
 use super::{Lower, cluster::Group};
 use crate::{
     error::Error,
-    nest::{Learned, KernelBuilder, ProgramPoint},
+    nest::{KernelBuilder, Learned, ProgramPoint},
     strict::ScalarCode,
 };
 

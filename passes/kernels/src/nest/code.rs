@@ -22,7 +22,13 @@ impl KernelBuilder<'_> {
     }
 
     /// Appends an instruction to `code`.
-    pub(crate) fn push(&mut self, code: &mut ScalarCode, op: ScalarOp, ty: ElementType, place: &Place) -> ScalarOperand {
+    pub(crate) fn push(
+        &mut self,
+        code: &mut ScalarCode,
+        op: ScalarOp,
+        ty: ElementType,
+        place: &Place,
+    ) -> ScalarOperand {
         let operand = code.push(&mut self.ids, op, ty, place);
         if let Some(instruction) = code.instructions.last() {
             let instruction = instruction.clone();
@@ -49,7 +55,12 @@ impl KernelBuilder<'_> {
     }
 
     /// Appends what a function of the program computes of `arguments`.
-    pub(crate) fn call(&mut self, lambda: &Lambda, arguments: &[ScalarOperand], code: &mut ScalarCode) -> Vec<ScalarOperand> {
+    pub(crate) fn call(
+        &mut self,
+        lambda: &Lambda,
+        arguments: &[ScalarOperand],
+        code: &mut ScalarCode,
+    ) -> Vec<ScalarOperand> {
         let mut names: HashMap<LocalId, ScalarOperand> =
             lambda.params.iter().map(|param| param.id).zip(arguments.iter().copied()).collect();
         for instruction in &lambda.instructions {
@@ -122,7 +133,12 @@ impl KernelBuilder<'_> {
     }
 
     /// Appends an instruction of several results to `code`.
-    pub(crate) fn push_all(&mut self, code: &mut ScalarCode, op: ScalarOp, types: &[ElementType]) -> Vec<ScalarOperand> {
+    pub(crate) fn push_all(
+        &mut self,
+        code: &mut ScalarCode,
+        op: ScalarOp,
+        types: &[ElementType],
+    ) -> Vec<ScalarOperand> {
         let at = ProgramPoint::before(self.depth());
         let results: Vec<Local> = types.iter().map(|&ty| self.local(ty, at)).collect();
         let operands = results.iter().map(|result| result.id.into()).collect();

@@ -53,7 +53,11 @@ impl KernelBuilder<'_> {
         let natural = index
             .iter()
             .flat_map(|index| index.terms.keys())
-            .map(|atom| if let Atom::Local(id) = atom { self.known.point((*id).into()) } else { ProgramPoint::before(0) })
+            .map(
+                |atom| {
+                    if let Atom::Local(id) = atom { self.known.point((*id).into()) } else { ProgramPoint::before(0) }
+                },
+            )
             .max()
             .unwrap_or(ProgramPoint::before(0));
         // As far outside as it is safe: what is read inside a level that may be empty is not read before it.

@@ -6,7 +6,7 @@ use fusebox_ir::{
     analysis::need::{certainly_executed, free_uses},
 };
 
-use super::{Known, KernelBuilder, NestArray, ProgramPoint};
+use super::{KernelBuilder, Known, NestArray, ProgramPoint};
 use crate::{
     bounds::linear::Linear,
     expand::Expand,
@@ -68,7 +68,12 @@ impl KernelBuilder<'_> {
         is_safe(&self.known, &self.arrays, read, depth)
     }
 
-    fn strict(&mut self, code: &ScalarCode, results: &[ScalarOperand], depth: u32) -> (Vec<Instruction>, Vec<ScalarOperand>) {
+    fn strict(
+        &mut self,
+        code: &ScalarCode,
+        results: &[ScalarOperand],
+        depth: u32,
+    ) -> (Vec<Instruction>, Vec<ScalarOperand>) {
         let Self { ids, known, arrays, .. } = self;
         let safe = |read: &Instruction| is_safe(known, arrays, read, depth);
         Strict::new(ids, &safe).code(&code.instructions, results)
@@ -102,8 +107,11 @@ impl KernelBuilder<'_> {
             self.load_into(result.clone(), array, &dims, None, at, &instruction.place);
             return;
         }
-        let natural =
-            free_uses(&instruction).into_iter().map(|id| self.known.point(id.into())).max().unwrap_or(ProgramPoint::before(0));
+        let natural = free_uses(&instruction)
+            .into_iter()
+            .map(|id| self.known.point(id.into()))
+            .max()
+            .unwrap_or(ProgramPoint::before(0));
         let point = if can_fail(&instruction, &|_| false) { at } else { natural.min(at) };
         for result in &instruction.results {
             self.define(result, point);
@@ -116,7 +124,8 @@ impl KernelBuilder<'_> {
     /// if there is any point in them. Gives it under that condition, and where it goes.
     fn invariant(&mut self, instruction: &Instruction, at: ProgramPoint) -> Option<(Instruction, ProgramPoint)> {
         let read = if self.is_safe(instruction, at.depth) { return None } else { instruction };
-        let point = free_uses(read).into_iter().map(|id| self.known.point(id.into())).max().unwrap_or(ProgramPoint::before(0));
+        let point =
+            free_uses(read).into_iter().map(|id| self.known.point(id.into())).max().unwrap_or(ProgramPoint::before(0));
         if at.after || point.after || point.depth >= at.depth || !can_fail(instruction, &|_| false) {
             return None;
         }
@@ -163,7 +172,13 @@ impl KernelBuilder<'_> {
     }
 
     /// A function of two operands that cannot fail.
-    pub(crate) fn binary(&mut self, function: Binary, a: ScalarOperand, b: ScalarOperand, at: ProgramPoint) -> ScalarOperand {
+    pub(crate) fn binary(
+        &mut self,
+        function: Binary,
+        a: ScalarOperand,
+        b: ScalarOperand,
+        at: ProgramPoint,
+    ) -> ScalarOperand {
         let ty = if function.is_comparison() { ElementType::Bool } else { self.ty(a) };
         self.compute(ScalarOp::Binary { function, a, b }, ty, at)
     }

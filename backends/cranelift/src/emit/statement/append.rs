@@ -3,7 +3,7 @@
 use fusebox_ir::{Action, Binary, Constant, Place, analysis::has_room};
 
 use crate::{
-    emit::{Emitter, Extra, Part, Result, Val},
+    emit::{Emitter, HiddenArgument, Part, Result, Val},
     vector::{Op, Value},
 };
 
@@ -15,7 +15,7 @@ impl Emitter<'_> {
     /// The count starts with what ranges before this one have put.
     pub(in crate::emit) fn append_begin(&mut self) {
         if self.append_statement().is_some() && matches!(self.part, Part::Whole | Part::Body) {
-            let start = self.extra(Extra::Appended);
+            let start = self.hidden_argument(HiddenArgument::Appended);
             self.appended = Some(self.states.len());
             self.states.push(start);
         }

@@ -85,7 +85,8 @@ impl PlanText<'_> {
         let mut out = Out::default();
         match step {
             Step::Allocate { value, in_place_of, operation, place: _ } => {
-                let in_place = in_place_of.as_ref().map_or(String::new(), |source| format!(" in place of {}", name(source)));
+                let in_place =
+                    in_place_of.as_ref().map_or(String::new(), |source| format!(" in place of {}", name(source)));
                 out.text(&format!("allocate {}{in_place} for {operation}", self.typed(*value)));
             }
             Step::Constant { value, data } => {

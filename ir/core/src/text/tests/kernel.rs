@@ -174,7 +174,12 @@ fn a_plan() {
         inputs: vec![ValueId(1)],
         kernels: vec![Kernel { levels: vec![], statements: vec![], arrays: vec![], ..row_sums() }],
         steps: vec![
-            Step::Allocate { value: ValueId(2), in_place_of: None, operation: "map `b`".into(), place: Place::default() },
+            Step::Allocate {
+                value: ValueId(2),
+                in_place_of: None,
+                operation: "map `b`".into(),
+                place: Place::default(),
+            },
             Step::While {
                 state: vec![ValueId(2)],
                 condition_steps: vec![Step::Launch {

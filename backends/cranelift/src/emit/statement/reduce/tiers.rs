@@ -4,7 +4,7 @@ use fusebox_ir::{Action, Binary, Constant, ElementType};
 
 use super::{Kind, Maybe, Presence, Reduce};
 use crate::{
-    emit::{BLOCK, Emitter, Extra, Result},
+    emit::{BLOCK, Emitter, HiddenArgument, Result},
     vector::{Memory, Value},
 };
 
@@ -133,7 +133,7 @@ impl Emitter<'_> {
         for position in inner {
             let Action::Reduce { to: 0, .. } = kernel.statements[position].action else { continue };
             self.reduce_begin(position)?;
-            let steps = self.extra(Extra::Steps);
+            let steps = self.hidden_argument(HiddenArgument::Steps);
             let steps = self.b.add_int(steps, BLOCK - 1);
             let shift = self.b.int(BLOCK.trailing_zeros().into());
             let blocks = self.b.binary(Binary::Shr, steps, shift);
@@ -149,12 +149,12 @@ impl Emitter<'_> {
             let each = self.b.begin_loop(outer.index, end, 1, &[]);
             let values: Vec<Value> = (reduce.types.iter().enumerate())
                 .map(|(component, &ty)| {
-                    let base = self.extra(Extra::Partial(position, component));
+                    let base = self.hidden_argument(HiddenArgument::Partial(position, component));
                     self.b.load(ty, 1, base, each.index, Memory::Shared)
                 })
                 .collect();
             let has = (reduce.presence == Presence::Flags).then(|| {
-                let base = self.extra(Extra::PartialFlags(position));
+                let base = self.hidden_argument(HiddenArgument::PartialFlags(position));
                 self.b.load(ElementType::Bool, 1, base, each.index, Memory::Shared)
             });
             let mut here = reduce.clone();
@@ -194,11 +194,11 @@ impl Emitter<'_> {
             let shift = self.b.int(BLOCK.trailing_zeros().into());
             let block = self.b.binary(Binary::Shr, start, shift);
             for (component, &value) in result.0.iter().enumerate() {
-                let base = self.extra(Extra::Partial(statement, component));
+                let base = self.hidden_argument(HiddenArgument::Partial(statement, component));
                 self.b.store(base, block, value, None);
             }
             if let Some(has) = result.1 {
-                let base = self.extra(Extra::PartialFlags(statement));
+                let base = self.hidden_argument(HiddenArgument::PartialFlags(statement));
                 self.b.store(base, block, has, None);
             }
             return Ok(());

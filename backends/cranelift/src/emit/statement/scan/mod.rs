@@ -8,7 +8,7 @@ use fusebox_ir::{Action, Association, Binary, Constant, ElementType, Lambda, Lev
 
 use super::reduce::{Maybe, Reduce};
 use crate::{
-    emit::{BLOCK, Emitter, Extra, Part, Result, TILE, identities},
+    emit::{BLOCK, Emitter, HiddenArgument, Part, Result, TILE, identities},
     vector::Value,
 };
 
@@ -143,7 +143,7 @@ impl Emitter<'_> {
             let mut several = self.b.binary(Binary::Gt, steps, tile);
             let mut needed = self.b.constant(Constant::from(!totals.is_empty()));
             if shared {
-                let onward = self.extra(Extra::Onward);
+                let onward = self.hidden_argument(HiddenArgument::Onward);
                 let zero = self.b.int(0);
                 needed = self.b.binary(Binary::Ne, onward, zero);
                 let length = self.b.sub(self.range.1, self.range.0);
@@ -291,7 +291,7 @@ impl Emitter<'_> {
         if scan.alone {
             let shift = self.b.int(TILE.trailing_zeros().into());
             let tile = self.b.binary(Binary::Shr, self.range.0, shift);
-            self.put_words(position, tile, &total, has, Extra::Total, Extra::TotalFlags);
+            self.put_words(position, tile, &total, has, HiddenArgument::Total, HiddenArgument::TotalFlags);
             let mut then = self.b.close();
             // Always needed: no branch.
             self.b.append(&mut then);
@@ -320,7 +320,7 @@ impl Emitter<'_> {
                 let up = this.b.add_int(this.range.1, TILE - 1);
                 let shift = this.b.int(TILE.trailing_zeros().into());
                 let next = this.b.binary(Binary::Shr, up, shift);
-                this.put_words(position, next, &carry, has, Extra::Carry, Extra::CarryFlags);
+                this.put_words(position, next, &carry, has, HiddenArgument::Carry, HiddenArgument::CarryFlags);
                 Ok(())
             })?;
             self.states.truncate(scan.at);
