@@ -201,7 +201,7 @@ impl Emitter<'_> {
             return self.val(index);
         }
         if self.b.lanes(index) > 1 {
-            let folded = self.folded_far(index, extent, last, boundary);
+            let folded = self.folded_anywhere(index, extent, last, boundary);
             return self.val(folded);
         }
         // One extent away at most, as taps are: no division.
@@ -223,13 +223,13 @@ impl Emitter<'_> {
         let folded = self.b.select(below, low, folded);
         let then = self.b.close();
         self.b.open();
-        let far = self.folded_far(index, extent, last, boundary);
+        let anywhere = self.folded_anywhere(index, extent, last, boundary);
         let otherwise = self.b.close();
-        Val::Uniform(self.b.end_if(near, (then, vec![folded]), (otherwise, vec![far]))[0])
+        Val::Uniform(self.b.end_if(near, (then, vec![folded]), (otherwise, vec![anywhere]))[0])
     }
 
     /// Wraps or mirrors any index; that of an empty array stays outside.
-    fn folded_far(&mut self, index: Value, extent: Value, last: Value, boundary: DimBoundary) -> Value {
+    fn folded_anywhere(&mut self, index: Value, extent: Value, last: Value, boundary: DimBoundary) -> Value {
         if boundary == DimBoundary::Wrap {
             return self.b.binary(Binary::ModFloor, index, extent);
         }

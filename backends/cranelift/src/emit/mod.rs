@@ -5,15 +5,15 @@
 //! where a scan fixes the gang, in a masked one.
 
 mod access;
-mod far;
 mod levels;
+mod non_temporal;
 mod scalar;
 mod schedule;
 mod slice;
 mod statement;
-mod strips;
-mod turns;
+mod strip_mined;
 mod uniform;
+mod unrolled;
 
 use std::{
     collections::{HashMap, HashSet},
@@ -104,7 +104,7 @@ pub enum HiddenArgument {
     /// Which tiles have elements, of a scan: a byte each.
     TotalFlags(usize),
     /// Whether the launch goes over more memory than caches hold.
-    Far,
+    OutOfCache,
     /// A number in which kernels that share their code differ.
     Number(Constant),
 }
@@ -131,7 +131,7 @@ pub struct Emitter<'k> {
     /// Lanes that take part, where not all do.
     mask: Option<Value>,
     /// How many lanes the last, short gang of a level has.
-    left: Option<Value>,
+    remainder: Option<Value>,
     /// Whether taps along the level across lanes are known to be inside.
     interior: bool,
     locals: HashMap<LocalId, Val>,
@@ -147,8 +147,8 @@ pub struct Emitter<'k> {
     only: Option<HashSet<usize>>,
     /// Reduces, and scans' totals, that have got what is emitted already.
     done: HashSet<usize>,
-    /// Of ragged reduces: whether the code just now is that for few elements.
-    few: HashMap<usize, bool>,
+    /// Of ragged reduces: whether the version for short trips is emitted just now.
+    short_trip: HashMap<usize, bool>,
     /// States that say whether a reduce in order, without seeds, has got anything.
     in_order_flags: HashSet<usize>,
     /// The state that counts appended elements.
@@ -191,7 +191,7 @@ pub fn emit(
         schedule,
         lanes: 1,
         mask: None,
-        left: None,
+        remainder: None,
         interior: false,
         locals,
         states: Vec::new(),
@@ -201,7 +201,7 @@ pub fn emit(
         streaming: HashSet::new(),
         only: None,
         done: HashSet::new(),
-        few: HashMap::new(),
+        short_trip: HashMap::new(),
         in_order_flags: HashSet::new(),
         appended: None,
         spare,

@@ -97,7 +97,7 @@ pub(crate) fn run(
         None => run.steps(0).unwrap_or_else(|| bug!(kernel, "no code gives the steps of the outermost level")),
         Some(code) => call(code, &run.table, 0, 0)? as i64,
     };
-    run.set_hidden(HiddenArgument::Far, (run.bytes() >= shared.far_bytes).into());
+    run.set_hidden(HiddenArgument::OutOfCache, (run.bytes() >= shared.out_of_cache_bytes).into());
     let appended = if let Some(code) = loaded.part(Part::Body) { run.split(code)? } else { run.whole()? };
     // The number of appended elements goes to an array of the kernel like others.
     if let Some((_, count)) = run.append()
@@ -152,7 +152,7 @@ impl<'a> Run<'a> {
     ///
     /// # Errors
     /// [`Fault::TooLarge`] of `what`.
-    fn room(&self, statement: usize, what: &str, count: usize, bytes: usize) -> Result<Memory, RunError> {
+    fn scratch(&self, statement: usize, what: &str, count: usize, bytes: usize) -> Result<Memory, RunError> {
         let memory = count.checked_mul(bytes).and_then(|bytes| bytes.checked_add(64)).and_then(Memory::zeros);
         memory.ok_or_else(|| RunError {
             operation: self.kernel.operation(&self.kernel.statements[statement]).to_owned(),

@@ -96,19 +96,19 @@ impl<'a> Run<'a> {
     /// [`fusebox_ir::Fault::TooLarge`].
     pub(super) fn carries(&mut self, steps: i64) -> Result<Vec<Memory>, RunError> {
         let tiles = (steps as u64).div_ceil(TILE as u64) as usize;
-        let mut rooms = Vec::new();
+        let mut scratch = Vec::new();
         for argument in self.loaded.hidden.clone() {
             if let HiddenArgument::Carry(statement, _)
             | HiddenArgument::CarryFlags(statement)
             | HiddenArgument::Total(statement, _)
             | HiddenArgument::TotalFlags(statement) = argument
             {
-                let mut room = self.room(statement, "carries of tiles", tiles, 8)?;
-                self.set_hidden(argument, address(&mut room));
-                rooms.push(room);
+                let mut memory = self.scratch(statement, "carries of tiles", tiles, 8)?;
+                self.set_hidden(argument, address(&mut memory));
+                scratch.push(memory);
             }
         }
-        Ok(rooms)
+        Ok(scratch)
     }
 
     /// For `count` ranges of one tile each; `None` for one range of all steps, and where nothing is scanned.

@@ -55,7 +55,7 @@ impl<'a> Run<'a> {
         for (component, array) in arrays.iter().enumerate() {
             let element = kernel.arrays[array.index()].element;
             let what = format!("copies of `{}`", kernel.arrays[array.index()].name);
-            let mut copy = self.room(statement, &what, ranges.saturating_sub(1), size * element.bytes())?;
+            let mut copy = self.scratch(statement, &what, ranges.saturating_sub(1), size * element.bytes())?;
             // Whole words of the repeated identity.
             let bits = identity.as_ref().map_or(0, |identity| identity[component].bits());
             let word = (0..8 / element.bytes()).fold(0u64, |word, lane| word | bits << (lane * element.bytes() * 8));
@@ -66,9 +66,9 @@ impl<'a> Run<'a> {
         }
         let mut flags = None;
         if flagged {
-            let mut room = self.room(statement, "flags of targets", ranges, size)?;
-            room.bytes_mut()[..size].fill(1);
-            flags = Some(room);
+            let mut memory = self.scratch(statement, "flags of targets", ranges, size)?;
+            memory.bytes_mut()[..size].fill(1);
+            flags = Some(memory);
         }
         Ok(Scattered { statement, arrays, size, identity, flagged, copies, flags })
     }

@@ -114,14 +114,14 @@ impl<'a> Run<'a> {
     /// [`fusebox_ir::Fault::TooLarge`].
     pub(super) fn partials(&mut self, steps: i64) -> Result<Vec<Memory>, RunError> {
         let blocks = (steps as u64).div_ceil(BLOCK as u64) as usize;
-        let mut rooms = Vec::new();
+        let mut scratch = Vec::new();
         for argument in self.loaded.hidden.clone() {
             if let HiddenArgument::Partial(statement, _) | HiddenArgument::PartialFlags(statement) = argument {
-                let mut room = self.room(statement, "results of blocks", blocks, 8)?;
-                self.set_hidden(argument, address(&mut room));
-                rooms.push(room);
+                let mut memory = self.scratch(statement, "results of blocks", blocks, 8)?;
+                self.set_hidden(argument, address(&mut memory));
+                scratch.push(memory);
             }
         }
-        Ok(rooms)
+        Ok(scratch)
     }
 }

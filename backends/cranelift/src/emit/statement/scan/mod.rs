@@ -28,7 +28,7 @@ pub struct Scan {
     /// The total of a tile, by lanes.
     pub total: Option<Reduce>,
     /// The reduce of the same elements whose blocks are those of the total.
-    twin: Option<usize>,
+    shared_reduction: Option<usize>,
     /// Whether totals of tiles matter.
     need: Option<Value>,
     /// Whether carries come from other ranges, and go to them.
@@ -63,8 +63,8 @@ impl Scan {
     }
 
     /// Whether its total is that of a reduce, without work of its own for each element.
-    pub fn has_twin(&self) -> bool {
-        self.twin.is_some()
+    pub fn shares_reduction(&self) -> bool {
+        self.shared_reduction.is_some()
     }
 
     /// Whether only the totals of tiles are wanted.
@@ -101,7 +101,7 @@ impl Emitter<'_> {
             lanes,
             tiles: None,
             total: None,
-            twin: None,
+            shared_reduction: None,
             need: None,
             shared: false,
             alone: false,
@@ -164,7 +164,7 @@ impl Emitter<'_> {
                     true,
                     false,
                 );
-                scan.twin = self.twin(position, &reduce);
+                scan.shared_reduction = self.shared_reduction(position, &reduce);
                 scan.total = Some(reduce);
             } else {
                 let none = self.b.constant(Constant::from(false));
@@ -182,7 +182,7 @@ impl Emitter<'_> {
     }
 
     /// A reduce of the level whose blocks have the results of this scan's total.
-    fn twin(&self, position: usize, total: &Reduce) -> Option<usize> {
+    fn shared_reduction(&self, position: usize, total: &Reduce) -> Option<usize> {
         let scan = &self.kernel.statements[position];
         let Action::Scan { values: elements, .. } = &scan.action else { return None };
         let same = |other: &usize| {
@@ -253,7 +253,7 @@ impl Emitter<'_> {
     /// Opens a block of a total.
     pub(in crate::emit) fn total_block_begin(&mut self, position: usize, count: Value) -> Result {
         // Also where the total is not wanted: accumulators in registers are combined anyway.
-        let own = self.scans.get(&position).is_some_and(|scan| scan.twin.is_none());
+        let own = self.scans.get(&position).is_some_and(|scan| scan.shared_reduction.is_none());
         if own { self.block_begin(position, count) } else { Ok(()) }
     }
 
@@ -266,7 +266,7 @@ impl Emitter<'_> {
         results: &HashMap<usize, Maybe>,
     ) -> Result {
         let Some(scan) = self.scans.get(&position).cloned() else { return Ok(()) };
-        let known = scan.twin.and_then(|twin| results.get(&twin)).cloned();
+        let known = scan.shared_reduction.and_then(|shared_reduction| results.get(&shared_reduction)).cloned();
         self.where_needed(&scan, |this| {
             let result = match known {
                 Some(result) => result,
@@ -344,7 +344,7 @@ impl Emitter<'_> {
         let Some(mut scan) = self.scans.get(&position).cloned() else {
             return Err(self.broken("a scan outside of its level"));
         };
-        scan.total_is_done = self.done.contains(&position) || scan.twin.is_some();
+        scan.total_is_done = self.done.contains(&position) || scan.shared_reduction.is_some();
         let scan = scan;
         let mask = self.b.both(when, self.mask);
         let values: Vec<Value> = values.into_iter().map(|value| self.gang(value)).collect();

@@ -9,32 +9,32 @@ use crate::{
 };
 
 impl Emitter<'_> {
-    /// Gives the result of a block to the second tier and, when that has a block, its result to the third.
+    /// Gives the result of a block to the second tree level and, when that has a block, its result to the third.
     pub(super) fn feed(&mut self, reduce: &Reduce, result: Maybe) -> Result {
         let first = self.b.int(1);
         self.feed_from(reduce, first, result)
     }
 
-    pub(super) fn feed_from(&mut self, reduce: &Reduce, tier: Value, (values, has): Maybe) -> Result {
+    pub(super) fn feed_from(&mut self, reduce: &Reduce, tree_level: Value, (values, has): Maybe) -> Result {
         let some = self.b.constant(Constant::from(true));
         let flagged = has.is_some();
         let mut starts = values;
         starts.push(self.b.splat(has.unwrap_or(some), reduce.lanes));
-        starts.push(tier);
+        starts.push(tree_level);
         starts.push(some);
         let mut open = self.b.begin_while(&starts);
         let go = open.carried[open.carried.len() - 1];
         self.b.while_body(&mut open, go);
         let k = reduce.types.len();
-        let (values, has, tier) = (open.carried[..k].to_vec(), open.carried[k], open.carried[k + 1]);
-        let count = self.count(reduce, tier);
+        let (values, has, tree_level) = (open.carried[..k].to_vec(), open.carried[k], open.carried[k + 1]);
+        let count = self.count(reduce, tree_level);
         let inside = self.b.int(BLOCK - 1);
         let element = self.b.binary(Binary::And, count, inside);
         let zero = self.b.int(0);
         let first = self.b.binary(Binary::Eq, element, zero);
         let width = self.b.int(reduce.width.into());
         let fill = self.b.select(first, width, zero);
-        self.fill(reduce, tier, fill);
+        self.fill(reduce, tree_level, fill);
         let fresh = self.b.less(element, width);
         let slot = if reduce.kind == Kind::Runs {
             element
@@ -42,15 +42,15 @@ impl Emitter<'_> {
             let last = self.b.int(i64::from(reduce.width) - 1);
             self.b.binary(Binary::And, element, last)
         };
-        let at = self.slot(reduce, tier, slot);
+        let at = self.slot(reduce, tree_level, slot);
         self.accumulate(reduce, at, fresh, &values, flagged.then_some(has))?;
         let count = self.b.add_int(count, 1);
-        self.set_count(reduce, tier, count);
+        self.set_count(reduce, tree_level, count);
         let rest = self.b.binary(Binary::And, count, inside);
         let full = self.b.binary(Binary::Eq, rest, zero);
         self.b.open();
         let whole = self.b.int(BLOCK);
-        let (mut folded, folded_has) = self.fold_block(reduce, tier, whole)?;
+        let (mut folded, folded_has) = self.fold_block(reduce, tree_level, whole)?;
         folded.push(self.b.splat(folded_has.unwrap_or(some), reduce.lanes));
         let then = self.b.close();
         self.b.open();
@@ -58,20 +58,20 @@ impl Emitter<'_> {
         let mut same = values;
         same.push(has);
         let mut next = self.b.end_if(full, (then, folded), (otherwise, same));
-        next.push(self.b.add_int(tier, 1));
+        next.push(self.b.add_int(tree_level, 1));
         next.push(full);
         self.b.end_while(open, next);
         Ok(())
     }
 
-    /// The result of everything that was put, from a tier on.
-    pub(super) fn last_tiers(&mut self, reduce: &Reduce, tier: Value) -> Result {
+    /// The result of everything that was put, from a tree level on.
+    pub(super) fn finish_tree(&mut self, reduce: &Reduce, tree_level: Value) -> Result {
         let some = self.b.constant(Constant::from(true));
-        let mut open = self.b.begin_while(&[tier, some]);
-        let (tier, go) = (open.carried[0], open.carried[1]);
+        let mut open = self.b.begin_while(&[tree_level, some]);
+        let (tree_level, go) = (open.carried[0], open.carried[1]);
         self.b.while_body(&mut open, go);
-        let count = self.count(reduce, tier);
-        let above = self.b.add_int(tier, 1);
+        let count = self.count(reduce, tree_level);
+        let above = self.b.add_int(tree_level, 1);
         let fed = self.count(reduce, above);
         let zero = self.b.int(0);
         let top = self.b.binary(Binary::Eq, fed, zero);
@@ -80,7 +80,7 @@ impl Emitter<'_> {
         let pending = self.b.binary(Binary::Ne, rest, zero);
         let either = self.b.binary(Binary::Or, top, pending);
         self.b.open();
-        let result = self.fold_block(reduce, tier, rest)?;
+        let result = self.fold_block(reduce, tree_level, rest)?;
         self.b.open();
         let some_there = self.b.binary(Binary::Gt, count, zero);
         let has = match result.1 {
@@ -109,14 +109,14 @@ impl Emitter<'_> {
     pub(in crate::emit) fn total(&mut self, reduce: &Reduce) -> Result<(Vec<Value>, Value)> {
         if reduce.counted {
             let first = self.b.int(0);
-            self.last_tiers(reduce, first)?;
+            self.finish_tree(reduce, first)?;
         } else {
             let zero = self.b.int(0);
             let block = self.b.int(BLOCK);
             let several = self.b.binary(Binary::Gt, reduce.steps.unwrap_or(zero), block);
             self.b.open();
             let second = self.b.int(1);
-            self.last_tiers(reduce, second)?;
+            self.finish_tree(reduce, second)?;
             let then = self.b.close();
             self.b.open();
             let otherwise = self.b.close();
@@ -172,9 +172,9 @@ impl Emitter<'_> {
     /// Opens a block of `count` elements.
     pub(in crate::emit) fn block_begin(&mut self, position: usize, count: Value) -> Result {
         let Some(reduce) = self.reduce_or_total(position) else { return Ok(()) };
-        let tier = self.b.int(0);
+        let tree_level = self.b.int(0);
         let width = self.used_width(&reduce, count);
-        self.fill(&reduce, tier, width);
+        self.fill(&reduce, tree_level, width);
         Ok(())
     }
 
@@ -183,8 +183,8 @@ impl Emitter<'_> {
         let Some(reduce) = self.reduce_or_total(position) else { return Err(self.broken("a block of no reduce")) };
         let kernel = self.kernel;
         self.operation = kernel.operation(&kernel.statements[position]);
-        let tier = self.b.int(0);
-        self.fold_block(&reduce, tier, count)
+        let tree_level = self.b.int(0);
+        self.fold_block(&reduce, tree_level, count)
     }
 
     /// Closes a block, from step `start` on, which has this result.
