@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod alike;
+mod code_memory;
 mod compile;
 pub mod emit;
 mod failure;
@@ -9,16 +10,15 @@ mod launch;
 mod load;
 pub mod lower;
 mod machine;
-mod pages;
 mod rounding;
 mod sort;
 mod threads;
 mod wide;
 
+pub use code_memory::Block;
 pub use compile::{CompiledKernel, CompiledPlan, compile_kernel};
 pub use fusebox_wide::{Features, vector};
 pub use load::LoadedPlan;
-pub use pages::Block;
 pub use wide::WideKernel;
 
 use std::sync::Arc;

@@ -9,15 +9,15 @@ use fusebox_wide::Features;
 use crate::{
     Cranelift, Shared,
     alike::Alike,
+    code_memory::{CodeMemory, Made, Maker},
     compile::CompiledKernel,
     emit::{HiddenArgument, Part},
     machine::Cpu,
-    pages::{Made, Maker, Pages},
     rounding::Rounding,
     wide,
 };
 
-pub(crate) use crate::pages::Code;
+pub(crate) use crate::code_memory::Code;
 
 /// One kernel as machine code.
 #[derive(Clone, Debug)]
@@ -42,7 +42,7 @@ pub struct LoadedPlan {
     kernels: Arc<[LoadedKernel]>,
     shared: Arc<Shared>,
     /// Owns what the kernels point to.
-    pages: Arc<Pages>,
+    memory: Arc<CodeMemory>,
     /// The functions in there.
     codes: usize,
 }
@@ -92,13 +92,13 @@ impl LoadedPlan {
             made[position] = firsts[functions.first].clone();
         }
         let codes = made.iter().flatten().flatten().map(Made::number).collect::<HashSet<_>>().len();
-        let pages = maker.finish()?;
+        let memory = maker.finish()?;
         let loaded = |(position, parts): (usize, Vec<Made>)| {
             let compiled = chosen[position].unwrap_or(&narrow[position]);
             let functions = compiled.parts.iter();
             LoadedKernel {
                 parts: (parts.into_iter().zip(functions))
-                    .map(|(made, (part, function))| (*part, pages.code(made, function)))
+                    .map(|(made, (part, function))| (*part, memory.code(made, function)))
                     .collect(),
                 hidden: compiled.hidden.clone(),
                 wide: wides[position],
@@ -108,7 +108,7 @@ impl LoadedPlan {
             }
         };
         let kernels = made.into_iter().flatten().enumerate().map(loaded).collect();
-        Ok(Self { plan, kernels, shared, pages: Arc::new(pages), codes })
+        Ok(Self { plan, kernels, shared, memory: Arc::new(memory), codes })
     }
 
     /// How many functions were made for the kernels: kernels that are alike share theirs.
@@ -124,7 +124,7 @@ impl LoadedPlan {
     /// The same machine code, run by the threads and in the memory of another backend.
     pub fn on(&self, backend: &Cranelift) -> Self {
         let (plan, kernels) = (self.plan.clone(), self.kernels.clone());
-        Self { plan, kernels, shared: backend.shared.clone(), pages: self.pages.clone(), codes: self.codes }
+        Self { plan, kernels, shared: backend.shared.clone(), memory: self.memory.clone(), codes: self.codes }
     }
 
     /// Runs the plan.

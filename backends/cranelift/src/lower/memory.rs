@@ -3,7 +3,7 @@
 use cranelift_codegen::ir::{BlockArg, InstBuilder, MemFlagsData, SourceLoc, Value as Clif, condcodes::IntCC, types};
 use fusebox_ir::{ElementType, bug};
 
-use super::{Held, Lower, exchange::Wanted, int_vector, scalar_type, vector_type};
+use super::{Held, Lower, int_vector, patch::Wanted, scalar_type, vector_type};
 use crate::vector::{Memory, Type, Value};
 
 fn flags(memory: Memory) -> MemFlagsData {
@@ -153,7 +153,7 @@ impl Lower<'_> {
         let Held::Gang(registers) = self.storable(value) else { bug!(self.function, "{value} should be a gang") };
         for (position, register) in registers.into_iter().enumerate() {
             let register = self.reinterpret(types::F32X4, register);
-            let location = self.exchanges.add(Wanted::StreamingStore);
+            let location = self.patches.add(Wanted::StreamingStore);
             self.b.set_srcloc(location);
             self.b.ins().store(flags(Memory::Shared), register, address, position as i32 * 16);
             self.b.set_srcloc(SourceLoc::default());
@@ -173,7 +173,7 @@ impl Lower<'_> {
         }
         let (base, index) = (self.one(base), self.one(index));
         let address = self.address(base, index, element);
-        let location = self.exchanges.add(Wanted::Prefetch);
+        let location = self.patches.add(Wanted::Prefetch);
         self.b.set_srcloc(location);
         // It may fail, for all that the code generator knows, and so stays although nobody uses it.
         self.b.ins().uload8(types::I32, MemFlagsData::new(), address, bytes as i32);
