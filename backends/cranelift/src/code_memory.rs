@@ -103,12 +103,12 @@ fn define(
 
 /// A function that is part of code memory to come.
 #[derive(Clone)]
-pub(crate) struct Made {
+pub(crate) struct DefinedFunction {
     id: FuncId,
     widths: Vec<u32>,
 }
 
-impl Made {
+impl DefinedFunction {
     /// Equal for those that are the same code.
     pub(crate) fn number(&self) -> u32 {
         self.id.as_u32()
@@ -116,7 +116,7 @@ impl Made {
 }
 
 /// Makes code memory.
-pub(crate) struct Maker {
+pub(crate) struct CodeMemoryBuilder {
     memory: CodeMemory,
     hot: OwnedTargetIsa,
     cold: OwnedTargetIsa,
@@ -127,7 +127,7 @@ pub(crate) struct Maker {
     contexts: FunctionBuilderContext,
 }
 
-impl Maker {
+impl CodeMemoryBuilder {
     /// No functions so far.
     ///
     /// # Errors
@@ -155,7 +155,12 @@ impl Maker {
     }
 
     /// A function through Cranelift; whether it is `hot`: whether most of a run may be spent in it.
-    pub(crate) fn make(&mut self, kernel: &str, function: &Function, hot: bool) -> Result<Made, BackendError> {
+    pub(crate) fn make(
+        &mut self,
+        kernel: &str,
+        function: &Function,
+        hot: bool,
+    ) -> Result<DefinedFunction, BackendError> {
         let id = self.declare(kernel)?;
         let mut context = Context::new();
         context.func.signature = lower::signature(self.convention);
@@ -165,15 +170,15 @@ impl Maker {
         let careful = hot && function.instructions().len() <= MOST_CAREFUL;
         let isa = if careful { &self.hot } else { &self.cold };
         define(&mut self.memory.0, isa, id, &mut context, &lowered.patches).map_err(|error| refused(kernel, error))?;
-        Ok(Made { id, widths: lowered.widths })
+        Ok(DefinedFunction { id, widths: lowered.widths })
     }
 
     /// A function that is machine code already.
-    pub(crate) fn put(&mut self, kernel: &str, code: fusebox_wide::Code) -> Result<Made, BackendError> {
+    pub(crate) fn put(&mut self, kernel: &str, code: fusebox_wide::Code) -> Result<DefinedFunction, BackendError> {
         let id = self.declare(kernel)?;
         // Constants behind the code are at multiples of 64 bytes.
         self.memory.0.define_function_bytes(id, 64, &code.bytes, &[]).map_err(|error| refused(kernel, error))?;
-        Ok(Made { id, widths: code.widths })
+        Ok(DefinedFunction { id, widths: code.widths })
     }
 
     /// All functions of a kernel, as they come where they are machine code already, and through Cranelift.
@@ -182,7 +187,7 @@ impl Maker {
         kernel: &str,
         compiled: &CompiledKernel,
         codes: Vec<Option<fusebox_wide::Code>>,
-    ) -> Result<Vec<Made>, BackendError> {
+    ) -> Result<Vec<DefinedFunction>, BackendError> {
         let mut codes = codes.into_iter();
         let parts = compiled.parts.iter();
         parts
@@ -203,7 +208,7 @@ impl Maker {
 impl CodeMemory {
     /// The machine code of a function that is in this memory; of another one that is the same code, its failures.
     #[allow(unsafe_code)]
-    pub(crate) fn code(&self, made: Made, function: &Function) -> Code {
+    pub(crate) fn code(&self, made: DefinedFunction, function: &Function) -> Code {
         let address = self.0.get_finalized_function(made.id);
         // SAFETY: the address is that of a function that was defined with the signature of `BlockFunction`, in the calling convention of
         // the system, and lives as long as this memory does.
@@ -221,7 +226,7 @@ pub struct Block {
 }
 
 impl Block {
-    fn of(maker: Maker, made: Made, function: &Function) -> Result<Self, BackendError> {
+    fn of(maker: CodeMemoryBuilder, made: DefinedFunction, function: &Function) -> Result<Self, BackendError> {
         let memory = maker.finish()?;
         Ok(Self { code: memory.code(made, function), _memory: memory })
     }
@@ -231,7 +236,7 @@ impl Block {
     /// # Errors
     /// [`BackendError::Compile`].
     pub fn through_cranelift(function: &Function) -> Result<Self, BackendError> {
-        let mut maker = Maker::new()?;
+        let mut maker = CodeMemoryBuilder::new()?;
         let made = maker.make(&function.name, function, true)?;
         Self::of(maker, made, function)
     }
@@ -241,7 +246,7 @@ impl Block {
     /// # Errors
     /// [`BackendError::Compile`].
     pub fn from_code(function: &Function, code: fusebox_wide::Code) -> Result<Self, BackendError> {
-        let mut maker = Maker::new()?;
+        let mut maker = CodeMemoryBuilder::new()?;
         let made = maker.put(&function.name, code)?;
         Self::of(maker, made, function)
     }

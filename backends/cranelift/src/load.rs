@@ -9,7 +9,7 @@ use fusebox_wide::Features;
 use crate::{
     Cranelift, Shared,
     alike::Alike,
-    code_memory::{CodeMemory, Made, Maker},
+    code_memory::{CodeMemory, CodeMemoryBuilder, DefinedFunction},
     compile::CompiledKernel,
     emit::{HiddenArgument, Part},
     machine::Cpu,
@@ -54,8 +54,8 @@ impl LoadedPlan {
         features: Option<Features>,
         shared: Arc<Shared>,
     ) -> Result<Self, BackendError> {
-        let mut maker = Maker::new()?;
-        let mut made: Vec<Option<Vec<Made>>> = vec![None; plan.kernels.len()];
+        let mut maker = CodeMemoryBuilder::new()?;
+        let mut made: Vec<Option<Vec<DefinedFunction>>> = vec![None; plan.kernels.len()];
         let (mut wide, positions) = (Alike::default(), &mut Vec::new());
         if features.is_some() {
             for (position, (kernel, narrow)) in plan.kernels.iter().zip(narrow).enumerate() {
@@ -83,7 +83,7 @@ impl LoadedPlan {
         }
         let wides: Vec<bool> = chosen.iter().map(Option::is_some).collect();
         // A kernel that is wide may be the first of some that are not.
-        let mut firsts: Vec<Option<Vec<Made>>> = vec![None; plan.kernels.len()];
+        let mut firsts: Vec<Option<Vec<DefinedFunction>>> = vec![None; plan.kernels.len()];
         for (position, functions) in narrow.iter().enumerate().filter(|(position, _)| !wides[*position]) {
             if firsts[functions.first].is_none() {
                 let name = &plan.kernels[functions.first].name.0;
@@ -91,9 +91,9 @@ impl LoadedPlan {
             }
             made[position] = firsts[functions.first].clone();
         }
-        let codes = made.iter().flatten().flatten().map(Made::number).collect::<HashSet<_>>().len();
+        let codes = made.iter().flatten().flatten().map(DefinedFunction::number).collect::<HashSet<_>>().len();
         let memory = maker.finish()?;
-        let loaded = |(position, parts): (usize, Vec<Made>)| {
+        let loaded = |(position, parts): (usize, Vec<DefinedFunction>)| {
             let compiled = chosen[position].unwrap_or(&narrow[position]);
             let functions = compiled.parts.iter();
             LoadedKernel {

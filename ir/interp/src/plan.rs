@@ -65,7 +65,7 @@ pub fn run_plan(plan: &Plan, inputs: &[Value]) -> Result<(Vec<Value>, Counts), E
 /// As [`run_plan`].
 pub fn run_plan_over(plan: &Plan, inputs: &[Value], unwritten: u64) -> Result<(Vec<Value>, Counts), Error> {
     let (values, memory) = (vec![None; plan.values.len()], vec![None; plan.values.len()]);
-    let mut run = Run { plan, values, memory, unwritten, meter: Rc::default(), counts: Counts::default() };
+    let mut run = PlanRun { plan, values, memory, unwritten, meter: Rc::default(), counts: Counts::default() };
     run.bind(inputs)?;
     run.steps(&plan.steps)?;
     let mut results = Vec::new();
@@ -88,7 +88,7 @@ pub fn run_plan_over(plan: &Plan, inputs: &[Value], unwritten: u64) -> Result<(V
     Ok((results, run.counts))
 }
 
-struct Run<'p> {
+struct PlanRun<'p> {
     plan: &'p Plan,
     values: Vec<Option<Val>>,
     /// Where each value would be; of inputs none.
@@ -99,7 +99,7 @@ struct Run<'p> {
     counts: Counts,
 }
 
-impl Run<'_> {
+impl PlanRun<'_> {
     /// Gives inputs their values; sizes are bound where first met, and checked where met again.
     fn bind(&mut self, inputs: &[Value]) -> Result<(), Error> {
         let plan = self.plan;

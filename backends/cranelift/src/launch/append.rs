@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::Mutex};
 
 use fusebox_ir::{Action, KernelArrayId};
 
-use super::{Ranges, Run};
+use super::{KernelLaunch, Ranges};
 use crate::emit::HiddenArgument;
 
 /// Ranges that append: each behind the place where all before it would end if they kept everything; then moved together, in order, while
@@ -60,7 +60,7 @@ impl Appended {
     }
 }
 
-impl<'a> Run<'a> {
+impl<'a> KernelLaunch<'a> {
     /// What the kernel appends to, and the array for the number of elements.
     pub(super) fn append(&self) -> Option<(&'a [KernelArrayId], KernelArrayId)> {
         let kernel = self.kernel;

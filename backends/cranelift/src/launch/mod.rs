@@ -56,7 +56,7 @@ fn call(code: &Code, table: &[u64], from: i64, to: i64) -> Result<u64, RunError>
 }
 
 /// A launch under way.
-struct Run<'a> {
+struct KernelLaunch<'a> {
     kernel: &'a Kernel,
     loaded: &'a LoadedKernel,
     shared: &'a Shared,
@@ -91,7 +91,7 @@ pub(crate) fn run(
         HiddenArgument::Number(number) => alike::bits(*number),
         _ => 0,
     }));
-    let mut run = Run { kernel, loaded, shared, sizes: launch.sizes, outermost: 0, table };
+    let mut run = KernelLaunch { kernel, loaded, shared, sizes: launch.sizes, outermost: 0, table };
     run.outermost = match loaded.part(Part::Steps) {
         None if kernel.levels.is_empty() => 0,
         None => run.steps(0).unwrap_or_else(|| bug!(kernel, "no code gives the steps of the outermost level")),
@@ -108,7 +108,7 @@ pub(crate) fn run(
     Ok(())
 }
 
-impl<'a> Run<'a> {
+impl<'a> KernelLaunch<'a> {
     fn operand(&self, operand: ScalarOperand) -> Option<i64> {
         match operand {
             ScalarOperand::Constant(constant) => constant.as_i64(),

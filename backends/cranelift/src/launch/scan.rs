@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use fusebox_ir::{Action, Memory, RunError};
 
-use super::{Ranges, Run, address, call};
+use super::{KernelLaunch, Ranges, address, call};
 use crate::{
     emit::{HiddenArgument, Part, TILE},
     load::Code,
@@ -81,7 +81,7 @@ impl Tiles<'_> {
     }
 }
 
-impl<'a> Run<'a> {
+impl<'a> KernelLaunch<'a> {
     /// Ranges of the outermost level that are a tile each, where sharing them is worth it.
     pub(super) fn tiles(&self, steps: i64) -> Ranges {
         if self.shared.threads.count() == 1 || self.work() < self.shared.share_from_ns {

@@ -2,7 +2,7 @@
 
 use fusebox_ir::{Action, Constant, KernelArrayId, Memory, RunError};
 
-use super::{Run, address, call};
+use super::{KernelLaunch, address, call};
 use crate::{
     compile::CompiledKernel,
     emit::{HiddenArgument, Part, identities},
@@ -22,7 +22,7 @@ pub(super) struct Scattered<'k> {
     pub(super) flags: Option<Memory>,
 }
 
-impl<'a> Run<'a> {
+impl<'a> KernelLaunch<'a> {
     pub(super) fn scatter_size(&self, statement: usize) -> usize {
         match &self.kernel.statements[statement].action {
             Action::Scatter { arrays, .. } => self.target_size(arrays[0]),

@@ -4,13 +4,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use fusebox_ir::{Action, Memory, RunError, ScatterOrder};
 
-use super::{Ranges, Run, address, call, scatter::Scattered};
+use super::{KernelLaunch, Ranges, address, call, scatter::Scattered};
 use crate::{
     emit::{BLOCK, HiddenArgument, Part, identities},
     load::Code,
 };
 
-impl<'a> Run<'a> {
+impl<'a> KernelLaunch<'a> {
     /// The body in ranges, then what is at depth 0; the number of appended elements.
     pub(super) fn split(&mut self, body: &Code) -> Result<u64, RunError> {
         let steps = self.outermost;

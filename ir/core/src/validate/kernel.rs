@@ -2,7 +2,7 @@
 
 use super::{
     ProgramFault, ValidationErrors,
-    context::{Step, Validator},
+    context::{PathStep, Validator},
 };
 use crate::{
     Access, Action, Association, ElementType, Extent, IndexMap, Kernel, KernelArrayId, KernelExtent, Lambda,
@@ -62,10 +62,10 @@ impl<'p> Validator<'p> {
         self.start_function();
         self.open_body();
         for (position, size) in kernel.sizes.iter().enumerate() {
-            self.within(Step::Item("sizes", position), |v| v.index_local(size, "a size"));
+            self.within(PathStep::Item("sizes", position), |v| v.index_local(size, "a size"));
         }
         for (position, array) in kernel.arrays.iter().enumerate() {
-            self.within(Step::Item("arrays", position), |v| {
+            self.within(PathStep::Item("arrays", position), |v| {
                 for (dim, extent) in array.extents.iter().enumerate() {
                     match *extent {
                         KernelExtent::Constant(extent) if extent < 0 => {
@@ -99,14 +99,14 @@ impl<'p> Validator<'p> {
             return self.report(ProgramFault::TooDeep { limit: MAX_NESTING });
         }
         for (position, level) in kernel.levels.iter().enumerate() {
-            self.within(Step::Item("levels", position), |v| v.index_local(&level.index, "an index"));
+            self.within(PathStep::Item("levels", position), |v| v.index_local(&level.index, "an index"));
             self.set_local_open(level.index.id, false);
         }
         let depths = kernel.levels.len() + 1;
         let mut scopes = Scopes { open: vec![Vec::new(); depths], later: vec![Vec::new(); depths], depth: 0 };
         let (mut falling, mut appends) = (false, 0);
         for (position, statement) in kernel.statements.iter().enumerate() {
-            self.within(Step::Item("statements", position), |v| {
+            self.within(PathStep::Item("statements", position), |v| {
                 let depth = statement.depth as usize;
                 if depth > kernel.levels.len() {
                     let levels = kernel.levels.len();
@@ -353,7 +353,7 @@ impl<'p> Validator<'p> {
         params: &[Option<ElementType>],
         results: &[Option<ElementType>],
     ) {
-        self.within(Step::Field(field), |v| {
+        self.within(PathStep::Field(field), |v| {
             let given = v.body(f, Some(params));
             v.results_are(&given, results, "results of the function", "result");
         });

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::{
     MAX_NESTING, ProgramFault, ValidationErrors,
-    context::{Step as Position, Validator},
+    context::{PathStep, Validator},
     kernel::kernel_errors,
 };
 use crate::{
@@ -62,7 +62,7 @@ struct Checker<'p> {
 }
 
 impl<'p> Checker<'p> {
-    fn within(&mut self, position: Position, check: impl FnOnce(&mut Self)) {
+    fn within(&mut self, position: PathStep, check: impl FnOnce(&mut Self)) {
         // The position is kept by the validator that reports.
         self.report.enter(position);
         check(self);
@@ -180,7 +180,7 @@ impl<'p> Checker<'p> {
     /// Values are arrays of scalars: what nests has been flattened.
     fn value_types(&mut self) {
         for (position, value) in self.plan.values.iter().enumerate() {
-            self.within(Position::Item("values", position), |c| {
+            self.within(PathStep::Item("values", position), |c| {
                 let what = || format!("`{}`", value.name);
                 if value.ty.stream {
                     c.report.report(ProgramFault::Stream { what: what() });
@@ -203,7 +203,7 @@ impl<'p> Checker<'p> {
         self.report.names(input_names.map(|value| value.name.as_str()), "an input", "inputs");
         self.report.names(plan.outputs.iter().map(|output| output.name.as_str()), "a result", "results");
         for (position, &size) in plan.sizes.iter().enumerate() {
-            self.within(Position::Item("sizes", position), |c| {
+            self.within(PathStep::Item("sizes", position), |c| {
                 c.make(size);
                 if let Some(ty) = c.ty(size).filter(|ty| **ty != Type::scalar(ElementType::I64)) {
                     let (size, ty) = (c.name(size), c.show(ty));
@@ -212,21 +212,21 @@ impl<'p> Checker<'p> {
             });
         }
         for (position, &input) in plan.inputs.iter().enumerate() {
-            self.within(Position::Item("inputs", position), |c| {
+            self.within(PathStep::Item("inputs", position), |c| {
                 c.make(input);
                 // Inputs come at once: a scalar among them may be an extent of one before it.
                 c.written.insert(input);
             });
         }
         for (position, &input) in plan.inputs.iter().enumerate() {
-            self.within(Position::Item("inputs", position), |c| c.extents(input));
+            self.within(PathStep::Item("inputs", position), |c| c.extents(input));
         }
         // Whoever gave the inputs has them still.
         self.owned.clear();
         self.steps("steps", &plan.steps, 0);
         self.report.count("results", plan.results.len(), plan.outputs.len());
         for (position, (&result, output)) in plan.results.iter().zip(&plan.outputs).enumerate() {
-            self.within(Position::Item("results", position), |c| {
+            self.within(PathStep::Item("results", position), |c| {
                 let what = format!("result `{}`", output.name);
                 let ty = c.used(result, &what);
                 c.same_kind(ty, Some(&output.ty), &what, true);
@@ -244,7 +244,7 @@ impl<'p> Checker<'p> {
             return self.report.report(ProgramFault::TooDeep { limit: MAX_NESTING });
         }
         for (position, step) in steps.iter().enumerate() {
-            self.within(Position::Item(field, position), |c| c.step(step, depth));
+            self.within(PathStep::Item(field, position), |c| c.step(step, depth));
         }
     }
 
@@ -418,7 +418,7 @@ impl<'p> Checker<'p> {
 
     fn launch(&mut self, kernel: usize, sizes: &[PlanExtent], arrays: &[ValueId]) {
         for (position, &size) in sizes.iter().enumerate() {
-            self.within(Position::Item("sizes", position), |c| c.extent(size, "a size"));
+            self.within(PathStep::Item("sizes", position), |c| c.extent(size, "a size"));
         }
         let plan = self.plan;
         let launched = plan.kernels.get(kernel);
@@ -442,7 +442,7 @@ impl<'p> Checker<'p> {
             self.takes(arrays[position], source, &launched.arrays[position], arrays);
         }
         for (position, (array, ty)) in launched.arrays.iter().zip(types).enumerate() {
-            self.within(Position::Item("arrays", position), |c| {
+            self.within(PathStep::Item("arrays", position), |c| {
                 if array.access == Access::Write {
                     c.write(arrays[position]);
                 }

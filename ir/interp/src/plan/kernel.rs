@@ -10,7 +10,7 @@ use fusebox_ir::{
 use super::{
     Counts,
     associate::{Combine, Element, Running},
-    machine::Machine,
+    machine::KernelMachine,
 };
 use crate::{
     Error,
@@ -26,8 +26,8 @@ pub(super) fn run(
 ) -> Result<Vec<Option<Val>>, Error> {
     counts.launches += 1;
     counts.loops += u64::from(!kernel.levels.is_empty());
-    let machine = Machine::new(kernel, sizes, given)?;
-    let mut run = Run {
+    let machine = KernelMachine::new(kernel, sizes, given)?;
+    let mut run = KernelRun {
         machine,
         reduces: HashMap::new(),
         scans: HashMap::new(),
@@ -62,8 +62,8 @@ fn no_memory(what: &str, count: usize) -> Fault {
 /// A new element for a scatter: the step of the outermost level, the target, the values.
 type Scattered = (usize, usize, Vec<Constant>);
 
-struct Run<'k> {
-    machine: Machine<'k>,
+struct KernelRun<'k> {
+    machine: KernelMachine<'k>,
     /// Elements that reduces have met since their results' depth was entered, by statement.
     reduces: HashMap<usize, Vec<Element>>,
     /// Scans on their way, by statement.
@@ -78,7 +78,7 @@ struct Run<'k> {
     bytes_written: u64,
 }
 
-impl<'k> Run<'k> {
+impl<'k> KernelRun<'k> {
     fn statement(&self, at: usize) -> &'k Statement {
         let kernel: &'k Kernel = self.machine.kernel;
         &kernel.statements[at]

@@ -17,7 +17,7 @@ pub(super) struct Bound {
     pub(super) elements: Vec<Constant>,
 }
 
-pub(super) struct Machine<'k> {
+pub(super) struct KernelMachine<'k> {
     pub(super) kernel: &'k Kernel,
     /// Of the statement that runs, for errors.
     pub(super) operation: &'k str,
@@ -29,7 +29,7 @@ pub(super) struct Machine<'k> {
     pub(super) watch: Watch,
 }
 
-impl<'k> Machine<'k> {
+impl<'k> KernelMachine<'k> {
     /// # Errors
     /// [`Fault::TooLarge`] if there is no memory for the arrays.
     pub(super) fn new(kernel: &'k Kernel, sizes: &[i64], given: &[Val]) -> Result<Self, RunError> {
@@ -148,7 +148,7 @@ impl<'k> Machine<'k> {
     }
 }
 
-impl Outside for Machine<'_> {
+impl Outside for KernelMachine<'_> {
     fn scalar(&self, id: ArrayId) -> Result<Constant, Stop> {
         unreachable!("kernels load {id} like any array")
     }

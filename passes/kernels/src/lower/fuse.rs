@@ -33,7 +33,7 @@ use crate::{
 
 /// Arrays that were made before a nest.
 #[derive(Debug, Default)]
-pub(super) struct Made {
+pub(super) struct MadeArrays {
     /// Results that are stored, by their names in the program.
     pub(super) stored: HashMap<ArrayId, ValueId>,
     /// What is appended to: the result, the array that is long enough.
@@ -67,7 +67,7 @@ impl<'p> Lower<'p> {
             Error::Conflict { first, second, why, place: bindings[apart.second].place.clone() }
         })?;
         self.count(list);
-        let mut made = Made::default();
+        let mut made = MadeArrays::default();
         for (position, binding) in list.iter().enumerate() {
             let origin = self.origin(binding);
             self.check_sizes(binding, &origin, steps)?;
@@ -110,7 +110,7 @@ impl<'p> Lower<'p> {
         position: usize,
         spine: &Spine,
         manifest: &dyn Fn(ArrayId) -> bool,
-        made: &mut Made,
+        made: &mut MadeArrays,
         origin: &Origin,
         steps: &mut Vec<Step>,
     ) -> Result<(), Error> {
@@ -153,7 +153,7 @@ impl<'p> Lower<'p> {
         &mut self,
         vars: &[Var],
         capacity: PlanExtent,
-        made: &mut Made,
+        made: &mut MadeArrays,
         origin: &Origin,
         steps: &mut Vec<Step>,
     ) {
@@ -184,7 +184,13 @@ impl<'p> Lower<'p> {
     }
 
     /// What was appended gets the extent that was counted.
-    fn shorten(&mut self, list: &[Binding], spine: &Spine, made: Made, steps: &mut Vec<Step>) -> Result<(), Error> {
+    fn shorten(
+        &mut self,
+        list: &[Binding],
+        spine: &Spine,
+        made: MadeArrays,
+        steps: &mut Vec<Step>,
+    ) -> Result<(), Error> {
         let Some(filter) = spine.appended else { return Ok(()) };
         let capacity = self.capacity(list, spine, filter);
         // There are no more than before.
@@ -208,7 +214,7 @@ pub(super) struct Fusing<'l, 'p> {
     pub(super) spine: &'l Spine,
     group: &'l Group<'p>,
     list: &'l [Binding],
-    pub(super) made: &'l Made,
+    pub(super) made: &'l MadeArrays,
     /// Elements of what stands in the nest, by their names in the program.
     elements: HashMap<ArrayId, ScalarOperand>,
     /// The index at which each operation makes its elements; none of those that are counted.
@@ -229,7 +235,7 @@ pub(super) struct Fusing<'l, 'p> {
 }
 
 impl<'l, 'p> Fusing<'l, 'p> {
-    fn new(lower: &'l Lower<'p>, group: &'l Group<'p>, spine: &'l Spine, made: &'l Made) -> Self {
+    fn new(lower: &'l Lower<'p>, group: &'l Group<'p>, spine: &'l Spine, made: &'l MadeArrays) -> Self {
         let list = group.list;
         let whole = match list {
             [binding] => lower.origin(binding).operation,

@@ -2,7 +2,7 @@
 
 use fusebox_ir::{Action, Binary, Constant, ElementType};
 
-use super::{Kind, Presence, Reduce};
+use super::{Presence, Reduce, ReduceKind};
 use crate::{
     emit::{BLOCK, Emitter, Result},
     vector::{Memory, Value},
@@ -20,7 +20,7 @@ impl Emitter<'_> {
     ) -> Result {
         let lanes = values.iter().map(|&value| self.b.lanes(value)).max().unwrap_or(1).max(reduce.lanes);
         let values: Vec<Value> = values.iter().map(|&value| self.b.splat(value, lanes)).collect();
-        if reduce.kind == Kind::Runs {
+        if reduce.kind == ReduceKind::Runs {
             return self.put_values(reduce, at, &values, mask, lanes);
         }
         let old: Vec<Value> = (reduce.layout.slots.iter().zip(&reduce.types))
@@ -150,14 +150,14 @@ impl Emitter<'_> {
         let lanes = self.lanes.max(reduce.lanes);
         let values: Vec<Value> = values.iter().map(|&value| self.b.splat(value, lanes)).collect();
         let values = values.as_slice();
-        if let Kind::InOrder(at) = reduce.kind {
+        if let ReduceKind::InOrder(at) = reduce.kind {
             if !along {
                 return self.put_in_order(reduce, at, values, mask);
             }
             return self
                 .lane_by_lane(values, mask, |this, _, values, mask| this.put_in_order(reduce, at, values, mask));
         }
-        let fits = reduce.kind == Kind::Runs || reduce.width >= self.lanes;
+        let fits = reduce.kind == ReduceKind::Runs || reduce.width >= self.lanes;
         if along && (!fits || reduce.counted) {
             // What is behind the end of the level is no element, and is not counted.
             let end = self.remainder.filter(|_| reduce.counted);
@@ -260,7 +260,7 @@ impl Emitter<'_> {
         };
         let width = self.b.int(i64::from(reduce.width));
         let fresh = self.b.less(element, width);
-        let slot = if reduce.kind == Kind::Runs {
+        let slot = if reduce.kind == ReduceKind::Runs {
             element
         } else {
             let last = self.b.int(i64::from(reduce.width) - 1);

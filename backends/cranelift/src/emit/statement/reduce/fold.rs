@@ -2,7 +2,7 @@
 
 use fusebox_ir::{Binary, Constant, ElementType, Unary};
 
-use super::{Kind, Maybe, Presence, Reduce};
+use super::{Maybe, Presence, Reduce, ReduceKind};
 use crate::{
     emit::{Emitter, Result},
     vector::{Memory, Value},
@@ -27,7 +27,7 @@ impl Emitter<'_> {
 
     /// Combines the accumulators of a tree level that has got `count` elements.
     pub(super) fn fold_block(&mut self, reduce: &Reduce, tree_level: Value, count: Value) -> Result<Maybe> {
-        if reduce.kind == Kind::Runs {
+        if reduce.kind == ReduceKind::Runs {
             return self.fold_runs(reduce, tree_level, count);
         }
         let width = self.used_width(reduce, count);

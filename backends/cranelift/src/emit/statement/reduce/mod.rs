@@ -23,7 +23,7 @@ const TREE_LEVELS: usize = 3;
 #[derive(Clone, Debug)]
 pub struct Reduce {
     combine: Lambda,
-    kind: Kind,
+    kind: ReduceKind,
     presence: Presence,
     /// Whether operands change places.
     swap: bool,
@@ -47,7 +47,7 @@ pub struct Reduce {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum ReduceKind {
     /// Accumulators are states from this position on; then, without seeds, whether there is anything yet.
     InOrder(usize),
     Interleaved,
@@ -87,7 +87,7 @@ pub type Maybe = (Vec<Value>, Option<Value>);
 impl Reduce {
     /// Whether loops run in blocks for it.
     pub fn is_blocked(&self) -> bool {
-        !matches!(self.kind, Kind::InOrder(_)) && !self.counted
+        !matches!(self.kind, ReduceKind::InOrder(_)) && !self.counted
     }
 
     /// The number of interleaved accumulators or runs.
@@ -98,7 +98,7 @@ impl Reduce {
     /// Whether accumulators may be in registers: they are there from the first element of a block on, one for each lane.
     pub fn may_be_in_registers(&self) -> bool {
         self.is_blocked()
-            && self.kind == Kind::Interleaved
+            && self.kind == ReduceKind::Interleaved
             && self.lanes == 1
             && matches!(self.presence, Presence::Identity(_))
     }
@@ -128,7 +128,7 @@ impl Reduce {
 
     /// Slots of one tree level.
     fn slots(&self) -> i64 {
-        if self.kind == Kind::Runs { BLOCK } else { i64::from(self.width) }
+        if self.kind == ReduceKind::Runs { BLOCK } else { i64::from(self.width) }
     }
 }
 
@@ -159,8 +159,8 @@ impl Emitter<'_> {
         if self.part == Part::Body && *to == 0 {
             reduce.partial = Some(position);
         }
-        if let Kind::InOrder(_) = reduce.kind {
-            reduce.kind = Kind::InOrder(self.states.len());
+        if let ReduceKind::InOrder(_) = reduce.kind {
+            reduce.kind = ReduceKind::InOrder(self.states.len());
             let lanes = self.lanes;
             for (component, &ty) in reduce.types.iter().enumerate() {
                 let start = match seeds.get(component) {
@@ -208,12 +208,14 @@ impl Emitter<'_> {
         counted: bool,
     ) -> Reduce {
         let (kind, width) = match association {
-            Association::InOrder | Association::Tiles { .. } | Association::Ragged { .. } => (Kind::InOrder(0), 1),
-            Association::Interleaved { lanes } => (Kind::Interleaved, lanes.max(1)),
-            Association::Runs { lanes } => (Kind::Runs, lanes.max(1)),
+            Association::InOrder | Association::Tiles { .. } | Association::Ragged { .. } => {
+                (ReduceKind::InOrder(0), 1)
+            }
+            Association::Interleaved { lanes } => (ReduceKind::Interleaved, lanes.max(1)),
+            Association::Runs { lanes } => (ReduceKind::Runs, lanes.max(1)),
         };
         let presence = match identities(combine) {
-            Some(identities) if kind == Kind::Interleaved => Presence::Identity(identities),
+            Some(identities) if kind == ReduceKind::Interleaved => Presence::Identity(identities),
             _ if optional => Presence::Flags,
             _ => Presence::Counted,
         };
@@ -234,19 +236,19 @@ impl Emitter<'_> {
             peeled: None,
             layout: ScratchLayout::default(),
         };
-        if !matches!(reduce.kind, Kind::InOrder(_)) {
+        if !matches!(reduce.kind, ReduceKind::InOrder(_)) {
             let slots = reduce.slots() as usize * lanes as usize * TREE_LEVELS;
             let runs = width as usize * lanes as usize;
             for ty in reduce.types.clone() {
                 let bytes = ty.bytes();
                 reduce.layout.slots.push(self.b.scratch(slots * bytes));
                 reduce.layout.out.push(self.b.scratch(lanes as usize * bytes));
-                if kind == Kind::Runs {
+                if kind == ReduceKind::Runs {
                     reduce.layout.runs.push(self.b.scratch(runs * bytes));
                 }
             }
             reduce.layout.flags = if reduce.presence == Presence::Flags { self.b.scratch(slots) } else { 0 };
-            reduce.layout.run_flags = if kind == Kind::Runs { self.b.scratch(runs) } else { 0 };
+            reduce.layout.run_flags = if kind == ReduceKind::Runs { self.b.scratch(runs) } else { 0 };
             reduce.layout.out_flag = self.b.scratch(lanes as usize);
             reduce.layout.counts = self.b.scratch((TREE_LEVELS + 2) * 8);
         }
@@ -262,7 +264,7 @@ impl Emitter<'_> {
         }
         self.operation = kernel.operation(&kernel.statements[position]);
         let Action::Reduce { results, seeds, .. } = &kernel.statements[position].action else { return Ok(()) };
-        let values = if let Kind::InOrder(at) = reduce.kind {
+        let values = if let ReduceKind::InOrder(at) = reduce.kind {
             let values = self.states[at..at + reduce.types.len()].to_vec();
             self.states.truncate(at);
             self.in_order_flags.remove(&(at + reduce.types.len()));

@@ -2,7 +2,7 @@
 
 use fusebox_ir::{Constant, ElementType};
 
-use super::{Kind, Maybe, Presence, Reduce, TREE_LEVELS};
+use super::{Maybe, Presence, Reduce, ReduceKind, TREE_LEVELS};
 use crate::{
     emit::Emitter,
     vector::{Memory, Value},
@@ -77,7 +77,7 @@ impl Emitter<'_> {
 
     /// The first `count` accumulators of a tree level hold nothing.
     pub(super) fn fill(&mut self, reduce: &Reduce, tree_level: Value, count: Value) {
-        if reduce.kind == Kind::Runs || reduce.presence == Presence::Counted {
+        if reduce.kind == ReduceKind::Runs || reduce.presence == Presence::Counted {
             return;
         }
         let zero = self.b.int(0);

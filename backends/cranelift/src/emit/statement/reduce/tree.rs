@@ -2,7 +2,7 @@
 
 use fusebox_ir::{Action, Binary, Constant, ElementType};
 
-use super::{Kind, Maybe, Presence, Reduce};
+use super::{Maybe, Presence, Reduce, ReduceKind};
 use crate::{
     emit::{BLOCK, Emitter, HiddenArgument, Result},
     vector::{Memory, Value},
@@ -36,7 +36,7 @@ impl Emitter<'_> {
         let fill = self.b.select(first, width, zero);
         self.fill(reduce, tree_level, fill);
         let fresh = self.b.less(element, width);
-        let slot = if reduce.kind == Kind::Runs {
+        let slot = if reduce.kind == ReduceKind::Runs {
             element
         } else {
             let last = self.b.int(i64::from(reduce.width) - 1);
