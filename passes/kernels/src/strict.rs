@@ -213,7 +213,7 @@ impl<'a> Strict<'a> {
         waits: &[&Instruction],
         code: &mut Vec<Instruction>,
     ) {
-        let ScalarOp::While { condition, starts, .. } = &instruction.op else { return };
+        let ScalarOp::While { condition, starts, .. } = &instruction.op else { unreachable!("a loop") };
         let starts: Vec<ScalarOperand> = starts.iter().map(|&start| self.operand(start)).collect();
         let mark = self.log.len();
         for (param, &start) in condition.params.iter().zip(&starts) {

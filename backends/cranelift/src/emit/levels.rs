@@ -148,7 +148,7 @@ impl Emitter<'_> {
             sides.push((self.b.close(), values));
         }
         self.short_trip.retain(|position, _| !positions.contains(position));
-        let (Some(long), Some(short)) = (sides.pop(), sides.pop()) else { return Ok(()) };
+        let (Some(long), Some(short)) = (sides.pop(), sides.pop()) else { unreachable!("both versions were made") };
         let mut values = self.b.end_if(is_short, short, long);
         let locals = values.split_off(states.len());
         self.states = values;

@@ -23,7 +23,7 @@ use std::{
 use fusebox_backend::BackendError;
 use fusebox_ir::{
     Action, Binary, Constant, DimIndex, ElementType, Failure, Kernel, KernelArrayId, KernelExtent, Lambda, LocalId,
-    ScalarOperand, Statement,
+    ScalarOperand, Statement, bug,
 };
 
 use crate::vector::{Builder, Function, Site, Value};
@@ -339,6 +339,11 @@ impl<'k> Emitter<'k> {
 
     fn local(&self, id: LocalId) -> Result<Val> {
         self.locals.get(&id).copied().ok_or_else(|| self.broken(&format!("local {id} is used before it is made")))
+    }
+
+    /// Panics: a statement is emitted as what it is not, or where it is not under way.
+    fn misplaced(&self, position: usize) -> ! {
+        bug!(self.kernel, "statement {position} is emitted where it cannot be")
     }
 
     fn broken(&self, what: &str) -> BackendError {

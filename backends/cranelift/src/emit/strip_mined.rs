@@ -69,9 +69,10 @@ impl Emitter<'_> {
         let mut batches: Vec<(Batch, usize)> = Vec::new();
         for &position in blocked {
             let statement = &self.kernel.statements[position];
-            let Some(reduce) = self.reduce_or_total(position).filter(|_| !self.shares_reduction(position)) else {
+            if self.shares_reduction(position) {
                 continue;
-            };
+            }
+            let reduce = self.reduce_or_total(position);
             let (own, registers) = (reduce.width(), reduce.registers(gang));
             let same = *width.get_or_insert(own) == own;
             if !reduce.may_be_in_registers() || !same || own < gang || registers > most {
@@ -216,7 +217,7 @@ impl Emitter<'_> {
         for number in 0..batch.gangs {
             let slot = self.b.add_int(groups.index, i64::from(number * gang));
             for &position in &batch.positions {
-                let Some(reduce) = self.reduce_or_total(position) else { continue };
+                let reduce = self.reduce_or_total(position);
                 firsts.push(in_registers.len());
                 in_registers.extend(self.accumulators(&reduce, slot, gang));
             }
@@ -243,7 +244,7 @@ impl Emitter<'_> {
             let slot = self.b.add_int(groups.index, i64::from(number * gang));
             for (place, &position) in batch.positions.iter().enumerate() {
                 self.set_registers(position, None);
-                let Some(reduce) = self.reduce_or_total(position) else { continue };
+                let reduce = self.reduce_or_total(position);
                 let first = firsts[number as usize * batch.positions.len() + place];
                 self.put_back(&reduce, slot, &in_registers[first..]);
             }

@@ -35,7 +35,7 @@ impl Emitter<'_> {
         });
         let positions: Vec<usize> =
             blocked.iter().copied().filter(|&position| !self.shares_reduction(position)).collect();
-        let reduces: Vec<Reduce> = positions.iter().filter_map(|&position| self.reduce_or_total(position)).collect();
+        let reduces: Vec<Reduce> = positions.iter().map(|&position| self.reduce_or_total(position)).collect();
         let width = reduces.first()?.width();
         let copies = (width / gang) as usize;
         let registers: usize = reduces.iter().map(|reduce| reduce.registers(gang) * copies).sum();
@@ -62,7 +62,7 @@ impl Emitter<'_> {
         for number in 0..unrolled.width / gang {
             let slot = self.b.int(i64::from(number * gang));
             for &position in &unrolled.positions {
-                let Some(reduce) = self.reduce_or_total(position) else { continue };
+                let reduce = self.reduce_or_total(position);
                 let values = self.accumulators(&reduce, slot, gang);
                 self.states.extend(values);
             }
@@ -73,7 +73,7 @@ impl Emitter<'_> {
             let slot = self.b.int(i64::from(number * gang));
             for &position in &unrolled.positions {
                 self.set_registers(position, None);
-                let Some(reduce) = self.reduce_or_total(position) else { continue };
+                let reduce = self.reduce_or_total(position);
                 let values: Vec<Value> = in_registers.by_ref().take(reduce.components()).collect();
                 self.put_back(&reduce, slot, &values);
             }
@@ -83,9 +83,8 @@ impl Emitter<'_> {
 
     /// The unrolled iteration that begins at a step.
     pub(super) fn unrolled_step(&mut self, nest: &EmittedLevel, unrolled: &Unrolled, step: Value, gang: u32) -> Result {
-        let reduces: Vec<usize> = (unrolled.positions.iter())
-            .filter_map(|&position| self.reduce_or_total(position).map(|reduce| reduce.components()))
-            .collect();
+        let reduces: Vec<usize> =
+            (unrolled.positions.iter()).map(|&position| self.reduce_or_total(position).components()).collect();
         let gangs = (unrolled.width / gang) as usize;
         let mut first = self.states.len() - gangs * reduces.iter().sum::<usize>();
         for number in 0..gangs {

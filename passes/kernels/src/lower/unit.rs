@@ -133,7 +133,7 @@ pub(super) fn put_units(
 ) -> Learned {
     let mut stored = Vec::new();
     for unit in units {
-        let ArrayOp::Unit { f } = &unit.op else { continue };
+        let ArrayOp::Unit { f } = &unit.op else { unreachable!("units alone are put here") };
         nest.operation = Name(lower.origin(unit).operation);
         let mut code = ScalarCode::default();
         let values = nest.call(f, &[], &mut code);

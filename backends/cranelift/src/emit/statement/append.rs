@@ -34,7 +34,9 @@ impl Emitter<'_> {
     /// Puts the values of a point, or of those points of a gang of which `when` holds.
     pub(in crate::emit) fn append(&mut self, position: usize, when: Option<Value>) -> Result {
         let kernel = self.kernel;
-        let Action::Append { arrays, values, .. } = &kernel.statements[position].action else { return Ok(()) };
+        let Action::Append { arrays, values, .. } = &kernel.statements[position].action else {
+            self.misplaced(position)
+        };
         let values = values.iter().map(|&value| self.operand(value)).collect::<Result<Vec<_>>>()?;
         let Some(at) = self.appended else { return Err(self.broken("an append where none is possible")) };
         let count = self.states[at];

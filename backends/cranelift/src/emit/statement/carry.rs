@@ -100,7 +100,7 @@ impl Emitter<'_> {
         let tile = self.range.0;
         let next = self.b.add_int(tile, 1);
         for position in self.tiled(inner) {
-            let Action::Scan { combine, .. } = &kernel.statements[position].action else { continue };
+            let Action::Scan { combine, .. } = &kernel.statements[position].action else { self.misplaced(position) };
             self.operation = kernel.operation(&kernel.statements[position]);
             let (types, starts, has) = self.starts(position)?;
             let (carry, has) = self.carry_before(position, tile, &types, (&starts, has));
@@ -117,7 +117,7 @@ impl Emitter<'_> {
     pub(in crate::emit) fn finish_scans(&mut self, inner: Range<usize>) -> Result {
         let kernel = self.kernel;
         for position in self.tiled(inner) {
-            let Action::Scan { totals, .. } = &kernel.statements[position].action else { continue };
+            let Action::Scan { totals, .. } = &kernel.statements[position].action else { self.misplaced(position) };
             if totals.is_empty() {
                 continue;
             }

@@ -52,7 +52,7 @@ impl Emitter<'_> {
     fn scatter_one(&mut self, position: usize, values: &[Value], lane: u32) -> Result {
         let kernel = self.kernel;
         let action = &kernel.statements[position].action;
-        let Action::Scatter { arrays, combine, order, .. } = action else { return Ok(()) };
+        let Action::Scatter { arrays, combine, order, .. } = action else { self.misplaced(position) };
         let (values, target) = (&values[..values.len() - 1], values[values.len() - 1]);
         // Outside of all levels there is one element: it goes into the array itself.
         let chunked = *order == ScatterOrder::Chunks && kernel.statements[position].depth > 0;
@@ -118,7 +118,7 @@ impl Emitter<'_> {
     pub(in crate::emit) fn merge(&mut self, position: usize) -> Result {
         let kernel = self.kernel;
         let action = &kernel.statements[position].action;
-        let Action::Scatter { arrays, combine, .. } = action else { return Ok(()) };
+        let Action::Scatter { arrays, combine, .. } = action else { self.misplaced(position) };
         self.operation = kernel.operation(&kernel.statements[position]);
         let (from, to) = self.range;
         let open = self.b.begin_loop(from, to, 1, &[]);

@@ -124,7 +124,7 @@ impl Emitter<'_> {
     /// The element of a point.
     pub(in crate::emit) fn reduce(&mut self, position: usize, when: Option<Value>) -> Result {
         let kernel = self.kernel;
-        let Action::Reduce { values, .. } = &kernel.statements[position].action else { return Ok(()) };
+        let Action::Reduce { values, .. } = &kernel.statements[position].action else { self.misplaced(position) };
         if self.done.contains(&position) {
             return Ok(());
         }

@@ -137,7 +137,9 @@ impl Emitter<'_> {
     pub(in crate::emit) fn reduce_begin(&mut self, position: usize) -> Result {
         let kernel = self.kernel;
         let statement = &kernel.statements[position];
-        let Action::Reduce { to, association, combine, seeds, values, .. } = &statement.action else { return Ok(()) };
+        let Action::Reduce { to, association, combine, seeds, values, .. } = &statement.action else {
+            self.misplaced(position)
+        };
         let depth = statement.depth as usize;
         let swap = kernel.levels[*to as usize].order == LevelOrder::Down;
         let optional = statement.when.is_some() || self.lanes_may_miss(*to as usize, depth);
@@ -258,12 +260,14 @@ impl Emitter<'_> {
     /// Closes a reduce: its results become locals.
     pub(in crate::emit) fn reduce_end(&mut self, position: usize) -> Result {
         let kernel = self.kernel;
-        let Some(reduce) = self.reduces.remove(&position) else { return Ok(()) };
+        let Some(reduce) = self.reduces.remove(&position) else { self.misplaced(position) };
         if reduce.partial.is_some() {
             return Ok(());
         }
         self.operation = kernel.operation(&kernel.statements[position]);
-        let Action::Reduce { results, seeds, .. } = &kernel.statements[position].action else { return Ok(()) };
+        let Action::Reduce { results, seeds, .. } = &kernel.statements[position].action else {
+            self.misplaced(position)
+        };
         let values = if let ReduceKind::InOrder(at) = reduce.kind {
             let values = self.states[at..at + reduce.types.len()].to_vec();
             self.states.truncate(at);

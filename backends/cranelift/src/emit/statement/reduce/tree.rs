@@ -137,7 +137,7 @@ impl Emitter<'_> {
             let steps = self.b.add_int(steps, BLOCK - 1);
             let shift = self.b.int(BLOCK.trailing_zeros().into());
             let blocks = self.b.binary(Binary::Shr, steps, shift);
-            let Some(reduce) = self.reduces.get_mut(&position) else { continue };
+            let Some(reduce) = self.reduces.get_mut(&position) else { self.misplaced(position) };
             reduce.steps = Some(blocks);
             let reduce = reduce.clone();
             let zero = self.b.int(0);
@@ -171,7 +171,7 @@ impl Emitter<'_> {
 
     /// Opens a block of `count` elements.
     pub(in crate::emit) fn block_begin(&mut self, position: usize, count: Value) -> Result {
-        let Some(reduce) = self.reduce_or_total(position) else { return Ok(()) };
+        let reduce = self.reduce_or_total(position);
         let tree_level = self.b.int(0);
         let width = self.used_width(&reduce, count);
         self.fill(&reduce, tree_level, width);
@@ -180,7 +180,7 @@ impl Emitter<'_> {
 
     /// The result of a block of `count` elements.
     pub(in crate::emit) fn block_result(&mut self, position: usize, count: Value) -> Result<Maybe> {
-        let Some(reduce) = self.reduce_or_total(position) else { return Err(self.broken("a block of no reduce")) };
+        let reduce = self.reduce_or_total(position);
         let kernel = self.kernel;
         self.operation = kernel.operation(&kernel.statements[position]);
         let tree_level = self.b.int(0);
@@ -189,7 +189,7 @@ impl Emitter<'_> {
 
     /// Closes a block, from step `start` on, which has this result.
     pub(in crate::emit) fn block_end(&mut self, position: usize, start: Value, result: Maybe) -> Result {
-        let Some(reduce) = self.reduce_or_total(position) else { return Ok(()) };
+        let reduce = self.reduce_or_total(position);
         if let Some(statement) = reduce.partial {
             let shift = self.b.int(BLOCK.trailing_zeros().into());
             let block = self.b.binary(Binary::Shr, start, shift);
@@ -216,7 +216,9 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    pub(in crate::emit) fn reduce_or_total(&self, position: usize) -> Option<Reduce> {
-        self.reduces.get(&position).or_else(|| self.scans.get(&position).and_then(|scan| scan.total.as_ref())).cloned()
+    /// The reduce of a statement, or that of its total if it is a scan.
+    pub(in crate::emit) fn reduce_or_total(&self, position: usize) -> Reduce {
+        let total = || self.scans.get(&position).and_then(|scan| scan.total.as_ref());
+        self.reduces.get(&position).or_else(total).cloned().unwrap_or_else(|| self.misplaced(position))
     }
 }

@@ -82,7 +82,9 @@ impl Emitter<'_> {
     pub(in crate::emit) fn scan_begin(&mut self, position: usize, steps: Value) -> Result {
         let kernel = self.kernel;
         let statement = &kernel.statements[position];
-        let Action::Scan { totals, association, combine, values, .. } = &statement.action else { return Ok(()) };
+        let Action::Scan { totals, association, combine, values, .. } = &statement.action else {
+            self.misplaced(position)
+        };
         let level = statement.depth as usize - 1;
         let types: Vec<ElementType> = combine.params.iter().take(values.len()).map(|param| param.ty).collect();
         let swap = kernel.levels[level].order == LevelOrder::Down;
@@ -196,7 +198,7 @@ impl Emitter<'_> {
 
     /// Opens the tile of steps `start..end`.
     pub(in crate::emit) fn tile_begin(&mut self, position: usize, start: Value, end: Value) -> Result {
-        let Some(mut scan) = self.scans.get(&position).cloned() else { return Ok(()) };
+        let Some(mut scan) = self.scans.get(&position).cloned() else { self.misplaced(position) };
         let (at, k) = (scan.at, scan.k());
         scan.end = Some(end);
         let carry = self.states[at + k + 1..=at + 2 * k + 1].to_vec();
@@ -237,7 +239,7 @@ impl Emitter<'_> {
         position: usize,
         emit: impl FnOnce(&mut Self) -> Result,
     ) -> Result {
-        let Some(scan) = self.scans.get(&position).cloned() else { return Ok(()) };
+        let Some(scan) = self.scans.get(&position).cloned() else { self.misplaced(position) };
         self.only_total(position, true);
         self.where_needed(&scan, emit)?;
         self.only_total(position, scan.alone);
@@ -265,7 +267,7 @@ impl Emitter<'_> {
         count: Value,
         results: &HashMap<usize, Maybe>,
     ) -> Result {
-        let Some(scan) = self.scans.get(&position).cloned() else { return Ok(()) };
+        let Some(scan) = self.scans.get(&position).cloned() else { self.misplaced(position) };
         let known = scan.shared_reduction.and_then(|shared_reduction| results.get(&shared_reduction)).cloned();
         self.where_needed(&scan, |this| {
             let result = match known {
@@ -278,7 +280,7 @@ impl Emitter<'_> {
 
     /// Closes a tile: the carry takes its total.
     pub(in crate::emit) fn tile_end(&mut self, position: usize) -> Result {
-        let Some(scan) = self.scans.get(&position).cloned() else { return Ok(()) };
+        let Some(scan) = self.scans.get(&position).cloned() else { self.misplaced(position) };
         let (Some(need), at, k) = (scan.need, scan.at, scan.k()) else { return Ok(()) };
         let kernel = self.kernel;
         self.operation = kernel.operation(&kernel.statements[position]);
@@ -310,8 +312,8 @@ impl Emitter<'_> {
     /// Closes a scan: its totals become locals.
     pub(in crate::emit) fn scan_end(&mut self, position: usize) -> Result {
         let kernel = self.kernel;
-        let Some(scan) = self.scans.remove(&position) else { return Ok(()) };
-        let Action::Scan { totals, .. } = &kernel.statements[position].action else { return Ok(()) };
+        let Some(scan) = self.scans.remove(&position) else { self.misplaced(position) };
+        let Action::Scan { totals, .. } = &kernel.statements[position].action else { self.misplaced(position) };
         let from = if scan.tiles.is_some() { scan.at + scan.k() + 1 } else { scan.at };
         if scan.shared {
             let carry = self.states[from..from + scan.k()].to_vec();
