@@ -44,6 +44,11 @@ id! {
 }
 id! {
     /// A value of a [`Plan`]: its position in [`Plan::values`].
+    ///
+    /// ```compile_fail,E0308
+    /// // A value of a program is none of its plan.
+    /// let value: fusebox_ir::ValueId = fusebox_ir::ArrayId(0);
+    /// ```
     ValueId, "a"
 }
 

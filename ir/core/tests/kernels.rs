@@ -369,7 +369,13 @@ fn chain_refused(breaking: impl FnOnce(&mut Plan), expected: &str) {
 fn values_that_take_over_others() {
     let plan = chain();
     validate_plan(&plan).expect("a valid plan");
-    assert_eq!(plan_from_json(&plan_to_json(&plan)).expect("a valid plan"), plan);
+    let json = plan_to_json(&plan);
+    assert_eq!(plan_from_json(&json).expect("a valid plan"), plan);
+    // Of the step, and of the arrays of the kernel.
+    assert_eq!(
+        json.matches("\"over\": ").count(),
+        1 + plan.kernels[0].arrays.iter().filter(|a| a.in_place_of.is_some()).count()
+    );
     assert!(plan.to_string().contains("allocate z: [n]f32 in place of y for map"), "{plan}");
     let in_place = |step: usize, source: u32| {
         move |p: &mut Plan| {
