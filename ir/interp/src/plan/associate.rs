@@ -20,14 +20,24 @@ pub(super) struct Combine<'a> {
 
 impl Combine<'_> {
     /// Something absent gives the other side.
-    pub(super) fn apply(&self, machine: &mut KernelMachine<'_>, left: Element, right: Element) -> Result<Element, RunError> {
+    pub(super) fn apply(
+        &self,
+        machine: &mut KernelMachine<'_>,
+        left: Element,
+        right: Element,
+    ) -> Result<Element, RunError> {
         let (Some(left), Some(right)) = (&left, &right) else { return Ok(left.or(right)) };
         let (first, second) = if self.down { (right, left) } else { (left, right) };
         let arguments: Vec<Constant> = first.iter().chain(second).copied().collect();
         machine.call(self.function, &arguments).map(Some)
     }
 
-    fn in_order(&self, machine: &mut KernelMachine<'_>, start: Element, elements: &[Element]) -> Result<Element, RunError> {
+    fn in_order(
+        &self,
+        machine: &mut KernelMachine<'_>,
+        start: Element,
+        elements: &[Element],
+    ) -> Result<Element, RunError> {
         elements.iter().try_fold(start, |state, element| self.apply(machine, state, element.clone()))
     }
 
@@ -199,7 +209,11 @@ impl Running {
     }
 
     /// Seeds and all elements.
-    pub(super) fn totals(mut self, machine: &mut KernelMachine<'_>, combine: &Combine<'_>) -> Result<Element, RunError> {
+    pub(super) fn totals(
+        mut self,
+        machine: &mut KernelMachine<'_>,
+        combine: &Combine<'_>,
+    ) -> Result<Element, RunError> {
         self.end_of_tile(machine, combine)
     }
 }

@@ -79,7 +79,7 @@ impl<'p> Lower<'p> {
         self.values.note_at_most(&extent.form, &available.form);
     }
 
-    /// Steps that fail where an array of a nest that is not stored has a negative extent: what is stored fails where room is made for it.
+    /// Steps that fail where an array of a nest that is not stored has a negative extent: what is stored fails where it is allocated.
     ///
     /// Extents that operations of the nest count themselves are not known yet, and not negative.
     pub(super) fn check_extents(

@@ -1,5 +1,6 @@
 #![doc = include_str!("README.md")]
 
+mod arrays;
 mod checks;
 mod cluster;
 mod combine;
@@ -272,7 +273,7 @@ impl<'p> Lower<'p> {
         Origin { operation: format!("{} `{first}`", binding.op.name()), place: binding.place.clone() }
     }
 
-    /// Makes room for a value.
+    /// Allocates a value.
     fn allocate(&mut self, name: String, ty: PlanType, origin: &Origin, steps: &mut Vec<Step>) -> ValueId {
         self.values.made(&ty);
         let value = self.values.add(name, ty);
@@ -281,7 +282,7 @@ impl<'p> Lower<'p> {
         value
     }
 
-    /// Makes room for the results of a binding.
+    /// Allocates the results of a binding.
     fn results(&mut self, results: &[Var], origin: &Origin, steps: &mut Vec<Step>) -> Result<Vec<ValueId>, Error> {
         let mut made = Vec::new();
         for var in results {

@@ -65,7 +65,7 @@ impl<'p> Lower<'p> {
         (positions, units)
     }
 
-    /// Makes room for what of units is used elsewhere.
+    /// Allocates what of units is used elsewhere.
     pub(super) fn unit_results(
         &mut self,
         units: &[&Binding],

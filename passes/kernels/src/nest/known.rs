@@ -90,8 +90,8 @@ impl Known<'_> {
         index.len() == ty.rank()
             && index.iter().zip(&ty.extents).all(|(index, &extent)| {
                 let extent = self.values.form(extent);
-                let room = extent.clone().offset(-1).plus(-1, &self.in_plan(index));
-                self.never_negative(index, depth) && self.never_negative(&room, depth) && self.exact(&extent, depth)
+                let margin = extent.clone().offset(-1).plus(-1, &self.in_plan(index));
+                self.never_negative(index, depth) && self.never_negative(&margin, depth) && self.exact(&extent, depth)
             })
     }
 

@@ -280,9 +280,9 @@ impl<'k> Walk<'k> {
         let ScalarOperand::Local(id) = when else { return None };
         let ScalarOp::Binary { function, a, b } = &self.defined.get(&id)?.op else { return None };
         let (a, b) = (self.value(*a)?, self.value(*b)?);
-        // Always `0 < room`, or one step left out.
+        // Always `0 < margin`, or one step left out.
         let one = Polynomial::constant(1);
-        let room = match function {
+        let margin = match function {
             Binary::Lt => b.minus(&a),
             Binary::Le => b.minus(&a).plus(&one),
             Binary::Gt => a.minus(&b),
@@ -290,19 +290,19 @@ impl<'k> Walk<'k> {
             Binary::Ne => b.minus(&a),
             _ => return None,
         };
-        let along = (0..depth).find(|&at| has(&room, self.kernel.levels[at].index.id))?;
+        let along = (0..depth).find(|&at| has(&margin, self.kernel.levels[at].index.id))?;
         let level = &self.kernel.levels[along];
         let (from, to) = (self.value(level.from)?, self.value(level.to)?);
         let all = to.minus(&from);
         let index = index_symbol(level.index.id);
         let steps = if *function == Binary::Ne {
             all.minus(&one)
-        } else if !has_index(&room.plus(&index)) {
-            // index < room + index
-            smaller(&to, &room.plus(&index))?.minus(&from)
+        } else if !has_index(&margin.plus(&index)) {
+            // index < margin + index
+            smaller(&to, &margin.plus(&index))?.minus(&from)
         } else {
-            // index > index - room
-            to.minus(&smaller(&to, &greater(&from, &index.minus(&room).plus(&one))?)?)
+            // index > index - margin
+            to.minus(&smaller(&to, &greater(&from, &index.minus(&margin).plus(&one))?)?)
         };
         if has_index(&steps) {
             return None;
