@@ -3,7 +3,7 @@
 //! A [`Program`] is inputs, a list of bindings, results. Bindings apply collective operations ([`ArrayOp`]) whose scalar functions are
 //! [`Lambda`]s. What backends consume are [`Kernel`]s, run by a [`Plan`].
 //!
-//! # Rooms
+//! # Parts
 //!
 //! | what | where |
 //! |---|---|
