@@ -2,7 +2,7 @@
 
 use fusebox::{Fusion, Options, explain, ir::text};
 
-/// Kernels of a program whose function `f` is dear or cheap.
+/// Kernels of a program whose function `f` is expensive or cheap.
 fn kernels(program: &str, f: &str, fusion: Fusion) -> usize {
     let program = text::parse(&program.replace("F(x)", f)).unwrap_or_else(|error| panic!("{error}"));
     let explained = explain(&program, &Options { fusion, ..Options::default() }).unwrap();
@@ -10,7 +10,7 @@ fn kernels(program: &str, f: &str, fusion: Fusion) -> usize {
 }
 
 #[test]
-fn a_dear_map_is_stored_and_a_cheap_one_is_not() {
+fn an_expensive_map_is_stored_and_a_cheap_one_is_not() {
     let replicated = "fn f(a: [n]f32, m: i64) -> [?, ?]f32 {
         let b: [n]f32 = map(|x| F(x), a)
         let c: [m, n]f32 = replicate([m, _], b)
@@ -26,9 +26,9 @@ fn a_dear_map_is_stored_and_a_cheap_one_is_not() {
         return c }";
     for program in [replicated, windows, anywhere] {
         for fusion in [Fusion::Greedy, Fusion::Optimal] {
-            let dear = kernels(program, "exp(sin(x))", fusion);
+            let expensive = kernels(program, "exp(sin(x))", fusion);
             let cheap = kernels(program, "x + 1.0", fusion);
-            assert_eq!(dear, cheap + 1, "{fusion:?}: {program}");
+            assert_eq!(expensive, cheap + 1, "{fusion:?}: {program}");
         }
     }
 }

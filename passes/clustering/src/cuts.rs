@@ -2,13 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use fusebox_ir::analysis::UnionFind;
+
 use crate::{
     fit::Fitter,
     greedy::Judge,
     model::Cut,
     partition::Partition,
     problem::{Problem, Refusal},
-    unite::Unite,
 };
 
 /// A cluster that is none.
@@ -98,7 +99,7 @@ impl Cuts<'_, '_> {
     /// Fused pairs that connect nodes, none more than needed.
     fn tree(&self, nodes: &[usize], first: &BTreeSet<usize>) -> Vec<usize> {
         let position: BTreeMap<usize, usize> = nodes.iter().enumerate().map(|(at, &node)| (node, at)).collect();
-        let mut unite = Unite::new(nodes.len());
+        let mut unite = UnionFind::new(nodes.len());
         let mut tree = Vec::new();
         for &index in first {
             let pair = &self.problem.pairs[index];

@@ -1,9 +1,8 @@
 //! Whether nodes fit into one cluster, said directly by the rules: the judge of every clustering, whoever proposes it.
 
-use crate::{
-    problem::{Domain, Problem, Refusal, meet},
-    unite::Unite,
-};
+use fusebox_ir::analysis::UnionFind;
+
+use crate::problem::{Domain, Problem, Refusal, meet};
 
 /// In what orders the nodes of a cluster run, and which pairs are fused.
 #[derive(Clone, Debug, Default)]
@@ -22,7 +21,7 @@ pub(crate) struct Fit {
 
 /// Slots of equal values: united, each with what it may be.
 struct Slots {
-    unite: Unite,
+    unite: UnionFind,
     domains: Vec<Domain>,
 }
 
@@ -111,8 +110,8 @@ impl<'p> Fitter<'p> {
             }
         }
         // Slots of orders: what node i reads is 2 i, what it makes 2 i + 1. Of classes: starts[i], then its outputs.
-        let mut orders = Slots { unite: Unite::new(2 * nodes.len()), domains: Vec::with_capacity(2 * nodes.len()) };
-        let mut inners = Slots { unite: Unite::new(0), domains: Vec::new() };
+        let mut orders = Slots { unite: UnionFind::new(2 * nodes.len()), domains: Vec::with_capacity(2 * nodes.len()) };
+        let mut inners = Slots { unite: UnionFind::new(0), domains: Vec::new() };
         let mut starts = Vec::with_capacity(nodes.len());
         // Class 0 stands for none.
         let class = |class: Option<u32>| class.map_or((0, problem.inners), |class| (class + 1, class + 1));
@@ -122,7 +121,7 @@ impl<'p> Fitter<'p> {
             inners.domains.push(class(problem.inner_read[node]));
             inners.domains.extend(problem.inner_made[node].iter().map(|made| class(*made)));
         }
-        inners.unite = Unite::new(inners.domains.len());
+        inners.unite = UnionFind::new(inners.domains.len());
         for (position, &node) in nodes.iter().enumerate() {
             if problem.keeps_order(node) && !orders.unite(2 * position, 2 * position + 1) {
                 return Err(Refusal::Order);
@@ -134,7 +133,7 @@ impl<'p> Fitter<'p> {
             }
         }
         let mut fit = Fit::default();
-        let mut connected = Unite::new(nodes.len());
+        let mut connected = UnionFind::new(nodes.len());
         let mut written: Vec<bool> = nodes.iter().map(|&node| problem.written[node].contains(&true)).collect();
         let mut beside = Vec::new();
         for &node in nodes {

@@ -51,10 +51,10 @@ pub struct Node {
     /// Class of the segments that it runs over, if any: different ones never share a cluster.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub segments: Option<u32>,
-    /// Of [`Kind::Elementwise`] and [`Kind::Source`]: whether elements are too dear to be made again wherever they are read. Then they are
+    /// Of [`Kind::Elementwise`] and [`Kind::Source`]: whether elements are too expensive to be made again wherever they are read. Then they are
     /// made in the order of memory only, and never in a cluster with what reads them in an order of its own.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub dear: bool,
+    #[serde(default, alias = "dear", skip_serializing_if = "std::ops::Not::not")]
+    pub expensive: bool,
 }
 
 /// An array that an operation makes.

@@ -1,8 +1,8 @@
 #![doc = include_str!("../README.md")]
 
 mod bits; // sets of nodes
-mod build;
-mod canonical; // of equally good solutions one // a block as a graph: the table of operations
+mod build; // a block as a graph: the table of operations
+mod canonical; // of equally good solutions one
 mod conflict; // pairs of which one stays unfused
 mod cuts; // what made a cluster impossible
 mod error;
@@ -17,15 +17,18 @@ mod model; // a graph as an integer linear program
 mod objective; // what is minimised
 mod optimal; // the best clusters, piece by piece
 mod partition; // who is with whom
+mod paths; // shortest ways over pairs
 mod pieces; // parts that are clustered by themselves
 mod problem; // pairs, orders, classes: what follows from a graph
+mod refuse; // pairs that are never fused
 mod region; // block after block
 mod report; // what was done and why not more
 mod restrict; // a problem cut down to a piece
 mod search; // the best clusters of a piece
 pub mod solver; // who solves models
+mod ties; // what fused pairs make equal, and inequalities where it may not be
 mod tighten; // inequalities that fractional solutions break
-mod unite; // classes that grow together
+mod ways; // orders in which nodes may run, and what stands between them
 
 use fusebox_ir::{Program, Property, validate};
 

@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use crate::{Kind, objective::Weights, problem::Problem, unite::Unite};
+use fusebox_ir::analysis::UnionFind;
+
+use crate::{Kind, objective::Weights, problem::Problem};
 
 /// Parts of more operations than this are cut where nothing may be fused; how few levels they have is then no longer part of the models.
 pub(crate) const WHOLE: usize = 30;
@@ -39,7 +41,7 @@ impl Cutting {
 /// Nodes that an edge or a pair that may be fused connects; parts in which nothing can be decided are left out.
 pub(crate) fn parts(problem: &Problem<'_>, weights: &Weights, cutting: Cutting) -> Vec<Piece> {
     let count = problem.graph.nodes.len();
-    let mut unite = Unite::new(count);
+    let mut unite = UnionFind::new(count);
     for (node, next) in problem.next.iter().enumerate() {
         next.iter().for_each(|&(to, _)| _ = unite.unite(node, to));
     }
@@ -52,7 +54,7 @@ pub(crate) fn parts(problem: &Problem<'_>, weights: &Weights, cutting: Cutting) 
         parts.entry(if levels_first { 0 } else { unite.find(node) }).or_default().push(node);
     }
     let decided: BTreeSet<usize> = open.iter().map(|pair| if levels_first { 0 } else { unite.find(pair.a) }).collect();
-    let mut near = Unite::new(count);
+    let mut near = UnionFind::new(count);
     open.iter().for_each(|pair| _ = near.unite(pair.a, pair.b));
     let operations = |nodes: &[usize]| nodes.iter().filter(|&&node| problem.is_operation(node)).count();
     let mut pieces = Vec::new();
@@ -81,7 +83,7 @@ pub(crate) fn windows(problem: &Problem<'_>, mut nodes: Vec<usize>, size: usize)
     let mut pieces = Vec::new();
     for window in nodes.chunks(size) {
         let at: HashMap<usize, usize> = window.iter().enumerate().map(|(position, &node)| (node, position)).collect();
-        let mut near = Unite::new(window.len());
+        let mut near = UnionFind::new(window.len());
         for &index in window.iter().flat_map(|&node| &problem.of_node[node]) {
             let pair = &problem.pairs[index];
             if let (None, Some(&a), Some(&b)) = (&pair.refused, at.get(&pair.a), at.get(&pair.b)) {
@@ -128,7 +130,7 @@ pub(crate) fn certain(problem: &Problem<'_>, nodes: &[usize], weights: &Weights)
     let mut certain = BTreeSet::new();
     for &node in nodes {
         let free = match problem.graph.nodes[node].kind {
-            _ if problem.graph.nodes[node].dear => false,
+            _ if problem.graph.nodes[node].expensive => false,
             Kind::Elementwise => true,
             Kind::Source => !expands,
             _ => false,

@@ -36,8 +36,8 @@ pub(crate) enum Refusal {
     Complete(Complete),
     /// Something between them must be complete.
     Between(usize),
-    /// The first is too dear to be computed wherever the second reads it.
-    Dear(usize),
+    /// The first is too expensive to be computed wherever the second reads it.
+    Expensive(usize),
     /// One is needed anyway, the other only by a branch.
     Need,
     /// Different segments.
@@ -99,15 +99,12 @@ pub(crate) struct Problem<'g> {
     pub(crate) complete_reads: u64,
     /// Arrays of which not all pairs of readers are weighed, with the number of readers.
     pub(crate) unweighed: Vec<(Source, usize)>,
-    /// For each node those that wait for it to be complete; empty in graphs beyond [`MAX_CLOSURE`].
+    /// For each node those that wait for it to be complete; empty in large graphs.
     pub(crate) after: Vec<Bits>,
 }
 
 /// With how many others that read the same array an operation is paired, at most.
 pub(crate) const MAX_BESIDE: usize = 16;
-
-/// Beyond it, pairs are not tested for something that stands between them: that costs the square of it in bits.
-const MAX_CLOSURE: usize = 6_000;
 
 impl<'g> Problem<'g> {
     pub(crate) fn new(graph: &'g Graph) -> Result<Self, Error> {
@@ -184,7 +181,7 @@ impl<'g> Problem<'g> {
         problem.number_orders();
         problem.number_inners();
         problem.find_pairs(&complete);
-        problem.refuse();
+        crate::refuse::refuse(&mut problem);
         for (position, pair) in problem.pairs.iter().enumerate() {
             problem.of_node[pair.a].push(position);
             problem.of_node[pair.b].push(position);
@@ -299,112 +296,6 @@ impl<'g> Problem<'g> {
         (pairs, all)
     }
 
-    /// Finds pairs that are never fused, until no more are.
-    fn refuse(&mut self) {
-        let mut pairs = std::mem::take(&mut self.pairs);
-        loop {
-            let mut changed = false;
-            for pair in pairs.iter_mut().filter(|pair| pair.refused.is_none()) {
-                pair.refused = self.never(pair);
-                changed |= pair.refused.is_some();
-            }
-            let (between, after) = self.between(&mut pairs);
-            self.after = after;
-            // What is not fused is written, and then made in the order of memory.
-            for pair in pairs.iter().filter(|pair| pair.refused.is_some() && pair.is_vertical()) {
-                pair.outputs.iter().for_each(|&output| self.written[pair.a][output] = true);
-            }
-            if !changed && !between {
-                break;
-            }
-        }
-        self.pairs = pairs;
-    }
-
-    fn never(&self, pair: &Pair) -> Option<Refusal> {
-        let (a, b) = (&self.graph.nodes[pair.a], &self.graph.nodes[pair.b]);
-        if a.need != b.need {
-            return Some(Refusal::Need);
-        }
-        if let (Some(x), Some(y)) = (a.segments, b.segments)
-            && x != y
-        {
-            return Some(Refusal::Segments);
-        }
-        if !pair.is_vertical() {
-            let orders = meet(self.reads(pair.a), self.reads(pair.b)).is_none();
-            let inner = matches!((self.inner_read[pair.a], self.inner_read[pair.b]), (Some(x), Some(y)) if x != y);
-            return if orders { Some(Refusal::Order) } else { inner.then_some(Refusal::Inner) };
-        }
-        if a.dear && self.reads(pair.b).1 < self.down {
-            return Some(Refusal::Dear(pair.a));
-        }
-        for &output in &pair.outputs {
-            let made = self.made(pair.a);
-            let reads = self.reads(pair.b);
-            if meet(made, reads).is_none() {
-                return Some(Refusal::Order);
-            }
-            if self.written[pair.a][output] && meet(made, self.stored()).and_then(|made| meet(made, reads)).is_none() {
-                return Some(Refusal::Stored(pair.a));
-            }
-            if let (Some(x), Some(y)) = (self.inner_made[pair.a][output], self.inner_read[pair.b])
-                && x != y
-            {
-                return Some(Refusal::Inner);
-            }
-        }
-        // What one output needs holds for the other too: a node is made in one order.
-        if self.written[pair.a].contains(&true)
-            && meet(self.made(pair.a), self.stored()).and_then(|made| meet(made, self.reads(pair.b))).is_none()
-        {
-            return Some(Refusal::Stored(pair.a));
-        }
-        None
-    }
-
-    /// Refuses pairs between which something must be complete; whether there were any, and who waits for whom.
-    fn between(&self, pairs: &mut [Pair]) -> (bool, Vec<Bits>) {
-        let count = self.graph.nodes.len();
-        if count > MAX_CLOSURE {
-            return (false, Vec::new());
-        }
-        let refused: HashSet<(usize, usize)> = pairs
-            .iter()
-            .filter(|pair| pair.is_vertical() && pair.refused.is_some())
-            .map(|pair| (pair.a, pair.b))
-            .collect();
-        // What can be reached at all, and what through something that must be complete.
-        let mut reached = vec![Bits::new(count); count];
-        let mut after = vec![Bits::new(count); count];
-        for &node in self.sorted.iter().rev() {
-            let (mut all, mut complete) = (Bits::new(count), Bits::new(count));
-            for &(to, why) in &self.next[node] {
-                all.insert(to);
-                all.union(&reached[to]);
-                if why.is_some() || refused.contains(&(node, to)) {
-                    complete.insert(to);
-                    complete.union(&reached[to]);
-                } else {
-                    complete.union(&after[to]);
-                }
-            }
-            (reached[node], after[node]) = (all, complete);
-        }
-        let mut found = false;
-        for pair in pairs.iter_mut().filter(|pair| pair.refused.is_none()) {
-            if after[pair.a].contains(pair.b) {
-                let through = self.next[pair.a]
-                    .iter()
-                    .map(|&(to, _)| to)
-                    .find(|&to| to != pair.b && (reached[to].contains(pair.b)));
-                pair.refused = Some(Refusal::Between(through.unwrap_or(pair.a)));
-                found = true;
-            }
-        }
-        (found, after)
-    }
-
     /// For each node those that wait for it to be complete; empty where that was not found out.
     pub(crate) fn waiting(&self) -> &[Bits] {
         &self.after
@@ -454,7 +345,7 @@ impl<'g> Problem<'g> {
 
     /// The lowest order of a node that could make its elements in any: gathers' are below those of memory.
     fn least_made(&self, node: usize) -> u32 {
-        if self.graph.nodes[node].dear { self.down } else { 0 }
+        if self.graph.nodes[node].expensive { self.down } else { 0 }
     }
 
     /// Orders in which a node may make its elements.

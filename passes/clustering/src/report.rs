@@ -228,8 +228,8 @@ pub(crate) fn sentence(graph: &Graph, refusal: &Refusal) -> String {
         Refusal::Between(node) => {
             format!("`{}` stands between them and waits for the first to be complete", name(*node))
         }
-        Refusal::Dear(node) => {
-            format!("`{}` is too dear to be computed again wherever the other reads it", name(*node))
+        Refusal::Expensive(node) => {
+            format!("`{}` is too expensive to be computed again wherever the other reads it", name(*node))
         }
         Refusal::Need => "one is needed in any case, the other only by a branch or a loop".to_owned(),
         Refusal::Segments => "they run over different segments".to_owned(),

@@ -2,18 +2,18 @@
 //!
 //! Whoever is connected by fused pairs is in one cluster. So where two nodes cannot share one, some pair is apart on each way of pairs between
 //! them; and whoever stands between two that share one shares it too. These are path inequalities as those of multicuts (Chopra and Rao,
-//! The partition problem, 1993). There are too many to state them all: those are stated that a fractional solution breaks, until none is.
+//! The partition problem, 1993). Ways between what may not be equal are others (`ties`). There are too many to state them all: those are
+//! stated that a fractional solution breaks, until none is.
 
-use std::{
-    cmp::Ordering,
-    collections::{BTreeMap, BinaryHeap, HashMap},
-};
+use std::collections::{BTreeMap, HashMap};
 
 use crate::{
     Error,
     model::{Clusters, Parts, inner_edges},
+    paths::{LEAST, Near},
     problem::Problem,
     solver::{Relaxation, Relaxed, Solver},
+    ties::AllTies,
 };
 
 /// `Σ apart of pairs >= apart of beyond`, or 1.
@@ -27,8 +27,6 @@ pub(crate) struct Path {
 
 /// How often the relaxation is solved, at most.
 const ROUNDS: usize = 40;
-/// By how much an inequality is broken to be worth stating.
-const LEAST: f64 = 0.05;
 /// How many are stated at once for each node.
 const EACH: usize = 2;
 
@@ -41,13 +39,15 @@ pub(crate) fn tighten(
 ) -> Result<Option<Relaxed>, Error> {
     let Some(mut relaxation) = solver.relax(&clusters.model)? else { return Ok(None) };
     let ways = Ways::new(parts, clusters.apart.keys().copied());
+    let ties = AllTies::new(parts, clusters.apart.keys().copied());
     let mut relaxed = solved(&mut *relaxation, clusters, solver)?;
     for _ in 0..ROUNDS {
         if relaxed.cost > enough {
             break;
         }
         let values = clusters.apart.iter().map(|(&pair, &apart)| (pair, relaxed.values[apart])).collect();
-        let paths = ways.broken(&values);
+        let mut paths = ways.broken(&values);
+        paths.extend(ties.broken(&values, EACH));
         if paths.is_empty() {
             break;
         }
@@ -108,16 +108,16 @@ impl<'a> Ways<'a> {
     fn broken(&self, values: &BTreeMap<usize, f64>) -> Vec<Path> {
         let mut found = Vec::new();
         for (position, &from) in self.sorted.iter().enumerate() {
-            let near = self.shortest(from, values);
+            let near = Near::new(from, |node| self.near.get(&node).into_iter().flatten(), |pair| values[&pair]);
             // The largest value on a way of edges to each node behind.
             let mut largest: HashMap<usize, (f64, Option<usize>)> = HashMap::from([(from, (0.0, None))]);
             let mut own: Vec<(f64, Path)> = Vec::new();
             for &node in &self.sorted[position..] {
                 let Some(&(value, beyond)) = largest.get(&node) else { continue };
-                if let Some(&(length, _)) = near.get(&node)
+                if let Some(length) = near.distance(node)
                     && value - length > LEAST
                 {
-                    own.push((value - length, Path { pairs: self.pairs(from, node, &near), beyond }));
+                    own.push((value - length, Path { pairs: near.pairs(node), beyond }));
                 }
                 for &(to, complete) in &self.edges[&node] {
                     let step = match self.vertical.get(&(node, to)) {
@@ -135,61 +135,5 @@ impl<'a> Ways<'a> {
             found.extend(own.into_iter().take(EACH).map(|(_, path)| path));
         }
         found
-    }
-
-    /// The distance of each node that is nearer than 1, and the last pair on the way to it.
-    fn shortest(&self, from: usize, values: &BTreeMap<usize, f64>) -> HashMap<usize, (f64, usize)> {
-        let mut reached: HashMap<usize, (f64, usize)> = HashMap::from([(from, (0.0, usize::MAX))]);
-        let mut heap = BinaryHeap::from([Reached(0.0, from)]);
-        while let Some(Reached(length, node)) = heap.pop() {
-            if length > reached[&node].0 {
-                continue;
-            }
-            for &(to, pair) in self.near.get(&node).into_iter().flatten() {
-                let new = length + values[&pair].max(0.0);
-                if new < 1.0 - LEAST && reached.get(&to).is_none_or(|&(old, _)| new < old - 1e-9) {
-                    reached.insert(to, (new, pair));
-                    heap.push(Reached(new, to));
-                }
-            }
-        }
-        reached
-    }
-
-    /// The pairs on the way that was found.
-    fn pairs(&self, from: usize, to: usize, reached: &HashMap<usize, (f64, usize)>) -> Vec<usize> {
-        let mut pairs = Vec::new();
-        let mut at = to;
-        while at != from {
-            let index = reached[&at].1;
-            pairs.push(index);
-            let pair = &self.problem.pairs[index];
-            at = if pair.a == at { pair.b } else { pair.a };
-        }
-        pairs.sort_unstable();
-        pairs
-    }
-}
-
-/// A node at a distance; the nearest is the largest.
-struct Reached(f64, usize);
-
-impl PartialEq for Reached {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other) == Ordering::Equal
-    }
-}
-
-impl Eq for Reached {}
-
-impl PartialOrd for Reached {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Reached {
-    fn cmp(&self, other: &Self) -> Ordering {
-        other.0.total_cmp(&self.0).then(other.1.cmp(&self.1))
     }
 }

@@ -114,9 +114,9 @@ impl<'g> Brute<'g> {
                     Kind::Expand => (reads == UP || self.is_appended(reads)) && makes == self.own(node),
                     Kind::Outside => false,
                 };
-                // What is dear is not made again wherever it is read; kinds that run in one order anyway are as they are.
-                let dear = self.graph.nodes[node].dear && matches!(kind, Kind::Elementwise | Kind::Source);
-                if !right || dear && gathered(makes) {
+                // What is expensive is not made again wherever it is read; kinds that run in one order anyway are as they are.
+                let expensive = self.graph.nodes[node].expensive && matches!(kind, Kind::Elementwise | Kind::Source);
+                if !right || expensive && gathered(makes) {
                     continue;
                 }
                 for &inner_read in &classes {

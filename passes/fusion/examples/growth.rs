@@ -75,12 +75,12 @@ fn program(&(_, before, step, result): &(&str, &str, &str, &str), size: usize) -
     format!("fn f(a: [n]f32, b: [n]f32, go: bool) -> {ty} {{\n  {body}\n  return {result} }}")
 }
 
-/// A full binary tree of maps over two arrays.
-fn tree(size: usize) -> String {
+/// A full binary tree of maps over leaves.
+fn tree(size: usize, leaf: impl Fn(usize) -> String) -> String {
     let mut body = String::new();
     let mut level: Vec<String> = Vec::new();
     for i in 0..size.div_ceil(2) {
-        let _ = write!(body, "\n  let l{i}: [n]f32 = map(|e| e + {i}.5, {})", if i % 2 == 0 { "a" } else { "b" });
+        let _ = write!(body, "\n  let l{i}: [n]f32 = {}", leaf(i));
         level.push(format!("l{i}"));
     }
     let mut next = 0;
@@ -112,7 +112,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             .iter()
             .map(|family| (family.0, program(family, size / family.2.matches("let ").count())))
             .collect();
-        sources.push(("tree", tree(size)));
+        sources.push(("tree", tree(size, |i| format!("map(|e| e + {i}.5, {})", if i % 2 == 0 { "a" } else { "b" }))));
+        sources.push(("rotations", tree(size, |i| format!("backpermute([n], |i| (i + {i}) % n, a)"))));
         for (name, source) in sources {
             if !only.is_empty() && !only.iter().any(|only| *only == name) {
                 continue;

@@ -4,13 +4,12 @@
 //! source does not need it, so where a law takes the producer between them away, the check of it would go too. A law applies only where all
 //! that both checked is proved, or checked by what the law makes.
 
-use std::collections::{HashMap, HashSet};
-
 use egg::Id;
 use fusebox_ir::{
     ArrayId, Extent, Instruction, Lambda, LocalId, ScalarOp, ScalarOperand, ScalarPart,
     analysis::{Answer, Size, certain_params, instruction_can_fail, possible_params},
 };
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::{
     functions::FunctionId,
@@ -64,21 +63,24 @@ fn checks(graph: &Graph, operation: &Operation, result: usize) -> Vec<Check> {
 #[derive(Default)]
 struct Given {
     checks: Vec<Check>,
-    /// How many elements arrays have that exist there: never less than none, although a product of sizes may wrap.
-    counts: Vec<Size>,
+    /// The extents of arrays that exist there.
+    arrays: Vec<Vec<Extent>>,
 }
 
 impl Given {
-    fn by(graph: &mut Graph, operation: &Operation, result: usize) -> Self {
-        let mut given = Self { checks: checks(graph, operation, result), counts: Vec::new() };
-        let mut arrays = vec![operation.extents.clone()];
+    fn by(graph: &Graph, operation: &Operation, result: usize) -> Self {
+        let mut given = Self { checks: checks(graph, operation, result), arrays: vec![operation.extents.clone()] };
         for source in needed(graph, operation, result) {
             let extents = graph.ty(source).extents.clone();
             given.checks.extend(extents.iter().map(|&extent| Check::NotNegative(extent)));
-            arrays.push(extents);
+            given.arrays.push(extents);
         }
-        given.counts = arrays.iter().filter_map(|extents| elements_of(graph, extents)).collect();
         given
+    }
+
+    /// Whether a size is how many elements one of the arrays has: never less than none, although a product of sizes may wrap.
+    fn counts(&self, graph: &mut Graph, size: &Size) -> bool {
+        self.arrays.iter().any(|extents| elements_of(graph, extents).as_ref() == Some(size))
     }
 }
 
@@ -108,7 +110,6 @@ fn implied(graph: &Graph, check: Check, given: &Given) -> bool {
         Check::NotNegative(extent) => {
             proved(graph.analysis.tables.sizes.not_negative(extent))
                 || given_checks.any(|given| matches!(given, Check::NotNegative(other) if above(*other, extent)))
-                || graph.size(extent).is_some_and(|size| given.counts.contains(&size))
         }
         Check::AtMost(a, b) => {
             at_most(a, b)
@@ -145,11 +146,11 @@ fn kept_with(
     made: &Operation,
     nested: bool,
 ) -> Result<(), Reason> {
-    let by_class: HashMap<Id, &Operation> = producers.iter().copied().collect();
+    let by_class: FxHashMap<Id, &Operation> = producers.iter().copied().collect();
     for result in 0..consumer.elements.len() {
         let given = Given::by(graph, made, result);
         let mut wanted = checks(graph, consumer, result);
-        let mut seen: HashSet<Source> = HashSet::new();
+        let mut seen: FxHashSet<Source> = FxHashSet::default();
         let mut sources = needed(graph, consumer, result);
         while let Some(source) = sources.pop() {
             if let (Some(producer), true) = (by_class.get(&source.class), seen.insert(source)) {
@@ -159,9 +160,13 @@ fn kept_with(
                 }
             }
         }
-        let mut asked: HashSet<Check> = HashSet::new();
+        let mut asked: FxHashSet<Check> = FxHashSet::default();
         wanted.retain(|&check| asked.insert(check));
-        if !wanted.into_iter().all(|check| implied(graph, check, &given)) {
+        let counted = |graph: &mut Graph, check: Check| match check {
+            Check::NotNegative(extent) => graph.size(extent).is_some_and(|size| given.counts(graph, &size)),
+            Check::AtMost(..) => false,
+        };
+        if !wanted.into_iter().all(|check| implied(graph, check, &given) || counted(graph, check)) {
             return Err(Reason::Forgotten);
         }
     }
@@ -211,7 +216,7 @@ pub(crate) fn follows_all(graph: &Graph, index: FunctionId) -> bool {
 
 /// Whether computing some index of a read of these arrays may fail in a function.
 pub(crate) fn read_index_can_fail(f: &Lambda, is_read: &dyn Fn(ArrayId) -> bool) -> bool {
-    let mut made_by: HashMap<LocalId, &Instruction> = HashMap::new();
+    let mut made_by: FxHashMap<LocalId, &Instruction> = FxHashMap::default();
     let mut wanted: Vec<ScalarOperand> = Vec::new();
     let mut bodies = vec![f];
     while let Some(body) = bodies.pop() {
@@ -228,7 +233,7 @@ pub(crate) fn read_index_can_fail(f: &Lambda, is_read: &dyn Fn(ArrayId) -> bool)
             }));
         }
     }
-    let mut seen = HashSet::new();
+    let mut seen = FxHashSet::default();
     while let Some(operand) = wanted.pop() {
         let ScalarOperand::Local(id) = operand else { continue };
         let (true, Some(instruction)) = (seen.insert(id), made_by.get(&id)) else { continue };

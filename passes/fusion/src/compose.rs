@@ -1,9 +1,8 @@
 //! Functions of operations put together: what a law's result computes, and of which sources.
 
-use std::collections::HashMap;
-
 use egg::Id;
-use fusebox_ir::{ElementType, Lambda, Operand, ScalarOperand};
+use fusebox_ir::{ElementType, Lambda, ScalarOperand};
+use rustc_hash::FxHashMap;
 
 use crate::{
     functions::{Composer, FunctionId, used_params},
@@ -53,9 +52,9 @@ fn joined_with(
     inlined: &[Inlined],
     nested: bool,
 ) -> (FunctionId, Vec<Source>) {
-    let by_class: HashMap<Id, usize> = inlined.iter().enumerate().map(|(at, inlined)| (inlined.class, at)).collect();
+    let by_class: FxHashMap<Id, usize> = inlined.iter().enumerate().map(|(at, inlined)| (inlined.class, at)).collect();
     let mut each: Vec<Source> = Vec::new();
-    let mut param_of: HashMap<Source, usize> = HashMap::new();
+    let mut param_of: FxHashMap<Source, usize> = FxHashMap::default();
     let mut opened = vec![false; inlined.len()];
     let mut stack: Vec<(Source, bool)> = sources.iter().rev().map(|&source| (source, true)).collect();
     while let Some((source, taken_in)) = stack.pop() {
@@ -116,34 +115,12 @@ pub(crate) fn drop_unused<T>(lambda: &mut Lambda, each: &mut Vec<T>) {
 pub(crate) fn as_indexed(graph: &mut Graph, operation: &Operation) -> (FunctionId, FunctionId) {
     let functions = &mut graph.analysis.functions;
     let index = match (operation.shape, operation.index) {
-        (Shape::Replicate, _) => functions.intern(kept_dims(&operation.dims)),
-        (Shape::Slice, _) => functions.intern(fixed_dims(&operation.dims)),
+        (Shape::Replicate, _) => functions.replicated(&operation.dims),
+        (Shape::Slice, _) => functions.sliced(&operation.dims),
         (_, Some(index)) => index,
         (shape, None) => panic!("a {} does not read elements elsewhere: {operation:?}", shape.name()),
     };
     (index, operation.f.unwrap_or_else(|| functions.identity(&operation.elements)))
-}
-
-/// Index in the result of a replicate to index in its source.
-fn kept_dims(dims: &[Option<Operand>]) -> Lambda {
-    let mut f = Composer::default();
-    let params: Vec<ScalarOperand> = dims.iter().map(|_| f.param(ElementType::I64)).collect();
-    let kept: Vec<ScalarOperand> =
-        params.iter().zip(dims).filter(|(_, dim)| dim.is_none()).map(|(&param, _)| param).collect();
-    f.finish(&kept)
-}
-
-/// Index in the result of a slice to index in its source.
-fn fixed_dims(dims: &[Option<Operand>]) -> Lambda {
-    let mut f = Composer::default();
-    let index: Vec<ScalarOperand> = dims
-        .iter()
-        .map(|dim| match dim {
-            Some(fixed) => fixed.in_scalar(),
-            None => f.param(ElementType::I64),
-        })
-        .collect();
-    f.finish(&index)
 }
 
 /// `g` after `f`.

@@ -1,9 +1,8 @@
 //! The chosen forms as bindings again: of each operation the most specific one.
 
-use std::collections::{HashMap, HashSet};
-
 use egg::Id;
 use fusebox_ir::{ArrayId, ArrayOp, Binding, Block, Boundary, Name, Operand, ScalarOperand, Tap, TapBoundary, Var};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::{
     encode::Region,
@@ -17,7 +16,7 @@ use crate::{
 
 /// Replaces the block's bindings: operations of the graph by their chosen forms, where they are needed.
 pub(crate) fn decode(block: &mut Block, graph: &Graph, region: &Region, solution: &Solution) {
-    let mut emitted: HashSet<Id> = HashSet::new();
+    let mut emitted: FxHashSet<Id> = FxHashSet::default();
     let mut bindings = Vec::with_capacity(block.bindings.len());
     let mut originals: Vec<Option<Binding>> = std::mem::take(&mut block.bindings).into_iter().map(Some).collect();
     for position in 0..originals.len() {
@@ -31,7 +30,7 @@ pub(crate) fn decode(block: &mut Block, graph: &Graph, region: &Region, solution
         }
     }
     block.bindings = bindings;
-    let mut aliases: HashMap<ArrayId, ArrayId> = HashMap::new();
+    let mut aliases: FxHashMap<ArrayId, ArrayId> = FxHashMap::default();
     for (&array, &source) in &graph.analysis.of_array {
         let stands = graph.array(source);
         if stands != array {
@@ -49,7 +48,7 @@ fn emit(
     graph: &Graph,
     solution: &Solution,
     originals: &mut [Option<Binding>],
-    emitted: &mut HashSet<Id>,
+    emitted: &mut FxHashSet<Id>,
     out: &mut Vec<Binding>,
 ) {
     let mut stack = vec![(id, false)];

@@ -1,9 +1,8 @@
 //! A block as an e-graph: its producers and stencils are operations, everything else is what they read and what reads them.
 
-use std::collections::{HashMap, HashSet};
-
 use egg::Id;
 use fusebox_ir::{ArrayId, ArrayOp, Binding, Block, Boundary, ElementType, Extent, Operand, Part, Type};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::{
     functions::read_arrays,
@@ -35,7 +34,7 @@ pub(crate) struct Region {
     /// Dependences that no clustering fuses on the way to a binding, the most.
     pub levels: Vec<usize>,
     /// The level of what makes an array in this block.
-    pub level_of: HashMap<ArrayId, usize>,
+    pub level_of: FxHashMap<ArrayId, usize>,
 }
 
 /// How a binding uses a value.
@@ -71,21 +70,21 @@ pub(crate) fn encode(block: &Block, graph: &mut Graph) -> Region {
         region.classes.push(class);
     }
     let inside = uses(block, graph, &mut region);
-    homes::plan(graph, &region, &inside);
-    runs::plan(graph, &region, &inside);
+    let becomes = homes::plan(graph, &region, &inside);
+    runs::plan(graph, &region, &inside, &becomes);
     region
 }
 
 /// What is known of a block's arrays before its graph is made.
 struct BlockArrays {
     /// Results that a traversal makes.
-    traversals: HashSet<ArrayId>,
+    traversals: FxHashSet<ArrayId>,
     /// Arrays that are read at other places than the user's own, or that are part of what is.
-    elsewhere: HashSet<ArrayId>,
+    elsewhere: FxHashSet<ArrayId>,
 }
 
-fn read_elsewhere(block: &Block) -> HashSet<ArrayId> {
-    let mut elsewhere: HashSet<ArrayId> = HashSet::new();
+fn read_elsewhere(block: &Block) -> FxHashSet<ArrayId> {
+    let mut elsewhere: FxHashSet<ArrayId> = FxHashSet::default();
     for binding in block.bindings.iter().rev() {
         let shape = Shape::of(&binding.op);
         let follows = binding.results.iter().any(|var| elsewhere.contains(&var.id));
@@ -104,8 +103,8 @@ fn read_elsewhere(block: &Block) -> HashSet<ArrayId> {
 
 /// Results that a traversal makes in this block, so that clustering may fuse them with what traverses them: everything else is stored
 /// whatever happens.
-fn traversals(block: &Block) -> HashSet<ArrayId> {
-    let mut made = HashSet::new();
+fn traversals(block: &Block) -> FxHashSet<ArrayId> {
+    let mut made = FxHashSet::default();
     for binding in &block.bindings {
         let fusible = match &binding.op {
             ArrayOp::Fold { .. } | ArrayOp::Scan { .. } | ArrayOp::Expand { .. } | ArrayOp::Filter { .. } => true,
@@ -195,7 +194,7 @@ fn is_plain(ty: &Type) -> bool {
 }
 
 /// What an operation reads, if laws know of such arrays.
-fn source(graph: &mut Graph, stored: &HashSet<ArrayId>, array: ArrayId) -> Option<Source> {
+fn source(graph: &mut Graph, stored: &FxHashSet<ArrayId>, array: ArrayId) -> Option<Source> {
     graph.analysis.tables.types.get(&array).filter(|ty| is_plain(ty))?;
     graph.source(array, !stored.contains(&array))
 }
@@ -211,7 +210,7 @@ fn says(graph: &Graph, operands: &[Operand], extents: &[Extent]) -> bool {
 
 /// Whether clustering or a law may do more where an array is a source and not read by index: a traversal of this block makes it, and what
 /// that reads is not all stored.
-fn gains(graph: &Graph, array: ArrayId, stored: &HashSet<ArrayId>) -> bool {
+fn gains(graph: &Graph, array: ArrayId, stored: &FxHashSet<ArrayId>) -> bool {
     let Some(source) = graph.analysis.of_array.get(&array) else { return stored.contains(&array) };
     let Some(form) = graph.facts(source.class).forms.first() else { return !graph.facts(source.class).manifest };
     let is_stored = |source: Source| graph.is_leaf(source.class) && graph.facts(source.class).manifest;
@@ -221,7 +220,7 @@ fn gains(graph: &Graph, array: ArrayId, stored: &HashSet<ArrayId>) -> bool {
 /// A generate as an operation over sources.
 fn over_sources(
     graph: &mut Graph,
-    stored: &HashSet<ArrayId>,
+    stored: &FxHashSet<ArrayId>,
     generate: Operation,
     sourced: Sourced,
     (position, binding): (usize, &Binding),
@@ -339,19 +338,20 @@ fn uses_of(binding: &Binding) -> Vec<(ArrayId, Use)> {
 }
 
 /// Who of the graph uses each class, by position, and how.
-pub(crate) type Inside = HashMap<Id, Vec<(usize, Use)>>;
+pub(crate) type Inside = FxHashMap<Id, Vec<(usize, Use)>>;
 
 /// Levels, users outside of the graph, and users in it.
 fn uses(block: &Block, graph: &mut Graph, region: &mut Region) -> Inside {
-    let mut made_at: HashMap<ArrayId, usize> = HashMap::new();
+    let mut made_at: FxHashMap<ArrayId, usize> = FxHashMap::default();
     let fusible = traversals(block);
-    let mut inside: Inside = HashMap::new();
+    let mut inside: Inside = FxHashMap::default();
     for (position, binding) in block.bindings.iter().enumerate() {
         let mut uses = uses_of(binding);
-        let over_sources =
-            region.classes[position].is_some_and(|class| graph.facts(class).forms[0].shape != Shape::Generate);
-        if let (true, ArrayOp::Generate { .. }) = (over_sources, &binding.op) {
-            uses.iter_mut().filter(|(_, how)| *how == Use::Read).for_each(|(_, how)| *how = Use::Traversed);
+        let form = region.classes[position].map(|class| &graph.facts(class).forms[0]);
+        let over_sources = form.filter(|form| form.shape != Shape::Generate);
+        if let (Some(form), ArrayOp::Generate { .. }) = (over_sources, &binding.op) {
+            let are_sources = uses.iter_mut().filter(|(id, how)| *how == Use::Read && !form.reads.contains(id));
+            are_sources.for_each(|(_, how)| *how = Use::Traversed);
         }
         let mut level = 0;
         for &(id, how) in &uses {

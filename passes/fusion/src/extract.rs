@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use egg::Id;
+use rustc_hash::FxHashMap;
 
 use crate::{
     encode::Region,
@@ -31,6 +32,10 @@ struct Extraction<'g> {
     best: u128,
     steps: usize,
     limited: bool,
+    /// Changes that made nothing cheaper, with the best cost then.
+    vain: FxHashMap<Vec<(usize, usize)>, u128>,
+    /// Whether one of them was not tried again, although something is cheaper by now.
+    skipped: bool,
 }
 
 pub(crate) fn cheapest(graph: &Graph, region: &Region) -> Result<Solution, Error> {
@@ -46,7 +51,7 @@ pub(crate) fn cheapest(graph: &Graph, region: &Region) -> Result<Solution, Error
     ledger.choose(&tight)?;
     let best = ledger.cost();
     let steps = graph.analysis.config.max_steps;
-    let mut extraction = Extraction { ledger, best, steps, limited: false };
+    let mut extraction = Extraction { ledger, best, steps, limited: false, vain: FxHashMap::default(), skipped: false };
     extraction.improve()?;
     let Extraction { ledger, best, limited, .. } = extraction;
     let needed: Vec<usize> = (0..ledger.classes()).filter(|&class| ledger.is_needed(class)).collect();
@@ -63,24 +68,34 @@ impl Extraction<'_> {
     /// Takes what makes the whole cheaper, as long as something does: another form of one operation; all users of one without it; all
     /// users of one with it.
     fn improve(&mut self) -> Result<(), Error> {
+        // Once nothing has changed since a class was looked at, looking again would find the same.
+        let (mut class, mut unchanged) = (0, 0);
         loop {
-            let mut improved = false;
-            for class in 0..self.ledger.classes() {
-                if !self.ledger.is_needed(class) {
-                    continue;
+            if unchanged == self.ledger.classes() {
+                if !std::mem::take(&mut self.skipped) {
+                    return Ok(());
                 }
-                for form in 0..self.ledger.forms(class) {
-                    improved |= self.better(&[(class, form)])?;
-                }
-                for with in [false, true] {
-                    let moves = self.ledger.users_with(class, with);
-                    improved |= self.better(&moves)?;
-                }
+                self.vain.clear();
+                unchanged = 0;
             }
-            if !improved {
-                return Ok(());
+            unchanged += 1;
+            if self.ledger.is_needed(class) && self.improve_at(class)? {
+                unchanged = 0;
             }
+            class = (class + 1) % self.ledger.classes();
         }
+    }
+
+    fn improve_at(&mut self, class: usize) -> Result<bool, Error> {
+        let mut improved = false;
+        for form in 0..self.ledger.forms(class) {
+            improved |= self.better(&[(class, form)])?;
+        }
+        for with in [false, true] {
+            let moves = self.ledger.users_with(class, with);
+            improved |= self.better(&moves)?;
+        }
+        Ok(improved)
     }
 
     /// Makes a change if the whole is cheaper then.
@@ -88,6 +103,10 @@ impl Extraction<'_> {
         let moves: Vec<(usize, usize)> =
             moves.iter().copied().filter(|&(class, form)| self.ledger.choice(class) != form).collect();
         if moves.is_empty() {
+            return Ok(false);
+        }
+        if let Some(&best) = self.vain.get(&moves) {
+            self.skipped |= best != self.best;
             return Ok(false);
         }
         if self.steps == 0 {
@@ -101,6 +120,7 @@ impl Extraction<'_> {
             return Ok(true);
         }
         self.ledger.choose(&back)?;
+        self.vain.insert(moves, self.best);
         Ok(false)
     }
 }

@@ -1,9 +1,8 @@
 //! What each form uses, and how: what the choice between forms needs to know of them.
 
-use std::collections::HashMap;
-
 use egg::Id;
 use fusebox_ir::{ArrayId, Extent, Operand};
+use rustc_hash::FxHashMap;
 
 use crate::{
     cost,
@@ -27,7 +26,7 @@ pub(crate) enum Mode {
 
 /// What the choice needs to know of a form.
 pub(crate) struct Form {
-    /// Arrays by number.
+    /// Arrays by number, in order, each once for each mode.
     pub uses: Vec<(usize, Mode)>,
     pub work: u64,
     pub elements: u128,
@@ -52,9 +51,9 @@ pub(crate) struct Arrays<'t, 'g> {
     pub graph: &'g Graph,
     pub region: &'g Region,
     /// The numbers of classes of operations.
-    pub number: &'t HashMap<Id, usize>,
+    pub number: &'t FxHashMap<Id, usize>,
     pub arrays: Vec<Used<'g>>,
-    pub array_of: HashMap<Source, usize>,
+    pub array_of: FxHashMap<Source, usize>,
 }
 
 impl Arrays<'_, '_> {
@@ -102,13 +101,10 @@ impl Arrays<'_, '_> {
             });
         }
         operands(&operation).into_iter().for_each(|id| value(id, Mode::Scalar));
-        let mut uses: Vec<(usize, Mode)> = Vec::new();
-        for (source, mode) in sources {
-            let used = (self.array(source), mode);
-            if !uses.contains(&used) {
-                uses.push(used);
-            }
-        }
+        let mut uses: Vec<(usize, Mode)> =
+            sources.into_iter().map(|(source, mode)| (self.array(source), mode)).collect();
+        uses.sort_unstable();
+        uses.dedup();
         Form {
             uses,
             work: known.work,

@@ -3,15 +3,13 @@
 //! Functions are composed by lists of instructions: an argument is bound once, however often it is used, so that nothing grows as trees
 //! would. What a composed function would compute twice (the same instruction of the same operands) it computes once.
 
-use std::{
-    collections::{HashMap, HashSet, hash_map::DefaultHasher},
-    hash::{Hash, Hasher},
-};
+use std::hash::{Hash, Hasher};
 
 use fusebox_ir::{
-    ArrayId, ElementType, Instruction, Lambda, Local, LocalId, Name, Place, ScalarOp, ScalarOperand, ScalarPart,
-    ScalarPartMut, analysis::work,
+    ArrayId, ElementType, Instruction, Lambda, Local, LocalId, Name, Operand, Place, ScalarOp, ScalarOperand,
+    ScalarPart, ScalarPartMut, analysis::work,
 };
+use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 
 /// A function of the table: equal functions have equal ids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -31,13 +29,17 @@ struct Function {
 #[derive(Default)]
 pub(crate) struct Functions {
     list: Vec<Function>,
-    by_hash: HashMap<u64, Vec<FunctionId>>,
+    by_hash: FxHashMap<u64, Vec<FunctionId>>,
+    /// Functions that hand on parameters of these types.
+    identities: FxHashMap<Vec<ElementType>, FunctionId>,
+    /// Indices that replicates (`true`) and slices of these dimensions read their sources at.
+    of_dims: FxHashMap<(bool, Vec<Option<Operand>>), FunctionId>,
 }
 
 impl Functions {
     pub(crate) fn intern(&mut self, lambda: Lambda) -> FunctionId {
         let lambda = lambda.renumbered();
-        let mut hasher = DefaultHasher::new();
+        let mut hasher = FxHasher::default();
         hash_lambda(&lambda, &mut hasher);
         let found = self.by_hash.entry(hasher.finish()).or_default();
         if let Some(&id) = found.iter().find(|id| self.list[id.0 as usize].lambda == lambda) {
@@ -77,10 +79,52 @@ impl Functions {
 
     /// The function that hands on its parameters.
     pub(crate) fn identity(&mut self, types: &[ElementType]) -> FunctionId {
+        if let Some(&id) = self.identities.get(types) {
+            return id;
+        }
         let mut f = Composer::default();
         let params: Vec<ScalarOperand> = types.iter().map(|&ty| f.param(ty)).collect();
         let lambda = f.finish(&params);
-        self.intern(lambda)
+        let id = self.intern(lambda);
+        self.identities.insert(types.to_vec(), id);
+        id
+    }
+
+    /// The index that a replicate of these dimensions reads its sources at.
+    pub(crate) fn replicated(&mut self, dims: &[Option<Operand>]) -> FunctionId {
+        self.of_dims(true, dims, |f| {
+            let params: Vec<ScalarOperand> = dims.iter().map(|_| f.param(ElementType::I64)).collect();
+            params.into_iter().zip(dims).filter(|(_, dim)| dim.is_none()).map(|(param, _)| param).collect()
+        })
+    }
+
+    /// The index that a slice of these dimensions reads its sources at.
+    pub(crate) fn sliced(&mut self, dims: &[Option<Operand>]) -> FunctionId {
+        self.of_dims(false, dims, |f| {
+            let index = |dim: &Option<Operand>| match dim {
+                Some(fixed) => fixed.in_scalar(),
+                None => f.param(ElementType::I64),
+            };
+            dims.iter().map(index).collect()
+        })
+    }
+
+    fn of_dims(
+        &mut self,
+        replicates: bool,
+        dims: &[Option<Operand>],
+        index: impl FnOnce(&mut Composer) -> Vec<ScalarOperand>,
+    ) -> FunctionId {
+        let key = (replicates, dims.to_vec());
+        if let Some(&id) = self.of_dims.get(&key) {
+            return id;
+        }
+        let mut f = Composer::default();
+        let results = index(&mut f);
+        let lambda = f.finish(&results);
+        let id = self.intern(lambda);
+        self.of_dims.insert(key, id);
+        id
     }
 
     /// Whether it hands on its parameters, all in order.
@@ -119,7 +163,7 @@ fn inner_bodies(op: &ScalarOp) -> impl Iterator<Item = &Lambda> {
     })
 }
 
-fn hash_lambda(f: &Lambda, hasher: &mut DefaultHasher) {
+fn hash_lambda(f: &Lambda, hasher: &mut FxHasher) {
     let mut bodies = vec![f];
     while let Some(body) = bodies.pop() {
         body.params.iter().for_each(|param| (param.id, param.ty).hash(hasher));
@@ -133,7 +177,7 @@ fn hash_lambda(f: &Lambda, hasher: &mut DefaultHasher) {
 }
 
 /// All but bodies.
-fn hash_op(op: &ScalarOp, hasher: &mut DefaultHasher) {
+fn hash_op(op: &ScalarOp, hasher: &mut FxHasher) {
     op.hash_function(hasher);
     for part in op.parts() {
         match part {
@@ -155,7 +199,7 @@ pub(crate) struct Composer {
     /// The function's instructions, and around the innermost body those of the bodies it stands in.
     open: Vec<Vec<Instruction>>,
     /// Instructions that may be used again, by hash: canonical operation and results.
-    seen: Vec<HashMap<u64, Vec<(ScalarOp, Vec<LocalId>)>>>,
+    seen: Vec<FxHashMap<u64, Vec<(ScalarOp, Vec<LocalId>)>>>,
 }
 
 impl Composer {
@@ -178,7 +222,7 @@ impl Composer {
     /// An instruction, or the results of one that is the same.
     fn push(&mut self, op: ScalarOp, results: &[Local], place: &Place) -> Vec<ScalarOperand> {
         let key = canonical(&op);
-        let mut hasher = DefaultHasher::new();
+        let mut hasher = FxHasher::default();
         hash_op(&key, &mut hasher);
         let hash = hasher.finish();
         let found = self.seen.iter().rev().filter_map(|table| table.get(&hash)).flatten().find(|(op, _)| *op == key);
@@ -189,7 +233,7 @@ impl Composer {
         let ids: Vec<LocalId> = results.iter().map(|local| local.id).collect();
         if self.open.is_empty() {
             self.open.push(Vec::new());
-            self.seen.push(HashMap::new());
+            self.seen.push(FxHashMap::default());
         }
         if let (Some(list), Some(seen)) = (self.open.last_mut(), self.seen.last_mut()) {
             list.push(Instruction { results, op, place: place.clone() });
@@ -210,7 +254,7 @@ impl Composer {
         arguments: &[ScalarOperand],
         reader: &mut Reader<'_>,
     ) -> Vec<ScalarOperand> {
-        let mut names: HashMap<LocalId, ScalarOperand> =
+        let mut names: FxHashMap<LocalId, ScalarOperand> =
             f.params.iter().map(|param| param.id).zip(arguments.iter().copied()).collect();
         self.list(f, &mut names, reader)
     }
@@ -218,7 +262,7 @@ impl Composer {
     fn list(
         &mut self,
         f: &Lambda,
-        names: &mut HashMap<LocalId, ScalarOperand>,
+        names: &mut FxHashMap<LocalId, ScalarOperand>,
         reader: &mut Reader<'_>,
     ) -> Vec<ScalarOperand> {
         for instruction in &f.instructions {
@@ -254,15 +298,15 @@ impl Composer {
         f.results.iter().map(|&result| named(names, result)).collect()
     }
 
-    fn body(&mut self, f: &Lambda, names: &mut HashMap<LocalId, ScalarOperand>, reader: &mut Reader<'_>) -> Lambda {
+    fn body(&mut self, f: &Lambda, names: &mut FxHashMap<LocalId, ScalarOperand>, reader: &mut Reader<'_>) -> Lambda {
         if self.open.is_empty() {
             self.open.push(Vec::new());
-            self.seen.push(HashMap::new());
+            self.seen.push(FxHashMap::default());
         }
         let params: Vec<Local> = f.params.iter().map(|param| Local { id: self.fresh(), ..param.clone() }).collect();
         names.extend(f.params.iter().map(|param| param.id).zip(params.iter().map(|param| param.id.into())));
         self.open.push(Vec::new());
-        self.seen.push(HashMap::new());
+        self.seen.push(FxHashMap::default());
         let results = self.list(f, names, reader);
         self.seen.pop();
         let instructions = self.open.pop().unwrap_or_default();
@@ -279,7 +323,7 @@ impl Composer {
 
 /// What results need, each instruction just before its first use, so that text prints expressions.
 fn in_order(instructions: Vec<Instruction>, results: &[ScalarOperand]) -> Vec<Instruction> {
-    let made_by: HashMap<LocalId, usize> = instructions
+    let made_by: FxHashMap<LocalId, usize> = instructions
         .iter()
         .enumerate()
         .flat_map(|(at, instruction)| instruction.results.iter().map(move |local| (local.id, at)))
@@ -307,7 +351,7 @@ fn in_order(instructions: Vec<Instruction>, results: &[ScalarOperand]) -> Vec<In
     ordered
 }
 
-fn named(names: &HashMap<LocalId, ScalarOperand>, operand: ScalarOperand) -> ScalarOperand {
+fn named(names: &FxHashMap<LocalId, ScalarOperand>, operand: ScalarOperand) -> ScalarOperand {
     match operand {
         ScalarOperand::Local(id) => names.get(&id).copied().unwrap_or(operand),
         ScalarOperand::Outer(_) | ScalarOperand::Constant(_) => operand,
@@ -338,7 +382,7 @@ fn for_each_local(op: &ScalarOp, visit: &mut dyn FnMut(LocalId)) {
 /// The operation with what its bodies define counted from a number that no other local has, so that equal operations are equal.
 fn canonical(op: &ScalarOp) -> ScalarOp {
     let mut op = op.clone();
-    let mut inner: HashMap<LocalId, LocalId> = HashMap::new();
+    let mut inner: FxHashMap<LocalId, LocalId> = FxHashMap::default();
     let mut next = 1 << 31;
     let mut bodies: Vec<&Lambda> = inner_bodies(&op).collect();
     if bodies.is_empty() {
@@ -362,7 +406,7 @@ fn canonical(op: &ScalarOp) -> ScalarOp {
 
 /// Which parameters of a function are used.
 pub(crate) fn used_params(f: &Lambda) -> Vec<bool> {
-    let mut used: HashSet<LocalId> = f.results.iter().filter_map(local).collect();
+    let mut used: FxHashSet<LocalId> = f.results.iter().filter_map(local).collect();
     f.instructions.iter().for_each(|instruction| for_each_local(&instruction.op, &mut |id| _ = used.insert(id)));
     f.params.iter().map(|param| used.contains(&param.id)).collect()
 }

@@ -4,21 +4,23 @@
 //! (arrays, types, users) and of each e-node what laws and costs ask (index map, work, reads, what may fail). Nothing of it depends on
 //! other classes, so nothing is propagated when classes turn out to be equal.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::{collections::BTreeMap, rc::Rc};
 
 use egg::{Analysis, DidMerge, EGraph, Id, Language};
 use fusebox_ir::{
     ArrayId, ElementType, Extent, Operand, Place, ScalarOperand, Type,
     analysis::{Answer, Size, Sizes, function_can_fail},
 };
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::{
     Config,
     encode::Outside,
     functions::{Functions, read_arrays},
     index::IndexMap,
-    language::{Node, Operation, Shape, Source},
+    language::{Node, Operation, Shape, Source, each_once},
     reason::Reason,
+    search::Pair,
 };
 
 /// The e-graph of a block.
@@ -116,10 +118,10 @@ pub(crate) struct Origin {
 /// What is known of a program, whatever block is looked at.
 pub(crate) struct Tables {
     pub sizes: Sizes,
-    pub types: HashMap<ArrayId, Type>,
-    pub names: HashMap<ArrayId, String>,
+    pub types: FxHashMap<ArrayId, Type>,
+    pub names: FxHashMap<ArrayId, String>,
     /// Arrays that a stencil taps.
-    pub tapped: HashSet<ArrayId>,
+    pub tapped: FxHashSet<ArrayId>,
     /// The next number that no array has.
     pub next: u32,
 }
@@ -146,19 +148,21 @@ pub(crate) struct Knowledge {
     /// Classes of operations, users after what they use.
     pub order: Vec<Id>,
     /// Which class an array is a result of: only those that the block's operations touch.
-    pub of_array: HashMap<ArrayId, Source>,
+    pub of_array: FxHashMap<ArrayId, Source>,
     /// Of e-nodes that laws made.
-    pub origins: HashMap<Id, Origin>,
+    pub origins: FxHashMap<Id, Origin>,
     /// Runs of maps, by the last: its members, each after what it uses.
-    pub runs: HashMap<Id, Vec<Id>>,
+    pub runs: FxHashMap<Id, Vec<Id>>,
     /// Why the last law tried did not apply, by producer and consumer.
     pub refusals: BTreeMap<(Id, Id), Reason>,
     /// Laws that were refused: which, the e-node of the consumer, the producer, and its e-node.
-    pub tried: HashSet<(&'static str, Id, Id, Id)>,
+    pub tried: FxHashSet<(&'static str, Id, Id, Id)>,
     /// Whether producers that others use too may be taken in now, and no others.
     pub copying: bool,
+    /// The class at which laws are tried now, with the producers that it may take in: what each law searches in.
+    pub at_work: Option<(Id, Rc<Vec<Pair>>)>,
     /// The e-node of each class from which copies were made.
-    pub copied_from: HashMap<Id, Id>,
+    pub copied_from: FxHashMap<Id, Id>,
     /// What a node that is about to be added is of; none where it will be one with another class.
     incoming: Option<Facts>,
 }
@@ -170,13 +174,14 @@ impl Knowledge {
             functions: Functions::default(),
             tables,
             order: Vec::new(),
-            of_array: HashMap::new(),
-            origins: HashMap::new(),
-            runs: HashMap::new(),
+            of_array: FxHashMap::default(),
+            origins: FxHashMap::default(),
+            runs: FxHashMap::default(),
             refusals: BTreeMap::new(),
-            tried: HashSet::new(),
+            tried: FxHashSet::default(),
             copying: false,
-            copied_from: HashMap::new(),
+            at_work: None,
+            copied_from: FxHashMap::default(),
             incoming: None,
         }
     }
@@ -294,14 +299,7 @@ impl Classes for Graph {
     }
 
     fn source_classes(&self, node: Id) -> Vec<Id> {
-        let mut classes: Vec<Id> = Vec::new();
-        for &class in self.id_to_node(node).children() {
-            let class = self.find(class);
-            if !classes.contains(&class) {
-                classes.push(class);
-            }
-        }
-        classes
+        each_once(self.id_to_node(node).children().iter().map(|&class| self.find(class)))
     }
 
     fn source(&mut self, array: ArrayId, manifest: bool) -> Option<Source> {

@@ -3,9 +3,8 @@
 //! Homes are found before any law is tried, from the operations as they are written. An operation that its user cannot take in, as far as
 //! their shapes say, is a home itself.
 
-use std::collections::HashMap;
-
 use egg::Id;
+use rustc_hash::FxHashMap;
 
 use crate::{
     encode::{Inside, Region, Use},
@@ -21,19 +20,26 @@ const NEAR: usize = 16;
 
 /// What an operation can become by taking in what it reads.
 #[derive(Clone)]
-struct Becomes {
+pub(crate) struct Becomes {
     generate: bool,
     /// An operation that reads its sources elsewhere: where.
     elsewhere: Option<(IndexMap, Option<FunctionId>)>,
 }
 
+impl Becomes {
+    /// Whether it reads its sources as they are, whatever it takes in.
+    pub(crate) fn is_traversed(&self) -> bool {
+        !self.generate && self.elsewhere.is_none()
+    }
+}
+
 /// Something that is traversed whatever is taken in.
 const TRAVERSED: Becomes = Becomes { generate: false, elsewhere: None };
 
-/// Finds the homes of all classes, and how far from them they are.
-pub(crate) fn plan(graph: &mut Graph, region: &Region, inside: &Inside) {
+/// Finds the homes of all classes, and how far from them they are; gives what each can become.
+pub(crate) fn plan(graph: &mut Graph, region: &Region, inside: &Inside) -> FxHashMap<Id, Becomes> {
     let order = graph.analysis.order.clone();
-    let mut becomes: HashMap<Id, Becomes> = HashMap::new();
+    let mut becomes: FxHashMap<Id, Becomes> = FxHashMap::default();
     for &class in &order {
         let of = becomes_of(graph, class, &becomes);
         becomes.insert(class, of);
@@ -61,9 +67,10 @@ pub(crate) fn plan(graph: &mut Graph, region: &Region, inside: &Inside) {
         let depth = 1 + before.map(|source| source.depth).max().unwrap_or(0);
         graph[class].data.depth = depth;
     }
+    becomes
 }
 
-fn becomes_of(graph: &Graph, class: Id, becomes: &HashMap<Id, Becomes>) -> Becomes {
+fn becomes_of(graph: &Graph, class: Id, becomes: &FxHashMap<Id, Becomes>) -> Becomes {
     let form = &graph.facts(class).forms[0];
     let sources = graph.source_classes(form.node);
     let mut each = sources.iter().map(|source| becomes.get(source).unwrap_or(&TRAVERSED));
@@ -92,7 +99,7 @@ fn becomes_of(graph: &Graph, class: Id, becomes: &HashMap<Id, Becomes>) -> Becom
 
 /// Whether a user may take in what it has as a source, as far as shapes say: beside what is traversed nothing is read elsewhere, or made of
 /// its index.
-fn can_take_in(graph: &Graph, user: Id, class: Id, becomes: &HashMap<Id, Becomes>) -> bool {
+fn can_take_in(graph: &Graph, user: Id, class: Id, becomes: &FxHashMap<Id, Becomes>) -> bool {
     let (consumer, producer) = (&graph.facts(user).forms[0], &graph.facts(class).forms[0]);
     if consumer.shape != Shape::Map || matches!(producer.shape, Shape::Map | Shape::Reshape) {
         return true;
@@ -104,10 +111,7 @@ fn can_take_in(graph: &Graph, user: Id, class: Id, becomes: &HashMap<Id, Becomes
             return true;
         }
     }
-    let traversed = |source: Id| {
-        let becomes = becomes.get(&source).unwrap_or(&TRAVERSED);
-        !becomes.generate && becomes.elsewhere.is_none()
-    };
+    let traversed = |source: Id| becomes.get(&source).is_none_or(Becomes::is_traversed);
     !graph.source_classes(consumer.node).into_iter().any(traversed)
 }
 

@@ -1,11 +1,12 @@
 //! What is known of index functions: how often they meet an element, and whether they stay inside of extents.
 
-use std::{collections::HashMap, rc::Rc};
+use std::rc::Rc;
 
 use fusebox_ir::{
     Binary, ElementType, Extent, Lambda, LocalId, Operand, ScalarOp, ScalarOperand, ScalarPart, Unary,
     analysis::{Answer, Size, Sizes},
 };
+use rustc_hash::FxHashMap;
 
 /// Where an operation reads its sources.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -109,7 +110,7 @@ pub(crate) struct Indices<'a> {
     sizes: &'a Sizes,
     /// Of the index.
     extents: Vec<Size>,
-    known: HashMap<LocalId, Known>,
+    known: FxHashMap<LocalId, Known>,
 }
 
 impl<'a> Indices<'a> {
@@ -121,7 +122,7 @@ impl<'a> Indices<'a> {
             .map(|&extent| sizes.extent(extent).unwrap_or_else(|| Size::constant(i64::MAX)))
             .collect();
         let rank = bounds.len();
-        let mut indices = Self { sizes, extents: bounds, known: HashMap::new() };
+        let mut indices = Self { sizes, extents: bounds, known: FxHashMap::default() };
         for (at, param) in f.params.iter().enumerate() {
             let unit = |at: usize| (0..rank).map(|other| i64::from(other == at)).collect();
             let known = if at < rank { Known::Linear(Size::constant(0), unit(at)) } else { Known::Data };
@@ -241,6 +242,21 @@ impl<'a> Indices<'a> {
         if (0..self.extents.len()).all(|dim| alone(dim) || one(dim)) { Range::Once } else { Range::Repeats }
     }
 
+    /// Whether an index follows the innermost dimension of its own as it is: only the last of its components depends on it, by a factor of 1.
+    pub(crate) fn is_in_rows(&self, index: &[ScalarOperand]) -> bool {
+        let (Some((last, outer)), Some(dim)) = (index.split_last(), self.extents.len().checked_sub(1)) else {
+            return false;
+        };
+        let follows = matches!(self.operand(*last), Known::Linear(_, factors) if factors[dim] == 1);
+        follows && outer.iter().all(|&of| !depends_on(&self.operand(of), dim))
+    }
+
+    /// Whether an index does not depend on the innermost dimension of its own.
+    pub(crate) fn is_one_a_row(&self, index: &[ScalarOperand]) -> bool {
+        let Some(dim) = self.extents.len().checked_sub(1) else { return false };
+        index.iter().all(|&of| !depends_on(&self.operand(of), dim))
+    }
+
     /// Whether these indices are proved to lie inside of `extents`, wherever there is an element at all.
     pub(crate) fn inside(&self, index: &[ScalarOperand], extents: &[Extent]) -> bool {
         self.inside_each(index, extents).iter().all(|&inside| inside)
@@ -310,6 +326,15 @@ fn from_data(known: &Known) -> bool {
         Known::Data => true,
         Known::Min(both) | Known::Max(both) => from_data(&both.0) || from_data(&both.1),
         Known::Linear(..) | Known::Index => false,
+    }
+}
+
+/// Whether it may depend on a dimension of the index.
+fn depends_on(known: &Known, dim: usize) -> bool {
+    match known {
+        Known::Linear(_, factors) => factors[dim] != 0,
+        Known::Min(both) | Known::Max(both) => depends_on(&both.0, dim) || depends_on(&both.1, dim),
+        Known::Index | Known::Data => true,
     }
 }
 

@@ -8,6 +8,7 @@ use std::{ops::Deref, rc::Rc};
 
 use egg::{Id, Language};
 use fusebox_ir::{ArrayId, ArrayOp, ElementType, Extent, Operand};
+use rustc_hash::FxHashSet;
 
 use crate::functions::FunctionId;
 
@@ -193,13 +194,7 @@ impl Operation {
 
     /// The classes that sources are of, each once.
     pub(crate) fn source_classes(&self) -> Vec<Id> {
-        let mut classes: Vec<Id> = Vec::new();
-        for &class in &self.classes {
-            if !classes.contains(&class) {
-                classes.push(class);
-            }
-        }
-        classes
+        each_once(self.classes.iter().copied())
     }
 
     /// The function of elements or indices to elements.
@@ -215,6 +210,21 @@ impl Operation {
         });
         self.index.into_iter().chain(self.f).chain(of_edges)
     }
+}
+
+/// Classes in order, each once.
+pub(crate) fn each_once(classes: impl ExactSizeIterator<Item = Id>) -> Vec<Id> {
+    /// So many are compared with one another; a table is made for more.
+    const FEW: usize = 16;
+    let mut once: Vec<Id> = Vec::with_capacity(classes.len());
+    let mut seen: FxHashSet<Id> = FxHashSet::default();
+    let few = classes.len() <= FEW;
+    for class in classes {
+        if if few { !once.contains(&class) } else { seen.insert(class) } {
+            once.push(class);
+        }
+    }
+    once
 }
 
 /// An e-node.

@@ -3,6 +3,8 @@
 //! The searcher of a law finds a consumer and a producer of its shapes in the form that is looked at; the applier makes the operation that
 //! stands for both, if the law's conditions hold, and makes it equal to the consumer. Why a law was refused is kept for the report.
 
+use std::rc::Rc;
+
 use egg::{Applier, Id, PatternAst, Rewrite, SearchMatches, Searcher, Subst, Symbol, Var};
 
 use crate::{
@@ -66,6 +68,7 @@ pub(crate) const LAWS: &[Law] = {
         law("map-transform", Map, Transform, map_indexed),                                  // map f (transform p g x)  = transform p (f . g) x
         law("map-replicate", Map, Replicate, map_indexed),
         law("map-slice", Map, Slice, map_indexed),
+        law("map-reshape", Map, Reshape, reshapes::under_map),                              // map f (reshape x)        = reshape (map f x)
         // A function, then elements read elsewhere.
         law("backpermute-map", Backpermute, Map, indexed_map),                              // bp p (map g x)           = transform p g x
         law("transform-map", Transform, Map, indexed_map),                                  // transform p f (map g x)  = transform p (f . g) x
@@ -117,6 +120,10 @@ pub(crate) const LAWS: &[Law] = {
         law("stencil-map", Stencil, Map, taps::of_map),                                     // stencil f (map g x)      = stencil (f . g at each tap) x
         law("stencil-fill", Stencil, Generate, taps::of_fill),
         law("stencil-generate", Stencil, Generate, taps::of_generate),                      // stencil f (gen g)        = gen (|i| f (g at each tap of i))
+        law("stencil-backpermute", Stencil, Backpermute, taps::of_indexed),                 // stencil f (bp p x)       = gen (|i| f (x[p at each tap of i]))
+        law("stencil-transform", Stencil, Transform, taps::of_indexed),
+        law("stencil-replicate", Stencil, Replicate, taps::of_indexed),
+        law("stencil-slice", Stencil, Slice, taps::of_indexed),
     ]
 };
 
@@ -173,8 +180,12 @@ impl Searcher<Node, Knowledge> for Row {
         if from.shape != law.consumer {
             return None;
         }
-        let substs: Vec<Subst> = search::pairs(graph, class)
-            .into_iter()
+        let pairs = match &graph.analysis.at_work {
+            Some((at, pairs)) if *at == class => Rc::clone(pairs),
+            _ => Rc::new(search::pairs(graph, class)),
+        };
+        let substs: Vec<Subst> = pairs
+            .iter()
             .filter(|pair| (pair.reads, pair.shape) == (law.reads, law.producer))
             .filter(|pair| !graph.analysis.tried.contains(&(law.name, from.node, pair.of, pair.at)))
             .take(limit)

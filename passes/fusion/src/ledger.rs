@@ -3,10 +3,11 @@
 //! Each array says which of its users pay for reading it and whether it is stored; each class pays, for each of its elements, the larger of
 //! its bytes and its instructions.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 use egg::Id;
 use fusebox_ir::analysis::work::PER_BYTE;
+use rustc_hash::FxHashMap;
 
 use crate::{
     circles::circles,
@@ -17,6 +18,9 @@ use crate::{
     graph::{Classes, Graph},
     language::Source,
 };
+
+/// By so many arrays that they use forms may differ that are exchanged for the sake of one array.
+const MOST_CHANGED: usize = 64;
 
 /// A class of operations, by number.
 struct Class<'g> {
@@ -74,7 +78,7 @@ impl<'g> Ledger<'g> {
     /// # Errors
     /// [`Error::Cost`] where no number holds what it costs.
     pub(crate) fn new(graph: &'g Graph, region: &'g Region) -> Result<Self, Error> {
-        let mut number: HashMap<Id, usize> = HashMap::new();
+        let mut number: FxHashMap<Id, usize> = FxHashMap::default();
         let mut ids: Vec<Id> = Vec::new();
         for &id in &graph.analysis.order {
             let id = graph.find(id);
@@ -83,7 +87,7 @@ impl<'g> Ledger<'g> {
                 ids.len() - 1
             });
         }
-        let mut tables = Arrays { graph, region, number: &number, arrays: Vec::new(), array_of: HashMap::new() };
+        let mut tables = Arrays { graph, region, number: &number, arrays: Vec::new(), array_of: FxHashMap::default() };
         let mut classes: Vec<Class<'g>> = ids
             .iter()
             .map(|&id| {
@@ -161,15 +165,22 @@ impl<'g> Ledger<'g> {
         self.cost
     }
 
-    /// For each user of a class that has a form with (or without) a use of it, and another now, the last such form.
+    /// For each user of a class that has a form with (or without) a use of it, and another now, the last such form. What took in many
+    /// arrays more is not given up for one, nor the other way round.
     pub(crate) fn users_with(&self, class: usize, with: bool) -> Vec<(usize, usize)> {
-        let has = |form: &Form| form.uses.iter().any(|&(array, _)| self.arrays[array].used.class == Some(class));
+        let results = &self.classes[class].results;
+        let has = |form: &Form| {
+            let mut found = results.iter().map(|array| form.uses.binary_search_by_key(array, |&(array, _)| array));
+            found.any(|found| found.is_ok())
+        };
         let of_user = |&user: &usize| {
             let forms = &self.classes[user].forms;
             if has(&forms[self.classes[user].choice]) == with {
                 return None;
             }
-            forms.iter().rposition(|form| has(form) == with).map(|form| (user, form))
+            let uses = forms[self.classes[user].choice].uses.len();
+            let form = forms.iter().rposition(|form| has(form) == with)?;
+            (forms[form].uses.len().abs_diff(uses) <= MOST_CHANGED).then_some((user, form))
         };
         self.classes[class].users.iter().filter_map(of_user).collect()
     }
@@ -187,15 +198,28 @@ impl<'g> Ledger<'g> {
         }
         // What is wanted before and after is wanted all the time, so that nothing is undone and done again.
         let needed: Vec<(usize, usize)> = old.into_iter().filter(|&(class, _)| self.is_needed(class)).collect();
-        for &(class, _) in &needed {
-            self.use_all(class, self.choice(class));
+        for &(class, form) in &needed {
+            let used = self.differ(class, self.choice(class), form);
+            self.use_each(class, &used).into_iter().for_each(|used| self.want(used));
         }
         for &(class, form) in &needed {
-            self.drop_all(class, form);
+            let dropped = self.differ(class, form, self.choice(class));
+            self.drop_each(class, dropped);
             self.touched.insert(class);
         }
         self.settle()?;
         Ok(true)
+    }
+
+    /// What one form of a class uses and another does not. Forms have most of what they use in common.
+    fn differ(&self, class: usize, form: usize, other: usize) -> Vec<(usize, Mode)> {
+        let forms = &self.classes[class].forms;
+        let mut others = forms[other].uses.iter().peekable();
+        let is_other = |used: &&(usize, Mode)| {
+            while others.next_if(|other| *other < used).is_some() {}
+            others.peek() != Some(used)
+        };
+        forms[form].uses.iter().filter(is_other).copied().collect()
     }
 
     /// Whether a class would need itself.
@@ -226,8 +250,8 @@ impl<'g> Ledger<'g> {
             self.classes[class].wanted += 1;
             if self.classes[class].wanted == 1 {
                 self.begin(class);
-                let form = self.choice(class);
-                stack.extend(self.add_users(class, form));
+                let used = self.classes[class].forms[self.choice(class)].uses.clone();
+                stack.extend(self.use_each(class, &used));
             }
         }
     }
@@ -238,39 +262,33 @@ impl<'g> Ledger<'g> {
         self.touched_arrays.extend(&self.classes[class].results);
     }
 
-    fn use_all(&mut self, class: usize, form: usize) {
-        self.add_users(class, form).into_iter().for_each(|used| self.want(used));
-    }
-
-    /// Notes a class as a user of what a form of it uses, and gives the classes that make that.
-    fn add_users(&mut self, class: usize, form: usize) -> Vec<usize> {
-        let mut used = Vec::new();
-        for &(array, mode) in &self.classes[class].forms[form].uses {
+    /// Notes a class as a user of what it uses, and gives the classes that make that.
+    fn use_each(&mut self, class: usize, used: &[(usize, Mode)]) -> Vec<usize> {
+        let mut makers = Vec::new();
+        for &(array, mode) in used {
             *self.arrays[array].users.entry((class, mode)).or_default() += 1;
             self.touched_arrays.insert(array);
-            used.extend(self.arrays[array].used.class);
+            makers.extend(self.arrays[array].used.class);
         }
-        used
+        makers
     }
 
-    fn drop_all(&mut self, class: usize, form: usize) {
-        let mut stack = vec![(class, form)];
-        while let Some((class, form)) = stack.pop() {
-            for &(array, mode) in &self.classes[class].forms[form].uses {
+    /// Notes a class as a user of what it uses no more, and so on with classes that nobody wants then.
+    fn drop_each(&mut self, class: usize, dropped: Vec<(usize, Mode)>) {
+        let mut stack = vec![(class, dropped)];
+        while let Some((class, dropped)) = stack.pop() {
+            for &(array, mode) in &dropped {
                 let users = &mut self.arrays[array].users;
                 match users.get_mut(&(class, mode)) {
                     Some(count) if *count > 1 => *count -= 1,
                     _ => _ = users.remove(&(class, mode)),
                 }
                 self.touched_arrays.insert(array);
-            }
-            for at in 0..self.classes[class].forms[form].uses.len() {
-                let (array, _) = self.classes[class].forms[form].uses[at];
-                let Some(used) = self.arrays[array].used.class else { continue };
-                self.classes[used].wanted -= 1;
-                if self.classes[used].wanted == 0 {
-                    self.begin(used);
-                    stack.push((used, self.choice(used)));
+                let Some(maker) = self.arrays[array].used.class else { continue };
+                self.classes[maker].wanted -= 1;
+                if self.classes[maker].wanted == 0 {
+                    self.begin(maker);
+                    stack.push((maker, self.classes[maker].forms[self.choice(maker)].uses.clone()));
                 }
             }
         }

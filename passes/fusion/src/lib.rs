@@ -29,9 +29,8 @@ mod sources;
 mod summary;
 mod taps;
 
-use std::collections::{HashMap, HashSet};
-
 use fusebox_ir::{ArrayId, ArrayOp, Block, Part, PartMut, Program, Var, analysis::Sizes, validate};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::{
     encode::Region,
@@ -59,7 +58,7 @@ pub struct Config {
 
 impl Default for Config {
     fn default() -> Self {
-        Self { max_iterations: 10, max_nodes: 50_000, max_instructions: 10_000, max_copies: 4, max_steps: 5_000 }
+        Self { max_iterations: 10, max_nodes: 50_000, max_instructions: 10_000, max_copies: 4, max_steps: 20_000 }
     }
 }
 
@@ -73,7 +72,7 @@ impl Default for Config {
 pub fn fuse(program: &Program, config: &Config) -> Result<(Program, Report), Error> {
     validate(program, &[])?;
     let mut program = program.clone();
-    let (mut types, mut names) = (HashMap::new(), HashMap::new());
+    let (mut types, mut names) = (FxHashMap::default(), FxHashMap::default());
     program.body.for_each_definition(&mut |var| {
         types.insert(var.id, var.ty.clone());
         names.insert(var.id, var.name.0.clone());
@@ -136,8 +135,8 @@ impl Fusion<'_> {
     }
 }
 
-fn tapped(body: &Block) -> HashSet<ArrayId> {
-    let mut tapped = HashSet::new();
+fn tapped(body: &Block) -> FxHashSet<ArrayId> {
+    let mut tapped = FxHashSet::default();
     let mut blocks = vec![body];
     while let Some(block) = blocks.pop() {
         for binding in &block.bindings {

@@ -90,7 +90,7 @@ pub(crate) fn as_constant(graph: &mut Graph, generate: &Operation) -> Option<Fun
 
 /// For each of a map's source classes the latest form that `pick` gives something of; none where one has no such form, or may not be
 /// taken in.
-fn forms_of<T>(
+pub(crate) fn forms_of<T>(
     graph: &mut Graph,
     m: &Meeting<'_>,
     mut pick: impl FnMut(&mut Graph, &Operation) -> Option<T>,

@@ -91,13 +91,19 @@ fn replaced(graph: &mut Graph, m: &Meeting<'_>, g: FunctionId, inner: Option<Fun
     Ok(met_unchecked(m, m.consumer.like(m.consumer.shape).function(f).reading(&sources)))
 }
 
-fn element(graph: &Graph, composer: &mut Composer, source: Source, index: &[ScalarOperand]) -> ScalarOperand {
+/// An element of an array, read by index.
+pub(crate) fn element(
+    graph: &Graph,
+    composer: &mut Composer,
+    source: Source,
+    index: &[ScalarOperand],
+) -> ScalarOperand {
     let read = ScalarOp::Read { array: graph.array(source), index: index.to_vec() };
     composer.one(read, graph.element(source), &Place::default())
 }
 
 /// Whether an array is stored whatever happens.
-fn manifest(graph: &Graph, class: Id) -> bool {
+pub(crate) fn manifest(graph: &Graph, class: Id) -> bool {
     graph.is_leaf(class) && graph.facts(class).manifest
 }
 

@@ -25,6 +25,10 @@ pub(crate) enum Reason {
     TraversedBeside,
     /// Sources are read at several indices.
     OtherIndex,
+    /// A reshape of what is stored costs nothing.
+    StoredAnyway,
+    /// Taps of what reads elsewhere would be gathered one by one.
+    Scattered,
     /// Sources whose extents may differ cannot be read by one operation.
     OtherExtents,
     /// A consumer of several sources, of which the producer makes one.
@@ -94,6 +98,12 @@ impl fmt::Display for Reason {
                 "beside it an array is traversed, which would have to be read by index: clustering fuses the two"
             ),
             Self::OtherIndex => write!(f, "the other sources are not read at the same index: clustering fuses them"),
+            Self::StoredAnyway => {
+                write!(f, "what it reads is stored anyway, and costs nothing in other extents")
+            }
+            Self::Scattered => {
+                write!(f, "its user taps along rows that it does not read as rows: each tap would be gathered")
+            }
             Self::OtherExtents => write!(f, "its sources were not proved to have the same extents"),
             Self::OtherSources => write!(f, "its user has other sources too, which are not made in the same way"),
             Self::OnceARow => {

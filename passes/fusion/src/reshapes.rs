@@ -8,8 +8,9 @@ use crate::{
     functions::Composer,
     graph::{Classes, Graph, scalar},
     language::{Operation, Shape, Source},
-    laws::{Meeting, Outcome},
-    producers::{indexed, met_one, met_unchecked, only_source, together},
+    laws::{Meeting, Met, Outcome},
+    producers::{forms_of, indexed, met_one, met_unchecked, only_source, together},
+    reads::manifest,
     reason::Reason,
 };
 
@@ -36,6 +37,43 @@ pub(crate) fn of_map(graph: &mut Graph, m: &Meeting<'_>) -> Outcome {
         })
         .collect();
     Ok(met_unchecked(m, m.consumer.like(Shape::Map).function(f).reading(&reshaped)))
+}
+
+/// `map f (reshape x)` is `reshape (map f x)`, so that one pass makes `x` and the map: between them the array was stored. Of what is stored
+/// anyway nothing is gained.
+pub(crate) fn under_map(graph: &mut Graph, m: &Meeting<'_>) -> Outcome {
+    let reshape = |_: &mut Graph, operation: &Operation| (operation.shape == Shape::Reshape).then_some(());
+    let Some(found) = forms_of(graph, m, reshape) else { return Err(Reason::TraversedBeside) };
+    let inner = |source: Source| {
+        let of = found.iter().find(|((class, ..), ())| *class == source.class);
+        let ((_, _, reshape), ()) = of.unwrap_or_else(|| panic!("all sources have a form: {:?}", m.consumer));
+        reshape.source_list()[source.component]
+    };
+    let sources: Vec<Source> = m.consumer.sources().map(inner).collect();
+    if sources.iter().all(|source| manifest(graph, source.class)) {
+        return Err(Reason::StoredAnyway);
+    }
+    let extents = graph.ty(sources[0]).extents.clone();
+    let fit = graph.cover(sources.iter().copied(), &extents)
+        && found.iter().all(|((_, _, reshape), ())| graph.equal(&reshape.extents, &m.consumer.extents));
+    if !fit {
+        return Err(Reason::OtherExtents);
+    }
+    let count = checks::elements_of(graph, &extents);
+    if count.is_none() || count != checks::elements_of(graph, &m.consumer.extents) {
+        return Err(Reason::Count);
+    }
+    let f = m.consumer.of_elements();
+    let map = Operation::new(Shape::Map, extents, m.consumer.elements.clone()).function(f).reading(&sources);
+    // A result that needs no source would now check extents that nobody asked for.
+    let ignores = (0..map.elements.len()).any(|result| checks::ignores_sources(graph, f, result));
+    if ignores && !checks::not_negative(graph, &map) {
+        return Err(Reason::Count);
+    }
+    let class = graph.make(map, m.class);
+    let results: Vec<Source> = (0..m.consumer.elements.len()).map(|component| Source { class, component }).collect();
+    let took = found.into_iter().map(|((class, node, _), ())| (class, node)).collect();
+    Ok(Met { operation: m.consumer.like(Shape::Reshape).reading(&results), took })
 }
 
 /// Whether a consumer and a producer are proved to have as many elements.

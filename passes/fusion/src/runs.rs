@@ -3,21 +3,21 @@
 //! Maps that are read by maps alone, all of which end up in the same one, would be taken in one after the other: n compositions of up to n
 //! functions for a chain of n. They are taken in at once instead, and have no forms of their own.
 
-use std::collections::HashMap;
-
 use egg::Id;
+use rustc_hash::FxHashMap;
 
 use crate::{
     encode::{Inside, Region, Use},
     graph::{Classes, Graph},
+    homes::Becomes,
     language::Shape,
     producers,
     search::read_classes,
 };
 
 /// Finds the runs of a block. What a law finds against one afterwards, [`dissolve`] undoes it.
-pub(crate) fn plan(graph: &mut Graph, region: &Region, inside: &Inside) {
-    let mut sizes: HashMap<Id, usize> = HashMap::new();
+pub(crate) fn plan(graph: &mut Graph, region: &Region, inside: &Inside, becomes: &FxHashMap<Id, Becomes>) {
+    let mut sizes: FxHashMap<Id, usize> = FxHashMap::default();
     let most = graph.analysis.config.max_instructions;
     // Users come after what they use: from the last to the first, the runs of users are known.
     for class in graph.analysis.order.clone().into_iter().rev() {
@@ -28,7 +28,7 @@ pub(crate) fn plan(graph: &mut Graph, region: &Region, inside: &Inside) {
         let operation = graph.operation(facts.forms[0].node);
         let size = graph.analysis.functions.size(operation.of_elements());
         let mut last: Option<Id> = None;
-        let mut one = facts.outside.is_empty() && operation.apart.is_none() && takes_maps_alone(graph, class);
+        let mut one = facts.outside.is_empty() && operation.apart.is_none() && takes_maps_alone(graph, class, becomes);
         for &(position, how) in inside.get(&class).into_iter().flatten() {
             let Some(user) = region.classes[position].filter(|_| one && how == Use::Traversed) else {
                 one = false;
@@ -53,15 +53,18 @@ pub(crate) fn plan(graph: &mut Graph, region: &Region, inside: &Inside) {
     graph.analysis.runs.values_mut().for_each(|run| run.reverse());
 }
 
-/// Whether a map takes in nothing but maps: what else it takes in makes another operation of it, which may be better apart.
-fn takes_maps_alone(graph: &Graph, class: Id) -> bool {
-    let form = &graph.facts(class).forms[0];
-    let home = graph.facts(class).home;
-    graph.source_classes(form.node).into_iter().chain(read_classes(graph, form)).all(|source| {
-        let facts = graph.facts(source);
-        let is_map = facts.forms.first().is_none_or(|form| matches!(form.shape, Shape::Map | Shape::Stencil));
-        is_map || facts.home != home
-    })
+/// Whether a map stays one whatever it takes in: another operation may be better apart.
+fn takes_maps_alone(graph: &Graph, class: Id, becomes: &FxHashMap<Id, Becomes>) -> bool {
+    let facts = graph.facts(class);
+    let form = &facts.forms[0];
+    let stays_map = becomes.get(&class).is_some_and(Becomes::is_traversed);
+    let is_map = |source: Id| {
+        let facts_of = graph.facts(source);
+        let is_map = facts_of.forms.first().is_none_or(|form| matches!(form.shape, Shape::Map | Shape::Stencil));
+        is_map || facts_of.home != facts.home
+    };
+    let mut sources = graph.source_classes(form.node).into_iter();
+    sources.all(|source| is_map(source) || stays_map) && read_classes(graph, form).into_iter().all(is_map)
 }
 
 /// The members of the run that ends in a class, each after what it uses, with their e-nodes; none where one turned out to be equal to

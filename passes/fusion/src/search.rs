@@ -5,12 +5,13 @@
 //! in is then already all that it can become, so each gets a handful of forms, and a chain of n takes n laws. First an operation takes in
 //! what ends up in one operation with it; then, apart, cheap producers that others use too. Which form stays is the extraction's choice.
 
-use std::{collections::BTreeSet, sync::LazyLock, time::Duration};
+use std::{collections::BTreeSet, rc::Rc, sync::LazyLock, time::Duration};
 
 use egg::{
     Applier, Id, PatternAst, Rewrite, Runner, SearchMatches, Searcher, SimpleScheduler, StopReason, Subst, Symbol, Var,
 };
 use fusebox_ir::MAX_NESTING;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::{
     graph::{Classes, Graph, Knowledge, Known},
@@ -48,13 +49,18 @@ pub(crate) fn saturate(knowledge: Knowledge, encode: impl FnOnce(&mut Graph)) ->
         .with_iter_limit(config.max_iterations)
         // The runner stops beyond its limit, and it is met before.
         .with_node_limit(config.max_nodes.saturating_sub(1))
-        // No clock decides anything: this is never reached.
+        // No clock decides anything, and the one that is asked stands still: this is never reached.
         .with_time_limit(Duration::MAX);
     encode(&mut runner.egraph);
-    if runner.egraph.analysis.order.is_empty() {
+    // Where no operation reads what another makes, no law applies.
+    let graph = &runner.egraph;
+    let mut operations = graph.analysis.order.iter();
+    if !operations.any(|&class| front(graph, class).is_some_and(|form| reads_some(graph, form))) {
         return (runner.egraph, Search { stop: Stop::Saturated, iterations: 0 });
     }
-    let runner = runner.run([&*SWEEP]);
+    // egg measures what it does, by a clock that takes milliseconds to be set up once in a process; one that stands still takes none.
+    let (clock, _) = quanta::Clock::mock();
+    let runner = quanta::with_clock(&clock, || runner.run([&*SWEEP]));
     let stop = match &runner.stop_reason {
         Some(StopReason::Saturated) => Stop::Saturated,
         Some(StopReason::IterationLimit(_)) => Stop::Iterations,
@@ -130,6 +136,12 @@ pub(crate) fn read_classes(graph: &Graph, known: &Known) -> Vec<Id> {
     classes.into_iter().collect()
 }
 
+/// Whether an operation reads what another of the graph makes.
+fn reads_some(graph: &Graph, known: &Known) -> bool {
+    let mut classes = graph.source_classes(known.node).into_iter().chain(read_classes(graph, known));
+    classes.any(|of| !graph.is_leaf(of))
+}
+
 /// Finds every operation of the graph, in order of the program.
 struct Everywhere;
 
@@ -183,9 +195,18 @@ impl Sweep {
         if graph.facts(class).run.is_some() {
             return false;
         }
-        let mut changed = false;
-        while !is_full(graph) && self.step(graph, class) {
-            changed = true;
+        let (mut changed, mut again) = (false, false);
+        let mut refused = Refused::default();
+        while !is_full(graph) {
+            if self.step(graph, class, &mut refused) {
+                (changed, again) = (true, true);
+            } else if again {
+                // What was refused may apply beside what was taken in since.
+                refused.clear();
+                again = false;
+            } else {
+                break;
+            }
         }
         // What is not taken in together is taken in one by one by the next sweep.
         changed |= !is_full(graph) && runs::dissolve(graph, class);
@@ -196,7 +217,10 @@ impl Sweep {
         }
         graph.analysis.copying = true;
         let mut copies = 0;
-        while copies < graph.analysis.config.max_copies && !is_full(graph) && self.step(graph, class) {
+        while copies < graph.analysis.config.max_copies
+            && !is_full(graph)
+            && self.step(graph, class, &mut Refused::default())
+        {
             copies += 1;
         }
         graph.analysis.copying = false;
@@ -204,28 +228,35 @@ impl Sweep {
     }
 
     /// Takes one producer more into an operation, by the first law that applies: producers in the order of [`pairs`], for each the laws in
-    /// the order of the table.
-    fn step(&self, graph: &mut Graph, class: Id) -> bool {
+    /// the order of the table. Laws in `refused` are not asked; those that do not apply are added.
+    fn step(&self, graph: &mut Graph, class: Id, refused: &mut Refused) -> bool {
         let class = graph.find(class);
         let Some(shape) = front(graph, class).map(|front| front.shape) else { return false };
-        let pairs = pairs(graph, class);
+        let pairs = Rc::new(pairs(graph, class));
         if pairs.is_empty() && !graph.analysis.copying {
             return false;
         }
+        let order: FxHashMap<(Id, Id, bool), usize> =
+            pairs.iter().enumerate().map(|(at, pair)| ((pair.of, pair.at, pair.reads), at)).collect();
+        graph.analysis.at_work = Some((class, Rc::clone(&pairs)));
         let mut matches: Vec<(usize, usize, Subst)> = Vec::new();
         let mut met = vec![false; pairs.len()];
         for (at, (law, rewrite)) in self.laws.iter().enumerate().filter(|(_, (law, _))| law.consumer == shape) {
             let fits = |pair: &Pair| (pair.reads, pair.shape) == (law.reads, law.producer);
-            pairs.iter().zip(&mut met).for_each(|(pair, met)| *met |= fits(pair));
-            if !pairs.iter().any(fits) {
+            let mut some = false;
+            pairs.iter().zip(&mut met).filter(|(pair, _)| fits(pair)).for_each(|(_, met)| (*met, some) = (true, true));
+            if !some {
                 continue;
             }
             for subst in rewrite.searcher.search_eclass(graph, class).into_iter().flat_map(|found| found.substs) {
-                let same = |pair: &Pair| fits(pair) && (pair.of, pair.at) == (subst[of_var()], subst[at_var()]);
-                let Some(order) = pairs.iter().position(same) else { continue };
-                matches.push((order, at, subst));
+                let (of, node) = (subst[of_var()], subst[at_var()]);
+                let Some(&order) = order.get(&(of, node, law.reads)) else { continue };
+                if !refused.contains(&(at, of, node)) {
+                    matches.push((order, at, subst));
+                }
             }
         }
+        graph.analysis.at_work = None;
         refuse(graph, class, shape, &pairs, &met);
         matches.sort_by_key(|&(order, law, _)| (order, law));
         for (_, law, subst) in matches {
@@ -237,10 +268,14 @@ impl Sweep {
             if !rewrite.applier.apply_one(graph, class, &subst, None, rewrite.name).is_empty() {
                 return true;
             }
+            refused.insert((law, subst[of_var()], subst[at_var()]));
         }
         false
     }
 }
+
+/// Laws that did not apply at an operation: which, and to which e-node of which producer.
+type Refused = FxHashSet<(usize, Id, Id)>;
 
 /// Notes why producers are not taken in that no law is asked about.
 fn refuse(graph: &mut Graph, class: Id, consumer: Shape, pairs: &[Pair], met: &[bool]) {

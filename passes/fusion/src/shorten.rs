@@ -3,12 +3,11 @@
 //! A map of several arrays runs over the least of their extents. What it reads of longer ones need not be made, and arrays of equal
 //! extents are what laws and clusters ask for: `zip_with f (map g xs) ys` has `min(n, m)` elements where `xs` has n.
 
-use std::collections::HashMap;
-
 use fusebox_ir::{
     ArrayId, ArrayOp, Binding, Block, ElementType, Extent, Lambda, Local, LocalId, Name, Operand, ScalarOperand, Type,
     analysis::{Answer, Sizes, Uses},
 };
+use rustc_hash::FxHashMap;
 
 use crate::report::Choice;
 
@@ -16,7 +15,10 @@ use crate::report::Choice;
 const LAW: &str = "map-reads-less";
 
 /// Shortens what a block's maps do not read all of. An error of an element that nobody reads may be lost.
-pub(crate) fn shorten(block: &mut Block, sizes: &Sizes, types: &mut HashMap<ArrayId, Type>) -> Vec<Choice> {
+pub(crate) fn shorten(block: &mut Block, sizes: &Sizes, types: &mut FxHashMap<ArrayId, Type>) -> Vec<Choice> {
+    if !block.bindings.iter().any(|binding| matches!(binding.op, ArrayOp::Map { .. })) {
+        return Vec::new();
+    }
     let uses = Uses::of(block);
     let mut order: Vec<usize> = (0..block.bindings.len()).collect();
     let mut choices = Vec::new();
@@ -100,7 +102,7 @@ fn wanted(block: &Block, position: usize, uses: &Uses, sizes: &Sizes) -> Option<
 }
 
 /// Whether what a producer checks of the extents that it has, and not of those that it gets, is proved.
-fn cannot_fail(binding: &Binding, to: &[Extent], sizes: &Sizes, types: &HashMap<ArrayId, Type>) -> bool {
+fn cannot_fail(binding: &Binding, to: &[Extent], sizes: &Sizes, types: &FxHashMap<ArrayId, Type>) -> bool {
     let Some(own) = binding.results.first().map(|var| &var.ty.extents) else { return false };
     let shorter = |dim: &usize| own[*dim] != to[*dim];
     let changed: Vec<usize> = (0..own.len()).filter(shorter).collect();

@@ -4,12 +4,11 @@
 //! repeated or a constant array would be written whole, to be read in every turn. Copies are only made where every use in the body takes
 //! elements in passing, so that fusion or clustering takes them in.
 
-use std::collections::{HashMap, HashSet};
-
 use fusebox_ir::{
     ArrayId, ArrayOp, Binding, Block, Operand, PartMut, Var,
     analysis::work::{PER_BYTE, work},
 };
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::report::Choice;
 
@@ -18,19 +17,19 @@ const LAW: &str = "made-where-read";
 
 /// Copies what costs nothing to make into the bodies that read it; `fresh` gives a new value like an old one.
 pub(crate) fn sink(block: &mut Block, fresh: &mut dyn FnMut(&Var) -> Var) -> Vec<Choice> {
-    let made: Vec<Binding> = block.bindings.iter().filter(|binding| is_free(binding)).cloned().collect();
     let mut choices = Vec::new();
-    if made.is_empty() {
+    if !block.bindings.iter().any(|binding| has_bodies(&binding.op)) {
         return choices;
     }
+    let made: Vec<Binding> = block.bindings.iter().filter(|binding| is_free(binding)).cloned().collect();
     for binding in &mut block.bindings {
-        if !matches!(binding.op, ArrayOp::While { .. } | ArrayOp::Cond { .. }) {
+        if !has_bodies(&binding.op) {
             continue;
         }
         for part in binding.op.parts_mut() {
             let PartMut::Body(body) = part else { continue };
             let mut copies = Vec::new();
-            let mut instead: HashMap<ArrayId, ArrayId> = HashMap::new();
+            let mut instead: FxHashMap<ArrayId, ArrayId> = FxHashMap::default();
             for made in &made {
                 if !is_taken_in(made, body) {
                     continue;
@@ -56,6 +55,11 @@ pub(crate) fn sink(block: &mut Block, fresh: &mut dyn FnMut(&Var) -> Var) -> Vec
     choices
 }
 
+/// Whether an operation is one into whose bodies copies are made.
+fn has_bodies(op: &ArrayOp) -> bool {
+    matches!(op, ArrayOp::While { .. } | ArrayOp::Cond { .. })
+}
+
 /// Whether elements cost less to make than to read: repeated ones of a smaller array, or some that are made of their indices alone.
 fn is_free(binding: &Binding) -> bool {
     match &binding.op {
@@ -72,7 +76,7 @@ fn is_free(binding: &Binding) -> bool {
 
 /// Whether a body uses what a binding makes, and every use is one that takes its elements in.
 fn is_taken_in(made: &Binding, body: &Block) -> bool {
-    let results: HashSet<ArrayId> = made.results.iter().map(|var| var.id).collect();
+    let results: FxHashSet<ArrayId> = made.results.iter().map(|var| var.id).collect();
     let mut all = 0;
     let mut count = |id: ArrayId| all += usize::from(results.contains(&id));
     body.results.iter().for_each(|&id| count(id));

@@ -3,15 +3,14 @@
 //! What a function reads by index must be stored before, whatever the index is. An element at the own index, or at another that the own
 //! one gives, is a source instead: laws take in what makes it, and clustering may run the two in one pass. Where all is read at one index
 //! the generate is a map, or a transform; where arrays are read at several, it is a map over what reads each, and over its index where it
-//! looks at that.
-
-use std::collections::HashSet;
+//! looks at that. What is stored whatever happens, or read where data says, that map reads by index as the generate did.
 
 use fusebox_ir::{ArrayId, ElementType, Extent, Instruction, Lambda, LocalId, ScalarOp, ScalarOperand, ScalarPart};
+use rustc_hash::FxHashSet;
 
 use crate::{
     functions::{Composer, FunctionId, used_params},
-    graph::{Classes, Graph},
+    graph::{Classes, Graph, Known},
     index::{IndexMap, Indices},
     language::Shape,
 };
@@ -25,6 +24,30 @@ pub(crate) struct Read {
     pub array: ArrayId,
     /// From the own index to that of the array; none where it is the own index.
     pub index: Option<FunctionId>,
+}
+
+/// A read as it stands in the function.
+struct Found {
+    array: ArrayId,
+    /// From the own index to that of the array; none where data decides it, or a branch around the read computes it.
+    index: Option<FunctionId>,
+    /// What that function is.
+    map: IndexMap,
+    /// Whether the read is proved to stay inside of the array.
+    inside: bool,
+    /// Whether it is the own index, of an array that has an element there.
+    own: bool,
+}
+
+impl Found {
+    /// The read as a source; none where it has to stay a read by index.
+    fn source(&self, graph: &Graph) -> Option<Read> {
+        let plain = matches!(self.map, IndexMap::Replicate(_) | IndexMap::Permutation(_) | IndexMap::Slice(_));
+        // Laws may take in what makes the array, wherever the own index says that it is read.
+        let made = self.map != IndexMap::Data && is_made(graph, self.array);
+        let is_source = self.index.is_some() && (self.own || self.inside && (plain || made));
+        is_source.then_some(Read { array: self.array, index: self.index })
+    }
 }
 
 /// What a generate is as an operation over sources.
@@ -63,93 +86,137 @@ pub(crate) fn of(
     if extents.is_empty() {
         return None;
     }
-    let reads = reads(graph, f, &gains)?;
-    let (f, own) = with_elements(graph, f, &reads);
-    let at_own = |graph: &Graph, read: &Read| {
-        let extents_of = graph.analysis.tables.types.get(&read.array).map(|ty| &ty.extents);
-        map_of(graph, read, extents) == IndexMap::Identity && extents_of.is_some_and(|of| graph.within(extents, of))
-    };
+    let reads = reads(graph, extents, f, &gains)?;
+    let sources: Vec<Read> = reads.iter().filter_map(|found| found.source(graph)).collect();
+    if reads.iter().all(|found| found.own) {
+        let (of_elements, own) = with_elements(graph, f, &sources);
+        if !used_params(&of_elements)[..own].contains(&true) {
+            let reads = sources.into_iter().map(|read| Read { index: None, ..read }).collect();
+            return Some(Sourced::Map { f: without_index(of_elements, own, &[]), reads, dims: Vec::new() });
+        }
+    }
+    if reads.len() > MOST || !reads.iter().any(|found| gains(graph, found.array)) {
+        return None;
+    }
+    if let Some(elsewhere) = at_one_index(graph, f, &reads) {
+        return Some(elsewhere);
+    }
+    // What has to be stored for another read gains nothing as a source.
+    let by_index = |array: ArrayId| reads.iter().any(|other| other.array == array && other.source(graph).is_none());
+    let mut fusing =
+        reads.iter().filter(|found| gains(graph, found.array) && fuses(graph, found) && !by_index(found.array));
+    if !in_order || fusing.next().is_none() {
+        return None;
+    }
+    let (f, own) = with_elements(graph, f, &sources);
     let dims: Vec<usize> = (0..own).filter(|&dim| used_params(&f)[dim]).collect();
-    let elements = |f: Lambda| Lambda { params: f.params[own..].to_vec(), ..f };
-    if dims.is_empty() && reads.iter().all(|read| at_own(graph, read)) {
-        let reads = reads.into_iter().map(|read| Read { index: None, ..read }).collect();
-        return Some(Sourced::Map { f: elements(f), reads, dims });
-    }
-    if reads.len() > MOST {
-        return None;
-    }
-    if !reads.iter().any(|read| gains(graph, read.array)) || !reads.iter().all(|read| is_inside(graph, read, extents)) {
-        return None;
-    }
-    let first = reads[0];
-    if dims.is_empty() && reads.iter().all(|read| read.index == first.index) {
-        let types = &graph.analysis.tables.types;
-        let same = |read: &Read| graph.equal(&types[&read.array].extents, &types[&first.array].extents);
-        let index = first.index.filter(|_| reads.iter().all(same))?;
-        return Some(Sourced::Elsewhere {
-            index,
-            f: elements(f),
-            arrays: reads.into_iter().map(|read| read.array).collect(),
-        });
-    }
-    // Only what is traversed by rows or as it is can run in one pass with what makes it.
-    let fuses = |read: &Read| {
-        let map = map_of(graph, read, extents);
-        gains(graph, read.array) && (map.is_by_rows() || at_own(graph, read))
-    };
-    let is_plain = |read: &Read| {
-        let map = map_of(graph, read, extents);
-        matches!(map, IndexMap::Replicate(_) | IndexMap::Permutation(_) | IndexMap::Slice(_)) || at_own(graph, read)
-    };
-    if !in_order || !reads.iter().any(fuses) || !reads.iter().all(is_plain) {
-        return None;
-    }
-    let params = f.params[own..].iter().chain(dims.iter().map(|&dim| &f.params[dim])).cloned().collect();
-    let each = reads.iter().map(|read| Read { index: read.index.filter(|_| !at_own(graph, read)), ..*read });
-    Some(Sourced::Map { reads: each.collect(), f: Lambda { params, ..f }, dims })
+    let found = reads.iter().filter(|found| found.source(graph).is_some());
+    let each = found.map(|found| Read { array: found.array, index: found.index.filter(|_| !found.own) });
+    Some(Sourced::Map { reads: each.collect(), f: without_index(f, own, &dims), dims })
 }
 
-/// Everything that a function reads, each once; none where an index is not a function of the own index alone, known before any branch, or
-/// where nothing is gained.
-fn reads(graph: &mut Graph, f: &Lambda, gains: &impl Fn(&Graph, ArrayId) -> bool) -> Option<Vec<Read>> {
-    let mut known: HashSet<LocalId> = f.params.iter().map(|param| param.id).collect();
+/// A generate that reads all at one index that is not its own, and looks at nothing else.
+fn at_one_index(graph: &Graph, f: &Lambda, reads: &[Found]) -> Option<Sourced> {
+    let first = reads.first()?;
+    let index = first.index?;
+    let extents = |found: &Found| &graph.analysis.tables.types[&found.array].extents;
+    let same =
+        |found: &Found| found.inside && found.index == Some(index) && graph.equal(extents(found), extents(first));
+    if !reads.iter().all(same) {
+        return None;
+    }
+    let sources: Vec<Read> = reads.iter().map(|found| Read { array: found.array, index: found.index }).collect();
+    let (f, own) = with_elements(graph, f, &sources);
+    if used_params(&f)[..own].contains(&true) {
+        return None;
+    }
+    let arrays = reads.iter().map(|found| found.array).collect();
+    Some(Sourced::Elsewhere { index, f: without_index(f, own, &[]), arrays })
+}
+
+/// A function of the own index and of elements as one of elements, and after them of some dimensions of the index.
+fn without_index(f: Lambda, own: usize, dims: &[usize]) -> Lambda {
+    let params = f.params[own..].iter().chain(dims.iter().map(|&dim| &f.params[dim])).cloned().collect();
+    Lambda { params, ..f }
+}
+
+/// Whether what makes the array of a read can run in one pass with the generate: it is traversed by rows or as it is, or it repeats what is.
+fn fuses(graph: &Graph, found: &Found) -> bool {
+    if found.own || found.map.is_by_rows() {
+        return found.own || found.inside;
+    }
+    let Some(IndexMap::Replicate(kept)) = made_by(graph, found.array).map(|known| &known.index) else { return false };
+    let Some(index) = found.index.filter(|_| found.inside).map(|index| graph.analysis.functions.get(index)) else {
+        return false;
+    };
+    let mut rows = kept.iter().zip(&index.params);
+    rows.all(|(&dim, param)| index.results[dim] == param.id.into())
+}
+
+/// The operation of the graph that makes an array, as it is written.
+fn made_by(graph: &Graph, array: ArrayId) -> Option<&Known> {
+    let source = graph.analysis.of_array.get(&array)?;
+    graph.facts(source.class).forms.first()
+}
+
+fn is_made(graph: &Graph, array: ArrayId) -> bool {
+    made_by(graph, array).is_some_and(|known| known.shape.is_producer())
+}
+
+/// Everything that a function reads, each once; none where it reads nothing, or where nothing is gained.
+fn reads(
+    graph: &mut Graph,
+    extents: &[Extent],
+    f: &Lambda,
+    gains: &impl Fn(&Graph, ArrayId) -> bool,
+) -> Option<Vec<Found>> {
+    let mut known: FxHashSet<LocalId> = f.params.iter().map(|param| param.id).collect();
     known.extend(f.instructions.iter().flat_map(|instruction| &instruction.results).map(|local| local.id));
     let is_known = |operand: &ScalarOperand| !matches!(operand, ScalarOperand::Local(id) if !known.contains(id));
-    let mut found: Vec<(ArrayId, Vec<ScalarOperand>)> = Vec::new();
+    let mut places: Vec<(ArrayId, Option<Vec<ScalarOperand>>)> = Vec::new();
     let mut open: Vec<&Instruction> = f.instructions.iter().rev().collect();
     while let Some(instruction) = open.pop() {
-        match &instruction.op {
-            ScalarOp::Read { array, index } if index.iter().all(is_known) => {
-                if !found.iter().any(|(other, at)| other == array && at == index) {
-                    found.push((*array, index.clone()));
-                }
-            }
-            ScalarOp::Read { .. } | ScalarOp::ReadFlat { .. } => return None,
+        let (array, index) = match &instruction.op {
+            ScalarOp::Read { array, index } => (*array, Some(index).filter(|index| index.iter().all(is_known))),
+            ScalarOp::ReadFlat { array, .. } => (*array, None),
             op => {
                 for part in op.parts().into_iter().rev() {
                     if let ScalarPart::Body(body) = part {
                         open.extend(body.instructions.iter().rev());
                     }
                 }
+                continue;
             }
+        };
+        if !places.iter().any(|(other, at)| *other == array && at.as_ref() == index) {
+            places.push((array, index.cloned()));
         }
     }
     let own = f.params.iter().map(|param| ScalarOperand::from(param.id));
-    let at_own = found.iter().all(|(_, index)| index.iter().copied().eq(own.clone()));
-    if found.is_empty() || !at_own && !found.iter().any(|(array, _)| gains(graph, *array)) {
+    let at_own = |index: &Vec<ScalarOperand>| index.iter().copied().eq(own.clone());
+    let all_own = places.iter().all(|(_, index)| index.as_ref().is_some_and(at_own));
+    if places.is_empty() || !all_own && !places.iter().any(|(array, _)| gains(graph, *array)) {
         return None;
     }
-    let mut reads: Vec<Read> = Vec::new();
-    for (array, index) in found {
+    let mut reads: Vec<Found> = Vec::new();
+    for (array, index) in places {
         let ty = graph.analysis.tables.types.get(&array)?;
-        if !ty.inner.is_empty() || ty.stream || ty.rank() != index.len() {
+        if !ty.inner.is_empty() || ty.stream {
             return None;
         }
-        let index = index_function(graph, f, &index)?;
-        let read = Read { array, index: Some(index) };
-        if !reads.contains(&read) {
-            reads.push(read);
+        let of = ty.extents.clone();
+        let index = index.filter(|index| index.len() == of.len()).and_then(|index| index_function(graph, f, &index));
+        if index.is_some() && reads.iter().any(|other| (other.array, other.index) == (array, index)) {
+            continue;
         }
+        let mut found = Found { array, index, map: IndexMap::Data, inside: false, own: false };
+        if let Some(index) = index {
+            let (lambda, sizes) = (graph.analysis.functions.get(index), &graph.analysis.tables.sizes);
+            found.map = IndexMap::of(lambda, extents, sizes);
+            found.inside = Indices::of(lambda, Some(extents), sizes).inside(&lambda.results, &of);
+            found.own = found.map == IndexMap::Identity && graph.within(extents, &of);
+        }
+        reads.push(found);
     }
     Some(reads)
 }
@@ -165,20 +232,6 @@ fn index_function(graph: &mut Graph, f: &Lambda, index: &[ScalarOperand]) -> Opt
     let scalar = |id: ArrayId| graph.analysis.tables.types.get(&id).is_some_and(|ty| ty.rank() == 0);
     lambda.outer_uses(&mut |id| reads |= !scalar(id));
     (!reads).then(|| graph.analysis.functions.intern(lambda))
-}
-
-fn map_of(graph: &Graph, read: &Read, extents: &[Extent]) -> IndexMap {
-    let index = read.index.unwrap_or_else(|| panic!("the index of {} is known", read.array));
-    IndexMap::of(graph.analysis.functions.get(index), extents, &graph.analysis.tables.sizes)
-}
-
-/// Whether a read is proved to stay inside of its array.
-fn is_inside(graph: &Graph, read: &Read, extents: &[Extent]) -> bool {
-    let index = read.index.unwrap_or_else(|| panic!("the index of {} is known", read.array));
-    let lambda = graph.analysis.functions.get(index);
-    let of = graph.analysis.tables.types.get(&read.array);
-    let indices = Indices::of(lambda, Some(extents), &graph.analysis.tables.sizes);
-    of.is_some_and(|ty| indices.inside(&lambda.results, &ty.extents))
 }
 
 /// A function with a parameter for each read, after those of its index; and how many these are.

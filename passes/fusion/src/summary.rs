@@ -1,9 +1,10 @@
 //! The report, gathered block by block.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
 use egg::Id;
 use fusebox_ir::Block;
+use rustc_hash::FxHashSet;
 
 use crate::{
     error::Error,
@@ -118,7 +119,7 @@ impl Summary {
         let found = graph.analysis.refusals.iter();
         let reasons: BTreeMap<(Id, Id), &Reason> =
             found.map(|(&(of, user), reason)| ((graph.find(of), graph.find(user)), reason)).collect();
-        let mut told: HashSet<(String, String, String)> = HashSet::new();
+        let mut told: FxHashSet<(String, String, String)> = FxHashSet::default();
         for &of in &solution.needed {
             let facts = graph.facts(of);
             if facts.forms[0].shape == Shape::Stencil {
@@ -181,7 +182,7 @@ fn laws_of(graph: &Graph, node: Id) -> Vec<&'static str> {
 /// All classes that an e-node took in, in order of the program.
 fn absorbed(graph: &Graph, node: Id) -> BTreeSet<(usize, Id)> {
     let mut absorbed = BTreeSet::new();
-    let mut seen: HashSet<Id> = HashSet::new();
+    let mut seen: FxHashSet<Id> = FxHashSet::default();
     let mut stack = vec![node];
     while let Some(node) = stack.pop() {
         let Some(origin) = graph.analysis.origins.get(&node) else { continue };

@@ -4,13 +4,14 @@ use fusebox_ir::{Binary, Constant, ElementType, Extent, Place, ScalarOp, ScalarO
 
 use crate::{
     checks,
-    compose::drop_unused,
+    compose::{as_indexed, drop_unused},
     functions::Composer,
     graph::{Classes, Graph, scalar},
-    index::Range,
+    index::{Indices, Range},
     language::{Edge, Shape, Source, Tapped},
     laws::{Meeting, Outcome},
     producers::{as_constant, met_one, met_unchecked, range_pays},
+    reads::{element, manifest},
     reason::Reason,
 };
 
@@ -134,6 +135,54 @@ pub(crate) fn of_generate(graph: &mut Graph, m: &Meeting<'_>) -> Outcome {
             composer.call(g, &index)[source.component]
         })
         .collect();
+    let results = composer.call(functions.get(m.consumer.of_elements()), &arguments);
+    let lambda = composer.finish(&results);
+    let f = graph.analysis.functions.intern(lambda);
+    met_one(graph, m, m.consumer.like(Shape::Generate).function(f))
+}
+
+/// A stencil of what reads a stored array elsewhere reads that array at each tap, at the index that its boundary and the producer give.
+pub(crate) fn of_indexed(graph: &mut Graph, m: &Meeting<'_>) -> Outcome {
+    inside_alone(m)?;
+    if m.consumer.sources().any(|source| source.class != m.of) {
+        return Err(Reason::TappedBeside);
+    }
+    // Where there is an element, a tap of an empty array would fail; so would an index.
+    if !graph.within(&m.consumer.extents, &m.producer.extents) || m.known.index_may_fail {
+        return Err(Reason::Unread);
+    }
+    if let Some(source) = m.producer.sources().find(|source| !manifest(graph, source.class)) {
+        return Err(Reason::WouldBeStored(graph.name_of(graph.array(source))));
+    }
+    let (index, g) = as_indexed(graph, m.producer);
+    let functions = &graph.analysis.functions;
+    let lambda = functions.get(index);
+    let indices = Indices::of(lambda, Some(&m.producer.extents), &graph.analysis.tables.sizes);
+    let mut of = m.producer.sources().map(|source| &graph.ty(source).extents);
+    if !of.all(|extents| indices.inside(&lambda.results, extents)) {
+        return Err(Reason::Unproved);
+    }
+    // A boundary along rows is an index for each element: its loads are gathers, unless they are the same for a whole row.
+    let along = m.consumer.taps.iter().any(|tap| tap.offsets.last().is_some_and(|&offset| offset != 0));
+    if !indices.is_one_a_row(&lambda.results) && (along || !indices.is_in_rows(&lambda.results)) {
+        return Err(Reason::Scattered);
+    }
+    let mut places: Vec<&Vec<i64>> = m.consumer.taps.iter().map(|tap| &tap.offsets).collect();
+    places.sort();
+    places.dedup();
+    range_pays(graph, Range::Once, m.known, m.producer, places.len() as u64)?;
+    let mut composer = Composer::default();
+    let own: Vec<ScalarOperand> = m.consumer.extents.iter().map(|_| composer.param(ElementType::I64)).collect();
+    let mut arguments: Vec<ScalarOperand> = Vec::new();
+    for (tapped, tap) in m.consumer.sources().zip(&m.consumer.taps) {
+        let dims = own.iter().zip(&tap.offsets).zip(&m.producer.extents);
+        let place: Vec<ScalarOperand> =
+            dims.map(|((&i, &offset), &extent)| tapped_at(&mut composer, i, offset, extent, &tap.edge)).collect();
+        let at = composer.call(lambda, &place);
+        let elements: Vec<ScalarOperand> =
+            m.producer.sources().map(|source| element(graph, &mut composer, source, &at)).collect();
+        arguments.push(composer.call(functions.get(g), &elements)[tapped.component]);
+    }
     let results = composer.call(functions.get(m.consumer.of_elements()), &arguments);
     let lambda = composer.finish(&results);
     let f = graph.analysis.functions.intern(lambda);

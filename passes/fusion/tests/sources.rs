@@ -89,3 +89,51 @@ fn what_stays_a_generate() {
     // A read that a condition keeps inside is not proved to be.
     insta::assert_snapshot!(fused("n", "let r: [n]f32 = generate([n], |i| if i > 0 { s[i - 1] } else { 0.5 })"), @"let r: [n]f32 = generate([n], |i| if i > 0 { s[i - 1] } else { 0.5 })");
 }
+
+#[test]
+fn some_reads_become_sources_and_others_stay() {
+    // A scan beside what data decides, beside a window of a stored array, and beside a read that a condition keeps inside.
+    let scanned = |read: &str| {
+        fused(
+            "n",
+            &format!("let y: [n]f32 = scanl1(|e, g| max(e, g), a) let r: [n]f32 = generate([n], |i| y[i] * {read})"),
+        )
+    };
+    insta::assert_snapshot!(scanned("a[min(max(t[i], 0), n - 1)]"), @r"
+    let y: [n]f32 = scanl1(|e, g| max(e, g), a)
+    let r: [n]f32 = map(|x, x1| x * a[min(max(x1, 0), n - 1)], y, t)
+    ");
+    insta::assert_snapshot!(scanned("a[max(i - 1, 0)]"), @r"
+    let y: [n]f32 = scanl1(|e, g| max(e, g), a)
+    let index: [n]i64 = generate([n], |x| x)
+    let r: [n]f32 = map(|x, x1| x * a[max(x1 - 1, 0)], y, index)
+    ");
+    insta::assert_snapshot!(scanned("(if i > 0 { a[i - 1] } else { 0.5 })"), @r"
+    let y: [n]f32 = scanl1(|e, g| max(e, g), a)
+    let index: [n]i64 = generate([n], |x| x)
+    let r: [n]f32 = map(|x, x1| x * (if x1 > 0 { a[x1 - 1] } else { 0.5 }), y, index)
+    ");
+    // Two windows of what repeats rows.
+    insta::assert_snapshot!(
+        fused("n, k", "let y: [n, k]f32 = replicate([_, k], s) let r: [n, k]f32 = generate([n, k], |i, j| y[i, max(j - 1, 0)] - y[i, j])"),
+        @r"
+    let y: [n, k]f32 = replicate([_, k], s)
+    let y1: [n, k]f32 = replicate([_, k], s)
+    let r: [n, k]f32 = map(|x, x1| x - x1, y1, y)
+    "
+    );
+    // What a map of a stored array makes is taken in beside the scan.
+    insta::assert_snapshot!(
+        fused("n", "let y: [n]f32 = scanl1(|e, g| max(e, g), a) let z: [n]f32 = map(|e| e * 2.0, a) let r: [n]f32 = generate([n], |i| y[i] * z[n - 1 - i])"),
+        @r"
+    let y: [n]f32 = scanl1(|e, g| max(e, g), a)
+    let z: [n]f32 = transform([n], |x| n - 1 - x, |e| e * 2.0, a)
+    let r: [n]f32 = map(|x, x1| x * x1, y, z)
+    "
+    );
+    // What is read elsewhere too is stored before, so nothing is gained.
+    insta::assert_snapshot!(scanned("y[max(i - 1, 0)]"), @r"
+    let y: [n]f32 = scanl1(|e, g| max(e, g), a)
+    let r: [n]f32 = generate([n], |i| y[i] * y[max(i - 1, 0)])
+    ");
+}

@@ -51,6 +51,11 @@ const APPLIED: &[(&str, &str, &str)] = &[
     ),
     ("map-replicate", "p, n", "let x: [p, n]f32 = replicate([p, _], a) let r: [p, n]f32 = map(|e| e + 1.0, x)"),
     ("map-slice", "q", "let z = p - 1 let x: [q]f32 = slice([z, _], m) let r: [q]f32 = map(|e| e + 1.0, x)"),
+    (
+        "map-reshape",
+        "32",
+        "let x: [4, 8]f32 = scanl1(|e, g| max(e, g), d) let y: [32]f32 = reshape([32], x) let r: [32]f32 = map(|e| e * 2.0, y)",
+    ),
     ("backpermute-map", "n", "let x: [n]f32 = map(|e| e * 2.0, a) let r: [n]f32 = backpermute([n], |i| n - 1 - i, x)"),
     (
         "transform-map",
@@ -228,6 +233,28 @@ const APPLIED: &[(&str, &str, &str)] = &[
         "let x: [n, n]f32, y: [n, n]f32 = generate([n, n], |i, j| { return f32(i * 3 - j), f32(i + j * j) })
          let r: [n, n]f32 = stencil(|t, u, v, w| t + u * v + w, x[-7, 1], x[1, 0], x[0, 0], y[0, 5], x: mirror, y: wrap)",
     ),
+    (
+        "stencil-backpermute",
+        "p, q",
+        "let x: [p, q]f32 = backpermute([p, q], |i, j| { return p - 1 - i, j }, m)
+         let r: [p, q]f32 = stencil(|u, v| u + v, x[-1, 0], x[1, 0], x: clamp)",
+    ),
+    (
+        "stencil-transform",
+        "p, q",
+        "let x: [p, q]f32 = transform([p, q], |i, j| { return p - 1 - i, j }, |e| e * 2.0, m)
+         let r: [p, q]f32 = stencil(|u, v| u + v, x[-1, 0], x[0, 0], x: wrap)",
+    ),
+    (
+        "stencil-replicate",
+        "n, q",
+        "let x: [n, q]f32 = replicate([_, q], a) let r: [n, q]f32 = stencil(|u, v, w| u * v + w, x[-1, 2], x[0, 0], x[1, 1], x: mirror)",
+    ),
+    (
+        "stencil-slice",
+        "4, q",
+        "let x: [4, q]f32 = slice([2, _, _], h) let r: [4, q]f32 = stencil(|u, v| u + v, x[-1, 0], x[1, 0], x: clamp)",
+    ),
 ];
 
 /// A law with a condition, the extents of the result, a program in which that does not hold of `x` and `r`, and what the report says.
@@ -251,6 +278,26 @@ const REFUSED: &[(&str, &str, &str, &str)] = &[
     ),
     ("map-replicate", "p, ?", "let x: [p, n]f32 = replicate([p, _], a) let r: [p, s]f32 = map(|e| e + 1.0, x)", SHORT),
     ("map-slice", "?", "let x: [q]f32 = slice([s, _], m) let r: [s]f32 = map(|e| e + 1.0, x)", SHORT),
+    (
+        "map-reshape",
+        "?",
+        "let y: [p, q]f32 = scanl1(|e, g| max(e, g), m) let x: [s]f32 = reshape([s], y) let r: [s]f32 = map(|e| e * 2.0, x)",
+        COUNT,
+    ),
+    (
+        "map-reshape",
+        "?",
+        "let l = p * q let x: [l]f32 = reshape([l], m) let r: [l]f32 = map(|e| e * 2.0, x)",
+        "stored anyway",
+    ),
+    // What is traversed beside it is no reshape.
+    (
+        "map-reshape",
+        "n",
+        "let y: [n, 1]f32 = generate([n, 1], |i, j| f32(i)) let z: [n, 1]f32 = scanl1(|e, g| max(e, g), y)
+         let x: [n]f32 = reshape([n], z) let r: [n]f32 = map(|e, g| e * g, x, a)",
+        "traversed",
+    ),
     ("backpermute-map", "n", "let x: [n]f32 = map(|e| 2.0, a) let r: [n]f32 = backpermute([n], |i| i + s, x)", UNREAD),
     (
         "backpermute-map",
@@ -506,6 +553,39 @@ const REFUSED: &[(&str, &str, &str, &str)] = &[
         "n",
         "let x: [n]f32 = generate([n], |i| exp(f32(i))) let r: [n]f32 = stencil(|u, v| u * v, x[-1], x[0], x: clamp)",
         "costs",
+    ),
+    (
+        "stencil-backpermute",
+        "n",
+        "let x: [n]f32 = backpermute([n], |i| n - 1 - i, a) let r: [n]f32 = stencil(|u, v| u + v, x[-1], x[0], x: clamp)",
+        "gathered",
+    ),
+    (
+        "stencil-backpermute",
+        "p, q",
+        "let x: [p, q]f32 = backpermute([p, q], |i, j| { return i + s, j }, m)
+         let r: [p, q]f32 = stencil(|u, v| u + v, x[-1, 0], x[0, 0], x: clamp)",
+        UNPROVED,
+    ),
+    (
+        "stencil-transform",
+        "p, q",
+        "let x: [p, q]f32 = transform([p, q], |i, j| { return p - 1 - i, j }, |e| exp(e) * exp(e + 1.0), m)
+         let r: [p, q]f32 = stencil(|u, v| u + v, x[-1, 0], x[0, 0], x: clamp)",
+        "costs",
+    ),
+    (
+        "stencil-replicate",
+        "n, q",
+        "let x: [n, q]f32 = replicate([_, q], a) let y: [n, q]f32 = replicate([_, q], b)
+         let r: [n, q]f32 = stencil(|u, v| u + v, x[-1, 0], y[0, 0], x: clamp, y: clamp)",
+        "taps another array",
+    ),
+    (
+        "stencil-slice",
+        "4, q",
+        "let x: [4, q]f32 = slice([2, _, _], h) let r: [4, q]f32 = stencil(|u, v| u + v, x[-1, 0], x[1, 0], x: constant(0.0))",
+        OUTSIDE,
     ),
 ];
 

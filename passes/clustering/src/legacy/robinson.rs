@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::{Error, Model, unite::Unite};
+use fusebox_ir::analysis::UnionFind;
+
+use crate::{Error, Model};
 
 /// An operation; operands are positions of earlier ones, or inputs from [`INPUT`] on.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -136,7 +138,7 @@ fn sizes(program: &Program) -> Sizes {
             Combinator::External { .. } => None,
         });
     }
-    let mut unite = Unite::new(all);
+    let mut unite = UnionFind::new(all);
     links.iter().for_each(|&(a, b)| _ = unite.unite(a, b));
     let runs = runs.into_iter().map(|size| size.map(|size| unite.find(size))).collect();
     Sizes { runs, made: (0..count).map(|position| unite.find(position)).collect() }

@@ -82,7 +82,7 @@ pub fn graph(seed: u64, most: usize) -> Graph {
             outputs: vec![Output { extents: made, result, inner }],
             need: u32::from(random.below(12) == 0),
             segments: (kind == Kind::FoldSegments).then(|| random.below(2) as u32),
-            dear: seed % 4 == 3 && position % 2 == 0,
+            expensive: seed % 4 == 3 && position % 2 == 0,
         });
         arrays.push((Source::Output(position, 0), made));
         if longer {

@@ -36,7 +36,7 @@ impl Fusing<'_, '_> {
         let index = self.index(position);
         let (mut outer, outer_when) = self.outer(position);
         let rows = outer.len();
-        let segment = self.segments.as_ref().filter(|_| offsets.is_some()).map(|of| of.segment);
+        let segment = self.segments_of(*offsets).map(|of| of.segment);
         outer.extend(segment);
         let counted = matches!(station.frame, Frame::Counted(_));
         if seeds.is_empty() && !counted {
@@ -119,11 +119,13 @@ impl Fusing<'_, '_> {
         when: Option<ScalarOperand>,
     ) {
         let (station, origin) = (self.station(position), self.origin(position));
-        let ArrayOp::Fold { sources, .. } = &self.binding(position).op else { unreachable!("asked for by its kind") };
+        let ArrayOp::Fold { sources, offsets, .. } = &self.binding(position).op else {
+            unreachable!("asked for by its kind")
+        };
         let (extents, array) = (self.lower.extents(sources[0]), self.source_name(sources[0]));
-        let (from, to) = match &self.segments {
-            Some(segments) if segmented => (segments.from, segments.to),
-            _ => {
+        let (from, to) = match self.segments_of(*offsets) {
+            Some(segments) => (segments.from, segments.to),
+            None => {
                 let along = *extents.last().expect("a fold runs over a dimension");
                 (Constant::from(0i64).into(), self.nest.extent(along))
             }
@@ -146,27 +148,51 @@ impl Fusing<'_, '_> {
     }
 }
 
-/// Opens a level over segments, checks their offsets, and opens a level over the elements of each.
-pub(super) fn segments(
-    nest: &mut KernelBuilder<'_>,
-    offsets: ValueId,
-    extent: PlanExtent,
-    [outer, inner]: [LevelOrder; 2],
-    origin: &Origin,
-) -> Segments {
+/// A number of steps, or an element.
+fn whole(value: i64) -> ScalarOperand {
+    ScalarOperand::from(Constant::from(value))
+}
+
+/// One less than there are offsets; fails where there is none.
+fn number_of_segments(nest: &mut KernelBuilder<'_>, offsets: ValueId, origin: &Origin) -> ScalarOperand {
     let values = nest.known.values;
     let name = values.name(offsets).to_owned();
-    let whole = |value: i64| ScalarOperand::from(Constant::from(value));
     let count = values.ty(offsets).extents[0];
-    let (count, extent) = (nest.extent(count), nest.extent(extent));
-    let around = ProgramPoint::before(nest.depth());
+    let count = nest.extent(count);
     let start = ProgramPoint::before(0);
-    if !nest.is_below(whole(1), count, around.depth, true) {
+    if !nest.is_below(whole(1), count, nest.depth(), true) {
         let some = nest.binary(Binary::Lt, whole(0), count, start);
-        let fault = FailureKind::NoOffsets { offsets: name.clone() };
-        nest.check(some, &origin.operation, &origin.place, fault, start, None);
+        nest.check(some, &origin.operation, &origin.place, FailureKind::NoOffsets { offsets: name }, start, None);
         nest.at_most(0, whole(1), count);
     }
+    nest.binary(Binary::Sub, count, whole(1), start)
+}
+
+/// Opens a level over segments, and says how many there are.
+pub(super) fn segment_level(
+    nest: &mut KernelBuilder<'_>,
+    offsets: ValueId,
+    order: LevelOrder,
+    origin: &Origin,
+) -> ScalarOperand {
+    let count = number_of_segments(nest, offsets, origin);
+    nest.level(whole(0), count, order);
+    count
+}
+
+/// Checks offsets, and opens a level over the elements of the segment that the level around it is at. `count` is how many segments there are,
+/// if that is known.
+pub(super) fn element_level(
+    nest: &mut KernelBuilder<'_>,
+    offsets: ValueId,
+    (count, extent): (Option<ScalarOperand>, PlanExtent),
+    order: LevelOrder,
+    origin: &Origin,
+) -> Segments {
+    let name = nest.known.values.name(offsets).to_owned();
+    let extent = nest.extent(extent);
+    let start = ProgramPoint::before(0);
+    let last = count.unwrap_or_else(|| number_of_segments(nest, offsets, origin));
     let offset = |nest: &mut KernelBuilder<'_>, index: ScalarOperand, at: ProgramPoint| {
         let mut code = ScalarCode::default();
         let raw = nest.read(&mut code, offsets, vec![index], &origin.place);
@@ -174,7 +200,6 @@ pub(super) fn segments(
             nest.push(&mut code, ScalarOp::Convert { to: ElementType::I64, a: raw }, ElementType::I64, &origin.place);
         nest.run(code, &[wide], at)[0]
     };
-    let last = nest.binary(Binary::Sub, count, whole(1), start);
     let check = |nest: &mut KernelBuilder<'_>,
                  condition: ScalarOperand,
                  position: ScalarOperand,
@@ -190,7 +215,7 @@ pub(super) fn segments(
     let full = nest.binary(Binary::Eq, end, extent, start);
     check(nest, full, last, end, start);
 
-    let segment = nest.level(whole(0), last, outer);
+    let segment: ScalarOperand = nest.levels.last().expect("a level over the segments is around").index.id.into();
     let at = ProgramPoint::before(nest.depth());
     let next = nest.binary(Binary::Add, segment, whole(1), at);
     let (from, to) = (offset(nest, segment, at), offset(nest, next, at));
@@ -204,6 +229,6 @@ pub(super) fn segments(
     nest.at_most(at.depth, whole(0), from);
     nest.at_most(at.depth, from, to);
     nest.at_most(at.depth, to, extent);
-    nest.level(from, to, inner);
+    nest.level(from, to, order);
     Segments { segment, from, to }
 }

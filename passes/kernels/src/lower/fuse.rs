@@ -7,8 +7,8 @@
 use std::collections::HashMap;
 
 use fusebox_ir::{
-    Access, Action, ArrayId, ArrayOp, Binary, Binding, Constant, FailureKind, LevelOrder, Place, PlanExtent,
-    ScalarOperand, Step, Type, ValueId, Var,
+    Access, Action, ArrayId, ArrayOp, Binary, Binding, Constant, FailureKind, Place, PlanExtent, ScalarOperand, Step,
+    ValueId, Var,
     analysis::{
         Spine,
         spine::{Along, Frame, Members, Over, Station, follows, spine},
@@ -20,7 +20,7 @@ use super::{
     Lower, Origin,
     arrays::MadeArrays,
     cluster::Group,
-    combine::{Segments, segments},
+    combine::{Segments, element_level, segment_level},
     name,
     unit::put_units,
 };
@@ -104,7 +104,8 @@ pub(super) struct Fusing<'l, 'p> {
     /// Of filters what they keep, of expands where the elements go that are stored.
     pub(super) kept: Vec<Option<ScalarOperand>>,
     pub(super) targets: Vec<Option<ScalarOperand>>,
-    pub(super) segments: Option<Segments>,
+    /// By their offsets.
+    segments: Vec<(ArrayId, Segments)>,
     appends: Vec<(ValueId, ScalarOperand)>,
 }
 
@@ -138,7 +139,7 @@ impl<'l, 'p> Fusing<'l, 'p> {
             through: vec![None; count],
             kept: vec![None; count],
             targets: vec![None; count],
-            segments: None,
+            segments: Vec::new(),
             appends: Vec::new(),
         }
     }
@@ -219,36 +220,52 @@ impl<'l, 'p> Fusing<'l, 'p> {
 
     /// Opens the levels, but for one that an operation opens when it knows its steps.
     fn open(&mut self) {
-        for (at, level) in self.spine.levels.iter().enumerate() {
+        let mut count = None;
+        for level in &self.spine.levels {
             match &level.over {
                 Over::Extent(extent) => {
                     let extent = self.lower.extent(*extent);
                     self.nest.level_over(extent, level.order);
                 }
                 Over::Segments(offsets) => {
-                    let cut = self.list.iter().enumerate().find_map(|(position, binding)| match &binding.op {
-                        ArrayOp::Fold { offsets: Some(_), sources, .. }
-                        | ArrayOp::Scan { offsets: Some(_), sources, .. } => Some((position, sources.first()?)),
-                        _ => None,
-                    });
-                    let Some((position, &source)) = cut else {
-                        bug!(
-                            self.lower.program(),
-                            "a level runs over segments of {offsets}, and no operation of the nest does"
-                        )
-                    };
-                    let Some(&extent) = self.lower.extents(source).last() else {
-                        bug!(self.lower.program(), "{source} is cut into segments, and has no dimensions")
-                    };
+                    let (position, _) = self.cut_by(*offsets);
                     self.enter(position);
-                    let elements = self.spine.levels.get(at + 1).map_or(LevelOrder::Parallel, |inner| inner.order);
-                    let offsets = self.lower.array(*offsets);
-                    let origin = self.origin(position);
-                    self.segments = Some(segments(&mut self.nest, offsets, extent, [level.order, elements], &origin));
+                    let (offsets, origin) = (self.lower.array(*offsets), self.origin(position));
+                    count = Some(segment_level(&mut self.nest, offsets, level.order, &origin));
                 }
-                Over::Elements => {}
+                Over::Elements(list) => {
+                    let (position, source) = self.cut_by(*list);
+                    let extent = *self.lower.extents(source).last().expect("what is cut into segments has a dimension");
+                    self.enter(position);
+                    let (offsets, origin) = (self.lower.array(*list), self.origin(position));
+                    let segments = element_level(&mut self.nest, offsets, (count.take(), extent), level.order, &origin);
+                    self.segments.push((*list, segments));
+                }
                 Over::Inner(_) => break,
             }
+        }
+    }
+
+    /// The first operation that runs in these segments, and what it cuts.
+    fn cut_by(&self, offsets: ArrayId) -> (usize, ArrayId) {
+        let cut = |(position, binding): (usize, &Binding)| match &binding.op {
+            ArrayOp::Fold { offsets: Some(own), sources, .. } | ArrayOp::Scan { offsets: Some(own), sources, .. } => {
+                (*own == offsets).then_some((position, *sources.first()?))
+            }
+            _ => None,
+        };
+        let found = self.list.iter().enumerate().find_map(cut);
+        found.unwrap_or_else(|| {
+            bug!(self.lower.program(), "a level runs over segments of {offsets}, and no operation does")
+        })
+    }
+
+    /// The segments that an operation runs in.
+    pub(super) fn segments_of(&self, offsets: Option<ArrayId>) -> Option<&Segments> {
+        let own = offsets?;
+        match self.segments.iter().find(|(of, _)| self.lower.sizes.same_array(*of, own)) {
+            Some((_, segments)) => Some(segments),
+            None => bug!(self.lower.program(), "no level runs over the segments of {own}"),
         }
     }
 

@@ -1,7 +1,7 @@
 //! Scans: along a level that runs up or down.
 
 use fusebox_ir::{
-    ArrayOp, Binary, Constant, Direction, ElementType, ScalarOperand, ScanForm, Var,
+    ArrayId, ArrayOp, Binary, Constant, Direction, ElementType, ScalarOperand, ScanForm, Var,
     analysis::{
         algebra,
         components::{groups, restricted},
@@ -51,9 +51,7 @@ impl Fusing<'_, '_> {
         let row = |last: ScalarOperand| rows.iter().copied().chain([last]).collect::<Vec<_>>();
         let around = ProgramPoint::after(station.to);
         let (target, end) = match form {
-            ScanForm::Exclusive if !station.longer => {
-                self.exclusive_targets(position, element, down, offsets.is_some())
-            }
+            ScanForm::Exclusive if !station.longer => self.exclusive_targets(position, element, down, *offsets),
             _ => (element, element),
         };
         let value_when = if station.longer { outer_when } else { when };
@@ -64,7 +62,7 @@ impl Fusing<'_, '_> {
             match (form, total) {
                 (ScanForm::Exclusive, Some(total)) => self.give_at(position, var, total, &row(end), around, outer_when),
                 (ScanForm::Body, Some(total)) => {
-                    let segment = self.segments.as_ref().filter(|_| offsets.is_some()).map(|of| of.segment);
+                    let segment = self.segments_of(*offsets).map(|of| of.segment);
                     let index: Vec<ScalarOperand> = rows.iter().copied().chain(segment).collect();
                     self.give_at(position, &binding.results[k + component], total, &index, around, outer_when);
                 }
@@ -79,11 +77,11 @@ impl Fusing<'_, '_> {
         position: usize,
         element: ScalarOperand,
         down: bool,
-        segmented: bool,
+        offsets: Option<ArrayId>,
     ) -> (ScalarOperand, ScalarOperand) {
         let (station, point) = (self.station(position), self.point(position));
         let whole = |value: i64| ScalarOperand::from(Constant::from(value));
-        let bounds = self.segments.as_ref().filter(|_| segmented).map(|of| (of.segment, of.from, of.to));
+        let bounds = self.segments_of(offsets).map(|of| (of.segment, of.from, of.to));
         let mut target = element;
         let end = match bounds {
             // Segment s has s elements of segments before it too many.
