@@ -111,6 +111,8 @@ impl Known<'_> {
         }
         let own = Linear::local(result.id);
         let form = match &instruction.op {
+            // The amount of a shift may be of another type, and has no form.
+            ScalarOp::Binary { b, .. } if self.types.of(*b) != ElementType::I64 => return,
             ScalarOp::Binary { function, a, b } => {
                 let (left, right) = (self.form(*a), self.form(*b));
                 match function {
