@@ -7,9 +7,9 @@ pub mod definitions;
 pub mod demand;
 pub mod effects;
 pub mod equal;
+pub mod in_place;
 pub mod inside;
 pub mod need;
-pub mod over;
 pub mod restrict;
 pub mod sizes;
 pub mod spine;
@@ -23,9 +23,9 @@ pub use self::{
     definitions::{Definition, Definitions},
     effects::{can_fail, function_can_fail, instruction_can_fail},
     equal::Equal,
+    in_place::{NotInPlace, may_be_in_place},
     inside::{has_room, with_checks},
     need::{certain_params, possible_params},
-    over::{NotOver, may_write_over},
     sizes::{Answer, Size, Sizes},
     spine::{Spine, makes_elements, spine},
     union_find::UnionFind,
