@@ -19,7 +19,7 @@ pub mod work;
 pub use self::{
     algebra::{Algebra, algebra},
     definitions::{Definition, Definitions},
-    effects::{can_fail, function_can_fail, instruction_can_fail},
+    effects::{can_fail, demand_is_known, function_can_fail, instruction_can_fail},
     inside::{has_room, with_checks},
     need::{certain_params, possible_params},
     over::{NotOver, may_write_over},
