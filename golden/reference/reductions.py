@@ -157,6 +157,19 @@ def segmented_sums(rng):
     return dict(xs=xs, offsets=offsets), dict(sums=f32([math.fsum(p) for p in parts]), greatest=f32([max(p, default=-math.inf) for p in parts]))
 
 
+@program(1e-5, 1e-4)
+def segments_of_segments(rng):
+    lengths = np.concatenate([rng.poisson(1, 200), rng.exponential(30, 60).astype(int), [1000, 0, 0]])
+    rows = offsets_of(lengths, np.int64)
+    groups = offsets_of([0, 0, 1, 3, 0, 40, 100, 80, 39, 0], np.int32)
+    xs = uniform(rng, -1, 1, rows[-1])
+    norms = [math.sqrt(math.fsum(float(x) ** 2 for x in row)) for row in segments(xs, rows)]
+    parts = [norms[a:b] for a, b in zip(groups, groups[1:])]
+    largest = [max(part, default=0.0) for part in parts]
+    running = [math.fsum(part[: i + 1]) for part in parts for i in range(len(part))]
+    return dict(xs=xs, rows=rows, groups=groups), dict(largest=f32(largest), total=np.float32(math.fsum(largest)), running=f32(running))
+
+
 @program()
 def segmented_least(rng):
     offsets = offsets_of(rng.integers(1, 20, 101), np.int32)

@@ -3,8 +3,8 @@
 use std::{collections::HashSet, sync::Arc};
 
 use fusebox_ir::{
-    Access, Action, ArrayId, Constant, ElementType, Extent, Fault, Kernel, MAX_EXTENT, Operand, Output, Place, Plan,
-    RunError, Step,
+    Access, Action, Constant, ElementType, Extent, Fault, Kernel, MAX_EXTENT, Operand, Output, Place, Plan, PlanExtent,
+    PlanOperand, RunError, Step, ValueId,
 };
 
 use crate::BackendError;
@@ -89,8 +89,8 @@ pub enum LaunchArray<'a, B> {
     Read(&'a B),
     /// Written, or updated.
     Write(&'a mut B),
-    /// Only read, and in the same memory as the array at this position, which is written over it ([`fusebox_ir::KernelArray::over`]).
-    Over(usize),
+    /// Only read, and in the same memory as the array at this position, which is written over it ([`fusebox_ir::KernelArray::in_place_of`]).
+    InPlace(usize),
 }
 
 /// One sort: rows are the innermost dimension.
@@ -128,7 +128,7 @@ impl<B> Clone for Stored<B> {
 }
 
 /// A value that was handed in, with the sizes it binds already checked.
-pub type Handed<B> = (ArrayId, Stored<B>);
+pub type Handed<B> = (ValueId, Stored<B>);
 
 /// What a run of a plan took.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -192,9 +192,9 @@ impl<M: Machine> Executor<'_, M> {
 
     fn step(&mut self, step: &Step, rest: &[Step]) -> Result<()> {
         match step {
-            Step::Allocate { value, over, operation, place } => {
+            Step::Allocate { value, in_place_of, operation, place } => {
                 let extents = self.extents_of(*value, Some((operation, place)))?;
-                let stored = match over.and_then(|source| self.taken_over(*value, source, &extents)) {
+                let stored = match in_place_of.and_then(|source| self.taken_over(*value, source, &extents)) {
                     Some(buffer) => Stored { buffer, element: self.element(*value), extents },
                     None => self.allocate(*value, extents, operation, place)?,
                 };
@@ -258,7 +258,7 @@ impl<M: Machine> Executor<'_, M> {
         Ok(())
     }
 
-    fn name(&self, id: ArrayId) -> &str {
+    fn name(&self, id: ValueId) -> &str {
         self.plan.values.get(id.index()).map_or("?", |value| &value.name)
     }
 
@@ -266,14 +266,14 @@ impl<M: Machine> Executor<'_, M> {
         BackendError::BadPlan { message }
     }
 
-    fn value(&self, id: ArrayId) -> Result<&Stored<M::Buffer>> {
+    fn value(&self, id: ValueId) -> Result<&Stored<M::Buffer>> {
         self.values
             .get(id.index())
             .and_then(Option::as_ref)
             .ok_or_else(|| self.bad_plan(format!("`{}` ({id}) is used before it is made", self.name(id))))
     }
 
-    fn set(&mut self, id: ArrayId, stored: Stored<M::Buffer>) {
+    fn set(&mut self, id: ValueId, stored: Stored<M::Buffer>) {
         self.free(id);
         if let Some(value) = self.values.get_mut(id.index()) {
             *value = Some(stored);
@@ -281,7 +281,7 @@ impl<M: Machine> Executor<'_, M> {
     }
 
     /// A result has the extents that were declared.
-    fn check_result(&self, stored: &Stored<M::Buffer>, output: &Output) -> Result<()> {
+    fn check_result(&self, stored: &Stored<M::Buffer>, output: &Output<ValueId>) -> Result<()> {
         for (&declared, &found) in output.ty.extents.iter().zip(&stored.extents) {
             if declared == Extent::Unknown {
                 continue;
@@ -300,7 +300,7 @@ impl<M: Machine> Executor<'_, M> {
         Ok(())
     }
 
-    fn free(&mut self, id: ArrayId) {
+    fn free(&mut self, id: ValueId) {
         if let Some(stored) = self.values.get_mut(id.index()).and_then(Option::take)
             && let Ok(buffer) = Arc::try_unwrap(stored.buffer)
         {
@@ -316,13 +316,13 @@ impl<M: Machine> Executor<'_, M> {
         Arc::new(buffer)
     }
 
-    fn element(&self, id: ArrayId) -> ElementType {
+    fn element(&self, id: ValueId) -> ElementType {
         self.plan.values[id.index()].ty.element
     }
 
     /// The buffer of `source` for `value`, if nothing else has it and both are of as many bytes. Both have it until the launch that writes
     /// `value`.
-    fn taken_over(&self, value: ArrayId, source: ArrayId, extents: &[i64]) -> Option<Arc<M::Buffer>> {
+    fn taken_over(&self, value: ValueId, source: ValueId, extents: &[i64]) -> Option<Arc<M::Buffer>> {
         let stored = self.values.get(source.index())?.as_ref()?;
         let bytes = |element: ElementType, extents: &[i64]| {
             extents.iter().try_fold(element.bytes() as i64, |size, &extent| size.checked_mul(extent))
@@ -332,7 +332,7 @@ impl<M: Machine> Executor<'_, M> {
         (same && Arc::strong_count(&stored.buffer) == 1).then(|| stored.buffer.clone())
     }
 
-    fn scalar(&self, operand: Operand) -> Result<Constant> {
+    fn scalar(&self, operand: PlanOperand) -> Result<Constant> {
         match operand {
             Operand::Constant(constant) => Ok(constant),
             Operand::Value(id) => {
@@ -342,11 +342,11 @@ impl<M: Machine> Executor<'_, M> {
         }
     }
 
-    fn truth(&self, operand: Operand) -> Result<bool> {
+    fn truth(&self, operand: PlanOperand) -> Result<bool> {
         self.scalar(operand)?.as_bool().ok_or_else(|| self.bad_plan("a condition is no `bool`".to_owned()))
     }
 
-    fn extent(&self, extent: Extent) -> Result<i64> {
+    fn extent(&self, extent: PlanExtent) -> Result<i64> {
         match extent {
             Extent::Constant(extent) => Ok(extent),
             Extent::Value(id) => {
@@ -359,7 +359,7 @@ impl<M: Machine> Executor<'_, M> {
 
     /// The extents of a value that is made or gets another name. None is negative and their product is an `i64`, as the products of some of
     /// them from the outermost on are, so nobody else has to look. What is wrong is the fault of the operation `at`, or of the plan.
-    fn extents_of(&self, id: ArrayId, at: Option<(&str, &Place)>) -> Result<Vec<i64>> {
+    fn extents_of(&self, id: ValueId, at: Option<(&str, &Place)>) -> Result<Vec<i64>> {
         let value = self.plan.values.get(id.index()).ok_or_else(|| self.bad_plan(format!("{id} is no value")))?;
         let extents: Vec<i64> =
             value.ty.extents.iter().map(|&extent| self.extent(extent)).collect::<Result<Vec<_>>>()?;
@@ -381,7 +381,7 @@ impl<M: Machine> Executor<'_, M> {
 
     fn allocate(
         &mut self,
-        id: ArrayId,
+        id: ValueId,
         extents: Vec<i64>,
         operation: &str,
         place: &Place,
@@ -394,7 +394,7 @@ impl<M: Machine> Executor<'_, M> {
         }
     }
 
-    fn alias(&mut self, id: ArrayId, source: Operand, operation: &str, place: &Place) -> Result<()> {
+    fn alias(&mut self, id: ValueId, source: PlanOperand, operation: &str, place: &Place) -> Result<()> {
         let (mut stored, source_name) = match source {
             Operand::Constant(constant) => {
                 let buffer = self.machine.constant(constant)?;
@@ -420,7 +420,7 @@ impl<M: Machine> Executor<'_, M> {
     }
 
     /// A copy, or the source itself if it is freed before anything else uses it.
-    fn copy(&mut self, id: ArrayId, source: ArrayId, rest: &[Step]) -> Result<()> {
+    fn copy(&mut self, id: ValueId, source: ValueId, rest: &[Step]) -> Result<()> {
         let wanted = self.extents_of(id, None)?;
         let stored = self.value(source)?;
         if wanted != stored.extents {
@@ -436,13 +436,13 @@ impl<M: Machine> Executor<'_, M> {
         let none = Place::default();
         let mut new = self.allocate(id, extents, "copy", &none)?;
         let count = new.extents.iter().product::<i64>() as usize;
-        let Some(buffer) = Arc::get_mut(&mut new.buffer) else { return Ok(()) };
+        let buffer = Arc::get_mut(&mut new.buffer).expect("a buffer that was just made has one owner");
         self.machine.copy(&from, buffer, element, count)?;
         self.set(id, new);
         Ok(())
     }
 
-    fn launch(&mut self, kernel: usize, sizes: &[Extent], arrays: &[ArrayId]) -> Result<()> {
+    fn launch(&mut self, kernel: usize, sizes: &[PlanExtent], arrays: &[ValueId]) -> Result<()> {
         let declared =
             self.plan.kernels.get(kernel).ok_or_else(|| self.bad_plan(format!("there is no kernel {kernel}")))?;
         if sizes.len() != declared.sizes.len() || arrays.len() != declared.arrays.len() {
@@ -468,16 +468,16 @@ impl<M: Machine> Executor<'_, M> {
             written.push(self.values[id.index()].take());
         }
         // What is in the memory of something that is written lives on in that alone.
-        let mut over: Vec<Option<usize>> = vec![None; arrays.len()];
+        let mut in_place: Vec<Option<usize>> = vec![None; arrays.len()];
         for (position, (stored, array)) in written.iter().zip(&declared.arrays).enumerate() {
-            let Some((stored, source)) = stored.as_ref().zip(array.over) else { continue };
+            let Some((stored, source)) = stored.as_ref().zip(array.in_place_of) else { continue };
             let Some(&id) = arrays.get(source.index()) else { continue };
             if self.value(id).is_ok_and(|source| Arc::ptr_eq(&source.buffer, &stored.buffer)) {
-                over[source.index()] = Some(position);
+                in_place[source.index()] = Some(position);
                 self.values[id.index()] = None;
             }
         }
-        let result = self.launch_with(kernel, &sizes, arrays, &mut written, &over);
+        let result = self.launch_with(kernel, &sizes, arrays, &mut written, &in_place);
         for (&id, stored) in arrays.iter().zip(written) {
             if let Some(stored) = stored {
                 self.values[id.index()] = Some(stored);
@@ -487,7 +487,7 @@ impl<M: Machine> Executor<'_, M> {
     }
 
     /// The extents that the kernel counts on are those of the arrays.
-    fn check_extents(&self, kernel: usize, sizes: &[i64], arrays: &[ArrayId]) -> Result<()> {
+    fn check_extents(&self, kernel: usize, sizes: &[i64], arrays: &[ValueId]) -> Result<()> {
         let declared = &self.plan.kernels[kernel];
         for (&id, array) in arrays.iter().zip(&declared.arrays) {
             let stored = self.value(id)?;
@@ -533,15 +533,15 @@ impl<M: Machine> Executor<'_, M> {
         &self,
         kernel: usize,
         sizes: &[i64],
-        arrays: &[ArrayId],
+        arrays: &[ValueId],
         written: &mut [Option<Stored<M::Buffer>>],
-        over: &[Option<usize>],
+        in_place: &[Option<usize>],
     ) -> Result<()> {
         let declared = &self.plan.kernels[kernel];
         let mut given = Vec::new();
-        for ((&id, stored), over) in arrays.iter().zip(written.iter_mut()).zip(over) {
+        for ((&id, stored), in_place) in arrays.iter().zip(written.iter_mut()).zip(in_place) {
             match stored {
-                None if let Some(position) = *over => given.push(LaunchArray::Over(position)),
+                None if let Some(position) = *in_place => given.push(LaunchArray::InPlace(position)),
                 Some(stored) => {
                     let shared = || BackendError::BadPlan {
                         message: format!(
@@ -558,7 +558,7 @@ impl<M: Machine> Executor<'_, M> {
         self.machine.launch(Launch { kernel, sizes, arrays: given })
     }
 
-    fn sort(&mut self, keys: &[ArrayId], carry: &[ArrayId], results: &[ArrayId]) -> Result<()> {
+    fn sort(&mut self, keys: &[ValueId], carry: &[ValueId], results: &[ValueId]) -> Result<()> {
         let Some(&first) = keys.first() else { return Err(self.bad_plan("a sort without keys".to_owned())) };
         let extents = self.value(first)?.extents.clone();
         let Some((&length, outer)) = extents.split_last() else {
@@ -575,7 +575,7 @@ impl<M: Machine> Executor<'_, M> {
         }
         let result =
             (|| {
-                let sources = |ids: &[ArrayId]| {
+                let sources = |ids: &[ValueId]| {
                     ids.iter()
                         .map(|&id| {
                             let stored = self.value(id)?;
@@ -608,11 +608,11 @@ impl<M: Machine> Executor<'_, M> {
 
     fn repeat(
         &mut self,
-        state: &[ArrayId],
+        state: &[ValueId],
         condition_steps: &[Step],
-        condition: Operand,
+        condition: PlanOperand,
         body: &[Step],
-        next: &[Operand],
+        next: &[PlanOperand],
     ) -> Result<()> {
         let mut made = HashSet::new();
         makes(body, &mut made);
@@ -658,7 +658,7 @@ fn failed(operation: &str, place: &Place, fault: Fault) -> BackendError {
 }
 
 /// The values that steps make, in branches and loops too.
-fn makes(steps: &[Step], made: &mut HashSet<ArrayId>) {
+fn makes(steps: &[Step], made: &mut HashSet<ValueId>) {
     for step in steps {
         made.extend(step.makes());
         if let Step::While { state, .. } = step {

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use fusebox_ir::{Array, ArrayId, Extent, MAX_EXTENT, Plan, Type};
+use fusebox_ir::{Array, Extent, MAX_EXTENT, Plan, PlanType, ValueId};
 
 use crate::BackendError;
 
@@ -10,11 +10,11 @@ use crate::BackendError;
 ///
 /// # Errors
 /// [`BackendError::BadInput`], [`BackendError::InputCount`]; [`BackendError::Unsupported`] for streams and arrays of arrays.
-pub fn check_inputs(plan: &Plan, inputs: &[&Array]) -> Result<HashMap<ArrayId, i64>, BackendError> {
+pub fn check_inputs(plan: &Plan, inputs: &[&Array]) -> Result<HashMap<ValueId, i64>, BackendError> {
     if inputs.len() != plan.inputs.len() {
         return Err(BackendError::InputCount { expected: plan.inputs.len(), given: inputs.len() });
     }
-    let mut sizes: HashMap<ArrayId, i64> = HashMap::new();
+    let mut sizes: HashMap<ValueId, i64> = HashMap::new();
     for (&id, array) in plan.inputs.iter().zip(inputs) {
         let value = plan
             .values
@@ -27,7 +27,7 @@ pub fn check_inputs(plan: &Plan, inputs: &[&Array]) -> Result<HashMap<ArrayId, i
                 what: format!("input `{}`: a stream or an array of arrays", value.name),
             });
         }
-        let bad = |sizes: &HashMap<ArrayId, i64>| BackendError::BadInput {
+        let bad = |sizes: &HashMap<ValueId, i64>| BackendError::BadInput {
             input: value.name.clone(),
             expected: describe(plan, ty, sizes),
             given: format!("{}{}", bracketed(array.extents().iter().map(usize::to_string)), array.element()),
@@ -62,7 +62,7 @@ fn bracketed(extents: impl Iterator<Item = String>) -> String {
 }
 
 /// A type in words of the source, with the sizes that are known: `[n = 3, 4]f32`.
-fn describe(plan: &Plan, ty: &Type, sizes: &HashMap<ArrayId, i64>) -> String {
+fn describe(plan: &Plan, ty: &PlanType, sizes: &HashMap<ValueId, i64>) -> String {
     let extents = ty.extents.iter().map(|extent| match extent {
         Extent::Constant(extent) => extent.to_string(),
         Extent::Value(id) => {

@@ -13,7 +13,7 @@ use fusebox_ir::{Constant, ElementType, Kernel};
 
 use crate::{
     compile::CompiledKernel,
-    emit::Extra,
+    emit::HiddenArgument,
     vector::{Function, Inst, Op, Region, Type, Value},
 };
 
@@ -21,7 +21,7 @@ use crate::{
 #[derive(Default)]
 pub(crate) struct Alike {
     kernels: Vec<CompiledKernel>,
-    /// Of each kernel the numbers of its functions, in order, and the words of its table before extra ones.
+    /// Of each kernel the numbers of its functions, in order, and the words of its table before hidden ones.
     numbers: Vec<Vec<Constant>>,
     words: Vec<usize>,
     /// First kernels by the hash of their functions without numbers.
@@ -69,18 +69,19 @@ impl Alike {
     /// A word of the table that holds, for each of these kernels, its own number at `at`.
     fn word(&mut self, members: &[usize], at: usize) -> u32 {
         // One word serves several places, if each of the kernels has the same number there.
-        let own = |member: usize| Extra::Number(self.numbers[member][at]);
-        let count = self.kernels[members[0]].extras.len();
-        let holds = |extra: &usize| members.iter().all(|&member| self.kernels[member].extras[*extra] == own(member));
+        let own = |member: usize| HiddenArgument::Number(self.numbers[member][at]);
+        let count = self.kernels[members[0]].hidden.len();
+        let holds =
+            |argument: &usize| members.iter().all(|&member| self.kernels[member].hidden[*argument] == own(member));
         let known = (0..count).find(holds);
-        let extra = known.unwrap_or_else(|| {
+        let argument = known.unwrap_or_else(|| {
             for &member in members {
-                let number = Extra::Number(self.numbers[member][at]);
-                self.kernels[member].extras.push(number);
+                let number = HiddenArgument::Number(self.numbers[member][at]);
+                self.kernels[member].hidden.push(number);
             }
             count
         });
-        (self.words[members[0]] + extra) as u32
+        (self.words[members[0]] + argument) as u32
     }
 }
 
@@ -105,7 +106,7 @@ fn are_alike(a: &CompiledKernel, b: &CompiledKernel) -> bool {
     let parts = || a.parts.iter().zip(&b.parts);
     let sites = |function: &Function| function.sites.iter().map(|site| (site.lanes, site.operands)).collect::<Vec<_>>();
     a.schedule == b.schedule
-        && a.extras == b.extras
+        && a.hidden == b.hidden
         && a.parts.len() == b.parts.len()
         && parts().all(|((part, one), (other_part, other))| {
             part == other_part

@@ -12,7 +12,7 @@ use fusebox_wide::Features;
 use crate::{
     Shared,
     alike::Alike,
-    emit::{Emitter, Extra, Part, Schedule, emit, has_totals, identities, totals_only},
+    emit::{Emitter, HiddenArgument, Part, Schedule, emit, has_totals, identities, totals_only},
     load::LoadedPlan,
     vector::Function,
     wide::{self, WideKernel},
@@ -29,7 +29,7 @@ pub struct CompiledKernel {
     /// The parts, with their code.
     pub parts: Vec<(Part, Function)>,
     /// The words of the argument table behind sizes and arrays.
-    pub extras: Vec<Extra>,
+    pub hidden: Vec<HiddenArgument>,
     /// In a plan the position of the first kernel that is the same code: another's functions are empty, and tell only where it may fail.
     pub first: usize,
 }
@@ -132,21 +132,21 @@ fn compile_kernels(
 pub fn compile_kernel(kernel: &Kernel, vector_bytes: Option<usize>) -> Result<CompiledKernel, BackendError> {
     let choose = |kernel: &Kernel| vector_bytes.and_then(|bytes| Schedule::choose(kernel, bytes));
     let schedule = choose(kernel);
-    let mut extras = Vec::new();
+    let mut hidden = Vec::new();
     let mut parts = Vec::new();
     for part in parts_of(kernel) {
         let function = match part {
-            Part::Finish | Part::Carry | Part::Steps => emit(kernel, part, None, &mut extras)?,
+            Part::Finish | Part::Carry | Part::Steps => emit(kernel, part, None, &mut hidden)?,
             Part::Totals => {
                 let sliced = totals_only(kernel);
                 let schedule = choose(&sliced);
-                emit(&sliced, part, schedule, &mut extras)?
+                emit(&sliced, part, schedule, &mut hidden)?
             }
-            Part::Whole | Part::Body | Part::Merge(_) => emit(kernel, part, schedule, &mut extras)?,
+            Part::Whole | Part::Body | Part::Merge(_) => emit(kernel, part, schedule, &mut hidden)?,
         };
         parts.push((part, function));
     }
-    Ok(CompiledKernel { schedule, parts, extras, first: 0 })
+    Ok(CompiledKernel { schedule, parts, hidden, first: 0 })
 }
 
 /// The parts that a kernel is run by.

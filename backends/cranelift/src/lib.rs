@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod alike;
+mod code_memory;
 mod compile;
 pub mod emit;
 mod failure;
@@ -9,16 +10,15 @@ mod launch;
 mod load;
 pub mod lower;
 mod machine;
-mod pages;
 mod rounding;
 mod sort;
 mod threads;
 mod wide;
 
+pub use code_memory::Block;
 pub use compile::{CompiledKernel, CompiledPlan, compile_kernel};
 pub use fusebox_wide::{Features, vector};
 pub use load::LoadedPlan;
-pub use pages::Block;
 pub use wide::WideKernel;
 
 use std::sync::Arc;
@@ -47,7 +47,7 @@ pub struct Config {
     /// From how many nanoseconds of (estimated) work on a kernel is shared among threads.
     pub share_from_ns: u64,
     /// From how many bytes of arrays on a kernel is taken to go over more memory than caches hold.
-    pub far_bytes: usize,
+    pub out_of_cache_bytes: usize,
 }
 
 impl Default for Config {
@@ -59,7 +59,7 @@ impl Default for Config {
             features: None,
             pool_bytes: 1 << 30,
             share_from_ns: 60_000,
-            far_bytes: 32 << 20,
+            out_of_cache_bytes: 32 << 20,
         }
     }
 }
@@ -79,7 +79,7 @@ pub(crate) struct Shared {
     pub(crate) threads: Threads,
     pub(crate) memory: Pool,
     pub(crate) share_from_ns: u64,
-    pub(crate) far_bytes: usize,
+    pub(crate) out_of_cache_bytes: usize,
 }
 
 impl Cranelift {
@@ -104,7 +104,7 @@ impl Cranelift {
             threads,
             memory: Pool::with_advice(config.pool_bytes, huge::pages),
             share_from_ns: config.share_from_ns,
-            far_bytes: config.far_bytes,
+            out_of_cache_bytes: config.out_of_cache_bytes,
         };
         Ok(Self { config, features, shared: Arc::new(shared) })
     }

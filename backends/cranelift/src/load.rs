@@ -3,27 +3,27 @@
 use std::{collections::HashSet, sync::Arc};
 
 use fusebox_backend::{BackendError, Program, Statistics, Stored, check_inputs, execute};
-use fusebox_ir::{Array, ArrayId, Constant, Plan};
+use fusebox_ir::{Array, Constant, Plan, ValueId};
 use fusebox_wide::Features;
 
 use crate::{
     Cranelift, Shared,
     alike::Alike,
+    code_memory::{CodeMemory, CodeMemoryBuilder, DefinedFunction},
     compile::CompiledKernel,
-    emit::{Extra, Part},
+    emit::{HiddenArgument, Part},
     machine::Cpu,
-    pages::{Made, Maker, Pages},
     rounding::Rounding,
     wide,
 };
 
-pub(crate) use crate::pages::Code;
+pub(crate) use crate::code_memory::Code;
 
 /// One kernel as machine code.
 #[derive(Clone, Debug)]
 pub(crate) struct LoadedKernel {
     pub(crate) parts: Vec<(Part, Code)>,
-    pub(crate) extras: Vec<Extra>,
+    pub(crate) hidden: Vec<HiddenArgument>,
     /// Whether it is code for vectors of 64 bytes.
     wide: bool,
     /// Steps of the outermost level that a gang does.
@@ -42,7 +42,7 @@ pub struct LoadedPlan {
     kernels: Arc<[LoadedKernel]>,
     shared: Arc<Shared>,
     /// Owns what the kernels point to.
-    pages: Arc<Pages>,
+    memory: Arc<CodeMemory>,
     /// The functions in there.
     codes: usize,
 }
@@ -54,8 +54,8 @@ impl LoadedPlan {
         features: Option<Features>,
         shared: Arc<Shared>,
     ) -> Result<Self, BackendError> {
-        let mut maker = Maker::new()?;
-        let mut made: Vec<Option<Vec<Made>>> = vec![None; plan.kernels.len()];
+        let mut maker = CodeMemoryBuilder::new()?;
+        let mut made: Vec<Option<Vec<DefinedFunction>>> = vec![None; plan.kernels.len()];
         let (mut wide, positions) = (Alike::default(), &mut Vec::new());
         if features.is_some() {
             for (position, (kernel, narrow)) in plan.kernels.iter().zip(narrow).enumerate() {
@@ -83,7 +83,7 @@ impl LoadedPlan {
         }
         let wides: Vec<bool> = chosen.iter().map(Option::is_some).collect();
         // A kernel that is wide may be the first of some that are not.
-        let mut firsts: Vec<Option<Vec<Made>>> = vec![None; plan.kernels.len()];
+        let mut firsts: Vec<Option<Vec<DefinedFunction>>> = vec![None; plan.kernels.len()];
         for (position, functions) in narrow.iter().enumerate().filter(|(position, _)| !wides[*position]) {
             if firsts[functions.first].is_none() {
                 let name = &plan.kernels[functions.first].name.0;
@@ -91,16 +91,16 @@ impl LoadedPlan {
             }
             made[position] = firsts[functions.first].clone();
         }
-        let codes = made.iter().flatten().flatten().map(Made::number).collect::<HashSet<_>>().len();
-        let pages = maker.finish()?;
-        let loaded = |(position, parts): (usize, Vec<Made>)| {
+        let codes = made.iter().flatten().flatten().map(DefinedFunction::number).collect::<HashSet<_>>().len();
+        let memory = maker.finish()?;
+        let loaded = |(position, parts): (usize, Vec<DefinedFunction>)| {
             let compiled = chosen[position].unwrap_or(&narrow[position]);
             let functions = compiled.parts.iter();
             LoadedKernel {
                 parts: (parts.into_iter().zip(functions))
-                    .map(|(made, (part, function))| (*part, pages.code(made, function)))
+                    .map(|(made, (part, function))| (*part, memory.code(made, function)))
                     .collect(),
-                extras: compiled.extras.clone(),
+                hidden: compiled.hidden.clone(),
                 wide: wides[position],
                 gang: (compiled.schedule.as_ref())
                     .filter(|schedule| schedule.level == 0)
@@ -108,7 +108,7 @@ impl LoadedPlan {
             }
         };
         let kernels = made.into_iter().flatten().enumerate().map(loaded).collect();
-        Ok(Self { plan, kernels, shared, pages: Arc::new(pages), codes })
+        Ok(Self { plan, kernels, shared, memory: Arc::new(memory), codes })
     }
 
     /// How many functions were made for the kernels: kernels that are alike share theirs.
@@ -124,7 +124,7 @@ impl LoadedPlan {
     /// The same machine code, run by the threads and in the memory of another backend.
     pub fn on(&self, backend: &Cranelift) -> Self {
         let (plan, kernels) = (self.plan.clone(), self.kernels.clone());
-        Self { plan, kernels, shared: backend.shared.clone(), pages: self.pages.clone(), codes: self.codes }
+        Self { plan, kernels, shared: backend.shared.clone(), memory: self.memory.clone(), codes: self.codes }
     }
 
     /// Runs the plan.
@@ -145,7 +145,7 @@ impl Program for LoadedPlan {
         let _rounding = Rounding::defaults();
         let references: Vec<&Array> = inputs.iter().collect();
         let sizes = check_inputs(&self.plan, &references)?;
-        let mut handed: Vec<(ArrayId, Stored<Array>)> = Vec::new();
+        let mut handed: Vec<(ValueId, Stored<Array>)> = Vec::new();
         for (id, size) in sizes {
             let constant = Constant::from(size);
             handed.push((

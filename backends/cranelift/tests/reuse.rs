@@ -15,7 +15,7 @@ use fusebox_ir::{
 /// How many values take over the memory of others.
 fn taken_over(steps: &[Step]) -> usize {
     let inside: usize = steps.iter().flat_map(Step::inner).map(taken_over).sum();
-    inside + steps.iter().filter(|step| matches!(step, Step::Allocate { over: Some(_), .. })).count()
+    inside + steps.iter().filter(|step| matches!(step, Step::Allocate { in_place_of: Some(_), .. })).count()
 }
 
 /// Every backend gives what the interpreter gives, and takes as much memory.

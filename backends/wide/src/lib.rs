@@ -3,9 +3,9 @@
 mod allocate;
 mod encode;
 mod features;
-mod improve;
 mod machine;
 mod select;
+mod value_numbering;
 pub mod vector;
 
 pub use features::Features;
@@ -52,8 +52,8 @@ impl std::error::Error for Refusal {}
 /// # Errors
 /// [`Refusal`].
 pub fn compile(function: &Function, features: Features) -> Result<Code, Refusal> {
-    let improved = improve::improve(function);
-    let (machine, widths) = select::select(&improved, features)?;
+    let numbered = value_numbering::number(function);
+    let (machine, widths) = select::select(&numbered, features)?;
     let shape = allocate::Shape::new(&machine);
     let output = allocate::allocate(&shape).map_err(|error| Refusal::Failed(format!("{}: {error}", function.name)))?;
     let (bytes, instructions) = encode::encode(&machine, &shape, &output)

@@ -1,8 +1,8 @@
 //! Programs and plans as graphs, for [Graphviz](https://graphviz.org): what the command `dump --format dot` prints.
 
-use std::fmt::Write;
+use std::{collections::HashMap, fmt::Write, hash::Hash};
 
-use fusebox_ir::{ArrayId, Block, Operand, Part, Plan, Program, Step};
+use fusebox_ir::{ArrayId, Block, Operand, Part, Plan, PlanOperand, Program, Step, ValueId};
 
 /// A program: a node for each binding, an arrow for each use; blocks are boxes around their nodes.
 ///
@@ -39,23 +39,24 @@ pub fn plan(plan: &Plan) -> String {
     graph.finish()
 }
 
-struct Graph {
+/// A graph in the making, of what names its values by `V`.
+struct Graph<V> {
     text: String,
     edges: String,
     nodes: usize,
     clusters: usize,
     /// The node that made each value, and its name.
-    made: std::collections::HashMap<ArrayId, (String, String)>,
+    made: HashMap<V, (String, String)>,
 }
 
 pub(crate) fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\l"))
 }
 
-impl Graph {
+impl<V: Eq + Hash> Graph<V> {
     fn new(name: &str) -> Self {
         let text = format!("digraph {} {{\n  node [shape=box, fontname=monospace]\n", quoted(name));
-        Self { text, edges: String::new(), nodes: 0, clusters: 0, made: Default::default() }
+        Self { text, edges: String::new(), nodes: 0, clusters: 0, made: HashMap::new() }
     }
 
     fn finish(self) -> String {
@@ -69,19 +70,21 @@ impl Graph {
         node
     }
 
-    fn made(&mut self, id: ArrayId, name: &str, shape: &str, label: &str) {
+    fn made(&mut self, id: V, name: &str, shape: &str, label: &str) {
         let node = self.node(shape, label, "  ");
         self.made.insert(id, (node, name.to_owned()));
     }
 
-    fn edge(&mut self, from: ArrayId, to: &str) {
+    fn edge(&mut self, from: V, to: &str) {
         if let Some((node, name)) = self.made.get(&from)
             && node != to
         {
             let _ = writeln!(self.edges, "  {node} -> {to} [label={}]", quoted(name));
         }
     }
+}
 
+impl Graph<ArrayId> {
     /// Nesting is at most as deep as validation allows.
     fn block(&mut self, block: &Block, indent: &str) {
         for binding in &block.bindings {
@@ -118,9 +121,11 @@ impl Graph {
             }
         }
     }
+}
 
+impl Graph<ValueId> {
     fn steps(&mut self, plan: &Plan, steps: &[Step], indent: &str) {
-        let name = |id: ArrayId| plan.values[id.index()].name.clone();
+        let name = |id: ValueId| plan.values[id.index()].name.clone();
         for step in steps {
             match step {
                 Step::Allocate { .. } | Step::Free { .. } => {}
@@ -143,7 +148,7 @@ impl Graph {
                 }
                 Step::Alias { value, source, .. } => {
                     let node = self.node("box", &format!("alias {}", name(*value)), indent);
-                    if let Operand::Value(source) = source {
+                    if let PlanOperand::Value(source) = source {
                         self.edge(*source, &node);
                     }
                     self.made.insert(*value, (node, name(*value)));
@@ -170,7 +175,7 @@ impl Graph {
                 }
                 Step::If { condition, then, otherwise, results } => {
                     let node = self.node("diamond", "if", indent);
-                    if let Operand::Value(id) = condition {
+                    if let PlanOperand::Value(id) = condition {
                         self.edge(*id, &node);
                     }
                     self.boxed(plan, then, indent, "then");
@@ -180,7 +185,7 @@ impl Graph {
                 Step::While { condition_steps, condition, body, .. } => {
                     let node = self.node("diamond", "while", indent);
                     self.boxed(plan, condition_steps, indent, "condition");
-                    if let Operand::Value(id) = condition {
+                    if let PlanOperand::Value(id) = condition {
                         self.edge(*id, &node);
                     }
                     self.boxed(plan, body, indent, "body");

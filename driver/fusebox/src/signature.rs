@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, fmt};
 
-use fusebox_ir::{Array, ArrayId, ElementType, Extent, Nested, Plan, Program, Type, Value};
+use fusebox_ir::{Array, ArrayId, ElementType, Extent, Nested, Plan, PlanType, Program, Type, Value, ValueId};
 
 /// The inputs and results of a program, with types as text spells them.
 #[derive(Clone, Debug, PartialEq)]
@@ -99,13 +99,26 @@ impl Signature {
     /// The signature of a valid plan.
     pub fn of_plan(plan: &Plan) -> Self {
         let names: HashMap<_, _> = (plan.values.iter().enumerate())
-            .map(|(position, value)| (ArrayId(position as u32), value.name.clone()))
+            .map(|(position, value)| (in_signature(ValueId::at(position)), value.name.clone()))
             .collect();
-        let slot = |name: &str, ty: &Type| Slot { name: name.into(), ty: ty.clone(), spelled: spell(ty, &names) };
-        let input = |id: &ArrayId| plan.values.get(id.index()).map(|value| slot(&value.name, &value.ty));
+        let slot = |name: &str, ty: &PlanType| {
+            let ty = ty.with_extents(&mut |extent| match extent {
+                Extent::Value(id) => Extent::Value(in_signature(id)),
+                Extent::Constant(extent) => Extent::Constant(extent),
+                Extent::Unknown => Extent::Unknown,
+            });
+            Slot { name: name.into(), spelled: spell(&ty, &names), ty }
+        };
+        let input = |id: &ValueId| plan.values.get(id.index()).map(|value| slot(&value.name, &value.ty));
         let inputs = plan.inputs.iter().filter_map(input).collect();
         let results = plan.outputs.iter().map(|output| slot(&output.name, &output.ty)).collect();
-        Self { name: plan.name.clone(), inputs, results, names, ids: plan.inputs.clone() }
+        Self {
+            name: plan.name.clone(),
+            inputs,
+            results,
+            names,
+            ids: plan.inputs.iter().map(|&id| in_signature(id)).collect(),
+        }
     }
 
     /// Whether these are inputs: types, and sizes that should agree.
@@ -134,6 +147,12 @@ impl Signature {
             .filter(|(slot, _)| slot.ty.stream)
             .try_for_each(|(slot, value)| sizes.input(slot, value))
     }
+}
+
+/// What a value of a plan is called in its signature, whose types are those of programs. Values of a plan have one id each, as those of a
+/// program have, so that ids of the signature are as distinct.
+fn in_signature(id: ValueId) -> ArrayId {
+    ArrayId(id.0)
 }
 
 /// `fn name(x: [n]f32) -> y: f32`

@@ -145,7 +145,7 @@ fn plans_say_what_they_take() {
     let explained = explain_plan(plan).unwrap();
     assert_eq!((explained.total.loops, explained.total.reads.as_str()), (1, "n"));
     assert!(explained.to_string().contains("== Kernels"));
-    let wrong = ir::Plan { results: vec![ir::ArrayId(99)], ..plan.clone() };
+    let wrong = ir::Plan { results: vec![ir::ValueId(99)], ..plan.clone() };
     assert!(matches!(explain_plan(&wrong), Err(Error::InvalidPlan(_))));
 }
 

@@ -7,12 +7,12 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{ArrayId, ElementType, Instruction, Lambda, Local, LocalId, Name, Place, ScalarOperand};
+use crate::{ElementType, Instruction, KernelArrayId, Lambda, Local, LocalId, Name, Place, ScalarOperand};
 
 /// A nest of levels, one inside the other, and statements at their depths.
 ///
-/// Locals are dense in the kernel: sizes, then indices of levels, then in order of statements. [`ArrayId`]s in a kernel are
-/// positions in [`Self::arrays`], nothing else; scalars from outside are arrays of rank 0 that are loaded at depth 0.
+/// Locals are dense in the kernel: sizes, then indices of levels, then in order of statements. Scalars from outside are arrays of rank 0
+/// that are loaded at depth 0. What scalar code reads is named as [`KernelArrayId::in_code`] says.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Kernel {
@@ -40,10 +40,10 @@ pub struct KernelArray {
     pub extents: Vec<KernelExtent>,
     /// What the kernel does with it.
     pub access: Access,
-    /// A read array of the kernel in whose memory this one may be ([`crate::analysis::may_write_over`] holds): each point loads what it
+    /// A read array of the kernel in whose memory this one may be ([`crate::analysis::may_be_in_place`] holds): each point loads what it
     /// needs of an element before that point itself, and no other, stores the element. Whether it is, a launch says.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub over: Option<ArrayId>,
+    #[serde(rename = "over", default, skip_serializing_if = "Option::is_none")]
+    pub in_place_of: Option<KernelArrayId>,
 }
 
 /// An extent in a kernel.
@@ -126,7 +126,7 @@ pub enum Action {
         /// The element.
         result: Local,
         /// Position in [`Kernel::arrays`].
-        array: ArrayId,
+        array: KernelArrayId,
         /// Where.
         map: IndexMap,
         /// The element where any dimension of `map` is outside: a function without parameters that may use locals (a boundary that is
@@ -183,7 +183,7 @@ pub enum Action {
     /// `array[map] = value`.
     Store {
         /// Position in [`Kernel::arrays`].
-        array: ArrayId,
+        array: KernelArrayId,
         /// Where; inside by construction, and never twice the same.
         map: IndexMap,
         /// What.
@@ -192,16 +192,16 @@ pub enum Action {
     /// Puts values behind those put before, in the order of all levels around it; one statement at most.
     Append {
         /// Positions in [`Kernel::arrays`]: vectors of one extent that is known to suffice.
-        arrays: Vec<ArrayId>,
+        arrays: Vec<KernelArrayId>,
         /// Position of a scalar `i64` array that gets the number of elements put.
-        count: ArrayId,
+        count: KernelArrayId,
         /// One for each array.
         values: Vec<ScalarOperand>,
     },
     /// `arrays[map] = combine(values, arrays[map])`, one indivisible step for all components.
     Scatter {
         /// k positions in [`Kernel::arrays`], of equal extents, with [`Access::Update`].
-        arrays: Vec<ArrayId>,
+        arrays: Vec<KernelArrayId>,
         /// Where; checked if it says so.
         map: IndexMap,
         /// 2k parameters, new elements first; uses locals of depth 0.

@@ -3,11 +3,11 @@
 //! A [`Program`] is inputs, a list of bindings, results. Bindings apply collective operations ([`ArrayOp`]) whose scalar functions are
 //! [`Lambda`]s. What backends consume are [`Kernel`]s, run by a [`Plan`].
 //!
-//! # Rooms
+//! # Parts
 //!
 //! | what | where |
 //! |---|---|
-//! | programs: types, bindings, operations, scalar code | `element`, `program`, `array_op`, `scalar`; `builder` makes them |
+//! | programs: types, bindings, operations, scalar code | `ids`, `element`, `program`, `array_op`, `scalar`; `builder` makes them |
 //! | what operations hold, and how to walk and change it | `traverse`, `rewrite`, `renumber` |
 //! | what is true of each operation: the table | [`operations`] |
 //! | what scalar functions give, and their types | [`primitive`], `typing` |
@@ -21,11 +21,13 @@
 
 pub mod analysis;
 mod array_op;
+mod bug;
 mod builder;
 mod element;
 mod error;
 #[cfg(feature = "generate")]
 pub mod generate;
+mod ids;
 pub mod json;
 mod kernel;
 mod memory;
@@ -46,6 +48,6 @@ mod validate;
 mod value;
 
 pub use crate::{
-    array_op::*, builder::*, element::*, error::*, kernel::*, memory::*, pass::*, plan::*, program::*, rewrite::*,
-    scalar::*, traverse::*, validate::*, value::*,
+    array_op::*, builder::*, element::*, error::*, ids::*, kernel::*, memory::*, pass::*, plan::*, program::*,
+    rewrite::*, scalar::*, traverse::*, validate::*, value::*,
 };

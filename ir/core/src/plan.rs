@@ -3,12 +3,19 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{ArrayId, Constant, Extent, Kernel, Operand, Output, Place, Type};
+use crate::{Constant, Extent, Kernel, Operand, Output, Place, Type, ValueId};
 
 /// The most that an extent of a value and a size of a launch may be; those beyond do not fit in memory, be it that the array has no elements.
 ///
 /// Whoever proves that an index is inside of an array counts on it: sums of some of them, and small multiples, are an `i64`.
 pub const MAX_EXTENT: i64 = 1 << 50;
+
+/// An extent in a plan, whose values name it; never [`Extent::Unknown`] but in the declared types of results.
+pub type PlanExtent = Extent<ValueId>;
+/// A type in a plan: of an array of scalars, as what nests has been flattened.
+pub type PlanType = Type<ValueId>;
+/// An operand of a step.
+pub type PlanOperand = Operand<ValueId>;
 
 /// What runs: values, kernels, and the steps that make results out of inputs.
 ///
@@ -19,20 +26,20 @@ pub const MAX_EXTENT: i64 = 1 << 50;
 pub struct Plan {
     /// The program's name.
     pub name: String,
-    /// Every value, keyed by [`ArrayId`].
+    /// Every value, keyed by [`ValueId`].
     pub values: Vec<PlanValue>,
     /// Sizes bound by the types of inputs (scalars).
-    pub sizes: Vec<ArrayId>,
+    pub sizes: Vec<ValueId>,
     /// The inputs.
-    pub inputs: Vec<ArrayId>,
+    pub inputs: Vec<ValueId>,
     /// Kernels, named by position in launches.
     pub kernels: Vec<Kernel>,
     /// In order.
     pub steps: Vec<Step>,
     /// What is given back, one for each output.
-    pub results: Vec<ArrayId>,
+    pub results: Vec<ValueId>,
     /// Names and declared types of the results.
-    pub outputs: Vec<Output>,
+    pub outputs: Vec<Output<ValueId>>,
 }
 
 /// A value of a plan.
@@ -43,7 +50,7 @@ pub struct PlanValue {
     pub name: String,
     /// Its type; extents are constants or scalars of this plan that are known when the value is made.
     #[serde(rename = "type")]
-    pub ty: Type,
+    pub ty: PlanType,
 }
 
 /// One step of a plan.
@@ -53,12 +60,12 @@ pub enum Step {
     /// Makes room for a value of the extents its type says, of any contents. Negative extents and too large ones fail.
     Allocate {
         /// The value.
-        value: ArrayId,
+        value: ValueId,
         /// A value whose memory this one takes over if nothing else has that memory and it is of as many bytes; else the value gets its
-        /// own. The launch that writes `value` is the last step to use it, and the kernel allows it ([`crate::KernelArray::over`]). No input, no
+        /// own. The launch that writes `value` is the last step to use it, and the kernel allows it ([`crate::KernelArray::in_place_of`]). No input, no
         /// result; made in this list of steps, or state of the loop whose body this list is.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        over: Option<ArrayId>,
+        #[serde(rename = "over", default, skip_serializing_if = "Option::is_none")]
+        in_place_of: Option<ValueId>,
         /// The operation and its result, for errors.
         operation: String,
         /// In the source.
@@ -68,7 +75,7 @@ pub enum Step {
     /// Makes a value of constant extents out of elements written out.
     Constant {
         /// The value.
-        value: ArrayId,
+        value: ValueId,
         /// Its elements, row-major.
         data: Vec<Constant>,
     },
@@ -77,17 +84,17 @@ pub enum Step {
         /// Position in [`Plan::kernels`].
         kernel: usize,
         /// One for each of the kernel's sizes.
-        sizes: Vec<Extent>,
+        sizes: Vec<PlanExtent>,
         /// One for each of the kernel's arrays.
-        arrays: Vec<ArrayId>,
+        arrays: Vec<ValueId>,
     },
     /// `value` is `source` (same buffer) in the extents of `value`'s type: reshape, renaming, state of loops. Extents whose product is
     /// another than the source's fail.
     Alias {
         /// The new name.
-        value: ArrayId,
+        value: ValueId,
         /// The old one.
-        source: Operand,
+        source: PlanOperand,
         /// The operation and its result, for errors.
         operation: String,
         /// In the source.
@@ -97,25 +104,25 @@ pub enum Step {
     /// `value` is the first elements of the vector `source`, as many as its extent says (after an append).
     Shorten {
         /// The new name.
-        value: ArrayId,
+        value: ValueId,
         /// A vector of at least that extent.
-        source: ArrayId,
+        source: ValueId,
     },
     /// `value` starts as a copy of `source`, of the same size; if that has no other use, it is taken over (defaults of a permute).
     Copy {
         /// The new value.
-        value: ArrayId,
+        value: ValueId,
         /// The old one.
-        source: ArrayId,
+        source: ValueId,
     },
     /// Extents that should be equal: fails where they are not.
     CheckEqual {
         /// An extent.
-        left: Extent,
+        left: PlanExtent,
         /// Whose it is.
         left_name: String,
         /// Another.
-        right: Extent,
+        right: PlanExtent,
         /// Whose it is.
         right_name: String,
         /// The operation and its result.
@@ -127,11 +134,11 @@ pub enum Step {
     /// An extent that should not be above another (`map` over less than its arrays): fails where it is.
     CheckAtMost {
         /// The extent of what is made.
-        extent: Extent,
+        extent: PlanExtent,
         /// Its name.
         name: String,
         /// The extent of what is read.
-        available: Extent,
+        available: PlanExtent,
         /// Its name.
         array: String,
         /// The operation and its result.
@@ -143,7 +150,7 @@ pub enum Step {
     /// An extent of an array that is made in a kernel and stored nowhere: fails where it is negative, as making room for the array would.
     CheckNotNegative {
         /// The extent.
-        extent: Extent,
+        extent: PlanExtent,
         /// The name of the array.
         array: String,
         /// The operation and its result.
@@ -155,47 +162,47 @@ pub enum Step {
     /// Sorts rows by keys, stably; carries along. Results are allocated before.
     Sort {
         /// Keys; the first decides first.
-        keys: Vec<ArrayId>,
+        keys: Vec<ValueId>,
         /// Carried along.
-        carry: Vec<ArrayId>,
+        carry: Vec<ValueId>,
         /// Keys, then what is carried.
-        results: Vec<ArrayId>,
+        results: Vec<ValueId>,
     },
     /// Runs one of two lists of steps; both make every value of `results` by an [`Step::Alias`] at their end.
     If {
         /// A scalar `bool`.
-        condition: Operand,
+        condition: PlanOperand,
         /// Where it holds.
         then: Vec<Step>,
         /// Where it does not.
         otherwise: Vec<Step>,
         /// What is made.
-        results: Vec<ArrayId>,
+        results: Vec<ValueId>,
     },
     /// Runs `condition_steps`; while the scalar `condition` then holds, `body`, then moves `next` to `state`, all at once. The loop drops
     /// `condition` when it has been tested: no step frees it, nor what is moved.
     While {
         /// The state's values: made before by aliases.
-        state: Vec<ArrayId>,
+        state: Vec<ValueId>,
         /// Make `condition` out of the state.
         condition_steps: Vec<Step>,
         /// A scalar `bool`.
-        condition: Operand,
+        condition: PlanOperand,
         /// Make `next` out of the state.
         body: Vec<Step>,
         /// As many as the state.
-        next: Vec<Operand>,
+        next: Vec<PlanOperand>,
     },
     /// The value is not used any more.
     Free {
         /// Which.
-        value: ArrayId,
+        value: ValueId,
     },
 }
 
 impl Step {
     /// Values that the step makes in its own list.
-    pub fn makes(&self) -> &[ArrayId] {
+    pub fn makes(&self) -> &[ValueId] {
         match self {
             Self::Allocate { value, .. }
             | Self::Constant { value, .. }
@@ -233,9 +240,24 @@ impl Step {
         }
     }
 
-    /// Every value that the step names, in its own steps too; not those in types.
-    pub fn for_each_value(&self, with: &mut dyn FnMut(ArrayId)) {
-        let mut operand = |operand: &Operand| {
+    /// The step itself, then every step inside of it, in order.
+    pub fn within(&self) -> impl Iterator<Item = &Self> {
+        let mut rest = vec![self];
+        std::iter::from_fn(move || {
+            let step = rest.pop()?;
+            let [first, second] = step.inner();
+            rest.extend(second.iter().rev().chain(first.iter().rev()));
+            Some(step)
+        })
+    }
+
+    /// Every value that the step names, in the steps inside of it too; not those in types.
+    pub fn for_each_value(&self, with: &mut dyn FnMut(ValueId)) {
+        self.within().for_each(|step| step.for_each_own_value(with));
+    }
+
+    fn for_each_own_value(&self, with: &mut dyn FnMut(ValueId)) {
+        let mut operand = |operand: &PlanOperand| {
             if let Operand::Value(id) = operand {
                 with(*id);
             }
@@ -253,7 +275,7 @@ impl Step {
                 next.iter().chain([condition]).for_each(operand);
                 state.iter().for_each(|&id| with(id));
             }
-            Self::Allocate { value, over, .. } => over.iter().chain([value]).for_each(|&id| with(id)),
+            Self::Allocate { value, in_place_of, .. } => in_place_of.iter().chain([value]).for_each(|&id| with(id)),
             Self::Constant { value, .. } | Self::Free { value } => with(*value),
             Self::Launch { kernel: _, sizes, arrays } => {
                 sizes.iter().for_each(|size| extent(size, with));
@@ -272,13 +294,10 @@ impl Step {
                 keys.iter().chain(carry).chain(results).for_each(|&id| with(id));
             }
         }
-        for steps in self.inner() {
-            steps.iter().for_each(|step| step.for_each_value(with));
-        }
     }
 
     /// Whether a value is freed before any of the steps uses it.
-    pub fn free_unused(id: ArrayId, steps: &[Step]) -> bool {
+    pub fn free_unused(id: ValueId, steps: &[Step]) -> bool {
         for step in steps {
             if let Step::Free { value } = step
                 && *value == id
@@ -295,7 +314,7 @@ impl Step {
     }
 }
 
-fn extent(of: &Extent, with: &mut dyn FnMut(ArrayId)) {
+fn extent(of: &PlanExtent, with: &mut dyn FnMut(ValueId)) {
     if let Extent::Value(id) = of {
         with(*id);
     }

@@ -5,38 +5,7 @@ use std::{fmt, sync::Arc};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{ArrayOp, Constant, ElementType};
-
-macro_rules! id {
-    ($(#[$doc:meta])* $name:ident, $letter:literal) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-        #[serde(transparent)]
-        pub struct $name(pub u32);
-
-        impl $name {
-            /// The position in a table keyed by this id.
-            pub fn index(self) -> usize {
-                self.0 as usize
-            }
-        }
-
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                write!(f, concat!($letter, "{}"), self.0)
-            }
-        }
-    };
-}
-id! {
-    /// A value of a [`Block`]: an array, or a scalar as an array of rank 0. Dense in a program, in order of definition:
-    /// sizes of a block, then its parameters, then for each binding the values of its blocks before its results.
-    ArrayId, "a"
-}
-id! {
-    /// A scalar of a [`Lambda`](crate::Lambda). Dense in the outermost function.
-    LocalId, "%"
-}
+use crate::{ArrayId, ArrayOp, Constant, ElementType, ValueId};
 
 /// The most dimensions an array may have.
 pub const MAX_RANK: usize = 8;
@@ -123,11 +92,12 @@ impl fmt::Display for Place {
 /// How many elements an array has along one dimension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Extent {
+#[schemars(rename = "Extent")]
+pub enum Extent<V = ArrayId> {
     /// A number.
     Constant(i64),
     /// An `i64` bound earlier.
-    Value(ArrayId),
+    Value(V),
     /// `?`: any. In result types of programs, in inner arrays and stream elements only.
     Unknown,
 }
@@ -137,28 +107,29 @@ pub enum Extent {
 /// `[n, 3]f32` has extents `[n, 3]`; `f32` has none (rank 0); `[n][?]f32`, an array of arrays, has extents `[n]` and the inner
 /// list `[?]`; `stream [?]f32` has the extents of an element of the stream.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Type {
+#[serde(deny_unknown_fields, bound(deserialize = "V: Deserialize<'de>"))]
+#[schemars(rename = "Type")]
+pub struct Type<V = ArrayId> {
     /// Whether values come one by one, each of the type that the rest says.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub stream: bool,
     /// Extents of the (outermost) array, from the outermost dimension.
-    pub extents: Vec<Extent>,
+    pub extents: Vec<Extent<V>>,
     /// Extents of the arrays inside, a list for each level; empty for arrays of scalars.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub inner: Vec<Vec<Extent>>,
+    pub inner: Vec<Vec<Extent<V>>>,
     /// What the innermost arrays hold.
     pub element: ElementType,
 }
 
-impl Type {
+impl<V> Type<V> {
     /// A scalar: an array of rank 0.
     pub fn scalar(element: ElementType) -> Self {
         Self::array(Vec::new(), element)
     }
 
     /// An array of scalars.
-    pub fn array(extents: Vec<Extent>, element: ElementType) -> Self {
+    pub fn array(extents: Vec<Extent<V>>, element: ElementType) -> Self {
         Self { stream: false, extents, inner: Vec::new(), element }
     }
 
@@ -173,13 +144,26 @@ impl Type {
     }
 
     /// Every extent, outer ones first.
-    pub fn all_extents(&self) -> impl Iterator<Item = &Extent> {
+    pub fn all_extents(&self) -> impl Iterator<Item = &Extent<V>> {
         self.extents.iter().chain(self.inner.iter().flatten())
     }
 
     /// Every extent, outer ones first.
-    pub fn all_extents_mut(&mut self) -> impl Iterator<Item = &mut Extent> {
+    pub fn all_extents_mut(&mut self) -> impl Iterator<Item = &mut Extent<V>> {
         self.extents.iter_mut().chain(self.inner.iter_mut().flatten())
+    }
+}
+
+impl<V: Copy> Type<V> {
+    /// The same type with other extents: those of a program in its plan, say.
+    pub fn with_extents<W>(&self, extent: &mut dyn FnMut(Extent<V>) -> Extent<W>) -> Type<W> {
+        let mut list = |extents: &[Extent<V>]| extents.iter().map(|&of| extent(of)).collect();
+        Type {
+            stream: self.stream,
+            extents: list(&self.extents),
+            inner: self.inner.iter().map(|level| list(level)).collect(),
+            element: self.element,
+        }
     }
 }
 
@@ -232,12 +216,13 @@ pub struct Block {
 /// A result of a program: its name and declared type. Extents are inputs' values, constants or `?`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Output {
+#[schemars(rename = "Output")]
+pub struct Output<V = ArrayId> {
     /// The name, unique among results.
     pub name: String,
     /// The declared type.
     #[serde(rename = "type")]
-    pub ty: Type,
+    pub ty: Type<V>,
 }
 
 /// A whole program: the inputs are the parameters of its body.
@@ -264,9 +249,10 @@ impl PartialEq for Program {
 /// An operand of an array operation where a scalar is wanted: seeds, conditions, indices, extents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Operand {
+#[schemars(rename = "Operand")]
+pub enum Operand<V = ArrayId> {
     /// A value bound earlier: of rank 0 where a scalar is wanted; of any type as start of a loop or argument.
-    Value(ArrayId),
+    Value(V),
     /// A constant.
     Constant(Constant),
 }
@@ -276,7 +262,12 @@ impl From<ArrayId> for Operand {
         Self::Value(id)
     }
 }
-impl From<Constant> for Operand {
+impl From<ValueId> for Operand<ValueId> {
+    fn from(id: ValueId) -> Self {
+        Self::Value(id)
+    }
+}
+impl<V> From<Constant> for Operand<V> {
     fn from(constant: Constant) -> Self {
         Self::Constant(constant)
     }

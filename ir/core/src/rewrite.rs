@@ -93,16 +93,18 @@ impl Binding {
     }
 }
 
-impl Type {
+impl<V: Copy> Type<V> {
     /// Calls `visit` with every value that is an extent.
-    pub fn for_each_use(&self, visit: &mut dyn FnMut(ArrayId)) {
+    pub fn for_each_use(&self, visit: &mut dyn FnMut(V)) {
         for extent in self.all_extents() {
             if let Extent::Value(id) = extent {
                 visit(*id);
             }
         }
     }
+}
 
+impl Type {
     /// Replaces every value that is an extent; an `i64` constant becomes a constant extent.
     pub fn substitute(&mut self, map: &mut dyn FnMut(ArrayId) -> Operand) {
         for extent in self.all_extents_mut() {

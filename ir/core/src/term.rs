@@ -3,7 +3,7 @@
 //! [`TermGraph`] is what the sharing pass needs to see of any graph of terms; [`Terms`] is the arena that `fusebox-lang` fills and
 //! that the pass turns into a [`Program`](crate::Program).
 
-use crate::{ArrayOp, Constant, ElementType, Place, ScalarOp, Type};
+use crate::{ArrayId, ArrayOp, Constant, ElementType, LocalId, Place, ScalarOp, Type};
 
 /// A term in a [`Terms`] arena: its position. Operands have smaller positions than the terms that use them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -13,6 +13,27 @@ impl TermId {
     /// The position in the arena.
     pub fn index(self) -> usize {
         self.0 as usize
+    }
+
+    /// The term as an array operation of the arena names it: operations, types and reads of terms are those of programs, in which an
+    /// [`ArrayId`] stands for a term. These four functions alone convert between the two.
+    pub fn as_array(self) -> ArrayId {
+        ArrayId(self.0)
+    }
+
+    /// The term that an array operation of the arena names: the inverse of [`Self::as_array`].
+    pub fn of_array(id: ArrayId) -> Self {
+        Self(id.0)
+    }
+
+    /// The term as scalar code of the arena names it: there a [`LocalId`] stands for a term.
+    pub fn as_local(self) -> LocalId {
+        LocalId(self.0)
+    }
+
+    /// The term that scalar code of the arena names: the inverse of [`Self::as_local`].
+    pub fn of_local(id: LocalId) -> Self {
+        Self(id.0)
     }
 }
 
@@ -47,7 +68,7 @@ pub trait TermGraph {
 
 /// The arena of terms that an embedded language fills, and its results.
 ///
-/// In the skeletons of operations, `ArrayId(t)` and `LocalId(t)` stand for the term `t`; functions and blocks in skeletons are empty, and
+/// In the skeletons of operations, ids stand for terms ([`TermId::as_array`], [`TermId::as_local`]); functions and blocks in skeletons are empty, and
 /// stand in [`Term::Array`] and [`Term::Scalar`] beside, in the order of `parts()`.
 #[derive(Clone, Debug, Default)]
 pub struct Terms {
@@ -79,7 +100,7 @@ pub enum Term {
     Input {
         /// Its name, with dots for components.
         name: String,
-        /// Its type; `Extent::Value(ArrayId(t))` is the term `t`.
+        /// Its type; extents that are values are terms.
         ty: Type,
     },
     /// A size that the type of an input binds; an `i64`.
@@ -105,7 +126,7 @@ pub enum Term {
     Constant(Constant),
     /// A scalar instruction; one result, or more, then [`Term::Result`] projects them.
     Scalar {
-        /// The instruction, with `ScalarOperand::Local(LocalId(t))` and `ArrayId(t)` for terms.
+        /// The instruction; locals and arrays are terms.
         op: ScalarOp,
         /// Branches, a loop's condition and step: in the order of `ScalarOp::parts`.
         functions: Vec<FunctionTerm>,
@@ -114,7 +135,7 @@ pub enum Term {
     },
     /// An array operation; its results are projected by [`Term::Result`], also if there is one alone.
     Array {
-        /// The operation, with `ArrayId(t)` for terms. A scalar term as an operand becomes a `unit`.
+        /// The operation; values are terms. A scalar term as an operand becomes a `unit`.
         op: Box<ArrayOp>,
         /// Functions, in the order of `ArrayOp::parts`.
         functions: Vec<FunctionTerm>,

@@ -14,6 +14,7 @@ mod syntax;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use self::printer::{extent_text, type_text};
 pub use self::{error::Error, printer::print};
 use std::collections::HashMap;
 

@@ -2,8 +2,8 @@
 
 use fusebox_ir::{
     Access, Action, ArrayId, Association, Binary, Constant, DimBoundary, DimIndex, ElementType, Extent, IndexMap,
-    Instruction, Kernel, KernelArray, KernelExtent, Lambda, Level, LevelOrder, Local, LocalId, Operand, Output, Place,
-    Plan, PlanValue, ScalarOp, ScalarOperand, Statement, Step, Type,
+    Instruction, Kernel, KernelArray, KernelArrayId, KernelExtent, Lambda, Level, LevelOrder, Local, LocalId, Operand,
+    Output, Place, Plan, PlanValue, ScalarOp, ScalarOperand, Statement, Step, Type, ValueId,
     json::{kernel_from_json, kernel_to_json, plan_from_json, plan_to_json},
     validate_kernel, validate_plan,
 };
@@ -35,8 +35,13 @@ fn binary(result: u32, ty: ElementType, function: Binary, a: u32, b: u32) -> Ins
 
 /// `s = Σ x[i]²`: a load, a product, a sum, a store.
 fn squares() -> Kernel {
-    let array =
-        |name: &str, extents, access| KernelArray { name: name.to_owned(), element: F32, extents, access, over: None };
+    let array = |name: &str, extents, access| KernelArray {
+        name: name.to_owned(),
+        element: F32,
+        extents,
+        access,
+        in_place_of: None,
+    };
     let sum = Lambda {
         params: vec![local(4, F32), local(5, F32)],
         instructions: vec![binary(6, F32, Binary::Add, 4, 5)],
@@ -57,7 +62,7 @@ fn squares() -> Kernel {
                 1,
                 Action::Load {
                     result: local(2, F32),
-                    array: ArrayId(0),
+                    array: KernelArrayId(0),
                     map: map(&[1]),
                     outside: None,
                     place: Place::default(),
@@ -75,7 +80,7 @@ fn squares() -> Kernel {
                     values: vec![operand(3)],
                 },
             ),
-            at(0, Action::Store { array: ArrayId(1), map: map(&[]), value: operand(7) }),
+            at(0, Action::Store { array: KernelArrayId(1), map: map(&[]), value: operand(7) }),
         ],
     }
 }
@@ -86,17 +91,22 @@ fn plan() -> Plan {
         name: "f".to_owned(),
         values: vec![
             value("n", Type::scalar(I64)),
-            value("x", Type::array(vec![Extent::Value(ArrayId(0))], F32)),
+            value("x", Type::array(vec![Extent::Value(ValueId(0))], F32)),
             value("s", Type::scalar(F32)),
         ],
-        sizes: vec![ArrayId(0)],
-        inputs: vec![ArrayId(1)],
+        sizes: vec![ValueId(0)],
+        inputs: vec![ValueId(1)],
         kernels: vec![squares()],
         steps: vec![
-            Step::Allocate { value: ArrayId(2), over: None, operation: "fold `s`".to_owned(), place: Place::default() },
-            Step::Launch { kernel: 0, sizes: vec![Extent::Value(ArrayId(0))], arrays: vec![ArrayId(1), ArrayId(2)] },
+            Step::Allocate {
+                value: ValueId(2),
+                in_place_of: None,
+                operation: "fold `s`".to_owned(),
+                place: Place::default(),
+            },
+            Step::Launch { kernel: 0, sizes: vec![Extent::Value(ValueId(0))], arrays: vec![ValueId(1), ValueId(2)] },
         ],
-        results: vec![ArrayId(2)],
+        results: vec![ValueId(2)],
         outputs: vec![Output { name: "s".to_owned(), ty: Type::scalar(F32) }],
     }
 }
@@ -206,12 +216,12 @@ fn broken_plans_are_refused() {
         |p| p.steps.push(p.steps[1].clone()),
         "steps[2].arrays[1]: `s` is written again: each value is written once",
     );
-    plan_refused(|p| p.results[0] = ArrayId(7), "results[0]: result `s` is a7, and the plan has 3 values");
+    plan_refused(|p| p.results[0] = ValueId(7), "results[0]: result `s` is a7, and the plan has 3 values");
     plan_refused(|p| p.kernels.clear(), "steps[1]: kernel 0 of 0");
     plan_refused(|p| p.kernels[0].statements[0].depth = 2, "kernels[0].statements[0]: depth 2 of a kernel of 1 levels");
     plan_refused(|p| p.values[2].ty = Type::scalar(I64), "steps[1].arrays[1]: `s` is of i64, and f32 is wanted");
     plan_refused(
-        |p| p.steps.push(Step::Free { value: ArrayId(2) }),
+        |p| p.steps.push(Step::Free { value: ValueId(2) }),
         "results[0]: result `s` is `s`, which is not made here",
     );
     plan_refused(
@@ -221,9 +231,9 @@ fn broken_plans_are_refused() {
             p.values.push(PlanValue { name: "t".to_owned(), ty: Type::scalar(F32) });
             p.steps.push(Step::If {
                 condition: Operand::Constant(true.into()),
-                then: vec![alias(ArrayId(3), Operand::Value(ArrayId(2)))],
+                then: vec![alias(ValueId(3), Operand::Value(ValueId(2)))],
                 otherwise: Vec::new(),
-                results: vec![ArrayId(3)],
+                results: vec![ValueId(3)],
             });
         },
         "steps[2]: a result of a branch is `t`, which is not made here",
@@ -234,15 +244,20 @@ fn broken_plans_are_refused() {
 fn in_place() -> Kernel {
     let mut kernel = squares();
     let extents = kernel.arrays[0].extents.clone();
-    kernel.arrays[1] =
-        KernelArray { name: "y".to_owned(), element: F32, extents, access: Access::Write, over: Some(ArrayId(0)) };
+    kernel.arrays[1] = KernelArray {
+        name: "y".to_owned(),
+        element: F32,
+        extents,
+        access: Access::Write,
+        in_place_of: Some(KernelArrayId(0)),
+    };
     kernel.statements.truncate(2);
-    kernel.statements.push(at(1, Action::Store { array: ArrayId(1), map: map(&[1]), value: operand(3) }));
+    kernel.statements.push(at(1, Action::Store { array: KernelArrayId(1), map: map(&[1]), value: operand(3) }));
     kernel
 }
 
 #[track_caller]
-fn not_over(breaking: impl FnOnce(&mut Kernel), why: &str) {
+fn not_in_place(breaking: impl FnOnce(&mut Kernel), why: &str) {
     let mut kernel = in_place();
     breaking(&mut kernel);
     let errors = validate_kernel(&kernel).expect_err("a broken kernel");
@@ -254,21 +269,21 @@ fn arrays_written_over_others() {
     let kernel = in_place();
     assert_eq!(kernel_from_json(&kernel_to_json(&kernel)).expect("a valid kernel"), kernel);
     assert!(kernel.to_string().contains("writes y: [x1]f32 in place of x over"), "{kernel}");
-    not_over(
-        |k| k.arrays[1].over = Some(ArrayId(1)),
+    not_in_place(
+        |k| k.arrays[1].in_place_of = Some(KernelArrayId(1)),
         "`y`, which is not an array that the kernel reads, or only part of the other is written",
     );
-    not_over(
+    not_in_place(
         |k| k.arrays[1].access = Access::Update,
         "`x`, which is not an array that the kernel reads, or only part of the other is written",
     );
-    not_over(|k| k.arrays[1].element = ElementType::F64, "`x`, which is of another size");
-    not_over(|k| k.arrays[0].extents[0] = KernelExtent::Constant(4), "`x`, which is of another size");
-    not_over(
+    not_in_place(|k| k.arrays[1].element = ElementType::F64, "`x`, which is of another size");
+    not_in_place(|k| k.arrays[0].extents[0] = KernelExtent::Constant(4), "`x`, which is of another size");
+    not_in_place(
         |k| k.statements[2].when = Some(Constant::from(true).into()),
         "`x`, which is read where the other is not stored once for each point",
     );
-    not_over(
+    not_in_place(
         |k| k.statements.push(k.statements[2].clone()),
         "`x`, which is read where the other is not stored once for each point",
     );
@@ -278,9 +293,9 @@ fn arrays_written_over_others() {
             breaking(map);
         }
     };
-    not_over(load(|map| map.dims[0].offset = -1), "`x`, which is read at another index");
-    not_over(load(|map| map.dims[0].boundary = DimBoundary::Wrap), "`x`, which is read at another index");
-    not_over(
+    not_in_place(load(|map| map.dims[0].offset = -1), "`x`, which is read at another index");
+    not_in_place(load(|map| map.dims[0].boundary = DimBoundary::Wrap), "`x`, which is read at another index");
+    not_in_place(
         |k| {
             let read = ScalarOp::Read { array: ArrayId(0), index: vec![operand(1)] };
             let then = Lambda {
@@ -295,7 +310,7 @@ fn arrays_written_over_others() {
         },
         "`x`, which is read in scalar code",
     );
-    not_over(
+    not_in_place(
         |k| {
             let mut again = k.statements[0].clone();
             let Action::Load { result, .. } = &mut again.action else { return };
@@ -306,21 +321,25 @@ fn arrays_written_over_others() {
     );
     let mut kernel = in_place();
     kernel.arrays.push(KernelArray { name: "z".to_owned(), ..kernel.arrays[1].clone() });
-    kernel.statements.push(at(1, Action::Store { array: ArrayId(2), map: map(&[1]), value: operand(3) }));
+    kernel.statements.push(at(1, Action::Store { array: KernelArrayId(2), map: map(&[1]), value: operand(3) }));
     let errors = validate_kernel(&kernel).expect_err("two arrays over one");
     assert_eq!(errors.errors[0].to_string(), "arrays[2]: `z` cannot take over `x`, which is taken over already");
 }
 
 /// `y = x²`, `z = y²` in the memory of `y`.
 fn chain() -> Plan {
-    let vector = || Type::array(vec![Extent::Value(ArrayId(0))], F32);
+    let vector = || Type::array(vec![Extent::Value(ValueId(0))], F32);
     let value = |name: &str, ty| PlanValue { name: name.to_owned(), ty };
-    let allocate =
-        |id, over| Step::Allocate { value: ArrayId(id), over, operation: "map".to_owned(), place: Place::default() };
+    let allocate = |id, in_place_of| Step::Allocate {
+        value: ValueId(id),
+        in_place_of,
+        operation: "map".to_owned(),
+        place: Place::default(),
+    };
     let launch = |from, to| Step::Launch {
         kernel: 0,
-        sizes: vec![Extent::Value(ArrayId(0))],
-        arrays: vec![ArrayId(from), ArrayId(to)],
+        sizes: vec![Extent::Value(ValueId(0))],
+        arrays: vec![ValueId(from), ValueId(to)],
     };
     Plan {
         values: vec![value("n", Type::scalar(I64)), value("x", vector()), value("y", vector()), value("z", vector())],
@@ -328,11 +347,11 @@ fn chain() -> Plan {
         steps: vec![
             allocate(2, None),
             launch(1, 2),
-            allocate(3, Some(ArrayId(2))),
+            allocate(3, Some(ValueId(2))),
             launch(2, 3),
-            Step::Free { value: ArrayId(2) },
+            Step::Free { value: ValueId(2) },
         ],
-        results: vec![ArrayId(3)],
+        results: vec![ValueId(3)],
         outputs: vec![Output { name: "z".to_owned(), ty: vector() }],
         ..plan()
     }
@@ -350,33 +369,39 @@ fn chain_refused(breaking: impl FnOnce(&mut Plan), expected: &str) {
 fn values_that_take_over_others() {
     let plan = chain();
     validate_plan(&plan).expect("a valid plan");
-    assert_eq!(plan_from_json(&plan_to_json(&plan)).expect("a valid plan"), plan);
+    let json = plan_to_json(&plan);
+    assert_eq!(plan_from_json(&json).expect("a valid plan"), plan);
+    // Of the step, and of the arrays of the kernel.
+    assert_eq!(
+        json.matches("\"over\": ").count(),
+        1 + plan.kernels[0].arrays.iter().filter(|a| a.in_place_of.is_some()).count()
+    );
     assert!(plan.to_string().contains("allocate z: [n]f32 in place of y for map"), "{plan}");
-    let over = |step: usize, source: u32| {
+    let in_place = |step: usize, source: u32| {
         move |p: &mut Plan| {
-            let Step::Allocate { over, .. } = &mut p.steps[step] else { return };
-            *over = Some(ArrayId(source));
+            let Step::Allocate { in_place_of, .. } = &mut p.steps[step] else { return };
+            *in_place_of = Some(ValueId(source));
         }
     };
     // An input.
-    chain_refused(over(0, 1), "steps[0]: `y` cannot take over `x`, which is needed outside of these steps");
-    chain_refused(over(2, 3), "steps[2]: what is taken over is `z`, which is not made here");
+    chain_refused(in_place(0, 1), "steps[0]: `y` cannot take over `x`, which is needed outside of these steps");
+    chain_refused(in_place(2, 3), "steps[2]: what is taken over is `z`, which is not made here");
     chain_refused(
-        |p| p.results[0] = ArrayId(2),
+        |p| p.results[0] = ValueId(2),
         "steps[2]: `z` cannot take over `y`, which is needed outside of these steps",
     );
     chain_refused(|p| p.steps.swap(3, 4), "steps[4]: an array of a launch is `y`, which is not made here");
     let launched = "steps[3]: `z` cannot take over `y`, which is not read by the launch that writes it, as the kernel would have to say";
-    chain_refused(|p| p.kernels[0].arrays[1].over = None, launched);
+    chain_refused(|p| p.kernels[0].arrays[1].in_place_of = None, launched);
     chain_refused(
         |p| {
             let Step::Launch { arrays, .. } = &mut p.steps[3] else { return };
-            arrays[0] = ArrayId(1);
+            arrays[0] = ValueId(1);
         },
         launched,
     );
     chain_refused(|p| p.steps[4] = p.steps[1].clone(), "steps[4]: an array of a launch is `y`, which is not made here");
-    let reads_y = Step::Shorten { value: ArrayId(4), source: ArrayId(2) };
+    let reads_y = Step::Shorten { value: ValueId(4), source: ValueId(2) };
     let another = |p: &mut Plan| {
         let ty = p.values[3].ty.clone();
         p.values.push(PlanValue { name: "w".to_owned(), ty });
@@ -391,7 +416,7 @@ fn values_that_take_over_others() {
     chain_refused(
         |p| {
             another(p);
-            p.steps.insert(3, Step::Shorten { value: ArrayId(4), source: ArrayId(3) });
+            p.steps.insert(3, Step::Shorten { value: ValueId(4), source: ValueId(3) });
         },
         "steps[3]: the source is `z`, which is not made here",
     );
@@ -408,7 +433,7 @@ fn values_that_take_over_others() {
                     results: Vec::new(),
                 },
             );
-            p.results[0] = ArrayId(1);
+            p.results[0] = ValueId(1);
         },
         "steps[2].then[0]: `z` cannot take over `y`, which is needed outside of these steps",
     );

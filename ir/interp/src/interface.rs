@@ -14,7 +14,7 @@ pub(crate) fn inputs(program: &Program, inputs: &[Value]) -> Result<Vec<Val>, Er
 }
 
 /// One input, of rank and element type as declared.
-pub(crate) fn input_of(name: &str, ty: &Type, value: &Value) -> Result<Val, Error> {
+pub(crate) fn input_of<V>(name: &str, ty: &Type<V>, value: &Value) -> Result<Val, Error> {
     let name = || name.to_owned();
     let wrong = |given: String| Error::Input { name: name(), expected: describe(ty), given };
     let fits = |array: &Array, rank: usize| array.element() == ty.element && array.extents().len() == rank;
@@ -34,7 +34,7 @@ pub(crate) fn input_of(name: &str, ty: &Type, value: &Value) -> Result<Val, Erro
 }
 
 /// Arrays inside, cut out of the values by their extents.
-fn nested(ty: &Type, value: &Nested) -> Result<Val, String> {
+fn nested<V>(ty: &Type<V>, value: &Nested) -> Result<Val, String> {
     let inner_rank = ty.inner[0].len();
     let mut outer: Vec<i64> = value.extents.extents().iter().map(|&n| n as i64).collect();
     let Some(all) = value.extents.as_slice::<i64>() else {
@@ -63,8 +63,8 @@ fn nested(ty: &Type, value: &Nested) -> Result<Val, String> {
     Ok(Val::nested(ty.element, outer, arrays))
 }
 
-fn describe(ty: &Type) -> String {
-    let list = |extents: &[fusebox_ir::Extent]| {
+fn describe<V>(ty: &Type<V>) -> String {
+    let list = |extents: &[fusebox_ir::Extent<V>]| {
         let dims: Vec<String> = extents
             .iter()
             .map(|extent| match extent {

@@ -6,14 +6,11 @@ mod machine;
 mod memory;
 mod watch;
 
-use std::{
-    collections::{BTreeSet, HashSet},
-    rc::Rc,
-};
+use std::{collections::HashSet, rc::Rc};
 
 use fusebox_ir::{
-    Action, ArrayId, Constant, ElementType, Extent, Fault, Kernel, KernelExtent, MAX_EXTENT, Operand, Place, Plan,
-    RunError, Step, Value,
+    Action, Constant, ElementType, Extent, Fault, Kernel, KernelExtent, MAX_EXTENT, Operand, Place, Plan, PlanExtent,
+    PlanOperand, RunError, Step, Value, ValueId,
 };
 
 use self::memory::{Memory, Meter};
@@ -68,7 +65,7 @@ pub fn run_plan(plan: &Plan, inputs: &[Value]) -> Result<(Vec<Value>, Counts), E
 /// As [`run_plan`].
 pub fn run_plan_over(plan: &Plan, inputs: &[Value], unwritten: u64) -> Result<(Vec<Value>, Counts), Error> {
     let (values, memory) = (vec![None; plan.values.len()], vec![None; plan.values.len()]);
-    let mut run = Run { plan, values, memory, unwritten, meter: Rc::default(), counts: Counts::default() };
+    let mut run = PlanRun { plan, values, memory, unwritten, meter: Rc::default(), counts: Counts::default() };
     run.bind(inputs)?;
     run.steps(&plan.steps)?;
     let mut results = Vec::new();
@@ -91,7 +88,7 @@ pub fn run_plan_over(plan: &Plan, inputs: &[Value], unwritten: u64) -> Result<(V
     Ok((results, run.counts))
 }
 
-struct Run<'p> {
+struct PlanRun<'p> {
     plan: &'p Plan,
     values: Vec<Option<Val>>,
     /// Where each value would be; of inputs none.
@@ -102,7 +99,7 @@ struct Run<'p> {
     counts: Counts,
 }
 
-impl Run<'_> {
+impl PlanRun<'_> {
     /// Gives inputs their values; sizes are bound where first met, and checked where met again.
     fn bind(&mut self, inputs: &[Value]) -> Result<(), Error> {
         let plan = self.plan;
@@ -138,20 +135,20 @@ impl Run<'_> {
         Ok(())
     }
 
-    fn value(&self, id: ArrayId) -> &Val {
+    fn value(&self, id: ValueId) -> &Val {
         self.values[id.index()]
             .as_ref()
             .unwrap_or_else(|| panic!("{id} is used before it is made, or after it is freed"))
     }
 
-    fn operand(&self, operand: Operand) -> Val {
+    fn operand(&self, operand: PlanOperand) -> Val {
         match operand {
             Operand::Value(id) => self.value(id).clone(),
             Operand::Constant(constant) => Val::scalar(constant),
         }
     }
 
-    fn extent(&self, extent: Extent) -> i64 {
+    fn extent(&self, extent: PlanExtent) -> i64 {
         match extent {
             Extent::Constant(n) => n,
             Extent::Value(id) => self.value(id).to_i64(),
@@ -159,7 +156,7 @@ impl Run<'_> {
         }
     }
 
-    fn extent_name(&self, extent: Extent) -> String {
+    fn extent_name(&self, extent: PlanExtent) -> String {
         match extent {
             Extent::Constant(n) => n.to_string(),
             Extent::Value(id) => self.plan.values[id.index()].name.clone(),
@@ -168,17 +165,17 @@ impl Run<'_> {
     }
 
     /// The extents and the element type of a value that is to be made.
-    fn shape(&self, id: ArrayId) -> (Vec<i64>, ElementType) {
+    fn shape(&self, id: ValueId) -> (Vec<i64>, ElementType) {
         let ty = &self.plan.values[id.index()].ty;
         (ty.extents.iter().map(|&extent| self.extent(extent)).collect(), ty.element)
     }
 
-    fn name(&self, id: ArrayId) -> &str {
+    fn name(&self, id: ValueId) -> &str {
         &self.plan.values[id.index()].name
     }
 
     /// The same, of a step that names no operation: extents that no array has are a mistake of the plan.
-    fn specified(&self, id: ArrayId) -> Result<(Vec<i64>, ElementType), Error> {
+    fn specified(&self, id: ValueId) -> Result<(Vec<i64>, ElementType), Error> {
         let (extents, element) = self.shape(id);
         let extents = val::checked(self.name(id), extents).map_err(|fault| bad_plan(fault.to_string()))?;
         Ok((extents, element))
@@ -193,7 +190,7 @@ impl Run<'_> {
             Error::from(RunError { operation: operation.to_owned(), place: place.clone(), fault })
         };
         match step {
-            Step::Allocate { value, over, operation, place } => {
+            Step::Allocate { value, in_place_of, operation, place } => {
                 let (extents, element) = self.shape(*value);
                 let name = &self.plan.values[value.index()].name;
                 let extents = val::checked(name, extents).map_err(|fault| error(operation, place, fault))?;
@@ -201,7 +198,7 @@ impl Run<'_> {
                 let garbage = Constant::from_bits(element, self.unwritten);
                 let elements = val::filled(name, &extents, garbage).map_err(|fault| error(operation, place, fault))?;
                 let new = Val::new(element, extents, elements);
-                let taken = over.and_then(|source| {
+                let taken = in_place_of.and_then(|source| {
                     let memory = self.memory[source.index()].as_ref().filter(|memory| Rc::strong_count(memory) == 1)?;
                     (bytes(self.value(source)) == bytes(&new)).then(|| Rc::clone(memory))
                 });
@@ -233,7 +230,7 @@ impl Run<'_> {
                     let Some(value) = value else { continue };
                     self.values[id.index()] = Some(value);
                     // What was in the same memory is gone.
-                    let Some(source) = array.over.map(|source| arrays[source.index()]) else { continue };
+                    let Some(source) = array.in_place_of.map(|source| arrays[source.index()]) else { continue };
                     if let (Some(own), Some(other)) = (&self.memory[id.index()], &self.memory[source.index()])
                         && Rc::ptr_eq(own, other)
                     {
@@ -327,7 +324,7 @@ impl Run<'_> {
                 self.steps(body)?;
                 let new: Vec<_> = next.iter().map(|&operand| self.named(operand)).collect();
                 // What the body made moves; what is handed on from outside stays there too.
-                let made: HashSet<ArrayId> = body.iter().flat_map(Step::makes).copied().collect();
+                let made: HashSet<ValueId> = body.iter().flat_map(Step::makes).copied().collect();
                 for operand in next {
                     if let Operand::Value(id) = operand
                         && made.contains(id)
@@ -344,18 +341,18 @@ impl Run<'_> {
         Ok(())
     }
 
-    fn make(&mut self, id: ArrayId, value: Val, memory: Option<Rc<Memory>>) {
+    fn make(&mut self, id: ValueId, value: Val, memory: Option<Rc<Memory>>) {
         self.values[id.index()] = Some(value);
         self.memory[id.index()] = memory;
     }
 
-    fn forget(&mut self, id: ArrayId) {
+    fn forget(&mut self, id: ValueId) {
         self.values[id.index()] = None;
         self.memory[id.index()] = None;
     }
 
     /// A value under another name: in the same memory, or, if it is written out, in its own.
-    fn named(&self, operand: Operand) -> (Val, Option<Rc<Memory>>) {
+    fn named(&self, operand: PlanOperand) -> (Val, Option<Rc<Memory>>) {
         let value = self.operand(operand);
         let memory = match operand {
             Operand::Value(id) => self.memory[id.index()].clone(),
@@ -424,23 +421,4 @@ fn sorted(keys: &[Val], sources: &[Val]) -> Vec<Val> {
         Val::new(source.element, source.extents.clone(), scalars)
     };
     sources.iter().map(sort).collect()
-}
-
-/// Every kernel that a plan launches, once; for reports.
-pub fn launched(plan: &Plan) -> BTreeSet<usize> {
-    let mut kernels = BTreeSet::new();
-    let mut lists = vec![&plan.steps];
-    while let Some(steps) = lists.pop() {
-        for step in steps {
-            match step {
-                Step::Launch { kernel, .. } => {
-                    kernels.insert(*kernel);
-                }
-                Step::If { then, otherwise, .. } => lists.extend([then, otherwise]),
-                Step::While { condition_steps, body, .. } => lists.extend([condition_steps, body]),
-                _ => {}
-            }
-        }
-    }
-    kernels
 }

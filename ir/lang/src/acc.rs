@@ -143,7 +143,7 @@ impl<Sh: Shape, T: Elt> Acc<Array<Sh, T>> {
         let types = T::types();
         let arrays = self.parts(at).arrays;
         let terms: Vec<TermId> =
-            arrays.iter().zip(types).map(|(array, ty)| arena::scalar(op(ArrayId(array.0)), ty, at)).collect();
+            arrays.iter().zip(types).map(|(array, ty)| arena::scalar(op(array.as_array()), ty, at)).collect();
         Exp::from_terms(&terms)
     }
 }

@@ -14,7 +14,7 @@ use std::{
 };
 
 use fusebox_ir::{
-    ArrayId, ArrayOp, Binary, Constant, ElementType, Extent, LocalId, Operand, Place, ScalarOp, ScalarOperand, Type,
+    ArrayId, ArrayOp, Binary, Constant, ElementType, Extent, Operand, Place, ScalarOp, ScalarOperand, Type,
     term::{BlockTerm, FunctionTerm, Term, TermId, TermNode},
 };
 
@@ -219,7 +219,7 @@ pub(crate) fn len() -> usize {
 
 /// As an operand of an array operation.
 pub(crate) fn operand(id: TermId) -> Operand {
-    Operand::Value(ArrayId(id.0))
+    Operand::Value(id.as_array())
 }
 
 /// As operands of an array operation.
@@ -229,19 +229,19 @@ pub(crate) fn operands(ids: &[TermId]) -> Vec<Operand> {
 
 /// As operands of an array operation that are arrays.
 pub(crate) fn array_ids(ids: &[TermId]) -> Vec<ArrayId> {
-    ids.iter().map(|id| ArrayId(id.0)).collect()
+    ids.iter().map(|id| id.as_array()).collect()
 }
 
 /// As an operand of scalar code.
 pub(crate) fn local(id: TermId) -> ScalarOperand {
-    ScalarOperand::Local(LocalId(id.0))
+    ScalarOperand::Local(id.as_local())
 }
 
 /// As an extent in a type: a number where it is constant.
 pub(crate) fn extent(id: TermId) -> Extent {
     match value_of(id).and_then(Constant::as_i64) {
         Some(number) => Extent::Constant(number),
-        None => Extent::Value(ArrayId(id.0)),
+        None => Extent::Value(id.as_array()),
     }
 }
 
@@ -331,31 +331,23 @@ pub(crate) fn same_size(a: TermId, b: TermId) -> bool {
             budget -= 1;
             let (Some(a), Some(b)) = (arena.nodes.get(a.index()), arena.nodes.get(b.index())) else { return false };
             let (Term::Scalar { op: a, .. }, Term::Scalar { op: b, .. }) = (&a.term, &b.term) else { return false };
-            match (a, b) {
+            let operands: &[(ScalarOperand, ScalarOperand)] = match (a, b) {
                 (ScalarOp::Binary { function: f, a, b }, ScalarOp::Binary { function: g, a: c, b: d }) if f == g => {
-                    pairs.extend([(term_of(*a), term_of(*c)), (term_of(*b), term_of(*d))]);
+                    &[(*a, *c), (*b, *d)]
                 }
-                (ScalarOp::Unary { function: f, a }, ScalarOp::Unary { function: g, a: b }) if f == g => {
-                    pairs.push((term_of(*a), term_of(*b)));
-                }
-                (ScalarOp::Convert { to: s, a }, ScalarOp::Convert { to: t, a: b }) if s == t => {
-                    pairs.push((term_of(*a), term_of(*b)));
-                }
+                (ScalarOp::Unary { function: f, a }, ScalarOp::Unary { function: g, a: b }) if f == g => &[(*a, *b)],
+                (ScalarOp::Convert { to: s, a }, ScalarOp::Convert { to: t, a: b }) if s == t => &[(*a, *b)],
                 _ => return false,
+            };
+            for (a, b) in operands {
+                // Skeletons hold terms alone.
+                let (ScalarOperand::Local(a), ScalarOperand::Local(b)) = (a, b) else { return false };
+                pairs.push((TermId::of_local(*a), TermId::of_local(*b)));
             }
         }
         true
     })
     .unwrap_or(false)
-}
-
-/// The term that an operand in a skeleton is.
-fn term_of(operand: ScalarOperand) -> TermId {
-    match operand {
-        ScalarOperand::Local(id) => TermId(id.0),
-        // Skeletons hold terms alone; this one is equal to none.
-        ScalarOperand::Outer(_) | ScalarOperand::Constant(_) => TermId(u32::MAX),
-    }
 }
 
 /// The size that another one exceeds by a number.

@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 
 use fusebox_ir::{
-    ArrayId, ArrayOp, Block, ElementType, Extent, Type, Value,
+    ArrayOp, Block, ElementType, Extent, Type, Value,
     term::{BlockTerm, Term, TermId},
 };
 
@@ -99,7 +99,7 @@ impl<Sh: Shape, In: Shape, T: Elt> Acc<Nested<Sh, In, T>> {
         let mut extents = parts.inner.clone();
         let mut arrays = Vec::with_capacity(T::COUNT);
         for (component, (&source, element)) in parts.arrays.iter().zip(T::types()).enumerate() {
-            let op = ArrayOp::Element { source: ArrayId(source.0), index: operands(&index) };
+            let op = ArrayOp::Element { source: source.as_array(), index: operands(&index) };
             let own_extents = |result: &dyn Fn(usize) -> TermId| -> Vec<TermId> {
                 let mut next = 0..;
                 let size = |&id: &TermId| if id == UNKNOWN { next.next().map_or(id, result) } else { id };

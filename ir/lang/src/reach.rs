@@ -39,8 +39,10 @@ fn operands(term: &Term, visit: &mut dyn FnMut(TermId)) {
         Term::Scalar { op, functions: list, .. } => {
             for part in op.parts() {
                 match part {
-                    ScalarPart::Operand(ScalarOperand::Local(id)) => visit(TermId(id.0)),
-                    ScalarPart::Operand(ScalarOperand::Outer(id)) | ScalarPart::Array(id) => visit(TermId(id.0)),
+                    ScalarPart::Operand(ScalarOperand::Local(id)) => visit(TermId::of_local(*id)),
+                    ScalarPart::Operand(ScalarOperand::Outer(id)) | ScalarPart::Array(id) => {
+                        visit(TermId::of_array(*id))
+                    }
                     ScalarPart::Operand(ScalarOperand::Constant(_)) | ScalarPart::Body(_) => {}
                 }
             }
@@ -49,9 +51,9 @@ fn operands(term: &Term, visit: &mut dyn FnMut(TermId)) {
         Term::Array { op, functions: list, blocks, results } => {
             for part in op.parts() {
                 match part {
-                    Part::Array(id) | Part::Inner(id) => visit(TermId(id.0)),
+                    Part::Array(id) | Part::Inner(id) => visit(TermId::of_array(*id)),
                     Part::Value(fusebox_ir::Operand::Value(id)) | Part::Argument(fusebox_ir::Operand::Value(id)) => {
-                        visit(TermId(id.0));
+                        visit(TermId::of_array(*id));
                     }
                     Part::Value(_) | Part::Argument(_) | Part::Function(_) | Part::Body(_) => {}
                 }
@@ -66,7 +68,7 @@ fn operands(term: &Term, visit: &mut dyn FnMut(TermId)) {
 fn extents(ty: &fusebox_ir::Type, visit: &mut dyn FnMut(TermId)) {
     for extent in ty.all_extents() {
         if let Extent::Value(id) = extent {
-            visit(TermId(id.0));
+            visit(TermId::of_array(*id));
         }
     }
 }

@@ -329,7 +329,7 @@ fn with_type(id: TermId) -> Vec<TermId> {
     .unwrap_or_default()
     .into_iter()
     .map(|extent| match extent {
-        Extent::Value(id) => TermId(id.0),
+        Extent::Value(id) => TermId::of_array(id),
         Extent::Constant(number) => arena::constant(number, here()),
         Extent::Unknown => crate::nest::UNKNOWN,
     })

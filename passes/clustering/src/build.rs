@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use fusebox_ir::{
     ArrayId, ArrayOp, Binding, Block, Extent, Lambda, Operand, Part, ScanForm,
     analysis::{
-        Definitions, Size, Sizes,
+        Definitions, Size, Sizes, UnionFind,
         spine::fills,
         work::{PER_BYTE, work},
     },
@@ -39,11 +39,14 @@ pub(crate) fn graph(block: &Block, context: &Context<'_>) -> Graph {
         inner: HashMap::new(),
         gathers: HashMap::new(),
         segments: HashMap::new(),
+        over_segments: HashMap::new(),
+        chained: Vec::new(),
         longer: HashSet::new(),
     };
     for binding in &block.bindings {
         build.binding(binding);
     }
+    build.unite_segments();
     for id in &block.results {
         if let Some(&Source::Output(node, output)) = build.sources.get(id) {
             build.graph.nodes[node].outputs[output].result = true;
@@ -62,6 +65,10 @@ struct Build<'a, 'p> {
     inner: HashMap<Inner, u32>,
     gathers: HashMap<String, u32>,
     segments: HashMap<ArrayId, u32>,
+    /// Arrays with an element for each segment of a class.
+    over_segments: HashMap<ArrayId, u32>,
+    /// Classes of segments of which one has the others' segments as elements.
+    chained: Vec<(u32, u32)>,
     /// What has one element more in each segment.
     longer: HashSet<ArrayId>,
 }
@@ -131,6 +138,7 @@ impl Build<'_, '_> {
                 self.complete(binding, &traversed, &mut complete);
             }
         }
+        self.follow_segments(binding, &node, &traversed);
         self.graph.nodes.push(node);
         let mut edges: Vec<(ArrayId, Option<Complete>)> = complete.iter().map(|(&id, &why)| (id, Some(why))).collect();
         edges.sort_unstable();
@@ -303,6 +311,31 @@ impl Build<'_, '_> {
         }
     }
 
+    /// What runs over segments, and which segments are the elements of others: these may be one nest.
+    fn follow_segments(&mut self, binding: &Binding, node: &Node, traversed: &[ArrayId]) {
+        let of = traversed.iter().find_map(|id| self.over_segments.get(id)).copied();
+        let over = match (node.segments, node.kind) {
+            (Some(class), kind) => {
+                self.chained.extend(of.map(|of| (of, class)));
+                if kind == Kind::FoldSegments { Some(class) } else { of }
+            }
+            (None, Kind::Elementwise | Kind::ScanLeft { longer: false } | Kind::ScanRight { longer: false }) => of,
+            _ => None,
+        };
+        if let Some(over) = over {
+            self.over_segments.extend(binding.results.iter().map(|var| (var.id, over)));
+        }
+    }
+
+    /// Segments of segments are one class; whether they are one nest says the spine.
+    fn unite_segments(&mut self) {
+        let mut classes = UnionFind::new(self.segments.len());
+        self.chained.iter().for_each(|&(a, b)| _ = classes.unite(a as usize, b as usize));
+        for class in self.graph.nodes.iter_mut().filter_map(|node| node.segments.as_mut()) {
+            *class = classes.find(*class as usize) as u32;
+        }
+    }
+
     /// What depends on the extents: classes inside, segments, scalars that folds leave.
     fn finish(&mut self, binding: &Binding, runs: &[Extent], node: &mut Node) {
         let offsets = match &binding.op {
@@ -311,11 +344,11 @@ impl Build<'_, '_> {
         };
         node.segments = offsets.map(|offsets| {
             let next = self.segments.len() as u32;
-            *self.segments.entry(offsets).or_insert(next)
+            *self.segments.entry(self.context.sizes.first_equal(offsets)).or_insert(next)
         });
         let last = runs.last().copied().unwrap_or(Extent::Constant(1));
         let class = match offsets {
-            Some(offsets) => Inner::Segments(offsets),
+            Some(offsets) => Inner::Segments(self.context.sizes.first_equal(offsets)),
             None => Inner::Extent(self.size(last)),
         };
         let folds: std::ops::Range<usize> = match &binding.op {

@@ -2,13 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use fusebox_ir::analysis::UnionFind;
+
 use crate::{
     fit::Fitter,
     greedy::Judge,
     model::Cut,
     partition::Partition,
     problem::{Problem, Refusal},
-    union_find::UnionFind,
 };
 
 /// A cluster that is none.

@@ -1,9 +1,8 @@
 //! Whether nodes fit into one cluster, said directly by the rules: the judge of every clustering, whoever proposes it.
 
-use crate::{
-    problem::{Domain, Problem, Refusal, meet},
-    union_find::UnionFind,
-};
+use fusebox_ir::analysis::UnionFind;
+
+use crate::problem::{Domain, Problem, Refusal, meet};
 
 /// In what orders the nodes of a cluster run, and which pairs are fused.
 #[derive(Clone, Debug, Default)]

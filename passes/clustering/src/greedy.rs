@@ -160,7 +160,7 @@ fn groups(pairs: &[(usize, usize)]) -> Vec<Vec<usize>> {
     clusters.sort_unstable();
     clusters.dedup();
     let at = |cluster: usize| clusters.binary_search(&cluster).unwrap_or_default();
-    let mut unite = crate::union_find::UnionFind::new(clusters.len());
+    let mut unite = fusebox_ir::analysis::UnionFind::new(clusters.len());
     pairs.iter().for_each(|&(a, b)| _ = unite.unite(at(a), at(b)));
     let mut groups: std::collections::BTreeMap<usize, Vec<usize>> = std::collections::BTreeMap::new();
     for (position, &cluster) in clusters.iter().enumerate() {

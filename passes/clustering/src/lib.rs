@@ -28,7 +28,6 @@ mod search; // the best clusters of a piece
 pub mod solver; // who solves models
 mod ties; // what fused pairs make equal, and inequalities where it may not be
 mod tighten; // inequalities that fractional solutions break
-mod union_find; // classes that grow together
 mod ways; // orders in which nodes may run, and what stands between them
 
 use fusebox_ir::{Program, Property, validate};

@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use crate::{Kind, objective::Weights, problem::Problem, union_find::UnionFind};
+use fusebox_ir::analysis::UnionFind;
+
+use crate::{Kind, objective::Weights, problem::Problem};
 
 /// Parts of more operations than this are cut where nothing may be fused; how few levels they have is then no longer part of the models.
 pub(crate) const WHOLE: usize = 30;

@@ -11,7 +11,7 @@ use fusebox_ir::{
     },
 };
 
-use crate::nest::{Associates, Nest};
+use crate::nest::{Associates, KernelBuilder};
 
 /// Bytes of accumulator: so many that additions of one lane do not wait for each other.
 const ACCUMULATOR: usize = 256;
@@ -32,11 +32,11 @@ struct Loop {
     ragged: bool,
 }
 
-fn statements<'n>(nest: &'n Nest<'_>) -> impl DoubleEndedIterator<Item = &'n Statement> {
+fn statements<'n>(nest: &'n KernelBuilder<'_>) -> impl DoubleEndedIterator<Item = &'n Statement> {
     nest.before.iter().flatten().chain(nest.after.iter().rev().flatten())
 }
 
-fn inspect(nest: &Nest<'_>, to: u32, depth_of: u32) -> Loop {
+fn inspect(nest: &KernelBuilder<'_>, to: u32, depth_of: u32) -> Loop {
     let depth = |operand: ScalarOperand| local(&operand).map_or(0, |id| nest.depth_of(id));
     let index_of = |id: LocalId| nest.levels.iter().position(|level| level.index.id == id);
     let inner: Vec<&Statement> = statements(nest).filter(|statement| statement.depth > to).collect();
@@ -89,7 +89,7 @@ fn power_of_two(lanes: usize) -> u32 {
 }
 
 /// Looks up how the reduces and scans of a finished nest associate: all its loads are known.
-pub(crate) fn put(nest: &mut Nest<'_>) {
+pub(crate) fn put(nest: &mut KernelBuilder<'_>) {
     let mut found: HashMap<LocalId, Association> = HashMap::new();
     for statement in statements(nest) {
         let (results, to) = match &statement.action {
@@ -119,7 +119,7 @@ pub(crate) fn put(nest: &mut Nest<'_>) {
 }
 
 /// How a reduce to depth `to` associates (rules 2 and 4).
-fn of_reduce(nest: &Nest<'_>, to: u32, depth: u32, associates: &Associates) -> Association {
+fn of_reduce(nest: &KernelBuilder<'_>, to: u32, depth: u32, associates: &Associates) -> Association {
     let Loop { vector_along_parallel, gathers, ragged } = inspect(nest, to, depth);
     if vector_along_parallel {
         return Association::InOrder;
@@ -134,7 +134,7 @@ fn of_reduce(nest: &Nest<'_>, to: u32, depth: u32, associates: &Associates) -> A
 }
 
 /// How a scan at a depth, along the level around it, associates (rule 5).
-fn of_scan(nest: &Nest<'_>, depth: u32, values: &[ScalarOperand], associates: &Associates) -> Association {
+fn of_scan(nest: &KernelBuilder<'_>, depth: u32, values: &[ScalarOperand], associates: &Associates) -> Association {
     let to = depth.saturating_sub(1);
     if inspect(nest, to, depth).vector_along_parallel {
         return Association::InOrder;
@@ -146,7 +146,7 @@ fn of_scan(nest: &Nest<'_>, depth: u32, values: &[ScalarOperand], associates: &A
 }
 
 /// Bytes of the widest type that goes into `values` inside depth `to`; arithmetic of indices is not counted (rule 1).
-fn widest_in(nest: &Nest<'_>, to: u32, values: &[ScalarOperand]) -> usize {
+fn widest_in(nest: &KernelBuilder<'_>, to: u32, values: &[ScalarOperand]) -> usize {
     let mut used: HashSet<LocalId> = values.iter().filter_map(local).collect();
     let mut widest = 1;
     for statement in statements(nest).rev().filter(|statement| statement.depth > to) {

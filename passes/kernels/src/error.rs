@@ -28,7 +28,7 @@ pub enum Error {
     },
     /// A cluster whose operations do not share a nest of loops.
     #[error("{}`{first}` and `{second}` are in one cluster and cannot share a nest of loops: {why}", at(.place))]
-    Apart {
+    Conflict {
         /// The first result of one operation.
         first: String,
         /// The first result of another.

@@ -10,22 +10,26 @@ use fusebox_ir::{
     ScalarPartMut, Unary,
 };
 
-use crate::{math, math::Emit, strict::Ids};
+use crate::{
+    locals::{Ids, Types},
+    math,
+    math::Emit,
+};
 
 use ElementType::{F16, F32, F64, I64};
 
 /// Expands functions and `f16`.
-pub(crate) struct Expand<'a> {
+pub(crate) struct Expand<'a, 'p> {
     ids: &'a mut Ids,
     /// Types of the locals that instructions use.
-    types: &'a mut Vec<ElementType>,
+    types: &'a mut Types<'p>,
     names: HashMap<LocalId, ScalarOperand>,
     done: Vec<Instruction>,
     outer: Vec<Vec<Instruction>>,
     place: Place,
 }
 
-impl Emit for Expand<'_> {
+impl Emit for Expand<'_, '_> {
     fn emit_all(&mut self, op: ScalarOp, types: &[ElementType]) -> Vec<ScalarOperand> {
         let results: Vec<Local> = types.iter().map(|&ty| self.parameter(ty)).collect();
         let operands = results.iter().map(|local| local.id.into()).collect();
@@ -35,7 +39,7 @@ impl Emit for Expand<'_> {
 
     fn parameter(&mut self, ty: ElementType) -> Local {
         let local = Local { id: self.ids.fresh(), ty, name: Name::default() };
-        self.note(&local);
+        self.types.note(&local);
         local
     }
 
@@ -49,8 +53,8 @@ impl Emit for Expand<'_> {
     }
 }
 
-impl<'a> Expand<'a> {
-    pub(crate) fn new(ids: &'a mut Ids, types: &'a mut Vec<ElementType>) -> Self {
+impl<'a, 'p> Expand<'a, 'p> {
+    pub(crate) fn new(ids: &'a mut Ids, types: &'a mut Types<'p>) -> Self {
         Self { ids, types, names: HashMap::new(), done: Vec::new(), outer: Vec::new(), place: Place::default() }
     }
 
@@ -70,13 +74,6 @@ impl<'a> Expand<'a> {
         self.body(lambda)
     }
 
-    fn note(&mut self, local: &Local) {
-        if self.types.len() <= local.id.index() {
-            self.types.resize(local.id.index() + 1, ElementType::Bool);
-        }
-        self.types[local.id.index()] = local.ty;
-    }
-
     fn operand(&self, operand: ScalarOperand) -> ScalarOperand {
         match operand {
             ScalarOperand::Local(id) => self.names.get(&id).copied().unwrap_or(operand),
@@ -85,11 +82,7 @@ impl<'a> Expand<'a> {
     }
 
     fn ty(&self, operand: ScalarOperand) -> ElementType {
-        match operand {
-            ScalarOperand::Local(id) => self.types.get(id.index()).copied().unwrap_or(ElementType::Bool),
-            ScalarOperand::Constant(constant) => constant.ty(),
-            ScalarOperand::Outer(_) => ElementType::Bool,
-        }
+        self.types.of(operand)
     }
 
     fn all(&mut self, instructions: Vec<Instruction>) {
@@ -100,7 +93,7 @@ impl<'a> Expand<'a> {
 
     fn body(&mut self, body: Lambda) -> Lambda {
         for param in &body.params {
-            self.note(param);
+            self.types.note(param);
         }
         self.open();
         self.all(body.instructions);
@@ -115,7 +108,7 @@ impl<'a> Expand<'a> {
             }
         }
         for result in &instruction.results {
-            self.note(result);
+            self.types.note(result);
         }
         self.place = instruction.place.clone();
         let ty = instruction.results.first().map_or(ElementType::Bool, |result| result.ty);

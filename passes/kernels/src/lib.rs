@@ -4,6 +4,7 @@ mod association; // how reduces, scans and scatters associate
 mod bounds; // which indices are inside: forms, facts, proofs
 mod error;
 mod expand; // functions in the code of kernels
+mod locals; // fresh ids, and types
 mod lower; // blocks to steps, clusters to kernels
 pub mod math; // functions such as `exp`, as scalar instructions
 mod memory; // frees, and kernels that write over what they read
@@ -27,7 +28,7 @@ pub struct Config {}
 ///
 /// # Errors
 /// [`Error::Unsupported`] and [`Error::UnsupportedType`] where the program is not flat, [`Error::ByNeed`] where it is not strict,
-/// [`Error::Apart`] where a cluster is not one nest.
+/// [`Error::Conflict`] where a cluster is not one nest.
 ///
 /// # Panics
 /// Where a program that is not valid uses what is not made: the message shows the program.

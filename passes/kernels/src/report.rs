@@ -19,22 +19,12 @@ impl Report {
     /// Counts a plan.
     pub fn of(plan: &Plan) -> Self {
         let mut report = Self { kernels: plan.kernels.len(), ..Self::default() };
-        let mut lists = vec![&plan.steps];
-        while let Some(steps) = lists.pop() {
-            for step in steps {
-                match step {
-                    Step::Launch { .. } => report.launches += 1,
-                    Step::Allocate { .. } => report.allocations += 1,
-                    Step::If { then, otherwise, .. } => lists.extend([then, otherwise]),
-                    Step::While { condition_steps, body, .. } => lists.extend([condition_steps, body]),
-                    _ => {}
-                }
-            }
+        for step in plan.steps.iter().flat_map(Step::within) {
+            report.launches += usize::from(matches!(step, Step::Launch { .. }));
+            report.allocations += usize::from(matches!(step, Step::Allocate { .. }));
         }
-        let checks = |action: &Action| match action {
-            Action::Check { .. } => true,
-            Action::Load { map, .. } | Action::Store { map, .. } | Action::Scatter { map, .. } => map.checked,
-            Action::Scalar(_) | Action::Reduce { .. } | Action::Scan { .. } | Action::Append { .. } => false,
+        let checks = |action: &Action| {
+            matches!(action, Action::Check { .. }) || action.map().is_some_and(|(_, map)| map.checked)
         };
         report.checks = plan.kernels.iter().flat_map(|kernel| &kernel.statements).filter(|s| checks(&s.action)).count();
         report

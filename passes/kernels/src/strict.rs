@@ -12,18 +12,7 @@ use fusebox_ir::{
     analysis::need::{certain_outside, certain_uses, free_uses, local},
 };
 
-/// Gives fresh locals.
-#[derive(Debug, Default)]
-pub(crate) struct Ids {
-    next: u32,
-}
-
-impl Ids {
-    pub(crate) fn fresh(&mut self) -> LocalId {
-        self.next += 1;
-        LocalId(self.next - 1)
-    }
-}
+use crate::locals::Ids;
 
 /// Whether executing the instruction may fail or never end; reads of which `safe` holds do not.
 pub(crate) fn can_fail(instruction: &Instruction, safe: &dyn Fn(&Instruction) -> bool) -> bool {
@@ -224,7 +213,7 @@ impl<'a> Strict<'a> {
         waits: &[&Instruction],
         code: &mut Vec<Instruction>,
     ) {
-        let ScalarOp::While { condition, starts, .. } = &instruction.op else { return };
+        let ScalarOp::While { condition, starts, .. } = &instruction.op else { unreachable!("a loop") };
         let starts: Vec<ScalarOperand> = starts.iter().map(|&start| self.operand(start)).collect();
         let mark = self.log.len();
         for (param, &start) in condition.params.iter().zip(&starts) {
@@ -248,7 +237,7 @@ impl<'a> Strict<'a> {
         let mut then = self.enclosed(waits, &[], std::slice::from_ref(instruction), &wanted);
         then.results.truncate(instruction.results.len());
         let otherwise = Lambda { results: starts, ..Lambda::default() };
-        let condition = decided.first().copied().unwrap_or_else(|| Constant::from(false).into());
+        let condition = decided[0];
         let results = instruction.results.iter().map(|result| self.fresh(result)).collect();
         let op = ScalarOp::If { condition, then, otherwise };
         code.push(Instruction { results, op, place: instruction.place.clone() });
@@ -278,11 +267,11 @@ fn before_loop(step: &Lambda, waiting: &HashSet<LocalId>, waits: &[&Instruction]
 
 /// A list of instructions under construction, before it is made strict.
 #[derive(Debug, Default)]
-pub(crate) struct Code {
+pub(crate) struct ScalarCode {
     pub(crate) instructions: Vec<Instruction>,
 }
 
-impl Code {
+impl ScalarCode {
     /// Appends an instruction with one result.
     pub(crate) fn push(
         &mut self,

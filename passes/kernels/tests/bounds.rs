@@ -34,6 +34,13 @@ fn what_is_plainly_inside_needs_no_check() {
 }
 
 #[test]
+fn amounts_of_shifts_that_are_no_i64() {
+    for index in ["mod(i << 16644787880803531566u64, n)", "mod(rotate_left(i, 3u8), n)"] {
+        assert!(is_proved(&plan(index)), "{index}\n{}", plan(index));
+    }
+}
+
+#[test]
 fn what_may_be_outside_is_checked() {
     for index in [
         "i + 1",

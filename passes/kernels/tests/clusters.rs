@@ -514,5 +514,5 @@ fn a_cluster_that_is_no_nest_is_an_error() {
     let errors = validate(&program, &[Property::Clustered]).unwrap_err().to_string();
     assert!(errors.contains("`b` and `c` are in one cluster and cannot share a nest"), "{errors}");
     let error = lower(&program, &Config::default()).unwrap_err();
-    assert!(matches!(&error, Error::Apart { first, second, .. } if first == "b" && second == "c"), "{error}");
+    assert!(matches!(&error, Error::Conflict { first, second, .. } if first == "b" && second == "c"), "{error}");
 }

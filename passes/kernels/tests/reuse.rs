@@ -34,11 +34,11 @@ fn steps(plan: &Plan) -> Vec<&Step> {
 
 /// `b over a` for each value that takes over another, in order of values.
 fn over(plan: &Plan) -> Vec<String> {
-    let name = |id: &fusebox_ir::ArrayId| plan.values[id.index()].name.clone();
+    let name = |id: &fusebox_ir::ValueId| plan.values[id.index()].name.clone();
     let mut pairs: Vec<_> = steps(plan)
         .into_iter()
         .filter_map(|step| match step {
-            Step::Allocate { value, over: Some(source), .. } => {
+            Step::Allocate { value, in_place_of: Some(source), .. } => {
                 Some((*value, format!("{} over {}", name(value), name(source))))
             }
             _ => None,
@@ -56,7 +56,7 @@ fn without_reuse(plan: &Plan) -> Plan {
     fn apart(steps: &mut [Step]) {
         for step in steps {
             match step {
-                Step::Allocate { over, .. } => *over = None,
+                Step::Allocate { in_place_of, .. } => *in_place_of = None,
                 Step::If { then, otherwise, .. } => [then, otherwise].into_iter().for_each(|steps| apart(steps)),
                 Step::While { condition_steps, body, .. } => {
                     [condition_steps, body].into_iter().for_each(|steps| apart(steps));
@@ -67,7 +67,7 @@ fn without_reuse(plan: &Plan) -> Plan {
     }
     let mut plan = plan.clone();
     apart(&mut plan.steps);
-    plan.kernels.iter_mut().flat_map(|kernel| &mut kernel.arrays).for_each(|array| array.over = None);
+    plan.kernels.iter_mut().flat_map(|kernel| &mut kernel.arrays).for_each(|array| array.in_place_of = None);
     plan
 }
 
@@ -265,7 +265,7 @@ fn unsound_reuse_is_found() {
         let kernel = plan.kernels.last_mut().unwrap();
         let read = kernel.arrays.iter().position(|array| array.name == "b").unwrap();
         let written = kernel.arrays.iter().position(|array| array.name == "c").unwrap();
-        kernel.arrays[written].over = Some(fusebox_ir::ArrayId(read as u32));
+        kernel.arrays[written].in_place_of = Some(fusebox_ir::KernelArrayId::at(read));
         assert!(validate_plan(&plan).is_err());
         let panic = std::panic::catch_unwind(|| run(&plan, &[vector(10)])).expect_err("it is read too late");
         let message = panic.downcast_ref::<String>().cloned().unwrap_or_default();

@@ -8,7 +8,10 @@ mod scalar_code;
 mod scopes;
 
 pub use crate::dominators::{BindingPoints, GraphError, binding_points};
-use fusebox_ir::{Place, Program, term::Terms};
+use fusebox_ir::{
+    Place, Program,
+    term::{TermId, Terms},
+};
 
 /// What to share, and how much code to make at most.
 #[derive(Clone, Debug)]
@@ -49,6 +52,12 @@ pub enum Error {
         /// Where the term was built.
         place: Place,
     },
+    /// A type whose extent is no number of elements.
+    #[error("the term at {place} is or has an extent that is no i64")]
+    Extent {
+        /// Where the term was built.
+        place: Place,
+    },
     /// A fallback of a foreign operation that uses terms from outside.
     #[error(
         "the term at {place} is used inside and outside of a fallback, which sees nothing outside but its arguments"
@@ -69,6 +78,13 @@ pub enum Error {
         /// The most there may be.
         limit: usize,
     },
+}
+
+impl Error {
+    /// Of a term that nothing binds where it is used.
+    pub(crate) fn escapes(terms: &Terms, id: TermId) -> Self {
+        Self::Escapes { place: terms.nodes[id.index()].place.clone() }
+    }
 }
 
 /// Turns a graph of terms into a program in which every shared term is computed once.

@@ -36,14 +36,14 @@ pub(crate) fn program(terms: &Terms, placement: &Placement, config: &Config) -> 
     for &input in &terms.inputs {
         let id = maker.bind(input);
         if let Term::Input { name, ty } = &terms.nodes[input.index()].term {
-            body.params.push(Var { id, ty: maker.ty(ty), name: Name(name.clone()) });
+            body.params.push(Var { id, ty: maker.ty(ty)?, name: Name(name.clone()) });
         }
     }
     let results: Vec<TermId> = terms.outputs.iter().map(|(_, id)| *id).collect();
     maker.fill(&mut body, 0, &results)?;
     let mut outputs = Vec::new();
-    for ((name, _), id) in terms.outputs.iter().zip(&body.results) {
-        let ty = maker.declared(&body, *id);
+    for ((name, term), id) in terms.outputs.iter().zip(&body.results) {
+        let ty = maker.declared(&body, *id).ok_or_else(|| Error::escapes(terms, *term))?;
         outputs.push(Output { name: name.clone(), ty });
     }
     Ok(Program { name: terms.name.clone(), body, outputs }.renumbered())
@@ -62,8 +62,8 @@ struct Maker<'t> {
 impl Around for Maker<'_> {
     fn bound(&self, id: TermId) -> Option<ArrayId> {
         match &self.terms.nodes[id.index()].term {
-            Term::Result { of, index } => self.results.get(of).map(|results| results[*index as usize]),
-            _ => self.results.get(&id).map(|results| results[0]),
+            Term::Result { of, index } => self.results.get(of)?.get(*index as usize).copied(),
+            _ => self.results.get(&id)?.first().copied(),
         }
     }
 }
@@ -81,28 +81,36 @@ impl Maker<'_> {
         value
     }
 
-    fn extent(&self, extent: Extent) -> Extent {
-        let Extent::Value(id) = extent else { return extent };
-        match self.operand(Operand::Value(id)) {
-            Operand::Value(id) => Extent::Value(id),
-            Operand::Constant(constant) => Extent::Constant(constant.as_i64().unwrap_or_default()),
+    /// The value that a term is bound to.
+    fn value(&self, id: TermId) -> Result<ArrayId, Error> {
+        self.bound(id).ok_or_else(|| Error::escapes(self.terms, id))
+    }
+
+    fn extent(&self, extent: Extent) -> Result<Extent, Error> {
+        let Extent::Value(id) = extent else { return Ok(extent) };
+        match self.operand(Operand::Value(id))? {
+            Operand::Value(id) => Ok(Extent::Value(id)),
+            Operand::Constant(constant) => constant
+                .as_i64()
+                .map(Extent::Constant)
+                .ok_or_else(|| Error::Extent { place: self.terms.nodes[TermId::of_array(id).index()].place.clone() }),
         }
     }
 
-    fn ty(&self, ty: &Type) -> Type {
+    fn ty(&self, ty: &Type) -> Result<Type, Error> {
         let mut ty = ty.clone();
         for extent in ty.all_extents_mut() {
-            *extent = self.extent(*extent);
+            *extent = self.extent(*extent)?;
         }
-        ty
+        Ok(ty)
     }
 
-    fn operand(&self, operand: Operand) -> Operand {
-        let Operand::Value(id) = operand else { return operand };
-        let term = TermId(id.0);
+    fn operand(&self, operand: Operand) -> Result<Operand, Error> {
+        let Operand::Value(id) = operand else { return Ok(operand) };
+        let term = TermId::of_array(id);
         match &self.terms.nodes[term.index()].term {
-            Term::Constant(constant) => Operand::Constant(*constant),
-            _ => Operand::Value(self.bound(term).unwrap_or(ArrayId(u32::MAX))),
+            Term::Constant(constant) => Ok(Operand::Constant(*constant)),
+            _ => self.value(term).map(Operand::Value),
         }
     }
 
@@ -114,7 +122,7 @@ impl Maker<'_> {
             block.bindings.push(binding);
         }
         for &result in results {
-            let value = match self.operand(Operand::Value(ArrayId(result.0))) {
+            let value = match self.operand(Operand::Value(result.as_array()))? {
                 Operand::Value(value) => value,
                 Operand::Constant(constant) => {
                     let id = self.fresh();
@@ -149,8 +157,8 @@ impl Maker<'_> {
         let ids: Vec<ArrayId> = types.iter().map(|_| self.fresh()).collect();
         self.results.insert(id, ids.clone());
         let names = self.names.of_binding(self.terms, id, ids.len());
-        let var = |((ty, id), name): ((&Type, ArrayId), Name)| Var { id, ty: self.ty(ty), name };
-        let results = types.iter().zip(ids).zip(names).map(var).collect();
+        let var = |((ty, id), name): ((&Type, ArrayId), Name)| Ok(Var { id, ty: self.ty(ty)?, name });
+        let results = types.iter().zip(ids).zip(names).map(var).collect::<Result<_, Error>>()?;
         Ok(Binding { results, op, place: node.place.clone() })
     }
 
@@ -163,9 +171,9 @@ impl Maker<'_> {
         for part in op.parts_mut() {
             match part {
                 PartMut::Array(array) | PartMut::Inner(array) => {
-                    *array = self.bound(TermId(array.0)).unwrap_or(ArrayId(u32::MAX));
+                    *array = self.value(TermId::of_array(*array))?;
                 }
-                PartMut::Value(operand) | PartMut::Argument(operand) => *operand = self.operand(*operand),
+                PartMut::Value(operand) | PartMut::Argument(operand) => *operand = self.operand(*operand)?,
                 PartMut::Function(f) => {
                     if let Some(function) = functions.next() {
                         *f = translate(terms, self, &self.names, self.config, Root::Function(function))?;
@@ -192,19 +200,19 @@ impl Maker<'_> {
                 for extent in ty.all_extents() {
                     if let Extent::Value(size) = extent
                         && closed
-                        && matches!(self.terms.nodes[TermId(size.0).index()].term, Term::Size { .. })
-                        && !self.results.contains_key(&TermId(size.0))
+                        && matches!(self.terms.nodes[TermId::of_array(*size).index()].term, Term::Size { .. })
+                        && !self.results.contains_key(&TermId::of_array(*size))
                     {
-                        let name = match &self.terms.nodes[TermId(size.0).index()].term {
+                        let name = match &self.terms.nodes[TermId::of_array(*size).index()].term {
                             Term::Size { name } => Name(name.clone()),
                             _ => Name::default(),
                         };
-                        let id = self.bind(TermId(size.0));
+                        let id = self.bind(TermId::of_array(*size));
                         block.sizes.push(Var { id, ty: Type::scalar(ElementType::I64), name });
                     }
                 }
                 let id = self.bind(param);
-                block.params.push(Var { id, ty: self.ty(ty), name: Name(name.clone()) });
+                block.params.push(Var { id, ty: self.ty(ty)?, name: Name(name.clone()) });
             }
         }
         let place = self.placement.place_of_scope[&scope];
@@ -221,8 +229,12 @@ impl Maker<'_> {
         let function = &functions[0];
         let mut body = Block::default();
         let index = |id: ArrayId, name: Name| Var { id, ty: Type::scalar(ElementType::I64), name };
-        let extents: Vec<Operand> =
-            results[0].extents.iter().map(|&extent| self.extent(extent).into_operand()).collect();
+        let extents = results[0].extents.iter().map(|&extent| match self.extent(extent)? {
+            Extent::Constant(n) => Ok(Operand::Constant(n.into())),
+            Extent::Value(id) => Ok(Operand::Value(id)),
+            Extent::Unknown => Err(Error::Extent { place: terms.nodes[id.index()].place.clone() }),
+        });
+        let extents: Vec<Operand> = extents.collect::<Result<_, Error>>()?;
         if let ArrayOp::Map { sources, .. } = &**op {
             for _ in &extents {
                 let id = self.fresh();
@@ -231,7 +243,7 @@ impl Maker<'_> {
             let indices: Vec<ScalarOperand> = body.params.iter().map(|param| ScalarOperand::Outer(param.id)).collect();
             for (source, &param) in sources.iter().zip(&function.params) {
                 let Term::Parameter { ty, name } = &terms.nodes[param.index()].term else { continue };
-                let array = self.bound(TermId(source.0)).unwrap_or(ArrayId(u32::MAX));
+                let array = self.value(TermId::of_array(*source))?;
                 let element = Local { id: LocalId(0), ty: *ty, name: Name::default() };
                 let read = fusebox_ir::Instruction {
                     results: vec![element],
@@ -258,12 +270,11 @@ impl Maker<'_> {
         Ok(ArrayOp::Nest { extents, body })
     }
 
-    /// The declared type of a result: extents that are no inputs may be any.
-    fn declared(&self, body: &Block, id: ArrayId) -> Type {
+    /// The declared type of a result of the body: extents that are no inputs may be any.
+    fn declared(&self, body: &Block, id: ArrayId) -> Option<Type> {
         let vars =
             body.params.iter().chain(&body.sizes).chain(body.bindings.iter().flat_map(|binding| &binding.results));
-        let mut ty =
-            vars.into_iter().find(|var| var.id == id).map_or(Type::scalar(ElementType::Bool), |var| var.ty.clone());
+        let mut ty = vars.into_iter().find(|var| var.id == id)?.ty.clone();
         for extent in ty.all_extents_mut() {
             if let Extent::Value(size) = extent
                 && !body.sizes.iter().chain(&body.params).any(|var| var.id == *size)
@@ -271,20 +282,6 @@ impl Maker<'_> {
                 *extent = Extent::Unknown;
             }
         }
-        ty
-    }
-}
-
-trait IntoOperand {
-    fn into_operand(self) -> Operand;
-}
-
-impl IntoOperand for Extent {
-    fn into_operand(self) -> Operand {
-        match self {
-            Extent::Constant(n) => Operand::Constant(n.into()),
-            Extent::Value(id) => Operand::Value(id),
-            Extent::Unknown => Operand::Value(ArrayId(u32::MAX)),
-        }
+        Some(ty)
     }
 }

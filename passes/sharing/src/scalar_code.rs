@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use fusebox_ir::{
-    ArrayId, Constant, ElementType, Instruction, Lambda, Local, LocalId, Name, ScalarOp, ScalarOperand, ScalarPart,
+    ArrayId, ElementType, Instruction, Lambda, Local, LocalId, Name, ScalarOp, ScalarOperand, ScalarPart,
     ScalarPartMut,
     term::{FunctionTerm, Term, TermGraph, TermId, Terms},
 };
@@ -149,8 +149,8 @@ impl<'t> Graph<'t> {
                     for part in op.parts() {
                         match part {
                             ScalarPart::Operand(ScalarOperand::Local(operand)) => {
-                                if self.is_inside(TermId(operand.0)) {
-                                    visit(Node::Term(TermId(operand.0)));
+                                if self.is_inside(TermId::of_local(*operand)) {
+                                    visit(Node::Term(TermId::of_local(*operand)));
                                 }
                             }
                             ScalarPart::Operand(_) | ScalarPart::Array(_) => {}
@@ -271,12 +271,12 @@ impl Code<'_> {
         tasks.extend(self.points.at(node).iter().rev().map(|&shared| Task::Bind(shared)));
         while let Some(task) = tasks.pop() {
             match task {
-                Task::Value(id) => self.value(id, &mut tasks, &mut values),
+                Task::Value(id) => self.value(id, &mut tasks, &mut values)?,
                 Task::Bind(shared) => {
                     if let Node::Term(id) = self.graph.nodes[shared]
                         && self.memo[shared].is_none()
                     {
-                        self.begin(id, false, &mut tasks);
+                        self.begin(id, false, &mut tasks)?;
                     }
                 }
                 Task::Project(index) => {
@@ -297,41 +297,48 @@ impl Code<'_> {
     }
 
     /// Leaves a value that is there, or begins to compute it.
-    fn value(&mut self, id: TermId, tasks: &mut Vec<Task>, values: &mut Vec<ScalarOperand>) {
+    fn value(&mut self, id: TermId, tasks: &mut Vec<Task>, values: &mut Vec<ScalarOperand>) -> Result<(), Error> {
         match &self.terms.nodes[id.index()].term {
             Term::Constant(constant) => values.push(ScalarOperand::Constant(*constant)),
             Term::Result { of, index } if self.graph.is_inside(*of) => {
                 tasks.push(Task::Project(*index));
                 tasks.push(Task::Value(*of));
             }
-            _ if !self.graph.is_inside(id) => match self.graph.around.bound(id) {
-                Some(outer) => values.push(ScalarOperand::Outer(outer)),
-                None => values.push(ScalarOperand::Constant(Constant::from(false))),
-            },
+            _ if !self.graph.is_inside(id) => values.push(ScalarOperand::Outer(self.outer(id)?)),
             Term::Parameter { .. } => {
-                values.push(ScalarOperand::Local(self.params.get(&id).copied().unwrap_or(LocalId(u32::MAX))))
+                let param = self.params.get(&id).ok_or_else(|| Error::escapes(self.terms, id))?;
+                values.push(ScalarOperand::Local(*param));
             }
             _ => {
                 let node = self.graph.numbers[&Node::Term(id)];
                 match self.memo[node] {
                     Some(local) => values.push(ScalarOperand::Local(local)),
-                    None => self.begin(id, true, tasks),
+                    None => self.begin(id, true, tasks)?,
                 }
             }
         }
+        Ok(())
+    }
+
+    /// The value around that a term is.
+    fn outer(&self, id: TermId) -> Result<ArrayId, Error> {
+        self.graph.around.bound(id).ok_or_else(|| Error::escapes(self.terms, id))
     }
 
     /// What is bound right above, then the operands, then the instruction.
-    fn begin(&self, id: TermId, awaited: bool, tasks: &mut Vec<Task>) {
-        let Term::Scalar { op, .. } = &self.terms.nodes[id.index()].term else { return };
+    fn begin(&self, id: TermId, awaited: bool, tasks: &mut Vec<Task>) -> Result<(), Error> {
+        let Term::Scalar { op, .. } = &self.terms.nodes[id.index()].term else {
+            return Err(Error::escapes(self.terms, id));
+        };
         tasks.push(Task::Emit { id, awaited });
         for part in op.parts().into_iter().rev() {
             if let ScalarPart::Operand(ScalarOperand::Local(operand)) = part {
-                tasks.push(Task::Value(TermId(operand.0)));
+                tasks.push(Task::Value(TermId::of_local(*operand)));
             }
         }
         let node = self.graph.numbers[&Node::Term(id)];
         tasks.extend(self.points.at(node).iter().rev().map(|&shared| Task::Bind(shared)));
+        Ok(())
     }
 
     fn emit(
@@ -342,7 +349,7 @@ impl Code<'_> {
         nesting: usize,
     ) -> Result<LocalId, Error> {
         let source = &self.terms.nodes[id.index()];
-        let Term::Scalar { op, functions, results } = &source.term else { return Ok(LocalId(u32::MAX)) };
+        let Term::Scalar { op, functions, results } = &source.term else { return Err(Error::escapes(self.terms, id)) };
         self.instructions += 1;
         if self.instructions > self.config.max_instructions {
             return Err(Error::TooLarge { limit: self.config.max_instructions });
@@ -363,9 +370,7 @@ impl Code<'_> {
                     }
                 }
                 ScalarPartMut::Array(array) => {
-                    if let Some(outer) = self.graph.around.bound(TermId(array.0)) {
-                        *array = outer;
-                    }
+                    *array = self.outer(TermId::of_array(*array))?;
                 }
                 ScalarPartMut::Body(body) => {
                     if let Some((index, function)) = bodies.next() {

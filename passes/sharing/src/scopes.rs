@@ -190,7 +190,7 @@ pub(crate) fn operands_of(terms: &Terms, id: TermId, visit: &mut dyn FnMut(TermI
 pub(crate) fn extents_of(ty: &Type, visit: &mut dyn FnMut(TermId)) {
     for extent in ty.all_extents() {
         if let Extent::Value(id) = extent {
-            visit(TermId(id.0));
+            visit(TermId::of_array(*id));
         }
     }
 }
@@ -198,8 +198,8 @@ pub(crate) fn extents_of(ty: &Type, visit: &mut dyn FnMut(TermId)) {
 pub(crate) fn scalar_operands_of(op: &ScalarOp, visit: &mut dyn FnMut(TermId)) {
     for part in op.parts() {
         match part {
-            ScalarPart::Operand(ScalarOperand::Local(id)) => visit(TermId(id.0)),
-            ScalarPart::Array(id) => visit(TermId(id.0)),
+            ScalarPart::Operand(ScalarOperand::Local(id)) => visit(TermId::of_local(*id)),
+            ScalarPart::Array(id) => visit(TermId::of_array(*id)),
             ScalarPart::Operand(_) | ScalarPart::Body(_) => {}
         }
     }
@@ -208,8 +208,8 @@ pub(crate) fn scalar_operands_of(op: &ScalarOp, visit: &mut dyn FnMut(TermId)) {
 pub(crate) fn array_operands_of(op: &ArrayOp, visit: &mut dyn FnMut(TermId)) {
     for part in op.parts() {
         match part {
-            Part::Array(id) => visit(TermId(id.0)),
-            Part::Value(Operand::Value(id)) | Part::Argument(Operand::Value(id)) => visit(TermId(id.0)),
+            Part::Array(id) => visit(TermId::of_array(*id)),
+            Part::Value(Operand::Value(id)) | Part::Argument(Operand::Value(id)) => visit(TermId::of_array(*id)),
             Part::Value(_) | Part::Argument(_) | Part::Function(_) | Part::Body(_) | Part::Inner(_) => {}
         }
     }

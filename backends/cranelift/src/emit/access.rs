@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use fusebox_ir::{
-    Access, Action, ArrayId, Binary, Constant, DimBoundary, DimIndex, ElementType, FailureKind, IndexMap, KernelExtent,
-    Lambda, LocalId, MAX_EXTENT, Place, ScalarOperand,
+    Access, Action, Binary, Constant, DimBoundary, DimIndex, ElementType, FailureKind, IndexMap, KernelArrayId,
+    KernelExtent, Lambda, LocalId, MAX_EXTENT, Place, ScalarOperand,
 };
 
 use super::{Emitter, Result, Val};
@@ -40,13 +40,13 @@ impl Emitter<'_> {
         Ok(sum)
     }
 
-    fn extents(&mut self, array: ArrayId) -> Result<Vec<Value>> {
+    fn extents(&mut self, array: KernelArrayId) -> Result<Vec<Value>> {
         let kernel = self.kernel;
         kernel.arrays[array.index()].extents.iter().map(|&extent| self.extent(extent)).collect()
     }
 
     /// The row-major position of an index.
-    pub(super) fn position(&mut self, array: ArrayId, index: &[Val]) -> Result<Val> {
+    pub(super) fn position(&mut self, array: KernelArrayId, index: &[Val]) -> Result<Val> {
         let extents = self.extents(array)?;
         let mut position = Val::Uniform(self.b.int(0));
         for (&index, &extent) in index.iter().zip(&extents) {
@@ -70,7 +70,7 @@ impl Emitter<'_> {
     }
 
     /// Fails where the index is outside of the array.
-    pub(super) fn check_index(&mut self, array: ArrayId, index: &[Val], place: &Place) -> Result {
+    pub(super) fn check_index(&mut self, array: KernelArrayId, index: &[Val], place: &Place) -> Result {
         let extents = self.extents(array)?;
         let kernel = self.kernel;
         self.check_inside(array, index, &extents, &kernel.arrays[array.index()].extents, place)
@@ -79,7 +79,7 @@ impl Emitter<'_> {
     /// Fails where an index is outside of `0..bounds`; the error says the array's extents.
     pub(super) fn check_inside(
         &mut self,
-        array: ArrayId,
+        array: KernelArrayId,
         index: &[Val],
         bounds: &[Value],
         extents: &[KernelExtent],
@@ -91,7 +91,7 @@ impl Emitter<'_> {
     /// The same, where boundaries made `index` out of what is `written`.
     fn check_written(
         &mut self,
-        array: ArrayId,
+        array: KernelArrayId,
         index: &[Val],
         written: &[Val],
         bounds: &[Value],
@@ -201,7 +201,7 @@ impl Emitter<'_> {
             return self.val(index);
         }
         if self.b.lanes(index) > 1 {
-            let folded = self.folded_far(index, extent, last, boundary);
+            let folded = self.folded_anywhere(index, extent, last, boundary);
             return self.val(folded);
         }
         // One extent away at most, as taps are: no division.
@@ -223,13 +223,13 @@ impl Emitter<'_> {
         let folded = self.b.select(below, low, folded);
         let then = self.b.close();
         self.b.open();
-        let far = self.folded_far(index, extent, last, boundary);
+        let anywhere = self.folded_anywhere(index, extent, last, boundary);
         let otherwise = self.b.close();
-        Val::Uniform(self.b.end_if(near, (then, vec![folded]), (otherwise, vec![far]))[0])
+        Val::Uniform(self.b.end_if(near, (then, vec![folded]), (otherwise, vec![anywhere]))[0])
     }
 
     /// Wraps or mirrors any index; that of an empty array stays outside.
-    fn folded_far(&mut self, index: Value, extent: Value, last: Value, boundary: DimBoundary) -> Value {
+    fn folded_anywhere(&mut self, index: Value, extent: Value, last: Value, boundary: DimBoundary) -> Value {
         if boundary == DimBoundary::Wrap {
             return self.b.binary(Binary::ModFloor, index, extent);
         }
@@ -244,7 +244,7 @@ impl Emitter<'_> {
     /// A load.
     pub(super) fn load(
         &mut self,
-        array: ArrayId,
+        array: KernelArrayId,
         map: &IndexMap,
         outside: Option<&Lambda>,
         place: &Place,
@@ -284,7 +284,7 @@ impl Emitter<'_> {
     }
 
     /// A load with a function for what is outside.
-    fn load_or(&mut self, array: ArrayId, index: &[Val], extents: &[Value], outside: &Lambda) -> Result<Val> {
+    fn load_or(&mut self, array: KernelArrayId, index: &[Val], extents: &[Value], outside: &Lambda) -> Result<Val> {
         let mut out: Option<Value> = None;
         for (&index, &extent) in index.iter().zip(extents) {
             if self.interior && !matches!(index, Val::Uniform(_)) {
@@ -336,11 +336,12 @@ impl Emitter<'_> {
     }
 
     /// The element at a row-major position that is inside.
-    pub(super) fn load_at(&mut self, array: ArrayId, position: Val, memory: Memory) -> Result<Val> {
+    pub(super) fn load_at(&mut self, array: KernelArrayId, position: Val, memory: Memory) -> Result<Val> {
         let Some(&base) = self.arrays.get(array.index()) else { return Err(self.broken("an array that is not there")) };
         let declared = &self.kernel.arrays[array.index()];
         // What is written over what is read changes while the kernel runs.
-        let stays = declared.access == Access::Read && self.kernel.arrays.iter().all(|other| other.over != Some(array));
+        let stays =
+            declared.access == Access::Read && self.kernel.arrays.iter().all(|other| other.in_place_of != Some(array));
         let memory = if stays { memory } else { Memory::Shared };
         let (element, lanes) = (declared.element, self.lanes);
         Ok(match position {
@@ -368,7 +369,7 @@ impl Emitter<'_> {
     /// A store.
     pub(super) fn store(
         &mut self,
-        array: ArrayId,
+        array: KernelArrayId,
         map: &IndexMap,
         value: ScalarOperand,
         when: Option<Value>,

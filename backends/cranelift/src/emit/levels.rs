@@ -4,12 +4,12 @@ use std::{collections::HashMap, ops::Range};
 
 use fusebox_ir::{Access, Action, Association, Binary, DimBoundary, LevelOrder, LocalId};
 
-use super::{BLOCK, Emitter, Result, TILE, Val, strips::Strips, turns::Turns};
+use super::{BLOCK, Emitter, Result, TILE, Val, strip_mined::StripMined, unrolled::Unrolled};
 use crate::vector::Value;
 
 /// A level that is being emitted.
 #[derive(Clone)]
-pub(super) struct Nest {
+pub(super) struct EmittedLevel {
     pub(super) depth: usize,
     pub(super) inner: Range<usize>,
     /// The level's first index.
@@ -39,7 +39,7 @@ impl Emitter<'_> {
             .collect();
         let undecided: Vec<(usize, u32)> = (here.iter())
             .filter_map(|&position| match &kernel.statements[position] {
-                statement if statement.depth as usize != depth + 1 || self.few.contains_key(&position) => None,
+                statement if statement.depth as usize != depth + 1 || self.short_trip.contains_key(&position) => None,
                 statement => match statement.action {
                     Action::Reduce { association: Association::Ragged { least, .. }, .. } => Some((position, least)),
                     _ => None,
@@ -50,14 +50,14 @@ impl Emitter<'_> {
             // Those of the same threshold are decided together.
             let alike: Vec<usize> =
                 undecided.iter().filter(|&&(_, other)| other == least).map(|&(position, _)| position).collect();
-            return self.few_or_many(depth, inner, &alike, least, (from, to));
+            return self.short_or_long_trip(depth, inner, &alike, least, (from, to));
         }
         let known = self.bounded_before(depth, inner.clone())?;
         let zero = self.b.int(0);
         let steps = self.b.sub(to, from);
         let steps = self.b.binary(Binary::Max, steps, zero);
         let (low, high) = if depth == 0 && self.part.is_ranged() { self.range } else { (zero, steps) };
-        let nest = Nest { depth, inner, from, to };
+        let nest = EmittedLevel { depth, inner, from, to };
         for &position in &here {
             self.reduce_begin(position)?;
         }
@@ -109,8 +109,8 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// The level twice: with the ragged reduces at these positions in order, for few steps, and by lanes.
-    fn few_or_many(
+    /// The level in two versions: for short trips (fewer than `least` steps) the ragged reduces at these positions run in order, else by lanes.
+    fn short_or_long_trip(
         &mut self,
         depth: usize,
         inner: Range<usize>,
@@ -121,7 +121,7 @@ impl Emitter<'_> {
         let kernel = self.kernel;
         let steps = self.b.sub(to, from);
         let least = self.b.int(least.into());
-        let few = self.b.less(steps, least);
+        let is_short = self.b.less(steps, least);
         let made: Vec<LocalId> = (inner.clone())
             .flat_map(|position| match &kernel.statements[position].action {
                 Action::Reduce { results, to, .. } if *to as usize == depth => {
@@ -137,7 +137,7 @@ impl Emitter<'_> {
         let mut sides = Vec::new();
         for side in [true, false] {
             self.states = states.clone();
-            self.few.extend(positions.iter().map(|&position| (position, side)));
+            self.short_trip.extend(positions.iter().map(|&position| (position, side)));
             self.b.open();
             self.level(depth, inner.clone())?;
             let mut values = std::mem::take(&mut self.states);
@@ -147,9 +147,9 @@ impl Emitter<'_> {
             }
             sides.push((self.b.close(), values));
         }
-        self.few.retain(|position, _| !positions.contains(position));
-        let (Some(many), Some(few_side)) = (sides.pop(), sides.pop()) else { return Ok(()) };
-        let mut values = self.b.end_if(few, few_side, many);
+        self.short_trip.retain(|position, _| !positions.contains(position));
+        let (Some(long), Some(short)) = (sides.pop(), sides.pop()) else { unreachable!("both versions were made") };
+        let mut values = self.b.end_if(is_short, short, long);
         let locals = values.split_off(states.len());
         self.states = values;
         for (id, value) in made.into_iter().zip(locals) {
@@ -160,7 +160,7 @@ impl Emitter<'_> {
     }
 
     /// Steps `low..high` in blocks, where a reduce asks for them.
-    fn blocks(&mut self, nest: &Nest, low: Value, high: Value, blocked: &[usize]) -> Result {
+    fn blocks(&mut self, nest: &EmittedLevel, low: Value, high: Value, blocked: &[usize]) -> Result {
         if blocked.is_empty() {
             return self.segment(nest, low, high, low, &[]);
         }
@@ -193,8 +193,8 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// Steps `low..high`, elements numbered from `first`: in gangs if this level is across lanes, and what is left of them.
-    fn segment(&mut self, nest: &Nest, low: Value, high: Value, first: Value, blocked: &[usize]) -> Result {
+    /// Steps `low..high`, elements numbered from `first`: in gangs if this level is across lanes, then the remainder.
+    fn segment(&mut self, nest: &EmittedLevel, low: Value, high: Value, first: Value, blocked: &[usize]) -> Result {
         let Some(schedule) = self.schedule.filter(|schedule| schedule.level == nest.depth) else {
             return self.steps(nest, low, high, 1, first);
         };
@@ -214,18 +214,19 @@ impl Emitter<'_> {
         let mut main_end = self.b.add(main_from, full);
         self.lanes = lanes;
         self.interior = !schedule.masked;
-        // Turns and strips begin with the first accumulator.
+        // Unrolled and strip-mined loops begin with the first accumulator.
         if main_from == first {
-            let turns = self.turns(nest, blocked, lanes);
-            let strips = if turns.is_some() { None } else { self.strips(nest, blocked, lanes) };
-            if let Some(width) = turns.as_ref().map(Turns::width).or(strips.as_ref().map(Strips::width)) {
+            let unrolled = self.unrolled(nest, blocked, lanes);
+            let strip_mined = if unrolled.is_some() { None } else { self.strip_mined(nest, blocked, lanes) };
+            if let Some(width) = unrolled.as_ref().map(Unrolled::width).or(strip_mined.as_ref().map(StripMined::width))
+            {
                 let width = self.b.int(-i64::from(width));
                 let whole = self.b.binary(Binary::And, full, width);
                 let end = self.b.add(main_from, whole);
-                if let Some(turns) = &turns {
-                    self.in_turns(nest, turns, (main_from, end), lanes)?;
-                } else if let Some(strips) = &strips {
-                    self.in_strips(nest, strips, (main_from, end), lanes, first)?;
+                if let Some(unrolled) = &unrolled {
+                    self.run_unrolled(nest, unrolled, (main_from, end), lanes)?;
+                } else if let Some(strip_mined) = &strip_mined {
+                    self.run_strip_mined(nest, strip_mined, (main_from, end), lanes, first)?;
                 }
                 main_from = end;
             }
@@ -241,11 +242,11 @@ impl Emitter<'_> {
             let left = self.b.sub(high, main_end);
             let mask = self.b.less(iota, left);
             self.mask = Some(mask);
-            self.left = Some(left);
+            self.remainder = Some(left);
             let end = self.b.add_int(main_end, i64::from(lanes));
             self.steps(nest, main_end, end, lanes, first)?;
             self.mask = None;
-            self.left = None;
+            self.remainder = None;
             let then = self.b.close();
             let states = std::mem::replace(&mut self.states, before.clone());
             self.b.open();
@@ -260,7 +261,7 @@ impl Emitter<'_> {
     }
 
     /// Whether a step of the level may be run again: it only stores, and nothing that it loads.
-    fn may_run_twice(&self, nest: &Nest) -> bool {
+    fn may_run_twice(&self, nest: &EmittedLevel) -> bool {
         let kernel = self.kernel;
         nest.inner.clone().map(|position| &kernel.statements[position]).all(|statement| match &statement.action {
             Action::Load { .. } | Action::Scalar(_) | Action::Check { .. } => true,
@@ -268,21 +269,21 @@ impl Emitter<'_> {
             Action::Scan { .. } => statement.depth as usize > nest.depth + 1,
             Action::Store { array, .. } => {
                 let array = &kernel.arrays[array.index()];
-                array.access == Access::Write && array.over.is_none()
+                array.access == Access::Write && array.in_place_of.is_none()
             }
             Action::Append { .. } | Action::Scatter { .. } => false,
         })
     }
 
     /// The loop itself.
-    pub(super) fn steps(&mut self, nest: &Nest, low: Value, high: Value, lanes: u32, first: Value) -> Result {
+    pub(super) fn steps(&mut self, nest: &EmittedLevel, low: Value, high: Value, lanes: u32, first: Value) -> Result {
         self.steps_up_to(nest, (low, high), None, lanes, first)
     }
 
     /// The same, where no gang begins behind `last`: the last one may run steps again.
     pub(super) fn steps_up_to(
         &mut self,
-        nest: &Nest,
+        nest: &EmittedLevel,
         (low, high): (Value, Value),
         last: Option<Value>,
         lanes: u32,
@@ -300,7 +301,7 @@ impl Emitter<'_> {
     }
 
     /// The statements at a step, or a gang of steps.
-    pub(super) fn step(&mut self, nest: &Nest, step: Value, lanes: u32) -> Result {
+    pub(super) fn step(&mut self, nest: &EmittedLevel, step: Value, lanes: u32) -> Result {
         let kernel = self.kernel;
         let level = &kernel.levels[nest.depth];
         if nest.depth == 0 {
@@ -330,7 +331,7 @@ impl Emitter<'_> {
     }
 
     /// Tells reduces and totals of this level which element of the block comes.
-    fn numbered(&mut self, nest: &Nest, element: Value) {
+    fn numbered(&mut self, nest: &EmittedLevel, element: Value) {
         for position in nest.inner.clone() {
             if self.kernel.statements[position].depth as usize != nest.depth + 1 {
                 continue;
@@ -345,7 +346,7 @@ impl Emitter<'_> {
     }
 
     /// The steps for which every tap along this level is inside, from a whole number of gangs behind `low` on.
-    fn interior_of(&mut self, nest: &Nest, low: Value, high: Value, lanes: i64) -> Result<(Value, Value)> {
+    fn interior_of(&mut self, nest: &EmittedLevel, low: Value, high: Value, lanes: i64) -> Result<(Value, Value)> {
         let kernel = self.kernel;
         let own = kernel.levels[nest.depth].index.id;
         let (mut first, mut last) = (low, high);
@@ -383,8 +384,8 @@ impl Emitter<'_> {
         });
         let unit = self.b.int(lanes);
         let one = self.b.int(1);
-        let far = self.far();
-        let unit = if together { unit } else { self.b.select(far, unit, one) };
+        let out_of_cache = self.out_of_cache();
+        let unit = if together { unit } else { self.b.select(out_of_cache, unit, one) };
         let ahead = self.b.sub(first, low);
         let ahead = self.b.add(ahead, unit);
         let ahead = self.b.add_int(ahead, -1);

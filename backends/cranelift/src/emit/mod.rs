@@ -5,15 +5,15 @@
 //! where a scan fixes the gang, in a masked one.
 
 mod access;
-mod far;
 mod levels;
+mod non_temporal;
 mod scalar;
 mod schedule;
 mod slice;
 mod statement;
-mod strips;
-mod turns;
+mod strip_mined;
 mod uniform;
+mod unrolled;
 
 use std::{
     collections::{HashMap, HashSet},
@@ -22,8 +22,8 @@ use std::{
 
 use fusebox_backend::BackendError;
 use fusebox_ir::{
-    Action, ArrayId, Binary, Constant, DimIndex, ElementType, Failure, Kernel, KernelExtent, Lambda, LocalId,
-    ScalarOperand, Statement,
+    Action, Binary, Constant, DimIndex, ElementType, Failure, Kernel, KernelArrayId, KernelExtent, Lambda, LocalId,
+    ScalarOperand, Statement, bug,
 };
 
 use crate::vector::{Builder, Function, Site, Value};
@@ -76,9 +76,9 @@ impl Part {
     }
 }
 
-/// A word of the argument table behind sizes and arrays.
+/// What a function of a kernel takes beside sizes and arrays, which the kernel does not show: a word each, behind those in the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Extra {
+pub enum HiddenArgument {
     /// Steps of the outermost level.
     Steps,
     /// Results of blocks: of a reduce (a statement), a component.
@@ -104,7 +104,7 @@ pub enum Extra {
     /// Which tiles have elements, of a scan: a byte each.
     TotalFlags(usize),
     /// Whether the launch goes over more memory than caches hold.
-    Far,
+    OutOfCache,
     /// A number in which kernels that share their code differ.
     Number(Constant),
 }
@@ -131,7 +131,7 @@ pub struct Emitter<'k> {
     /// Lanes that take part, where not all do.
     mask: Option<Value>,
     /// How many lanes the last, short gang of a level has.
-    left: Option<Value>,
+    remainder: Option<Value>,
     /// Whether taps along the level across lanes are known to be inside.
     interior: bool,
     locals: HashMap<LocalId, Val>,
@@ -142,13 +142,13 @@ pub struct Emitter<'k> {
     /// Dimensions of loads that do not change in the levels being emitted, with their extents, and what their boundaries make of them.
     bounded: Vec<(DimIndex, KernelExtent, Val)>,
     /// Arrays whose stores go past the caches.
-    streaming: HashSet<ArrayId>,
+    streaming: HashSet<KernelArrayId>,
     /// Where only some statements are emitted.
     only: Option<HashSet<usize>>,
     /// Reduces, and scans' totals, that have got what is emitted already.
     done: HashSet<usize>,
-    /// Of ragged reduces: whether the code just now is that for few elements.
-    few: HashMap<usize, bool>,
+    /// Of ragged reduces: whether the version for short trips is emitted just now.
+    short_trip: HashMap<usize, bool>,
     /// States that say whether a reduce in order, without seeds, has got anything.
     in_order_flags: HashSet<usize>,
     /// The state that counts appended elements.
@@ -159,7 +159,7 @@ pub struct Emitter<'k> {
     outer_step: Option<Value>,
     /// What errors call the operation of the statement that is emitted.
     operation: &'k str,
-    extras: &'k mut Vec<Extra>,
+    hidden: &'k mut Vec<HiddenArgument>,
     arrays: Vec<Value>,
     scratch: Value,
     range: (Value, Value),
@@ -171,7 +171,12 @@ type Result<T = ()> = std::result::Result<T, BackendError>;
 ///
 /// # Errors
 /// [`BackendError::Unsupported`] for functions that should have been expanded.
-pub fn emit(kernel: &Kernel, part: Part, schedule: Option<Schedule>, extras: &mut Vec<Extra>) -> Result<Function> {
+pub fn emit(
+    kernel: &Kernel,
+    part: Part,
+    schedule: Option<Schedule>,
+    hidden: &mut Vec<HiddenArgument>,
+) -> Result<Function> {
     let mut b = Builder::new();
     let range = (b.parameter(0), b.parameter(1));
     let scratch = b.parameter(2);
@@ -186,7 +191,7 @@ pub fn emit(kernel: &Kernel, part: Part, schedule: Option<Schedule>, extras: &mu
         schedule,
         lanes: 1,
         mask: None,
-        left: None,
+        remainder: None,
         interior: false,
         locals,
         states: Vec::new(),
@@ -196,13 +201,13 @@ pub fn emit(kernel: &Kernel, part: Part, schedule: Option<Schedule>, extras: &mu
         streaming: HashSet::new(),
         only: None,
         done: HashSet::new(),
-        few: HashMap::new(),
+        short_trip: HashMap::new(),
         in_order_flags: HashSet::new(),
         appended: None,
         spare,
         outer_step: None,
         operation: &kernel.name.0,
-        extras,
+        hidden,
         arrays,
         scratch,
         range,
@@ -219,11 +224,11 @@ pub fn emit(kernel: &Kernel, part: Part, schedule: Option<Schedule>, extras: &mu
 }
 
 impl<'k> Emitter<'k> {
-    /// A word of the argument table.
-    fn extra(&mut self, extra: Extra) -> Value {
-        let position = self.extras.iter().position(|&known| known == extra).unwrap_or_else(|| {
-            self.extras.push(extra);
-            self.extras.len() - 1
+    /// The value of a hidden argument.
+    fn hidden_argument(&mut self, argument: HiddenArgument) -> Value {
+        let position = self.hidden.iter().position(|&known| known == argument).unwrap_or_else(|| {
+            self.hidden.push(argument);
+            self.hidden.len() - 1
         });
         self.b.argument(self.kernel.sizes.len() + self.kernel.arrays.len() + position)
     }
@@ -327,18 +332,18 @@ impl<'k> Emitter<'k> {
             ScalarOperand::Local(id) => self.local(id),
             ScalarOperand::Constant(constant) => Ok(Val::Uniform(self.b.constant(constant))),
             ScalarOperand::Outer(id) => {
-                let Some(&base) = self.arrays.get(id.index()) else {
-                    return Err(self.broken("an array that is not there"));
-                };
-                let element = self.kernel.arrays[id.index()].element;
-                let zero = self.b.int(0);
-                Ok(Val::Uniform(self.b.load(element, 1, base, zero, crate::vector::Memory::Guarded)))
+                Err(self.broken(&format!("{id} is a scalar from outside, and in kernels scalars are loaded")))
             }
         }
     }
 
     fn local(&self, id: LocalId) -> Result<Val> {
         self.locals.get(&id).copied().ok_or_else(|| self.broken(&format!("local {id} is used before it is made")))
+    }
+
+    /// Panics: a statement is emitted as what it is not, or where it is not under way.
+    fn misplaced(&self, position: usize) -> ! {
+        bug!(self.kernel, "statement {position} is emitted where it cannot be")
     }
 
     fn broken(&self, what: &str) -> BackendError {

@@ -2,8 +2,8 @@
 
 use fusebox_backend::BackendError;
 use fusebox_ir::{
-    ArrayId, Binary, Constant, ElementType, Failure, FailureKind, Instruction, KernelExtent, Lambda, Place, ScalarOp,
-    ScalarOperand, Unary,
+    Binary, Constant, ElementType, Failure, FailureKind, Instruction, KernelArrayId, KernelExtent, Lambda, Place,
+    ScalarOp, ScalarOperand, Unary,
 };
 
 use super::{Emitter, Result, Val};
@@ -53,11 +53,11 @@ impl Emitter<'_> {
             }
             ScalarOp::Read { array, index } => {
                 let index = index.iter().map(|&index| self.operand(index)).collect::<Result<Vec<_>>>()?;
-                vec![self.checked_read(*array, &index, place)?]
+                vec![self.checked_read(KernelArrayId::of_code(*array), &index, place)?]
             }
             ScalarOp::ReadFlat { array, position } => {
                 let position = self.operand(*position)?;
-                vec![self.flat_read(*array, position, place)?]
+                vec![self.flat_read(KernelArrayId::of_code(*array), position, place)?]
             }
             ScalarOp::If { condition, then, otherwise } => self.branch(*condition, then, otherwise)?,
             ScalarOp::While { condition, step, starts } => self.repeat(condition, step, starts)?,
@@ -151,14 +151,14 @@ impl Emitter<'_> {
     }
 
     /// `array[index…]` that fails outside.
-    pub(super) fn checked_read(&mut self, array: ArrayId, index: &[Val], place: &Place) -> Result<Val> {
+    pub(super) fn checked_read(&mut self, array: KernelArrayId, index: &[Val], place: &Place) -> Result<Val> {
         self.check_index(array, index, place)?;
         let position = self.position(array, index)?;
         let position = self.masked_position(position);
         self.load_at(array, position, Memory::Guarded)
     }
 
-    fn flat_read(&mut self, array: ArrayId, position: Val, place: &Place) -> Result<Val> {
+    fn flat_read(&mut self, array: KernelArrayId, position: Val, place: &Place) -> Result<Val> {
         let kernel = self.kernel;
         let mut size = self.b.int(1);
         for &extent in &kernel.arrays[array.index()].extents {

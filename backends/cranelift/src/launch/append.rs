@@ -2,10 +2,10 @@
 
 use std::{collections::BTreeMap, sync::Mutex};
 
-use fusebox_ir::{Action, ArrayId};
+use fusebox_ir::{Action, KernelArrayId};
 
-use super::{Ranges, Run};
-use crate::emit::Extra;
+use super::{KernelLaunch, Ranges};
+use crate::emit::HiddenArgument;
 
 /// Ranges that append: each behind the place where all before it would end if they kept everything; then moved together, in order, while
 /// later ranges run.
@@ -60,9 +60,9 @@ impl Appended {
     }
 }
 
-impl<'a> Run<'a> {
+impl<'a> KernelLaunch<'a> {
     /// What the kernel appends to, and the array for the number of elements.
-    pub(super) fn append(&self) -> Option<(&'a [ArrayId], ArrayId)> {
+    pub(super) fn append(&self) -> Option<(&'a [KernelArrayId], KernelArrayId)> {
         let kernel = self.kernel;
         kernel.statements.iter().find_map(|statement| match &statement.action {
             Action::Append { arrays, count, .. } => Some((arrays.as_slice(), *count)),
@@ -84,8 +84,12 @@ impl<'a> Run<'a> {
     pub(super) fn appended(&self, ranges: Ranges) -> Option<Appended> {
         let (arrays, _) = self.append()?;
         let first = self.kernel.sizes.len() + self.kernel.arrays.len();
-        let word =
-            self.loaded.extras.iter().position(|&extra| extra == Extra::Appended).map(|position| first + position);
+        let word = self
+            .loaded
+            .hidden
+            .iter()
+            .position(|&argument| argument == HiddenArgument::Appended)
+            .map(|position| first + position);
         let arrays = (arrays.iter())
             .map(|array| {
                 let address = self.table[self.kernel.sizes.len() + array.index()];

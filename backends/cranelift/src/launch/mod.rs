@@ -14,14 +14,14 @@ use std::cell::RefCell;
 
 use fusebox_backend::{BackendError, Launch, LaunchArray};
 use fusebox_ir::{
-    Action, Array, ArrayId, Constant, Fault, Kernel, KernelExtent, Memory, Place, RunError, ScalarOperand,
-    ScatterOrder, analysis::work_of_statement,
+    Action, Array, Constant, Fault, Kernel, KernelArrayId, KernelExtent, Memory, Place, RunError, ScalarOperand,
+    ScatterOrder, analysis::work_of_statement, bug,
 };
 
 use self::ranges::Ranges;
 use crate::{
     Shared, alike,
-    emit::{Extra, Part},
+    emit::{HiddenArgument, Part},
     failure::{self, SLOT_WORDS},
     load::{Code, LoadedKernel},
 };
@@ -56,14 +56,14 @@ fn call(code: &Code, table: &[u64], from: i64, to: i64) -> Result<u64, RunError>
 }
 
 /// A launch under way.
-struct Run<'a> {
+struct KernelLaunch<'a> {
     kernel: &'a Kernel,
     loaded: &'a LoadedKernel,
     shared: &'a Shared,
     sizes: &'a [i64],
     /// Of the outermost level.
     outermost: i64,
-    /// Sizes, addresses of arrays, then the extra words.
+    /// Sizes, addresses of arrays, then the hidden arguments.
     table: Vec<u64>,
 }
 
@@ -79,24 +79,25 @@ pub(crate) fn run(
         table.push(match array {
             LaunchArray::Read(array) => array.bytes().as_ptr() as u64,
             LaunchArray::Write(array) => array.bytes_mut().as_mut_ptr() as u64,
-            LaunchArray::Over(_) => 0,
+            LaunchArray::InPlace(_) => 0,
         });
     }
     for (position, array) in launch.arrays.iter().enumerate() {
-        if let LaunchArray::Over(written) = array {
+        if let LaunchArray::InPlace(written) = array {
             table[launch.sizes.len() + position] = table[launch.sizes.len() + written];
         }
     }
-    table.extend(loaded.extras.iter().map(|extra| match extra {
-        Extra::Number(number) => alike::bits(*number),
+    table.extend(loaded.hidden.iter().map(|argument| match argument {
+        HiddenArgument::Number(number) => alike::bits(*number),
         _ => 0,
     }));
-    let mut run = Run { kernel, loaded, shared, sizes: launch.sizes, outermost: 0, table };
+    let mut run = KernelLaunch { kernel, loaded, shared, sizes: launch.sizes, outermost: 0, table };
     run.outermost = match loaded.part(Part::Steps) {
-        None => run.steps(0).unwrap_or(0),
+        None if kernel.levels.is_empty() => 0,
+        None => run.steps(0).unwrap_or_else(|| bug!(kernel, "no code gives the steps of the outermost level")),
         Some(code) => call(code, &run.table, 0, 0)? as i64,
     };
-    run.extra(Extra::Far, (run.bytes() >= shared.far_bytes).into());
+    run.set_hidden(HiddenArgument::OutOfCache, (run.bytes() >= shared.out_of_cache_bytes).into());
     let appended = if let Some(code) = loaded.part(Part::Body) { run.split(code)? } else { run.whole()? };
     // The number of appended elements goes to an array of the kernel like others.
     if let Some((_, count)) = run.append()
@@ -107,7 +108,7 @@ pub(crate) fn run(
     Ok(())
 }
 
-impl<'a> Run<'a> {
+impl<'a> KernelLaunch<'a> {
     fn operand(&self, operand: ScalarOperand) -> Option<i64> {
         match operand {
             ScalarOperand::Constant(constant) => constant.as_i64(),
@@ -124,9 +125,9 @@ impl<'a> Run<'a> {
         Some(self.operand(level.to)?.checked_sub(self.operand(level.from)?).unwrap_or(0).max(0))
     }
 
-    fn extra(&mut self, extra: Extra, word: u64) {
+    fn set_hidden(&mut self, argument: HiddenArgument, word: u64) {
         let first = self.kernel.sizes.len() + self.kernel.arrays.len();
-        if let Some(position) = self.loaded.extras.iter().position(|&own| own == extra) {
+        if let Some(position) = self.loaded.hidden.iter().position(|&own| own == argument) {
             self.table[first + position] = word;
         }
     }
@@ -139,10 +140,11 @@ impl<'a> Run<'a> {
             let steps = known.map_or(8, |steps| steps as u64);
             points.push(points[level].saturating_mul(steps));
         }
-        let weights = self.kernel.statements.iter().map(|statement| {
-            let points = points.get(statement.depth as usize).copied().unwrap_or(0);
-            points.saturating_mul(work_of_statement(statement))
-        });
+        let weights = self
+            .kernel
+            .statements
+            .iter()
+            .map(|statement| points[statement.depth as usize].saturating_mul(work_of_statement(statement)));
         weights.fold(0u64, u64::saturating_add) / UNITS_PER_NS
     }
 
@@ -150,7 +152,7 @@ impl<'a> Run<'a> {
     ///
     /// # Errors
     /// [`Fault::TooLarge`] of `what`.
-    fn room(&self, statement: usize, what: &str, count: usize, bytes: usize) -> Result<Memory, RunError> {
+    fn scratch(&self, statement: usize, what: &str, count: usize, bytes: usize) -> Result<Memory, RunError> {
         let memory = count.checked_mul(bytes).and_then(|bytes| bytes.checked_add(64)).and_then(Memory::zeros);
         memory.ok_or_else(|| RunError {
             operation: self.kernel.operation(&self.kernel.statements[statement]).to_owned(),
@@ -174,10 +176,13 @@ impl<'a> Run<'a> {
         Ranges::new(steps, length)
     }
 
-    fn target_size(&self, array: ArrayId) -> usize {
+    fn target_size(&self, array: KernelArrayId) -> usize {
         let extents = self.kernel.arrays[array.index()].extents.iter().map(|extent| match extent {
             KernelExtent::Constant(extent) => *extent,
-            KernelExtent::Size(id) => self.operand(ScalarOperand::Local(*id)).unwrap_or(0),
+            KernelExtent::Size(id) => {
+                let size = self.operand(ScalarOperand::Local(*id));
+                size.unwrap_or_else(|| bug!(self.kernel, "{id} is an extent, and no size of the kernel"))
+            }
         });
         extents.product::<i64>() as usize
     }
@@ -186,7 +191,7 @@ impl<'a> Run<'a> {
     fn bytes(&self) -> usize {
         let arrays = self.kernel.arrays.iter().enumerate();
         arrays.fold(0, |sum, (id, array)| {
-            sum.saturating_add(self.target_size(ArrayId(id as u32)).saturating_mul(array.element.bytes()))
+            sum.saturating_add(self.target_size(KernelArrayId::at(id)).saturating_mul(array.element.bytes()))
         })
     }
 
@@ -205,12 +210,15 @@ impl<'a> Run<'a> {
             if let Action::Scatter { order: ScatterOrder::Chunks, arrays, .. } = &statement.action {
                 let chunks = Self::chunks(steps, self.target_size(arrays[0]));
                 let mut scatter = self.scattered(position, chunks as usize)?;
-                self.extra(Extra::ChunkSteps(position), (steps as u64).div_ceil(chunks as u64).max(1));
+                self.set_hidden(HiddenArgument::ChunkSteps(position), (steps as u64).div_ceil(chunks as u64).max(1));
                 for component in 0..arrays.len() {
-                    self.extra(Extra::Copies(position, component), address(&mut scatter.copies[component]));
+                    self.set_hidden(
+                        HiddenArgument::Copies(position, component),
+                        address(&mut scatter.copies[component]),
+                    );
                 }
                 if let Some(flags) = &mut scatter.flags {
-                    self.extra(Extra::CopyFlags(position), address(flags));
+                    self.set_hidden(HiddenArgument::CopyFlags(position), address(flags));
                 }
                 scattered.push((scatter, chunks as usize));
             }

@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use fusebox_ir::{Action, Memory, RunError};
 
-use super::{Ranges, Run, address, call};
+use super::{KernelLaunch, Ranges, address, call};
 use crate::{
-    emit::{Extra, Part, TILE},
+    emit::{HiddenArgument, Part, TILE},
     load::Code,
 };
 
@@ -81,7 +81,7 @@ impl Tiles<'_> {
     }
 }
 
-impl<'a> Run<'a> {
+impl<'a> KernelLaunch<'a> {
     /// Ranges of the outermost level that are a tile each, where sharing them is worth it.
     pub(super) fn tiles(&self, steps: i64) -> Ranges {
         if self.shared.threads.count() == 1 || self.work() < self.shared.share_from_ns {
@@ -96,19 +96,19 @@ impl<'a> Run<'a> {
     /// [`fusebox_ir::Fault::TooLarge`].
     pub(super) fn carries(&mut self, steps: i64) -> Result<Vec<Memory>, RunError> {
         let tiles = (steps as u64).div_ceil(TILE as u64) as usize;
-        let mut rooms = Vec::new();
-        for extra in self.loaded.extras.clone() {
-            if let Extra::Carry(statement, _)
-            | Extra::CarryFlags(statement)
-            | Extra::Total(statement, _)
-            | Extra::TotalFlags(statement) = extra
+        let mut scratch = Vec::new();
+        for argument in self.loaded.hidden.clone() {
+            if let HiddenArgument::Carry(statement, _)
+            | HiddenArgument::CarryFlags(statement)
+            | HiddenArgument::Total(statement, _)
+            | HiddenArgument::TotalFlags(statement) = argument
             {
-                let mut room = self.room(statement, "carries of tiles", tiles, 8)?;
-                self.extra(extra, address(&mut room));
-                rooms.push(room);
+                let mut memory = self.scratch(statement, "carries of tiles", tiles, 8)?;
+                self.set_hidden(argument, address(&mut memory));
+                scratch.push(memory);
             }
         }
-        Ok(rooms)
+        Ok(scratch)
     }
 
     /// For `count` ranges of one tile each; `None` for one range of all steps, and where nothing is scanned.
@@ -119,9 +119,13 @@ impl<'a> Run<'a> {
             statement.depth == 1 && matches!(&statement.action, Action::Scan { totals, .. } if !totals.is_empty())
         });
         let first = self.kernel.sizes.len() + self.kernel.arrays.len();
-        let onward = loaded.extras.iter().position(|&extra| extra == Extra::Onward).map(|position| first + position);
+        let onward = loaded
+            .hidden
+            .iter()
+            .position(|&argument| argument == HiddenArgument::Onward)
+            .map(|position| first + position);
         if count <= 1 {
-            self.extra(Extra::Onward, last.into());
+            self.set_hidden(HiddenArgument::Onward, last.into());
             return None;
         }
         Some(Tiles { totals, carry, onward, last, count, carried: AtomicUsize::new(0) })

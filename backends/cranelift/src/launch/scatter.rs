@@ -1,17 +1,17 @@
 //! Copies of the targets of scatters, one for each range but the first, and how they come together.
 
-use fusebox_ir::{Action, ArrayId, Constant, Memory, RunError};
+use fusebox_ir::{Action, Constant, KernelArrayId, Memory, RunError};
 
-use super::{Run, address, call};
+use super::{KernelLaunch, address, call};
 use crate::{
     compile::CompiledKernel,
-    emit::{Extra, Part, identities},
+    emit::{HiddenArgument, Part, identities},
 };
 
 /// What the ranges of a launch do to the targets of one scatter.
 pub(super) struct Scattered<'k> {
     pub(super) statement: usize,
-    pub(super) arrays: &'k [ArrayId],
+    pub(super) arrays: &'k [KernelArrayId],
     /// Elements of a target array.
     pub(super) size: usize,
     pub(super) identity: Option<Vec<Constant>>,
@@ -22,7 +22,7 @@ pub(super) struct Scattered<'k> {
     pub(super) flags: Option<Memory>,
 }
 
-impl<'a> Run<'a> {
+impl<'a> KernelLaunch<'a> {
     pub(super) fn scatter_size(&self, statement: usize) -> usize {
         match &self.kernel.statements[statement].action {
             Action::Scatter { arrays, .. } => self.target_size(arrays[0]),
@@ -55,7 +55,7 @@ impl<'a> Run<'a> {
         for (component, array) in arrays.iter().enumerate() {
             let element = kernel.arrays[array.index()].element;
             let what = format!("copies of `{}`", kernel.arrays[array.index()].name);
-            let mut copy = self.room(statement, &what, ranges.saturating_sub(1), size * element.bytes())?;
+            let mut copy = self.scratch(statement, &what, ranges.saturating_sub(1), size * element.bytes())?;
             // Whole words of the repeated identity.
             let bits = identity.as_ref().map_or(0, |identity| identity[component].bits());
             let word = (0..8 / element.bytes()).fold(0u64, |word, lane| word | bits << (lane * element.bytes() * 8));
@@ -66,9 +66,9 @@ impl<'a> Run<'a> {
         }
         let mut flags = None;
         if flagged {
-            let mut room = self.room(statement, "flags of targets", ranges, size)?;
-            room.bytes_mut()[..size].fill(1);
-            flags = Some(room);
+            let mut memory = self.scratch(statement, "flags of targets", ranges, size)?;
+            memory.bytes_mut()[..size].fill(1);
+            flags = Some(memory);
         }
         Ok(Scattered { statement, arrays, size, identity, flagged, copies, flags })
     }
@@ -86,8 +86,8 @@ impl<'a> Run<'a> {
             }
             if let Some(flags) = &mut scatter.flags {
                 let first = self.kernel.sizes.len() + self.kernel.arrays.len();
-                let wanted = Extra::CopyFlags(scatter.statement);
-                if let Some(position) = self.loaded.extras.iter().position(|&own| own == wanted) {
+                let wanted = HiddenArgument::CopyFlags(scatter.statement);
+                if let Some(position) = self.loaded.hidden.iter().position(|&own| own == wanted) {
                     table[first + position] = address(flags) + (range * scatter.size) as u64;
                 }
             }
@@ -108,11 +108,11 @@ impl<'a> Run<'a> {
                     for (component, array) in scatter.arrays.iter().enumerate() {
                         let bytes = self.kernel.arrays[array.index()].element.bytes() * scatter.size;
                         let address = address(&mut scatter.copies[component]) + (bytes * (range - 1)) as u64;
-                        self.extra(Extra::Copies(scatter.statement, component), address);
+                        self.set_hidden(HiddenArgument::Copies(scatter.statement, component), address);
                     }
                     if let Some(flags) = &mut scatter.flags {
                         let flags = address(flags) + (range * scatter.size) as u64;
-                        self.extra(Extra::CopyFlags(scatter.statement), flags);
+                        self.set_hidden(HiddenArgument::CopyFlags(scatter.statement), flags);
                     }
                     self.table.clone()
                 })

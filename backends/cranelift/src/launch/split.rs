@@ -4,17 +4,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use fusebox_ir::{Action, Memory, RunError, ScatterOrder};
 
-use super::{Ranges, Run, address, call, scatter::Scattered};
+use super::{KernelLaunch, Ranges, address, call, scatter::Scattered};
 use crate::{
-    emit::{BLOCK, Extra, Part, identities},
+    emit::{BLOCK, HiddenArgument, Part, identities},
     load::Code,
 };
 
-impl<'a> Run<'a> {
+impl<'a> KernelLaunch<'a> {
     /// The body in ranges, then what is at depth 0; the number of appended elements.
     pub(super) fn split(&mut self, body: &Code) -> Result<u64, RunError> {
         let steps = self.outermost;
-        self.extra(Extra::Steps, steps as u64);
+        self.set_hidden(HiddenArgument::Steps, steps as u64);
         let carries = self.carries(steps)?;
         let partials = self.partials(steps)?;
         let scans = self.loaded.part(Part::Totals).is_some();
@@ -114,14 +114,14 @@ impl<'a> Run<'a> {
     /// [`fusebox_ir::Fault::TooLarge`].
     pub(super) fn partials(&mut self, steps: i64) -> Result<Vec<Memory>, RunError> {
         let blocks = (steps as u64).div_ceil(BLOCK as u64) as usize;
-        let mut rooms = Vec::new();
-        for extra in self.loaded.extras.clone() {
-            if let Extra::Partial(statement, _) | Extra::PartialFlags(statement) = extra {
-                let mut room = self.room(statement, "results of blocks", blocks, 8)?;
-                self.extra(extra, address(&mut room));
-                rooms.push(room);
+        let mut scratch = Vec::new();
+        for argument in self.loaded.hidden.clone() {
+            if let HiddenArgument::Partial(statement, _) | HiddenArgument::PartialFlags(statement) = argument {
+                let mut memory = self.scratch(statement, "results of blocks", blocks, 8)?;
+                self.set_hidden(argument, address(&mut memory));
+                scratch.push(memory);
             }
         }
-        Ok(rooms)
+        Ok(scratch)
     }
 }

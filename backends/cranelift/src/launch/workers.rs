@@ -5,7 +5,7 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
-use super::Run;
+use super::KernelLaunch;
 use fusebox_ir::RunError;
 
 /// Says that something failed, also if that is this program.
@@ -19,7 +19,7 @@ impl Drop for Ended<'_> {
     }
 }
 
-impl Run<'_> {
+impl KernelLaunch<'_> {
     /// Runs `one` for every range, on all threads; the first failure found is the result, and ranges not begun are skipped. Ranges are
     /// begun in order, so that one may wait for those before it, until the flag that it is given says that it is in vain.
     pub(super) fn each(

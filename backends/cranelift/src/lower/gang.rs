@@ -5,7 +5,7 @@ use cranelift_codegen::ir::{
     condcodes::{FloatCC, IntCC},
     types,
 };
-use fusebox_ir::{Binary, Constant, ElementType, Unary};
+use fusebox_ir::{Binary, Constant, ElementType, Unary, bug};
 
 use super::{
     Held, Lower, int_vector, registers,
@@ -74,7 +74,7 @@ impl Lower<'_> {
         let lanes = self.ty(value).lanes;
         match self.held(value) {
             Held::Mask(own, registers) => self.resized_mask(registers, own, bytes, lanes),
-            Held::One(_) | Held::Gang(_) => panic!("{value} should be a mask in\n{}", self.function),
+            Held::One(_) | Held::Gang(_) => bug!(self.function, "{value} should be a mask"),
         }
     }
 
@@ -134,7 +134,7 @@ impl Lower<'_> {
                 (bytes, registers, fill, true)
             }
             (Held::Gang(registers), Held::Gang(fill)) => (ty.element.bytes() as u32, registers, fill, false),
-            _ => panic!("{value} should be a gang in\n{}", self.function),
+            _ => bug!(self.function, "{value} should be a gang"),
         };
         let vector = self.b.func.dfg.value_type(from[0]);
         let moved = (by * bytes) as usize;
@@ -175,7 +175,7 @@ impl Lower<'_> {
                 (Held::One(a), Held::One(b)) => Held::One(choose(&[a], &[b])[0]),
                 (Held::Gang(a), Held::Gang(b)) => Held::Gang(choose(&a, &b)),
                 (Held::Mask(bytes, a), Held::Mask(_, b)) => Held::Mask(bytes, choose(&a, &b)),
-                _ => panic!("{a} and {b} should be alike in\n{}", self.function),
+                _ => bug!(self.function, "{a} and {b} should be alike"),
             };
         }
         let bytes = match &left {
@@ -188,9 +188,7 @@ impl Lower<'_> {
             right = Held::Gang(self.mask(b, bytes));
         }
         let condition = self.mask(condition, bytes);
-        let (Held::Gang(left), Held::Gang(right)) = (left, right) else {
-            panic!("{a} should be a gang in\n{}", self.function)
-        };
+        let (Held::Gang(left), Held::Gang(right)) = (left, right) else { bug!(self.function, "{a} should be a gang") };
         let chosen = (condition.into_iter().zip(left).zip(right))
             .map(|((condition, a), b)| {
                 let ty = self.b.func.dfg.value_type(a);

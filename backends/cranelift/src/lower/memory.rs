@@ -1,9 +1,9 @@
 //! Loads and stores of uniform values, gangs and masks.
 
 use cranelift_codegen::ir::{BlockArg, InstBuilder, MemFlagsData, SourceLoc, Value as Clif, condcodes::IntCC, types};
-use fusebox_ir::ElementType;
+use fusebox_ir::{ElementType, bug};
 
-use super::{Held, Lower, exchange::Wanted, int_vector, scalar_type, vector_type};
+use super::{Held, Lower, int_vector, patch::Wanted, scalar_type, vector_type};
 use crate::vector::{Memory, Type, Value};
 
 fn flags(memory: Memory) -> MemFlagsData {
@@ -150,12 +150,10 @@ impl Lower<'_> {
         let ty = self.ty(value);
         let (base, index) = (self.one(base), self.one(index));
         let address = self.address(base, index, ty.element);
-        let Held::Gang(registers) = self.storable(value) else {
-            panic!("{value} should be a gang in\n{}", self.function)
-        };
+        let Held::Gang(registers) = self.storable(value) else { bug!(self.function, "{value} should be a gang") };
         for (position, register) in registers.into_iter().enumerate() {
             let register = self.reinterpret(types::F32X4, register);
-            let location = self.exchanges.add(Wanted::StreamingStore);
+            let location = self.patches.add(Wanted::StreamingStore);
             self.b.set_srcloc(location);
             self.b.ins().store(flags(Memory::Shared), register, address, position as i32 * 16);
             self.b.set_srcloc(SourceLoc::default());
@@ -175,7 +173,7 @@ impl Lower<'_> {
         }
         let (base, index) = (self.one(base), self.one(index));
         let address = self.address(base, index, element);
-        let location = self.exchanges.add(Wanted::Prefetch);
+        let location = self.patches.add(Wanted::Prefetch);
         self.b.set_srcloc(location);
         // It may fail, for all that the code generator knows, and so stays although nobody uses it.
         self.b.ins().uload8(types::I32, MemFlagsData::new(), address, bytes as i32);
@@ -315,7 +313,7 @@ impl Lower<'_> {
         let lanes = self.ty(mask).lanes;
         match self.held(mask) {
             Held::One(one) => one,
-            Held::Gang(_) => panic!("{mask} should be a mask in\n{}", self.function),
+            Held::Gang(_) => bug!(self.function, "{mask} should be a mask"),
             Held::Mask(bytes, registers) => {
                 let mut all = registers[0];
                 for &register in &registers[1..] {

@@ -1,9 +1,9 @@
 //! The vector IR to Cranelift: gangs as 128-bit registers, masks as lanes of ones.
 
-pub mod exchange;
 mod gang;
 pub mod helpers;
 mod memory;
+pub mod patch;
 mod scalar;
 
 use cranelift_codegen::ir::{
@@ -12,10 +12,10 @@ use cranelift_codegen::ir::{
 };
 use cranelift_codegen::isa::{CallConv, TargetFrontendConfig};
 use cranelift_frontend::FunctionBuilder;
-use fusebox_ir::{Constant, ElementType};
+use fusebox_ir::{Constant, ElementType, bug};
 
 use crate::vector::{Function, Inst, Op, Region, Type, Value};
-use exchange::Exchanges;
+use patch::Patches;
 
 /// What the machine has beyond the baseline.
 #[derive(Clone, Copy, Debug)]
@@ -24,7 +24,7 @@ pub struct Features {
     pub fma: bool,
     /// Rounding to whole numbers as an instruction.
     pub rounding: bool,
-    /// Streaming stores and prefetches, put in by [`exchange`].
+    /// Streaming stores and prefetches, put in by [`patch`].
     pub streaming: bool,
 }
 
@@ -55,8 +55,8 @@ pub fn signature(convention: CallConv) -> Signature {
 pub struct Lowered {
     /// For each site the bytes of a lane of its mask (0: uniform).
     pub widths: Vec<u32>,
-    /// Instructions to exchange in the machine code.
-    pub exchanges: Exchanges,
+    /// Instructions to patch in the machine code.
+    pub patches: Patches,
 }
 
 /// Lowers one function.
@@ -81,7 +81,7 @@ pub fn lower(
         features,
         site_widths: vec![0; function.sites.len()],
         mask_bytes: mask_bytes(function),
-        exchanges: Exchanges::default(),
+        patches: Patches::default(),
         streams: features.streaming
             && function.instructions().iter().any(|inst| matches!(inst.op, Op::Store { streaming: true, .. })),
     };
@@ -91,9 +91,9 @@ pub fn lower(
     lower.b.ins().return_(&[none]);
     lower.b.seal_all_blocks();
     let widths = std::mem::take(&mut lower.site_widths);
-    let exchanges = std::mem::take(&mut lower.exchanges);
+    let patches = std::mem::take(&mut lower.patches);
     lower.b.finalize(config);
-    Lowered { widths, exchanges }
+    Lowered { widths, patches }
 }
 
 /// Bytes of a mask's lane where masks meet: those of what is compared most often.
@@ -126,7 +126,7 @@ struct Lower<'a> {
     features: Features,
     site_widths: Vec<u32>,
     mask_bytes: u32,
-    exchanges: Exchanges,
+    patches: Patches,
     /// Whether there are streaming stores.
     streams: bool,
 }
@@ -174,7 +174,7 @@ impl Lower<'_> {
     fn held(&self, value: Value) -> Held {
         match &self.values[value.0 as usize] {
             Some(held) => held.clone(),
-            None => panic!("{value} is used before it is defined in\n{}", self.function),
+            None => bug!(self.function, "{value} is used before it is defined"),
         }
     }
 
@@ -186,7 +186,7 @@ impl Lower<'_> {
     fn one(&mut self, value: Value) -> Clif {
         match self.held(value) {
             Held::One(one) => one,
-            Held::Gang(_) | Held::Mask(..) => panic!("{value} should be uniform in\n{}", self.function),
+            Held::Gang(_) | Held::Mask(..) => bug!(self.function, "{value} should be uniform"),
         }
     }
 
@@ -194,7 +194,7 @@ impl Lower<'_> {
     fn gang(&mut self, value: Value) -> Vec<Clif> {
         match self.held(value) {
             Held::Gang(registers) => registers,
-            Held::One(_) | Held::Mask(..) => panic!("{value} should be a gang in\n{}", self.function),
+            Held::One(_) | Held::Mask(..) => bug!(self.function, "{value} should be a gang"),
         }
     }
 

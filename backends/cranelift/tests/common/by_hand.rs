@@ -1,16 +1,16 @@
 //! Kernels over one level of n steps, written by hand: fused ones, whatever passes make of programs.
 
 use fusebox_ir::{
-    Access, Action, ArrayId, Association, Binary, Constant, DimBoundary, DimIndex, ElementType, Extent, IndexMap,
-    Instruction, Kernel, KernelArray, KernelExtent, Lambda, Level, LevelOrder, Local, LocalId, Output, Place, Plan,
-    PlanValue, ScalarOp, ScalarOperand, Statement, Step, Type,
+    Access, Action, Association, Binary, Constant, DimBoundary, DimIndex, ElementType, Extent, IndexMap, Instruction,
+    Kernel, KernelArray, KernelArrayId, KernelExtent, Lambda, Level, LevelOrder, Local, LocalId, Output, Place, Plan,
+    PlanValue, ScalarOp, ScalarOperand, Statement, Step, Type, ValueId,
 };
 
 /// A kernel in the making; `%0` is n, `%1` the index.
 pub struct ByHand {
     kernel: Kernel,
     next: u32,
-    appended: Vec<ArrayId>,
+    appended: Vec<KernelArrayId>,
 }
 
 fn local(id: u32, ty: ElementType) -> Local {
@@ -36,11 +36,11 @@ impl ByHand {
         local(self.next - 1, ty)
     }
 
-    fn array(&mut self, element: ElementType, vector: bool, access: Access) -> ArrayId {
+    fn array(&mut self, element: ElementType, vector: bool, access: Access) -> KernelArrayId {
         let name = format!("a{}", self.kernel.arrays.len());
         let extents = if vector { vec![KernelExtent::Size(LocalId(0))] } else { Vec::new() };
-        self.kernel.arrays.push(KernelArray { name, element, extents, access, over: None });
-        ArrayId(self.kernel.arrays.len() as u32 - 1)
+        self.kernel.arrays.push(KernelArray { name, element, extents, access, in_place_of: None });
+        KernelArrayId::at(self.kernel.arrays.len() - 1)
     }
 
     fn push(&mut self, depth: u32, when: Option<LocalId>, action: Action) {
@@ -138,14 +138,14 @@ impl ByHand {
     pub fn plan(self) -> Plan {
         let appended = self.appended.clone();
         let kernel = self.kernel();
-        let n = ArrayId(0);
+        let n = ValueId(0);
         let mut values = vec![PlanValue { name: "n".to_owned(), ty: Type::scalar(ElementType::I64) }];
         let (mut inputs, mut steps, mut arrays) = (Vec::new(), Vec::new(), Vec::new());
         let (mut results, mut outputs) = (Vec::new(), Vec::new());
         for array in &kernel.arrays {
             let extents = array.extents.iter().map(|_| Extent::Value(n)).collect();
             let ty = Type::array(extents, array.element);
-            let id = ArrayId(values.len() as u32);
+            let id = ValueId::at(values.len());
             values.push(PlanValue { name: array.name.clone(), ty: ty.clone() });
             arrays.push(id);
             if array.access == Access::Read {
@@ -153,7 +153,7 @@ impl ByHand {
             } else {
                 steps.push(Step::Allocate {
                     value: id,
-                    over: None,
+                    in_place_of: None,
                     operation: "by hand".to_owned(),
                     place: Place::default(),
                 });
@@ -166,7 +166,7 @@ impl ByHand {
         let launched = arrays.clone();
         steps.push(Step::Launch { kernel: 0, sizes: vec![Extent::Value(n)], arrays: launched });
         for array in appended {
-            let id = ArrayId(values.len() as u32);
+            let id = ValueId::at(values.len());
             let element = kernel.arrays[array.index()].element;
             // Its count is the array behind it.
             let ty = Type::array(vec![Extent::Value(arrays[array.index() + 1])], element);

@@ -1,10 +1,10 @@
 //! Random kernels, each in a plan that launches it once: levels of any extents and bounds, statements of all kinds in any mix.
 
 use fusebox_ir::{
-    Access, Action, Array, ArrayId, Association, Binary, Constant, DimBoundary, DimIndex, ElementType, Extent, Failure,
-    FailureKind, IndexMap, Instruction, Kernel, KernelArray, KernelExtent, Lambda, Level, LevelOrder, Local, LocalId,
-    Output, Place, Plan, PlanValue, ScalarOp, ScalarOperand, ScatterOrder, Statement, Step, Type, Unary,
-    analysis::over::may_write_over, primitive,
+    Access, Action, Array, Association, Binary, Constant, DimBoundary, DimIndex, ElementType, Extent, Failure,
+    FailureKind, IndexMap, Instruction, Kernel, KernelArray, KernelArrayId, KernelExtent, Lambda, Level, LevelOrder,
+    Local, LocalId, Output, Place, Plan, PlanExtent, PlanType, PlanValue, ScalarOp, ScalarOperand, ScatterOrder,
+    Statement, Step, Type, Unary, ValueId, analysis::in_place::may_be_in_place, primitive,
 };
 
 use super::Random;
@@ -58,7 +58,7 @@ struct Draw {
     seen: Vec<Seen>,
     /// Results of reduces and totals, by the depth they are for.
     later: Vec<Vec<Seen>>,
-    append: Option<(ArrayId, Vec<ArrayId>)>,
+    append: Option<(KernelArrayId, Vec<KernelArrayId>)>,
 }
 
 /// The kernel of a seed.
@@ -269,16 +269,16 @@ impl Draw {
         extents: Vec<KernelExtent>,
         access: Access,
         data: Option<Array>,
-    ) -> ArrayId {
+    ) -> KernelArrayId {
         let name = format!("x{}", self.arrays.len());
-        self.arrays.push(KernelArray { name, element, extents, access, over: None });
+        self.arrays.push(KernelArray { name, element, extents, access, in_place_of: None });
         self.data.push(data);
-        ArrayId(self.arrays.len() as u32 - 1)
+        KernelArrayId::at(self.arrays.len() - 1)
     }
 
     fn load_of(
         &mut self,
-        array: ArrayId,
+        array: KernelArrayId,
         dims: Vec<DimIndex>,
         checked: bool,
         outside: Option<Lambda>,
@@ -772,7 +772,7 @@ impl Draw {
         let count = self.range(1, 2) as usize;
         let when = self.when();
         let values: Vec<Seen> = (0..count).map(|_| self.any_value()).collect();
-        let arrays: Vec<ArrayId> = (values.iter())
+        let arrays: Vec<KernelArrayId> = (values.iter())
             .map(|value| self.array(value.ty, vec![KernelExtent::Constant(room)], Access::Write, None))
             .collect();
         let total = self.array(I64, Vec::new(), Access::Write, None);
@@ -818,7 +818,7 @@ impl Draw {
         let (combine, ..) = self.function();
         self.random.0 = after;
         let numbers: Vec<usize> = extents.iter().map(|&extent| self.number(extent).max(0) as usize).collect();
-        let arrays: Vec<ArrayId> = (types.iter())
+        let arrays: Vec<KernelArrayId> = (types.iter())
             .map(|&ty| {
                 let data = self.random.array(ty, &numbers);
                 self.array(ty, extents.clone(), Access::Update, Some(data))
@@ -863,17 +863,17 @@ impl Draw {
         for written in 0..kernel.arrays.len() {
             let found = (0..kernel.arrays.len()).find(|&read| {
                 !over.contains(&Some(read))
-                    && may_write_over(&kernel, ArrayId(written as u32), ArrayId(read as u32)).is_ok()
+                    && may_be_in_place(&kernel, KernelArrayId::at(written), KernelArrayId::at(read)).is_ok()
             });
             if let Some(read) = found {
                 over[written] = Some(read);
-                kernel.arrays[written].over = Some(ArrayId(read as u32));
+                kernel.arrays[written].in_place_of = Some(KernelArrayId::at(read));
             }
         }
         let mut values: Vec<PlanValue> = Vec::new();
-        let mut value = |name: String, ty: Type| {
+        let mut value = |name: String, ty: PlanType| {
             values.push(PlanValue { name, ty });
-            ArrayId(values.len() as u32 - 1)
+            ValueId::at(values.len() - 1)
         };
         let (mut inputs, mut given, mut steps) = (Vec::new(), Vec::new(), Vec::new());
         let (mut copies, mut allocations, mut arrays) = (Vec::new(), Vec::new(), Vec::new());
@@ -903,7 +903,7 @@ impl Draw {
             };
             arrays.push(id);
             if array.access != Access::Read
-                && !self.append.as_ref().is_some_and(|(_, arrays)| arrays.contains(&ArrayId(position as u32)))
+                && !self.append.as_ref().is_some_and(|(_, arrays)| arrays.contains(&KernelArrayId::at(position)))
             {
                 results.push(id);
                 outputs.push(Output { name: array.name.clone(), ty });
@@ -911,10 +911,10 @@ impl Draw {
         }
         steps.append(&mut copies);
         for (position, value) in allocations {
-            let over = over[position].map(|read| arrays[read]);
-            steps.push(Step::Allocate { value, over, operation: "random".to_owned(), place: Place::default() });
+            let in_place_of = over[position].map(|read| arrays[read]);
+            steps.push(Step::Allocate { value, in_place_of, operation: "random".to_owned(), place: Place::default() });
         }
-        let launched: Vec<Extent> = self.sizes.iter().map(|&size| Extent::Constant(size)).collect();
+        let launched: Vec<PlanExtent> = self.sizes.iter().map(|&size| Extent::Constant(size)).collect();
         steps.push(Step::Launch { kernel: 0, sizes: launched, arrays: arrays.clone() });
         if let Some((count, appended)) = &self.append {
             for array in appended {

@@ -26,7 +26,7 @@ pub fn backends() -> &'static [(String, Cranelift)] {
                     features: (threads == 2 && Features::BASE.run_here()).then_some(Features::BASE),
                     share_from_ns: if threads == 2 { 2_000 } else { 1 },
                     // And some go over memory as if no cache held it.
-                    far_bytes: if threads == 7 { 0 } else { usize::MAX },
+                    out_of_cache_bytes: if threads == 7 { 0 } else { usize::MAX },
                     ..Config::default()
                 };
                 (format!("{threads} threads, vectors {vectors}, wide {wide}"), Cranelift::new(config).unwrap())

@@ -76,12 +76,12 @@ impl Select<'_> {
                 Unary::Neg => {
                     let code = codes::binary(Binary::Xor, if single { ElementType::U32 } else { ElementType::U64 });
                     let sign = self.every(sign, bytes);
-                    self.w(code.unwrap_or_default(), &[Arg::Use(a), sign])
+                    self.w(code.expect("there is one of each width"), &[Arg::Use(a), sign])
                 }
                 Unary::Abs => {
                     let code = codes::binary(Binary::And, if single { ElementType::U32 } else { ElementType::U64 });
                     let rest = self.every(sign - 1, bytes);
-                    self.w(code.unwrap_or_default(), &[Arg::Use(a), rest])
+                    self.w(code.expect("there is one of each width"), &[Arg::Use(a), rest])
                 }
                 Unary::Sqrt if single => self.w(C::EVEX_Vsqrtps_zmm_k1z_zmmm512b32_er, &[Arg::Any(a)]),
                 Unary::Sqrt => self.w(C::EVEX_Vsqrtpd_zmm_k1z_zmmm512b64_er, &[Arg::Any(a)]),
@@ -105,7 +105,7 @@ impl Select<'_> {
         if !element.is_integer() {
             return self.lacks(&format!("{} of {element}", function.text()));
         }
-        let binary = |function: Binary| codes::binary(function, element).unwrap_or_default();
+        let binary = |function: Binary| codes::binary(function, element).expect("there is one of each width");
         Ok(match function {
             Unary::Neg => {
                 let zero = self.zero();

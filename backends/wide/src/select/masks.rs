@@ -24,7 +24,7 @@ impl Select<'_> {
             Held::Mask(own, registers) => Ok(self.resized_mask(registers, own, per, lanes)),
             Held::Known => {
                 let Some(all) = self.constant_of(value).and_then(fusebox_ir::Constant::as_bool) else {
-                    return self.wrong(value, "a mask");
+                    self.wrong(value, "a mask");
                 };
                 let register = self.mask_bits(if all { u64::MAX } else { 0 });
                 Ok(vec![register; lanes.div_ceil(per) as usize])

@@ -15,7 +15,7 @@ mod shifts;
 
 use std::collections::HashMap;
 
-use fusebox_ir::{Binary, Constant, ElementType};
+use fusebox_ir::{Binary, Constant, ElementType, bug};
 use iced_x86::Code as C;
 use regalloc2::{Operand, PReg, RegClass, VReg};
 
@@ -150,13 +150,14 @@ impl<'a> Select<'a> {
     }
 
     fn held(&self, value: Value) -> Outcome<&Held> {
-        self.values[value.0 as usize]
-            .as_ref()
-            .ok_or_else(|| Refusal::Failed(format!("{value} is used before it is defined in\n{}", self.function)))
+        match &self.values[value.0 as usize] {
+            Some(held) => Ok(held),
+            None => bug!(self.function, "{value} is used before it is defined"),
+        }
     }
 
-    fn wrong<T>(&self, value: Value, should: &str) -> Outcome<T> {
-        Err(Refusal::Failed(format!("{value} should be {should} in\n{}", self.function)))
+    fn wrong(&self, value: Value, should: &str) -> ! {
+        bug!(self.function, "{value} should be {should}")
     }
 
     fn set(&mut self, value: Value, held: Held) {
@@ -232,7 +233,7 @@ impl<'a> Select<'a> {
         match self.held(value)? {
             Held::One(one) => Ok(*one),
             Held::Known if self.ty(value).lanes == 1 => {
-                let Some(constant) = self.constant_of(value) else { return self.wrong(value, "a number") };
+                let Some(constant) = self.constant_of(value) else { self.wrong(value, "a number") };
                 Ok(match constant.ty() {
                     ElementType::F32 | ElementType::F64 if constant.bits() == 0 => self.zero(),
                     ElementType::F32 => {
@@ -293,7 +294,7 @@ impl<'a> Select<'a> {
                     let at = self.m.constant(&constant.bits().to_le_bytes()[..width]);
                     return Ok(Arg::Mem(Address { broadcast: true, ..at }));
                 }
-                let Some(bytes) = self.known_bytes(value, register) else { return self.wrong(value, "a gang") };
+                let Some(bytes) = self.known_bytes(value, register) else { self.wrong(value, "a gang") };
                 Ok(Arg::Mem(self.m.constant(&bytes)))
             }
             _ => self.wrong(value, "a gang"),
@@ -321,7 +322,7 @@ impl<'a> Select<'a> {
                         return Ok(self.w(code, &[Arg::Mem(at)]));
                     }
                 }
-                let Some(bytes) = self.known_bytes(value, register) else { return self.wrong(value, "a gang") };
+                let Some(bytes) = self.known_bytes(value, register) else { self.wrong(value, "a gang") };
                 let at = self.m.constant(&bytes);
                 Ok(self.w(C::EVEX_Vmovdqu64_zmm_k1z_zmmm512, &[Arg::Mem(at)]))
             }

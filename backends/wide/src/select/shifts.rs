@@ -50,7 +50,7 @@ impl Select<'_> {
                 } else {
                     ElementType::U16
                 };
-                let code = codes::binary(Binary::Min, unsigned).unwrap_or_default();
+                let code = codes::binary(Binary::Min, unsigned).expect("there is one of each width");
                 amounts = amounts.into_iter().map(|amount| self.w(code, &[Arg::Use(amount), most])).collect();
             }
             self.resized(&amounts, own, bytes, false, amount.lanes)?

@@ -11,20 +11,11 @@ pub fn with_checks(kernel: &Kernel) -> Kernel {
     let mut checked = kernel.clone();
     for (statement, from) in checked.statements.iter_mut().zip(&kernel.statements) {
         let depth = from.depth as usize;
-        let (array, map) = match &mut statement.action {
-            Action::Load { array, map, outside: None, .. } => (*array, map),
-            Action::Store { array, map, .. } => (*array, map),
-            Action::Scatter { arrays, map, .. } => match arrays.first() {
-                Some(&array) => (array, map),
-                None => continue,
-            },
-            Action::Load { .. }
-            | Action::Scalar(_)
-            | Action::Check { .. }
-            | Action::Reduce { .. }
-            | Action::Scan { .. }
-            | Action::Append { .. } => continue,
-        };
+        // A function stands for what is outside.
+        if let Action::Load { outside: Some(_), .. } = statement.action {
+            continue;
+        }
+        let Some((array, map)) = statement.action.map_mut() else { continue };
         let extents = kernel.arrays.get(array.index()).map_or(&[][..], |array| &array.extents);
         map.checked |= !inside(kernel, depth, map, extents);
     }

@@ -6,12 +6,14 @@ pub mod counts;
 pub mod definitions;
 pub mod demand;
 pub mod effects;
+pub mod equal;
+pub mod in_place;
 pub mod inside;
 pub mod need;
-pub mod over;
 pub mod restrict;
 pub mod sizes;
 pub mod spine;
+pub mod union_find;
 pub mod uses;
 pub mod walk;
 pub mod work;
@@ -20,11 +22,13 @@ pub use self::{
     algebra::{Algebra, algebra},
     definitions::{Definition, Definitions},
     effects::{can_fail, demand_is_known, function_can_fail, instruction_can_fail},
+    equal::Equal,
+    in_place::{NotInPlace, may_be_in_place},
     inside::{has_room, with_checks},
     need::{certain_params, possible_params},
-    over::{NotOver, may_write_over},
     sizes::{Answer, Size, Sizes},
     spine::{Spine, makes_elements, spine},
+    union_find::UnionFind,
     uses::{Uses, live},
     walk::{Domain, Walk},
     work::{work, work_of_instruction, work_of_statement},

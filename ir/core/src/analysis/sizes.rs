@@ -18,6 +18,7 @@ use self::scalars::Scalars;
 use super::walk::Walk;
 use crate::{
     ArrayId, ArrayOp, Binary, Binding, Block, ElementType, Extent, Lambda, Operand, Part, Program, Sink, Type, Var,
+    analysis::Equal,
 };
 
 /// What the analysis says: only running tells where it is [`Answer::Unknown`].
@@ -138,6 +139,10 @@ const MAX_ARMS: usize = 8;
 type Interval = (i64, i64);
 const ANY: Interval = (i64::MIN, i64::MAX);
 
+fn is_vector_of_integers(var: &Var) -> bool {
+    var.ty.rank() == 1 && var.ty.inner.is_empty() && !var.ty.stream && var.ty.element.is_integer()
+}
+
 #[derive(Clone, Debug, Default)]
 struct Fact {
     size: Option<Size>,
@@ -152,6 +157,8 @@ pub struct Sizes {
     ids: HashMap<Node, u32>,
     table: Vec<(Node, Interval)>,
     opaque: u32,
+    /// Vectors of integers, which may be offsets of segments.
+    vectors: Equal,
 }
 
 impl Sizes {
@@ -206,6 +213,7 @@ impl Sizes {
     pub fn enter_block(&mut self, block: &Block) {
         block.sizes.iter().for_each(|var| self.declare_size(var));
         block.params.iter().for_each(|var| self.declare(var));
+        block.params.iter().filter(|var| is_vector_of_integers(var)).for_each(|var| self.vectors.declare(var));
         for extent in block.params.iter().filter(|var| !var.ty.stream).flat_map(|var| &var.ty.extents) {
             if let Extent::Value(id) = extent
                 && let Some(own) = block.params.iter().find(|var| var.id == *id)
@@ -260,6 +268,9 @@ impl Sizes {
     /// The results of a binding: `unit`s are followed, numbers that operations count are not negative.
     pub fn add_binding(&mut self, binding: &Binding) {
         binding.results.iter().for_each(|var| self.declare(var));
+        if binding.results.iter().all(is_vector_of_integers) {
+            self.vectors.add(binding);
+        }
         let counted = |sizes: &mut Self, results: &[Var]| results.iter().for_each(|var| sizes.declare_size(var));
         match &binding.op {
             ArrayOp::Unit { f } => {
@@ -304,6 +315,7 @@ impl Sizes {
             }
             ArrayOp::Cluster { body, .. } => {
                 for (var, &inner) in binding.results.iter().zip(&body.results) {
+                    self.vectors.note(var.id, inner);
                     if let (true, Some(size)) = (self.facts.contains_key(&var.id), self.value(inner)) {
                         self.define(var.id, size);
                     }
@@ -311,6 +323,16 @@ impl Sizes {
             }
             _ => {}
         }
+    }
+
+    /// The first vector of integers that is known to be equal to one.
+    pub fn first_equal(&self, id: ArrayId) -> ArrayId {
+        self.vectors.of(id)
+    }
+
+    /// Whether two vectors of integers are known to be equal.
+    pub fn same_array(&self, a: ArrayId, b: ArrayId) -> bool {
+        self.first_equal(a) == self.first_equal(b)
     }
 
     /// The size that an extent is; none of `?` and of values that are no `i64` of rank 0.

@@ -9,19 +9,13 @@ mod scalar;
 
 use std::{collections::HashMap, fmt};
 
+pub(super) use self::names::unique_names;
 use self::{layout::Out, names::ArrayNames};
 use super::lexer::escape;
 use crate::{ArrayId, Binding, Block, Extent, Lambda, Operand, Program, Type, Var};
 
 pub(super) fn value_names(program: &Program) -> HashMap<ArrayId, String> {
     ArrayNames::of_program(program).into_map()
-}
-
-pub(super) fn unique_names<'n>(hints: impl Iterator<Item = &'n str>) -> Vec<String> {
-    let names = ArrayNames::of_list(hints).into_map();
-    let mut names: Vec<_> = names.into_iter().collect();
-    names.sort();
-    names.into_iter().map(|(_, name)| name).collect()
 }
 
 /// A program as text, without a line break at the end.
@@ -100,27 +94,7 @@ impl Printer {
     }
 
     pub fn ty(&self, ty: &Type) -> String {
-        let mut text = if ty.stream { "stream ".to_owned() } else { String::new() };
-        if !ty.extents.is_empty() || !ty.inner.is_empty() {
-            text.push_str(&self.extents(&ty.extents));
-        }
-        for level in &ty.inner {
-            text.push_str(&self.extents(level));
-        }
-        text.push_str(ty.element.name());
-        text
-    }
-
-    fn extents(&self, extents: &[Extent]) -> String {
-        let extents: Vec<_> = extents
-            .iter()
-            .map(|extent| match extent {
-                Extent::Constant(value) => value.to_string(),
-                Extent::Value(id) => self.name(*id),
-                Extent::Unknown => "?".to_owned(),
-            })
-            .collect();
-        format!("[{}]", extents.join(", "))
+        type_text(ty, &|id| self.name(id))
     }
 
     /// `n: i64, a: [n]f32`
@@ -158,6 +132,29 @@ impl Printer {
     /// A string as text spells it.
     fn quoted(text: &str) -> String {
         escape(text)
+    }
+}
+
+/// A type, with names for values.
+pub(crate) fn type_text<V: Copy>(ty: &Type<V>, name: &dyn Fn(V) -> String) -> String {
+    let list = |extents: &[Extent<V>]| {
+        let extents: Vec<_> = extents.iter().map(|&extent| extent_text(extent, name)).collect();
+        format!("[{}]", extents.join(", "))
+    };
+    let mut text = if ty.stream { "stream ".to_owned() } else { String::new() };
+    if !ty.extents.is_empty() || !ty.inner.is_empty() {
+        text.push_str(&list(&ty.extents));
+    }
+    ty.inner.iter().for_each(|level| text.push_str(&list(level)));
+    text + ty.element.name()
+}
+
+/// An extent, with names for values.
+pub(crate) fn extent_text<V>(extent: Extent<V>, name: &dyn Fn(V) -> String) -> String {
+    match extent {
+        Extent::Constant(value) => value.to_string(),
+        Extent::Value(id) => name(id),
+        Extent::Unknown => "?".to_owned(),
     }
 }
 

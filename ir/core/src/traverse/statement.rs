@@ -1,8 +1,8 @@
 //! What statements of kernels hold. Everything that walks kernels (uses, renaming, validation, counts) is a short loop over this.
 
 use crate::{
-    Access, Action, ArrayId, FailureKind, IndexMap, Lambda, Local, LocalId, ScalarOperand, ScalarPart, ScalarPartMut,
-    Statement,
+    Access, Action, ArrayId, FailureKind, IndexMap, KernelArrayId, Lambda, Local, LocalId, ScalarOperand, ScalarPart,
+    ScalarPartMut, Statement,
 };
 
 /// Something that a statement holds.
@@ -12,8 +12,8 @@ pub enum StatementPart<'a> {
     Operand(&'a ScalarOperand),
     /// A local in an index.
     Index(&'a LocalId),
-    /// An array, by its position in the kernel, and what is done with it.
-    Array(&'a ArrayId, Access),
+    /// An array, and what is done with it; reads by scalar code of a statement's own are among them.
+    Array(KernelArrayId, Access),
     /// A function, a branch, a loop's condition or its step.
     Body(&'a Lambda),
     /// A local that it defines.
@@ -27,8 +27,10 @@ pub enum StatementPartMut<'a> {
     Operand(&'a mut ScalarOperand),
     /// As [`StatementPart::Index`].
     Index(&'a mut LocalId),
-    /// As [`StatementPart::Array`].
-    Array(&'a mut ArrayId, Access),
+    /// As [`StatementPart::Array`], but for reads by scalar code.
+    Array(&'a mut KernelArrayId, Access),
+    /// An array that scalar code of a statement's own reads, as the code names it ([`KernelArrayId::of_code`]).
+    Read(&'a mut ArrayId),
     /// As [`StatementPart::Body`].
     Body(&'a mut Lambda),
     /// As [`StatementPart::Result`].
@@ -36,12 +38,12 @@ pub enum StatementPartMut<'a> {
 }
 
 macro_rules! statement_parts {
-    ($when:expr, $action:expr, $part:ident, $scalar:ident, $iter:ident, $parts:ident, $operands:ident, $terms:ident) => {{
-        use $part::{Array, Body, Index, Operand, Result};
+    ($when:expr, $action:expr, $part:ident, $scalar:ident, $iter:ident, $parts:ident, $operands:ident, $terms:ident, $array:expr, $read:expr) => {{
+        use $part::{Body, Index, Operand, Result};
         let mut parts: Vec<$part<'_>> = $when.$iter().map(Operand).collect();
         match $action {
             Action::Load { result, array, map, outside, place: _ } => {
-                parts.push(Array(array, Access::Read));
+                parts.push($array(array, Access::Read));
                 parts.extend($terms(map).map(Index));
                 parts.extend(outside.$iter().map(Body));
                 parts.push(Result(result));
@@ -49,7 +51,7 @@ macro_rules! statement_parts {
             Action::Scalar(instruction) => {
                 parts.extend(instruction.op.$parts().into_iter().map(|part| match part {
                     $scalar::Operand(operand) => Operand(operand),
-                    $scalar::Array(array) => Array(array, Access::Read),
+                    $scalar::Array(array) => $read(array),
                     $scalar::Body(body) => Body(body),
                 }));
                 parts.extend(instruction.results.$iter().map(Result));
@@ -72,17 +74,17 @@ macro_rules! statement_parts {
                 parts.extend(totals.$iter().map(Result));
             }
             Action::Store { array, map, value } => {
-                parts.push(Array(array, Access::Write));
+                parts.push($array(array, Access::Write));
                 parts.extend($terms(map).map(Index));
                 parts.push(Operand(value));
             }
             Action::Append { arrays, count, values } => {
-                parts.extend(arrays.$iter().map(|array| Array(array, Access::Write)));
-                parts.push(Array(count, Access::Write));
+                parts.extend(arrays.$iter().map(|array| $array(array, Access::Write)));
+                parts.push($array(count, Access::Write));
                 parts.extend(values.$iter().map(Operand));
             }
             Action::Scatter { arrays, map, combine, values, order: _, place: _ } => {
-                parts.extend(arrays.$iter().map(|array| Array(array, Access::Update)));
+                parts.extend(arrays.$iter().map(|array| $array(array, Access::Update)));
                 parts.extend($terms(map).map(Index));
                 parts.extend(values.$iter().map(Operand));
                 parts.push(Body(combine));
@@ -95,7 +97,9 @@ macro_rules! statement_parts {
 impl Statement {
     /// Everything that this statement holds: what it uses before what it defines. Functions are not descended into.
     pub fn parts(&self) -> Vec<StatementPart<'_>> {
-        statement_parts!(self.when, &self.action, StatementPart, ScalarPart, iter, parts, operands, terms)
+        let array = |id: &KernelArrayId, access| StatementPart::Array(*id, access);
+        let read = |id: &ArrayId| StatementPart::Array(KernelArrayId::of_code(*id), Access::Read);
+        statement_parts!(self.when, &self.action, StatementPart, ScalarPart, iter, parts, operands, terms, array, read)
     }
 
     /// The twin of [`Self::parts`], to change what is held.
@@ -108,7 +112,9 @@ impl Statement {
             iter_mut,
             parts_mut,
             operands_mut,
-            terms_mut
+            terms_mut,
+            StatementPartMut::Array,
+            StatementPartMut::Read
         )
     }
 
@@ -138,13 +144,40 @@ impl Statement {
     }
 
     /// Whether its scalar code, in functions too, reads an array: loads do not count.
-    pub fn reads_in_scalar_code(&self, array: ArrayId) -> bool {
+    pub fn reads_in_scalar_code(&self, array: KernelArrayId) -> bool {
         let is_load = matches!(self.action, Action::Load { .. });
         self.parts().into_iter().any(|part| match part {
-            StatementPart::Array(read, Access::Read) => !is_load && *read == array,
-            StatementPart::Body(body) => body.reads(array),
+            StatementPart::Array(read, Access::Read) => !is_load && read == array,
+            StatementPart::Body(body) => body.reads(array.in_code()),
             _ => false,
         })
+    }
+}
+
+macro_rules! action_map {
+    ($action:expr) => {
+        match $action {
+            Action::Load { array, map, .. } | Action::Store { array, map, .. } => Some((*array, map)),
+            // One index is for all targets.
+            Action::Scatter { arrays, map, .. } => Some((*arrays.first()?, map)),
+            Action::Scalar(_)
+            | Action::Check { .. }
+            | Action::Reduce { .. }
+            | Action::Scan { .. }
+            | Action::Append { .. } => None,
+        }
+    };
+}
+
+impl Action {
+    /// Where in an array it reads, writes or combines; of several arrays the first.
+    pub fn map(&self) -> Option<(KernelArrayId, &IndexMap)> {
+        action_map!(self)
+    }
+
+    /// The twin of [`Self::map`], to change the index.
+    pub fn map_mut(&mut self) -> Option<(KernelArrayId, &mut IndexMap)> {
+        action_map!(self)
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::{
     MAX_NESTING, ProgramFault,
-    context::{Step, Validator, name_of},
+    context::{PathStep, Validator, name_of},
     types::Want,
 };
 use crate::{ArrayId, Binding, Block, ElementType, Extent, Type, Var};
@@ -26,7 +26,7 @@ impl<'p> Validator<'p> {
             return self.stop();
         }
         self.depth += 1;
-        self.within(Step::Field(field), |v| {
+        self.within(PathStep::Field(field), |v| {
             v.open_block(block, sizes, false);
             if v.count("parameters of the block", block.params.len(), params.len()) {
                 v.agree_all(&block.params, params, "parameter");
@@ -44,7 +44,7 @@ impl<'p> Validator<'p> {
 
     fn block_result(&mut self, block: &'p Block, position: usize) -> Option<Want> {
         let id = block.results[position];
-        self.within(Step::Item("results", position), |v| {
+        self.within(PathStep::Item("results", position), |v| {
             v.use_value(id, false, &|| format!("result {position} of the block"))?;
             v.want_value(id)
         })
@@ -57,7 +57,7 @@ impl<'p> Validator<'p> {
             self.report(ProgramFault::Sizes);
         }
         for (position, size) in block.sizes.iter().enumerate() {
-            self.within(Step::Item("sizes", position), |v| {
+            self.within(PathStep::Item("sizes", position), |v| {
                 if size.ty != Type::scalar(ElementType::I64) {
                     let (size, ty) = (name_of(size), v.show(&size.ty));
                     v.report(ProgramFault::SizeType { size, ty });
@@ -67,7 +67,7 @@ impl<'p> Validator<'p> {
             self.sizes.declare_size(size);
         }
         for (position, param) in block.params.iter().enumerate() {
-            self.within(Step::Item("params", position), |v| v.define_var(param, "parameter", position, streams));
+            self.within(PathStep::Item("params", position), |v| v.define_var(param, "parameter", position, streams));
         }
         self.sizes.enter_block(block);
         self.size_order(block);
@@ -112,7 +112,7 @@ impl<'p> Validator<'p> {
             if self.stopped() {
                 break;
             }
-            self.within(Step::Item("bindings", position), |v| v.within_binding(binding, |v| v.binding(binding)));
+            self.within(PathStep::Item("bindings", position), |v| v.within_binding(binding, |v| v.binding(binding)));
         }
     }
 
@@ -124,7 +124,7 @@ impl<'p> Validator<'p> {
         }
         let streams = matches!(binding.op, crate::ArrayOp::Consume { .. });
         for (position, var) in binding.results.iter().enumerate() {
-            self.within(Step::Item("results", position), |v| v.define_var(var, "result", position, streams));
+            self.within(PathStep::Item("results", position), |v| v.define_var(var, "result", position, streams));
         }
         // Of what is not valid nothing is known but that it is there.
         if self.faults() == faults {

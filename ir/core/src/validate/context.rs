@@ -7,7 +7,7 @@ use crate::{ArrayId, Binding, ElementType, Local, LocalId, Operand, Place, Type,
 
 /// A step of the position in JSON.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Step {
+pub(super) enum PathStep {
     Field(&'static str),
     Item(&'static str, usize),
 }
@@ -44,7 +44,7 @@ pub(super) struct Validator<'p> {
     locals: Vec<(ElementType, bool)>,
     other_locals: HashMap<LocalId, (ElementType, bool)>,
     local_scopes: Vec<Vec<LocalId>>,
-    path: Vec<Step>,
+    path: Vec<PathStep>,
     subjects: Vec<&'p Binding>,
     places: Vec<&'p Place>,
     errors: Vec<ValidationError>,
@@ -112,8 +112,8 @@ impl<'p> Validator<'p> {
                 path.push('.');
             }
             match step {
-                Step::Field(name) => path.push_str(name),
-                Step::Item(name, position) => path.push_str(&format!("{name}[{position}]")),
+                PathStep::Field(name) => path.push_str(name),
+                PathStep::Item(name, position) => path.push_str(&format!("{name}[{position}]")),
             }
         }
         self.errors.push(ValidationError {
@@ -124,7 +124,7 @@ impl<'p> Validator<'p> {
         });
     }
 
-    pub fn enter(&mut self, step: Step) {
+    pub fn enter(&mut self, step: PathStep) {
         self.path.push(step);
     }
 
@@ -132,7 +132,7 @@ impl<'p> Validator<'p> {
         self.path.pop();
     }
 
-    pub fn within<R>(&mut self, step: Step, check: impl FnOnce(&mut Self) -> R) -> R {
+    pub fn within<R>(&mut self, step: PathStep, check: impl FnOnce(&mut Self) -> R) -> R {
         self.path.push(step);
         let result = check(self);
         self.path.pop();

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::{
     ProgramFault,
-    context::{Step, Validator},
+    context::{PathStep, Validator},
     operation::Wants,
     types::Want,
 };
@@ -39,11 +39,11 @@ impl<'p> Validator<'p> {
 
     pub fn element(&mut self, binding: &'p Binding, source: ArrayId, index: &[Operand]) -> Wants {
         for (dim, operand) in index.iter().enumerate() {
-            self.within(Step::Item("index", dim), |v| {
+            self.within(PathStep::Item("index", dim), |v| {
                 v.scalar_of(operand, ElementType::I64, &|| format!("index {dim}"));
             });
         }
-        let ty = self.within(Step::Field("source"), |v| v.use_value(source, false, &|| "the source".to_owned()));
+        let ty = self.within(PathStep::Field("source"), |v| v.use_value(source, false, &|| "the source".to_owned()));
         let Some(ty) = ty else { return Vec::new() };
         let Some((level, inner)) = ty.inner.split_first() else {
             let (what, value) = ("the source".to_owned(), self.name(source));
@@ -65,7 +65,7 @@ impl<'p> Validator<'p> {
     }
 
     pub fn cond(&mut self, condition: &Operand, then: &'p Block, otherwise: &'p Block) -> Wants {
-        self.within(Step::Field("condition"), |v| {
+        self.within(PathStep::Field("condition"), |v| {
             v.scalar_of(condition, ElementType::Bool, &|| "the condition".to_owned());
         });
         let mut wants = Wants::new();
@@ -115,7 +115,7 @@ impl<'p> Validator<'p> {
             .map(|(position, argument)| {
                 if let Operand::Value(id) = argument {
                     let what = || format!("{one} {position}");
-                    self.within(Step::Item(field, position), |v| v.use_value(*id, false, &what))?;
+                    self.within(PathStep::Item(field, position), |v| v.use_value(*id, false, &what))?;
                 }
                 self.want_operand(argument)
             })
@@ -222,7 +222,7 @@ impl<'p> Validator<'p> {
             binding.results.iter().for_each(|var| var.ty.for_each_use(&mut |id| _ = used.insert(id)));
         }
         for (position, fault) in wrong.into_iter().rev() {
-            self.within(Step::Item("marks", position), |v| v.report(fault));
+            self.within(PathStep::Item("marks", position), |v| v.report(fault));
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{ElementType, Place, analysis::NotOver};
+use crate::{ElementType, Place, analysis::NotInPlace};
 
 /// Every fault of a program, in program order.
 #[derive(Clone, PartialEq)]
@@ -226,7 +226,7 @@ pub enum ProgramFault {
 
     /// A cluster that is not one nest of loops.
     #[error("`{first}` and `{second}` are in one cluster and cannot share a nest of loops: {why}")]
-    Apart { first: String, second: String, why: crate::analysis::spine::Why },
+    Conflict { first: String, second: String, why: crate::analysis::spine::Why },
 
     // Names.
     /// No name.
@@ -324,7 +324,7 @@ pub enum ProgramFault {
     WrittenTwice { value: String },
     /// A value that cannot take over the memory of another.
     #[error("`{value}` cannot take over `{source_name}`, which {why}")]
-    Over { value: String, source_name: String, why: NotOver },
+    InPlace { value: String, source_name: String, why: NotInPlace },
     /// A kernel that the plan does not have.
     #[error("kernel {kernel} of {kernels}")]
     NoKernel { kernel: usize, kernels: usize },

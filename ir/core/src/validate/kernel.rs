@@ -2,12 +2,12 @@
 
 use super::{
     ProgramFault, ValidationErrors,
-    context::{Step, Validator},
+    context::{PathStep, Validator},
 };
 use crate::{
-    Access, Action, ArrayId, Association, ElementType, Extent, IndexMap, Kernel, KernelExtent, Lambda, LevelOrder,
-    Local, LocalId, MAX_EXTENT, MAX_NESTING, MAX_RANK, ScalarOp, ScalarOperand, Statement, Type, Var,
-    analysis::{NotOver, may_write_over},
+    Access, Action, Association, ElementType, Extent, IndexMap, Kernel, KernelArrayId, KernelExtent, Lambda,
+    LevelOrder, Local, LocalId, MAX_EXTENT, MAX_NESTING, MAX_RANK, ScalarOp, ScalarOperand, Statement, Type, Var,
+    analysis::{NotInPlace, may_be_in_place},
 };
 
 /// Checks that `kernel` keeps what its type promises: dense locals, a nest that does not branch, types, arrays used as they say.
@@ -26,7 +26,7 @@ pub(super) fn kernel_errors(kernel: &Kernel) -> Vec<super::ValidationError> {
         .iter()
         .enumerate()
         .map(|(position, array)| Var {
-            id: ArrayId(position as u32),
+            id: KernelArrayId::at(position).in_code(),
             ty: Type::array(vec![Extent::Unknown; array.extents.len()], array.element),
             name: array.name.as_str().into(),
         })
@@ -62,10 +62,10 @@ impl<'p> Validator<'p> {
         self.start_function();
         self.open_body();
         for (position, size) in kernel.sizes.iter().enumerate() {
-            self.within(Step::Item("sizes", position), |v| v.index_local(size, "a size"));
+            self.within(PathStep::Item("sizes", position), |v| v.index_local(size, "a size"));
         }
         for (position, array) in kernel.arrays.iter().enumerate() {
-            self.within(Step::Item("arrays", position), |v| {
+            self.within(PathStep::Item("arrays", position), |v| {
                 for (dim, extent) in array.extents.iter().enumerate() {
                     match *extent {
                         KernelExtent::Constant(extent) if extent < 0 => {
@@ -84,13 +84,13 @@ impl<'p> Validator<'p> {
                     let what = format!("`{}`", array.name);
                     v.report(ProgramFault::Rank { what, rank: array.extents.len(), limit: MAX_RANK });
                 }
-                if let Some(source) = array.over {
-                    let again = kernel.arrays[..position].iter().any(|other| other.over == Some(source));
-                    let found = may_write_over(kernel, ArrayId(position as u32), source);
-                    if let Err(why) = if again { Err(NotOver::Twice) } else { found } {
+                if let Some(source) = array.in_place_of {
+                    let again = kernel.arrays[..position].iter().any(|other| other.in_place_of == Some(source));
+                    let found = may_be_in_place(kernel, KernelArrayId::at(position), source);
+                    if let Err(why) = if again { Err(NotInPlace::Twice) } else { found } {
                         let of =
                             kernel.arrays.get(source.index()).map_or(source.to_string(), |array| array.name.clone());
-                        v.report(ProgramFault::Over { value: array.name.clone(), source_name: of, why });
+                        v.report(ProgramFault::InPlace { value: array.name.clone(), source_name: of, why });
                     }
                 }
             });
@@ -99,14 +99,14 @@ impl<'p> Validator<'p> {
             return self.report(ProgramFault::TooDeep { limit: MAX_NESTING });
         }
         for (position, level) in kernel.levels.iter().enumerate() {
-            self.within(Step::Item("levels", position), |v| v.index_local(&level.index, "an index"));
+            self.within(PathStep::Item("levels", position), |v| v.index_local(&level.index, "an index"));
             self.set_local_open(level.index.id, false);
         }
         let depths = kernel.levels.len() + 1;
         let mut scopes = Scopes { open: vec![Vec::new(); depths], later: vec![Vec::new(); depths], depth: 0 };
         let (mut falling, mut appends) = (false, 0);
         for (position, statement) in kernel.statements.iter().enumerate() {
-            self.within(Step::Item("statements", position), |v| {
+            self.within(PathStep::Item("statements", position), |v| {
                 let depth = statement.depth as usize;
                 if depth > kernel.levels.len() {
                     let levels = kernel.levels.len();
@@ -194,8 +194,10 @@ impl<'p> Validator<'p> {
             }),
             Action::Scalar(instruction) => self.at(&instruction.place, |v| {
                 match &instruction.op {
-                    ScalarOp::Read { array, .. } => v.read_alone(kernel, *array),
-                    ScalarOp::ReadFlat { array, .. } if rank(kernel, *array) == Some(1) => v.read_alone(kernel, *array),
+                    ScalarOp::Read { array, .. } => v.read_alone(kernel, KernelArrayId::of_code(*array)),
+                    ScalarOp::ReadFlat { array, .. } if rank(kernel, KernelArrayId::of_code(*array)) == Some(1) => {
+                        v.read_alone(kernel, KernelArrayId::of_code(*array))
+                    }
                     _ => {}
                 }
                 v.instruction(instruction);
@@ -351,7 +353,7 @@ impl<'p> Validator<'p> {
         params: &[Option<ElementType>],
         results: &[Option<ElementType>],
     ) {
-        self.within(Step::Field(field), |v| {
+        self.within(PathStep::Field(field), |v| {
             let given = v.body(f, Some(params));
             v.results_are(&given, results, "results of the function", "result");
         });
@@ -372,7 +374,13 @@ impl<'p> Validator<'p> {
         }
     }
 
-    fn accessed(&mut self, kernel: &Kernel, array: ArrayId, access: &[Access], what: &str) -> Option<ElementType> {
+    fn accessed(
+        &mut self,
+        kernel: &Kernel,
+        array: KernelArrayId,
+        access: &[Access],
+        what: &str,
+    ) -> Option<ElementType> {
         let Some(found) = kernel.arrays.get(array.index()) else {
             let (what, arrays) = (what.to_owned(), kernel.arrays.len());
             self.report(ProgramFault::NoArray { what, array: array.0, arrays });
@@ -386,7 +394,7 @@ impl<'p> Validator<'p> {
         Some(found.element)
     }
 
-    fn rank_is(&mut self, kernel: &Kernel, array: ArrayId, expected: usize, what: &str) {
+    fn rank_is(&mut self, kernel: &Kernel, array: KernelArrayId, expected: usize, what: &str) {
         if let Some(found) = rank(kernel, array)
             && found != expected
         {
@@ -394,7 +402,7 @@ impl<'p> Validator<'p> {
         }
     }
 
-    fn index_map(&mut self, kernel: &Kernel, array: ArrayId, map: &IndexMap) {
+    fn index_map(&mut self, kernel: &Kernel, array: KernelArrayId, map: &IndexMap) {
         if let Some(rank) = rank(kernel, array) {
             self.count("dimensions of the map", map.dims.len(), rank);
         }
@@ -409,7 +417,7 @@ impl<'p> Validator<'p> {
         }
     }
 
-    fn read_alone(&mut self, kernel: &Kernel, array: ArrayId) {
+    fn read_alone(&mut self, kernel: &Kernel, array: KernelArrayId) {
         let array = kernel.arrays.get(array.index()).map_or(array.to_string(), |array| array.name.clone());
         self.report(ProgramFault::ReadAlone { array });
     }
@@ -420,7 +428,7 @@ fn may_be_lanes(lanes: u32) -> bool {
     lanes.is_power_of_two() && lanes <= 4096
 }
 
-fn rank(kernel: &Kernel, array: ArrayId) -> Option<usize> {
+fn rank(kernel: &Kernel, array: KernelArrayId) -> Option<usize> {
     kernel.arrays.get(array.index()).map(|array| array.extents.len())
 }
 

@@ -19,7 +19,7 @@ use std::collections::{HashMap, HashSet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use self::context::{Step, Validator};
+use self::context::{PathStep, Validator};
 pub use self::{
     errors::{ProgramFault, ValidationError, ValidationErrors},
     kernel::validate_kernel,
@@ -80,7 +80,7 @@ impl<'p> Validator<'p> {
         if !is_name(&program.name) {
             self.report(ProgramFault::Name { name: program.name.clone(), of: "a program" });
         }
-        self.within(Step::Field("body"), |v| {
+        self.within(PathStep::Field("body"), |v| {
             v.names(program.body.params.iter().map(|param| param.name.0.as_str()), "an input", "inputs");
             v.open_block(&program.body, true, true);
             v.bindings(&program.body);
@@ -88,7 +88,7 @@ impl<'p> Validator<'p> {
                 return;
             }
             for (position, &result) in program.body.results.iter().enumerate() {
-                v.within(Step::Item("results", position), |v| {
+                v.within(PathStep::Item("results", position), |v| {
                     _ = v.use_value(result, true, &|| "the program".to_owned())
                 });
             }
@@ -100,7 +100,7 @@ impl<'p> Validator<'p> {
         self.names(program.outputs.iter().map(|output| output.name.as_str()), "a result", "results");
         let inputs: HashSet<_> = program.body.sizes.iter().chain(&program.body.params).map(|var| var.id).collect();
         for (position, (output, &result)) in program.outputs.iter().zip(&program.body.results).enumerate() {
-            self.within(Step::Item("outputs", position), |v| {
+            self.within(PathStep::Item("outputs", position), |v| {
                 let what = || format!("result `{}`", output.name);
                 for (dim, extent) in output.ty.all_extents().enumerate() {
                     if let Extent::Value(id) = extent

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::{
     ProgramFault,
-    context::{Step, Validator},
+    context::{PathStep, Validator},
     shapes::Extents,
     types::Want,
 };
@@ -96,7 +96,9 @@ impl<'p> Validator<'p> {
             ArrayOp::Sort { keys, carry } => {
                 let mut types = self.sources("keys", keys, 1, false);
                 types.extend(carry.iter().enumerate().map(|(position, &id)| {
-                    self.within(Step::Item("carry", position), |v| v.array(id, &|| format!("carried array {position}")))
+                    self.within(PathStep::Item("carry", position), |v| {
+                        v.array(id, &|| format!("carried array {position}"))
+                    })
                 }));
                 elements(&types)
             }
@@ -134,7 +136,7 @@ impl<'p> Validator<'p> {
             self.report(ProgramFault::Rank { what, rank: extents.len(), limit: MAX_RANK });
         }
         for (dim, extent) in extents.iter().enumerate() {
-            self.within(Step::Item("extents", dim), |v| v.extent_operand(dim, extent));
+            self.within(PathStep::Item("extents", dim), |v| v.extent_operand(dim, extent));
         }
         extents.iter().map(|extent| self.sizes.operand(extent)).collect()
     }
@@ -162,7 +164,7 @@ impl<'p> Validator<'p> {
             .iter()
             .enumerate()
             .map(|(position, &id)| {
-                self.within(Step::Item(field, position), |v| {
+                self.within(PathStep::Item(field, position), |v| {
                     let what = || format!("{one} {position}");
                     let ty = if nested { v.use_value(id, false, &what) } else { v.array(id, &what) }?;
                     if ty.rank() < rank {
@@ -217,7 +219,7 @@ impl<'p> Validator<'p> {
         let types = self.sources("sources", sources, 0, false);
         for (dim, extent) in dims.iter().enumerate() {
             if let Some(extent) = extent {
-                self.within(Step::Item("dims", dim), |v| v.extent_operand(dim, extent));
+                self.within(PathStep::Item("dims", dim), |v| v.extent_operand(dim, extent));
             }
         }
         if dims.len() > MAX_RANK {
@@ -235,7 +237,7 @@ impl<'p> Validator<'p> {
         let types = self.sources("sources", sources, 0, false);
         for (dim, index) in dims.iter().enumerate() {
             if let Some(index) = index {
-                self.within(Step::Item("dims", dim), |v| {
+                self.within(PathStep::Item("dims", dim), |v| {
                     v.scalar_of(index, ElementType::I64, &|| format!("index {dim}"));
                 });
             }
@@ -301,7 +303,7 @@ impl<'p> Validator<'p> {
         let elements = elements(&self.sources("sources", sources, 1, false));
         self.combining("combine", combine, &elements);
         for (position, seed) in seeds.iter().enumerate() {
-            self.within(Step::Item("seeds", position), |v| {
+            self.within(PathStep::Item("seeds", position), |v| {
                 let what = || format!("seed {position}");
                 match elements.get(position).copied().flatten() {
                     Some(element) => v.scalar_of(seed, element, &what),
@@ -324,7 +326,7 @@ impl<'p> Validator<'p> {
     /// Offsets of segments: a vector of integers.
     fn offsets(&mut self, offsets: ArrayId) {
         let what = || "the array of offsets".to_owned();
-        self.within(Step::Field("offsets"), |v| {
+        self.within(PathStep::Field("offsets"), |v| {
             let Some(ty) = v.array(offsets, &what) else { return };
             if ty.rank() != 1 {
                 v.report(ProgramFault::WrongRank { what: what(), found: ty.rank(), expected: 1 });
@@ -360,12 +362,12 @@ impl<'p> Validator<'p> {
             self.count("targets", targets.len(), rank);
         }
         for (dim, &target) in targets.iter().enumerate() {
-            self.within(Step::Item("targets", dim), |v| {
+            self.within(PathStep::Item("targets", dim), |v| {
                 v.typed_array(target, ElementType::I64, &|| format!("target {dim}"));
             });
         }
         if let Some(keep) = keep {
-            self.within(Step::Field("keep"), |v| v.typed_array(keep, ElementType::Bool, &|| "`keep`".to_owned()));
+            self.within(PathStep::Field("keep"), |v| v.typed_array(keep, ElementType::Bool, &|| "`keep`".to_owned()));
         }
         element_types
     }
@@ -430,7 +432,7 @@ impl<'p> Validator<'p> {
         let mut found: HashMap<ArrayId, usize> = HashMap::new();
         let mut types = Vec::with_capacity(taps.len());
         for (position, tap) in taps.iter().enumerate() {
-            let ty = self.within(Step::Item("taps", position), |v| {
+            let ty = self.within(PathStep::Item("taps", position), |v| {
                 let what = || format!("tap {position}");
                 let ty = v.array(tap.array, &what)?;
                 if ty.rank() != rank {
@@ -451,7 +453,7 @@ impl<'p> Validator<'p> {
                 self.report(ProgramFault::BoundaryOfNone { array });
             }
             let Some(ty) = self.type_of(boundary.array) else { continue };
-            self.within(Step::Item("boundaries", position), |v| match &boundary.boundary {
+            self.within(PathStep::Item("boundaries", position), |v| match &boundary.boundary {
                 Boundary::Clamp | Boundary::Mirror | Boundary::Wrap => {}
                 Boundary::Constant(value) => v.scalar_of(value, ty.element, &|| "the boundary".to_owned()),
                 Boundary::Function(f) => {

@@ -4,12 +4,12 @@ use std::collections::{HashMap, HashSet};
 
 use super::{
     MAX_NESTING, ProgramFault, ValidationErrors,
-    context::{Step as Position, Validator},
+    context::{PathStep, Validator},
     kernel::kernel_errors,
 };
 use crate::{
-    Access, ArrayId, ElementType, Extent, KernelArray, KernelExtent, MAX_RANK, Operand, Plan, Step, Type,
-    analysis::NotOver,
+    Access, ElementType, Extent, KernelArray, KernelExtent, MAX_RANK, Operand, Plan, PlanExtent, PlanOperand, PlanType,
+    Step, Type, ValueId, analysis::NotInPlace, text::type_text,
 };
 
 /// Checks that `plan` keeps what its type promises: its kernels are valid, every value is made before it is used, once, and written once;
@@ -45,39 +45,44 @@ pub fn validate_plan(plan: &Plan) -> Result<(), ValidationErrors> {
 struct Checker<'p> {
     plan: &'p Plan,
     report: Validator<'p>,
-    made: HashSet<ArrayId>,
+    made: HashSet<ValueId>,
     /// What was made since, so that lists of steps can be left.
-    log: Vec<ArrayId>,
+    log: Vec<ValueId>,
     /// Made anywhere but in the other branch.
-    ever: HashSet<ArrayId>,
-    written: HashSet<ArrayId>,
+    ever: HashSet<ValueId>,
+    written: HashSet<ValueId>,
     /// Made in this list of steps, or state of the loop whose body it is: what may be taken over here.
-    owned: HashSet<ArrayId>,
+    owned: HashSet<ValueId>,
     /// Values that are allocated over others and not yet written.
-    taking: HashMap<ArrayId, ArrayId>,
+    taking: HashMap<ValueId, ValueId>,
     /// What was taken over, and may only be freed.
-    taken: HashSet<ArrayId>,
+    taken: HashSet<ValueId>,
     /// Made before a loop whose steps these are: not freed here, for the next turn needs them.
-    kept: HashSet<ArrayId>,
+    kept: HashSet<ValueId>,
 }
 
 impl<'p> Checker<'p> {
-    fn within(&mut self, position: Position, check: impl FnOnce(&mut Self)) {
+    fn within(&mut self, position: PathStep, check: impl FnOnce(&mut Self)) {
         // The position is kept by the validator that reports.
         self.report.enter(position);
         check(self);
         self.report.leave();
     }
 
-    fn name(&self, id: ArrayId) -> String {
+    fn name(&self, id: ValueId) -> String {
         self.plan.values.get(id.index()).map_or(id.to_string(), |value| value.name.clone())
     }
 
-    fn ty(&self, id: ArrayId) -> Option<&'p Type> {
+    /// A type in words, with names for extents.
+    fn show(&self, ty: &PlanType) -> String {
+        type_text(ty, &|id| self.name(id))
+    }
+
+    fn ty(&self, id: ValueId) -> Option<&'p PlanType> {
         self.plan.values.get(id.index()).map(|value| &value.ty)
     }
 
-    fn exists(&mut self, id: ArrayId, what: &str) -> bool {
+    fn exists(&mut self, id: ValueId, what: &str) -> bool {
         let values = self.plan.values.len();
         if id.index() >= values {
             self.report.report(ProgramFault::NoValue { what: what.to_owned(), value: id.to_string(), values });
@@ -85,7 +90,7 @@ impl<'p> Checker<'p> {
         id.index() < values
     }
 
-    fn make(&mut self, id: ArrayId) {
+    fn make(&mut self, id: ValueId) {
         if !self.exists(id, "what is made") {
             return;
         }
@@ -97,23 +102,23 @@ impl<'p> Checker<'p> {
         self.log.push(id);
     }
 
-    fn not_over(&mut self, value: ArrayId, source: ArrayId, why: NotOver) {
+    fn not_in_place(&mut self, value: ValueId, source: ValueId, why: NotInPlace) {
         let (value, source_name) = (self.name(value), self.name(source));
-        self.report.report(ProgramFault::Over { value, source_name, why });
+        self.report.report(ProgramFault::InPlace { value, source_name, why });
     }
 
     /// A value that is to be written over another, at the launch that does so.
-    fn takes(&mut self, value: ArrayId, source: ArrayId, array: &KernelArray, arrays: &[ArrayId]) {
-        let allowed = array.over.and_then(|over| arrays.get(over.index()));
+    fn takes(&mut self, value: ValueId, source: ValueId, array: &KernelArray, arrays: &[ValueId]) {
+        let allowed = array.in_place_of.and_then(|source| arrays.get(source.index()));
         if allowed != Some(&source) || arrays.iter().filter(|&&array| array == source).count() != 1 {
-            self.not_over(value, source, NotOver::Launch);
+            self.not_in_place(value, source, NotInPlace::Launch);
         }
         if self.made.remove(&source) {
             self.taken.insert(source);
         }
     }
 
-    fn used(&mut self, id: ArrayId, what: &str) -> Option<&'p Type> {
+    fn used(&mut self, id: ValueId, what: &str) -> Option<&'p PlanType> {
         if !self.exists(id, what) {
             return None;
         }
@@ -123,14 +128,14 @@ impl<'p> Checker<'p> {
         self.ty(id)
     }
 
-    fn extent(&mut self, extent: Extent, what: &str) {
+    fn extent(&mut self, extent: PlanExtent, what: &str) {
         match extent {
             Extent::Constant(_) => {}
             Extent::Value(id) => {
                 if let Some(ty) = self.used(id, what)
                     && !(ty.is_scalar() && ty.element == ElementType::I64)
                 {
-                    let (what, value, ty) = (what.to_owned(), self.name(id), self.report.show(ty));
+                    let (what, value, ty) = (what.to_owned(), self.name(id), self.show(ty));
                     self.report.report(ProgramFault::ExtentType { what, dim: 0, value, ty });
                 }
             }
@@ -139,29 +144,29 @@ impl<'p> Checker<'p> {
     }
 
     /// The extents of a value that is made here are known.
-    fn extents(&mut self, id: ArrayId) {
+    fn extents(&mut self, id: ValueId) {
         for &extent in self.ty(id).map_or(&[][..], |ty| &ty.extents) {
             self.extent(extent, &format!("an extent of `{}`", self.name(id)));
         }
     }
 
-    fn operand(&mut self, operand: &Operand, what: &str) -> Option<Type> {
+    fn operand(&mut self, operand: &PlanOperand, what: &str) -> Option<PlanType> {
         match operand {
             Operand::Value(id) => self.used(*id, what).cloned(),
             Operand::Constant(constant) => Some(Type::scalar(constant.ty())),
         }
     }
 
-    fn condition(&mut self, operand: &Operand) {
+    fn condition(&mut self, operand: &PlanOperand) {
         if let Some(ty) = self.operand(operand, "the condition")
             && ty != Type::scalar(ElementType::Bool)
         {
-            let (found, expected) = (self.report.show(&ty), "bool".to_owned());
+            let (found, expected) = (self.show(&ty), "bool".to_owned());
             self.report.report(ProgramFault::WrongType { what: "the condition".to_owned(), found, expected });
         }
     }
 
-    fn same_kind(&mut self, found: Option<&Type>, expected: Option<&Type>, what: &str, rank: bool) {
+    fn same_kind(&mut self, found: Option<&PlanType>, expected: Option<&PlanType>, what: &str, rank: bool) {
         let (Some(found), Some(expected)) = (found, expected) else { return };
         if found.element != expected.element {
             let (what, found, expected) = (what.to_owned(), found.element, expected.element);
@@ -175,13 +180,13 @@ impl<'p> Checker<'p> {
     /// Values are arrays of scalars: what nests has been flattened.
     fn value_types(&mut self) {
         for (position, value) in self.plan.values.iter().enumerate() {
-            self.within(Position::Item("values", position), |c| {
+            self.within(PathStep::Item("values", position), |c| {
                 let what = || format!("`{}`", value.name);
                 if value.ty.stream {
                     c.report.report(ProgramFault::Stream { what: what() });
                 }
                 if !value.ty.inner.is_empty() {
-                    let (found, expected) = (c.report.show(&value.ty), "an array of scalars".to_owned());
+                    let (found, expected) = (c.show(&value.ty), "an array of scalars".to_owned());
                     c.report.report(ProgramFault::WrongType { what: what(), found, expected });
                 }
                 if value.ty.rank() > MAX_RANK {
@@ -198,30 +203,30 @@ impl<'p> Checker<'p> {
         self.report.names(input_names.map(|value| value.name.as_str()), "an input", "inputs");
         self.report.names(plan.outputs.iter().map(|output| output.name.as_str()), "a result", "results");
         for (position, &size) in plan.sizes.iter().enumerate() {
-            self.within(Position::Item("sizes", position), |c| {
+            self.within(PathStep::Item("sizes", position), |c| {
                 c.make(size);
                 if let Some(ty) = c.ty(size).filter(|ty| **ty != Type::scalar(ElementType::I64)) {
-                    let (size, ty) = (c.name(size), c.report.show(ty));
+                    let (size, ty) = (c.name(size), c.show(ty));
                     c.report.report(ProgramFault::SizeType { size, ty });
                 }
             });
         }
         for (position, &input) in plan.inputs.iter().enumerate() {
-            self.within(Position::Item("inputs", position), |c| {
+            self.within(PathStep::Item("inputs", position), |c| {
                 c.make(input);
                 // Inputs come at once: a scalar among them may be an extent of one before it.
                 c.written.insert(input);
             });
         }
         for (position, &input) in plan.inputs.iter().enumerate() {
-            self.within(Position::Item("inputs", position), |c| c.extents(input));
+            self.within(PathStep::Item("inputs", position), |c| c.extents(input));
         }
         // Whoever gave the inputs has them still.
         self.owned.clear();
         self.steps("steps", &plan.steps, 0);
         self.report.count("results", plan.results.len(), plan.outputs.len());
         for (position, (&result, output)) in plan.results.iter().zip(&plan.outputs).enumerate() {
-            self.within(Position::Item("results", position), |c| {
+            self.within(PathStep::Item("results", position), |c| {
                 let what = format!("result `{}`", output.name);
                 let ty = c.used(result, &what);
                 c.same_kind(ty, Some(&output.ty), &what, true);
@@ -239,7 +244,7 @@ impl<'p> Checker<'p> {
             return self.report.report(ProgramFault::TooDeep { limit: MAX_NESTING });
         }
         for (position, step) in steps.iter().enumerate() {
-            self.within(Position::Item(field, position), |c| c.step(step, depth));
+            self.within(PathStep::Item(field, position), |c| c.step(step, depth));
         }
     }
 
@@ -249,7 +254,7 @@ impl<'p> Checker<'p> {
         field: &'static str,
         steps: &'p [Step],
         depth: usize,
-        state: &[ArrayId],
+        state: &[ValueId],
         inside: impl FnOnce(&mut Self),
     ) {
         let before = self.log.len();
@@ -269,9 +274,9 @@ impl<'p> Checker<'p> {
 
     fn step(&mut self, step: &'p Step, depth: usize) {
         match step {
-            Step::Allocate { value, over, operation: _, place: _ } => {
+            Step::Allocate { value, in_place_of, operation: _, place: _ } => {
                 self.extents(*value);
-                let source = over.and_then(|source| Some((source, self.used(source, "what is taken over")?)));
+                let source = in_place_of.and_then(|source| Some((source, self.used(source, "what is taken over")?)));
                 self.make(*value);
                 if let Some((source, found)) = source {
                     let plan = self.plan;
@@ -280,13 +285,13 @@ impl<'p> Checker<'p> {
                         || !self.owned.contains(&source)
                         || (depth == 0 && plan.results.contains(&source))
                     {
-                        self.not_over(*value, source, NotOver::Outside);
+                        self.not_in_place(*value, source, NotInPlace::Outside);
                     } else if self.taking.values().any(|&other| other == source) {
-                        self.not_over(*value, source, NotOver::Twice);
+                        self.not_in_place(*value, source, NotInPlace::Twice);
                     } else if ty.is_some_and(|ty| ty.is_scalar()) {
-                        self.not_over(*value, source, NotOver::Scalar);
+                        self.not_in_place(*value, source, NotInPlace::Scalar);
                     } else if ty.is_some_and(|ty| ty.element.bytes() != found.element.bytes()) {
-                        self.not_over(*value, source, NotOver::Size);
+                        self.not_in_place(*value, source, NotInPlace::Size);
                     }
                     self.taking.insert(*value, source);
                 }
@@ -405,19 +410,19 @@ impl<'p> Checker<'p> {
         }
     }
 
-    fn write(&mut self, id: ArrayId) {
+    fn write(&mut self, id: ValueId) {
         if !self.written.insert(id) {
             self.report.report(ProgramFault::WrittenTwice { value: self.name(id) });
         }
     }
 
-    fn launch(&mut self, kernel: usize, sizes: &[Extent], arrays: &[ArrayId]) {
+    fn launch(&mut self, kernel: usize, sizes: &[PlanExtent], arrays: &[ValueId]) {
         for (position, &size) in sizes.iter().enumerate() {
-            self.within(Position::Item("sizes", position), |c| c.extent(size, "a size"));
+            self.within(PathStep::Item("sizes", position), |c| c.extent(size, "a size"));
         }
         let plan = self.plan;
         let launched = plan.kernels.get(kernel);
-        let mut taking: Vec<(usize, ArrayId)> = Vec::new();
+        let mut taking: Vec<(usize, ValueId)> = Vec::new();
         // What is allocated over something is there now.
         for (position, array) in arrays.iter().enumerate() {
             if let Some(source) = self.taking.remove(array) {
@@ -437,7 +442,7 @@ impl<'p> Checker<'p> {
             self.takes(arrays[position], source, &launched.arrays[position], arrays);
         }
         for (position, (array, ty)) in launched.arrays.iter().zip(types).enumerate() {
-            self.within(Position::Item("arrays", position), |c| {
+            self.within(PathStep::Item("arrays", position), |c| {
                 if array.access == Access::Write {
                     c.write(arrays[position]);
                 }

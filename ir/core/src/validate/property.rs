@@ -2,7 +2,7 @@
 
 use super::{
     MAX_NESTING, ProgramFault, Property,
-    context::{Step, Validator, name_of},
+    context::{PathStep, Validator, name_of},
 };
 use crate::{
     ArrayOp, Binding, Block, Part, Program, Type,
@@ -18,7 +18,7 @@ impl<'p> Validator<'p> {
         if properties.is_empty() {
             return;
         }
-        self.within(Step::Field("body"), |v| v.block_properties(&program.body, properties, 0));
+        self.within(PathStep::Field("body"), |v| v.block_properties(&program.body, properties, 0));
         // Of what is broken nothing is said.
         if properties.contains(&Property::Strict) && self.is_sound() {
             for ByNeed { binding, why } in by_need(program) {
@@ -34,10 +34,10 @@ impl<'p> Validator<'p> {
         let flat = properties.contains(&Property::Flat);
         let clustered = properties.contains(&Property::Clustered);
         for (position, param) in block.params.iter().enumerate() {
-            self.within(Step::Item("params", position), |v| v.flat_type(flat, &param.ty, &param.name.0));
+            self.within(PathStep::Item("params", position), |v| v.flat_type(flat, &param.ty, &param.name.0));
         }
         for (position, binding) in block.bindings.iter().enumerate() {
-            self.within(Step::Item("bindings", position), |v| {
+            self.within(PathStep::Item("bindings", position), |v| {
                 v.within_binding(binding, |v| {
                     if flat {
                         v.flat_operation(&binding.op);
@@ -53,7 +53,7 @@ impl<'p> Validator<'p> {
                         v.one_nest(body);
                     }
                     for (position, var) in binding.results.iter().enumerate() {
-                        v.within(Step::Item("results", position), |v| v.flat_type(flat, &var.ty, &var.name.0));
+                        v.within(PathStep::Item("results", position), |v| v.flat_type(flat, &var.ty, &var.name.0));
                     }
                     // What is in a cluster was looked at with the cluster itself, but for arrays of arrays.
                     let inside: &[Property] = if matches!(binding.op, ArrayOp::Cluster { .. }) && flat {
@@ -66,7 +66,7 @@ impl<'p> Validator<'p> {
                     }
                     for part in binding.op.parts() {
                         if let Part::Body(body) = part {
-                            v.within(Step::Field("body"), |v| v.block_properties(body, inside, depth + 1));
+                            v.within(PathStep::Field("body"), |v| v.block_properties(body, inside, depth + 1));
                         }
                     }
                 });
@@ -90,7 +90,7 @@ impl<'p> Validator<'p> {
         if let Err(apart) = spine(&members) {
             let name = |position: usize| bindings[position].results.first().map_or(String::new(), name_of);
             let (first, second, why) = (name(apart.first), name(apart.second), apart.why);
-            self.report(ProgramFault::Apart { first, second, why });
+            self.report(ProgramFault::Conflict { first, second, why });
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::{
     MAX_NESTING, ProgramFault,
-    context::{Step, Validator},
+    context::{PathStep, Validator},
 };
 use crate::{ElementType, Instruction, Lambda, ScalarOp, ScalarOperand, primitive};
 
@@ -15,7 +15,7 @@ impl<'p> Validator<'p> {
         params: &[Option<ElementType>],
     ) -> Vec<Option<ElementType>> {
         self.start_function();
-        self.within(Step::Field(field), |v| v.body(f, Some(params)))
+        self.within(PathStep::Field(field), |v| v.body(f, Some(params)))
     }
 
     /// A function that gives what is expected.
@@ -27,7 +27,7 @@ impl<'p> Validator<'p> {
         expected: &[Option<ElementType>],
     ) {
         let results = self.function(field, f, params);
-        self.within(Step::Field(field), |v| v.results_are(&results, expected, "results of the function", "result"));
+        self.within(PathStep::Field(field), |v| v.results_are(&results, expected, "results of the function", "result"));
     }
 
     pub fn results_are(
@@ -82,7 +82,7 @@ impl<'p> Validator<'p> {
     }
 
     fn path_item<R>(&mut self, field: &'static str, position: usize, check: impl FnOnce(&mut Self) -> R) -> R {
-        self.within(Step::Item(field, position), check)
+        self.within(PathStep::Item(field, position), check)
     }
 
     pub fn scalar_operand(&mut self, operand: &ScalarOperand, what: &dyn Fn() -> String) -> Option<ElementType> {
@@ -208,8 +208,8 @@ impl<'p> Validator<'p> {
             }
             ScalarOp::If { condition, then, otherwise } => {
                 self.scalar_operand_of(condition, ElementType::Bool, &|| "the condition of `if`".to_owned());
-                let types = self.within(Step::Field("then"), |v| v.body(then, Some(&[])));
-                let others = self.within(Step::Field("otherwise"), |v| v.body(otherwise, Some(&[])));
+                let types = self.within(PathStep::Field("then"), |v| v.body(then, Some(&[])));
+                let others = self.within(PathStep::Field("otherwise"), |v| v.body(otherwise, Some(&[])));
                 self.results_are(&others, &types, "results of the second branch", "result");
                 types
             }
@@ -220,9 +220,9 @@ impl<'p> Validator<'p> {
                     .map(|(position, start)| self.scalar_operand(start, &|| format!("start {position}")))
                     .collect();
                 self.at_least("starts", state.len(), 1);
-                let holds = self.within(Step::Field("condition"), |v| v.body(condition, Some(&state)));
+                let holds = self.within(PathStep::Field("condition"), |v| v.body(condition, Some(&state)));
                 self.results_are(&holds, &[Some(ElementType::Bool)], "results of the condition", "result");
-                let next = self.within(Step::Field("step"), |v| v.body(step, Some(&state)));
+                let next = self.within(PathStep::Field("step"), |v| v.body(step, Some(&state)));
                 self.results_are(&next, &state, "results of the step", "result");
                 state
             }

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::{
     ProgramFault,
-    context::{Step, Validator},
+    context::{PathStep, Validator},
     operation::Wants,
     types::Want,
 };
@@ -24,14 +24,14 @@ impl<'p> Validator<'p> {
         chunks: bool,
     ) -> Wants {
         if let Some(limit) = limit {
-            self.within(Step::Field("limit"), |v| v.scalar_of(limit, ElementType::I64, &|| "the limit".to_owned()));
+            self.within(PathStep::Field("limit"), |v| v.scalar_of(limit, ElementType::I64, &|| "the limit".to_owned()));
         } else if streams.is_empty() {
             self.report(ProgramFault::Endless);
         }
         let elements: Vec<Option<Type>> = streams
             .iter()
             .enumerate()
-            .map(|(position, &id)| self.within(Step::Item("streams", position), |v| v.stream_element(id, position)))
+            .map(|(position, &id)| self.within(PathStep::Item("streams", position), |v| v.stream_element(id, position)))
             .collect();
         let index = Some(Want::scalar(ElementType::I64));
         let mut params = if chunks { vec![index.clone(), index] } else { vec![index] };
@@ -92,7 +92,7 @@ impl<'p> Validator<'p> {
             if self.stopped() {
                 return Wants::new();
             }
-            self.within(Step::Item("sinks", position), |v| {
+            self.within(PathStep::Item("sinks", position), |v| {
                 // The results that this sink makes begin here.
                 let results = binding.results.get(wants.len()..).unwrap_or_default();
                 let count = match sink {

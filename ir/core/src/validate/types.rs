@@ -6,6 +6,7 @@ use super::{ProgramFault, context::Validator};
 use crate::{
     ArrayId, ElementType, Extent, MAX_RANK, Operand, Type, Var,
     analysis::{Answer, Size},
+    text::{extent_text, type_text},
 };
 
 /// The type that something has as far as it is known: extents are sizes, `None` where nothing is known.
@@ -32,24 +33,11 @@ impl Want {
 impl<'p> Validator<'p> {
     /// The type in words, with names for extents.
     pub fn show(&self, ty: &Type) -> String {
-        let list = |extents: &[Extent]| {
-            let extents: Vec<String> = extents.iter().map(|&extent| self.show_extent(extent)).collect();
-            format!("[{}]", extents.join(", "))
-        };
-        let mut text = if ty.stream { "stream ".to_owned() } else { String::new() };
-        if !ty.extents.is_empty() || !ty.inner.is_empty() {
-            text.push_str(&list(&ty.extents));
-        }
-        ty.inner.iter().for_each(|level| text.push_str(&list(level)));
-        text + ty.element.name()
+        type_text(ty, &|id| self.name(id))
     }
 
     pub fn show_extent(&self, extent: Extent) -> String {
-        match extent {
-            Extent::Constant(value) => value.to_string(),
-            Extent::Value(id) => self.name(id),
-            Extent::Unknown => "?".to_owned(),
-        }
+        extent_text(extent, &|id| self.name(id))
     }
 
     /// An extent as written, and what that is where the name does not say it.

@@ -2,7 +2,7 @@
 
 use fusebox_ir::{Association, Constant, Lambda, RunError};
 
-use super::machine::Machine;
+use super::machine::KernelMachine;
 
 /// One element, of all components; absent where it takes no part.
 pub(super) type Element = Option<Vec<Constant>>;
@@ -20,21 +20,31 @@ pub(super) struct Combine<'a> {
 
 impl Combine<'_> {
     /// Something absent gives the other side.
-    pub(super) fn apply(&self, machine: &mut Machine<'_>, left: Element, right: Element) -> Result<Element, RunError> {
+    pub(super) fn apply(
+        &self,
+        machine: &mut KernelMachine<'_>,
+        left: Element,
+        right: Element,
+    ) -> Result<Element, RunError> {
         let (Some(left), Some(right)) = (&left, &right) else { return Ok(left.or(right)) };
         let (first, second) = if self.down { (right, left) } else { (left, right) };
         let arguments: Vec<Constant> = first.iter().chain(second).copied().collect();
         machine.call(self.function, &arguments).map(Some)
     }
 
-    fn in_order(&self, machine: &mut Machine<'_>, start: Element, elements: &[Element]) -> Result<Element, RunError> {
+    fn in_order(
+        &self,
+        machine: &mut KernelMachine<'_>,
+        start: Element,
+        elements: &[Element],
+    ) -> Result<Element, RunError> {
         elements.iter().try_fold(start, |state, element| self.apply(machine, state, element.clone()))
     }
 
     /// The combination of the seeds and all elements.
     pub(super) fn reduce(
         &self,
-        machine: &mut Machine<'_>,
+        machine: &mut KernelMachine<'_>,
         association: Association,
         seeds: Element,
         elements: Vec<Element>,
@@ -53,7 +63,7 @@ impl Combine<'_> {
 
     fn blocks(
         &self,
-        machine: &mut Machine<'_>,
+        machine: &mut KernelMachine<'_>,
         association: Association,
         mut elements: Vec<Element>,
     ) -> Result<Element, RunError> {
@@ -68,7 +78,7 @@ impl Combine<'_> {
 
     fn block(
         &self,
-        machine: &mut Machine<'_>,
+        machine: &mut KernelMachine<'_>,
         association: Association,
         elements: &[Element],
     ) -> Result<Element, RunError> {
@@ -127,7 +137,7 @@ impl Running {
     /// The results before this element and with it.
     pub(super) fn next(
         &mut self,
-        machine: &mut Machine<'_>,
+        machine: &mut KernelMachine<'_>,
         combine: &Combine<'_>,
         element: Element,
     ) -> Result<(Element, Element), RunError> {
@@ -159,7 +169,7 @@ impl Running {
     /// One more lane of the gang: it takes lane l-1, then l-2, l-4, …, each as it was after as many doublings.
     fn next_lane(
         &mut self,
-        machine: &mut Machine<'_>,
+        machine: &mut KernelMachine<'_>,
         combine: &Combine<'_>,
         lanes: usize,
         element: Element,
@@ -183,7 +193,7 @@ impl Running {
         self.gang.last().and_then(|gang| gang.last().cloned()).flatten()
     }
 
-    fn end_of_tile(&mut self, machine: &mut Machine<'_>, combine: &Combine<'_>) -> Result<Element, RunError> {
+    fn end_of_tile(&mut self, machine: &mut KernelMachine<'_>, combine: &Combine<'_>) -> Result<Element, RunError> {
         let total = match self.association {
             Association::Tiles { total_lanes: 0, .. } => {
                 let last = self.gang_prefix();
@@ -199,7 +209,11 @@ impl Running {
     }
 
     /// Seeds and all elements.
-    pub(super) fn totals(mut self, machine: &mut Machine<'_>, combine: &Combine<'_>) -> Result<Element, RunError> {
+    pub(super) fn totals(
+        mut self,
+        machine: &mut KernelMachine<'_>,
+        combine: &Combine<'_>,
+    ) -> Result<Element, RunError> {
         self.end_of_tile(machine, combine)
     }
 }

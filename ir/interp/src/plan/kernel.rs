@@ -3,14 +3,14 @@
 use std::collections::{HashMap, HashSet};
 
 use fusebox_ir::{
-    Action, ArrayId, Constant, DimBoundary, Failure, FailureKind, Fault, IndexMap, Kernel, LevelOrder, RunError,
+    Action, Constant, DimBoundary, Failure, FailureKind, Fault, IndexMap, Kernel, KernelArrayId, LevelOrder, RunError,
     ScalarOperand, ScatterOrder, Statement,
 };
 
 use super::{
     Counts,
     associate::{Combine, Element, Running},
-    machine::Machine,
+    machine::KernelMachine,
 };
 use crate::{
     Error,
@@ -26,8 +26,8 @@ pub(super) fn run(
 ) -> Result<Vec<Option<Val>>, Error> {
     counts.launches += 1;
     counts.loops += u64::from(!kernel.levels.is_empty());
-    let machine = Machine::new(kernel, sizes, given)?;
-    let mut run = Run {
+    let machine = KernelMachine::new(kernel, sizes, given)?;
+    let mut run = KernelRun {
         machine,
         reduces: HashMap::new(),
         scans: HashMap::new(),
@@ -62,8 +62,8 @@ fn no_memory(what: &str, count: usize) -> Fault {
 /// A new element for a scatter: the step of the outermost level, the target, the values.
 type Scattered = (usize, usize, Vec<Constant>);
 
-struct Run<'k> {
-    machine: Machine<'k>,
+struct KernelRun<'k> {
+    machine: KernelMachine<'k>,
     /// Elements that reduces have met since their results' depth was entered, by statement.
     reduces: HashMap<usize, Vec<Element>>,
     /// Scans on their way, by statement.
@@ -78,7 +78,7 @@ struct Run<'k> {
     bytes_written: u64,
 }
 
-impl<'k> Run<'k> {
+impl<'k> KernelRun<'k> {
     fn statement(&self, at: usize) -> &'k Statement {
         let kernel: &'k Kernel = self.machine.kernel;
         &kernel.statements[at]
@@ -252,7 +252,7 @@ impl<'k> Run<'k> {
     }
 
     /// The index along each dimension, boundaries applied.
-    fn index(&self, array: ArrayId, map: &IndexMap) -> Vec<i64> {
+    fn index(&self, array: KernelArrayId, map: &IndexMap) -> Vec<i64> {
         let extents = &self.machine.arrays[array.index()].extents;
         let along = |(dim, &n): (&fusebox_ir::DimIndex, &i64)| {
             let term = |&(factor, local)| i64::wrapping_mul(factor, self.machine.integer(ScalarOperand::Local(local)));
@@ -270,7 +270,7 @@ impl<'k> Run<'k> {
 
     fn load(
         &mut self,
-        array: ArrayId,
+        array: KernelArrayId,
         map: &IndexMap,
         outside: Option<&fusebox_ir::Lambda>,
         place: &fusebox_ir::Place,
@@ -291,7 +291,7 @@ impl<'k> Run<'k> {
     }
 
     /// A rule of the kernel is broken.
-    fn outside(&self, what: &str, array: ArrayId, index: &[i64]) -> Error {
+    fn outside(&self, what: &str, array: KernelArrayId, index: &[i64]) -> Error {
         let (name, extents) =
             (&self.machine.kernel.arrays[array.index()].name, &self.machine.arrays[array.index()].extents);
         let kernel = &self.machine.kernel.name.0;
@@ -300,13 +300,13 @@ impl<'k> Run<'k> {
         }
     }
 
-    fn broken(&self, what: &str, array: ArrayId, position: usize) -> Error {
+    fn broken(&self, what: &str, array: KernelArrayId, position: usize) -> Error {
         let (kernel, name) = (&self.machine.kernel.name.0, &self.machine.kernel.arrays[array.index()].name);
         Error::BadPlan { message: format!("kernel `{kernel}` {what} `{name}` at {position}") }
     }
 
     /// Notes that an element is stored; whether it was not before.
-    fn is_first(&mut self, array: ArrayId, position: usize) -> bool {
+    fn is_first(&mut self, array: KernelArrayId, position: usize) -> bool {
         let (word, bit) = (position / 64, 1 << (position % 64));
         let words = &mut self.stored[array.index()];
         if words.len() <= word {
@@ -345,7 +345,7 @@ impl<'k> Run<'k> {
         RunError { operation: failure.operation.clone(), place: failure.place.clone(), fault }
     }
 
-    fn count_write(&mut self, array: ArrayId) {
+    fn count_write(&mut self, array: KernelArrayId) {
         if self.machine.counts(array) {
             self.writes += 1;
             self.bytes_written += self.machine.kernel.arrays[array.index()].element.bytes() as u64;
@@ -403,7 +403,7 @@ impl<'k> Run<'k> {
     }
 
     /// Steps of the outermost level in each chunk (rule 6).
-    fn chunk_steps(&self, array: ArrayId) -> usize {
+    fn chunk_steps(&self, array: KernelArrayId) -> usize {
         let Some(level) = self.machine.kernel.levels.first() else { return usize::MAX };
         let n = self.machine.integer(level.to).saturating_sub(self.machine.integer(level.from)).max(0) as usize;
         let m = val::count(&self.machine.arrays[array.index()].extents);
@@ -413,7 +413,7 @@ impl<'k> Run<'k> {
 
     fn put(
         &mut self,
-        arrays: &[ArrayId],
+        arrays: &[KernelArrayId],
         target: usize,
         values: Vec<Constant>,
         combine: &Combine<'_>,

@@ -1,7 +1,8 @@
 //! The locals of a kernel that runs, and strict scalar code over them.
 
 use fusebox_ir::{
-    ArrayId, Constant, Fault, Kernel, KernelArray, Lambda, LocalId, Place, RunError, ScalarOp, ScalarOperand,
+    ArrayId, Constant, Fault, Kernel, KernelArray, KernelArrayId, Lambda, LocalId, Place, RunError, ScalarOp,
+    ScalarOperand,
 };
 
 use super::watch::Watch;
@@ -16,7 +17,7 @@ pub(super) struct Bound {
     pub(super) elements: Vec<Constant>,
 }
 
-pub(super) struct Machine<'k> {
+pub(super) struct KernelMachine<'k> {
     pub(super) kernel: &'k Kernel,
     /// Of the statement that runs, for errors.
     pub(super) operation: &'k str,
@@ -28,7 +29,7 @@ pub(super) struct Machine<'k> {
     pub(super) watch: Watch,
 }
 
-impl<'k> Machine<'k> {
+impl<'k> KernelMachine<'k> {
     /// # Errors
     /// [`Fault::TooLarge`] if there is no memory for the arrays.
     pub(super) fn new(kernel: &'k Kernel, sizes: &[i64], given: &[Val]) -> Result<Self, RunError> {
@@ -124,18 +125,18 @@ impl<'k> Machine<'k> {
         RunError { operation: self.operation.to_owned(), place: place.clone(), fault }
     }
 
-    pub(super) fn index_fault(&self, array: ArrayId, index: &[i64]) -> Fault {
+    pub(super) fn index_fault(&self, array: KernelArrayId, index: &[i64]) -> Fault {
         let name = self.kernel.arrays[array.index()].name.clone();
         Fault::Index { array: name, index: index.to_vec(), extents: self.arrays[array.index()].extents.clone() }
     }
 
     /// Whether reads and writes of an array are counted.
-    pub(super) fn counts(&self, array: ArrayId) -> bool {
+    pub(super) fn counts(&self, array: KernelArrayId) -> bool {
         !self.kernel.levels.is_empty() || !self.arrays[array.index()].extents.is_empty()
     }
 
     /// Counts a read of the element at a position, if that is inside.
-    pub(super) fn count_read(&self, array: ArrayId, position: Option<usize>) {
+    pub(super) fn count_read(&self, array: KernelArrayId, position: Option<usize>) {
         if let Some(position) = position {
             self.watch.read(self.kernel, array, position);
         }
@@ -147,12 +148,13 @@ impl<'k> Machine<'k> {
     }
 }
 
-impl Outside for Machine<'_> {
+impl Outside for KernelMachine<'_> {
     fn scalar(&self, id: ArrayId) -> Result<Constant, Stop> {
         unreachable!("kernels load {id} like any array")
     }
 
     fn read(&self, id: ArrayId, index: &[i64]) -> Result<Constant, Stop> {
+        let id = KernelArrayId::of_code(id);
         let array = &self.arrays[id.index()];
         let position = val::position(&array.extents, index);
         self.count_read(id, position);
@@ -163,6 +165,7 @@ impl Outside for Machine<'_> {
     }
 
     fn read_flat(&self, id: ArrayId, position: i64) -> Result<Constant, Stop> {
+        let id = KernelArrayId::of_code(id);
         let array = &self.arrays[id.index()];
         let at = usize::try_from(position).ok().filter(|&at| at < array.elements.len());
         self.count_read(id, at);

@@ -5,7 +5,7 @@
 
 use std::{cell::RefCell, collections::HashMap};
 
-use fusebox_ir::{Action, ArrayId, Kernel};
+use fusebox_ir::{Action, Kernel, KernelArrayId};
 
 /// A point: a number that no other point of the same depth has in this run.
 type Point = u64;
@@ -24,21 +24,21 @@ pub(super) struct Watch {
     points: Vec<Point>,
     entered: Point,
     /// For each array of the kernel that another is written over: the depth of the store, and elements by position.
-    over: Vec<Option<(usize, RefCell<HashMap<usize, Element>>)>>,
+    in_place: Vec<Option<(usize, RefCell<HashMap<usize, Element>>)>>,
 }
 
 impl Watch {
     pub(super) fn new(kernel: &Kernel) -> Self {
-        let mut over: Vec<_> = kernel.arrays.iter().map(|_| None).collect();
+        let mut in_place: Vec<_> = kernel.arrays.iter().map(|_| None).collect();
         for (position, array) in kernel.arrays.iter().enumerate() {
-            let Some(source) = array.over else { continue };
+            let Some(source) = array.in_place_of else { continue };
             let depth = kernel.statements.iter().find_map(|statement| match &statement.action {
                 Action::Store { array, .. } if array.index() == position => Some(statement.depth as usize),
                 _ => None,
             });
-            over[source.index()] = Some((depth.unwrap_or(0), RefCell::default()));
+            in_place[source.index()] = Some((depth.expect("what is in place is stored"), RefCell::default()));
         }
-        Self { points: vec![0; kernel.levels.len() + 1], entered: 0, over }
+        Self { points: vec![0; kernel.levels.len() + 1], entered: 0, in_place }
     }
 
     /// The next point of a depth begins.
@@ -51,8 +51,8 @@ impl Watch {
     ///
     /// # Panics
     /// If it was written over before, or is read by two points.
-    pub(super) fn read(&self, kernel: &Kernel, array: ArrayId, position: usize) {
-        let Some((depth, elements)) = &self.over[array.index()] else { return };
+    pub(super) fn read(&self, kernel: &Kernel, array: KernelArrayId, position: usize) {
+        let Some((depth, elements)) = &self.in_place[array.index()] else { return };
         let mut elements = elements.borrow_mut();
         let element = elements.entry(position).or_default();
         let name = &kernel.arrays[array.index()].name;
@@ -66,9 +66,9 @@ impl Watch {
     ///
     /// # Panics
     /// If it is in the memory of another, and that element was read by another point, or written before.
-    pub(super) fn write(&self, kernel: &Kernel, array: ArrayId, position: usize) {
-        let Some(source) = kernel.arrays[array.index()].over else { return };
-        let Some((depth, elements)) = &self.over[source.index()] else { return };
+    pub(super) fn write(&self, kernel: &Kernel, array: KernelArrayId, position: usize) {
+        let Some(source) = kernel.arrays[array.index()].in_place_of else { return };
+        let Some((depth, elements)) = &self.in_place[source.index()] else { return };
         let mut elements = elements.borrow_mut();
         let element = elements.entry(position).or_default();
         let name = &kernel.arrays[source.index()].name;

@@ -33,7 +33,7 @@ impl<T: Elt> Fold<'_, T> {
             combine: Lambda::default(),
             seeds,
             sources: parts.sources(),
-            offsets: self.offsets.map(|(array, _)| fusebox_ir::ArrayId(array.0)),
+            offsets: self.offsets.map(|(array, _)| array.as_array()),
             commutes: self.commutes,
         };
         let types = types_of::<T>(&extents);

@@ -81,7 +81,7 @@ fn permute_terms<T: Elt>(
         defaults: defaults.sources(),
         values: values.sources(),
         targets: arena::array_ids(targets),
-        keep: keep.map(|term| fusebox_ir::ArrayId(term.0)),
+        keep: keep.map(|term| term.as_array()),
         order,
     };
     let types = types_of::<T>(&defaults.extents);

@@ -45,7 +45,7 @@ impl<T: Elt> Scan<'_, T> {
             combine: Lambda::default(),
             seeds,
             sources: parts.sources(),
-            offsets: self.offsets.map(|(array, _)| fusebox_ir::ArrayId(array.0)),
+            offsets: self.offsets.map(|(array, _)| array.as_array()),
             commutes: false,
         };
         let mut types = types_of::<T>(&extents);

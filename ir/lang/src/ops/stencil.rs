@@ -3,7 +3,7 @@
 use std::{cell::RefCell, rc::Rc};
 
 use fusebox_ir::{
-    ArrayId, ArrayOp, Boundary as IrBoundary, Lambda, Tap, TapBoundary,
+    ArrayOp, Boundary as IrBoundary, Lambda, Tap, TapBoundary,
     term::{FunctionTerm, Term, TermId},
 };
 
@@ -148,10 +148,10 @@ impl Tapped {
             self.boundaries.into_iter().filter(|(array, ..)| taps.iter().any(|tap| tap.0 == *array)).collect();
         let op = ArrayOp::Stencil {
             f: Lambda::default(),
-            taps: taps.iter().map(|tap| Tap { array: ArrayId(tap.0.0), offsets: tap.1.clone() }).collect(),
+            taps: taps.iter().map(|tap| Tap { array: tap.0.as_array(), offsets: tap.1.clone() }).collect(),
             boundaries: boundaries
                 .iter()
-                .map(|(array, boundary, _)| TapBoundary { array: ArrayId(array.0), boundary: boundary.clone() })
+                .map(|(array, boundary, _)| TapBoundary { array: array.as_array(), boundary: boundary.clone() })
                 .collect(),
         };
         let functions = std::iter::once(f).chain(boundaries.into_iter().filter_map(|(_, _, f)| f)).collect();

@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::{Error, Model, union_find::UnionFind};
+use fusebox_ir::analysis::UnionFind;
+
+use crate::{Error, Model};
 
 /// An operation; operands are positions of earlier ones, or inputs from [`INPUT`] on.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,10 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::{ANY, Clusters, NONE, Parts, own_pairs};
-use crate::{
-    problem::{Domain, meet},
-    union_find::UnionFind,
-};
+use fusebox_ir::analysis::UnionFind;
+
+use crate::problem::{Domain, meet};
 
 impl Clusters {
     /// in, out, D1, D2, M2; nothing where one order serves all.

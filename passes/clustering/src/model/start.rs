@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::{Clusters, Parts, inner_edges};
-use crate::{extract::Solution, union_find::UnionFind};
+use fusebox_ir::analysis::UnionFind;
+
+use crate::extract::Solution;
 
 impl Clusters {
     /// The values of a solution, to start from.

@@ -8,13 +8,13 @@ use std::collections::{BTreeMap, HashMap};
 
 #[cfg(doc)]
 use fusebox_ir::MAX_EXTENT;
-use fusebox_ir::{ArrayId, LocalId};
+use fusebox_ir::{LocalId, ValueId};
 
 /// What a form is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Atom {
     /// A scalar of the plan.
-    Value(ArrayId),
+    Value(ValueId),
     /// A scalar of a kernel.
     Local(LocalId),
 }
@@ -202,7 +202,7 @@ mod tests {
 
     #[test]
     fn an_index_from_the_end_is_inside() {
-        let (n, i) = (Linear::atom(Atom::Value(ArrayId(0))), Linear::local(LocalId(0)));
+        let (n, i) = (Linear::atom(Atom::Value(ValueId(0))), Linear::local(LocalId(0)));
         let mut facts = Facts::default();
         facts.add(0, n.clone());
         facts.add(1, i.clone());
@@ -221,7 +221,7 @@ mod tests {
     #[test]
     fn doubled_indices_need_what_halving_means() {
         let (k, h, i) =
-            (Linear::atom(Atom::Value(ArrayId(0))), Linear::atom(Atom::Value(ArrayId(1))), Linear::local(LocalId(0)));
+            (Linear::atom(Atom::Value(ValueId(0))), Linear::atom(Atom::Value(ValueId(1))), Linear::local(LocalId(0)));
         let mut facts = Facts::default();
         facts.add(1, h.clone().offset(-1).plus(-1, &i));
         let room = k.clone().offset(-1).plus(-2, &i);
@@ -255,7 +255,7 @@ mod tests {
         fn atom(&mut self) -> Atom {
             let position = self.of(&[0, 1, 2, 3]);
             // The first two are scalars of the plan, and extents.
-            if position < 2 { Atom::Value(ArrayId(position)) } else { Atom::Local(LocalId(position)) }
+            if position < 2 { Atom::Value(ValueId(position)) } else { Atom::Local(LocalId(position)) }
         }
 
         fn form(&mut self, terms: usize) -> Linear {
@@ -328,8 +328,8 @@ mod tests {
     #[test]
     fn what_may_wrap_is_not_exact() {
         let (n, x, i) =
-            (Linear::atom(Atom::Value(ArrayId(0))), Linear::atom(Atom::Value(ArrayId(9))), Linear::local(LocalId(0)));
-        let extent = |atom| atom == Atom::Value(ArrayId(0));
+            (Linear::atom(Atom::Value(ValueId(0))), Linear::atom(Atom::Value(ValueId(9))), Linear::local(LocalId(0)));
+        let extent = |atom| atom == Atom::Value(ValueId(0));
         let mut facts = Facts::default();
         facts.add(0, n.clone());
         facts.add(0, x.clone());

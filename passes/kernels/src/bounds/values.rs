@@ -2,43 +2,60 @@
 
 use std::collections::{HashMap, HashSet};
 
-use fusebox_ir::{ArrayId, Constant, Extent, Operand, PlanValue, Type};
+use fusebox_ir::{ArrayId, Constant, Extent, PlanExtent, PlanOperand, PlanType, PlanValue, Program, ValueId, bug};
 
 use crate::bounds::linear::{Atom, Facts, Linear, exact, never_negative};
 
 /// Every value of the plan, and what is known of scalars among them where the plan is being extended.
-#[derive(Debug, Default)]
-pub(crate) struct Values {
+#[derive(Debug)]
+pub(crate) struct Values<'p> {
+    /// Whose values they are; shown with bugs.
+    pub(crate) program: &'p Program,
     list: Vec<PlanValue>,
     /// Scalars that are linear in others.
-    forms: HashMap<ArrayId, Linear>,
+    forms: HashMap<ValueId, Linear>,
     /// Holds at every point after where it was noted.
     pub(crate) facts: Facts,
     /// Scalars that are extents of arrays that have been made.
-    extents: HashSet<ArrayId>,
-    order: Vec<ArrayId>,
+    extents: HashSet<ValueId>,
+    order: Vec<ValueId>,
 }
 
 /// Where what is known of values ends when a branch ends.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Known {
+pub(crate) struct Checkpoint {
     facts: usize,
     extents: usize,
 }
 
-impl Values {
-    pub(crate) fn add(&mut self, name: String, ty: Type) -> ArrayId {
-        let id = ArrayId(u32::try_from(self.list.len()).unwrap_or(u32::MAX));
+impl<'p> Values<'p> {
+    pub(crate) fn new(program: &'p Program) -> Self {
+        Self {
+            program,
+            list: Vec::new(),
+            forms: HashMap::new(),
+            facts: Facts::default(),
+            extents: HashSet::new(),
+            order: Vec::new(),
+        }
+    }
+
+    pub(crate) fn add(&mut self, name: String, ty: PlanType) -> ValueId {
+        let id = ValueId::at(self.list.len());
         self.list.push(PlanValue { name, ty });
         id
     }
 
-    pub(crate) fn ty(&self, id: ArrayId) -> &Type {
-        &self.list[id.index()].ty
+    fn get(&self, id: ValueId) -> &PlanValue {
+        self.list.get(id.index()).unwrap_or_else(|| bug!(self.program, "{id} is no value of the plan"))
     }
 
-    pub(crate) fn name(&self, id: ArrayId) -> &str {
-        &self.list[id.index()].name
+    pub(crate) fn ty(&self, id: ValueId) -> &PlanType {
+        &self.get(id).ty
+    }
+
+    pub(crate) fn name(&self, id: ValueId) -> &str {
+        &self.get(id).name
     }
 
     pub(crate) fn into_list(self) -> Vec<PlanValue> {
@@ -46,7 +63,7 @@ impl Values {
     }
 
     /// Notes that an array of this type was made: none of its extents is negative.
-    pub(crate) fn made(&mut self, ty: &Type) {
+    pub(crate) fn made(&mut self, ty: &PlanType) {
         for extent in &ty.extents {
             if let Extent::Value(id) = *extent
                 && self.extents.insert(id)
@@ -61,24 +78,24 @@ impl Values {
     }
 
     /// Whether the scalar is the extent of an array that was made.
-    pub(crate) fn is_extent(&self, id: ArrayId) -> bool {
+    pub(crate) fn is_extent(&self, id: ValueId) -> bool {
         self.extents.contains(&id)
     }
 
-    pub(crate) fn known(&self) -> Known {
-        Known { facts: self.facts.len(), extents: self.order.len() }
+    pub(crate) fn checkpoint(&self) -> Checkpoint {
+        Checkpoint { facts: self.facts.len(), extents: self.order.len() }
     }
 
-    pub(crate) fn forget(&mut self, known: Known) {
-        self.facts.truncate(known.facts);
-        while self.order.len() > known.extents {
+    pub(crate) fn restore(&mut self, to: Checkpoint) {
+        self.facts.truncate(to.facts);
+        while self.order.len() > to.extents {
             let Some(id) = self.order.pop() else { break };
             self.extents.remove(&id);
         }
     }
 
     /// Notes that a scalar is linear in others.
-    pub(crate) fn define(&mut self, id: ArrayId, form: Linear) {
+    pub(crate) fn define(&mut self, id: ValueId, form: Linear) {
         let form = form.map(&mut |atom| match atom {
             Atom::Value(of) => self.form_of(of),
             Atom::Local(_) => Linear::atom(atom),
@@ -86,16 +103,35 @@ impl Values {
         self.forms.insert(id, form);
     }
 
-    pub(crate) fn form_of(&self, id: ArrayId) -> Linear {
+    pub(crate) fn form_of(&self, id: ValueId) -> Linear {
         self.forms.get(&id).cloned().unwrap_or_else(|| Linear::atom(Atom::Value(id)))
     }
 
-    pub(crate) fn form(&self, extent: Extent) -> Linear {
+    pub(crate) fn form(&self, extent: PlanExtent) -> Linear {
         match extent {
             Extent::Constant(constant) => Linear::constant(constant),
             Extent::Value(id) => self.form_of(id),
-            // Not in types of plans; equal to nothing.
-            Extent::Unknown => Linear::constant(i64::MIN),
+            Extent::Unknown => bug!(self.program, "a value of the plan has an extent that is not known"),
+        }
+    }
+
+    /// The extent that a scalar operand is.
+    pub(crate) fn operand_as_extent(&self, operand: PlanOperand) -> PlanExtent {
+        match operand {
+            PlanOperand::Value(id) => Extent::Value(id),
+            PlanOperand::Constant(constant) => match constant.as_i64() {
+                Some(number) => Extent::Constant(number),
+                None => bug!(self.program, "{constant} is no i64, and stands for an extent"),
+            },
+        }
+    }
+
+    /// The scalar operand that an extent is.
+    pub(crate) fn extent_as_operand(&self, extent: PlanExtent) -> PlanOperand {
+        match extent {
+            Extent::Value(id) => PlanOperand::Value(id),
+            Extent::Constant(constant) => PlanOperand::Constant(Constant::from(constant)),
+            Extent::Unknown => bug!(self.program, "a value of the plan has an extent that is not known"),
         }
     }
 
@@ -132,19 +168,8 @@ impl Values {
     }
 }
 
-/// The extent that a scalar operand is.
-pub(crate) fn extent(operand: Operand) -> Extent {
-    match operand {
-        Operand::Value(id) => Extent::Value(id),
-        Operand::Constant(constant) => Extent::Constant(constant.as_i64().unwrap_or(-1)),
-    }
-}
-
-/// The scalar operand that an extent is.
-pub(crate) fn operand(extent: Extent) -> Operand {
-    match extent {
-        Extent::Value(id) => Operand::Value(id),
-        Extent::Constant(constant) => Operand::Constant(Constant::from(constant)),
-        Extent::Unknown => Operand::Constant(Constant::from(-1i64)),
-    }
+/// The id of a number of elements that is never a value of the plan, by the program's name for it: extents that are it are equal to each other
+/// alone. No value has the id, as those have the lowest.
+pub(crate) fn counted(id: ArrayId) -> ValueId {
+    ValueId(u32::MAX - id.0)
 }

@@ -3,8 +3,9 @@
 use std::collections::HashSet;
 
 use fusebox_ir::{
-    ArrayId, Binding, Extent, Operand, Output, Step,
+    ArrayId, Binding, Extent, Operand, Output, PlanExtent, PlanOperand, Step, ValueId,
     analysis::Answer,
+    bug,
     operations::{Demand, Relation, Signature, Sum, Term},
 };
 
@@ -37,7 +38,10 @@ impl<'p> Lower<'p> {
     fn name_of(&self, id: ArrayId) -> String {
         match crate::nest::Scope::array(&self.bindings, id) {
             Some(array) => self.values.name(array).to_owned(),
-            None => self.vars.get(&id).map_or_else(String::new, |var| super::name(var)),
+            None => match self.vars.get(&id) {
+                Some(var) => super::name(var),
+                None => bug!(self.program(), "{id} is no value"),
+            },
         }
     }
 
@@ -75,7 +79,7 @@ impl<'p> Lower<'p> {
         self.values.note_at_most(&extent.form, &available.form);
     }
 
-    /// Steps that fail where an array of a nest that is not stored has a negative extent: what is stored fails where room is made for it.
+    /// Steps that fail where an array of a nest that is not stored has a negative extent: what is stored fails where it is allocated.
     ///
     /// Extents that operations of the nest count themselves are not known yet, and not negative.
     pub(super) fn check_extents(
@@ -131,8 +135,8 @@ impl<'p> Lower<'p> {
     /// The extents of a value are those that a type in another place says.
     pub(super) fn check_type(
         &mut self,
-        value: Operand,
-        expected: &[Extent],
+        value: PlanOperand,
+        expected: &[PlanExtent],
         expected_name: &str,
         origin: &Origin,
         steps: &mut Vec<Step>,
@@ -150,7 +154,13 @@ impl<'p> Lower<'p> {
     }
 
     /// A result has the extents that the program declares.
-    pub(super) fn check_output(&mut self, program: &str, value: ArrayId, declared: &Output, steps: &mut Vec<Step>) {
+    pub(super) fn check_output(
+        &mut self,
+        program: &str,
+        value: ValueId,
+        declared: &Output<ValueId>,
+        steps: &mut Vec<Step>,
+    ) {
         let origin = Origin { operation: program.to_owned(), place: fusebox_ir::Place::default() };
         let actual = self.values.ty(value).extents.clone();
         for (&actual, &expected) in actual.iter().zip(&declared.ty.extents) {

@@ -1,9 +1,9 @@
 //! Concatenation: each source is copied to its part of the result.
 
-use fusebox_ir::{Access, ArrayId, Binding, LevelOrder, ScalarOp, ScalarOperand, Step};
+use fusebox_ir::{Access, ArrayId, Binary, Binding, LevelOrder, ScalarOperand, Step, ValueId};
 
 use super::{Lower, Origin};
-use crate::{bounds::linear::Linear, error::Error, nest::Spot, strict::Code};
+use crate::{bounds::linear::Linear, error::Error, nest::ProgramPoint, strict::ScalarCode};
 
 impl<'p> Lower<'p> {
     /// One kernel for each source, which copies it to its part of the result.
@@ -15,26 +15,23 @@ impl<'p> Lower<'p> {
         origin: &Origin,
         steps: &mut Vec<Step>,
     ) -> Result<(), Error> {
-        let sources: Vec<ArrayId> = sources.iter().map(|&id| self.array(id)).collect();
+        let sources: Vec<ValueId> = sources.iter().map(|&id| self.array(id)).collect();
         let results = self.results(&binding.results, origin, steps)?;
-        let Some(&result) = results.first() else { return Ok(()) };
+        let result = results[0];
         let mut offset = Linear::default();
         for (number, &source) in sources.iter().enumerate() {
             let ty = self.values.ty(source).clone();
-            let own = ty.extents.get(dim).map(|&extent| self.values.form(extent)).unwrap_or_default();
+            let own = self.values.form(ty.extents[dim]);
             let mut nest = self.nest(origin);
             let index: Vec<ScalarOperand> =
                 ty.extents.iter().map(|&extent| nest.level_over(extent, LevelOrder::Parallel)).collect();
-            let at = Spot::before(nest.depth());
-            let mut code = Code::default();
+            let at = ProgramPoint::before(nest.depth());
+            let mut code = ScalarCode::default();
             let element = nest.read(&mut code, source, index.clone(), &binding.place);
             let element = nest.run(code, &[element], at)[0];
             let mut target = index;
-            let shift = nest.linear(&offset, Spot::before(0));
-            if let Some(along) = target.get_mut(dim) {
-                let op = ScalarOp::Binary { function: fusebox_ir::Binary::Add, a: *along, b: shift };
-                *along = nest.compute(op, fusebox_ir::ElementType::I64, at);
-            }
+            let shift = nest.linear(&offset, ProgramPoint::before(0));
+            target[dim] = nest.binary(Binary::Add, target[dim], shift, at);
             let access = if number == 0 { Access::Write } else { Access::Update };
             nest.store(result, access, &target, element, at, None);
             let launch = nest.finish();

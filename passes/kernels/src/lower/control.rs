@@ -4,14 +4,14 @@
 
 use std::collections::{HashMap, HashSet};
 
-use fusebox_ir::{ArrayId, ArrayOp, Binding, Block, Extent, Operand, Step, Type, Var};
+use fusebox_ir::{ArrayId, ArrayOp, Binding, Block, Extent, PlanExtent, PlanOperand, PlanType, Step, ValueId, Var};
 
 use super::{Bound, Lower, Origin, name};
-use crate::{bounds::values::extent, error::Error};
+use crate::error::Error;
 
 impl<'p> Lower<'p> {
     /// Types of values that stand for `vars`, whose extents may be of `vars` themselves.
-    fn stand_ins(&mut self, vars: &[Var]) -> Result<Vec<ArrayId>, Error> {
+    fn stand_ins(&mut self, vars: &[Var]) -> Result<Vec<ValueId>, Error> {
         let mut made = Vec::new();
         for var in vars {
             let ty = self.plan_type(var)?;
@@ -22,7 +22,7 @@ impl<'p> Lower<'p> {
         Ok(made)
     }
 
-    fn alias(value: ArrayId, source: Operand, origin: &Origin) -> Step {
+    fn alias(value: ValueId, source: PlanOperand, origin: &Origin) -> Step {
         Step::Alias { value, source, operation: origin.operation.clone(), place: origin.place.clone() }
     }
 
@@ -36,7 +36,7 @@ impl<'p> Lower<'p> {
         self.bindings.undo(mark);
         let branch = |this: &mut Self, block: &'p Block| {
             this.branch(block, &mut |this, steps| {
-                let sources: Vec<Operand> = block.results.iter().map(|&id| this.find(id)).collect();
+                let sources: Vec<PlanOperand> = block.results.iter().map(|&id| this.find(id)).collect();
                 this.check_types(&sources, &results, &binding.results, &origin, steps);
                 for (&value, &source) in results.iter().zip(&sources) {
                     steps.push(Self::alias(value, source, &origin));
@@ -50,7 +50,7 @@ impl<'p> Lower<'p> {
         Ok(())
     }
 
-    fn made_all(&mut self, vars: &[Var], values: &[ArrayId]) {
+    fn made_all(&mut self, vars: &[Var], values: &[ValueId]) {
         for (var, &value) in vars.iter().zip(values) {
             let ty = self.values.ty(value).clone();
             self.values.made(&ty);
@@ -61,21 +61,21 @@ impl<'p> Lower<'p> {
     /// `sources` have the extents of the types of `values`, where these name each other what `sources` are.
     fn check_types(
         &mut self,
-        sources: &[Operand],
-        values: &[ArrayId],
+        sources: &[PlanOperand],
+        values: &[ValueId],
         vars: &[Var],
         origin: &Origin,
         steps: &mut Vec<Step>,
     ) {
         for ((&source, &value), var) in sources.iter().zip(values).zip(vars) {
-            let expected: Vec<Extent> = self
+            let expected: Vec<PlanExtent> = self
                 .values
                 .ty(value)
                 .extents
                 .iter()
                 .map(|&of| match of {
                     Extent::Value(id) => match values.iter().position(|&value| value == id) {
-                        Some(at) => extent(sources[at]),
+                        Some(at) => self.values.operand_as_extent(sources[at]),
                         None => of,
                     },
                     Extent::Constant(_) | Extent::Unknown => of,
@@ -88,7 +88,7 @@ impl<'p> Lower<'p> {
     pub(super) fn while_loop(&mut self, binding: &'p Binding, steps: &mut Vec<Step>) -> Result<(), Error> {
         let ArrayOp::While { condition, step, starts } = &binding.op else { unreachable!("a loop") };
         let origin = self.origin(binding);
-        let starts: Vec<Operand> = starts.iter().map(|&start| self.operand(start)).collect();
+        let starts: Vec<PlanOperand> = starts.iter().map(|&start| self.operand(start)).collect();
         let mark = self.bindings.log.len();
         let state = self.stand_ins(&binding.results)?;
         self.bindings.undo(mark);
@@ -96,7 +96,7 @@ impl<'p> Lower<'p> {
         for (&value, &start) in state.iter().zip(&starts) {
             steps.push(Self::alias(value, start, &origin));
         }
-        let known = self.values.known();
+        let checkpoint = self.values.checkpoint();
         for &value in &state {
             let ty = self.values.ty(value).clone();
             self.values.made(&ty);
@@ -104,7 +104,7 @@ impl<'p> Lower<'p> {
         for (var, &value) in condition.params.iter().zip(&state) {
             self.bindings.bind(var.id, Bound::Plan(value.into()));
         }
-        let mut decided = Operand::Constant(false.into());
+        let mut decided = PlanOperand::Constant(false.into());
         let condition_steps = self.branch(condition, &mut |this, _| {
             decided = this.find(condition.results[0]);
             Ok(())
@@ -119,7 +119,7 @@ impl<'p> Lower<'p> {
             Ok(())
         })?;
         self.bindings.undo(mark);
-        self.values.forget(known);
+        self.values.restore(checkpoint);
         steps.push(Step::While { state: state.clone(), condition_steps, condition: decided, body, next });
         self.made_all(&binding.results, &state);
         Ok(())
@@ -130,33 +130,33 @@ impl<'p> Lower<'p> {
         let ArrayOp::Foreign { fallback, arguments, .. } = &binding.op else { unreachable!("a foreign operation") };
         let origin = self.origin(binding);
         let mark = self.bindings.log.len();
-        let arguments: Vec<Operand> = arguments.iter().map(|&argument| self.operand(argument)).collect();
+        let arguments: Vec<PlanOperand> = arguments.iter().map(|&argument| self.operand(argument)).collect();
         let mut bound: HashSet<ArrayId> = HashSet::new();
         let sizes: HashMap<ArrayId, &Var> = fallback.sizes.iter().map(|var| (var.id, var)).collect();
         for (param, &argument) in fallback.params.iter().zip(&arguments) {
-            let ty: Option<Type> =
-                if let Operand::Value(id) = argument { Some(self.values.ty(id).clone()) } else { None };
+            let ty: Option<PlanType> =
+                if let PlanOperand::Value(id) = argument { Some(self.values.ty(id).clone()) } else { None };
             // A size first met is bound by the argument; met again it is checked.
             for (&declared, &actual) in param.ty.extents.iter().zip(ty.iter().flat_map(|ty| &ty.extents)) {
                 if let Extent::Value(id) = declared
                     && let Some(size) = sizes.get(&id)
                     && bound.insert(id)
                 {
-                    self.bind_operand(size, crate::bounds::values::operand(actual), steps);
+                    self.bind_operand(size, self.values.extent_as_operand(actual), steps);
                 }
             }
-            let expected: Vec<Extent> = param.ty.extents.iter().map(|&of| self.extent(of)).collect();
+            let expected: Vec<PlanExtent> = param.ty.extents.iter().map(|&of| self.extent(of)).collect();
             self.check_type(argument, &expected, &name(param), &origin, steps);
             self.bind_operand(param, argument, steps);
         }
         self.block(&fallback.bindings, &fallback.results, steps)?;
-        let results: Vec<Operand> = fallback.results.iter().map(|&id| self.find(id)).collect();
+        let results: Vec<PlanOperand> = fallback.results.iter().map(|&id| self.find(id)).collect();
         self.bindings.undo(mark);
         for (var, &result) in binding.results.iter().zip(&results) {
             self.bind_operand(var, result, steps);
         }
         for (var, &result) in binding.results.iter().zip(&results) {
-            let expected: Vec<Extent> = var.ty.extents.iter().map(|&of| self.extent(of)).collect();
+            let expected: Vec<PlanExtent> = var.ty.extents.iter().map(|&of| self.extent(of)).collect();
             self.check_type(result, &expected, &name(var), &origin, steps);
         }
         Ok(())

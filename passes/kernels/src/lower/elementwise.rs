@@ -3,13 +3,13 @@
 use fusebox_ir::ArrayOp;
 
 use super::fuse::Fusing;
-use crate::strict::Code;
+use crate::strict::ScalarCode;
 
 impl Fusing<'_, '_> {
     pub(super) fn elementwise(&mut self, position: usize) {
         let binding = self.binding(position);
-        let (spot, when, index) = (self.spot(position), self.when(position), self.index(position));
-        let mut code = Code::default();
+        let (point, when, index) = (self.point(position), self.when(position), self.index(position));
+        let mut code = ScalarCode::default();
         let values = match &binding.op {
             ArrayOp::Generate { f, .. } => self.nest.call(f, &index, &mut code),
             ArrayOp::Map { f, sources } => {
@@ -34,7 +34,7 @@ impl Fusing<'_, '_> {
             }
             _ => Vec::new(),
         };
-        let values = self.nest.run_when(code, &values, spot, when);
+        let values = self.nest.run_when(code, &values, point, when);
         for (var, &value) in binding.results.iter().zip(&values) {
             self.give(position, var, value);
         }

@@ -2,14 +2,14 @@
 
 use fusebox_ir::{
     Access, ArrayId, ArrayOp, Association, Binary, Binding, Constant, ElementType, FailureKind, Lambda, LevelOrder,
-    ScalarOp, ScalarOperand, Step, Type,
+    ScalarOp, ScalarOperand, Step, Type, ValueId,
 };
 
 use super::{Lower, Origin, fuse::Fusing, name, scatter::at_least_zero};
 use crate::{
     error::Error,
-    nest::{Associates, ScanParts, Spot},
-    strict::Code,
+    nest::{Associates, ProgramPoint, ScanParts},
+    strict::ScalarCode,
 };
 
 /// More elements than any memory has bytes.
@@ -26,7 +26,7 @@ impl<'p> Lower<'p> {
         binding: &Binding,
         origin: &Origin,
         steps: &mut Vec<Step>,
-    ) -> Result<ArrayId, Error> {
+    ) -> Result<ValueId, Error> {
         let ArrayOp::Expand { size, sources, .. } = &binding.op else { unreachable!("an expand") };
         let n = self.extents(sources[0])[0];
         let (total, arrays) = (&binding.results[0], &binding.results[1..]);
@@ -36,8 +36,8 @@ impl<'p> Lower<'p> {
         let total = self.results(std::slice::from_ref(total), origin, steps)?[0];
         let mut nest = self.nest(origin);
         let i = nest.level_over(n, LevelOrder::Up);
-        let at = Spot::before(1);
-        let mut code = Code::default();
+        let at = ProgramPoint::before(1);
+        let mut code = ScalarCode::default();
         let elements: Vec<ScalarOperand> =
             sources.iter().map(|&source| nest.read(&mut code, self.array(source), vec![i], &binding.place)).collect();
         let length = nest.call(size, &elements, &mut code);
@@ -60,8 +60,8 @@ impl<'p> Lower<'p> {
         nest.check(counted, &origin.operation, &origin.place, fault, at, None);
         nest.store(offsets, Access::Write, &[i], running[0], at, None);
         let end = nest.extent(n);
-        nest.store(offsets, Access::Write, &[end], totals[0], Spot::after(0), None);
-        nest.store(total, Access::Write, &[], totals[0], Spot::after(0), None);
+        nest.store(offsets, Access::Write, &[end], totals[0], ProgramPoint::after(0), None);
+        nest.store(total, Access::Write, &[], totals[0], ProgramPoint::after(0), None);
         let launch = nest.finish();
         self.launch(launch, steps);
         Ok(offsets)
@@ -75,11 +75,11 @@ impl Fusing<'_, '_> {
         position: usize,
         size: &Lambda,
         sources: &[ArrayId],
-        spot: Spot,
+        point: ProgramPoint,
         when: Option<ScalarOperand>,
     ) -> ScalarOperand {
         let index = self.index(position);
-        let mut code = Code::default();
+        let mut code = ScalarCode::default();
         let elements = self.sources(position, sources, &index, &mut code);
         let mut length = self.nest.call(size, &elements, &mut code);
         if let Some(condition) = when {
@@ -87,45 +87,45 @@ impl Fusing<'_, '_> {
             let op = ScalarOp::If { condition, then: body(length), otherwise: body(vec![whole(0)]) };
             length = self.nest.push_all(&mut code, op, &[ElementType::I64]);
         }
-        self.nest.run(code, &length, spot)[0]
+        self.nest.run(code, &length, point)[0]
     }
 
     /// Fails where no memory holds what is made of one source, although nothing of it is stored: no run would end.
-    fn check_length(&mut self, position: usize, length: ScalarOperand, spot: Spot) {
+    fn check_length(&mut self, position: usize, length: ScalarOperand, point: ProgramPoint) {
         let origin = self.origin(position);
         let array = self.binding(position).results.get(1).map_or_else(String::new, name);
-        let fits = self.nest.binary(Binary::Lt, length, whole(MOST_ELEMENTS), spot);
+        let fits = self.nest.binary(Binary::Lt, length, whole(MOST_ELEMENTS), point);
         let fault = FailureKind::TooLarge { array, extents: vec![length] };
-        self.nest.check(fits, &origin.operation, &origin.place, fault, spot, None);
+        self.nest.check(fits, &origin.operation, &origin.place, fault, point, None);
     }
 
     /// A level for the elements made of each source. Those that are stored go behind one another, from an offset that is known.
     pub(super) fn expand(&mut self, position: usize) {
         let binding = self.binding(position);
         let ArrayOp::Expand { size, get, sources } = &binding.op else { unreachable!("asked for by its kind") };
-        let (spot, when, index) = (self.spot(position), self.when(position), self.index(position));
-        let order = self.spine.levels[spot.depth as usize].order;
+        let (point, when, index) = (self.point(position), self.when(position), self.index(position));
+        let order = self.spine.levels[point.depth as usize].order;
         let (length, offset) = match (self.made.offsets.get(&position), index.first()) {
             (Some(&offsets), Some(&i)) => {
                 let nest = &mut self.nest;
-                let next = nest.binary(Binary::Add, i, whole(1), spot);
-                let mut code = Code::default();
+                let next = nest.binary(Binary::Add, i, whole(1), point);
+                let mut code = ScalarCode::default();
                 let from = nest.read(&mut code, offsets, vec![i], &binding.place);
                 let to = nest.read(&mut code, offsets, vec![next], &binding.place);
                 let op = ScalarOp::Binary { function: Binary::Sub, a: to, b: from };
                 let length = nest.push(&mut code, op, ElementType::I64, &binding.place);
-                let bounds = nest.run_when(code, &[from, length], spot, when);
+                let bounds = nest.run_when(code, &[from, length], point, when);
                 (bounds[1], Some(bounds[0]))
             }
             _ => {
-                let length = self.length(position, size, sources, spot, when);
-                self.check_length(position, length, spot);
+                let length = self.length(position, size, sources, point, when);
+                self.check_length(position, length, point);
                 (length, None)
             }
         };
         let j = self.nest.level(whole(0), length, order);
-        let at = Spot::before(spot.depth + 1);
-        let mut code = Code::default();
+        let at = ProgramPoint::before(point.depth + 1);
+        let mut code = ScalarCode::default();
         let mut arguments = self.sources(position, sources, &index, &mut code);
         arguments.push(j);
         let values = self.nest.call(get, &arguments, &mut code);
@@ -142,33 +142,33 @@ impl Fusing<'_, '_> {
     pub(super) fn filter(&mut self, position: usize) {
         let binding = self.binding(position);
         let ArrayOp::Filter { keep, sources } = &binding.op else { unreachable!("asked for by its kind") };
-        let (spot, when, index) = (self.spot(position), self.when(position), self.index(position));
-        let mut code = Code::default();
+        let (point, when, index) = (self.point(position), self.when(position), self.index(position));
+        let mut code = ScalarCode::default();
         let elements = self.sources(position, sources, &index, &mut code);
         let kept = self.nest.call(keep, &elements, &mut code);
         let wanted: Vec<ScalarOperand> = elements.into_iter().chain(kept).collect();
-        let mut given = self.nest.run_when(code, &wanted, spot, when);
+        let mut given = self.nest.run_when(code, &wanted, point, when);
         let own = given.pop();
-        let when = self.nest.both(when, own, spot);
+        let when = self.nest.both(when, own, point);
         self.kept[position] = when;
         for (var, &value) in binding.results[1..].iter().zip(&given) {
-            self.give_at(position, var, value, &[], spot, when);
+            self.give_at(position, var, value, &[], point, when);
         }
         let count = &binding.results[0];
         if self.spine.appended != Some(position) && self.made.stored.contains_key(&count.id) {
-            let sum = self.total(spot, when, 0);
-            self.give_at(position, count, sum, &[], Spot::after(0), None);
+            let sum = self.total(point, when, 0);
+            self.give_at(position, count, sum, &[], ProgramPoint::after(0), None);
         }
     }
 
     /// How many elements take part, at depth `to`.
-    fn total(&mut self, spot: Spot, when: Option<ScalarOperand>, to: u32) -> ScalarOperand {
-        let (mut value, mut when, mut at) = (whole(1), when, spot);
-        for depth in (to..spot.depth).rev() {
+    fn total(&mut self, point: ProgramPoint, when: Option<ScalarOperand>, to: u32) -> ScalarOperand {
+        let (mut value, mut when, mut at) = (whole(1), when, point);
+        for depth in (to..point.depth).rev() {
             let combine = self.nest.built_in(Binary::Add, ElementType::I64);
             let associates = Associates { types: vec![ElementType::I64], commutes: true };
             value = self.nest.reduce(at, when, depth, associates, combine, vec![whole(0)], vec![value])[0];
-            (when, at) = (None, Spot::after(depth));
+            (when, at) = (None, ProgramPoint::after(depth));
         }
         value
     }

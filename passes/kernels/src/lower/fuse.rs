@@ -7,38 +7,28 @@
 use std::collections::HashMap;
 
 use fusebox_ir::{
-    Access, Action, ArrayId, ArrayOp, Binary, Binding, Constant, Extent, FailureKind, LevelOrder, Place, ScalarOperand,
-    Step, Type, Var,
+    Access, Action, ArrayId, ArrayOp, Binary, Binding, Constant, FailureKind, Place, PlanExtent, ScalarOperand, Step,
+    ValueId, Var,
     analysis::{
         Spine,
         spine::{Along, Frame, Members, Over, Station, follows, spine},
     },
+    bug,
 };
 
 use super::{
-    Bound, Lower, Origin,
+    Lower, Origin,
+    arrays::MadeArrays,
     cluster::Group,
-    combine::{Segments, segments},
+    combine::{Segments, element_level, segment_level},
     name,
     unit::put_units,
 };
 use crate::{
-    bounds::linear::{Atom, Linear},
     error::Error,
-    nest::{Launch, Learned, Nest, Spot},
-    strict::Code,
+    nest::{KernelBuilder, Launch, Learned, ProgramPoint},
+    strict::ScalarCode,
 };
-
-/// Arrays that were made before a nest.
-#[derive(Debug, Default)]
-pub(super) struct Made {
-    /// Results that are stored, by their names in the program.
-    pub(super) stored: HashMap<ArrayId, ArrayId>,
-    /// What is appended to: the result, the array that is long enough.
-    appended: Vec<(Var, ArrayId)>,
-    /// Where the elements of each source of an expand begin, by its position.
-    pub(super) offsets: HashMap<usize, ArrayId>,
-}
 
 impl<'p> Lower<'p> {
     /// Makes a kernel of a group. `units` are scalar code over what is known at the end: they are part of it. What is `manifest`, of the group
@@ -62,14 +52,14 @@ impl<'p> Lower<'p> {
         let spine = spine(&members).map_err(|apart| {
             let of = |position: usize| bindings[position].results.first().map(name).unwrap_or_default();
             let (first, second, why) = (of(apart.first), of(apart.second), apart.why);
-            Error::Apart { first, second, why, place: bindings[apart.second].place.clone() }
+            Error::Conflict { first, second, why, place: bindings[apart.second].place.clone() }
         })?;
-        self.count(list);
-        let mut made = Made::default();
+        self.bind_counted(list);
+        let mut made = MadeArrays::default();
         for (position, binding) in list.iter().enumerate() {
             let origin = self.origin(binding);
             self.check_sizes(binding, &origin, steps)?;
-            self.make_room(list, position, &spine, manifest, &mut made, &origin, steps)?;
+            self.allocate_stored(list, position, &spine, manifest, &mut made, &origin, steps)?;
         }
         let is_stored =
             |id| made.stored.contains_key(&id) || made.appended.iter().any(|(appended, _)| appended.id == id);
@@ -87,121 +77,18 @@ impl<'p> Lower<'p> {
             self.launch(launch, steps);
             self.learn(learned);
         }
-        self.shorten(list, &spine, made, steps)
-    }
-
-    /// Sizes that operations of a group make, before any of them is stored: those that are not are never in the plan.
-    fn count(&mut self, list: &[Binding]) {
-        let own: Vec<ArrayId> = list.iter().flat_map(|binding| &binding.results).map(|var| var.id).collect();
-        let mut sizes = Vec::new();
-        list.iter().flat_map(|binding| &binding.results).for_each(|var| var.ty.for_each_use(&mut |id| sizes.push(id)));
-        for id in sizes.into_iter().filter(|id| own.contains(id)) {
-            self.bindings.bind(id, Bound::Counted(ArrayId(u32::MAX - id.0)));
-        }
-    }
-
-    /// Makes room for what of an operation is stored.
-    #[allow(clippy::too_many_arguments)]
-    fn make_room(
-        &mut self,
-        list: &[Binding],
-        position: usize,
-        spine: &Spine,
-        manifest: &dyn Fn(ArrayId) -> bool,
-        made: &mut Made,
-        origin: &Origin,
-        steps: &mut Vec<Step>,
-    ) -> Result<(), Error> {
-        let (binding, station) = (&list[position], &spine.stations[position]);
-        let stored = |vars: &[Var]| vars.iter().filter(|var| manifest(var.id)).cloned().collect::<Vec<Var>>();
-        let appended = match (&binding.op, station.frame) {
-            (ArrayOp::Filter { .. }, _) => spine.appended == Some(position),
-            (op, Frame::Counted(of)) if follows(op) => spine.appended == Some(of),
-            _ => false,
-        };
-        let vars = match &binding.op {
-            ArrayOp::Permute { defaults, .. } | ArrayOp::PermutedExpand { defaults, .. } => {
-                let copies = self.copies(binding, defaults, steps)?;
-                made.stored.extend(binding.results.iter().map(|var| var.id).zip(copies));
-                return Ok(());
-            }
-            ArrayOp::Expand { .. } if station.stored => {
-                made.offsets.insert(position, self.offsets(binding, origin, steps)?);
-                made.stored.insert(binding.results[0].id, self.array(binding.results[0].id));
-                stored(&binding.results[1..])
-            }
-            ArrayOp::Filter { .. } if appended => {
-                let capacity = self.capacity(list, spine, position);
-                self.append_to(&stored(&binding.results[1..]), capacity, made, origin, steps);
-                binding.results[..1].to_vec()
-            }
-            _ if appended => {
-                let capacity = self.capacity(list, spine, position);
-                self.append_to(&stored(&binding.results), capacity, made, origin, steps);
-                return Ok(());
-            }
-            _ => stored(&binding.results),
-        };
-        let arrays = self.results(&vars, origin, steps)?;
-        made.stored.extend(vars.iter().map(|var| var.id).zip(arrays));
-        Ok(())
-    }
-
-    fn append_to(&mut self, vars: &[Var], capacity: Extent, made: &mut Made, origin: &Origin, steps: &mut Vec<Step>) {
-        for var in vars {
-            let whole = self.allocate(name(var), Type::array(vec![capacity], var.ty.element), origin, steps);
-            made.appended.push((var.clone(), whole));
-        }
-    }
-
-    /// How many elements there are at most of what a filter keeps.
-    fn capacity(&self, list: &[Binding], spine: &Spine, mut position: usize) -> Extent {
-        while let Frame::Counted(of) = spine.stations[position].frame {
-            position = of;
-        }
-        let ArrayOp::Filter { sources, .. } = &list[position].op else {
-            unreachable!("what is appended is of filters")
-        };
-        self.extents(sources[0])[0]
-    }
-
-    /// The extents of a value of the program, in the plan or only in a nest.
-    pub(super) fn extents(&self, id: ArrayId) -> Vec<Extent> {
-        match (super::Scope::array(&self.bindings, id), self.vars.get(&id)) {
-            (Some(value), _) => self.values.ty(value).extents.clone(),
-            (None, Some(var)) => var.ty.extents.iter().map(|&extent| self.extent(extent)).collect(),
-            (None, None) => Vec::new(),
-        }
-    }
-
-    /// What was appended gets the extent that was counted.
-    fn shorten(&mut self, list: &[Binding], spine: &Spine, made: Made, steps: &mut Vec<Step>) -> Result<(), Error> {
-        let Some(filter) = spine.appended else { return Ok(()) };
-        let capacity = self.capacity(list, spine, filter);
-        if let Some(&count) = made.stored.get(&list[filter].results[0].id) {
-            // There are no more than before.
-            let capacity = self.values.form(capacity);
-            self.values.note_at_most(&Linear::atom(Atom::Value(count)), &capacity);
-        }
-        for (var, source) in made.appended {
-            let ty = self.plan_type(&var)?;
-            self.values.made(&ty);
-            let value = self.values.add(name(&var), ty);
-            self.bindings.bind(var.id, Bound::Plan(value.into()));
-            steps.push(Step::Shorten { value, source });
-        }
-        Ok(())
+        self.truncate_appended(list, &spine, made, steps)
     }
 }
 
 /// A nest that operations are put into, in program order.
 pub(super) struct Fusing<'l, 'p> {
     pub(super) lower: &'l Lower<'p>,
-    pub(super) nest: Nest<'l>,
+    pub(super) nest: KernelBuilder<'l>,
     pub(super) spine: &'l Spine,
     group: &'l Group<'p>,
     list: &'l [Binding],
-    pub(super) made: &'l Made,
+    pub(super) made: &'l MadeArrays,
     /// Elements of what stands in the nest, by their names in the program.
     elements: HashMap<ArrayId, ScalarOperand>,
     /// The index at which each operation makes its elements; none of those that are counted.
@@ -209,7 +96,7 @@ pub(super) struct Fusing<'l, 'p> {
     /// For each of its dimensions whether the index is within, where the level has more steps.
     within: Vec<Vec<Option<ScalarOperand>>>,
     /// Levels, extents, and whether the level's index is within.
-    limits: Vec<(usize, Extent, ScalarOperand)>,
+    limits: Vec<(usize, PlanExtent, ScalarOperand)>,
     /// Where it makes elements at all.
     whens: Vec<Option<ScalarOperand>>,
     /// The index at which an operation reads what is made in its order.
@@ -217,12 +104,13 @@ pub(super) struct Fusing<'l, 'p> {
     /// Of filters what they keep, of expands where the elements go that are stored.
     pub(super) kept: Vec<Option<ScalarOperand>>,
     pub(super) targets: Vec<Option<ScalarOperand>>,
-    pub(super) segments: Option<Segments>,
-    appends: Vec<(ArrayId, ScalarOperand)>,
+    /// By their offsets.
+    segments: Vec<(ArrayId, Segments)>,
+    appends: Vec<(ValueId, ScalarOperand)>,
 }
 
 impl<'l, 'p> Fusing<'l, 'p> {
-    fn new(lower: &'l Lower<'p>, group: &'l Group<'p>, spine: &'l Spine, made: &'l Made) -> Self {
+    fn new(lower: &'l Lower<'p>, group: &'l Group<'p>, spine: &'l Spine, made: &'l MadeArrays) -> Self {
         let list = group.list;
         let whole = match list {
             [binding] => lower.origin(binding).operation,
@@ -238,7 +126,7 @@ impl<'l, 'p> Fusing<'l, 'p> {
         let count = list.len();
         Self {
             lower,
-            nest: Nest::new(&lower.values, &lower.bindings, whole),
+            nest: KernelBuilder::new(&lower.values, &lower.bindings, whole),
             spine,
             group,
             list,
@@ -251,12 +139,12 @@ impl<'l, 'p> Fusing<'l, 'p> {
             through: vec![None; count],
             kept: vec![None; count],
             targets: vec![None; count],
-            segments: None,
+            segments: Vec::new(),
             appends: Vec::new(),
         }
     }
 
-    fn all(mut self, units: &[&Binding], results: &HashMap<ArrayId, ArrayId>) -> (Launch, Learned) {
+    fn all(mut self, units: &[&Binding], results: &HashMap<ArrayId, ValueId>) -> (Launch, Learned) {
         self.open();
         for position in 0..self.list.len() {
             self.own_index(position);
@@ -277,7 +165,7 @@ impl<'l, 'p> Fusing<'l, 'p> {
                 self.nest.name(outer, element);
             }
         }
-        let learned = put_units(&mut self.nest, self.lower, units, results, Spot::after(0));
+        let learned = put_units(&mut self.nest, self.lower, units, results, ProgramPoint::after(0));
         (self.nest.finish(), learned)
     }
 
@@ -300,9 +188,15 @@ impl<'l, 'p> Fusing<'l, 'p> {
         &self.spine.stations[position]
     }
 
-    pub(super) fn spot(&self, position: usize) -> Spot {
+    pub(super) fn point(&self, position: usize) -> ProgramPoint {
         let station = self.station(position);
-        Spot { depth: station.depth, after: station.after }
+        ProgramPoint { depth: station.depth, after: station.after }
+    }
+
+    /// The array that a result of the group is stored to.
+    pub(super) fn stored(&self, id: ArrayId) -> ValueId {
+        let stored = self.made.stored.get(&id);
+        *stored.unwrap_or_else(|| bug!(self.lower.program(), "{id} is not stored by its kernel"))
     }
 
     pub(super) fn when(&self, position: usize) -> Option<ScalarOperand> {
@@ -320,35 +214,58 @@ impl<'l, 'p> Fusing<'l, 'p> {
         let mut within = self.within[position].clone();
         within.pop();
         let depth = self.station(position).depth.saturating_sub(1);
-        let when = within.into_iter().fold(None, |when, own| self.nest.both(when, own, Spot::before(depth)));
+        let when = within.into_iter().fold(None, |when, own| self.nest.both(when, own, ProgramPoint::before(depth)));
         (index, when)
     }
 
     /// Opens the levels, but for one that an operation opens when it knows its steps.
     fn open(&mut self) {
-        for (at, level) in self.spine.levels.iter().enumerate() {
+        let mut count = None;
+        for level in &self.spine.levels {
             match &level.over {
                 Over::Extent(extent) => {
                     let extent = self.lower.extent(*extent);
                     self.nest.level_over(extent, level.order);
                 }
                 Over::Segments(offsets) => {
-                    let cut = self.list.iter().enumerate().find_map(|(position, binding)| match &binding.op {
-                        ArrayOp::Fold { offsets: Some(_), sources, .. }
-                        | ArrayOp::Scan { offsets: Some(_), sources, .. } => Some((position, sources.first()?)),
-                        _ => None,
-                    });
-                    let Some((position, &source)) = cut else { continue };
-                    let Some(&extent) = self.lower.extents(source).last() else { continue };
+                    let (position, _) = self.cut_by(*offsets);
                     self.enter(position);
-                    let elements = self.spine.levels.get(at + 1).map_or(LevelOrder::Parallel, |inner| inner.order);
-                    let offsets = self.lower.array(*offsets);
-                    let origin = self.origin(position);
-                    self.segments = Some(segments(&mut self.nest, offsets, extent, [level.order, elements], &origin));
+                    let (offsets, origin) = (self.lower.array(*offsets), self.origin(position));
+                    count = Some(segment_level(&mut self.nest, offsets, level.order, &origin));
                 }
-                Over::Elements => {}
+                Over::Elements(list) => {
+                    let (position, source) = self.cut_by(*list);
+                    let extent = *self.lower.extents(source).last().expect("what is cut into segments has a dimension");
+                    self.enter(position);
+                    let (offsets, origin) = (self.lower.array(*list), self.origin(position));
+                    let segments = element_level(&mut self.nest, offsets, (count.take(), extent), level.order, &origin);
+                    self.segments.push((*list, segments));
+                }
                 Over::Inner(_) => break,
             }
+        }
+    }
+
+    /// The first operation that runs in these segments, and what it cuts.
+    fn cut_by(&self, offsets: ArrayId) -> (usize, ArrayId) {
+        let cut = |(position, binding): (usize, &Binding)| match &binding.op {
+            ArrayOp::Fold { offsets: Some(own), sources, .. } | ArrayOp::Scan { offsets: Some(own), sources, .. } => {
+                (*own == offsets).then_some((position, *sources.first()?))
+            }
+            _ => None,
+        };
+        let found = self.list.iter().enumerate().find_map(cut);
+        found.unwrap_or_else(|| {
+            bug!(self.lower.program(), "a level runs over segments of {offsets}, and no operation does")
+        })
+    }
+
+    /// The segments that an operation runs in.
+    pub(super) fn segments_of(&self, offsets: Option<ArrayId>) -> Option<&Segments> {
+        let own = offsets?;
+        match self.segments.iter().find(|(of, _)| self.lower.sizes.same_array(*of, own)) {
+            Some((_, segments)) => Some(segments),
+            None => bug!(self.lower.program(), "no level runs over the segments of {own}"),
         }
     }
 
@@ -362,7 +279,7 @@ impl<'l, 'p> Fusing<'l, 'p> {
             self.within[position].push(within);
         }
         let all = self.within[position].clone();
-        let at = Spot::before(station.depth);
+        let at = ProgramPoint::before(station.depth);
         self.whens[position] = all.into_iter().fold(None, |when, own| self.nest.both(when, own, at));
     }
 
@@ -373,7 +290,7 @@ impl<'l, 'p> Fusing<'l, 'p> {
             return *known;
         }
         let (index, to) = (self.nest.levels[along.level].index.id.into(), self.nest.extent(extent));
-        let within = self.nest.binary(Binary::Lt, index, to, Spot::before(along.level as u32 + 1));
+        let within = self.nest.binary(Binary::Lt, index, to, ProgramPoint::before(along.level as u32 + 1));
         self.limits.push((along.level, extent, within));
         within
     }
@@ -388,10 +305,10 @@ impl<'l, 'p> Fusing<'l, 'p> {
         if !self.spine.stations.iter().any(|station| station.frame == Frame::Through(position)) {
             return;
         }
-        let (binding, spot, when) = (self.binding(position), self.spot(position), self.when(position));
-        let mut code = Code::default();
+        let (binding, point, when) = (self.binding(position), self.point(position), self.when(position));
+        let mut code = ScalarCode::default();
         let at = self.read_at(position, &mut code);
-        let at = self.nest.run_when(code, &at, spot, when);
+        let at = self.nest.run_when(code, &at, point, when);
         let inside = self.spine.stations.iter().position(|station| station.frame == Frame::Through(position));
         let source = self
             .binding_sources(binding)
@@ -414,29 +331,29 @@ impl<'l, 'p> Fusing<'l, 'p> {
 
     /// Fails where an index into something that only stands in the nest is outside of it.
     fn check_inside(&mut self, position: usize, source: ArrayId, at: &[ScalarOperand]) {
-        let (spot, when, origin) = (self.spot(position), self.when(position), self.origin(position));
+        let (point, when, origin) = (self.point(position), self.when(position), self.origin(position));
         let extents: Vec<ScalarOperand> =
             self.lower.extents(source).into_iter().map(|extent| self.nest.extent(extent)).collect();
         let zero = ScalarOperand::from(Constant::from(0i64));
         let mut inside = None;
         for (&index, &extent) in at.iter().zip(&extents) {
-            if !self.nest.is_below(zero, index, spot.depth, true) {
-                let above = self.nest.binary(Binary::Le, zero, index, spot);
-                inside = self.nest.both(inside, Some(above), spot);
+            if !self.nest.is_below(zero, index, point.depth, true) {
+                let above = self.nest.binary(Binary::Le, zero, index, point);
+                inside = self.nest.both(inside, Some(above), point);
             }
-            if !self.nest.is_below(index, extent, spot.depth, false) {
-                let below = self.nest.binary(Binary::Lt, index, extent, spot);
-                inside = self.nest.both(inside, Some(below), spot);
+            if !self.nest.is_below(index, extent, point.depth, false) {
+                let below = self.nest.binary(Binary::Lt, index, extent, point);
+                inside = self.nest.both(inside, Some(below), point);
             }
         }
         let Some(inside) = inside else { return };
         let array = self.source_name(source);
         let fault = FailureKind::Index { array, index: at.to_vec(), extents: extents.clone() };
-        self.nest.check(inside, &origin.operation, &origin.place, fault, spot, when);
+        self.nest.check(inside, &origin.operation, &origin.place, fault, point, when);
         if when.is_none() {
             for (&index, &extent) in at.iter().zip(&extents) {
-                self.nest.at_most(spot.depth, zero, index);
-                self.nest.below(spot.depth, index, extent);
+                self.nest.at_most(point.depth, zero, index);
+                self.nest.below(point.depth, index, extent);
             }
         }
     }
@@ -448,7 +365,7 @@ impl<'l, 'p> Fusing<'l, 'p> {
     }
 
     /// The index that an operation computes of its own, at which it reads.
-    pub(super) fn read_at(&mut self, position: usize, code: &mut Code) -> Vec<ScalarOperand> {
+    pub(super) fn read_at(&mut self, position: usize, code: &mut ScalarCode) -> Vec<ScalarOperand> {
         if let Some(at) = &self.through[position] {
             return at.clone();
         }
@@ -477,12 +394,18 @@ impl<'l, 'p> Fusing<'l, 'p> {
         position: usize,
         sources: &[ArrayId],
         at: &[ScalarOperand],
-        code: &mut Code,
+        code: &mut ScalarCode,
     ) -> Vec<ScalarOperand> {
         sources.iter().map(|&source| self.source(position, source, at, code)).collect()
     }
 
-    fn source(&mut self, position: usize, source: ArrayId, at: &[ScalarOperand], code: &mut Code) -> ScalarOperand {
+    fn source(
+        &mut self,
+        position: usize,
+        source: ArrayId,
+        at: &[ScalarOperand],
+        code: &mut ScalarCode,
+    ) -> ScalarOperand {
         if let Some(&element) = self.elements.get(&source) {
             return element;
         }
@@ -491,7 +414,7 @@ impl<'l, 'p> Fusing<'l, 'p> {
         let own = self.station(position).frame == Frame::Own && self.index[position].starts_with(at);
         if own && self.when(position).is_some() {
             // Where it is outside nothing uses it.
-            return self.nest.load_within(array, at, self.spot(position), place);
+            return self.nest.load_within(array, at, self.point(position), place);
         }
         self.nest.read(code, array, at.to_vec(), place)
     }
@@ -499,7 +422,7 @@ impl<'l, 'p> Fusing<'l, 'p> {
     /// Names an element, and stores it where it is used outside.
     pub(super) fn give(&mut self, position: usize, var: &Var, value: ScalarOperand) {
         let index = self.index(position);
-        self.give_at(position, var, value, &index, self.spot(position), self.when(position));
+        self.give_at(position, var, value, &index, self.point(position), self.when(position));
     }
 
     /// The same at an index of its own.
@@ -509,7 +432,7 @@ impl<'l, 'p> Fusing<'l, 'p> {
         var: &Var,
         value: ScalarOperand,
         index: &[ScalarOperand],
-        at: Spot,
+        at: ProgramPoint,
         when: Option<ScalarOperand>,
     ) {
         self.elements.insert(var.id, value);
@@ -546,12 +469,12 @@ impl<'l, 'p> Fusing<'l, 'p> {
     /// Elements that are kept are put behind those before.
     fn append(&mut self) {
         let Some(filter) = self.spine.appended else { return };
-        let Some(&count) = self.made.stored.get(&self.binding(filter).results[0].id) else { return };
+        let count = self.stored(self.binding(filter).results[0].id);
         self.enter(filter);
-        let (arrays, values): (Vec<ArrayId>, Vec<ScalarOperand>) =
+        let (arrays, values): (Vec<ValueId>, Vec<ScalarOperand>) =
             std::mem::take(&mut self.appends).into_iter().unzip();
         let arrays = arrays.into_iter().map(|array| self.nest.array(array, Access::Write)).collect();
         let count = self.nest.array(count, Access::Write);
-        self.nest.act(self.spot(filter), self.kept[filter], Action::Append { arrays, count, values });
+        self.nest.act(self.point(filter), self.kept[filter], Action::Append { arrays, count, values });
     }
 }

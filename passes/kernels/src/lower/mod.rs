@@ -1,5 +1,6 @@
 #![doc = include_str!("README.md")]
 
+mod arrays;
 mod checks;
 mod cluster;
 mod combine;
@@ -17,49 +18,50 @@ use std::collections::{HashMap, HashSet};
 
 use fusebox_ir::{
     Access, ArrayId, ArrayOp, Binding, Block, Constant, ElementType, Extent, Kernel, Operand, Output, Part, Place,
-    Plan, Program, Step, Type, Var,
+    Plan, PlanExtent, PlanOperand, PlanType, Program, Step, Type, ValueId, Var,
     analysis::{Sizes, demand::by_need, makes_elements},
+    bug,
 };
 
 use self::cluster::Group;
 use crate::{
     bounds::linear::{Atom, Linear},
-    bounds::values::{Values, extent},
+    bounds::values::Values,
     error::Error,
-    nest::{Nest, Scope, Spot},
+    nest::{KernelBuilder, ProgramPoint, Scope},
 };
 
 /// Where a value of the program is.
 #[derive(Clone, Copy, Debug)]
 enum Bound {
-    Plan(Operand),
+    Plan(PlanOperand),
     /// A constant that is also read as an array of rank 0, which this value of the plan is.
-    Constant(Constant, ArrayId),
+    Constant(Constant, ValueId),
     /// A number of elements that is known only at the end of a nest, and not stored. As an extent it is equal to itself alone: it has an id that no
     /// value has.
-    Counted(ArrayId),
+    Counted(ValueId),
 }
 
 /// Values of the program that are in scope.
 #[derive(Debug)]
 struct Bindings<'p> {
-    /// For messages.
+    /// Shown with bugs.
     program: &'p Program,
     bound: HashMap<ArrayId, Bound>,
     log: Vec<(ArrayId, Option<Bound>)>,
 }
 
 impl Scope for Bindings<'_> {
-    fn find(&self, id: ArrayId) -> Operand {
+    fn find(&self, id: ArrayId) -> PlanOperand {
         match self.bound.get(&id) {
             Some(Bound::Plan(operand)) => *operand,
             Some(Bound::Constant(constant, _)) => Operand::Constant(*constant),
-            Some(Bound::Counted(_)) => panic!("{id} is known only after its nest, in\n{}", self.program),
-            None => panic!("{id} is used before it is made, in\n{}", self.program),
+            Some(Bound::Counted(_)) => bug!(self.program, "{id} is known only after its nest"),
+            None => bug!(self.program, "{id} is used before it is made"),
         }
     }
 
-    fn array(&self, id: ArrayId) -> Option<ArrayId> {
+    fn array(&self, id: ArrayId) -> Option<ValueId> {
         match self.bound.get(&id)? {
             Bound::Plan(Operand::Value(value)) | Bound::Constant(_, value) => Some(*value),
             Bound::Plan(Operand::Constant(_)) | Bound::Counted(_) => None,
@@ -98,7 +100,7 @@ struct Origin {
 
 /// A plan under construction.
 pub(crate) struct Lower<'p> {
-    values: Values,
+    values: Values<'p>,
     kernels: Vec<Kernel>,
     bindings: Bindings<'p>,
     /// What operations and functions use as an array, rank 0 included.
@@ -116,7 +118,7 @@ pub(crate) fn lower(program: &Program) -> Result<Plan, Error> {
         return Err(Error::ByNeed { result, why: found.why, place: found.binding.place.clone() });
     }
     let mut lower = Lower {
-        values: Values::default(),
+        values: Values::new(program),
         kernels: Vec::new(),
         bindings: Bindings { program, bound: HashMap::new(), log: Vec::new() },
         as_arrays: used_as_arrays(&program.body),
@@ -125,7 +127,7 @@ pub(crate) fn lower(program: &Program) -> Result<Plan, Error> {
     };
     vars_in(&program.body, &mut lower.vars);
     let body = &program.body;
-    let input = |lower: &mut Lower<'_>, var: &Var| -> Result<ArrayId, Error> {
+    let input = |lower: &mut Lower<'_>, var: &Var| -> Result<ValueId, Error> {
         let ty = lower.plan_type(var)?;
         lower.values.made(&ty);
         let id = lower.values.add(name(var), ty);
@@ -201,18 +203,23 @@ fn name(var: &Var) -> String {
 }
 
 impl<'p> Lower<'p> {
+    /// What is lowered: shown with bugs.
+    fn program(&self) -> &'p Program {
+        self.bindings.program
+    }
+
     /// What a value of the program is in the plan.
-    fn find(&self, id: ArrayId) -> Operand {
+    fn find(&self, id: ArrayId) -> PlanOperand {
         self.bindings.find(id)
     }
 
     /// The array of the plan that a value of the program is.
-    fn array(&self, id: ArrayId) -> ArrayId {
-        self.bindings.array(id).unwrap_or_else(|| panic!("{id} is no array here, in\n{}", self.bindings.program))
+    fn array(&self, id: ArrayId) -> ValueId {
+        self.bindings.array(id).unwrap_or_else(|| bug!(self.program(), "{id} is no array here"))
     }
 
     /// Binds a value of the program to an operand of the plan; a constant becomes an array too where the program uses it as one.
-    fn bind_operand(&mut self, var: &Var, to: Operand, steps: &mut Vec<Step>) {
+    fn bind_operand(&mut self, var: &Var, to: PlanOperand, steps: &mut Vec<Step>) {
         let bound = match to {
             Operand::Constant(constant) if self.as_arrays.contains(&var.id) => {
                 Bound::Constant(constant, self.materialised(to, &name(var), steps))
@@ -222,41 +229,38 @@ impl<'p> Lower<'p> {
         self.bindings.bind(var.id, bound);
     }
 
-    fn operand(&self, operand: Operand) -> Operand {
+    fn operand(&self, operand: Operand) -> PlanOperand {
         match operand {
             Operand::Value(id) => self.find(id),
-            Operand::Constant(_) => operand,
+            Operand::Constant(constant) => constant.into(),
         }
     }
 
-    fn extent(&self, of: Extent) -> Extent {
+    fn extent(&self, of: Extent) -> PlanExtent {
         match of {
             Extent::Value(id) => match self.bindings.bound.get(&id) {
                 Some(&Bound::Counted(own)) => Extent::Value(own),
-                _ => extent(self.find(id)),
+                _ => self.values.operand_as_extent(self.find(id)),
             },
-            Extent::Constant(_) | Extent::Unknown => of,
+            Extent::Constant(number) => Extent::Constant(number),
+            Extent::Unknown => Extent::Unknown,
         }
     }
 
     /// The extent that a scalar of the program is.
-    fn extent_of(&self, operand: Operand) -> Extent {
+    fn extent_of(&self, operand: Operand) -> PlanExtent {
         match operand {
             Operand::Value(id) => self.extent(Extent::Value(id)),
-            Operand::Constant(_) => extent(operand),
+            Operand::Constant(constant) => self.values.operand_as_extent(constant.into()),
         }
     }
 
-    fn declared(&self, ty: &Type) -> Type {
-        let mut ty = ty.clone();
-        for extent in ty.all_extents_mut() {
-            *extent = self.extent(*extent);
-        }
-        ty
+    fn declared(&self, ty: &Type) -> PlanType {
+        ty.with_extents(&mut |extent| self.extent(extent))
     }
 
     /// The type of a value in the plan.
-    fn plan_type(&self, var: &Var) -> Result<Type, Error> {
+    fn plan_type(&self, var: &Var) -> Result<PlanType, Error> {
         let kind = if var.ty.stream { "stream" } else { "array of arrays" };
         if var.ty.stream || !var.ty.inner.is_empty() {
             return Err(Error::UnsupportedType { name: name(var), kind });
@@ -269,17 +273,17 @@ impl<'p> Lower<'p> {
         Origin { operation: format!("{} `{first}`", binding.op.name()), place: binding.place.clone() }
     }
 
-    /// Makes room for a value.
-    fn allocate(&mut self, name: String, ty: Type, origin: &Origin, steps: &mut Vec<Step>) -> ArrayId {
+    /// Allocates a value.
+    fn allocate(&mut self, name: String, ty: PlanType, origin: &Origin, steps: &mut Vec<Step>) -> ValueId {
         self.values.made(&ty);
         let value = self.values.add(name, ty);
         let (operation, place) = (origin.operation.clone(), origin.place.clone());
-        steps.push(Step::Allocate { value, over: None, operation, place });
+        steps.push(Step::Allocate { value, in_place_of: None, operation, place });
         value
     }
 
-    /// Makes room for the results of a binding.
-    fn results(&mut self, results: &[Var], origin: &Origin, steps: &mut Vec<Step>) -> Result<Vec<ArrayId>, Error> {
+    /// Allocates the results of a binding.
+    fn results(&mut self, results: &[Var], origin: &Origin, steps: &mut Vec<Step>) -> Result<Vec<ValueId>, Error> {
         let mut made = Vec::new();
         for var in results {
             let ty = self.plan_type(var)?;
@@ -291,8 +295,8 @@ impl<'p> Lower<'p> {
     }
 
     /// A nest that is to become a kernel.
-    fn nest(&self, origin: &Origin) -> Nest<'_> {
-        Nest::new(&self.values, &self.bindings, origin.operation.clone())
+    fn nest(&self, origin: &Origin) -> KernelBuilder<'_> {
+        KernelBuilder::new(&self.values, &self.bindings, origin.operation.clone())
     }
 
     /// Adds a finished nest to the plan.
@@ -303,7 +307,7 @@ impl<'p> Lower<'p> {
     }
 
     /// A value of rank 0 or an array, in the plan: constants become values.
-    fn materialised(&mut self, operand: Operand, name: &str, steps: &mut Vec<Step>) -> ArrayId {
+    fn materialised(&mut self, operand: PlanOperand, name: &str, steps: &mut Vec<Step>) -> ValueId {
         match operand {
             Operand::Value(id) => id,
             Operand::Constant(constant) => {
@@ -315,7 +319,7 @@ impl<'p> Lower<'p> {
     }
 
     /// A scalar that is linear in others, as an extent of the plan.
-    fn linear_extent(&mut self, form: &Linear, name: &str, origin: &Origin, steps: &mut Vec<Step>) -> Extent {
+    fn linear_extent(&mut self, form: &Linear, name: &str, origin: &Origin, steps: &mut Vec<Step>) -> PlanExtent {
         if let Some(constant) = form.as_constant() {
             return Extent::Constant(constant);
         }
@@ -324,7 +328,7 @@ impl<'p> Lower<'p> {
         }
         let value = self.allocate(name.to_owned(), Type::scalar(ElementType::I64), origin, steps);
         let mut nest = self.nest(origin);
-        let at = Spot::before(0);
+        let at = ProgramPoint::before(0);
         let sum = nest.linear(form, at);
         nest.store(value, Access::Write, &[], sum, at, None);
         let launch = nest.finish();
@@ -439,12 +443,12 @@ impl<'p> Lower<'p> {
         block: &'p Block,
         finish: &mut dyn FnMut(&mut Self, &mut Vec<Step>) -> Result<(), Error>,
     ) -> Result<Vec<Step>, Error> {
-        let (mark, known) = (self.bindings.log.len(), self.values.known());
+        let (mark, checkpoint) = (self.bindings.log.len(), self.values.checkpoint());
         let mut steps = Vec::new();
         self.block(&block.bindings, &block.results, &mut steps)?;
         finish(self, &mut steps)?;
         self.bindings.undo(mark);
-        self.values.forget(known);
+        self.values.restore(checkpoint);
         Ok(steps)
     }
 }

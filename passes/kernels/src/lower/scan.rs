@@ -1,7 +1,7 @@
 //! Scans: along a level that runs up or down.
 
 use fusebox_ir::{
-    ArrayOp, Binary, Constant, Direction, ElementType, ScalarOperand, ScanForm, Var,
+    ArrayId, ArrayOp, Binary, Constant, Direction, ElementType, ScalarOperand, ScanForm, Var,
     analysis::{
         algebra,
         components::{groups, restricted},
@@ -10,8 +10,8 @@ use fusebox_ir::{
 
 use super::fuse::Fusing;
 use crate::{
-    nest::{Associates, ScanParts, Spot},
-    strict::Code,
+    nest::{Associates, ProgramPoint, ScanParts},
+    strict::ScalarCode,
 };
 
 impl Fusing<'_, '_> {
@@ -20,14 +20,14 @@ impl Fusing<'_, '_> {
         let ArrayOp::Scan { direction, form, combine, seeds, sources, offsets, commutes } = &binding.op else {
             unreachable!("asked for by its kind")
         };
-        let (station, spot, when) = (self.station(position), self.spot(position), self.when(position));
+        let (station, point, when) = (self.station(position), self.point(position), self.when(position));
         let index = self.index(position);
         let (rows, outer_when) = self.outer(position);
-        let Some(&element) = index.last() else { return };
+        let element = *index.last().expect("a scan runs over a level");
         let down = *direction == Direction::Right;
-        let mut code = Code::default();
+        let mut code = ScalarCode::default();
         let values = self.sources(position, sources, &index, &mut code);
-        let values = self.nest.run_when(code, &values, spot, when);
+        let values = self.nest.run_when(code, &values, point, when);
         let seeds: Vec<ScalarOperand> = seeds.iter().map(|&seed| self.nest.operand(self.lower.operand(seed))).collect();
         // With a step for each of n + 1 results, what is before an element when it runs up is with the element when it runs down: the
         // first step then has none.
@@ -43,28 +43,26 @@ impl Fusing<'_, '_> {
             let combine = self.nest.function(&own);
             let (seeds, values) = (of(&seeds), of(&values));
             let parts = ScanParts { exclusive, totals, association: Err(associates), combine, seeds, values };
-            let (results, totals) = self.nest.scan(spot, when, parts);
+            let (results, totals) = self.nest.scan(point, when, parts);
             for (at, (&component, result)) in group.iter().zip(results).enumerate() {
                 running[component] = Some((result, totals.get(at).copied()));
             }
         }
         let row = |last: ScalarOperand| rows.iter().copied().chain([last]).collect::<Vec<_>>();
-        let around = Spot::after(station.to);
+        let around = ProgramPoint::after(station.to);
         let (target, end) = match form {
-            ScanForm::Exclusive if !station.longer => {
-                self.exclusive_targets(position, element, down, offsets.is_some())
-            }
+            ScanForm::Exclusive if !station.longer => self.exclusive_targets(position, element, down, *offsets),
             _ => (element, element),
         };
         let value_when = if station.longer { outer_when } else { when };
         for (component, running) in running.into_iter().enumerate() {
-            let Some((value, total)) = running else { continue };
+            let (value, total) = running.expect("each component is of one group");
             let var: &Var = &binding.results[component];
-            self.give_at(position, var, value, &row(target), spot, value_when);
+            self.give_at(position, var, value, &row(target), point, value_when);
             match (form, total) {
                 (ScanForm::Exclusive, Some(total)) => self.give_at(position, var, total, &row(end), around, outer_when),
                 (ScanForm::Body, Some(total)) => {
-                    let segment = self.segments.as_ref().filter(|_| offsets.is_some()).map(|of| of.segment);
+                    let segment = self.segments_of(*offsets).map(|of| of.segment);
                     let index: Vec<ScalarOperand> = rows.iter().copied().chain(segment).collect();
                     self.give_at(position, &binding.results[k + component], total, &index, around, outer_when);
                 }
@@ -79,18 +77,18 @@ impl Fusing<'_, '_> {
         position: usize,
         element: ScalarOperand,
         down: bool,
-        segmented: bool,
+        offsets: Option<ArrayId>,
     ) -> (ScalarOperand, ScalarOperand) {
-        let (station, spot) = (self.station(position), self.spot(position));
+        let (station, point) = (self.station(position), self.point(position));
         let whole = |value: i64| ScalarOperand::from(Constant::from(value));
-        let bounds = self.segments.as_ref().filter(|_| segmented).map(|of| (of.segment, of.from, of.to));
+        let bounds = self.segments_of(offsets).map(|of| (of.segment, of.from, of.to));
         let mut target = element;
         let end = match bounds {
             // Segment s has s elements of segments before it too many.
             Some((segment, from, to)) => {
-                target = self.nest.binary(Binary::Add, target, segment, spot);
+                target = self.nest.binary(Binary::Add, target, segment, point);
                 let end = if down { from } else { to };
-                self.nest.binary(Binary::Add, end, segment, Spot::before(station.to))
+                self.nest.binary(Binary::Add, end, segment, ProgramPoint::before(station.to))
             }
             None if down => whole(0),
             None => {
@@ -99,7 +97,7 @@ impl Fusing<'_, '_> {
             }
         };
         if down {
-            target = self.nest.binary(Binary::Add, target, whole(1), spot);
+            target = self.nest.binary(Binary::Add, target, whole(1), point);
         }
         (target, end)
     }

@@ -2,14 +2,15 @@
 
 use fusebox_ir::{
     Access, Action, ArrayId, ArrayOp, Binary, Binding, Constant, Lambda, PermuteOrder, ScalarOp, ScalarOperand, Step,
+    ValueId,
 };
 
 use super::{Bound, Lower, fuse::Fusing, name};
 use crate::{
     association,
     error::Error,
-    nest::{Nest, Spot},
-    strict::Code,
+    nest::{KernelBuilder, ProgramPoint},
+    strict::ScalarCode,
 };
 
 impl<'p> Lower<'p> {
@@ -19,7 +20,7 @@ impl<'p> Lower<'p> {
         binding: &Binding,
         defaults: &[ArrayId],
         steps: &mut Vec<Step>,
-    ) -> Result<Vec<ArrayId>, Error> {
+    ) -> Result<Vec<ValueId>, Error> {
         let mut results = Vec::new();
         for (var, &default) in binding.results.iter().zip(defaults) {
             let source = self.materialised(self.find(default), &name(var), steps);
@@ -42,15 +43,15 @@ impl Fusing<'_, '_> {
         let ArrayOp::Permute { combine, values, targets, keep, order, .. } = &binding.op else {
             unreachable!("asked for by its kind")
         };
-        let (spot, when, index) = (self.spot(position), self.when(position), self.index(position));
-        let mut code = Code::default();
+        let (point, when, index) = (self.point(position), self.when(position), self.index(position));
+        let mut code = ScalarCode::default();
         let arrays: Vec<ArrayId> = targets.iter().chain(values).chain(keep).copied().collect();
         let reads = self.sources(position, &arrays, &index, &mut code);
-        let elements = self.nest.run_when(code, &reads, spot, when);
+        let elements = self.nest.run_when(code, &reads, point, when);
         let (to, rest) = elements.split_at(targets.len());
         let (new, keep) = rest.split_at(values.len());
-        let when = self.nest.both(when, keep.first().copied(), spot);
-        self.scatter(position, spot, when, to, new, combine, *order);
+        let when = self.nest.both(when, keep.first().copied(), point);
+        self.scatter(position, point, when, to, new, combine, *order);
     }
 
     /// A level for the elements made of each source, which go to their targets at once.
@@ -59,14 +60,13 @@ impl Fusing<'_, '_> {
         let ArrayOp::PermutedExpand { size, get, combine, defaults, sources, order } = &binding.op else {
             unreachable!("asked for by its kind")
         };
-        let (spot, when, index) = (self.spot(position), self.when(position), self.index(position));
-        let Some(&default) = defaults.first() else { return };
-        let (rank, count) = (self.lower.extents(default).len(), binding.results.len());
+        let (point, when, index) = (self.point(position), self.when(position), self.index(position));
+        let (rank, count) = (self.lower.extents(defaults[0]).len(), binding.results.len());
         let zero = ScalarOperand::from(Constant::from(0i64));
-        let length = self.length(position, size, sources, spot, when);
-        let j = self.nest.level(zero, length, self.spine.levels[spot.depth as usize].order);
-        let at = Spot::before(spot.depth + 1);
-        let mut code = Code::default();
+        let length = self.length(position, size, sources, point, when);
+        let j = self.nest.level(zero, length, self.spine.levels[point.depth as usize].order);
+        let at = ProgramPoint::before(point.depth + 1);
+        let mut code = ScalarCode::default();
         let mut arguments = self.sources(position, sources, &index, &mut code);
         arguments.push(j);
         let nest = &mut self.nest;
@@ -94,7 +94,7 @@ impl Fusing<'_, '_> {
     fn scatter(
         &mut self,
         position: usize,
-        at: Spot,
+        at: ProgramPoint,
         when: Option<ScalarOperand>,
         to: &[ScalarOperand],
         values: &[ScalarOperand],
@@ -102,10 +102,9 @@ impl Fusing<'_, '_> {
         order: PermuteOrder,
     ) {
         let binding = self.binding(position);
-        let results: Vec<ArrayId> =
-            binding.results.iter().filter_map(|var| self.made.stored.get(&var.id).copied()).collect();
+        let results: Vec<ValueId> = binding.results.iter().map(|var| self.stored(var.id)).collect();
         let nest = &mut self.nest;
-        let arrays: Vec<ArrayId> = results.iter().map(|&result| nest.array(result, Access::Update)).collect();
+        let arrays: Vec<_> = results.iter().map(|&result| nest.array(result, Access::Update)).collect();
         let inside = results.first().is_some_and(|&result| nest.is_inside(result, to, at.depth));
         let map = nest.index_map(to, !inside);
         let order = association::of_scatter(combine, order);
@@ -116,6 +115,6 @@ impl Fusing<'_, '_> {
 }
 
 /// `max(a, 0)`: sizes below zero count as zero.
-pub(super) fn at_least_zero(nest: &mut Nest<'_>, a: ScalarOperand, at: Spot) -> ScalarOperand {
+pub(super) fn at_least_zero(nest: &mut KernelBuilder<'_>, a: ScalarOperand, at: ProgramPoint) -> ScalarOperand {
     nest.binary(Binary::Max, a, Constant::from(0i64).into(), at)
 }

@@ -1,24 +1,31 @@
 //! Stencils: taps are loads whose maps have offsets and boundaries.
 
 use fusebox_ir::{
-    ArrayId, Binary, Boundary, Constant, DimBoundary, ElementType, Extent, Lambda, Operand, Place, ScalarOp,
-    ScalarOperand, Tap, TapBoundary, Unary,
+    ArrayId, Binary, Boundary, Constant, DimBoundary, ElementType, Lambda, Place, PlanExtent, PlanOperand, ScalarOp,
+    ScalarOperand, Tap, TapBoundary, Unary, ValueId,
     analysis::need::{certainly_executed, free_uses, local},
+    bug,
 };
 
 use super::fuse::Fusing;
 use crate::{
     bounds::linear::Linear,
-    nest::{Nest, Spot},
-    strict::Code,
+    nest::{KernelBuilder, ProgramPoint},
+    strict::ScalarCode,
 };
 
 /// A boundary with its scalars in the plan.
 #[derive(Clone)]
 enum Outside {
     Dim(DimBoundary),
-    Value(Operand),
+    Value(PlanOperand),
     Function(Lambda),
+}
+
+/// A tap of an array of the plan.
+struct PlanTap<'t> {
+    array: ValueId,
+    offsets: &'t [i64],
 }
 
 impl Fusing<'_, '_> {
@@ -29,27 +36,28 @@ impl Fusing<'_, '_> {
         f: &Lambda,
         taps: &[Tap],
         boundaries: &[TapBoundary],
-        code: &mut Code,
+        code: &mut ScalarCode,
     ) -> Vec<ScalarOperand> {
         let lower = self.lower;
         let boundary = |of: ArrayId| {
             let found = boundaries.iter().find(|boundary| boundary.array == of).map(|boundary| &boundary.boundary);
             match found {
-                Some(Boundary::Clamp) | None => Outside::Dim(DimBoundary::Clamp),
+                Some(Boundary::Clamp) => Outside::Dim(DimBoundary::Clamp),
                 Some(Boundary::Mirror) => Outside::Dim(DimBoundary::Mirror),
                 Some(Boundary::Wrap) => Outside::Dim(DimBoundary::Wrap),
                 Some(Boundary::Constant(operand)) => Outside::Value(lower.operand(*operand)),
                 Some(Boundary::Function(function)) => Outside::Function(function.clone()),
+                None => bug!(lower.program(), "{of} is tapped, and has no boundary"),
             }
         };
-        let (place, at, index) = (&self.binding(position).place, self.spot(position), self.index(position));
+        let (place, at, index) = (&self.binding(position).place, self.point(position), self.index(position));
         let certain = certain_params(f);
         let nest = &mut self.nest;
         taps.iter()
             .enumerate()
             .map(|(number, tap)| {
                 let outside = boundary(tap.array);
-                let tap = Tap { array: lower.array(tap.array), offsets: tap.offsets.clone() };
+                let tap = PlanTap { array: lower.array(tap.array), offsets: &tap.offsets };
                 match &outside {
                     // An empty array fails; if no branch needs it, it must not: then the index is computed where it is needed.
                     Outside::Dim(boundary) if !certain[number] && nest.may_be_empty(tap.array, at.depth) => {
@@ -63,17 +71,17 @@ impl Fusing<'_, '_> {
 }
 
 fn loaded(
-    nest: &mut Nest<'_>,
-    tap: &Tap,
+    nest: &mut KernelBuilder<'_>,
+    tap: &PlanTap<'_>,
     outside: &Outside,
     index: &[ScalarOperand],
-    at: Spot,
+    at: ProgramPoint,
     place: &Place,
 ) -> ScalarOperand {
     let boundary = if let Outside::Dim(boundary) = outside { *boundary } else { DimBoundary::None };
     let dims: Vec<(Linear, DimBoundary)> = index
         .iter()
-        .zip(&tap.offsets)
+        .zip(tap.offsets)
         .map(|(&index, &offset)| (nest.known.form(index).offset(offset), boundary))
         .collect();
     let outside = match outside {
@@ -83,10 +91,10 @@ fn loaded(
             Some(Lambda { results: vec![value], ..Lambda::default() })
         }
         Outside::Function(function) => {
-            let mut code = Code::default();
+            let mut code = ScalarCode::default();
             let there: Vec<ScalarOperand> = index
                 .iter()
-                .zip(&tap.offsets)
+                .zip(tap.offsets)
                 .map(|(&index, &offset)| {
                     let b = Constant::from(offset).into();
                     nest.push(
@@ -106,20 +114,20 @@ fn loaded(
 
 /// The same as scalar code that reads, which may stand in a branch.
 fn by_hand(
-    nest: &mut Nest<'_>,
-    code: &mut Code,
-    tap: &Tap,
+    nest: &mut KernelBuilder<'_>,
+    code: &mut ScalarCode,
+    tap: &PlanTap<'_>,
     boundary: DimBoundary,
     index: &[ScalarOperand],
     place: &Place,
 ) -> ScalarOperand {
-    let extents: Vec<Extent> = nest.known.values.ty(tap.array).extents.clone();
+    let extents: Vec<PlanExtent> = nest.known.values.ty(tap.array).extents.clone();
     let whole = |value: i64| ScalarOperand::from(Constant::from(value));
-    let binary = |nest: &mut Nest<'_>, code: &mut Code, function, a, b| {
+    let binary = |nest: &mut KernelBuilder<'_>, code: &mut ScalarCode, function, a, b| {
         nest.push(code, ScalarOp::Binary { function, a, b }, ElementType::I64, place)
     };
     let mut there = Vec::new();
-    for ((&index, &offset), &extent) in index.iter().zip(&tap.offsets).zip(&extents) {
+    for ((&index, &offset), &extent) in index.iter().zip(tap.offsets).zip(&extents) {
         let extent = nest.extent(extent);
         let last = binary(nest, code, Binary::Sub, extent, whole(1));
         let raw = binary(nest, code, Binary::Add, index, whole(offset));

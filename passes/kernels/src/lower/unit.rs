@@ -3,13 +3,13 @@
 
 use std::collections::{HashMap, HashSet};
 
-use fusebox_ir::{Access, ArrayId, ArrayOp, Binding, Name, ScanForm, Step, analysis::makes_elements};
+use fusebox_ir::{Access, ArrayId, ArrayOp, Binding, Name, ScanForm, Step, ValueId, analysis::makes_elements};
 
 use super::{Lower, cluster::Group};
 use crate::{
     error::Error,
-    nest::{Learned, Nest, Spot},
-    strict::Code,
+    nest::{KernelBuilder, Learned, ProgramPoint},
+    strict::ScalarCode,
 };
 
 impl<'p> Lower<'p> {
@@ -65,13 +65,13 @@ impl<'p> Lower<'p> {
         (positions, units)
     }
 
-    /// Makes room for what of units is used elsewhere.
+    /// Allocates what of units is used elsewhere.
     pub(super) fn unit_results(
         &mut self,
         units: &[&Binding],
         manifest: &dyn Fn(ArrayId) -> bool,
         steps: &mut Vec<Step>,
-    ) -> Result<HashMap<ArrayId, ArrayId>, Error> {
+    ) -> Result<HashMap<ArrayId, ValueId>, Error> {
         let mut results = HashMap::new();
         for unit in units {
             let origin = self.origin(unit);
@@ -93,7 +93,7 @@ impl<'p> Lower<'p> {
         let origin = self.origin(first);
         let results = self.unit_results(units, manifest, steps)?;
         let mut nest = self.nest(&origin);
-        let learned = put_units(&mut nest, self, units, &results, Spot::before(0));
+        let learned = put_units(&mut nest, self, units, &results, ProgramPoint::before(0));
         let launch = nest.finish();
         self.launch(launch, steps);
         self.learn(learned);
@@ -125,17 +125,17 @@ fn scalar_results(binding: &Binding) -> Vec<ArrayId> {
 
 /// Puts units into a nest, outside of its levels; stores what `results` says.
 pub(super) fn put_units(
-    nest: &mut Nest<'_>,
+    nest: &mut KernelBuilder<'_>,
     lower: &Lower<'_>,
     units: &[&Binding],
-    results: &HashMap<ArrayId, ArrayId>,
-    at: Spot,
+    results: &HashMap<ArrayId, ValueId>,
+    at: ProgramPoint,
 ) -> Learned {
     let mut stored = Vec::new();
     for unit in units {
-        let ArrayOp::Unit { f } = &unit.op else { continue };
+        let ArrayOp::Unit { f } = &unit.op else { unreachable!("units alone are put here") };
         nest.operation = Name(lower.origin(unit).operation);
-        let mut code = Code::default();
+        let mut code = ScalarCode::default();
         let values = nest.call(f, &[], &mut code);
         let values = nest.run(code, &values, at);
         for (var, &value) in unit.results.iter().zip(&values) {

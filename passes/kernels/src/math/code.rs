@@ -91,7 +91,7 @@ impl<'c> V<'c> {
     }
 
     fn put(self, op: ScalarOp, ty: ElementType) -> Self {
-        let operand = self.sink.put(op, &[ty]).first().copied().unwrap_or(Constant::zero(ty).into());
+        let operand = self.sink.put(op, &[ty])[0];
         Self { operand, ty, ..self }
     }
 

@@ -1,6 +1,6 @@
 //! Where expanded instructions go.
 
-use fusebox_ir::{Constant, ElementType, Instruction, Lambda, Local, LocalId, Name, Place, ScalarOp, ScalarOperand};
+use fusebox_ir::{ElementType, Instruction, Lambda, Local, LocalId, Name, Place, ScalarOp, ScalarOperand};
 
 /// A place that takes instructions, one after the other; bodies of branches and loops are opened and closed like brackets.
 pub trait Emit {
@@ -9,7 +9,7 @@ pub trait Emit {
 
     /// Appends an instruction with one result.
     fn emit(&mut self, op: ScalarOp, ty: ElementType) -> ScalarOperand {
-        self.emit_all(op, &[ty]).first().copied().unwrap_or_else(|| Constant::zero(ty).into())
+        self.emit_all(op, &[ty])[0]
     }
 
     /// A fresh local: the parameter of a body that was opened just before.

@@ -2,22 +2,22 @@
 
 use std::collections::HashSet;
 
-use fusebox_ir::{ArrayId, Operand, PlanValue, Step};
+use fusebox_ir::{Operand, PlanOperand, PlanValue, Step, ValueId};
 
 /// Puts a [`Step::Free`] behind the last use of every value made by `steps` that is not kept.
 ///
 /// A value is freed in the list of steps that makes it: what a branch or a loop uses from outside is freed after it. State of loops moves: what
 /// becomes state is not freed.
-pub(crate) fn insert(steps: &mut Vec<Step>, keep: &[ArrayId], values: &[PlanValue]) {
-    let mut live: HashSet<ArrayId> = keep.iter().copied().collect();
+pub(crate) fn insert(steps: &mut Vec<Step>, keep: &[ValueId], values: &[PlanValue]) {
+    let mut live: HashSet<ValueId> = keep.iter().copied().collect();
     let mut out: Vec<Step> = Vec::new();
-    let made: HashSet<ArrayId> = steps.iter().flat_map(Step::makes).copied().collect();
+    let made: HashSet<ValueId> = steps.iter().flat_map(Step::makes).copied().collect();
     // From the end: the first use met is the last.
     for mut step in std::mem::take(steps).into_iter().rev() {
         let mut used = Vec::new();
         uses(&step, values, &mut used);
         used.extend(step.makes());
-        let mut frees: Vec<ArrayId> = Vec::new();
+        let mut frees: Vec<ValueId> = Vec::new();
         for id in used {
             if made.contains(&id) && live.insert(id) {
                 frees.push(id);
@@ -30,7 +30,7 @@ pub(crate) fn insert(steps: &mut Vec<Step>, keep: &[ArrayId], values: &[PlanValu
                 insert(otherwise, results, values);
             }
             Step::While { condition_steps, condition, body, next, .. } => {
-                let kept = |operands: &[Operand]| operands.iter().filter_map(value).collect::<Vec<_>>();
+                let kept = |operands: &[PlanOperand]| operands.iter().filter_map(value).collect::<Vec<_>>();
                 insert(condition_steps, &kept(std::slice::from_ref(condition)), values);
                 insert(body, &kept(next), values);
             }
@@ -42,17 +42,21 @@ pub(crate) fn insert(steps: &mut Vec<Step>, keep: &[ArrayId], values: &[PlanValu
     *steps = out;
 }
 
-fn value(operand: &Operand) -> Option<ArrayId> {
+fn value(operand: &PlanOperand) -> Option<ValueId> {
     if let Operand::Value(id) = operand { Some(*id) } else { None }
 }
 
-/// Every value that a step uses, in its own steps and in the types of what it makes too.
-fn uses(step: &Step, values: &[PlanValue], into: &mut Vec<ArrayId>) {
+/// Every value that a step uses, in the steps inside of it and in the types of what they make too.
+fn uses(step: &Step, values: &[PlanValue], into: &mut Vec<ValueId>) {
+    types(step, values, into);
+    step.for_each_value(&mut |id| into.push(id));
+    step.within().skip(1).for_each(|inner| types(inner, values, into));
+}
+
+/// The extents of what a step makes in its own list.
+fn types(step: &Step, values: &[PlanValue], into: &mut Vec<ValueId>) {
     let state = if let Step::While { state, .. } = step { &state[..] } else { &[] };
     for made in step.makes().iter().chain(state) {
         values[made.index()].ty.for_each_use(&mut |id| into.push(id));
     }
-    // Steps inside are met by themselves, for the types of what those make.
-    step.for_each_value(&mut |id| into.push(id));
-    step.inner().into_iter().flatten().for_each(|inner| uses(inner, values, into));
 }

@@ -2,11 +2,11 @@
 
 use std::collections::{HashMap, HashSet};
 
-use fusebox_ir::{Access, ArrayId, Kernel, Operand, Plan, Step, analysis::may_write_over};
+use fusebox_ir::{Access, Kernel, KernelArrayId, Plan, PlanOperand, Step, ValueId, analysis::may_be_in_place};
 
 /// Lets values that kernels write take over the memory of values that they read, where nothing else needs those: frees are in place.
 pub(crate) fn insert(plan: &mut Plan) {
-    let kept: HashSet<ArrayId> = plan.results.iter().copied().collect();
+    let kept: HashSet<ValueId> = plan.results.iter().copied().collect();
     let mut steps = std::mem::take(&mut plan.steps);
     list(&mut steps, &[], &[], &kept, &mut plan.kernels);
     plan.steps = steps;
@@ -14,7 +14,7 @@ pub(crate) fn insert(plan: &mut Plan) {
 
 /// One list of steps; `state` of the loop whose body it is, which becomes `next` after it. `kept` are the results of the plan, for its own
 /// list: inside, what is needed after a list is not freed in it.
-fn list(steps: &mut [Step], state: &[ArrayId], next: &[Operand], kept: &HashSet<ArrayId>, kernels: &mut [Kernel]) {
+fn list(steps: &mut [Step], state: &[ValueId], next: &[PlanOperand], kept: &HashSet<ValueId>, kernels: &mut [Kernel]) {
     let none = HashSet::new();
     for step in steps.iter_mut() {
         match step {
@@ -29,14 +29,14 @@ fn list(steps: &mut [Step], state: &[ArrayId], next: &[Operand], kept: &HashSet<
             _ => {}
         }
     }
-    let mut made: HashMap<ArrayId, usize> = HashMap::new();
+    let mut made: HashMap<ValueId, usize> = HashMap::new();
     for (at, step) in steps.iter().enumerate() {
         made.extend(step.makes().iter().map(|&id| (id, at)));
     }
-    let mut taken: HashSet<ArrayId> = HashSet::new();
+    let mut taken: HashSet<ValueId> = HashSet::new();
     for at in 0..steps.len() {
         let Step::Launch { kernel, arrays, .. } = &steps[at] else { continue };
-        let Some(kernel) = kernels.get_mut(*kernel) else { continue };
+        let kernel = &mut kernels[*kernel];
         let arrays = arrays.clone();
         for written in 0..arrays.len() {
             if kernel.arrays[written].access != Access::Write {
@@ -53,41 +53,41 @@ fn list(steps: &mut [Step], state: &[ArrayId], next: &[Operand], kept: &HashSet<
                     && is_dead(&steps[at + 1..], id, state, next)
             });
             let Some(read) = source else { continue };
-            kernel.arrays[written].over = Some(ArrayId(read as u32));
+            kernel.arrays[written].in_place_of = Some(KernelArrayId::at(read));
             taken.insert(arrays[read]);
-            if let Step::Allocate { over, .. } = &mut steps[allocated] {
-                *over = Some(arrays[read]);
+            if let Step::Allocate { in_place_of, .. } = &mut steps[allocated] {
+                *in_place_of = Some(arrays[read]);
             }
         }
     }
 }
 
 /// Where a value is allocated, if nothing uses it from there on.
-fn allocated(before: &[Step], value: ArrayId) -> Option<usize> {
+fn allocated(before: &[Step], value: ValueId) -> Option<usize> {
     let at = before.iter().rposition(|step| {
         let mut used = false;
         step.for_each_value(&mut |id| used |= id == value);
         used
     })?;
-    matches!(before[at], Step::Allocate { value: made, over: None, .. } if made == value).then_some(at)
+    matches!(before[at], Step::Allocate { value: made, in_place_of: None, .. } if made == value).then_some(at)
 }
 
 fn is_allowed(kernel: &Kernel, written: usize, read: usize) -> bool {
-    let source = ArrayId(read as u32);
+    let source = KernelArrayId::at(read);
     // A kernel may be launched more than once.
-    let free = match kernel.arrays[written].over {
-        Some(over) => over == source,
-        None => kernel.arrays.iter().all(|other| other.over != Some(source)),
+    let free = match kernel.arrays[written].in_place_of {
+        Some(other) => other == source,
+        None => kernel.arrays.iter().all(|other| other.in_place_of != Some(source)),
     };
-    free && may_write_over(kernel, ArrayId(written as u32), source).is_ok()
+    free && may_be_in_place(kernel, KernelArrayId::at(written), source).is_ok()
 }
 
 /// Whether nothing uses a value any more.
-fn is_dead(after: &[Step], id: ArrayId, state: &[ArrayId], next: &[Operand]) -> bool {
+fn is_dead(after: &[Step], id: ValueId, state: &[ValueId], next: &[PlanOperand]) -> bool {
     if !state.contains(&id) {
         return Step::free_unused(id, after);
     }
-    let mut used = next.contains(&Operand::Value(id));
+    let mut used = next.contains(&PlanOperand::Value(id));
     after.iter().for_each(|step| step.for_each_value(&mut |value| used |= value == id));
     !used
 }

@@ -2,15 +2,17 @@
 
 use std::collections::HashMap;
 
-use fusebox_ir::{Access, ArrayId, ElementType, Instruction, Lambda, Local, LocalId, Place, ScalarOp, ScalarOperand};
-
-use super::{Nest, Spot};
-use crate::{
-    expand::Expand,
-    strict::{Code, Strict},
+use fusebox_ir::{
+    Access, ArrayId, ElementType, Instruction, Lambda, Local, LocalId, Place, ScalarOp, ScalarOperand, ValueId, bug,
 };
 
-impl Nest<'_> {
+use super::{KernelBuilder, ProgramPoint};
+use crate::{
+    expand::Expand,
+    strict::{ScalarCode, Strict},
+};
+
+impl KernelBuilder<'_> {
     /// A scalar of the program: a value of the nest, or one of the plan.
     fn scalar_of_program(&mut self, id: ArrayId) -> ScalarOperand {
         match self.own.get(&id) {
@@ -20,12 +22,18 @@ impl Nest<'_> {
     }
 
     /// Appends an instruction to `code`.
-    pub(crate) fn push(&mut self, code: &mut Code, op: ScalarOp, ty: ElementType, place: &Place) -> ScalarOperand {
+    pub(crate) fn push(
+        &mut self,
+        code: &mut ScalarCode,
+        op: ScalarOp,
+        ty: ElementType,
+        place: &Place,
+    ) -> ScalarOperand {
         let operand = code.push(&mut self.ids, op, ty, place);
         if let Some(instruction) = code.instructions.last() {
             let instruction = instruction.clone();
             for result in &instruction.results {
-                self.define(result, Spot::before(self.depth()));
+                self.define(result, ProgramPoint::before(self.depth()));
             }
             let depth = self.depth();
             self.known.note(&instruction, depth);
@@ -36,24 +44,29 @@ impl Nest<'_> {
     /// Appends a read of an array of the plan.
     pub(crate) fn read(
         &mut self,
-        code: &mut Code,
-        value: ArrayId,
+        code: &mut ScalarCode,
+        value: ValueId,
         index: Vec<ScalarOperand>,
         place: &Place,
     ) -> ScalarOperand {
         let element = self.known.values.ty(value).element;
-        let array = self.array(value, Access::Read);
+        let array = self.array(value, Access::Read).in_code();
         self.push(code, ScalarOp::Read { array, index }, element, place)
     }
 
     /// Appends what a function of the program computes of `arguments`.
-    pub(crate) fn call(&mut self, lambda: &Lambda, arguments: &[ScalarOperand], code: &mut Code) -> Vec<ScalarOperand> {
+    pub(crate) fn call(
+        &mut self,
+        lambda: &Lambda,
+        arguments: &[ScalarOperand],
+        code: &mut ScalarCode,
+    ) -> Vec<ScalarOperand> {
         let mut names: HashMap<LocalId, ScalarOperand> =
             lambda.params.iter().map(|param| param.id).zip(arguments.iter().copied()).collect();
         for instruction in &lambda.instructions {
             let imported = self.import(instruction, &mut names);
             for result in &imported.results {
-                self.define(result, Spot::before(self.depth()));
+                self.define(result, ProgramPoint::before(self.depth()));
             }
             let depth = self.depth();
             self.known.note(&imported, depth);
@@ -64,7 +77,10 @@ impl Nest<'_> {
 
     fn imported(&mut self, operand: ScalarOperand, names: &HashMap<LocalId, ScalarOperand>) -> ScalarOperand {
         match operand {
-            ScalarOperand::Local(id) => names.get(&id).copied().unwrap_or(operand),
+            ScalarOperand::Local(id) => match names.get(&id) {
+                Some(&named) => named,
+                None => bug!(self.program(), "{id} is used before it is defined"),
+            },
             ScalarOperand::Outer(id) => self.scalar_of_program(id),
             ScalarOperand::Constant(_) => operand,
         }
@@ -78,9 +94,10 @@ impl Nest<'_> {
                 Value(operand) => *operand = self.imported(*operand, names),
                 Array(array) => {
                     let value = self.scope.array(*array);
-                    let value =
-                        value.unwrap_or_else(|| panic!("{array} is read by a function, and is no array of the plan"));
-                    *array = self.array(value, Access::Read);
+                    let Some(value) = value else {
+                        bug!(self.program(), "{array} is read by a function, and is no array of the plan")
+                    };
+                    *array = self.array(value, Access::Read).in_code();
                 }
                 Body(body) => *body = self.import_body(body, names),
             }
@@ -91,7 +108,7 @@ impl Nest<'_> {
 
     fn renamed(&mut self, local: &Local, names: &mut HashMap<LocalId, ScalarOperand>) -> Local {
         let new = Local { id: self.ids.fresh(), ty: local.ty, name: local.name.clone() };
-        self.define(&new, Spot::before(self.depth()));
+        self.define(&new, ProgramPoint::before(self.depth()));
         names.insert(local.id, new.id.into());
         new
     }
@@ -116,8 +133,13 @@ impl Nest<'_> {
     }
 
     /// Appends an instruction of several results to `code`.
-    pub(crate) fn push_all(&mut self, code: &mut Code, op: ScalarOp, types: &[ElementType]) -> Vec<ScalarOperand> {
-        let at = Spot::before(self.depth());
+    pub(crate) fn push_all(
+        &mut self,
+        code: &mut ScalarCode,
+        op: ScalarOp,
+        types: &[ElementType],
+    ) -> Vec<ScalarOperand> {
+        let at = ProgramPoint::before(self.depth());
         let results: Vec<Local> = types.iter().map(|&ty| self.local(ty, at)).collect();
         let operands = results.iter().map(|result| result.id.into()).collect();
         code.instructions.push(Instruction { results, op, place: Place::default() });

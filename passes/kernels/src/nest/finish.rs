@@ -3,10 +3,11 @@
 use std::collections::{HashMap, HashSet};
 
 use fusebox_ir::{
-    Access, Action, ArrayId, ElementType, Extent, Kernel, KernelArray, Lambda, Level, Local, LocalId, Name, Statement,
+    Access, Action, ElementType, Extent, Kernel, KernelArray, KernelArrayId, Lambda, Level, Local, LocalId, Name,
+    PlanExtent, Program, Statement, ValueId, bug,
 };
 
-use super::{Nest, walk::Visit};
+use super::{KernelBuilder, walk::Visit};
 use crate::{
     association,
     strict::{can_fail, lambda_can_fail},
@@ -15,16 +16,16 @@ use crate::{
 /// A kernel, and what launches give it.
 pub(crate) struct Launch {
     pub(crate) kernel: Kernel,
-    pub(crate) sizes: Vec<Extent>,
-    pub(crate) arrays: Vec<ArrayId>,
+    pub(crate) sizes: Vec<PlanExtent>,
+    pub(crate) arrays: Vec<ValueId>,
 }
 
-impl Nest<'_> {
+impl KernelBuilder<'_> {
     /// The kernel made of what was put into the nest.
     pub(crate) fn finish(mut self) -> Launch {
         association::put(&mut self);
         let name = Name(std::mem::take(&mut self.name));
-        let mut arrays: Vec<(ArrayId, KernelArray)> =
+        let mut arrays: Vec<(ValueId, KernelArray)> =
             self.arrays.iter().map(|array| (array.value, self.kernel_array(array))).collect();
         let mut statements: Vec<Statement> = std::mem::take(&mut self.before).into_iter().flatten().collect();
         statements.extend(std::mem::take(&mut self.after).into_iter().rev().flatten());
@@ -52,8 +53,8 @@ impl Nest<'_> {
         let mut position = HashMap::new();
         let mut values = Vec::new();
         for (old, (value, array)) in arrays.drain(..).enumerate() {
-            if used.arrays.contains(&ArrayId(old as u32)) || array.access != Access::Read {
-                position.insert(ArrayId(old as u32), ArrayId(values.len() as u32));
+            if used.arrays.contains(&KernelArrayId::at(old)) || array.access != Access::Read {
+                position.insert(KernelArrayId::at(old), KernelArrayId::at(values.len()));
                 values.push(value);
                 kernel.arrays.push(array);
             }
@@ -73,7 +74,7 @@ impl Nest<'_> {
                 kernel.sizes.push(Local { id: *id, ty: ElementType::I64, name: hint });
             }
         }
-        number(&mut kernel, &position);
+        number(self.program(), &mut kernel, &position);
         Launch { kernel, sizes, arrays: values }
     }
 }
@@ -103,13 +104,13 @@ impl Visit for Rename<'_> {
         }
     }
 
-    fn array(&mut self, _: &mut ArrayId) {}
+    fn array(&mut self, _: &mut KernelArrayId) {}
 }
 
 #[derive(Default)]
 struct Used {
     locals: HashSet<LocalId>,
-    arrays: HashSet<ArrayId>,
+    arrays: HashSet<KernelArrayId>,
 }
 
 impl Visit for Used {
@@ -119,7 +120,7 @@ impl Visit for Used {
         self.locals.insert(*id);
     }
 
-    fn array(&mut self, id: &mut ArrayId) {
+    fn array(&mut self, id: &mut KernelArrayId) {
         self.arrays.insert(*id);
     }
 }
@@ -131,27 +132,14 @@ fn live(mut statements: Vec<Statement>, levels: &mut [Level]) -> Vec<Statement> 
         used.operand(&mut level.from);
         used.operand(&mut level.to);
     }
-    let never = |lambda: &Lambda| !lambda_can_fail(lambda, &|_| false);
     let mut kept = vec![false; statements.len()];
     for (kept, statement) in kept.iter_mut().zip(&mut statements).rev() {
-        let (results, harmless): (Vec<LocalId>, bool) = match &statement.action {
-            Action::Load { result, map, outside, .. } => {
-                (vec![result.id], !map.checked && outside.as_ref().is_none_or(never))
-            }
-            Action::Scalar(instruction) => {
-                (instruction.results.iter().map(|result| result.id).collect(), !can_fail(instruction, &|_| false))
-            }
-            Action::Reduce { results, combine, .. } => {
-                (results.iter().map(|result| result.id).collect(), never(combine))
-            }
-            Action::Scan { results, totals, combine, .. } => {
-                (results.iter().chain(totals).map(|result| result.id).collect(), never(combine))
-            }
-            Action::Check { .. } | Action::Store { .. } | Action::Append { .. } | Action::Scatter { .. } => {
-                (Vec::new(), false)
-            }
-        };
-        if harmless && !results.iter().any(|id| used.locals.contains(id)) {
+        let results = statement.results();
+        // What makes nothing is there for what it does.
+        if !results.is_empty()
+            && !fails(&statement.action)
+            && !results.iter().any(|result| used.locals.contains(&result.id))
+        {
             continue;
         }
         *kept = true;
@@ -161,8 +149,10 @@ fn live(mut statements: Vec<Statement>, levels: &mut [Level]) -> Vec<Statement> 
 }
 
 struct Number<'a> {
+    /// Shown with bugs.
+    program: &'a Program,
     locals: HashMap<LocalId, LocalId>,
-    arrays: &'a HashMap<ArrayId, ArrayId>,
+    arrays: &'a HashMap<KernelArrayId, KernelArrayId>,
 }
 
 impl Visit for Number<'_> {
@@ -172,21 +162,23 @@ impl Visit for Number<'_> {
     }
 
     fn local(&mut self, id: &mut LocalId) {
-        if let Some(&new) = self.locals.get(id) {
-            *id = new;
+        match self.locals.get(id) {
+            Some(&new) => *id = new,
+            None => bug!(self.program, "{id} is used before it is defined in a kernel"),
         }
     }
 
-    fn array(&mut self, id: &mut ArrayId) {
-        if let Some(&new) = self.arrays.get(id) {
-            *id = new;
+    fn array(&mut self, id: &mut KernelArrayId) {
+        match self.arrays.get(id) {
+            Some(&new) => *id = new,
+            None => bug!(self.program, "{id} is no array of its kernel"),
         }
     }
 }
 
 /// Numbers sizes, then indices, then the locals of statements in order.
-fn number(kernel: &mut Kernel, arrays: &HashMap<ArrayId, ArrayId>) {
-    let mut number = Number { locals: HashMap::new(), arrays };
+fn number(program: &Program, kernel: &mut Kernel, arrays: &HashMap<KernelArrayId, KernelArrayId>) {
+    let mut number = Number { program, locals: HashMap::new(), arrays };
     kernel.sizes.iter_mut().for_each(|size| number.define(size));
     kernel.levels.iter_mut().for_each(|level| number.define(&mut level.index));
     kernel.statements.iter_mut().for_each(|statement| number.statement(statement));
@@ -203,9 +195,7 @@ fn number(kernel: &mut Kernel, arrays: &HashMap<ArrayId, ArrayId>) {
     }
     // Terms of maps are by id, which numbering may have changed.
     for statement in &mut kernel.statements {
-        if let Action::Load { map, .. } | Action::Store { map, .. } | Action::Scatter { map, .. } =
-            &mut statement.action
-        {
+        if let Some((_, map)) = statement.action.map_mut() {
             map.dims.iter_mut().for_each(|dim| dim.terms.sort_by_key(|&(_, id)| id));
         }
     }

@@ -1,27 +1,29 @@
-//! What is known of the scalars of a nest: types, spots, linear forms, facts.
+//! What is known of the scalars of a nest: types, points, linear forms, facts.
 
 use std::collections::HashMap;
 
 use fusebox_ir::{
-    ArrayId, Binary, ElementType, Extent, Instruction, LocalId, ScalarOp, ScalarOperand, Unary, analysis::need::local,
+    Binary, ElementType, Instruction, LocalId, PlanExtent, PlanType, ScalarOp, ScalarOperand, Unary, ValueId,
+    analysis::need::local, bug,
 };
 
-use super::Spot;
+use super::ProgramPoint;
 use crate::{
     bounds::linear::{Atom, Facts, Linear, exact, never_negative},
     bounds::values::Values,
+    locals::Types,
 };
 
 /// What is known of the scalars of a nest.
 pub(crate) struct Known<'v> {
-    pub(crate) values: &'v Values,
+    pub(crate) values: &'v Values<'v>,
+    pub(crate) types: Types<'v>,
     /// By local id.
-    pub(crate) types: Vec<ElementType>,
-    pub(super) spots: Vec<Spot>,
+    pub(super) points: Vec<Option<ProgramPoint>>,
     pub(super) forms: HashMap<LocalId, Linear>,
     pub(super) facts: Facts,
     /// Sizes and scalars from outside.
-    pub(super) outer: HashMap<LocalId, ArrayId>,
+    pub(super) outer: HashMap<LocalId, ValueId>,
 }
 
 impl Known<'_> {
@@ -29,8 +31,11 @@ impl Known<'_> {
     pub(crate) fn form(&self, operand: ScalarOperand) -> Linear {
         match operand {
             ScalarOperand::Local(id) => self.forms.get(&id).cloned().unwrap_or_else(|| Linear::local(id)),
-            ScalarOperand::Constant(constant) => Linear::constant(constant.as_i64().unwrap_or_default()),
-            ScalarOperand::Outer(_) => Linear::default(),
+            ScalarOperand::Constant(constant) => match constant.as_i64() {
+                Some(number) => Linear::constant(number),
+                None => bug!(self.values.program, "{constant} is no i64, and stands in an index"),
+            },
+            ScalarOperand::Outer(id) => bug!(self.values.program, "{id} is used in a kernel, where scalars are loaded"),
         }
     }
 
@@ -76,22 +81,26 @@ impl Known<'_> {
     }
 
     /// Whether an extent is known to be at least 1 at a depth.
-    pub(crate) fn is_filled(&self, extent: Extent, depth: u32) -> bool {
+    pub(crate) fn is_filled(&self, extent: PlanExtent, depth: u32) -> bool {
         self.is_ordered(&Linear::default(), 1, &self.values.form(extent), depth)
     }
 
     /// Whether an index is inside of an array wherever it is computed at a depth.
-    pub(super) fn inside(&self, ty: &fusebox_ir::Type, index: &[Linear], depth: u32) -> bool {
+    pub(super) fn inside(&self, ty: &PlanType, index: &[Linear], depth: u32) -> bool {
         index.len() == ty.rank()
             && index.iter().zip(&ty.extents).all(|(index, &extent)| {
                 let extent = self.values.form(extent);
-                let room = extent.clone().offset(-1).plus(-1, &self.in_plan(index));
-                self.never_negative(index, depth) && self.never_negative(&room, depth) && self.exact(&extent, depth)
+                let margin = extent.clone().offset(-1).plus(-1, &self.in_plan(index));
+                self.never_negative(index, depth) && self.never_negative(&margin, depth) && self.exact(&extent, depth)
             })
     }
 
-    pub(super) fn spot(&self, operand: ScalarOperand) -> Spot {
-        local(&operand).and_then(|id| self.spots.get(id.index()).copied()).unwrap_or(Spot::before(0))
+    pub(super) fn point(&self, operand: ScalarOperand) -> ProgramPoint {
+        let Some(id) = local(&operand) else { return ProgramPoint::before(0) };
+        match self.points.get(id.index()) {
+            Some(Some(point)) => *point,
+            _ => bug!(self.values.program, "{id} is used before it is defined"),
+        }
     }
 
     /// Notes the form of an instruction's result, and what follows from what it is.
@@ -102,6 +111,8 @@ impl Known<'_> {
         }
         let own = Linear::local(result.id);
         let form = match &instruction.op {
+            // The amount of a shift may be of another type, and has no form.
+            ScalarOp::Binary { b, .. } if self.types.of(*b) != ElementType::I64 => return,
             ScalarOp::Binary { function, a, b } => {
                 let (left, right) = (self.form(*a), self.form(*b));
                 match function {
@@ -150,11 +161,7 @@ impl Known<'_> {
                 }
             }
             ScalarOp::Unary { function: Unary::Neg, a } => self.form(*a).scaled(-1),
-            ScalarOp::Convert { a, .. }
-                if self.types.get(local(a).map_or(usize::MAX, LocalId::index)) == Some(&ElementType::I64) =>
-            {
-                self.form(*a)
-            }
+            ScalarOp::Convert { a, .. } if local(a).is_some() && self.types.of(*a) == ElementType::I64 => self.form(*a),
             _ => return,
         };
         self.forms.insert(result.id, form);

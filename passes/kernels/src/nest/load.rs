@@ -1,20 +1,21 @@
 //! Loads: where, how far outside, checked or not, each once.
 
 use fusebox_ir::{
-    Access, Action, ArrayId, Constant, DimBoundary, DimIndex, IndexMap, Lambda, Local, Place, ScalarOperand,
+    Access, Action, Constant, DimBoundary, DimIndex, IndexMap, KernelArrayId, Lambda, Local, Place, ScalarOperand,
+    ValueId,
 };
 
-use super::{Nest, Spot};
+use super::{KernelBuilder, ProgramPoint};
 use crate::bounds::linear::{Atom, Linear};
 
-impl Nest<'_> {
+impl KernelBuilder<'_> {
     /// Loads an element; the map is checked unless it is known to be inside.
     pub(crate) fn load(
         &mut self,
-        value: ArrayId,
+        value: ValueId,
         dims: &[(Linear, DimBoundary)],
         outside: Option<Lambda>,
-        at: Spot,
+        at: ProgramPoint,
         place: &Place,
     ) -> ScalarOperand {
         let array = self.array(value, Access::Read);
@@ -27,9 +28,9 @@ impl Nest<'_> {
     /// Loads an element where the index is inside, and 0 elsewhere: what runs over fewer steps than its levels have.
     pub(crate) fn load_within(
         &mut self,
-        value: ArrayId,
+        value: ValueId,
         index: &[ScalarOperand],
-        at: Spot,
+        at: ProgramPoint,
         place: &Place,
     ) -> ScalarOperand {
         let zero = Constant::zero(self.known.values.ty(value).element);
@@ -41,10 +42,10 @@ impl Nest<'_> {
     pub(super) fn load_into(
         &mut self,
         result: Local,
-        array: ArrayId,
+        array: KernelArrayId,
         dims: &[(Linear, DimBoundary)],
         mut outside: Option<Lambda>,
-        at: Spot,
+        at: ProgramPoint,
         place: &Place,
     ) {
         let ty = self.array_type(array).clone();
@@ -52,16 +53,20 @@ impl Nest<'_> {
         let natural = index
             .iter()
             .flat_map(|index| index.terms.keys())
-            .map(|atom| if let Atom::Local(id) = atom { self.known.spot((*id).into()) } else { Spot::before(0) })
+            .map(
+                |atom| {
+                    if let Atom::Local(id) = atom { self.known.point((*id).into()) } else { ProgramPoint::before(0) }
+                },
+            )
             .max()
-            .unwrap_or(Spot::before(0));
+            .unwrap_or(ProgramPoint::before(0));
         // As far outside as it is safe: what is read inside a level that may be empty is not read before it.
         let depths = natural.depth..=at.depth;
         let safe = depths.clone().find(|&depth| self.known.inside(&ty, &index, depth));
         let bounded = dims.iter().any(|(_, boundary)| *boundary != DimBoundary::None);
-        let (spot, checked, drop) = match safe {
+        let (point, checked, drop) = match safe {
             Some(depth) => (
-                Spot { depth, after: natural.after && depth == natural.depth || at.after && depth == at.depth },
+                ProgramPoint { depth, after: natural.after && depth == natural.depth || at.after && depth == at.depth },
                 false,
                 true,
             ),
@@ -70,7 +75,7 @@ impl Nest<'_> {
                 let filled =
                     depths.clone().find(|&depth| ty.extents.iter().all(|&extent| self.known.is_filled(extent, depth)));
                 match filled {
-                    Some(depth) => (Spot { depth, after: at.after && depth == at.depth }, false, false),
+                    Some(depth) => (ProgramPoint { depth, after: at.after && depth == at.depth }, false, false),
                     None => (at, true, false),
                 }
             }
@@ -90,7 +95,7 @@ impl Nest<'_> {
         let key = (array, dims.iter().map(|dim| (dim.offset, dim.terms.clone(), dim.boundary as u8)).collect(), zero);
         if outside.is_none() || zero {
             if let Some(&same) = self.loads.get(&key) {
-                let existing = self.known.spot(same.into());
+                let existing = self.known.point(same.into());
                 if existing.usable_at(at) {
                     self.define(&result, existing);
                     self.known.forms.insert(result.id, Linear::local(same));
@@ -100,9 +105,9 @@ impl Nest<'_> {
             }
             self.loads.insert(key, result.id);
         }
-        self.define(&result, spot);
+        self.define(&result, point);
         let map = IndexMap { dims, checked };
-        self.put(spot, None, Action::Load { result, array, map, outside, place: place.clone() });
+        self.put(point, None, Action::Load { result, array, map, outside, place: place.clone() });
     }
 }
 

@@ -1,6 +1,6 @@
 //! A kernel under construction: levels are opened from the outermost, statements put at their depths, before or after what is deeper.
 //!
-//! Locals have provisional ids until [`finish`] numbers them. Scalar code comes as [`Code`], which is made strict and expanded, and
+//! Locals have provisional ids until [`finish`] numbers them. Scalar code comes as [`ScalarCode`], which is made strict and expanded, and
 //! then falls apart into statements: each as far outside as what it uses allows, if it cannot fail.
 
 mod code;
@@ -14,8 +14,9 @@ mod walk;
 use std::collections::HashMap;
 
 use fusebox_ir::{
-    Access, Action, ArrayId, Constant, ElementType, Extent, IndexMap, KernelArray, KernelExtent, Level, LevelOrder,
-    Local, LocalId, Name, Operand, Place, ScalarOperand, Statement,
+    Access, Action, ArrayId, Constant, ElementType, Extent, IndexMap, KernelArray, KernelArrayId, KernelExtent, Level,
+    LevelOrder, Local, LocalId, Name, Operand, Place, PlanExtent, PlanOperand, Program, ScalarOperand, Statement,
+    ValueId, bug,
 };
 
 pub(crate) use self::{
@@ -26,26 +27,26 @@ pub(crate) use self::{
 use crate::{
     bounds::linear::{Facts, Linear},
     bounds::values::Values,
-    strict::Ids,
+    locals::{Ids, Types},
 };
 
 /// Finds values of the program in the plan.
 pub(crate) trait Scope {
     /// What a value is.
-    fn find(&self, id: ArrayId) -> Operand;
+    fn find(&self, id: ArrayId) -> PlanOperand;
 
     /// The array of the plan that a value is; none for a scalar that is none, and what is made in the nest.
-    fn array(&self, id: ArrayId) -> Option<ArrayId>;
+    fn array(&self, id: ArrayId) -> Option<ValueId>;
 }
 
 /// Where in a nest a statement stands: how many levels are around it, and whether what is deeper has been done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Spot {
+pub(crate) struct ProgramPoint {
     pub(crate) depth: u32,
     pub(crate) after: bool,
 }
 
-impl Spot {
+impl ProgramPoint {
     pub(crate) fn before(depth: u32) -> Self {
         Self { depth, after: false }
     }
@@ -61,24 +62,24 @@ impl Spot {
 }
 
 /// What is loaded from where, to load it once; and whether it is zero outside.
-type LoadKey = (ArrayId, Vec<(i64, Vec<(i64, LocalId)>, u8)>, bool);
+type LoadKey = (KernelArrayId, Vec<(i64, Vec<(i64, LocalId)>, u8)>, bool);
 
 /// An array of a nest.
 struct NestArray {
-    value: ArrayId,
+    value: ValueId,
     access: Access,
 }
 
 /// A kernel under construction.
-pub(crate) struct Nest<'v> {
+pub(crate) struct KernelBuilder<'v> {
     scope: &'v dyn Scope,
     name: String,
     /// The operation whose statements are put, where the kernel is of several.
     pub(crate) operation: Name,
     pub(crate) ids: Ids,
     pub(crate) known: Known<'v>,
-    sizes: Vec<(ArrayId, LocalId)>,
-    scalars: HashMap<ArrayId, LocalId>,
+    sizes: Vec<(ValueId, LocalId)>,
+    scalars: HashMap<ValueId, LocalId>,
     /// Scalars of the program that are made in this nest.
     own: HashMap<ArrayId, ScalarOperand>,
     arrays: Vec<NestArray>,
@@ -92,8 +93,8 @@ pub(crate) struct Nest<'v> {
     pub(crate) associates: HashMap<LocalId, Associates>,
 }
 
-impl<'v> Nest<'v> {
-    pub(crate) fn new(values: &'v Values, scope: &'v dyn Scope, name: String) -> Self {
+impl<'v> KernelBuilder<'v> {
+    pub(crate) fn new(values: &'v Values<'v>, scope: &'v dyn Scope, name: String) -> Self {
         Self {
             scope,
             name,
@@ -101,8 +102,8 @@ impl<'v> Nest<'v> {
             ids: Ids::default(),
             known: Known {
                 values,
-                types: Vec::new(),
-                spots: Vec::new(),
+                types: Types::new(values.program),
+                points: Vec::new(),
                 forms: HashMap::new(),
                 facts: Facts::default(),
                 outer: HashMap::new(),
@@ -120,55 +121,53 @@ impl<'v> Nest<'v> {
         }
     }
 
+    /// What is lowered: shown with bugs.
+    pub(crate) fn program(&self) -> &'v Program {
+        self.known.values.program
+    }
+
     /// How many levels are open.
     pub(crate) fn depth(&self) -> u32 {
         self.levels.len() as u32
     }
 
-    fn define(&mut self, local: &Local, spot: Spot) {
+    fn define(&mut self, local: &Local, point: ProgramPoint) {
+        self.known.types.note(local);
         let at = local.id.index();
-        if self.known.types.len() <= at {
-            self.known.types.resize(at + 1, ElementType::Bool);
+        if self.known.points.len() <= at {
+            self.known.points.resize(at + 1, None);
         }
-        if self.known.spots.len() <= at {
-            self.known.spots.resize(at + 1, Spot::before(0));
-        }
-        self.known.types[at] = local.ty;
-        self.known.spots[at] = spot;
+        self.known.points[at] = Some(point);
     }
 
-    fn local(&mut self, ty: ElementType, spot: Spot) -> Local {
+    fn local(&mut self, ty: ElementType, point: ProgramPoint) -> Local {
         let local = Local { id: self.ids.fresh(), ty, name: Name::default() };
-        self.define(&local, spot);
+        self.define(&local, point);
         local
     }
 
     pub(crate) fn ty(&self, operand: ScalarOperand) -> ElementType {
-        match operand {
-            ScalarOperand::Local(id) => self.known.types.get(id.index()).copied().unwrap_or(ElementType::Bool),
-            ScalarOperand::Constant(constant) => constant.ty(),
-            ScalarOperand::Outer(_) => ElementType::Bool,
-        }
+        self.known.types.of(operand)
     }
 
     // What comes from outside.
 
     /// An extent of the plan.
-    pub(crate) fn extent(&mut self, extent: Extent) -> ScalarOperand {
+    pub(crate) fn extent(&mut self, extent: PlanExtent) -> ScalarOperand {
         match extent {
             Extent::Constant(constant) => Constant::from(constant).into(),
             Extent::Value(id) => self.scalar(id),
-            Extent::Unknown => Constant::from(0i64).into(),
+            Extent::Unknown => bug!(self.program(), "a value of the plan has an extent that is not known"),
         }
     }
 
     /// A scalar of the plan.
-    pub(crate) fn scalar(&mut self, id: ArrayId) -> ScalarOperand {
+    pub(crate) fn scalar(&mut self, id: ValueId) -> ScalarOperand {
         if let Some((_, local)) = self.sizes.iter().find(|(value, _)| *value == id) {
             return (*local).into();
         }
         if self.known.values.is_extent(id) {
-            let local = self.local(ElementType::I64, Spot::before(0));
+            let local = self.local(ElementType::I64, ProgramPoint::before(0));
             self.known.outer.insert(local.id, id);
             self.sizes.push((id, local.id));
             return local.id.into();
@@ -177,7 +176,7 @@ impl<'v> Nest<'v> {
             return local.into();
         }
         let array = self.array(id, Access::Read);
-        let result = self.local(self.known.values.ty(id).element, Spot::before(0));
+        let result = self.local(self.known.values.ty(id).element, ProgramPoint::before(0));
         self.known.outer.insert(result.id, id);
         self.scalars.insert(id, result.id);
         let map = IndexMap { dims: Vec::new(), checked: false };
@@ -193,7 +192,7 @@ impl<'v> Nest<'v> {
     }
 
     /// An operand of the plan.
-    pub(crate) fn operand(&mut self, operand: Operand) -> ScalarOperand {
+    pub(crate) fn operand(&mut self, operand: PlanOperand) -> ScalarOperand {
         match operand {
             Operand::Value(id) => self.scalar(id),
             Operand::Constant(constant) => constant.into(),
@@ -201,7 +200,7 @@ impl<'v> Nest<'v> {
     }
 
     /// Position of an array of the plan in the kernel.
-    pub(crate) fn array(&mut self, value: ArrayId, access: Access) -> ArrayId {
+    pub(crate) fn array(&mut self, value: ValueId, access: Access) -> KernelArrayId {
         let position = self.arrays.iter().position(|array| array.value == value).unwrap_or_else(|| {
             for extent in self.known.values.ty(value).extents.clone() {
                 self.extent(extent);
@@ -209,21 +208,19 @@ impl<'v> Nest<'v> {
             self.arrays.push(NestArray { value, access });
             self.arrays.len() - 1
         });
-        ArrayId(position as u32)
+        KernelArrayId::at(position)
     }
 
     fn kernel_array(&self, array: &NestArray) -> KernelArray {
         let ty = self.known.values.ty(array.value);
-        let extent = |extent: &Extent| match extent {
+        let extent = |extent: &PlanExtent| match extent {
             Extent::Constant(constant) => KernelExtent::Constant(*constant),
-            Extent::Value(id) => {
-                let size = self.sizes.iter().find(|(value, _)| value == id);
-                KernelExtent::Size(
-                    size.map(|(_, local)| *local)
-                        .expect("the sizes of an array's type are met when it becomes one of the nest"),
-                )
-            }
-            Extent::Unknown => KernelExtent::Constant(0),
+            // The sizes of an array's type are met when it becomes one of the nest.
+            Extent::Value(id) => match self.sizes.iter().find(|(value, _)| value == id) {
+                Some((_, local)) => KernelExtent::Size(*local),
+                None => bug!(self.program(), "{id} is an extent of an array in a kernel, and no size of it"),
+            },
+            Extent::Unknown => bug!(self.program(), "a value of the plan has an extent that is not known"),
         };
         let extents = ty.extents.iter().map(extent).collect();
         KernelArray {
@@ -231,7 +228,7 @@ impl<'v> Nest<'v> {
             element: ty.element,
             extents,
             access: array.access,
-            over: None,
+            in_place_of: None,
         }
     }
 
@@ -240,7 +237,7 @@ impl<'v> Nest<'v> {
     /// Opens a level inside those that are open, and gives its index.
     pub(crate) fn level(&mut self, from: ScalarOperand, to: ScalarOperand, order: LevelOrder) -> ScalarOperand {
         let depth = self.depth() + 1;
-        let index = self.local(ElementType::I64, Spot::before(depth));
+        let index = self.local(ElementType::I64, ProgramPoint::before(depth));
         let (first, end) = (self.known.form(from), self.known.form(to));
         let own = Linear::local(index.id);
         self.known.note_order(&first, 0, &own, depth);
@@ -253,7 +250,7 @@ impl<'v> Nest<'v> {
     }
 
     /// Opens a level over an extent.
-    pub(crate) fn level_over(&mut self, extent: Extent, order: LevelOrder) -> ScalarOperand {
+    pub(crate) fn level_over(&mut self, extent: PlanExtent, order: LevelOrder) -> ScalarOperand {
         let to = self.extent(extent);
         self.level(Constant::from(0i64).into(), to, order)
     }

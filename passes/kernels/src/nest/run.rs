@@ -1,21 +1,21 @@
 //! Scalar code made strict and put into a nest: each instruction as far outside as what it uses allows, if it cannot fail.
 
 use fusebox_ir::{
-    Action, ArrayId, Binary, Constant, DimBoundary, ElementType, Instruction, Lambda, Local, LocalId, Place, ScalarOp,
-    ScalarOperand,
+    Action, Binary, Constant, DimBoundary, ElementType, Instruction, KernelArrayId, Lambda, Local, LocalId, Place,
+    PlanType, ScalarOp, ScalarOperand,
     analysis::need::{certainly_executed, free_uses},
 };
 
-use super::{Known, Nest, NestArray, Spot};
+use super::{KernelBuilder, Known, NestArray, ProgramPoint};
 use crate::{
     bounds::linear::Linear,
     expand::Expand,
-    strict::{Code, Strict, can_fail},
+    strict::{ScalarCode, Strict, can_fail},
 };
 
-impl Nest<'_> {
+impl KernelBuilder<'_> {
     /// Makes `code` strict and executes it at `at`; gives what its results are called.
-    pub(crate) fn run(&mut self, code: Code, results: &[ScalarOperand], at: Spot) -> Vec<ScalarOperand> {
+    pub(crate) fn run(&mut self, code: ScalarCode, results: &[ScalarOperand], at: ProgramPoint) -> Vec<ScalarOperand> {
         let (instructions, results) = self.strict(&code, results, at.depth);
         let (instructions, results) = Expand::new(&mut self.ids, &mut self.known.types).code(instructions, &results);
         for instruction in instructions {
@@ -27,9 +27,9 @@ impl Nest<'_> {
     /// The same where `when` holds; elsewhere what its results are is of no account, and it does not fail.
     pub(crate) fn run_when(
         &mut self,
-        mut code: Code,
+        mut code: ScalarCode,
         results: &[ScalarOperand],
-        at: Spot,
+        at: ProgramPoint,
         when: Option<ScalarOperand>,
     ) -> Vec<ScalarOperand> {
         // Also what only a branch would execute: what the branch depends on may be anything.
@@ -47,7 +47,7 @@ impl Nest<'_> {
     /// Whether executing `code` for `results` may fail where `needed` are needed anyway.
     pub(crate) fn may_fail(
         &mut self,
-        code: &Code,
+        code: &ScalarCode,
         results: &[ScalarOperand],
         needed: &[ScalarOperand],
         depth: u32,
@@ -68,7 +68,12 @@ impl Nest<'_> {
         is_safe(&self.known, &self.arrays, read, depth)
     }
 
-    fn strict(&mut self, code: &Code, results: &[ScalarOperand], depth: u32) -> (Vec<Instruction>, Vec<ScalarOperand>) {
+    fn strict(
+        &mut self,
+        code: &ScalarCode,
+        results: &[ScalarOperand],
+        depth: u32,
+    ) -> (Vec<Instruction>, Vec<ScalarOperand>) {
         let Self { ids, known, arrays, .. } = self;
         let safe = |read: &Instruction| is_safe(known, arrays, read, depth);
         Strict::new(ids, &safe).code(&code.instructions, results)
@@ -81,18 +86,19 @@ impl Nest<'_> {
         }
     }
 
-    fn execute(&mut self, instruction: Instruction, at: Spot) {
-        if let Some((instruction, spot)) = self.invariant(&instruction, at) {
+    fn execute(&mut self, instruction: Instruction, at: ProgramPoint) {
+        if let Some((instruction, point)) = self.invariant(&instruction, at) {
             for result in &instruction.results {
-                self.define(result, spot);
+                self.define(result, point);
             }
-            self.put(spot, None, Action::Scalar(instruction));
+            self.put(point, None, Action::Scalar(instruction));
             return;
         }
         let index = match &instruction.op {
-            ScalarOp::Read { array, index } => Some((*array, index.clone())),
-            ScalarOp::ReadFlat { array, position } if self.array_type(*array).rank() == 1 => {
-                Some((*array, vec![*position]))
+            ScalarOp::Read { array, index } => Some((KernelArrayId::of_code(*array), index.clone())),
+            ScalarOp::ReadFlat { array, position } => {
+                let array = KernelArrayId::of_code(*array);
+                (self.array_type(array).rank() == 1).then(|| (array, vec![*position]))
             }
             _ => None,
         };
@@ -101,36 +107,40 @@ impl Nest<'_> {
             self.load_into(result.clone(), array, &dims, None, at, &instruction.place);
             return;
         }
-        let natural =
-            free_uses(&instruction).into_iter().map(|id| self.known.spot(id.into())).max().unwrap_or(Spot::before(0));
-        let spot = if can_fail(&instruction, &|_| false) { at } else { natural.min(at) };
+        let natural = free_uses(&instruction)
+            .into_iter()
+            .map(|id| self.known.point(id.into()))
+            .max()
+            .unwrap_or(ProgramPoint::before(0));
+        let point = if can_fail(&instruction, &|_| false) { at } else { natural.min(at) };
         for result in &instruction.results {
-            self.define(result, spot);
+            self.define(result, point);
         }
         self.known.note(&instruction, at.depth);
-        self.put(spot, None, Action::Scalar(instruction));
+        self.put(point, None, Action::Scalar(instruction));
     }
 
     /// An instruction that may fail and is the same at every point of the levels inside some depth: executed once, before these levels,
     /// if there is any point in them. Gives it under that condition, and where it goes.
-    fn invariant(&mut self, instruction: &Instruction, at: Spot) -> Option<(Instruction, Spot)> {
+    fn invariant(&mut self, instruction: &Instruction, at: ProgramPoint) -> Option<(Instruction, ProgramPoint)> {
         let read = if self.is_safe(instruction, at.depth) { return None } else { instruction };
-        let spot = free_uses(read).into_iter().map(|id| self.known.spot(id.into())).max().unwrap_or(Spot::before(0));
-        if at.after || spot.after || spot.depth >= at.depth || !can_fail(instruction, &|_| false) {
+        let point =
+            free_uses(read).into_iter().map(|id| self.known.point(id.into())).max().unwrap_or(ProgramPoint::before(0));
+        if at.after || point.after || point.depth >= at.depth || !can_fail(instruction, &|_| false) {
             return None;
         }
-        let levels = spot.depth as usize..at.depth as usize;
+        let levels = point.depth as usize..at.depth as usize;
         let bounds: Vec<(ScalarOperand, ScalarOperand)> =
             self.levels[levels].iter().map(|level| (level.from, level.to)).collect();
-        if bounds.iter().any(|&(from, to)| self.known.spot(from).max(self.known.spot(to)) > spot) {
+        if bounds.iter().any(|&(from, to)| self.known.point(from).max(self.known.point(to)) > point) {
             return None;
         }
         let mut some: Option<ScalarOperand> = None;
         for (from, to) in bounds {
-            if !self.is_below(from, to, spot.depth, false) {
-                let filled = self.binary(Binary::Lt, from, to, spot);
+            if !self.is_below(from, to, point.depth, false) {
+                let filled = self.binary(Binary::Lt, from, to, point);
                 some = Some(match some {
-                    Some(some) => self.binary(Binary::And, some, filled, spot),
+                    Some(some) => self.binary(Binary::And, some, filled, point),
                     None => filled,
                 });
             }
@@ -138,31 +148,37 @@ impl Nest<'_> {
         let Some(condition) = some else {
             // Plain reads become loads, further out.
             return (!matches!(instruction.op, ScalarOp::Read { .. } | ScalarOp::ReadFlat { .. }))
-                .then(|| (instruction.clone(), spot));
+                .then(|| (instruction.clone(), point));
         };
-        let inner: Vec<Local> = instruction.results.iter().map(|result| self.local(result.ty, spot)).collect();
+        let inner: Vec<Local> = instruction.results.iter().map(|result| self.local(result.ty, point)).collect();
         let results = inner.iter().map(|local| local.id.into()).collect();
         let body = Instruction { results: inner, ..instruction.clone() };
         let then = Lambda { params: Vec::new(), instructions: vec![body], results };
         let zeros = instruction.results.iter().map(|result| Constant::zero(result.ty).into()).collect();
         let otherwise = Lambda { results: zeros, ..Lambda::default() };
         let op = ScalarOp::If { condition, then, otherwise };
-        Some((Instruction { results: instruction.results.clone(), op, place: instruction.place.clone() }, spot))
+        Some((Instruction { results: instruction.results.clone(), op, place: instruction.place.clone() }, point))
     }
 
-    pub(super) fn array_type(&self, array: ArrayId) -> &fusebox_ir::Type {
+    pub(super) fn array_type(&self, array: KernelArrayId) -> &PlanType {
         self.known.values.ty(self.arrays[array.index()].value)
     }
 
     /// A scalar instruction that cannot fail, as far outside as possible.
-    pub(crate) fn compute(&mut self, op: ScalarOp, ty: ElementType, at: Spot) -> ScalarOperand {
-        let mut code = Code::default();
+    pub(crate) fn compute(&mut self, op: ScalarOp, ty: ElementType, at: ProgramPoint) -> ScalarOperand {
+        let mut code = ScalarCode::default();
         let result = self.push(&mut code, op, ty, &Place::default());
         self.run(code, &[result], at)[0]
     }
 
     /// A function of two operands that cannot fail.
-    pub(crate) fn binary(&mut self, function: Binary, a: ScalarOperand, b: ScalarOperand, at: Spot) -> ScalarOperand {
+    pub(crate) fn binary(
+        &mut self,
+        function: Binary,
+        a: ScalarOperand,
+        b: ScalarOperand,
+        at: ProgramPoint,
+    ) -> ScalarOperand {
         let ty = if function.is_comparison() { ElementType::Bool } else { self.ty(a) };
         self.compute(ScalarOp::Binary { function, a, b }, ty, at)
     }
@@ -175,7 +191,7 @@ fn is_safe(known: &Known<'_>, arrays: &[NestArray], read: &Instruction, depth: u
         ScalarOp::ReadFlat { array, position } => (array, vec![*position]),
         _ => return false,
     };
-    let ty = known.values.ty(arrays[array.index()].value);
+    let ty = known.values.ty(arrays[KernelArrayId::of_code(*array).index()].value);
     let index: Vec<Linear> = index.iter().map(|&index| known.form(index)).collect();
     known.inside(ty, &index, depth)
 }

@@ -3,18 +3,18 @@
 use std::collections::HashMap;
 
 use fusebox_ir::{
-    Access, Action, ArrayId, Association, Binary, Constant, DimBoundary, DimIndex, ElementType, Failure, FailureKind,
-    IndexMap, Instruction, Lambda, Local, LocalId, Place, ScalarOp, ScalarOperand, Statement, analysis::need::local,
+    Access, Action, Association, Binary, Constant, DimBoundary, DimIndex, ElementType, Failure, FailureKind, IndexMap,
+    Instruction, Lambda, Local, LocalId, Place, ScalarOp, ScalarOperand, Statement, ValueId, analysis::need::local,
 };
 
-use super::{Nest, Spot};
+use super::{KernelBuilder, ProgramPoint};
 use crate::bounds::linear::{Atom, Linear};
 
 /// What code without levels tells of the scalars it makes.
 #[derive(Debug, Default)]
 pub(crate) struct Learned {
     /// Those that are linear in extents.
-    pub(crate) forms: Vec<(ArrayId, Linear)>,
+    pub(crate) forms: Vec<(ValueId, Linear)>,
     /// What is not negative.
     pub(crate) facts: Vec<Linear>,
 }
@@ -39,15 +39,15 @@ pub(crate) struct ScanParts {
     pub(crate) values: Vec<ScalarOperand>,
 }
 
-impl Nest<'_> {
-    pub(super) fn put(&mut self, spot: Spot, when: Option<ScalarOperand>, action: Action) {
-        let list = if spot.after { &mut self.after } else { &mut self.before };
+impl KernelBuilder<'_> {
+    pub(super) fn put(&mut self, point: ProgramPoint, when: Option<ScalarOperand>, action: Action) {
+        let list = if point.after { &mut self.after } else { &mut self.before };
         let operation = self.operation.clone();
-        list[spot.depth as usize].push(Statement { depth: spot.depth, when, operation, action });
+        list[point.depth as usize].push(Statement { depth: point.depth, when, operation, action });
     }
 
     /// The value of a linear form over scalars of the plan and locals.
-    pub(crate) fn linear(&mut self, form: &Linear, at: Spot) -> ScalarOperand {
+    pub(crate) fn linear(&mut self, form: &Linear, at: ProgramPoint) -> ScalarOperand {
         let whole = |value: i64| ScalarOperand::from(Constant::from(value));
         let mut sum: Option<ScalarOperand> =
             (form.constant != 0 || form.terms.is_empty()).then(|| whole(form.constant));
@@ -67,7 +67,7 @@ impl Nest<'_> {
 
     /// A built-in function of two.
     pub(crate) fn built_in(&mut self, function: Binary, ty: ElementType) -> Lambda {
-        let at = Spot::before(self.depth());
+        let at = ProgramPoint::before(self.depth());
         let [a, b, result] = [(); 3].map(|()| self.local(ty, at));
         let results = vec![result.id.into()];
         let op = ScalarOp::Binary { function, a: a.id.into(), b: b.id.into() };
@@ -88,30 +88,30 @@ impl Nest<'_> {
     }
 
     /// Whether an index into an array of the plan is known to be inside at a depth.
-    pub(crate) fn is_inside(&self, value: ArrayId, index: &[ScalarOperand], depth: u32) -> bool {
+    pub(crate) fn is_inside(&self, value: ValueId, index: &[ScalarOperand], depth: u32) -> bool {
         let forms: Vec<Linear> = index.iter().map(|&index| self.known.form(index)).collect();
         self.known.inside(self.known.values.ty(value), &forms, depth)
     }
 
     /// Whether an array may have no elements where something is computed at a depth.
-    pub(crate) fn may_be_empty(&self, value: ArrayId, depth: u32) -> bool {
+    pub(crate) fn may_be_empty(&self, value: ValueId, depth: u32) -> bool {
         !self.known.values.ty(value).extents.iter().all(|&extent| self.known.is_filled(extent, depth))
     }
 
     /// Whether a value is made outside of all levels.
     pub(crate) fn is_outside(&self, value: ScalarOperand) -> bool {
-        self.known.spot(value).depth == 0
+        self.known.point(value).depth == 0
     }
 
     /// The depth at which a local is made.
     pub(crate) fn depth_of(&self, id: LocalId) -> u32 {
-        self.known.spot(id.into()).depth
+        self.known.point(id.into()).depth
     }
 
     /// What is known of the scalars that `values`, made outside of all levels, are stored to.
-    pub(crate) fn learned(&self, values: &[ScalarOperand], stored: &[ArrayId]) -> Learned {
+    pub(crate) fn learned(&self, values: &[ScalarOperand], stored: &[ValueId]) -> Learned {
         let mut learned = Learned::default();
-        let mut names: HashMap<LocalId, ArrayId> = HashMap::new();
+        let mut names: HashMap<LocalId, ValueId> = HashMap::new();
         let extents_only = |form: &Linear| {
             form.terms.keys().all(|atom| matches!(atom, Atom::Value(id) if self.known.values.is_extent(*id)))
         };
@@ -148,7 +148,7 @@ impl Nest<'_> {
         operation: &str,
         place: &Place,
         fault: FailureKind,
-        at: Spot,
+        at: ProgramPoint,
         when: Option<ScalarOperand>,
     ) {
         let failure = Failure { operation: operation.to_owned(), place: place.clone(), fault };
@@ -170,11 +170,11 @@ impl Nest<'_> {
     /// Stores an element where `when` holds; it is inside there.
     pub(crate) fn store(
         &mut self,
-        value: ArrayId,
+        value: ValueId,
         access: Access,
         index: &[ScalarOperand],
         element: ScalarOperand,
-        at: Spot,
+        at: ProgramPoint,
         when: Option<ScalarOperand>,
     ) {
         let array = self.array(value, access);
@@ -186,7 +186,7 @@ impl Nest<'_> {
     #[allow(clippy::too_many_arguments)]
     pub(crate) fn reduce(
         &mut self,
-        at: Spot,
+        at: ProgramPoint,
         when: Option<ScalarOperand>,
         to: u32,
         associates: Associates,
@@ -195,7 +195,7 @@ impl Nest<'_> {
         values: Vec<ScalarOperand>,
     ) -> Vec<ScalarOperand> {
         let types: Vec<ElementType> = values.iter().map(|&value| self.ty(value)).collect();
-        let results: Vec<Local> = types.iter().map(|&ty| self.local(ty, Spot::after(to))).collect();
+        let results: Vec<Local> = types.iter().map(|&ty| self.local(ty, ProgramPoint::after(to))).collect();
         let operands = results.iter().map(|result| result.id.into()).collect();
         if let Some(first) = results.first() {
             self.associates.insert(first.id, associates);
@@ -208,13 +208,13 @@ impl Nest<'_> {
     /// Scans `values` of where `when` holds along the level around; gives the running results and the totals.
     pub(crate) fn scan(
         &mut self,
-        at: Spot,
+        at: ProgramPoint,
         when: Option<ScalarOperand>,
         scan: ScanParts,
     ) -> (Vec<ScalarOperand>, Vec<ScalarOperand>) {
         let types: Vec<ElementType> = scan.values.iter().map(|&value| self.ty(value)).collect();
         let results: Vec<Local> = types.iter().map(|&ty| self.local(ty, at)).collect();
-        let around = Spot::after(at.depth.saturating_sub(1));
+        let around = ProgramPoint::after(at.depth.saturating_sub(1));
         let totals: Vec<Local> =
             if scan.totals { types.iter().map(|&ty| self.local(ty, around)).collect() } else { Vec::new() };
         let operands = |locals: &[Local]| locals.iter().map(|local| local.id.into()).collect::<Vec<_>>();
@@ -229,7 +229,7 @@ impl Nest<'_> {
     }
 
     /// A statement where `when` holds.
-    pub(crate) fn act(&mut self, at: Spot, when: Option<ScalarOperand>, action: Action) {
+    pub(crate) fn act(&mut self, at: ProgramPoint, when: Option<ScalarOperand>, action: Action) {
         self.put(at, when, action);
     }
 
@@ -238,7 +238,7 @@ impl Nest<'_> {
         &mut self,
         a: Option<ScalarOperand>,
         b: Option<ScalarOperand>,
-        at: Spot,
+        at: ProgramPoint,
     ) -> Option<ScalarOperand> {
         match (a, b) {
             (Some(a), Some(b)) if a != b => Some(self.binary(Binary::And, a, b, at)),

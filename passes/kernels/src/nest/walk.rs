@@ -1,7 +1,8 @@
 //! Every local and every array that statements name, in one place.
 
 use fusebox_ir::{
-    ArrayId, Instruction, Lambda, Local, LocalId, ScalarOperand, ScalarPartMut, Statement, StatementPartMut,
+    ArrayId, Instruction, KernelArrayId, Lambda, Local, LocalId, ScalarOperand, ScalarPartMut, Statement,
+    StatementPartMut,
 };
 
 /// What is done with the names in statements.
@@ -11,7 +12,14 @@ pub(super) trait Visit {
     /// A local where it is used.
     fn local(&mut self, id: &mut LocalId);
     /// A position in the kernel's arrays.
-    fn array(&mut self, id: &mut ArrayId);
+    fn array(&mut self, id: &mut KernelArrayId);
+
+    /// The same of an array that scalar code reads.
+    fn read(&mut self, id: &mut ArrayId) {
+        let mut array = KernelArrayId::of_code(*id);
+        self.array(&mut array);
+        *id = array.in_code();
+    }
 
     fn operand(&mut self, operand: &mut ScalarOperand) {
         if let ScalarOperand::Local(id) = operand {
@@ -23,7 +31,7 @@ pub(super) trait Visit {
         for part in instruction.op.parts_mut() {
             match part {
                 ScalarPartMut::Operand(operand) => self.operand(operand),
-                ScalarPartMut::Array(array) => self.array(array),
+                ScalarPartMut::Array(array) => self.read(array),
                 ScalarPartMut::Body(body) => self.lambda(body),
             }
         }
@@ -42,6 +50,7 @@ pub(super) trait Visit {
                 StatementPartMut::Operand(operand) => self.operand(operand),
                 StatementPartMut::Index(id) => self.local(id),
                 StatementPartMut::Array(id, _) => self.array(id),
+                StatementPartMut::Read(id) => self.read(id),
                 StatementPartMut::Body(body) => self.lambda(body),
                 StatementPartMut::Result(local) => self.define(local),
             }

@@ -3,7 +3,7 @@
 use fusebox_ir::{Action, Binary, Constant, Place, analysis::has_room};
 
 use crate::{
-    emit::{Emitter, Extra, Part, Result, Val},
+    emit::{Emitter, HiddenArgument, Part, Result, Val},
     vector::{Op, Value},
 };
 
@@ -15,7 +15,7 @@ impl Emitter<'_> {
     /// The count starts with what ranges before this one have put.
     pub(in crate::emit) fn append_begin(&mut self) {
         if self.append_statement().is_some() && matches!(self.part, Part::Whole | Part::Body) {
-            let start = self.extra(Extra::Appended);
+            let start = self.hidden_argument(HiddenArgument::Appended);
             self.appended = Some(self.states.len());
             self.states.push(start);
         }
@@ -34,7 +34,9 @@ impl Emitter<'_> {
     /// Puts the values of a point, or of those points of a gang of which `when` holds.
     pub(in crate::emit) fn append(&mut self, position: usize, when: Option<Value>) -> Result {
         let kernel = self.kernel;
-        let Action::Append { arrays, values, .. } = &kernel.statements[position].action else { return Ok(()) };
+        let Action::Append { arrays, values, .. } = &kernel.statements[position].action else {
+            self.misplaced(position)
+        };
         let values = values.iter().map(|&value| self.operand(value)).collect::<Result<Vec<_>>>()?;
         let Some(at) = self.appended else { return Err(self.broken("an append where none is possible")) };
         let count = self.states[at];

@@ -5,7 +5,7 @@ use std::ops::Range;
 use fusebox_ir::{Action, Association, Binary, Constant, ElementType, LevelOrder};
 
 use crate::{
-    emit::{Emitter, Extra, Result, TILE, identities},
+    emit::{Emitter, HiddenArgument, Result, TILE, identities},
     vector::{Memory, Value},
 };
 
@@ -28,14 +28,14 @@ impl Emitter<'_> {
         at: Value,
         values: &[Value],
         has: Value,
-        words: fn(usize, usize) -> Extra,
-        flags: fn(usize) -> Extra,
+        words: fn(usize, usize) -> HiddenArgument,
+        flags: fn(usize) -> HiddenArgument,
     ) {
         for (component, &value) in values.iter().enumerate() {
-            let base = self.extra(words(position, component));
+            let base = self.hidden_argument(words(position, component));
             self.b.store(base, at, value, None);
         }
-        let base = self.extra(flags(position));
+        let base = self.hidden_argument(flags(position));
         self.b.store(base, at, has, None);
     }
 
@@ -44,16 +44,16 @@ impl Emitter<'_> {
         position: usize,
         at: Value,
         types: &[ElementType],
-        words: fn(usize, usize) -> Extra,
-        flags: fn(usize) -> Extra,
+        words: fn(usize, usize) -> HiddenArgument,
+        flags: fn(usize) -> HiddenArgument,
     ) -> (Vec<Value>, Value) {
         let values = (types.iter().enumerate())
             .map(|(component, &ty)| {
-                let base = self.extra(words(position, component));
+                let base = self.hidden_argument(words(position, component));
                 self.b.load(ty, 1, base, at, Memory::Shared)
             })
             .collect();
-        let base = self.extra(flags(position));
+        let base = self.hidden_argument(flags(position));
         (values, self.b.load(ElementType::Bool, 1, base, at, Memory::Shared))
     }
 
@@ -67,7 +67,7 @@ impl Emitter<'_> {
     ) -> (Vec<Value>, Value) {
         let zero = self.b.int(0);
         let first = self.b.binary(Binary::Eq, tile, zero);
-        let (carries, there) = self.words(position, tile, types, Extra::Carry, Extra::CarryFlags);
+        let (carries, there) = self.words(position, tile, types, HiddenArgument::Carry, HiddenArgument::CarryFlags);
         let carries = starts.iter().zip(&carries).map(|(&start, &carry)| self.b.select(first, start, carry)).collect();
         // What is there from the start on stays.
         let always = self.b.constant_of(has).and_then(Constant::as_bool) == Some(true);
@@ -100,14 +100,15 @@ impl Emitter<'_> {
         let tile = self.range.0;
         let next = self.b.add_int(tile, 1);
         for position in self.tiled(inner) {
-            let Action::Scan { combine, .. } = &kernel.statements[position].action else { continue };
+            let Action::Scan { combine, .. } = &kernel.statements[position].action else { self.misplaced(position) };
             self.operation = kernel.operation(&kernel.statements[position]);
             let (types, starts, has) = self.starts(position)?;
             let (carry, has) = self.carry_before(position, tile, &types, (&starts, has));
-            let (total, has_total) = self.words(position, tile, &types, Extra::Total, Extra::TotalFlags);
+            let (total, has_total) =
+                self.words(position, tile, &types, HiddenArgument::Total, HiddenArgument::TotalFlags);
             let swap = kernel.levels[0].order == LevelOrder::Down;
             let (new, has) = self.combine_present(combine, (&carry, has), (&total, has_total), swap)?;
-            self.put_words(position, next, &new, has, Extra::Carry, Extra::CarryFlags);
+            self.put_words(position, next, &new, has, HiddenArgument::Carry, HiddenArgument::CarryFlags);
         }
         Ok(())
     }
@@ -116,12 +117,12 @@ impl Emitter<'_> {
     pub(in crate::emit) fn finish_scans(&mut self, inner: Range<usize>) -> Result {
         let kernel = self.kernel;
         for position in self.tiled(inner) {
-            let Action::Scan { totals, .. } = &kernel.statements[position].action else { continue };
+            let Action::Scan { totals, .. } = &kernel.statements[position].action else { self.misplaced(position) };
             if totals.is_empty() {
                 continue;
             }
             let (types, starts, has) = self.starts(position)?;
-            let steps = self.extra(Extra::Steps);
+            let steps = self.hidden_argument(HiddenArgument::Steps);
             let up = self.b.add_int(steps, TILE - 1);
             let shift = self.b.int(TILE.trailing_zeros().into());
             let tiles = self.b.binary(Binary::Shr, up, shift);

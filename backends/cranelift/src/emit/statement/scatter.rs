@@ -3,7 +3,7 @@
 use fusebox_ir::{Action, Binary, Constant, ElementType, ScatterOrder};
 
 use crate::{
-    emit::{Emitter, Extra, Part, Result, Val, identities},
+    emit::{Emitter, HiddenArgument, Part, Result, Val, identities},
     vector::{Memory, Value},
 };
 
@@ -52,7 +52,7 @@ impl Emitter<'_> {
     fn scatter_one(&mut self, position: usize, values: &[Value], lane: u32) -> Result {
         let kernel = self.kernel;
         let action = &kernel.statements[position].action;
-        let Action::Scatter { arrays, combine, order, .. } = action else { return Ok(()) };
+        let Action::Scatter { arrays, combine, order, .. } = action else { self.misplaced(position) };
         let (values, target) = (&values[..values.len() - 1], values[values.len() - 1]);
         // Outside of all levels there is one element: it goes into the array itself.
         let chunked = *order == ScatterOrder::Chunks && kernel.statements[position].depth > 0;
@@ -62,7 +62,7 @@ impl Emitter<'_> {
             let mut base = self.arrays[array.index()];
             if let Some(Some(chunk)) = chunk {
                 // Chunk 0 works on the array, the others on copies one after the other.
-                let copies = self.extra(Extra::Copies(position, component));
+                let copies = self.hidden_argument(HiddenArgument::Copies(position, component));
                 let bytes = kernel.arrays[array.index()].element.bytes() as i64;
                 let mut size = self.b.int(bytes);
                 for &extent in &kernel.arrays[array.index()].extents {
@@ -82,7 +82,7 @@ impl Emitter<'_> {
             .map(|(&base, array)| self.b.load(kernel.arrays[array.index()].element, 1, base, target, Memory::Shared))
             .collect();
         let new = if Self::needs_flags(action) {
-            let mut flags = self.extra(Extra::CopyFlags(position));
+            let mut flags = self.hidden_argument(HiddenArgument::CopyFlags(position));
             if let Some(Some(chunk)) = chunk {
                 let mut size = self.b.int(1);
                 for &extent in &kernel.arrays[arrays[0].index()].extents {
@@ -110,7 +110,7 @@ impl Emitter<'_> {
     fn chunk(&mut self, position: usize, lane: u32) -> Option<Value> {
         let step = self.outer_step?;
         let step = self.b.add_int(step, lane.into());
-        let steps = self.extra(Extra::ChunkSteps(position));
+        let steps = self.hidden_argument(HiddenArgument::ChunkSteps(position));
         Some(self.b.binary(Binary::Div, step, steps))
     }
 
@@ -118,7 +118,7 @@ impl Emitter<'_> {
     pub(in crate::emit) fn merge(&mut self, position: usize) -> Result {
         let kernel = self.kernel;
         let action = &kernel.statements[position].action;
-        let Action::Scatter { arrays, combine, .. } = action else { return Ok(()) };
+        let Action::Scatter { arrays, combine, .. } = action else { self.misplaced(position) };
         self.operation = kernel.operation(&kernel.statements[position]);
         let (from, to) = self.range;
         let open = self.b.begin_loop(from, to, 1, &[]);
@@ -128,13 +128,13 @@ impl Emitter<'_> {
         let mut copies = Vec::new();
         let mut old = Vec::new();
         for (component, &ty) in types.iter().enumerate() {
-            let base = self.extra(Extra::Copies(position, component));
+            let base = self.hidden_argument(HiddenArgument::Copies(position, component));
             copies.push(load(self, base, ty));
             let base = self.arrays[arrays[component].index()];
             old.push(load(self, base, ty));
         }
         let new = if Self::needs_flags(action) {
-            let flags = self.extra(Extra::CopyFlags(position));
+            let flags = self.hidden_argument(HiddenArgument::CopyFlags(position));
             let has = load(self, flags, ElementType::Bool);
             let some = self.b.constant(Constant::from(true));
             self.combine_present(combine, (&copies, has), (&old, some), false)?.0

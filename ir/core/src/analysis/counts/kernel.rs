@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::{Polynomial, Traffic};
 use crate::{
-    Access, Action, ArrayId, Binary, Constant, DimBoundary, DimIndex, ElementType, FailureKind, IndexMap, Instruction,
-    Kernel, KernelExtent, Lambda, LocalId, ScalarOp, ScalarOperand, Statement, text,
+    Access, Action, Binary, Constant, DimBoundary, DimIndex, ElementType, FailureKind, IndexMap, Instruction, Kernel,
+    KernelArrayId, KernelExtent, Lambda, LocalId, ScalarOp, ScalarOperand, Statement, text,
 };
 
 /// What a launch of `kernel` takes, in its own sizes, by their names.
@@ -104,7 +104,7 @@ struct Walk<'k> {
     /// Locals that instructions make.
     defined: HashMap<LocalId, &'k Instruction>,
     /// Locals that loads make.
-    loads: HashMap<LocalId, (ArrayId, &'k IndexMap)>,
+    loads: HashMap<LocalId, (KernelArrayId, &'k IndexMap)>,
     /// How often each depth is met.
     points: Vec<Polynomial>,
     traffic: Traffic,
@@ -167,7 +167,7 @@ impl<'k> Walk<'k> {
         }
     }
 
-    fn elements(&self, array: ArrayId) -> Option<Polynomial> {
+    fn elements(&self, array: KernelArrayId) -> Option<Polynomial> {
         let extents = &self.kernel.arrays.get(array.index())?.extents;
         extents.iter().try_fold(Polynomial::constant(1), |size, &extent| size.times(&self.extent(extent)))
     }
@@ -204,7 +204,7 @@ impl<'k> Walk<'k> {
     }
 
     /// Whether every element of the array is written, by one store.
-    fn writes_alone(&self, array: ArrayId) -> bool {
+    fn writes_alone(&self, array: KernelArrayId) -> bool {
         let stores =
             |statement: &&Statement| matches!(&statement.action, Action::Store { array: to, .. } if *to == array);
         self.kernel.arrays.get(array.index()).is_some_and(|declared| declared.access == Access::Write)
@@ -220,22 +220,22 @@ impl<'k> Walk<'k> {
         })
     }
 
-    /// Of a level that runs from one offset to the next along the level around it: what is cut into segments, each element once.
+    /// Of a level that runs from one offset to the next along the level around it: what is cut into segments, each element once. Segments may be
+    /// the elements of other segments.
     fn segments(&self, depth: usize) -> Option<Polynomial> {
-        let around = depth.checked_sub(1)?;
         let level = &self.kernel.levels[depth];
-        let outer = self.kernel.levels[around].index.id;
-        let offsets = |operand: ScalarOperand, first: i64| {
-            let (array, map) = self.loaded(operand)?;
-            let [DimIndex { offset, terms, boundary: DimBoundary::None }] = &map.dims[..] else { return None };
-            (*offset == first && terms[..] == [(1, outer)]).then_some(array)
-        };
-        if offsets(level.from, 0)? != offsets(level.to, 1)? {
+        let mut around = depth;
+        while self.runs_over_segments(around) {
+            around -= 1;
+        }
+        if around == depth {
             return None;
         }
         let cut = self.statements().iter().find_map(|statement| match &statement.action {
             Action::Check { failure, .. } => match &failure.fault {
-                FailureKind::Offsets { extent, .. } => self.value(*extent).filter(|extent| !has_index(extent)),
+                FailureKind::Offsets { value, extent, .. } if [level.from, level.to].contains(value) => {
+                    self.value(*extent).filter(|extent| !has_index(extent))
+                }
                 _ => None,
             },
             Action::Load { map, array, .. } if statement.depth as usize == depth + 1 => match &map.dims[..] {
@@ -249,8 +249,20 @@ impl<'k> Walk<'k> {
         self.points[around].times(&cut)
     }
 
+    /// Whether a level runs from one offset to the next along the level around it.
+    fn runs_over_segments(&self, depth: usize) -> bool {
+        let (Some(around), level) = (depth.checked_sub(1), &self.kernel.levels[depth]) else { return false };
+        let outer = self.kernel.levels[around].index.id;
+        let offsets = |operand: ScalarOperand, first: i64| {
+            let (array, map) = self.loaded(operand)?;
+            let [DimIndex { offset, terms, boundary: DimBoundary::None }] = &map.dims[..] else { return None };
+            (*offset == first && terms[..] == [(1, outer)]).then_some(array)
+        };
+        offsets(level.from, 0).zip(offsets(level.to, 1)).is_some_and(|(from, to)| from == to)
+    }
+
     /// The load that an operand is, conversions left out.
-    fn loaded(&self, operand: ScalarOperand) -> Option<(ArrayId, &'k IndexMap)> {
+    fn loaded(&self, operand: ScalarOperand) -> Option<(KernelArrayId, &'k IndexMap)> {
         let ScalarOperand::Local(mut id) = operand else { return None };
         loop {
             if let Some(&load) = self.loads.get(&id) {
@@ -280,9 +292,9 @@ impl<'k> Walk<'k> {
         let ScalarOperand::Local(id) = when else { return None };
         let ScalarOp::Binary { function, a, b } = &self.defined.get(&id)?.op else { return None };
         let (a, b) = (self.value(*a)?, self.value(*b)?);
-        // Always `0 < room`, or one step left out.
+        // Always `0 < margin`, or one step left out.
         let one = Polynomial::constant(1);
-        let room = match function {
+        let margin = match function {
             Binary::Lt => b.minus(&a),
             Binary::Le => b.minus(&a).plus(&one),
             Binary::Gt => a.minus(&b),
@@ -290,19 +302,19 @@ impl<'k> Walk<'k> {
             Binary::Ne => b.minus(&a),
             _ => return None,
         };
-        let along = (0..depth).find(|&at| has(&room, self.kernel.levels[at].index.id))?;
+        let along = (0..depth).find(|&at| has(&margin, self.kernel.levels[at].index.id))?;
         let level = &self.kernel.levels[along];
         let (from, to) = (self.value(level.from)?, self.value(level.to)?);
         let all = to.minus(&from);
         let index = index_symbol(level.index.id);
         let steps = if *function == Binary::Ne {
             all.minus(&one)
-        } else if !has_index(&room.plus(&index)) {
-            // index < room + index
-            smaller(&to, &room.plus(&index))?.minus(&from)
+        } else if !has_index(&margin.plus(&index)) {
+            // index < margin + index
+            smaller(&to, &margin.plus(&index))?.minus(&from)
         } else {
-            // index > index - room
-            to.minus(&smaller(&to, &greater(&from, &index.minus(&room).plus(&one))?)?)
+            // index > index - margin
+            to.minus(&smaller(&to, &greater(&from, &index.minus(&margin).plus(&one))?)?)
         };
         if has_index(&steps) {
             return None;
@@ -317,7 +329,7 @@ impl<'k> Walk<'k> {
         (!has_index(&points)).then_some(points)
     }
 
-    fn read(&mut self, array: ArrayId, times: &Polynomial) {
+    fn read(&mut self, array: KernelArrayId, times: &Polynomial) {
         let Some(declared) = self.kernel.arrays.get(array.index()) else { return };
         if declared.extents.is_empty() && self.kernel.levels.is_empty() {
             return;
@@ -326,7 +338,7 @@ impl<'k> Walk<'k> {
         self.traffic.bytes_read.add_assign(&times.scaled(declared.element.bytes() as i64));
     }
 
-    fn write(&mut self, array: ArrayId, times: &Polynomial) {
+    fn write(&mut self, array: KernelArrayId, times: &Polynomial) {
         let Some(declared) = self.kernel.arrays.get(array.index()) else { return };
         if declared.extents.is_empty() && self.kernel.levels.is_empty() {
             return;
@@ -391,7 +403,7 @@ impl<'k> Walk<'k> {
     }
 
     /// At how many points a tap is inside of its array, dimension by dimension.
-    fn inside(&self, array: ArrayId, map: &IndexMap, depth: usize) -> Option<Polynomial> {
+    fn inside(&self, array: KernelArrayId, map: &IndexMap, depth: usize) -> Option<Polynomial> {
         let extents = &self.kernel.arrays.get(array.index())?.extents;
         let mut points = Polynomial::constant(1);
         let mut used = Vec::new();
@@ -435,7 +447,7 @@ impl<'k> Walk<'k> {
 
 /// Reads of scalar code, for each time that it runs: of an `if` the branch that reads more, of a loop one turn.
 struct Reads {
-    each: BTreeMap<ArrayId, i64>,
+    each: BTreeMap<KernelArrayId, i64>,
     exact: bool,
 }
 
@@ -455,7 +467,7 @@ fn reads(instructions: &[Instruction]) -> Reads {
     for instruction in instructions {
         match &instruction.op {
             ScalarOp::Read { array, .. } | ScalarOp::ReadFlat { array, .. } => {
-                *all.each.entry(*array).or_default() += 1;
+                *all.each.entry(KernelArrayId::of_code(*array)).or_default() += 1;
             }
             ScalarOp::If { then, otherwise, .. } => {
                 let (then, otherwise) = (reads(&then.instructions), reads(&otherwise.instructions));

@@ -8,7 +8,7 @@ use super::{
     Polynomial, Traffic,
     kernel::{self, Fresh},
 };
-use crate::{Access, ArrayId, Extent, Operand, Plan, Step, text};
+use crate::{Access, Extent, Operand, Plan, PlanExtent, PlanOperand, Step, ValueId, text};
 
 /// Loops nested deeper than this are looked at once: what they do not change is not found out.
 const DEEPEST: u32 = 4;
@@ -81,24 +81,24 @@ struct Walk<'p> {
     fresh: Fresh,
     regions: Vec<Region>,
     /// State of loops that have ended, where turns change it.
-    left: HashSet<ArrayId>,
+    left: HashSet<ValueId>,
     /// In how many loops only values are of interest.
     quiet: u32,
 }
 
 impl Walk<'_> {
-    fn value(&self, id: ArrayId) -> Polynomial {
+    fn value(&self, id: ValueId) -> Polynomial {
         self.values.get(id.index()).cloned().unwrap_or_else(|| Polynomial::named(&id.to_string()))
     }
 
-    fn operand(&self, operand: Operand) -> Option<Polynomial> {
+    fn operand(&self, operand: PlanOperand) -> Option<Polynomial> {
         match operand {
             Operand::Value(id) => Some(self.value(id)),
             Operand::Constant(constant) => kernel::constant(constant),
         }
     }
 
-    fn extent(&self, extent: Extent) -> Polynomial {
+    fn extent(&self, extent: PlanExtent) -> Polynomial {
         match extent {
             Extent::Constant(n) => Polynomial::constant(n),
             Extent::Value(id) => self.value(id),
@@ -106,7 +106,7 @@ impl Walk<'_> {
         }
     }
 
-    fn launch(&mut self, position: usize, sizes: &[Extent], arrays: &[ArrayId]) -> Traffic {
+    fn launch(&mut self, position: usize, sizes: &[PlanExtent], arrays: &[ValueId]) -> Traffic {
         let Some(kernel) = self.plan.kernels.get(position) else { return Traffic::default() };
         let sizes: Vec<_> = sizes.iter().map(|&extent| self.extent(extent)).collect();
         let written = |at: usize| kernel.arrays.get(at).is_some_and(|array| array.access != Access::Read);
@@ -126,7 +126,7 @@ impl Walk<'_> {
     }
 
     /// Gives the state of a loop the values that it has in every turn: what it starts with, if no turn changes that.
-    fn loops(&mut self, state: &[ArrayId], test: &[Step], body: &[Step], next: &[Operand], depth: usize) {
+    fn loops(&mut self, state: &[ValueId], test: &[Step], body: &[Step], next: &[PlanOperand], depth: usize) {
         let starts: Vec<_> = state.iter().map(|&id| self.value(id)).collect();
         for &id in state {
             self.set(id, None);
@@ -149,14 +149,14 @@ impl Walk<'_> {
     }
 
     /// Of anything but whole scalars nothing is known.
-    fn set(&mut self, id: ArrayId, value: Option<Polynomial>) {
+    fn set(&mut self, id: ValueId, value: Option<Polynomial>) {
         let known = self.plan.values.get(id.index()).is_some_and(|v| v.ty.is_scalar() && v.ty.element.is_integer());
         if let (Some(old), Some(symbol)) = (self.values.get_mut(id.index()), self.symbols.get(id.index())) {
             *old = value.filter(|_| known).unwrap_or_else(|| symbol.clone());
         }
     }
 
-    fn region(&mut self, kind: RegionKind, of: &[ArrayId], depth: usize, steps: &[Step]) -> Traffic {
+    fn region(&mut self, kind: RegionKind, of: &[ValueId], depth: usize, steps: &[Step]) -> Traffic {
         let of = of.first().and_then(|id| self.names.get(id.index())).cloned().unwrap_or_default();
         let at = self.regions.len();
         let each = self.steps(steps, depth + 1);
@@ -206,7 +206,7 @@ impl Walk<'_> {
                     total.exact &= !moves(&test) && !moves(&turn);
                     total.add(&test);
                     total.add(&turn);
-                    let varies = |&&id: &&ArrayId| self.symbols.get(id.index()) == self.values.get(id.index());
+                    let varies = |&&id: &&ValueId| self.symbols.get(id.index()) == self.values.get(id.index());
                     self.left.extend(state.iter().filter(varies));
                 }
                 Step::Allocate { .. }

@@ -8,11 +8,13 @@
 //!   a level has as many steps as the longest of what runs over it; the others leave out what is beyond their own extent.
 //! - What is made before a deeper level may be used in it (`replicate` along new inner dimensions); what a fold makes is there after it.
 //! - Segmented operations stand in a level over segments and one over the elements of each; arrays of as many elements may run there too.
+//!   Where the segments are the elements of other segments, these are a level around, and so on.
 //! - The elements of `expand` and `filter` are used where they are met: nothing knows their positions. What is filled without sources, as many
 //!   times, is made where they are met; and an `expand` of such elements is a level inside.
 //! - What a `backpermute` reads is made in its order, element by element, by operations whose results nobody else needs.
 
 mod access;
+mod chain;
 mod orders;
 mod places;
 mod table;
@@ -72,8 +74,8 @@ pub enum Over {
     Extent(Extent),
     /// Segments: from 0 to one less than there are offsets.
     Segments(ArrayId),
-    /// The elements of the segment of the level around it.
-    Elements,
+    /// The elements of the segment of the level around it, which runs over segments, or over elements of other segments.
+    Elements(ArrayId),
     /// The elements that an `expand` or `permuted_expand` makes of one: its position.
     Inner(usize),
 }

@@ -1,44 +1,19 @@
 //! Depths: the levels that each operation runs over, and whether it stands before or after what is deeper.
 
-use std::collections::HashMap;
-
 use super::{
     Along, Apart, Finder, Frame, Made, Over, Spine, SpineLevel, Station, Why,
     access::{Access, Use, fills, follows, is_count},
     apart,
+    chain::chain,
     table::Table,
 };
-use crate::{ArrayId, ArrayOp, Binding, Extent, LevelOrder, ScanForm, analysis::Answer};
+use crate::{ArrayOp, Binding, Extent, LevelOrder, ScanForm, analysis::Answer};
 
 /// Where something is known: at a depth, before or after what is deeper.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Spot {
     pub(super) depth: u32,
     pub(super) after: bool,
-}
-
-/// How the dimensions of an array are levels, where there are segments.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Tag {
-    /// A dimension is that of the segments.
-    Segments,
-    /// It is that of their elements.
-    Elements,
-}
-
-/// The segmented operations of a nest.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Segmented<'a> {
-    offsets: ArrayId,
-    extents: &'a [Extent],
-    first: usize,
-}
-
-impl Segmented<'_> {
-    /// The rank of what is cut into segments.
-    fn rank(&self) -> usize {
-        self.extents.len()
-    }
 }
 
 /// A nest on its way.
@@ -55,18 +30,6 @@ pub(super) struct Nest {
     pub(super) appended: Option<usize>,
 }
 
-/// The three nodes of an operation: what it traverses, its results, its totals.
-fn node(position: usize, which: usize) -> usize {
-    3 * position + which
-}
-
-fn offsets_of(binding: &Binding) -> Option<ArrayId> {
-    match &binding.op {
-        ArrayOp::Fold { offsets, .. } | ArrayOp::Scan { offsets, .. } => *offsets,
-        _ => None,
-    }
-}
-
 /// Whether a result of a scan is a total.
 pub(super) fn is_total(binding: &Binding, index: usize) -> bool {
     matches!(&binding.op, ArrayOp::Scan { form: ScanForm::Body, sources, .. } if index >= sources.len())
@@ -77,19 +40,16 @@ impl Nest {
     pub(super) fn of(finder: &Finder<'_>, uses: &[Vec<Use>], frames: &[Frame]) -> Result<Self, Apart> {
         let mut frames = frames.to_vec();
         classes(finder, uses, &mut frames)?;
-        let segmented = segmented(finder)?;
-        let tags = match &segmented {
-            Some(segmented) => tags(finder, uses, &frames, segmented)?,
-            None => HashMap::new(),
-        };
+        let chain = chain(finder, uses, &frames)?;
         let mut table = Table::default();
-        if let Some(segmented) = &segmented {
-            let (rank, who) = (segmented.rank(), segmented.first);
-            let count = finder.extents(segmented.offsets).first();
-            let count = count.and_then(|&count| finder.members.sizes.extent(count)).map(|count| count.offset(-1));
-            let whole = segmented.extents.last().and_then(|&extent| finder.members.sizes.extent(extent));
-            table.put(rank - 1, Over::Segments(segmented.offsets), count, who)?;
-            table.put(rank, Over::Elements, whole, who)?;
+        if let Some(chain) = &chain {
+            for (at, link) in chain.links.iter().enumerate() {
+                let level = chain.rank - 1 + at;
+                if at == 0 {
+                    table.put(level, Over::Segments(link.offsets), link.count.clone(), link.who)?;
+                }
+                table.put(level + 1, Over::Elements(link.offsets), link.elements.clone(), link.who)?;
+            }
         }
         let mut nest = Self {
             levels: Vec::new(),
@@ -111,8 +71,9 @@ impl Nest {
                 }
                 Frame::Own => {
                     let extents = finder.traversed(position);
-                    let level = |dim: usize| match (&segmented, tags.get(&node(position, 0))) {
-                        (Some(segmented), Some(Tag::Elements)) if dim + 1 >= segmented.rank() => dim + 1,
+                    // Inside of the dimension that is cut, and in its place, levels are as many further in as it has steps.
+                    let level = |dim: usize| match &chain {
+                        Some(chain) if dim + 1 >= chain.rank => dim + chain.steps.get(&position).copied().unwrap_or(0),
                         _ => dim,
                     };
                     let dims: Vec<(usize, Extent)> =
@@ -128,7 +89,7 @@ impl Nest {
             nest.to[position] = match &binding.op {
                 ArrayOp::Fold { .. } if nest.frames[position] != Frame::Own => 0,
                 ArrayOp::Fold { offsets: None, .. } => {
-                    // Along elements of segments it runs over all segments.
+                    // Along elements of segments it runs over all segments, and those around them.
                     nest.dims[position].last().map_or(0, |_| {
                         let outer = nest.dims[position].len() - 1;
                         outer.checked_sub(1).map_or(0, |last| nest.dims[position][last].0 as u32 + 1)
@@ -153,11 +114,11 @@ impl Nest {
                 }
                 _ => {}
             }
-            if let (ArrayOp::Scan { offsets: None, .. }, Some(Tag::Elements), Some(segmented)) =
-                (&binding.op, tags.get(&node(position, 0)), &segmented)
-                && nest.dims[position].len() == segmented.rank()
+            if let (ArrayOp::Scan { offsets: None, .. }, Some(chain)) = (&binding.op, &chain)
+                && let Some(step) = chain.steps.get(&position).and_then(|step| step.checked_sub(1))
+                && nest.dims[position].len() == chain.rank
             {
-                return Err(apart(segmented.first, position, Why::Segments));
+                return Err(apart(chain.links[step].who, position, Why::Segments));
             }
         }
         nest.levels = table.finish(finder)?;
@@ -252,7 +213,7 @@ impl Nest {
         let short = |&(level, extent): &(usize, Extent)| {
             let short = match self.levels[level] {
                 Over::Extent(of) => of != extent && finder.members.sizes.equal(of, extent) != Answer::Proved,
-                Over::Segments(_) | Over::Elements | Over::Inner(_) => false,
+                Over::Segments(_) | Over::Elements(_) | Over::Inner(_) => false,
             };
             Along { level, extent, short }
         };
@@ -355,130 +316,4 @@ fn filled(finder: &Finder<'_>, uses: &[Vec<Use>], position: usize) -> Option<usi
         return None;
     }
     own.iter().find(|of| is_count(finder, of.made)).map(|of| of.made.position)
-}
-
-fn segmented<'a>(finder: &Finder<'a>) -> Result<Option<Segmented<'a>>, Apart> {
-    let mut found: Option<Segmented<'a>> = None;
-    for position in 0..finder.len() {
-        let Some(offsets) = offsets_of(finder.binding(position)) else { continue };
-        let extents = finder.traversed(position);
-        match &found {
-            None if extents.is_empty() => return Err(apart(position, position, Why::Kind)),
-            None => found = Some(Segmented { offsets, extents, first: position }),
-            Some(first) => {
-                let alike = first.offsets == offsets && first.rank() == extents.len();
-                let sizes = finder.members.sizes;
-                let same = |(&a, &b): (&Extent, &Extent)| {
-                    a == b && a != Extent::Unknown || sizes.equal(a, b) == Answer::Proved
-                };
-                if !alike || !first.extents.iter().zip(extents).all(same) {
-                    return Err(apart(first.first, position, Why::Segments));
-                }
-            }
-        }
-    }
-    Ok(found)
-}
-
-/// For each array whose rank is at least that of what is cut, whether it runs over segments or over their elements.
-fn tags(
-    finder: &Finder<'_>,
-    uses: &[Vec<Use>],
-    frames: &[Frame],
-    segmented: &Segmented<'_>,
-) -> Result<HashMap<usize, Tag>, Apart> {
-    let rank = segmented.rank();
-    let mut group: Vec<usize> = (0..3 * finder.len()).collect();
-    let result_rank = |made: Made| finder.binding(made.position).results[made.index].ty.rank();
-    let which = |made: Made| if is_total(finder.binding(made.position), made.index) { 2 } else { 1 };
-    for position in 0..finder.len() {
-        if frames[position] != Frame::Own {
-            continue;
-        }
-        let binding = finder.binding(position);
-        let (traversed, first) = (finder.traversed(position).len(), binding.results.first());
-        let results = first.map_or(0, |var| var.ty.rank());
-        match &binding.op {
-            // Nothing in the nest uses what these give.
-            ArrayOp::Permute { .. }
-            | ArrayOp::PermutedExpand { .. }
-            | ArrayOp::Expand { .. }
-            | ArrayOp::Filter { .. } => {}
-            ArrayOp::Fold { offsets: Some(_), .. } => {}
-            ArrayOp::Scan { form, offsets, .. } => {
-                if offsets.is_none() || *form != ScanForm::Exclusive {
-                    join(&mut group, node(position, 0), node(position, 1));
-                }
-                if offsets.is_none() && *form == ScanForm::Body && traversed > rank {
-                    join(&mut group, node(position, 0), node(position, 2));
-                }
-            }
-            _ if results >= rank && traversed >= rank => join(&mut group, node(position, 0), node(position, 1)),
-            _ => {}
-        }
-        for of in uses[position].iter().filter(|of| !of.extent) {
-            if let ArrayOp::Scan { form: ScanForm::Exclusive, offsets: Some(_), .. } = finder.op(of.made.position) {
-                return Err(apart(of.made.position, position, Why::Segments));
-            }
-            let through = matches!(frames[of.made.position], Frame::Through(_));
-            if !through && result_rank(of.made) >= rank && traversed >= rank {
-                join(&mut group, node(of.made.position, which(of.made)), node(position, 0));
-            }
-        }
-    }
-    let mut known: HashMap<usize, (Tag, usize)> = HashMap::new();
-    let mut note = |group: &mut Vec<usize>, node: usize, tag: Tag, who: usize| {
-        let root = root(group, node);
-        match known.insert(root, (tag, who)) {
-            Some((other, by)) if other != tag => Err(apart(by, who, Why::Segments)),
-            _ => Ok(()),
-        }
-    };
-    for position in 0..finder.len() {
-        if offsets_of(finder.binding(position)).is_some() {
-            note(&mut group, node(position, 0), Tag::Elements, position)?;
-            match finder.op(position) {
-                ArrayOp::Fold { .. } => note(&mut group, node(position, 1), Tag::Segments, position)?,
-                _ => note(&mut group, node(position, 2), Tag::Segments, position)?,
-            }
-        }
-    }
-    // What nothing ties to the segments goes by its extents.
-    let sizes = finder.members.sizes;
-    let mut tags = HashMap::new();
-    for (position, frame) in frames.iter().enumerate() {
-        let extents = finder.traversed(position);
-        if *frame != Frame::Own || extents.len() < rank {
-            continue;
-        }
-        let root = root(&mut group, node(position, 0));
-        let tag = match known.get(&root) {
-            Some(&(tag, _)) => tag,
-            None => {
-                let elements = segmented.extents.last().zip(extents.get(rank - 1));
-                let alike = elements.is_some_and(|(&a, &b)| sizes.equal(a, b) == Answer::Proved);
-                let tag = if alike { Tag::Elements } else { Tag::Segments };
-                known.insert(root, (tag, position));
-                tag
-            }
-        };
-        if tag == Tag::Segments && extents.len() > rank {
-            return Err(apart(segmented.first, position, Why::Beside));
-        }
-        tags.insert(node(position, 0), tag);
-    }
-    Ok(tags)
-}
-
-fn root(group: &mut [usize], mut of: usize) -> usize {
-    while group[of] != of {
-        group[of] = group[group[of]];
-        of = group[of];
-    }
-    of
-}
-
-fn join(group: &mut [usize], a: usize, b: usize) {
-    let (a, b) = (root(group, a), root(group, b));
-    group[a] = b;
 }

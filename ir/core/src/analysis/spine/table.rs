@@ -68,7 +68,7 @@ impl Table {
         };
         match row.over {
             Over::Inner(_) => return Err(apart(row.who, who, Why::Beside)),
-            Over::Segments(_) | Over::Elements => {
+            Over::Segments(_) | Over::Elements(_) => {
                 if row.spans.first().is_none_or(|first| !equal(finder, first, &span)) {
                     return Err(apart(row.who, who, Why::Extents));
                 }

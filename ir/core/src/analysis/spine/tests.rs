@@ -16,7 +16,7 @@ fn nest(inputs: &str, bindings: &str, results: &str) -> String {
     let typed: Vec<String> = results.split(", ").map(|name| format!("{name}: {}", declared(name))).collect();
     let any: Vec<String> = typed.iter().map(|typed| anything(typed.split_once(": ").unwrap().1)).collect();
     let source = format!(
-        "fn f({inputs}) -> {} {{\n let p = n + 1\n let q = s - 1\n let {} = cluster(|| {{ {marks} return {results} }})\n return {results} }}",
+        "fn f({inputs}) -> {} {{\n let p = n + 1\n let q = s - 1\n let less = n - 1\n let {} = cluster(|| {{ {marks} return {results} }})\n return {results} }}",
         any.join(", "),
         typed.join(", "),
     );
@@ -108,7 +108,7 @@ fn show(spine: &Spine, list: &[&Binding], program: &crate::Program) -> String {
                 Over::Extent(crate::Extent::Value(id)) => format!("{}{order}", value(id)),
                 Over::Extent(other) => format!("{other:?}{order}"),
                 Over::Segments(id) => format!("segments {}{order}", value(id)),
-                Over::Elements => format!("elements{order}"),
+                Over::Elements(of) => format!("elements {}{order}", value(of)),
                 Over::Inner(at) => format!("inner {}{order}", list[at].results[0].name.0),
             }
         })
@@ -248,12 +248,12 @@ fn segments_are_two_levels() {
         "e: [n]i64 = map(|A, B| A * B, x, y); b: [q]i64 = fold_seg(|A, B| A + B, 0, e, offsets: o); c: [q]i64 = map(|A| A + 1, b); g: i64 = fold(|A, B| A + B, 0, c); h: i64 = fold(|A, B| A + B, 0, e)",
         "g, h",
     );
-    assert_eq!(fits, "[segments o up, elements up]; e 2; b 2; c 1 after; g 1 after; h 2");
+    assert_eq!(fits, "[segments o up, elements o up]; e 2; b 2; c 1 after; g 1 after; h 2");
     let fits = of_vectors(
         "b: [n]i64 = scanl1_seg(|A, B| A + B, x, offsets: o); c: [n]i64 = map(|A| A + 1, b); e: [n]i64 = map(|A| A + 1, y)",
         "c, e",
     );
-    assert_eq!(fits, "[segments o, elements up]; b 2; c 2; e 2");
+    assert_eq!(fits, "[segments o, elements o up]; b 2; c 2; e 2");
     let other =
         of_vectors("b: [q]i64 = fold_seg(|A, B| A + B, 0, x, offsets: o); c: [n]i64 = scanl1(|A, B| A + B, x)", "b, c");
     assert_eq!(other, "b c: their segments are not the same");
@@ -266,6 +266,75 @@ fn segments_are_two_levels() {
         "b, c",
     );
     assert_eq!(other, "b c: their segments are not the same");
+}
+
+/// `x` has `n` elements in `q` segments (`o`), which are in `q` segments too (`u`).
+const NESTED: &str = "x: [n]i64, y: [n]i64, o: [s]i64, u: [s]i64";
+
+#[test]
+fn segments_of_segments_are_a_level_each() {
+    let fits = nest(
+        NESTED,
+        "e: [n]i64 = map(|A, B| A * B, x, y); b: [q]i64 = fold_seg(|A, B| A + B, 0, e, offsets: o); w: [q]i64 = generate([q], |i| i); c: [q]i64 = map(|A, B| A + B, b, w); d: [q]i64 = fold_seg(|A, B| A + B, 0, c, offsets: u); g: i64 = fold(|A, B| A + B, 0, d)",
+        "g",
+    );
+    let places = "e 3; b 3; w 2; c 2 after; d 2 after; g 1 after";
+    assert_eq!(fits, format!("[segments u up, elements u up, elements o up]; {places}"));
+    // Running sums of sums, and the sum of all of them.
+    let scans = nest(
+        NESTED,
+        "b: [q]i64 = fold_seg(|A, B| A + B, 0, x, offsets: o); c: [q]i64 = scanl1_seg(|A, B| A + B, b, offsets: u); g: i64 = fold(|A, B| A + B, 0, c); h: i64 = fold(|A, B| A + B, 0, x)",
+        "c, g, h",
+    );
+    assert_eq!(scans, "[segments u up, elements u up, elements o up]; b 3; c 2 after; g 2 after; h 3");
+    // Nothing ties the two but the number of elements.
+    let by_extents = nest(
+        "x: [n]i64, o: [s]i64, u: [n]i64",
+        "b: [q]i64 = fold_seg(|A, B| A + B, 0, x, offsets: o); w: [q]i64 = generate([q], |i| i); d: [less]i64 = fold_seg(|A, B| A + B, 0, w, offsets: u)",
+        "b, d",
+    );
+    assert_eq!(by_extents, "[segments u, elements u up, elements o up]; b 3; w 2; d 2");
+}
+
+#[test]
+fn segments_that_do_not_follow_each_other_are_apart() {
+    let beside = nest(
+        NESTED,
+        "b: [q]i64 = fold_seg(|A, B| A + B, 0, x, offsets: o); c: [q]i64 = fold_seg(|A, B| A + B, 0, y, offsets: u)",
+        "b, c",
+    );
+    assert_eq!(beside, "b c: their segments are not the same");
+    let round = nest(
+        NESTED,
+        "b: [q]i64 = fold_seg(|A, B| A + B, 0, x, offsets: o); c: [q]i64 = fold_seg(|A, B| A + B, 0, b, offsets: o)",
+        "c",
+    );
+    assert_eq!(round, "b c: their segments are not the same");
+    let across = nest(
+        NESTED,
+        "b: [q]i64 = fold_seg(|A, B| A + B, 0, x, offsets: o); c: [q]i64 = scanl1(|A, B| A + B, b); d: [q]i64 = fold_seg(|A, B| A + B, 0, b, offsets: u)",
+        "c, d",
+    );
+    assert_eq!(across, "c d: their segments are not the same");
+}
+
+#[test]
+fn the_same_offsets_of_other_names_are_the_same_segments() {
+    let program = "fn f(x: [n]i64, e: [m]i64) -> [m]i64, [m]i64 {
+      let p = m + 1
+      let o: [p]i64 = cluster(|| {
+        last o: [p]i64 = scanl(|a, b| a + b, 0, e)
+        return o })
+      let u: [p]i64 = cluster(|| {
+        last u: [p]i64 = scanl(|a, b| a + b, 0, e)
+        return u })
+      let b: [m]i64, c: [m]i64 = cluster(|| {
+        horizontal b: [m]i64 = fold_seg(|a, b| a + b, 0, x, offsets: o)
+        last c: [m]i64 = fold_seg(|a, b| max(a, b), 0, x, offsets: u)
+        return b, c })
+      return b, c }";
+    let program = text::parse(program).unwrap();
+    assert_eq!(validate(&program, &[Property::Clustered]).map_err(|errors| errors.to_string()), Ok(()));
 }
 
 #[test]

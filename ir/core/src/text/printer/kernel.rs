@@ -4,15 +4,14 @@ use std::fmt;
 
 use super::{Out, Printer, names::ArrayNames, scalar::Scalars};
 use crate::{
-    Access, Action, ArrayId, Association, Binary, DimBoundary, DimIndex, FailureKind, IndexMap, Kernel, KernelArray,
-    KernelExtent, Lambda, Level, LevelOrder, Local, LocalId, ScalarOp, ScalarOperand, ScatterOrder, Statement,
+    Access, Action, Association, Binary, DimBoundary, DimIndex, FailureKind, IndexMap, Kernel, KernelArray,
+    KernelArrayId, KernelExtent, Lambda, Level, LevelOrder, LocalId, ScalarOp, ScalarOperand, ScatterOrder, Statement,
 };
 
 impl fmt::Display for Kernel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = if self.name.is_empty() { "unnamed" } else { &self.name.0 };
-        let arrays = ArrayNames::of_list(self.arrays.iter().map(|array| array.name.as_str()));
-        let printer = Printer { arrays };
+        let printer = Printer { arrays: ArrayNames::of_kernel(self) };
         let mut text = KernelText { printer: &printer, scalars: Scalars::empty(&printer) };
         let sizes: Vec<_> = self.sizes.iter().map(|local| text.scalars.give_name(local)).collect();
         let mut out = Out::new(format!("kernel {name} ({})", sizes.join(", ")));
@@ -27,7 +26,7 @@ impl fmt::Display for Kernel {
         self.levels.iter().for_each(|level| {
             text.scalars.give_name(&level.index);
         });
-        for local in self.statements.iter().flat_map(|statement| made(&statement.action)) {
+        for local in self.statements.iter().flat_map(Statement::results) {
             text.scalars.give_name(local);
         }
         let levels: Vec<_> = self.levels.iter().map(|level| text.level(level)).collect();
@@ -38,17 +37,6 @@ impl fmt::Display for Kernel {
         let statements: Vec<_> = self.statements.iter().map(|statement| text.statement(statement)).collect();
         out.lined(if statements.is_empty() { vec![Out::new("nothing")] } else { statements });
         f.write_str(&out.lines())
-    }
-}
-
-/// The locals that a statement makes for those after it.
-fn made(action: &Action) -> Vec<&Local> {
-    match action {
-        Action::Load { result, .. } => vec![result],
-        Action::Scalar(instruction) => instruction.results.iter().collect(),
-        Action::Reduce { results, .. } => results.iter().collect(),
-        Action::Scan { results, totals, .. } => results.iter().chain(totals).collect(),
-        Action::Check { .. } | Action::Store { .. } | Action::Append { .. } | Action::Scatter { .. } => Vec::new(),
     }
 }
 
@@ -68,8 +56,12 @@ impl<'p> KernelText<'p> {
             })
             .collect();
         let extents = if extents.is_empty() { String::new() } else { format!("[{}]", extents.join(", ")) };
-        let over = array.over.map_or(String::new(), |source| format!(" in place of {}", self.printer.name(source)));
-        format!("{}: {extents}{}{over}", self.printer.name(ArrayId(position as u32)), array.element)
+        let in_place = array.in_place_of.map_or(String::new(), |source| format!(" in place of {}", self.name(source)));
+        format!("{}: {extents}{}{in_place}", self.name(KernelArrayId::at(position)), array.element)
+    }
+
+    fn name(&self, id: KernelArrayId) -> String {
+        self.printer.name(id.in_code())
     }
 
     fn local(&self, id: LocalId) -> String {
@@ -107,8 +99,7 @@ impl<'p> KernelText<'p> {
 
     fn statement(&mut self, statement: &'p Statement) -> Out {
         let mut out = Out::new(format!("{}: ", statement.depth));
-        let names =
-            made(&statement.action).into_iter().map(|local| self.local(local.id)).collect::<Vec<_>>().join(", ");
+        let names = statement.results().into_iter().map(|local| self.local(local.id)).collect::<Vec<_>>().join(", ");
         match &statement.action {
             Action::Load { result: _, array, map, outside, place: _ } => {
                 out.text(&format!("{names} = load {}", self.place(*array, map)));
@@ -138,8 +129,8 @@ impl<'p> KernelText<'p> {
                 out.text(&format!("store {} = {}", self.place(*array, map), self.scalars.operand(value)));
             }
             Action::Append { arrays, count, values } => {
-                let arrays: Vec<_> = arrays.iter().map(|id| self.printer.name(*id)).collect();
-                let (arrays, count) = (arrays.join(", "), self.printer.name(*count));
+                let arrays: Vec<_> = arrays.iter().map(|id| self.name(*id)).collect();
+                let (arrays, count) = (arrays.join(", "), self.name(*count));
                 out.text(&format!("append {arrays} = {} counting {count}", self.operands(values)));
             }
             Action::Scatter { arrays, map, combine, values, order, place: _ } => {
@@ -189,8 +180,8 @@ impl<'p> KernelText<'p> {
     }
 
     /// `a[i, 2 * j - 1] clamp, checked`
-    fn place(&self, array: ArrayId, map: &IndexMap) -> String {
-        let mut text = self.printer.name(array);
+    fn place(&self, array: KernelArrayId, map: &IndexMap) -> String {
+        let mut text = self.name(array);
         if !map.dims.is_empty() {
             let dims: Vec<_> = map.dims.iter().map(|dim| self.dim(dim)).collect();
             text.push_str(&format!("[{}]", dims.join(", ")));

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::super::lexer::{continues_name, keyword, starts_name};
-use crate::{ArrayId, Block, Part, Program, Var};
+use crate::{ArrayId, Block, Kernel, KernelArrayId, Part, Program, Var};
 
 /// Ordinary names that mean something else where an array's name could stand.
 const RESERVED: &[&str] = &["clamp", "mirror", "wrap", "constant", "function", "ascending", "descending", "order"];
@@ -58,9 +58,20 @@ impl Unique {
         }
     }
 
+    /// A name for each hint of a list; where nothing of a hint can be used, one that says the position.
+    fn list<'n>(&mut self, hints: impl Iterator<Item = &'n str>) -> Vec<String> {
+        let name = |(position, hint): (usize, &str)| legal(hint).unwrap_or_else(|| format!("a{position}"));
+        hints.enumerate().map(|hint| self.take(name(hint), |_| true)).collect()
+    }
+
     pub fn contains(&self, name: &str) -> bool {
         self.taken.contains(name)
     }
+}
+
+/// Names for what is known by its position in a list: hints, made legal and unique.
+pub(in crate::text) fn unique_names<'n>(hints: impl Iterator<Item = &'n str>) -> Vec<String> {
+    Unique::default().list(hints)
 }
 
 /// What every value of a program is called.
@@ -94,14 +105,13 @@ impl ArrayNames {
         names
     }
 
-    /// Names for values that are positions in a list.
-    pub fn of_list<'n>(hints: impl Iterator<Item = &'n str>) -> Self {
-        let mut names = Self::default();
-        for (position, hint) in hints.enumerate() {
-            let id = ArrayId(position as u32);
-            names.give(id, &legal(hint).unwrap_or_else(|| id.to_string()));
-        }
-        names
+    /// The arrays of a kernel, as its scalar code names them.
+    pub fn of_kernel(kernel: &Kernel) -> Self {
+        let mut unique = Unique::default();
+        let names = unique.list(kernel.arrays.iter().map(|array| array.name.as_str()));
+        let named = names.into_iter().enumerate();
+        let names = named.map(|(position, name)| (KernelArrayId::at(position).in_code(), name)).collect();
+        Self { names, unique }
     }
 
     pub fn into_map(self) -> HashMap<ArrayId, String> {

@@ -1,9 +1,10 @@
 //! Kernels and plans print for people.
 
 use crate::{
-    Access, Action, ArrayId, Association, Binary, Constant, DimBoundary, DimIndex, ElementType, Extent, Failure,
-    FailureKind, IndexMap, Instruction, Kernel, KernelArray, KernelExtent, Lambda, Level, LevelOrder, Local, LocalId,
+    Access, Action, Association, Binary, Constant, DimBoundary, DimIndex, ElementType, Extent, Failure, FailureKind,
+    IndexMap, Instruction, Kernel, KernelArray, KernelArrayId, KernelExtent, Lambda, Level, LevelOrder, Local, LocalId,
     Name, Operand, Output, Place, Plan, PlanValue, ScalarOp, ScalarOperand, ScatterOrder, Statement, Step, Type,
+    ValueId,
 };
 
 const I64: ElementType = ElementType::I64;
@@ -47,7 +48,7 @@ fn row_sums() -> Kernel {
         element,
         extents,
         access,
-        over: None,
+        in_place_of: None,
     };
     let product = ScalarOp::Binary { function: Binary::Mul, a: at(4), b: Constant::from(2f32).into() };
     Kernel {
@@ -69,7 +70,7 @@ fn row_sums() -> Kernel {
                 operation: Default::default(),
                 action: Action::Load {
                     result: local(4, F32, "x"),
-                    array: ArrayId(0),
+                    array: KernelArrayId(0),
                     map: IndexMap {
                         dims: vec![
                             dim(0, &[(1, 2)]),
@@ -125,14 +126,14 @@ fn row_sums() -> Kernel {
                 depth: 1,
                 when: None,
                 operation: Default::default(),
-                action: Action::Store { array: ArrayId(1), map: map(vec![dim(0, &[(1, 2)])]), value: at(7) },
+                action: Action::Store { array: KernelArrayId(1), map: map(vec![dim(0, &[(1, 2)])]), value: at(7) },
             },
             Statement {
                 depth: 1,
                 when: None,
                 operation: Default::default(),
                 action: Action::Scatter {
-                    arrays: vec![ArrayId(2)],
+                    arrays: vec![KernelArrayId(2)],
                     map: map(vec![dim(3, &[])]),
                     combine: Lambda { results: vec![at(11)], ..combine(Binary::Max, 11) },
                     values: vec![at(7)],
@@ -160,7 +161,7 @@ fn a_kernel() {
 #[test]
 fn a_plan() {
     let value = |name: &str, ty| PlanValue { name: name.into(), ty };
-    let vector = Type::array(vec![Extent::Value(ArrayId(0))], F32);
+    let vector = Type::array(vec![Extent::Value(ValueId(0))], F32);
     let plan = Plan {
         name: "p".into(),
         values: vec![
@@ -169,25 +170,30 @@ fn a_plan() {
             value("b", vector.clone()),
             value("go", Type::scalar(ElementType::Bool)),
         ],
-        sizes: vec![ArrayId(0)],
-        inputs: vec![ArrayId(1)],
+        sizes: vec![ValueId(0)],
+        inputs: vec![ValueId(1)],
         kernels: vec![Kernel { levels: vec![], statements: vec![], arrays: vec![], ..row_sums() }],
         steps: vec![
-            Step::Allocate { value: ArrayId(2), over: None, operation: "map `b`".into(), place: Place::default() },
+            Step::Allocate {
+                value: ValueId(2),
+                in_place_of: None,
+                operation: "map `b`".into(),
+                place: Place::default(),
+            },
             Step::While {
-                state: vec![ArrayId(2)],
+                state: vec![ValueId(2)],
                 condition_steps: vec![Step::Launch {
                     kernel: 0,
-                    sizes: vec![Extent::Value(ArrayId(0)), Extent::Constant(3)],
-                    arrays: vec![ArrayId(1), ArrayId(2)],
+                    sizes: vec![Extent::Value(ValueId(0)), Extent::Constant(3)],
+                    arrays: vec![ValueId(1), ValueId(2)],
                 }],
-                condition: Operand::Value(ArrayId(3)),
-                body: vec![Step::Copy { value: ArrayId(1), source: ArrayId(2) }],
-                next: vec![Operand::Value(ArrayId(1))],
+                condition: Operand::Value(ValueId(3)),
+                body: vec![Step::Copy { value: ValueId(1), source: ValueId(2) }],
+                next: vec![Operand::Value(ValueId(1))],
             },
-            Step::Free { value: ArrayId(1) },
+            Step::Free { value: ValueId(1) },
         ],
-        results: vec![ArrayId(2)],
+        results: vec![ValueId(2)],
         outputs: vec![Output { name: "b".into(), ty: vector }],
     };
     insta::assert_snapshot!(plan, @r"

@@ -2,7 +2,7 @@
 
 use fusebox_ir::{Action, Binary, Constant, ElementType};
 
-use super::{Kind, Presence, Reduce};
+use super::{Presence, Reduce, ReduceKind};
 use crate::{
     emit::{BLOCK, Emitter, Result},
     vector::{Memory, Value},
@@ -20,10 +20,10 @@ impl Emitter<'_> {
     ) -> Result {
         let lanes = values.iter().map(|&value| self.b.lanes(value)).max().unwrap_or(1).max(reduce.lanes);
         let values: Vec<Value> = values.iter().map(|&value| self.b.splat(value, lanes)).collect();
-        if reduce.kind == Kind::Runs {
+        if reduce.kind == ReduceKind::Runs {
             return self.put_values(reduce, at, &values, mask, lanes);
         }
-        let old: Vec<Value> = (reduce.places.slots.iter().zip(&reduce.types))
+        let old: Vec<Value> = (reduce.layout.slots.iter().zip(&reduce.types))
             .map(|(&place, &ty)| {
                 let base = self.scratch_at(place);
                 self.b.load(ty, lanes, base, at, Memory::Shared)
@@ -45,7 +45,7 @@ impl Emitter<'_> {
                 combined.iter().zip(&values).map(|(&new, &value)| self.b.select(fresh, value, new)).collect()
             }
             Presence::Flags => {
-                let base = self.scratch_at(reduce.places.flags);
+                let base = self.scratch_at(reduce.layout.flags);
                 let has_old = self.b.load(ElementType::Bool, lanes, base, at, Memory::Shared);
                 let some = self.b.constant(Constant::from(true));
                 let has = self.b.splat(mask.unwrap_or(some), lanes);
@@ -55,7 +55,7 @@ impl Emitter<'_> {
                 new
             }
         };
-        for (&place, value) in reduce.places.slots.iter().zip(new) {
+        for (&place, value) in reduce.layout.slots.iter().zip(new) {
             let base = self.scratch_at(place);
             let value = self.b.splat(value, lanes);
             self.b.store(base, at, value, None);
@@ -72,21 +72,21 @@ impl Emitter<'_> {
         mask: Option<Value>,
         lanes: u32,
     ) -> Result {
-        for (&place, &value) in reduce.places.slots.iter().zip(values) {
+        for (&place, &value) in reduce.layout.slots.iter().zip(values) {
             let base = self.scratch_at(place);
             self.b.store(base, at, value, None);
         }
         if reduce.presence == Presence::Flags {
             let some = self.b.constant(Constant::from(true));
             let has = self.b.splat(mask.unwrap_or(some), lanes);
-            let base = self.scratch_at(reduce.places.flags);
+            let base = self.scratch_at(reduce.layout.flags);
             self.b.store(base, at, has, None);
         }
         Ok(())
     }
 
     /// Combines a gang into accumulators that are states.
-    fn put_held(&mut self, reduce: &Reduce, at: usize, values: &[Value], mask: Option<Value>) -> Result {
+    fn put_in_registers(&mut self, reduce: &Reduce, at: usize, values: &[Value], mask: Option<Value>) -> Result {
         let old = self.states[at..at + values.len()].to_vec();
         let combined = self.combine_masked(&reduce.combine, &old, values, reduce.swap, mask)?;
         for (state, (new, old)) in combined.into_iter().zip(old).enumerate() {
@@ -97,34 +97,34 @@ impl Emitter<'_> {
 
     /// The accumulators from `slot` on of a block that has begun.
     pub(in crate::emit) fn accumulators(&mut self, reduce: &Reduce, slot: Value, lanes: u32) -> Vec<Value> {
-        let tier = self.b.int(0);
-        let at = self.slot(reduce, tier, slot);
+        let tree_level = self.b.int(0);
+        let at = self.slot(reduce, tree_level, slot);
         self.slot_values(reduce, at, lanes)
     }
 
     /// The accumulators from `slot` on are these now.
     pub(in crate::emit) fn put_back(&mut self, reduce: &Reduce, slot: Value, values: &[Value]) {
-        let tier = self.b.int(0);
-        let at = self.slot(reduce, tier, slot);
-        for (&place, &value) in reduce.places.slots.iter().zip(values) {
+        let tree_level = self.b.int(0);
+        let at = self.slot(reduce, tree_level, slot);
+        for (&place, &value) in reduce.layout.slots.iter().zip(values) {
             let base = self.scratch_at(place);
             self.b.store(base, at, value, None);
         }
     }
 
     /// Says where the accumulators of the gang that comes are, of a reduce or of a scan's total; `None`: in memory.
-    pub(in crate::emit) fn keep(&mut self, position: usize, states: Option<usize>) {
+    pub(in crate::emit) fn set_registers(&mut self, position: usize, states: Option<usize>) {
         if let Some(reduce) = self.reduces.get_mut(&position) {
-            reduce.held = states;
+            reduce.in_registers = states;
         } else if let Some(total) = self.scans.get_mut(&position).and_then(|scan| scan.total.as_mut()) {
-            total.held = states;
+            total.in_registers = states;
         }
     }
 
     /// The element of a point.
     pub(in crate::emit) fn reduce(&mut self, position: usize, when: Option<Value>) -> Result {
         let kernel = self.kernel;
-        let Action::Reduce { values, .. } = &kernel.statements[position].action else { return Ok(()) };
+        let Action::Reduce { values, .. } = &kernel.statements[position].action else { self.misplaced(position) };
         if self.done.contains(&position) {
             return Ok(());
         }
@@ -150,21 +150,21 @@ impl Emitter<'_> {
         let lanes = self.lanes.max(reduce.lanes);
         let values: Vec<Value> = values.iter().map(|&value| self.b.splat(value, lanes)).collect();
         let values = values.as_slice();
-        if let Kind::InOrder(at) = reduce.kind {
+        if let ReduceKind::InOrder(at) = reduce.kind {
             if !along {
                 return self.put_in_order(reduce, at, values, mask);
             }
             return self
                 .lane_by_lane(values, mask, |this, _, values, mask| this.put_in_order(reduce, at, values, mask));
         }
-        let fits = reduce.kind == Kind::Runs || reduce.width >= self.lanes;
+        let fits = reduce.kind == ReduceKind::Runs || reduce.width >= self.lanes;
         if along && (!fits || reduce.counted) {
             // What is behind the end of the level is no element, and is not counted.
-            let end = self.left.filter(|_| reduce.counted);
+            let end = self.remainder.filter(|_| reduce.counted);
             return self.lane_by_lane(values, mask, |this, lane, values, mask| {
                 this.b.open();
-                match &reduce.early {
-                    Some(early) => this.put_early(reduce, early, values, mask)?,
+                match &reduce.peeled {
+                    Some(peeled) => this.put_peeled(reduce, peeled, values, mask)?,
                     None => this.put_in_memory(reduce, lane.into(), values, mask)?,
                 }
                 let mut put = this.b.close();
@@ -180,8 +180,8 @@ impl Emitter<'_> {
                 Ok(())
             });
         }
-        match &reduce.early {
-            Some(early) => self.put_early(reduce, early, values, mask),
+        match &reduce.peeled {
+            Some(peeled) => self.put_peeled(reduce, peeled, values, mask),
             None => self.put_in_memory(reduce, 0, values, mask),
         }
     }
@@ -239,45 +239,45 @@ impl Emitter<'_> {
         values: &[Value],
         mask: Option<Value>,
     ) -> Result {
-        if let Some(at) = reduce.held {
-            return self.put_held(reduce, at, values, mask);
+        if let Some(at) = reduce.in_registers {
+            return self.put_in_registers(reduce, at, values, mask);
         }
-        let tier = self.b.int(0);
+        let tree_level = self.b.int(0);
         let inside = self.b.int(BLOCK - 1);
         let element = match reduce.element {
             Some(element) if !reduce.counted => self.b.add_int(element, lane),
             _ => {
-                let count = self.count(reduce, tier);
+                let count = self.count(reduce, tree_level);
                 let element = self.b.binary(Binary::And, count, inside);
                 // The first element of a block finds its accumulators empty.
                 let zero = self.b.int(0);
                 let first = self.b.binary(Binary::Eq, element, zero);
                 let width = self.b.int(reduce.width.into());
                 let fill = self.b.select(first, width, zero);
-                self.fill(reduce, tier, fill);
+                self.fill(reduce, tree_level, fill);
                 element
             }
         };
         let width = self.b.int(i64::from(reduce.width));
         let fresh = self.b.less(element, width);
-        let slot = if reduce.kind == Kind::Runs {
+        let slot = if reduce.kind == ReduceKind::Runs {
             element
         } else {
             let last = self.b.int(i64::from(reduce.width) - 1);
             self.b.binary(Binary::And, element, last)
         };
-        let at = self.slot(reduce, tier, slot);
+        let at = self.slot(reduce, tree_level, slot);
         self.accumulate(reduce, at, fresh, values, mask)?;
         if reduce.counted || reduce.element.is_none() {
-            let count = self.count(reduce, tier);
+            let count = self.count(reduce, tree_level);
             let count = self.b.add_int(count, 1);
-            self.set_count(reduce, tier, count);
+            self.set_count(reduce, tree_level, count);
             let rest = self.b.binary(Binary::And, count, inside);
             let zero = self.b.int(0);
             let full = self.b.binary(Binary::Eq, rest, zero);
             self.b.open();
             let whole = self.b.int(BLOCK);
-            let result = self.fold_block(reduce, tier, whole)?;
+            let result = self.fold_block(reduce, tree_level, whole)?;
             self.feed(reduce, result)?;
             let then = self.b.close();
             self.b.open();

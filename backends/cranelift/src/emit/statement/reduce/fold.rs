@@ -2,7 +2,7 @@
 
 use fusebox_ir::{Binary, Constant, ElementType, Unary};
 
-use super::{Kind, Maybe, Presence, Reduce};
+use super::{Maybe, Presence, Reduce, ReduceKind};
 use crate::{
     emit::{Emitter, Result},
     vector::{Memory, Value},
@@ -25,10 +25,10 @@ impl Emitter<'_> {
         self.b.binary(Binary::Min, width, all)
     }
 
-    /// Combines the accumulators of a tier that has got `count` elements.
-    pub(super) fn fold_block(&mut self, reduce: &Reduce, tier: Value, count: Value) -> Result<Maybe> {
-        if reduce.kind == Kind::Runs {
-            return self.fold_runs(reduce, tier, count);
+    /// Combines the accumulators of a tree level that has got `count` elements.
+    pub(super) fn fold_block(&mut self, reduce: &Reduce, tree_level: Value, count: Value) -> Result<Maybe> {
+        if reduce.kind == ReduceKind::Runs {
+            return self.fold_runs(reduce, tree_level, count);
         }
         let width = self.used_width(reduce, count);
         let one = self.b.int(1);
@@ -36,14 +36,14 @@ impl Emitter<'_> {
         let lanes = self.schedule.map_or(1, |schedule| schedule.lanes);
         let mut half = half;
         if reduce.lanes == 1 && lanes > 1 && matches!(reduce.presence, Presence::Identity(_)) && reduce.width > lanes {
-            half = self.halve(reduce, tier, half, count, lanes)?;
+            half = self.halve(reduce, tree_level, half, count, lanes)?;
         }
-        self.halve(reduce, tier, half, count, 1)?;
+        self.halve(reduce, tree_level, half, count, 1)?;
         let zero = self.b.int(0);
-        let at = self.slot(reduce, tier, zero);
+        let at = self.slot(reduce, tree_level, zero);
         let values = self.slot_values(reduce, at, reduce.lanes);
         let has = (reduce.presence == Presence::Flags).then(|| {
-            let base = self.scratch_at(reduce.places.flags);
+            let base = self.scratch_at(reduce.layout.flags);
             self.b.load(ElementType::Bool, reduce.lanes, base, at, Memory::Shared)
         });
         Ok((values, has))
@@ -53,7 +53,7 @@ impl Emitter<'_> {
     pub(super) fn halve(
         &mut self,
         reduce: &Reduce,
-        tier: Value,
+        tree_level: Value,
         half: Value,
         count: Value,
         lanes: u32,
@@ -73,12 +73,12 @@ impl Emitter<'_> {
         }
         let each = self.b.begin_loop(zero, pairs, i64::from(lanes), &[]);
         let width = reduce.lanes.max(lanes);
-        let left_at = self.slot(reduce, tier, each.index);
+        let left_at = self.slot(reduce, tree_level, each.index);
         let other = self.b.add(each.index, half);
-        let right_at = self.slot(reduce, tier, other);
+        let right_at = self.slot(reduce, tree_level, other);
         let (left, right) = (self.slot_values(reduce, left_at, width), self.slot_values(reduce, right_at, width));
         let new = if reduce.presence == Presence::Flags {
-            let base = self.scratch_at(reduce.places.flags);
+            let base = self.scratch_at(reduce.layout.flags);
             let has_left = self.b.load(ElementType::Bool, width, base, left_at, Memory::Shared);
             let has_right = self.b.load(ElementType::Bool, width, base, right_at, Memory::Shared);
             let (new, has) =
@@ -88,7 +88,7 @@ impl Emitter<'_> {
         } else {
             self.combine(&reduce.combine, &left, &right, reduce.swap)?
         };
-        for (&place, value) in reduce.places.slots.iter().zip(new) {
+        for (&place, value) in reduce.layout.slots.iter().zip(new) {
             let base = self.scratch_at(place);
             self.b.store(base, left_at, value, None);
         }
@@ -99,7 +99,7 @@ impl Emitter<'_> {
     }
 
     /// Runs of neighbours, each in order; then neighbours of those.
-    pub(super) fn fold_runs(&mut self, reduce: &Reduce, tier: Value, count: Value) -> Result<Maybe> {
+    pub(super) fn fold_runs(&mut self, reduce: &Reduce, tree_level: Value, count: Value) -> Result<Maybe> {
         let runs = self.b.int(i64::from(reduce.width));
         let zero = self.b.int(0);
         let up = self.b.add_int(runs, -1);
@@ -123,10 +123,10 @@ impl Emitter<'_> {
             .collect();
         starts.push(self.b.splat(none, reduce.lanes));
         let each = self.b.begin_loop(from, to, 1, &starts);
-        let at = self.slot(reduce, tier, each.index);
+        let at = self.slot(reduce, tree_level, each.index);
         let values = self.slot_values(reduce, at, reduce.lanes);
         let has = if reduce.presence == Presence::Flags {
-            let base = self.scratch_at(reduce.places.flags);
+            let base = self.scratch_at(reduce.layout.flags);
             self.b.load(ElementType::Bool, reduce.lanes, base, at, Memory::Shared)
         } else {
             self.b.splat(some, reduce.lanes)
@@ -159,27 +159,27 @@ impl Emitter<'_> {
     }
 
     pub(super) fn run(&mut self, reduce: &Reduce, at: Value) -> (Vec<Value>, Value) {
-        let values = (reduce.places.runs.iter().zip(&reduce.types))
+        let values = (reduce.layout.runs.iter().zip(&reduce.types))
             .map(|(&place, &ty)| {
                 let base = self.scratch_at(place);
                 self.b.load(ty, reduce.lanes, base, at, Memory::Shared)
             })
             .collect();
-        let base = self.scratch_at(reduce.places.run_flags);
+        let base = self.scratch_at(reduce.layout.run_flags);
         (values, self.b.load(ElementType::Bool, reduce.lanes, base, at, Memory::Shared))
     }
 
     pub(super) fn set_run(&mut self, reduce: &Reduce, at: Value, values: &[Value], has: Value) {
-        for (&place, &value) in reduce.places.runs.iter().zip(values) {
+        for (&place, &value) in reduce.layout.runs.iter().zip(values) {
             let base = self.scratch_at(place);
             self.b.store(base, at, value, None);
         }
-        let base = self.scratch_at(reduce.places.run_flags);
+        let base = self.scratch_at(reduce.layout.run_flags);
         self.b.store(base, at, has, None);
     }
 
     pub(super) fn slot_values(&mut self, reduce: &Reduce, at: Value, lanes: u32) -> Vec<Value> {
-        (reduce.places.slots.iter().zip(&reduce.types))
+        (reduce.layout.slots.iter().zip(&reduce.types))
             .map(|(&place, &ty)| {
                 let base = self.scratch_at(place);
                 self.b.load(ty, lanes, base, at, Memory::Shared)

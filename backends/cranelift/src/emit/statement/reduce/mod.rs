@@ -1,13 +1,13 @@
 //! Reduces: accumulators by association, blocks of 4,096 elements, and blocks of their results.
 //!
-//! Interleaved accumulators, runs and the results of blocks live in scratch memory, on three tiers: elements, blocks, blocks of blocks.
+//! Interleaved accumulators, runs and the results of blocks live in scratch memory, on the three levels of a tree: elements, blocks, blocks of blocks.
 //! An accumulator is one value, or a gang where the reduce is inside the level across lanes.
 
 mod accumulate;
-mod early;
 mod fold;
-mod room;
-mod tiers;
+mod peeled;
+mod scratch;
+mod tree;
 
 use fusebox_ir::{Action, Association, Constant, ElementType, Lambda, LevelOrder, analysis::algebra::built_ins};
 
@@ -15,15 +15,15 @@ use crate::{
     emit::{BLOCK, Emitter, Part, Result, Val, identities},
     vector::Value,
 };
-use early::Early;
+use peeled::Peeled;
 
-const TIERS: usize = 3;
+const TREE_LEVELS: usize = 3;
 
 /// A reduce under way.
 #[derive(Clone, Debug)]
 pub struct Reduce {
     combine: Lambda,
-    kind: Kind,
+    kind: ReduceKind,
     presence: Presence,
     /// Whether operands change places.
     swap: bool,
@@ -33,7 +33,7 @@ pub struct Reduce {
     /// The number of interleaved accumulators or runs.
     width: u32,
     /// The first of the states that are the accumulators of the gang that comes; else they are in memory.
-    held: Option<usize>,
+    in_registers: Option<usize>,
     /// The element's number in its block, where the loop knows it; else it is counted in memory.
     pub element: Option<Value>,
     counted: bool,
@@ -41,13 +41,13 @@ pub struct Reduce {
     pub steps: Option<Value>,
     /// Where results of blocks go instead: of this statement.
     partial: Option<usize>,
-    /// The first elements, kept until there are enough for lanes.
-    early: Option<Early>,
-    places: Places,
+    /// The peeled first elements, stored until there are enough for lanes.
+    peeled: Option<Peeled>,
+    layout: ScratchLayout,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum ReduceKind {
     /// Accumulators are states from this position on; then, without seeds, whether there is anything yet.
     InOrder(usize),
     Interleaved,
@@ -65,16 +65,16 @@ enum Presence {
     Flags,
 }
 
-/// Offsets in scratch memory.
+/// The layout of a reduce in scratch memory: offsets.
 #[derive(Clone, Debug, Default)]
-struct Places {
-    /// Of each component, tiers of accumulators (of runs: of elements).
+struct ScratchLayout {
+    /// Of each component, the accumulators of each tree level (of runs: the elements).
     slots: Vec<i64>,
     flags: i64,
     /// Results of runs.
     runs: Vec<i64>,
     run_flags: i64,
-    /// How many elements each tier has got.
+    /// How many elements each tree level has got.
     counts: i64,
     /// The result of the only block.
     out: Vec<i64>,
@@ -87,7 +87,7 @@ pub type Maybe = (Vec<Value>, Option<Value>);
 impl Reduce {
     /// Whether loops run in blocks for it.
     pub fn is_blocked(&self) -> bool {
-        !matches!(self.kind, Kind::InOrder(_)) && !self.counted
+        !matches!(self.kind, ReduceKind::InOrder(_)) && !self.counted
     }
 
     /// The number of interleaved accumulators or runs.
@@ -95,25 +95,25 @@ impl Reduce {
         self.width
     }
 
-    /// Whether accumulators may be kept in registers: they are there from the first element of a block on, one for each lane.
-    pub fn is_kept(&self) -> bool {
+    /// Whether accumulators may be in registers: they are there from the first element of a block on, one for each lane.
+    pub fn may_be_in_registers(&self) -> bool {
         self.is_blocked()
-            && self.kind == Kind::Interleaved
+            && self.kind == ReduceKind::Interleaved
             && self.lanes == 1
             && matches!(self.presence, Presence::Identity(_))
     }
 
     /// Whether blocks of the same elements have the same results here and there.
     pub fn is_like(&self, other: &Self) -> bool {
-        self.is_kept()
-            && other.is_kept()
+        self.may_be_in_registers()
+            && other.may_be_in_registers()
             && built_ins(&self.combine) == built_ins(&other.combine)
             && (self.width, self.swap, &self.types) == (other.width, other.swap, &other.types)
     }
 
     /// Whether the accumulators of the gang that comes are states.
-    pub fn is_held(&self) -> bool {
-        self.held.is_some()
+    pub fn is_in_registers(&self) -> bool {
+        self.in_registers.is_some()
     }
 
     /// Values of an element.
@@ -126,9 +126,9 @@ impl Reduce {
         self.types.iter().map(|ty| (ty.bytes() * gang as usize).div_ceil(16)).sum()
     }
 
-    /// Slots of one tier.
+    /// Slots of one tree level.
     fn slots(&self) -> i64 {
-        if self.kind == Kind::Runs { BLOCK } else { i64::from(self.width) }
+        if self.kind == ReduceKind::Runs { BLOCK } else { i64::from(self.width) }
     }
 }
 
@@ -137,14 +137,16 @@ impl Emitter<'_> {
     pub(in crate::emit) fn reduce_begin(&mut self, position: usize) -> Result {
         let kernel = self.kernel;
         let statement = &kernel.statements[position];
-        let Action::Reduce { to, association, combine, seeds, values, .. } = &statement.action else { return Ok(()) };
+        let Action::Reduce { to, association, combine, seeds, values, .. } = &statement.action else {
+            self.misplaced(position)
+        };
         let depth = statement.depth as usize;
         let swap = kernel.levels[*to as usize].order == LevelOrder::Down;
         let optional = statement.when.is_some() || self.lanes_may_miss(*to as usize, depth);
         let counted = depth > *to as usize + 1;
         let types: Vec<ElementType> = combine.params.iter().take(values.len()).map(|param| param.ty).collect();
         let (association, least) = match *association {
-            Association::Ragged { lanes, least } => match self.few.get(&position) {
+            Association::Ragged { lanes, least } => match self.short_trip.get(&position) {
                 Some(true) => (Association::InOrder, None),
                 Some(false) => (Association::Interleaved { lanes }, None),
                 None => (Association::Interleaved { lanes }, Some(least)),
@@ -154,13 +156,13 @@ impl Emitter<'_> {
         let mut reduce =
             self.new_reduce(combine, association, types, swap, optional, counted && self.part != Part::Finish);
         if let Some(least) = least {
-            self.keep_early(&mut reduce, least);
+            self.peel(&mut reduce, least);
         }
         if self.part == Part::Body && *to == 0 {
             reduce.partial = Some(position);
         }
-        if let Kind::InOrder(_) = reduce.kind {
-            reduce.kind = Kind::InOrder(self.states.len());
+        if let ReduceKind::InOrder(_) = reduce.kind {
+            reduce.kind = ReduceKind::InOrder(self.states.len());
             let lanes = self.lanes;
             for (component, &ty) in reduce.types.iter().enumerate() {
                 let start = match seeds.get(component) {
@@ -197,7 +199,7 @@ impl Emitter<'_> {
         masked || self.mask.is_some()
     }
 
-    /// A reduce with room in scratch memory.
+    /// A reduce with its layout in scratch memory.
     pub(super) fn new_reduce(
         &mut self,
         combine: &Lambda,
@@ -208,12 +210,14 @@ impl Emitter<'_> {
         counted: bool,
     ) -> Reduce {
         let (kind, width) = match association {
-            Association::InOrder | Association::Tiles { .. } | Association::Ragged { .. } => (Kind::InOrder(0), 1),
-            Association::Interleaved { lanes } => (Kind::Interleaved, lanes.max(1)),
-            Association::Runs { lanes } => (Kind::Runs, lanes.max(1)),
+            Association::InOrder | Association::Tiles { .. } | Association::Ragged { .. } => {
+                (ReduceKind::InOrder(0), 1)
+            }
+            Association::Interleaved { lanes } => (ReduceKind::Interleaved, lanes.max(1)),
+            Association::Runs { lanes } => (ReduceKind::Runs, lanes.max(1)),
         };
         let presence = match identities(combine) {
-            Some(identities) if kind == Kind::Interleaved => Presence::Identity(identities),
+            Some(identities) if kind == ReduceKind::Interleaved => Presence::Identity(identities),
             _ if optional => Presence::Flags,
             _ => Presence::Counted,
         };
@@ -226,29 +230,29 @@ impl Emitter<'_> {
             lanes,
             types,
             width,
-            held: None,
+            in_registers: None,
             element: None,
             counted,
             steps: None,
             partial: None,
-            early: None,
-            places: Places::default(),
+            peeled: None,
+            layout: ScratchLayout::default(),
         };
-        if !matches!(reduce.kind, Kind::InOrder(_)) {
-            let slots = reduce.slots() as usize * lanes as usize * TIERS;
+        if !matches!(reduce.kind, ReduceKind::InOrder(_)) {
+            let slots = reduce.slots() as usize * lanes as usize * TREE_LEVELS;
             let runs = width as usize * lanes as usize;
             for ty in reduce.types.clone() {
                 let bytes = ty.bytes();
-                reduce.places.slots.push(self.b.scratch(slots * bytes));
-                reduce.places.out.push(self.b.scratch(lanes as usize * bytes));
-                if kind == Kind::Runs {
-                    reduce.places.runs.push(self.b.scratch(runs * bytes));
+                reduce.layout.slots.push(self.b.scratch(slots * bytes));
+                reduce.layout.out.push(self.b.scratch(lanes as usize * bytes));
+                if kind == ReduceKind::Runs {
+                    reduce.layout.runs.push(self.b.scratch(runs * bytes));
                 }
             }
-            reduce.places.flags = if reduce.presence == Presence::Flags { self.b.scratch(slots) } else { 0 };
-            reduce.places.run_flags = if kind == Kind::Runs { self.b.scratch(runs) } else { 0 };
-            reduce.places.out_flag = self.b.scratch(lanes as usize);
-            reduce.places.counts = self.b.scratch((TIERS + 2) * 8);
+            reduce.layout.flags = if reduce.presence == Presence::Flags { self.b.scratch(slots) } else { 0 };
+            reduce.layout.run_flags = if kind == ReduceKind::Runs { self.b.scratch(runs) } else { 0 };
+            reduce.layout.out_flag = self.b.scratch(lanes as usize);
+            reduce.layout.counts = self.b.scratch((TREE_LEVELS + 2) * 8);
         }
         reduce
     }
@@ -256,13 +260,15 @@ impl Emitter<'_> {
     /// Closes a reduce: its results become locals.
     pub(in crate::emit) fn reduce_end(&mut self, position: usize) -> Result {
         let kernel = self.kernel;
-        let Some(reduce) = self.reduces.remove(&position) else { return Ok(()) };
+        let Some(reduce) = self.reduces.remove(&position) else { self.misplaced(position) };
         if reduce.partial.is_some() {
             return Ok(());
         }
         self.operation = kernel.operation(&kernel.statements[position]);
-        let Action::Reduce { results, seeds, .. } = &kernel.statements[position].action else { return Ok(()) };
-        let values = if let Kind::InOrder(at) = reduce.kind {
+        let Action::Reduce { results, seeds, .. } = &kernel.statements[position].action else {
+            self.misplaced(position)
+        };
+        let values = if let ReduceKind::InOrder(at) = reduce.kind {
             let values = self.states[at..at + reduce.types.len()].to_vec();
             self.states.truncate(at);
             self.in_order_flags.remove(&(at + reduce.types.len()));
@@ -276,7 +282,11 @@ impl Emitter<'_> {
                     self.b.splat(seed, reduce.lanes)
                 })
                 .collect();
-            if reduce.early.is_some() { self.early_end(&reduce, &seeds)? } else { self.seeded_total(&reduce, &seeds)? }
+            if reduce.peeled.is_some() {
+                self.peeled_end(&reduce, &seeds)?
+            } else {
+                self.seeded_total(&reduce, &seeds)?
+            }
         };
         for (local, value) in results.iter().zip(values) {
             let value = self.val(value);

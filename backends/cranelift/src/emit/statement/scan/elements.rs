@@ -38,7 +38,7 @@ impl Emitter<'_> {
     /// The last lane of a gang, which the last gang of a level may have before its end.
     fn last_lane(&mut self, gang: Value, place: i64) -> Value {
         let ty = self.b.ty(gang);
-        let Some(left) = self.left else { return self.b.extract(gang, ty.lanes - 1) };
+        let Some(left) = self.remainder else { return self.b.extract(gang, ty.lanes - 1) };
         let base = self.scratch_at(place);
         let zero = self.b.int(0);
         self.b.store(base, zero, gang, None);
@@ -60,7 +60,7 @@ impl Emitter<'_> {
             return Err(self.broken("a scan in tiles outside of its tile"));
         };
         if let Some(total) = &scan.total {
-            if total.is_held() {
+            if total.is_in_registers() {
                 self.put(total, values, mask)?;
             } else {
                 self.where_needed(scan, |this| this.put(total, values, mask))?;
@@ -174,7 +174,7 @@ impl Emitter<'_> {
         let (at, k, lanes) = (scan.at, scan.k(), self.lanes);
         let mask = mask.map(|mask| self.b.splat(mask, lanes));
         if let (false, Some(total)) = (scan.total_is_done, &scan.total) {
-            if total.is_held() {
+            if total.is_in_registers() {
                 self.put(total, values, mask)?;
             } else {
                 self.where_needed(scan, |this| this.put(total, values, mask))?;

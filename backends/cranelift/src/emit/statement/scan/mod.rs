@@ -8,7 +8,7 @@ use fusebox_ir::{Action, Association, Binary, Constant, ElementType, Lambda, Lev
 
 use super::reduce::{Maybe, Reduce};
 use crate::{
-    emit::{BLOCK, Emitter, Extra, Part, Result, TILE, identities},
+    emit::{BLOCK, Emitter, HiddenArgument, Part, Result, TILE, identities},
     vector::Value,
 };
 
@@ -28,7 +28,7 @@ pub struct Scan {
     /// The total of a tile, by lanes.
     pub total: Option<Reduce>,
     /// The reduce of the same elements whose blocks are those of the total.
-    twin: Option<usize>,
+    shared_reduction: Option<usize>,
     /// Whether totals of tiles matter.
     need: Option<Value>,
     /// Whether carries come from other ranges, and go to them.
@@ -63,8 +63,8 @@ impl Scan {
     }
 
     /// Whether its total is that of a reduce, without work of its own for each element.
-    pub fn has_twin(&self) -> bool {
-        self.twin.is_some()
+    pub fn shares_reduction(&self) -> bool {
+        self.shared_reduction.is_some()
     }
 
     /// Whether only the totals of tiles are wanted.
@@ -82,7 +82,9 @@ impl Emitter<'_> {
     pub(in crate::emit) fn scan_begin(&mut self, position: usize, steps: Value) -> Result {
         let kernel = self.kernel;
         let statement = &kernel.statements[position];
-        let Action::Scan { totals, association, combine, values, .. } = &statement.action else { return Ok(()) };
+        let Action::Scan { totals, association, combine, values, .. } = &statement.action else {
+            self.misplaced(position)
+        };
         let level = statement.depth as usize - 1;
         let types: Vec<ElementType> = combine.params.iter().take(values.len()).map(|param| param.ty).collect();
         let swap = kernel.levels[level].order == LevelOrder::Down;
@@ -101,7 +103,7 @@ impl Emitter<'_> {
             lanes,
             tiles: None,
             total: None,
-            twin: None,
+            shared_reduction: None,
             need: None,
             shared: false,
             alone: false,
@@ -143,7 +145,7 @@ impl Emitter<'_> {
             let mut several = self.b.binary(Binary::Gt, steps, tile);
             let mut needed = self.b.constant(Constant::from(!totals.is_empty()));
             if shared {
-                let onward = self.extra(Extra::Onward);
+                let onward = self.hidden_argument(HiddenArgument::Onward);
                 let zero = self.b.int(0);
                 needed = self.b.binary(Binary::Ne, onward, zero);
                 let length = self.b.sub(self.range.1, self.range.0);
@@ -164,7 +166,7 @@ impl Emitter<'_> {
                     true,
                     false,
                 );
-                scan.twin = self.twin(position, &reduce);
+                scan.shared_reduction = self.shared_reduction(position, &reduce);
                 scan.total = Some(reduce);
             } else {
                 let none = self.b.constant(Constant::from(false));
@@ -182,7 +184,7 @@ impl Emitter<'_> {
     }
 
     /// A reduce of the level whose blocks have the results of this scan's total.
-    fn twin(&self, position: usize, total: &Reduce) -> Option<usize> {
+    fn shared_reduction(&self, position: usize, total: &Reduce) -> Option<usize> {
         let scan = &self.kernel.statements[position];
         let Action::Scan { values: elements, .. } = &scan.action else { return None };
         let same = |other: &usize| {
@@ -196,7 +198,7 @@ impl Emitter<'_> {
 
     /// Opens the tile of steps `start..end`.
     pub(in crate::emit) fn tile_begin(&mut self, position: usize, start: Value, end: Value) -> Result {
-        let Some(mut scan) = self.scans.get(&position).cloned() else { return Ok(()) };
+        let Some(mut scan) = self.scans.get(&position).cloned() else { self.misplaced(position) };
         let (at, k) = (scan.at, scan.k());
         scan.end = Some(end);
         let carry = self.states[at + k + 1..=at + 2 * k + 1].to_vec();
@@ -237,7 +239,7 @@ impl Emitter<'_> {
         position: usize,
         emit: impl FnOnce(&mut Self) -> Result,
     ) -> Result {
-        let Some(scan) = self.scans.get(&position).cloned() else { return Ok(()) };
+        let Some(scan) = self.scans.get(&position).cloned() else { self.misplaced(position) };
         self.only_total(position, true);
         self.where_needed(&scan, emit)?;
         self.only_total(position, scan.alone);
@@ -253,7 +255,7 @@ impl Emitter<'_> {
     /// Opens a block of a total.
     pub(in crate::emit) fn total_block_begin(&mut self, position: usize, count: Value) -> Result {
         // Also where the total is not wanted: accumulators in registers are combined anyway.
-        let own = self.scans.get(&position).is_some_and(|scan| scan.twin.is_none());
+        let own = self.scans.get(&position).is_some_and(|scan| scan.shared_reduction.is_none());
         if own { self.block_begin(position, count) } else { Ok(()) }
     }
 
@@ -265,8 +267,8 @@ impl Emitter<'_> {
         count: Value,
         results: &HashMap<usize, Maybe>,
     ) -> Result {
-        let Some(scan) = self.scans.get(&position).cloned() else { return Ok(()) };
-        let known = scan.twin.and_then(|twin| results.get(&twin)).cloned();
+        let Some(scan) = self.scans.get(&position).cloned() else { self.misplaced(position) };
+        let known = scan.shared_reduction.and_then(|shared_reduction| results.get(&shared_reduction)).cloned();
         self.where_needed(&scan, |this| {
             let result = match known {
                 Some(result) => result,
@@ -278,7 +280,7 @@ impl Emitter<'_> {
 
     /// Closes a tile: the carry takes its total.
     pub(in crate::emit) fn tile_end(&mut self, position: usize) -> Result {
-        let Some(scan) = self.scans.get(&position).cloned() else { return Ok(()) };
+        let Some(scan) = self.scans.get(&position).cloned() else { self.misplaced(position) };
         let (Some(need), at, k) = (scan.need, scan.at, scan.k()) else { return Ok(()) };
         let kernel = self.kernel;
         self.operation = kernel.operation(&kernel.statements[position]);
@@ -291,7 +293,7 @@ impl Emitter<'_> {
         if scan.alone {
             let shift = self.b.int(TILE.trailing_zeros().into());
             let tile = self.b.binary(Binary::Shr, self.range.0, shift);
-            self.put_words(position, tile, &total, has, Extra::Total, Extra::TotalFlags);
+            self.put_words(position, tile, &total, has, HiddenArgument::Total, HiddenArgument::TotalFlags);
             let mut then = self.b.close();
             // Always needed: no branch.
             self.b.append(&mut then);
@@ -310,8 +312,8 @@ impl Emitter<'_> {
     /// Closes a scan: its totals become locals.
     pub(in crate::emit) fn scan_end(&mut self, position: usize) -> Result {
         let kernel = self.kernel;
-        let Some(scan) = self.scans.remove(&position) else { return Ok(()) };
-        let Action::Scan { totals, .. } = &kernel.statements[position].action else { return Ok(()) };
+        let Some(scan) = self.scans.remove(&position) else { self.misplaced(position) };
+        let Action::Scan { totals, .. } = &kernel.statements[position].action else { self.misplaced(position) };
         let from = if scan.tiles.is_some() { scan.at + scan.k() + 1 } else { scan.at };
         if scan.shared {
             let carry = self.states[from..from + scan.k()].to_vec();
@@ -320,7 +322,7 @@ impl Emitter<'_> {
                 let up = this.b.add_int(this.range.1, TILE - 1);
                 let shift = this.b.int(TILE.trailing_zeros().into());
                 let next = this.b.binary(Binary::Shr, up, shift);
-                this.put_words(position, next, &carry, has, Extra::Carry, Extra::CarryFlags);
+                this.put_words(position, next, &carry, has, HiddenArgument::Carry, HiddenArgument::CarryFlags);
                 Ok(())
             })?;
             self.states.truncate(scan.at);
@@ -344,7 +346,7 @@ impl Emitter<'_> {
         let Some(mut scan) = self.scans.get(&position).cloned() else {
             return Err(self.broken("a scan outside of its level"));
         };
-        scan.total_is_done = self.done.contains(&position) || scan.twin.is_some();
+        scan.total_is_done = self.done.contains(&position) || scan.shared_reduction.is_some();
         let scan = scan;
         let mask = self.b.both(when, self.mask);
         let values: Vec<Value> = values.into_iter().map(|value| self.gang(value)).collect();

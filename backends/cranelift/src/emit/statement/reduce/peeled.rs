@@ -1,16 +1,16 @@
-//! Ragged reduces over several levels: the first elements are kept until it is known whether there are enough for lanes.
+//! Ragged reduces over several levels: the first elements are peeled, and stored until it is known whether there are enough for lanes.
 
 use fusebox_ir::{Constant, ElementType};
 
-use super::{Presence, Reduce, TIERS};
+use super::{Presence, Reduce, TREE_LEVELS};
 use crate::{
     emit::{Emitter, Result},
     vector::{Memory, Value},
 };
 
-/// Offsets in scratch memory of the elements that are kept.
+/// Where in scratch memory the peeled elements are.
 #[derive(Clone, Debug)]
-pub(super) struct Early {
+pub(super) struct Peeled {
     /// From how many elements on lanes are used.
     least: u32,
     values: Vec<i64>,
@@ -18,48 +18,48 @@ pub(super) struct Early {
 }
 
 impl Emitter<'_> {
-    /// Makes room for the first `least` elements.
-    pub(super) fn keep_early(&mut self, reduce: &mut Reduce, least: u32) {
-        let room = least.max(1) as usize * reduce.lanes as usize;
-        let values = reduce.types.iter().map(|ty| self.b.scratch(room * ty.bytes())).collect();
-        reduce.early = Some(Early { least, values, flags: self.b.scratch(room) });
+    /// Lays out scratch memory for the first `least` elements.
+    pub(super) fn peel(&mut self, reduce: &mut Reduce, least: u32) {
+        let elements = least.max(1) as usize * reduce.lanes as usize;
+        let values = reduce.types.iter().map(|ty| self.b.scratch(elements * ty.bytes())).collect();
+        reduce.peeled = Some(Peeled { least, values, flags: self.b.scratch(elements) });
     }
 
     /// How many elements there were: up to `least`, then one more than that.
-    fn early_count(&mut self, reduce: &Reduce) -> Value {
-        let tier = self.b.int(TIERS as i64 + 1);
-        self.count(reduce, tier)
+    fn peeled_count(&mut self, reduce: &Reduce) -> Value {
+        let tree_level = self.b.int(TREE_LEVELS as i64 + 1);
+        self.count(reduce, tree_level)
     }
 
     fn set_early_count(&mut self, reduce: &Reduce, count: Value) {
-        let tier = self.b.int(TIERS as i64 + 1);
-        self.set_count(reduce, tier, count);
+        let tree_level = self.b.int(TREE_LEVELS as i64 + 1);
+        self.set_count(reduce, tree_level, count);
     }
 
-    /// Nothing has been kept yet.
-    pub(super) fn reset_early(&mut self, reduce: &Reduce) {
+    /// Nothing has been peeled yet.
+    pub(super) fn reset_peeled(&mut self, reduce: &Reduce) {
         let zero = self.b.int(0);
         self.set_early_count(reduce, zero);
     }
 
-    fn early_at(&mut self, reduce: &Reduce, early: &Early, element: Value) -> (Vec<Value>, Value) {
+    fn peeled_at(&mut self, reduce: &Reduce, peeled: &Peeled, element: Value) -> (Vec<Value>, Value) {
         let lanes = self.b.int(reduce.lanes.into());
         let at = self.b.mul(element, lanes);
-        let values = (early.values.iter().zip(&reduce.types))
+        let values = (peeled.values.iter().zip(&reduce.types))
             .map(|(&place, &ty)| {
                 let base = self.scratch_at(place);
                 self.b.load(ty, reduce.lanes, base, at, Memory::Shared)
             })
             .collect();
-        let base = self.scratch_at(early.flags);
+        let base = self.scratch_at(peeled.flags);
         (values, self.b.load(ElementType::Bool, reduce.lanes, base, at, Memory::Shared))
     }
 
-    /// Puts what was kept into accumulators.
-    fn flush(&mut self, reduce: &Reduce, early: &Early) -> Result {
-        let (zero, least) = (self.b.int(0), self.b.int(early.least.into()));
+    /// Puts the peeled elements into accumulators.
+    fn flush(&mut self, reduce: &Reduce, peeled: &Peeled) -> Result {
+        let (zero, least) = (self.b.int(0), self.b.int(peeled.least.into()));
         let open = self.b.begin_loop(zero, least, 1, &[]);
-        let (values, has) = self.early_at(reduce, early, open.index);
+        let (values, has) = self.peeled_at(reduce, peeled, open.index);
         let mask = if reduce.presence == Presence::Counted { None } else { Some(has) };
         self.put_in_memory(reduce, 0, &values, mask)?;
         self.b.end_loop(open, Vec::new());
@@ -67,45 +67,45 @@ impl Emitter<'_> {
     }
 
     /// The element of a point, or of a gang of points with an accumulator each.
-    pub(super) fn put_early(
+    pub(super) fn put_peeled(
         &mut self,
         reduce: &Reduce,
-        early: &Early,
+        peeled: &Peeled,
         values: &[Value],
         mask: Option<Value>,
     ) -> Result {
-        let seen = self.early_count(reduce);
-        let least = self.b.int(early.least.into());
+        let seen = self.peeled_count(reduce);
+        let least = self.b.int(peeled.least.into());
         let few = self.b.less(seen, least);
         self.b.open();
         let lanes = self.b.int(reduce.lanes.into());
         let at = self.b.mul(seen, lanes);
-        for (&place, &value) in early.values.iter().zip(values) {
+        for (&place, &value) in peeled.values.iter().zip(values) {
             let base = self.scratch_at(place);
             let value = self.b.splat(value, reduce.lanes);
             self.b.store(base, at, value, None);
         }
         let some = self.b.constant(Constant::from(true));
         let has = self.b.splat(mask.unwrap_or(some), reduce.lanes);
-        let base = self.scratch_at(early.flags);
+        let base = self.scratch_at(peeled.flags);
         self.b.store(base, at, has, None);
         let next = self.b.add_int(seen, 1);
         self.set_early_count(reduce, next);
         let keep = self.b.close();
         self.b.open();
-        self.flush_once(reduce, early, seen)?;
+        self.flush_once(reduce, peeled, seen)?;
         self.put_in_memory(reduce, 0, values, mask)?;
         let put = self.b.close();
         self.b.end_if(few, (keep, Vec::new()), (put, Vec::new()));
         Ok(())
     }
 
-    fn flush_once(&mut self, reduce: &Reduce, early: &Early, seen: Value) -> Result {
-        let least = self.b.int(early.least.into());
+    fn flush_once(&mut self, reduce: &Reduce, peeled: &Peeled, seen: Value) -> Result {
+        let least = self.b.int(peeled.least.into());
         let now = self.b.binary(fusebox_ir::Binary::Eq, seen, least);
         self.b.open();
-        self.flush(reduce, early)?;
-        let more = self.b.int(i64::from(early.least) + 1);
+        self.flush(reduce, peeled)?;
+        let more = self.b.int(i64::from(peeled.least) + 1);
         self.set_early_count(reduce, more);
         let then = self.b.close();
         self.b.open();
@@ -115,10 +115,10 @@ impl Emitter<'_> {
     }
 
     /// The seeds and all elements: one after the other where there were few, else by lanes.
-    pub(super) fn early_end(&mut self, reduce: &Reduce, seeds: &[Value]) -> Result<Vec<Value>> {
-        let Some(early) = reduce.early.clone() else { return self.seeded_total(reduce, seeds) };
-        let seen = self.early_count(reduce);
-        let least = self.b.int(early.least.into());
+    pub(super) fn peeled_end(&mut self, reduce: &Reduce, seeds: &[Value]) -> Result<Vec<Value>> {
+        let Some(peeled) = reduce.peeled.clone() else { return self.seeded_total(reduce, seeds) };
+        let seen = self.peeled_count(reduce);
+        let least = self.b.int(peeled.least.into());
         let few = self.b.less(seen, least);
         self.b.open();
         let mut starts: Vec<Value> = seeds.to_vec();
@@ -132,7 +132,7 @@ impl Emitter<'_> {
         starts.push(self.b.splat(started, reduce.lanes));
         let zero = self.b.int(0);
         let each = self.b.begin_loop(zero, seen, 1, &starts);
-        let (values, has) = self.early_at(reduce, &early, each.index);
+        let (values, has) = self.peeled_at(reduce, &peeled, each.index);
         let (before, had) = each.carried.split_at(each.carried.len() - 1);
         let (mut next, has) = self.combine_present(&reduce.combine, (before, had[0]), (&values, has), reduce.swap)?;
         next.push(has);
@@ -140,7 +140,7 @@ impl Emitter<'_> {
         in_order.pop();
         let then = self.b.close();
         self.b.open();
-        self.flush_once(reduce, &early, seen)?;
+        self.flush_once(reduce, &peeled, seen)?;
         let by_lanes = self.seeded_total(reduce, seeds)?;
         let by_lanes = by_lanes.into_iter().map(|value| self.b.splat(value, reduce.lanes)).collect();
         let otherwise = self.b.close();

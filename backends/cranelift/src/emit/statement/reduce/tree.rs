@@ -2,55 +2,55 @@
 
 use fusebox_ir::{Action, Binary, Constant, ElementType};
 
-use super::{Kind, Maybe, Presence, Reduce};
+use super::{Maybe, Presence, Reduce, ReduceKind};
 use crate::{
-    emit::{BLOCK, Emitter, Extra, Result},
+    emit::{BLOCK, Emitter, HiddenArgument, Result},
     vector::{Memory, Value},
 };
 
 impl Emitter<'_> {
-    /// Gives the result of a block to the second tier and, when that has a block, its result to the third.
+    /// Gives the result of a block to the second tree level and, when that has a block, its result to the third.
     pub(super) fn feed(&mut self, reduce: &Reduce, result: Maybe) -> Result {
         let first = self.b.int(1);
         self.feed_from(reduce, first, result)
     }
 
-    pub(super) fn feed_from(&mut self, reduce: &Reduce, tier: Value, (values, has): Maybe) -> Result {
+    pub(super) fn feed_from(&mut self, reduce: &Reduce, tree_level: Value, (values, has): Maybe) -> Result {
         let some = self.b.constant(Constant::from(true));
         let flagged = has.is_some();
         let mut starts = values;
         starts.push(self.b.splat(has.unwrap_or(some), reduce.lanes));
-        starts.push(tier);
+        starts.push(tree_level);
         starts.push(some);
         let mut open = self.b.begin_while(&starts);
         let go = open.carried[open.carried.len() - 1];
         self.b.while_body(&mut open, go);
         let k = reduce.types.len();
-        let (values, has, tier) = (open.carried[..k].to_vec(), open.carried[k], open.carried[k + 1]);
-        let count = self.count(reduce, tier);
+        let (values, has, tree_level) = (open.carried[..k].to_vec(), open.carried[k], open.carried[k + 1]);
+        let count = self.count(reduce, tree_level);
         let inside = self.b.int(BLOCK - 1);
         let element = self.b.binary(Binary::And, count, inside);
         let zero = self.b.int(0);
         let first = self.b.binary(Binary::Eq, element, zero);
         let width = self.b.int(reduce.width.into());
         let fill = self.b.select(first, width, zero);
-        self.fill(reduce, tier, fill);
+        self.fill(reduce, tree_level, fill);
         let fresh = self.b.less(element, width);
-        let slot = if reduce.kind == Kind::Runs {
+        let slot = if reduce.kind == ReduceKind::Runs {
             element
         } else {
             let last = self.b.int(i64::from(reduce.width) - 1);
             self.b.binary(Binary::And, element, last)
         };
-        let at = self.slot(reduce, tier, slot);
+        let at = self.slot(reduce, tree_level, slot);
         self.accumulate(reduce, at, fresh, &values, flagged.then_some(has))?;
         let count = self.b.add_int(count, 1);
-        self.set_count(reduce, tier, count);
+        self.set_count(reduce, tree_level, count);
         let rest = self.b.binary(Binary::And, count, inside);
         let full = self.b.binary(Binary::Eq, rest, zero);
         self.b.open();
         let whole = self.b.int(BLOCK);
-        let (mut folded, folded_has) = self.fold_block(reduce, tier, whole)?;
+        let (mut folded, folded_has) = self.fold_block(reduce, tree_level, whole)?;
         folded.push(self.b.splat(folded_has.unwrap_or(some), reduce.lanes));
         let then = self.b.close();
         self.b.open();
@@ -58,20 +58,20 @@ impl Emitter<'_> {
         let mut same = values;
         same.push(has);
         let mut next = self.b.end_if(full, (then, folded), (otherwise, same));
-        next.push(self.b.add_int(tier, 1));
+        next.push(self.b.add_int(tree_level, 1));
         next.push(full);
         self.b.end_while(open, next);
         Ok(())
     }
 
-    /// The result of everything that was put, from a tier on.
-    pub(super) fn last_tiers(&mut self, reduce: &Reduce, tier: Value) -> Result {
+    /// The result of everything that was put, from a tree level on.
+    pub(super) fn finish_tree(&mut self, reduce: &Reduce, tree_level: Value) -> Result {
         let some = self.b.constant(Constant::from(true));
-        let mut open = self.b.begin_while(&[tier, some]);
-        let (tier, go) = (open.carried[0], open.carried[1]);
+        let mut open = self.b.begin_while(&[tree_level, some]);
+        let (tree_level, go) = (open.carried[0], open.carried[1]);
         self.b.while_body(&mut open, go);
-        let count = self.count(reduce, tier);
-        let above = self.b.add_int(tier, 1);
+        let count = self.count(reduce, tree_level);
+        let above = self.b.add_int(tree_level, 1);
         let fed = self.count(reduce, above);
         let zero = self.b.int(0);
         let top = self.b.binary(Binary::Eq, fed, zero);
@@ -80,7 +80,7 @@ impl Emitter<'_> {
         let pending = self.b.binary(Binary::Ne, rest, zero);
         let either = self.b.binary(Binary::Or, top, pending);
         self.b.open();
-        let result = self.fold_block(reduce, tier, rest)?;
+        let result = self.fold_block(reduce, tree_level, rest)?;
         self.b.open();
         let some_there = self.b.binary(Binary::Gt, count, zero);
         let has = match result.1 {
@@ -109,14 +109,14 @@ impl Emitter<'_> {
     pub(in crate::emit) fn total(&mut self, reduce: &Reduce) -> Result<(Vec<Value>, Value)> {
         if reduce.counted {
             let first = self.b.int(0);
-            self.last_tiers(reduce, first)?;
+            self.finish_tree(reduce, first)?;
         } else {
             let zero = self.b.int(0);
             let block = self.b.int(BLOCK);
             let several = self.b.binary(Binary::Gt, reduce.steps.unwrap_or(zero), block);
             self.b.open();
             let second = self.b.int(1);
-            self.last_tiers(reduce, second)?;
+            self.finish_tree(reduce, second)?;
             let then = self.b.close();
             self.b.open();
             let otherwise = self.b.close();
@@ -133,11 +133,11 @@ impl Emitter<'_> {
         for position in inner {
             let Action::Reduce { to: 0, .. } = kernel.statements[position].action else { continue };
             self.reduce_begin(position)?;
-            let steps = self.extra(Extra::Steps);
+            let steps = self.hidden_argument(HiddenArgument::Steps);
             let steps = self.b.add_int(steps, BLOCK - 1);
             let shift = self.b.int(BLOCK.trailing_zeros().into());
             let blocks = self.b.binary(Binary::Shr, steps, shift);
-            let Some(reduce) = self.reduces.get_mut(&position) else { continue };
+            let Some(reduce) = self.reduces.get_mut(&position) else { self.misplaced(position) };
             reduce.steps = Some(blocks);
             let reduce = reduce.clone();
             let zero = self.b.int(0);
@@ -149,12 +149,12 @@ impl Emitter<'_> {
             let each = self.b.begin_loop(outer.index, end, 1, &[]);
             let values: Vec<Value> = (reduce.types.iter().enumerate())
                 .map(|(component, &ty)| {
-                    let base = self.extra(Extra::Partial(position, component));
+                    let base = self.hidden_argument(HiddenArgument::Partial(position, component));
                     self.b.load(ty, 1, base, each.index, Memory::Shared)
                 })
                 .collect();
             let has = (reduce.presence == Presence::Flags).then(|| {
-                let base = self.extra(Extra::PartialFlags(position));
+                let base = self.hidden_argument(HiddenArgument::PartialFlags(position));
                 self.b.load(ElementType::Bool, 1, base, each.index, Memory::Shared)
             });
             let mut here = reduce.clone();
@@ -171,34 +171,34 @@ impl Emitter<'_> {
 
     /// Opens a block of `count` elements.
     pub(in crate::emit) fn block_begin(&mut self, position: usize, count: Value) -> Result {
-        let Some(reduce) = self.reduce_or_total(position) else { return Ok(()) };
-        let tier = self.b.int(0);
+        let reduce = self.reduce_or_total(position);
+        let tree_level = self.b.int(0);
         let width = self.used_width(&reduce, count);
-        self.fill(&reduce, tier, width);
+        self.fill(&reduce, tree_level, width);
         Ok(())
     }
 
     /// The result of a block of `count` elements.
     pub(in crate::emit) fn block_result(&mut self, position: usize, count: Value) -> Result<Maybe> {
-        let Some(reduce) = self.reduce_or_total(position) else { return Err(self.broken("a block of no reduce")) };
+        let reduce = self.reduce_or_total(position);
         let kernel = self.kernel;
         self.operation = kernel.operation(&kernel.statements[position]);
-        let tier = self.b.int(0);
-        self.fold_block(&reduce, tier, count)
+        let tree_level = self.b.int(0);
+        self.fold_block(&reduce, tree_level, count)
     }
 
     /// Closes a block, from step `start` on, which has this result.
     pub(in crate::emit) fn block_end(&mut self, position: usize, start: Value, result: Maybe) -> Result {
-        let Some(reduce) = self.reduce_or_total(position) else { return Ok(()) };
+        let reduce = self.reduce_or_total(position);
         if let Some(statement) = reduce.partial {
             let shift = self.b.int(BLOCK.trailing_zeros().into());
             let block = self.b.binary(Binary::Shr, start, shift);
             for (component, &value) in result.0.iter().enumerate() {
-                let base = self.extra(Extra::Partial(statement, component));
+                let base = self.hidden_argument(HiddenArgument::Partial(statement, component));
                 self.b.store(base, block, value, None);
             }
             if let Some(has) = result.1 {
-                let base = self.extra(Extra::PartialFlags(statement));
+                let base = self.hidden_argument(HiddenArgument::PartialFlags(statement));
                 self.b.store(base, block, has, None);
             }
             return Ok(());
@@ -216,7 +216,9 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    pub(in crate::emit) fn reduce_or_total(&self, position: usize) -> Option<Reduce> {
-        self.reduces.get(&position).or_else(|| self.scans.get(&position).and_then(|scan| scan.total.as_ref())).cloned()
+    /// The reduce of a statement, or that of its total if it is a scan.
+    pub(in crate::emit) fn reduce_or_total(&self, position: usize) -> Reduce {
+        let total = || self.scans.get(&position).and_then(|scan| scan.total.as_ref());
+        self.reduces.get(&position).or_else(total).cloned().unwrap_or_else(|| self.misplaced(position))
     }
 }

@@ -1,11 +1,11 @@
 //! Whether a kernel may write an array in the memory of one that it reads.
 
-use crate::{Access, Action, ArrayId, DimBoundary, Kernel, Statement, StatementPart};
+use crate::{Access, Action, DimBoundary, Kernel, KernelArrayId, Statement, StatementPart};
 
 /// Why one array is not written over another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum NotOver {
+pub enum NotInPlace {
     /// One of them is no array of the kernel, or is not read, or is not written in full.
     #[error("is not an array that the kernel reads, or only part of the other is written")]
     Access,
@@ -43,45 +43,45 @@ pub enum NotOver {
 ///
 /// # Errors
 /// Why not.
-pub fn may_write_over(kernel: &Kernel, written: ArrayId, read: ArrayId) -> Result<(), NotOver> {
+pub fn may_be_in_place(kernel: &Kernel, written: KernelArrayId, read: KernelArrayId) -> Result<(), NotInPlace> {
     let (Some(target), Some(source)) = (kernel.arrays.get(written.index()), kernel.arrays.get(read.index())) else {
-        return Err(NotOver::Access);
+        return Err(NotInPlace::Access);
     };
     if target.access != Access::Write || source.access != Access::Read {
-        return Err(NotOver::Access);
+        return Err(NotInPlace::Access);
     }
     if target.extents.is_empty() {
-        return Err(NotOver::Scalar);
+        return Err(NotInPlace::Scalar);
     }
     if target.element.bytes() != source.element.bytes() || target.extents != source.extents {
-        return Err(NotOver::Size);
+        return Err(NotInPlace::Size);
     }
     let mut stores = kernel.statements.iter().enumerate().filter(|(_, statement)| writes(statement, written));
-    let (Some((at, store)), None) = (stores.next(), stores.next()) else { return Err(NotOver::Stored) };
-    let Action::Store { map, .. } = &store.action else { return Err(NotOver::Stored) };
+    let (Some((at, store)), None) = (stores.next(), stores.next()) else { return Err(NotInPlace::Stored) };
+    let Action::Store { map, .. } = &store.action else { return Err(NotInPlace::Stored) };
     if store.when.is_some() || store.depth == 0 || map.dims.iter().any(|dim| dim.boundary != DimBoundary::None) {
-        return Err(NotOver::Stored);
+        return Err(NotInPlace::Stored);
     }
     for (position, statement) in kernel.statements.iter().enumerate() {
         match &statement.action {
             Action::Load { array, map: loaded, outside, .. } if *array == read => {
                 if loaded.dims != map.dims || outside.is_some() {
-                    return Err(NotOver::Index);
+                    return Err(NotInPlace::Index);
                 }
                 if statement.depth != store.depth || position > at {
-                    return Err(NotOver::Order);
+                    return Err(NotInPlace::Order);
                 }
             }
-            _ if statement.reads_in_scalar_code(read) => return Err(NotOver::ScalarCode),
+            _ if statement.reads_in_scalar_code(read) => return Err(NotInPlace::ScalarCode),
             _ => {}
         }
     }
     Ok(())
 }
 
-fn writes(statement: &Statement, written: ArrayId) -> bool {
+fn writes(statement: &Statement, written: KernelArrayId) -> bool {
     statement
         .parts()
         .into_iter()
-        .any(|part| matches!(part, StatementPart::Array(array, access) if access != Access::Read && *array == written))
+        .any(|part| matches!(part, StatementPart::Array(array, access) if access != Access::Read && array == written))
 }

@@ -1,14 +1,16 @@
-//! Loops over more memory than caches hold: what will be loaded is asked for early, and what is stored goes past the caches.
+//! The out-of-cache variant of loops, for more memory than caches hold: prefetches, and non-temporal stores, which go past the caches.
 //!
-//! An ordinary store first loads the line that it changes; a streaming one does not, which saves a third of the traffic of `z = x + y`. And
+//! An ordinary store first loads the line that it changes; a non-temporal one does not, which saves a third of the traffic of `z = x + y`. And
 //! with vectors of 16 bytes a core has too few loads under way to use all of its memory's bandwidth, without prefetches. Loops have this
-//! form beside the usual one; a launch chooses by its bytes ([`Extra::Far`]). Results do not depend on it.
+//! form beside the usual one; a launch chooses by its bytes ([`HiddenArgument::OutOfCache`]). Results do not depend on it.
 
 use std::collections::{BTreeMap, HashSet};
 
-use fusebox_ir::{Action, ArrayId, Binary, DimBoundary, IndexMap, LevelOrder, LocalId, analysis::work_of_statement};
+use fusebox_ir::{
+    Action, Binary, DimBoundary, IndexMap, KernelArrayId, LevelOrder, LocalId, analysis::work_of_statement,
+};
 
-use super::{Emitter, Extra, Result, Val, levels::Nest, turns::Turns};
+use super::{Emitter, HiddenArgument, Result, Val, levels::EmittedLevel, unrolled::Unrolled};
 use crate::vector::Value;
 
 /// Bytes of a line of the caches.
@@ -21,71 +23,71 @@ const CHUNK: i64 = 64;
 const MOST_WORK: u64 = 48;
 
 impl Emitter<'_> {
-    /// Steps `low..high`, a multiple of `lanes`, in gangs, or in turns; gives the step up to which all is done. Where steps may run twice,
-    /// they end at `overlap`, and the last gang may do so with some of another.
+    /// Runs steps `low..high`, a multiple of `lanes`, in gangs or in unrolled iterations. Returns the first step that is not executed. With
+    /// `overlap`, steps are executed up to there, and the last gang may execute some of the steps before it again.
     pub(super) fn gangs(
         &mut self,
-        nest: &Nest,
+        nest: &EmittedLevel,
         (low, high): (Value, Value),
         overlap: Option<Value>,
         lanes: u32,
         first: Value,
-        turns: Option<&Turns>,
+        unrolled: Option<&Unrolled>,
     ) -> Result<Value> {
-        let (reads, writes) = self.far_arrays(nest, lanes, |_| true);
+        let (reads, writes) = self.streamed_arrays(nest, lanes, |_| true);
         if reads.is_empty() && writes.is_empty() {
-            return self.near(nest, (low, high), overlap, lanes, first, turns);
+            return self.in_cache(nest, (low, high), overlap, lanes, first, unrolled);
         }
-        let mut far = self.far();
+        let mut out_of_cache = self.out_of_cache();
         for &position in writes.values() {
             let aligned = self.starts_aligned(nest, position, low)?;
-            far = self.b.binary(Binary::And, far, aligned);
+            out_of_cache = self.b.binary(Binary::And, out_of_cache, aligned);
         }
         let (states, locals) = (self.states.clone(), self.locals.clone());
         self.b.open();
         self.streaming = writes.keys().copied().collect();
-        let chunk = turns.map_or(CHUNK.max(lanes.into()), |turns| turns.width().into());
+        let chunk = unrolled.map_or(CHUNK.max(lanes.into()), |unrolled| unrolled.width().into());
         let open = self.b.begin_loop(low, high, chunk, &self.states.clone());
         self.states.clone_from(&open.carried);
         self.prefetch(nest, &reads, open.index, chunk)?;
-        if let Some(turns) = turns {
-            self.turn(nest, turns, open.index, lanes)?;
+        if let Some(unrolled) = unrolled {
+            self.unrolled_step(nest, unrolled, open.index, lanes)?;
         } else {
             let end = self.b.add_int(open.index, chunk);
             let end = self.b.binary(Binary::Min, end, high);
             self.steps(nest, open.index, end, lanes, first)?;
         }
         let next = std::mem::take(&mut self.states);
-        let mut far_states = self.b.end_loop(open, next);
-        far_states.push(high);
+        let mut non_temporal_states = self.b.end_loop(open, next);
+        non_temporal_states.push(high);
         self.streaming.clear();
         let then = self.b.close();
         self.states = states;
         self.locals.clone_from(&locals);
         self.b.open();
-        let done = self.near(nest, (low, high), overlap, lanes, first, turns)?;
-        let mut near_states = std::mem::take(&mut self.states);
-        near_states.push(done);
+        let done = self.in_cache(nest, (low, high), overlap, lanes, first, unrolled)?;
+        let mut ordinary_states = std::mem::take(&mut self.states);
+        ordinary_states.push(done);
         let otherwise = self.b.close();
-        self.states = self.b.end_if(far, (then, far_states), (otherwise, near_states));
+        self.states = self.b.end_if(out_of_cache, (then, non_temporal_states), (otherwise, ordinary_states));
         self.locals = locals;
         Ok(self.states.pop().unwrap_or(high))
     }
 
-    /// The usual form of [`Self::gangs`].
-    fn near(
+    /// The ordinary variant of [`Self::gangs`].
+    fn in_cache(
         &mut self,
-        nest: &Nest,
+        nest: &EmittedLevel,
         (low, high): (Value, Value),
         overlap: Option<Value>,
         lanes: u32,
         first: Value,
-        turns: Option<&Turns>,
+        unrolled: Option<&Unrolled>,
     ) -> Result<Value> {
-        if let Some(turns) = turns {
-            let open = self.b.begin_loop(low, high, turns.width().into(), &self.states.clone());
+        if let Some(unrolled) = unrolled {
+            let open = self.b.begin_loop(low, high, unrolled.width().into(), &self.states.clone());
             self.states.clone_from(&open.carried);
-            self.turn(nest, turns, open.index, lanes)?;
+            self.unrolled_step(nest, unrolled, open.index, lanes)?;
             let next = std::mem::take(&mut self.states);
             self.states = self.b.end_loop(open, next);
             return Ok(high);
@@ -102,36 +104,42 @@ impl Emitter<'_> {
         Ok(end)
     }
 
-    /// Asks for what `statements` of the level will load some steps later, where that is far: lines for `steps` steps.
-    pub(super) fn prefetch_far(&mut self, nest: &Nest, statements: &HashSet<usize>, step: Value, steps: i64) -> Result {
-        let (reads, _) = self.far_arrays(nest, 1, |position| statements.contains(&position));
+    /// Prefetches what `statements` of the level will load some steps later, in launches that are out of cache: lines for `steps` steps.
+    pub(super) fn prefetch_out_of_cache(
+        &mut self,
+        nest: &EmittedLevel,
+        statements: &HashSet<usize>,
+        step: Value,
+        steps: i64,
+    ) -> Result {
+        let (reads, _) = self.streamed_arrays(nest, 1, |position| statements.contains(&position));
         if reads.is_empty() {
             return Ok(());
         }
-        let far = self.far();
+        let out_of_cache = self.out_of_cache();
         self.b.open();
         self.prefetch(nest, &reads, step, steps)?;
         let then = self.b.close();
         self.b.open();
         let otherwise = self.b.close();
-        self.b.end_if(far, (then, Vec::new()), (otherwise, Vec::new()));
+        self.b.end_if(out_of_cache, (then, Vec::new()), (otherwise, Vec::new()));
         Ok(())
     }
 
     /// Whether this launch goes over more memory than caches hold.
-    pub(super) fn far(&mut self) -> Value {
-        let far = self.extra(Extra::Far);
+    pub(super) fn out_of_cache(&mut self) -> Value {
+        let out_of_cache = self.hidden_argument(HiddenArgument::OutOfCache);
         let zero = self.b.int(0);
-        self.b.binary(Binary::Ne, far, zero)
+        self.b.binary(Binary::Ne, out_of_cache, zero)
     }
 
     /// The loads and stores (statements, by array) of a level that go through memory with it, where that is most of what is done.
-    fn far_arrays(
+    fn streamed_arrays(
         &self,
-        nest: &Nest,
+        nest: &EmittedLevel,
         lanes: u32,
         of: impl Fn(usize) -> bool,
-    ) -> (BTreeMap<ArrayId, usize>, BTreeMap<ArrayId, usize>) {
+    ) -> (BTreeMap<KernelArrayId, usize>, BTreeMap<KernelArrayId, usize>) {
         let (mut reads, mut writes) = (BTreeMap::new(), BTreeMap::new());
         let mut not = HashSet::new();
         let mut work = 0;
@@ -162,7 +170,7 @@ impl Emitter<'_> {
                     let whole = (declared.element.bytes() * lanes as usize).is_multiple_of(16);
                     // What lies over an input is in the caches when it is stored.
                     let streams =
-                        whole && declared.over.is_none() && statement.when.is_none() && self.is_along(nest, map);
+                        whole && declared.in_place_of.is_none() && statement.when.is_none() && self.is_along(nest, map);
                     if !streams || writes.insert(*array, position).is_some() {
                         not.insert(*array);
                     }
@@ -175,7 +183,7 @@ impl Emitter<'_> {
     }
 
     /// Whether steps of the level are neighbours in memory, at a place that is known before the level begins.
-    fn is_along(&self, nest: &Nest, map: &IndexMap) -> bool {
+    fn is_along(&self, nest: &EmittedLevel, map: &IndexMap) -> bool {
         let own = self.kernel.levels[nest.depth].index.id;
         let outer = |id: LocalId| self.kernel.levels[..nest.depth].iter().any(|level| level.index.id == id);
         let Some((last, others)) = map.dims.split_last() else { return false };
@@ -188,7 +196,7 @@ impl Emitter<'_> {
     }
 
     /// Whether a store of the level begins at a multiple of a vector's bytes at step `low`.
-    fn starts_aligned(&mut self, nest: &Nest, position: usize, low: Value) -> Result<Value> {
+    fn starts_aligned(&mut self, nest: &EmittedLevel, position: usize, low: Value) -> Result<Value> {
         let Action::Store { array, map, .. } = &self.kernel.statements[position].action else {
             return Err(self.broken("a store that is none"));
         };
@@ -204,7 +212,7 @@ impl Emitter<'_> {
     }
 
     /// The position in its array that an index map gives at a step of the level.
-    fn place_at(&mut self, nest: &Nest, array: ArrayId, map: &IndexMap, step: Value) -> Result<Value> {
+    fn place_at(&mut self, nest: &EmittedLevel, array: KernelArrayId, map: &IndexMap, step: Value) -> Result<Value> {
         let own = self.kernel.levels[nest.depth].index.id;
         let here = self.b.add(nest.from, step);
         let before = self.locals.insert(own, Val::Uniform(here));
@@ -218,7 +226,13 @@ impl Emitter<'_> {
     }
 
     /// Asks for the lines that so many steps will load some time after `step`.
-    fn prefetch(&mut self, nest: &Nest, reads: &BTreeMap<ArrayId, usize>, step: Value, steps: i64) -> Result {
+    fn prefetch(
+        &mut self,
+        nest: &EmittedLevel,
+        reads: &BTreeMap<KernelArrayId, usize>,
+        step: Value,
+        steps: i64,
+    ) -> Result {
         for (&array, &position) in reads {
             let Action::Load { map, .. } = &self.kernel.statements[position].action else { continue };
             let element = self.kernel.arrays[array.index()].element;

@@ -1,4 +1,4 @@
-//! Each thing once, and outside of the loops that it does not depend on.
+//! Value numbering and hoisting: each thing once, and outside of the loops that it does not depend on.
 //!
 //! Regions are gone through in order. What is computed already, in a region around, is taken from there; what needs nothing of the loop
 //! around is put before that loop. Loads are merged, where nobody writes what they read, but stay where their checks are.
@@ -51,7 +51,7 @@ enum Runs {
     Behind,
 }
 
-struct Improve<'a> {
+struct Numbering<'a> {
     types: &'a [Type],
     levels: Vec<Level>,
     /// What a value is replaced by.
@@ -61,19 +61,19 @@ struct Improve<'a> {
 }
 
 /// The function with each thing computed once.
-pub(crate) fn improve(function: &Function) -> Function {
+pub(crate) fn number(function: &Function) -> Function {
     let count = function.types.len();
-    let mut improve = Improve {
+    let mut numbering = Numbering {
         types: &function.types,
         levels: Vec::new(),
         instead: (0..count as u32).map(Value).collect(),
         depth: vec![0; count],
     };
-    let body = improve.region(&function.body, Runs::Once, &[], |_| {});
+    let body = numbering.region(&function.body, Runs::Once, &[], |_| {});
     Function { body, ..function.clone_without_body() }
 }
 
-impl Improve<'_> {
+impl Numbering<'_> {
     /// A region that defines `own`, and what comes behind it while it is open.
     fn region(&mut self, region: &Region, runs: Runs, own: &[Value], behind: impl FnOnce(&mut Self)) -> Region {
         self.levels.push(Level { insts: Vec::new(), known: HashMap::new(), runs });

@@ -1,7 +1,7 @@
 //! Instructions of x86-64 that Cranelift does not have: streaming stores, and prefetches.
 //!
 //! Code is made with an ordinary store or load in their place, which has a source location of its own and an encoding as long as the one
-//! that is wanted. Once the bytes are there, and before they become a function, the one is exchanged for the other.
+//! that is wanted. Once the bytes are there, and before they become a function, a patch puts the one in place of the other.
 
 use cranelift_codegen::ir::SourceLoc;
 
@@ -14,11 +14,11 @@ pub enum Wanted {
     Prefetch,
 }
 
-/// The instructions to exchange, by the number of their source location.
+/// The instructions to patch, by the number of their source location.
 #[derive(Clone, Debug, Default)]
-pub struct Exchanges(Vec<Wanted>);
+pub struct Patches(Vec<Wanted>);
 
-impl Exchanges {
+impl Patches {
     /// The source location for one more.
     pub(super) fn add(&mut self, wanted: Wanted) -> SourceLoc {
         self.0.push(wanted);
@@ -30,7 +30,7 @@ impl Exchanges {
         self.0.is_empty()
     }
 
-    /// Exchanges the instruction of a source location, which begins at `start`.
+    /// Patches the instruction of a source location, which begins at `start`.
     ///
     /// # Errors
     /// A prefetch that is not encoded as expected: as a load it might fail. (Such stores stay what they are, which is right too.)
@@ -114,12 +114,12 @@ fn prefetch(code: &mut [u8]) -> Option<()> {
 mod tests {
     use super::*;
 
-    fn exchanged(wanted: Wanted, before: &[u8]) -> Result<Vec<u8>, String> {
-        let mut exchanges = Exchanges::default();
-        exchanges.add(Wanted::StreamingStore);
-        let location = exchanges.add(wanted);
+    fn patched(wanted: Wanted, before: &[u8]) -> Result<Vec<u8>, String> {
+        let mut patches = Patches::default();
+        patches.add(Wanted::StreamingStore);
+        let location = patches.add(wanted);
         let mut code = [&[0x90], before].concat();
-        exchanges.apply(&mut code, 1, location)?;
+        patches.apply(&mut code, 1, location)?;
         assert_eq!(code[0], 0x90);
         Ok(code.split_off(1))
     }
@@ -142,7 +142,7 @@ mod tests {
             // vmovupd [r12 + 8 r9], xmm11
             (&[0xc4, 0x01, 0x79, 0x11, 0x1c, 0xcc], &[0xc4, 0x01, 0x79, 0x2b, 0x1c, 0xcc]),
         ] {
-            assert_eq!(exchanged(Wanted::StreamingStore, before).unwrap(), after);
+            assert_eq!(patched(Wanted::StreamingStore, before).unwrap(), after);
         }
     }
 
@@ -157,20 +157,20 @@ mod tests {
             &[0x66],
             &[],
         ] {
-            assert_eq!(exchanged(Wanted::StreamingStore, code).unwrap(), code);
+            assert_eq!(patched(Wanted::StreamingStore, code).unwrap(), code);
         }
     }
 
     #[test]
     fn loads_become_prefetches_or_are_refused() {
         // movzx eax, byte [rdi + rcx]; movzx r9, byte [r8 + 0x800]
-        assert_eq!(exchanged(Wanted::Prefetch, &[0x0f, 0xb6, 0x04, 0x0f]).unwrap(), [0x0f, 0x18, 0x0c, 0x0f]);
+        assert_eq!(patched(Wanted::Prefetch, &[0x0f, 0xb6, 0x04, 0x0f]).unwrap(), [0x0f, 0x18, 0x0c, 0x0f]);
         assert_eq!(
-            exchanged(Wanted::Prefetch, &[0x4d, 0x0f, 0xb6, 0x88, 0, 8, 0, 0]).unwrap(),
+            patched(Wanted::Prefetch, &[0x4d, 0x0f, 0xb6, 0x88, 0, 8, 0, 0]).unwrap(),
             [0x41, 0x0f, 0x18, 0x88, 0, 8, 0, 0]
         );
-        let refused = exchanged(Wanted::Prefetch, &[0x8b, 0x04, 0x0f]).unwrap_err();
+        let refused = patched(Wanted::Prefetch, &[0x8b, 0x04, 0x0f]).unwrap_err();
         assert_eq!(refused, "a load in place of a prefetch begins with [8b, 04, 0f]");
-        assert!(exchanged(Wanted::Prefetch, &[0x0f, 0xb6, 0xc0]).is_err());
+        assert!(patched(Wanted::Prefetch, &[0x0f, 0xb6, 0xc0]).is_err());
     }
 }

@@ -14,7 +14,7 @@ use fusebox_backend::BackendError;
 
 use crate::{
     compile::CompiledKernel,
-    lower::{self, exchange::Exchanges, helpers},
+    lower::{self, helpers, patch::Patches},
     vector::{Function, Site},
 };
 
@@ -31,21 +31,21 @@ pub(crate) struct Code {
     pub(crate) scratch: usize,
 }
 
-/// Owns the pages of machine code.
-pub(crate) struct Pages(ManuallyDrop<JITModule>);
+/// Owns memory with machine code.
+pub(crate) struct CodeMemory(ManuallyDrop<JITModule>);
 
-impl Drop for Pages {
+impl Drop for CodeMemory {
     #[allow(unsafe_code)]
     fn drop(&mut self) {
-        // SAFETY: the module is taken once, here; block functions are only reachable through the `LoadedPlan`s that own these pages
+        // SAFETY: the module is taken once, here; block functions are only reachable through the `LoadedPlan`s that own this memory
         // together, and a run borrows one, so none of them is running.
         unsafe { ManuallyDrop::take(&mut self.0).free_memory() }
     }
 }
 
-// SAFETY: after loading nothing touches the module until it is dropped; its pages are read and executed only.
+// SAFETY: after loading nothing touches the module until it is dropped; its memory is read and executed only.
 #[allow(unsafe_code)]
-unsafe impl Sync for Pages {}
+unsafe impl Sync for CodeMemory {}
 
 fn refused(kernel: &str, error: impl std::fmt::Display) -> BackendError {
     BackendError::Compile { kernel: kernel.to_owned(), message: error.to_string() }
@@ -85,13 +85,13 @@ fn define(
     isa: &OwnedTargetIsa,
     id: FuncId,
     context: &mut Context,
-    exchanges: &Exchanges,
+    patches: &Patches,
 ) -> Result<(), String> {
     context.compile(&**isa, &mut ControlPlane::default()).map_err(|error| format!("{:?}", error.inner))?;
     let Some(compiled) = context.compiled_code() else { return Ok(()) };
     let mut code = compiled.code_buffer().to_vec();
     for place in compiled.buffer.get_srclocs_sorted() {
-        exchanges.apply(&mut code, place.start as usize, place.loc)?;
+        patches.apply(&mut code, place.start as usize, place.loc)?;
     }
     let relocations: Vec<ModuleReloc> = (compiled.buffer.relocs().iter())
         .map(|relocation| ModuleReloc::from_mach_reloc(relocation, &context.func, id))
@@ -101,23 +101,23 @@ fn define(
         .map_err(|error| format!("{error:?}"))
 }
 
-/// A function that is part of pages to come.
+/// A function that is part of code memory to come.
 #[derive(Clone)]
-pub(crate) struct Made {
+pub(crate) struct DefinedFunction {
     id: FuncId,
     widths: Vec<u32>,
 }
 
-impl Made {
+impl DefinedFunction {
     /// Equal for those that are the same code.
     pub(crate) fn number(&self) -> u32 {
         self.id.as_u32()
     }
 }
 
-/// Makes pages.
-pub(crate) struct Maker {
-    pages: Pages,
+/// Makes code memory.
+pub(crate) struct CodeMemoryBuilder {
+    memory: CodeMemory,
     hot: OwnedTargetIsa,
     cold: OwnedTargetIsa,
     exact: FuncId,
@@ -127,7 +127,7 @@ pub(crate) struct Maker {
     contexts: FunctionBuilderContext,
 }
 
-impl Maker {
+impl CodeMemoryBuilder {
     /// No functions so far.
     ///
     /// # Errors
@@ -139,41 +139,46 @@ impl Maker {
         let convention = hot.default_call_conv();
         let mut builder = JITBuilder::with_isa(hot.clone(), cranelift_module::default_libcall_names());
         builder.symbol(helpers::NAME, helpers::exact as *const u8);
-        // From here on the pages are freed whatever happens.
-        let mut pages = Pages(ManuallyDrop::new(JITModule::new(builder)));
+        // From here on the memory is freed whatever happens.
+        let mut memory = CodeMemory(ManuallyDrop::new(JITModule::new(builder)));
         let mut exact = Signature::new(convention);
         exact.params.extend([AbiParam::new(types::I64); 4]);
         exact.returns.push(AbiParam::new(types::I64));
         let exact =
-            (pages.0.declare_function(helpers::NAME, Linkage::Import, &exact)).map_err(|error| refused("", error))?;
-        Ok(Self { pages, hot, cold, exact, features, config, convention, contexts: FunctionBuilderContext::new() })
+            (memory.0.declare_function(helpers::NAME, Linkage::Import, &exact)).map_err(|error| refused("", error))?;
+        Ok(Self { memory, hot, cold, exact, features, config, convention, contexts: FunctionBuilderContext::new() })
     }
 
     fn declare(&mut self, kernel: &str) -> Result<FuncId, BackendError> {
         let signature = lower::signature(self.convention);
-        self.pages.0.declare_anonymous_function(&signature).map_err(|error| refused(kernel, error))
+        self.memory.0.declare_anonymous_function(&signature).map_err(|error| refused(kernel, error))
     }
 
     /// A function through Cranelift; whether it is `hot`: whether most of a run may be spent in it.
-    pub(crate) fn make(&mut self, kernel: &str, function: &Function, hot: bool) -> Result<Made, BackendError> {
+    pub(crate) fn make(
+        &mut self,
+        kernel: &str,
+        function: &Function,
+        hot: bool,
+    ) -> Result<DefinedFunction, BackendError> {
         let id = self.declare(kernel)?;
         let mut context = Context::new();
         context.func.signature = lower::signature(self.convention);
-        let helper = self.pages.0.declare_func_in_func(self.exact, &mut context.func);
+        let helper = self.memory.0.declare_func_in_func(self.exact, &mut context.func);
         let builder = FunctionBuilder::new(&mut context.func, &mut self.contexts);
         let lowered = lower::lower(function, builder, helper, self.features, self.config);
         let careful = hot && function.instructions().len() <= MOST_CAREFUL;
         let isa = if careful { &self.hot } else { &self.cold };
-        define(&mut self.pages.0, isa, id, &mut context, &lowered.exchanges).map_err(|error| refused(kernel, error))?;
-        Ok(Made { id, widths: lowered.widths })
+        define(&mut self.memory.0, isa, id, &mut context, &lowered.patches).map_err(|error| refused(kernel, error))?;
+        Ok(DefinedFunction { id, widths: lowered.widths })
     }
 
     /// A function that is machine code already.
-    pub(crate) fn put(&mut self, kernel: &str, code: fusebox_wide::Code) -> Result<Made, BackendError> {
+    pub(crate) fn put(&mut self, kernel: &str, code: fusebox_wide::Code) -> Result<DefinedFunction, BackendError> {
         let id = self.declare(kernel)?;
         // Constants behind the code are at multiples of 64 bytes.
-        self.pages.0.define_function_bytes(id, 64, &code.bytes, &[]).map_err(|error| refused(kernel, error))?;
-        Ok(Made { id, widths: code.widths })
+        self.memory.0.define_function_bytes(id, 64, &code.bytes, &[]).map_err(|error| refused(kernel, error))?;
+        Ok(DefinedFunction { id, widths: code.widths })
     }
 
     /// All functions of a kernel, as they come where they are machine code already, and through Cranelift.
@@ -182,7 +187,7 @@ impl Maker {
         kernel: &str,
         compiled: &CompiledKernel,
         codes: Vec<Option<fusebox_wide::Code>>,
-    ) -> Result<Vec<Made>, BackendError> {
+    ) -> Result<Vec<DefinedFunction>, BackendError> {
         let mut codes = codes.into_iter();
         let parts = compiled.parts.iter();
         parts
@@ -193,20 +198,20 @@ impl Maker {
             .collect()
     }
 
-    /// The pages, to be executed from here on.
-    pub(crate) fn finish(mut self) -> Result<Pages, BackendError> {
-        self.pages.0.finalize_definitions().map_err(|error| refused("", error))?;
-        Ok(self.pages)
+    /// The memory, to be executed from here on.
+    pub(crate) fn finish(mut self) -> Result<CodeMemory, BackendError> {
+        self.memory.0.finalize_definitions().map_err(|error| refused("", error))?;
+        Ok(self.memory)
     }
 }
 
-impl Pages {
-    /// The machine code of a function that is in these pages; of another one that is the same code, its failures.
+impl CodeMemory {
+    /// The machine code of a function that is in this memory; of another one that is the same code, its failures.
     #[allow(unsafe_code)]
-    pub(crate) fn code(&self, made: Made, function: &Function) -> Code {
+    pub(crate) fn code(&self, made: DefinedFunction, function: &Function) -> Code {
         let address = self.0.get_finalized_function(made.id);
         // SAFETY: the address is that of a function that was defined with the signature of `BlockFunction`, in the calling convention of
-        // the system, and lives as long as the pages do.
+        // the system, and lives as long as this memory does.
         let code = unsafe { std::mem::transmute::<*const u8, BlockFunction>(address) };
         Code { function: code, sites: function.sites.clone(), widths: made.widths, scratch: function.scratch }
     }
@@ -217,13 +222,13 @@ impl Pages {
 pub struct Block {
     code: Code,
     /// Owns what the code is in.
-    _pages: Pages,
+    _memory: CodeMemory,
 }
 
 impl Block {
-    fn of(maker: Maker, made: Made, function: &Function) -> Result<Self, BackendError> {
-        let pages = maker.finish()?;
-        Ok(Self { code: pages.code(made, function), _pages: pages })
+    fn of(maker: CodeMemoryBuilder, made: DefinedFunction, function: &Function) -> Result<Self, BackendError> {
+        let memory = maker.finish()?;
+        Ok(Self { code: memory.code(made, function), _memory: memory })
     }
 
     /// Through Cranelift.
@@ -231,7 +236,7 @@ impl Block {
     /// # Errors
     /// [`BackendError::Compile`].
     pub fn through_cranelift(function: &Function) -> Result<Self, BackendError> {
-        let mut maker = Maker::new()?;
+        let mut maker = CodeMemoryBuilder::new()?;
         let made = maker.make(&function.name, function, true)?;
         Self::of(maker, made, function)
     }
@@ -241,7 +246,7 @@ impl Block {
     /// # Errors
     /// [`BackendError::Compile`].
     pub fn from_code(function: &Function, code: fusebox_wide::Code) -> Result<Self, BackendError> {
-        let mut maker = Maker::new()?;
+        let mut maker = CodeMemoryBuilder::new()?;
         let made = maker.put(&function.name, code)?;
         Self::of(maker, made, function)
     }
@@ -259,8 +264,8 @@ impl Block {
     }
 }
 
-impl std::fmt::Debug for Pages {
+impl std::fmt::Debug for CodeMemory {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Pages")
+        f.write_str("CodeMemory")
     }
 }

@@ -1,8 +1,8 @@
-//! Reduces whose accumulators stay in registers.
+//! Strip-mined accumulators: they stay in registers, a few at a time.
 //!
-//! All interleaved accumulators of a reduce do not fit into the registers, so a level across lanes runs in strips that fit the innermost
-//! cache. Over each strip, such reduces come first: some neighbouring accumulators at a time go through all elements of the strip that are
-//! theirs, in the order they have anyway. Then comes everything else, for the whole strip. What both need is computed for each of them.
+//! Where not all interleaved accumulators of a reduce fit into the registers, a level across lanes is strip-mined: it runs in strips that fit
+//! the innermost cache. Over each strip, such reduces come first. A batch of neighbouring accumulators goes through all elements of the strip
+//! that are theirs, in their order, then the next batch. Everything else follows, for the whole strip. What both need is computed for each.
 
 use std::collections::HashSet;
 
@@ -10,7 +10,7 @@ use fusebox_ir::{Action, Binary, Constant, ScalarOperand, Statement};
 
 use super::{
     Emitter, Result,
-    levels::Nest,
+    levels::EmittedLevel,
     scalar::is_cheap,
     slice::{defined, local},
     statement::scan::Scan,
@@ -19,7 +19,7 @@ use crate::vector::Value;
 
 /// Steps of a strip, at least.
 const STRIP: u32 = 1024;
-/// Accumulators of so many vector registers are kept: half of what the smallest machines with vectors of 16 bytes have.
+/// So many vector registers hold accumulators: half of what the smallest machines with vectors of 16 bytes have.
 const REGISTERS: usize = 8;
 /// More statements than this for an element are not limited by accumulators in memory.
 const STATEMENTS: usize = 24;
@@ -31,13 +31,13 @@ struct Batch {
     positions: Vec<usize>,
     /// These statements and what they need.
     slice: HashSet<usize>,
-    /// Gangs whose accumulators are kept at a time.
+    /// Gangs whose accumulators are in registers at a time.
     gangs: u32,
 }
 
-/// How a level runs in strips.
+/// How a level is strip-mined.
 #[derive(Clone, Debug)]
-pub(super) struct Strips {
+pub(super) struct StripMined {
     batches: Vec<Batch>,
     /// Interleaved accumulators of each.
     width: u32,
@@ -45,8 +45,8 @@ pub(super) struct Strips {
     rest: bool,
 }
 
-impl Strips {
-    /// Steps that run in strips come in multiples of this.
+impl StripMined {
+    /// Strips have a multiple of so many steps.
     pub(super) fn width(&self) -> u32 {
         self.width
     }
@@ -62,17 +62,20 @@ impl Emitter<'_> {
         }
     }
 
-    /// What of a level, of which `blocked` are the reduces and scans with totals, can run in strips in gangs of `gang`.
-    pub(super) fn strips(&self, nest: &Nest, blocked: &[usize], gang: u32) -> Option<Strips> {
+    /// What of a level, of which `blocked` are the reduces and scans with totals, can be strip-mined in gangs of `gang`.
+    pub(super) fn strip_mined(&self, nest: &EmittedLevel, blocked: &[usize], gang: u32) -> Option<StripMined> {
         let most = self.accumulator_registers();
         let mut width = None;
         let mut batches: Vec<(Batch, usize)> = Vec::new();
         for &position in blocked {
             let statement = &self.kernel.statements[position];
-            let Some(reduce) = self.reduce_or_total(position).filter(|_| !self.has_twin(position)) else { continue };
+            if self.shares_reduction(position) {
+                continue;
+            }
+            let reduce = self.reduce_or_total(position);
             let (own, registers) = (reduce.width(), reduce.registers(gang));
             let same = *width.get_or_insert(own) == own;
-            if !reduce.is_kept() || !same || own < gang || registers > most {
+            if !reduce.may_be_in_registers() || !same || own < gang || registers > most {
                 continue;
             }
             let Some(slice) = self.free_slice(nest, position) else { continue };
@@ -110,12 +113,12 @@ impl Emitter<'_> {
             };
             !nothing
         });
-        (!batches.is_empty()).then_some(Strips { batches, width, rest })
+        (!batches.is_empty()).then_some(StripMined { batches, width, rest })
     }
 
     /// Whether it is a scan whose total takes nothing of its own for each element.
-    pub(super) fn has_twin(&self, position: usize) -> bool {
-        self.scans.get(&position).is_some_and(Scan::has_twin)
+    pub(super) fn shares_reduction(&self, position: usize) -> bool {
+        self.scans.get(&position).is_some_and(Scan::shares_reduction)
     }
 
     fn is_scan(&self, position: usize) -> bool {
@@ -128,7 +131,7 @@ impl Emitter<'_> {
     }
 
     /// A statement of a level and what it needs of that level, if all of that can be computed at any time, again and again.
-    fn free_slice(&self, nest: &Nest, position: usize) -> Option<HashSet<usize>> {
+    fn free_slice(&self, nest: &EmittedLevel, position: usize) -> Option<HashSet<usize>> {
         let statements = &self.kernel.statements;
         let mut slice = HashSet::from([position]);
         let wanted = |statement: &Statement| match &statement.action {
@@ -160,34 +163,34 @@ impl Emitter<'_> {
     }
 
     /// Steps `low..high`, a multiple of the width and numbered from `first`, in strips.
-    pub(super) fn in_strips(
+    pub(super) fn run_strip_mined(
         &mut self,
-        nest: &Nest,
-        strips: &Strips,
+        nest: &EmittedLevel,
+        strip_mined: &StripMined,
         (low, high): (Value, Value),
         gang: u32,
         first: Value,
     ) -> Result {
-        let length = i64::from(STRIP.max(strips.width));
+        let length = i64::from(STRIP.max(strip_mined.width));
         let open = self.b.begin_loop(low, high, length, &self.states.clone());
         self.states.clone_from(&open.carried);
         let start = open.index;
         let end = self.b.add_int(start, length);
         let end = self.b.binary(Binary::Min, end, high);
         let locals = self.locals.clone();
-        for batch in &strips.batches {
+        for batch in &strip_mined.batches {
             let total = self.is_scan(batch.positions[0]);
             if total {
                 self.total_where_needed(batch.positions[0], |this| {
-                    this.batch(nest, strips, batch, (start, end), gang)
+                    this.batch(nest, strip_mined, batch, (start, end), gang)
                 })?;
             } else {
-                self.batch(nest, strips, batch, (start, end), gang)?;
+                self.batch(nest, strip_mined, batch, (start, end), gang)?;
             }
             self.locals.clone_from(&locals);
         }
-        if strips.rest {
-            self.done = strips.batches.iter().flat_map(|batch| batch.positions.iter().copied()).collect();
+        if strip_mined.rest {
+            self.done = strip_mined.batches.iter().flat_map(|batch| batch.positions.iter().copied()).collect();
             // What this asks for is the next strip (of elements of 4 bytes): there the batches find it.
             self.gangs(nest, (start, end), None, gang, first, None)?;
             self.done.clear();
@@ -200,53 +203,53 @@ impl Emitter<'_> {
     /// The accumulators of a batch over a strip.
     fn batch(
         &mut self,
-        nest: &Nest,
-        strips: &Strips,
+        nest: &EmittedLevel,
+        strip_mined: &StripMined,
         batch: &Batch,
         (start, end): (Value, Value),
         gang: u32,
     ) -> Result {
         let outer = std::mem::take(&mut self.states);
-        let (zero, width) = (self.b.int(0), self.b.int(strips.width.into()));
-        let turns = self.b.begin_loop(zero, width, i64::from(batch.gangs * gang), &[]);
+        let (zero, width) = (self.b.int(0), self.b.int(strip_mined.width.into()));
+        let groups = self.b.begin_loop(zero, width, i64::from(batch.gangs * gang), &[]);
         let mut firsts = Vec::new();
-        let mut kept = Vec::new();
+        let mut in_registers = Vec::new();
         for number in 0..batch.gangs {
-            let slot = self.b.add_int(turns.index, i64::from(number * gang));
+            let slot = self.b.add_int(groups.index, i64::from(number * gang));
             for &position in &batch.positions {
-                let Some(reduce) = self.reduce_or_total(position) else { continue };
-                firsts.push(kept.len());
-                kept.extend(self.accumulators(&reduce, slot, gang));
+                let reduce = self.reduce_or_total(position);
+                firsts.push(in_registers.len());
+                in_registers.extend(self.accumulators(&reduce, slot, gang));
             }
         }
-        let from = self.b.add(start, turns.index);
-        let elements = self.b.begin_loop(from, end, i64::from(strips.width), &kept);
+        let from = self.b.add(start, groups.index);
+        let elements = self.b.begin_loop(from, end, i64::from(strip_mined.width), &in_registers);
         self.states.clone_from(&elements.carried);
-        if !strips.rest {
-            self.prefetch_far(nest, &batch.slice, elements.index, i64::from(batch.gangs * gang))?;
+        if !strip_mined.rest {
+            self.prefetch_out_of_cache(nest, &batch.slice, elements.index, i64::from(batch.gangs * gang))?;
         }
         self.only = Some(batch.slice.clone());
         for number in 0..batch.gangs {
             for (place, &position) in batch.positions.iter().enumerate() {
                 let first = firsts[number as usize * batch.positions.len() + place];
-                self.keep(position, Some(first));
+                self.set_registers(position, Some(first));
             }
             let step = self.b.add_int(elements.index, i64::from(number * gang));
             self.step(nest, step, gang)?;
         }
         self.only = None;
         let next = std::mem::take(&mut self.states);
-        let kept = self.b.end_loop(elements, next);
+        let in_registers = self.b.end_loop(elements, next);
         for number in 0..batch.gangs {
-            let slot = self.b.add_int(turns.index, i64::from(number * gang));
+            let slot = self.b.add_int(groups.index, i64::from(number * gang));
             for (place, &position) in batch.positions.iter().enumerate() {
-                self.keep(position, None);
-                let Some(reduce) = self.reduce_or_total(position) else { continue };
+                self.set_registers(position, None);
+                let reduce = self.reduce_or_total(position);
                 let first = firsts[number as usize * batch.positions.len() + place];
-                self.put_back(&reduce, slot, &kept[first..]);
+                self.put_back(&reduce, slot, &in_registers[first..]);
             }
         }
-        self.b.end_loop(turns, Vec::new());
+        self.b.end_loop(groups, Vec::new());
         self.states = outer;
         Ok(())
     }

@@ -1,0 +1,50 @@
+//! Locals of a kernel under construction: fresh ids, and types.
+
+use fusebox_ir::{ElementType, Local, LocalId, Program, ScalarOperand, bug};
+
+/// Gives fresh locals.
+#[derive(Debug, Default)]
+pub(crate) struct Ids {
+    next: u32,
+}
+
+impl Ids {
+    pub(crate) fn fresh(&mut self) -> LocalId {
+        self.next += 1;
+        LocalId(self.next - 1)
+    }
+}
+
+/// The types of locals.
+pub(crate) struct Types<'p> {
+    /// Shown with bugs.
+    program: &'p Program,
+    /// By id.
+    list: Vec<Option<ElementType>>,
+}
+
+impl<'p> Types<'p> {
+    pub(crate) fn new(program: &'p Program) -> Self {
+        Self { program, list: Vec::new() }
+    }
+
+    /// Notes the type of a local where it is defined.
+    pub(crate) fn note(&mut self, local: &Local) {
+        if self.list.len() <= local.id.index() {
+            self.list.resize(local.id.index() + 1, None);
+        }
+        self.list[local.id.index()] = Some(local.ty);
+    }
+
+    /// The type of an operand that is defined.
+    pub(crate) fn of(&self, operand: ScalarOperand) -> ElementType {
+        match operand {
+            ScalarOperand::Local(id) => match self.list.get(id.index()) {
+                Some(Some(ty)) => *ty,
+                _ => bug!(self.program, "{id} is used before it is defined"),
+            },
+            ScalarOperand::Constant(constant) => constant.ty(),
+            ScalarOperand::Outer(id) => bug!(self.program, "{id} is used in a kernel, where scalars are loaded"),
+        }
+    }
+}
