@@ -144,7 +144,7 @@ pub(crate) fn picked(
 ) -> FunctionId {
     let functions = &graph.analysis.functions;
     let mut composer = LambdaBuilder::sharing();
-    let params = composer.params(elements.iter().map(|&element| element));
+    let params = composer.params(elements.iter().copied());
     let arguments: Vec<ScalarOperand> = sources.map(|source| params[source.component]).collect();
     let results = composer.call(functions.get(f), &arguments);
     let lambda = composer.finish_needed(&results);

@@ -6,7 +6,10 @@
 //! used in the same pass is not paid for at all: which operations share a pass is estimated by *levels*, the number of dependences that no
 //! clustering fuses on the way to an operation. Costs decide what is done, never what it means.
 
-use fusebox_ir::{Extent, analysis::work::PER_BYTE};
+use fusebox_ir::{
+    Extent,
+    analysis::{Sizes, work::PER_BYTE},
+};
 
 use crate::{index::Range, reason::Reason};
 
@@ -17,13 +20,20 @@ const SOME: i64 = 1024;
 /// Extents count at most as this: beyond it the proportion of costs does not change, and no product of eight overflows.
 const MANY: i64 = 4096;
 
-/// The number of elements that counts.
-pub(crate) fn elements(extents: &[Extent]) -> u128 {
-    let one = |extent: &Extent| match extent {
-        Extent::Constant(value) => (*value).clamp(1, MANY) as u128,
-        Extent::Value(_) | Extent::Unknown => SOME as u128,
+/// More elements than any array has.
+const MOST: u128 = 1 << 80;
+
+/// The number of elements that counts. An extent that is a product counts as what its factors would, so that a reshape has as many elements
+/// as its source.
+pub(crate) fn elements(sizes: &Sizes, extents: &[Extent]) -> u128 {
+    let one = |&extent: &Extent| match extent {
+        Extent::Constant(value) => value.clamp(1, MANY) as u128,
+        Extent::Value(_) | Extent::Unknown => {
+            let degree = sizes.extent(extent).map_or(1, |size| sizes.degree(&size).max(1));
+            (SOME as u128).saturating_pow(degree as u32)
+        }
     };
-    extents.iter().map(one).fold(1, u128::saturating_mul)
+    extents.iter().map(one).fold(1, u128::saturating_mul).min(MOST)
 }
 
 /// Whether a producer may be computed where it is read, instead of stored: `work` instructions, `source` bytes read and `stored` bytes made
@@ -49,5 +59,5 @@ pub(crate) fn repeats_pay(range: Range, work: u64, source: u64, stored: u64, rea
     if taken_in <= kept {
         return Ok(());
     }
-    Err(Reason::Dear { taken_in, kept })
+    Err(Reason::Expensive { taken_in, kept })
 }

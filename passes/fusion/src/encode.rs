@@ -1,11 +1,15 @@
 //! A block as an e-graph: its producers and stencils are operations, everything else is what they read and what reads them.
 
 use egg::Id;
-use fusebox_ir::{ArrayId, ArrayOp, Binding, Block, Boundary, ElementType, Extent, Operand, Part, Type};
+use fusebox_ir::{
+    ArrayId, ArrayOp, Binding, Block, Boundary, ElementType, Extent, Operand, Part, Type,
+    analysis::demand_is_known,
+    operations::{How, Known, Relation, Signature},
+};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::{
-    graph::{Classes, Facts, Graph, operand},
+    graph::{Classes, Facts, Graph, Tables},
     homes,
     language::{Edge, Operation, Shape, Source, Tapped},
     producers, runs,
@@ -52,7 +56,7 @@ pub(crate) enum Use {
 /// Fills an empty graph with a block's operations.
 pub(crate) fn encode(block: &Block, graph: &mut Graph) -> Region {
     let mut region = Region::default();
-    let known = BlockArrays { traversals: traversals(block), elsewhere: read_elsewhere(block) };
+    let known = BlockArrays { traversals: traversals(block, &graph.analysis.tables), elsewhere: read_elsewhere(block) };
     for (position, binding) in block.bindings.iter().enumerate() {
         let operation = operation(position, binding, &known, graph);
         let class = operation.map(|operation| {
@@ -100,24 +104,42 @@ fn read_elsewhere(block: &Block) -> FxHashSet<ArrayId> {
     elsewhere
 }
 
-/// Results that a traversal makes in this block, so that clustering may fuse them with what traverses them: everything else is stored
-/// whatever happens.
-fn traversals(block: &Block) -> FxHashSet<ArrayId> {
+/// Results that a traversal makes in this block, element by element or row by row, so that clustering may fuse them with what traverses them:
+/// everything else is stored whatever happens.
+fn traversals(block: &Block, tables: &Tables) -> FxHashSet<ArrayId> {
     let mut made = FxHashSet::default();
     for binding in &block.bindings {
-        let fusible = match &binding.op {
-            ArrayOp::Fold { .. } | ArrayOp::Scan { .. } | ArrayOp::Expand { .. } | ArrayOp::Filter { .. } => true,
-            op => is_producer(op) || matches!(op, ArrayOp::Stencil { .. }),
-        };
-        if fusible {
-            made.extend(binding.results.iter().filter(|var| var.ty.rank() > 0).map(|var| var.id));
-        }
+        // A reshape makes nothing, but laws may make a producer of it; a compute is there to be stored.
+        let is_known = Shape::of(&binding.op).is_some();
+        let traverses = binding.op.kind().makes_elements() && !matches!(binding.op, ArrayOp::Compute { .. });
+        let results = signature(binding, tables).results;
+        let made_by_it = binding
+            .results
+            .iter()
+            .zip(&results)
+            .filter(|(var, given)| var.ty.rank() > 0 && (is_known || traverses && given.known != Known::AtEnd));
+        made.extend(made_by_it.map(|(var, _)| var.id));
     }
     made
 }
 
-fn is_producer(op: &ArrayOp) -> bool {
-    Shape::of(op).is_some_and(Shape::is_producer)
+/// What the table of operations says of a binding.
+fn signature<'b>(binding: &'b Binding, tables: &Tables) -> Signature<'b> {
+    Signature::of(binding, &|id| tables.types.get(&id).map(Type::rank))
+}
+
+/// Whether the extents that an operation says it runs over, and those that have to agree, are proved to be so. A map runs over at most what
+/// its sources have, a backpermute hands on: what is together is seen to by laws.
+fn extents_are_known(binding: &Binding, tables: &Tables) -> bool {
+    let own = |id: ArrayId| binding.results.iter().find(|var| var.id == id);
+    let rank = |id: ArrayId| own(id).map(|var| &var.ty).or_else(|| tables.types.get(&id)).map(Type::rank);
+    let hands_on = matches!(binding.op, ArrayOp::Backpermute { .. });
+    let demands = signature(binding, tables).demands(&binding.results, &rank);
+    let mut asked = demands.iter().filter(|demand| {
+        let of_sources = demand.left.1.iter().chain(&demand.right.1).all(|&id| own(id).is_none());
+        demand.relation == Relation::Equal && !(hands_on && of_sources)
+    });
+    asked.all(|demand| demand_is_known(demand, binding, &tables.sizes, &|id| tables.types.get(&id)))
 }
 
 /// The operation of a binding over classes; none of what is no producer or stencil, and of those whose extents are checked when they run.
@@ -126,7 +148,8 @@ fn operation(position: usize, binding: &Binding, known: &BlockArrays, graph: &mu
     let shape = Shape::of(&binding.op)?;
     let first = binding.results.first()?;
     let extents = first.ty.extents.clone();
-    if !binding.results.iter().all(|var| is_plain(&var.ty) && graph.equal(&var.ty.extents, &extents)) {
+    let plain = binding.results.iter().all(|var| is_plain(&var.ty) && graph.equal(&var.ty.extents, &extents));
+    if !plain || !extents_are_known(binding, &graph.analysis.tables) {
         return None;
     }
     let elements = binding.results.iter().map(|var| var.ty.element).collect();
@@ -142,8 +165,7 @@ fn operation(position: usize, binding: &Binding, known: &BlockArrays, graph: &mu
             _ => {}
         }
     }
-    if let (ArrayOp::Generate { extents: said, .. }, [f]) = (&binding.op, &functions[..])
-        && says(graph, said, &extents)
+    if let (Shape::Generate, [f]) = (shape, &functions[..])
         && let in_order = !binding.results.iter().any(|var| known.elsewhere.contains(&var.id))
         && let Some(sourced) = sources::of(graph, &extents, f, |graph, array| gains(graph, array, stored), in_order)
     {
@@ -175,17 +197,7 @@ fn operation(position: usize, binding: &Binding, known: &BlockArrays, graph: &mu
         operation.payload_mut().dims.clone_from(dims);
     }
     let sources: Vec<Source> = arrays.iter().map(|&array| source(graph, stored, array)).collect::<Option<_>>()?;
-    let common = sources.first().map_or(Vec::new(), |&source| graph.ty(source).extents.clone());
-    let operation = operation.reading(&sources);
-    let alike = match shape {
-        // A map runs over at most what its sources have, a backpermute hands on: what is together is seen to by laws.
-        Shape::Generate | Shape::Map | Shape::Backpermute | Shape::Stencil => true,
-        Shape::Transform | Shape::Replicate | Shape::Slice | Shape::Reshape => {
-            graph.cover(operation.sources(), &common)
-        }
-    };
-    let said = made_over(&binding.op, &common).is_none_or(|said| says(graph, &said, &extents));
-    (alike && said).then_some(operation)
+    Some(operation.reading(&sources))
 }
 
 fn is_plain(ty: &Type) -> bool {
@@ -196,15 +208,6 @@ fn is_plain(ty: &Type) -> bool {
 fn source(graph: &mut Graph, stored: &FxHashSet<ArrayId>, array: ArrayId) -> Option<Source> {
     graph.analysis.tables.types.get(&array).filter(|ty| is_plain(ty))?;
     graph.source(array, !stored.contains(&array))
-}
-
-/// Whether operands are the extents of a type.
-fn says(graph: &Graph, operands: &[Operand], extents: &[Extent]) -> bool {
-    let same = |operand: &Operand, extent: Extent| {
-        let size = graph.analysis.tables.sizes.operand(operand);
-        size.is_some() && size == graph.size(extent)
-    };
-    operands.len() == extents.len() && operands.iter().zip(extents).all(|(operand, &extent)| same(operand, extent))
 }
 
 /// Whether clustering or a law may do more where an array is a source and not read by index: a traversal of this block makes it, and what
@@ -269,52 +272,27 @@ fn over_sources(
     Some(generate.like(shape).function(f).reading(&sources))
 }
 
-/// The extents that an operation says it runs over, with those that it keeps of its sources; none where its type alone says them.
-fn made_over(op: &ArrayOp, common: &[Extent]) -> Option<Vec<Operand>> {
-    match op {
-        ArrayOp::Generate { extents, .. }
-        | ArrayOp::Backpermute { extents, .. }
-        | ArrayOp::Transform { extents, .. }
-        | ArrayOp::Reshape { extents, .. } => Some(extents.clone()),
-        ArrayOp::Replicate { dims, .. } => {
-            let mut kept = common.iter();
-            Some(dims.iter().filter_map(|dim| dim.or_else(|| kept.next().map(|&extent| operand(extent)))).collect())
-        }
-        ArrayOp::Slice { dims, .. } => {
-            let kept = common.iter().zip(dims).filter(|(_, dim)| dim.is_none());
-            Some(kept.map(|(&extent, _)| operand(extent)).collect())
-        }
-        _ => None,
-    }
-}
-
 /// What a binding uses, and how.
-fn uses_of(binding: &Binding) -> Vec<(ArrayId, Use)> {
+fn uses_of(binding: &Binding, tables: &Tables) -> Vec<(ArrayId, Use)> {
     let mut uses = Vec::new();
     for var in &binding.results {
         var.ty.for_each_use(&mut |id| uses.push((id, Use::Other)));
     }
-    let traversed = |id: &ArrayId| match &binding.op {
-        ArrayOp::Fold { sources, .. }
-        | ArrayOp::Scan { sources, .. }
-        | ArrayOp::Expand { sources, .. }
-        | ArrayOp::PermutedExpand { sources, .. }
-        | ArrayOp::Filter { sources, .. } => sources.contains(id),
-        ArrayOp::Permute { values, targets, keep, .. } => {
-            values.contains(id) || targets.contains(id) || *keep == Some(*id)
-        }
-        op => is_producer(op),
+    let reads = signature(binding, tables).reads;
+    // Laws may take in the source of a reshape, which otherwise needs it as a whole.
+    let is_known = Shape::of(&binding.op).is_some();
+    let how = |id: ArrayId| {
+        let of_array = reads.iter().filter(|read| read.array == id).map(|read| match read.how {
+            How::Around => Use::Tapped,
+            How::Same | How::Row | How::Prefix | How::Mapped => Use::Traversed,
+            How::Anywhere if is_known => Use::Traversed,
+            How::Anywhere => Use::Other,
+        });
+        of_array.fold(Use::Other, |known, how| if known == Use::Other { how } else { known })
     };
     for part in binding.op.parts() {
         match part {
-            Part::Array(id) => {
-                let how = match &binding.op {
-                    ArrayOp::Stencil { .. } => Use::Tapped,
-                    _ if traversed(id) => Use::Traversed,
-                    _ => Use::Other,
-                };
-                uses.push((*id, how));
-            }
+            Part::Array(id) => uses.push((*id, how(*id))),
             Part::Value(Operand::Value(id)) | Part::Argument(Operand::Value(id)) | Part::Inner(id) => {
                 uses.push((*id, Use::Other));
             }
@@ -342,10 +320,10 @@ pub(crate) type Inside = FxHashMap<Id, Vec<(usize, Use)>>;
 /// Levels, users outside of the graph, and users in it.
 fn uses(block: &Block, graph: &mut Graph, region: &mut Region) -> Inside {
     let mut made_at: FxHashMap<ArrayId, usize> = FxHashMap::default();
-    let fusible = traversals(block);
+    let fusible = traversals(block, &graph.analysis.tables);
     let mut inside: Inside = FxHashMap::default();
     for (position, binding) in block.bindings.iter().enumerate() {
-        let mut uses = uses_of(binding);
+        let mut uses = uses_of(binding, &graph.analysis.tables);
         let form = region.classes[position].map(|class| &graph.facts(class).forms[0]);
         let over_sources = form.filter(|form| form.shape != Shape::Generate);
         if let (Some(form), ArrayOp::Generate { .. }) = (over_sources, &binding.op) {

@@ -73,7 +73,7 @@ impl Arrays<'_, '_> {
             class,
             level,
             outside: if class.is_some() { &facts.outside } else { &[] },
-            elements: cost::elements(&ty.extents),
+            elements: cost::elements(&self.graph.analysis.tables.sizes, &ty.extents),
             bytes: ty.element.bytes() as u64,
         });
         self.array_of.insert(source, self.arrays.len() - 1);
@@ -108,7 +108,7 @@ impl Arrays<'_, '_> {
         Form {
             uses,
             work: known.work,
-            elements: cost::elements(&operation.extents),
+            elements: cost::elements(&graph.analysis.tables.sizes, &operation.extents),
             free: operation.shape == Shape::Reshape,
             by_rows: operation.shape == Shape::Replicate && known.index.is_by_rows(),
         }

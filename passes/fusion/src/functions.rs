@@ -82,7 +82,7 @@ impl Functions {
             return id;
         }
         let mut f = LambdaBuilder::sharing();
-        let params = f.params(types.iter().map(|&ty| ty));
+        let params = f.params(types.iter().copied());
         let lambda = f.finish_needed(&params);
         let id = self.intern(lambda);
         self.identities.insert(types.to_vec(), id);

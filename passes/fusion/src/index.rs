@@ -3,10 +3,12 @@
 use std::rc::Rc;
 
 use fusebox_ir::{
-    Binary, ElementType, Extent, Lambda, LocalId, Operand, ScalarOp, ScalarOperand, ScalarPart, Unary,
-    analysis::{Answer, Size, Sizes},
+    ArrayId, Binary, Constant, ElementType, Extent, Instruction, Lambda, Operand, ScalarOp, ScalarOperand, Unary,
+    analysis::{
+        Answer, Size, Sizes,
+        walk::{Domain, Walk},
+    },
 };
-use rustc_hash::FxHashMap;
 
 /// Where an operation reads its sources.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,10 +57,10 @@ impl IndexMap {
             return Self::Slice(index.iter().zip(dims).map(|(&of, dim)| dim.is_none().then_some(of)).collect());
         }
         let indices = Indices::of(f, Some(extents), sizes);
-        let known: Vec<Known> = index.iter().map(|&of| indices.operand(of)).collect();
+        let known: Vec<IndexValue> = index.iter().map(|&of| indices.operand(of)).collect();
         match () {
             () if known.iter().any(from_data) => Self::Data,
-            () if known.iter().all(|known| matches!(known, Known::Linear(..))) => Self::Affine,
+            () if known.iter().all(|known| matches!(known, IndexValue::Linear(..))) => Self::Affine,
             () => Self::Computed,
         }
     }
@@ -90,27 +92,115 @@ pub(crate) enum Range {
     Unknown,
 }
 
-/// What is known of an `i64` while a function is followed.
-#[derive(Clone)]
-enum Known {
+/// What is known of a scalar while a function is followed.
+#[derive(Clone, PartialEq)]
+enum IndexValue {
     /// A size plus a number times each index.
     Linear(Size, Vec<i64>),
     /// The lesser of two.
-    Min(Rc<(Known, Known)>),
+    Min(Rc<(IndexValue, IndexValue)>),
     /// The greater of two.
-    Max(Rc<(Known, Known)>),
+    Max(Rc<(IndexValue, IndexValue)>),
     /// The index and values from outside decide it.
     Index,
     /// Data decides it.
     Data,
 }
 
-/// What is known of indices in a function whose first parameters are the index of the element.
-pub(crate) struct Indices<'a> {
+/// Scalars as forms in the index of the element.
+struct OfIndex<'a> {
     sizes: &'a Sizes,
     /// Of the index.
     extents: Vec<Size>,
-    known: FxHashMap<LocalId, Known>,
+}
+
+impl OfIndex<'_> {
+    fn size(&self, size: Size) -> IndexValue {
+        IndexValue::Linear(size, vec![0; self.extents.len()])
+    }
+
+    fn constant_value(&self, constant: Constant) -> IndexValue {
+        match (constant.ty(), constant.as_i64()) {
+            (ElementType::I64, Some(value)) => self.size(Size::constant(value)),
+            _ => IndexValue::Index,
+        }
+    }
+
+    fn outer_value(&self, id: ArrayId) -> IndexValue {
+        self.sizes.value(id).map_or(IndexValue::Index, |size| self.size(size))
+    }
+}
+
+impl Domain for OfIndex<'_> {
+    type Value = IndexValue;
+
+    fn constant(&mut self, constant: Constant) -> IndexValue {
+        self.constant_value(constant)
+    }
+
+    fn outer(&mut self, id: ArrayId) -> IndexValue {
+        self.outer_value(id)
+    }
+
+    fn instruction(&mut self, instruction: &Instruction, operands: &[IndexValue]) -> IndexValue {
+        use Binary::{Add, Max, Min, Mul, Sub};
+        let whole = instruction.results.iter().all(|result| result.ty == ElementType::I64);
+        match (&instruction.op, operands) {
+            (ScalarOp::Read { .. } | ScalarOp::ReadFlat { .. }, _) => IndexValue::Data,
+            (ScalarOp::Binary { function: Min, .. }, [a, b]) if whole && depth(a) + depth(b) <= NESTED => {
+                IndexValue::Min(Rc::new((a.clone(), b.clone())))
+            }
+            (ScalarOp::Binary { function: Max, .. }, [a, b]) if whole && depth(a) + depth(b) <= NESTED => {
+                IndexValue::Max(Rc::new((a.clone(), b.clone())))
+            }
+            _ if operands.iter().any(from_data) => IndexValue::Data,
+            (ScalarOp::Binary { function: Add, .. }, [a, b]) if whole => sum(a, b, 1),
+            (ScalarOp::Binary { function: Sub, .. }, [a, b]) if whole => sum(a, b, -1),
+            (ScalarOp::Binary { function: Mul, .. }, [a, b]) if whole => match (number(a), number(b)) {
+                (Some(by), _) => scaled(b, by),
+                (_, Some(by)) => scaled(a, by),
+                _ => IndexValue::Index,
+            },
+            (ScalarOp::Unary { function: Unary::Neg, .. }, [a]) if whole => scaled(a, -1),
+            _ => IndexValue::Index,
+        }
+    }
+
+    fn either(&mut self, condition: &IndexValue, a: &IndexValue, b: &IndexValue, _: ElementType) -> IndexValue {
+        let data = [condition, a, b].into_iter().any(from_data);
+        if data { IndexValue::Data } else { IndexValue::Index }
+    }
+
+    /// How often a loop turns is not followed.
+    fn widened(&mut self, before: &IndexValue, after: &IndexValue, _: ElementType) -> Option<IndexValue> {
+        (before != after && *before != IndexValue::Data).then_some(IndexValue::Data)
+    }
+}
+
+/// `a + factor · b`.
+fn sum(a: &IndexValue, b: &IndexValue, factor: i64) -> IndexValue {
+    let (IndexValue::Linear(a, x), IndexValue::Linear(b, y)) = (a, b) else { return IndexValue::Index };
+    let sum: Option<Vec<i64>> = x.iter().zip(y).map(|(x, y)| small(x.checked_add(y * factor)?)).collect();
+    sum.map_or(IndexValue::Index, |sum| IndexValue::Linear(a.plus(b, factor), sum))
+}
+
+fn scaled(value: &IndexValue, by: i64) -> IndexValue {
+    let IndexValue::Linear(size, factors) = value else { return IndexValue::Index };
+    let product: Option<Vec<i64>> = factors.iter().map(|factor| small(factor.checked_mul(by)?)).collect();
+    product.map_or(IndexValue::Index, |product| IndexValue::Linear(Size::constant(0).plus(size, by), product))
+}
+
+/// The number that a value is, if it is one.
+fn number(value: &IndexValue) -> Option<i64> {
+    match value {
+        IndexValue::Linear(size, factors) if factors.iter().all(|&factor| factor == 0) => size.as_constant(),
+        _ => None,
+    }
+}
+
+/// What is known of indices in a function whose first parameters are the index of the element.
+pub(crate) struct Indices<'a> {
+    walk: Walk<OfIndex<'a>>,
 }
 
 impl<'a> Indices<'a> {
@@ -122,138 +212,60 @@ impl<'a> Indices<'a> {
             .map(|&extent| sizes.extent(extent).unwrap_or_else(|| Size::constant(i64::MAX)))
             .collect();
         let rank = bounds.len();
-        let mut indices = Self { sizes, extents: bounds, known: FxHashMap::default() };
-        for (at, param) in f.params.iter().enumerate() {
-            let unit = |at: usize| (0..rank).map(|other| i64::from(other == at)).collect();
-            let known = if at < rank { Known::Linear(Size::constant(0), unit(at)) } else { Known::Data };
-            indices.known.insert(param.id, known);
-        }
-        indices.follow(f, false);
-        indices
+        let unit = |at: usize| (0..rank).map(|other| i64::from(other == at)).collect();
+        let of_param = |at| if at < rank { IndexValue::Linear(Size::constant(0), unit(at)) } else { IndexValue::Data };
+        let arguments: Vec<IndexValue> = (0..f.params.len()).map(of_param).collect();
+        let mut walk = Walk::new(OfIndex { sizes, extents: bounds });
+        walk.function(f, &arguments);
+        Self { walk }
     }
 
-    fn follow(&mut self, f: &Lambda, in_loop: bool) {
-        for instruction in &f.instructions {
-            for part in instruction.op.parts() {
-                if let ScalarPart::Body(body) = part {
-                    let turns = in_loop || matches!(instruction.op, ScalarOp::While { .. });
-                    for param in &body.params {
-                        self.known.insert(param.id, Known::Data);
-                    }
-                    self.follow(body, turns);
-                }
-            }
-            for result in &instruction.results {
-                let known = if in_loop { Known::Data } else { self.result(&instruction.op, result.ty) };
-                self.known.insert(result.id, known);
-            }
-        }
+    fn extents(&self) -> &[Size] {
+        &self.walk.domain.extents
     }
 
-    fn operand(&self, operand: ScalarOperand) -> Known {
-        let rank = self.extents.len();
+    fn sizes(&self) -> &'a Sizes {
+        self.walk.domain.sizes
+    }
+
+    fn operand(&self, operand: ScalarOperand) -> IndexValue {
         match operand {
-            ScalarOperand::Local(id) => self.known.get(&id).cloned().unwrap_or(Known::Data),
-            ScalarOperand::Outer(id) => {
-                self.sizes.value(id).map_or(Known::Index, |size| Known::Linear(size, vec![0; rank]))
-            }
-            ScalarOperand::Constant(constant) => match (constant.ty(), constant.as_i64()) {
-                (ElementType::I64, Some(value)) => Known::Linear(Size::constant(value), vec![0; rank]),
-                _ => Known::Index,
-            },
-        }
-    }
-
-    fn result(&self, op: &ScalarOp, ty: ElementType) -> Known {
-        let known: Vec<Known> = op
-            .parts()
-            .into_iter()
-            .map(|part| match part {
-                ScalarPart::Operand(operand) => self.operand(*operand),
-                ScalarPart::Array(_) => Known::Data,
-                ScalarPart::Body(body) => {
-                    let data = body.results.iter().any(|&result| from_data(&self.operand(result)));
-                    if data { Known::Data } else { Known::Index }
-                }
-            })
-            .collect();
-        let between = matches!(op, ScalarOp::Binary { function: Binary::Min | Binary::Max, .. });
-        if known.iter().any(from_data) && !between || matches!(op, ScalarOp::While { .. }) {
-            return Known::Data;
-        }
-        let combined = |factor: i64| match (&known[0], &known[1]) {
-            (Known::Linear(a, x), Known::Linear(b, y)) => {
-                let sum: Option<Vec<i64>> = x.iter().zip(y).map(|(x, y)| small(x.checked_add(y * factor)?)).collect();
-                sum.map_or(Known::Index, |sum| Known::Linear(a.plus(b, factor), sum))
-            }
-            _ => Known::Index,
-        };
-        let scaled = |known: &Known, by: i64| match known {
-            Known::Linear(size, factors) => {
-                let product: Option<Vec<i64>> = factors.iter().map(|factor| small(factor.checked_mul(by)?)).collect();
-                product.map_or(Known::Index, |product| Known::Linear(Size::constant(0).plus(size, by), product))
-            }
-            _ => Known::Index,
-        };
-        let constant = |known: &Known| match known {
-            Known::Linear(size, factors) if factors.iter().all(|&factor| factor == 0) => size.as_constant(),
-            _ => None,
-        };
-        if ty != ElementType::I64 {
-            return if known.iter().any(from_data) { Known::Data } else { Known::Index };
-        }
-        match op {
-            ScalarOp::Binary { function: Binary::Add, .. } => combined(1),
-            ScalarOp::Binary { function: Binary::Sub, .. } => combined(-1),
-            ScalarOp::Binary { function: Binary::Mul, .. } => match (constant(&known[0]), constant(&known[1])) {
-                (Some(by), _) => scaled(&known[1], by),
-                (_, Some(by)) => scaled(&known[0], by),
-                _ => Known::Index,
-            },
-            ScalarOp::Binary { function: Binary::Min | Binary::Max, .. }
-                if known.iter().map(depth).sum::<usize>() > NESTED =>
-            {
-                if known.iter().any(from_data) {
-                    Known::Data
-                } else {
-                    Known::Index
-                }
-            }
-            ScalarOp::Binary { function: Binary::Min, .. } => Known::Min(Rc::new((known[0].clone(), known[1].clone()))),
-            ScalarOp::Binary { function: Binary::Max, .. } => Known::Max(Rc::new((known[0].clone(), known[1].clone()))),
-            ScalarOp::Unary { function: Unary::Neg, .. } => scaled(&known[0], -1),
-            _ => Known::Index,
+            ScalarOperand::Local(id) => self.walk.get(id).cloned().unwrap_or(IndexValue::Data),
+            ScalarOperand::Outer(id) => self.walk.domain.outer_value(id),
+            ScalarOperand::Constant(constant) => self.walk.domain.constant_value(constant),
         }
     }
 
     /// How often these indices meet an element.
     pub(crate) fn range(&self, index: &[ScalarOperand]) -> Range {
-        let known: Vec<Known> = index.iter().map(|&operand| self.operand(operand)).collect();
+        let known: Vec<IndexValue> = index.iter().map(|&operand| self.operand(operand)).collect();
         if known.iter().any(from_data) {
             return Range::Unknown;
         }
         let alone = |dim: usize| {
             known.iter().any(|known| match known {
-                Known::Linear(_, factors) => factors.iter().enumerate().all(|(d, &factor)| (factor != 0) == (d == dim)),
+                IndexValue::Linear(_, factors) => {
+                    factors.iter().enumerate().all(|(d, &factor)| (factor != 0) == (d == dim))
+                }
                 _ => false,
             })
         };
-        let one = |dim: usize| self.extents[dim].as_constant().is_some_and(|extent| extent <= 1);
-        if (0..self.extents.len()).all(|dim| alone(dim) || one(dim)) { Range::Once } else { Range::Repeats }
+        let one = |dim: usize| self.extents()[dim].as_constant().is_some_and(|extent| extent <= 1);
+        if (0..self.extents().len()).all(|dim| alone(dim) || one(dim)) { Range::Once } else { Range::Repeats }
     }
 
     /// Whether an index follows the innermost dimension of its own as it is: only the last of its components depends on it, by a factor of 1.
     pub(crate) fn is_in_rows(&self, index: &[ScalarOperand]) -> bool {
-        let (Some((last, outer)), Some(dim)) = (index.split_last(), self.extents.len().checked_sub(1)) else {
+        let (Some((last, outer)), Some(dim)) = (index.split_last(), self.extents().len().checked_sub(1)) else {
             return false;
         };
-        let follows = matches!(self.operand(*last), Known::Linear(_, factors) if factors[dim] == 1);
+        let follows = matches!(self.operand(*last), IndexValue::Linear(_, factors) if factors[dim] == 1);
         follows && outer.iter().all(|&of| !depends_on(&self.operand(of), dim))
     }
 
     /// Whether an index does not depend on the innermost dimension of its own.
     pub(crate) fn is_one_a_row(&self, index: &[ScalarOperand]) -> bool {
-        let Some(dim) = self.extents.len().checked_sub(1) else { return false };
+        let Some(dim) = self.extents().len().checked_sub(1) else { return false };
         index.iter().all(|&of| !depends_on(&self.operand(of), dim))
     }
 
@@ -268,7 +280,7 @@ impl<'a> Indices<'a> {
             return vec![false; index.len().max(1)];
         }
         let one = |(&index, &extent): (&ScalarOperand, &Extent)| {
-            let (known, Some(extent)) = (self.operand(index), self.sizes.extent(extent)) else { return false };
+            let (known, Some(extent)) = (self.operand(index), self.sizes().extent(extent)) else { return false };
             self.not_negative(&known) && self.below(&known, &extent)
         };
         index.iter().zip(extents).map(one).collect()
@@ -276,14 +288,14 @@ impl<'a> Indices<'a> {
 
     /// Whether a size is proved not to be negative wherever there is an element: no extent that is run over is 0 there.
     fn holds(&self, size: &Size) -> bool {
-        let proved = |size: &Size| self.sizes.not_negative_size(size) == Answer::Proved;
-        proved(size) || self.extents.iter().any(|extent| proved(&size.plus(&extent.offset(-1), -1)))
+        let proved = |size: &Size| self.sizes().not_negative_size(size) == Answer::Proved;
+        proved(size) || self.extents().iter().any(|extent| proved(&size.plus(&extent.offset(-1), -1)))
     }
 
     /// The least and the greatest that a size plus numbers times indices can be.
     fn bounds(&self, size: &Size, factors: &[i64]) -> (Size, Size) {
         let (mut least, mut most) = (size.clone(), size.clone());
-        for (extent, &factor) in self.extents.iter().zip(factors) {
+        for (extent, &factor) in self.extents().iter().zip(factors) {
             let last = extent.offset(-1);
             match factor {
                 0 => {}
@@ -294,47 +306,47 @@ impl<'a> Indices<'a> {
         (least, most)
     }
 
-    fn not_negative(&self, known: &Known) -> bool {
+    fn not_negative(&self, known: &IndexValue) -> bool {
         match known {
-            Known::Linear(size, factors) => self.holds(&self.bounds(size, factors).0),
-            Known::Min(both) => self.not_negative(&both.0) && self.not_negative(&both.1),
-            Known::Max(both) => self.not_negative(&both.0) || self.not_negative(&both.1),
-            Known::Index | Known::Data => false,
+            IndexValue::Linear(size, factors) => self.holds(&self.bounds(size, factors).0),
+            IndexValue::Min(both) => self.not_negative(&both.0) && self.not_negative(&both.1),
+            IndexValue::Max(both) => self.not_negative(&both.0) || self.not_negative(&both.1),
+            IndexValue::Index | IndexValue::Data => false,
         }
     }
 
-    fn below(&self, known: &Known, extent: &Size) -> bool {
+    fn below(&self, known: &IndexValue, extent: &Size) -> bool {
         match known {
-            Known::Linear(size, factors) => {
+            IndexValue::Linear(size, factors) => {
                 let (least, most) = self.bounds(size, factors);
                 // What is not proved by bounds may be by order: an index itself, over at most as many.
                 let itself = index_itself(factors) && least.as_constant() == Some(0);
                 let over = factors.iter().position(|&factor| factor == 1);
-                let as_many = |dim: usize| self.sizes.at_most_sizes(&self.extents[dim], extent) == Answer::Proved;
+                let as_many = |dim: usize| self.sizes().at_most_sizes(&self.extents()[dim], extent) == Answer::Proved;
                 self.holds(&extent.offset(-1).plus(&most, -1)) || itself && over.is_some_and(as_many)
             }
-            Known::Min(both) => self.below(&both.0, extent) || self.below(&both.1, extent),
-            Known::Max(both) => self.below(&both.0, extent) && self.below(&both.1, extent),
-            Known::Index | Known::Data => false,
+            IndexValue::Min(both) => self.below(&both.0, extent) || self.below(&both.1, extent),
+            IndexValue::Max(both) => self.below(&both.0, extent) && self.below(&both.1, extent),
+            IndexValue::Index | IndexValue::Data => false,
         }
     }
 }
 
 /// Whether data decides it, be it within bounds.
-fn from_data(known: &Known) -> bool {
+fn from_data(known: &IndexValue) -> bool {
     match known {
-        Known::Data => true,
-        Known::Min(both) | Known::Max(both) => from_data(&both.0) || from_data(&both.1),
-        Known::Linear(..) | Known::Index => false,
+        IndexValue::Data => true,
+        IndexValue::Min(both) | IndexValue::Max(both) => from_data(&both.0) || from_data(&both.1),
+        IndexValue::Linear(..) | IndexValue::Index => false,
     }
 }
 
 /// Whether it may depend on a dimension of the index.
-fn depends_on(known: &Known, dim: usize) -> bool {
+fn depends_on(known: &IndexValue, dim: usize) -> bool {
     match known {
-        Known::Linear(_, factors) => factors[dim] != 0,
-        Known::Min(both) | Known::Max(both) => depends_on(&both.0, dim) || depends_on(&both.1, dim),
-        Known::Index | Known::Data => true,
+        IndexValue::Linear(_, factors) => factors[dim] != 0,
+        IndexValue::Min(both) | IndexValue::Max(both) => depends_on(&both.0, dim) || depends_on(&both.1, dim),
+        IndexValue::Index | IndexValue::Data => true,
     }
 }
 
@@ -342,10 +354,10 @@ fn depends_on(known: &Known, dim: usize) -> bool {
 const NESTED: usize = 16;
 
 /// How many `min` and `max` there are in what is known.
-fn depth(known: &Known) -> usize {
+fn depth(known: &IndexValue) -> usize {
     match known {
-        Known::Min(both) | Known::Max(both) => 1 + depth(&both.0) + depth(&both.1),
-        Known::Linear(..) | Known::Index | Known::Data => 0,
+        IndexValue::Min(both) | IndexValue::Max(both) => 1 + depth(&both.0) + depth(&both.1),
+        IndexValue::Linear(..) | IndexValue::Index | IndexValue::Data => 0,
     }
 }
 

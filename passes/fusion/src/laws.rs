@@ -54,7 +54,7 @@ pub(crate) struct Law {
 }
 
 /// Every law of two that meet. Where several have the same shapes, the first that applies counts. (What all users of a producer ask for is
-/// not here: `shorten` sees to it before.)
+/// not here: `restrict` sees to it before.)
 #[rustfmt::skip] // a law a line
 pub(crate) const LAWS: &[Law] = {
     use Shape::{Backpermute, Generate, Map, Replicate, Reshape, Slice, Stencil, Transform};

@@ -19,12 +19,12 @@ mod ledger;
 mod producers;
 mod reads;
 mod reason;
+mod rematerialise;
 mod report;
 mod reshapes;
+mod restrict;
 mod runs;
 mod search;
-mod shorten;
-mod sink;
 mod sources;
 mod summary;
 mod taps;
@@ -104,13 +104,13 @@ struct Fusion<'c> {
 impl Fusion<'_> {
     /// Each block by itself: what is made outside of a body that may run often, or not at all, is never computed in it.
     fn block(&mut self, block: &mut Block, mut tables: Tables) -> Result<Tables, Error> {
-        let sunk = sink::sink(block, &mut |var| {
+        let copied = rematerialise::rematerialise(block, &mut |var| {
             let id = tables.fresh();
             tables.types.insert(id, var.ty.clone());
             tables.names.insert(id, var.name.0.clone());
             Var { id, ..var.clone() }
         });
-        self.report.rewritten(sunk);
+        self.report.rewritten(copied);
         for binding in &mut block.bindings {
             if let ArrayOp::Cluster { .. } = binding.op {
                 continue;
@@ -121,8 +121,8 @@ impl Fusion<'_> {
                 }
             }
         }
-        let shortened = shorten::shorten(block, &tables.sizes, &mut tables.types);
-        self.report.rewritten(shortened);
+        let restricted = restrict::restrict(block, &tables.sizes, &mut tables.types);
+        self.report.rewritten(restricted);
         let mut region = Region::default();
         let knowledge = Knowledge::new(self.config, tables);
         let (graph, search) = search::saturate(knowledge, |graph| region = encode::encode(block, graph));

@@ -47,20 +47,19 @@ pub(crate) fn fits(graph: &Graph, consumer: &Operation, producer: &Operation) ->
 
 /// What was made of a consumer and one producer, where both check no more than it.
 pub(crate) fn met_one(graph: &mut Graph, m: &Meeting<'_>, operation: Operation) -> Outcome {
-    checks::kept(graph, m.consumer, &[(m.of, m.producer)], &operation)?;
-    Ok(met_unchecked(m, operation))
+    met_all(graph, m, vec![(m.of, m.known.node, m.producer.clone())], operation)
+}
+
+/// What was made of a consumer and producers, where all check no more than it.
+fn met_all(graph: &mut Graph, m: &Meeting<'_>, producers: Vec<(Id, Id, Operation)>, operation: Operation) -> Outcome {
+    let listed: Vec<(Id, &Operation)> = producers.iter().map(|(class, _, producer)| (*class, producer)).collect();
+    checks::kept(graph, m.consumer, &listed, &operation)?;
+    Ok(Met { operation, took: producers.into_iter().map(|(class, node, _)| (class, node)).collect() })
 }
 
 /// What was made of a consumer and one producer of which nothing is checked that it does not check.
 pub(crate) fn met_unchecked(m: &Meeting<'_>, operation: Operation) -> Met {
     Met { operation, took: vec![(m.of, m.known.node)] }
-}
-
-/// What was made of a consumer and several producers, where all check no more than it.
-fn met_all(graph: &mut Graph, m: &Meeting<'_>, producers: Vec<(Id, Id, Operation)>, operation: Operation) -> Outcome {
-    let listed: Vec<(Id, &Operation)> = producers.iter().map(|(class, _, producer)| (*class, producer)).collect();
-    checks::kept(graph, m.consumer, &listed, &operation)?;
-    Ok(Met { operation, took: producers.into_iter().map(|(class, node, _)| (class, node)).collect() })
 }
 
 /// A generate that does not look at its index is a constant beside the other sources.

@@ -55,11 +55,11 @@ pub(crate) enum Reason {
     /// How often elements are read is unknown.
     DataDecides,
     /// What it costs to compute it where it is read, and to store it.
-    Dear {
+    Expensive {
         taken_in: u64,
         kept: u64,
     },
-    DearTwice,
+    ExpensiveTwice,
     NothingChanges,
     Nested,
     Large(usize),
@@ -128,10 +128,10 @@ impl fmt::Display for Reason {
             Self::DataDecides => {
                 write!(f, "data decides the index that it is read at, so how often its work would be done is unknown")
             }
-            Self::Dear { taken_in, kept } => {
+            Self::Expensive { taken_in, kept } => {
                 write!(f, "computing it where it is read costs {taken_in} an element of its user, storing it {kept}")
             }
-            Self::DearTwice => write!(f, "others use it too, and it is too dear to be computed twice"),
+            Self::ExpensiveTwice => write!(f, "others use it too, and it is too expensive to be computed twice"),
             Self::NothingChanges => write!(f, "nothing would change"),
             Self::Nested => write!(f, "its user would have bodies nested more than {MOST_NESTING} deep"),
             Self::Large(most) => write!(f, "its user would have more than {most} instructions"),

@@ -286,7 +286,7 @@ fn refuse(graph: &mut Graph, class: Id, consumer: Shape, pairs: &[Pair], met: &[
     if graph.analysis.copying {
         for (of, _) in read_by(graph, class) {
             if !cheap(graph, of) {
-                graph.analysis.refusals.entry((of, class)).or_insert(Reason::DearTwice);
+                graph.analysis.refusals.entry((of, class)).or_insert(Reason::ExpensiveTwice);
             }
         }
     }

@@ -53,8 +53,8 @@ const APPLIED: &[(&str, &str, &str)] = &[
     ("map-slice", "q", "let z = p - 1 let x: [q]f32 = slice([z, _], m) let r: [q]f32 = map(|e| e + 1.0, x)"),
     (
         "map-reshape",
-        "32",
-        "let x: [4, 8]f32 = scanl1(|e, g| max(e, g), d) let y: [32]f32 = reshape([32], x) let r: [32]f32 = map(|e| e * 2.0, y)",
+        "?",
+        "let x: [p, q]f32 = scanl1(|e, g| max(e, g), m) let l = p * q let y: [l]f32 = reshape([l], x) let r: [l]f32 = map(|e| e * 2.0, y)",
     ),
     ("backpermute-map", "n", "let x: [n]f32 = map(|e| e * 2.0, a) let r: [n]f32 = backpermute([n], |i| n - 1 - i, x)"),
     (
@@ -155,8 +155,9 @@ const APPLIED: &[(&str, &str, &str)] = &[
     ("reshape-reshape", "q, p", "let l = p * q let x: [l]f32 = reshape([l], m) let r: [q, p]f32 = reshape([q, p], x)"),
     (
         "reshape-generate",
-        "?",
-        "let x: [p, q]f32 = generate([p, q], |i, j| f32(i - j)) let l = p * q let r: [l]f32 = reshape([l], x)",
+        "p, q",
+        "let l = p * q let x: [l]f32 = generate([l], |i| f32(i)) let y: [p, q]f32 = reshape([p, q], x)
+         let r: [p, q]f32 = scanl1(|e, g| max(e, g), y)",
     ),
     (
         "generate-reads-map",

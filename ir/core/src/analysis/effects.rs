@@ -92,6 +92,16 @@ pub fn sizes_are_known<'a>(binding: &Binding, sizes: &Sizes, type_of: &dyn Fn(Ar
     Proofs { sizes, type_of }.sizes_agree(binding)
 }
 
+/// Whether something that an operation asks of extents is known to hold.
+pub fn demand_is_known<'a>(
+    demand: &Demand,
+    binding: &Binding,
+    sizes: &Sizes,
+    type_of: &dyn Fn(ArrayId) -> Option<&'a Type>,
+) -> bool {
+    Proofs { sizes, type_of }.holds(binding, demand)
+}
+
 /// What is known of the sizes of arrays.
 struct Proofs<'p, 'a> {
     sizes: &'p Sizes,

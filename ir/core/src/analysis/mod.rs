@@ -21,7 +21,7 @@ pub mod work;
 pub use self::{
     algebra::{Algebra, algebra},
     definitions::{Definition, Definitions},
-    effects::{can_fail, function_can_fail, instruction_can_fail},
+    effects::{can_fail, demand_is_known, function_can_fail, instruction_can_fail},
     equal::Equal,
     in_place::{NotInPlace, may_be_in_place},
     inside::{has_room, with_checks},

@@ -9,6 +9,35 @@ use super::{
 use crate::{Binary, ElementType};
 
 impl Sizes {
+    /// Of how many unknown factors the longest product in a size is: 0 for a number, 1 for `n + 1`, 2 for `n * m`. For estimates.
+    pub fn degree(&self, size: &Size) -> usize {
+        self.degree_within(size, 4)
+    }
+
+    fn degree_within(&self, size: &Size, depth: u32) -> usize {
+        let of_term = |&(term, _): &(Term, i64)| match term {
+            Term::Value(_) => 1,
+            Term::Interned(_) if depth == 0 => 1,
+            Term::Interned(id) => {
+                let each =
+                    |sizes: &[Size]| sizes.iter().map(|size| self.degree_within(size, depth - 1)).collect::<Vec<_>>();
+                match self.table.get(id as usize).map(|(node, _)| node) {
+                    Some(Node::Product(factors)) => {
+                        factors.iter().map(|&factor| self.degree_within(&Size::term(factor), depth - 1)).sum()
+                    }
+                    Some(Node::Min(arms)) => each(arms).into_iter().min().unwrap_or(0),
+                    Some(Node::Max(arms)) => each(arms).into_iter().max().unwrap_or(0),
+                    Some(Node::Quotient(Binary::Div | Binary::DivFloor, a, b)) => {
+                        self.degree_within(a, depth - 1).saturating_sub(self.degree_within(b, depth - 1))
+                    }
+                    Some(Node::Quotient(_, _, b)) => self.degree_within(b, depth - 1),
+                    Some(Node::Opaque(_)) | None => 1,
+                }
+            }
+        };
+        size.terms.iter().map(of_term).max().unwrap_or(0)
+    }
+
     /// Bounds of a size; everything where it might leave `i64`.
     pub(super) fn interval(&self, size: &Size) -> Interval {
         let mut sum = (i128::from(size.constant), i128::from(size.constant));

@@ -34,6 +34,20 @@ fn sums_and_products_have_normal_forms() {
 }
 
 #[test]
+fn degrees_tell_products_from_sums() {
+    let (sizes, ids) = sizes(|f, n, m| {
+        let product = f.mul(n, m);
+        let sum = f.add(n, m);
+        let (least, most) = (f.binary(Binary::Min, product, n), f.binary(Binary::Max, product, n));
+        let (quotient, square) = (f.binary(Binary::Div, product, m), f.mul(product, product));
+        vec![product, sum, least, most, quotient, square]
+    });
+    let degree = |extent: &Extent| sizes.degree(&sizes.extent(*extent).expect("a size"));
+    assert_eq!(ids.iter().map(degree).collect::<Vec<_>>(), [1, 1, 2, 1, 1, 2, 1, 4]);
+    assert_eq!(sizes.degree(&Size::constant(7)), 0);
+}
+
+#[test]
 fn minima_quotients_and_constants_have_bounds() {
     let (sizes, ids) = sizes(|f, n, m| {
         let least = f.binary(Binary::Min, n, m);

@@ -14,8 +14,8 @@ use crate::report::Choice;
 /// The name of the law in reports.
 const LAW: &str = "map-reads-less";
 
-/// Shortens what a block's maps do not read all of. An error of an element that nobody reads may be lost.
-pub(crate) fn shorten(block: &mut Block, sizes: &Sizes, types: &mut FxHashMap<ArrayId, Type>) -> Vec<Choice> {
+/// Restricts the domains of what a block's maps do not read all of. An error of an element that nobody reads may be lost.
+pub(crate) fn restrict(block: &mut Block, sizes: &Sizes, types: &mut FxHashMap<ArrayId, Type>) -> Vec<Choice> {
     if !block.bindings.iter().any(|binding| matches!(binding.op, ArrayOp::Map { .. })) {
         return Vec::new();
     }
@@ -104,8 +104,8 @@ fn wanted(block: &Block, position: usize, uses: &Uses, sizes: &Sizes) -> Option<
 /// Whether what a producer checks of the extents that it has, and not of those that it gets, is proved.
 fn cannot_fail(binding: &Binding, to: &[Extent], sizes: &Sizes, types: &FxHashMap<ArrayId, Type>) -> bool {
     let Some(own) = binding.results.first().map(|var| &var.ty.extents) else { return false };
-    let shorter = |dim: &usize| own[*dim] != to[*dim];
-    let changed: Vec<usize> = (0..own.len()).filter(shorter).collect();
+    let restricted = |dim: &usize| own[*dim] != to[*dim];
+    let changed: Vec<usize> = (0..own.len()).filter(restricted).collect();
     if !changed.iter().all(|&dim| sizes.not_negative(own[dim]) == Answer::Proved) {
         return false;
     }

@@ -7,16 +7,17 @@
 use fusebox_ir::{
     ArrayId, ArrayOp, Binding, Block, Operand, PartMut, Var,
     analysis::work::{PER_BYTE, work},
+    operations::{How, Signature},
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::report::Choice;
 
 /// The name of the law in reports.
-const LAW: &str = "made-where-read";
+const LAW: &str = "rematerialise";
 
 /// Copies what costs nothing to make into the bodies that read it; `fresh` gives a new value like an old one.
-pub(crate) fn sink(block: &mut Block, fresh: &mut dyn FnMut(&Var) -> Var) -> Vec<Choice> {
+pub(crate) fn rematerialise(block: &mut Block, fresh: &mut dyn FnMut(&Var) -> Var) -> Vec<Choice> {
     let mut choices = Vec::new();
     if !block.bindings.iter().any(|binding| has_bodies(&binding.op)) {
         return choices;
@@ -87,11 +88,8 @@ fn is_taken_in(made: &Binding, body: &Block) -> bool {
         binding.results.iter().for_each(|var| var.ty.for_each_use(&mut count));
         binding.op.for_each_use(&mut count);
     }
-    let taken = body.bindings.iter().map(|binding| match &binding.op {
-        ArrayOp::Map { sources, .. } | ArrayOp::Fold { sources, .. } | ArrayOp::Scan { sources, .. } => &sources[..],
-        ArrayOp::Permute { values, .. } => &values[..],
-        _ => &[],
-    });
-    let taken = taken.flatten().filter(|id| results.contains(id)).count();
+    // Elements in order, or rows.
+    let taken = body.bindings.iter().flat_map(|binding| Signature::of(binding, &|_| None).reads);
+    let taken = taken.filter(|read| matches!(read.how, How::Same | How::Row) && results.contains(&read.array)).count();
     all > 0 && all == taken
 }

@@ -64,6 +64,22 @@ fn repeated_and_constant_arrays_are_made_in_the_loop() {
 }
 
 #[test]
+fn where_a_permute_puts_elements_is_made_in_the_loop() {
+    insta::assert_snapshot!(
+        turned(
+            "let x: [m, n]i64 = generate([m, n], |i, j| i) let y: [m, n]i64 = generate([m, n], |i, j| j)",
+            "let w: [m, n]f32 = permute(|new, old| new + old, z, v, at: (x, y))"
+        ),
+        @r"
+    let x: [m, n]i64 = generate([m, n], |i3, j1| i3)
+    let y: [m, n]i64 = generate([m, n], |i3, j1| j1)
+    let w: [m, n]f32 = permute(|new, old| new + old, z, v1, at: (x, y))
+    let j = i1 + 1
+    "
+    );
+}
+
+#[test]
 fn what_is_read_otherwise_or_costs_more_stays() {
     // By index.
     insta::assert_snapshot!(
@@ -73,7 +89,7 @@ fn what_is_read_otherwise_or_costs_more_stays() {
     let j = i1 + 1
     "
     );
-    // What is dear.
+    // What is expensive.
     insta::assert_snapshot!(
         turned("let x: [m, n]f32 = generate([m, n], |i, j| sin(f32(i)))", "let w: [m, n]f32 = map(|e, g| e * g, v, x)"),
         @r"
