@@ -1,11 +1,11 @@
 //! Functions of operations put together: what a law's result computes, and of which sources.
 
 use egg::Id;
-use fusebox_ir::{ElementType, Lambda, ScalarOperand};
+use fusebox_ir::{ElementType, Lambda, LambdaBuilder, ScalarOperand};
 use rustc_hash::FxHashMap;
 
 use crate::{
-    functions::{Composer, FunctionId, used_params},
+    functions::{FunctionId, used_params},
     graph::{Classes, Graph},
     language::{Operation, Shape, Source},
 };
@@ -73,8 +73,8 @@ fn joined_with(
         }
     }
     let functions = &graph.analysis.functions;
-    let mut composer = Composer::default();
-    let params: Vec<ScalarOperand> = each.iter().map(|&source| composer.param(graph.element(source))).collect();
+    let mut composer = LambdaBuilder::sharing();
+    let params = composer.params(each.iter().map(|&source| graph.element(source)));
     let mut values: Vec<Vec<ScalarOperand>> = vec![Vec::new(); inlined.len()];
     let value = |values: &[Vec<ScalarOperand>], source: &Source, taken_in: bool| match by_class
         .get(&source.class)
@@ -90,7 +90,7 @@ fn joined_with(
     }
     let arguments: Vec<ScalarOperand> = sources.iter().map(|source| value(&values, source, true)).collect();
     let results = composer.call(functions.get(f), &arguments);
-    let mut lambda = composer.finish(&results);
+    let mut lambda = composer.finish_needed(&results);
     // An operation of no sources would have no rank.
     drop_unused(&mut lambda, &mut each);
     (graph.analysis.functions.intern(lambda), each)
@@ -126,12 +126,12 @@ pub(crate) fn as_indexed(graph: &mut Graph, operation: &Operation) -> (FunctionI
 /// `g` after `f`.
 pub(crate) fn composed(graph: &mut Graph, g: FunctionId, f: FunctionId) -> FunctionId {
     let functions = &graph.analysis.functions;
-    let mut composer = Composer::default();
+    let mut composer = LambdaBuilder::sharing();
     let lambda = functions.get(f);
-    let params: Vec<ScalarOperand> = lambda.params.iter().map(|param| composer.param(param.ty)).collect();
+    let params = composer.params(lambda.params.iter().map(|param| param.ty));
     let inner = composer.call(lambda, &params);
     let results = composer.call(functions.get(g), &inner);
-    let lambda = composer.finish(&results);
+    let lambda = composer.finish_needed(&results);
     graph.analysis.functions.intern(lambda)
 }
 
@@ -143,10 +143,10 @@ pub(crate) fn picked(
     elements: &[ElementType],
 ) -> FunctionId {
     let functions = &graph.analysis.functions;
-    let mut composer = Composer::default();
-    let params: Vec<ScalarOperand> = elements.iter().map(|&element| composer.param(element)).collect();
+    let mut composer = LambdaBuilder::sharing();
+    let params = composer.params(elements.iter().map(|&element| element));
     let arguments: Vec<ScalarOperand> = sources.map(|source| params[source.component]).collect();
     let results = composer.call(functions.get(f), &arguments);
-    let lambda = composer.finish(&results);
+    let lambda = composer.finish_needed(&results);
     graph.analysis.functions.intern(lambda)
 }

@@ -5,7 +5,6 @@ use fusebox_ir::{ArrayId, ArrayOp, Binding, Block, Boundary, ElementType, Extent
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::{
-    functions::read_arrays,
     graph::{Classes, Facts, Graph, operand},
     homes,
     language::{Edge, Operation, Shape, Source, Tapped},
@@ -93,7 +92,7 @@ fn read_elsewhere(block: &Block) -> FxHashSet<ArrayId> {
                 Part::Array(array) if shape.is_some_and(|shape| shape != Shape::Map || follows) => {
                     elsewhere.insert(*array);
                 }
-                Part::Function(f) => elsewhere.extend(read_arrays(f)),
+                Part::Function(f) => elsewhere.extend(f.arrays_read()),
                 _ => {}
             }
         }
@@ -321,7 +320,7 @@ fn uses_of(binding: &Binding) -> Vec<(ArrayId, Use)> {
             }
             Part::Value(Operand::Constant(_)) | Part::Argument(Operand::Constant(_)) => {}
             Part::Function(f) => {
-                let read = read_arrays(f);
+                let read = f.arrays_read();
                 f.outer_uses(&mut |id| uses.push((id, if read.contains(&id) { Use::Read } else { Use::Other })));
             }
             Part::Body(body) => {

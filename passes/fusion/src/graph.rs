@@ -16,7 +16,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::{
     Config,
     encode::Outside,
-    functions::{Functions, read_arrays},
+    functions::Functions,
     index::IndexMap,
     language::{Node, Operation, Shape, Source, each_once},
     reason::Reason,
@@ -201,7 +201,7 @@ impl Knowledge {
         };
         let mut reads: Vec<ArrayId> = Vec::new();
         for f in operation.functions() {
-            for array in read_arrays(functions.get(f)) {
+            for array in functions.get(f).arrays_read() {
                 if !reads.contains(&array) {
                     reads.push(array);
                 }

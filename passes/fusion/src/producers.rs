@@ -1,13 +1,13 @@
 //! Laws of producers that are sources of producers: functions are composed, elements are read where the producer reads its own.
 
 use egg::Id;
-use fusebox_ir::{ElementType, Extent, ScalarOperand};
+use fusebox_ir::{ElementType, Extent, LambdaBuilder, ScalarOperand};
 
 use crate::{
     checks,
     compose::{Inlined, as_indexed, composed, joined, joined_run, picked},
     cost,
-    functions::{Composer, FunctionId, used_params},
+    functions::{FunctionId, used_params},
     graph::{Classes, Graph, Known},
     index::{Indices, Range},
     language::{Operation, Shape, Source},
@@ -120,8 +120,8 @@ pub(crate) fn map_generate(graph: &mut Graph, m: &Meeting<'_>) -> Outcome {
         return Err(Reason::Short);
     }
     let functions = &graph.analysis.functions;
-    let mut composer = Composer::default();
-    let index: Vec<ScalarOperand> = m.consumer.extents.iter().map(|_| composer.param(ElementType::I64)).collect();
+    let mut composer = LambdaBuilder::sharing();
+    let index = composer.params(m.consumer.extents.iter().map(|_| ElementType::I64));
     let values: Vec<Vec<ScalarOperand>> = found.iter().map(|(_, g)| composer.call(functions.get(*g), &index)).collect();
     let value = |source: Source| {
         let of = found.iter().position(|((class, ..), _)| *class == source.class);
@@ -129,7 +129,7 @@ pub(crate) fn map_generate(graph: &mut Graph, m: &Meeting<'_>) -> Outcome {
     };
     let arguments: Vec<ScalarOperand> = m.consumer.sources().map(value).collect();
     let results = composer.call(functions.get(m.consumer.of_elements()), &arguments);
-    let lambda = composer.finish(&results);
+    let lambda = composer.finish_needed(&results);
     let f = graph.analysis.functions.intern(lambda);
     let operation = m.consumer.like(Shape::Generate).function(f);
     met_all(graph, m, found.into_iter().map(|(producer, _)| producer).collect(), operation)

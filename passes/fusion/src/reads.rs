@@ -1,12 +1,15 @@
 //! Laws of elements read by index in a function: the producer's code stands where its element was read.
 
 use egg::Id;
-use fusebox_ir::{ArrayId, Extent, Lambda, Place, ScalarOp, ScalarOperand, ScalarPart};
+use fusebox_ir::{
+    ArrayId, Emit, Extent, Lambda, LambdaBuilder, Local, Place, ScalarOp, ScalarOperand, ScalarPart, ScalarValue,
+    inline,
+};
 
 use crate::{
     checks,
     compose::as_indexed,
-    functions::{Composer, FunctionId, read_arrays},
+    functions::FunctionId,
     graph::{Classes, Graph},
     index::{Indices, Range},
     language::{Operation, Shape, Source},
@@ -47,7 +50,9 @@ fn replaced(graph: &mut Graph, m: &Meeting<'_>, g: FunctionId, inner: Option<Fun
     let reads = reads_of(functions.get(f), &arrays, over, m.producer.extents.len(), graph)?;
     range_pays(graph, reads.range, m.known, m.producer, reads.count)?;
     let no_sources = m.producer.sources().len() == 0;
-    let used: Vec<usize> = read_arrays(functions.get(f))
+    let used: Vec<usize> = functions
+        .get(f)
+        .arrays_read()
         .into_iter()
         .filter_map(|array| arrays.iter().position(|&other| other == array))
         .collect();
@@ -69,10 +74,10 @@ fn replaced(graph: &mut Graph, m: &Meeting<'_>, g: FunctionId, inner: Option<Fun
         return Err(Reason::Unproved);
     }
     let functions = &graph.analysis.functions;
-    let mut composer = Composer::default();
+    let mut composer = LambdaBuilder::sharing();
     let lambda = functions.get(f);
-    let params: Vec<ScalarOperand> = lambda.params.iter().map(|param| composer.param(param.ty)).collect();
-    let results = composer.call_reading(lambda, &params, &mut |composer, array, index| {
+    let params = composer.params(lambda.params.iter().map(|param| param.ty));
+    let results = call_reading(&mut composer, lambda, &params, &mut |composer, array, index| {
         let component = arrays.iter().position(|&other| other == array)?;
         let index = match inner {
             Some(inner) => composer.call(functions.get(inner), index),
@@ -85,7 +90,7 @@ fn replaced(graph: &mut Graph, m: &Meeting<'_>, g: FunctionId, inner: Option<Fun
         };
         Some(composer.call(functions.get(g), &arguments)[component])
     });
-    let lambda = composer.finish(&results);
+    let lambda = composer.finish_needed(&results);
     let f = graph.analysis.functions.intern(lambda);
     let sources = m.consumer.source_list();
     Ok(met_unchecked(m, m.consumer.like(m.consumer.shape).function(f).reading(&sources)))
@@ -94,12 +99,50 @@ fn replaced(graph: &mut Graph, m: &Meeting<'_>, g: FunctionId, inner: Option<Fun
 /// An element of an array, read by index.
 pub(crate) fn element(
     graph: &Graph,
-    composer: &mut Composer,
+    composer: &mut LambdaBuilder,
     source: Source,
     index: &[ScalarOperand],
 ) -> ScalarOperand {
-    let read = ScalarOp::Read { array: graph.array(source), index: index.to_vec() };
-    composer.one(read, graph.element(source), &Place::default())
+    let index: Vec<ScalarValue> = index.iter().copied().map(ScalarValue::int).collect();
+    composer.read(graph.array(source), graph.element(source), &index).operand
+}
+
+/// Stands for a read while a function is copied: `None` leaves the read as it is.
+type Reader<'a> = dyn FnMut(&mut LambdaBuilder, ArrayId, &[ScalarOperand]) -> Option<ScalarOperand> + 'a;
+
+/// Code to which functions are copied with their reads replaced.
+struct Reading<'c, 'r> {
+    code: &'c mut LambdaBuilder,
+    reader: &'c mut Reader<'r>,
+}
+
+impl Emit for Reading<'_, '_> {
+    fn emit(&mut self, op: ScalarOp, results: &[Local], place: &Place) -> Vec<ScalarOperand> {
+        let read = match &op {
+            ScalarOp::Read { array, index } => (self.reader)(self.code, *array, index),
+            ScalarOp::ReadFlat { array, position } => (self.reader)(self.code, *array, &[*position]),
+            _ => None,
+        };
+        read.map_or_else(|| self.code.emit(op, results, place), |value| vec![value])
+    }
+
+    fn open(&mut self, params: &[Local]) -> Vec<ScalarOperand> {
+        self.code.open(params)
+    }
+
+    fn close(&mut self, results: Vec<ScalarOperand>) -> Lambda {
+        self.code.close(results)
+    }
+}
+
+/// The results of a function for these arguments, with its reads replaced.
+pub(crate) fn call_reading(
+    code: &mut LambdaBuilder,
+    f: &Lambda,
+    arguments: &[ScalarOperand],
+    reader: &mut Reader<'_>,
+) -> Vec<ScalarOperand> {
+    inline(&mut Reading { code, reader }, f, arguments)
 }
 
 /// Whether an array is stored whatever happens.

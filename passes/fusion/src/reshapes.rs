@@ -1,11 +1,10 @@
 //! Laws of reshapes: the same elements in row-major order in other extents.
 
-use fusebox_ir::{Binary, Constant, ElementType, Place, ScalarOp, ScalarOperand};
+use fusebox_ir::{Binary, Constant, ElementType, LambdaBuilder, ScalarOperand, ScalarValue};
 
 use crate::{
     checks,
     compose::{Inlined, as_indexed, joined},
-    functions::Composer,
     graph::{Classes, Graph, scalar},
     language::{Operation, Shape, Source},
     laws::{Meeting, Met, Outcome},
@@ -98,38 +97,37 @@ pub(crate) fn of_generate(graph: &mut Graph, m: &Meeting<'_>) -> Outcome {
     if !as_many(graph, m) {
         return Err(Reason::Count);
     }
-    let mut composer = Composer::default();
-    let params: Vec<ScalarOperand> = m.consumer.extents.iter().map(|_| composer.param(ElementType::I64)).collect();
+    let mut composer = LambdaBuilder::sharing();
+    let params = composer.params(m.consumer.extents.iter().map(|_| ElementType::I64));
     let index = elsewhere(&mut composer, &params, m.consumer, m.producer);
     let values = composer.call(graph.analysis.functions.get(m.producer.of_elements()), &index);
     let results: Vec<ScalarOperand> = m.consumer.sources().map(|source| values[source.component]).collect();
-    let lambda = composer.finish(&results);
+    let lambda = composer.finish_needed(&results);
     let f = graph.analysis.functions.intern(lambda);
     met_one(graph, m, m.consumer.like(Shape::Generate).function(f))
 }
 
 /// The index in the extents of a producer that an index in those of its reshape is.
 fn elsewhere(
-    composer: &mut Composer,
+    composer: &mut LambdaBuilder,
     params: &[ScalarOperand],
     reshape: &Operation,
     producer: &Operation,
 ) -> Vec<ScalarOperand> {
-    let (int, place) = (ElementType::I64, Place::default());
-    let mut binary = |function, a, b| composer.one(ScalarOp::Binary { function, a, b }, int, &place);
-    let zero: ScalarOperand = Constant::from(0i64).into();
-    let mut position = params.first().copied().unwrap_or(zero);
+    let zero = ScalarOperand::from(Constant::from(0i64));
+    let mut position = ScalarValue::int(params.first().copied().unwrap_or(zero));
     for (&i, &extent) in params.iter().zip(&reshape.extents).skip(1) {
-        let row = binary(Binary::Mul, position, scalar(extent));
-        position = binary(Binary::Add, row, i);
+        let row = composer.mul(position, ScalarValue::int(scalar(extent)));
+        position = composer.add(row, ScalarValue::int(i));
     }
     let mut index = vec![zero; producer.extents.len()];
     for (at, &extent) in producer.extents.iter().enumerate().rev() {
         if at == 0 {
-            index[0] = position;
+            index[0] = position.operand;
         } else {
-            index[at] = binary(Binary::Rem, position, scalar(extent));
-            position = binary(Binary::Div, position, scalar(extent));
+            let extent = ScalarValue::int(scalar(extent));
+            index[at] = composer.binary(Binary::Rem, position, extent).operand;
+            position = composer.binary(Binary::Div, position, extent);
         }
     }
     index
@@ -142,11 +140,11 @@ pub(crate) fn of_indexed(graph: &mut Graph, m: &Meeting<'_>) -> Outcome {
         return Err(Reason::Count);
     }
     let (inner, g) = as_indexed(graph, m.producer);
-    let mut composer = Composer::default();
-    let params: Vec<ScalarOperand> = m.consumer.extents.iter().map(|_| composer.param(ElementType::I64)).collect();
+    let mut composer = LambdaBuilder::sharing();
+    let params = composer.params(m.consumer.extents.iter().map(|_| ElementType::I64));
     let at = elsewhere(&mut composer, &params, m.consumer, m.producer);
     let results = composer.call(graph.analysis.functions.get(inner), &at);
-    let lambda = composer.finish(&results);
+    let lambda = composer.finish_needed(&results);
     let index = graph.analysis.functions.intern(lambda);
     let identity = graph.analysis.functions.identity(&m.consumer.elements);
     let inlined = [Inlined::of(m.of, g, m.producer)];

@@ -5,14 +5,17 @@
 //! the generate is a map, or a transform; where arrays are read at several, it is a map over what reads each, and over its index where it
 //! looks at that. What is stored whatever happens, or read where data says, that map reads by index as the generate did.
 
-use fusebox_ir::{ArrayId, ElementType, Extent, Instruction, Lambda, LocalId, ScalarOp, ScalarOperand, ScalarPart};
+use fusebox_ir::{
+    ArrayId, ElementType, Extent, Instruction, Lambda, LambdaBuilder, LocalId, ScalarOp, ScalarOperand, ScalarPart,
+};
 use rustc_hash::FxHashSet;
 
 use crate::{
-    functions::{Composer, FunctionId, used_params},
+    functions::{FunctionId, used_params},
     graph::{Classes, Graph, Known},
     index::{IndexMap, Indices},
     language::Shape,
+    reads::call_reading,
 };
 
 /// Reads of a generate that may become sources.
@@ -224,10 +227,10 @@ fn reads(
 /// The function of the own index that an index is; none where it reads an array.
 fn index_function(graph: &mut Graph, f: &Lambda, index: &[ScalarOperand]) -> Option<FunctionId> {
     let of_index = Lambda { results: index.to_vec(), ..f.clone() };
-    let mut composer = Composer::default();
-    let params: Vec<ScalarOperand> = f.params.iter().map(|param| composer.param(param.ty)).collect();
+    let mut composer = LambdaBuilder::sharing();
+    let params = composer.params(f.params.iter().map(|param| param.ty));
     let results = composer.call(&of_index, &params);
-    let lambda = composer.finish(&results);
+    let lambda = composer.finish_needed(&results);
     let mut reads = false;
     let scalar = |id: ArrayId| graph.analysis.tables.types.get(&id).is_some_and(|ty| ty.rank() == 0);
     lambda.outer_uses(&mut |id| reads |= !scalar(id));
@@ -237,24 +240,23 @@ fn index_function(graph: &mut Graph, f: &Lambda, index: &[ScalarOperand]) -> Opt
 /// A function with a parameter for each read, after those of its index; and how many these are.
 fn with_elements(graph: &Graph, f: &Lambda, reads: &[Read]) -> (Lambda, usize) {
     let functions = &graph.analysis.functions;
-    let mut composer = Composer::default();
-    let own: Vec<ScalarOperand> = f.params.iter().map(|param| composer.param(param.ty)).collect();
+    let mut composer = LambdaBuilder::sharing();
+    let own = composer.params(f.params.iter().map(|param| param.ty));
     let element = |read: &Read| graph.analysis.tables.types.get(&read.array).map(|ty| ty.element);
-    let elements: Vec<ScalarOperand> =
-        reads.iter().map(|read| composer.param(element(read).unwrap_or(ElementType::I64))).collect();
-    let results = composer.call_reading(f, &own, &mut |composer, array, index| {
+    let elements = composer.params(reads.iter().map(|read| element(read).unwrap_or(ElementType::I64)));
+    let results = call_reading(&mut composer, f, &own, &mut |composer, array, index| {
         // An index that is computed again is the same instruction.
         let mut same = |read: &Read| read.index.is_some_and(|of| composer.call(functions.get(of), &own) == index);
         let of_array = reads.iter().zip(&elements).filter(|(read, _)| read.array == array);
         of_array.into_iter().find_map(|(read, &element)| same(read).then_some(element))
     });
-    (composer.finish(&results), own.len())
+    (composer.finish_needed(&results), own.len())
 }
 
 /// The own index, of some dimensions.
 pub(crate) fn own_index(rank: usize, dims: &[usize]) -> Lambda {
-    let mut f = Composer::default();
-    let params: Vec<ScalarOperand> = (0..rank).map(|_| f.param(ElementType::I64)).collect();
+    let mut f = LambdaBuilder::sharing();
+    let params = f.params((0..rank).map(|_| ElementType::I64));
     let results: Vec<ScalarOperand> = dims.iter().map(|&dim| params[dim]).collect();
-    f.finish(&results)
+    f.finish_needed(&results)
 }

@@ -1,11 +1,10 @@
 //! Laws of stencils: a producer whose elements are tapped is computed at each tap.
 
-use fusebox_ir::{Binary, Constant, ElementType, Extent, Place, ScalarOp, ScalarOperand};
+use fusebox_ir::{Binary, ElementType, Extent, LambdaBuilder, ScalarOperand, ScalarValue};
 
 use crate::{
     checks,
     compose::{as_indexed, drop_unused},
-    functions::Composer,
     graph::{Classes, Graph, scalar},
     index::{Indices, Range},
     language::{Edge, Shape, Source, Tapped},
@@ -51,8 +50,8 @@ pub(crate) fn of_map(graph: &mut Graph, m: &Meeting<'_>) -> Outcome {
         return Err(Reason::TwoBoundaries);
     }
     let functions = &graph.analysis.functions;
-    let mut composer = Composer::default();
-    let params: Vec<ScalarOperand> = each.iter().map(|(source, _)| composer.param(graph.element(*source))).collect();
+    let mut composer = LambdaBuilder::sharing();
+    let params = composer.params(each.iter().map(|(source, _)| graph.element(*source)));
     let param = |source: Source, tap: &Tapped| {
         let found = each.iter().position(|(other, of)| *other == source && of.offsets == tap.offsets);
         params[found.unwrap_or_else(|| panic!("every tap has a parameter: {:?}", m.consumer))]
@@ -68,7 +67,7 @@ pub(crate) fn of_map(graph: &mut Graph, m: &Meeting<'_>) -> Outcome {
         })
         .collect();
     let results = composer.call(functions.get(f), &arguments);
-    let mut lambda = composer.finish(&results);
+    let mut lambda = composer.finish_needed(&results);
     // A stencil has a tap.
     drop_unused(&mut lambda, &mut each);
     let f = graph.analysis.functions.intern(lambda);
@@ -89,8 +88,8 @@ pub(crate) fn of_fill(graph: &mut Graph, m: &Meeting<'_>) -> Outcome {
     let mut each: Vec<(Source, Tapped)> = m.consumer.sources().zip(m.consumer.taps.iter().cloned()).collect();
     each.retain(|(source, _)| source.class != m.of);
     let functions = &graph.analysis.functions;
-    let mut composer = Composer::default();
-    let params: Vec<ScalarOperand> = each.iter().map(|(source, _)| composer.param(graph.element(*source))).collect();
+    let mut composer = LambdaBuilder::sharing();
+    let params = composer.params(each.iter().map(|(source, _)| graph.element(*source)));
     let values = composer.call(functions.get(constant), &[]);
     let mut others = params.iter();
     let argument = |source: Source| match source.class == m.of {
@@ -99,7 +98,7 @@ pub(crate) fn of_fill(graph: &mut Graph, m: &Meeting<'_>) -> Outcome {
     };
     let arguments: Vec<ScalarOperand> = m.consumer.sources().map(argument).collect();
     let results = composer.call(functions.get(m.consumer.of_elements()), &arguments);
-    let mut lambda = composer.finish(&results);
+    let mut lambda = composer.finish_needed(&results);
     drop_unused(&mut lambda, &mut each);
     let f = graph.analysis.functions.intern(lambda);
     let (sources, taps): (Vec<Source>, Vec<Tapped>) = each.into_iter().unzip();
@@ -121,8 +120,8 @@ pub(crate) fn of_generate(graph: &mut Graph, m: &Meeting<'_>) -> Outcome {
     places.dedup();
     range_pays(graph, Range::Once, m.known, m.producer, places.len() as u64)?;
     let functions = &graph.analysis.functions;
-    let mut composer = Composer::default();
-    let own: Vec<ScalarOperand> = m.consumer.extents.iter().map(|_| composer.param(ElementType::I64)).collect();
+    let mut composer = LambdaBuilder::sharing();
+    let own = composer.params(m.consumer.extents.iter().map(|_| ElementType::I64));
     let g = functions.get(m.producer.of_elements());
     let arguments: Vec<ScalarOperand> = m
         .consumer
@@ -136,7 +135,7 @@ pub(crate) fn of_generate(graph: &mut Graph, m: &Meeting<'_>) -> Outcome {
         })
         .collect();
     let results = composer.call(functions.get(m.consumer.of_elements()), &arguments);
-    let lambda = composer.finish(&results);
+    let lambda = composer.finish_needed(&results);
     let f = graph.analysis.functions.intern(lambda);
     met_one(graph, m, m.consumer.like(Shape::Generate).function(f))
 }
@@ -171,8 +170,8 @@ pub(crate) fn of_indexed(graph: &mut Graph, m: &Meeting<'_>) -> Outcome {
     places.sort();
     places.dedup();
     range_pays(graph, Range::Once, m.known, m.producer, places.len() as u64)?;
-    let mut composer = Composer::default();
-    let own: Vec<ScalarOperand> = m.consumer.extents.iter().map(|_| composer.param(ElementType::I64)).collect();
+    let mut composer = LambdaBuilder::sharing();
+    let own = composer.params(m.consumer.extents.iter().map(|_| ElementType::I64));
     let mut arguments: Vec<ScalarOperand> = Vec::new();
     for (tapped, tap) in m.consumer.sources().zip(&m.consumer.taps) {
         let dims = own.iter().zip(&tap.offsets).zip(&m.producer.extents);
@@ -184,7 +183,7 @@ pub(crate) fn of_indexed(graph: &mut Graph, m: &Meeting<'_>) -> Outcome {
         arguments.push(composer.call(functions.get(g), &elements)[tapped.component]);
     }
     let results = composer.call(functions.get(m.consumer.of_elements()), &arguments);
-    let lambda = composer.finish(&results);
+    let lambda = composer.finish_needed(&results);
     let f = graph.analysis.functions.intern(lambda);
     met_one(graph, m, m.consumer.like(Shape::Generate).function(f))
 }
@@ -198,31 +197,35 @@ fn inside_alone(m: &Meeting<'_>) -> Result<(), Reason> {
 }
 
 /// Where in an extent a tap lies, its boundary seen to; the array is not empty.
-fn tapped_at(composer: &mut Composer, i: ScalarOperand, offset: i64, extent: Extent, edge: &Edge) -> ScalarOperand {
+fn tapped_at(
+    composer: &mut LambdaBuilder,
+    i: ScalarOperand,
+    offset: i64,
+    extent: Extent,
+    edge: &Edge,
+) -> ScalarOperand {
     if offset == 0 {
         return i;
     }
-    let constant = |value: i64| ScalarOperand::from(Constant::from(value));
-    let (int, place) = (ElementType::I64, Place::default());
-    let mut binary = |function, a, b| composer.one(ScalarOp::Binary { function, a, b }, int, &place);
-    let extent = scalar(extent);
-    let at = binary(Binary::Add, i, constant(offset));
-    match edge {
+    let extent = ScalarValue::int(scalar(extent));
+    let at = composer.add(ScalarValue::int(i), offset);
+    let place = match edge {
         Edge::Clamp => {
-            let last = binary(Binary::Sub, extent, constant(1));
-            let low = binary(Binary::Max, at, constant(0));
-            binary(Binary::Min, low, last)
+            let last = composer.sub(extent, 1i64);
+            let low = composer.binary(Binary::Max, at, 0i64);
+            composer.binary(Binary::Min, low, last)
         }
-        Edge::Wrap => binary(Binary::ModFloor, at, extent),
+        Edge::Wrap => composer.binary(Binary::ModFloor, at, extent),
         // Edges are not repeated: there and back are twice the extent less both ends.
         Edge::Mirror => {
-            let twice = binary(Binary::Mul, extent, constant(2));
-            let round = binary(Binary::Sub, twice, constant(2));
-            let period = binary(Binary::Max, round, constant(1));
-            let there = binary(Binary::ModFloor, at, period);
-            let back = binary(Binary::Sub, round, there);
-            binary(Binary::Min, there, back)
+            let twice = composer.mul(extent, 2i64);
+            let round = composer.sub(twice, 2i64);
+            let period = composer.binary(Binary::Max, round, 1i64);
+            let there = composer.binary(Binary::ModFloor, at, period);
+            let back = composer.sub(round, there);
+            composer.binary(Binary::Min, there, back)
         }
         Edge::Constant(_) | Edge::Function(_) => panic!("no index stands for what lies outside: {edge:?}"),
-    }
+    };
+    place.operand
 }

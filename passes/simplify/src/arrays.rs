@@ -5,7 +5,10 @@ use std::collections::{HashMap, HashSet};
 use fusebox_ir::{
     ArrayId, ArrayOp, Binding, Block, Extent, Lambda, Name, Operand, Part, PartMut, Place, Program, ScalarOp,
     ScalarOperand, Tap, TapBoundary, Type, Var,
-    analysis::{Answer, Size, Sizes},
+    analysis::{
+        Answer, Size, Sizes,
+        equal::{is_same_operation, operation_key},
+    },
 };
 
 use crate::{
@@ -241,10 +244,8 @@ impl Arrays<'_> {
         if binding.op.parts().iter().any(|part| matches!(part, Part::Body(_))) {
             return false;
         }
-        let mut uses = Vec::new();
-        binding.op.for_each_use(&mut |id| uses.push(id));
-        let key = (binding.op.name(), uses);
-        let same = |other: &&Binding| other.op == binding.op && same_types(binding, other);
+        let key = operation_key(&binding.op);
+        let same = |other: &&Binding| is_same_operation(binding, other);
         let found = self.scopes.iter().rev().filter_map(|scope| scope.operations.get(&key)).flatten().find(same);
         if let Some(found) = found {
             let values: Vec<Operand> = found
@@ -288,24 +289,6 @@ fn outer(f: &Lambda) -> HashSet<ArrayId> {
         uses.insert(id);
     });
     uses
-}
-
-/// Types are the same where each speaks of its own results.
-fn same_types(a: &Binding, b: &Binding) -> bool {
-    let own = |binding: &Binding, extent: &Extent| match extent {
-        Extent::Value(id) => binding.results.iter().position(|var| var.id == *id),
-        _ => None,
-    };
-    let extents = |(x, y): (&Extent, &Extent)| match (own(a, x), own(b, y)) {
-        (None, None) => x == y,
-        (x, y) => x == y,
-    };
-    a.results.len() == b.results.len()
-        && a.results.iter().zip(&b.results).all(|(x, y)| {
-            x.ty.rank() == y.ty.rank()
-                && x.ty.inner == y.ty.inner
-                && x.ty.extents.iter().zip(&y.ty.extents).all(extents)
-        })
 }
 
 fn param(f: &Lambda, result: ScalarOperand) -> Option<usize> {

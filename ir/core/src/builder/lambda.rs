@@ -1,8 +1,12 @@
 //! Building scalar functions.
 
+use super::{
+    Emit,
+    memo::{Memo, folded, needed},
+};
 use crate::{
     ArrayId, Binary, Constant, ElementType, Instruction, Lambda, Local, LocalId, Name, Place, ScalarOp, ScalarOperand,
-    Unary,
+    Unary, inline,
 };
 
 /// A scalar while a function is built: an operand and its type.
@@ -18,6 +22,11 @@ impl ScalarValue {
     /// A value of rank 0 bound outside of the function.
     pub fn outer(id: ArrayId, ty: ElementType) -> Self {
         Self { operand: ScalarOperand::Outer(id), ty }
+    }
+
+    /// An index, a size, or another `i64`.
+    pub fn int(operand: ScalarOperand) -> Self {
+        Self { operand, ty: ElementType::I64 }
     }
 }
 
@@ -46,12 +55,27 @@ pub struct LambdaBuilder {
     /// The function, and around the innermost body the bodies it stands in.
     open: Vec<Lambda>,
     place: Place,
+    /// Instructions that may be used again.
+    memo: Option<Memo>,
+    folds: bool,
 }
 
 impl LambdaBuilder {
     /// A function without parameters and instructions.
     pub fn new() -> Self {
-        Self { next: 0, open: vec![Lambda::default()], place: Place::default() }
+        Self { open: vec![Lambda::default()], ..Self::default() }
+    }
+
+    /// As [`Self::new`], and what would be computed twice (the same instruction of the same operands) is computed once.
+    pub fn sharing() -> Self {
+        let mut memo = Memo::default();
+        memo.open();
+        Self { memo: Some(memo), ..Self::new() }
+    }
+
+    /// From here on what is computed of constants alone becomes a constant, where its function is exact and does not fail.
+    pub fn folding(self) -> Self {
+        Self { folds: true, ..self }
     }
 
     /// Instructions from here on get this place.
@@ -70,10 +94,21 @@ impl LambdaBuilder {
         ScalarValue { operand, ty }
     }
 
+    /// Parameters without names, before any instruction.
+    #[track_caller]
+    pub fn params(&mut self, types: impl IntoIterator<Item = ElementType>) -> Vec<ScalarOperand> {
+        types.into_iter().map(|ty| self.param("", ty).operand).collect()
+    }
+
     fn local(&mut self, name: &str, ty: ElementType) -> Local {
+        self.like(&Local { id: LocalId(0), ty, name: name.into() })
+    }
+
+    /// A new local of the same type and name.
+    fn like(&mut self, local: &Local) -> Local {
         let id = LocalId(self.next);
         self.next += 1;
-        Local { id, ty, name: name.into() }
+        Local { id, ..local.clone() }
     }
 
     fn body(&mut self) -> &mut Lambda {
@@ -82,11 +117,15 @@ impl LambdaBuilder {
 
     /// Any instruction; `types` are those of its results.
     pub fn instruction(&mut self, op: ScalarOp, types: &[ElementType]) -> Vec<ScalarValue> {
-        let results: Vec<Local> = types.iter().map(|&ty| self.local("", ty)).collect();
-        let scalars = results.iter().map(|local| ScalarValue { operand: local.id.into(), ty: local.ty }).collect();
+        let like = |&ty: &ElementType| Local { id: LocalId(0), ty, name: Name::default() };
         let place = self.place.clone();
-        self.body().instructions.push(Instruction { results, op, place });
-        scalars
+        let results = self.emit(op, &types.iter().map(like).collect::<Vec<_>>(), &place);
+        results.into_iter().zip(types).map(|(operand, &ty)| ScalarValue { operand, ty }).collect()
+    }
+
+    /// The results of a function for these arguments.
+    pub fn call(&mut self, f: &Lambda, arguments: &[ScalarOperand]) -> Vec<ScalarOperand> {
+        inline(self, f, arguments)
     }
 
     fn one(&mut self, op: ScalarOp, ty: ElementType) -> ScalarValue {
@@ -289,11 +328,12 @@ impl LambdaBuilder {
         params: &[ElementType],
         build: impl FnOnce(&mut Self, &[ScalarValue]) -> Vec<ScalarValue>,
     ) -> (Lambda, Vec<ElementType>) {
-        self.open.push(Lambda::default());
-        let params: Vec<ScalarValue> = params.iter().map(|&ty| self.param("", ty)).collect();
+        let like = |&ty: &ElementType| Local { id: LocalId(0), ty, name: Name::default() };
+        let opened = self.open(&params.iter().map(like).collect::<Vec<_>>());
+        let params: Vec<ScalarValue> =
+            opened.into_iter().zip(params).map(|(operand, &ty)| ScalarValue { operand, ty }).collect();
         let results = build(self, &params);
-        let mut body = self.open.pop().unwrap_or_default();
-        body.results = results.iter().map(|result| result.operand).collect();
+        let body = self.close(results.iter().map(|result| result.operand).collect());
         (body, results.iter().map(|result| result.ty).collect())
     }
 
@@ -302,6 +342,41 @@ impl LambdaBuilder {
         let mut f = self.open.pop().unwrap_or_default();
         f.results = results.iter().map(|result| result.operand).collect();
         f
+    }
+
+    /// The function with these results, without what they do not need, each instruction just before its first use. Parameters stay.
+    pub fn finish_needed(mut self, results: &[ScalarOperand]) -> Lambda {
+        let f = self.open.pop().unwrap_or_default();
+        Lambda { instructions: needed(f.instructions, results), results: results.to_vec(), ..f }
+    }
+}
+
+impl Emit for LambdaBuilder {
+    fn emit(&mut self, op: ScalarOp, results: &[Local], place: &Place) -> Vec<ScalarOperand> {
+        if let Some(constant) = folded(&op).filter(|_| self.folds) {
+            return vec![constant.into()];
+        }
+        if let Some(found) = self.memo.as_mut().and_then(|memo| memo.find(&op, &self.open)) {
+            return found;
+        }
+        let results: Vec<Local> = results.iter().map(|like| self.like(like)).collect();
+        let operands = results.iter().map(|local| local.id.into()).collect();
+        self.body().instructions.push(Instruction { results, op, place: place.clone() });
+        operands
+    }
+
+    fn open(&mut self, params: &[Local]) -> Vec<ScalarOperand> {
+        let params: Vec<Local> = params.iter().map(|like| self.like(like)).collect();
+        let operands = params.iter().map(|local| local.id.into()).collect();
+        self.open.push(Lambda { params, ..Lambda::default() });
+        self.memo.iter_mut().for_each(Memo::open);
+        operands
+    }
+
+    fn close(&mut self, results: Vec<ScalarOperand>) -> Lambda {
+        self.memo.iter_mut().for_each(Memo::close);
+        let body = self.open.pop().expect("what is closed was opened");
+        Lambda { results, ..body }
     }
 }
 
@@ -333,5 +408,112 @@ impl Lambda {
         let params: Vec<_> = names("x").chain(names("y")).collect();
         let k = functions.len();
         Self::build(&params, |f, p| (0..k).map(|i| f.binary(functions[i].0, p[i], p[k + i])).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `|x| if x > 0 { (x + 1) * (x + 1) } else { (2 + 3) * x }`, as often as asked.
+    fn branches(mut f: LambdaBuilder, times: usize) -> Lambda {
+        let x = f.param("x", ElementType::I64);
+        let one = |f: &mut LambdaBuilder| {
+            let positive = f.binary(Binary::Gt, x, 0i64);
+            let then = |f: &mut LambdaBuilder| {
+                let (a, b) = (f.add(x, 1i64), f.add(x, 1i64));
+                vec![f.mul(a, b)]
+            };
+            let otherwise = |f: &mut LambdaBuilder| {
+                let five = f.add(2i64, 3i64);
+                vec![f.mul(five, x)]
+            };
+            f.branch(positive, then, otherwise)[0].operand
+        };
+        let results: Vec<ScalarOperand> = (0..times).map(|_| one(&mut f)).collect();
+        f.finish_needed(&results)
+    }
+
+    /// How many instructions a function has, and how many the bodies of its branches.
+    fn counts(f: &Lambda) -> (usize, usize) {
+        let bodies = f.instructions.iter().map(|instruction| match &instruction.op {
+            ScalarOp::If { then, otherwise, .. } => then.instructions.len() + otherwise.instructions.len(),
+            _ => 0,
+        });
+        (f.instructions.len(), bodies.sum())
+    }
+
+    #[test]
+    fn what_is_the_same_is_computed_once_where_that_was_asked() {
+        assert_eq!(counts(&branches(LambdaBuilder::new(), 2)), (4, 10));
+        assert_eq!(counts(&branches(LambdaBuilder::sharing(), 2)), (2, 4));
+        assert_eq!(counts(&branches(LambdaBuilder::sharing().folding(), 2)), (2, 3));
+    }
+
+    #[test]
+    fn what_may_fail_or_is_not_exact_is_not_folded() {
+        let mut f = LambdaBuilder::new().folding();
+        let quotient = f.binary(Binary::Div, 1i64, 0i64);
+        let exp = f.unary(Unary::Exp, 1f32);
+        let sum = f.add(1i64, 2i64);
+        assert_eq!(f.finish(&[quotient, exp, sum]).instructions.len(), 2);
+    }
+
+    #[test]
+    fn what_no_result_needs_goes() {
+        let mut f = LambdaBuilder::new();
+        let x = f.param("x", ElementType::F32);
+        let unused = f.mul(x, x);
+        let used = f.add(x, 1f32);
+        let f = f.finish_needed(&[used.operand]);
+        assert_eq!((f.instructions.len(), f.params.len()), (1, 1));
+        assert!(f.instructions[0].results.iter().all(|local| ScalarOperand::Local(local.id) != unused.operand));
+    }
+
+    #[test]
+    fn a_function_is_copied_with_its_bodies_and_what_it_takes_from_outside() {
+        /// Code in which every value from outside is another.
+        struct Other(LambdaBuilder);
+
+        impl Emit for Other {
+            fn emit(&mut self, op: ScalarOp, results: &[Local], place: &Place) -> Vec<ScalarOperand> {
+                self.0.emit(op, results, place)
+            }
+            fn open(&mut self, params: &[Local]) -> Vec<ScalarOperand> {
+                self.0.open(params)
+            }
+            fn close(&mut self, results: Vec<ScalarOperand>) -> Lambda {
+                self.0.close(results)
+            }
+            fn outer(&mut self, id: ArrayId) -> ScalarOperand {
+                ScalarOperand::Outer(ArrayId(id.0 + 10))
+            }
+            fn array(&mut self, id: ArrayId) -> ArrayId {
+                ArrayId(id.0 + 20)
+            }
+        }
+
+        let f = Lambda::build(&[("x", ElementType::I64)], |f, p| {
+            let size = ScalarValue::outer(ArrayId(1), ElementType::I64);
+            let small = f.binary(Binary::Lt, p[0], size);
+            f.branch(small, |f| vec![f.read(ArrayId(2), ElementType::F32, &[p[0]])], |_| vec![0f32.into()])
+        });
+        let mut code = Other(LambdaBuilder::new());
+        let unused = code.0.param("", ElementType::I64);
+        let x = code.0.param("", ElementType::I64);
+        let results = inline(&mut code, &f, &[x.operand]);
+        let copy = code.0.finish_needed(&results);
+        let mut outer = Vec::new();
+        copy.outer_uses(&mut |id| outer.push(id.0));
+        outer.sort_unstable();
+        assert_eq!(outer, [11, 22]);
+        assert_eq!(counts(&copy), (2, 1));
+        assert!(
+            copy.instructions[0]
+                .op
+                .parts()
+                .iter()
+                .all(|part| !matches!(part, crate::ScalarPart::Operand(of) if **of == unused.operand))
+        );
     }
 }

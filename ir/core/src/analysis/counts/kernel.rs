@@ -220,22 +220,22 @@ impl<'k> Walk<'k> {
         })
     }
 
-    /// Of a level that runs from one offset to the next along the level around it: what is cut into segments, each element once.
+    /// Of a level that runs from one offset to the next along the level around it: what is cut into segments, each element once. Segments may be
+    /// the elements of other segments.
     fn segments(&self, depth: usize) -> Option<Polynomial> {
-        let around = depth.checked_sub(1)?;
         let level = &self.kernel.levels[depth];
-        let outer = self.kernel.levels[around].index.id;
-        let offsets = |operand: ScalarOperand, first: i64| {
-            let (array, map) = self.loaded(operand)?;
-            let [DimIndex { offset, terms, boundary: DimBoundary::None }] = &map.dims[..] else { return None };
-            (*offset == first && terms[..] == [(1, outer)]).then_some(array)
-        };
-        if offsets(level.from, 0)? != offsets(level.to, 1)? {
+        let mut around = depth;
+        while self.runs_over_segments(around) {
+            around -= 1;
+        }
+        if around == depth {
             return None;
         }
         let cut = self.statements().iter().find_map(|statement| match &statement.action {
             Action::Check { failure, .. } => match &failure.fault {
-                FailureKind::Offsets { extent, .. } => self.value(*extent).filter(|extent| !has_index(extent)),
+                FailureKind::Offsets { value, extent, .. } if [level.from, level.to].contains(value) => {
+                    self.value(*extent).filter(|extent| !has_index(extent))
+                }
                 _ => None,
             },
             Action::Load { map, array, .. } if statement.depth as usize == depth + 1 => match &map.dims[..] {
@@ -247,6 +247,18 @@ impl<'k> Walk<'k> {
             _ => None,
         })?;
         self.points[around].times(&cut)
+    }
+
+    /// Whether a level runs from one offset to the next along the level around it.
+    fn runs_over_segments(&self, depth: usize) -> bool {
+        let (Some(around), level) = (depth.checked_sub(1), &self.kernel.levels[depth]) else { return false };
+        let outer = self.kernel.levels[around].index.id;
+        let offsets = |operand: ScalarOperand, first: i64| {
+            let (array, map) = self.loaded(operand)?;
+            let [DimIndex { offset, terms, boundary: DimBoundary::None }] = &map.dims[..] else { return None };
+            (*offset == first && terms[..] == [(1, outer)]).then_some(array)
+        };
+        offsets(level.from, 0).zip(offsets(level.to, 1)).is_some_and(|(from, to)| from == to)
     }
 
     /// The load that an operand is, conversions left out.
