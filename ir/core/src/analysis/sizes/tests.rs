@@ -1,5 +1,5 @@
 use super::*;
-use crate::{LambdaBuilder, ProgramBuilder, ScalarValue};
+use crate::{Binary, LambdaBuilder, ProgramBuilder, ScalarValue};
 
 /// A program of sizes `n` and `m`, and units over them; their ids.
 fn sizes(build: impl FnOnce(&mut LambdaBuilder, ScalarValue, ScalarValue) -> Vec<ScalarValue>) -> (Sizes, Vec<Extent>) {
