@@ -4,5 +4,7 @@ mod inline;
 mod lambda;
 mod memo;
 mod program;
+#[cfg(test)]
+mod tests;
 
 pub use self::{inline::*, lambda::*, program::*};
