@@ -247,6 +247,18 @@ impl ScalarOp {
         scalar_parts!(self, ScalarPartMut, iter_mut)
     }
 
+    /// Hashes it without its bodies, of which the sizes are enough to tell most apart.
+    pub fn hash_without_bodies(&self, hasher: &mut impl Hasher) {
+        self.hash_function(hasher);
+        for part in self.parts() {
+            match part {
+                ScalarPart::Operand(operand) => operand.hash(hasher),
+                ScalarPart::Array(id) => id.hash(hasher),
+                ScalarPart::Body(body) => (body.params.len(), body.instructions.len()).hash(hasher),
+            }
+        }
+    }
+
     /// Hashes what it does, and none of its [`Self::parts`]: tables of instructions that are looked up decide by themselves what of those
     /// counts as equal.
     pub fn hash_function(&self, hasher: &mut impl Hasher) {

@@ -169,20 +169,8 @@ fn hash_lambda(f: &Lambda, hasher: &mut FxHasher) {
         body.results.hash(hasher);
         for instruction in &body.instructions {
             instruction.results.iter().for_each(|result| (result.id, result.ty).hash(hasher));
-            hash_op(&instruction.op, hasher);
+            instruction.op.hash_without_bodies(hasher);
             bodies.extend(inner_bodies(&instruction.op));
-        }
-    }
-}
-
-/// All but bodies.
-fn hash_op(op: &ScalarOp, hasher: &mut FxHasher) {
-    op.hash_function(hasher);
-    for part in op.parts() {
-        match part {
-            ScalarPart::Operand(operand) => operand.hash(hasher),
-            ScalarPart::Array(id) => id.hash(hasher),
-            ScalarPart::Body(body) => (body.params.len(), body.instructions.len()).hash(hasher),
         }
     }
 }

@@ -53,9 +53,13 @@ fn name(path: &str) -> &str {
     name.trim_end_matches(|c: char| c.is_ascii_digit()).strip_suffix('-').unwrap_or(name)
 }
 
-/// Whether the test's file has a function of that name or a literal with it; a name put together (`{`) may be any.
+/// Whether the test's file has a function of that name or a literal with it, or gives the name to a macro that makes tests; a name put
+/// together (`{`) may be any.
 fn mentions(test: &str, name: &str) -> bool {
+    let to_macro =
+        || test.lines().any(|line| line.trim_start().strip_prefix(name).is_some_and(|rest| rest.starts_with(':')));
     test.contains(&format!("fn {name}("))
+        || test.contains("stringify!(") && to_macro()
         || test.contains(&format!("\"{name}\""))
         || {
             let named = test.split("assert_snapshot!(").skip(1).map(str::trim_start);
@@ -84,6 +88,20 @@ mod tests {
                 [""; 0]
             );
         }
+    }
+
+    #[test]
+    fn names_given_to_a_macro_are_tests() {
+        let test = file(
+            "a/tests/t.rs",
+            "macro_rules! all { ($($name:ident)*) => { stringify!($name) } }\nall! {\n    one: 1;\n}",
+        );
+        let of = |name: &str| file(&format!("a/tests/snapshots/{name}.snap"), SNAPSHOT);
+        assert_eq!(findings(&[of("one"), file(&test.path, &test.text)]), [""; 0]);
+        assert_eq!(
+            findings(&[of("two"), test]),
+            ["warning: a/tests/snapshots/two.snap: a/tests/t.rs has no test `two`"]
+        );
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Instructions that stand in code already, found by what they compute; what needs no instruction; what results need of all.
 
-use std::hash::{Hash, Hasher};
+use std::hash::Hasher;
 
 use rustc_hash::{FxHashMap, FxHasher};
 
@@ -33,7 +33,7 @@ impl Memo {
     pub(super) fn find(&mut self, op: &ScalarOp, bodies: &[Lambda]) -> Option<Vec<ScalarOperand>> {
         let canonical = canonical(op);
         let mut hasher = FxHasher::default();
-        hash_op(canonical.as_ref().unwrap_or(op), &mut hasher);
+        canonical.as_ref().unwrap_or(op).hash_without_bodies(&mut hasher);
         let hash = hasher.finish();
         for (entries, body) in self.bodies.iter().zip(bodies).rev() {
             let same = |entry: &&Entry| match &canonical {
@@ -82,18 +82,6 @@ fn inner_bodies(op: &ScalarOp) -> impl Iterator<Item = &Lambda> {
         ScalarPart::Body(body) => Some(body),
         ScalarPart::Operand(_) | ScalarPart::Array(_) => None,
     })
-}
-
-/// All but bodies, of which sizes are enough.
-fn hash_op(op: &ScalarOp, hasher: &mut FxHasher) {
-    op.hash_function(hasher);
-    for part in op.parts() {
-        match part {
-            ScalarPart::Operand(operand) => operand.hash(hasher),
-            ScalarPart::Array(id) => id.hash(hasher),
-            ScalarPart::Body(body) => (body.params.len(), body.instructions.len()).hash(hasher),
-        }
-    }
 }
 
 /// What an instruction of constants gives, where its function is exact and does not fail.

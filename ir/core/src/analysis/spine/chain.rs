@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::{Apart, Finder, Frame, Made, Why, access::Use, apart, places::is_total};
+use super::{Apart, Finder, Frame, Made, Why, access::Use, apart};
 use crate::{
     ArrayId, ArrayOp, Binding, Extent, ScanForm,
     analysis::{Answer, Size, UnionFind},
@@ -37,8 +37,13 @@ fn node(position: usize, which: usize) -> usize {
     3 * position + which
 }
 
+/// Whether a result of a scan is a total.
+pub(super) fn is_total(binding: &Binding, index: usize) -> bool {
+    matches!(&binding.op, ArrayOp::Scan { form: ScanForm::Body, sources, .. } if index >= sources.len())
+}
+
 /// The segments that an operation runs in.
-pub(super) fn offsets_of(binding: &Binding) -> Option<ArrayId> {
+fn offsets_of(binding: &Binding) -> Option<ArrayId> {
     match &binding.op {
         ArrayOp::Fold { offsets, .. } | ArrayOp::Scan { offsets, .. } => *offsets,
         _ => None,

@@ -4,10 +4,10 @@ use super::{
     Along, Apart, Finder, Frame, Made, Over, Spine, SpineLevel, Station, Why,
     access::{Access, Use, fills, follows, is_count},
     apart,
-    chain::chain,
+    chain::{chain, is_total},
     table::Table,
 };
-use crate::{ArrayOp, Binding, Extent, LevelOrder, ScanForm, analysis::Answer};
+use crate::{ArrayOp, Extent, LevelOrder, ScanForm, analysis::Answer};
 
 /// Where something is known: at a depth, before or after what is deeper.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -28,11 +28,6 @@ pub(super) struct Nest {
     pub(super) to: Vec<u32>,
     pub(super) stored: Vec<bool>,
     pub(super) appended: Option<usize>,
-}
-
-/// Whether a result of a scan is a total.
-pub(super) fn is_total(binding: &Binding, index: usize) -> bool {
-    matches!(&binding.op, ArrayOp::Scan { form: ScanForm::Body, sources, .. } if index >= sources.len())
 }
 
 impl Nest {
