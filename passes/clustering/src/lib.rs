@@ -7,6 +7,7 @@ mod conflict; // pairs of which one stays unfused
 mod cuts; // what made a cluster impossible
 mod error;
 mod extract; // clusters in order
+mod feasible_orders; // orders in which nodes may run, and what stands between them
 mod fit; // whether nodes fit into one cluster: the rules, said directly
 mod graph; // what is clustered, for any representation
 mod greedy; // merging wherever the rules allow
@@ -28,7 +29,6 @@ mod search; // the best clusters of a piece
 pub mod solver; // who solves models
 mod ties; // what fused pairs make equal, and inequalities where it may not be
 mod tighten; // inequalities that fractional solutions break
-mod ways; // orders in which nodes may run, and what stands between them
 
 use fusebox_ir::{Program, Property, validate};
 

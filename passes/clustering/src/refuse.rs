@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use crate::{
     bits::Bits,
+    feasible_orders::without_order,
     problem::{Pair, Problem, Refusal, meet},
-    ways::without_order,
 };
 
 /// Beyond it, pairs are not tested for something that stands between them: that costs the square of it in bits.
