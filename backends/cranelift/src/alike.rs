@@ -105,7 +105,7 @@ fn hash(kernel: &CompiledKernel) -> u64 {
 fn are_alike(a: &CompiledKernel, b: &CompiledKernel) -> bool {
     let parts = || a.parts.iter().zip(&b.parts);
     let sites = |function: &Function| function.sites.iter().map(|site| (site.lanes, site.operands)).collect::<Vec<_>>();
-    a.schedule == b.schedule
+    a.gang == b.gang
         && a.hidden == b.hidden
         && a.parts.len() == b.parts.len()
         && parts().all(|((part, one), (other_part, other))| {

@@ -4,15 +4,20 @@ use std::sync::Arc;
 
 use fusebox_backend::{BackendError, Compiled, Program};
 use fusebox_ir::{
-    Action, Association, Kernel, Plan, ScalarOperand, ScatterOrder,
-    analysis::{has_room, with_checks},
+    Action, Kernel, Plan, ScalarOperand, ScatterOrder,
+    analysis::{
+        has_room,
+        kernels::{scans_outermost, totals_only},
+        with_checks,
+    },
 };
+use fusebox_schedule::{Gang, Preferences, Schedule, Target};
 use fusebox_wide::Features;
 
 use crate::{
-    Shared,
+    Config, Shared,
     alike::Alike,
-    emit::{Emitter, HiddenArgument, Part, Schedule, emit, has_totals, identities, totals_only},
+    emit::{Emitter, HiddenArgument, Part, emit, identities},
     load::LoadedPlan,
     vector::Function,
     wide::{self, WideKernel},
@@ -24,8 +29,10 @@ const VECTOR_BYTES: usize = 16;
 /// The functions of one kernel.
 #[derive(Clone, Debug, Default)]
 pub struct CompiledKernel {
-    /// Which level is across lanes.
+    /// How it runs.
     pub schedule: Option<Schedule>,
+    /// The level across lanes; none: scalar code.
+    pub gang: Option<Gang>,
     /// The parts, with their code.
     pub parts: Vec<(Part, Function)>,
     /// The words of the argument table behind sizes and arrays.
@@ -39,6 +46,7 @@ pub struct CompiledKernel {
 pub struct CompiledPlan {
     plan: Arc<Plan>,
     kernels: Vec<CompiledKernel>,
+    forced: Vec<Forced>,
     /// What machine code for vectors of 64 bytes may use; none: there is no such code.
     features: Option<Features>,
     shared: Arc<Shared>,
@@ -47,30 +55,32 @@ pub struct CompiledPlan {
 impl CompiledPlan {
     pub(crate) fn new(
         plan: &Plan,
-        vectors: bool,
+        config: &Config,
         features: Option<Features>,
         shared: Arc<Shared>,
     ) -> Result<Self, BackendError> {
-        let bytes = vectors.then_some(VECTOR_BYTES);
-        let kernels = compile_kernels(plan, |_| bytes)?;
-        Ok(Self { plan: Arc::new(plan.clone()), kernels, features, shared })
+        let bytes = config.vectors.then_some(VECTOR_BYTES);
+        let forced = forced(plan, config);
+        let kernels = compile_kernels(plan, &forced, |_| bytes)?;
+        Ok(Self { plan: Arc::new(plan.clone()), kernels, forced, features, shared })
     }
 
     /// A plan that nobody vouches for: what may be outside of an array is checked. Appends to what may be too short are scalar code, which
     /// looks at the room for each element.
     pub(crate) fn guarded(
         plan: &Plan,
-        vectors: bool,
+        config: &Config,
         features: Option<Features>,
         shared: Arc<Shared>,
     ) -> Result<Self, BackendError> {
+        let forced = forced(plan, config);
         let mut plan = plan.clone();
         for kernel in &mut plan.kernels {
             *kernel = with_checks(kernel);
         }
-        let bytes = |kernel: &Kernel| (vectors && has_room(kernel)).then_some(VECTOR_BYTES);
-        let kernels = compile_kernels(&plan, bytes)?;
-        Ok(Self { plan: Arc::new(plan), kernels, features, shared })
+        let bytes = |kernel: &Kernel| (config.vectors && has_room(kernel)).then_some(VECTOR_BYTES);
+        let kernels = compile_kernels(&plan, &forced, bytes)?;
+        Ok(Self { plan: Arc::new(plan), kernels, forced, features, shared })
     }
 
     /// The functions of each kernel.
@@ -83,8 +93,8 @@ impl CompiledPlan {
     /// # Errors
     /// [`BackendError::Compile`].
     pub fn wide_code(&self, features: Features) -> Result<Vec<Option<WideKernel>>, BackendError> {
-        let kernels = self.plan.kernels.iter().zip(&self.kernels);
-        kernels.map(|(kernel, compiled)| wide::kernel(kernel, compiled, features)).collect()
+        let kernels = self.plan.kernels.iter().zip(&self.kernels).zip(&self.forced);
+        kernels.map(|((kernel, compiled), forced)| wide::kernel(kernel, (compiled, forced), features)).collect()
     }
 
     /// Machine code for this machine.
@@ -92,7 +102,7 @@ impl CompiledPlan {
     /// # Errors
     /// [`BackendError::Compile`].
     pub fn load_plan(&self) -> Result<LoadedPlan, BackendError> {
-        LoadedPlan::new(self.plan.clone(), &self.kernels, self.features, self.shared.clone())
+        LoadedPlan::new(self.plan.clone(), (&self.kernels, &self.forced), self.features, self.shared.clone())
     }
 }
 
@@ -113,47 +123,92 @@ impl Compiled for CompiledPlan {
     }
 }
 
+/// The schedules that a kernel has to be run by, for vectors of 16 and of 64 bytes.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Forced {
+    narrow: Option<Schedule>,
+    pub(crate) wide: Option<Schedule>,
+}
+
+impl Forced {
+    /// Whether the kernel is not to have code for vectors of 64 bytes.
+    pub(crate) fn is_narrow(&self) -> bool {
+        self.narrow.is_some() && self.wide.is_none()
+    }
+}
+
+fn forced(plan: &Plan, config: &Config) -> Vec<Forced> {
+    let of = |kernel: &Kernel, target: &str| config.schedules.get(kernel, target).cloned();
+    plan.kernels.iter().map(|kernel| Forced { narrow: of(kernel, "sse"), wide: of(kernel, "avx512") }).collect()
+}
+
 /// The functions of all kernels of a plan, of those that are the same code once.
 fn compile_kernels(
     plan: &Plan,
+    forced: &[Forced],
     vector_bytes: impl Fn(&Kernel) -> Option<usize>,
 ) -> Result<Vec<CompiledKernel>, BackendError> {
     let mut alike = Alike::default();
-    for kernel in &plan.kernels {
-        alike.add(kernel, compile_kernel(kernel, vector_bytes(kernel))?);
+    for (kernel, forced) in plan.kernels.iter().zip(forced) {
+        let compiled = match (&forced.narrow, Target::of_vectors(VECTOR_BYTES)) {
+            (Some(schedule), Some(target)) => compile_scheduled(kernel, schedule.clone(), &target)?,
+            _ => compile_kernel(kernel, vector_bytes(kernel))?,
+        };
+        alike.add(kernel, compiled);
     }
     Ok(alike.finish())
 }
 
-/// The block functions of a kernel, in gangs for vectors of so many bytes where that is better.
+/// The block functions of a kernel, scheduled for vectors of so many bytes (16, 32, 64), or without vectors.
 ///
 /// # Errors
 /// [`BackendError::Unsupported`], [`BackendError::Compile`].
 pub fn compile_kernel(kernel: &Kernel, vector_bytes: Option<usize>) -> Result<CompiledKernel, BackendError> {
-    let choose = |kernel: &Kernel| vector_bytes.and_then(|bytes| Schedule::choose(kernel, bytes));
-    let schedule = choose(kernel);
+    let bytes = vector_bytes.unwrap_or(VECTOR_BYTES);
+    let target = Target::of_vectors(bytes).ok_or_else(|| {
+        let what = format!("vectors of {bytes} bytes");
+        BackendError::Unsupported { backend: "cpu", what }
+    })?;
+    let preferences = if vector_bytes.is_some() { Preferences::default() } else { Preferences::scalar() };
+    let scheduled = fusebox_schedule::schedule(kernel, &target, preferences);
+    compile_scheduled(kernel, scheduled.schedule, &target)
+}
+
+/// The block functions of a kernel, as a schedule says.
+///
+/// # Errors
+/// [`BackendError::Compile`] of a schedule that is refused; as [`compile_kernel`].
+pub fn compile_scheduled(kernel: &Kernel, schedule: Schedule, target: &Target) -> Result<CompiledKernel, BackendError> {
+    let broken = |message: String| BackendError::Compile { kernel: kernel.name.0.clone(), message };
+    fusebox_schedule::check(kernel, &schedule, target).map_err(|faults| {
+        let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
+        broken(format!("the schedule is refused: {}", faults.join("; ")))
+    })?;
+    let (Some(version), Some(cpu)) = (schedule.versions.first(), target.cpu()) else {
+        return Err(broken(format!("there is no version of its schedule for {target}")));
+    };
+    let bytes = cpu.vector_bytes as usize;
     let mut hidden = Vec::new();
     let mut parts = Vec::new();
-    for part in parts_of(kernel) {
-        let function = match part {
-            Part::Finish | Part::Carry | Part::Steps => emit(kernel, part, None, &mut hidden)?,
-            Part::Totals => {
-                let sliced = totals_only(kernel);
-                let schedule = choose(&sliced);
-                emit(&sliced, part, schedule, &mut hidden)?
+    for part in parts_of(kernel, version.nest.is_shared()) {
+        let function = match (part, &version.totals) {
+            (Part::Totals, totals) => {
+                let nest = totals.as_ref().ok_or_else(|| broken("its schedule has no nest for totals".to_owned()))?;
+                emit(&totals_only(kernel), part, (nest, bytes), &mut hidden)?
             }
-            Part::Whole | Part::Body | Part::Merge(_) => emit(kernel, part, schedule, &mut hidden)?,
+            _ => emit(kernel, part, (&version.nest, bytes), &mut hidden)?,
         };
         parts.push((part, function));
     }
-    Ok(CompiledKernel { schedule, parts, hidden, first: 0 })
+    let gang = version.nest.gang(kernel.levels.len());
+    Ok(CompiledKernel { schedule: Some(schedule), gang, parts, hidden, first: 0 })
 }
 
-/// The parts that a kernel is run by.
-fn parts_of(kernel: &Kernel) -> Vec<Part> {
-    let mut parts = if is_split(kernel) {
+/// The parts that a kernel is run by, where threads share its outermost level or do not.
+fn parts_of(kernel: &Kernel, shared: bool) -> Vec<Part> {
+    let mut parts = if shared {
         let mut parts = vec![Part::Body];
-        if has_scan(kernel) {
+        if scans_outermost(kernel) {
             parts.extend([Part::Totals, Part::Carry]);
         }
         let needed = kernel.statements.iter().any(|statement| match &statement.action {
@@ -168,22 +223,13 @@ fn parts_of(kernel: &Kernel) -> Vec<Part> {
     } else {
         vec![Part::Whole]
     };
-    let mut chunked = Vec::new();
     for (position, statement) in kernel.statements.iter().enumerate() {
-        if let Action::Scatter { combine, order, arrays, .. } = &statement.action {
+        if let Action::Scatter { combine, order, .. } = &statement.action {
             let copied = *order == ScatterOrder::Chunks || *order == ScatterOrder::Any && identities(combine).is_some();
             if copied && !kernel.levels.is_empty() {
                 parts.push(Part::Merge(position));
             }
-            if *order == ScatterOrder::Chunks {
-                chunked.push(&kernel.arrays[arrays[0].index()].extents);
-            }
         }
-    }
-    // Chunks of targets of different sizes may be different chunks: then one call goes through all.
-    if parts.contains(&Part::Body) && chunked.windows(2).any(|pair| pair[0] != pair[1]) {
-        parts.retain(|part| matches!(part, Part::Merge(_)));
-        parts.insert(0, Part::Whole);
     }
     if kernel.levels.first().is_some_and(|level| !is_known(kernel, level.from) || !is_known(kernel, level.to)) {
         parts.push(Part::Steps);
@@ -198,36 +244,6 @@ fn is_known(kernel: &Kernel, operand: ScalarOperand) -> bool {
         ScalarOperand::Local(id) => kernel.sizes.iter().any(|size| size.id == id),
         ScalarOperand::Outer(_) => false,
     }
-}
-
-/// Whether ranges of the outermost level can be run apart from each other.
-fn is_split(kernel: &Kernel) -> bool {
-    let mut chunks = false;
-    let mut reduces = false;
-    let mut scans = false;
-    let apart = kernel.statements.iter().all(|statement| match &statement.action {
-        Action::Reduce { to: 0, association, .. } => {
-            reduces = true;
-            statement.depth == 1 && matches!(association, Association::Interleaved { .. } | Association::Runs { .. })
-        }
-        Action::Scan { .. } if statement.depth == 1 => {
-            scans = true;
-            true
-        }
-        Action::Append { .. } => statement.depth > 0,
-        Action::Scatter { order, .. } => {
-            chunks |= *order == ScatterOrder::Chunks;
-            statement.depth > 0
-        }
-        _ => true,
-    });
-    let deeper = kernel.statements.iter().any(|statement| statement.depth > 0);
-    apart && deeper && !(chunks && (reduces || scans)) && (!scans || has_totals(kernel))
-}
-
-/// Whether something is scanned along the outermost level.
-pub(crate) fn has_scan(kernel: &Kernel) -> bool {
-    kernel.statements.iter().any(|statement| statement.depth == 1 && matches!(statement.action, Action::Scan { .. }))
 }
 
 impl CompiledKernel {

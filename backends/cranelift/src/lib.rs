@@ -16,7 +16,7 @@ mod threads;
 mod wide;
 
 pub use code_memory::Block;
-pub use compile::{CompiledKernel, CompiledPlan, compile_kernel};
+pub use compile::{CompiledKernel, CompiledPlan, compile_kernel, compile_scheduled};
 pub use fusebox_wide::{Features, vector};
 pub use load::LoadedPlan;
 pub use wide::WideKernel;
@@ -25,6 +25,7 @@ use std::sync::Arc;
 
 use fusebox_backend::{Backend, BackendError, Compiled, Pool};
 use fusebox_ir::{Plan, validate_plan};
+use fusebox_schedule::Book;
 
 use threads::Threads;
 
@@ -32,7 +33,7 @@ use threads::Threads;
 const MOST_THREADS: usize = 1024;
 
 /// How the backend runs.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Config {
     /// Threads; 0: as many as the machine has.
     pub threads: usize,
@@ -48,6 +49,8 @@ pub struct Config {
     pub share_from_ns: u64,
     /// From how many bytes of arrays on a kernel is taken to go over more memory than caches hold.
     pub out_of_cache_bytes: usize,
+    /// Schedules that some kernels are run by. One for 16 bytes (`sse`) keeps its kernel from code for 64 (`avx512`).
+    pub schedules: Arc<Book>,
 }
 
 impl Default for Config {
@@ -60,6 +63,7 @@ impl Default for Config {
             pool_bytes: 1 << 30,
             share_from_ns: 60_000,
             out_of_cache_bytes: 32 << 20,
+            schedules: Arc::default(),
         }
     }
 }
@@ -126,7 +130,7 @@ impl Cranelift {
     /// [`BackendError::BadPlan`] if it is not valid, [`BackendError::Unsupported`], [`BackendError::Compile`].
     pub fn compile_plan(&self, plan: &Plan) -> Result<CompiledPlan, BackendError> {
         validate_plan(plan).map_err(|errors| BackendError::BadPlan { message: errors.to_string() })?;
-        CompiledPlan::guarded(plan, self.config.vectors, self.features, self.shared.clone())
+        CompiledPlan::guarded(plan, &self.config, self.features, self.shared.clone())
     }
 
     /// The same without any guard: of a plan as lowering makes it, which leaves out the checks that it has proved to be needless. Results are
@@ -140,7 +144,7 @@ impl Cranelift {
     /// [`BackendError::Unsupported`], [`BackendError::Compile`].
     #[allow(unsafe_code)]
     pub unsafe fn compile_proved_plan(&self, plan: &Plan) -> Result<CompiledPlan, BackendError> {
-        CompiledPlan::new(plan, self.config.vectors, self.features, self.shared.clone())
+        CompiledPlan::new(plan, &self.config, self.features, self.shared.clone())
     }
 }
 

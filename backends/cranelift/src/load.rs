@@ -10,7 +10,7 @@ use crate::{
     Cranelift, Shared,
     alike::Alike,
     code_memory::{CodeMemory, CodeMemoryBuilder, DefinedFunction},
-    compile::CompiledKernel,
+    compile::{CompiledKernel, Forced},
     emit::{HiddenArgument, Part},
     machine::Cpu,
     rounding::Rounding,
@@ -50,7 +50,7 @@ pub struct LoadedPlan {
 impl LoadedPlan {
     pub(crate) fn new(
         plan: Arc<Plan>,
-        narrow: &[CompiledKernel],
+        (narrow, forced): (&[CompiledKernel], &[Forced]),
         features: Option<Features>,
         shared: Arc<Shared>,
     ) -> Result<Self, BackendError> {
@@ -59,7 +59,7 @@ impl LoadedPlan {
         let (mut wide, positions) = (Alike::default(), &mut Vec::new());
         if features.is_some() {
             for (position, (kernel, narrow)) in plan.kernels.iter().zip(narrow).enumerate() {
-                if let Some(emitted) = wide::emitted(kernel, narrow)? {
+                if let Some(emitted) = wide::emitted(kernel, narrow, &forced[position])? {
                     wide.add(kernel, emitted);
                     positions.push(position);
                 }
@@ -102,9 +102,7 @@ impl LoadedPlan {
                     .collect(),
                 hidden: compiled.hidden.clone(),
                 wide: wides[position],
-                gang: (compiled.schedule.as_ref())
-                    .filter(|schedule| schedule.level == 0)
-                    .map_or(1, |schedule| schedule.lanes.into()),
+                gang: (compiled.gang).filter(|gang| gang.level == 0).map_or(1, |gang| gang.lanes.into()),
             }
         };
         let kernels = made.into_iter().flatten().enumerate().map(loaded).collect();

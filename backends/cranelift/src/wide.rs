@@ -2,11 +2,12 @@
 
 use fusebox_backend::BackendError;
 use fusebox_ir::Kernel;
+use fusebox_schedule::Target;
 use fusebox_wide::{Code, Features, Refusal, VECTOR_BYTES, compile};
 
 use crate::{
     Config,
-    compile::{CompiledKernel, compile_kernel},
+    compile::{CompiledKernel, Forced, compile_kernel, compile_scheduled},
     emit::Part,
 };
 
@@ -38,10 +39,10 @@ pub struct WideKernel {
 /// [`BackendError`], of code that should have been made.
 pub(crate) fn kernel(
     kernel: &Kernel,
-    narrow: &CompiledKernel,
+    (narrow, forced): (&CompiledKernel, &Forced),
     features: Features,
 ) -> Result<Option<WideKernel>, BackendError> {
-    let Some(compiled) = emitted(kernel, narrow)? else { return Ok(None) };
+    let Some(compiled) = emitted(kernel, narrow, forced)? else { return Ok(None) };
     let codes = codes(kernel, &compiled, features)?;
     Ok(codes.map(|codes| WideKernel { compiled, codes }))
 }
@@ -50,13 +51,20 @@ pub(crate) fn kernel(
 ///
 /// # Errors
 /// As of [`compile_kernel`].
-pub(crate) fn emitted(kernel: &Kernel, narrow: &CompiledKernel) -> Result<Option<CompiledKernel>, BackendError> {
-    if narrow.schedule.is_none() {
+pub(crate) fn emitted(
+    kernel: &Kernel,
+    narrow: &CompiledKernel,
+    forced: &Forced,
+) -> Result<Option<CompiledKernel>, BackendError> {
+    if let (Some(schedule), Some(target)) = (&forced.wide, Target::of_vectors(VECTOR_BYTES)) {
+        return compile_scheduled(kernel, schedule.clone(), &target).map(Some);
+    }
+    if forced.is_narrow() || narrow.gang.is_none() {
         // Scalar code is as good from Cranelift.
         return Ok(None);
     }
     let compiled = compile_kernel(kernel, Some(VECTOR_BYTES))?;
-    Ok(compiled.schedule.is_some().then_some(compiled))
+    Ok(compiled.gang.is_some().then_some(compiled))
 }
 
 /// The machine code of these functions, where it is not Cranelift's to make; none where the kernel stays as it is.

@@ -386,7 +386,7 @@ fn the_parts_of_kernels() {
     for (name, kernel) in kernels {
         let compiled = compile_kernel(&kernel().kernel(), Some(16)).unwrap();
         let parts: Vec<String> = compiled.parts.iter().map(|(part, _)| format!("{part:?}")).collect();
-        let lanes = compiled.schedule.map_or(1, |schedule| schedule.lanes);
+        let lanes = compiled.gang.map_or(1, |gang| gang.lanes);
         let _ = writeln!(text, "{name}: gangs of {lanes}: {}", parts.join(", "));
     }
     insta::assert_snapshot!(text, @"

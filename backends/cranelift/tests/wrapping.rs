@@ -22,7 +22,7 @@ fn both_ends_of_a_gang_inside_say_nothing_where_steps_wrap() {
     let source = "fn f(a: [m]f32, n: i64, k: i64) -> [?]f32 { let b: [n]f32 = generate([n], |i| {
         let v = a[i * k] return ((v * 3.0 + 1.0) * v - 2.0) * v + sqrt(abs(v)) * 0.5 + min(v, 1.0) * max(v, 2.0) }) return b }";
     let kernel = common::plan(source).kernels.pop().unwrap();
-    let lanes = compile_kernel(&kernel, Some(16)).unwrap().schedule.map_or(8, |schedule| i64::from(schedule.lanes));
+    let lanes = compile_kernel(&kernel, Some(16)).unwrap().gang.map_or(8, |gang| i64::from(gang.lanes));
     let mut inputs = Vec::new();
     for n in [lanes, 2 * lanes, 64] {
         for end in [0, 1, 2] {

@@ -15,14 +15,22 @@ mod syntax;
 mod tests;
 
 pub(crate) use self::printer::{extent_text, type_text};
-pub use self::{error::Error, printer::print};
+pub use self::{
+    error::Error,
+    printer::{KernelNames, print},
+};
 use std::collections::HashMap;
 
-use crate::{ArrayId, Program};
+use crate::{ArrayId, Kernel, Program};
 
 /// What the text of a program calls its values.
 pub fn value_names(program: &Program) -> HashMap<ArrayId, String> {
     printer::value_names(program)
+}
+
+/// What the text of a kernel calls its locals and arrays.
+pub fn kernel_names(kernel: &Kernel) -> KernelNames {
+    printer::kernel_names(kernel)
 }
 
 /// What the text of a plan calls its values: their hints, made legal and unique.

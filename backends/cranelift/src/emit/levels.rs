@@ -1,11 +1,13 @@
-//! Loops: a level as a plain loop, across lanes, in blocks of reduces, in tiles of scans.
+//! Loops: the nest of a schedule, carried out. What is done when is the schedule's to say; here is how.
 
 use std::{collections::HashMap, ops::Range};
 
 use fusebox_ir::{
-    Access, Action, Association, Binary, DimBoundary, LevelOrder, LocalId,
+    Action, Association, Binary, DimBoundary, LevelOrder, LocalId,
+    analysis::kernels::trip_count,
     association::{BLOCK, TILE},
 };
+use fusebox_schedule::{By, Loop, Node, Remainder, SplitBy};
 
 use super::{Emitter, Result, Val, strip_mined::StripMined, unrolled::Unrolled};
 use crate::vector::Value;
@@ -18,17 +20,33 @@ pub(super) struct EmittedLevel {
     /// The level's first index.
     pub(super) from: Value,
     to: Value,
+    /// Its scans in tiles.
+    tiled: Vec<usize>,
+    /// Its reduces in blocks, and scans whose totals are.
+    blocked: Vec<usize>,
 }
 
-impl Emitter<'_> {
-    /// The loop of level `depth` around the statements `inner`.
+/// Some steps of a level: from, to, and the first that is counted in its block.
+#[derive(Clone, Copy)]
+struct Steps {
+    low: Value,
+    high: Value,
+    first: Value,
+}
+
+impl<'k> Emitter<'k> {
+    /// The loops of level `depth` around the statements `inner`.
     pub(super) fn level(&mut self, depth: usize, inner: Range<usize>) -> Result {
         let kernel = self.kernel;
+        let nodes = self.nodes;
         let level = &kernel.levels[depth];
         let (from, to) = (self.operand(level.from)?, self.operand(level.to)?);
         let (Val::Uniform(from), Val::Uniform(to)) = (from, to) else {
             return Err(self.broken("bounds of a level differ between lanes"));
         };
+        if let [Node::Choose { fewer_than, then, otherwise, .. }] = nodes {
+            return self.short_or_long_trip(depth, inner, *fewer_than, (then, otherwise), (from, to));
+        }
         let positions = inner.clone();
         let here: Vec<usize> = positions
             .clone()
@@ -40,27 +58,11 @@ impl Emitter<'_> {
                     && kernel.statements[p].depth as usize == depth + 1
             })
             .collect();
-        let undecided: Vec<(usize, u32)> = (here.iter())
-            .filter_map(|&position| match &kernel.statements[position] {
-                statement if statement.depth as usize != depth + 1 || self.short_trip.contains_key(&position) => None,
-                statement => match statement.action {
-                    Action::Reduce { association: Association::Ragged { least, .. }, .. } => Some((position, least)),
-                    _ => None,
-                },
-            })
-            .collect();
-        if let Some(&(_, least)) = undecided.first() {
-            // Those of the same threshold are decided together.
-            let alike: Vec<usize> =
-                undecided.iter().filter(|&&(_, other)| other == least).map(|&(position, _)| position).collect();
-            return self.short_or_long_trip(depth, inner, &alike, least, (from, to));
-        }
         let known = self.bounded_before(depth, inner.clone())?;
         let zero = self.b.int(0);
         let steps = self.b.sub(to, from);
         let steps = self.b.binary(Binary::Max, steps, zero);
         let (low, high) = if depth == 0 && self.part.is_ranged() { self.range } else { (zero, steps) };
-        let nest = EmittedLevel { depth, inner, from, to };
         for &position in &here {
             self.reduce_begin(position)?;
         }
@@ -71,24 +73,9 @@ impl Emitter<'_> {
         let mut blocked: Vec<usize> =
             here.iter().copied().filter(|position| self.reduces[position].is_blocked()).collect();
         blocked.extend(tiled.iter().copied().filter(|position| self.scans[position].has_total()));
-        if tiled.is_empty() {
-            self.blocks(&nest, low, high, &blocked)?;
-        } else {
-            let open = self.b.begin_loop(low, high, TILE, &self.states.clone());
-            self.states = open.carried.clone();
-            let start = open.index;
-            let end = self.b.add_int(start, TILE);
-            let end = self.b.binary(Binary::Min, end, high);
-            for &position in &tiled {
-                self.tile_begin(position, start, end)?;
-            }
-            self.blocks(&nest, start, end, &blocked)?;
-            for &position in &tiled {
-                self.tile_end(position)?;
-            }
-            let next = std::mem::take(&mut self.states);
-            self.states = self.b.end_loop(open, next);
-        }
+        let nest = EmittedLevel { depth, inner, from, to, tiled, blocked };
+        self.tiles(&nest, nodes, Steps { low, high, first: low })?;
+        self.nodes = nodes;
         for &position in scans.iter().rev() {
             self.scan_end(position)?;
         }
@@ -112,16 +99,24 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// The level in two versions: for short trips (fewer than `least` steps) the ragged reduces at these positions run in order, else by lanes.
+    /// The level in two versions: for short trips (fewer than `least` steps) the ragged reduces of this threshold run in order, else by lanes.
     fn short_or_long_trip(
         &mut self,
         depth: usize,
         inner: Range<usize>,
-        positions: &[usize],
         least: u32,
+        (short, long): (&'k [Node], &'k [Node]),
         (from, to): (Value, Value),
     ) -> Result {
-        let kernel = self.kernel;
+        let (kernel, nodes) = (self.kernel, self.nodes);
+        let positions: Vec<usize> = (inner.clone())
+            .filter(|&position| match &kernel.statements[position].action {
+                Action::Reduce { association: Association::Ragged { least: own, .. }, .. } => {
+                    *own == least && kernel.statements[position].depth as usize == depth + 1
+                }
+                _ => false,
+            })
+            .collect();
         let steps = self.b.sub(to, from);
         let least = self.b.int(least.into());
         let is_short = self.b.less(steps, least);
@@ -138,10 +133,11 @@ impl Emitter<'_> {
             .collect();
         let states = self.states.clone();
         let mut sides = Vec::new();
-        for side in [true, false] {
+        for (side, nodes) in [(true, short), (false, long)] {
             self.states = states.clone();
             self.short_trip.extend(positions.iter().map(|&position| (position, side)));
             self.b.open();
+            self.nodes = nodes;
             self.level(depth, inner.clone())?;
             let mut values = std::mem::take(&mut self.states);
             for &id in &made {
@@ -150,6 +146,7 @@ impl Emitter<'_> {
             }
             sides.push((self.b.close(), values));
         }
+        self.nodes = nodes;
         self.short_trip.retain(|position, _| !positions.contains(position));
         let (Some(long), Some(short)) = (sides.pop(), sides.pop()) else { unreachable!("both versions were made") };
         let mut values = self.b.end_if(is_short, short, long);
@@ -162,48 +159,137 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// Steps `low..high` in blocks, where a reduce asks for them.
-    fn blocks(&mut self, nest: &EmittedLevel, low: Value, high: Value, blocked: &[usize]) -> Result {
-        if blocked.is_empty() {
-            return self.segment(nest, low, high, low, &[]);
+    /// The split by which a loop's axis is the pieces of another, with the length of a piece.
+    fn piece(&self, each: &Loop) -> Option<i64> {
+        match self.nest.made_by(self.kernel.levels.len(), each.axis)? {
+            (split, true) => match split.by {
+                SplitBy::Steps(steps) => Some(steps.into()),
+                SplitBy::Shares(_) | SplitBy::Chunks => None,
+            },
+            (_, false) => None,
         }
-        let open = self.b.begin_loop(low, high, BLOCK, &self.states.clone());
-        self.states = open.carried.clone();
+    }
+
+    /// A loop over pieces of so many steps; `body` gets each.
+    fn in_pieces(&mut self, length: i64, steps: Steps, body: impl FnOnce(&mut Self, Value, Value) -> Result) -> Result {
+        let open = self.b.begin_loop(steps.low, steps.high, length, &self.states.clone());
+        self.states.clone_from(&open.carried);
         let start = open.index;
-        let end = self.b.add_int(start, BLOCK);
-        let end = self.b.binary(Binary::Min, end, high);
-        let count = self.b.sub(end, start);
-        for &position in blocked {
-            if self.scans.contains_key(&position) {
-                self.total_block_begin(position, count)?;
-            } else {
-                self.block_begin(position, count)?;
-            }
-        }
-        self.segment(nest, start, end, start, blocked)?;
-        let mut results = HashMap::new();
-        for &position in blocked {
-            if self.scans.contains_key(&position) {
-                self.total_block_end(position, start, count, &results)?;
-            } else {
-                let result = self.block_result(position, count)?;
-                self.block_end(position, start, result.clone())?;
-                results.insert(position, result);
-            }
-        }
+        let end = self.b.add_int(start, length);
+        let end = self.b.binary(Binary::Min, end, steps.high);
+        body(self, start, end)?;
         let next = std::mem::take(&mut self.states);
         self.states = self.b.end_loop(open, next);
         Ok(())
     }
 
-    /// Steps `low..high`, elements numbered from `first`: in gangs if this level is across lanes, then the remainder.
-    fn segment(&mut self, nest: &EmittedLevel, low: Value, high: Value, first: Value, blocked: &[usize]) -> Result {
-        let Some(schedule) = self.schedule.filter(|schedule| schedule.level == nest.depth) else {
-            return self.steps(nest, low, high, 1, first);
+    /// All steps of a level, of which there are no more than `length`, as one piece; without steps there is no piece.
+    fn in_one_piece(
+        &mut self,
+        nest: &EmittedLevel,
+        length: i64,
+        steps: Steps,
+        body: impl FnOnce(&mut Self, Value, Value) -> Result,
+    ) -> Result {
+        match trip_count(&self.kernel.levels[nest.depth]) {
+            Some(1..) => body(self, steps.low, steps.high),
+            _ => self.in_pieces(length, steps, body),
+        }
+    }
+
+    /// Steps in the tiles of scans, where there are any.
+    fn tiles(&mut self, nest: &EmittedLevel, nodes: &'k [Node], steps: Steps) -> Result {
+        // Which range of the outermost level it is, the caller says.
+        if let [Node::Loop(each), ..] = nodes
+            && each.by == By::Threads
+        {
+            return self.tiles(nest, &each.body, steps);
+        }
+        if nest.tiled.is_empty() {
+            return self.blocks(nest, nodes, steps);
+        }
+        let tile = |this: &mut Self, nodes: &'k [Node], start: Value, end: Value| {
+            for &position in &nest.tiled {
+                this.tile_begin(position, start, end)?;
+            }
+            this.blocks(nest, nodes, Steps { low: start, high: end, first: start })?;
+            nest.tiled.iter().try_for_each(|&position| this.tile_end(position))
         };
-        let lanes = schedule.lanes;
+        match nodes {
+            [Node::Loop(each), ..] if self.piece(each) == Some(TILE) => {
+                self.in_pieces(TILE, steps, |this, start, end| tile(this, &each.body, start, end))
+            }
+            _ => self.in_one_piece(nest, TILE, steps, |this, start, end| tile(this, nodes, start, end)),
+        }
+    }
+
+    /// Steps in the blocks of reduces, where there are any.
+    fn blocks(&mut self, nest: &EmittedLevel, nodes: &'k [Node], steps: Steps) -> Result {
+        if nest.blocked.is_empty() {
+            return self.piece_of(nest, nodes, steps);
+        }
+        let block = |this: &mut Self, nodes: &'k [Node], start: Value, end: Value| {
+            let count = this.b.sub(end, start);
+            for &position in &nest.blocked {
+                if this.scans.contains_key(&position) {
+                    this.total_block_begin(position, count)?;
+                } else {
+                    this.block_begin(position, count)?;
+                }
+            }
+            this.piece_of(nest, nodes, Steps { low: start, high: end, first: start })?;
+            let mut results = HashMap::new();
+            for &position in &nest.blocked {
+                if this.scans.contains_key(&position) {
+                    this.total_block_end(position, start, count, &results)?;
+                } else {
+                    let result = this.block_result(position, count)?;
+                    this.block_end(position, start, result.clone())?;
+                    results.insert(position, result);
+                }
+            }
+            Ok(())
+        };
+        match nodes {
+            [Node::Loop(each), ..] if self.piece(each) == Some(BLOCK) => {
+                self.in_pieces(BLOCK, steps, |this, start, end| block(this, &each.body, start, end))
+            }
+            _ => self.in_one_piece(nest, BLOCK, steps, |this, start, end| block(this, nodes, start, end)),
+        }
+    }
+
+    /// Steps of which no tile and no block ends but the last: pieces of pieces, strips, gangs, single steps.
+    fn piece_of(&mut self, nest: &EmittedLevel, nodes: &'k [Node], steps: Steps) -> Result {
+        match nodes {
+            [Node::Loop(each), ..] => match (each.by, self.piece(each), StripMined::of(self.kernel, each)) {
+                (_, Some(length), Some(strips)) => {
+                    self.in_gangs(nest, strips.tail, strips.lanes, steps, Some((&strips, length)))
+                }
+                (By::Lanes(lanes), ..) => self.in_gangs(nest, each, lanes, steps, None),
+                (_, Some(length), None) => self.in_pieces(length, steps, |this, low, high| {
+                    this.piece_of(nest, &each.body, Steps { low, high, ..steps })
+                }),
+                (_, None, _) => {
+                    self.nodes = &each.body;
+                    self.steps(nest, steps.low, steps.high, 1, steps.first)
+                }
+            },
+            _ => Err(self.broken("a level without a loop")),
+        }
+    }
+
+    /// Steps in gangs: a border, unrolled or strip-mined accumulators, gangs, then the remainder.
+    fn in_gangs(
+        &mut self,
+        nest: &EmittedLevel,
+        each: &'k Loop,
+        lanes: u32,
+        Steps { low, high, first }: Steps,
+        strips: Option<(&StripMined<'k>, i64)>,
+    ) -> Result {
+        self.nodes = &each.body;
         let (mut main_from, mut main_to) = (low, high);
-        if !schedule.masked {
+        if each.border {
             (main_from, main_to) = self.interior_of(nest, low, high, i64::from(lanes))?;
             if main_from != low {
                 self.steps(nest, low, main_from, 1, first)?;
@@ -216,28 +302,23 @@ impl Emitter<'_> {
         let full = self.b.binary(Binary::Max, full, zero);
         let mut main_end = self.b.add(main_from, full);
         self.lanes = lanes;
-        self.interior = !schedule.masked;
+        self.interior = each.border;
         // Unrolled and strip-mined loops begin with the first accumulator.
         if main_from == first {
-            let unrolled = self.unrolled(nest, blocked, lanes);
-            let strip_mined = if unrolled.is_some() { None } else { self.strip_mined(nest, blocked, lanes) };
-            if let Some(width) = unrolled.as_ref().map(Unrolled::width).or(strip_mined.as_ref().map(StripMined::width))
-            {
-                let width = self.b.int(-i64::from(width));
-                let whole = self.b.binary(Binary::And, full, width);
-                let end = self.b.add(main_from, whole);
-                if let Some(unrolled) = &unrolled {
-                    self.run_unrolled(nest, unrolled, (main_from, end), lanes)?;
-                } else if let Some(strip_mined) = &strip_mined {
-                    self.run_strip_mined(nest, strip_mined, (main_from, end), lanes, first)?;
-                }
+            if let Some((strips, length)) = strips {
+                let end = self.whole(main_from, full, strips.width);
+                self.run_strip_mined(nest, strips, length, (main_from, end), first)?;
+                main_from = end;
+            } else if let Some(unrolled) = Unrolled::of(self.kernel, nest.depth, lanes, each.unroll) {
+                let end = self.whole(main_from, full, unrolled.width());
+                self.run_unrolled(nest, &unrolled, each, (main_from, end), lanes)?;
                 main_from = end;
             }
         }
-        let overlaps = !schedule.masked && self.may_run_twice(nest);
-        main_end = self.gangs(nest, (main_from, main_end), overlaps.then_some(main_to), lanes, first, None)?;
+        let overlaps = each.remainder == Remainder::Overlapped;
+        main_end = self.gangs(nest, (main_from, main_end), overlaps.then_some(main_to), lanes, first, (each, None))?;
         self.interior = false;
-        if schedule.masked {
+        if each.remainder == Remainder::Masked {
             let rest = self.b.less(main_end, high);
             self.b.open();
             let before = self.states.clone();
@@ -263,26 +344,17 @@ impl Emitter<'_> {
         }
     }
 
-    /// Whether a step of the level may be run again: it only stores, and nothing that it loads.
-    fn may_run_twice(&self, nest: &EmittedLevel) -> bool {
-        let kernel = self.kernel;
-        nest.inner.clone().map(|position| &kernel.statements[position]).all(|statement| match &statement.action {
-            Action::Load { .. } | Action::Scalar(_) | Action::Check { .. } => true,
-            Action::Reduce { to, .. } => *to as usize > nest.depth,
-            Action::Scan { .. } => statement.depth as usize > nest.depth + 1,
-            Action::Store { array, .. } => {
-                let array = &kernel.arrays[array.index()];
-                array.access == Access::Write && array.in_place_of.is_none()
-            }
-            Action::Append { .. } | Action::Scatter { .. } => false,
-        })
+    /// The end of those of `full` steps from `from` on that are a multiple of `width`.
+    fn whole(&mut self, from: Value, full: Value, width: u32) -> Value {
+        let width = self.b.int(-i64::from(width));
+        let whole = self.b.binary(Binary::And, full, width);
+        self.b.add(from, whole)
     }
 
     /// The loop itself.
     pub(super) fn steps(&mut self, nest: &EmittedLevel, low: Value, high: Value, lanes: u32, first: Value) -> Result {
         self.steps_up_to(nest, (low, high), None, lanes, first)
     }
-
     /// The same, where no gang begins behind `last`: the last one may run steps again.
     pub(super) fn steps_up_to(
         &mut self,

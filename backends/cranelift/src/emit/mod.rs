@@ -1,6 +1,6 @@
 //! Kernels to block functions: levels become loops, statements become instructions for one point or for a gang of points.
 //!
-//! One emitter serves scalar and vector code. Values at a point are uniform, or gangs along the level that the [`Schedule`] puts
+//! One emitter serves scalar and vector code, and carries out the [`Nest`] of a schedule. Values at a point are uniform, or gangs along the level that the nest puts
 //! across lanes; with no such level every value is uniform and the code is scalar. Loops that do not fill a gang end in scalar code, or,
 //! where a scan fixes the gang, in a masked one.
 
@@ -8,8 +8,6 @@ mod access;
 mod levels;
 mod non_temporal;
 mod scalar;
-mod schedule;
-mod slice;
 mod statement;
 mod strip_mined;
 mod uniform;
@@ -27,8 +25,8 @@ use fusebox_ir::{
 };
 
 use crate::vector::{Builder, Function, Site, Value};
-pub(crate) use slice::has_totals;
-pub use {fusebox_ir::analysis::algebra::identities, schedule::Schedule, slice::totals_only};
+pub use fusebox_ir::analysis::algebra::identities;
+use fusebox_schedule::{Gang, Nest, Node};
 
 use statement::{reduce::Reduce, scan::Scan};
 
@@ -120,7 +118,14 @@ pub struct Emitter<'k> {
     kernel: &'k Kernel,
     part: Part,
     b: Builder,
-    schedule: Option<Schedule>,
+    /// What is carried out.
+    nest: &'k Nest,
+    /// Of the nest, what is around the statements that come.
+    nodes: &'k [Node],
+    /// The level across lanes.
+    gang: Option<Gang>,
+    /// Bytes of the vectors that the code is for.
+    vector_bytes: usize,
     /// Lanes of the code that is emitted just now.
     lanes: u32,
     /// Lanes that take part, where not all do.
@@ -162,14 +167,14 @@ pub struct Emitter<'k> {
 
 type Result<T = ()> = std::result::Result<T, BackendError>;
 
-/// The function for one part of a kernel.
+/// The function for one part of a kernel, as a nest says, for vectors of so many bytes.
 ///
 /// # Errors
 /// [`BackendError::Unsupported`] for functions that should have been expanded.
 pub fn emit(
     kernel: &Kernel,
     part: Part,
-    schedule: Option<Schedule>,
+    (nest, vector_bytes): (&Nest, usize),
     hidden: &mut Vec<HiddenArgument>,
 ) -> Result<Function> {
     let mut b = Builder::new();
@@ -183,7 +188,11 @@ pub fn emit(
         kernel,
         part,
         b,
-        schedule,
+        nest,
+        nodes: &nest.nodes,
+        // What runs once for a launch has no gangs.
+        gang: nest.gang(kernel.levels.len()).filter(|_| part.is_hot()),
+        vector_bytes,
         lanes: 1,
         mask: None,
         remainder: None,

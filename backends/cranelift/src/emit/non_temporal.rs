@@ -6,9 +6,8 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use fusebox_ir::{
-    Action, Binary, DimBoundary, IndexMap, KernelArrayId, LevelOrder, LocalId, analysis::work_of_statement,
-};
+use fusebox_ir::{Action, Binary, IndexMap, KernelArrayId};
+use fusebox_schedule::{Loop, streams::Streams};
 
 use super::{Emitter, HiddenArgument, Result, Val, levels::EmittedLevel, unrolled::Unrolled};
 use crate::vector::Value;
@@ -19,10 +18,8 @@ const LINE: i64 = 64;
 const AHEAD: i64 = 4096;
 /// Steps between prefetches.
 const CHUNK: i64 = 64;
-/// Statements of more work for a step are not limited by memory.
-const MOST_WORK: u64 = 48;
 
-impl Emitter<'_> {
+impl<'k> Emitter<'k> {
     /// Runs steps `low..high`, a multiple of `lanes`, in gangs or in unrolled iterations. Returns the first step that is not executed. With
     /// `overlap`, steps are executed up to there, and the last gang may execute some of the steps before it again.
     pub(super) fn gangs(
@@ -32,12 +29,14 @@ impl Emitter<'_> {
         overlap: Option<Value>,
         lanes: u32,
         first: Value,
-        unrolled: Option<&Unrolled>,
+        (each, unrolled): (&'k Loop, Option<&Unrolled>),
     ) -> Result<Value> {
-        let (reads, writes) = self.streamed_arrays(nest, lanes, |_| true);
-        if reads.is_empty() && writes.is_empty() {
+        let Some(wanted) = &each.out_of_cache else {
             return self.in_cache(nest, (low, high), overlap, lanes, first, unrolled);
-        }
+        };
+        let Streams { loads: mut reads, stores: mut writes } = Streams::of(self.kernel, nest.depth, lanes, |_| true);
+        reads.retain(|array, _| wanted.prefetch.contains(array));
+        writes.retain(|array, _| wanted.past_caches.contains(array));
         let mut out_of_cache = self.out_of_cache();
         for &position in writes.values() {
             let aligned = self.starts_aligned(nest, position, low)?;
@@ -112,7 +111,7 @@ impl Emitter<'_> {
         step: Value,
         steps: i64,
     ) -> Result {
-        let (reads, _) = self.streamed_arrays(nest, 1, |position| statements.contains(&position));
+        let reads = Streams::of(self.kernel, nest.depth, 1, |position| statements.contains(&position)).loads;
         if reads.is_empty() {
             return Ok(());
         }
@@ -133,68 +132,6 @@ impl Emitter<'_> {
         self.b.binary(Binary::Ne, out_of_cache, zero)
     }
 
-    /// The loads and stores (statements, by array) of a level that go through memory with it, where that is most of what is done.
-    fn streamed_arrays(
-        &self,
-        nest: &EmittedLevel,
-        lanes: u32,
-        of: impl Fn(usize) -> bool,
-    ) -> (BTreeMap<KernelArrayId, usize>, BTreeMap<KernelArrayId, usize>) {
-        let (mut reads, mut writes) = (BTreeMap::new(), BTreeMap::new());
-        let mut not = HashSet::new();
-        let mut work = 0;
-        if self.kernel.levels[nest.depth].order == LevelOrder::Down {
-            return (reads, writes);
-        }
-        for position in nest.inner.clone().filter(|&position| of(position)) {
-            let statement = &self.kernel.statements[position];
-            if statement.depth as usize != nest.depth + 1 {
-                // What is done at each of these steps is not known.
-                return (BTreeMap::new(), BTreeMap::new());
-            }
-            work += work_of_statement(statement);
-            match &statement.action {
-                Action::Load { array, map, outside: None, .. } if self.is_along(nest, map) => {
-                    // Of several taps, the one that is ahead of others.
-                    let offsets = |position: &usize| match &self.kernel.statements[*position].action {
-                        Action::Load { map, .. } => map.dims.iter().map(|dim| dim.offset).collect(),
-                        _ => Vec::new(),
-                    };
-                    let ahead = reads.get(array).is_none_or(|other| offsets(other) < offsets(&position));
-                    if ahead {
-                        reads.insert(*array, position);
-                    }
-                }
-                Action::Store { array, map, .. } => {
-                    let declared = &self.kernel.arrays[array.index()];
-                    let whole = (declared.element.bytes() * lanes as usize).is_multiple_of(16);
-                    // What lies over an input is in the caches when it is stored.
-                    let streams =
-                        whole && declared.in_place_of.is_none() && statement.when.is_none() && self.is_along(nest, map);
-                    if !streams || writes.insert(*array, position).is_some() {
-                        not.insert(*array);
-                    }
-                }
-                _ => {}
-            }
-        }
-        writes.retain(|array, _| !not.contains(array));
-        if work > MOST_WORK { (BTreeMap::new(), BTreeMap::new()) } else { (reads, writes) }
-    }
-
-    /// Whether steps of the level are neighbours in memory, at a place that is known before the level begins.
-    fn is_along(&self, nest: &EmittedLevel, map: &IndexMap) -> bool {
-        let own = self.kernel.levels[nest.depth].index.id;
-        let outer = |id: LocalId| self.kernel.levels[..nest.depth].iter().any(|level| level.index.id == id);
-        let Some((last, others)) = map.dims.split_last() else { return false };
-        let along = last.terms.iter().filter(|&&(_, id)| id == own).map(|term| term.0).eq([1]);
-        let known = |terms: &[(i64, LocalId)]| terms.iter().all(|&(_, id)| outer(id));
-        along
-            && last.boundary == DimBoundary::None
-            && last.terms.iter().all(|&(_, id)| id == own || outer(id))
-            && others.iter().all(|dim| known(&dim.terms))
-    }
-
     /// Whether a store of the level begins at a multiple of a vector's bytes at step `low`.
     fn starts_aligned(&mut self, nest: &EmittedLevel, position: usize, low: Value) -> Result<Value> {
         let Action::Store { array, map, .. } = &self.kernel.statements[position].action else {
@@ -204,7 +141,7 @@ impl Emitter<'_> {
         let bytes = self.b.int(self.kernel.arrays[array.index()].element.bytes() as i64);
         let offset = self.b.mul(position, bytes);
         let address = self.b.add(self.arrays[array.index()], offset);
-        let vector = self.schedule.map_or(16, |schedule| schedule.vector_bytes);
+        let vector = self.vector_bytes;
         let inside = self.b.int(vector as i64 - 1);
         let rest = self.b.binary(Binary::And, address, inside);
         let zero = self.b.int(0);

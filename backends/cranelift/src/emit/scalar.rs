@@ -2,8 +2,8 @@
 
 use fusebox_backend::BackendError;
 use fusebox_ir::{
-    Binary, Constant, ElementType, Failure, FailureKind, Instruction, KernelArrayId, KernelExtent, Lambda, Place,
-    ScalarOp, ScalarOperand, Unary,
+    Binary, Constant, Failure, FailureKind, Instruction, KernelArrayId, KernelExtent, Lambda, Place, ScalarOp,
+    ScalarOperand, Unary, analysis::kernels::is_cheap,
 };
 
 use super::{Emitter, Result, Val};
@@ -332,29 +332,5 @@ impl Emitter<'_> {
         let next = next.into_iter().zip(uniform).map(|(value, &uniform)| as_state(self, value, uniform)).collect();
         self.mask = outer;
         Ok(self.b.end_while(open, next).into_iter().map(|value| self.val(value)).collect())
-    }
-}
-
-/// Whether computing it where it is not needed costs little and cannot fail.
-pub(super) fn is_cheap(instruction: &Instruction) -> bool {
-    match &instruction.op {
-        ScalarOp::Unary { .. } | ScalarOp::Convert { .. } | ScalarOp::Bits { .. } => true,
-        ScalarOp::Binary { function, a: _, b } => {
-            let integer =
-                instruction.results.iter().all(|result| result.ty != ElementType::F32 && result.ty != ElementType::F64);
-            match function {
-                Binary::Div => !integer,
-                Binary::Rem | Binary::DivFloor | Binary::ModFloor => {
-                    matches!(b, ScalarOperand::Constant(c) if c.bits() != 0) && integer
-                }
-                _ => true,
-            }
-        }
-        ScalarOp::Fma { .. }
-        | ScalarOp::Read { .. }
-        | ScalarOp::ReadFlat { .. }
-        | ScalarOp::While { .. }
-        | ScalarOp::Assert { .. } => false,
-        ScalarOp::If { then, otherwise, .. } => then.instructions.iter().chain(&otherwise.instructions).all(is_cheap),
     }
 }

@@ -1,13 +1,14 @@
 //! Unrolled accumulators: a level across lanes whose accumulators all stay in registers runs in a loop that is unrolled so far that each
 //! iteration gives every accumulator one element.
 
-use fusebox_ir::Action;
+use fusebox_ir::Kernel;
+use fusebox_schedule::{
+    Loop,
+    accumulate::{may_unroll, own_accumulators},
+};
 
-use super::{Emitter, Result, levels::EmittedLevel, statement::reduce::Reduce};
+use super::{Emitter, Result, levels::EmittedLevel};
 use crate::vector::Value;
-
-/// Statements of an unrolled iteration, at most: more of them cost more in code than accumulators in memory do.
-const STATEMENTS: usize = 64;
 
 /// How a level runs with unrolled accumulators.
 #[derive(Clone, Debug)]
@@ -19,42 +20,26 @@ pub(super) struct Unrolled {
 }
 
 impl Unrolled {
+    /// Those of a level in `gangs` gangs of `lanes` an iteration; none where that are not as many as it has accumulators.
+    pub(super) fn of(kernel: &Kernel, level: usize, lanes: u32, gangs: u32) -> Option<Self> {
+        may_unroll(kernel, level, lanes, gangs).ok()?;
+        let positions = own_accumulators(kernel, level).into_iter().map(|(position, _)| position).collect();
+        Some(Self { positions, width: lanes * gangs })
+    }
+
     /// Unrolled iterations have so many steps.
     pub(super) fn width(&self) -> u32 {
         self.width
     }
 }
 
-impl Emitter<'_> {
-    /// How a level, of which `blocked` are the reduces and scans with totals, runs unrolled in gangs of `gang`, if all accumulators fit.
-    pub(super) fn unrolled(&self, nest: &EmittedLevel, blocked: &[usize], gang: u32) -> Option<Unrolled> {
-        let statements = &self.kernel.statements[nest.inner.clone()];
-        let flat = statements.iter().all(|statement| {
-            let by_lanes = matches!(statement.action, Action::Append { .. } | Action::Scatter { .. });
-            statement.depth as usize == nest.depth + 1 && !by_lanes
-        });
-        let positions: Vec<usize> =
-            blocked.iter().copied().filter(|&position| !self.shares_reduction(position)).collect();
-        let reduces: Vec<Reduce> = positions.iter().map(|&position| self.reduce_or_total(position)).collect();
-        let width = reduces.first()?.width();
-        let copies = (width / gang) as usize;
-        let registers: usize = reduces.iter().map(|reduce| reduce.registers(gang) * copies).sum();
-        let in_registers = reduces.iter().all(|reduce| reduce.may_be_in_registers() && reduce.width() == width);
-        // Reduces in order, and scans that are not in tiles, go through gangs lane by lane.
-        let gangs = nest.inner.clone().all(|position| match &self.kernel.statements[position].action {
-            Action::Reduce { .. } => blocked.contains(&position),
-            Action::Scan { .. } => self.scans.get(&position).is_some_and(|scan| scan.is_tiled()),
-            _ => true,
-        });
-        let fits = copies > 0 && copies * statements.len() <= STATEMENTS && registers <= self.accumulator_registers();
-        (flat && in_registers && gangs && fits).then_some(Unrolled { positions, width })
-    }
-
+impl<'k> Emitter<'k> {
     /// Steps `low..high`, a multiple of the width, in unrolled iterations.
     pub(super) fn run_unrolled(
         &mut self,
         nest: &EmittedLevel,
         unrolled: &Unrolled,
+        each: &'k Loop,
         (low, high): (Value, Value),
         gang: u32,
     ) -> Result {
@@ -67,7 +52,7 @@ impl Emitter<'_> {
                 self.states.extend(values);
             }
         }
-        self.gangs(nest, (low, high), None, gang, low, Some(unrolled))?;
+        self.gangs(nest, (low, high), None, gang, low, (each, Some(unrolled)))?;
         let mut in_registers = self.states.split_off(own).into_iter();
         for number in 0..unrolled.width / gang {
             let slot = self.b.int(i64::from(number * gang));

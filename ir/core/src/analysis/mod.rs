@@ -9,6 +9,7 @@ pub mod effects;
 pub mod equal;
 pub mod in_place;
 pub mod inside;
+pub mod kernels;
 pub mod need;
 pub mod restrict;
 pub mod sizes;

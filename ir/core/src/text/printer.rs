@@ -9,7 +9,8 @@ mod scalar;
 
 use std::{collections::HashMap, fmt};
 
-pub(super) use self::names::unique_names;
+pub use self::kernel::KernelNames;
+pub(super) use self::{kernel::kernel_names, names::unique_names};
 use self::{layout::Out, names::ArrayNames};
 use super::lexer::escape;
 use crate::{ArrayId, Binding, Block, Extent, Lambda, Operand, Program, Type, Var};

@@ -32,7 +32,7 @@ impl Emitter<'_> {
         let mut all: Vec<Value> = values.into_iter().map(|value| self.gang(value)).collect();
         all.push(target);
         // Of a gang along the outermost level each lane is a step of its own.
-        let along = self.lanes > 1 && self.schedule.is_some_and(|schedule| schedule.level == 0);
+        let along = self.lanes > 1 && self.gang.is_some_and(|gang| gang.level == 0);
         self.lane_by_lane(&all, mask, |this, lane, values, mask| match mask {
             None => this.scatter_one(position, values, if along { lane } else { 0 }),
             Some(mask) => {

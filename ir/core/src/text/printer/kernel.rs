@@ -1,6 +1,6 @@
 //! Kernels, for dumps and snapshots: a statement a line, after its depth. There is no parser for these.
 
-use std::fmt;
+use std::{collections::HashMap, fmt};
 
 use super::{Out, Printer, names::ArrayNames, scalar::Scalars};
 use crate::{
@@ -13,7 +13,8 @@ impl fmt::Display for Kernel {
         let name = if self.name.is_empty() { "unnamed" } else { &self.name.0 };
         let printer = Printer { arrays: ArrayNames::of_kernel(self) };
         let mut text = KernelText { printer: &printer, scalars: Scalars::empty(&printer) };
-        let sizes: Vec<_> = self.sizes.iter().map(|local| text.scalars.give_name(local)).collect();
+        text.give_names(self);
+        let sizes: Vec<_> = self.sizes.iter().map(|local| text.local(local.id)).collect();
         let mut out = Out::new(format!("kernel {name} ({})", sizes.join(", ")));
         for (word, access) in [("reads", Access::Read), ("writes", Access::Write), ("updates", Access::Update)] {
             let arrays = self.arrays.iter().enumerate().filter(|(_, array)| array.access == access);
@@ -21,13 +22,6 @@ impl fmt::Display for Kernel {
             if !arrays.is_empty() {
                 out.text(&format!(" {word} {}", arrays.join(", ")));
             }
-        }
-        // Extents of a level may be made by statements before it, so indices and results are named first.
-        self.levels.iter().for_each(|level| {
-            text.scalars.give_name(&level.index);
-        });
-        for local in self.statements.iter().flat_map(Statement::results) {
-            text.scalars.give_name(local);
         }
         let levels: Vec<_> = self.levels.iter().map(|level| text.level(level)).collect();
         if !levels.is_empty() {
@@ -40,12 +34,43 @@ impl fmt::Display for Kernel {
     }
 }
 
+/// What the text of a kernel calls its locals and its arrays.
+#[derive(Clone, Debug)]
+pub struct KernelNames {
+    /// Sizes, indices of levels, and results of statements.
+    pub locals: HashMap<LocalId, String>,
+    /// By position.
+    pub arrays: Vec<String>,
+}
+
+/// See [`KernelNames`].
+pub(in crate::text) fn kernel_names(kernel: &Kernel) -> KernelNames {
+    let printer = Printer { arrays: ArrayNames::of_kernel(kernel) };
+    let mut text = KernelText { printer: &printer, scalars: Scalars::empty(&printer) };
+    text.give_names(kernel);
+    let results = kernel.statements.iter().flat_map(Statement::results);
+    let locals = kernel.sizes.iter().chain(kernel.levels.iter().map(|level| &level.index)).chain(results);
+    KernelNames {
+        locals: locals.map(|local| (local.id, text.local(local.id))).collect(),
+        arrays: (0..kernel.arrays.len()).map(|position| text.name(KernelArrayId::at(position))).collect(),
+    }
+}
+
 struct KernelText<'p> {
     printer: &'p Printer,
     scalars: Scalars<'p>,
 }
 
 impl<'p> KernelText<'p> {
+    /// Extents of a level may be made by statements before it, so indices and results are named first.
+    fn give_names(&mut self, kernel: &Kernel) {
+        let results = kernel.statements.iter().flat_map(Statement::results);
+        let levels = kernel.levels.iter().map(|level| &level.index);
+        for local in kernel.sizes.iter().chain(levels).chain(results) {
+            self.scalars.give_name(local);
+        }
+    }
+
     fn array(&self, position: usize, array: &KernelArray) -> String {
         let extents: Vec<_> = array
             .extents

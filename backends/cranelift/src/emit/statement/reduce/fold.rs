@@ -33,7 +33,7 @@ impl Emitter<'_> {
         let width = self.used_width(reduce, count);
         let one = self.b.int(1);
         let half = self.b.binary(Binary::Shr, width, one);
-        let lanes = self.schedule.map_or(1, |schedule| schedule.lanes);
+        let lanes = self.gang.map_or(1, |gang| gang.lanes);
         let mut half = half;
         if reduce.lanes == 1 && lanes > 1 && matches!(reduce.presence, Presence::Identity(_)) && reduce.width > lanes {
             half = self.halve(reduce, tree_level, half, count, lanes)?;

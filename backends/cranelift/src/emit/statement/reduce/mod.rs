@@ -9,9 +9,7 @@ mod peeled;
 mod scratch;
 mod tree;
 
-use fusebox_ir::{
-    Action, Association, Constant, ElementType, Lambda, LevelOrder, analysis::algebra::built_ins, association::BLOCK,
-};
+use fusebox_ir::{Action, Association, Constant, ElementType, Lambda, LevelOrder, association::BLOCK};
 
 use crate::{
     emit::{Emitter, Part, Result, Val, identities},
@@ -92,27 +90,6 @@ impl Reduce {
         !matches!(self.kind, ReduceKind::InOrder(_)) && !self.counted
     }
 
-    /// The number of interleaved accumulators or runs.
-    pub fn width(&self) -> u32 {
-        self.width
-    }
-
-    /// Whether accumulators may be in registers: they are there from the first element of a block on, one for each lane.
-    pub fn may_be_in_registers(&self) -> bool {
-        self.is_blocked()
-            && self.kind == ReduceKind::Interleaved
-            && self.lanes == 1
-            && matches!(self.presence, Presence::Identity(_))
-    }
-
-    /// Whether blocks of the same elements have the same results here and there.
-    pub fn is_like(&self, other: &Self) -> bool {
-        self.may_be_in_registers()
-            && other.may_be_in_registers()
-            && built_ins(&self.combine) == built_ins(&other.combine)
-            && (self.width, self.swap, &self.types) == (other.width, other.swap, &other.types)
-    }
-
     /// Whether the accumulators of the gang that comes are states.
     pub fn is_in_registers(&self) -> bool {
         self.in_registers.is_some()
@@ -121,11 +98,6 @@ impl Reduce {
     /// Values of an element.
     pub fn components(&self) -> usize {
         self.types.len()
-    }
-
-    /// Units of 16 bytes in registers that the accumulators of a gang take.
-    pub fn registers(&self, gang: u32) -> usize {
-        self.types.iter().map(|ty| (ty.bytes() * gang as usize).div_ceil(16)).sum()
     }
 
     /// Slots of one tree level.
@@ -197,7 +169,7 @@ impl Emitter<'_> {
 
     /// Whether some lanes or points of a loop over levels `to..depth` may have no element of their own.
     fn lanes_may_miss(&self, to: usize, depth: usize) -> bool {
-        let masked = self.schedule.is_some_and(|schedule| schedule.masked && (to..depth).contains(&schedule.level));
+        let masked = self.gang.is_some_and(|gang| gang.masked && (to..depth).contains(&gang.level));
         masked || self.mask.is_some()
     }
 

@@ -6,6 +6,7 @@ use std::collections::HashMap;
 
 use fusebox_ir::{
     Action, Association, Binary, Constant, ElementType, Lambda, LevelOrder,
+    analysis::kernels::shared_reduction,
     association::{BLOCK, TILE},
 };
 
@@ -65,16 +66,6 @@ impl Scan {
         self.total.is_some()
     }
 
-    /// Whether its total is that of a reduce, without work of its own for each element.
-    pub fn shares_reduction(&self) -> bool {
-        self.shared_reduction.is_some()
-    }
-
-    /// Whether only the totals of tiles are wanted.
-    pub fn is_alone(&self) -> bool {
-        self.alone
-    }
-
     fn k(&self) -> usize {
         self.types.len()
     }
@@ -129,7 +120,7 @@ impl Emitter<'_> {
         };
         if let Association::Tiles { lanes: gang, .. } = *association {
             scan.tiles = Some(gang);
-            scan.by_lane = self.schedule.is_none_or(|schedule| schedule.level != level);
+            scan.by_lane = self.gang.is_none_or(|gang| gang.level != level);
         }
         let running: Vec<Value> = starts.iter().copied().chain([has]).collect();
         let running = self.spread(&scan, &running);
@@ -169,7 +160,7 @@ impl Emitter<'_> {
                     true,
                     false,
                 );
-                scan.shared_reduction = self.shared_reduction(position, &reduce);
+                scan.shared_reduction = shared_reduction(kernel, position);
                 scan.total = Some(reduce);
             } else {
                 let none = self.b.constant(Constant::from(false));
@@ -184,19 +175,6 @@ impl Emitter<'_> {
         }
         self.scans.insert(position, scan);
         Ok(())
-    }
-
-    /// A reduce of the level whose blocks have the results of this scan's total.
-    fn shared_reduction(&self, position: usize, total: &Reduce) -> Option<usize> {
-        let scan = &self.kernel.statements[position];
-        let Action::Scan { values: elements, .. } = &scan.action else { return None };
-        let same = |other: &usize| {
-            let statement = &self.kernel.statements[*other];
-            let Action::Reduce { to, values, .. } = &statement.action else { return false };
-            let fed = (statement.depth, statement.when, values) == (scan.depth, scan.when, elements);
-            fed && *to + 1 == scan.depth && self.reduces.get(other).is_some_and(|reduce| total.is_like(reduce))
-        };
-        (0..self.kernel.statements.len()).find(same)
     }
 
     /// Opens the tile of steps `start..end`.

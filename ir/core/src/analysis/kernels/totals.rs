@@ -1,9 +1,10 @@
-//! What the totals of a kernel's tiles need of it.
+//! What the totals of a kernel's tiles need of it: a first pass over a tile, whose carry is not known yet, computes no more.
 
 use std::collections::HashSet;
 
-use fusebox_ir::{
+use crate::{
     Action, Association, Constant, Failure, FailureKind, Kernel, LocalId, Place, ScalarOperand, Statement,
+    analysis::need::local,
 };
 
 /// What is made out of the results of scans along the outermost level.
@@ -20,7 +21,7 @@ fn made_of_scans(kernel: &Kernel) -> HashSet<LocalId> {
 
 /// Whether the scans along the outermost level are in tiles, and none of them needs what one of them makes: then the total of a tile can
 /// be computed before the tile's carry is known.
-pub(crate) fn has_totals(kernel: &Kernel) -> bool {
+pub fn has_totals(kernel: &Kernel) -> bool {
     let made = made_of_scans(kernel);
     let apart = kernel.statements.iter().all(|statement| match &statement.action {
         Action::Scan { association, .. } if statement.depth == 1 => {
@@ -74,17 +75,13 @@ fn needed(kernel: &Kernel, checks: u32) -> HashSet<usize> {
             positions.insert(position);
             locals.extend(statement.used_locals());
             for level in &kernel.levels[..statement.depth as usize] {
-                locals.extend([level.from, level.to].into_iter().filter_map(local));
+                locals.extend([level.from, level.to].iter().filter_map(local));
             }
         }
     }
     positions
 }
 
-pub(super) fn local(operand: ScalarOperand) -> Option<LocalId> {
-    if let ScalarOperand::Local(id) = operand { Some(id) } else { None }
-}
-
-pub(super) fn defined(statement: &Statement) -> Vec<LocalId> {
+fn defined(statement: &Statement) -> Vec<LocalId> {
     statement.results().into_iter().map(|local| local.id).collect()
 }

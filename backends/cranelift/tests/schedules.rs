@@ -1,0 +1,255 @@
+//! Schedules: every one that is accepted has the bits of the interpreter of kernels, and what would change a bit is refused.
+//!
+//! `FUSEBOX_SEED=N` runs one seed, `FUSEBOX_SCHEDULES=N` that many instead of those the test names, `FUSEBOX_QUICK=1` a tenth.
+
+mod common;
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use common::{
+    Random, by_hand,
+    kernels::{Generated, Shape, generate},
+};
+use fusebox_backend::BackendError;
+use fusebox_cranelift::{Config, Cranelift};
+use fusebox_ir::{Kernel, Plan, validate_plan};
+use fusebox_schedule::{Book, Preferences, Schedule, Target, alternatives, check, schedule};
+
+/// The targets whose schedules a processor carries out.
+const TARGETS: [&str; 2] = ["sse", "avx512"];
+
+/// Mostly small kernels; some of several blocks, and of several tiles.
+const SHAPES: [Shape; 6] = [
+    Shape { points: 200, long: false, may_fail: false },
+    Shape { points: 10_000, long: false, may_fail: false },
+    Shape { points: 200, long: false, may_fail: true },
+    Shape { points: 200, long: true, may_fail: false },
+    Shape { points: 2_000, long: true, may_fail: false },
+    Shape { points: 70_000, long: true, may_fail: false },
+];
+
+/// One number of a schedule's text made another one.
+fn edited(text: &str, random: &mut Random) -> String {
+    let is_number = |at: usize| {
+        let before = text[..at].chars().next_back();
+        text[at..].starts_with(|c: char| c.is_ascii_digit()) && matches!(before, Some(' ' | '('))
+    };
+    let numbers: Vec<usize> = text.char_indices().map(|(at, _)| at).filter(|&at| is_number(at)).collect();
+    if numbers.is_empty() {
+        return text.to_owned();
+    }
+    let at = numbers[random.next() as usize % numbers.len()];
+    let length = text[at..].find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len() - at);
+    let number: u32 = text[at..at + length].parse().unwrap();
+    let number = match random.next() % 8 {
+        0 | 1 => number * 2,
+        2 | 3 => (number / 2).max(1),
+        4 => number * 8,
+        5 => number + 1,
+        6 => 4096,
+        _ => 8,
+    };
+    format!("{}{number}{}", &text[..at], &text[at + length..])
+}
+
+/// What is wrong with one random schedule of a generated kernel; `Ok`: what became of it.
+fn fault(seed: u64, shape: Shape) -> Result<&'static str, String> {
+    let Generated { plan, inputs } = generate(seed, shape);
+    validate_plan(&plan).map_err(|errors| errors.to_string())?;
+    let mut random = Random(seed ^ 0x5eed);
+    let name = TARGETS[random.next() as usize % TARGETS.len()];
+    let target = Target::named(name).ok_or("there is no such target")?;
+    let Some(kernel) = plan.kernels.first() else { return Ok("no kernel") };
+    let all = alternatives(kernel, &target);
+    let mut chosen = all[random.next() as usize % all.len()].clone();
+    let text = chosen.to_text(kernel);
+    let again = Schedule::parse(&text, kernel).map_err(|error| format!("{error}\n{text}"))?;
+    if again != chosen {
+        return Err(format!("another schedule was read than written:\n{text}"));
+    }
+    let mut outcome = "alternative";
+    if random.next().is_multiple_of(2) {
+        outcome = "refused";
+        let edited = edited(&text, &mut random);
+        match Schedule::parse(&edited, kernel) {
+            Ok(schedule) if schedule != chosen && check(kernel, &schedule, &target).is_ok() => {
+                (chosen, outcome) = (schedule, "edited");
+            }
+            _ => {}
+        }
+    }
+    let mut book = Book::default();
+    book.insert(kernel, chosen.clone());
+    let expected = common::interpreted(&plan, &inputs);
+    for threads in [1, 3] {
+        let config = Config {
+            threads,
+            share_from_ns: 1,
+            out_of_cache_bytes: if threads == 3 { 0 } else { usize::MAX },
+            schedules: Arc::new(book.clone()),
+            ..Config::default()
+        };
+        let backend = Cranelift::new(config).map_err(|error| error.to_string())?;
+        let loaded = common::compiled(&backend, &plan).and_then(|compiled| compiled.load_plan());
+        let context = |what: String| format!("{what}, {threads} threads\n{}\n{kernel}", chosen.to_text(kernel));
+        let loaded = loaded.map_err(|error| context(error.to_string()))?;
+        match (loaded.run_plan(&inputs), &expected) {
+            (Ok(results), Ok(expected)) => {
+                for (result, expected) in results.iter().zip(expected) {
+                    if !common::same_bits(result, expected) {
+                        let at = result.constants().zip(expected.constants()).position(|(a, b)| a != b);
+                        let pair = at.map(|at| (result.get(at), expected.get(at)));
+                        return Err(context(format!("differs at {at:?}: {pair:?}")));
+                    }
+                }
+            }
+            (Err(BackendError::Run(_)), Err(_)) => {}
+            (Err(error), _) => return Err(context(format!("fails: {error}"))),
+            (Ok(_), Err(expected)) => return Err(context(format!("does not fail: {expected}"))),
+        }
+    }
+    Ok(outcome)
+}
+
+fn number(name: &str) -> Option<u64> {
+    std::env::var(name).ok()?.parse().ok()
+}
+
+#[test]
+fn random_schedules_have_the_bits_of_the_interpreter() {
+    let quick = if std::env::var_os("FUSEBOX_QUICK").is_some() { 10 } else { 1 };
+    let count = number("FUSEBOX_SCHEDULES").unwrap_or(2_000 / quick);
+    let seeds = number("FUSEBOX_SEED").map_or(0..count, |seed| seed..seed + 1);
+    let mut tally: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut faults = Vec::new();
+    for seed in seeds {
+        let shape = SHAPES[(seed % 16) as usize % SHAPES.len()];
+        match fault(seed, shape) {
+            Ok(outcome) => *tally.entry(outcome).or_default() += 1,
+            Err(fault) => faults.push(format!("seed {seed}, {shape:?}: {fault}")),
+        }
+    }
+    println!("{tally:?}");
+    assert!(faults.is_empty(), "{} faults, the first:\n{}", faults.len(), faults[0]);
+    if number("FUSEBOX_SEED").is_none() {
+        // Else it would show little.
+        assert!(tally["alternative"] * 4 > count as usize && tally["edited"] * 50 > count as usize, "{tally:?}");
+    }
+}
+
+/// What a kernel's schedule for a target becomes when a part of its text is replaced: `accepted`, or why not.
+fn changed(kernel: &Kernel, target: &str, from: &str, to: &str) -> String {
+    let target = Target::named(target).unwrap();
+    let legal = schedule(kernel, &target, Preferences::default()).schedule;
+    check(kernel, &legal, &target).unwrap_or_else(|faults| panic!("refused: {faults:?}"));
+    let text = legal.to_text(kernel);
+    assert!(text.contains(from), "there is no `{from}` in\n{text}");
+    let edited = Schedule::parse(&text.replace(from, to), kernel).unwrap_or_else(|error| panic!("{error}"));
+    match check(kernel, &edited, &target) {
+        Ok(()) => "accepted".to_owned(),
+        Err(faults) => faults.iter().map(|fault| format!("{fault}\n")).collect(),
+    }
+}
+
+#[test]
+fn one_change_is_refused_with_the_reason() {
+    let (map, dot, scan) = (by_hand::map(), by_hand::dot(), by_hand::scan());
+    let (map, dot, scan) = (map.kernel(), dot.kernel(), scan.kernel());
+    let cases: &[(&Kernel, &str, &str, &str, &str)] = &[
+        (&dot, "avx512", "by 4096", "by 2048", "not split by 4096"),
+        (&dot, "avx512", "shares of 4096", "shares of 2048", "pieces of 2048 steps"),
+        (&dot, "avx512", "unroll 2", "unroll 4", "not the accumulators"),
+        (&dot, "avx512", "lanes(32) unroll 2", "lanes(24) unroll 2", "24 lanes are no power of two"),
+        (&dot, "avx512", "lanes(32) unroll 2", "lanes(32), remainder overlapped", "cannot run twice"),
+        (&dot, "avx512", "lanes(32) unroll 2", "lanes(32), remainder masked", "masked in the gangs of a scan"),
+        (&dot, "avx512", "prefetch a0, a1", "stream a0", "stored past the caches"),
+        (&dot, "avx512", "loop x1_shares threads", "loop x1_shares", "shares and chunks are for threads"),
+        (&dot, "sse", "by 64 ->", "by 128 ->", "steps of a piece run outside"),
+        (&dot, "sse", "loop x1_64s {", "loop x1_64s unroll 2 {", "only gangs are unrolled"),
+        (&scan, "avx512", "by 32768", "by 65536", "not split by 32768"),
+        (&scan, "avx512", "lanes(16)", "lanes(32)", "a scan has gangs of its own"),
+        (&scan, "avx512", "remainder masked", "remainder scalar", "masked in the gangs of a scan"),
+        (&scan, "avx512", "totals {", "# {", "there is no nest for their totals"),
+        (&map, "avx512", "loop x1_share lanes", "loop x1 lanes", "run over more than once"),
+        (&map, "avx512", "do *", "do * do *", "stands twice"),
+        (&scan, "avx512", "do *", "do a1", "executed nowhere"),
+        (&map, "avx512", "threads", "blocks", "those of a GPU"),
+        (&map, "avx512", "overlapped", "overlapped, border apart", "it has no border"),
+        (&map, "avx512", "shares of 32", "chunks", "no scatter is in chunks"),
+    ];
+    for (kernel, target, from, to, reason) in cases {
+        let said = match *from {
+            // A nest that is left out is no change of one word.
+            "totals {" => without_totals(kernel, target),
+            _ => changed(kernel, target, from, to),
+        };
+        assert!(
+            said.contains(reason),
+            "{}: `{from}` to `{to}`: should be refused as `{reason}`:\n{said}",
+            kernel.name.0
+        );
+    }
+}
+
+fn without_totals(kernel: &Kernel, target: &str) -> String {
+    let target = Target::named(target).unwrap();
+    let mut schedule = schedule(kernel, &target, Preferences::default()).schedule;
+    schedule.versions[0].totals = None;
+    check(kernel, &schedule, &target).unwrap_err().iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn what_makes_no_difference_is_accepted() {
+    let (map, dot) = (by_hand::map().kernel(), by_hand::dot().kernel());
+    for (kernel, from, to) in [
+        (&map, "shares of 32", "shares of 1024"),
+        (&map, "lanes(32)", "lanes(64)"),
+        (&map, ", out of cache prefetch a0 stream a1", ""),
+        (&dot, "shares of 4096", "shares of 32768"),
+        (&dot, "lanes(32) unroll 2", "lanes(16) unroll 4"),
+        (&dot, "lanes(32) unroll 2", "lanes(64)"),
+        (&dot, "lanes(32) unroll 2", "lanes(8)"),
+    ] {
+        assert_eq!(changed(kernel, "avx512", from, to), "accepted", "{from} to {to}");
+    }
+}
+
+/// A plan is refused, and nothing panics, where a book has what does not fit its kernel.
+#[test]
+fn schedules_that_do_not_fit_are_errors() {
+    let plan: Plan = by_hand::dot().plan();
+    let other = by_hand::map().kernel();
+    let target = Target::named("sse").unwrap();
+    let mut book = Book::default();
+    book.insert(&plan.kernels[0], schedule(&other, &target, Preferences::default()).schedule);
+    let config = Config { schedules: Arc::new(book), ..Config::default() };
+    let error = Cranelift::new(config).unwrap().compile_plan(&plan).unwrap_err().to_string();
+    assert!(error.contains("the schedule is refused") && error.contains("4096"), "{error}");
+}
+
+#[test]
+fn books_are_read_as_text_and_as_json() {
+    let kernels = [by_hand::dot().kernel(), by_hand::map().kernel(), by_hand::dot().kernel()];
+    let target = Target::named("avx512").unwrap();
+    let of = |kernel: &Kernel| schedule(kernel, &target, Preferences::default()).schedule;
+    let text: String = kernels[..2].iter().map(|kernel| of(kernel).to_text(kernel)).collect();
+    let book = Book::parse(&text, &kernels).unwrap();
+    assert_eq!(book.get(&kernels[0], "avx512"), Some(&of(&kernels[0])));
+    assert_eq!(book.get(&kernels[1], "avx512"), Some(&of(&kernels[1])));
+    assert_eq!(book.get(&kernels[1], "sse"), None);
+    assert_eq!(Book::from_json(&book.to_json()).unwrap(), book);
+    for (text, message) in [
+        ("schedule \"map\" for avx512 { version { do * } } }", "expected `schedule`"),
+        ("schedule \"nothing\" for avx512 { version { do * } }", "no (other) kernel \"nothing\""),
+        ("schedule \"map\" for avx512 { version { loop z { do * } } }", "no axis `z`"),
+        ("schedule \"map\" for avx512 { version { do y } }", "no statement `y`"),
+        ("schedule \"map\" for avx512 { version { split x1 by 0 -> a, b do * } }", "not between 1 and"),
+        ("schedule \"map", "expected `for`, found the end"),
+        ("", ""),
+    ] {
+        match Book::parse(text, &kernels) {
+            Ok(book) => assert!(text.is_empty() && book.is_empty(), "{text}"),
+            Err(error) => assert!(error.to_string().contains(message), "{text}: {error}"),
+        }
+    }
+}

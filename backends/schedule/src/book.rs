@@ -1,0 +1,78 @@
+//! Schedules made for certain kernels: what a tuner writes, and what a run is forced to.
+
+use fusebox_ir::Kernel;
+use serde::{Deserialize, Serialize};
+
+use crate::{schedule::Schedule, tokens::ParseError};
+
+/// Schedules by kernel and target. A kernel without an entry is scheduled as always.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Book {
+    entries: Vec<Entry>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Entry {
+    kernel: Kernel,
+    schedules: Vec<Schedule>,
+}
+
+impl Book {
+    /// The schedule of a kernel for a target, by the target's name.
+    pub fn get(&self, kernel: &Kernel, target: &str) -> Option<&Schedule> {
+        let entry = self.entries.iter().find(|entry| entry.kernel == *kernel)?;
+        entry.schedules.iter().find(|schedule| schedule.target == target)
+    }
+
+    /// Notes the schedule of a kernel, in place of what it had for that target.
+    pub fn insert(&mut self, kernel: &Kernel, schedule: Schedule) {
+        let at = self.entries.iter().position(|entry| entry.kernel == *kernel).unwrap_or_else(|| {
+            self.entries.push(Entry { kernel: kernel.clone(), schedules: Vec::new() });
+            self.entries.len() - 1
+        });
+        let schedules = &mut self.entries[at].schedules;
+        match schedules.iter_mut().find(|own| own.target == schedule.target) {
+            Some(own) => *own = schedule,
+            None => schedules.push(schedule),
+        }
+    }
+
+    /// Whether nothing has been noted.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// Reads schedules as text, one behind the other: each is of the first kernel of its name that has none for its target yet.
+    ///
+    /// # Errors
+    /// The first thing that is wrong, with its place: a schedule whose kernel there is not, too.
+    pub fn parse(text: &str, kernels: &[Kernel]) -> Result<Self, ParseError> {
+        let mut book = Self::default();
+        let mut given: Vec<(usize, String)> = Vec::new();
+        Schedule::parse_all(text, |name, target| {
+            let free = |position: &usize| !given.iter().any(|(own, of)| own == position && of == target);
+            let position =
+                (0..kernels.len()).filter(|&position| format!("{:?}", kernels[position].name.0) == name).find(free)?;
+            given.push((position, target.to_owned()));
+            Some(&kernels[position])
+        })?
+        .into_iter()
+        .for_each(|(kernel, schedule)| book.insert(kernel, schedule));
+        Ok(book)
+    }
+
+    /// From JSON.
+    ///
+    /// # Errors
+    /// What `serde_json` says.
+    pub fn from_json(json: &str) -> Result<Self, serde_json::Error> {
+        serde_json::from_str(json)
+    }
+
+    /// As JSON.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string_pretty(self).unwrap_or_default()
+    }
+}

@@ -1,0 +1,371 @@
+//! Whether what stands in one place of a nest has the bits that the kernel fixes, and can be carried out on the target.
+
+use std::collections::BTreeSet;
+
+use fusebox_ir::{
+    Action, Association, Kernel, ScatterOrder, Statement,
+    analysis::kernels::{accumulators, in_ranges, trip_count},
+    association::{BLOCK, TILE},
+};
+
+use super::cover::Leaf;
+use crate::{
+    accumulate::may_unroll,
+    gangs::{MOST_LANES, gang_of_tiles, has_border, may_be_lanes, may_run_twice},
+    schedule::{Axis, By, Loop, Nest, Remainder, SplitBy},
+    slice::free_slice,
+    streams::Streams,
+    target::{Machine, Target},
+};
+
+/// What is wrong with one place.
+pub(super) fn faults(kernel: &Kernel, nest: &Nest, leaf: &Leaf<'_>, target: &Target) -> Vec<String> {
+    let mut check = Check { kernel, nest, leaf, target, faults: Vec::new() };
+    check.order_of_levels();
+    check.order_of_pieces();
+    check.threads();
+    check.lanes();
+    check.cuts();
+    check.choices();
+    check.faults
+}
+
+struct Check<'c> {
+    kernel: &'c Kernel,
+    nest: &'c Nest,
+    leaf: &'c Leaf<'c>,
+    target: &'c Target,
+    faults: Vec<String>,
+}
+
+impl<'c> Check<'c> {
+    fn fault(&mut self, message: impl Into<String>) {
+        self.faults.push(message.into());
+    }
+
+    fn level_of(&self, axis: Axis) -> usize {
+        self.nest.level_of(self.kernel.levels.len(), axis).unwrap_or(usize::MAX)
+    }
+
+    fn made_by(&self, axis: Axis) -> Option<(SplitBy, Axis, bool)> {
+        let (split, pieces) = self.nest.made_by(self.kernel.levels.len(), axis)?;
+        Some((split.by, split.axis, pieces))
+    }
+
+    /// The statements that stand here, of one level's direct inside.
+    fn direct(&self, level: usize) -> impl Iterator<Item = (usize, &'c Statement)> + use<'c> {
+        let (kernel, leaf) = (self.kernel, self.leaf);
+        kernel.statements.iter().enumerate().filter(move |(position, statement)| {
+            statement.depth as usize == level + 1 && leaf.statements.contains(position)
+        })
+    }
+
+    fn order_of_levels(&mut self) {
+        let levels: Vec<usize> = self.leaf.loops.iter().map(|each| self.level_of(each.axis)).collect();
+        if levels.windows(2).any(|pair| pair[0] > pair[1]) {
+            self.fault("a loop over an outer level is inside of one over an inner level, which no backend carries out");
+        }
+    }
+
+    /// Pieces come outside of their steps; but groups of accumulators may come outside of the steps that feed them.
+    fn order_of_pieces(&mut self) {
+        let place = |axis: Axis| self.leaf.loops.iter().position(|each| each.axis == axis);
+        let first = self.kernel.levels.len() as u32;
+        let mut found = Vec::new();
+        for number in 0..self.nest.splits.len() as u32 {
+            let (pieces, steps) = (Axis(first + 2 * number), Axis(first + 2 * number + 1));
+            // Of the steps what they are split into, if they are.
+            let outer = place(pieces);
+            let inner =
+                (self.leaf.loops.iter()).position(|each| each.axis == steps || self.is_part_of(each.axis, steps));
+            if let (Some(outer), Some(inner)) = (outer, inner)
+                && inner < outer
+                && !self.is_batch(pieces, steps)
+            {
+                found.push("steps of a piece run outside of the loop over pieces");
+            }
+        }
+        found.into_iter().for_each(|message| self.fault(message));
+    }
+
+    fn is_part_of(&self, axis: Axis, whole: Axis) -> bool {
+        let mut axis = axis;
+        while let Some((_, from, _)) = self.made_by(axis) {
+            if from == whole {
+                return true;
+            }
+            axis = from;
+        }
+        false
+    }
+
+    /// Whether this is `loop groups { loop turns { loop group lanes(n) unroll g { do reduces } } }`, where a turn gives each of L accumulators
+    /// one element and a group is g gangs of them: each accumulator gets its elements in their order.
+    fn is_batch(&self, turns: Axis, turn: Axis) -> bool {
+        let [.., groups_loop, turns_loop, group_loop] = self.leaf.loops.as_slice() else { return false };
+        let (Some((SplitBy::Steps(width), ..)), By::Lanes(lanes)) = (self.made_by(turns), group_loop.by) else {
+            return false;
+        };
+        let split_of_turn = |axis: Axis| match self.made_by(axis) {
+            Some((SplitBy::Steps(group), from, pieces)) if from == turn => Some((group, pieces)),
+            _ => None,
+        };
+        let group = lanes.saturating_mul(group_loop.unroll);
+        let level = self.level_of(turns);
+        !self.leaf.rest
+            && turns_loop.axis == turns
+            && split_of_turn(groups_loop.axis) == Some((group, true))
+            && split_of_turn(group_loop.axis) == Some((group, false))
+            && width.is_multiple_of(group)
+            && [groups_loop, turns_loop].iter().all(|each| each.by == By::Serial && each.unroll == 1)
+            && self.leaf.statements.iter().all(|&position| {
+                accumulators(self.kernel, position)
+                    .is_some_and(|own| own.lanes == width && own.identity.is_some() && own.levels == 1)
+                    && free_slice(self.kernel, level, position).is_some()
+            })
+    }
+
+    /// Who takes the steps of a loop.
+    fn threads(&mut self) {
+        let gpu = matches!(self.target.machine, Machine::Gpu(_));
+        for (depth, each) in self.leaf.loops.iter().enumerate() {
+            let made = self.made_by(each.axis);
+            let launched = matches!(made, Some((SplitBy::Shares(_) | SplitBy::Chunks, Axis(0), true)));
+            match each.by {
+                By::Threads | By::Lanes(_) if gpu => {
+                    self.fault("threads and lanes are those of a processor: a GPU has blocks and block_threads");
+                }
+                By::Blocks | By::BlockThreads(_) if !gpu => self.fault("blocks and block_threads are those of a GPU"),
+                By::Threads if !launched || depth > 0 => {
+                    self.fault("threads take the shares or the chunks of the outermost level, in the outermost loop");
+                }
+                By::Blocks if !matches!(made, Some((_, Axis(0), true))) || depth > 0 => {
+                    self.fault("blocks take pieces of the outermost level, in the outermost loop");
+                }
+                By::BlockThreads(threads) => self.threads_of_block(each, threads),
+                _ => {}
+            }
+            if matches!(each.by, By::Threads | By::Blocks) {
+                self.shared_level();
+            } else if launched {
+                self.fault("shares and chunks are for threads or blocks");
+            }
+            if each.unroll > 1 && !matches!(each.by, By::Lanes(_)) {
+                self.fault("only gangs are unrolled");
+            }
+        }
+    }
+
+    fn shared_level(&mut self) {
+        if let Err(why) = in_ranges(self.kernel) {
+            self.fault(format!("the outermost level cannot be shared: {why}"));
+        }
+        let in_order =
+            |statement: &Statement| matches!(statement.action, Action::Scatter { order: ScatterOrder::InOrder, .. });
+        if self.kernel.statements.iter().any(in_order) {
+            self.fault("the outermost level cannot be shared: a scatter is in the order of the source");
+        }
+    }
+
+    /// The threads of a block take the steps of a piece where nothing is combined along them, and no order is kept.
+    fn threads_of_block(&mut self, each: &Loop, threads: u32) {
+        let level = self.level_of(each.axis);
+        let Machine::Gpu(gpu) = &self.target.machine else { return };
+        if threads > gpu.block_threads || self.made_by(each.axis).is_none_or(|(by, ..)| by != SplitBy::Steps(threads)) {
+            self.fault(format!(
+                "a block of {threads} threads takes pieces of as many steps, and at most {}",
+                gpu.block_threads
+            ));
+        }
+        let ordered = self.kernel.statements.iter().any(|statement| match &statement.action {
+            Action::Reduce { to, .. } => *to as usize <= level && statement.depth as usize > level,
+            Action::Scan { .. } => statement.depth as usize == level + 1,
+            Action::Append { .. } => true,
+            Action::Scatter { order, .. } => !matches!(order, ScatterOrder::Any | ScatterOrder::Unique),
+            _ => false,
+        });
+        if ordered {
+            self.fault("threads of a block take steps along which something is combined or kept in order");
+        }
+    }
+
+    fn lanes(&mut self) {
+        let mut in_lanes = self.leaf.loops.iter().filter(|each| matches!(each.by, By::Lanes(_)));
+        let gang = in_lanes.next().copied();
+        if in_lanes.next().is_some() {
+            self.fault("two loops around a statement are across lanes");
+        }
+        for each in &self.leaf.loops {
+            if !matches!(each.by, By::Lanes(_))
+                && (each.border || each.out_of_cache.is_some() || each.remainder != Remainder::Scalar)
+            {
+                self.fault("a border, a remainder and streams are those of gangs");
+            }
+        }
+        if let Some(each) = gang
+            && let By::Lanes(lanes) = each.by
+        {
+            self.gang(each, lanes);
+        }
+    }
+
+    fn gang(&mut self, each: &Loop, lanes: u32) {
+        let level = self.level_of(each.axis);
+        if !(2..=MOST_LANES).contains(&lanes) || !lanes.is_power_of_two() {
+            self.fault(format!("{lanes} lanes are no power of two from 2 to {MOST_LANES}"));
+            return;
+        }
+        if let Err(why) = may_be_lanes(self.kernel, level, lanes) {
+            self.fault(format!("level {level} cannot be across {lanes} lanes: {why}"));
+        }
+        let masked = gang_of_tiles(self.kernel) == Some((level, lanes));
+        if masked != (each.remainder == Remainder::Masked) {
+            self.fault("the remainder is masked in the gangs of a scan, and in no others");
+        }
+        if each.remainder == Remainder::Overlapped && !may_run_twice(self.kernel, level) {
+            self.fault(format!("steps of level {level} cannot run twice, so that no gang may overlap another"));
+        }
+        if each.border && !has_border(self.kernel, level) {
+            self.fault(format!("no boundary applies along level {level}: it has no border"));
+        }
+        if each.unroll > 1 && self.leaf.rest {
+            // Named reduces are batches, and checked as such.
+            if let Err(why) = may_unroll(self.kernel, level, lanes, each.unroll) {
+                self.fault(why);
+            }
+        }
+        if let Some(out) = &each.out_of_cache {
+            let streams = Streams::of(self.kernel, level, lanes, |_| true);
+            if out.prefetch.iter().any(|array| !streams.loads.contains_key(array)) {
+                self.fault("an array is prefetched that is not read from step to step");
+            }
+            if out.past_caches.iter().any(|array| !streams.stores.contains_key(array)) {
+                self.fault("an array is stored past the caches that is not written from step to step, whole and once");
+            }
+        }
+        // Gangs begin at whole numbers of gangs of each piece.
+        let mut axis = each.axis;
+        while let Some((by, from, pieces)) = self.made_by(axis) {
+            if let SplitBy::Steps(steps) = by
+                && !pieces
+                && !steps.is_multiple_of(lanes)
+            {
+                self.fault(format!("pieces of {steps} steps are no whole number of gangs of {lanes}"));
+            }
+            axis = from;
+        }
+    }
+
+    /// Blocks of reduces and tiles of scans are cut where the kernel says, and nowhere else.
+    fn cuts(&mut self) {
+        for level in 0..self.kernel.levels.len() {
+            let short = self.leaf.choices.iter().any(|&(of, _, side, _)| of as usize == level && side);
+            let longer = |than: i64| !short && trip_count(&self.kernel.levels[level]).is_none_or(|steps| steps > than);
+            let mut asked = BTreeSet::new();
+            let mut ends = false;
+            for (position, statement) in self.direct(level) {
+                match &statement.action {
+                    Action::Reduce { to, association, .. } if *to as usize == level => {
+                        if *association != Association::InOrder {
+                            asked.insert(BLOCK);
+                        }
+                        ends = true;
+                    }
+                    Action::Scan { association, .. } => {
+                        if matches!(association, Association::Tiles { .. }) {
+                            asked.insert(TILE);
+                        }
+                        if accumulators(self.kernel, position).is_some() {
+                            asked.insert(BLOCK);
+                        }
+                        ends = true;
+                    }
+                    _ => {}
+                }
+            }
+            let sizes = self.pieces_of(level);
+            for &cut in &asked {
+                let there = sizes.iter().any(|by| *by == SplitBy::Steps(cut as u32));
+                if longer(cut) && !there {
+                    self.fault(format!(
+                        "level {level} is not split by {cut}, where results of that many elements are combined"
+                    ));
+                }
+            }
+            // What is cut more coarsely has to be cut at the same places.
+            let unit = asked.iter().max().copied().unwrap_or(1);
+            let mut outer = true;
+            for by in sizes {
+                match by {
+                    SplitBy::Steps(steps) if i64::from(steps) == unit => outer = false,
+                    SplitBy::Steps(steps) | SplitBy::Shares(steps) if outer && ends && longer(unit) => {
+                        if i64::from(steps) % unit != 0 {
+                            self.fault(format!("pieces of {steps} steps of level {level} end inside of {unit} elements that are combined"));
+                        }
+                    }
+                    SplitBy::Chunks if ends => {
+                        self.fault("chunks of a scatter end inside of blocks of a reduce or tiles of a scan")
+                    }
+                    _ => {}
+                }
+            }
+        }
+        let chunked = self
+            .kernel
+            .statements
+            .iter()
+            .any(|statement| matches!(statement.action, Action::Scatter { order: ScatterOrder::Chunks, .. }));
+        let shared = self.pieces_of(0).into_iter().find(|by| !matches!(by, SplitBy::Steps(_)));
+        match shared {
+            Some(SplitBy::Shares(_)) if chunked => {
+                self.fault("a scatter is in chunks: threads take its chunks, and no other shares")
+            }
+            Some(SplitBy::Chunks) if !chunked => self.fault("no scatter is in chunks"),
+            _ => {}
+        }
+    }
+
+    /// How the axes of a level on this way were split, from the whole level on.
+    fn pieces_of(&self, level: usize) -> Vec<SplitBy> {
+        let innermost = self.leaf.loops.iter().rev().find(|each| self.level_of(each.axis) == level);
+        let mut sizes = Vec::new();
+        let mut axis = innermost.map_or(Axis(level as u32), |each| each.axis);
+        while let Some((by, from, _)) = self.made_by(axis) {
+            sizes.push(by);
+            axis = from;
+        }
+        sizes.reverse();
+        sizes
+    }
+
+    /// Ragged reduces ask for a choice by their threshold, before the loops of their level; nothing else does.
+    fn choices(&mut self) {
+        for level in 0..self.kernel.levels.len() {
+            let mut asked = BTreeSet::new();
+            for (_, statement) in self.direct(level) {
+                if let Action::Reduce { to, association: Association::Ragged { least, .. }, .. } = &statement.action
+                    && *to as usize == level
+                {
+                    asked.insert(*least);
+                }
+            }
+            let made: Vec<_> = self.leaf.choices.iter().filter(|choice| choice.0 as usize == level).copied().collect();
+            for &least in &asked {
+                if !made.iter().any(|choice| choice.1 == least) {
+                    self.fault(format!("level {level} has a reduce that depends on whether there are fewer than {least} steps: a choice is missing"));
+                }
+            }
+            for (_, than, _, around) in made {
+                if !asked.contains(&than) && self.leaf.rest {
+                    self.fault(format!(
+                        "no reduce of level {level} depends on whether there are fewer than {than} steps"
+                    ));
+                }
+                let loops = &self.leaf.loops[..around];
+                if loops.iter().any(|each| self.level_of(each.axis) >= level) {
+                    self.fault(format!("the choice by level {level} stands inside of its loops"));
+                }
+            }
+        }
+    }
+}

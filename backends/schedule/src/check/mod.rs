@@ -1,0 +1,94 @@
+//! The validator: whether a schedule gives the bits that its kernel fixes, and every point once, and fits the target.
+
+mod bits;
+mod cover;
+
+use std::fmt;
+
+use fusebox_ir::{
+    Kernel,
+    analysis::kernels::{scans_outermost, totals_only},
+};
+
+use crate::{
+    schedule::{Nest, Schedule},
+    target::Target,
+};
+
+/// Why a schedule is refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub struct Fault {
+    /// Which version, from 0; none: the schedule as a whole.
+    pub version: Option<usize>,
+    /// Whether it is in the nest of totals.
+    pub totals: bool,
+    /// What is wrong.
+    pub message: String,
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.version, self.totals) {
+            (None, _) => write!(f, "the schedule: {}", self.message),
+            (Some(version), false) => write!(f, "version {version}: {}", self.message),
+            (Some(version), true) => write!(f, "version {version}, totals: {}", self.message),
+        }
+    }
+}
+
+/// Whether a schedule of a kernel may run on a target: it has the results of every other one that may.
+///
+/// # Errors
+/// Every fault that was found.
+pub fn check(kernel: &Kernel, schedule: &Schedule, target: &Target) -> Result<(), Vec<Fault>> {
+    let mut faults = Vec::new();
+    let mut whole = |message: String| faults.push(Fault { version: None, totals: false, message });
+    if schedule.target != target.name {
+        whole(format!("it is for {}, and the target is {}", schedule.target, target.name));
+    }
+    if schedule.versions.len() != 1 {
+        whole(format!("it has {} versions: backends carry out schedules of one version", schedule.versions.len()));
+    }
+    for (number, version) in schedule.versions.iter().enumerate() {
+        let mut found = Vec::new();
+        if !version.when.is_empty() {
+            found.push((false, "guards are not carried out by any backend".to_owned()));
+        }
+        let shared = version.nest.is_shared();
+        let wants_totals = shared && scans_outermost(kernel);
+        match &version.totals {
+            Some(totals) if wants_totals => {
+                let sliced = totals_only(kernel);
+                found.extend(nest(&sliced, totals, target).into_iter().map(|message| (true, message)));
+            }
+            Some(_) => found.push((false, "it has a nest for totals, and no tiles that threads share".to_owned())),
+            None if wants_totals => {
+                found.push((
+                    false,
+                    "threads share the tiles of a scan, and there is no nest for their totals".to_owned(),
+                ));
+            }
+            None => {}
+        }
+        found.extend(nest(kernel, &version.nest, target).into_iter().map(|message| (false, message)));
+        let fault = |(totals, message)| Fault { version: Some(number), totals, message };
+        faults.extend(found.into_iter().map(fault));
+    }
+    if faults.is_empty() { Ok(()) } else { Err(faults) }
+}
+
+/// What is wrong with a nest.
+fn nest(kernel: &Kernel, nest: &Nest, target: &Target) -> Vec<String> {
+    let leaves = match cover::leaves(kernel, nest) {
+        Ok(leaves) => leaves,
+        // Of a nest that names what there is not nothing else can be said.
+        Err(faults) => return faults,
+    };
+    let mut faults = cover::faults(kernel, nest, &leaves);
+    for leaf in &leaves {
+        faults.extend(bits::faults(kernel, nest, leaf, target));
+    }
+    faults.sort();
+    faults.dedup();
+    faults
+}

@@ -1,0 +1,388 @@
+//! The nest of a kernel: for each level its splits and its loops, from the outermost.
+
+use std::collections::BTreeSet;
+
+use fusebox_ir::{
+    Action, Association, Kernel, ScatterOrder,
+    analysis::kernels::{accumulators, in_ranges, trip_count},
+    association::{BLOCK, TILE},
+};
+
+use super::{
+    Choice, Preferences,
+    accumulate::{self, Kept},
+    gain::Tally,
+};
+use crate::{
+    effects::effects,
+    gangs::{MOST_LANES, gang_of_tiles, has_border, inside, may_be_lanes, may_run_twice},
+    schedule::{Axis, By, Effects, Gang, Loop, Nest, Node, OutOfCache, Remainder, SplitBy},
+    streams::Streams,
+    target::{Cpu, Gpu},
+};
+
+/// Steps of a strip: what several batches of accumulators read stays in the innermost cache.
+const STRIP: u32 = 1024;
+/// Threads of a block on a GPU.
+const BLOCK_THREADS: u32 = 256;
+
+/// In what pieces a level may be shared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Unit {
+    /// Any.
+    Any,
+    /// Multiples of so many steps.
+    Steps(u32),
+    /// The chunks of a scatter.
+    Chunks,
+}
+
+/// Whether nodes say where the rest stands on every way; collects what is named.
+fn has_rest(nodes: &[Node], named: &mut BTreeSet<u32>) -> bool {
+    nodes.iter().fold(false, |before, node| {
+        let here = match node {
+            Node::Loop(each) => has_rest(&each.body, named),
+            Node::Do(Effects::Rest) => true,
+            Node::Do(Effects::Named(positions)) => {
+                named.extend(positions);
+                false
+            }
+            Node::Choose { then, otherwise, .. } => has_rest(then, named) & has_rest(otherwise, named),
+        };
+        before || here
+    })
+}
+
+/// What is known of the length of a level where its loops stand.
+#[derive(Clone, Debug, Default)]
+struct Trip {
+    /// Thresholds of ragged reduces that have been decided.
+    decided: BTreeSet<u32>,
+    /// It has fewer steps.
+    below: Option<i64>,
+}
+
+/// Makes the nest of a kernel.
+pub(super) struct Builder<'k> {
+    kernel: &'k Kernel,
+    machine: Room<'k>,
+    preferences: Preferences,
+    nest: Nest,
+}
+
+/// What there is to run on.
+enum Room<'k> {
+    /// Threads, with a level across lanes.
+    Cores(&'k Cpu, Option<Gang>),
+    /// Blocks of so many threads.
+    Grid(u32),
+}
+
+impl<'k> Builder<'k> {
+    pub(super) fn on_cpu(
+        kernel: &'k Kernel,
+        cpu: &'k Cpu,
+        preferences: Preferences,
+        choices: &mut Vec<Choice>,
+    ) -> Self {
+        let gang = match preferences.gang {
+            None => gang(kernel, cpu, choices),
+            Some(None) => None,
+            Some(Some((level, lanes))) => {
+                Some(Gang { level, lanes, masked: gang_of_tiles(kernel) == Some((level, lanes)) })
+            }
+        };
+        Self { kernel, machine: Room::Cores(cpu, gang), preferences, nest: Nest::default() }
+    }
+
+    /// Blocks share the outermost level; where nothing is combined along it, the threads of a block share the steps of a piece.
+    pub(super) fn on_gpu(kernel: &'k Kernel, gpu: &Gpu, preferences: Preferences) -> Self {
+        let machine = Room::Grid(BLOCK_THREADS.min(gpu.block_threads));
+        Self { kernel, machine, preferences, nest: Nest::default() }
+    }
+
+    pub(super) fn build(mut self) -> Nest {
+        let nodes = match self.unit() {
+            _ if self.kernel.levels.is_empty() => Vec::new(),
+            None => self.level(0, Axis(0), &Trip::default()),
+            Some(unit) => vec![self.shared(unit)],
+        };
+        self.nest.nodes = self.with_rest(nodes);
+        self.nest
+    }
+
+    /// The outermost level, in pieces for threads or blocks.
+    fn shared(&mut self, unit: Unit) -> Node {
+        match (&self.machine, unit) {
+            (Room::Cores(..), unit) => {
+                let by = match unit {
+                    Unit::Any => {
+                        SplitBy::Shares(self.gang().filter(|gang| gang.level == 0).map_or(1, |gang| gang.lanes))
+                    }
+                    Unit::Steps(steps) => SplitBy::Shares(steps),
+                    Unit::Chunks => SplitBy::Chunks,
+                };
+                let (pieces, steps) = self.split(Axis(0), by);
+                let body = self.level(0, steps, &Trip::default());
+                Node::Loop(Loop::new(pieces, By::Threads, body))
+            }
+            (&Room::Grid(threads), Unit::Any) => {
+                let (pieces, steps) = self.split(Axis(0), SplitBy::Steps(threads));
+                let body = self.body(0);
+                let each = Node::Loop(Loop::new(steps, By::BlockThreads(threads), body));
+                Node::Loop(Loop::new(pieces, By::Blocks, vec![each]))
+            }
+            (Room::Grid(_), unit) => {
+                let (by, below) = match unit {
+                    Unit::Steps(steps) => (SplitBy::Steps(steps), Some(i64::from(steps) + 1)),
+                    Unit::Chunks | Unit::Any => (SplitBy::Chunks, None),
+                };
+                let (pieces, steps) = self.split(Axis(0), by);
+                let body = self.level(0, steps, &Trip { below, ..Trip::default() });
+                Node::Loop(Loop::new(pieces, By::Blocks, body))
+            }
+        }
+    }
+
+    /// Nodes, and behind them what has no place in them.
+    fn with_rest(&self, mut nodes: Vec<Node>) -> Vec<Node> {
+        let mut named = BTreeSet::new();
+        if !has_rest(&nodes, &mut named)
+            && effects(self.kernel).any(|(position, _)| !named.contains(&(position as u32)))
+        {
+            nodes.push(Node::Do(Effects::Rest));
+        }
+        nodes
+    }
+
+    fn gang(&self) -> Option<Gang> {
+        match self.machine {
+            Room::Cores(_, gang) => gang,
+            Room::Grid(_) => None,
+        }
+    }
+
+    fn split(&mut self, axis: Axis, by: SplitBy) -> (Axis, Axis) {
+        self.nest.split(self.kernel.levels.len(), axis, by)
+    }
+
+    /// In what pieces the outermost level may be shared.
+    fn unit(&self) -> Option<Unit> {
+        in_ranges(self.kernel).ok().filter(|()| self.preferences.shared != Some(false))?;
+        let statements = &self.kernel.statements;
+        let order = |wanted: ScatterOrder| {
+            statements.iter().any(|s| matches!(&s.action, Action::Scatter { order, .. } if *order == wanted))
+        };
+        if order(ScatterOrder::InOrder) {
+            return None;
+        }
+        if order(ScatterOrder::Chunks) {
+            return Some(Unit::Chunks);
+        }
+        let direct = |tiles: bool| {
+            statements.iter().any(|statement| match &statement.action {
+                Action::Scan { .. } => tiles && statement.depth == 1,
+                Action::Reduce { to, .. } => !tiles && *to == 0,
+                _ => false,
+            })
+        };
+        Some(if direct(true) {
+            Unit::Steps(TILE as u32)
+        } else if direct(false) {
+            Unit::Steps(BLOCK as u32)
+        } else if self.is_ordered() && matches!(self.machine, Room::Grid(_)) {
+            // A block goes through its steps in their order.
+            Unit::Steps(BLOCK as u32)
+        } else {
+            Unit::Any
+        })
+    }
+
+    /// Whether elements are put somewhere in an order.
+    fn is_ordered(&self) -> bool {
+        self.kernel.statements.iter().any(|statement| match &statement.action {
+            Action::Append { .. } => true,
+            Action::Scatter { order, .. } => !matches!(order, ScatterOrder::Any | ScatterOrder::Unique),
+            _ => false,
+        })
+    }
+
+    /// The loops of a level, over a part of it.
+    fn level(&mut self, level: usize, axis: Axis, trip: &Trip) -> Vec<Node> {
+        let direct = |statement: &fusebox_ir::Statement| statement.depth as usize == level + 1;
+        let undecided = inside(self.kernel, level).find_map(|(_, statement)| match statement.action {
+            Action::Reduce { to, association: Association::Ragged { least, .. }, .. }
+                if to as usize == level && direct(statement) && !trip.decided.contains(&least) =>
+            {
+                Some(least)
+            }
+            _ => None,
+        });
+        if let Some(least) = undecided {
+            let mut short = trip.clone();
+            short.decided.insert(least);
+            let long = short.clone();
+            short.below = Some(short.below.unwrap_or(i64::MAX).min(least.into()));
+            let then = self.level(level, axis, &short);
+            let otherwise = self.level(level, axis, &long);
+            let (then, otherwise) = (self.with_rest(then), self.with_rest(otherwise));
+            return vec![Node::Choose { level: level as u32, fewer_than: least, then, otherwise }];
+        }
+        let tiled = inside(self.kernel, level).any(|(_, statement)| {
+            direct(statement) && matches!(statement.action, Action::Scan { association: Association::Tiles { .. }, .. })
+        });
+        let blocked = inside(self.kernel, level).any(|(position, statement)| match &statement.action {
+            Action::Reduce { to, association, .. } => {
+                *to as usize == level && direct(statement) && *association != Association::InOrder
+            }
+            Action::Scan { .. } => direct(statement) && accumulators(self.kernel, position).is_some(),
+            _ => false,
+        });
+        let most = trip_count(&self.kernel.levels[level]).into_iter().chain(trip.below).min();
+        let longer = |than: i64| most.is_none_or(|steps| steps > than);
+        let mut around = Vec::new();
+        let mut steps = axis;
+        for (wanted, by) in [(tiled, TILE), (blocked, BLOCK)] {
+            if wanted && longer(by) {
+                let (pieces, piece) = self.split(steps, SplitBy::Steps(by as u32));
+                around.push(pieces);
+                steps = piece;
+            }
+        }
+        let mut nodes = self.steps(level, steps);
+        for pieces in around.into_iter().rev() {
+            nodes = vec![Node::Loop(Loop::new(pieces, By::Serial, nodes))];
+        }
+        nodes
+    }
+
+    /// The loops over the steps of a piece of a level.
+    fn steps(&mut self, level: usize, axis: Axis) -> Vec<Node> {
+        let (cpu, gang) = match self.machine {
+            Room::Cores(cpu, Some(gang)) if gang.level == level => (cpu, gang),
+            _ => {
+                let body = self.body(level);
+                return vec![Node::Loop(Loop::new(axis, By::Serial, body))];
+            }
+        };
+        let by = By::Lanes(gang.lanes);
+        let place = accumulate::Level { kernel: self.kernel, level, gang: gang.lanes, cpu };
+        match place.kept(self.preferences.accumulators) {
+            Kept::Scratch => vec![self.gangs(gang, axis, 1)],
+            Kept::Unrolled(gangs) => vec![self.gangs(gang, axis, gangs)],
+            Kept::Strips { batches, width, rest } => {
+                let (strips, strip) = self.split(axis, SplitBy::Steps(STRIP.max(width)));
+                let mut nodes = Vec::new();
+                for batch in batches {
+                    // The groups of accumulators come outside of the steps that feed them.
+                    let (turns, turn) = self.split(strip, SplitBy::Steps(width));
+                    let (groups, group) = self.split(turn, SplitBy::Steps(batch.gangs * gang.lanes));
+                    let positions = batch.positions.iter().map(|&position| position as u32).collect();
+                    let mut feed = Loop::new(group, by, vec![Node::Do(Effects::Named(positions))]);
+                    feed.unroll = batch.gangs;
+                    feed.remainder = if gang.masked { Remainder::Masked } else { Remainder::Scalar };
+                    let turns = Loop::new(turns, By::Serial, vec![Node::Loop(feed)]);
+                    nodes.push(Node::Loop(Loop::new(groups, By::Serial, vec![Node::Loop(turns)])));
+                }
+                if rest {
+                    nodes.push(self.gangs(gang, strip, 1));
+                }
+                vec![Node::Loop(Loop::new(strips, By::Serial, nodes))]
+            }
+        }
+    }
+
+    /// A loop in gangs, with its remainder.
+    fn gangs(&mut self, gang: Gang, axis: Axis, unroll: u32) -> Node {
+        let level = gang.level;
+        let mut each = Loop::new(axis, By::Lanes(gang.lanes), self.body(level));
+        each.unroll = unroll;
+        each.remainder = if gang.masked {
+            Remainder::Masked
+        } else if self.preferences.overlap != Some(false) && may_run_twice(self.kernel, level) {
+            Remainder::Overlapped
+        } else {
+            Remainder::Scalar
+        };
+        each.border = !gang.masked && has_border(self.kernel, level);
+        let streams = Streams::of(self.kernel, level, gang.lanes, |_| true);
+        if !streams.is_empty() && self.preferences.streams != Some(false) {
+            each.out_of_cache = Some(OutOfCache {
+                prefetch: streams.loads.into_keys().collect(),
+                past_caches: streams.stores.into_keys().collect(),
+            });
+        }
+        Node::Loop(each)
+    }
+
+    /// What is inside of a step of a level.
+    fn body(&mut self, level: usize) -> Vec<Node> {
+        if inside(self.kernel, level).any(|(_, statement)| statement.depth as usize > level + 1) {
+            let nodes = self.level(level + 1, Axis(level as u32 + 1), &Trip::default());
+            self.with_rest(nodes)
+        } else {
+            vec![Node::Do(Effects::Rest)]
+        }
+    }
+}
+
+/// The level across lanes: that of scans in tiles, or the one that gains most, or none where scalar code is better.
+fn gang(kernel: &Kernel, cpu: &Cpu, choices: &mut Vec<Choice>) -> Option<Gang> {
+    if let Some((level, lanes)) = gang_of_tiles(kernel)
+        && may_be_lanes(kernel, level, lanes).is_ok()
+    {
+        choices.push(Choice {
+            about: "lanes".to_owned(),
+            chosen: format!("level {level} in gangs of {lanes}"),
+            because: "a scan along it has these gangs".to_owned(),
+            instead_of: Vec::new(),
+        });
+        return Some(Gang { level, lanes, masked: true });
+    }
+    let mut best: Option<(i64, Gang)> = None;
+    let mut instead_of = Vec::new();
+    for level in (0..kernel.levels.len()).rev() {
+        let tally = Tally::of(kernel, level);
+        let registers = if tally.instructions <= 48 { 2 } else { 1 };
+        let mut lanes = (cpu.vector_bytes as usize * registers / tally.bytes()).clamp(1, MOST_LANES as usize) as u32;
+        for statement in &kernel.statements {
+            if let Action::Reduce { to, association: Association::Interleaved { lanes: width }, .. } = statement.action
+                && to as usize == level
+            {
+                lanes = lanes.min(width);
+            }
+        }
+        if let Err(why) = may_be_lanes(kernel, level, lanes) {
+            instead_of.push(format!("level {level}: {why}"));
+            continue;
+        }
+        let short = trip_count(&kernel.levels[level]).is_some_and(|steps| steps < i64::from(lanes));
+        if lanes < 2 || (lanes as usize) * tally.bytes() < 8 || short {
+            instead_of.push(format!("level {level}: it has fewer steps than a gang has lanes"));
+            continue;
+        }
+        let score = tally.score();
+        if score <= 0 {
+            instead_of
+                .push(format!("level {level}: gangs lose {} instructions an element against scalar code", -score));
+        } else if best.is_none_or(|(other, _)| score > other) {
+            if let Some((other, gang)) = best {
+                instead_of.push(format!("level {}: gangs gain {other}", gang.level));
+            }
+            best = Some((score, Gang { level, lanes, masked: false }));
+        } else {
+            instead_of.push(format!("level {level}: gangs gain {score}"));
+        }
+    }
+    let (chosen, because) = match best {
+        Some((score, gang)) => (
+            format!("level {} in gangs of {}", gang.level, gang.lanes),
+            format!("gangs gain {score} instructions an element against scalar code"),
+        ),
+        None => ("no level".to_owned(), "no level gains by gangs".to_owned()),
+    };
+    if !kernel.levels.is_empty() {
+        choices.push(Choice { about: "lanes".to_owned(), chosen, because, instead_of });
+    }
+    best.map(|(_, gang)| gang)
+}

@@ -1,0 +1,127 @@
+//! The scheduler: one schedule for a kernel on a target, and why it is that one. It is a pure function, reads no clock, and knows nothing of the
+//! machine at hand.
+
+mod accumulate;
+mod gain;
+mod levels;
+
+use fusebox_ir::{
+    Kernel,
+    analysis::kernels::{scans_outermost, totals_only},
+};
+
+use crate::{
+    check::check,
+    gangs::{MOST_LANES, may_be_lanes},
+    schedule::{Nest, Schedule, Version},
+    target::{Machine, Target},
+};
+use levels::Builder;
+
+/// A decision of the scheduler, for people.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Choice {
+    /// What was decided, such as `lanes of j`.
+    pub about: String,
+    /// What was chosen.
+    pub chosen: String,
+    /// Why.
+    pub because: String,
+    /// What it was chosen over, each with the reason.
+    pub instead_of: Vec<String>,
+}
+
+/// A schedule, and how it was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Scheduled {
+    /// The schedule.
+    pub schedule: Schedule,
+    /// In the order in which they were made.
+    pub choices: Vec<Choice>,
+}
+
+/// What a schedule is to be like; what is not said, the scheduler chooses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Preferences {
+    /// Which level is across lanes, in gangs of how many; `Some(None)`: none.
+    pub gang: Option<Option<(usize, u32)>>,
+    /// Where accumulators of that level are. What cannot be stays in scratch memory.
+    pub accumulators: Option<Accumulators>,
+    /// Whether launches out of cache prefetch and store past the caches.
+    pub streams: Option<bool>,
+    /// Whether the last gang may overlap another, where that changes nothing.
+    pub overlap: Option<bool>,
+    /// Whether threads or blocks share the outermost level, where they may.
+    pub shared: Option<bool>,
+}
+
+/// Where accumulators of a level across lanes are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Accumulators {
+    /// In scratch memory.
+    Scratch,
+    /// All in registers, in unrolled gangs.
+    Registers,
+    /// In registers a batch at a time, for strips of the level.
+    Strips,
+}
+
+impl Preferences {
+    /// Scalar code: no level across lanes.
+    pub fn scalar() -> Self {
+        Self { gang: Some(None), ..Self::default() }
+    }
+}
+
+/// The schedule of a kernel on a target.
+pub fn schedule(kernel: &Kernel, target: &Target, preferences: Preferences) -> Scheduled {
+    let mut choices = Vec::new();
+    let nest = nest(kernel, target, preferences, &mut choices);
+    let totals = (nest.is_shared() && scans_outermost(kernel)).then(|| {
+        let sliced = totals_only(kernel);
+        let mut unsaid = Vec::new();
+        // What does not fit the smaller kernel is chosen for it.
+        let fits = |(level, lanes)| may_be_lanes(&sliced, level, lanes).is_ok();
+        let gang = preferences.gang.filter(|gang| gang.is_none_or(fits));
+        self::nest(&sliced, target, Preferences { gang, ..preferences }, &mut unsaid)
+    });
+    let version = Version { when: Vec::new(), nest, totals };
+    Scheduled { schedule: Schedule { target: target.name.clone(), versions: vec![version] }, choices }
+}
+
+/// Schedules of a kernel on a target that differ from each other: that of [`schedule`] first, then what it could have chosen instead. All are
+/// legal.
+pub fn alternatives(kernel: &Kernel, target: &Target) -> Vec<Schedule> {
+    let mut gangs = vec![None, Some(None)];
+    if target.cpu().is_some() {
+        for level in 0..kernel.levels.len() {
+            let lanes = (1..=MOST_LANES.ilog2()).map(|bits| 1 << bits);
+            let legal = lanes.filter(|&lanes| may_be_lanes(kernel, level, lanes).is_ok());
+            gangs.extend(legal.map(|lanes| Some(Some((level, lanes)))));
+        }
+    }
+    let kept = [None, Some(Accumulators::Scratch), Some(Accumulators::Registers), Some(Accumulators::Strips)];
+    let switches = [None, Some(false)];
+    let mut found: Vec<Schedule> = Vec::new();
+    for gang in gangs {
+        for accumulators in kept {
+            for (streams, overlap) in [(None, None), (Some(false), None), (None, Some(false))] {
+                for shared in switches {
+                    let wanted = Preferences { gang, accumulators, streams, overlap, shared };
+                    let schedule = schedule(kernel, target, wanted).schedule;
+                    if !found.contains(&schedule) && check(kernel, &schedule, target).is_ok() {
+                        found.push(schedule);
+                    }
+                }
+            }
+        }
+    }
+    found
+}
+
+fn nest(kernel: &Kernel, target: &Target, preferences: Preferences, choices: &mut Vec<Choice>) -> Nest {
+    match &target.machine {
+        Machine::Cpu(cpu) => Builder::on_cpu(kernel, cpu, preferences, choices).build(),
+        Machine::Gpu(gpu) => Builder::on_gpu(kernel, gpu, preferences).build(),
+    }
+}

@@ -1,0 +1,28 @@
+#![doc = include_str!("../README.md")]
+
+pub mod accumulate;
+mod book;
+mod check;
+mod choose;
+mod effects;
+pub mod gangs;
+mod labels;
+mod parse;
+mod print;
+mod schedule;
+pub mod slice;
+pub mod streams;
+mod target;
+mod tokens;
+
+pub use self::{
+    book::Book,
+    check::{Fault, check},
+    choose::{Accumulators, Choice, Preferences, Scheduled, alternatives, schedule},
+    effects::{effects, has_effect},
+    schedule::{
+        Axis, By, Effects, Gang, Guard, Loop, Nest, Node, OutOfCache, Remainder, Schedule, Split, SplitBy, Version,
+    },
+    target::{Cpu, Gpu, Machine, Target},
+    tokens::ParseError,
+};

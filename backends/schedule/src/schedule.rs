@@ -1,0 +1,284 @@
+//! What a schedule is.
+//!
+//! Loops run over *axes*. The levels of the kernel are axes, and so are the two parts that a split makes of an axis: pieces, and the steps of a
+//! piece. A *nest* is a tree of loops over axes; where its branches end, statements stand. Only statements with an effect are placed: reduces,
+//! scans, stores, scatters, appends, checks, and loads that may fail. What only computes a value is computed where a placed statement needs
+//! it, in the outermost loop in which its operands are known.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use fusebox_ir::KernelArrayId;
+
+/// How one kernel runs on one target.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Schedule {
+    /// The target's name ([`crate::Target::name`]).
+    pub target: String,
+    /// The first whose guard holds runs; the last has none.
+    pub versions: Vec<Version>,
+}
+
+/// One way to run a kernel.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Version {
+    /// Conditions on sizes that all have to hold.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub when: Vec<Guard>,
+    /// What runs.
+    #[serde(flatten)]
+    pub nest: Nest,
+    /// What runs first to find the totals of tiles, where tiles are shared among threads and carries are not known yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub totals: Option<Nest>,
+}
+
+/// A condition on what the launch knows.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Guard {
+    /// The level has at most so many steps; its bounds are sizes.
+    AtMost {
+        /// Which level.
+        level: u32,
+        /// So many.
+        steps: i64,
+    },
+    /// The level has just so many steps; its bounds are sizes.
+    Exactly {
+        /// Which level.
+        level: u32,
+        /// So many.
+        steps: i64,
+    },
+}
+
+/// Splits of axes, and a tree of loops over them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Nest {
+    /// Split number s makes axes `levels + 2 s` (pieces) and `levels + 2 s + 1` (steps of a piece).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub splits: Vec<Split>,
+    /// In order.
+    pub nodes: Vec<Node>,
+}
+
+/// An axis: a level of the kernel, or what a split made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub struct Axis(pub u32);
+
+/// An axis in pieces.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Split {
+    /// What is split.
+    pub axis: Axis,
+    /// How.
+    pub by: SplitBy,
+}
+
+/// How long pieces are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SplitBy {
+    /// So many steps, the last one fewer.
+    Steps(u32),
+    /// A multiple of so many steps, which the launch chooses by the work and the threads there are: results never depend on it.
+    Shares(u32),
+    /// The chunks of a scatter in chunks ([`fusebox_ir::association::chunks`]).
+    Chunks,
+}
+
+/// A part of a nest.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Node {
+    /// A loop over an axis.
+    Loop(Loop),
+    /// Statements, in the kernel's order.
+    Do(Effects),
+    /// One of two nests, of which both cover the same points.
+    Choose {
+        /// A level around which this stands, whose steps are counted.
+        level: u32,
+        /// The first nest runs where the level has fewer steps.
+        fewer_than: u32,
+        /// The first nest.
+        then: Vec<Self>,
+        /// The second nest.
+        otherwise: Vec<Self>,
+    },
+}
+
+/// Which statements with an effect stand somewhere.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Effects {
+    /// All that stand nowhere else on the way.
+    Rest,
+    /// These (positions in the kernel).
+    Named(Vec<u32>),
+}
+
+/// A loop over an axis.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Loop {
+    /// Over what.
+    pub axis: Axis,
+    /// How it is carried out.
+    #[serde(default, skip_serializing_if = "By::is_serial")]
+    pub by: By,
+    /// How many times its body stands in an iteration: of lanes, so many gangs. 1: no unrolling.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub unroll: u32,
+    /// What is done with steps that do not fill a gang.
+    #[serde(default, skip_serializing_if = "Remainder::is_scalar")]
+    pub remainder: Remainder,
+    /// Whether steps at which a boundary applies are scalar code before and behind the gangs, which then apply none.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub border: bool,
+    /// What is done in launches over more memory than the caches hold.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub out_of_cache: Option<OutOfCache>,
+    /// In order.
+    pub body: Vec<Node>,
+}
+
+/// How a loop is carried out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum By {
+    /// One step after the other.
+    #[default]
+    Serial,
+    /// Steps are taken by threads.
+    Threads,
+    /// So many steps at a time, a lane each, in as many registers as they take.
+    Lanes(u32),
+    /// Steps are taken by the blocks of a grid.
+    Blocks,
+    /// Steps are taken by the threads of a block, so many of them.
+    BlockThreads(u32),
+}
+
+/// What is done with steps that do not fill a gang.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Remainder {
+    /// Scalar code.
+    #[default]
+    Scalar,
+    /// A gang of which some lanes do nothing.
+    Masked,
+    /// A gang that begins earlier, so that some steps are executed twice.
+    Overlapped,
+}
+
+/// What is done in launches over more memory than the caches hold.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OutOfCache {
+    /// Lines of these arrays are asked for some time before they are loaded ([`crate::streams::Streams::loads`]).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub prefetch: Vec<KernelArrayId>,
+    /// These arrays are stored past the caches (non-temporal stores, [`crate::streams::Streams::stores`]).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub past_caches: Vec<KernelArrayId>,
+}
+
+impl By {
+    fn is_serial(&self) -> bool {
+        *self == Self::Serial
+    }
+}
+
+impl Remainder {
+    fn is_scalar(&self) -> bool {
+        *self == Self::Scalar
+    }
+}
+
+fn one() -> u32 {
+    1
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+fn is_one(number: &u32) -> bool {
+    *number == 1
+}
+
+impl Loop {
+    /// A loop without any of the refinements.
+    pub fn new(axis: Axis, by: By, body: Vec<Node>) -> Self {
+        Self { axis, by, unroll: 1, remainder: Remainder::Scalar, border: false, out_of_cache: None, body }
+    }
+}
+
+/// The level across lanes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Gang {
+    /// Which level.
+    pub level: usize,
+    /// Lanes of a gang.
+    pub lanes: u32,
+    /// Whether a short gang at the end is masked.
+    pub masked: bool,
+}
+
+impl Nest {
+    /// The level across lanes, in a nest that [`crate::check`] accepts for a kernel with so many levels.
+    pub fn gang(&self, levels: usize) -> Option<Gang> {
+        let mut nodes: Vec<&Node> = self.nodes.iter().collect();
+        while let Some(node) = nodes.pop() {
+            match node {
+                Node::Loop(each) => {
+                    if let By::Lanes(lanes) = each.by {
+                        let masked = each.remainder == Remainder::Masked;
+                        return Some(Gang { level: self.level_of(levels, each.axis)?, lanes, masked });
+                    }
+                    nodes.extend(&each.body);
+                }
+                Node::Do(_) => {}
+                Node::Choose { then, otherwise, .. } => nodes.extend(then.iter().chain(otherwise)),
+            }
+        }
+        None
+    }
+
+    /// Whether threads or blocks share the outermost level.
+    pub fn is_shared(&self) -> bool {
+        let shared = |node: &Node| matches!(node, Node::Loop(each) if matches!(each.by, By::Threads | By::Blocks));
+        self.nodes.iter().any(shared)
+    }
+
+    /// Splits an axis of a kernel with so many levels: the pieces, and the steps of a piece.
+    pub fn split(&mut self, levels: usize, axis: Axis, by: SplitBy) -> (Axis, Axis) {
+        let first = (levels + 2 * self.splits.len()) as u32;
+        self.splits.push(Split { axis, by });
+        (Axis(first), Axis(first + 1))
+    }
+
+    /// The split that made an axis, and whether the axis is its pieces; none of levels and of axes that there are not.
+    pub fn made_by(&self, levels: usize, axis: Axis) -> Option<(&Split, bool)> {
+        let number = (axis.0 as usize).checked_sub(levels)?;
+        Some((self.splits.get(number / 2)?, number.is_multiple_of(2)))
+    }
+
+    /// The level of which an axis is a part; none of axes that there are not.
+    pub fn level_of(&self, levels: usize, axis: Axis) -> Option<usize> {
+        let mut axis = axis;
+        // Splits name earlier axes, so that this ends; an edited schedule may be otherwise.
+        for _ in 0..=self.splits.len() {
+            if (axis.0 as usize) < levels {
+                return Some(axis.0 as usize);
+            }
+            axis = self.made_by(levels, axis)?.0.axis;
+        }
+        None
+    }
+}

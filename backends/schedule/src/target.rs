@@ -1,0 +1,119 @@
+//! Machines as schedules see them: descriptions, not the machine at hand, so that every schedule is the same wherever it is made.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A machine that schedules are made for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Target {
+    /// How files and messages call it: `avx512`, `sm_90`.
+    pub name: String,
+    /// What it is.
+    pub machine: Machine,
+}
+
+/// What a target is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Machine {
+    /// Cores with vector units and caches.
+    Cpu(Cpu),
+    /// Multiprocessors that run warps.
+    Gpu(Gpu),
+}
+
+/// Cores with vector units and caches.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Cpu {
+    /// Bytes of a vector register.
+    pub vector_bytes: u32,
+    /// Vector registers.
+    pub registers: u32,
+    /// Bytes of the innermost cache of a core.
+    pub innermost_cache: u64,
+    /// Bytes of a line of the caches.
+    pub line: u32,
+}
+
+/// Multiprocessors that run warps of 32 threads.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Gpu {
+    /// Compute capability, such as 9 and 0.
+    pub compute: (u32, u32),
+    /// Multiprocessors.
+    pub multiprocessors: u32,
+    /// Threads of a block, at most.
+    pub block_threads: u32,
+    /// Bytes of shared memory of a block, at most.
+    pub shared_bytes: u32,
+    /// 32-bit registers of a thread, at most.
+    pub registers: u32,
+}
+
+impl Target {
+    /// The targets that have names.
+    pub const NAMES: [&str; 5] = ["avx512", "avx2", "sse", "neon", "sm_90"];
+
+    /// A target by its name.
+    pub fn named(name: &str) -> Option<Self> {
+        let cpu = |vector_bytes, registers| {
+            Machine::Cpu(Cpu { vector_bytes, registers, innermost_cache: 32 << 10, line: 64 })
+        };
+        let machine = match name {
+            "avx512" => cpu(64, 32),
+            "avx2" => cpu(32, 16),
+            "sse" => cpu(16, 16),
+            "neon" => cpu(16, 32),
+            "sm_90" => Machine::Gpu(Gpu {
+                compute: (9, 0),
+                multiprocessors: 132,
+                block_threads: 1024,
+                shared_bytes: 227 << 10,
+                registers: 255,
+            }),
+            _ => return None,
+        };
+        Some(Self { name: name.to_owned(), machine })
+    }
+
+    /// The processor with vectors of so many bytes that every such processor can stand for: 64, 32 or 16.
+    pub fn of_vectors(bytes: usize) -> Option<Self> {
+        match bytes {
+            64 => Self::named("avx512"),
+            32 => Self::named("avx2"),
+            16 => Self::named("sse"),
+            _ => None,
+        }
+    }
+
+    /// The processor, if it is one.
+    pub fn cpu(&self) -> Option<&Cpu> {
+        match &self.machine {
+            Machine::Cpu(cpu) => Some(cpu),
+            Machine::Gpu(_) => None,
+        }
+    }
+}
+
+impl Cpu {
+    /// How many vector registers may hold accumulators: half of all, as the other half holds what is combined into them.
+    pub fn accumulator_registers(&self) -> u32 {
+        self.registers / 2
+    }
+
+    /// Vector registers that so many elements of so many bytes take.
+    pub fn registers_of(&self, elements: u32, bytes: usize) -> u32 {
+        (elements * bytes as u32).div_ceil(self.vector_bytes)
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)
+    }
+}

@@ -1,0 +1,17 @@
+//! Facts about one kernel that every backend asks for, whatever its machine is.
+
+mod accumulators;
+mod cheap;
+mod depths;
+mod lanes;
+mod ranges;
+mod totals;
+
+pub use self::{
+    accumulators::{Accumulators, accumulators, shared_reduction},
+    cheap::is_cheap,
+    depths::{depths, trip_count},
+    lanes::{AcrossLanes, Lanes},
+    ranges::{OneRange, in_ranges, scans_outermost},
+    totals::{has_totals, totals_only},
+};
