@@ -1,6 +1,6 @@
 //! A kernel under construction: levels are opened from the outermost, statements put at their depths, before or after what is deeper.
 //!
-//! Locals have provisional ids until [`finish`] numbers them. Scalar code comes as [`ScalarCode`](crate::strict::ScalarCode), which is made strict and expanded, and
+//! Locals have provisional ids until [`finish`] numbers them. Scalar code is written with a [`LambdaBuilder`](fusebox_ir::LambdaBuilder), made strict and expanded, and
 //! then falls apart into statements: each as far outside as what it uses allows, if it cannot fail.
 
 mod code;

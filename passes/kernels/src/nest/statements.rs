@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use fusebox_ir::{
     Access, Action, Association, Binary, Constant, DimBoundary, DimIndex, ElementType, Failure, FailureKind, IndexMap,
-    Instruction, Lambda, Local, LocalId, Place, ScalarOp, ScalarOperand, Statement, ValueId, analysis::need::local,
+    Lambda, Local, LocalId, Place, ScalarOperand, Statement, ValueId, analysis::need::local,
 };
 
 use super::{KernelBuilder, ProgramPoint};
@@ -67,12 +67,7 @@ impl KernelBuilder<'_> {
 
     /// A built-in function of two.
     pub(crate) fn built_in(&mut self, function: Binary, ty: ElementType) -> Lambda {
-        let at = ProgramPoint::before(self.depth());
-        let [a, b, result] = [(); 3].map(|()| self.local(ty, at));
-        let results = vec![result.id.into()];
-        let op = ScalarOp::Binary { function, a: a.id.into(), b: b.id.into() };
-        let instructions = vec![Instruction { results: vec![result], op, place: Place::default() }];
-        Lambda { params: vec![a, b], instructions, results }
+        self.function(&Lambda::build(&[("", ty), ("", ty)], |f, p| vec![f.binary(function, p[0], p[1])]))
     }
 
     /// Whether `a < b`, or `a <= b`, is known at a depth.
