@@ -1,8 +1,8 @@
 //! Scalar code of functions in a nest, before it is strict.
 
 use fusebox_ir::{
-    Access, ArrayId, ElementType, Emit, Lambda, LambdaBuilder, Local, Place, ScalarOp, ScalarOperand, ValueId, bug,
-    inline, unnamed,
+    Access, ArrayId, ElementType, Emit, Instruction, Lambda, LambdaBuilder, Local, Place, ScalarOp, ScalarOperand,
+    ValueId, bug, inline, unnamed,
 };
 
 use super::{KernelBuilder, ProgramPoint};
@@ -125,6 +125,15 @@ impl<'v> KernelBuilder<'v> {
         code: &mut LambdaBuilder,
     ) -> Vec<ScalarOperand> {
         inline(&mut self.writing(code), lambda, arguments)
+    }
+
+    /// A body that executes an instruction alone.
+    pub(super) fn body_of(&mut self, instruction: &Instruction) -> Lambda {
+        let mut code = LambdaBuilder::new();
+        let mut writing = self.writing(&mut code);
+        writing.open(&[]);
+        let results = writing.emit(instruction.op.clone(), &instruction.results, &instruction.place);
+        writing.close(results)
     }
 
     /// A function of the program as a strict, expanded function of the kernel.

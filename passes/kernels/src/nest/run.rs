@@ -1,8 +1,8 @@
 //! Scalar code made strict and put into a nest: each instruction as far outside as what it uses allows, if it cannot fail.
 
 use fusebox_ir::{
-    Action, Binary, Constant, DimBoundary, ElementType, Instruction, KernelArrayId, Lambda, LambdaBuilder, Local,
-    LocalId, Place, PlanType, ScalarOp, ScalarOperand,
+    Action, Binary, Constant, DimBoundary, ElementType, Instruction, KernelArrayId, Lambda, LambdaBuilder, LocalId,
+    Place, PlanType, ScalarOp, ScalarOperand,
     analysis::need::{certainly_executed, free_uses},
 };
 
@@ -149,10 +149,7 @@ impl KernelBuilder<'_> {
             return (!matches!(instruction.op, ScalarOp::Read { .. } | ScalarOp::ReadFlat { .. }))
                 .then(|| (instruction.clone(), point));
         };
-        let inner: Vec<Local> = instruction.results.iter().map(|result| self.local(result.ty, point)).collect();
-        let results = inner.iter().map(|local| local.id.into()).collect();
-        let body = Instruction { results: inner, ..instruction.clone() };
-        let then = Lambda { params: Vec::new(), instructions: vec![body], results };
+        let then = self.body_of(instruction);
         let zeros = instruction.results.iter().map(|result| Constant::zero(result.ty).into()).collect();
         let otherwise = Lambda { results: zeros, ..Lambda::default() };
         let op = ScalarOp::If { condition, then, otherwise };
