@@ -9,6 +9,8 @@ pub mod effects;
 pub mod equal;
 pub mod in_place;
 pub mod inside;
+pub mod linear;
+pub mod marks;
 pub mod need;
 pub mod restrict;
 pub mod sizes;
@@ -25,6 +27,8 @@ pub use self::{
     equal::Equal,
     in_place::{NotInPlace, may_be_in_place},
     inside::{has_room, with_checks},
+    linear::Linear,
+    marks::marks,
     need::{certain_params, possible_params},
     sizes::{Answer, Size, Sizes},
     spine::{Spine, makes_elements, spine},

@@ -36,7 +36,7 @@ impl<'p> Lower<'p> {
             nest.store(result, access, &target, element, at, None);
             let launch = nest.finish();
             self.launch(launch, steps);
-            offset = offset.plus(1, &own);
+            offset = offset.plus(&own, 1);
         }
         Ok(())
     }

@@ -25,7 +25,7 @@ pub(crate) use self::{
     statements::{Associates, Learned, ScanParts},
 };
 use crate::{
-    bounds::linear::{Facts, Linear},
+    bounds::linear::{Atom, Facts, Linear},
     bounds::values::Values,
     locals::{Ids, Types},
 };
@@ -239,7 +239,7 @@ impl<'v> KernelBuilder<'v> {
         let depth = self.depth() + 1;
         let index = self.local(ElementType::I64, ProgramPoint::before(depth));
         let (first, end) = (self.known.form(from), self.known.form(to));
-        let own = Linear::local(index.id);
+        let own = Linear::term(Atom::Local(index.id));
         self.known.note_order(&first, 0, &own, depth);
         self.known.note_order(&own, 1, &end, depth);
         let operand = index.id.into();

@@ -49,9 +49,8 @@ impl KernelBuilder<'_> {
     /// The value of a linear form over scalars of the plan and locals.
     pub(crate) fn linear(&mut self, form: &Linear, at: ProgramPoint) -> ScalarOperand {
         let whole = |value: i64| ScalarOperand::from(Constant::from(value));
-        let mut sum: Option<ScalarOperand> =
-            (form.constant != 0 || form.terms.is_empty()).then(|| whole(form.constant));
-        for (&atom, &factor) in &form.terms {
+        let mut sum: Option<ScalarOperand> = (form.rest() != 0 || form.terms().is_empty()).then(|| whole(form.rest()));
+        for &(atom, factor) in form.terms() {
             let term = match atom {
                 Atom::Value(id) => self.scalar(id),
                 Atom::Local(id) => id.into(),
@@ -108,7 +107,7 @@ impl KernelBuilder<'_> {
         let mut learned = Learned::default();
         let mut names: HashMap<LocalId, ValueId> = HashMap::new();
         let extents_only = |form: &Linear| {
-            form.terms.keys().all(|atom| matches!(atom, Atom::Value(id) if self.known.values.is_extent(*id)))
+            form.terms().iter().all(|(atom, _)| matches!(atom, Atom::Value(id) if self.known.values.is_extent(*id)))
         };
         for (&value, &id) in values.iter().zip(stored) {
             if self.ty(value) != ElementType::I64 {
@@ -122,13 +121,13 @@ impl KernelBuilder<'_> {
             }
         }
         for fact in self.known.facts.outside() {
-            let named = fact.map(&mut |atom| match atom {
+            let named = fact.map(&mut |&atom| match atom {
                 Atom::Local(id) => {
-                    names.get(&id).map_or_else(|| Linear::atom(atom), |&id| Linear::atom(Atom::Value(id)))
+                    names.get(&id).map_or_else(|| Linear::term(atom), |&id| Linear::term(Atom::Value(id)))
                 }
-                Atom::Value(_) => Linear::atom(atom),
+                Atom::Value(_) => Linear::term(atom),
             });
-            if named != *fact && named.terms.keys().all(|atom| matches!(atom, Atom::Value(_))) {
+            if named != *fact && named.terms().iter().all(|(atom, _)| matches!(atom, Atom::Value(_))) {
                 learned.facts.push(named);
             }
         }
@@ -157,9 +156,11 @@ impl KernelBuilder<'_> {
     }
 
     pub(super) fn dim(&self, form: &Linear) -> DimIndex {
-        let terms =
-            form.terms.iter().filter_map(|(atom, &by)| if let Atom::Local(id) = atom { Some((by, *id)) } else { None });
-        DimIndex { offset: form.constant, terms: terms.collect(), boundary: DimBoundary::None }
+        let terms = form
+            .terms()
+            .iter()
+            .filter_map(|&(atom, by)| if let Atom::Local(id) = atom { Some((by, id)) } else { None });
+        DimIndex { offset: form.rest(), terms: terms.collect(), boundary: DimBoundary::None }
     }
 
     /// Stores an element where `when` holds; it is inside there.
