@@ -7,7 +7,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{ElementType, Instruction, KernelArrayId, Lambda, Local, LocalId, Name, Place, ScalarOperand};
+use crate::{
+    Association, ElementType, Instruction, KernelArrayId, Lambda, Local, LocalId, Name, Place, ScalarOperand,
+    ScatterOrder,
+};
 
 /// A nest of levels, one inside the other, and statements at their depths.
 ///
@@ -262,74 +265,6 @@ impl DimBoundary {
     fn is_none(&self) -> bool {
         *self == Self::None
     }
-}
-
-/// How a reduce or scan associates.
-///
-/// *Elements.* Those of a reduce are numbered 0, 1, 2, … in the order in which its points are met inside one point of depth `to`
-/// (of a scan: from the start of the level), whether `when` holds or not. An element that takes no part is absent, and combining with
-/// something absent gives the other side: so a lane, a block, a copy starts with its first element, and empty ones are left out (known
-/// identities such as -0.0 of `+` give the same bits). Where the level is `Down` the operands of every combination change places, and
-/// nothing else.
-///
-/// *Blocks* of 4,096 elements are combined by themselves, also where an element of the block is absent; their results are the elements of
-/// another such reduce (again in blocks of 4,096 if there are more). The seeds are combined with the result at the very end, on the left;
-/// where nothing takes part they are the result. `InOrder` alone starts from the seeds: `((seed ⊕ x0) ⊕ x1) ⊕ …`.
-///
-/// *Tiles* of scans: `carry` starts as the seeds (or absent). In each tile `running` starts as `carry`; in a gang (the last may be short)
-/// lane l takes lane l-1, then l-2, l-4, …, each as `lane[l - s] ⊕ lane[l]`; the inclusive result is `running ⊕ lane[l]`, the exclusive one
-/// `running ⊕ lane[l - 1]` (of lane 0: `running`); then `running` becomes the inclusive result of the last lane. After the tile, `carry` becomes
-/// `carry ⊕ total of the tile`, the total by `Interleaved` with `total_lanes` or, where those are 0, the `running` of the same gangs without
-/// a carry. `totals` are the last `carry`. At points without an element results are as if nothing were combined in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Association {
-    /// One element after the other (no blocks): columns, and what must be in order.
-    InOrder,
-    /// `lanes` interleaved accumulators (lane l takes elements l, l + L, l + 2L, … of the block), folded by halves: lane l takes lane
-    /// l + L/2, and so on; blocks of 4,096 by themselves. For functions known to commute.
-    Interleaved {
-        /// L of rule 2: a power of two, 4,096 at most (as all lanes are).
-        lanes: u32,
-    },
-    /// In a level of data-dependent length whose loop gathers: one after the other where fewer than `least` elements take part, else
-    /// as [`Self::Interleaved`] (rule 2: "1 in segments below 64").
-    Ragged {
-        /// L of rule 2 for the long ones: a power of two.
-        lanes: u32,
-        /// From how many steps of the level on the lanes are used.
-        least: u32,
-    },
-    /// `lanes` runs of neighbours in a block of n elements, run l being elements `l·r .. (l + 1)·r` with r = ⌈n / L⌉, each in order; then
-    /// combined as neighbours (0,1), (2,3), …, until one is left (rule 4). For functions not known to commute.
-    Runs {
-        /// L of rule 2: a power of two.
-        lanes: u32,
-    },
-    /// Of scans: gangs of `lanes` (Kogge-Stone inside), tiles of 32,768 elements, carries from the left (rule 5).
-    Tiles {
-        /// The gang: a power of two.
-        lanes: u32,
-        /// Whether tiles' totals are by rule 3 with this L (known to commute), or 0: the running total without carry.
-        total_lanes: u32,
-    },
-}
-
-/// In which order a scatter combines elements of one target (rule 6).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum ScatterOrder {
-    /// Any: known to commute and not to round.
-    Any,
-    /// Targets are promised to be distinct.
-    Unique,
-    /// In source order, up to association in K contiguous chunks of the outermost level: n its number of steps, m the number of
-    /// elements of an array scattered to, K = clamp(n / max(16384, 4 m), 1, 64), q = ⌈n / K⌉; chunk c has steps c·q up to (c + 1)·q. The first
-    /// combines into the array itself, each other into a copy whose elements are absent at first (the first new element is taken as it is);
-    /// then copies are combined in, in order, each copy's element as the new one.
-    Chunks,
-    /// One after the other in source order.
-    InOrder,
 }
 
 /// What a failed check says: a fault of [`crate::Fault`] whose numbers are operands.

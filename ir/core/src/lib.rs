@@ -12,6 +12,7 @@
 //! | what is true of each operation: the table | [`operations`] |
 //! | what scalar functions give, and their types | [`primitive`], `typing` |
 //! | kernels and plans: what runs | `kernel`, `plan` |
+//! | which elements are combined with which: the contract of bits | [`association`] |
 //! | terms with node identity: what the embedded language makes | [`term`] |
 //! | the two exact forms of programs | [`mod@text`], [`json`] |
 //! | whether something is valid, and which properties it has | `validate` |
@@ -21,6 +22,7 @@
 
 pub mod analysis;
 mod array_op;
+pub mod association;
 mod bug;
 mod builder;
 mod element;
@@ -48,6 +50,20 @@ mod validate;
 mod value;
 
 pub use crate::{
-    array_op::*, builder::*, element::*, error::*, ids::*, kernel::*, memory::*, pass::*, plan::*, program::*,
-    rewrite::*, scalar::*, traverse::*, validate::*, value::*,
+    array_op::*,
+    association::{Association, ScatterOrder},
+    builder::*,
+    element::*,
+    error::*,
+    ids::*,
+    kernel::*,
+    memory::*,
+    pass::*,
+    plan::*,
+    program::*,
+    rewrite::*,
+    scalar::*,
+    traverse::*,
+    validate::*,
+    value::*,
 };

@@ -2,9 +2,12 @@
 
 use std::{collections::HashMap, ops::Range};
 
-use fusebox_ir::{Access, Action, Association, Binary, DimBoundary, LevelOrder, LocalId};
+use fusebox_ir::{
+    Access, Action, Association, Binary, DimBoundary, LevelOrder, LocalId,
+    association::{BLOCK, TILE},
+};
 
-use super::{BLOCK, Emitter, Result, TILE, Val, strip_mined::StripMined, unrolled::Unrolled};
+use super::{Emitter, Result, Val, strip_mined::StripMined, unrolled::Unrolled};
 use crate::vector::Value;
 
 /// A level that is being emitted.

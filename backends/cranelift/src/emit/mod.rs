@@ -32,11 +32,6 @@ pub use {fusebox_ir::analysis::algebra::identities, schedule::Schedule, slice::t
 
 use statement::{reduce::Reduce, scan::Scan};
 
-/// Elements of a reduce that are combined by themselves.
-pub const BLOCK: i64 = 4096;
-/// Elements of a tile of a scan.
-pub const TILE: i64 = 32_768;
-
 /// Which part of a kernel a function does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {

@@ -15,7 +15,7 @@ use std::cell::RefCell;
 use fusebox_backend::{BackendError, Launch, LaunchArray};
 use fusebox_ir::{
     Action, Array, Constant, Fault, Kernel, KernelArrayId, KernelExtent, Memory, Place, RunError, ScalarOperand,
-    ScatterOrder, analysis::work_of_statement, bug,
+    ScatterOrder, analysis::work_of_statement, association::chunks, bug,
 };
 
 use self::ranges::Ranges;
@@ -195,9 +195,9 @@ impl<'a> KernelLaunch<'a> {
         })
     }
 
-    /// K of scatters in chunks (rule 6).
-    fn chunks(steps: i64, size: usize) -> i64 {
-        (steps / i64::try_from(size).unwrap_or(i64::MAX).saturating_mul(4).max(16_384)).clamp(1, 64)
+    /// How many chunks a scatter in chunks has, and how many steps of the outermost level each.
+    fn chunks(steps: i64, targets: usize) -> (i64, i64) {
+        chunks(steps, i64::try_from(targets).unwrap_or(i64::MAX))
     }
 
     /// Everything in one call; the number of appended elements.
@@ -208,9 +208,9 @@ impl<'a> KernelLaunch<'a> {
         let kernel = self.kernel;
         for (position, statement) in kernel.statements.iter().enumerate() {
             if let Action::Scatter { order: ScatterOrder::Chunks, arrays, .. } = &statement.action {
-                let chunks = Self::chunks(steps, self.target_size(arrays[0]));
+                let (chunks, chunk_steps) = Self::chunks(steps, self.target_size(arrays[0]));
                 let mut scatter = self.scattered(position, chunks as usize)?;
-                self.set_hidden(HiddenArgument::ChunkSteps(position), (steps as u64).div_ceil(chunks as u64).max(1));
+                self.set_hidden(HiddenArgument::ChunkSteps(position), chunk_steps as u64);
                 for component in 0..arrays.len() {
                     self.set_hidden(
                         HiddenArgument::Copies(position, component),

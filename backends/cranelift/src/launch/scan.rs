@@ -5,11 +5,11 @@
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use fusebox_ir::{Action, Memory, RunError};
+use fusebox_ir::{Action, Memory, RunError, association::TILE};
 
 use super::{KernelLaunch, Ranges, address, call};
 use crate::{
-    emit::{HiddenArgument, Part, TILE},
+    emit::{HiddenArgument, Part},
     load::Code,
 };
 

@@ -2,11 +2,11 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use fusebox_ir::{Action, Memory, RunError, ScatterOrder};
+use fusebox_ir::{Action, Memory, RunError, ScatterOrder, association::BLOCK};
 
 use super::{KernelLaunch, Ranges, address, call, scatter::Scattered};
 use crate::{
-    emit::{BLOCK, HiddenArgument, Part, identities},
+    emit::{HiddenArgument, Part, identities},
     load::Code,
 };
 
@@ -29,7 +29,7 @@ impl<'a> KernelLaunch<'a> {
                     ScatterOrder::InOrder => in_order = true,
                     ScatterOrder::Unique => {}
                     ScatterOrder::Chunks => {
-                        chunked = Some(Self::chunks(steps, self.target_size(arrays[0])));
+                        chunked = Some(Self::chunks(steps, self.target_size(arrays[0])).1);
                         any.push(position);
                     }
                     // Any order is right, but without an identity there is nothing that a copy could start from.
@@ -40,7 +40,7 @@ impl<'a> KernelLaunch<'a> {
             }
         }
         let ranges = match chunked {
-            Some(chunks) => Ranges::new(steps, (steps as u64).div_ceil(chunks as u64) as i64),
+            Some(length) => Ranges::new(steps, length),
             None if in_order => Ranges::one(steps),
             // A copy for each tile would be too many.
             None if scans && !any.is_empty() => Ranges::one(steps),

@@ -8,6 +8,7 @@ use crate::{
     Access, Action, Association, ElementType, Extent, IndexMap, Kernel, KernelArrayId, KernelExtent, Lambda,
     LevelOrder, Local, LocalId, MAX_EXTENT, MAX_NESTING, MAX_RANK, ScalarOp, ScalarOperand, Statement, Type, Var,
     analysis::{NotInPlace, may_be_in_place},
+    association::BLOCK,
 };
 
 /// Checks that `kernel` keeps what its type promises: dense locals, a nest that does not branch, types, arrays used as they say.
@@ -425,7 +426,7 @@ impl<'p> Validator<'p> {
 
 /// More than a block of a reduce has elements would only be absent; scratch memory is made for each.
 fn may_be_lanes(lanes: u32) -> bool {
-    lanes.is_power_of_two() && lanes <= 4096
+    lanes.is_power_of_two() && i64::from(lanes) <= BLOCK
 }
 
 fn rank(kernel: &Kernel, array: KernelArrayId) -> Option<usize> {

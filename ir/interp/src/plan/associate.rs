@@ -1,16 +1,14 @@
 //! How reduces and scans associate: [`fusebox_ir::Association`], as written there.
 
-use fusebox_ir::{Association, Constant, Lambda, RunError};
+use fusebox_ir::{
+    Association, Constant, Lambda, RunError,
+    association::{BLOCK, TILE},
+};
 
 use super::machine::KernelMachine;
 
 /// One element, of all components; absent where it takes no part.
 pub(super) type Element = Option<Vec<Constant>>;
-
-/// Elements of a block of a reduce.
-const BLOCK: usize = 4096;
-/// Elements of a tile of a scan.
-const TILE: usize = 32_768;
 
 /// A combining function, and whether its operands change places (levels that run down).
 pub(super) struct Combine<'a> {
@@ -67,9 +65,9 @@ impl Combine<'_> {
         association: Association,
         mut elements: Vec<Element>,
     ) -> Result<Element, RunError> {
-        while elements.len() > BLOCK {
+        while elements.len() > BLOCK as usize {
             elements = elements
-                .chunks(BLOCK)
+                .chunks(BLOCK as usize)
                 .map(|block| self.block(machine, association, block))
                 .collect::<Result<_, _>>()?;
         }
@@ -156,7 +154,7 @@ impl Running {
             self.bare = combine.apply(machine, self.bare.take(), with_in_gang)?;
             self.gang.clear();
         }
-        if self.tile.len() == TILE {
+        if self.tile.len() == TILE as usize {
             self.carry = self.end_of_tile(machine, combine)?;
             self.running = self.carry.clone();
             self.bare = None;

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use fusebox_ir::{
     Action, Constant, DimBoundary, Failure, FailureKind, Fault, IndexMap, Kernel, KernelArrayId, LevelOrder, RunError,
-    ScalarOperand, ScatterOrder, Statement,
+    ScalarOperand, ScatterOrder, Statement, association::chunks,
 };
 
 use super::{
@@ -402,13 +402,12 @@ impl<'k> KernelRun<'k> {
         Ok(())
     }
 
-    /// Steps of the outermost level in each chunk (rule 6).
+    /// Steps of the outermost level in each chunk.
     fn chunk_steps(&self, array: KernelArrayId) -> usize {
         let Some(level) = self.machine.kernel.levels.first() else { return usize::MAX };
-        let n = self.machine.integer(level.to).saturating_sub(self.machine.integer(level.from)).max(0) as usize;
-        let m = val::count(&self.machine.arrays[array.index()].extents);
-        let chunks = (n / m.saturating_mul(4).max(16_384)).clamp(1, 64);
-        n.div_ceil(chunks).max(1)
+        let steps = self.machine.integer(level.to).saturating_sub(self.machine.integer(level.from)).max(0);
+        let targets = val::count(&self.machine.arrays[array.index()].extents);
+        chunks(steps, i64::try_from(targets).unwrap_or(i64::MAX)).1 as usize
     }
 
     fn put(

@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-use fusebox_ir::{Action, Association, Binary, Constant, ElementType, LevelOrder};
+use fusebox_ir::{Action, Association, Binary, Constant, ElementType, LevelOrder, association::TILE};
 
 use crate::{
-    emit::{Emitter, HiddenArgument, Result, TILE, identities},
+    emit::{Emitter, HiddenArgument, Result, identities},
     vector::{Memory, Value},
 };
 

@@ -1,10 +1,10 @@
 //! Elements on their way into accumulators: of one point, or of a gang of them.
 
-use fusebox_ir::{Action, Binary, Constant, ElementType};
+use fusebox_ir::{Action, Binary, Constant, ElementType, association::BLOCK};
 
 use super::{Presence, Reduce, ReduceKind};
 use crate::{
-    emit::{BLOCK, Emitter, Result},
+    emit::{Emitter, Result},
     vector::{Memory, Value},
 };
 

@@ -9,10 +9,12 @@ mod peeled;
 mod scratch;
 mod tree;
 
-use fusebox_ir::{Action, Association, Constant, ElementType, Lambda, LevelOrder, analysis::algebra::built_ins};
+use fusebox_ir::{
+    Action, Association, Constant, ElementType, Lambda, LevelOrder, analysis::algebra::built_ins, association::BLOCK,
+};
 
 use crate::{
-    emit::{BLOCK, Emitter, Part, Result, Val, identities},
+    emit::{Emitter, Part, Result, Val, identities},
     vector::Value,
 };
 use peeled::Peeled;

@@ -1,10 +1,10 @@
 //! Blocks of elements, blocks of the results of blocks, and what all of them make in the end.
 
-use fusebox_ir::{Action, Binary, Constant, ElementType};
+use fusebox_ir::{Action, Binary, Constant, ElementType, association::BLOCK};
 
 use super::{Maybe, Presence, Reduce, ReduceKind};
 use crate::{
-    emit::{BLOCK, Emitter, HiddenArgument, Result},
+    emit::{Emitter, HiddenArgument, Result},
     vector::{Memory, Value},
 };
 

@@ -4,11 +4,14 @@ mod elements;
 
 use std::collections::HashMap;
 
-use fusebox_ir::{Action, Association, Binary, Constant, ElementType, Lambda, LevelOrder};
+use fusebox_ir::{
+    Action, Association, Binary, Constant, ElementType, Lambda, LevelOrder,
+    association::{BLOCK, TILE},
+};
 
 use super::reduce::{Maybe, Reduce};
 use crate::{
-    emit::{BLOCK, Emitter, HiddenArgument, Part, Result, TILE, identities},
+    emit::{Emitter, HiddenArgument, Part, Result, identities},
     vector::Value,
 };
 
