@@ -38,6 +38,7 @@ pub(crate) fn graph(block: &Block, context: &Context<'_>) -> Graph {
         extents: HashMap::new(),
         inner: HashMap::new(),
         gathers: HashMap::new(),
+        orders: 0,
         segments: HashMap::new(),
         over_segments: HashMap::new(),
         chained: Vec::new(),
@@ -63,7 +64,10 @@ struct Build<'a, 'p> {
     /// Classes of lists of extents: equal if proved equal. An extent of which nothing is known is none but itself.
     extents: HashMap<Vec<Result<Size, Extent>>, u32>,
     inner: HashMap<Inner, u32>,
-    gathers: HashMap<String, u32>,
+    /// The orders in which gathers read, by extents and what the index uses from outside.
+    gathers: HashMap<(Vec<Operand>, Vec<ArrayId>), Vec<(Lambda, u32)>>,
+    /// How many orders there are.
+    orders: u32,
     segments: HashMap<ArrayId, u32>,
     /// Arrays with an element for each segment of a class.
     over_segments: HashMap<ArrayId, u32>,
@@ -366,10 +370,18 @@ impl Build<'_, '_> {
     /// The number of an order of reading: equal for equal functions over equal extents.
     fn gather(&mut self, extents: &[Operand], index: &Lambda) -> u32 {
         let index = index.clone().renumbered();
-        // Names and places are hints; the rest says everything about a function.
-        let key = format!("{extents:?} {:?}", Bare(&index));
-        let next = self.gathers.len() as u32;
-        *self.gathers.entry(key).or_insert(next)
+        let mut outer = Vec::new();
+        index.outer_uses(&mut |id| outer.push(id));
+        let same = self.gathers.entry((extents.to_vec(), outer)).or_default();
+        match same.iter().find(|(other, _)| *other == index) {
+            Some(&(_, number)) => number,
+            None => {
+                let number = self.orders;
+                self.orders += 1;
+                same.push((index, number));
+                number
+            }
+        }
     }
 
     fn size(&self, extent: Extent) -> Result<Size, Extent> {
@@ -399,33 +411,5 @@ impl Build<'_, '_> {
         self.graph.classes.insert(next, format!("[{}]", shown.collect::<Vec<_>>().join(", ")));
         self.extents.insert(key, next);
         next
-    }
-}
-
-/// A function without names and places.
-struct Bare<'f>(&'f Lambda);
-
-impl std::fmt::Debug for Bare<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let mut lists = vec![self.0];
-        while let Some(lambda) = lists.pop() {
-            let ids = |locals: &[fusebox_ir::Local]| locals.iter().map(|local| local.id.0).collect::<Vec<_>>();
-            write!(f, "{:?} {:?}", ids(&lambda.params), lambda.results)?;
-            for instruction in &lambda.instructions {
-                write!(f, " {:?} ", ids(&instruction.results))?;
-                match &instruction.op {
-                    fusebox_ir::ScalarOp::If { condition, then, otherwise } => {
-                        write!(f, "if {condition:?}")?;
-                        lists.extend([then, otherwise]);
-                    }
-                    fusebox_ir::ScalarOp::While { condition, step, starts } => {
-                        write!(f, "while {starts:?}")?;
-                        lists.extend([condition, step]);
-                    }
-                    op => write!(f, "{op:?}")?,
-                }
-            }
-        }
-        Ok(())
     }
 }

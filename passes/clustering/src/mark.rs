@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use fusebox_ir::{ArrayId, ArrayOp, Binding, Block, ClusterMark, Extent, Fresh, Mark, Order, Var};
+use fusebox_ir::{ArrayId, ArrayOp, Binding, Block, ClusterMark, Extent, Fresh, Order, Var, analysis};
 
 use crate::Clustering;
 
@@ -93,7 +93,7 @@ fn bind(
         }
     };
     let whole = orders.last().map_or(Order::Ascending, |&runs| order(runs));
-    let marks = marks(&body, &block_results);
+    let marks = analysis::marks(&body, &block_results);
     let marks = marks.into_iter().zip(orders).map(|(mark, &runs)| {
         let own = order(runs);
         ClusterMark { mark, order: (own != whole).then_some(own) }
@@ -103,29 +103,9 @@ fn bind(
     Binding { results, op: ArrayOp::Cluster { body, marks, order: whole }, place }
 }
 
-/// The explicit fusion tree as a list.
-fn marks(body: &[Binding], results: &[ArrayId]) -> Vec<Mark> {
-    let results: HashSet<ArrayId> = results.iter().copied().collect();
-    let mut used: HashSet<ArrayId> = HashSet::new();
-    let mut marks = Vec::with_capacity(body.len());
-    for (position, binding) in body.iter().enumerate().rev() {
-        let is_result = binding.results.iter().any(|var| results.contains(&var.id));
-        let is_used = binding.results.iter().any(|var| used.contains(&var.id));
-        marks.push(match (is_used, is_result) {
-            _ if position + 1 == body.len() => Mark::Last,
-            (true, true) => Mark::Diagonal,
-            (true, false) => Mark::Vertical,
-            (false, _) => Mark::Horizontal,
-        });
-        binding.for_each_use(&mut |id| _ = used.insert(id));
-    }
-    marks.reverse();
-    marks
-}
-
 /// The bindings of a block that its results need.
 pub(crate) fn live(mut block: Block) -> Block {
-    let live = fusebox_ir::analysis::live(&block);
+    let live = analysis::live(&block);
     let mut live = live.into_iter();
     block.bindings.retain(|_| live.next().unwrap_or(true));
     block

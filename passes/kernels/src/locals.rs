@@ -1,17 +1,30 @@
-//! Locals of a kernel under construction: fresh ids, and types.
+//! Locals of a kernel under construction: fresh ids, types, and the code that defines them.
 
-use fusebox_ir::{ElementType, Local, LocalId, Program, ScalarOperand, bug};
+use fusebox_ir::{ElementType, LambdaBuilder, Local, LocalId, Program, ScalarOperand, bug};
+
+/// Code to be written: nothing in it is computed twice, and what is computed of constants is a constant.
+pub(crate) fn scalar_code() -> LambdaBuilder {
+    LambdaBuilder::sharing().folding()
+}
 
 /// Gives fresh locals.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Ids {
-    next: u32,
+    /// No local has this id, or a greater one.
+    pub(crate) next: LocalId,
+}
+
+impl Default for Ids {
+    fn default() -> Self {
+        Self { next: LocalId(0) }
+    }
 }
 
 impl Ids {
     pub(crate) fn fresh(&mut self) -> LocalId {
-        self.next += 1;
-        LocalId(self.next - 1)
+        let id = self.next;
+        self.next = LocalId(id.0 + 1);
+        id
     }
 }
 

@@ -8,11 +8,9 @@
 use std::collections::{HashMap, HashSet};
 
 use fusebox_ir::{
-    Binary, Constant, Instruction, Lambda, Local, LocalId, Name, Place, ScalarOp, ScalarOperand, ScalarPartMut,
+    Binary, Constant, Emit, Instruction, Lambda, Local, LocalId, ScalarOp, ScalarOperand, ScalarPartMut,
     analysis::need::{certain_outside, certain_uses, free_uses, local},
 };
-
-use crate::locals::Ids;
 
 /// Whether executing the instruction may fail or never end; reads of which `safe` holds do not.
 pub(crate) fn can_fail(instruction: &Instruction, safe: &dyn Fn(&Instruction) -> bool) -> bool {
@@ -38,9 +36,9 @@ pub(crate) fn lambda_can_fail(lambda: &Lambda, safe: &dyn Fn(&Instruction) -> bo
     lambda.instructions.iter().any(|instruction| can_fail(instruction, safe))
 }
 
-/// Rewrites scalar code so that executing all of it, in order, does what evaluation by need does.
+/// Copies scalar code so that executing all of it, in order, does what evaluation by need does.
 pub(crate) struct Strict<'a> {
-    ids: &'a mut Ids,
+    code: &'a mut dyn Emit,
     safe: &'a dyn Fn(&Instruction) -> bool,
     /// What a local of the source is called in what is emitted; only what is in scope.
     names: HashMap<LocalId, ScalarOperand>,
@@ -49,20 +47,17 @@ pub(crate) struct Strict<'a> {
 }
 
 impl<'a> Strict<'a> {
-    pub(crate) fn new(ids: &'a mut Ids, safe: &'a dyn Fn(&Instruction) -> bool) -> Self {
-        Self { ids, safe, names: HashMap::new(), log: Vec::new() }
+    /// What is strict goes to `code`.
+    pub(crate) fn new(code: &'a mut dyn Emit, safe: &'a dyn Fn(&Instruction) -> bool) -> Self {
+        Self { code, safe, names: HashMap::new(), log: Vec::new() }
     }
 
-    /// The instructions to execute for `results`, and what these are called. Locals that `own` does not define keep their ids.
-    pub(crate) fn code(
-        &mut self,
-        own: &[Instruction],
-        results: &[ScalarOperand],
-    ) -> (Vec<Instruction>, Vec<ScalarOperand>) {
+    /// Emits the instructions to execute for `results`, and gives what these are called. Locals that `own` does not define keep their ids.
+    pub(crate) fn code(&mut self, own: &[Instruction], results: &[ScalarOperand]) -> Vec<ScalarOperand> {
         self.body(&[], own, results)
     }
 
-    /// The same as a function whose parameters get fresh ids.
+    /// The same as a function.
     pub(crate) fn function(&mut self, lambda: &Lambda) -> Lambda {
         self.enclosed(&[], &lambda.params, &lambda.instructions, &lambda.results)
     }
@@ -79,10 +74,21 @@ impl<'a> Strict<'a> {
         }
     }
 
-    fn fresh(&mut self, local: &Local) -> Local {
-        let id = self.ids.fresh();
-        self.name(local.id, id.into());
-        Local { id, ty: local.ty, name: local.name.clone() }
+    fn name_all(&mut self, locals: &[Local], operands: Vec<ScalarOperand>) {
+        for (local, operand) in locals.iter().zip(operands) {
+            self.name(local.id, operand);
+        }
+    }
+
+    /// Forgets what was named since the log had this length.
+    fn forget(&mut self, mark: usize) {
+        while self.log.len() > mark {
+            let Some((id, before)) = self.log.pop() else { break };
+            match before {
+                Some(operand) => self.names.insert(id, operand),
+                None => self.names.remove(&id),
+            };
+        }
     }
 
     /// A body of its own: what it names is forgotten after it.
@@ -94,25 +100,15 @@ impl<'a> Strict<'a> {
         results: &[ScalarOperand],
     ) -> Lambda {
         let mark = self.log.len();
-        let params = params.iter().map(|param| self.fresh(param)).collect();
-        let (instructions, results) = self.body(pending, own, results);
-        while self.log.len() > mark {
-            let Some((id, before)) = self.log.pop() else { break };
-            match before {
-                Some(operand) => self.names.insert(id, operand),
-                None => self.names.remove(&id),
-            };
-        }
-        Lambda { params, instructions, results }
+        let opened = self.code.open(params);
+        self.name_all(params, opened);
+        let results = self.body(pending, own, results);
+        self.forget(mark);
+        self.code.close(results)
     }
 
     /// `pending`: instructions from outside that were not executed there, in order; they are executed here where they are needed.
-    fn body(
-        &mut self,
-        pending: &[&Instruction],
-        own: &[Instruction],
-        results: &[ScalarOperand],
-    ) -> (Vec<Instruction>, Vec<ScalarOperand>) {
+    fn body(&mut self, pending: &[&Instruction], own: &[Instruction], results: &[ScalarOperand]) -> Vec<ScalarOperand> {
         let list: Vec<&Instruction> = pending.iter().copied().chain(own).collect();
         let mut used: HashSet<LocalId> = results.iter().filter_map(local).collect();
         let mut needed = used.clone();
@@ -130,7 +126,6 @@ impl<'a> Strict<'a> {
         }
         let mut waiting: HashSet<LocalId> = HashSet::new();
         let mut waits: Vec<&Instruction> = Vec::new();
-        let mut code = Vec::new();
         for (position, (fate, instruction)) in state.into_iter().zip(list).enumerate() {
             let later = match fate {
                 Fate::Dropped => continue,
@@ -146,20 +141,13 @@ impl<'a> Strict<'a> {
                 waiting.extend(instruction.results.iter().map(|result| result.id));
                 waits.push(instruction);
             } else {
-                self.emit(instruction, &waiting, &waits, &mut code);
+                self.emit(instruction, &waiting, &waits);
             }
         }
-        let results = results.iter().map(|&result| self.operand(result)).collect();
-        (code, results)
+        results.iter().map(|&result| self.operand(result)).collect()
     }
 
-    fn emit(
-        &mut self,
-        instruction: &Instruction,
-        waiting: &HashSet<LocalId>,
-        waits: &[&Instruction],
-        code: &mut Vec<Instruction>,
-    ) {
+    fn emit(&mut self, instruction: &Instruction, waiting: &HashSet<LocalId>, waits: &[&Instruction]) {
         let waits_for = |operand: &ScalarOperand| local(operand).is_some_and(|id| waiting.contains(&id));
         let op = match &instruction.op {
             ScalarOp::Binary { function: function @ (Binary::LogicalAnd | Binary::LogicalOr), a, b } => {
@@ -188,7 +176,7 @@ impl<'a> Strict<'a> {
                         starts: starts.iter().map(|&start| self.operand(start)).collect(),
                     }
                 } else {
-                    return self.guarded(instruction, &before, waits, code);
+                    return self.guarded(instruction, &before, waits);
                 }
             }
             op => {
@@ -201,33 +189,25 @@ impl<'a> Strict<'a> {
                 op
             }
         };
-        let results = instruction.results.iter().map(|result| self.fresh(result)).collect();
-        code.push(Instruction { results, op, place: instruction.place.clone() });
+        self.put(instruction, op);
+    }
+
+    /// Emits what an instruction has become.
+    fn put(&mut self, instruction: &Instruction, op: ScalarOp) {
+        let results = self.code.emit(op, &instruction.results, &instruction.place);
+        self.name_all(&instruction.results, results);
     }
 
     /// A loop under its own condition: `if` it runs at all, what its step certainly needs is computed once, before it.
-    fn guarded(
-        &mut self,
-        instruction: &Instruction,
-        before: &[LocalId],
-        waits: &[&Instruction],
-        code: &mut Vec<Instruction>,
-    ) {
+    fn guarded(&mut self, instruction: &Instruction, before: &[LocalId], waits: &[&Instruction]) {
         let ScalarOp::While { condition, starts, .. } = &instruction.op else { unreachable!("a loop") };
         let starts: Vec<ScalarOperand> = starts.iter().map(|&start| self.operand(start)).collect();
         let mark = self.log.len();
         for (param, &start) in condition.params.iter().zip(&starts) {
             self.name(param.id, start);
         }
-        let (first, decided) = self.body(waits, &condition.instructions, &condition.results);
-        code.extend(first);
-        while self.log.len() > mark {
-            let Some((id, old)) = self.log.pop() else { break };
-            match old {
-                Some(operand) => self.names.insert(id, operand),
-                None => self.names.remove(&id),
-            };
-        }
+        let decided = self.body(waits, &condition.instructions, &condition.results);
+        self.forget(mark);
         let wanted: Vec<ScalarOperand> = instruction
             .results
             .iter()
@@ -237,10 +217,7 @@ impl<'a> Strict<'a> {
         let mut then = self.enclosed(waits, &[], std::slice::from_ref(instruction), &wanted);
         then.results.truncate(instruction.results.len());
         let otherwise = Lambda { results: starts, ..Lambda::default() };
-        let condition = decided[0];
-        let results = instruction.results.iter().map(|result| self.fresh(result)).collect();
-        let op = ScalarOp::If { condition, then, otherwise };
-        code.push(Instruction { results, op, place: instruction.place.clone() });
+        self.put(instruction, ScalarOp::If { condition: decided[0], then, otherwise });
     }
 }
 
@@ -263,26 +240,4 @@ fn before_loop(step: &Lambda, waiting: &HashSet<LocalId>, waits: &[&Instruction]
     }
     let in_order = waits.iter().flat_map(|instruction| &instruction.results).map(|result| result.id);
     in_order.filter(|id| needed.contains(id) && waiting.contains(id)).collect()
-}
-
-/// A list of instructions under construction, before it is made strict.
-#[derive(Debug, Default)]
-pub(crate) struct ScalarCode {
-    pub(crate) instructions: Vec<Instruction>,
-}
-
-impl ScalarCode {
-    /// Appends an instruction with one result.
-    pub(crate) fn push(
-        &mut self,
-        ids: &mut Ids,
-        op: ScalarOp,
-        ty: fusebox_ir::ElementType,
-        place: &Place,
-    ) -> ScalarOperand {
-        let id = ids.fresh();
-        let results = vec![Local { id, ty, name: Name::default() }];
-        self.instructions.push(Instruction { results, op, place: place.clone() });
-        id.into()
-    }
 }

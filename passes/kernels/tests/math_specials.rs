@@ -2,8 +2,8 @@
 
 mod math_lanes;
 
-use fusebox_ir::{Binary, Constant, ElementType, ScalarOp, ScalarOperand, Unary, primitive};
-use fusebox_kernels::math::{self, Instructions};
+use fusebox_ir::{Binary, Constant, ElementType, LambdaBuilder, Place, ScalarOp, ScalarOperand, Unary, primitive};
+use fusebox_kernels::math;
 use math_lanes::{LANES, Lanes, Machine, binary, unary};
 
 const INF: f64 = f64::INFINITY;
@@ -125,9 +125,9 @@ fn of_two_operands() {
 /// `f16` is computed in `f32` and rounded.
 #[test]
 fn f16_is_converted_around() {
-    let mut code = Instructions::new(fusebox_ir::LocalId(1));
-    let zero = ScalarOperand::from(fusebox_ir::LocalId(0));
-    math::expand_unary(Unary::Exp, ElementType::F16, zero, &mut code).expect("exp is expanded");
+    let mut code = LambdaBuilder::new();
+    let x = code.param("x", ElementType::F16).operand;
+    math::expand_unary(Unary::Exp, ElementType::F16, x, &Place::default(), &mut code).expect("exp is expanded");
     let ops = code.instructions();
     assert!(matches!(ops[0].op, ScalarOp::Convert { to: ElementType::F32, .. }));
     assert!(matches!(ops[ops.len() - 1].op, ScalarOp::Convert { to: ElementType::F16, .. }));
@@ -135,20 +135,19 @@ fn f16_is_converted_around() {
 
 #[test]
 fn instructions_of_their_own_stay() {
-    let zero = ScalarOperand::from(fusebox_ir::LocalId(0));
+    let place = Place::default();
     for &function in Unary::ALL {
-        let mut code = Instructions::new(fusebox_ir::LocalId(1));
-        let expanded = math::expand_unary(function, ElementType::F32, zero, &mut code);
+        let mut code = LambdaBuilder::new();
+        let x = code.param("x", ElementType::F32).operand;
+        let expanded = math::expand_unary(function, ElementType::F32, x, &place, &mut code);
         assert_eq!(expanded.is_none(), primitive::is_exact(function), "{function:?}");
         assert_eq!(code.instructions().is_empty(), expanded.is_none());
-        assert!(
-            math::expand_unary(function, ElementType::I32, zero, &mut Instructions::new(fusebox_ir::LocalId(1)))
-                .is_none()
-        );
+        assert!(math::expand_unary(function, ElementType::I32, x, &place, &mut code).is_none());
     }
     for &function in Binary::ALL {
-        let mut code = Instructions::new(fusebox_ir::LocalId(1));
-        let expanded = math::expand_binary(function, ElementType::F64, zero, zero, &mut code);
+        let mut code = LambdaBuilder::new();
+        let x = code.param("x", ElementType::F64).operand;
+        let expanded = math::expand_binary(function, ElementType::F64, x, x, &place, &mut code);
         assert_eq!(
             expanded.is_some(),
             function == Binary::Rem || !primitive::is_exact_binary(function),

@@ -1,8 +1,9 @@
 //! Clusters that a program has already: moved as a whole, without what nothing needs of them.
 
-use std::collections::HashSet;
-
-use fusebox_ir::{ArrayId, ArrayOp, Binding, Block, ClusterMark, Mark, Order, analysis::demand::chosen};
+use fusebox_ir::{
+    ArrayId, ArrayOp, Binding, Block, ClusterMark, Order,
+    analysis::{self, demand::chosen},
+};
 
 use crate::{
     Error,
@@ -32,8 +33,7 @@ impl<'p> Maker<'p> {
             }
             let results: Vec<ArrayId> = given.iter().map(|&id| maker.array(id)).collect();
             let order = maker.order(*order, &bindings);
-            let kinds = kinds(&bindings, &results);
-            let marks = kinds.into_iter().zip(orders).map(|(mark, own)| {
+            let marks = analysis::marks(&bindings, &results).into_iter().zip(orders).map(|(mark, own)| {
                 let own = own.map(|own| maker.order(own, &bindings)).filter(|own| *own != order);
                 ClusterMark { mark, order: own }
             });
@@ -53,23 +53,4 @@ impl<'p> Maker<'p> {
             _ => Order::Ascending,
         }
     }
-}
-
-/// How each binding of a cluster is fused.
-fn kinds(bindings: &[Binding], results: &[ArrayId]) -> Vec<Mark> {
-    let mut used: HashSet<ArrayId> = HashSet::new();
-    let mut kinds = Vec::with_capacity(bindings.len());
-    for (position, binding) in bindings.iter().enumerate().rev() {
-        let is_result = binding.results.iter().any(|var| results.contains(&var.id));
-        let is_used = binding.results.iter().any(|var| used.contains(&var.id));
-        kinds.push(match (is_used, is_result) {
-            _ if position + 1 == bindings.len() => Mark::Last,
-            (true, true) => Mark::Diagonal,
-            (true, false) => Mark::Vertical,
-            (false, _) => Mark::Horizontal,
-        });
-        binding.for_each_use(&mut |id| _ = used.insert(id));
-    }
-    kinds.reverse();
-    kinds
 }

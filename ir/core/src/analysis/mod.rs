@@ -10,6 +10,8 @@ pub mod equal;
 pub mod in_place;
 pub mod inside;
 pub mod kernels;
+pub mod linear;
+pub mod marks;
 pub mod need;
 pub mod restrict;
 pub mod sizes;
@@ -26,6 +28,8 @@ pub use self::{
     equal::Equal,
     in_place::{NotInPlace, may_be_in_place},
     inside::{has_room, with_checks},
+    linear::Linear,
+    marks::marks,
     need::{certain_params, possible_params},
     sizes::{Answer, Size, Sizes},
     spine::{Spine, makes_elements, spine},

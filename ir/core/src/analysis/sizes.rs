@@ -1,6 +1,6 @@
 //! The one size analysis: whether two extents are equal, one is at most another, one is not negative.
 //!
-//! A [`Size`] is a polynomial over terms, with coefficients modulo 2⁶⁴: sums, differences and products of `i64` wrap, so normal
+//! A [`Size`] is a sum of terms, with coefficients modulo 2⁶⁴: sums, differences and products of `i64` wrap, so normal
 //! forms are exact in this ring and `equal` never errs by overflow. Order is not a matter of the ring: [`Sizes::at_most`] takes its
 //! operands for extents, which are not negative, and otherwise goes by intervals that are known not to leave `i64`.
 
@@ -13,10 +13,10 @@ mod tests;
 
 use std::collections::{HashMap, HashSet};
 
-pub use self::size::Size;
+pub use self::size::{Size, Term};
 use self::{
     scalars::Scalars,
-    size::{Interval, Node, Term},
+    size::{Interval, Node},
 };
 use super::walk::Walk;
 use crate::{

@@ -55,6 +55,11 @@ pub struct Walk<D: Domain> {
     /// The domain.
     pub domain: D,
     values: HashMap<LocalId, D::Value>,
+    /// How many loops are around.
+    depth: usize,
+    /// What the last walk of a loop found of its states, by the first parameter of its step: only while a loop is around, whose next turn
+    /// walks it again.
+    before: HashMap<LocalId, Vec<D::Value>>,
 }
 
 /// What is known where a loop stands.
@@ -69,7 +74,7 @@ pub struct Loop<V> {
 impl<D: Domain> Walk<D> {
     /// Nothing is known yet.
     pub fn new(domain: D) -> Self {
-        Self { domain, values: HashMap::new() }
+        Self { domain, values: HashMap::new(), depth: 0, before: HashMap::new() }
     }
 
     /// Says what is known of a local.
@@ -139,21 +144,45 @@ impl<D: Domain> Walk<D> {
     }
 
     /// Walks a loop until a turn tells nothing new.
+    ///
+    /// A loop inside of a loop is walked again for each turn of that one. It goes on from what it found the last time, widened by what its
+    /// starts are now. So its states change no more often in all walks than in one, and the walk of loops in loops takes a number of turns
+    /// that is at most the depth times the sum of these changes, and not their product.
     pub fn repeat(&mut self, condition: &Lambda, step: &Lambda, starts: Vec<D::Value>) -> Loop<D::Value> {
-        let mut states = starts;
-        loop {
+        let key = step.params.first().map(|param| param.id);
+        let mut states = match key.and_then(|key| self.before.remove(&key)) {
+            Some(mut before) => {
+                self.widen(&mut before, &starts, step);
+                before
+            }
+            None => starts,
+        };
+        self.depth += 1;
+        let holds = loop {
             let holds = self.function(condition, &states).swap_remove(0);
             let next = self.function(step, &states);
-            let mut changed = false;
-            for ((state, after), param) in states.iter_mut().zip(&next).zip(&step.params) {
-                if let Some(wider) = self.domain.widened(state, after, param.ty) {
-                    (*state, changed) = (wider, true);
-                }
+            if !self.widen(&mut states, &next, step) {
+                break holds;
             }
-            if !changed {
-                return Loop { condition: holds, states };
+        };
+        self.depth -= 1;
+        if self.depth == 0 {
+            self.before.clear();
+        } else if let Some(key) = key {
+            self.before.insert(key, states.clone());
+        }
+        Loop { condition: holds, states }
+    }
+
+    /// Widens what is known of the states of a loop by what they may be too; says whether that is more.
+    fn widen(&mut self, states: &mut [D::Value], after: &[D::Value], step: &Lambda) -> bool {
+        let mut changed = false;
+        for ((state, after), param) in states.iter_mut().zip(after).zip(&step.params) {
+            if let Some(wider) = self.domain.widened(state, after, param.ty) {
+                (*state, changed) = (wider, true);
             }
         }
+        changed
     }
 }
 
@@ -163,7 +192,11 @@ mod tests {
     use crate::{ArrayOp, Binary, text};
 
     /// What is known is which parameters a value may depend on.
-    struct Depends;
+    #[derive(Default)]
+    struct Depends {
+        /// How many instructions were walked.
+        walked: usize,
+    }
 
     impl Domain for Depends {
         type Value = Vec<usize>;
@@ -175,6 +208,7 @@ mod tests {
             Vec::new()
         }
         fn instruction(&mut self, instruction: &Instruction, operands: &[Vec<usize>]) -> Vec<usize> {
+            self.walked += 1;
             // `x - x` is told apart, so that the order of operands is seen.
             match &instruction.op {
                 ScalarOp::Binary { function: Binary::Sub, a, b } if a == b => Vec::new(),
@@ -200,13 +234,18 @@ mod tests {
         all
     }
 
-    fn depends(f: &str) -> Vec<usize> {
+    fn walk(f: &str) -> (Vec<usize>, usize) {
         let source =
             format!("fn f(a: [n]i64, b: [n]i64, c: [n]i64) -> [n]i64 {{ let r: [n]i64 = map({f}, a, b, c) return r }}");
         let program = text::parse(&source).unwrap_or_else(|error| panic!("{error}"));
         let ArrayOp::Map { f, .. } = &program.body.bindings[0].op else { panic!("a map") };
         let arguments: Vec<Vec<usize>> = (0..3).map(|param| vec![param]).collect();
-        Walk::new(Depends).function(f, &arguments).swap_remove(0)
+        let mut walk = Walk::new(Depends::default());
+        (walk.function(f, &arguments).swap_remove(0), walk.domain.walked)
+    }
+
+    fn depends(f: &str) -> Vec<usize> {
+        walk(f).0
     }
 
     #[test]
@@ -219,5 +258,39 @@ mod tests {
             let i, p, q = while(|i: i64, p: i64, q: i64| i < 9, |i: i64, p: i64, q: i64| { return i + 1, z, p }, x, 0i64, 0i64)
             return q }";
         assert_eq!(depends(both), [0, 2]);
+    }
+
+    /// Loops in loops, each of which starts from little, so that each walk of one takes some turns.
+    fn nested(depth: usize) -> String {
+        let mut body = "return p + 1, q, r }".to_owned();
+        for level in 0..depth {
+            let state = "p: i64, q: i64, r: i64";
+            body = format!(
+                "let a{level}, b{level}, c{level} = while(|{state}| p < 9, |{state}| {{ {body}, p, 0i64, 0i64)
+                 return b{level} + q, c{level} + r, a{level} + z }}"
+            );
+        }
+        let outermost = body.rfind("return").map_or("", |end| &body[..end]);
+        let last = depth - 1;
+        format!("|x, y, z| {{ let p = x {outermost} return a{last} + b{last} + c{last} }}")
+    }
+
+    #[test]
+    fn loops_in_loops_take_no_product_of_turns() {
+        let counts: Vec<usize> = [3, 6, 12].into_iter().map(|depth| walk(&nested(depth)).1).collect();
+        assert_eq!(walk(&nested(12)).0, [0, 2]);
+        // About the square of the depth: each level is walked as often as that around it, and a few times more. The product would be 2^12.
+        assert!(counts[1] <= 4 * counts[0] && counts[2] <= 4 * counts[1], "{counts:?}");
+    }
+
+    #[test]
+    fn a_loop_that_is_walked_again_forgets_nothing_of_its_starts() {
+        // The inner loop starts from `z` only in the second turn of the outer one.
+        let both = "|x, y, z| {
+            let i, p = while(|i: i64, p: i64| i < 9, |i: i64, p: i64| {
+              let j, q = while(|j: i64, q: i64| j < 9, |j: i64, q: i64| { return j + 1, q }, 0i64, p)
+              return i + 1, q + z }, x, y)
+            return p }";
+        assert_eq!(depends(both), [0, 1, 2]);
     }
 }

@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::{ArrayId, Lambda, Local, LocalId, Place, ScalarOp, ScalarOperand, ScalarPartMut};
+use crate::{ArrayId, ElementType, Lambda, Local, LocalId, Name, Place, ScalarOp, ScalarOperand, ScalarPartMut};
 
 /// Where scalar code is written to, one instruction after the other.
 pub trait Emit {
@@ -27,6 +27,11 @@ pub trait Emit {
     }
 }
 
+/// Locals of these types without names, for [`Emit`], which numbers them.
+pub fn unnamed(types: &[ElementType]) -> Vec<Local> {
+    types.iter().map(|&ty| Local { id: LocalId(0), ty, name: Name::default() }).collect()
+}
+
 /// Appends what a function computes of these arguments, and gives its results. A local that the function does not define stays as it is.
 ///
 /// ```
@@ -49,26 +54,36 @@ type Names = FxHashMap<LocalId, ScalarOperand>;
 
 fn instructions<E: Emit + ?Sized>(code: &mut E, f: &Lambda, names: &mut Names) -> Vec<ScalarOperand> {
     for instruction in &f.instructions {
-        let mut op = match &instruction.op {
+        let op = match &instruction.op {
             ScalarOp::If { condition, then, otherwise } => ScalarOp::If {
-                condition: *condition,
+                condition: named(code, names, *condition),
                 then: body(code, then, names),
                 otherwise: body(code, otherwise, names),
             },
             ScalarOp::While { condition, step, starts } => ScalarOp::While {
                 condition: body(code, condition, names),
                 step: body(code, step, names),
-                starts: starts.clone(),
+                starts: starts.iter().map(|&start| named(code, names, start)).collect(),
             },
-            op => op.clone(),
-        };
-        for part in op.parts_mut() {
-            match part {
-                ScalarPartMut::Operand(operand) => *operand = named(code, names, *operand),
-                ScalarPartMut::Array(array) => *array = code.array(*array),
-                ScalarPartMut::Body(_) => {}
+            op @ (ScalarOp::Unary { .. }
+            | ScalarOp::Binary { .. }
+            | ScalarOp::Fma { .. }
+            | ScalarOp::Convert { .. }
+            | ScalarOp::Bits { .. }
+            | ScalarOp::Read { .. }
+            | ScalarOp::ReadFlat { .. }
+            | ScalarOp::Assert { .. }) => {
+                let mut op = op.clone();
+                for part in op.parts_mut() {
+                    match part {
+                        ScalarPartMut::Operand(operand) => *operand = named(code, names, *operand),
+                        ScalarPartMut::Array(array) => *array = code.array(*array),
+                        ScalarPartMut::Body(_) => {}
+                    }
+                }
+                op
             }
-        }
+        };
         let results = code.emit(op, &instruction.results, &instruction.place);
         names.extend(instruction.results.iter().map(|local| local.id).zip(results));
     }

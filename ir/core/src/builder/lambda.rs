@@ -3,6 +3,7 @@
 use super::{
     Emit,
     memo::{Memo, folded, needed},
+    unnamed,
 };
 use crate::{
     ArrayId, Binary, Constant, ElementType, Instruction, Lambda, Local, LocalId, Name, Place, ScalarOp, ScalarOperand,
@@ -27,6 +28,12 @@ impl ScalarValue {
     /// An index, a size, or another `i64`.
     pub fn int(operand: ScalarOperand) -> Self {
         Self { operand, ty: ElementType::I64 }
+    }
+}
+
+impl From<ScalarValue> for ScalarOperand {
+    fn from(value: ScalarValue) -> Self {
+        value.operand
     }
 }
 
@@ -78,6 +85,21 @@ impl LambdaBuilder {
         Self { folds: true, ..self }
     }
 
+    /// Locals from here on are counted from `next`: for code that becomes part of other code, whose locals are not among those.
+    pub fn count_from(&mut self, next: LocalId) {
+        self.next = next.0;
+    }
+
+    /// The id that the next local gets.
+    pub fn next_local(&self) -> LocalId {
+        LocalId(self.next)
+    }
+
+    /// What the innermost open body has so far.
+    pub fn instructions(&self) -> &[Instruction] {
+        self.open.last().map_or(&[], |body| &body.instructions)
+    }
+
     /// Instructions from here on get this place.
     pub fn at(&mut self, place: Place) {
         self.place = place;
@@ -117,9 +139,8 @@ impl LambdaBuilder {
 
     /// Any instruction; `types` are those of its results.
     pub fn instruction(&mut self, op: ScalarOp, types: &[ElementType]) -> Vec<ScalarValue> {
-        let like = |&ty: &ElementType| Local { id: LocalId(0), ty, name: Name::default() };
         let place = self.place.clone();
-        let results = self.emit(op, &types.iter().map(like).collect::<Vec<_>>(), &place);
+        let results = self.emit(op, &unnamed(types), &place);
         results.into_iter().zip(types).map(|(operand, &ty)| ScalarValue { operand, ty }).collect()
     }
 
@@ -328,8 +349,7 @@ impl LambdaBuilder {
         params: &[ElementType],
         build: impl FnOnce(&mut Self, &[ScalarValue]) -> Vec<ScalarValue>,
     ) -> (Lambda, Vec<ElementType>) {
-        let like = |&ty: &ElementType| Local { id: LocalId(0), ty, name: Name::default() };
-        let opened = self.open(&params.iter().map(like).collect::<Vec<_>>());
+        let opened = self.open(&unnamed(params));
         let params: Vec<ScalarValue> =
             opened.into_iter().zip(params).map(|(operand, &ty)| ScalarValue { operand, ty }).collect();
         let results = build(self, &params);
@@ -338,9 +358,9 @@ impl LambdaBuilder {
     }
 
     /// The function with these results.
-    pub fn finish(mut self, results: &[ScalarValue]) -> Lambda {
+    pub fn finish<R: Copy + Into<ScalarOperand>>(mut self, results: &[R]) -> Lambda {
         let mut f = self.open.pop().unwrap_or_default();
-        f.results = results.iter().map(|result| result.operand).collect();
+        f.results = results.iter().map(|&result| result.into()).collect();
         f
     }
 

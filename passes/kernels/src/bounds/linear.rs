@@ -4,7 +4,7 @@
 //! negative are not negative. So whoever concludes something about a scalar, or notes a fact about one, asks whether its form is
 //! [`exact`]: that the scalar is the form's number itself. A form that is at least 0 and below the form of something exact is exact too.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 #[cfg(doc)]
 use fusebox_ir::MAX_EXTENT;
@@ -19,65 +19,14 @@ pub(crate) enum Atom {
     Local(LocalId),
 }
 
-/// `constant + Σ factor · atom`; coefficients are in wrapping arithmetic, which sums, differences and products by constants keep modulo 2^64.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) struct Linear {
-    pub(crate) constant: i64,
-    /// No factor is 0.
-    pub(crate) terms: BTreeMap<Atom, i64>,
-}
+/// A form: `rest + Σ coefficient · atom`. Its numbers wrap, as the scalar does that it is of.
+pub(crate) type Linear = fusebox_ir::analysis::Linear<Atom>;
 
-impl Linear {
-    pub(crate) fn constant(constant: i64) -> Self {
-        Self { constant, terms: BTreeMap::new() }
-    }
-
-    pub(crate) fn atom(atom: Atom) -> Self {
-        Self { constant: 0, terms: BTreeMap::from([(atom, 1)]) }
-    }
-
-    pub(crate) fn local(id: LocalId) -> Self {
-        Self::atom(Atom::Local(id))
-    }
-
-    pub(crate) fn as_constant(&self) -> Option<i64> {
-        self.terms.is_empty().then_some(self.constant)
-    }
-
-    /// `self + factor · other`.
-    pub(crate) fn plus(mut self, factor: i64, other: &Self) -> Self {
-        self.constant = self.constant.wrapping_add(factor.wrapping_mul(other.constant));
-        for (&atom, &by) in &other.terms {
-            let sum = self.terms.entry(atom).or_insert(0);
-            *sum = sum.wrapping_add(factor.wrapping_mul(by));
-            if *sum == 0 {
-                self.terms.remove(&atom);
-            }
-        }
-        self
-    }
-
-    pub(crate) fn offset(mut self, by: i64) -> Self {
-        self.constant = self.constant.wrapping_add(by);
-        self
-    }
-
-    pub(crate) fn scaled(&self, factor: i64) -> Self {
-        Self::default().plus(factor, self)
-    }
-
-    /// With each atom replaced.
-    pub(crate) fn map(&self, replace: &mut dyn FnMut(Atom) -> Self) -> Self {
-        let start = Self::constant(self.constant);
-        self.terms.iter().fold(start, |sum, (&atom, &factor)| sum.plus(factor, &replace(atom)))
-    }
-
-    /// Whether numbers are small enough that those of a proof do not wrap.
-    fn is_small(&self) -> bool {
-        self.constant.unsigned_abs() < 1 << 50
-            && self.terms.len() < 64
-            && self.terms.values().all(|factor| factor.unsigned_abs() < 1 << 10)
-    }
+/// Whether numbers are small enough that those of a proof do not wrap.
+fn is_small(form: &Linear) -> bool {
+    form.rest().unsigned_abs() < 1 << 50
+        && form.terms().len() < 64
+        && form.terms().iter().all(|(_, factor)| factor.unsigned_abs() < 1 << 10)
 }
 
 /// Forms whose numbers are known not to be negative where some number of levels are around.
@@ -103,10 +52,10 @@ impl Facts {
 
     /// Notes that `form` is not negative where `depth` levels are around.
     pub(crate) fn add(&mut self, depth: u32, form: Linear) {
-        if !form.is_small() {
+        if !is_small(&form) {
             return;
         }
-        for (&atom, &factor) in &form.terms {
+        for &(atom, factor) in form.terms() {
             self.about.entry((atom, factor > 0)).or_default().push(self.list.len());
         }
         self.list.push((depth, form));
@@ -116,7 +65,7 @@ impl Facts {
     pub(crate) fn truncate(&mut self, len: usize) {
         while self.list.len() > len {
             let Some((_, form)) = self.list.pop() else { break };
-            for (&atom, &factor) in &form.terms {
+            for &(atom, factor) in form.terms() {
                 if let Some(positions) = self.about.get_mut(&(atom, factor > 0)) {
                     positions.pop();
                 }
@@ -132,8 +81,8 @@ impl Facts {
 /// Whether facts show that `form` is at least 0 under `depth` levels: as a sum of facts and a constant.
 pub(crate) fn never_negative(form: &Linear, depth: u32, facts: &[&Facts]) -> bool {
     let mut steps = STEPS;
-    let done = |rest: &Linear| rest.terms.is_empty() && rest.constant >= 0;
-    form.is_small() && search(form, depth, facts, &done, 8, &mut steps)
+    let done = |rest: &Linear| rest.as_constant().is_some_and(|constant| constant >= 0);
+    is_small(form) && search(form, depth, facts, &done, 8, &mut steps)
 }
 
 /// Most that the factors of a form over extents sum to: extents are at most [`MAX_EXTENT`], so the form is far inside of `i64`.
@@ -142,25 +91,23 @@ const FACTORS: u64 = 1 << 12;
 /// Whether facts show that the number of `form` is an `i64` under `depth` levels: then a scalar of this form is that number. `extent` says which
 /// scalars are extents of what was made, which lie between 0 and [`MAX_EXTENT`].
 pub(crate) fn exact(form: &Linear, depth: u32, facts: &[&Facts], extent: &dyn Fn(Atom) -> bool) -> bool {
-    let mut terms = form.terms.iter();
-    match (terms.next(), terms.next()) {
-        (None, _) => return true,
-        (Some((_, 1)), None) if form.constant == 0 => return true,
-        _ => {}
+    // A number, or a scalar as it is.
+    if form.as_constant().is_some() || form.as_term().is_some() {
+        return true;
     }
     // Whether what is left is at least `-i64::MAX`, whatever the values of its atoms.
     let done = |rest: &Linear| {
-        let factors = rest.terms.values().fold(0u64, |sum, factor| sum.saturating_add(factor.unsigned_abs()));
-        if rest.terms.keys().all(|&atom| extent(atom)) {
+        let factors = rest.terms().iter().fold(0u64, |sum, (_, factor)| sum.saturating_add(factor.unsigned_abs()));
+        if rest.terms().iter().all(|&(atom, _)| extent(atom)) {
             return factors <= FACTORS;
         }
-        factors == 1 && rest.constant >= i64::from(rest.terms.values().all(|&factor| factor > 0))
+        factors == 1 && rest.rest() >= i64::from(rest.terms().iter().all(|&(_, factor)| factor > 0))
     };
     let within = |form: &Linear| {
         let mut steps = STEPS;
         search(form, depth, facts, &done, 8, &mut steps)
     };
-    form.is_small() && within(form) && within(&form.scaled(-1))
+    is_small(form) && within(form) && within(&form.scaled(-1))
 }
 
 fn search(
@@ -178,18 +125,18 @@ fn search(
         return false;
     }
     // Locals (indices) first, then what is subtracted: these decide which facts can be used at all.
-    let hardest = form.terms.iter().max_by_key(|&(&atom, &factor)| (matches!(atom, Atom::Local(_)), factor < 0, atom));
-    let Some((&atom, &factor)) = hardest else { return false };
+    let hardest = form.terms().iter().max_by_key(|&&(atom, factor)| (matches!(atom, Atom::Local(_)), factor < 0, atom));
+    let Some(&(atom, factor)) = hardest else { return false };
     for (fact, by) in facts.iter().flat_map(|facts| facts.about(atom, factor > 0)).filter_map(|(at, fact)| {
-        let of = *fact.terms.get(&atom)?;
-        (*at <= depth && factor % of == 0).then(|| (fact, factor / of))
+        let of = fact.coefficient(&atom);
+        (*at <= depth && of != 0 && factor % of == 0).then(|| (fact, factor / of))
     }) {
         if *steps == 0 {
             return false;
         }
         *steps -= 1;
-        let rest = form.clone().plus(-by, fact);
-        if rest.is_small() && search(&rest, depth, facts, done, fuel - 1, steps) {
+        let rest = form.plus(fact, -by);
+        if is_small(&rest) && search(&rest, depth, facts, done, fuel - 1, steps) {
             return true;
         }
     }
@@ -202,31 +149,34 @@ mod tests {
 
     #[test]
     fn an_index_from_the_end_is_inside() {
-        let (n, i) = (Linear::atom(Atom::Value(ValueId(0))), Linear::local(LocalId(0)));
+        let (n, i) = (Linear::term(Atom::Value(ValueId(0))), Linear::term(Atom::Local(LocalId(0))));
         let mut facts = Facts::default();
         facts.add(0, n.clone());
         facts.add(1, i.clone());
-        facts.add(1, n.clone().offset(-1).plus(-1, &i));
-        let from_end = n.clone().offset(-1).plus(-1, &i);
+        facts.add(1, n.offset(-1).minus(&i));
+        let from_end = n.offset(-1).minus(&i);
         assert!(never_negative(&from_end, 1, &[&facts]));
-        assert!(never_negative(&n.clone().offset(-1).plus(-1, &from_end), 1, &[&facts]));
+        assert!(never_negative(&n.offset(-1).minus(&from_end), 1, &[&facts]));
         // The last element of what may be empty: only inside the level.
-        assert!(never_negative(&n.clone().offset(-1), 1, &[&facts]));
-        assert!(!never_negative(&n.clone().offset(-1), 0, &[&facts]));
-        assert!(!never_negative(&i.clone().offset(-1), 1, &[&facts]));
+        assert!(never_negative(&n.offset(-1), 1, &[&facts]));
+        assert!(!never_negative(&n.offset(-1), 0, &[&facts]));
+        assert!(!never_negative(&i.offset(-1), 1, &[&facts]));
         facts.truncate(1);
         assert!(!never_negative(&i, 1, &[&facts]));
     }
 
     #[test]
     fn doubled_indices_need_what_halving_means() {
-        let (k, h, i) =
-            (Linear::atom(Atom::Value(ValueId(0))), Linear::atom(Atom::Value(ValueId(1))), Linear::local(LocalId(0)));
+        let (k, h, i) = (
+            Linear::term(Atom::Value(ValueId(0))),
+            Linear::term(Atom::Value(ValueId(1))),
+            Linear::term(Atom::Local(LocalId(0))),
+        );
         let mut facts = Facts::default();
-        facts.add(1, h.clone().offset(-1).plus(-1, &i));
-        let room = k.clone().offset(-1).plus(-2, &i);
+        facts.add(1, h.offset(-1).minus(&i));
+        let room = k.offset(-1).plus(&i, -2);
         assert!(!never_negative(&room, 1, &[&facts]));
-        facts.add(0, k.clone().plus(-2, &h));
+        facts.add(0, k.plus(&h, -2));
         assert!(never_negative(&room, 1, &[&facts]));
     }
 
@@ -234,11 +184,11 @@ mod tests {
 
     /// The number of a form for values of its atoms, of any size.
     fn number(form: &Linear, values: &[i64]) -> i128 {
-        let term = |(&atom, &factor): (&Atom, &i64)| match atom {
-            Atom::Value(id) => i128::from(factor) * i128::from(values[id.index()]),
-            Atom::Local(id) => i128::from(factor) * i128::from(values[id.index()]),
+        let mut value = |atom: &Atom| match atom {
+            Atom::Value(id) => Some(i128::from(values[id.index()])),
+            Atom::Local(id) => Some(i128::from(values[id.index()])),
         };
-        i128::from(form.constant) + form.terms.iter().map(term).sum::<i128>()
+        form.evaluate(&mut value).expect("far from the end of `i128`")
     }
 
     /// xorshift64*.
@@ -262,7 +212,7 @@ mod tests {
             let constant = self.of(&[0, 0, 1, -1, 2, -2, 1 << 40, -(1 << 40)]);
             (0..terms).fold(Linear::constant(constant), |form, _| {
                 let factor = self.of(&[1, 1, -1, -1, 2, -2, 3, 1000]);
-                form.plus(factor, &Linear::atom(self.atom()))
+                form.plus(&Linear::term(self.atom()), factor)
             })
         }
     }
@@ -287,7 +237,7 @@ mod tests {
             // Sums of facts are proved more often than what comes along.
             let goal = match (round % 3, forms.first()) {
                 (0, Some(first)) => {
-                    first.clone().plus(random.of(&[0, 1, 2]), &forms[forms.len() - 1]).offset(random.of(&[0, 1]))
+                    first.plus(&forms[forms.len() - 1], random.of(&[0, 1, 2])).offset(random.of(&[0, 1]))
                 }
                 _ => random.form(terms),
             };
@@ -327,26 +277,29 @@ mod tests {
 
     #[test]
     fn what_may_wrap_is_not_exact() {
-        let (n, x, i) =
-            (Linear::atom(Atom::Value(ValueId(0))), Linear::atom(Atom::Value(ValueId(9))), Linear::local(LocalId(0)));
+        let (n, x, i) = (
+            Linear::term(Atom::Value(ValueId(0))),
+            Linear::term(Atom::Value(ValueId(9))),
+            Linear::term(Atom::Local(LocalId(0))),
+        );
         let extent = |atom| atom == Atom::Value(ValueId(0));
         let mut facts = Facts::default();
         facts.add(0, n.clone());
         facts.add(0, x.clone());
         facts.add(1, i.clone());
-        facts.add(1, n.clone().offset(-1).plus(-1, &i));
+        facts.add(1, n.offset(-1).minus(&i));
         let is_exact = |form: &Linear, depth| exact(form, depth, &[&facts], &extent);
-        for form in [&n, &x, &i, &n.clone().offset(-1), &n.clone().offset(5), &n.scaled(7), &x.clone().offset(-1)] {
+        for form in [&n, &x, &i, &n.offset(-1), &n.offset(5), &n.scaled(7), &x.offset(-1)] {
             assert!(is_exact(form, 0), "{form:?}");
         }
-        for form in [&x.clone().offset(1), &x.scaled(2), &x.clone().plus(1, &n), &i.scaled(2), &n.scaled(1 << 30)] {
+        for form in [&x.offset(1), &x.scaled(2), &x.plus(&n, 1), &i.scaled(2), &n.scaled(1 << 30)] {
             assert!(!is_exact(form, 0), "{form:?}");
         }
         // In the level its index is below the extent.
-        assert!(is_exact(&i.scaled(2), 1) && is_exact(&n.clone().offset(-1).plus(-1, &i), 1));
+        assert!(is_exact(&i.scaled(2), 1) && is_exact(&n.offset(-1).minus(&i), 1));
         assert!(never_negative(&x.scaled(2), 0, &[&facts]), "as a number, which no scalar need be");
         for edge in [i64::MIN, i64::MAX, 1 << 50, -(1 << 50)] {
-            assert!(!never_negative(&x.clone().offset(edge), 0, &[&facts]) && !is_exact(&x.clone().offset(edge), 0));
+            assert!(!never_negative(&x.offset(edge), 0, &[&facts]) && !is_exact(&x.offset(edge), 0));
             assert!(!never_negative(&x.scaled(edge), 0, &[&facts]) && !is_exact(&x.scaled(edge), 0));
         }
     }

@@ -96,15 +96,15 @@ impl<'p> Values<'p> {
 
     /// Notes that a scalar is linear in others.
     pub(crate) fn define(&mut self, id: ValueId, form: Linear) {
-        let form = form.map(&mut |atom| match atom {
+        let form = form.map(&mut |&atom| match atom {
             Atom::Value(of) => self.form_of(of),
-            Atom::Local(_) => Linear::atom(atom),
+            Atom::Local(_) => Linear::term(atom),
         });
         self.forms.insert(id, form);
     }
 
     pub(crate) fn form_of(&self, id: ValueId) -> Linear {
-        self.forms.get(&id).cloned().unwrap_or_else(|| Linear::atom(Atom::Value(id)))
+        self.forms.get(&id).cloned().unwrap_or_else(|| Linear::term(Atom::Value(id)))
     }
 
     pub(crate) fn form(&self, extent: PlanExtent) -> Linear {
@@ -148,19 +148,19 @@ impl<'p> Values<'p> {
 
     /// Whether one scalar is known to be at most another.
     pub(crate) fn at_most(&self, small: &Linear, large: &Linear) -> bool {
-        self.exact(small) && self.exact(large) && self.never_negative(&large.clone().plus(-1, small))
+        self.exact(small) && self.exact(large) && self.never_negative(&large.minus(small))
     }
 
     /// Notes that one scalar is at most another.
     pub(crate) fn note_at_most(&mut self, small: &Linear, large: &Linear) {
         if self.exact(small) && self.exact(large) {
-            self.facts.add(0, large.clone().plus(-1, small));
+            self.facts.add(0, large.minus(small));
         }
     }
 
     /// Whether two extents are known to be equal.
     pub(crate) fn equal(&self, left: &Linear, right: &Linear) -> bool {
-        let difference = left.clone().plus(-1, right);
+        let difference = left.minus(right);
         match difference.as_constant() {
             Some(constant) => constant == 0,
             None => self.never_negative(&difference) && self.never_negative(&difference.scaled(-1)),

@@ -133,7 +133,7 @@ impl<'p> Lower<'p> {
         let capacity = self.capacity(list, spine, filter);
         // There are no more than before.
         let (count, capacity) = (self.array(list[filter].results[0].id), self.values.form(capacity));
-        self.values.note_at_most(&Linear::atom(Atom::Value(count)), &capacity);
+        self.values.note_at_most(&Linear::term(Atom::Value(count)), &capacity);
         for (var, source) in made.appended {
             let ty = self.plan_type(&var)?;
             self.values.made(&ty);

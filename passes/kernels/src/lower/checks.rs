@@ -28,7 +28,7 @@ impl<'p> Lower<'p> {
                 Term::Extent { array, dim } => self.extents(array)[dim],
                 Term::Value(operand) => self.extent_of(operand),
             };
-            form = form.plus(1, &self.values.form(extent));
+            form = form.plus(&self.values.form(extent), 1);
         }
         let names: Vec<String> = owners.iter().map(|&id| self.name_of(id)).collect();
         Owned { form, name: names.join(", ") }

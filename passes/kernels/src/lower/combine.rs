@@ -12,8 +12,8 @@ use fusebox_ir::{
 
 use super::{Origin, fuse::Fusing};
 use crate::{
+    locals::scalar_code,
     nest::{Associates, KernelBuilder, ProgramPoint},
-    strict::ScalarCode,
 };
 
 /// A level over segments and one over the elements of each.
@@ -42,7 +42,7 @@ impl Fusing<'_, '_> {
         if seeds.is_empty() && !counted {
             self.not_empty(position, &outer, rows, segment.is_some(), outer_when);
         }
-        let mut code = ScalarCode::default();
+        let mut code = scalar_code();
         let values = self.sources(position, sources, &index, &mut code);
         let values = self.nest.run_when(code, &values, point, when);
         let seeds: Vec<ScalarOperand> = seeds.iter().map(|&seed| self.nest.operand(self.lower.operand(seed))).collect();
@@ -194,7 +194,7 @@ pub(super) fn element_level(
     let start = ProgramPoint::before(0);
     let last = count.unwrap_or_else(|| number_of_segments(nest, offsets, origin));
     let offset = |nest: &mut KernelBuilder<'_>, index: ScalarOperand, at: ProgramPoint| {
-        let mut code = ScalarCode::default();
+        let mut code = scalar_code();
         let raw = nest.read(&mut code, offsets, vec![index], &origin.place);
         let wide =
             nest.push(&mut code, ScalarOp::Convert { to: ElementType::I64, a: raw }, ElementType::I64, &origin.place);

@@ -3,7 +3,7 @@
 use fusebox_ir::{Access, ArrayId, Binary, Binding, LevelOrder, ScalarOperand, Step, ValueId};
 
 use super::{Lower, Origin};
-use crate::{bounds::linear::Linear, error::Error, nest::ProgramPoint, strict::ScalarCode};
+use crate::{bounds::linear::Linear, error::Error, locals::scalar_code, nest::ProgramPoint};
 
 impl<'p> Lower<'p> {
     /// One kernel for each source, which copies it to its part of the result.
@@ -26,7 +26,7 @@ impl<'p> Lower<'p> {
             let index: Vec<ScalarOperand> =
                 ty.extents.iter().map(|&extent| nest.level_over(extent, LevelOrder::Parallel)).collect();
             let at = ProgramPoint::before(nest.depth());
-            let mut code = ScalarCode::default();
+            let mut code = scalar_code();
             let element = nest.read(&mut code, source, index.clone(), &binding.place);
             let element = nest.run(code, &[element], at)[0];
             let mut target = index;
@@ -36,7 +36,7 @@ impl<'p> Lower<'p> {
             nest.store(result, access, &target, element, at, None);
             let launch = nest.finish();
             self.launch(launch, steps);
-            offset = offset.plus(1, &own);
+            offset = offset.plus(&own, 1);
         }
         Ok(())
     }

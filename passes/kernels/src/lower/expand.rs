@@ -8,8 +8,8 @@ use fusebox_ir::{
 use super::{Lower, Origin, fuse::Fusing, name, scatter::at_least_zero};
 use crate::{
     error::Error,
+    locals::scalar_code,
     nest::{Associates, ProgramPoint, ScanParts},
-    strict::ScalarCode,
 };
 
 /// More elements than any memory has bytes.
@@ -37,7 +37,7 @@ impl<'p> Lower<'p> {
         let mut nest = self.nest(origin);
         let i = nest.level_over(n, LevelOrder::Up);
         let at = ProgramPoint::before(1);
-        let mut code = ScalarCode::default();
+        let mut code = scalar_code();
         let elements: Vec<ScalarOperand> =
             sources.iter().map(|&source| nest.read(&mut code, self.array(source), vec![i], &binding.place)).collect();
         let length = nest.call(size, &elements, &mut code);
@@ -79,7 +79,7 @@ impl Fusing<'_, '_> {
         when: Option<ScalarOperand>,
     ) -> ScalarOperand {
         let index = self.index(position);
-        let mut code = ScalarCode::default();
+        let mut code = scalar_code();
         let elements = self.sources(position, sources, &index, &mut code);
         let mut length = self.nest.call(size, &elements, &mut code);
         if let Some(condition) = when {
@@ -109,7 +109,7 @@ impl Fusing<'_, '_> {
             (Some(&offsets), Some(&i)) => {
                 let nest = &mut self.nest;
                 let next = nest.binary(Binary::Add, i, whole(1), point);
-                let mut code = ScalarCode::default();
+                let mut code = scalar_code();
                 let from = nest.read(&mut code, offsets, vec![i], &binding.place);
                 let to = nest.read(&mut code, offsets, vec![next], &binding.place);
                 let op = ScalarOp::Binary { function: Binary::Sub, a: to, b: from };
@@ -125,7 +125,7 @@ impl Fusing<'_, '_> {
         };
         let j = self.nest.level(whole(0), length, order);
         let at = ProgramPoint::before(point.depth + 1);
-        let mut code = ScalarCode::default();
+        let mut code = scalar_code();
         let mut arguments = self.sources(position, sources, &index, &mut code);
         arguments.push(j);
         let values = self.nest.call(get, &arguments, &mut code);
@@ -143,7 +143,7 @@ impl Fusing<'_, '_> {
         let binding = self.binding(position);
         let ArrayOp::Filter { keep, sources } = &binding.op else { unreachable!("asked for by its kind") };
         let (point, when, index) = (self.point(position), self.when(position), self.index(position));
-        let mut code = ScalarCode::default();
+        let mut code = scalar_code();
         let elements = self.sources(position, sources, &index, &mut code);
         let kept = self.nest.call(keep, &elements, &mut code);
         let wanted: Vec<ScalarOperand> = elements.into_iter().chain(kept).collect();

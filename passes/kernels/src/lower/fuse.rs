@@ -7,8 +7,8 @@
 use std::collections::HashMap;
 
 use fusebox_ir::{
-    Access, Action, ArrayId, ArrayOp, Binary, Binding, Constant, FailureKind, Place, PlanExtent, ScalarOperand, Step,
-    ValueId, Var,
+    Access, Action, ArrayId, ArrayOp, Binary, Binding, Constant, FailureKind, LambdaBuilder, Place, PlanExtent,
+    ScalarOperand, Step, ValueId, Var,
     analysis::{
         Spine,
         spine::{Along, Frame, Members, Over, Station, follows, spine},
@@ -26,8 +26,8 @@ use super::{
 };
 use crate::{
     error::Error,
+    locals::scalar_code,
     nest::{KernelBuilder, Launch, Learned, ProgramPoint},
-    strict::ScalarCode,
 };
 
 impl<'p> Lower<'p> {
@@ -306,7 +306,7 @@ impl<'l, 'p> Fusing<'l, 'p> {
             return;
         }
         let (binding, point, when) = (self.binding(position), self.point(position), self.when(position));
-        let mut code = ScalarCode::default();
+        let mut code = scalar_code();
         let at = self.read_at(position, &mut code);
         let at = self.nest.run_when(code, &at, point, when);
         let inside = self.spine.stations.iter().position(|station| station.frame == Frame::Through(position));
@@ -365,7 +365,7 @@ impl<'l, 'p> Fusing<'l, 'p> {
     }
 
     /// The index that an operation computes of its own, at which it reads.
-    pub(super) fn read_at(&mut self, position: usize, code: &mut ScalarCode) -> Vec<ScalarOperand> {
+    pub(super) fn read_at(&mut self, position: usize, code: &mut LambdaBuilder) -> Vec<ScalarOperand> {
         if let Some(at) = &self.through[position] {
             return at.clone();
         }
@@ -394,7 +394,7 @@ impl<'l, 'p> Fusing<'l, 'p> {
         position: usize,
         sources: &[ArrayId],
         at: &[ScalarOperand],
-        code: &mut ScalarCode,
+        code: &mut LambdaBuilder,
     ) -> Vec<ScalarOperand> {
         sources.iter().map(|&source| self.source(position, source, at, code)).collect()
     }
@@ -404,7 +404,7 @@ impl<'l, 'p> Fusing<'l, 'p> {
         position: usize,
         source: ArrayId,
         at: &[ScalarOperand],
-        code: &mut ScalarCode,
+        code: &mut LambdaBuilder,
     ) -> ScalarOperand {
         if let Some(&element) = self.elements.get(&source) {
             return element;

@@ -323,7 +323,7 @@ impl<'p> Lower<'p> {
         if let Some(constant) = form.as_constant() {
             return Extent::Constant(constant);
         }
-        if let (0, 1, Some((&Atom::Value(id), 1))) = (form.constant, form.terms.len(), form.terms.first_key_value()) {
+        if let Some(&Atom::Value(id)) = form.as_term() {
             return Extent::Value(id);
         }
         let value = self.allocate(name.to_owned(), Type::scalar(ElementType::I64), origin, steps);

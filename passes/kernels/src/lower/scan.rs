@@ -10,8 +10,8 @@ use fusebox_ir::{
 
 use super::fuse::Fusing;
 use crate::{
+    locals::scalar_code,
     nest::{Associates, ProgramPoint, ScanParts},
-    strict::ScalarCode,
 };
 
 impl Fusing<'_, '_> {
@@ -25,7 +25,7 @@ impl Fusing<'_, '_> {
         let (rows, outer_when) = self.outer(position);
         let element = *index.last().expect("a scan runs over a level");
         let down = *direction == Direction::Right;
-        let mut code = ScalarCode::default();
+        let mut code = scalar_code();
         let values = self.sources(position, sources, &index, &mut code);
         let values = self.nest.run_when(code, &values, point, when);
         let seeds: Vec<ScalarOperand> = seeds.iter().map(|&seed| self.nest.operand(self.lower.operand(seed))).collect();

@@ -9,8 +9,8 @@ use super::{Bound, Lower, fuse::Fusing, name};
 use crate::{
     association,
     error::Error,
+    locals::scalar_code,
     nest::{KernelBuilder, ProgramPoint},
-    strict::ScalarCode,
 };
 
 impl<'p> Lower<'p> {
@@ -44,7 +44,7 @@ impl Fusing<'_, '_> {
             unreachable!("asked for by its kind")
         };
         let (point, when, index) = (self.point(position), self.when(position), self.index(position));
-        let mut code = ScalarCode::default();
+        let mut code = scalar_code();
         let arrays: Vec<ArrayId> = targets.iter().chain(values).chain(keep).copied().collect();
         let reads = self.sources(position, &arrays, &index, &mut code);
         let elements = self.nest.run_when(code, &reads, point, when);
@@ -66,7 +66,7 @@ impl Fusing<'_, '_> {
         let length = self.length(position, size, sources, point, when);
         let j = self.nest.level(zero, length, self.spine.levels[point.depth as usize].order);
         let at = ProgramPoint::before(point.depth + 1);
-        let mut code = ScalarCode::default();
+        let mut code = scalar_code();
         let mut arguments = self.sources(position, sources, &index, &mut code);
         arguments.push(j);
         let nest = &mut self.nest;

@@ -1,8 +1,8 @@
 //! Stencils: taps are loads whose maps have offsets and boundaries.
 
 use fusebox_ir::{
-    ArrayId, Binary, Boundary, Constant, DimBoundary, ElementType, Lambda, Place, PlanExtent, PlanOperand, ScalarOp,
-    ScalarOperand, Tap, TapBoundary, Unary, ValueId,
+    ArrayId, Binary, Boundary, Constant, DimBoundary, ElementType, Lambda, LambdaBuilder, Place, PlanExtent,
+    PlanOperand, ScalarOp, ScalarOperand, Tap, TapBoundary, Unary, ValueId,
     analysis::need::{certainly_executed, free_uses, local},
     bug,
 };
@@ -10,8 +10,8 @@ use fusebox_ir::{
 use super::fuse::Fusing;
 use crate::{
     bounds::linear::Linear,
+    locals::scalar_code,
     nest::{KernelBuilder, ProgramPoint},
-    strict::ScalarCode,
 };
 
 /// A boundary with its scalars in the plan.
@@ -36,7 +36,7 @@ impl Fusing<'_, '_> {
         f: &Lambda,
         taps: &[Tap],
         boundaries: &[TapBoundary],
-        code: &mut ScalarCode,
+        code: &mut LambdaBuilder,
     ) -> Vec<ScalarOperand> {
         let lower = self.lower;
         let boundary = |of: ArrayId| {
@@ -91,7 +91,7 @@ fn loaded(
             Some(Lambda { results: vec![value], ..Lambda::default() })
         }
         Outside::Function(function) => {
-            let mut code = ScalarCode::default();
+            let mut code = scalar_code();
             let there: Vec<ScalarOperand> = index
                 .iter()
                 .zip(tap.offsets)
@@ -106,7 +106,7 @@ fn loaded(
                 })
                 .collect();
             let results = nest.call(function, &there, &mut code);
-            Some(nest.strict_function(&Lambda { params: Vec::new(), instructions: code.instructions, results }))
+            Some(nest.strict_function(&code.finish(&results)))
         }
     };
     nest.load(tap.array, &dims, outside, at, place)
@@ -115,7 +115,7 @@ fn loaded(
 /// The same as scalar code that reads, which may stand in a branch.
 fn by_hand(
     nest: &mut KernelBuilder<'_>,
-    code: &mut ScalarCode,
+    code: &mut LambdaBuilder,
     tap: &PlanTap<'_>,
     boundary: DimBoundary,
     index: &[ScalarOperand],
@@ -123,7 +123,7 @@ fn by_hand(
 ) -> ScalarOperand {
     let extents: Vec<PlanExtent> = nest.known.values.ty(tap.array).extents.clone();
     let whole = |value: i64| ScalarOperand::from(Constant::from(value));
-    let binary = |nest: &mut KernelBuilder<'_>, code: &mut ScalarCode, function, a, b| {
+    let binary = |nest: &mut KernelBuilder<'_>, code: &mut LambdaBuilder, function, a, b| {
         nest.push(code, ScalarOp::Binary { function, a, b }, ElementType::I64, place)
     };
     let mut there = Vec::new();

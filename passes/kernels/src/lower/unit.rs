@@ -8,8 +8,8 @@ use fusebox_ir::{Access, ArrayId, ArrayOp, Binding, Name, ScanForm, Step, ValueI
 use super::{Lower, cluster::Group};
 use crate::{
     error::Error,
+    locals::scalar_code,
     nest::{KernelBuilder, Learned, ProgramPoint},
-    strict::ScalarCode,
 };
 
 impl<'p> Lower<'p> {
@@ -135,7 +135,7 @@ pub(super) fn put_units(
     for unit in units {
         let ArrayOp::Unit { f } = &unit.op else { unreachable!("units alone are put here") };
         nest.operation = Name(lower.origin(unit).operation);
-        let mut code = ScalarCode::default();
+        let mut code = scalar_code();
         let values = nest.call(f, &[], &mut code);
         let values = nest.run(code, &values, at);
         for (var, &value) in unit.results.iter().zip(&values) {

@@ -5,16 +5,17 @@
 use std::cell::RefCell;
 use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Shl, Shr, Sub};
 
-use fusebox_ir::{Binary, Constant, ElementType, Instruction, Lambda, Local, ScalarOp, ScalarOperand, Unary};
-
-use super::Emit;
+use fusebox_ir::{Binary, Constant, ElementType, Emit, Lambda, Place, ScalarOp, ScalarOperand, Unary, unnamed};
 
 /// Shares one [`Emit`] among all values of an expansion.
-pub(super) struct Code<'e>(RefCell<&'e mut dyn Emit>);
+pub(super) struct Code<'e> {
+    emit: RefCell<&'e mut dyn Emit>,
+    place: &'e Place,
+}
 
 impl<'e> Code<'e> {
-    pub(super) fn new(emit: &'e mut dyn Emit) -> Self {
-        Self(RefCell::new(emit))
+    pub(super) fn new(emit: &'e mut dyn Emit, place: &'e Place) -> Self {
+        Self { emit: RefCell::new(emit), place }
     }
 
     pub(super) fn value(&self, operand: ScalarOperand, ty: ElementType) -> V<'_> {
@@ -25,26 +26,21 @@ impl<'e> Code<'e> {
 /// [`Emit`] behind a shared reference.
 trait Sink {
     fn put(&self, op: ScalarOp, types: &[ElementType]) -> Vec<ScalarOperand>;
-    fn parameter(&self, ty: ElementType) -> Local;
-    fn open(&self);
-    fn close(&self) -> Vec<Instruction>;
+    fn open(&self, types: &[ElementType]) -> Vec<ScalarOperand>;
+    fn close(&self, results: Vec<ScalarOperand>) -> Lambda;
 }
 
 impl Sink for Code<'_> {
     fn put(&self, op: ScalarOp, types: &[ElementType]) -> Vec<ScalarOperand> {
-        self.0.borrow_mut().emit_all(op, types)
+        self.emit.borrow_mut().emit(op, &unnamed(types), self.place)
     }
 
-    fn parameter(&self, ty: ElementType) -> Local {
-        self.0.borrow_mut().parameter(ty)
+    fn open(&self, types: &[ElementType]) -> Vec<ScalarOperand> {
+        self.emit.borrow_mut().open(&unnamed(types))
     }
 
-    fn open(&self) {
-        self.0.borrow_mut().open();
-    }
-
-    fn close(&self) -> Vec<Instruction> {
-        self.0.borrow_mut().close()
+    fn close(&self, results: Vec<ScalarOperand>) -> Lambda {
+        self.emit.borrow_mut().close(results)
     }
 }
 
@@ -214,9 +210,9 @@ impl<'c> V<'c> {
 
     /// The results of `then` where this `bool` holds, else `otherwise`: for slow paths that are rarely taken.
     pub(super) fn branch<const N: usize>(self, otherwise: [V<'c>; N], then: impl FnOnce() -> [V<'c>; N]) -> [V<'c>; N] {
-        self.sink.open();
+        self.sink.open(&[]);
         let results = then().map(|value| value.operand);
-        let then = Lambda { params: Vec::new(), instructions: self.sink.close(), results: results.to_vec() };
+        let then = self.sink.close(results.to_vec());
         let types = otherwise.map(|value| value.ty);
         let otherwise = Lambda { results: otherwise.map(|value| value.operand).to_vec(), ..Lambda::default() };
         let results = self.sink.put(ScalarOp::If { condition: self.operand, then, otherwise }, &types);
@@ -227,10 +223,9 @@ impl<'c> V<'c> {
     pub(super) fn iterate(self, condition: impl FnOnce(V<'c>) -> V<'c>, step: impl FnOnce(V<'c>) -> V<'c>) -> Self {
         let sink = self.sink;
         let body = |f: &mut dyn FnMut(V<'c>) -> V<'c>| {
-            sink.open();
-            let param = sink.parameter(self.ty);
-            let result = f(Self { operand: param.id.into(), ..self }).operand;
-            Lambda { params: vec![param], instructions: sink.close(), results: vec![result] }
+            let param = sink.open(&[self.ty])[0];
+            let result = f(Self { operand: param, ..self }).operand;
+            sink.close(vec![result])
         };
         let (mut condition, mut step) = (Some(condition), Some(step));
         let condition = body(&mut |v| condition.take().map_or(v, |f| f(v)));

@@ -8,7 +8,6 @@
 
 mod code;
 mod coefficients;
-mod emit;
 mod error_function;
 mod exponential;
 mod hyperbolic;
@@ -19,18 +18,32 @@ mod reduction;
 mod remainder;
 mod trigonometric;
 
-pub use emit::{Emit, Instructions};
-use fusebox_ir::{Binary, ElementType, ScalarOperand, Unary};
+use fusebox_ir::{Binary, ElementType, Emit, Place, ScalarOperand, Unary};
 
 use self::code::{Code, V};
 
-/// Emits instructions that compute `function` of `a`, an operand of type `ty`, and gives the result, of the same type.
+/// Emits instructions that compute `function` of `a`, an operand of type `ty`, and gives the result, of the same type. They get this place.
 ///
 /// `None`, and nothing emitted, where `function` is an instruction of its own (`sqrt`, `abs`, ...) or `ty` is no float. Functions of
 /// `f16` are those of `f32`, rounded.
-pub fn expand_unary(function: Unary, ty: ElementType, a: ScalarOperand, emit: &mut dyn Emit) -> Option<ScalarOperand> {
+///
+/// ```
+/// use fusebox_ir::{ElementType::F32, LambdaBuilder, Place, Unary};
+/// use fusebox_kernels::math;
+/// let mut code = LambdaBuilder::sharing().folding();
+/// let x = code.param("x", F32).operand;
+/// let result = math::expand_unary(Unary::Exp, F32, x, &Place::default(), &mut code).unwrap();
+/// assert!(code.finish(&[result]).instructions.len() < 40);
+/// ```
+pub fn expand_unary(
+    function: Unary,
+    ty: ElementType,
+    a: ScalarOperand,
+    place: &Place,
+    emit: &mut dyn Emit,
+) -> Option<ScalarOperand> {
     let formula = unary_formula(function).filter(|_| ty.is_float())?;
-    let code = Code::new(emit);
+    let code = Code::new(emit, place);
     let a = code.value(a, ty).convert(computed_in(ty));
     Some(formula(a).convert(ty).operand)
 }
@@ -43,10 +56,11 @@ pub fn expand_binary(
     ty: ElementType,
     a: ScalarOperand,
     b: ScalarOperand,
+    place: &Place,
     emit: &mut dyn Emit,
 ) -> Option<ScalarOperand> {
     let formula = binary_formula(function).filter(|_| ty.is_float())?;
-    let code = Code::new(emit);
+    let code = Code::new(emit, place);
     let [a, b] = [a, b].map(|operand| code.value(operand, ty).convert(computed_in(ty)));
     Some(formula(a, b).convert(ty).operand)
 }

@@ -1,50 +1,113 @@
 //! Scalar code of functions in a nest, before it is strict.
 
-use std::collections::HashMap;
-
 use fusebox_ir::{
-    Access, ArrayId, ElementType, Instruction, Lambda, Local, LocalId, Place, ScalarOp, ScalarOperand, ValueId, bug,
+    Access, ArrayId, ElementType, Emit, Instruction, Lambda, LambdaBuilder, Local, Place, ScalarOp, ScalarOperand,
+    ValueId, bug, inline, unnamed,
 };
 
 use super::{KernelBuilder, ProgramPoint};
-use crate::{
-    expand::Expand,
-    strict::{ScalarCode, Strict},
-};
+use crate::{expand::Expand, locals::scalar_code, strict::Strict};
 
-impl KernelBuilder<'_> {
-    /// A scalar of the program: a value of the nest, or one of the plan.
-    fn scalar_of_program(&mut self, id: ArrayId) -> ScalarOperand {
-        match self.own.get(&id) {
-            Some(&own) => own,
-            None => self.operand(self.scope.find(id)),
+/// Code that is written for a nest: what functions name is found in the nest, and what is known of each scalar is noted.
+struct NestCode<'a, 'v> {
+    nest: &'a mut KernelBuilder<'v>,
+    code: &'a mut LambdaBuilder,
+    /// How many bodies are open; in them nothing is noted but types and points.
+    bodies: usize,
+}
+
+impl NestCode<'_, '_> {
+    /// Writes with the nest's ids, and notes what of `like` is new in it.
+    fn written<'l>(
+        &mut self,
+        like: &'l [Local],
+        write: impl FnOnce(&mut LambdaBuilder, &'l [Local]) -> Vec<ScalarOperand>,
+    ) -> (Vec<ScalarOperand>, bool) {
+        let first = self.nest.ids.next;
+        self.code.count_from(first);
+        let operands = write(self.code, like);
+        self.nest.ids.next = self.code.next_local();
+        let at = ProgramPoint::before(self.nest.depth());
+        for (operand, local) in operands.iter().zip(like) {
+            if let ScalarOperand::Local(id) = *operand
+                && id >= first
+            {
+                self.nest.define(&Local { id, ..local.clone() }, at);
+            }
         }
+        (operands, self.nest.ids.next > first)
+    }
+}
+
+impl Emit for NestCode<'_, '_> {
+    fn emit(&mut self, op: ScalarOp, results: &[Local], place: &Place) -> Vec<ScalarOperand> {
+        let (operands, new) = self.written(results, |code, results| code.emit(op, results, place));
+        if new
+            && self.bodies == 0
+            && let Some(instruction) = self.code.instructions().last()
+        {
+            let depth = self.nest.depth();
+            self.nest.known.note(instruction, depth);
+        }
+        operands
+    }
+
+    fn open(&mut self, params: &[Local]) -> Vec<ScalarOperand> {
+        self.bodies += 1;
+        self.written(params, |code, params| code.open(params)).0
+    }
+
+    fn close(&mut self, results: Vec<ScalarOperand>) -> Lambda {
+        self.bodies -= 1;
+        self.code.close(results)
+    }
+
+    /// A scalar of the program: a value of the nest, or one of the plan.
+    fn outer(&mut self, id: ArrayId) -> ScalarOperand {
+        match self.nest.own.get(&id) {
+            Some(&own) => own,
+            None => self.nest.operand(self.nest.scope.find(id)),
+        }
+    }
+
+    fn array(&mut self, id: ArrayId) -> ArrayId {
+        let Some(value) = self.nest.scope.array(id) else {
+            bug!(self.nest.program(), "{id} is read by a function, and is no array of the plan")
+        };
+        self.nest.array(value, Access::Read).in_code()
+    }
+}
+
+impl<'v> KernelBuilder<'v> {
+    fn writing<'a>(&'a mut self, code: &'a mut LambdaBuilder) -> NestCode<'a, 'v> {
+        NestCode { nest: self, code, bodies: 0 }
     }
 
     /// Appends an instruction to `code`.
     pub(crate) fn push(
         &mut self,
-        code: &mut ScalarCode,
+        code: &mut LambdaBuilder,
         op: ScalarOp,
         ty: ElementType,
         place: &Place,
     ) -> ScalarOperand {
-        let operand = code.push(&mut self.ids, op, ty, place);
-        if let Some(instruction) = code.instructions.last() {
-            let instruction = instruction.clone();
-            for result in &instruction.results {
-                self.define(result, ProgramPoint::before(self.depth()));
-            }
-            let depth = self.depth();
-            self.known.note(&instruction, depth);
-        }
-        operand
+        self.writing(code).emit(op, &unnamed(&[ty]), place)[0]
+    }
+
+    /// Appends an instruction of several results to `code`.
+    pub(crate) fn push_all(
+        &mut self,
+        code: &mut LambdaBuilder,
+        op: ScalarOp,
+        types: &[ElementType],
+    ) -> Vec<ScalarOperand> {
+        self.writing(code).emit(op, &unnamed(types), &Place::default())
     }
 
     /// Appends a read of an array of the plan.
     pub(crate) fn read(
         &mut self,
-        code: &mut ScalarCode,
+        code: &mut LambdaBuilder,
         value: ValueId,
         index: Vec<ScalarOperand>,
         place: &Place,
@@ -59,90 +122,35 @@ impl KernelBuilder<'_> {
         &mut self,
         lambda: &Lambda,
         arguments: &[ScalarOperand],
-        code: &mut ScalarCode,
+        code: &mut LambdaBuilder,
     ) -> Vec<ScalarOperand> {
-        let mut names: HashMap<LocalId, ScalarOperand> =
-            lambda.params.iter().map(|param| param.id).zip(arguments.iter().copied()).collect();
-        for instruction in &lambda.instructions {
-            let imported = self.import(instruction, &mut names);
-            for result in &imported.results {
-                self.define(result, ProgramPoint::before(self.depth()));
-            }
-            let depth = self.depth();
-            self.known.note(&imported, depth);
-            code.instructions.push(imported);
-        }
-        lambda.results.iter().map(|&result| self.imported(result, &names)).collect()
+        inline(&mut self.writing(code), lambda, arguments)
     }
 
-    fn imported(&mut self, operand: ScalarOperand, names: &HashMap<LocalId, ScalarOperand>) -> ScalarOperand {
-        match operand {
-            ScalarOperand::Local(id) => match names.get(&id) {
-                Some(&named) => named,
-                None => bug!(self.program(), "{id} is used before it is defined"),
-            },
-            ScalarOperand::Outer(id) => self.scalar_of_program(id),
-            ScalarOperand::Constant(_) => operand,
-        }
-    }
-
-    fn import(&mut self, instruction: &Instruction, names: &mut HashMap<LocalId, ScalarOperand>) -> Instruction {
-        use fusebox_ir::ScalarPartMut::{Array, Body, Operand as Value};
-        let mut op = instruction.op.clone();
-        for part in op.parts_mut() {
-            match part {
-                Value(operand) => *operand = self.imported(*operand, names),
-                Array(array) => {
-                    let value = self.scope.array(*array);
-                    let Some(value) = value else {
-                        bug!(self.program(), "{array} is read by a function, and is no array of the plan")
-                    };
-                    *array = self.array(value, Access::Read).in_code();
-                }
-                Body(body) => *body = self.import_body(body, names),
-            }
-        }
-        let results = instruction.results.iter().map(|result| self.renamed(result, names)).collect();
-        Instruction { results, op, place: instruction.place.clone() }
-    }
-
-    fn renamed(&mut self, local: &Local, names: &mut HashMap<LocalId, ScalarOperand>) -> Local {
-        let new = Local { id: self.ids.fresh(), ty: local.ty, name: local.name.clone() };
-        self.define(&new, ProgramPoint::before(self.depth()));
-        names.insert(local.id, new.id.into());
-        new
-    }
-
-    fn import_body(&mut self, body: &Lambda, names: &mut HashMap<LocalId, ScalarOperand>) -> Lambda {
-        let params = body.params.iter().map(|param| self.renamed(param, names)).collect();
-        let instructions = body.instructions.iter().map(|inner| self.import(inner, names)).collect();
-        let results = body.results.iter().map(|&result| self.imported(result, names)).collect();
-        Lambda { params, instructions, results }
+    /// A body that executes an instruction alone.
+    pub(super) fn body_of(&mut self, instruction: &Instruction) -> Lambda {
+        let mut code = LambdaBuilder::new();
+        let mut writing = self.writing(&mut code);
+        writing.open(&[]);
+        let results = writing.emit(instruction.op.clone(), &instruction.results, &instruction.place);
+        writing.close(results)
     }
 
     /// A function of the program as a strict, expanded function of the kernel.
     pub(crate) fn function(&mut self, lambda: &Lambda) -> Lambda {
-        let body = self.import_body(lambda, &mut HashMap::new());
+        let mut code = scalar_code();
+        let mut writing = self.writing(&mut code);
+        let params = writing.open(&lambda.params);
+        let results = inline(&mut writing, lambda, &params);
+        let body = writing.close(results);
         self.strict_function(&body)
     }
 
     /// A function of the kernel made strict, and expanded.
     pub(crate) fn strict_function(&mut self, body: &Lambda) -> Lambda {
-        let strict = Strict::new(&mut self.ids, &|_| false).function(body);
-        Expand::new(&mut self.ids, &mut self.known.types).function(strict)
-    }
-
-    /// Appends an instruction of several results to `code`.
-    pub(crate) fn push_all(
-        &mut self,
-        code: &mut ScalarCode,
-        op: ScalarOp,
-        types: &[ElementType],
-    ) -> Vec<ScalarOperand> {
-        let at = ProgramPoint::before(self.depth());
-        let results: Vec<Local> = types.iter().map(|&ty| self.local(ty, at)).collect();
-        let operands = results.iter().map(|result| result.id.into()).collect();
-        code.instructions.push(Instruction { results, op, place: Place::default() });
-        operands
+        let mut expand = Expand::new(&self.ids, &self.known.types);
+        let function = Strict::new(&mut expand, &|_| false).function(body);
+        expand.finish(&mut self.ids);
+        function
     }
 }

@@ -30,7 +30,7 @@ impl Known<'_> {
     /// The linear form of an `i64`.
     pub(crate) fn form(&self, operand: ScalarOperand) -> Linear {
         match operand {
-            ScalarOperand::Local(id) => self.forms.get(&id).cloned().unwrap_or_else(|| Linear::local(id)),
+            ScalarOperand::Local(id) => self.forms.get(&id).cloned().unwrap_or_else(|| Linear::term(Atom::Local(id))),
             ScalarOperand::Constant(constant) => match constant.as_i64() {
                 Some(number) => Linear::constant(number),
                 None => bug!(self.values.program, "{constant} is no i64, and stands in an index"),
@@ -40,11 +40,11 @@ impl Known<'_> {
     }
 
     pub(super) fn in_plan(&self, form: &Linear) -> Linear {
-        form.map(&mut |atom| match atom {
+        form.map(&mut |&atom| match atom {
             Atom::Local(id) => {
-                self.outer.get(&id).map_or_else(|| Linear::atom(atom), |&value| self.values.form_of(value))
+                self.outer.get(&id).map_or_else(|| Linear::term(atom), |&value| self.values.form_of(value))
             }
-            Atom::Value(_) => Linear::atom(atom),
+            Atom::Value(_) => Linear::term(atom),
         })
     }
 
@@ -61,7 +61,7 @@ impl Known<'_> {
 
     /// Whether the scalar `small` and `gap` more are known to be at most the scalar `large` at a depth.
     pub(super) fn is_ordered(&self, small: &Linear, gap: i64, large: &Linear, depth: u32) -> bool {
-        self.never_negative(&large.clone().plus(-1, small).offset(-gap), depth)
+        self.never_negative(&large.minus(small).offset(-gap), depth)
             && self.exact(small, depth)
             && self.exact(large, depth)
     }
@@ -69,7 +69,7 @@ impl Known<'_> {
     /// Notes that the scalar `small` and `gap` more are at most the scalar `large` at a depth.
     pub(super) fn note_order(&mut self, small: &Linear, gap: i64, large: &Linear, depth: u32) {
         if self.exact(small, depth) && self.exact(large, depth) {
-            let form = self.in_plan(&large.clone().plus(-1, small).offset(-gap));
+            let form = self.in_plan(&large.minus(small).offset(-gap));
             self.facts.add(depth, form);
         }
     }
@@ -90,7 +90,7 @@ impl Known<'_> {
         index.len() == ty.rank()
             && index.iter().zip(&ty.extents).all(|(index, &extent)| {
                 let extent = self.values.form(extent);
-                let margin = extent.clone().offset(-1).plus(-1, &self.in_plan(index));
+                let margin = extent.offset(-1).minus(&self.in_plan(index));
                 self.never_negative(index, depth) && self.never_negative(&margin, depth) && self.exact(&extent, depth)
             })
     }
@@ -109,15 +109,15 @@ impl Known<'_> {
         if result.ty != ElementType::I64 {
             return;
         }
-        let own = Linear::local(result.id);
+        let own = Linear::term(Atom::Local(result.id));
         let form = match &instruction.op {
             // The amount of a shift may be of another type, and has no form.
             ScalarOp::Binary { b, .. } if self.types.of(*b) != ElementType::I64 => return,
             ScalarOp::Binary { function, a, b } => {
                 let (left, right) = (self.form(*a), self.form(*b));
                 match function {
-                    Binary::Add => left.plus(1, &right),
-                    Binary::Sub => left.plus(-1, &right),
+                    Binary::Add => left.plus(&right, 1),
+                    Binary::Sub => left.minus(&right),
                     Binary::Mul => match (left.as_constant(), right.as_constant()) {
                         (Some(by), _) => right.scaled(by),
                         (_, Some(by)) => left.scaled(by),
@@ -143,7 +143,7 @@ impl Known<'_> {
                         {
                             self.note_order(&Linear::default(), 0, &own, depth);
                             // The quotient's multiple is no more than what is divided, which is an `i64`.
-                            let multiple = self.in_plan(&left.plus(-by, &own));
+                            let multiple = self.in_plan(&left.plus(&own, -by));
                             self.facts.add(depth, multiple);
                         }
                         return;

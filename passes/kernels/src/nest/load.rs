@@ -52,12 +52,11 @@ impl KernelBuilder<'_> {
         let index: Vec<Linear> = dims.iter().map(|(index, _)| index.clone()).collect();
         let natural = index
             .iter()
-            .flat_map(|index| index.terms.keys())
-            .map(
-                |atom| {
-                    if let Atom::Local(id) = atom { self.known.point((*id).into()) } else { ProgramPoint::before(0) }
-                },
-            )
+            .flat_map(|index| index.terms())
+            .map(|&(atom, _)| match atom {
+                Atom::Local(id) => self.known.point(id.into()),
+                Atom::Value(_) => ProgramPoint::before(0),
+            })
             .max()
             .unwrap_or(ProgramPoint::before(0));
         // As far outside as it is safe: what is read inside a level that may be empty is not read before it.
@@ -98,7 +97,7 @@ impl KernelBuilder<'_> {
                 let existing = self.known.point(same.into());
                 if existing.usable_at(at) {
                     self.define(&result, existing);
-                    self.known.forms.insert(result.id, Linear::local(same));
+                    self.known.forms.insert(result.id, Linear::term(Atom::Local(same)));
                     self.same.insert(result.id, same);
                     return;
                 }

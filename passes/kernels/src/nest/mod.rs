@@ -1,6 +1,6 @@
 //! A kernel under construction: levels are opened from the outermost, statements put at their depths, before or after what is deeper.
 //!
-//! Locals have provisional ids until [`finish`] numbers them. Scalar code comes as [`ScalarCode`](crate::strict::ScalarCode), which is made strict and expanded, and
+//! Locals have provisional ids until [`finish`] numbers them. Scalar code is written with a [`LambdaBuilder`](fusebox_ir::LambdaBuilder), made strict and expanded, and
 //! then falls apart into statements: each as far outside as what it uses allows, if it cannot fail.
 
 mod code;
@@ -25,7 +25,7 @@ pub(crate) use self::{
     statements::{Associates, Learned, ScanParts},
 };
 use crate::{
-    bounds::linear::{Facts, Linear},
+    bounds::linear::{Atom, Facts, Linear},
     bounds::values::Values,
     locals::{Ids, Types},
 };
@@ -239,7 +239,7 @@ impl<'v> KernelBuilder<'v> {
         let depth = self.depth() + 1;
         let index = self.local(ElementType::I64, ProgramPoint::before(depth));
         let (first, end) = (self.known.form(from), self.known.form(to));
-        let own = Linear::local(index.id);
+        let own = Linear::term(Atom::Local(index.id));
         self.known.note_order(&first, 0, &own, depth);
         self.known.note_order(&own, 1, &end, depth);
         let operand = index.id.into();

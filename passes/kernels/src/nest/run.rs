@@ -1,8 +1,8 @@
 //! Scalar code made strict and put into a nest: each instruction as far outside as what it uses allows, if it cannot fail.
 
 use fusebox_ir::{
-    Action, Binary, Constant, DimBoundary, ElementType, Instruction, KernelArrayId, Lambda, Local, LocalId, Place,
-    PlanType, ScalarOp, ScalarOperand,
+    Action, Binary, Constant, DimBoundary, ElementType, Instruction, KernelArrayId, Lambda, LambdaBuilder, LocalId,
+    Place, PlanType, ScalarOp, ScalarOperand,
     analysis::need::{certainly_executed, free_uses},
 };
 
@@ -10,14 +10,23 @@ use super::{KernelBuilder, Known, NestArray, ProgramPoint};
 use crate::{
     bounds::linear::Linear,
     expand::Expand,
-    strict::{ScalarCode, Strict, can_fail},
+    locals::scalar_code,
+    strict::{Strict, can_fail},
 };
 
 impl KernelBuilder<'_> {
     /// Makes `code` strict and executes it at `at`; gives what its results are called.
-    pub(crate) fn run(&mut self, code: ScalarCode, results: &[ScalarOperand], at: ProgramPoint) -> Vec<ScalarOperand> {
-        let (instructions, results) = self.strict(&code, results, at.depth);
-        let (instructions, results) = Expand::new(&mut self.ids, &mut self.known.types).code(instructions, &results);
+    pub(crate) fn run(
+        &mut self,
+        code: LambdaBuilder,
+        results: &[ScalarOperand],
+        at: ProgramPoint,
+    ) -> Vec<ScalarOperand> {
+        let Self { ids, known, arrays, .. } = self;
+        let safe = |read: &Instruction| is_safe(known, arrays, read, at.depth);
+        let mut expand = Expand::new(ids, &known.types);
+        let results = Strict::new(&mut expand, &safe).code(code.instructions(), results);
+        let instructions = expand.finish(ids);
         for instruction in instructions {
             self.execute(instruction, at);
         }
@@ -27,14 +36,14 @@ impl KernelBuilder<'_> {
     /// The same where `when` holds; elsewhere what its results are is of no account, and it does not fail.
     pub(crate) fn run_when(
         &mut self,
-        mut code: ScalarCode,
+        mut code: LambdaBuilder,
         results: &[ScalarOperand],
         at: ProgramPoint,
         when: Option<ScalarOperand>,
     ) -> Vec<ScalarOperand> {
         // Also what only a branch would execute: what the branch depends on may be anything.
         let fails =
-            code.instructions.iter().any(|instruction| can_fail(instruction, &|read| self.is_safe(read, at.depth)));
+            code.instructions().iter().any(|instruction| can_fail(instruction, &|read| self.is_safe(read, at.depth)));
         let Some(condition) = when.filter(|_| fails) else { return self.run(code, results, at) };
         let types: Vec<ElementType> = results.iter().map(|&result| self.ty(result)).collect();
         let then = Lambda { results: results.to_vec(), ..Lambda::default() };
@@ -47,16 +56,17 @@ impl KernelBuilder<'_> {
     /// Whether executing `code` for `results` may fail where `needed` are needed anyway.
     pub(crate) fn may_fail(
         &mut self,
-        code: &ScalarCode,
+        code: &LambdaBuilder,
         results: &[ScalarOperand],
         needed: &[ScalarOperand],
         depth: u32,
     ) -> bool {
         let anyway: std::collections::HashSet<LocalId> = {
-            let body = Lambda { params: Vec::new(), instructions: code.instructions.clone(), results: needed.to_vec() };
+            let body =
+                Lambda { params: Vec::new(), instructions: code.instructions().to_vec(), results: needed.to_vec() };
             certainly_executed(&body).iter().flat_map(|i| &i.results).map(|result| result.id).collect()
         };
-        let body = Lambda { params: Vec::new(), instructions: code.instructions.clone(), results: results.to_vec() };
+        let body = Lambda { params: Vec::new(), instructions: code.instructions().to_vec(), results: results.to_vec() };
         let certain = certainly_executed(&body);
         certain
             .iter()
@@ -66,17 +76,6 @@ impl KernelBuilder<'_> {
 
     fn is_safe(&self, read: &Instruction, depth: u32) -> bool {
         is_safe(&self.known, &self.arrays, read, depth)
-    }
-
-    fn strict(
-        &mut self,
-        code: &ScalarCode,
-        results: &[ScalarOperand],
-        depth: u32,
-    ) -> (Vec<Instruction>, Vec<ScalarOperand>) {
-        let Self { ids, known, arrays, .. } = self;
-        let safe = |read: &Instruction| is_safe(known, arrays, read, depth);
-        Strict::new(ids, &safe).code(&code.instructions, results)
     }
 
     pub(super) fn canonical(&self, operand: ScalarOperand) -> ScalarOperand {
@@ -150,10 +149,7 @@ impl KernelBuilder<'_> {
             return (!matches!(instruction.op, ScalarOp::Read { .. } | ScalarOp::ReadFlat { .. }))
                 .then(|| (instruction.clone(), point));
         };
-        let inner: Vec<Local> = instruction.results.iter().map(|result| self.local(result.ty, point)).collect();
-        let results = inner.iter().map(|local| local.id.into()).collect();
-        let body = Instruction { results: inner, ..instruction.clone() };
-        let then = Lambda { params: Vec::new(), instructions: vec![body], results };
+        let then = self.body_of(instruction);
         let zeros = instruction.results.iter().map(|result| Constant::zero(result.ty).into()).collect();
         let otherwise = Lambda { results: zeros, ..Lambda::default() };
         let op = ScalarOp::If { condition, then, otherwise };
@@ -166,7 +162,7 @@ impl KernelBuilder<'_> {
 
     /// A scalar instruction that cannot fail, as far outside as possible.
     pub(crate) fn compute(&mut self, op: ScalarOp, ty: ElementType, at: ProgramPoint) -> ScalarOperand {
-        let mut code = ScalarCode::default();
+        let mut code = scalar_code();
         let result = self.push(&mut code, op, ty, &Place::default());
         self.run(code, &[result], at)[0]
     }

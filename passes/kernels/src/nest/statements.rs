@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use fusebox_ir::{
     Access, Action, Association, Binary, Constant, DimBoundary, DimIndex, ElementType, Failure, FailureKind, IndexMap,
-    Instruction, Lambda, Local, LocalId, Place, ScalarOp, ScalarOperand, Statement, ValueId, analysis::need::local,
+    Lambda, Local, LocalId, Place, ScalarOperand, Statement, ValueId, analysis::need::local,
 };
 
 use super::{KernelBuilder, ProgramPoint};
@@ -49,9 +49,8 @@ impl KernelBuilder<'_> {
     /// The value of a linear form over scalars of the plan and locals.
     pub(crate) fn linear(&mut self, form: &Linear, at: ProgramPoint) -> ScalarOperand {
         let whole = |value: i64| ScalarOperand::from(Constant::from(value));
-        let mut sum: Option<ScalarOperand> =
-            (form.constant != 0 || form.terms.is_empty()).then(|| whole(form.constant));
-        for (&atom, &factor) in &form.terms {
+        let mut sum: Option<ScalarOperand> = (form.rest() != 0 || form.terms().is_empty()).then(|| whole(form.rest()));
+        for &(atom, factor) in form.terms() {
             let term = match atom {
                 Atom::Value(id) => self.scalar(id),
                 Atom::Local(id) => id.into(),
@@ -67,12 +66,7 @@ impl KernelBuilder<'_> {
 
     /// A built-in function of two.
     pub(crate) fn built_in(&mut self, function: Binary, ty: ElementType) -> Lambda {
-        let at = ProgramPoint::before(self.depth());
-        let [a, b, result] = [(); 3].map(|()| self.local(ty, at));
-        let results = vec![result.id.into()];
-        let op = ScalarOp::Binary { function, a: a.id.into(), b: b.id.into() };
-        let instructions = vec![Instruction { results: vec![result], op, place: Place::default() }];
-        Lambda { params: vec![a, b], instructions, results }
+        self.function(&Lambda::build(&[("", ty), ("", ty)], |f, p| vec![f.binary(function, p[0], p[1])]))
     }
 
     /// Whether `a < b`, or `a <= b`, is known at a depth.
@@ -113,7 +107,7 @@ impl KernelBuilder<'_> {
         let mut learned = Learned::default();
         let mut names: HashMap<LocalId, ValueId> = HashMap::new();
         let extents_only = |form: &Linear| {
-            form.terms.keys().all(|atom| matches!(atom, Atom::Value(id) if self.known.values.is_extent(*id)))
+            form.terms().iter().all(|(atom, _)| matches!(atom, Atom::Value(id) if self.known.values.is_extent(*id)))
         };
         for (&value, &id) in values.iter().zip(stored) {
             if self.ty(value) != ElementType::I64 {
@@ -127,13 +121,13 @@ impl KernelBuilder<'_> {
             }
         }
         for fact in self.known.facts.outside() {
-            let named = fact.map(&mut |atom| match atom {
+            let named = fact.map(&mut |&atom| match atom {
                 Atom::Local(id) => {
-                    names.get(&id).map_or_else(|| Linear::atom(atom), |&id| Linear::atom(Atom::Value(id)))
+                    names.get(&id).map_or_else(|| Linear::term(atom), |&id| Linear::term(Atom::Value(id)))
                 }
-                Atom::Value(_) => Linear::atom(atom),
+                Atom::Value(_) => Linear::term(atom),
             });
-            if named != *fact && named.terms.keys().all(|atom| matches!(atom, Atom::Value(_))) {
+            if named != *fact && named.terms().iter().all(|(atom, _)| matches!(atom, Atom::Value(_))) {
                 learned.facts.push(named);
             }
         }
@@ -162,9 +156,11 @@ impl KernelBuilder<'_> {
     }
 
     pub(super) fn dim(&self, form: &Linear) -> DimIndex {
-        let terms =
-            form.terms.iter().filter_map(|(atom, &by)| if let Atom::Local(id) = atom { Some((by, *id)) } else { None });
-        DimIndex { offset: form.constant, terms: terms.collect(), boundary: DimBoundary::None }
+        let terms = form
+            .terms()
+            .iter()
+            .filter_map(|&(atom, by)| if let Atom::Local(id) = atom { Some((by, id)) } else { None });
+        DimIndex { offset: form.rest(), terms: terms.collect(), boundary: DimBoundary::None }
     }
 
     /// Stores an element where `when` holds; it is inside there.

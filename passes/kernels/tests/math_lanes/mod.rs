@@ -4,8 +4,11 @@
 //! until no lane is active. The meaning of each instruction is tested against `fusebox_ir::primitive`.
 #![allow(dead_code)] // each test file uses a part
 
-use fusebox_ir::{Binary, Constant, ElementType, Instruction, Lambda, LocalId, Name, ScalarOp, ScalarOperand, Unary};
-use fusebox_kernels::math::{self, Instructions};
+use fusebox_ir::{
+    Binary, Constant, ElementType, Instruction, Lambda, LambdaBuilder, LocalId, Name, Place, ScalarOp, ScalarOperand,
+    Unary,
+};
+use fusebox_kernels::math;
 
 /// How many values an instruction computes at a time.
 pub const LANES: usize = 1024;
@@ -61,26 +64,27 @@ impl Float for f64 {
 
 /// The code of a function of one operand.
 pub fn unary(function: Unary, ty: ElementType) -> Machine {
-    let mut code = Instructions::new(LocalId(1));
-    let result = math::expand_unary(function, ty, LocalId(0).into(), &mut code)
-        .unwrap_or_else(|| panic!("{} is not expanded", function.text()));
-    Machine::new(code, &[ty], result)
+    Machine::expanded(&[ty], |x, code| math::expand_unary(function, ty, x[0], &Place::default(), code))
+        .unwrap_or_else(|| panic!("{} is not expanded", function.text()))
 }
 
 /// The code of a function of two operands.
 pub fn binary(function: Binary, ty: ElementType) -> Machine {
-    let mut code = Instructions::new(LocalId(2));
-    let result = math::expand_binary(function, ty, LocalId(0).into(), LocalId(1).into(), &mut code)
-        .unwrap_or_else(|| panic!("{} is not expanded", function.text()));
-    Machine::new(code, &[ty, ty], result)
+    Machine::expanded(&[ty, ty], |x, code| math::expand_binary(function, ty, x[0], x[1], &Place::default(), code))
+        .unwrap_or_else(|| panic!("{} is not expanded", function.text()))
 }
 
 impl Machine {
-    fn new(code: Instructions, params: &[ElementType], result: ScalarOperand) -> Self {
-        let locals = code.next().0 as usize;
-        let params = (0..).map(LocalId).zip(params);
-        let params = params.map(|(id, &ty)| fusebox_ir::Local { id, ty, name: Name::default() }).collect::<Vec<_>>();
-        Self { lambda: code.into_lambda(params, vec![result]), values: vec![None; locals] }
+    /// The code as kernels have it.
+    fn expanded(
+        params: &[ElementType],
+        expand: impl FnOnce(&[ScalarOperand], &mut LambdaBuilder) -> Option<ScalarOperand>,
+    ) -> Option<Self> {
+        let mut code = LambdaBuilder::sharing().folding();
+        let params = code.params(params.iter().copied());
+        let result = expand(&params, &mut code)?;
+        let locals = code.next_local().index();
+        Some(Self { lambda: code.finish(&[result]), values: vec![None; locals] })
     }
 
     /// The same with sums of products as `fma`, as `--contract` makes them: where a product is used nowhere else, the right operand's first.

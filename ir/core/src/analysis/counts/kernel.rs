@@ -1,11 +1,15 @@
-//! What a kernel takes: how often each of its depths is met, and what its statements move there.
+//! What a kernel takes: what its statements move, where they stand and their conditions hold.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::HashMap;
 
-use super::{Polynomial, Traffic};
+use super::{
+    Polynomial, Traffic,
+    names::{Fresh, has, has_index, index_symbol},
+    scalar::{Reads, Values, constant, reads},
+};
 use crate::{
-    Access, Action, Binary, Constant, DimBoundary, DimIndex, ElementType, FailureKind, IndexMap, Instruction, Kernel,
-    KernelArrayId, KernelExtent, Lambda, LocalId, ScalarOp, ScalarOperand, Statement, text,
+    Action, Binary, IndexMap, Instruction, Kernel, KernelArrayId, KernelExtent, Lambda, LocalId, ScalarOp,
+    ScalarOperand, Statement, analysis::walk, text,
 };
 
 /// What a launch of `kernel` takes, in its own sizes, by their names.
@@ -18,33 +22,6 @@ pub fn kernel_traffic(kernel: &Kernel) -> Traffic {
     let (sizes, arrays) = names.split_at(kernel.sizes.len());
     let mut fresh = Fresh::of(names.iter().flat_map(Polynomial::names));
     measure(kernel, sizes, arrays, &mut fresh).traffic
-}
-
-/// Names for numbers that have none.
-#[derive(Clone)]
-pub(super) struct Fresh {
-    taken: HashSet<String>,
-}
-
-impl Fresh {
-    /// Other names than these.
-    pub(super) fn of<'n>(taken: impl Iterator<Item = &'n str>) -> Self {
-        Self { taken: taken.map(str::to_owned).collect() }
-    }
-
-    /// `what` of the first of several things called `of`, `what2` of the next.
-    fn name(&mut self, what: &str, of: &str) -> Polynomial {
-        let of: String = of.chars().map(|c| if c.is_alphanumeric() { c } else { '_' }).collect();
-        let of = of.trim_matches('_');
-        let mut name = format!("{what}_{of}");
-        for number in 2.. {
-            if self.taken.insert(name.clone()) {
-                break;
-            }
-            name = format!("{what}{number}_{of}");
-        }
-        Polynomial::named(&name)
-    }
 }
 
 /// What a launch does, as a plan sees it.
@@ -60,7 +37,7 @@ pub(super) fn measure(kernel: &Kernel, sizes: &[Polynomial], scalars: &[Polynomi
         kernel,
         sizes,
         scalars,
-        values: HashMap::new(),
+        values: walk::Walk::new(Values),
         defined: HashMap::new(),
         loads: HashMap::new(),
         points: vec![Polynomial::constant(1)],
@@ -69,10 +46,10 @@ pub(super) fn measure(kernel: &Kernel, sizes: &[Polynomial], scalars: &[Polynomi
         fresh,
     };
     for (size, value) in kernel.sizes.iter().zip(sizes) {
-        walk.values.insert(size.id, value.clone());
+        walk.values.set(size.id, Some(value.clone()));
     }
     for level in &kernel.levels {
-        walk.values.insert(level.index.id, index_symbol(level.index.id));
+        walk.values.set(level.index.id, Some(index_symbol(level.index.id)));
     }
     for statement in &kernel.statements {
         walk.define(statement);
@@ -86,43 +63,32 @@ pub(super) fn measure(kernel: &Kernel, sizes: &[Polynomial], scalars: &[Polynomi
     Measured { traffic: walk.traffic, scalars: walk.written }
 }
 
-/// The symbol of a level's index. No source can spell it; results hold none.
-fn index_symbol(id: LocalId) -> Polynomial {
-    Polynomial::named(&format!("%{}", id.0))
-}
-
-fn has_index(polynomial: &Polynomial) -> bool {
-    polynomial.names().iter().any(|name| name.starts_with('%'))
-}
-
-struct Walk<'k> {
-    kernel: &'k Kernel,
+pub(super) struct Walk<'k> {
+    pub(super) kernel: &'k Kernel,
     sizes: &'k [Polynomial],
-    scalars: &'k [Polynomial],
+    pub(super) scalars: &'k [Polynomial],
     /// Locals that are polynomials in sizes and indices.
-    values: HashMap<LocalId, Polynomial>,
+    values: walk::Walk<Values>,
     /// Locals that instructions make.
-    defined: HashMap<LocalId, &'k Instruction>,
+    pub(super) defined: HashMap<LocalId, &'k Instruction>,
     /// Locals that loads make.
-    loads: HashMap<LocalId, (KernelArrayId, &'k IndexMap)>,
+    pub(super) loads: HashMap<LocalId, (KernelArrayId, &'k IndexMap)>,
     /// How often each depth is met.
-    points: Vec<Polynomial>,
+    pub(super) points: Vec<Polynomial>,
     traffic: Traffic,
     written: Vec<(usize, Polynomial)>,
     fresh: &'k mut Fresh,
 }
 
 impl<'k> Walk<'k> {
-    fn statements(&self) -> &'k [Statement] {
+    pub(super) fn statements(&self) -> &'k [Statement] {
         &self.kernel.statements
     }
 
-    fn value(&self, operand: ScalarOperand) -> Option<Polynomial> {
+    pub(super) fn value(&self, operand: ScalarOperand) -> Option<Polynomial> {
         match operand {
-            ScalarOperand::Local(id) => self.values.get(&id).cloned(),
-            ScalarOperand::Constant(constant) => {
-                constant.ty().is_integer().then(|| constant.as_i64().map(Polynomial::constant)).flatten()
-            }
+            ScalarOperand::Local(id) => self.values.get(id).cloned().flatten(),
+            ScalarOperand::Constant(number) => constant(number),
             ScalarOperand::Outer(_) => None,
         }
     }
@@ -135,24 +101,12 @@ impl<'k> Walk<'k> {
                     && result.ty.is_integer()
                     && let Some(value) = self.scalars.get(array.index())
                 {
-                    self.values.insert(result.id, value.clone());
+                    self.values.set(result.id, Some(value.clone()));
                 }
             }
             Action::Scalar(instruction) => {
                 self.defined.extend(instruction.results.iter().map(|result| (result.id, instruction)));
-                let value = match &instruction.op {
-                    ScalarOp::Binary { function, a, b } if instruction.results[0].ty == ElementType::I64 => {
-                        let operands = self.value(*a).zip(self.value(*b));
-                        operands.and_then(|(a, b)| Polynomial::function(*function, &a, &b))
-                    }
-                    // No size is beyond the smaller types: a program that counts in them would fail before.
-                    ScalarOp::Convert { to, a } if to.is_integer() => self.value(*a),
-                    ScalarOp::Assert { value, .. } => self.value(*value),
-                    _ => None,
-                };
-                if let Some(value) = value {
-                    self.values.insert(instruction.results[0].id, value);
-                }
+                self.values.instruction(instruction);
             }
             _ => {}
         }
@@ -167,112 +121,17 @@ impl<'k> Walk<'k> {
         }
     }
 
-    fn elements(&self, array: KernelArrayId) -> Option<Polynomial> {
+    pub(super) fn elements(&self, array: KernelArrayId) -> Option<Polynomial> {
         let extents = &self.kernel.arrays.get(array.index())?.extents;
         extents.iter().try_fold(Polynomial::constant(1), |size, &extent| size.times(&self.extent(extent)))
     }
 
     /// A number that only a run knows.
-    fn unknown(&mut self, what: &str) -> Polynomial {
+    pub(super) fn unknown(&mut self, what: &str) -> Polynomial {
         // Behind the operation's name stands that of its first result.
         let name = &self.kernel.name.0;
         let result = name.split('`').nth(1).unwrap_or(name);
         self.fresh.name(what, result)
-    }
-
-    /// How often what is inside of level `depth` is met: pushed behind those around it.
-    fn enter(&mut self, depth: usize) {
-        let level = &self.kernel.levels[depth];
-        let around = self.points[depth].clone();
-        let steps = self.value(level.to).zip(self.value(level.from)).map(|(to, from)| to.minus(&from));
-        let known = steps.filter(|steps| !has_index(steps)).and_then(|steps| around.times(&steps));
-        let points = known
-            .or_else(|| self.stored(depth + 1))
-            .or_else(|| self.appended(depth + 1))
-            .or_else(|| self.segments(depth))
-            .unwrap_or_else(|| self.unknown("steps"));
-        self.points.push(points);
-    }
-
-    /// The elements of an array that a single store at this depth writes, all of them and each once.
-    fn stored(&self, depth: usize) -> Option<Polynomial> {
-        let statements = self.statements().iter().filter(|statement| statement.depth as usize == depth);
-        statements.filter(|statement| statement.when.is_none()).find_map(|statement| match &statement.action {
-            Action::Store { array, .. } if self.writes_alone(*array) => self.elements(*array),
-            _ => None,
-        })
-    }
-
-    /// Whether every element of the array is written, by one store.
-    fn writes_alone(&self, array: KernelArrayId) -> bool {
-        let stores =
-            |statement: &&Statement| matches!(&statement.action, Action::Store { array: to, .. } if *to == array);
-        self.kernel.arrays.get(array.index()).is_some_and(|declared| declared.access == Access::Write)
-            && self.statements().iter().filter(stores).count() == 1
-    }
-
-    /// The number that an append at this depth counts.
-    fn appended(&self, depth: usize) -> Option<Polynomial> {
-        let statements = self.statements().iter().filter(|statement| statement.depth as usize == depth);
-        statements.filter(|statement| statement.when.is_none()).find_map(|statement| match &statement.action {
-            Action::Append { count, .. } => self.scalars.get(count.index()).cloned(),
-            _ => None,
-        })
-    }
-
-    /// Of a level that runs from one offset to the next along the level around it: what is cut into segments, each element once. Segments may be
-    /// the elements of other segments.
-    fn segments(&self, depth: usize) -> Option<Polynomial> {
-        let level = &self.kernel.levels[depth];
-        let mut around = depth;
-        while self.runs_over_segments(around) {
-            around -= 1;
-        }
-        if around == depth {
-            return None;
-        }
-        let cut = self.statements().iter().find_map(|statement| match &statement.action {
-            Action::Check { failure, .. } => match &failure.fault {
-                FailureKind::Offsets { value, extent, .. } if [level.from, level.to].contains(value) => {
-                    self.value(*extent).filter(|extent| !has_index(extent))
-                }
-                _ => None,
-            },
-            Action::Load { map, array, .. } if statement.depth as usize == depth + 1 => match &map.dims[..] {
-                [DimIndex { offset: 0, terms, boundary: DimBoundary::None }] if terms[..] == [(1, level.index.id)] => {
-                    self.elements(*array)
-                }
-                _ => None,
-            },
-            _ => None,
-        })?;
-        self.points[around].times(&cut)
-    }
-
-    /// Whether a level runs from one offset to the next along the level around it.
-    fn runs_over_segments(&self, depth: usize) -> bool {
-        let (Some(around), level) = (depth.checked_sub(1), &self.kernel.levels[depth]) else { return false };
-        let outer = self.kernel.levels[around].index.id;
-        let offsets = |operand: ScalarOperand, first: i64| {
-            let (array, map) = self.loaded(operand)?;
-            let [DimIndex { offset, terms, boundary: DimBoundary::None }] = &map.dims[..] else { return None };
-            (*offset == first && terms[..] == [(1, outer)]).then_some(array)
-        };
-        offsets(level.from, 0).zip(offsets(level.to, 1)).is_some_and(|(from, to)| from == to)
-    }
-
-    /// The load that an operand is, conversions left out.
-    fn loaded(&self, operand: ScalarOperand) -> Option<(KernelArrayId, &'k IndexMap)> {
-        let ScalarOperand::Local(mut id) = operand else { return None };
-        loop {
-            if let Some(&load) = self.loads.get(&id) {
-                return Some(load);
-            }
-            match &self.defined.get(&id)?.op {
-                ScalarOp::Convert { a: ScalarOperand::Local(a), .. } => id = *a,
-                _ => return None,
-            }
-        }
     }
 
     fn points(&self, statement: &Statement) -> Polynomial {
@@ -445,67 +304,10 @@ impl<'k> Walk<'k> {
     }
 }
 
-/// Reads of scalar code, for each time that it runs: of an `if` the branch that reads more, of a loop one turn.
-struct Reads {
-    each: BTreeMap<KernelArrayId, i64>,
-    exact: bool,
-}
-
-impl Reads {
-    fn add(&mut self, other: Self) {
-        self.exact &= other.exact;
-        for (array, each) in other.each {
-            let sum = self.each.entry(array).or_default();
-            *sum = sum.saturating_add(each);
-        }
-    }
-}
-
-/// Recursion ends: scalar code nests as deep as validation allows.
-fn reads(instructions: &[Instruction]) -> Reads {
-    let mut all = Reads { each: BTreeMap::new(), exact: true };
-    for instruction in instructions {
-        match &instruction.op {
-            ScalarOp::Read { array, .. } | ScalarOp::ReadFlat { array, .. } => {
-                *all.each.entry(KernelArrayId::of_code(*array)).or_default() += 1;
-            }
-            ScalarOp::If { then, otherwise, .. } => {
-                let (then, otherwise) = (reads(&then.instructions), reads(&otherwise.instructions));
-                let exact = then.each == otherwise.each;
-                let number = |reads: &Reads| reads.each.values().fold(0, |sum: i64, &each| sum.saturating_add(each));
-                let larger = if number(&then) >= number(&otherwise) { then } else { otherwise };
-                all.add(Reads { exact: exact && larger.exact, ..larger });
-            }
-            ScalarOp::While { condition, step, .. } => {
-                let mut turn = reads(&condition.instructions);
-                turn.add(reads(&step.instructions));
-                turn.exact = turn.each.is_empty();
-                all.add(turn);
-            }
-            ScalarOp::Unary { .. }
-            | ScalarOp::Binary { .. }
-            | ScalarOp::Fma { .. }
-            | ScalarOp::Convert { .. }
-            | ScalarOp::Bits { .. }
-            | ScalarOp::Assert { .. } => {}
-        }
-    }
-    all
-}
-
-fn has(polynomial: &Polynomial, index: LocalId) -> bool {
-    polynomial.names().contains(&format!("%{}", index.0).as_str())
-}
-
 fn smaller(a: &Polynomial, b: &Polynomial) -> Option<Polynomial> {
     Polynomial::function(Binary::Min, a, b)
 }
 
 fn greater(a: &Polynomial, b: &Polynomial) -> Option<Polynomial> {
     Polynomial::function(Binary::Max, a, b)
-}
-
-/// What is known of a constant that a plan gives where a scalar is wanted.
-pub(super) fn constant(constant: Constant) -> Option<Polynomial> {
-    if constant.ty().is_integer() { constant.as_i64().map(Polynomial::constant) } else { None }
 }

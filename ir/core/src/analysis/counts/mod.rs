@@ -4,9 +4,12 @@
 //! kernels, scatters and appends, and reads in scalar code; scalars too where a kernel has levels (a loop that uses the sum of another
 //! one reads it), but not where scalar code alone runs. Copies of defaults and sorting are steps of a plan, and not counted.
 
+mod depths;
 mod kernel;
+mod names;
 mod plan;
 mod polynomial;
+mod scalar;
 
 use serde::Serialize;
 

@@ -4,10 +4,7 @@ use std::collections::HashSet;
 
 use serde::Serialize;
 
-use super::{
-    Polynomial, Traffic,
-    kernel::{self, Fresh},
-};
+use super::{Polynomial, Traffic, kernel, names::Fresh, scalar::constant};
 use crate::{Access, Extent, Operand, Plan, PlanExtent, PlanOperand, Step, ValueId, text};
 
 /// Loops nested deeper than this are looked at once: what they do not change is not found out.
@@ -94,7 +91,7 @@ impl Walk<'_> {
     fn operand(&self, operand: PlanOperand) -> Option<Polynomial> {
         match operand {
             Operand::Value(id) => Some(self.value(id)),
-            Operand::Constant(constant) => kernel::constant(constant),
+            Operand::Constant(number) => constant(number),
         }
     }
 
@@ -183,7 +180,7 @@ impl Walk<'_> {
                     self.set(*value, source);
                 }
                 Step::Constant { value, data } => {
-                    let data = data.first().and_then(|&data| kernel::constant(data));
+                    let data = data.first().and_then(|&data| constant(data));
                     self.set(*value, data);
                 }
                 Step::If { condition: _, then, otherwise, results } => {

@@ -1,15 +1,19 @@
 //! Polynomials in named sizes.
 
-use std::{collections::BTreeMap, fmt, sync::Arc};
+use std::{cmp::Ordering, fmt, sync::Arc};
 
 use serde::{Serialize, Serializer, ser::SerializeStruct};
 
-use crate::{Binary, Constant, primitive};
+use crate::{
+    Binary, Constant,
+    analysis::linear::{Linear, Saturating},
+    primitive,
+};
 
 /// The most symbols that a product, or the operands of a function, may hold: more is a symbol of its own to whoever computes.
 const LARGEST: usize = 48;
 
-/// A sum of products of sizes, with whole coefficients; those beyond `i64` stay at its end.
+/// A sum of products of sizes, as a [`Linear`] of products; numbers beyond `i64` stay at its end.
 ///
 /// ```
 /// use fusebox_ir::analysis::counts::Polynomial;
@@ -18,11 +22,10 @@ const LARGEST: usize = 48;
 /// assert_eq!(reads.to_string(), "2n + 2");
 /// assert_eq!(reads.evaluate(&|name| (name == "n").then_some(10)), Some(22));
 /// ```
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Polynomial {
-    /// Coefficients by product, none of them 0; the product of nothing is the constant.
-    terms: BTreeMap<Vec<Factor>, i64>,
-}
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Polynomial(Sum);
+
+type Sum = Linear<Vec<Factor>, Saturating>;
 
 /// A power of a symbol.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -45,9 +48,7 @@ pub enum Symbol {
 impl Polynomial {
     /// A number.
     pub fn constant(value: i64) -> Self {
-        let mut polynomial = Self::default();
-        polynomial.add_term(Vec::new(), value);
-        polynomial
+        Self(Sum::constant(value))
     }
 
     /// A size.
@@ -56,98 +57,63 @@ impl Polynomial {
     }
 
     fn symbol(symbol: Symbol) -> Self {
-        Self { terms: BTreeMap::from([(vec![Factor { symbol, power: 1 }], 1)]) }
+        Self(Sum::term(vec![Factor { symbol, power: 1 }]))
     }
 
     /// The number, if there is no symbol.
     pub fn as_constant(&self) -> Option<i64> {
-        match self.terms.iter().next() {
-            None => Some(0),
-            Some((product, &coefficient)) if self.terms.len() == 1 && product.is_empty() => Some(coefficient),
-            Some(_) => None,
-        }
+        self.0.as_constant()
     }
 
-    /// Coefficients and products: of larger degree first, then by name.
-    pub fn terms(&self) -> Vec<(i64, &[Factor])> {
-        let mut terms: Vec<_> = self.terms.iter().map(|(product, &factor)| (factor, product.as_slice())).collect();
-        terms.sort_by_key(|(_, product)| std::cmp::Reverse(degree(product)));
+    /// Products with their coefficients: of larger degree first, then by name.
+    fn ordered(&self) -> Vec<&(Vec<Factor>, i64)> {
+        let mut terms: Vec<_> = self.0.terms().iter().collect();
+        terms.sort_by_key(|(product, _)| std::cmp::Reverse(degree(product)));
         terms
     }
 
-    fn add_term(&mut self, product: Vec<Factor>, coefficient: i64) {
-        use std::collections::btree_map::Entry;
-        match self.terms.entry(product) {
-            Entry::Vacant(_) if coefficient == 0 => {}
-            Entry::Vacant(entry) => {
-                entry.insert(coefficient);
-            }
-            Entry::Occupied(mut entry) => match entry.get().saturating_add(coefficient) {
-                0 => {
-                    entry.remove();
-                }
-                sum => *entry.get_mut() = sum,
-            },
-        }
+    /// Coefficients and products: of larger degree first, then by name; the product of nothing is the constant.
+    pub fn terms(&self) -> Vec<(i64, &[Factor])> {
+        let products = self.ordered().into_iter().map(|(product, coefficient)| (*coefficient, product.as_slice()));
+        let constant = (self.0.rest() != 0).then_some((self.0.rest(), &[][..]));
+        products.chain(constant).collect()
     }
 
     /// Adds another.
     pub fn add_assign(&mut self, other: &Self) {
-        for (product, &coefficient) in &other.terms {
-            self.add_term(product.clone(), coefficient);
-        }
+        *self = self.plus(other);
     }
 
     /// The sum.
     pub fn plus(&self, other: &Self) -> Self {
-        let mut sum = self.clone();
-        sum.add_assign(other);
-        sum
+        Self(self.0.plus(&other.0, 1))
     }
 
     /// The difference.
     pub fn minus(&self, other: &Self) -> Self {
-        self.plus(&other.scaled(-1))
+        Self(self.0.minus(&other.0))
     }
 
     /// The product with a number.
     pub fn scaled(&self, factor: i64) -> Self {
-        let mut scaled = Self::default();
-        for (product, coefficient) in &self.terms {
-            scaled.add_term(product.clone(), coefficient.saturating_mul(factor));
-        }
-        scaled
+        Self(self.0.scaled(factor))
+    }
+
+    /// How many things are added up.
+    fn count(&self) -> usize {
+        self.0.terms().len() + usize::from(self.0.rest() != 0)
     }
 
     /// The product, if it is not too large to be read.
     pub fn times(&self, other: &Self) -> Option<Self> {
-        // A sum of few terms may grow by a number without limit: that costs nothing.
-        if let Some(factor) = other.as_constant() {
-            return Some(self.scaled(factor));
-        }
-        if let Some(factor) = self.as_constant() {
-            return Some(other.scaled(factor));
-        }
-        let (left, right) = (self.terms.len(), other.terms.len());
-        // What the product weighs at most: every term with every other.
-        if right.saturating_mul(self.weight()) + left.saturating_mul(other.weight()) > LARGEST {
+        // A sum of few terms may grow by a number without limit: that costs nothing. Otherwise the product weighs at most: every term with
+        // every other.
+        let number = self.as_constant().or(other.as_constant()).is_some();
+        let (left, right) = (self.count(), other.count());
+        if !number && right.saturating_mul(self.weight()) + left.saturating_mul(other.weight()) > LARGEST {
             return None;
         }
-        let mut result = Self::default();
-        for (left, a) in &self.terms {
-            for (right, b) in &other.terms {
-                let mut product = left.clone();
-                for factor in right {
-                    match product.iter_mut().find(|old| old.symbol == factor.symbol) {
-                        Some(old) => old.power = old.power.saturating_add(factor.power),
-                        None => product.push(factor.clone()),
-                    }
-                }
-                product.sort();
-                result.add_term(product, a.saturating_mul(*b));
-            }
-        }
-        Some(result)
+        self.0.times(&other.0, &mut |left, right| Some(Sum::term(multiplied(left, right)))).map(Self)
     }
 
     /// A function of two integers, as the scalar code of programs has them, if it is known what it gives and not too large to be read.
@@ -164,8 +130,8 @@ impl Polynomial {
         match (function, b.minus(a).as_constant(), b.as_constant()) {
             (Binary::Min, Some(more), _) => return Some(if more >= 0 { a.clone() } else { b.clone() }),
             (Binary::Max, Some(more), _) => return Some(if more >= 0 { b.clone() } else { a.clone() }),
-            (Binary::Div | Binary::DivFloor, _, Some(divisor)) if a.divided(divisor).is_some() => {
-                return a.divided(divisor);
+            (Binary::Div | Binary::DivFloor, _, Some(divisor)) if a.0.divided(divisor).is_some() => {
+                return a.0.divided(divisor).map(Self);
             }
             (Binary::Min | Binary::Max | Binary::Rem | Binary::ModFloor | Binary::Div | Binary::DivFloor, ..) => {}
             _ => return None,
@@ -180,20 +146,11 @@ impl Polynomial {
         Some(Self::symbol(Symbol::Function(function, Box::new(a), Box::new(b))))
     }
 
-    /// Divided by a number that divides every coefficient.
-    fn divided(&self, divisor: i64) -> Option<Self> {
-        let divides = |coefficient: &i64| coefficient.checked_rem(divisor) == Some(0);
-        if !self.terms.values().all(divides) {
-            return None;
-        }
-        let terms = self.terms.iter().map(|(product, coefficient)| (product.clone(), coefficient / divisor));
-        Some(Self { terms: terms.collect() })
-    }
-
     /// The larger of two counts: the one that is at least the other whatever the sizes, which are not negative; else `max` of both.
     /// Should that be too large to be read, it is their sum, which is as much or more.
     pub fn larger(&self, other: &Self) -> Self {
-        let never_negative = |difference: Self| difference.terms.values().all(|&coefficient| coefficient > 0);
+        let never_negative =
+            |difference: Self| difference.0.rest() >= 0 && difference.0.terms().iter().all(|&(_, factor)| factor > 0);
         if never_negative(self.minus(other)) {
             self.clone()
         } else if never_negative(other.minus(self)) {
@@ -205,19 +162,17 @@ impl Polynomial {
 
     /// The value, where that of every name is known, no function fails, and it fits.
     pub fn evaluate(&self, value: &dyn Fn(&str) -> Option<i64>) -> Option<i64> {
-        let mut sum = 0i128;
-        for (product, &coefficient) in &self.terms {
-            let mut term = i128::from(coefficient);
-            for Factor { symbol, power } in product {
-                let factor = match symbol {
-                    Symbol::Named(name) => value(name)?,
-                    Symbol::Function(function, a, b) => apply(*function, a.evaluate(value)?, b.evaluate(value)?)?,
-                };
-                term = term.checked_mul(i128::from(factor).checked_pow(*power)?)?;
-            }
-            sum = sum.checked_add(term)?;
-        }
-        sum.try_into().ok()
+        let power = |Factor { symbol, power }: &Factor| {
+            let base = match symbol {
+                Symbol::Named(name) => value(name)?,
+                Symbol::Function(function, a, b) => apply(*function, a.evaluate(value)?, b.evaluate(value)?)?,
+            };
+            i128::from(base).checked_pow(*power)
+        };
+        let mut product = |factors: &Vec<Factor>| {
+            factors.iter().try_fold(1i128, |product, factor| product.checked_mul(power(factor)?))
+        };
+        self.0.evaluate(&mut product)?.try_into().ok()
     }
 
     /// Every name in it, in functions too, in order.
@@ -225,7 +180,7 @@ impl Polynomial {
         let mut names = Vec::new();
         let mut rest = vec![self];
         while let Some(polynomial) = rest.pop() {
-            for factor in polynomial.terms.keys().flatten() {
+            for factor in polynomial.0.terms().iter().flat_map(|(product, _)| product) {
                 match &factor.symbol {
                     Symbol::Named(name) => names.push(&**name),
                     Symbol::Function(_, a, b) => rest.extend([&**a, b]),
@@ -246,7 +201,8 @@ impl Polynomial {
             };
             once * factor.power as usize
         };
-        self.terms.keys().map(|product| product.iter().map(of).sum::<usize>().max(1)).sum()
+        let products = self.0.terms().iter().map(|(product, _)| product.iter().map(of).sum::<usize>());
+        products.sum::<usize>() + usize::from(self.0.rest() != 0)
     }
 
     /// With every product sign: `2*n + 2`, which is an expression of the text form.
@@ -262,14 +218,7 @@ impl Polynomial {
 
     fn spelled(&self, times: &str) -> String {
         let mut text = String::new();
-        for (coefficient, product) in self.terms() {
-            match (text.is_empty(), coefficient < 0) {
-                (true, false) => {}
-                (true, true) => text.push('-'),
-                (false, false) => text.push_str(" + "),
-                (false, true) => text.push_str(" - "),
-            }
-            let size = coefficient.unsigned_abs();
+        self.0.write(self.ordered(), &mut text, &mut |text, size, product| {
             let mut shown = Vec::new();
             for Factor { symbol, power } in product {
                 let base = match symbol {
@@ -286,17 +235,49 @@ impl Polynomial {
             }
             let product = shown.join("*");
             match size {
-                1 if !product.is_empty() => {}
-                size if product.is_empty() => text.push_str(&size.to_string()),
+                1 => {}
                 size if product.starts_with(|c: char| c.is_alphabetic() || c == '_') && !product.contains('(') => {
                     text.push_str(&format!("{size}{times}"));
                 }
                 size => text.push_str(&format!("{size}*")),
             }
             text.push_str(&product);
-        }
-        if text.is_empty() { "0".to_owned() } else { text }
+        });
+        text
     }
+}
+
+/// By products and coefficients in order, the constant first if there is one: which of two comes first in a minimum.
+impl Ord for Polynomial {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let key = |of: &Self| (of.0.rest() == 0, of.0.rest());
+        match (key(self), key(other)) {
+            // The product of nothing stands before every other, and what has no terms before what has some.
+            ((false, a), (false, b)) => a.cmp(&b).then_with(|| self.0.terms().cmp(other.0.terms())),
+            ((true, _), (true, _)) => self.0.terms().cmp(other.0.terms()),
+            ((true, _), (false, _)) if self.0.terms().is_empty() => Ordering::Less,
+            ((false, _), (true, _)) if other.0.terms().is_empty() => Ordering::Greater,
+            ((a, _), (b, _)) => a.cmp(&b),
+        }
+    }
+}
+
+impl PartialOrd for Polynomial {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+fn multiplied(left: &[Factor], right: &[Factor]) -> Vec<Factor> {
+    let mut product = left.to_vec();
+    for factor in right {
+        match product.iter_mut().find(|old| old.symbol == factor.symbol) {
+            Some(old) => old.power = old.power.saturating_add(factor.power),
+            None => product.push(factor.clone()),
+        }
+    }
+    product.sort();
+    product
 }
 
 fn apply(function: Binary, a: i64, b: i64) -> Option<i64> {

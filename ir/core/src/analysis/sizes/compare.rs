@@ -33,9 +33,9 @@ impl Sizes {
         if a == b {
             return Answer::Proved;
         }
-        let difference = a.plus(b, -1);
-        if difference.terms.is_empty() {
-            return if difference.constant == 0 { Answer::Proved } else { Answer::Refuted };
+        let difference = a.minus(b);
+        if let Some(constant) = difference.as_constant() {
+            return if constant == 0 { Answer::Proved } else { Answer::Refuted };
         }
         let ((low_a, high_a), (low_b, high_b)) = (self.interval(a), self.interval(b));
         if high_a < low_b || high_b < low_a { Answer::Refuted } else { Answer::Unknown }
@@ -51,22 +51,22 @@ impl Sizes {
             return Answer::Refuted;
         }
         // b = a + c: with neither negative and c >= 0 the sum cannot have wrapped; with c < 0 it cannot wrap.
-        let difference = b.plus(a, -1);
-        if difference.terms.is_empty() {
-            return if difference.constant >= 0 { Answer::Proved } else { Answer::Refuted };
+        let difference = b.minus(a);
+        if let Some(constant) = difference.as_constant() {
+            return if constant >= 0 { Answer::Proved } else { Answer::Refuted };
         }
         if self.at_most_by_parts(a, b, 3) { Answer::Proved } else { Answer::Unknown }
     }
 
     pub(super) fn at_most_by_parts(&self, a: &Size, b: &Size, fuel: u32) -> bool {
         let proved = |x: &Size, y: &Size| {
-            let difference = y.plus(x, -1);
-            (difference.terms.is_empty() && difference.constant >= 0)
+            let difference = y.minus(x);
+            difference.as_constant().is_some_and(|constant| constant >= 0)
                 || self.interval(x).1 <= self.interval(y).0
                 || (fuel > 0 && self.at_most_by_parts(x, y, fuel - 1))
         };
         let node = |size: &Size| match size.as_term() {
-            Some(Term::Interned(id)) => self.table.get(id as usize).map(|(node, _)| node),
+            Some(Term::Interned(id)) => self.table.get(*id as usize).map(|(node, _)| node),
             _ => None,
         };
         // Nothing is compared that might be negative without its being known: neither operand is, nor an arm of a minimum

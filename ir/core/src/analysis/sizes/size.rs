@@ -1,82 +1,21 @@
-//! Sizes as polynomials over terms.
+//! Sizes as sums of terms.
 
-use std::{cmp::Ordering, fmt::Write};
+use std::fmt::Write;
 
 use super::Sizes;
-use crate::{ArrayId, Binary};
+use crate::{ArrayId, Binary, analysis::Linear};
 
-/// What a polynomial multiplies with its coefficients.
+/// What a size is a sum of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) enum Term {
+pub enum Term {
     /// An `i64` of rank 0 of which no definition is known.
     Value(ArrayId),
-    /// In [`Sizes::table`].
+    /// A product, minimum, quotient, by its position in the table of [`Sizes`].
     Interned(u32),
 }
 
-/// An `i64` as a polynomial: a constant and terms with coefficients, in order of terms, none zero; all modulo 2⁶⁴.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Size {
-    pub(super) constant: i64,
-    pub(super) terms: Vec<(Term, i64)>,
-}
-
-impl Size {
-    /// A number.
-    pub fn constant(value: i64) -> Self {
-        Self { constant: value, terms: Vec::new() }
-    }
-
-    pub(super) fn term(term: Term) -> Self {
-        Self { constant: 0, terms: vec![(term, 1)] }
-    }
-
-    /// The number, if it is one.
-    pub fn as_constant(&self) -> Option<i64> {
-        self.terms.is_empty().then_some(self.constant)
-    }
-
-    pub(super) fn as_term(&self) -> Option<Term> {
-        match self.terms[..] {
-            [(term, 1)] if self.constant == 0 => Some(term),
-            _ => None,
-        }
-    }
-
-    /// `self + factor · other`; wraps.
-    pub fn plus(&self, other: &Self, factor: i64) -> Self {
-        let mut terms = Vec::with_capacity(self.terms.len() + other.terms.len());
-        let (mut left, mut right) = (&self.terms[..], &other.terms[..]);
-        loop {
-            let order = match (left, right) {
-                ([], []) => break,
-                ([], _) => Ordering::Greater,
-                (_, []) => Ordering::Less,
-                ([(a, _), ..], [(b, _), ..]) => a.cmp(b),
-            };
-            let (mut term, mut coefficient) = (None, 0i64);
-            if order.is_le()
-                && let [(first, a), rest @ ..] = left
-            {
-                (term, coefficient, left) = (Some(*first), *a, rest);
-            }
-            if order.is_ge()
-                && let [(first, b), rest @ ..] = right
-            {
-                (term, coefficient, right) = (Some(*first), coefficient.wrapping_add(b.wrapping_mul(factor)), rest);
-            }
-            if let (Some(term), true) = (term, coefficient != 0) {
-                terms.push((term, coefficient));
-            }
-        }
-        Self { constant: self.constant.wrapping_add(other.constant.wrapping_mul(factor)), terms }
-    }
-
-    /// `self + value`; wraps.
-    pub fn offset(&self, value: i64) -> Self {
-        Self { constant: self.constant.wrapping_add(value), terms: self.terms.clone() }
-    }
-}
+/// An `i64` as a sum of terms, modulo 2⁶⁴.
+pub type Size = Linear<Term>;
 
 /// A term that is no plain value.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -110,23 +49,12 @@ impl Sizes {
     }
 
     pub(super) fn write(&self, size: &Size, name: &dyn Fn(ArrayId) -> String, depth: u32, text: &mut String) {
-        for (position, &(term, coefficient)) in size.terms.iter().enumerate() {
-            text.push_str(match (position, coefficient < 0) {
-                (0, false) => "",
-                (0, true) => "-",
-                (_, false) => " + ",
-                (_, true) => " - ",
-            });
-            if coefficient.unsigned_abs() != 1 {
-                let _ = write!(text, "{} * ", coefficient.unsigned_abs());
+        size.write(size.terms(), text, &mut |text, magnitude, &term| {
+            if magnitude != 1 {
+                let _ = write!(text, "{magnitude} * ");
             }
             self.write_term(term, name, depth, text);
-        }
-        match size.constant {
-            constant if size.terms.is_empty() => _ = write!(text, "{constant}"),
-            0 => {}
-            constant => _ = write!(text, " {} {}", if constant < 0 { '-' } else { '+' }, constant.unsigned_abs()),
-        }
+        });
     }
 
     pub(super) fn write_term(&self, term: Term, name: &dyn Fn(ArrayId) -> String, depth: u32, text: &mut String) {

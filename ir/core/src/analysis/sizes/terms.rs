@@ -35,13 +35,13 @@ impl Sizes {
                 }
             }
         };
-        size.terms.iter().map(of_term).max().unwrap_or(0)
+        size.terms().iter().map(of_term).max().unwrap_or(0)
     }
 
     /// Bounds of a size; everything where it might leave `i64`.
     pub(super) fn interval(&self, size: &Size) -> Interval {
-        let mut sum = (i128::from(size.constant), i128::from(size.constant));
-        for &(term, coefficient) in &size.terms {
+        let mut sum = (i128::from(size.rest()), i128::from(size.rest()));
+        for &(term, coefficient) in size.terms() {
             let (low, high) = self.term_interval(term);
             let (a, b) = (i128::from(low) * i128::from(coefficient), i128::from(high) * i128::from(coefficient));
             sum = (sum.0 + a.min(b), sum.1 + a.max(b));
@@ -118,36 +118,28 @@ impl Sizes {
     }
 
     pub(super) fn limited(&mut self, size: Size) -> Size {
-        if size.terms.len() > MAX_TERMS { self.opaque() } else { size }
+        if size.terms().len() > MAX_TERMS { self.opaque() } else { size }
     }
 
     /// The product of two sizes; wraps.
     pub fn product(&mut self, a: &Size, b: &Size) -> Size {
-        if a.terms.len().max(1) * b.terms.len().max(1) > MAX_TERMS {
+        if a.terms().len().max(1) * b.terms().len().max(1) > MAX_TERMS {
             return self.opaque();
         }
-        let mut product = Size::constant(0).plus(&Size { constant: 0, terms: a.terms.clone() }, b.constant);
-        product = product.plus(&Size { constant: 0, terms: b.terms.clone() }, a.constant);
-        product = product.offset(a.constant.wrapping_mul(b.constant));
-        for &(left, x) in &a.terms {
-            for &(right, y) in &b.terms {
-                let mut factors = self.factors(left);
-                factors.extend(self.factors(right));
-                if factors.len() > MAX_FACTORS {
-                    return self.opaque();
-                }
-                factors.sort_unstable();
-                let term = self.intern(Node::Product(factors));
-                product = product.plus(&term, x.wrapping_mul(y));
-            }
-        }
+        let mut of_terms = |&left: &Term, &right: &Term| {
+            let mut factors = self.factors(left);
+            factors.extend(self.factors(right));
+            factors.sort_unstable();
+            (factors.len() <= MAX_FACTORS).then(|| self.intern(Node::Product(factors)))
+        };
+        let Some(product) = a.times(b, &mut of_terms) else { return self.opaque() };
         self.limited(product)
     }
 
     /// Whether it is a scalar of which nothing is known.
     pub(super) fn is_opaque(&self, size: &Size) -> bool {
         match size.as_term() {
-            Some(Term::Interned(id)) => matches!(self.table.get(id as usize), Some((Node::Opaque(_), _))),
+            Some(Term::Interned(id)) => matches!(self.table.get(*id as usize), Some((Node::Opaque(_), _))),
             _ => false,
         }
     }
@@ -173,7 +165,7 @@ impl Sizes {
         }
         match function {
             Binary::Add => self.limited(a.plus(b, 1)),
-            Binary::Sub => self.limited(a.plus(b, -1)),
+            Binary::Sub => self.limited(a.minus(b)),
             Binary::Mul => self.product(a, b),
             Binary::Min | Binary::Max => self.extreme(function, a, b),
             Binary::Div | Binary::DivFloor if b.as_constant() == Some(1) => a.clone(),
@@ -188,7 +180,7 @@ impl Sizes {
         let mut arms = BTreeSet::new();
         for size in [a, b] {
             let inner = match size.as_term() {
-                Some(Term::Interned(id)) => self.table.get(id as usize).map(|(node, _)| node),
+                Some(Term::Interned(id)) => self.table.get(*id as usize).map(|(node, _)| node),
                 _ => None,
             };
             match (function, inner) {
