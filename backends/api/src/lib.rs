@@ -3,14 +3,18 @@
 mod error;
 mod execute;
 mod inputs;
+mod lock;
+mod machine;
 mod pool;
 
 use fusebox_ir::{Array, Plan};
 
 pub use crate::{
     error::BackendError,
-    execute::{Handed, Launch, LaunchArray, Machine, Sort, Statistics, Stored, execute},
+    execute::{Handed, Statistics, Stored, execute},
     inputs::check_inputs,
+    lock::lock,
+    machine::{Launch, LaunchArray, Machine, Sort},
     pool::Pool,
 };
 

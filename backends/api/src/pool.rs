@@ -7,6 +7,8 @@ use std::{
 
 use fusebox_ir::{Array, ElementType, HUGE_PAGE, Home, Memory};
 
+use crate::lock;
+
 /// Memory of less than this many bytes is left to the allocator.
 const SMALL: usize = 16 << 10;
 
@@ -27,18 +29,18 @@ struct Shelf {
 
 impl Home for Shelf {
     fn take_back(&self, memory: Memory) {
-        let mut dropped = Vec::new();
-        if let Ok(mut free) = self.free.lock() {
-            free.push(memory);
-            let mut held: usize = free.iter().map(Memory::capacity).sum();
-            let mut oldest = 0;
-            while held > self.limit && oldest < free.len() {
-                held -= free[oldest].capacity();
-                oldest += 1;
-            }
-            // Given back to the system when the lock is open again.
-            dropped.extend(free.drain(..oldest));
+        let mut free = lock(&self.free);
+        free.push(memory);
+        let mut kept: usize = free.iter().map(Memory::capacity).sum();
+        let mut oldest = 0;
+        while kept > self.limit && oldest < free.len() {
+            kept -= free[oldest].capacity();
+            oldest += 1;
         }
+        let dropped: Vec<Memory> = free.drain(..oldest).collect();
+        // The system takes memory back when the lock is open again.
+        drop(free);
+        drop(dropped);
     }
 }
 
@@ -63,11 +65,12 @@ impl Pool {
         }
         let room = size_class(bytes)?;
         let capacity = Memory::capacity_for(room)?;
-        let kept = self.shelf.free.lock().ok().and_then(|mut free| {
+        let kept = {
+            let mut free = lock(&self.shelf.free);
             // What came back last may still be in a cache.
-            let position = free.iter().rposition(|memory| memory.capacity() == capacity)?;
-            Some(free.remove(position))
-        });
+            let position = free.iter().rposition(|memory| memory.capacity() == capacity);
+            position.map(|position| free.remove(position))
+        };
         let memory = match kept {
             Some(memory) => memory,
             None => {
@@ -75,7 +78,7 @@ impl Pool {
                     Some(fresh) => fresh,
                     // What is kept may be in the way.
                     None => {
-                        self.shelf.free.lock().ok()?.clear();
+                        lock(&self.shelf.free).clear();
                         Memory::zeros(room)?
                     }
                 };
@@ -90,7 +93,7 @@ impl Pool {
 
     /// Bytes that are kept and that nobody uses.
     pub fn kept_bytes(&self) -> usize {
-        self.shelf.free.lock().map_or(0, |free| free.iter().map(Memory::capacity).sum())
+        lock(&self.shelf.free).iter().map(Memory::capacity).sum()
     }
 }
 

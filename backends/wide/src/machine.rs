@@ -71,19 +71,19 @@ pub(crate) enum Arg {
     Imm(i64),
 }
 
-/// Memory whose registers are operands of the instruction.
+/// An address whose registers are given by the position of an operand of the instruction.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Place {
-    pub(crate) base: PlaceBase,
+pub(crate) struct OperandAddress {
+    pub(crate) base: OperandBase,
     pub(crate) index: Option<usize>,
     pub(crate) scale: u32,
     pub(crate) offset: i64,
     pub(crate) broadcast: bool,
 }
 
-/// As [`Base`].
+/// Where such an address begins, as [`Base`].
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum PlaceBase {
+pub(crate) enum OperandBase {
     Operand(usize),
     Pool,
     Frame,
@@ -95,7 +95,7 @@ pub(crate) enum Slot {
     /// What the allocator gave this operand.
     Operand(usize),
     /// Memory.
-    Place(Place),
+    Memory(OperandAddress),
     /// A number.
     Imm(i64),
 }
@@ -167,14 +167,14 @@ impl Inst {
         self.operands.iter().position(|own| own.vreg() == reg && own.kind() == regalloc2::OperandKind::Def)
     }
 
-    fn place(&mut self, address: &Address) -> Place {
+    fn operand_address(&mut self, address: &Address) -> OperandAddress {
         let base = match address.base {
-            Base::Reg(reg) => PlaceBase::Operand(self.read(reg)),
-            Base::Pool => PlaceBase::Pool,
-            Base::Frame => PlaceBase::Frame,
+            Base::Reg(reg) => OperandBase::Operand(self.read(reg)),
+            Base::Pool => OperandBase::Pool,
+            Base::Frame => OperandBase::Frame,
         };
         let index = address.index.map(|reg| self.read(reg));
-        Place { base, index, scale: address.scale, offset: address.offset, broadcast: address.broadcast }
+        OperandAddress { base, index, scale: address.scale, offset: address.offset, broadcast: address.broadcast }
     }
 
     fn read(&mut self, reg: VReg) -> usize {
@@ -210,7 +210,7 @@ impl Inst {
                         Slot::Operand(known.unwrap_or_else(|| self.operand(Operand::any_use(*reg))))
                     }
                 },
-                Arg::Mem(address) => Slot::Place(self.place(address)),
+                Arg::Mem(address) => Slot::Memory(self.operand_address(address)),
                 Arg::Imm(value) => Slot::Imm(*value),
             });
         }

@@ -9,8 +9,10 @@ mod elt;
 mod error;
 mod example;
 mod exp;
+mod interface;
 mod methods;
 mod named;
+mod names;
 mod nest;
 mod number;
 mod operators;
@@ -36,12 +38,13 @@ pub use crate::{
     elt::{Elt, Fields, ScalarElt, private},
     error::{BuildError, Mistake, Problem},
     exp::{Exp, IntoExp, constant, lift},
+    interface::{Arrays, Component, Function, Interface, Item, Parameters, Results},
     nest::{Nested, NestedArray, nest},
     number::{Bits, Float, Integer, Num, Real},
     ops::{control::*, expand::*, fold::*, host::*, map::*, permute::*, scan::*, shape::*, stencil::*},
     option::{none, some, some_if},
     prelude::*,
-    program::{Arrays, Built, Component, Draft, Function, Interface, Item, Parameters, Results, build, program},
+    program::{Built, Draft, build, program},
     scalar::{float, number},
     sequence::*,
     shape::{

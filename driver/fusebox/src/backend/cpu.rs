@@ -2,11 +2,11 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, LazyLock, Mutex, PoisonError},
+    sync::{Arc, LazyLock, Mutex},
     time::Instant,
 };
 
-use fusebox_backend::{Backend as _, BackendError};
+use fusebox_backend::{Backend as _, BackendError, lock};
 use fusebox_cranelift::{Config, Cranelift};
 use fusebox_ir::{Array, Plan, Program, Property, RunError, Value, validate};
 
@@ -19,7 +19,7 @@ const NAME: &str = "cpu";
 static BACKENDS: LazyLock<Mutex<HashMap<usize, Arc<Cranelift>>>> = LazyLock::new(Mutex::default);
 
 fn backend(threads: usize) -> Result<Arc<Cranelift>, Error> {
-    let mut backends = BACKENDS.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut backends = lock(&BACKENDS);
     if let Some(backend) = backends.get(&threads) {
         return Ok(Arc::clone(backend));
     }

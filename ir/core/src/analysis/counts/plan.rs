@@ -210,7 +210,7 @@ impl Walk<'_> {
                     self.left.extend(state.iter().filter(varies));
                 }
                 Step::Allocate { .. }
-                | Step::Shorten { .. }
+                | Step::Truncate { .. }
                 | Step::CheckEqual { .. }
                 | Step::CheckAtMost { .. }
                 | Step::CheckNotNegative { .. }

@@ -1,6 +1,6 @@
 //! How operations use what others of the same cluster make.
 
-use super::{Apart, Finder, Frame, Made, Why, apart};
+use super::{Conflict, Finder, IterationOrder, Made, Why, conflict};
 use crate::{
     ArrayId, ArrayOp, Extent, LocalId, Operand, Part,
     analysis::need::{free_uses, local},
@@ -41,7 +41,7 @@ impl From<How> for Access {
 }
 
 /// For each operation what it uses of the others, and an error where it needs the whole of something.
-pub(super) fn uses(finder: &Finder<'_>) -> Result<Vec<Vec<Use>>, Apart> {
+pub(super) fn uses(finder: &Finder<'_>) -> Result<Vec<Vec<Use>>, Conflict> {
     let mut all = Vec::new();
     for position in 0..finder.len() {
         let binding = finder.binding(position);
@@ -68,7 +68,7 @@ pub(super) fn uses(finder: &Finder<'_>) -> Result<Vec<Vec<Use>>, Apart> {
             }
         }
         if let Some(made) = whole.iter().find_map(|id| finder.own.get(id)) {
-            return Err(apart(made.position, position, Why::Whole));
+            return Err(conflict(made.position, position, Why::Whole));
         }
         for extent in binding.results.iter().flat_map(|var| var.ty.all_extents()) {
             if let Extent::Value(id) = extent
@@ -112,42 +112,44 @@ pub fn follows(op: &ArrayOp) -> bool {
 }
 
 /// In which order each operation makes its elements: that of those that use them.
-pub(super) fn frames(finder: &Finder<'_>, uses: &[Vec<Use>]) -> Result<Vec<Frame>, Apart> {
-    let mut wanted: Vec<Option<(Frame, usize)>> = vec![None; finder.len()];
-    let mut frames = vec![Frame::Own; finder.len()];
+pub(super) fn iteration_orders(finder: &Finder<'_>, uses: &[Vec<Use>]) -> Result<Vec<IterationOrder>, Conflict> {
+    let mut wanted: Vec<Option<(IterationOrder, usize)>> = vec![None; finder.len()];
+    let mut iteration_orders = vec![IterationOrder::Own; finder.len()];
     for user in (0..finder.len()).rev() {
-        // All that use this stand behind it, so its own frame is known now.
-        if let Some((frame, by)) = wanted[user] {
-            if let Frame::Through(_) = frame {
+        // All that use this stand behind it, so its own order is known now.
+        if let Some((iteration_order, by)) = wanted[user] {
+            if let IterationOrder::Through(_) = iteration_order {
                 // What makes each element by itself can make it anywhere.
                 if finder.op(user).kind() != Kind::Elementwise {
-                    return Err(apart(user, by, Why::NotElementwise));
+                    return Err(conflict(user, by, Why::NotElementwise));
                 }
                 let results = finder.binding(user).results.len();
                 if (0..results).any(|index| finder.is_manifest(Made { position: user, index })) {
-                    return Err(apart(user, by, Why::StoredInOrder));
+                    return Err(conflict(user, by, Why::StoredInOrder));
                 }
             }
-            frames[user] = frame;
+            iteration_orders[user] = iteration_order;
         }
         for of in uses[user].iter().filter(|of| !of.extent) {
-            let frame = match (of.access, frames[user]) {
-                (Access::Same, frame) => frame,
-                (Access::Prefix, Frame::Own) => Frame::Own,
+            let iteration_order = match (of.access, iteration_orders[user]) {
+                (Access::Same, iteration_order) => iteration_order,
+                (Access::Prefix, IterationOrder::Own) => IterationOrder::Own,
                 (Access::Prefix | Access::Through | Access::Whole, _) => {
                     // What is read by need inside of a function may be outside of the array where it is not needed.
                     if let ArrayOp::Transform { .. } = finder.op(user) {
-                        return Err(apart(of.made.position, user, Why::ByNeed));
+                        return Err(conflict(of.made.position, user, Why::ByNeed));
                     }
-                    Frame::Through(user)
+                    IterationOrder::Through(user)
                 }
             };
             match wanted[of.made.position] {
-                Some((other, _)) if other != frame => return Err(apart(of.made.position, user, Why::TwoOrders)),
+                Some((other, _)) if other != iteration_order => {
+                    return Err(conflict(of.made.position, user, Why::TwoOrders));
+                }
                 Some(_) => {}
-                None => wanted[of.made.position] = Some((frame, user)),
+                None => wanted[of.made.position] = Some((iteration_order, user)),
             }
         }
     }
-    Ok(frames)
+    Ok(iteration_orders)
 }

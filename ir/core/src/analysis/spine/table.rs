@@ -1,6 +1,6 @@
 //! The levels of a nest: what each runs over, and whether all that share it may.
 
-use super::{Apart, Finder, Over, Why, apart};
+use super::{Conflict, Finder, Over, Why, conflict};
 use crate::{
     Extent,
     analysis::{Answer, Size},
@@ -43,9 +43,9 @@ fn equal(finder: &Finder<'_>, left: &Span, right: &Span) -> bool {
 
 impl Table {
     /// Adds a level that is not over an extent alone, and what extents of those that share it must be.
-    pub(super) fn put(&mut self, level: usize, over: Over, size: Option<Size>, who: usize) -> Result<(), Apart> {
+    pub(super) fn put(&mut self, level: usize, over: Over, size: Option<Size>, who: usize) -> Result<(), Conflict> {
         if let Some(row) = self.row(level) {
-            return Err(apart(row.who, who, Why::Beside));
+            return Err(conflict(row.who, who, Why::Beside));
         }
         let spans = size.map(|size| Span { size: Some(size), extent: Extent::Unknown, who }).into_iter().collect();
         self.rows[level] = Some(Row { over, who, spans });
@@ -60,17 +60,23 @@ impl Table {
     }
 
     /// One that runs over a level.
-    pub(super) fn over(&mut self, finder: &Finder<'_>, level: usize, extent: Extent, who: usize) -> Result<(), Apart> {
+    pub(super) fn over(
+        &mut self,
+        finder: &Finder<'_>,
+        level: usize,
+        extent: Extent,
+        who: usize,
+    ) -> Result<(), Conflict> {
         let span = Span { size: size(finder, extent), extent, who };
         let Some(row) = self.row(level) else {
             self.rows[level] = Some(Row { over: Over::Extent(extent), who, spans: vec![span] });
             return Ok(());
         };
         match row.over {
-            Over::Inner(_) => return Err(apart(row.who, who, Why::Beside)),
+            Over::Inner(_) => return Err(conflict(row.who, who, Why::Beside)),
             Over::Segments(_) | Over::Elements(_) => {
                 if row.spans.first().is_none_or(|first| !equal(finder, first, &span)) {
-                    return Err(apart(row.who, who, Why::Extents));
+                    return Err(conflict(row.who, who, Why::Extents));
                 }
             }
             Over::Extent(_) => {
@@ -91,7 +97,7 @@ impl Table {
     }
 
     /// The levels, if all that share one have extents that scans lead to.
-    pub(super) fn finish(mut self, finder: &Finder<'_>) -> Result<Vec<Over>, Apart> {
+    pub(super) fn finish(mut self, finder: &Finder<'_>) -> Result<Vec<Over>, Conflict> {
         let longer = std::mem::take(&mut self.longer);
         let mut all = Vec::new();
         for (level, row) in self.rows.into_iter().enumerate() {
@@ -128,14 +134,14 @@ impl Table {
             let mut longest = (0, 0);
             for (at, offset) in offsets.iter().enumerate() {
                 match offset {
-                    None => return Err(apart(row.spans[0].who, row.spans[at].who, Why::Extents)),
+                    None => return Err(conflict(row.spans[0].who, row.spans[at].who, Why::Extents)),
                     Some(offset) if *offset > longest.0 => longest = (*offset, at),
                     Some(_) => {}
                 }
             }
             // One element more is all that a scan adds; scans of scans that add another do not fit.
             if let Some(at) = offsets.iter().position(|offset| offset.is_some_and(|offset| longest.0 - offset > 1)) {
-                return Err(apart(row.spans[longest.1].who, row.spans[at].who, Why::Extents));
+                return Err(conflict(row.spans[longest.1].who, row.spans[at].who, Why::Extents));
             }
             all.push(Over::Extent(row.spans[longest.1].extent));
         }

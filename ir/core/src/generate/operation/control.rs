@@ -5,10 +5,7 @@ use std::collections::{HashMap, HashSet};
 use crate::{
     ArrayId, ArrayOp, Binary, Block, ClusterMark, Constant, ElementType, Extent, Mark, Operand, Order, ScalarOp,
     ScalarOperand, Type,
-    generate::{
-        code::single,
-        scope::{Bounds, Known, Scope},
-    },
+    generate::scope::{Bounds, Known, LARGE, Scope, single},
 };
 
 /// A result that every branch, start and turn gives.
@@ -22,7 +19,7 @@ pub(super) enum Pattern {
 
 impl Scope<'_> {
     fn patterns(&mut self) -> Vec<Pattern> {
-        let most = if self.linear { 2 * super::super::scope::LARGE } else { 24 };
+        let most = if self.linear { 2 * LARGE } else { 24 };
         (0..self.several())
             .map(|_| {
                 let element = self.random.element();
