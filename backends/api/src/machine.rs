@@ -1,27 +1,27 @@
-//! What a backend says of its device: how arrays are held, kernels launched and rows sorted.
+//! What a backend implements for its device: arrays are allocated and copied, kernels launched, rows sorted.
 
 use fusebox_ir::{Constant, ElementType};
 
 use crate::BackendError;
 
-/// What runs kernels and holds arrays.
+/// A device: it holds arrays and runs kernels.
 pub trait Machine {
     /// The memory of one array.
     type Buffer;
 
-    /// Room for an array, of any contents; `None` if there is no memory for it.
+    /// Allocates an array, whose elements may be anything; `None` if there is no memory for it.
     fn allocate(&self, element: ElementType, extents: &[usize]) -> Option<Self::Buffer>;
 
-    /// Bytes of elements that a buffer was made for.
+    /// The number of bytes of elements that a buffer was allocated for.
     fn bytes(&self, buffer: &Self::Buffer) -> usize;
 
-    /// A scalar.
+    /// Makes a buffer that holds one scalar.
     ///
     /// # Errors
     /// What the device says.
     fn constant(&self, constant: Constant) -> Result<Self::Buffer, BackendError>;
 
-    /// An array of elements written out, row-major.
+    /// Makes an array of the elements that a plan spells out, in row-major order.
     ///
     /// # Errors
     /// What the device says; [`BackendError::BadPlan`] if there are not as many elements.
@@ -32,7 +32,7 @@ pub trait Machine {
         data: &[Constant],
     ) -> Result<Self::Buffer, BackendError>;
 
-    /// The first element of a buffer.
+    /// Reads the first element of a buffer.
     ///
     /// # Errors
     /// What the device says.
@@ -62,7 +62,7 @@ pub trait Machine {
     /// What the device says; [`Fault::TooLarge`] if there is no memory to work in.
     fn sort(&self, sort: Sort<'_, Self::Buffer>) -> Result<(), BackendError>;
 
-    /// Takes back a buffer that nobody uses.
+    /// Takes back a buffer that nobody uses any more.
     fn release(&self, buffer: Self::Buffer);
 }
 
@@ -80,11 +80,12 @@ pub struct Launch<'a, B> {
 /// An array of a launch.
 #[derive(Debug)]
 pub enum LaunchArray<'a, B> {
-    /// Only read.
+    /// The kernel only reads it.
     Read(&'a B),
-    /// Written, or updated.
+    /// The kernel writes or updates it.
     Write(&'a mut B),
-    /// Only read, and in the same memory as the array at this position, which is written over it ([`fusebox_ir::KernelArray::in_place_of`]).
+    /// The kernel only reads it, and writes the array at this position over it: both are in the same memory
+    /// ([`fusebox_ir::KernelArray::in_place_of`]).
     InPlace(usize),
 }
 
@@ -93,11 +94,11 @@ pub enum LaunchArray<'a, B> {
 pub struct Sort<'a, B> {
     /// The name of the first result, for errors.
     pub name: &'a str,
-    /// Element types and keys; the first decides first.
+    /// Element types and arrays of keys. The first key decides; where it is equal the next does.
     pub keys: Vec<(ElementType, &'a B)>,
-    /// Element types and arrays that are carried along.
+    /// Element types and arrays whose elements move with the keys.
     pub carry: Vec<(ElementType, &'a B)>,
-    /// Where keys and then what is carried go.
+    /// The arrays that the results are written to: the keys, then what moves with them.
     pub results: Vec<&'a mut B>,
     /// Number of rows.
     pub rows: usize,

@@ -1,4 +1,4 @@
-//! Memory that was used and will be used again: fresh pages cost more than what is computed in them.
+//! Memory that is kept for later arrays, since a fresh page costs more than most of what is computed in it.
 
 use std::{
     fmt,
@@ -12,8 +12,8 @@ use crate::lock;
 /// Memory of less than this many bytes is left to the allocator.
 const SMALL: usize = 16 << 10;
 
-/// Host memory for arrays, kept from run to run: what an array of the pool was in comes back when the last copy of the array is dropped,
-/// whoever has it.
+/// Host memory for arrays that is kept from run to run. The memory of an array of the pool comes back when the last copy of the array is
+/// dropped, whoever has that copy.
 pub struct Pool {
     shelf: Arc<Shelf>,
     home: Weak<dyn Home>,
@@ -23,7 +23,7 @@ pub struct Pool {
 /// Memory that nobody uses.
 struct Shelf {
     limit: usize,
-    /// By when it came back, the latest last.
+    /// In the order in which it came back, the latest last.
     free: Mutex<Vec<Memory>>,
 }
 
@@ -50,7 +50,7 @@ impl Pool {
         Self::with_advice(limit, |_| {})
     }
 
-    /// A pool that shows fresh memory to `advise` before anybody uses it, if it is of several huge pages.
+    /// A pool that hands fresh memory of several huge pages to `advise` before anybody uses it.
     pub fn with_advice(limit: usize, advise: fn(&mut [u8])) -> Self {
         let shelf = Arc::new(Shelf { limit, free: Mutex::new(Vec::new()) });
         let home: Arc<dyn Home> = shelf.clone();
@@ -103,7 +103,8 @@ impl fmt::Debug for Pool {
     }
 }
 
-/// The room that arrays of about as many bytes have in common: an eighth more at most, and whole huge pages where it is several.
+/// The bytes to allocate for an array of `bytes`. Arrays of about as many bytes get equally many, so that one can use the memory of another:
+/// at most an eighth more than it needs, and whole huge pages if it needs several.
 fn size_class(bytes: usize) -> Option<usize> {
     let eighth = (1usize << bytes.max(SMALL).ilog2()) / 8;
     let unit = if bytes >= 2 * HUGE_PAGE { eighth.max(HUGE_PAGE) } else { eighth };

@@ -27,7 +27,7 @@ pub(crate) enum Base {
     Frame,
 }
 
-/// A place in memory.
+/// An address in memory.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Address {
     pub(crate) base: Base,
@@ -39,12 +39,12 @@ pub(crate) struct Address {
 }
 
 impl Address {
-    /// At a register, and bytes behind.
+    /// The address `offset` bytes behind a register.
     pub(crate) fn at(base: VReg, offset: i64) -> Self {
         Self { base: Base::Reg(base), index: None, scale: 1, offset, broadcast: false }
     }
 
-    /// So many bytes behind.
+    /// The address so many bytes behind.
     pub(crate) fn plus(self, bytes: i64) -> Self {
         Self { offset: self.offset + bytes, ..self }
     }
@@ -53,17 +53,17 @@ impl Address {
 /// An argument of an instruction, in the order of its operands.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Arg {
-    /// Is written.
+    /// A register that is written.
     Def(VReg),
-    /// Is written while operands are still read: shares no register with any.
+    /// A register that is written while operands are still read, so it is none of theirs.
     Early(VReg),
-    /// Is written over the second, which it takes the register of.
+    /// A register that is written over the second, whose register it takes.
     Over(VReg, VReg),
-    /// Is read.
+    /// A register that is read.
     Use(VReg),
-    /// Is read until after results are written.
+    /// A register that is still read after results are written.
     Late(VReg),
-    /// Is read from a register, or from the stack.
+    /// A value that is read from a register or from the stack.
     Any(VReg),
     /// Memory.
     Mem(Address),

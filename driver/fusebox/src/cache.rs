@@ -1,4 +1,4 @@
-//! Programs that were compiled before: by their unoptimised form and the options, the least recently used dropped first.
+//! A cache of compiled programs. Its keys are unoptimised programs with their options; the least recently used program is dropped first.
 
 use std::{
     collections::HashMap,
@@ -32,7 +32,7 @@ struct Cache {
 }
 
 struct Entry {
-    /// All of it: two programs of one hash are told apart.
+    /// The whole key, since two programs may have one hash.
     key: Arc<Key>,
     used: u64,
     loaded: Arc<Loaded>,
@@ -68,7 +68,7 @@ impl Key {
     }
 }
 
-/// What the cache of compiled programs holds, and how it did.
+/// What the cache of compiled programs holds, and how often it was of use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CacheStatistics {
     /// Programs held.
@@ -79,7 +79,7 @@ pub struct CacheStatistics {
     pub misses: u64,
 }
 
-/// What the cache of compiled programs holds, and how it did.
+/// What the cache of compiled programs holds, and how often it was of use.
 pub fn cache_statistics() -> CacheStatistics {
     let cache = lock(&CACHE);
     CacheStatistics { programs: cache.count, hits: cache.hits, misses: cache.misses }
@@ -111,7 +111,7 @@ pub(crate) fn find(key: &Key) -> Option<Arc<Loaded>> {
     found
 }
 
-/// Puts a program in; where another thread was faster, its program is the one to use.
+/// Adds a program and returns it. If another thread has added the same one before, that is returned.
 pub(crate) fn insert(key: Key, loaded: Arc<Loaded>) -> Arc<Loaded> {
     let mut cache = lock(&CACHE);
     let (hash, bytes) = (key.hash(), key.program.len());

@@ -19,6 +19,8 @@ mod operators;
 pub mod ops;
 mod option;
 mod prelude;
+#[doc(hidden)]
+pub mod private;
 mod program;
 mod reach;
 mod scalar;
@@ -35,7 +37,7 @@ pub use crate::{
     array::{Array, ArrayError, Matrix, Scalar, Vector},
     complex::{Complex, cis, complex, polar},
     control::{assert_, cond, iterate, while_loop},
-    elt::{Elt, Fields, ScalarElt, private},
+    elt::{Elt, Fields, ScalarElt},
     error::{BuildError, Mistake, Problem},
     exp::{Exp, IntoExp, constant, lift},
     interface::{Arrays, Component, Function, Interface, Item, Parameters, Results},

@@ -56,7 +56,7 @@ impl<M: Machine> Executor<'_, M> {
         result
     }
 
-    /// The extents that the kernel counts on are those of the arrays.
+    /// Checks that the arrays have the extents that the kernel declares.
     fn check_extents(&self, kernel: usize, sizes: &[i64], arrays: &[ValueId]) -> Result<()> {
         let declared = &self.plan.kernels[kernel];
         for (&id, array) in arrays.iter().zip(&declared.arrays) {
@@ -129,7 +129,7 @@ impl<M: Machine> Executor<'_, M> {
     }
 }
 
-/// The name of an array that a kernel writes: what a size of it is of, more or less.
+/// The name of an array that a kernel writes. Errors about a size of the kernel say it, since the size is most likely an extent of that array.
 fn written_name(kernel: &Kernel) -> &str {
     kernel.arrays.iter().find(|array| array.access != Access::Read).map_or("?", |array| &array.name)
 }

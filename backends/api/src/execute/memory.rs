@@ -1,4 +1,4 @@
-//! Values get memory: new, of another value, or shared with it.
+//! Which memory a value gets: new memory, that of another value, or memory shared with another value.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use super::state::{Executor, Result, Stored, failed};
 use crate::machine::Machine;
 
 impl<M: Machine> Executor<'_, M> {
-    /// The value of a step that allocates: in the memory of another value where the plan says so and that can be, else in new memory.
+    /// Makes the value of an `Allocate` step. It takes over the memory of `in_place_of` if it can, and gets new memory otherwise.
     pub(super) fn make(
         &mut self,
         id: ValueId,
@@ -25,7 +25,7 @@ impl<M: Machine> Executor<'_, M> {
         Ok(())
     }
 
-    /// An array whose elements stand in the plan.
+    /// Makes an array whose elements the plan spells out.
     pub(super) fn written_out(&mut self, id: ValueId, data: &[Constant]) -> Result<()> {
         let extents = self.extents_of(id, None)?;
         let element = self.element(id);
@@ -35,8 +35,8 @@ impl<M: Machine> Executor<'_, M> {
         Ok(())
     }
 
-    /// The buffer of `source` for `value`, if nothing else has it and both are of as many bytes. Both have it until the launch that writes
-    /// `value`.
+    /// The buffer of `source`, for `value` to be written over it, if nothing else uses that buffer and both values have as many bytes. Both
+    /// have it until the launch that writes `value`.
     fn taken_over(&self, value: ValueId, source: ValueId, extents: &[i64]) -> Option<Arc<M::Buffer>> {
         let stored = self.values.get(source.index())?.as_ref()?;
         let bytes = |element: ElementType, extents: &[i64]| {
@@ -62,7 +62,7 @@ impl<M: Machine> Executor<'_, M> {
         }
     }
 
-    /// Another name for a value, perhaps with other extents of the same product.
+    /// Gives a value another name, perhaps with other extents of the same product.
     pub(super) fn alias(&mut self, id: ValueId, source: PlanOperand, operation: &str, place: &Place) -> Result<()> {
         let (mut stored, source_name) = match source {
             Operand::Constant(constant) => {
@@ -88,7 +88,7 @@ impl<M: Machine> Executor<'_, M> {
         Ok(())
     }
 
-    /// The first elements of a value, in the same memory.
+    /// Gives the first elements of a value another name, in the same memory.
     pub(super) fn truncate(&mut self, id: ValueId, source: ValueId) -> Result<()> {
         let mut stored = self.value(source)?.clone();
         let extents = self.extents_of(id, None)?;
@@ -102,7 +102,7 @@ impl<M: Machine> Executor<'_, M> {
         Ok(())
     }
 
-    /// A copy, or the source itself if it is freed before anything else uses it.
+    /// Copies a value, or takes it over if it is freed before anything else uses it.
     pub(super) fn copy(&mut self, id: ValueId, source: ValueId, rest: &[Step]) -> Result<()> {
         let wanted = self.extents_of(id, None)?;
         let stored = self.value(source)?;

@@ -31,8 +31,8 @@ impl<M: Machine> Executor<'_, M> {
         }
     }
 
-    /// The extents of a value that is made or gets another name. None is negative and their product is an `i64`, as the products of some of
-    /// them from the outermost on are, so nobody else has to look. What is wrong is the fault of the operation `at`, or of the plan.
+    /// The extents of a value that is made or gets another name. None of them is negative, and the product of the first few of them is an
+    /// `i64` however many are taken, so no other code checks that. An error names the operation `at`; without one the plan is to blame.
     pub(super) fn extents_of(&self, id: ValueId, at: Option<(&str, &Place)>) -> Result<Vec<i64>> {
         let value = self.plan.values.get(id.index()).ok_or_else(|| self.bad_plan(format!("{id} is no value")))?;
         let extents: Vec<i64> =
@@ -53,7 +53,7 @@ impl<M: Machine> Executor<'_, M> {
         })
     }
 
-    /// Two sizes that an operation needs to be equal are equal.
+    /// Checks that two extents are equal, as an operation needs them to be.
     pub(super) fn check_equal(
         &self,
         (left, left_name): (PlanExtent, &str),
@@ -69,7 +69,7 @@ impl<M: Machine> Executor<'_, M> {
         Err(failed(operation, place, Fault::Sizes { left, left_extent, right, right_extent }))
     }
 
-    /// A result asks for no more elements than an array has.
+    /// Checks that a result asks for no more elements than an array has.
     pub(super) fn check_at_most(
         &self,
         (extent, result): (PlanExtent, &str),
@@ -85,7 +85,7 @@ impl<M: Machine> Executor<'_, M> {
         Err(failed(operation, place, Fault::TooFew { result, extent, array, available }))
     }
 
-    /// An extent is not negative.
+    /// Checks that an extent is not negative.
     pub(super) fn check_not_negative(
         &self,
         extent: PlanExtent,
@@ -100,7 +100,7 @@ impl<M: Machine> Executor<'_, M> {
         Err(failed(operation, place, Fault::NegativeExtent { array: array.to_owned(), extent }))
     }
 
-    /// A result has the extents that were declared.
+    /// Checks that a result has the extents that the program declares.
     pub(super) fn check_result(&self, stored: &Stored<M::Buffer>, output: &Output<ValueId>) -> Result<()> {
         for (&declared, &found) in output.ty.extents.iter().zip(&stored.extents) {
             if declared == Extent::Unknown {

@@ -1,4 +1,4 @@
-//! Sorts: the one step that a library does and no kernel.
+//! Sorts, the one step that the machine does without a kernel.
 
 use std::sync::Arc;
 

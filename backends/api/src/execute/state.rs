@@ -37,7 +37,7 @@ pub(super) struct Executor<'a, M: Machine> {
     pub(super) machine: &'a M,
     pub(super) plan: &'a Plan,
     pub(super) values: Vec<Option<Stored<M::Buffer>>>,
-    /// Of the buffers that this run has made and not released.
+    /// Bytes of the buffers that this run has made and not released.
     pub(super) live_bytes: usize,
     pub(super) statistics: Statistics,
 }

@@ -52,7 +52,7 @@ impl<M: Machine> Executor<'_, M> {
         Ok(())
     }
 
-    /// Runs a loop: its state moves from turn to turn.
+    /// Runs a loop. Its state moves from iteration to iteration and is not copied.
     fn repeat(
         &mut self,
         state: &[ValueId],

@@ -1,4 +1,4 @@
-//! All cores: passes, then Cranelift.
+//! The backend `cpu`: all passes, then machine code for all cores by Cranelift.
 
 use std::{
     collections::HashMap,
@@ -15,7 +15,7 @@ use crate::{Error, InputError, Options, RunReport, pipeline, run_passes};
 
 const NAME: &str = "cpu";
 
-/// One for each number of threads asked for: their threads and memory are shared by all programs.
+/// One backend for each number of threads asked for. All programs share its threads and memory.
 static BACKENDS: LazyLock<Mutex<HashMap<usize, Arc<Cranelift>>>> = LazyLock::new(Mutex::default);
 
 fn backend(threads: usize) -> Result<Arc<Cranelift>, Error> {

@@ -1,4 +1,4 @@
-//! As one page that needs nothing but itself.
+//! An explanation as one HTML page that loads nothing else.
 
 use std::fmt::Write;
 

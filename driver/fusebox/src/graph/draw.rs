@@ -36,7 +36,7 @@ pub(crate) fn graphs(program: &Program, reasons: &Reasons) -> Vec<Graph> {
     graphs
 }
 
-/// What an operation uses; of the extents of what it makes those that this block makes.
+/// The values that an operation uses, and those extents of its results that this block makes.
 fn uses_of(binding: &Binding, made: &HashMap<ArrayId, usize>) -> Vec<ArrayId> {
     let mut uses = binding.op.uses();
     for extent in binding.results.iter().flat_map(|var| var.ty.all_extents()) {
@@ -51,7 +51,7 @@ fn uses_of(binding: &Binding, made: &HashMap<ArrayId, usize>) -> Vec<ArrayId> {
     uses
 }
 
-/// What types of parameters bind, in all blocks.
+/// The sizes that types of parameters bind, in all blocks.
 fn sizes(body: &Block) -> HashSet<ArrayId> {
     let mut sizes = HashSet::new();
     let mut blocks = vec![body];
@@ -73,7 +73,7 @@ fn sizes(body: &Block) -> HashSet<ArrayId> {
 struct Drawing<'p> {
     names: &'p HashMap<ArrayId, String>,
     types: &'p HashMap<ArrayId, Type>,
-    /// Sizes of types: which operations they concern is seen there.
+    /// Sizes that types bind. They get no edges, since types show them.
     sizes: &'p HashSet<ArrayId>,
     reasons: &'p Reasons,
     graph: Graph,
@@ -84,7 +84,7 @@ impl<'p> Drawing<'p> {
         self.names.get(&id).cloned().unwrap_or_else(|| id.to_string())
     }
 
-    /// Draws a block; what is inside of its operations is left for later.
+    /// Draws a block, and returns the blocks inside of its operations.
     fn block(&mut self, block: &'p Block) -> Vec<(String, &'p Block)> {
         let mut made: HashMap<ArrayId, usize> = HashMap::new();
         let mut inner = Vec::new();

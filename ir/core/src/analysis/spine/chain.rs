@@ -1,4 +1,4 @@
-//! Segments: a chain of lists of segments, each of which cuts what the one before has as its elements, and what runs over which of them.
+//! Segments of segments: a chain of lists of segments, in which the elements of one list are the segments of the next.
 
 use std::collections::HashMap;
 
@@ -11,22 +11,22 @@ use crate::{
 /// A list of segments.
 #[derive(Clone, Debug)]
 pub(super) struct Link {
-    /// Where each begins, and where the last ends.
+    /// The array of offsets: where each segment begins, and where the last ends.
     pub(super) offsets: ArrayId,
     /// The first operation in these segments.
     pub(super) who: usize,
-    /// How many there are.
+    /// The number of segments.
     pub(super) count: Option<Size>,
-    /// How many elements they have together.
+    /// The number of elements of all segments together.
     pub(super) elements: Option<Size>,
 }
 
-/// Lists of segments, from the outermost. What runs over the segments of the first has step 0; what runs over the elements of the k-th step k,
-/// and these are the segments of the next.
+/// Lists of segments, from the outermost. What runs over the segments of the first list has step 0. What runs over the elements of the k-th
+/// list, which are the segments of the next, has step k.
 #[derive(Debug)]
 pub(super) struct Chain {
     pub(super) links: Vec<Link>,
-    /// The rank of what is cut.
+    /// The rank of the arrays whose last dimension is cut into segments.
     pub(super) rank: usize,
     /// The step of each operation whose rank is at least that.
     pub(super) steps: HashMap<usize, usize>,
@@ -89,7 +89,7 @@ pub(super) fn chain(
             continue;
         }
         let step = *step_of.entry(same.find(node(position, 0))).or_insert_with(|| {
-            // What nothing ties to the segments goes by its extents.
+            // Where no use ties an operation to the segments, its extents decide.
             let alike = |link: &Link| is_size(finder, extents[rank - 1], link.elements.as_ref());
             links.iter().rposition(alike).map_or(0, |at| at + 1)
         });
@@ -116,7 +116,7 @@ fn links(finder: &Finder<'_>, first: usize) -> Result<(Vec<Link>, HashMap<usize,
     for position in 0..finder.len() {
         let Some(offsets) = offsets_of(finder.binding(position)) else { continue };
         let extents = finder.traversed(position);
-        // Around segments all run over the same.
+        // All segmented operations have the same dimensions around their segments.
         let around = extents.len() == of_first.len()
             && extents.iter().zip(of_first).take(extents.len().saturating_sub(1)).all(same);
         if !around {
@@ -138,7 +138,7 @@ fn links(finder: &Finder<'_>, first: usize) -> Result<(Vec<Link>, HashMap<usize,
     Ok((links, of))
 }
 
-/// Lists of segments, each behind that whose elements are its segments.
+/// Puts lists of segments in order: each comes after the list whose elements are its segments.
 fn in_order(
     finder: &Finder<'_>,
     links: &[Link],
@@ -147,7 +147,7 @@ fn in_order(
 ) -> Result<Vec<usize>, Conflict> {
     let sizes = finder.members.sizes;
     let follows = |same: &mut UnionFind, link: usize, other: usize| same.find(ends(link).1) == same.find(ends(other).0);
-    // What nothing ties goes by its extents.
+    // Where no use ties two lists, their extents decide.
     for link in 0..links.len() {
         for other in 0..links.len() {
             let tied = (0..links.len()).any(|any| follows(same, link, any) || follows(same, any, other));
@@ -174,7 +174,7 @@ fn in_order(
     }
 }
 
-/// Ties what runs over the same, among what has the rank of what is cut, or more.
+/// Unites the nodes of operations and results that run over the same steps, among those of at least the rank that is cut.
 fn tie(
     finder: &Finder<'_>,
     uses: &[Vec<Use>],
@@ -192,7 +192,7 @@ fn tie(
         let (traversed, first) = (finder.traversed(position).len(), binding.results.first());
         let results = first.map_or(0, |var| var.ty.rank());
         match &binding.op {
-            // Nothing in the nest uses what these give.
+            // No operation of the nest uses the results of these.
             ArrayOp::Permute { .. }
             | ArrayOp::PermutedExpand { .. }
             | ArrayOp::Expand { .. }

@@ -1,4 +1,5 @@
-//! In which order each level runs: scans say so, folds take either, what keeps to the order of its elements runs up.
+//! In which order each level runs. Scans decide it, folds take either order, and what keeps to the order of its elements needs a level that
+//! runs up.
 
 use super::{Conflict, Finder, Over, Why, conflict, placement::Nest};
 use crate::{ArrayOp, Direction, LevelOrder, PermuteOrder, analysis::algebra};

@@ -1,4 +1,4 @@
-//! Depths: the levels that each operation runs over, and whether it stands before or after what is deeper.
+//! Where each operation stands: the levels that it runs over, and whether it stands before or after what is deeper.
 
 use super::{
     Conflict, DimMap, Finder, IterationOrder, Made, Over, Placement, Spine, SpineLevel, Why,
@@ -9,29 +9,29 @@ use super::{
 };
 use crate::{ArrayOp, Extent, LevelOrder, ScanForm, analysis::Answer};
 
-/// Where something is known: at a depth, before or after what is deeper.
+/// A point of the nest: a depth, before or after what is deeper.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct ProgramPoint {
     pub(super) depth: u32,
     pub(super) after: bool,
 }
 
-/// A nest on its way.
+/// A nest under construction.
 pub(super) struct Nest {
     pub(super) levels: Vec<Over>,
     pub(super) orders: Vec<(LevelOrder, usize)>,
-    /// Where sources' elements are met.
+    /// For each operation the point where the elements of its sources are met.
     pub(super) points: Vec<ProgramPoint>,
     pub(super) iteration_orders: Vec<IterationOrder>,
     dims: Vec<Vec<(usize, Extent)>>,
-    /// The depth of results of folds and totals of scans.
+    /// For each operation the depth at which results of folds and totals of scans are known.
     pub(super) to: Vec<u32>,
     pub(super) stored: Vec<bool>,
     pub(super) appended: Option<usize>,
 }
 
 impl Nest {
-    /// Depths and levels of all.
+    /// The levels of the nest, and the depth of each operation.
     pub(super) fn of(
         finder: &Finder<'_>,
         uses: &[Vec<Use>],
@@ -70,7 +70,8 @@ impl Nest {
                 }
                 IterationOrder::Own => {
                     let extents = finder.traversed(position);
-                    // Inside of the dimension that is cut, and in its place, levels are as many further in as it has steps.
+                    // The dimension that is cut into segments has as many levels as the chain has steps, so what is in its place or
+                    // inside of it is that many levels further in.
                     let level = |dim: usize| match &chain {
                         Some(chain) if dim + 1 >= chain.rank => dim + chain.steps.get(&position).copied().unwrap_or(0),
                         _ => dim,
@@ -104,7 +105,7 @@ impl Nest {
                     let result = binding.results.first().and_then(|var| var.ty.extents.last());
                     if let (Some(&(level, from)), Some(&to)) = (nest.dims[position].last(), result) {
                         table.note_longer(finder, level, from, to, position);
-                        // Whoever uses its results, and be it fewer, does so where there is a step for each.
+                        // Operations that use its results, all or some of them, do so in a level that has a step for each.
                         let of = |of: &Use| !of.extent && of.made.position == position;
                         if uses.iter().flatten().any(of) {
                             table.over(finder, level, to, position)?;
@@ -125,7 +126,7 @@ impl Nest {
         Ok(nest)
     }
 
-    /// Before or after what is deeper, and whether all that an operation uses is known there.
+    /// Decides for each operation whether it stands before or after what is deeper, and checks that all it uses is known there.
     pub(super) fn stand(&mut self, finder: &Finder<'_>, uses: &[Vec<Use>]) -> Result<(), Conflict> {
         for (position, own) in uses.iter().enumerate() {
             if let IterationOrder::Through(_) = self.iteration_orders[position] {
@@ -158,7 +159,7 @@ impl Nest {
         self.counted(finder)
     }
 
-    /// Where a result is known.
+    /// The point from which on a result is known.
     pub(super) fn known(&self, finder: &Finder<'_>, made: Made) -> ProgramPoint {
         let binding = finder.binding(made.position);
         let point = self.points[made.position];
@@ -172,7 +173,7 @@ impl Nest {
         }
     }
 
-    /// What of the elements of expands and filters is stored.
+    /// Decides which elements of expands and filters are stored.
     fn counted(&mut self, finder: &Finder<'_>) -> Result<(), Conflict> {
         for position in 0..finder.len() {
             let (ArrayOp::Expand { sources, .. } | ArrayOp::Filter { sources, .. }) = finder.op(position) else {
@@ -233,7 +234,7 @@ impl Nest {
         };
         let placements: Vec<Placement> = (0..finder.len()).map(placement).collect();
         for (position, placement) in placements.iter().enumerate() {
-            // What is outside of an array is asked for at each step, one more of which might be outside of it all.
+            // A stencil computes boundaries at each step of its level, and would do so at a step that it does not have.
             if matches!(finder.op(position), ArrayOp::Stencil { .. })
                 && let Some(own) = placement.dims.iter().find(|dim| dim.short)
             {
@@ -309,7 +310,7 @@ fn classes(finder: &Finder<'_>, uses: &[Vec<Use>], iteration_orders: &mut [Itera
     Ok(())
 }
 
-/// The expand or filter of whose elements something is filled, as many times, without sources.
+/// The expand or filter whose number of elements is the extent of something filled without sources.
 fn filled(finder: &Finder<'_>, uses: &[Vec<Use>], position: usize) -> Option<usize> {
     let own = &uses[position];
     if !fills(finder.op(position)) || own.iter().any(|of| !of.extent) {

@@ -39,7 +39,7 @@ impl<'c> Code<'_, 'c> {
         atoms[0]
     }
 
-    /// A loop of a few turns.
+    /// A loop of a few iterations.
     pub(super) fn repeat(&mut self, ty: ElementType) -> Atom {
         let mut types = vec![ty];
         while self.scope.random.chance(1, 2) && types.len() < 4 {
@@ -77,7 +77,7 @@ impl<'c> Code<'_, 'c> {
         atoms[0]
     }
 
-    /// What is needed only where it cannot fail: an instruction before the branch that uses it, or the right side of `&&`.
+    /// Code that may fail but is needed only where it does not: an instruction before the branch that uses it, or the right side of `&&`.
     pub(super) fn guarded(&mut self, ty: ElementType) -> Atom {
         if !ty.is_integer() {
             return self.some_binary(ty);

@@ -8,7 +8,7 @@ use crate::{
     generate::scope::{Bounds, Known, LARGE, Scope, single},
 };
 
-/// A result that every branch, start and turn gives.
+/// What a result of a branch or loop has to be, whichever branch is taken and however often the loop runs.
 #[derive(Clone, Debug)]
 pub(super) enum Pattern {
     /// An array or scalar of these extents.
@@ -154,7 +154,7 @@ impl Scope<'_> {
             .collect()
     }
 
-    /// A loop of a few turns, which a counter counts.
+    /// A loop of a few iterations, with a counter in its state.
     pub(super) fn repeat(&mut self) -> Option<()> {
         let counter = self.random.pick(&[ElementType::I64, ElementType::I32, ElementType::U8]);
         let mut patterns = self.patterns();

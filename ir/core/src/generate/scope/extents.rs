@@ -138,7 +138,7 @@ impl<'c> Scope<'c> {
         }
     }
 
-    /// The same size under another name, as something that is or is not seen to be equal.
+    /// The same size under another name, which analysis may or may not prove to be equal.
     pub fn again(&mut self, extent: Extent) -> Option<Extent> {
         let bounds = self.bounds_of(extent);
         let (function, by) = self.random.pick(&[
@@ -154,7 +154,7 @@ impl<'c> Scope<'c> {
         self.size_unit(function, extent, Extent::Constant(by), bounds)
     }
 
-    /// Mostly the extents themselves, now and then equal ones of other names, and if runs may fail other ones.
+    /// Mostly the extents themselves, sometimes equal extents of other names, and sometimes different ones if runs may fail.
     pub fn spelled(&mut self, extents: &[Extent]) -> Vec<Extent> {
         let mut extents = extents.to_vec();
         for extent in &mut extents {
@@ -173,7 +173,7 @@ impl<'c> Scope<'c> {
         extents
     }
 
-    /// Whatever is computed from sizes of inputs might be refuted to be equal to others.
+    /// Whether both are sizes of inputs. The equality of other pairs might be refuted by analysis, and then the program would not be valid.
     fn unrelated(&self, a: Extent, b: Extent) -> bool {
         self.is_input_size(a) && self.is_input_size(b)
     }

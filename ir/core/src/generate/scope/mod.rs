@@ -12,10 +12,11 @@ use crate::{
     generate::{Config, Rounding, random::Random},
 };
 
-/// The most that is known of a number: from, to.
+/// The least and the greatest value that a number may have.
 pub(in crate::generate) type Bounds = (i64, i64);
 
-/// What programs that grow linearly are called, so that inputs may be large.
+/// The name of programs whose arrays grow at most linearly with their inputs. By that name [`inputs`](super::inputs()) knows that inputs may be
+/// large.
 pub(in crate::generate) const LINEAR: &str = "large";
 
 /// Extents of inputs of programs that grow linearly are at most this.
@@ -48,23 +49,23 @@ pub(in crate::generate) struct Scope<'c> {
     pub config: &'c Config,
     /// Whether arrays have one extent that is no constant, and sizes grow by sums alone.
     pub linear: bool,
-    /// Inside of a cluster: no `unit`.
+    /// Whether the block is that of a cluster, which holds no `unit`.
     pub in_cluster: bool,
-    /// Inside of blocks so deep.
+    /// How many blocks are around this one.
     pub depth: usize,
     pub values: Vec<Known>,
     pub bounds: HashMap<ArrayId, Bounds>,
     next: u32,
     blocks: Vec<Block>,
-    /// Sums of extents bound before: to find them where none can be bound.
+    /// Sums of extents that were bound before. They are used where no new sum can be bound.
     sums: HashMap<(Extent, Extent), Extent>,
-    /// What are indices in the body of a nest, and of which extents.
+    /// The indices of nests around this point, with their extents.
     pub indices: HashMap<ArrayId, Extent>,
-    /// The most extents inside of arrays of arrays.
+    /// The greatest extent inside of each array of arrays.
     pub nested_most: HashMap<ArrayId, i64>,
-    /// How often what is made now is made, at most.
+    /// How many times the code at this point runs, at most.
     pub lanes: i64,
-    /// Results that nothing may use: their bits are rounded otherwise elsewhere.
+    /// Values that become results of the program and that nothing may use, since their last bits depend on who runs the program.
     pub marked: Vec<(String, Known)>,
 }
 
@@ -88,12 +89,12 @@ impl<'c> Scope<'c> {
         }
     }
 
-    /// Whether to do now what may fail.
+    /// Decides at random whether what comes next may fail.
     pub fn unsafely(&mut self) -> bool {
         self.config.may_fail && self.random.chance(1, 16)
     }
 
-    /// Whether functions and reductions that round may be anywhere.
+    /// Whether functions and reductions that round may stand anywhere.
     pub fn free(&self) -> bool {
         self.config.rounding == Rounding::Free
     }
@@ -151,7 +152,7 @@ impl<'c> Scope<'c> {
         self.bind_ids(&ids, op, types)
     }
 
-    /// Takes back the latest values: nothing may use them.
+    /// Removes the latest values from the scope, so that nothing uses them.
     pub fn hide(&mut self, values: &[Known]) {
         self.values.retain(|known| values.iter().all(|hidden| hidden.id != known.id));
     }

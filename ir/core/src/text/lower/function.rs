@@ -71,15 +71,15 @@ impl<'a, 's> Lower<'a, 's> {
         Ok((Lambda { params: Vec::new(), instructions, results }, types))
     }
 
-    /// An empty list with room for all instructions of the function: moving a long one each time that it is full would cost as much as making
-    /// it. Without the room it takes longer.
+    /// An empty list with capacity for all instructions of the function. Moving a long list each time that it is full would cost as much as
+    /// filling it. Where there is no memory for that, the list grows as it is filled.
     fn room(&mut self) -> Vec<Instruction> {
         let mut scratch = std::mem::take(&mut self.scratch);
         _ = scratch.try_reserve(self.operators);
         scratch
     }
 
-    /// The list of a whole function: copied out of the room for it, or that itself where it is long.
+    /// The instructions of a finished function: a copy of the scratch list, or the scratch list itself if it is long.
     fn whole(&mut self, mut scratch: Vec<Instruction>) -> Vec<Instruction> {
         const LONG: usize = 64;
         if scratch.len() > LONG {
