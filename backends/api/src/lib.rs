@@ -3,14 +3,18 @@
 mod error;
 mod execute;
 mod inputs;
+mod lock;
+mod machine;
 mod pool;
 
 use fusebox_ir::{Array, Plan};
 
 pub use crate::{
     error::BackendError,
-    execute::{Handed, Launch, LaunchArray, Machine, Sort, Statistics, Stored, execute},
+    execute::{Handed, Statistics, Stored, execute},
     inputs::check_inputs,
+    lock::lock,
+    machine::{Launch, LaunchArray, Machine, Sort},
     pool::Pool,
 };
 
@@ -19,13 +23,13 @@ pub trait Backend: Send + Sync {
     /// The name by which the backend is chosen: `cpu`, `cuda`.
     fn name(&self) -> &'static str;
 
-    /// Compiles a plan; no device is needed. Whatever it says, its runs touch no other memory than that of its arrays.
+    /// Compiles a plan; no device is needed. Whatever the plan says, its runs touch no memory but that of its arrays.
     ///
     /// # Errors
     /// [`BackendError::BadPlan`] if it is not valid, [`BackendError::Unsupported`], [`BackendError::Compile`].
     fn compile(&self, plan: &Plan) -> Result<Box<dyn Compiled>, BackendError>;
 
-    /// The same of a plan as lowering makes it: what it leaves unchecked may be left unchecked.
+    /// As [`Self::compile`], for a plan that lowering made: indices that the plan does not check are not checked.
     ///
     /// # Safety
     /// The plan is valid, every index that is not checked is inside of its array whatever the inputs, and arrays of appends have room for

@@ -1,4 +1,4 @@
-//! Memory that was used and will be used again: fresh pages cost more than what is computed in them.
+//! Memory that is kept for later arrays, since a fresh page costs more than most of what is computed in it.
 
 use std::{
     fmt,
@@ -7,11 +7,13 @@ use std::{
 
 use fusebox_ir::{Array, ElementType, HUGE_PAGE, Home, Memory};
 
+use crate::lock;
+
 /// Memory of less than this many bytes is left to the allocator.
 const SMALL: usize = 16 << 10;
 
-/// Host memory for arrays, kept from run to run: what an array of the pool was in comes back when the last copy of the array is dropped,
-/// whoever has it.
+/// Host memory for arrays that is kept from run to run. The memory of an array of the pool comes back when the last copy of the array is
+/// dropped, whoever has that copy.
 pub struct Pool {
     shelf: Arc<Shelf>,
     home: Weak<dyn Home>,
@@ -21,24 +23,24 @@ pub struct Pool {
 /// Memory that nobody uses.
 struct Shelf {
     limit: usize,
-    /// By when it came back, the latest last.
+    /// In the order in which it came back, the latest last.
     free: Mutex<Vec<Memory>>,
 }
 
 impl Home for Shelf {
     fn take_back(&self, memory: Memory) {
-        let mut dropped = Vec::new();
-        if let Ok(mut free) = self.free.lock() {
-            free.push(memory);
-            let mut held: usize = free.iter().map(Memory::capacity).sum();
-            let mut oldest = 0;
-            while held > self.limit && oldest < free.len() {
-                held -= free[oldest].capacity();
-                oldest += 1;
-            }
-            // Given back to the system when the lock is open again.
-            dropped.extend(free.drain(..oldest));
+        let mut free = lock(&self.free);
+        free.push(memory);
+        let mut kept: usize = free.iter().map(Memory::capacity).sum();
+        let mut oldest = 0;
+        while kept > self.limit && oldest < free.len() {
+            kept -= free[oldest].capacity();
+            oldest += 1;
         }
+        let dropped: Vec<Memory> = free.drain(..oldest).collect();
+        // The system takes memory back when the lock is open again.
+        drop(free);
+        drop(dropped);
     }
 }
 
@@ -48,7 +50,7 @@ impl Pool {
         Self::with_advice(limit, |_| {})
     }
 
-    /// A pool that shows fresh memory to `advise` before anybody uses it, if it is of several huge pages.
+    /// A pool that hands fresh memory of several huge pages to `advise` before anybody uses it.
     pub fn with_advice(limit: usize, advise: fn(&mut [u8])) -> Self {
         let shelf = Arc::new(Shelf { limit, free: Mutex::new(Vec::new()) });
         let home: Arc<dyn Home> = shelf.clone();
@@ -63,11 +65,12 @@ impl Pool {
         }
         let room = size_class(bytes)?;
         let capacity = Memory::capacity_for(room)?;
-        let kept = self.shelf.free.lock().ok().and_then(|mut free| {
+        let kept = {
+            let mut free = lock(&self.shelf.free);
             // What came back last may still be in a cache.
-            let position = free.iter().rposition(|memory| memory.capacity() == capacity)?;
-            Some(free.remove(position))
-        });
+            let position = free.iter().rposition(|memory| memory.capacity() == capacity);
+            position.map(|position| free.remove(position))
+        };
         let memory = match kept {
             Some(memory) => memory,
             None => {
@@ -75,7 +78,7 @@ impl Pool {
                     Some(fresh) => fresh,
                     // What is kept may be in the way.
                     None => {
-                        self.shelf.free.lock().ok()?.clear();
+                        lock(&self.shelf.free).clear();
                         Memory::zeros(room)?
                     }
                 };
@@ -90,7 +93,7 @@ impl Pool {
 
     /// Bytes that are kept and that nobody uses.
     pub fn kept_bytes(&self) -> usize {
-        self.shelf.free.lock().map_or(0, |free| free.iter().map(Memory::capacity).sum())
+        lock(&self.shelf.free).iter().map(Memory::capacity).sum()
     }
 }
 
@@ -100,7 +103,8 @@ impl fmt::Debug for Pool {
     }
 }
 
-/// The room that arrays of about as many bytes have in common: an eighth more at most, and whole huge pages where it is several.
+/// The bytes to allocate for an array of `bytes`. Arrays of about as many bytes get equally many, so that one can use the memory of another:
+/// at most an eighth more than it needs, and whole huge pages if it needs several.
 fn size_class(bytes: usize) -> Option<usize> {
     let eighth = (1usize << bytes.max(SMALL).ilog2()) / 8;
     let unit = if bytes >= 2 * HUGE_PAGE { eighth.max(HUGE_PAGE) } else { eighth };

@@ -55,13 +55,17 @@ impl Alike {
         let mut members: Vec<Vec<usize>> = vec![Vec::new(); self.kernels.len()];
         self.kernels.iter().enumerate().for_each(|(position, kernel)| members[kernel.first].push(position));
         for (first, members) in members.iter().enumerate().filter(|(_, members)| !members.is_empty()) {
-            let mut places = Vec::with_capacity(self.numbers[first].len());
+            let mut sources = Vec::with_capacity(self.numbers[first].len());
             for at in 0..self.numbers[first].len() {
                 let number = self.numbers[first][at];
                 let differs = members.iter().any(|&member| self.numbers[member][at] != number);
-                places.push(if differs { Place::Word(self.word(members, at)) } else { Place::Code(number) });
+                sources.push(if differs {
+                    NumberSource::Argument(self.word(members, at))
+                } else {
+                    NumberSource::Constant(number)
+                });
             }
-            put_numbers(&mut self.kernels[first], &places);
+            put_numbers(&mut self.kernels[first], &sources);
         }
         self.kernels
     }
@@ -85,12 +89,13 @@ impl Alike {
     }
 }
 
-/// Where a number of a function is.
+/// Where a function has a number from.
 #[derive(Clone, Copy)]
-enum Place {
-    Code(Constant),
-    /// In a word of the argument table.
-    Word(u32),
+enum NumberSource {
+    /// It stands in the code.
+    Constant(Constant),
+    /// It is the word at this position of the argument table.
+    Argument(u32),
 }
 
 fn hash(kernel: &CompiledKernel) -> u64 {
@@ -138,17 +143,19 @@ fn take_numbers(kernel: &mut CompiledKernel) -> Vec<Constant> {
 }
 
 /// The reverse of [`take_numbers`], with some of them loaded from the table.
-fn put_numbers(kernel: &mut CompiledKernel, places: &[Place]) {
-    let mut next = places.iter().copied();
+fn put_numbers(kernel: &mut CompiledKernel, sources: &[NumberSource]) {
+    let mut next = sources.iter().copied();
     for (_, function) in &mut kernel.parts {
         let types = &mut function.types;
         each_region(&mut function.body, &mut |region| {
             for inst in std::mem::take(&mut region.0) {
                 match &inst.op {
                     Op::Constant(constant) if is_number(*constant) => match next.next() {
-                        Some(Place::Code(number)) => region.0.push(Inst { op: Op::Constant(number), ..inst }),
-                        Some(Place::Word(position)) => load(position, inst.results[0], types, region),
-                        None => unreachable!("there are as many places as numbers"),
+                        Some(NumberSource::Constant(number)) => {
+                            region.0.push(Inst { op: Op::Constant(number), ..inst })
+                        }
+                        Some(NumberSource::Argument(position)) => load(position, inst.results[0], types, region),
+                        None => unreachable!("there are as many sources as numbers"),
                     },
                     _ => region.0.push(inst),
                 }

@@ -15,6 +15,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use fusebox_backend::lock;
+
 use crate::rounding::Rounding;
 
 /// How long a helper looks for work before it sleeps, and a caller for helpers to end.
@@ -126,7 +128,7 @@ impl Threads {
         }
         work();
         drop(down);
-        let panic = notice.panic.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let panic = lock(&notice.panic).take();
         if let Some(panic) = panic {
             resume_unwind(panic);
         }
@@ -171,7 +173,7 @@ impl Drop for Down<'_> {
 
 impl Board {
     fn lock(&self) -> MutexGuard<'_, Notices> {
-        self.notices.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.notices)
     }
 
     /// The life of a helper.
@@ -180,7 +182,7 @@ impl Board {
         std::mem::forget(Rounding::defaults());
         while let Some(work) = self.next(lookout) {
             if let Err(panic) = catch_unwind(AssertUnwindSafe(work.run)) {
-                work.panic.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(panic);
+                lock(&work.panic).get_or_insert(panic);
             }
             if work.inside.fetch_sub(1, Ordering::AcqRel) == 1 {
                 work.caller.unpark();

@@ -17,13 +17,13 @@ use std::{
 
 use fusebox_backend::BackendError;
 use fusebox_cranelift::{Config, Cranelift};
-use fusebox_interp::run_plan_over;
+use fusebox_interp::run_plan_with_unwritten;
 use fusebox_ir::{Array, Plan, Value, json};
 use serde_json::Value as Json;
 
 /// Golden programs, and what each has that others have not.
 const PROGRAMS: [&str; 16] = [
-    "filter",             // an append, shortened
+    "filter",             // an append, truncated
     "expand",             // an extent known only when it runs
     "permuted_expand",    // and scattered
     "scans",              // scans of all kinds
@@ -123,7 +123,7 @@ fn outcome(plan: &Json, edit: &Edit, inputs: &[Array], backend: &Cranelift) -> R
         .map_err(|panic| format!("the CPU panics: {}", shown(panic)))?;
     let interpreted = |unwritten| {
         let given: Vec<Value> = inputs.iter().cloned().map(Value::Array).collect();
-        catch_unwind(AssertUnwindSafe(|| run_plan_over(&plan, &given, unwritten)))
+        catch_unwind(AssertUnwindSafe(|| run_plan_with_unwritten(&plan, &given, unwritten)))
             .map_err(|panic| format!("the interpreter panics: {}", shown(panic)))
     };
     let first = interpreted(0xa5a5_a5a5_a5a5_a5a5)?;

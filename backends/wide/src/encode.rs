@@ -5,7 +5,7 @@ use regalloc2::{Allocation, Block, Edit, Function as _, InstOrEdit, Output};
 
 use crate::{
     allocate::{RBP, Shape, saved},
-    machine::{Encoded, Flow, INT, MASK, Machine, Place, PlaceBase, Slot},
+    machine::{Encoded, Flow, INT, MASK, Machine, OperandAddress, OperandBase, Slot},
 };
 
 struct Encoding<'a> {
@@ -140,23 +140,23 @@ impl Encoding<'_> {
     fn memory(
         &mut self,
         instruction: &mut Instruction,
-        place: Place,
+        address: OperandAddress,
         allocs: &[Allocation],
     ) -> Result<Option<i64>, String> {
         let gpr = |operand: usize| {
             allocs[operand].as_reg().map(|reg| int(reg.hw_enc(), 8)).ok_or_else(|| "an address on the stack".to_owned())
         };
-        let index = place.index.map(gpr).transpose()?;
-        let mut offset = place.offset;
+        let index = address.index.map(gpr).transpose()?;
+        let mut offset = address.offset;
         let mut constant = None;
-        let base = match place.base {
-            PlaceBase::Operand(operand) => gpr(operand)?,
-            PlaceBase::Pool => {
+        let base = match address.base {
+            OperandBase::Operand(operand) => gpr(operand)?,
+            OperandBase::Pool => {
                 constant = Some(offset);
                 offset = self.bytes.len() as i64;
                 Register::RIP
             }
-            PlaceBase::Frame => {
+            OperandBase::Frame => {
                 offset += self.slots;
                 Register::RSP
             }
@@ -164,13 +164,13 @@ impl Encoding<'_> {
         instruction.set_memory_base(base);
         if let Some(index) = index {
             instruction.set_memory_index(index);
-            instruction.set_memory_index_scale(place.scale);
+            instruction.set_memory_index_scale(address.scale);
         }
         let small = i32::try_from(offset).map_err(|_| format!("an offset of {offset} bytes"))?;
         instruction.set_memory_displacement64(i64::from(small) as u64);
         // 1 lets the encoder choose the shortest form.
         instruction.set_memory_displ_size(if base == Register::RIP { 8 } else { u32::from(small != 0) });
-        instruction.set_is_broadcast(place.broadcast);
+        instruction.set_is_broadcast(address.broadcast);
         Ok(constant)
     }
 
@@ -186,9 +186,15 @@ impl Encoding<'_> {
                 Slot::Operand(own) => {
                     if let Some(slot) = allocs[own].as_stack() {
                         let offset = slot.index() as i64 * 8 - self.slots;
-                        let place = Place { base: PlaceBase::Frame, index: None, scale: 1, offset, broadcast: false };
+                        let address = OperandAddress {
+                            base: OperandBase::Frame,
+                            index: None,
+                            scale: 1,
+                            offset,
+                            broadcast: false,
+                        };
                         instruction.set_op_kind(operand, OpKind::Memory);
-                        self.memory(&mut instruction, place, allocs)?;
+                        self.memory(&mut instruction, address, allocs)?;
                         continue;
                     }
                     let number = allocs[own].as_reg().ok_or("an operand without a register")?.hw_enc();
@@ -198,12 +204,12 @@ impl Encoding<'_> {
                     instruction.set_op_kind(operand, OpKind::Register);
                     instruction.set_op_register(operand, register);
                 }
-                Slot::Place(place) => {
-                    if let (PlaceBase::Operand(_), Some(index)) = (place.base, place.index)
+                Slot::Memory(address) => {
+                    if let (OperandBase::Operand(_), Some(index)) = (address.base, address.index)
                         && allocs[index].as_reg().is_some_and(|reg| reg.class() != INT)
                     {
                         let number = allocs[index].as_reg().map_or(0, |reg| reg.hw_enc()) as u32;
-                        let plain = Place { index: None, ..place };
+                        let plain = OperandAddress { index: None, ..address };
                         instruction.set_op_kind(operand, OpKind::Memory);
                         self.memory(&mut instruction, plain, allocs)?;
                         instruction.set_memory_index(match kind {
@@ -211,11 +217,11 @@ impl Encoding<'_> {
                             Kind::mem_vsib32y | Kind::mem_vsib64y => Register::YMM0 + number,
                             _ => Register::XMM0 + number,
                         });
-                        instruction.set_memory_index_scale(place.scale);
+                        instruction.set_memory_index_scale(address.scale);
                         continue;
                     }
                     instruction.set_op_kind(operand, OpKind::Memory);
-                    constant = self.memory(&mut instruction, place, allocs)?;
+                    constant = self.memory(&mut instruction, address, allocs)?;
                 }
                 Slot::Imm(value) => immediate(&mut instruction, operand, kind, value)?,
             }

@@ -27,7 +27,7 @@ pub(crate) enum Base {
     Frame,
 }
 
-/// A place in memory.
+/// An address in memory.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Address {
     pub(crate) base: Base,
@@ -39,12 +39,12 @@ pub(crate) struct Address {
 }
 
 impl Address {
-    /// At a register, and bytes behind.
+    /// The address `offset` bytes behind a register.
     pub(crate) fn at(base: VReg, offset: i64) -> Self {
         Self { base: Base::Reg(base), index: None, scale: 1, offset, broadcast: false }
     }
 
-    /// So many bytes behind.
+    /// The address so many bytes behind.
     pub(crate) fn plus(self, bytes: i64) -> Self {
         Self { offset: self.offset + bytes, ..self }
     }
@@ -53,17 +53,17 @@ impl Address {
 /// An argument of an instruction, in the order of its operands.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Arg {
-    /// Is written.
+    /// A register that is written.
     Def(VReg),
-    /// Is written while operands are still read: shares no register with any.
+    /// A register that is written while operands are still read, so it is none of theirs.
     Early(VReg),
-    /// Is written over the second, which it takes the register of.
+    /// A register that is written over the second, whose register it takes.
     Over(VReg, VReg),
-    /// Is read.
+    /// A register that is read.
     Use(VReg),
-    /// Is read until after results are written.
+    /// A register that is still read after results are written.
     Late(VReg),
-    /// Is read from a register, or from the stack.
+    /// A value that is read from a register or from the stack.
     Any(VReg),
     /// Memory.
     Mem(Address),
@@ -71,19 +71,19 @@ pub(crate) enum Arg {
     Imm(i64),
 }
 
-/// Memory whose registers are operands of the instruction.
+/// An address whose registers are given by the position of an operand of the instruction.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Place {
-    pub(crate) base: PlaceBase,
+pub(crate) struct OperandAddress {
+    pub(crate) base: OperandBase,
     pub(crate) index: Option<usize>,
     pub(crate) scale: u32,
     pub(crate) offset: i64,
     pub(crate) broadcast: bool,
 }
 
-/// As [`Base`].
+/// Where such an address begins, as [`Base`].
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum PlaceBase {
+pub(crate) enum OperandBase {
     Operand(usize),
     Pool,
     Frame,
@@ -95,7 +95,7 @@ pub(crate) enum Slot {
     /// What the allocator gave this operand.
     Operand(usize),
     /// Memory.
-    Place(Place),
+    Memory(OperandAddress),
     /// A number.
     Imm(i64),
 }
@@ -167,14 +167,14 @@ impl Inst {
         self.operands.iter().position(|own| own.vreg() == reg && own.kind() == regalloc2::OperandKind::Def)
     }
 
-    fn place(&mut self, address: &Address) -> Place {
+    fn operand_address(&mut self, address: &Address) -> OperandAddress {
         let base = match address.base {
-            Base::Reg(reg) => PlaceBase::Operand(self.read(reg)),
-            Base::Pool => PlaceBase::Pool,
-            Base::Frame => PlaceBase::Frame,
+            Base::Reg(reg) => OperandBase::Operand(self.read(reg)),
+            Base::Pool => OperandBase::Pool,
+            Base::Frame => OperandBase::Frame,
         };
         let index = address.index.map(|reg| self.read(reg));
-        Place { base, index, scale: address.scale, offset: address.offset, broadcast: address.broadcast }
+        OperandAddress { base, index, scale: address.scale, offset: address.offset, broadcast: address.broadcast }
     }
 
     fn read(&mut self, reg: VReg) -> usize {
@@ -210,7 +210,7 @@ impl Inst {
                         Slot::Operand(known.unwrap_or_else(|| self.operand(Operand::any_use(*reg))))
                     }
                 },
-                Arg::Mem(address) => Slot::Place(self.place(address)),
+                Arg::Mem(address) => Slot::Memory(self.operand_address(address)),
                 Arg::Imm(value) => Slot::Imm(*value),
             });
         }

@@ -1,17 +1,18 @@
-//! Programs that were compiled before: by their unoptimised form and the options, the least recently used dropped first.
+//! A cache of compiled programs. Its keys are unoptimised programs with their options; the least recently used program is dropped first.
 
 use std::{
     collections::HashMap,
     hash::{DefaultHasher, Hash, Hasher},
-    sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, LazyLock, Mutex},
 };
 
+use fusebox_backend::lock;
 use fusebox_ir::{
     Plan, Program,
     json::{plan_to_json, to_json},
 };
 
-use crate::{Options, program::Loaded};
+use crate::{Options, loaded::Loaded};
 
 /// The most programs kept.
 const MOST: usize = 256;
@@ -31,7 +32,7 @@ struct Cache {
 }
 
 struct Entry {
-    /// All of it: two programs of one hash are told apart.
+    /// The whole key, since two programs may have one hash.
     key: Arc<Key>,
     used: u64,
     loaded: Arc<Loaded>,
@@ -67,7 +68,7 @@ impl Key {
     }
 }
 
-/// What the cache of compiled programs holds, and how it did.
+/// What the cache of compiled programs holds, and how often it was of use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CacheStatistics {
     /// Programs held.
@@ -78,21 +79,16 @@ pub struct CacheStatistics {
     pub misses: u64,
 }
 
-fn lock() -> MutexGuard<'static, Cache> {
-    // A panic while the lock is held leaves the tables whole: nothing in here calls out.
-    CACHE.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// What the cache of compiled programs holds, and how it did.
+/// What the cache of compiled programs holds, and how often it was of use.
 pub fn cache_statistics() -> CacheStatistics {
-    let cache = lock();
+    let cache = lock(&CACHE);
     CacheStatistics { programs: cache.count, hits: cache.hits, misses: cache.misses }
 }
 
 /// Drops all compiled programs that nothing else holds.
 pub fn clear_cache() {
     let dropped = {
-        let mut cache = lock();
+        let mut cache = lock(&CACHE);
         (cache.count, cache.bytes) = (0, 0);
         std::mem::take(&mut cache.entries)
     };
@@ -100,7 +96,7 @@ pub fn clear_cache() {
 }
 
 pub(crate) fn find(key: &Key) -> Option<Arc<Loaded>> {
-    let mut cache = lock();
+    let mut cache = lock(&CACHE);
     cache.clock += 1;
     let (clock, hash) = (cache.clock, key.hash());
     let entry = cache.entries.get_mut(&hash).and_then(|list| list.iter_mut().find(|entry| *entry.key == *key));
@@ -115,9 +111,9 @@ pub(crate) fn find(key: &Key) -> Option<Arc<Loaded>> {
     found
 }
 
-/// Puts a program in; where another thread was faster, its program is the one to use.
+/// Adds a program and returns it. If another thread has added the same one before, that is returned.
 pub(crate) fn insert(key: Key, loaded: Arc<Loaded>) -> Arc<Loaded> {
-    let mut cache = lock();
+    let mut cache = lock(&CACHE);
     let (hash, bytes) = (key.hash(), key.program.len());
     if let Some(entry) = cache.entries.get(&hash).and_then(|list| list.iter().find(|entry| *entry.key == key)) {
         return Arc::clone(&entry.loaded);

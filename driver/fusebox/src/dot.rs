@@ -153,8 +153,8 @@ impl Graph<ValueId> {
                     }
                     self.made.insert(*value, (node, name(*value)));
                 }
-                Step::Shorten { value, source } | Step::Copy { value, source } => {
-                    let what = if matches!(step, Step::Copy { .. }) { "copy" } else { "shorten" };
+                Step::Truncate { value, source } | Step::Copy { value, source } => {
+                    let what = if matches!(step, Step::Copy { .. }) { "copy" } else { "truncate" };
                     let node = self.node("box", &format!("{what} {}", name(*value)), indent);
                     self.edge(*source, &node);
                     self.made.insert(*value, (node, name(*value)));

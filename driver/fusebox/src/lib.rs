@@ -9,9 +9,11 @@ mod explain;
 #[cfg(feature = "files")]
 pub mod files;
 mod graph;
+mod loaded;
 mod options;
 mod passes;
 mod program;
+mod report;
 mod signature;
 #[cfg_attr(not(feature = "files"), allow(dead_code, reason = "results in files use more of it"))]
 mod whole;
@@ -29,7 +31,8 @@ pub use crate::{
     graph::{Cluster, Edge, Graph, Link, Node, NodeKind},
     options::{Backend, Fusion, Options, UnknownBackend, UnknownFusion},
     passes::{Details, FRONT_END, Stage, UnknownPass, pass, passes, pipeline, run_passes},
-    program::{CompileReport, PassReport, Program, RunReport, compile_plan, compile_program},
+    program::{Program, compile_plan, compile_program},
+    report::{CompileReport, PassReport, RunReport},
     signature::{InputError, Signature, Slot},
 };
 

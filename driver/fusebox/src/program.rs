@@ -1,17 +1,15 @@
 //! Programs known only when the host runs: compiled from the IR, with values in and out.
 
-use std::{
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{sync::Arc, time::Instant};
 
 use fusebox_ir::{Value, validate, validate_plan};
 
 use crate::{
-    Error, Explanation, Options, Signature, Stage,
-    backend::{self, Executable, Loading},
+    CompileReport, Error, Explanation, Options, PassReport, RunReport, Signature,
+    backend::{self, Loading},
     cache::{self, Key},
     explain::explained,
+    loaded::Loaded,
 };
 
 /// A compiled program: run it as often as you like, from any thread.
@@ -39,43 +37,6 @@ impl Source {
     pub(crate) fn explain(&self) -> Explanation {
         explained(&self.program, &self.options)
     }
-}
-
-/// What compiling gave.
-pub(crate) struct Loaded {
-    signature: Signature,
-    executable: Box<dyn Executable>,
-    report: CompileReport,
-}
-
-/// What compiling took.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct CompileReport {
-    /// Each pass: its name, its time, what it counted.
-    pub passes: Vec<PassReport>,
-    /// Making code, and loading it.
-    pub code: Duration,
-    /// Validation, if asked for, is not in the time of passes.
-    pub total: Duration,
-}
-
-/// What a run took.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct RunReport {
-    /// The most bytes of elements at one time in arrays that the run made, results included and inputs not; `None` where the backend does
-    /// not count them (the interpreter).
-    pub peak_bytes: Option<usize>,
-}
-
-/// What a pass took, and what it counted.
-#[derive(Clone, Debug, PartialEq)]
-pub struct PassReport {
-    /// The pass.
-    pub pass: &'static str,
-    /// How long it took.
-    pub time: Duration,
-    /// Names and numbers.
-    pub counts: Vec<(String, u64)>,
 }
 
 /// Compiles a program of the IR.
@@ -136,12 +97,6 @@ pub fn compile_plan(plan: &fusebox_ir::Plan, options: &Options) -> Result<Progra
         None => loaded,
     };
     Ok(Program { loaded, cached: false, source: None })
-}
-
-impl PassReport {
-    fn of(stage: &Stage) -> Self {
-        Self { pass: stage.pass, time: stage.time, counts: stage.report.clone() }
-    }
 }
 
 impl Program {

@@ -101,8 +101,9 @@ pub enum Step {
         #[serde(default, skip_serializing_if = "Place::is_unknown")]
         place: Place,
     },
-    /// `value` is the first elements of the vector `source`, as many as its extent says (after an append).
-    Shorten {
+    /// `value` is the first elements of the vector `source`, as many as its extent says (after an append). Files may say `shorten`.
+    #[serde(alias = "shorten")]
+    Truncate {
         /// The new name.
         value: ValueId,
         /// A vector of at least that extent.
@@ -207,7 +208,7 @@ impl Step {
             Self::Allocate { value, .. }
             | Self::Constant { value, .. }
             | Self::Alias { value, .. }
-            | Self::Shorten { value, .. }
+            | Self::Truncate { value, .. }
             | Self::Copy { value, .. } => std::slice::from_ref(value),
             Self::If { results, .. } => results,
             // The state is made before; the loop itself drops its condition when it has been tested.
@@ -230,7 +231,7 @@ impl Step {
             | Self::Constant { .. }
             | Self::Launch { .. }
             | Self::Alias { .. }
-            | Self::Shorten { .. }
+            | Self::Truncate { .. }
             | Self::Copy { .. }
             | Self::CheckEqual { .. }
             | Self::CheckAtMost { .. }
@@ -281,7 +282,7 @@ impl Step {
                 sizes.iter().for_each(|size| extent(size, with));
                 arrays.iter().for_each(|&id| with(id));
             }
-            Self::Shorten { value, source } | Self::Copy { value, source } => {
+            Self::Truncate { value, source } | Self::Copy { value, source } => {
                 with(*source);
                 with(*value);
             }

@@ -209,6 +209,15 @@ fn plan_refused(breaking: impl FnOnce(&mut Plan), expected: &str) {
 }
 
 #[test]
+fn files_may_say_shorten() {
+    let step = Step::Truncate { value: ValueId(4), source: ValueId(2) };
+    let json = serde_json::to_string(&step).expect("a step");
+    let older = json.replace("\"truncate\"", "\"shorten\"");
+    assert_ne!(json, older);
+    assert_eq!(serde_json::from_str::<Step>(&older).expect("an older spelling"), step);
+}
+
+#[test]
 fn broken_plans_are_refused() {
     plan_refused(|p| _ = p.steps.remove(0), "steps[0]: an array of a launch is `s`, which is not made here");
     plan_refused(|p| p.steps.push(p.steps[0].clone()), "steps[2]: `s` is made again: each value is made once");
@@ -401,7 +410,7 @@ fn values_that_take_over_others() {
         launched,
     );
     chain_refused(|p| p.steps[4] = p.steps[1].clone(), "steps[4]: an array of a launch is `y`, which is not made here");
-    let reads_y = Step::Shorten { value: ValueId(4), source: ValueId(2) };
+    let reads_y = Step::Truncate { value: ValueId(4), source: ValueId(2) };
     let another = |p: &mut Plan| {
         let ty = p.values[3].ty.clone();
         p.values.push(PlanValue { name: "w".to_owned(), ty });
@@ -416,7 +425,7 @@ fn values_that_take_over_others() {
     chain_refused(
         |p| {
             another(p);
-            p.steps.insert(3, Step::Shorten { value: ValueId(4), source: ValueId(3) });
+            p.steps.insert(3, Step::Truncate { value: ValueId(4), source: ValueId(3) });
         },
         "steps[3]: the source is `z`, which is not made here",
     );

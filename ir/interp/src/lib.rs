@@ -8,7 +8,7 @@ mod plan;
 mod scalar;
 mod val;
 
-pub use crate::plan::{Counts, run_plan, run_plan_over};
+pub use crate::plan::{Counts, run_plan, run_plan_with_unwritten};
 use fusebox_ir::{Program, RunError, Value};
 
 /// Why a program gave no results.

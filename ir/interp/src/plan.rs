@@ -52,7 +52,7 @@ pub struct Counts {
 /// # Panics
 /// If some order of a kernel's points would read an element that has been written over, and if the plan is not valid.
 pub fn run_plan(plan: &Plan, inputs: &[Value]) -> Result<(Vec<Value>, Counts), Error> {
-    run_plan_over(plan, inputs, 0xa5a5_a5a5_a5a5_a5a5)
+    run_plan_with_unwritten(plan, inputs, 0xa5a5_a5a5_a5a5_a5a5)
 }
 
 /// As [`run_plan`], where elements that nobody has written have these bits: what differs for others reads such elements, which no backend
@@ -63,7 +63,7 @@ pub fn run_plan(plan: &Plan, inputs: &[Value]) -> Result<(Vec<Value>, Counts), E
 ///
 /// # Panics
 /// As [`run_plan`].
-pub fn run_plan_over(plan: &Plan, inputs: &[Value], unwritten: u64) -> Result<(Vec<Value>, Counts), Error> {
+pub fn run_plan_with_unwritten(plan: &Plan, inputs: &[Value], unwritten: u64) -> Result<(Vec<Value>, Counts), Error> {
     let (values, memory) = (vec![None; plan.values.len()], vec![None; plan.values.len()]);
     let mut run = PlanRun { plan, values, memory, unwritten, meter: Rc::default(), counts: Counts::default() };
     run.bind(inputs)?;
@@ -250,7 +250,7 @@ impl PlanRun<'_> {
                 }
                 self.make(*value, source.reshaped(extents), memory);
             }
-            Step::Shorten { value, source } => {
+            Step::Truncate { value, source } => {
                 let (extents, element) = self.specified(*value)?;
                 let name = self.name(*value);
                 let source_scalars = self.value(*source).scalars();

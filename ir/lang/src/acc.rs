@@ -9,7 +9,7 @@ use crate::{
     array::{Array, Scalar, Vector},
     elt::Elt,
     exp::Exp,
-    shape::{AsIndex, Shape, index_terms, product},
+    shape::{AsIndex, Dim, Ix1, Shape, index_terms, product},
 };
 
 /// An array computation: a handle, freely copied, of `Vector<f32>`, `Matrix<i64>`, `Array<Ix3, T>`, `Scalar<T>`.
@@ -195,4 +195,19 @@ pub(crate) fn missing(rank: usize, types: &[ElementType], at: At) -> Parts {
 pub(crate) fn types_of<T: Elt>(extents: &[TermId]) -> Vec<Type> {
     let extents = arena::extents(extents);
     T::types().into_iter().map(|element| Type::array(extents.clone(), element)).collect()
+}
+
+impl Dim for Acc<Scalar<i64>> {
+    #[track_caller]
+    fn dim(self) -> Exp<i64> {
+        self.get()
+    }
+}
+
+impl AsIndex for Acc<Scalar<i64>> {
+    type Shape = Ix1;
+    #[track_caller]
+    fn parts(self) -> Vec<Exp<i64>> {
+        vec![self.dim()]
+    }
 }

@@ -178,30 +178,3 @@ impl<T: Elt> Elt for Option<T> {
         Some(None)
     }
 }
-
-/// What derived code needs.
-#[doc(hidden)]
-pub mod private {
-    use fusebox_ir::Constant;
-    /// What the crate `fusebox` re-exports as the derive of `Elt`: its code names that crate and not this one.
-    pub use fusebox_lang_derive::EltOfFacade;
-
-    use super::Elt;
-    use crate::exp::{Components, Exp};
-
-    /// Adds zeros in place of the components of a field that is absent.
-    pub fn put_absent<T: Elt>(out: &mut Vec<Constant>) {
-        out.extend(T::types().into_iter().map(Constant::zero));
-    }
-
-    /// Passes over the components of a field that is absent.
-    pub fn skip_absent<T: Elt>(from: &mut dyn Iterator<Item = Constant>) -> Option<()> {
-        (0..T::COUNT).try_for_each(|_| from.next().map(|_| ()))
-    }
-
-    /// The components of a field that is absent.
-    #[track_caller]
-    pub fn absent<T: Elt>() -> Components {
-        Exp::<T>::zero().components()
-    }
-}

@@ -9,14 +9,18 @@ mod elt;
 mod error;
 mod example;
 mod exp;
+mod interface;
 mod methods;
 mod named;
+mod names;
 mod nest;
 mod number;
 mod operators;
 pub mod ops;
 mod option;
 mod prelude;
+#[doc(hidden)]
+pub mod private;
 mod program;
 mod reach;
 mod scalar;
@@ -33,15 +37,16 @@ pub use crate::{
     array::{Array, ArrayError, Matrix, Scalar, Vector},
     complex::{Complex, cis, complex, polar},
     control::{assert_, cond, iterate, while_loop},
-    elt::{Elt, Fields, ScalarElt, private},
+    elt::{Elt, Fields, ScalarElt},
     error::{BuildError, Mistake, Problem},
     exp::{Exp, IntoExp, constant, lift},
+    interface::{Arrays, Component, Function, Interface, Item, Parameters, Results},
     nest::{Nested, NestedArray, nest},
     number::{Bits, Float, Integer, Num, Real},
     ops::{control::*, expand::*, fold::*, host::*, map::*, permute::*, scan::*, shape::*, stencil::*},
     option::{none, some, some_if},
     prelude::*,
-    program::{Arrays, Built, Component, Draft, Function, Interface, Item, Parameters, Results, build, program},
+    program::{Built, Draft, build, program},
     scalar::{float, number},
     sequence::*,
     shape::{

@@ -13,7 +13,7 @@ use crate::{
     array::{Array, ArrayError},
     elt::{Elt, Fields},
     exp::Exp,
-    program::{Arrays, Component, Item, Maker, Place, Results, Taken, joined},
+    interface::{Arrays, Component, Item, Maker, Place, Results, Taken, joined},
     reach::reached,
     shape::{AsIndex, Shape, extent_terms, index_terms},
 };

@@ -13,7 +13,7 @@ use crate::{
     array::{Array, ArrayError, Scalar, Vector},
     elt::{Elt, Fields},
     exp::{Exp, IntoExp},
-    program::{Arrays, Component, Item, Maker, Place, Results, Taken, joined},
+    interface::{Arrays, Component, Item, Maker, Place, Results, Taken, joined},
     shape::{Dimensions, Fits, Shape},
 };
 

@@ -3,9 +3,7 @@
 use fusebox_ir::term::TermId;
 
 use crate::{
-    acc::Acc,
     arena::{self, At, here},
-    array::Scalar,
     elt::Elt,
     exp::{Exp, IntoExp, constant},
 };
@@ -89,12 +87,6 @@ impl Dim for Exp<i64> {
         self
     }
 }
-impl Dim for Acc<Scalar<i64>> {
-    #[track_caller]
-    fn dim(self) -> Exp<i64> {
-        self.get()
-    }
-}
 
 macro_rules! one_dimension {
     ($($one:ty)*) => {$(
@@ -107,7 +99,7 @@ macro_rules! one_dimension {
         }
     )*};
 }
-one_dimension! { i64 Exp<i64> Acc<Scalar<i64>> }
+one_dimension! { i64 Exp<i64> }
 
 impl AsIndex for () {
     type Shape = Ix0;

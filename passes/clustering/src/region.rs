@@ -115,14 +115,14 @@ fn nests<'a>(block: &'a Block, context: &'a Context<'_>) -> impl FnMut(&[usize])
         let members = Members { bindings: &bindings, manifest: &manifest, type_of: &type_of, sizes: &context.sizes };
         match spine(&members) {
             Ok(_) => Ok(()),
-            Err(apart) => {
+            Err(conflict) => {
                 let name = |position: usize| match bindings[position].results.first() {
                     Some(var) if !var.name.is_empty() => var.name.0.clone(),
                     Some(var) => var.id.to_string(),
                     None => String::new(),
                 };
-                let names = (name(apart.first), name(apart.second));
-                Err(Refusal::Nest(format!("`{}` and `{}`: {}", names.0, names.1, apart.why)))
+                let names = (name(conflict.first), name(conflict.second));
+                Err(Refusal::Nest(format!("`{}` and `{}`: {}", names.0, names.1, conflict.why)))
             }
         }
     }

@@ -292,7 +292,7 @@ fn programs_give_the_same_with_and_without() {
         // Bits, since a NaN is not itself.
         assert_eq!(format!("{results:?}"), format!("{expected:?}"), "seed {seed}: {program}\n{plan}");
         // What takes over the first elements of something longer keeps all of its memory.
-        let longer = steps(&plan).iter().any(|step| matches!(step, Step::Shorten { .. }));
+        let longer = steps(&plan).iter().any(|step| matches!(step, Step::Truncate { .. }));
         assert!(counts.peak_bytes <= apart.peak_bytes || longer, "seed {seed}: {program}\n{plan}");
         taken += over(&plan).len();
     }

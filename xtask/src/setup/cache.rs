@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 
 /// Names of folders that are being filled; complete ones are renamed.
 const UNFINISHED: &str = "unfinished-";
+/// Begins the names of folders that hold the library HiGHS.
+pub const LIBRARY: &str = "highs-";
 
 /// `$FUSEBOX_CACHE`, else `$XDG_CACHE_HOME/fusebox`, else `~/.cache/fusebox`.
 ///

@@ -1,5 +1,6 @@
 //! What later builds need to know, as environment variables that cargo sets by itself.
 
+use super::cache::LIBRARY;
 use super::tools::{Tool, Tools};
 use crate::workspace::Workspace;
 use anyhow::{Context, Result};
@@ -75,7 +76,7 @@ impl Environment {
 
 /// Whether a search path is one of ours: cargo has passed it to this program.
 fn is_ours(path: &str) -> bool {
-    Path::new(path).components().any(|part| part.as_os_str().to_string_lossy().starts_with(super::highs::PREFIX))
+    Path::new(path).components().any(|part| part.as_os_str().to_string_lossy().starts_with(LIBRARY))
 }
 
 #[cfg(test)]
@@ -103,7 +104,7 @@ mod tests {
 
     #[test]
     fn our_own_search_path_is_recognised() {
-        assert!(is_ours(&format!("/cache/{}1.15.0-x/lib/pkgconfig", crate::setup::highs::PREFIX)));
+        assert!(is_ours(&format!("/cache/{}1.15.0-x/lib/pkgconfig", LIBRARY)));
         assert!(!is_ours("/usr/lib/pkgconfig"));
     }
 }

@@ -1,7 +1,7 @@
 //! The HiGHS library: where it is, how a program that is linked with it proves it, and how it is built from the source that the crate
 //! `highs-sys` carries.
 
-use super::cache::{self, Cache};
+use super::cache::{self, Cache, LIBRARY};
 use super::environment::Environment;
 use super::tools::{Tool, Tools};
 use crate::process;
@@ -13,8 +13,6 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
-/// Begins the name of the library's folder in the cache.
-pub const PREFIX: &str = "highs-";
 /// The version that `xtask/highs/Cargo.toml` asks for.
 const VERSION: &str = "1.15.0";
 /// To be counted up when anything about how the library is built changes.
@@ -45,7 +43,7 @@ pub fn folder(cache: &Cache) -> PathBuf {
 /// The folder of a library for this machine.
 pub fn named(cache: &Cache, version: &str, kind: &str, recipe: u32) -> PathBuf {
     let (machine, system) = (std::env::consts::ARCH, std::env::consts::OS);
-    cache.path(&format!("{PREFIX}{version}-{machine}-{system}-{kind}-{recipe}"))
+    cache.path(&format!("{LIBRARY}{version}-{machine}-{system}-{kind}-{recipe}"))
 }
 
 /// Whether a library is there: with what pkg-config is told, and shared or static.

@@ -1,7 +1,11 @@
 //! Appends of ranges that run apart from each other: what they put is moved together, in order.
 
-use std::{collections::BTreeMap, sync::Mutex};
+use std::{
+    collections::BTreeMap,
+    sync::{Mutex, PoisonError},
+};
 
+use fusebox_backend::lock;
 use fusebox_ir::{Action, KernelArrayId};
 
 use super::{KernelLaunch, Ranges};
@@ -41,7 +45,7 @@ impl Appended {
 
     /// A range is done; `end` is behind the last element that it has put.
     pub(super) fn done(&self, range: usize, end: u64) {
-        let Ok(mut front) = self.front.lock() else { return };
+        let mut front = lock(&self.front);
         let Front { together, total, counts } = &mut *front;
         counts.insert(range, end - self.place(range));
         while let Some(count) = counts.remove(together) {
@@ -56,7 +60,7 @@ impl Appended {
 
     /// All elements.
     pub(super) fn total(self) -> u64 {
-        self.front.into_inner().map_or(0, |front| front.total)
+        self.front.into_inner().unwrap_or_else(PoisonError::into_inner).total
     }
 }
 

@@ -1,11 +1,12 @@
 //! Ranges on all threads, begun in order.
 
 use std::sync::{
-    Mutex,
+    Mutex, PoisonError,
     atomic::{AtomicBool, Ordering},
 };
 
 use super::KernelLaunch;
+use fusebox_backend::lock;
 use fusebox_ir::RunError;
 
 /// Says that something failed, also if that is this program.
@@ -36,15 +37,10 @@ impl KernelLaunch<'_> {
             let mut ended = Ended(&stop, false);
             let result = one(range, &stop);
             ended.1 = result.is_ok();
-            if let Err(error) = result
-                && let Ok(mut first) = failure.lock()
-            {
-                first.get_or_insert(error);
+            if let Err(error) = result {
+                lock(&failure).get_or_insert(error);
             }
         });
-        match failure.into_inner() {
-            Ok(Some(error)) => Err(error),
-            _ => Ok(()),
-        }
+        failure.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
     }
 }

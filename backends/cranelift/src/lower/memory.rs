@@ -3,7 +3,7 @@
 use cranelift_codegen::ir::{BlockArg, InstBuilder, MemFlagsData, SourceLoc, Value as Clif, condcodes::IntCC, types};
 use fusebox_ir::{ElementType, bug};
 
-use super::{Held, Lower, int_vector, patch::Wanted, scalar_type, vector_type};
+use super::{Lower, Registers, int_vector, patch::Wanted, scalar_type, vector_type};
 use crate::vector::{Memory, Type, Value};
 
 fn flags(memory: Memory) -> MemFlagsData {
@@ -22,19 +22,19 @@ impl Lower<'_> {
         self.b.ins().iadd(base, bytes)
     }
 
-    pub(super) fn load(&mut self, ty: Type, base: Value, index: Value, offset: i64, memory: Memory) -> Held {
+    pub(super) fn load(&mut self, ty: Type, base: Value, index: Value, offset: i64, memory: Memory) -> Registers {
         let base = self.one(base);
         let offset = offset as i32 * ty.element.bytes() as i32;
-        let held = self.held(index);
+        let registers = self.registers_of(index);
         if ty.lanes == 1 {
             let index = self.one(index);
             let address = self.address(base, index, ty.element);
-            return Held::One(self.b.ins().load(scalar_type(ty.element), flags(memory), address, offset));
+            return Registers::One(self.b.ins().load(scalar_type(ty.element), flags(memory), address, offset));
         }
-        if let Held::Gang(_) = held {
+        if let Registers::Gang(_) = registers {
             let lanes = (0..ty.lanes)
                 .map(|lane| {
-                    let index = self.extract(&held, lane);
+                    let index = self.extract(&registers, lane);
                     let address = self.address(base, index, ty.element);
                     self.b.ins().load(scalar_type(ty.element), flags(memory), address, offset)
                 })
@@ -66,15 +66,15 @@ impl Lower<'_> {
     }
 
     /// Bytes of 0 and 1 become masks.
-    fn loaded(&mut self, ty: Type, registers: Vec<Clif>) -> Held {
+    fn loaded(&mut self, ty: Type, registers: Vec<Clif>) -> Registers {
         if ty.element == ElementType::Bool {
-            Held::Mask(1, registers.into_iter().map(|register| self.b.ins().ineg(register)).collect())
+            Registers::Mask(1, registers.into_iter().map(|register| self.b.ins().ineg(register)).collect())
         } else {
-            Held::Gang(registers)
+            Registers::Gang(registers)
         }
     }
 
-    pub(super) fn gang_of(&mut self, ty: Type, lanes: Vec<Clif>) -> Held {
+    pub(super) fn gang_of(&mut self, ty: Type, lanes: Vec<Clif>) -> Registers {
         let vector = vector_type(ty.element);
         let per = vector.lane_count() as usize;
         let registers = lanes
@@ -101,7 +101,14 @@ impl Lower<'_> {
         self.reinterpret(vector, register)
     }
 
-    pub(super) fn load_strided(&mut self, ty: Type, base: Value, index: Value, stride: Value, memory: Memory) -> Held {
+    pub(super) fn load_strided(
+        &mut self,
+        ty: Type,
+        base: Value,
+        index: Value,
+        stride: Value,
+        memory: Memory,
+    ) -> Registers {
         let (base, index, stride) = (self.one(base), self.one(index), self.one(stride));
         let mut address = self.address(base, index, ty.element);
         let shift = i64::from(ty.element.bytes().trailing_zeros());
@@ -117,12 +124,12 @@ impl Lower<'_> {
     }
 
     /// A value as it lies in memory: masks as bytes of 0 and 1.
-    fn storable(&mut self, value: Value) -> Held {
-        if let Held::Mask(..) = self.held(value) {
+    fn storable(&mut self, value: Value) -> Registers {
+        if let Registers::Mask(..) = self.registers_of(value) {
             let registers = self.mask(value, 1);
-            Held::Gang(registers.into_iter().map(|register| self.b.ins().ineg(register)).collect())
+            Registers::Gang(registers.into_iter().map(|register| self.b.ins().ineg(register)).collect())
         } else {
-            self.held(value)
+            self.registers_of(value)
         }
     }
 
@@ -150,7 +157,7 @@ impl Lower<'_> {
         let ty = self.ty(value);
         let (base, index) = (self.one(base), self.one(index));
         let address = self.address(base, index, ty.element);
-        let Held::Gang(registers) = self.storable(value) else { bug!(self.function, "{value} should be a gang") };
+        let Registers::Gang(registers) = self.storable(value) else { bug!(self.function, "{value} should be a gang") };
         for (position, register) in registers.into_iter().enumerate() {
             let register = self.reinterpret(types::F32X4, register);
             let location = self.patches.add(Wanted::StreamingStore);
@@ -188,9 +195,9 @@ impl Lower<'_> {
             self.b.ins().store(flags, value, address, 0);
             return;
         }
-        let held = self.storable(value);
-        let at = self.held(index);
-        if let (None, Held::One(index), Held::Gang(registers)) = (mask, &at, &held) {
+        let stored = self.storable(value);
+        let at = self.registers_of(index);
+        if let (None, Registers::One(index), Registers::Gang(registers)) = (mask, &at, &stored) {
             let address = self.address(base, *index, ty.element);
             let bytes = ty.lanes * ty.element.bytes() as u32;
             if bytes >= 16 {
@@ -204,7 +211,7 @@ impl Lower<'_> {
             }
             return;
         }
-        let mask = mask.map(|mask| self.held(mask));
+        let mask = mask.map(|mask| self.registers_of(mask));
         for lane in 0..ty.lanes {
             let after = mask.as_ref().map(|mask| {
                 let condition = self.extract(mask, lane);
@@ -213,8 +220,8 @@ impl Lower<'_> {
                 self.b.switch_to_block(inside);
                 after
             });
-            let one = self.extract(&held, lane);
-            let address = if let Held::One(index) = at {
+            let one = self.extract(&stored, lane);
+            let address = if let Registers::One(index) = at {
                 let first = self.address(base, index, ty.element);
                 self.b.ins().iadd_imm_s(first, i64::from(lane) * ty.element.bytes() as i64)
             } else {
@@ -241,7 +248,7 @@ impl Lower<'_> {
         let mut count = self.one(count);
         let spare = self.one(spare);
         let lanes = values.first().map_or(1, |&value| self.ty(value).lanes);
-        let held: Vec<(Clif, ElementType, Held)> = bases
+        let sources: Vec<(Clif, ElementType, Registers)> = bases
             .iter()
             .zip(values)
             .map(|(&base, &value)| {
@@ -249,10 +256,10 @@ impl Lower<'_> {
                 (base, self.ty(value).element, self.storable(value))
             })
             .collect();
-        let mask = mask.map(|mask| self.held(mask));
+        let mask = mask.map(|mask| self.registers_of(mask));
         for lane in 0..lanes {
             let kept = mask.as_ref().map(|mask| self.extract(mask, lane));
-            for (base, element, value) in &held {
+            for (base, element, value) in &sources {
                 let one = self.extract(value, lane);
                 let mut address = self.address(*base, count, *element);
                 if let Some(kept) = kept {
@@ -272,14 +279,14 @@ impl Lower<'_> {
     }
 
     /// One lane of a gang, or of a mask as 0 or 1; uniform values are themselves.
-    pub(super) fn extract(&mut self, held: &Held, lane: u32) -> Clif {
-        match held {
-            Held::One(one) => *one,
-            Held::Gang(registers) => {
+    pub(super) fn extract(&mut self, registers: &Registers, lane: u32) -> Clif {
+        match registers {
+            Registers::One(one) => *one,
+            Registers::Gang(registers) => {
                 let per = self.b.func.dfg.value_type(registers[0]).lane_count();
                 self.b.ins().extractlane(registers[(lane / per) as usize], (lane % per) as u8)
             }
-            Held::Mask(bytes, registers) => {
+            Registers::Mask(bytes, registers) => {
                 let per = 16 / bytes;
                 let one = self.b.ins().extractlane(registers[(lane / per) as usize], (lane % per) as u8);
                 self.b.ins().icmp_imm_s(IntCC::NotEqual, one, 0)
@@ -287,23 +294,23 @@ impl Lower<'_> {
         }
     }
 
-    pub(super) fn insert(&mut self, held: Held, lane: u32, new: Clif) -> Held {
-        match held {
-            Held::One(_) => Held::One(new),
-            Held::Gang(mut registers) => {
+    pub(super) fn insert(&mut self, registers: Registers, lane: u32, new: Clif) -> Registers {
+        match registers {
+            Registers::One(_) => Registers::One(new),
+            Registers::Gang(mut registers) => {
                 let per = self.b.func.dfg.value_type(registers[0]).lane_count();
                 let register = &mut registers[(lane / per) as usize];
                 *register = self.b.ins().insertlane(*register, new, (lane % per) as u8);
-                Held::Gang(registers)
+                Registers::Gang(registers)
             }
-            Held::Mask(bytes, mut registers) => {
+            Registers::Mask(bytes, mut registers) => {
                 let per = 16 / bytes;
                 let lane_type = int_vector(bytes).lane_type();
                 let wide = if bytes == 1 { new } else { self.b.ins().uextend(lane_type, new) };
                 let ones = self.b.ins().ineg(wide);
                 let register = &mut registers[(lane / per) as usize];
                 *register = self.b.ins().insertlane(*register, ones, (lane % per) as u8);
-                Held::Mask(bytes, registers)
+                Registers::Mask(bytes, registers)
             }
         }
     }
@@ -311,10 +318,10 @@ impl Lower<'_> {
     /// Whether a mask holds in any lane; a uniform `bool` is itself.
     pub(super) fn any(&mut self, mask: Value) -> Clif {
         let lanes = self.ty(mask).lanes;
-        match self.held(mask) {
-            Held::One(one) => one,
-            Held::Gang(_) => bug!(self.function, "{mask} should be a mask"),
-            Held::Mask(bytes, registers) => {
+        match self.registers_of(mask) {
+            Registers::One(one) => one,
+            Registers::Gang(_) => bug!(self.function, "{mask} should be a mask"),
+            Registers::Mask(bytes, registers) => {
                 let mut all = registers[0];
                 for &register in &registers[1..] {
                     all = self.b.ins().bor(all, register);

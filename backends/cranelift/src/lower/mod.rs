@@ -31,9 +31,9 @@ pub struct Features {
 /// Bytes of the masks that the error slot takes before operands, and of each operand: 64 lanes of 8 bytes.
 pub const SLOT_STRIDE: i32 = 512;
 
-/// How a value of the vector IR is held.
+/// The registers that a value of the vector IR is in.
 #[derive(Clone, Debug)]
-enum Held {
+enum Registers {
     /// A uniform value.
     One(Clif),
     /// A gang, in registers of 16 bytes (a short one in the low part of one).
@@ -119,7 +119,7 @@ fn mask_bytes(function: &Function) -> u32 {
 struct Lower<'a> {
     function: &'a Function,
     b: FunctionBuilder<'a>,
-    values: Vec<Option<Held>>,
+    values: Vec<Option<Registers>>,
     constants: Vec<Option<Constant>>,
     params: Vec<Clif>,
     exact: FuncRef,
@@ -171,30 +171,30 @@ impl Lower<'_> {
         self.function.types[value.0 as usize]
     }
 
-    fn held(&self, value: Value) -> Held {
+    fn registers_of(&self, value: Value) -> Registers {
         match &self.values[value.0 as usize] {
-            Some(held) => held.clone(),
+            Some(registers) => registers.clone(),
             None => bug!(self.function, "{value} is used before it is defined"),
         }
     }
 
-    fn set(&mut self, value: Value, held: Held) {
-        self.values[value.0 as usize] = Some(held);
+    fn set(&mut self, value: Value, registers: Registers) {
+        self.values[value.0 as usize] = Some(registers);
     }
 
     /// A uniform value.
     fn one(&mut self, value: Value) -> Clif {
-        match self.held(value) {
-            Held::One(one) => one,
-            Held::Gang(_) | Held::Mask(..) => bug!(self.function, "{value} should be uniform"),
+        match self.registers_of(value) {
+            Registers::One(one) => one,
+            Registers::Gang(_) | Registers::Mask(..) => bug!(self.function, "{value} should be uniform"),
         }
     }
 
     /// The registers of a gang that is no mask.
     fn gang(&mut self, value: Value) -> Vec<Clif> {
-        match self.held(value) {
-            Held::Gang(registers) => registers,
-            Held::One(_) | Held::Mask(..) => bug!(self.function, "{value} should be a gang"),
+        match self.registers_of(value) {
+            Registers::Gang(registers) => registers,
+            Registers::One(_) | Registers::Mask(..) => bug!(self.function, "{value} should be a gang"),
         }
     }
 
@@ -208,10 +208,10 @@ impl Lower<'_> {
 
     /// Clif values that hold a value, masks in the common width.
     fn flat(&mut self, value: Value) -> Vec<Clif> {
-        match self.held(value) {
-            Held::One(one) => vec![one],
-            Held::Gang(registers) => registers,
-            Held::Mask(..) => {
+        match self.registers_of(value) {
+            Registers::One(one) => vec![one],
+            Registers::Gang(registers) => registers,
+            Registers::Mask(..) => {
                 let bytes = self.mask_bytes;
                 self.mask(value, bytes)
             }
@@ -228,13 +228,13 @@ impl Lower<'_> {
         }
     }
 
-    fn unflatten(&self, ty: Type, values: Vec<Clif>) -> Held {
+    fn unflatten(&self, ty: Type, values: Vec<Clif>) -> Registers {
         if ty.lanes == 1 {
-            Held::One(values[0])
+            Registers::One(values[0])
         } else if ty.element == ElementType::Bool {
-            Held::Mask(self.mask_bytes, values)
+            Registers::Mask(self.mask_bytes, values)
         } else {
-            Held::Gang(values)
+            Registers::Gang(values)
         }
     }
 
@@ -247,8 +247,8 @@ impl Lower<'_> {
         for &value in values {
             let ty = self.ty(value);
             let params = self.flat_types(ty).into_iter().map(|ty| self.b.append_block_param(block, ty)).collect();
-            let held = self.unflatten(ty, params);
-            self.set(value, held);
+            let registers = self.unflatten(ty, params);
+            self.set(value, registers);
         }
     }
 
@@ -270,7 +270,7 @@ impl Lower<'_> {
                 self.b.ins().brif(enters, inside, &first, after, &starts);
                 self.b.switch_to_block(inside);
                 let at = self.b.append_block_param(inside, types::I64);
-                self.set(*index, Held::One(at));
+                self.set(*index, Registers::One(at));
                 self.parameters(inside, carried);
                 self.region(body);
                 let next = self.arguments(next);
@@ -320,8 +320,8 @@ impl Lower<'_> {
             Op::Prefetch { base, index, element, bytes } => self.prefetch(*base, *index, *element, *bytes),
             op => {
                 let result = inst.results[0];
-                let held = self.pure(op, self.ty(result));
-                self.set(result, held);
+                let registers = self.pure(op, self.ty(result));
+                self.set(result, registers);
             }
         }
         if let (Op::Constant(constant), Some(result)) = (&inst.op, inst.results.first()) {
@@ -330,12 +330,12 @@ impl Lower<'_> {
     }
 
     /// An instruction with one result of type `ty`.
-    fn pure(&mut self, op: &Op, ty: Type) -> Held {
+    fn pure(&mut self, op: &Op, ty: Type) -> Registers {
         match op {
-            Op::Parameter(position) => Held::One(self.params[*position as usize + 1]),
+            Op::Parameter(position) => Registers::One(self.params[*position as usize + 1]),
             Op::Argument(position) => {
                 let flags = MemFlagsData::trusted().with_readonly().with_can_move();
-                Held::One(self.b.ins().load(types::I64, flags, self.params[0], *position as i32 * 8))
+                Registers::One(self.b.ins().load(types::I64, flags, self.params[0], *position as i32 * 8))
             }
             Op::Constant(constant) => self.constant(*constant, ty.lanes),
             Op::Splat(value) => self.splat(*value, ty),
@@ -343,47 +343,47 @@ impl Lower<'_> {
             Op::Load { base, index, offset, memory } => self.load(ty, *base, *index, *offset, *memory),
             Op::LoadStrided { base, index, stride, memory } => self.load_strided(ty, *base, *index, *stride, *memory),
             Op::Append { bases, count, values, mask, spare } => {
-                Held::One(self.append(bases, *count, values, *mask, *spare))
+                Registers::One(self.append(bases, *count, values, *mask, *spare))
             }
-            Op::Any(mask) => Held::One(self.any(*mask)),
+            Op::Any(mask) => Registers::One(self.any(*mask)),
             Op::Extract(value, lane) => {
-                let held = self.held(*value);
-                Held::One(self.extract(&held, *lane))
+                let registers = self.registers_of(*value);
+                Registers::One(self.extract(&registers, *lane))
             }
             Op::Insert(value, lane, new) => {
-                let (held, new) = (self.held(*value), self.one(*new));
-                self.insert(held, *lane, new)
+                let (registers, new) = (self.registers_of(*value), self.one(*new));
+                self.insert(registers, *lane, new)
             }
             Op::Shift { value, by, fill } => self.shift(*value, *by, *fill),
             Op::Select(condition, a, b) => self.select(*condition, *a, *b),
             Op::Unary(function, a) if ty.lanes == 1 => {
                 let (element, a) = (self.ty(*a).element, self.one(*a));
-                Held::One(self.unary_one(*function, element, a))
+                Registers::One(self.unary_one(*function, element, a))
             }
             Op::Unary(function, a) => self.unary_gang(*function, *a),
             Op::Binary(function, a, b) if ty.lanes == 1 => {
                 let (element, amount) = (self.ty(*a).element, self.ty(*b).element);
                 let known = self.constants[b.0 as usize];
                 let (a, b) = (self.one(*a), self.one(*b));
-                Held::One(self.binary_one(*function, element, amount, a, b, known))
+                Registers::One(self.binary_one(*function, element, amount, a, b, known))
             }
             Op::Binary(function, a, b) => self.binary_gang(*function, *a, *b),
             Op::Fma(a, b, c) if ty.lanes == 1 => {
                 let [a, b, c] = [*a, *b, *c].map(|value| self.one(value));
-                Held::One(self.fma_one(ty.element, a, b, c))
+                Registers::One(self.fma_one(ty.element, a, b, c))
             }
             Op::Fma(a, b, c) => self.fma_gang(ty, *a, *b, *c),
             Op::Convert(a) if ty.lanes == 1 => {
                 let (from, a) = (self.ty(*a).element, self.one(*a));
-                Held::One(self.convert_one(from, ty.element, a))
+                Registers::One(self.convert_one(from, ty.element, a))
             }
             Op::Convert(a) => self.convert_gang(*a, ty),
-            Op::Bits(a) => match self.held(*a) {
-                Held::One(one) => Held::One(self.reinterpret(scalar_type(ty.element), one)),
-                Held::Gang(registers) => Held::Gang(
+            Op::Bits(a) => match self.registers_of(*a) {
+                Registers::One(one) => Registers::One(self.reinterpret(scalar_type(ty.element), one)),
+                Registers::Gang(registers) => Registers::Gang(
                     registers.into_iter().map(|register| self.reinterpret(vector_type(ty.element), register)).collect(),
                 ),
-                mask @ Held::Mask(..) => mask,
+                mask @ Registers::Mask(..) => mask,
             },
             Op::Loop { .. }
             | Op::While { .. }
@@ -405,7 +405,7 @@ impl Lower<'_> {
         self.b.switch_to_block(leave);
         let slot = self.params[4];
         let flags = MemFlagsData::trusted();
-        if let Held::Mask(bytes, registers) = self.held(condition) {
+        if let Registers::Mask(bytes, registers) = self.registers_of(condition) {
             self.site_widths[site] = bytes;
             for (position, register) in registers.into_iter().enumerate() {
                 self.b.ins().store(flags, register, slot, position as i32 * 16);

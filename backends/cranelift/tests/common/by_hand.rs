@@ -171,7 +171,7 @@ impl ByHand {
             // Its count is the array behind it.
             let ty = Type::array(vec![Extent::Value(arrays[array.index() + 1])], element);
             values.push(PlanValue { name: "kept".to_owned(), ty });
-            steps.push(Step::Shorten { value: id, source: arrays[array.index()] });
+            steps.push(Step::Truncate { value: id, source: arrays[array.index()] });
             results.push(id);
             outputs.push(Output { name: "kept".to_owned(), ty: Type::array(vec![Extent::Unknown], element) });
         }

@@ -4,14 +4,14 @@ use fusebox_ir::ElementType;
 use iced_x86::Code as C;
 use regalloc2::VReg;
 
-use super::{BYTES, Held, Outcome, Select, codes};
+use super::{BYTES, Outcome, Registers, Select, codes};
 use crate::{
     machine::Arg,
     vector::{Op, Type, Value},
 };
 
 impl Select<'_> {
-    pub(super) fn splat(&mut self, value: Value, ty: Type) -> Outcome<Held> {
+    pub(super) fn splat(&mut self, value: Value, ty: Type) -> Outcome<Registers> {
         if ty.element == ElementType::Bool {
             return self.splat_mask(value, ty);
         }
@@ -21,7 +21,7 @@ impl Select<'_> {
             let bytes: Vec<u8> = (0..BYTES as usize).map(|byte| bits[byte % ty.element.bytes()]).collect();
             let at = self.m.constant(&bytes);
             let register = self.w(C::EVEX_Vmovdqu64_zmm_k1z_zmmm512, &[Arg::Mem(at)]);
-            return Ok(Held::Gang(vec![register; super::registers(ty.lanes, ty.element.bytes() as u32)]));
+            return Ok(Registers::Gang(vec![register; super::registers(ty.lanes, ty.element.bytes() as u32)]));
         }
         let loaded = match self.defs[value.0 as usize] {
             Some(Op::Load { base, index, offset, memory })
@@ -53,7 +53,7 @@ impl Select<'_> {
             let one = self.one(value)?;
             self.w(codes::broadcast_int(ty.element.bytes()), &[Arg::Use(one)])
         };
-        Ok(Held::Gang(vec![register; count]))
+        Ok(Registers::Gang(vec![register; count]))
     }
 
     /// A lane of a gang of lanes of at least 4 bytes, in all lanes.
@@ -105,7 +105,7 @@ impl Select<'_> {
         Ok(self.canonical(ty.element, low))
     }
 
-    pub(super) fn insert(&mut self, value: Value, lane: u32, new: Value) -> Outcome<Held> {
+    pub(super) fn insert(&mut self, value: Value, lane: u32, new: Value) -> Outcome<Registers> {
         let ty = self.ty(value);
         let one = self.one(new)?;
         if ty.element == ElementType::Bool {
@@ -122,10 +122,10 @@ impl Select<'_> {
         };
         let at = (lane / per) as usize;
         registers[at] = self.merged(code, mask, registers[at], &[Arg::Use(one)]);
-        Ok(Held::Gang(registers))
+        Ok(Registers::Gang(registers))
     }
 
-    pub(super) fn shift(&mut self, value: Value, by: u32, fill: Value) -> Outcome<Held> {
+    pub(super) fn shift(&mut self, value: Value, by: u32, fill: Value) -> Outcome<Registers> {
         let ty = self.ty(value);
         if ty.element == ElementType::Bool {
             return self.shift_mask(value, by, fill);
@@ -157,7 +157,7 @@ impl Select<'_> {
                 self.blended(bytes, mask, moved, Arg::Use(below))
             });
         }
-        Ok(Held::Gang(all))
+        Ok(Registers::Gang(all))
     }
 
     /// Whether all lanes are the same.

@@ -4,7 +4,7 @@ use fusebox_ir::ElementType;
 use iced_x86::Code as C;
 use regalloc2::{RegClass, VReg};
 
-use super::{BYTES, Held, Outcome, Select, Test, codes, registers};
+use super::{BYTES, Outcome, Registers, Select, Test, codes, registers};
 use crate::{
     machine::{Address, Arg, BlockId, Cond, INT, Inst as Made, MASK, WIDE},
     vector::{Inst, Op, Value},
@@ -23,14 +23,14 @@ impl<'a> Select<'a> {
                 self.m.blocks[block.0].params.extend(&all);
                 all
             };
-            let held = if ty.lanes == 1 {
-                Held::One(fresh(Self::class(ty.element), 1)[0])
+            let registers = if ty.lanes == 1 {
+                Registers::One(fresh(Self::class(ty.element), 1)[0])
             } else if ty.element == ElementType::Bool {
-                Held::Mask(self.per, fresh(MASK, ty.lanes.div_ceil(self.per) as usize))
+                Registers::Mask(self.per, fresh(MASK, ty.lanes.div_ceil(self.per) as usize))
             } else {
-                Held::Gang(fresh(WIDE, registers(ty.lanes, ty.element.bytes() as u32)))
+                Registers::Gang(fresh(WIDE, registers(ty.lanes, ty.element.bytes() as u32)))
             };
-            self.set(value, held);
+            self.set(value, registers);
         }
     }
 

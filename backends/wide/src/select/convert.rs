@@ -4,7 +4,7 @@ use fusebox_ir::{Constant, ElementType};
 use iced_x86::Code as C;
 use regalloc2::VReg;
 
-use super::{BYTES, Held, Outcome, Select, codes, registers};
+use super::{BYTES, Outcome, Registers, Select, codes, registers};
 use crate::{
     machine::Arg,
     vector::{Type, Value},
@@ -138,7 +138,7 @@ impl Select<'_> {
         halves.chunks(2).map(|pair| self.together(pair, 2)).collect()
     }
 
-    pub(super) fn convert_gang(&mut self, a: Value, to: Type) -> Outcome<Held> {
+    pub(super) fn convert_gang(&mut self, a: Value, to: Type) -> Outcome<Registers> {
         use ElementType::{Bool, F16, F32, F64};
         let from = self.ty(a).element;
         let lanes = to.lanes;
@@ -152,13 +152,15 @@ impl Select<'_> {
             let ones = self.m.constant(&ones);
             let masks = self.mask(a, BYTES / narrow as u32)?;
             let code = codes::masked_load(narrow);
-            return Ok(Held::Gang(masks.into_iter().map(|mask| self.zeroed(code, mask, &[Arg::Mem(ones)])).collect()));
+            return Ok(Registers::Gang(
+                masks.into_iter().map(|mask| self.zeroed(code, mask, &[Arg::Mem(ones)])).collect(),
+            ));
         }
         let registers = self.gang(a)?;
         let each = |this: &mut Self, code: C, from: &[VReg]| -> Vec<VReg> {
             from.iter().map(|&register| this.w(code, &[Arg::Any(register)])).collect()
         };
-        Ok(Held::Gang(match (from.is_float(), to.element) {
+        Ok(Registers::Gang(match (from.is_float(), to.element) {
             (false, F32) if wide <= 4 => {
                 let ints = self.resized(&registers, wide, 4, from.is_signed(), lanes)?;
                 let unsigned = from == ElementType::U32;

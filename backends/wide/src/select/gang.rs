@@ -4,7 +4,7 @@ use fusebox_ir::{Binary, Constant, ElementType, Unary};
 use iced_x86::Code as C;
 use regalloc2::VReg;
 
-use super::{BYTES, Held, Outcome, Select, codes};
+use super::{BYTES, Outcome, Registers, Select, codes};
 use crate::{
     machine::Arg,
     vector::{Type, Value},
@@ -12,15 +12,19 @@ use crate::{
 
 impl Select<'_> {
     /// One function on each register.
-    pub(super) fn each(&mut self, a: Value, mut one: impl FnMut(&mut Self, VReg) -> Outcome<VReg>) -> Outcome<Held> {
+    pub(super) fn each(
+        &mut self,
+        a: Value,
+        mut one: impl FnMut(&mut Self, VReg) -> Outcome<VReg>,
+    ) -> Outcome<Registers> {
         let mut all = Vec::new();
         for register in self.gang(a)? {
             all.push(one(self, register)?);
         }
-        Ok(Held::Gang(all))
+        Ok(Registers::Gang(all))
     }
 
-    pub(super) fn unary_gang(&mut self, function: Unary, a: Value) -> Outcome<Held> {
+    pub(super) fn unary_gang(&mut self, function: Unary, a: Value) -> Outcome<Registers> {
         let element = self.ty(a).element;
         if element == ElementType::Bool {
             return if function == Unary::Not { self.not_mask(a) } else { self.lacks("a function of a mask") };
@@ -30,7 +34,7 @@ impl Select<'_> {
             for register in self.gang(a)? {
                 masks.push(self.float_kind(function, element, register)?);
             }
-            return Ok(Held::Mask(BYTES / element.bytes() as u32, masks));
+            return Ok(Registers::Mask(BYTES / element.bytes() as u32, masks));
         }
         self.each(a, |this, register| this.unary_register(function, element, register))
     }
@@ -159,7 +163,7 @@ impl Select<'_> {
         out
     }
 
-    pub(super) fn binary_gang(&mut self, function: Binary, a: Value, b: Value) -> Outcome<Held> {
+    pub(super) fn binary_gang(&mut self, function: Binary, a: Value, b: Value) -> Outcome<Registers> {
         let element = self.ty(a).element;
         if element == ElementType::Bool {
             return self.binary_mask(function, a, b);
@@ -171,7 +175,7 @@ impl Select<'_> {
             return self.compare_gang(function, a, b);
         }
         let (mut a, mut b) = (a, b);
-        if codes::commutes(function) && matches!(self.held(a)?, Held::Known) {
+        if codes::commutes(function) && matches!(self.registers_of(a)?, Registers::Known) {
             (a, b) = (b, a);
         }
         let mut all = Vec::new();
@@ -188,7 +192,7 @@ impl Select<'_> {
                 }
             }
         }
-        Ok(Held::Gang(all))
+        Ok(Registers::Gang(all))
     }
 
     /// Functions of lanes that take several instructions.
@@ -236,10 +240,10 @@ impl Select<'_> {
         }
     }
 
-    fn compare_gang(&mut self, function: Binary, a: Value, b: Value) -> Outcome<Held> {
+    fn compare_gang(&mut self, function: Binary, a: Value, b: Value) -> Outcome<Registers> {
         let element = self.ty(a).element;
         let (mut function, mut a, mut b) = (function, a, b);
-        if matches!(self.held(a)?, Held::Known) {
+        if matches!(self.registers_of(a)?, Registers::Known) {
             (a, b) = (b, a);
             function = match function {
                 Binary::Lt => Binary::Gt,
@@ -260,10 +264,10 @@ impl Select<'_> {
             let (left, right) = (self.reg(a, register)?, self.src(b, register)?);
             masks.push(self.k(code, &[Arg::Use(left), right, Arg::Imm(predicate)]));
         }
-        Ok(Held::Mask(BYTES / element.bytes() as u32, masks))
+        Ok(Registers::Mask(BYTES / element.bytes() as u32, masks))
     }
 
-    pub(super) fn fma(&mut self, ty: Type, a: Value, b: Value, c: Value) -> Outcome<Held> {
+    pub(super) fn fma(&mut self, ty: Type, a: Value, b: Value, c: Value) -> Outcome<Registers> {
         let single = match ty.element {
             ElementType::F32 => true,
             ElementType::F64 => false,
@@ -280,7 +284,7 @@ impl Select<'_> {
             (true, true) => (C::EVEX_Vfmadd213ss_xmm_k1z_xmm_xmmm32_er, C::EVEX_Vfmadd231ss_xmm_k1z_xmm_xmmm32_er),
             (false, true) => (C::EVEX_Vfmadd213sd_xmm_k1z_xmm_xmmm64_er, C::EVEX_Vfmadd231sd_xmm_k1z_xmm_xmmm64_er),
         };
-        let known = |this: &Self, value: Value| matches!(this.values[value.0 as usize], Some(Held::Known));
+        let known = |this: &Self, value: Value| matches!(this.values[value.0 as usize], Some(Registers::Known));
         let (mut a, mut b) = (a, b);
         if known(self, a) {
             (a, b) = (b, a);
@@ -308,13 +312,13 @@ impl Select<'_> {
                 self.over(by_213, a, &[Arg::Use(b), c])
             });
         }
-        Ok(if ty.lanes == 1 { Held::One(all[0]) } else { Held::Gang(all) })
+        Ok(if ty.lanes == 1 { Registers::One(all[0]) } else { Registers::Gang(all) })
     }
 
-    pub(super) fn choose(&mut self, condition: Value, a: Value, b: Value) -> Outcome<Held> {
+    pub(super) fn choose(&mut self, condition: Value, a: Value, b: Value) -> Outcome<Registers> {
         let ty = self.ty(a);
         if ty.lanes == 1 {
-            return Ok(Held::One(self.choose_one(condition, a, b)?));
+            return Ok(Registers::One(self.choose_one(condition, a, b)?));
         }
         if ty.element == ElementType::Bool {
             return self.choose_mask(condition, a, b);
@@ -330,7 +334,7 @@ impl Select<'_> {
         let zero = self.constant_of(b).is_some_and(|b| b.bits() == 0);
         let mut all = Vec::new();
         for (register, mask) in masks.into_iter().enumerate() {
-            if zero && !matches!(self.held(a)?, Held::Known) {
+            if zero && !matches!(self.registers_of(a)?, Registers::Known) {
                 let a = self.reg(a, register)?;
                 all.push(self.zeroed(codes::masked_load(bytes), mask, &[Arg::Any(a)]));
             } else {
@@ -338,20 +342,20 @@ impl Select<'_> {
                 all.push(self.blended(bytes, mask, b, a));
             }
         }
-        Ok(Held::Gang(all))
+        Ok(Registers::Gang(all))
     }
 
-    pub(super) fn bits(&mut self, a: Value, ty: Type) -> Outcome<Held> {
+    pub(super) fn bits(&mut self, a: Value, ty: Type) -> Outcome<Registers> {
         let from = self.ty(a).element;
         if ty.lanes > 1 {
             if ty.element == ElementType::Bool || from == ElementType::Bool {
                 return self.lacks("bits of a mask");
             }
-            return Ok(Held::Gang(self.gang(a)?));
+            return Ok(Registers::Gang(self.gang(a)?));
         }
         let one = self.one(a)?;
         let float = |element: ElementType| matches!(element, ElementType::F32 | ElementType::F64);
-        Ok(Held::One(match (float(from), float(ty.element)) {
+        Ok(Registers::One(match (float(from), float(ty.element)) {
             (true, true) => one,
             (false, false) => self.canonical(ty.element, one),
             (false, true) if ty.element == ElementType::F32 => self.w(C::EVEX_Vmovd_xmm_rm32, &[Arg::Any(one)]),

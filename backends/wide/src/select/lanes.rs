@@ -4,7 +4,7 @@ use fusebox_ir::{Binary, ElementType};
 use iced_x86::Code as C;
 use regalloc2::VReg;
 
-use super::{Held, Outcome, Select};
+use super::{Outcome, Registers, Select};
 use crate::{
     machine::{Address, Arg, Inst as Made},
     vector::{Type, Value},
@@ -19,7 +19,7 @@ impl Select<'_> {
         }
     }
 
-    fn get(&mut self, at: i64, ty: Type) -> Held {
+    fn get(&mut self, at: i64, ty: Type) -> Registers {
         let count = super::registers(ty.lanes, ty.element.bytes() as u32);
         let registers = (0..count)
             .map(|position| {
@@ -45,7 +45,7 @@ impl Select<'_> {
     }
 
     /// A function of integers.
-    pub(super) fn by_lanes(&mut self, function: Binary, a: Value, b: Value) -> Outcome<Held> {
+    pub(super) fn by_lanes(&mut self, function: Binary, a: Value, b: Value) -> Outcome<Registers> {
         let (ty, amount) = (self.ty(a), self.ty(b));
         if !ty.element.is_integer() {
             return self.lacks(&format!("{} of {}", function.text(), ty.element));
@@ -71,7 +71,7 @@ impl Select<'_> {
         Ok(self.get(out, ty))
     }
 
-    pub(super) fn gather_by_lanes(&mut self, ty: Type, base: Address, index: &[VReg]) -> Outcome<Held> {
+    pub(super) fn gather_by_lanes(&mut self, ty: Type, base: Address, index: &[VReg]) -> Outcome<Registers> {
         let bytes = ty.element.bytes() as u32;
         let out = index.len() as i64 * 64;
         self.m.room(out as usize + super::registers(ty.lanes, bytes).max(1) * 64);
@@ -84,7 +84,7 @@ impl Select<'_> {
         Ok(self.get(out, ty))
     }
 
-    pub(super) fn strided_by_lanes(&mut self, ty: Type, start: VReg, stride: VReg) -> Outcome<Held> {
+    pub(super) fn strided_by_lanes(&mut self, ty: Type, start: VReg, stride: VReg) -> Outcome<Registers> {
         let bytes = ty.element.bytes() as u32;
         self.m.room(super::registers(ty.lanes, bytes).max(1) * 64);
         let mut at = start;

@@ -4,7 +4,7 @@ use fusebox_ir::Binary;
 use iced_x86::Code as C;
 use regalloc2::VReg;
 
-use super::{BYTES, Held, Outcome, Select, codes};
+use super::{BYTES, Outcome, Registers, Select, codes};
 use crate::{
     machine::{Arg, Cond, Inst as Made, MASK},
     vector::{Type, Value},
@@ -20,9 +20,9 @@ impl Select<'_> {
     /// A mask's registers of `per` lanes each.
     pub(super) fn mask(&mut self, value: Value, per: u32) -> Outcome<Vec<VReg>> {
         let lanes = self.ty(value).lanes;
-        match self.held(value)?.clone() {
-            Held::Mask(own, registers) => Ok(self.resized_mask(registers, own, per, lanes)),
-            Held::Known => {
+        match self.registers_of(value)?.clone() {
+            Registers::Mask(own, registers) => Ok(self.resized_mask(registers, own, per, lanes)),
+            Registers::Known => {
                 let Some(all) = self.constant_of(value).and_then(fusebox_ir::Constant::as_bool) else {
                     self.wrong(value, "a mask");
                 };
@@ -84,8 +84,8 @@ impl Select<'_> {
         if lanes == 1 {
             return self.test(value);
         }
-        let (per, registers) = match self.held(value)?.clone() {
-            Held::Mask(per, registers) => (per, registers),
+        let (per, registers) = match self.registers_of(value)?.clone() {
+            Registers::Mask(per, registers) => (per, registers),
             _ => (BYTES, self.mask(value, BYTES)?),
         };
         let mut all = registers[0];
@@ -111,22 +111,22 @@ impl Select<'_> {
         self.k(C::VEX_Kmovq_kr_r64, &[Arg::Use(ones)])
     }
 
-    pub(super) fn not_mask(&mut self, value: Value) -> Outcome<Held> {
-        let Held::Mask(per, registers) = self.held(value)?.clone() else {
+    pub(super) fn not_mask(&mut self, value: Value) -> Outcome<Registers> {
+        let Registers::Mask(per, registers) = self.registers_of(value)?.clone() else {
             let per = self.per;
             let registers = self.mask(value, per)?;
-            return Ok(Held::Mask(per, self.not_each(&registers)));
+            return Ok(Registers::Mask(per, self.not_each(&registers)));
         };
-        Ok(Held::Mask(per, self.not_each(&registers)))
+        Ok(Registers::Mask(per, self.not_each(&registers)))
     }
 
     fn not_each(&mut self, registers: &[VReg]) -> Vec<VReg> {
         registers.iter().map(|&mask| self.k(C::VEX_Knotq_kr_kr, &[Arg::Use(mask)])).collect()
     }
 
-    pub(super) fn binary_mask(&mut self, function: Binary, a: Value, b: Value) -> Outcome<Held> {
-        let per = match (self.held(a)?, self.held(b)?) {
-            (Held::Mask(per, _), _) | (_, Held::Mask(per, _)) => *per,
+    pub(super) fn binary_mask(&mut self, function: Binary, a: Value, b: Value) -> Outcome<Registers> {
+        let per = match (self.registers_of(a)?, self.registers_of(b)?) {
+            (Registers::Mask(per, _), _) | (_, Registers::Mask(per, _)) => *per,
             _ => self.per,
         };
         let (left, right) = (self.mask(a, per)?, self.mask(b, per)?);
@@ -147,12 +147,12 @@ impl Select<'_> {
             let (first, second) = if swapped { (right, left) } else { (left, right) };
             result.push(self.k(code, &[Arg::Use(first), Arg::Use(second)]));
         }
-        Ok(Held::Mask(per, if not { self.not_each(&result) } else { result }))
+        Ok(Registers::Mask(per, if not { self.not_each(&result) } else { result }))
     }
 
-    pub(super) fn choose_mask(&mut self, condition: Value, a: Value, b: Value) -> Outcome<Held> {
-        let per = match self.held(condition)? {
-            Held::Mask(per, _) => *per,
+    pub(super) fn choose_mask(&mut self, condition: Value, a: Value, b: Value) -> Outcome<Registers> {
+        let per = match self.registers_of(condition)? {
+            Registers::Mask(per, _) => *per,
             _ => self.per,
         };
         let (left, right) = (self.mask(a, per)?, self.mask(b, per)?);
@@ -168,7 +168,7 @@ impl Select<'_> {
             let no = self.k(C::VEX_Kandnq_kr_kr_kr, &[Arg::Use(condition), Arg::Use(b)]);
             chosen.push(self.k(C::VEX_Korq_kr_kr_kr, &[Arg::Use(yes), Arg::Use(no)]));
         }
-        Ok(Held::Mask(per, chosen))
+        Ok(Registers::Mask(per, chosen))
     }
 
     /// A mask of at most 64 lanes as bits of an integer register, with anything beyond.
@@ -180,12 +180,12 @@ impl Select<'_> {
         Ok(self.i(C::VEX_Kmovq_r64_kr, &[Arg::Use(mask[0])]))
     }
 
-    pub(super) fn mask_of_word(&mut self, word: VReg) -> Held {
-        Held::Mask(BYTES, vec![self.k(C::VEX_Kmovq_kr_r64, &[Arg::Use(word)])])
+    pub(super) fn mask_of_word(&mut self, word: VReg) -> Registers {
+        Registers::Mask(BYTES, vec![self.k(C::VEX_Kmovq_kr_r64, &[Arg::Use(word)])])
     }
 
     pub(super) fn extract_mask(&mut self, value: Value, lane: u32) -> Outcome<VReg> {
-        let Held::Mask(per, registers) = self.held(value)?.clone() else {
+        let Registers::Mask(per, registers) = self.registers_of(value)?.clone() else {
             let word = self.mask_word(value)?;
             return Ok(self.bit(word, lane));
         };
@@ -198,7 +198,7 @@ impl Select<'_> {
         self.over(C::And_rm32_imm8, moved, &[Arg::Imm(1)])
     }
 
-    pub(super) fn insert_mask(&mut self, value: Value, lane: u32, new: VReg) -> Outcome<Held> {
+    pub(super) fn insert_mask(&mut self, value: Value, lane: u32, new: VReg) -> Outcome<Registers> {
         let word = self.mask_word(value)?;
         let without = self.number(!(1i64 << lane));
         let kept = self.over(C::And_r64_rm64, word, &[Arg::Use(without)]);
@@ -208,7 +208,7 @@ impl Select<'_> {
     }
 
     /// Lane l is lane `l - by`, below that of `fill`.
-    pub(super) fn shift_mask(&mut self, value: Value, by: u32, fill: Value) -> Outcome<Held> {
+    pub(super) fn shift_mask(&mut self, value: Value, by: u32, fill: Value) -> Outcome<Registers> {
         let (word, fill) = (self.mask_word(value)?, self.mask_word(fill)?);
         if by >= 64 {
             return Ok(self.mask_of_word(fill));
@@ -228,18 +228,18 @@ impl Select<'_> {
     }
 
     /// Masks of bytes that are not 0.
-    pub(super) fn mask_of_bytes(&mut self, registers: &[VReg]) -> Held {
+    pub(super) fn mask_of_bytes(&mut self, registers: &[VReg]) -> Registers {
         let masks = registers
             .iter()
             .map(|&bytes| self.k(C::EVEX_Vptestmb_kr_k1_zmm_zmmm512, &[Arg::Use(bytes), Arg::Use(bytes)]))
             .collect();
-        Held::Mask(BYTES, masks)
+        Registers::Mask(BYTES, masks)
     }
 
-    pub(super) fn splat_mask(&mut self, value: Value, ty: Type) -> Outcome<Held> {
+    pub(super) fn splat_mask(&mut self, value: Value, ty: Type) -> Outcome<Registers> {
         let one = self.one(value)?;
         let register = self.spread(one);
-        Ok(Held::Mask(self.per, vec![register; ty.lanes.div_ceil(self.per) as usize]))
+        Ok(Registers::Mask(self.per, vec![register; ty.lanes.div_ceil(self.per) as usize]))
     }
 
     /// A mask register whose first lane alone counts, as a uniform `bool`.

@@ -4,7 +4,7 @@ use fusebox_ir::ElementType;
 use iced_x86::Code as C;
 use regalloc2::{Operand, VReg};
 
-use super::{BYTES, Held, Outcome, Select, codes};
+use super::{BYTES, Outcome, Registers, Select, codes};
 use crate::{
     machine::{Address, Arg, Base, Cond, Inst as Made, WIDE},
     vector::{Type, Value},
@@ -42,18 +42,18 @@ impl Select<'_> {
         }
     }
 
-    pub(super) fn load_gang(&mut self, ty: Type, address: Address) -> Held {
+    pub(super) fn load_gang(&mut self, ty: Type, address: Address) -> Registers {
         let bytes = ty.lanes * ty.element.bytes() as u32;
         let count = super::registers(ty.lanes, ty.element.bytes() as u32);
         let registers = (0..count).map(|register| self.load_part(address.plus(register as i64 * 64), bytes)).collect();
         self.loaded(ty, registers)
     }
 
-    pub(super) fn loaded(&mut self, ty: Type, registers: Vec<VReg>) -> Held {
-        if ty.element == ElementType::Bool { self.mask_of_bytes(&registers) } else { Held::Gang(registers) }
+    pub(super) fn loaded(&mut self, ty: Type, registers: Vec<VReg>) -> Registers {
+        if ty.element == ElementType::Bool { self.mask_of_bytes(&registers) } else { Registers::Gang(registers) }
     }
 
-    pub(super) fn load(&mut self, ty: Type, base: Value, index: Value, offset: i64) -> Outcome<Held> {
+    pub(super) fn load(&mut self, ty: Type, base: Value, index: Value, offset: i64) -> Outcome<Registers> {
         let bytes = ty.element.bytes() as u32;
         if self.ty(index).lanes > 1 {
             if self.ty(index).element != ElementType::I64 {
@@ -67,10 +67,10 @@ impl Select<'_> {
             return self.gather(ty, Address::at(base, offset * i64::from(bytes)), &index);
         }
         let address = self.address(base, index, offset, bytes)?;
-        Ok(if ty.lanes == 1 { Held::One(self.load_one(ty.element, address)) } else { self.load_gang(ty, address) })
+        Ok(if ty.lanes == 1 { Registers::One(self.load_one(ty.element, address)) } else { self.load_gang(ty, address) })
     }
 
-    pub(super) fn load_strided(&mut self, ty: Type, base: Value, index: Value, stride: Value) -> Outcome<Held> {
+    pub(super) fn load_strided(&mut self, ty: Type, base: Value, index: Value, stride: Value) -> Outcome<Registers> {
         if ty.lanes == 1 {
             return self.load(ty, base, index, 0);
         }
@@ -92,7 +92,7 @@ impl Select<'_> {
     }
 
     /// Lanes at positions of their own, eight at a time.
-    fn gather(&mut self, ty: Type, base: Address, index: &[VReg]) -> Outcome<Held> {
+    fn gather(&mut self, ty: Type, base: Address, index: &[VReg]) -> Outcome<Registers> {
         let bytes = ty.element.bytes() as u32;
         if bytes < 4 {
             return self.gather_by_lanes(ty, base, index);
@@ -117,7 +117,7 @@ impl Select<'_> {
             groups.push(out);
         }
         let registers = if bytes == 8 { groups } else { groups.chunks(2).map(|pair| self.together(pair, 2)).collect() };
-        Ok(Held::Gang(registers))
+        Ok(Registers::Gang(registers))
     }
 
     /// A value's registers as they lie in memory: masks as bytes of 0 and 1.

@@ -27,9 +27,9 @@ use crate::{
 
 pub(crate) type Outcome<T> = Result<T, Refusal>;
 
-/// How a value of the vector IR is held.
+/// The registers that a value of the vector IR is in.
 #[derive(Clone, Debug)]
-enum Held {
+enum Registers {
     /// A uniform value: integers extended to 64 bits by their sign, `bool` as 0 or 1; floats in the low lane of a vector register.
     One(VReg),
     /// A gang that is no mask (a short one in the low part of one).
@@ -50,7 +50,7 @@ enum Test {
 pub(crate) struct Select<'a> {
     function: &'a Function,
     m: Machine,
-    values: Vec<Option<Held>>,
+    values: Vec<Option<Registers>>,
     defs: Vec<Option<&'a Op>>,
     uses: Vec<u32>,
     constants: Vec<Option<Constant>>,
@@ -149,9 +149,9 @@ impl<'a> Select<'a> {
         Err(Refusal::Lacks(what.to_owned()))
     }
 
-    fn held(&self, value: Value) -> Outcome<&Held> {
+    fn registers_of(&self, value: Value) -> Outcome<&Registers> {
         match &self.values[value.0 as usize] {
-            Some(held) => Ok(held),
+            Some(registers) => Ok(registers),
             None => bug!(self.function, "{value} is used before it is defined"),
         }
     }
@@ -160,8 +160,8 @@ impl<'a> Select<'a> {
         bug!(self.function, "{value} should be {should}")
     }
 
-    fn set(&mut self, value: Value, held: Held) {
-        self.values[value.0 as usize] = Some(held);
+    fn set(&mut self, value: Value, registers: Registers) {
+        self.values[value.0 as usize] = Some(registers);
     }
 
     fn constant_of(&self, value: Value) -> Option<Constant> {
@@ -230,9 +230,9 @@ impl<'a> Select<'a> {
 
     /// A uniform value's register.
     fn one(&mut self, value: Value) -> Outcome<VReg> {
-        match self.held(value)? {
-            Held::One(one) => Ok(*one),
-            Held::Known if self.ty(value).lanes == 1 => {
+        match self.registers_of(value)? {
+            Registers::One(one) => Ok(*one),
+            Registers::Known if self.ty(value).lanes == 1 => {
                 let Some(constant) = self.constant_of(value) else { self.wrong(value, "a number") };
                 Ok(match constant.ty() {
                     ElementType::F32 | ElementType::F64 if constant.bits() == 0 => self.zero(),
@@ -285,10 +285,10 @@ impl<'a> Select<'a> {
 
     /// One register of a gang as the last operand of an instruction on its lanes: maybe memory.
     fn src(&mut self, value: Value, register: usize) -> Outcome<Arg> {
-        match self.held(value)? {
-            Held::Gang(registers) => Ok(Arg::Any(registers[register])),
-            Held::One(one) if one.class() == WIDE => Ok(Arg::Any(*one)),
-            Held::Known => {
+        match self.registers_of(value)? {
+            Registers::Gang(registers) => Ok(Arg::Any(registers[register])),
+            Registers::One(one) if one.class() == WIDE => Ok(Arg::Any(*one)),
+            Registers::Known => {
                 let ty = self.ty(value);
                 if let (Some(constant), width @ (4 | 8)) = (self.constant_of(value), ty.element.bytes()) {
                     let at = self.m.constant(&constant.bits().to_le_bytes()[..width]);
@@ -303,10 +303,10 @@ impl<'a> Select<'a> {
 
     /// One register of a gang.
     fn reg(&mut self, value: Value, register: usize) -> Outcome<VReg> {
-        match self.held(value)? {
-            Held::Gang(registers) => Ok(registers[register]),
-            Held::One(one) if one.class() == WIDE => Ok(*one),
-            Held::Known => {
+        match self.registers_of(value)? {
+            Registers::Gang(registers) => Ok(registers[register]),
+            Registers::One(one) if one.class() == WIDE => Ok(*one),
+            Registers::Known => {
                 let ty = self.ty(value);
                 if let Some(constant) = self.constant_of(value) {
                     if constant.bits() == 0 && ty.element != ElementType::Bool {
@@ -397,47 +397,47 @@ impl<'a> Select<'a> {
                     self.constants[result.0 as usize] = Some(*constant);
                 }
                 self.defs[result.0 as usize] = Some(op);
-                let held = self.pure(op, result)?;
-                self.set(result, held);
+                let registers = self.pure(op, result)?;
+                self.set(result, registers);
             }
         }
         Ok(())
     }
 
     /// An instruction with one result.
-    fn pure(&mut self, op: &'a Op, result: Value) -> Outcome<Held> {
+    fn pure(&mut self, op: &'a Op, result: Value) -> Outcome<Registers> {
         let ty = self.ty(result);
         Ok(match op {
-            Op::Parameter(position) => Held::One(self.params[*position as usize + 1]),
+            Op::Parameter(position) => Registers::One(self.params[*position as usize + 1]),
             Op::Argument(position) => {
                 let table = Address::at(self.params[0], i64::from(*position) * 8);
-                Held::One(self.i(C::Mov_r64_rm64, &[Arg::Mem(table)]))
+                Registers::One(self.i(C::Mov_r64_rm64, &[Arg::Mem(table)]))
             }
-            Op::Constant(_) => Held::Known,
+            Op::Constant(_) => Registers::Known,
             Op::Iota if ty.lanes == 1 => {
                 self.constants[result.0 as usize] = Some(Constant::zero(ty.element));
-                Held::Known
+                Registers::Known
             }
-            Op::Iota => Held::Known,
+            Op::Iota => Registers::Known,
             Op::Splat(value) => self.splat(*value, ty)?,
             Op::Load { base, index, offset, .. } => self.load(ty, *base, *index, *offset)?,
             Op::LoadStrided { base, index, stride, .. } => self.load_strided(ty, *base, *index, *stride)?,
-            Op::Append { bases, count, values, mask, .. } => Held::One(self.append(bases, *count, values, *mask)?),
+            Op::Append { bases, count, values, mask, .. } => Registers::One(self.append(bases, *count, values, *mask)?),
             Op::Any(mask) => {
                 self.tests.insert(result, Test::Any(*mask));
                 let test = self.test(result)?;
-                Held::One(self.set_by(test))
+                Registers::One(self.set_by(test))
             }
-            Op::Extract(value, lane) => Held::One(self.extract(*value, *lane)?),
+            Op::Extract(value, lane) => Registers::One(self.extract(*value, *lane)?),
             Op::Insert(value, lane, new) => self.insert(*value, *lane, *new)?,
             Op::Shift { value, by, fill } => self.shift(*value, *by, *fill)?,
             Op::Select(condition, a, b) => self.choose(*condition, *a, *b)?,
-            Op::Unary(function, a) if ty.lanes == 1 => Held::One(self.unary_one(*function, *a)?),
+            Op::Unary(function, a) if ty.lanes == 1 => Registers::One(self.unary_one(*function, *a)?),
             Op::Unary(function, a) => self.unary_gang(*function, *a)?,
-            Op::Binary(function, a, b) if ty.lanes == 1 => Held::One(self.binary_one(*function, *a, *b, result)?),
+            Op::Binary(function, a, b) if ty.lanes == 1 => Registers::One(self.binary_one(*function, *a, *b, result)?),
             Op::Binary(function, a, b) => self.binary_gang(*function, *a, *b)?,
             Op::Fma(a, b, c) => self.fma(ty, *a, *b, *c)?,
-            Op::Convert(a) if ty.lanes == 1 => Held::One(self.convert_one(*a, ty.element)?),
+            Op::Convert(a) if ty.lanes == 1 => Registers::One(self.convert_one(*a, ty.element)?),
             Op::Convert(a) => self.convert_gang(*a, ty)?,
             Op::Bits(a) => self.bits(*a, ty)?,
             _ => return self.lacks("an instruction without a single result"),

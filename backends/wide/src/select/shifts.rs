@@ -3,12 +3,12 @@
 use fusebox_ir::{Binary, ElementType};
 use iced_x86::Code as C;
 
-use super::{Held, Outcome, Select, codes};
+use super::{Outcome, Registers, Select, codes};
 use crate::{machine::Arg, vector::Value};
 
 impl Select<'_> {
     /// Shifts by the width or more leave nothing, or signs: so do the processor's, of lanes.
-    pub(super) fn shift_gang(&mut self, function: Binary, a: Value, b: Value) -> Outcome<Held> {
+    pub(super) fn shift_gang(&mut self, function: Binary, a: Value, b: Value) -> Outcome<Registers> {
         let (element, amount) = (self.ty(a).element, self.ty(b));
         let bytes = element.bytes();
         let arithmetic = element.is_signed();
@@ -60,6 +60,6 @@ impl Select<'_> {
             let a = self.reg(a, register)?;
             all.push(self.w(code, &[Arg::Use(a), Arg::Any(amount)]));
         }
-        Ok(Held::Gang(all))
+        Ok(Registers::Gang(all))
     }
 }

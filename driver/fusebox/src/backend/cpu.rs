@@ -1,12 +1,12 @@
-//! All cores: passes, then Cranelift.
+//! The backend `cpu`: all passes, then machine code for all cores by Cranelift.
 
 use std::{
     collections::HashMap,
-    sync::{Arc, LazyLock, Mutex, PoisonError},
+    sync::{Arc, LazyLock, Mutex},
     time::Instant,
 };
 
-use fusebox_backend::{Backend as _, BackendError};
+use fusebox_backend::{Backend as _, BackendError, lock};
 use fusebox_cranelift::{Config, Cranelift};
 use fusebox_ir::{Array, Plan, Program, Property, RunError, Value, validate};
 
@@ -15,11 +15,11 @@ use crate::{Error, InputError, Options, RunReport, pipeline, run_passes};
 
 const NAME: &str = "cpu";
 
-/// One for each number of threads asked for: their threads and memory are shared by all programs.
+/// One backend for each number of threads asked for. All programs share its threads and memory.
 static BACKENDS: LazyLock<Mutex<HashMap<usize, Arc<Cranelift>>>> = LazyLock::new(Mutex::default);
 
 fn backend(threads: usize) -> Result<Arc<Cranelift>, Error> {
-    let mut backends = BACKENDS.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut backends = lock(&BACKENDS);
     if let Some(backend) = backends.get(&threads) {
         return Ok(Arc::clone(backend));
     }

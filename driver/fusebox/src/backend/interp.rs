@@ -1,4 +1,4 @@
-//! The interpreter as a backend: the program, or the plan, as it was read.
+//! The backend `interp`: the interpreter runs the program or the plan as it was read.
 
 use fusebox_ir::{Plan, Program, RunError, Value, analysis::with_checks};
 

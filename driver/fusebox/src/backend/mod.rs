@@ -1,4 +1,4 @@
-//! The seam to the backends: a program, to something that runs.
+//! The only place that knows the backends: it turns a program or a plan into something that runs.
 
 mod cpu;
 mod interp;

@@ -1,4 +1,4 @@
-//! Clusters for Graphviz.
+//! The clusters of an explanation as a graph for Graphviz.
 
 use std::fmt::Write;
 

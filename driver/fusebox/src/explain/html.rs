@@ -1,34 +1,17 @@
-//! As one page that needs nothing but itself.
+//! An explanation as one HTML page that loads nothing else.
 
 use std::fmt::Write;
 
 use fusebox_ir::analysis::counts::Traffic;
 
 use super::{
+    escape::escape,
     sentences::{caveat, choices, clusterings, counts, pair, region, regions, search},
     svg,
 };
 use crate::{Explanation, Link};
 
 const STYLE: &str = include_str!("page.css");
-
-/// Text as it may stand in an element or an attribute.
-pub(super) fn escape(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => out += "&amp;",
-            '<' => out += "&lt;",
-            '>' => out += "&gt;",
-            '"' => out += "&quot;",
-            '\'' => out += "&#39;",
-            // No page may hold these, however they are written.
-            c if c.is_control() && !matches!(c, '\n' | '\t') => out.push('\u{fffd}'),
-            c => out.push(c),
-        }
-    }
-    out
-}
 
 /// A sentence whose names, between backquotes, are code.
 fn marked(text: &str) -> String {

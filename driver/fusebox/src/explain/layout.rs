@@ -1,4 +1,4 @@
-//! Where things stand in a drawing: layers from above, as few crossings as a few sweeps find, nothing over anything else.
+//! Where things stand in a drawing: in layers from above, with few crossings of lines, and nothing over anything else.
 
 /// Between things of one layer.
 const GAP: f64 = 22.0;

@@ -1,6 +1,7 @@
 //! What each pass makes of a program, why operations became one or did not, and what that is worth.
 
 mod dot;
+mod escape;
 mod html;
 mod layout;
 mod plan;

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::{
-    html::escape,
+    escape::escape,
     layout::{Layout, Point, layered},
 };
 use crate::{Graph, Link, Node, NodeKind};

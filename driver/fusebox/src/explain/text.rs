@@ -1,4 +1,4 @@
-//! As text, on a terminal.
+//! An explanation as text for a terminal.
 
 use fusebox_ir::analysis::counts::Traffic;
 

@@ -47,7 +47,7 @@ impl Fault {
     }
 }
 
-/// Names and literals in messages, shortened where somebody's noise is long.
+/// A name or literal as messages show it: a long one is cut.
 pub(super) fn shown(text: &str) -> String {
     const LONGEST: usize = 40;
     match text.char_indices().nth(LONGEST) {

@@ -5,6 +5,7 @@
 mod arguments;
 mod block;
 mod emit;
+mod function;
 mod infer;
 mod names;
 mod operation;

@@ -18,14 +18,14 @@ use crate::{ElementType, MAX_NESTING, Mark};
 /// How deep brackets, functions, blocks, `if`, calls and prefix operators may nest.
 ///
 /// Enough for every text that the printer writes: a loop in scalar code is two for one body, and around 100 are left for an expression in the
-/// innermost. Programs that are too deep for validation are so for it, not for the parser.
+/// innermost. A program that is too deep is refused by validation, not by the parser.
 const DEEPEST: u32 = 2 * MAX_NESTING as u32 + 100;
 
 pub(super) struct Parser<'s> {
     source: &'s str,
     lexer: Lexer<'s>,
     token: Token,
-    /// The token after it; what is none is met when it is taken.
+    /// The token after it. An error of the lexer is reported when its token becomes the current one.
     ahead: Option<Token>,
     /// Where the token before ended.
     last_end: u32,

@@ -327,7 +327,7 @@ impl<'p> Checker<'p> {
                 self.written.insert(*value);
                 self.same_kind(self.ty(*value), source.as_ref(), "the alias", false);
             }
-            Step::Shorten { value, source } => {
+            Step::Truncate { value, source } => {
                 let source = self.used(*source, "the source");
                 self.extents(*value);
                 self.make(*value);

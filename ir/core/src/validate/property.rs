@@ -87,9 +87,9 @@ impl<'p> Validator<'p> {
             type_of: &|id| self.type_of(id),
             sizes: &self.sizes,
         };
-        if let Err(apart) = spine(&members) {
+        if let Err(conflict) = spine(&members) {
             let name = |position: usize| bindings[position].results.first().map_or(String::new(), name_of);
-            let (first, second, why) = (name(apart.first), name(apart.second), apart.why);
+            let (first, second, why) = (name(conflict.first), name(conflict.second), conflict.why);
             self.report(ProgramFault::Conflict { first, second, why });
         }
     }

@@ -1,19 +1,4 @@
-//! `#[derive(Elt)]`: records and enums as elements of arrays in fusebox programs.
-//!
-//! Of a record, the components are those of its fields, under their names; of an enum a `u8`, the tag, then those of the fields of
-//! every alternative, absent ones zero. What is generated beside the implementation of `Elt`, for a record `Point { x, y }`:
-//!
-//! - `Point::exp(x, y)`, a point of a program, from what can stand for its fields;
-//! - a trait `PointExp` on `Exp<Point>` with `.x()`, `.y()`, and `.fields()`, all of them as a tuple;
-//!
-//! and for an enum `Shape { Circle(f32), Rect { w: f32, h: f32 }, Empty }`:
-//!
-//! - `Shape::exp_circle(radius)`, `Shape::exp_rect(w, h)`, `Shape::exp_empty()`;
-//! - a trait `ShapeExp` on `Exp<Shape>` with `.tag()`, `.is_circle()`, …, and `.cases(|radius| …, |w, h| …, || …)`, which computes the
-//!   function of the alternative that there is.
-//!
-//! The crates `fusebox` and `fusebox-lang` re-export it, each in a form whose code names that crate. Where it goes by another name, or
-//! is reached through a third crate, an attribute says how: `#[elt(crate = "array_programs")]`, as serde has it.
+#![doc = include_str!("../README.md")]
 
 mod alternatives;
 mod attributes;

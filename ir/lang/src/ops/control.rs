@@ -11,7 +11,7 @@ use crate::{
     arena::{self, At, here, operand, operands},
     error::Mistake,
     exp::IntoExp,
-    program::{Arrays, Maker, Taken},
+    interface::{Arrays, Maker, Taken},
 };
 
 /// Extents and arrays of what a handle, or a tuple of them, stands for.

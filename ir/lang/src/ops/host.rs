@@ -11,7 +11,7 @@ use crate::{
     array::Array,
     elt::{Elt, Fields},
     exp::constant_at,
-    program::joined,
+    interface::joined,
     shape::Shape,
 };
 

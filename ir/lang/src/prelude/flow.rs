@@ -1,6 +1,6 @@
 //! Loops over arrays by count.
 
-use crate::{exp::Exp, exp::IntoExp, ops::control::awhile, program::Arrays};
+use crate::{exp::Exp, exp::IntoExp, interface::Arrays, ops::control::awhile};
 
 /// `f` applied `n` times to arrays; not at all where `n` is 0 or negative.
 ///

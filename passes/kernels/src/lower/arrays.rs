@@ -6,7 +6,7 @@ use fusebox_ir::{
     ArrayId, ArrayOp, Binding, PlanExtent, Step, Type, ValueId, Var,
     analysis::{
         Spine,
-        spine::{Frame, follows},
+        spine::{IterationOrder, follows},
     },
     bug,
 };
@@ -52,11 +52,11 @@ impl<'p> Lower<'p> {
         origin: &Origin,
         steps: &mut Vec<Step>,
     ) -> Result<(), Error> {
-        let (binding, station) = (&list[position], &spine.stations[position]);
+        let (binding, station) = (&list[position], &spine.placements[position]);
         let stored = |vars: &[Var]| vars.iter().filter(|var| manifest(var.id)).cloned().collect::<Vec<Var>>();
-        let appended = match (&binding.op, station.frame) {
+        let appended = match (&binding.op, station.iteration_order) {
             (ArrayOp::Filter { .. }, _) => spine.appended == Some(position),
-            (op, Frame::Counted(of)) if follows(op) => spine.appended == Some(of),
+            (op, IterationOrder::Counted(of)) if follows(op) => spine.appended == Some(of),
             _ => false,
         };
         let vars = match &binding.op {
@@ -103,7 +103,7 @@ impl<'p> Lower<'p> {
 
     /// How many elements there are at most of what a filter keeps.
     fn capacity(&self, list: &[Binding], spine: &Spine, mut position: usize) -> PlanExtent {
-        while let Frame::Counted(of) = spine.stations[position].frame {
+        while let IterationOrder::Counted(of) = spine.placements[position].iteration_order {
             position = of;
         }
         let ArrayOp::Filter { sources, .. } = &list[position].op else {
@@ -139,7 +139,7 @@ impl<'p> Lower<'p> {
             self.values.made(&ty);
             let value = self.values.add(name(&var), ty);
             self.bindings.bind(var.id, Bound::Plan(value.into()));
-            steps.push(Step::Shorten { value, source });
+            steps.push(Step::Truncate { value, source });
         }
         Ok(())
     }

@@ -6,7 +6,7 @@ use fusebox_ir::{
     analysis::{
         algebra,
         components::{groups, restricted},
-        spine::Frame,
+        spine::IterationOrder,
     },
 };
 
@@ -38,7 +38,7 @@ impl Fusing<'_, '_> {
         let rows = outer.len();
         let segment = self.segments_of(*offsets).map(|of| of.segment);
         outer.extend(segment);
-        let counted = matches!(station.frame, Frame::Counted(_));
+        let counted = matches!(station.iteration_order, IterationOrder::Counted(_));
         if seeds.is_empty() && !counted {
             self.not_empty(position, &outer, rows, segment.is_some(), outer_when);
         }

@@ -11,7 +11,7 @@ use fusebox_ir::{
     ScalarOperand, Step, ValueId, Var,
     analysis::{
         Spine,
-        spine::{Along, Frame, Members, Over, Station, follows, spine},
+        spine::{DimMap, IterationOrder, Members, Over, Placement, follows, spine},
     },
     bug,
 };
@@ -49,10 +49,10 @@ impl<'p> Lower<'p> {
             type_of: &|id| vars.get(&id).map(|var| &var.ty),
             sizes: &self.sizes,
         };
-        let spine = spine(&members).map_err(|apart| {
+        let spine = spine(&members).map_err(|conflict| {
             let of = |position: usize| bindings[position].results.first().map(name).unwrap_or_default();
-            let (first, second, why) = (of(apart.first), of(apart.second), apart.why);
-            Error::Conflict { first, second, why, place: bindings[apart.second].place.clone() }
+            let (first, second, why) = (of(conflict.first), of(conflict.second), conflict.why);
+            Error::Conflict { first, second, why, place: bindings[conflict.second].place.clone() }
         })?;
         self.bind_counted(list);
         let mut made = MadeArrays::default();
@@ -184,8 +184,8 @@ impl<'l, 'p> Fusing<'l, 'p> {
         self.lower.origin(&self.list[position])
     }
 
-    pub(super) fn station(&self, position: usize) -> &'l Station {
-        &self.spine.stations[position]
+    pub(super) fn station(&self, position: usize) -> &'l Placement {
+        &self.spine.placements[position]
     }
 
     pub(super) fn point(&self, position: usize) -> ProgramPoint {
@@ -284,7 +284,7 @@ impl<'l, 'p> Fusing<'l, 'p> {
     }
 
     /// Whether an index is within an extent; asked once for each level and extent.
-    fn is_within(&mut self, along: &Along) -> ScalarOperand {
+    fn is_within(&mut self, along: &DimMap) -> ScalarOperand {
         let extent = self.lower.extent(along.extent);
         if let Some((.., known)) = self.limits.iter().find(|(level, of, _)| (*level, *of) == (along.level, extent)) {
             return *known;
@@ -297,19 +297,23 @@ impl<'l, 'p> Fusing<'l, 'p> {
 
     /// The index at which an operation reads what is made in its order, checked.
     fn read_through(&mut self, position: usize) {
-        if let Frame::Through(by) = self.station(position).frame {
+        if let IterationOrder::Through(by) = self.station(position).iteration_order {
             self.index[position] =
                 self.through[by].clone().expect("who reads through an index stands behind what it reads");
             self.whens[position] = self.whens[by];
         }
-        if !self.spine.stations.iter().any(|station| station.frame == Frame::Through(position)) {
+        if !self.spine.placements.iter().any(|station| station.iteration_order == IterationOrder::Through(position)) {
             return;
         }
         let (binding, point, when) = (self.binding(position), self.point(position), self.when(position));
         let mut code = scalar_code();
         let at = self.read_at(position, &mut code);
         let at = self.nest.run_when(code, &at, point, when);
-        let inside = self.spine.stations.iter().position(|station| station.frame == Frame::Through(position));
+        let inside = self
+            .spine
+            .placements
+            .iter()
+            .position(|station| station.iteration_order == IterationOrder::Through(position));
         let source = self
             .binding_sources(binding)
             .into_iter()
@@ -411,7 +415,7 @@ impl<'l, 'p> Fusing<'l, 'p> {
         }
         let place: &Place = &self.binding(position).place;
         let array = self.lower.array(source);
-        let own = self.station(position).frame == Frame::Own && self.index[position].starts_with(at);
+        let own = self.station(position).iteration_order == IterationOrder::Own && self.index[position].starts_with(at);
         if own && self.when(position).is_some() {
             // Where it is outside nothing uses it.
             return self.nest.load_within(array, at, self.point(position), place);
@@ -436,8 +440,8 @@ impl<'l, 'p> Fusing<'l, 'p> {
         when: Option<ScalarOperand>,
     ) {
         self.elements.insert(var.id, value);
-        let counted = match self.station(position).frame {
-            Frame::Counted(of) if follows(&self.binding(position).op) => Some(of),
+        let counted = match self.station(position).iteration_order {
+            IterationOrder::Counted(of) if follows(&self.binding(position).op) => Some(of),
             _ if matches!(self.binding(position).op, ArrayOp::Filter { .. }) => Some(position),
             _ => None,
         };
@@ -452,7 +456,7 @@ impl<'l, 'p> Fusing<'l, 'p> {
     }
 
     fn put(&mut self, position: usize) {
-        if let Frame::Counted(of) = self.station(position).frame {
+        if let IterationOrder::Counted(of) = self.station(position).iteration_order {
             self.whens[position] = self.kept[of];
         }
         match &self.binding(position).op {

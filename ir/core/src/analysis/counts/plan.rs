@@ -207,7 +207,7 @@ impl Walk<'_> {
                     self.left.extend(state.iter().filter(varies));
                 }
                 Step::Allocate { .. }
-                | Step::Shorten { .. }
+                | Step::Truncate { .. }
                 | Step::CheckEqual { .. }
                 | Step::CheckAtMost { .. }
                 | Step::CheckNotNegative { .. }

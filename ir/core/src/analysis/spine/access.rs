@@ -1,6 +1,6 @@
 //! How operations use what others of the same cluster make.
 
-use super::{Apart, Finder, Frame, Made, Why, apart};
+use super::{Conflict, Finder, IterationOrder, Made, Why, conflict};
 use crate::{
     ArrayId, ArrayOp, Extent, LocalId, Operand, Part,
     analysis::need::{free_uses, local},
@@ -16,7 +16,7 @@ pub(super) enum Access {
     Prefix,
     /// At an index that it computes.
     Through,
-    /// As it likes: all of it is there before.
+    /// In any way. All of the array has to be there before.
     Whole,
 }
 
@@ -40,8 +40,8 @@ impl From<How> for Access {
     }
 }
 
-/// For each operation what it uses of the others, and an error where it needs the whole of something.
-pub(super) fn uses(finder: &Finder<'_>) -> Result<Vec<Vec<Use>>, Apart> {
+/// For each operation what it uses of the others. An operation that needs the whole of something is a conflict.
+pub(super) fn uses(finder: &Finder<'_>) -> Result<Vec<Vec<Use>>, Conflict> {
     let mut all = Vec::new();
     for position in 0..finder.len() {
         let binding = finder.binding(position);
@@ -59,7 +59,7 @@ pub(super) fn uses(finder: &Finder<'_>) -> Result<Vec<Vec<Use>>, Apart> {
         for part in binding.op.parts() {
             match part {
                 Part::Function(f) => f.outer_uses(&mut |id| whole.push(id)),
-                // How many there are is known as they are met.
+                // What is filled along with counted elements needs no number of them.
                 Part::Value(Operand::Value(id))
                     if fills && finder.own.get(id).is_some_and(|&made| is_count(finder, made)) => {}
                 Part::Value(Operand::Value(id)) | Part::Argument(Operand::Value(id)) => whole.push(*id),
@@ -68,7 +68,7 @@ pub(super) fn uses(finder: &Finder<'_>) -> Result<Vec<Vec<Use>>, Apart> {
             }
         }
         if let Some(made) = whole.iter().find_map(|id| finder.own.get(id)) {
-            return Err(apart(made.position, position, Why::Whole));
+            return Err(conflict(made.position, position, Why::Whole));
         }
         for extent in binding.results.iter().flat_map(|var| var.ty.all_extents()) {
             if let Extent::Value(id) = extent
@@ -82,7 +82,7 @@ pub(super) fn uses(finder: &Finder<'_>) -> Result<Vec<Vec<Use>>, Apart> {
     Ok(all)
 }
 
-/// Whether a result is there only when all of it is: targets of permutes, numbers of elements.
+/// Whether no part of a result is known before all of it is, as of targets of permutes and of numbers of elements.
 fn is_whole(finder: &Finder<'_>, made: Made) -> bool {
     let results = &finder.signatures[made.position].results;
     results.get(made.index).is_some_and(|given| given.known == Known::AtEnd)
@@ -93,7 +93,7 @@ pub(super) fn is_count(finder: &Finder<'_>, made: Made) -> bool {
     made.index == 0 && finder.op(made.position).kind() == Kind::Counted
 }
 
-/// Whether an operation fills a vector without looking at an array or at an index, so that it can be made wherever an element is met.
+/// Whether an operation fills a vector without an array or an index, so that its elements can be made wherever those of another are met.
 pub fn fills(op: &ArrayOp) -> bool {
     match op {
         ArrayOp::Generate { extents, f } => {
@@ -111,43 +111,45 @@ pub fn follows(op: &ArrayOp) -> bool {
     matches!(op, ArrayOp::Map { .. } | ArrayOp::Compute { .. } | ArrayOp::Generate { .. } | ArrayOp::Replicate { .. })
 }
 
-/// In which order each operation makes its elements: that of those that use them.
-pub(super) fn frames(finder: &Finder<'_>, uses: &[Vec<Use>]) -> Result<Vec<Frame>, Apart> {
-    let mut wanted: Vec<Option<(Frame, usize)>> = vec![None; finder.len()];
-    let mut frames = vec![Frame::Own; finder.len()];
+/// The order in which each operation makes its elements, which is the order in which they are used.
+pub(super) fn iteration_orders(finder: &Finder<'_>, uses: &[Vec<Use>]) -> Result<Vec<IterationOrder>, Conflict> {
+    let mut wanted: Vec<Option<(IterationOrder, usize)>> = vec![None; finder.len()];
+    let mut iteration_orders = vec![IterationOrder::Own; finder.len()];
     for user in (0..finder.len()).rev() {
-        // All that use this stand behind it, so its own frame is known now.
-        if let Some((frame, by)) = wanted[user] {
-            if let Frame::Through(_) = frame {
-                // What makes each element by itself can make it anywhere.
+        // All operations that use this one come after it, so its own order is known here.
+        if let Some((iteration_order, by)) = wanted[user] {
+            if let IterationOrder::Through(_) = iteration_order {
+                // Only an elementwise operation can make its elements in another order.
                 if finder.op(user).kind() != Kind::Elementwise {
-                    return Err(apart(user, by, Why::NotElementwise));
+                    return Err(conflict(user, by, Why::NotElementwise));
                 }
                 let results = finder.binding(user).results.len();
                 if (0..results).any(|index| finder.is_manifest(Made { position: user, index })) {
-                    return Err(apart(user, by, Why::StoredInOrder));
+                    return Err(conflict(user, by, Why::StoredInOrder));
                 }
             }
-            frames[user] = frame;
+            iteration_orders[user] = iteration_order;
         }
         for of in uses[user].iter().filter(|of| !of.extent) {
-            let frame = match (of.access, frames[user]) {
-                (Access::Same, frame) => frame,
-                (Access::Prefix, Frame::Own) => Frame::Own,
+            let iteration_order = match (of.access, iteration_orders[user]) {
+                (Access::Same, iteration_order) => iteration_order,
+                (Access::Prefix, IterationOrder::Own) => IterationOrder::Own,
                 (Access::Prefix | Access::Through | Access::Whole, _) => {
                     // What is read by need inside of a function may be outside of the array where it is not needed.
                     if let ArrayOp::Transform { .. } = finder.op(user) {
-                        return Err(apart(of.made.position, user, Why::ByNeed));
+                        return Err(conflict(of.made.position, user, Why::ByNeed));
                     }
-                    Frame::Through(user)
+                    IterationOrder::Through(user)
                 }
             };
             match wanted[of.made.position] {
-                Some((other, _)) if other != frame => return Err(apart(of.made.position, user, Why::TwoOrders)),
+                Some((other, _)) if other != iteration_order => {
+                    return Err(conflict(of.made.position, user, Why::TwoOrders));
+                }
                 Some(_) => {}
-                None => wanted[of.made.position] = Some((frame, user)),
+                None => wanted[of.made.position] = Some((iteration_order, user)),
             }
         }
     }
-    Ok(frames)
+    Ok(iteration_orders)
 }

@@ -1,8 +1,8 @@
-//! Segments: a chain of lists of segments, each of which cuts what the one before has as its elements, and what runs over which of them.
+//! Segments of segments: a chain of lists of segments, in which the elements of one list are the segments of the next.
 
 use std::collections::HashMap;
 
-use super::{Apart, Finder, Frame, Made, Why, access::Use, apart};
+use super::{Conflict, Finder, IterationOrder, Made, Why, access::Use, conflict};
 use crate::{
     ArrayId, ArrayOp, Binding, Extent, ScanForm,
     analysis::{Answer, Size, UnionFind},
@@ -11,22 +11,22 @@ use crate::{
 /// A list of segments.
 #[derive(Clone, Debug)]
 pub(super) struct Link {
-    /// Where each begins, and where the last ends.
+    /// The array of offsets: where each segment begins, and where the last ends.
     pub(super) offsets: ArrayId,
     /// The first operation in these segments.
     pub(super) who: usize,
-    /// How many there are.
+    /// The number of segments.
     pub(super) count: Option<Size>,
-    /// How many elements they have together.
+    /// The number of elements of all segments together.
     pub(super) elements: Option<Size>,
 }
 
-/// Lists of segments, from the outermost. What runs over the segments of the first has step 0; what runs over the elements of the k-th step k,
-/// and these are the segments of the next.
+/// Lists of segments, from the outermost. What runs over the segments of the first list has step 0. What runs over the elements of the k-th
+/// list, which are the segments of the next, has step k.
 #[derive(Debug)]
 pub(super) struct Chain {
     pub(super) links: Vec<Link>,
-    /// The rank of what is cut.
+    /// The rank of the arrays whose last dimension is cut into segments.
     pub(super) rank: usize,
     /// The step of each operation whose rank is at least that.
     pub(super) steps: HashMap<usize, usize>,
@@ -51,19 +51,23 @@ fn offsets_of(binding: &Binding) -> Option<ArrayId> {
 }
 
 /// The chain of all segmented operations, if there are any, and what runs over what of it.
-pub(super) fn chain(finder: &Finder<'_>, uses: &[Vec<Use>], frames: &[Frame]) -> Result<Option<Chain>, Apart> {
+pub(super) fn chain(
+    finder: &Finder<'_>,
+    uses: &[Vec<Use>],
+    iteration_orders: &[IterationOrder],
+) -> Result<Option<Chain>, Conflict> {
     let Some(first) = (0..finder.len()).find(|&position| offsets_of(finder.binding(position)).is_some()) else {
         return Ok(None);
     };
     let rank = finder.traversed(first).len();
     if rank == 0 {
-        return Err(apart(first, first, Why::Kind));
+        return Err(conflict(first, first, Why::Kind));
     }
     let (links, of) = links(finder, first)?;
     // Two nodes for each list of segments: these, and their elements.
     let ends = |link: usize| (3 * finder.len() + 2 * link, 3 * finder.len() + 2 * link + 1);
     let mut same = UnionFind::new(3 * finder.len() + 2 * links.len());
-    tie(finder, uses, frames, rank, &mut same)?;
+    tie(finder, uses, iteration_orders, rank, &mut same)?;
     for (&position, &link) in &of {
         let (segments, elements) = ends(link);
         same.unite(node(position, 0), elements);
@@ -79,18 +83,18 @@ pub(super) fn chain(finder: &Finder<'_>, uses: &[Vec<Use>], frames: &[Frame]) ->
     }
     let links: Vec<Link> = order.iter().map(|&link| links[link].clone()).collect();
     let mut steps = HashMap::new();
-    for (position, frame) in frames.iter().enumerate() {
+    for (position, iteration_order) in iteration_orders.iter().enumerate() {
         let extents = finder.traversed(position);
-        if *frame != Frame::Own || extents.len() < rank {
+        if *iteration_order != IterationOrder::Own || extents.len() < rank {
             continue;
         }
         let step = *step_of.entry(same.find(node(position, 0))).or_insert_with(|| {
-            // What nothing ties to the segments goes by its extents.
+            // Where no use ties an operation to the segments, its extents decide.
             let alike = |link: &Link| is_size(finder, extents[rank - 1], link.elements.as_ref());
             links.iter().rposition(alike).map_or(0, |at| at + 1)
         });
         if step < links.len() && extents.len() > rank {
-            return Err(apart(links[step].who, position, Why::Beside));
+            return Err(conflict(links[step].who, position, Why::Beside));
         }
         steps.insert(position, step);
     }
@@ -104,7 +108,7 @@ fn is_size(finder: &Finder<'_>, extent: Extent, size: Option<&Size>) -> bool {
 }
 
 /// The different lists of segments, and that of each segmented operation.
-fn links(finder: &Finder<'_>, first: usize) -> Result<(Vec<Link>, HashMap<usize, usize>), Apart> {
+fn links(finder: &Finder<'_>, first: usize) -> Result<(Vec<Link>, HashMap<usize, usize>), Conflict> {
     let sizes = finder.members.sizes;
     let same = |(&a, &b): (&Extent, &Extent)| a == b && a != Extent::Unknown || sizes.equal(a, b) == Answer::Proved;
     let of_first = finder.traversed(first);
@@ -112,17 +116,17 @@ fn links(finder: &Finder<'_>, first: usize) -> Result<(Vec<Link>, HashMap<usize,
     for position in 0..finder.len() {
         let Some(offsets) = offsets_of(finder.binding(position)) else { continue };
         let extents = finder.traversed(position);
-        // Around segments all run over the same.
+        // All segmented operations have the same dimensions around their segments.
         let around = extents.len() == of_first.len()
             && extents.iter().zip(of_first).take(extents.len().saturating_sub(1)).all(same);
         if !around {
-            return Err(apart(first, position, Why::Segments));
+            return Err(conflict(first, position, Why::Segments));
         }
         let known = links.iter().position(|link| sizes.same_array(link.offsets, offsets));
         if let Some(link) = known {
             let last = finder.traversed(links[link].who).last().zip(extents.last());
             if !last.is_some_and(same) {
-                return Err(apart(links[link].who, position, Why::Segments));
+                return Err(conflict(links[link].who, position, Why::Segments));
             }
         } else {
             let count = finder.extents(offsets).first().and_then(|&count| sizes.extent(count));
@@ -134,16 +138,16 @@ fn links(finder: &Finder<'_>, first: usize) -> Result<(Vec<Link>, HashMap<usize,
     Ok((links, of))
 }
 
-/// Lists of segments, each behind that whose elements are its segments.
+/// Puts lists of segments in order: each comes after the list whose elements are its segments.
 fn in_order(
     finder: &Finder<'_>,
     links: &[Link],
     same: &mut UnionFind,
     ends: &dyn Fn(usize) -> (usize, usize),
-) -> Result<Vec<usize>, Apart> {
+) -> Result<Vec<usize>, Conflict> {
     let sizes = finder.members.sizes;
     let follows = |same: &mut UnionFind, link: usize, other: usize| same.find(ends(link).1) == same.find(ends(other).0);
-    // What nothing ties goes by its extents.
+    // Where no use ties two lists, their extents decide.
     for link in 0..links.len() {
         for other in 0..links.len() {
             let tied = (0..links.len()).any(|any| follows(same, link, any) || follows(same, any, other));
@@ -161,34 +165,34 @@ fn in_order(
         let mut behind = (0..links.len()).filter(|&other| follows(same, link, other));
         next = behind.next();
         if let (Some(one), Some(other)) = (next, behind.next()) {
-            return Err(apart(links[one].who, links[other].who, Why::Segments));
+            return Err(conflict(links[one].who, links[other].who, Why::Segments));
         }
     }
     match (0..links.len()).find(|link| !order.contains(link)) {
-        Some(other) => Err(apart(links[order.first().copied().unwrap_or(0)].who, links[other].who, Why::Segments)),
+        Some(other) => Err(conflict(links[order.first().copied().unwrap_or(0)].who, links[other].who, Why::Segments)),
         None => Ok(order),
     }
 }
 
-/// Ties what runs over the same, among what has the rank of what is cut, or more.
+/// Unites the nodes of operations and results that run over the same steps, among those of at least the rank that is cut.
 fn tie(
     finder: &Finder<'_>,
     uses: &[Vec<Use>],
-    frames: &[Frame],
+    iteration_orders: &[IterationOrder],
     rank: usize,
     same: &mut UnionFind,
-) -> Result<(), Apart> {
+) -> Result<(), Conflict> {
     let result_rank = |made: Made| finder.binding(made.position).results[made.index].ty.rank();
     let which = |made: Made| if is_total(finder.binding(made.position), made.index) { 2 } else { 1 };
     for position in 0..finder.len() {
-        if frames[position] != Frame::Own {
+        if iteration_orders[position] != IterationOrder::Own {
             continue;
         }
         let binding = finder.binding(position);
         let (traversed, first) = (finder.traversed(position).len(), binding.results.first());
         let results = first.map_or(0, |var| var.ty.rank());
         match &binding.op {
-            // Nothing in the nest uses what these give.
+            // No operation of the nest uses the results of these.
             ArrayOp::Permute { .. }
             | ArrayOp::PermutedExpand { .. }
             | ArrayOp::Expand { .. }
@@ -207,9 +211,9 @@ fn tie(
         }
         for of in uses[position].iter().filter(|of| !of.extent) {
             if let ArrayOp::Scan { form: ScanForm::Exclusive, offsets: Some(_), .. } = finder.op(of.made.position) {
-                return Err(apart(of.made.position, position, Why::Segments));
+                return Err(conflict(of.made.position, position, Why::Segments));
             }
-            let through = matches!(frames[of.made.position], Frame::Through(_));
+            let through = matches!(iteration_orders[of.made.position], IterationOrder::Through(_));
             if !through && result_rank(of.made) >= rank && traversed >= rank {
                 same.unite(node(of.made.position, which(of.made)), node(position, 0));
             }

@@ -16,7 +16,7 @@
 mod access;
 mod chain;
 mod orders;
-mod places;
+mod placement;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -53,7 +53,7 @@ pub struct Spine {
     /// From the outermost.
     pub levels: Vec<SpineLevel>,
     /// One for each operation, in order.
-    pub stations: Vec<Station>,
+    pub placements: Vec<Placement>,
     /// The filter whose elements, or what is made of them, are put one behind the other: its position.
     pub appended: Option<usize>,
 }
@@ -80,53 +80,53 @@ pub enum Over {
     Inner(usize),
 }
 
-/// Where an operation stands: where its sources' elements are met.
+/// Where an operation stands in a nest: at the point where the elements of its sources are met.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Station {
-    /// How many levels are around it.
+pub struct Placement {
+    /// The number of levels around it.
     pub depth: u32,
     /// Whether it stands after what is deeper.
     pub after: bool,
-    /// In which order, and with which indices.
-    pub frame: Frame,
-    /// For each dimension that it runs over its level and extent; none but in a frame of its own.
-    pub dims: Vec<Along>,
-    /// The depth of what is known after the innermost dimension: results of folds, totals of scans.
+    /// The order in which it makes its elements.
+    pub iteration_order: IterationOrder,
+    /// The level and the extent of each dimension that it runs over. Empty unless its order is that of the levels.
+    pub dims: Vec<DimMap>,
+    /// The depth at which the results of folds and the totals of scans are known: outside of the innermost dimension.
     pub to: u32,
-    /// Of a `scanl` or `scanr` whether its level has a step for each of its results.
+    /// Whether the level of a `scanl` or `scanr` has a step for each of its results, of which there is one more than of its elements.
     pub longer: bool,
-    /// Of an `expand` whether its results are stored, so that positions are counted before.
+    /// Whether the results of an `expand` are stored. Their positions are then counted before.
     pub stored: bool,
 }
 
 /// The order in which an operation makes its elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Frame {
-    /// That of the levels.
+pub enum IterationOrder {
+    /// The order of the levels.
     Own,
-    /// At the index that another operation (its position) reads.
+    /// The order in which the operation at this position reads by an index that it computes.
     Through(usize),
-    /// That of the elements that an expand or filter (its position) makes.
+    /// The order of the elements that the `expand` or `filter` at this position makes.
     Counted(usize),
 }
 
-/// A dimension of an operation in a nest.
+/// Which level of a nest a dimension of an operation is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Along {
+pub struct DimMap {
     /// The position of the level.
     pub level: usize,
-    /// The extent.
+    /// The extent of the dimension.
     pub extent: Extent,
-    /// Whether the level has more steps.
+    /// Whether the level has more steps than this extent.
     pub short: bool,
 }
 
-/// Two operations that cannot share a nest; where it is one alone, both are that.
+/// Two operations that cannot share a nest. If one alone is the reason, both positions are its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Apart {
-    /// A position.
+pub struct Conflict {
+    /// The position of the earlier one.
     pub first: usize,
-    /// Another.
+    /// The position of the later one.
     pub second: usize,
     /// Why.
     pub why: Why,
@@ -193,8 +193,8 @@ impl fmt::Display for Why {
 /// Finds the nest of some operations. Of one operation that makes elements there always is one.
 ///
 /// # Errors
-/// [`Apart`]: two of them that cannot share one. They are what was met first: without one of them others may be in the way.
-pub fn spine(members: &Members<'_>) -> Result<Spine, Apart> {
+/// [`Conflict`] names the first two operations found that cannot share a nest. There may be others.
+pub fn spine(members: &Members<'_>) -> Result<Spine, Conflict> {
     let own = members
         .bindings
         .iter()
@@ -205,18 +205,18 @@ pub fn spine(members: &Members<'_>) -> Result<Spine, Apart> {
         .collect();
     let finder = Finder::new(*members, own);
     if let Some(position) = members.bindings.iter().position(|binding| !makes_elements(&binding.op)) {
-        return Err(apart(position, position, Why::Kind));
+        return Err(conflict(position, position, Why::Kind));
     }
     let uses = access::uses(&finder)?;
-    let frames = access::frames(&finder, &uses)?;
-    let mut nest = places::Nest::of(&finder, &uses, &frames)?;
+    let iteration_orders = access::iteration_orders(&finder, &uses)?;
+    let mut nest = placement::Nest::of(&finder, &uses, &iteration_orders)?;
     nest.stand(&finder, &uses)?;
     orders::all(&finder, &mut nest)?;
     nest.finish(&finder)
 }
 
-fn apart(first: usize, second: usize, why: Why) -> Apart {
-    Apart { first: first.min(second), second: first.max(second), why }
+fn conflict(first: usize, second: usize, why: Why) -> Conflict {
+    Conflict { first: first.min(second), second: first.max(second), why }
 }
 
 /// A result of one of the operations.

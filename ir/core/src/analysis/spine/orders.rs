@@ -1,22 +1,23 @@
-//! In which order each level runs: scans say so, folds take either, what keeps to the order of its elements runs up.
+//! In which order each level runs. Scans decide it, folds take either order, and what keeps to the order of its elements needs a level that
+//! runs up.
 
-use super::{Apart, Finder, Over, Why, apart, places::Nest};
+use super::{Conflict, Finder, Over, Why, conflict, placement::Nest};
 use crate::{ArrayOp, Direction, LevelOrder, PermuteOrder, analysis::algebra};
 
 /// Orders of all levels, if no two operations need different ones.
-pub(super) fn all(finder: &Finder<'_>, nest: &mut Nest) -> Result<(), Apart> {
+pub(super) fn all(finder: &Finder<'_>, nest: &mut Nest) -> Result<(), Conflict> {
     for position in 0..finder.len() {
         let ArrayOp::Scan { direction, .. } = finder.op(position) else { continue };
         let order = if *direction == Direction::Left { LevelOrder::Up } else { LevelOrder::Down };
-        let level = nest.spots[position].depth as usize - 1;
+        let level = nest.points[position].depth as usize - 1;
         match nest.orders[level] {
             (LevelOrder::Parallel, _) => nest.orders[level] = (order, position),
             (other, _) if other == order => {}
-            (_, by) => return Err(apart(by, position, Why::Directions)),
+            (_, by) => return Err(conflict(by, position, Why::Directions)),
         }
     }
     for position in 0..finder.len() {
-        let depth = nest.spots[position].depth as usize;
+        let depth = nest.points[position].depth as usize;
         let op = finder.op(position);
         let (levels, in_order) = match op {
             ArrayOp::Fold { combine, seeds, commutes, .. } => {
@@ -43,7 +44,7 @@ pub(super) fn all(finder: &Finder<'_>, nest: &mut Nest) -> Result<(), Apart> {
         if let Some(&(_, by)) = levels.map(|level| &nest.orders[level]).find(|(order, _)| *order == LevelOrder::Down)
             && in_order
         {
-            return Err(apart(by, position, Why::SourceOrder));
+            return Err(conflict(by, position, Why::SourceOrder));
         }
     }
     debug_assert!(nest.levels.iter().all(|level| !matches!(level, Over::Inner(at) if *at >= finder.len())));

@@ -1,12 +1,12 @@
 //! The levels of a nest: what each runs over, and whether all that share it may.
 
-use super::{Apart, Finder, Over, Why, apart};
+use super::{Conflict, Finder, Over, Why, conflict};
 use crate::{
     Extent,
     analysis::{Answer, Size},
 };
 
-/// An extent of something that runs over a level.
+/// The extent of an operation that runs over a level.
 #[derive(Clone, Debug)]
 struct Span {
     size: Option<Size>,
@@ -14,7 +14,7 @@ struct Span {
     who: usize,
 }
 
-/// A level on its way.
+/// A level under construction.
 #[derive(Clone, Debug)]
 struct Row {
     over: Over,
@@ -22,11 +22,11 @@ struct Row {
     spans: Vec<Span>,
 }
 
-/// Levels from the outermost; those that nobody has asked for yet are empty.
+/// Levels, from the outermost. A level that no operation has asked for yet is empty.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Table {
     rows: Vec<Option<Row>>,
-    /// Exclusive scans: level, extents of source and result, and which.
+    /// For each exclusive scan: the level, the extents of its source and result, and its position.
     longer: Vec<(usize, Extent, Extent, usize)>,
 }
 
@@ -42,10 +42,10 @@ fn equal(finder: &Finder<'_>, left: &Span, right: &Span) -> bool {
 }
 
 impl Table {
-    /// Adds a level that is not over an extent alone, and what extents of those that share it must be.
-    pub(super) fn put(&mut self, level: usize, over: Over, size: Option<Size>, who: usize) -> Result<(), Apart> {
+    /// Adds a level over segments, their elements, or what an operation makes of one element. `size` is the extent that others need to share it.
+    pub(super) fn put(&mut self, level: usize, over: Over, size: Option<Size>, who: usize) -> Result<(), Conflict> {
         if let Some(row) = self.row(level) {
-            return Err(apart(row.who, who, Why::Beside));
+            return Err(conflict(row.who, who, Why::Beside));
         }
         let spans = size.map(|size| Span { size: Some(size), extent: Extent::Unknown, who }).into_iter().collect();
         self.rows[level] = Some(Row { over, who, spans });
@@ -59,18 +59,24 @@ impl Table {
         self.rows[level].as_mut()
     }
 
-    /// One that runs over a level.
-    pub(super) fn over(&mut self, finder: &Finder<'_>, level: usize, extent: Extent, who: usize) -> Result<(), Apart> {
+    /// Notes that an operation runs over a level with this extent.
+    pub(super) fn over(
+        &mut self,
+        finder: &Finder<'_>,
+        level: usize,
+        extent: Extent,
+        who: usize,
+    ) -> Result<(), Conflict> {
         let span = Span { size: size(finder, extent), extent, who };
         let Some(row) = self.row(level) else {
             self.rows[level] = Some(Row { over: Over::Extent(extent), who, spans: vec![span] });
             return Ok(());
         };
         match row.over {
-            Over::Inner(_) => return Err(apart(row.who, who, Why::Beside)),
+            Over::Inner(_) => return Err(conflict(row.who, who, Why::Beside)),
             Over::Segments(_) | Over::Elements(_) => {
                 if row.spans.first().is_none_or(|first| !equal(finder, first, &span)) {
-                    return Err(apart(row.who, who, Why::Extents));
+                    return Err(conflict(row.who, who, Why::Extents));
                 }
             }
             Over::Extent(_) => {
@@ -90,12 +96,12 @@ impl Table {
         }
     }
 
-    /// The levels, if all that share one have extents that scans lead to.
-    pub(super) fn finish(mut self, finder: &Finder<'_>) -> Result<Vec<Over>, Apart> {
+    /// The levels, if the extents of all operations that share one are equal or differ by what a scan adds.
+    pub(super) fn finish(mut self, finder: &Finder<'_>) -> Result<Vec<Over>, Conflict> {
         let longer = std::mem::take(&mut self.longer);
         let mut all = Vec::new();
         for (level, row) in self.rows.into_iter().enumerate() {
-            // What is at some depth stands in all levels around it.
+            // An operation stands in all levels around its depth, so none of them is empty here.
             let Some(row) = row else { continue };
             let Over::Extent(_) = row.over else {
                 all.push(row.over);
@@ -109,7 +115,7 @@ impl Table {
                     (span(from), span(to))
                 })
                 .collect();
-            // Offsets from the first extent, as far as scans lead.
+            // How much each extent is more than the first, as far as scans tell.
             let mut offsets: Vec<Option<i64>> = vec![None; row.spans.len()];
             offsets[0] = Some(0);
             let mut changed = true;
@@ -128,14 +134,14 @@ impl Table {
             let mut longest = (0, 0);
             for (at, offset) in offsets.iter().enumerate() {
                 match offset {
-                    None => return Err(apart(row.spans[0].who, row.spans[at].who, Why::Extents)),
+                    None => return Err(conflict(row.spans[0].who, row.spans[at].who, Why::Extents)),
                     Some(offset) if *offset > longest.0 => longest = (*offset, at),
                     Some(_) => {}
                 }
             }
-            // One element more is all that a scan adds; scans of scans that add another do not fit.
+            // A level may be one step longer than what runs over it, not two.
             if let Some(at) = offsets.iter().position(|offset| offset.is_some_and(|offset| longest.0 - offset > 1)) {
-                return Err(apart(row.spans[longest.1].who, row.spans[at].who, Why::Extents));
+                return Err(conflict(row.spans[longest.1].who, row.spans[at].who, Why::Extents));
             }
             all.push(Over::Extent(row.spans[longest.1].extent));
         }

@@ -1,4 +1,4 @@
-use super::{Frame, Members, Over, Spine, spine};
+use super::{IterationOrder, Members, Over, Spine, spine};
 use crate::{
     ArrayOp, Binding, LevelOrder, Property,
     analysis::{Definitions, Sizes},
@@ -40,11 +40,11 @@ fn nest(inputs: &str, bindings: &str, results: &str) -> String {
     assert_eq!(found.is_ok(), valid.is_ok(), "{source}");
     match found {
         Ok(spine) => show(&spine, &list, &program),
-        Err(apart) => {
+        Err(conflict) => {
             let name = |at: usize| &list[at].results[0].name.0;
-            let text = format!("{} {}: {}", name(apart.first), name(apart.second), apart.why);
+            let text = format!("{} {}: {}", name(conflict.first), name(conflict.second), conflict.why);
             let error = valid.unwrap_err().to_string();
-            assert!(error.contains(&apart.why.to_string()) && error.contains(name(apart.second)), "{error}");
+            assert!(error.contains(&conflict.why.to_string()) && error.contains(name(conflict.second)), "{error}");
             text
         }
     }
@@ -114,21 +114,21 @@ fn show(spine: &Spine, list: &[&Binding], program: &crate::Program) -> String {
         })
         .collect();
     let mut text = format!("[{}]", levels.join(", "));
-    for (binding, station) in list.iter().zip(&spine.stations) {
-        let after = if station.after { " after" } else { "" };
-        text += &format!("; {} {}{after}", binding.results[0].name.0, station.depth);
-        match station.frame {
-            Frame::Own => {}
-            Frame::Through(by) => text += &format!(" through {}", list[by].results[0].name.0),
-            Frame::Counted(by) => text += &format!(" of {}", list[by].results[0].name.0),
+    for (binding, placement) in list.iter().zip(&spine.placements) {
+        let after = if placement.after { " after" } else { "" };
+        text += &format!("; {} {}{after}", binding.results[0].name.0, placement.depth);
+        match placement.iteration_order {
+            IterationOrder::Own => {}
+            IterationOrder::Through(by) => text += &format!(" through {}", list[by].results[0].name.0),
+            IterationOrder::Counted(by) => text += &format!(" of {}", list[by].results[0].name.0),
         }
-        if station.dims.iter().any(|along| along.short) {
+        if placement.dims.iter().any(|dim| dim.short) {
             text += " short";
         }
-        if station.longer {
+        if placement.longer {
             text += " longer";
         }
-        if station.stored {
+        if placement.stored {
             text += " stored";
         }
     }

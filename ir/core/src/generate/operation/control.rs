@@ -5,13 +5,10 @@ use std::collections::{HashMap, HashSet};
 use crate::{
     ArrayId, ArrayOp, Binary, Block, ClusterMark, Constant, ElementType, Extent, Mark, Operand, Order, ScalarOp,
     ScalarOperand, Type,
-    generate::{
-        code::single,
-        scope::{Bounds, Known, Scope},
-    },
+    generate::scope::{Bounds, Known, LARGE, Scope, single},
 };
 
-/// A result that every branch, start and turn gives.
+/// What a result of a branch or loop has to be, whichever branch is taken and however often the loop runs.
 #[derive(Clone, Debug)]
 pub(super) enum Pattern {
     /// An array or scalar of these extents.
@@ -22,7 +19,7 @@ pub(super) enum Pattern {
 
 impl Scope<'_> {
     fn patterns(&mut self) -> Vec<Pattern> {
-        let most = if self.linear { 2 * super::super::scope::LARGE } else { 24 };
+        let most = if self.linear { 2 * LARGE } else { 24 };
         (0..self.several())
             .map(|_| {
                 let element = self.random.element();
@@ -157,7 +154,7 @@ impl Scope<'_> {
             .collect()
     }
 
-    /// A loop of a few turns, which a counter counts.
+    /// A loop of a few iterations, with a counter in its state.
     pub(super) fn repeat(&mut self) -> Option<()> {
         let counter = self.random.pick(&[ElementType::I64, ElementType::I32, ElementType::U8]);
         let mut patterns = self.patterns();

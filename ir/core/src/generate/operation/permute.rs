@@ -1,4 +1,4 @@
-//! Operations that move elements to computed places, and those whose size only running reveals.
+//! Operations that move elements to computed places, and operations whose size is known only when they run.
 
 use super::elementwise::ids;
 use crate::{
@@ -10,7 +10,7 @@ use crate::{
 };
 
 impl Scope<'_> {
-    /// Arrays that are combined into: their element types are those of what is put in.
+    /// Targets of a permute. They have the element types of the values that are combined into them.
     fn defaults(&mut self) -> Option<Vec<Known>> {
         let mut defaults = self.sources(0)?;
         for place in &mut defaults {
@@ -133,7 +133,7 @@ impl Scope<'_> {
         Some(())
     }
 
-    /// Vectors of equal extents, of which a few times as many elements are not too many.
+    /// Vectors of equal extents, so short that a few times as many elements are not too many.
     fn vectors(&mut self, times: i64) -> Option<Vec<Known>> {
         let most = self.max_elements();
         let first = self.pick(|scope, known| {

@@ -106,7 +106,9 @@ impl PlanText<'_> {
             Step::Alias { value, source, operation, place: _ } => {
                 out.text(&format!("{} = {} for {operation}", self.typed(*value), self.operand(source)));
             }
-            Step::Shorten { value, source } => out.text(&format!("{} = shorten {}", self.typed(*value), name(source))),
+            Step::Truncate { value, source } => {
+                out.text(&format!("{} = truncate {}", self.typed(*value), name(source)))
+            }
             Step::Copy { value, source } => out.text(&format!("{} = copy {}", self.typed(*value), name(source))),
             Step::CheckEqual { left, left_name, right, right_name, operation, place: _ } => {
                 let (left, right) = (self.extent(left), self.extent(right));

@@ -1,131 +1,10 @@
-//! A program as people draw it: operations, clusters around them, and how each is joined to what it reads.
+//! The graphs of a program: nodes of its operations, edges between what makes a value and what uses it.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use fusebox_ir::{ArrayId, ArrayOp, Binding, Block, Mark, Part, Program, Type, Var, text};
-use serde::Serialize;
+use fusebox_ir::{ArrayId, ArrayOp, Binding, Block, Extent, Mark, Part, Program, Type, Var, text};
 
-/// The operations of a block.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Graph {
-    /// Which block: empty for the program's body, else the operations that hold it, from the outside in.
-    pub path: String,
-    /// In order of the program.
-    pub nodes: Vec<Node>,
-    /// Among nodes, by position.
-    pub edges: Vec<Edge>,
-    /// Clusters, in order.
-    pub clusters: Vec<Cluster>,
-}
-
-/// Something that is made or given.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Node {
-    /// What the text of the program calls its results.
-    pub results: Vec<String>,
-    /// The operation's name; of inputs `input`.
-    pub operation: &'static str,
-    /// What it is.
-    pub kind: NodeKind,
-    /// The type of its first result, as text has it.
-    #[serde(rename = "type")]
-    pub ty: String,
-    /// Whether its results are stored.
-    pub manifest: bool,
-    /// Whether the block gives one of its results.
-    pub result: bool,
-    /// The cluster that it is in.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub cluster: Option<usize>,
-    /// Where it stands in the source; empty where unknown.
-    pub place: String,
-    /// Whether it takes and gives arrays as wholes: control, library calls, copies.
-    #[serde(skip)]
-    pub(crate) whole: bool,
-}
-
-/// Kinds of nodes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum NodeKind {
-    /// An input, or a value from around the block.
-    Input,
-    /// A collective operation.
-    Operation,
-    /// Scalar code, and constants.
-    Scalar,
-    /// Control, with blocks of its own.
-    Control,
-}
-
-/// Nodes run as one pass over memory.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Cluster {
-    /// Positions of nodes, in order.
-    pub nodes: Vec<usize>,
-}
-
-/// How two nodes are joined.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Edge {
-    /// The producer, or the first of two neighbours.
-    pub from: usize,
-    /// The consumer.
-    pub to: usize,
-    /// In which way.
-    pub link: Link,
-    /// The values that it is about.
-    pub values: Vec<String>,
-    /// Why they are not fused.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub why: Option<String>,
-}
-
-/// Ways in which nodes are joined.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Link {
-    /// Fused; what is between them is never stored.
-    Vertical,
-    /// Fused; what is between them is stored too.
-    Diagonal,
-    /// Fused; both read the same array.
-    Horizontal,
-    /// Not fused: what is between them is stored, then read.
-    Infusible,
-    /// An input, or a scalar that is no operation's.
-    Given,
-}
-
-impl Link {
-    /// Every way, in the order of a legend.
-    pub const ALL: [Self; 5] = [Self::Vertical, Self::Diagonal, Self::Horizontal, Self::Infusible, Self::Given];
-
-    /// A word for it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Vertical => "vertical",
-            Self::Diagonal => "diagonal",
-            Self::Horizontal => "horizontal",
-            Self::Infusible => "infusible",
-            Self::Given => "given",
-        }
-    }
-
-    /// What it means.
-    pub fn meaning(self) -> &'static str {
-        match self {
-            Self::Vertical => "fused, never stored",
-            Self::Diagonal => "fused, stored too",
-            Self::Horizontal => "fused, read together",
-            Self::Infusible => "not fused: stored, then read",
-            Self::Given => "input or scalar",
-        }
-    }
-}
-
-/// Why two operations are not fused, by the names of their first results.
-pub(crate) type Reasons = HashMap<(String, String), String>;
+use super::{Cluster, Edge, Graph, Link, Node, NodeKind, Reasons};
 
 /// The graph of a program's body, and of each block inside that holds operations, from the outside in.
 pub(crate) fn graphs(program: &Program, reasons: &Reasons) -> Vec<Graph> {
@@ -157,11 +36,11 @@ pub(crate) fn graphs(program: &Program, reasons: &Reasons) -> Vec<Graph> {
     graphs
 }
 
-/// What an operation uses; of the extents of what it makes those that this block makes.
+/// The values that an operation uses, and those extents of its results that this block makes.
 fn uses_of(binding: &Binding, made: &HashMap<ArrayId, usize>) -> Vec<ArrayId> {
     let mut uses = binding.op.uses();
     for extent in binding.results.iter().flat_map(|var| var.ty.all_extents()) {
-        if let fusebox_ir::Extent::Value(id) = extent
+        if let Extent::Value(id) = extent
             && !uses.contains(id)
             && made.contains_key(id)
             && !binding.results.iter().any(|var| var.id == *id)
@@ -172,7 +51,7 @@ fn uses_of(binding: &Binding, made: &HashMap<ArrayId, usize>) -> Vec<ArrayId> {
     uses
 }
 
-/// What types of parameters bind, in all blocks.
+/// The sizes that types of parameters bind, in all blocks.
 fn sizes(body: &Block) -> HashSet<ArrayId> {
     let mut sizes = HashSet::new();
     let mut blocks = vec![body];
@@ -194,7 +73,7 @@ fn sizes(body: &Block) -> HashSet<ArrayId> {
 struct Drawing<'p> {
     names: &'p HashMap<ArrayId, String>,
     types: &'p HashMap<ArrayId, Type>,
-    /// Sizes of types: which operations they concern is seen there.
+    /// Sizes that types bind. They get no edges, since types show them.
     sizes: &'p HashSet<ArrayId>,
     reasons: &'p Reasons,
     graph: Graph,
@@ -205,7 +84,7 @@ impl<'p> Drawing<'p> {
         self.names.get(&id).cloned().unwrap_or_else(|| id.to_string())
     }
 
-    /// Draws a block; what is inside of its operations is left for later.
+    /// Draws a block, and returns the blocks inside of its operations.
     fn block(&mut self, block: &'p Block) -> Vec<(String, &'p Block)> {
         let mut made: HashMap<ArrayId, usize> = HashMap::new();
         let mut inner = Vec::new();
@@ -308,13 +187,13 @@ impl<'p> Drawing<'p> {
     }
 
     fn ty(&self, ty: &Type) -> String {
-        let extents = |extents: &[fusebox_ir::Extent]| {
+        let extents = |extents: &[Extent]| {
             let shown: Vec<_> = extents
                 .iter()
                 .map(|extent| match extent {
-                    fusebox_ir::Extent::Constant(n) => n.to_string(),
-                    fusebox_ir::Extent::Value(id) => self.name(*id),
-                    fusebox_ir::Extent::Unknown => "?".to_owned(),
+                    Extent::Constant(n) => n.to_string(),
+                    Extent::Value(id) => self.name(*id),
+                    Extent::Unknown => "?".to_owned(),
                 })
                 .collect();
             format!("[{}]", shown.join(", "))

@@ -1,41 +1,45 @@
-//! Depths: the levels that each operation runs over, and whether it stands before or after what is deeper.
+//! Where each operation stands: the levels that it runs over, and whether it stands before or after what is deeper.
 
 use super::{
-    Along, Apart, Finder, Frame, Made, Over, Spine, SpineLevel, Station, Why,
+    Conflict, DimMap, Finder, IterationOrder, Made, Over, Placement, Spine, SpineLevel, Why,
     access::{Access, Use, fills, follows, is_count},
-    apart,
     chain::{chain, is_total},
+    conflict,
     table::Table,
 };
 use crate::{ArrayOp, Extent, LevelOrder, ScanForm, analysis::Answer};
 
-/// Where something is known: at a depth, before or after what is deeper.
+/// A point of the nest: a depth, before or after what is deeper.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Spot {
+pub(super) struct ProgramPoint {
     pub(super) depth: u32,
     pub(super) after: bool,
 }
 
-/// A nest on its way.
+/// A nest under construction.
 pub(super) struct Nest {
     pub(super) levels: Vec<Over>,
     pub(super) orders: Vec<(LevelOrder, usize)>,
-    /// Where sources' elements are met.
-    pub(super) spots: Vec<Spot>,
-    pub(super) frames: Vec<Frame>,
+    /// For each operation the point where the elements of its sources are met.
+    pub(super) points: Vec<ProgramPoint>,
+    pub(super) iteration_orders: Vec<IterationOrder>,
     dims: Vec<Vec<(usize, Extent)>>,
-    /// The depth of results of folds and totals of scans.
+    /// For each operation the depth at which results of folds and totals of scans are known.
     pub(super) to: Vec<u32>,
     pub(super) stored: Vec<bool>,
     pub(super) appended: Option<usize>,
 }
 
 impl Nest {
-    /// Depths and levels of all.
-    pub(super) fn of(finder: &Finder<'_>, uses: &[Vec<Use>], frames: &[Frame]) -> Result<Self, Apart> {
-        let mut frames = frames.to_vec();
-        classes(finder, uses, &mut frames)?;
-        let chain = chain(finder, uses, &frames)?;
+    /// The levels of the nest, and the depth of each operation.
+    pub(super) fn of(
+        finder: &Finder<'_>,
+        uses: &[Vec<Use>],
+        iteration_orders: &[IterationOrder],
+    ) -> Result<Self, Conflict> {
+        let mut iteration_orders = iteration_orders.to_vec();
+        classes(finder, uses, &mut iteration_orders)?;
+        let chain = chain(finder, uses, &iteration_orders)?;
         let mut table = Table::default();
         if let Some(chain) = &chain {
             for (at, link) in chain.links.iter().enumerate() {
@@ -49,8 +53,8 @@ impl Nest {
         let mut nest = Self {
             levels: Vec::new(),
             orders: Vec::new(),
-            spots: vec![Spot::default(); finder.len()],
-            frames,
+            points: vec![ProgramPoint::default(); finder.len()],
+            iteration_orders,
             dims: vec![Vec::new(); finder.len()],
             to: vec![0; finder.len()],
             stored: vec![false; finder.len()],
@@ -58,15 +62,16 @@ impl Nest {
         };
         for position in 0..finder.len() {
             let binding = finder.binding(position);
-            match nest.frames[position] {
-                Frame::Through(_) => continue,
-                Frame::Counted(of) => {
+            match nest.iteration_orders[position] {
+                IterationOrder::Through(_) => continue,
+                IterationOrder::Counted(of) => {
                     let inner = u32::from(matches!(finder.op(of), ArrayOp::Expand { .. }));
-                    nest.spots[position].depth = nest.spots[of].depth + inner;
+                    nest.points[position].depth = nest.points[of].depth + inner;
                 }
-                Frame::Own => {
+                IterationOrder::Own => {
                     let extents = finder.traversed(position);
-                    // Inside of the dimension that is cut, and in its place, levels are as many further in as it has steps.
+                    // The dimension that is cut into segments has as many levels as the chain has steps, so what is in its place or
+                    // inside of it is that many levels further in.
                     let level = |dim: usize| match &chain {
                         Some(chain) if dim + 1 >= chain.rank => dim + chain.steps.get(&position).copied().unwrap_or(0),
                         _ => dim,
@@ -76,13 +81,13 @@ impl Nest {
                     for &(level, extent) in &dims {
                         table.over(finder, level, extent, position)?;
                     }
-                    nest.spots[position].depth = dims.last().map_or(0, |&(level, _)| level as u32 + 1);
+                    nest.points[position].depth = dims.last().map_or(0, |&(level, _)| level as u32 + 1);
                     nest.dims[position] = dims;
                 }
             }
-            let depth = nest.spots[position].depth;
+            let depth = nest.points[position].depth;
             nest.to[position] = match &binding.op {
-                ArrayOp::Fold { .. } if nest.frames[position] != Frame::Own => 0,
+                ArrayOp::Fold { .. } if nest.iteration_orders[position] != IterationOrder::Own => 0,
                 ArrayOp::Fold { offsets: None, .. } => {
                     // Along elements of segments it runs over all segments, and those around them.
                     nest.dims[position].last().map_or(0, |_| {
@@ -100,7 +105,7 @@ impl Nest {
                     let result = binding.results.first().and_then(|var| var.ty.extents.last());
                     if let (Some(&(level, from)), Some(&to)) = (nest.dims[position].last(), result) {
                         table.note_longer(finder, level, from, to, position);
-                        // Whoever uses its results, and be it fewer, does so where there is a step for each.
+                        // Operations that use its results, all or some of them, do so in a level that has a step for each.
                         let of = |of: &Use| !of.extent && of.made.position == position;
                         if uses.iter().flatten().any(of) {
                             table.over(finder, level, to, position)?;
@@ -113,7 +118,7 @@ impl Nest {
                 && let Some(step) = chain.steps.get(&position).and_then(|step| step.checked_sub(1))
                 && nest.dims[position].len() == chain.rank
             {
-                return Err(apart(chain.links[step].who, position, Why::Segments));
+                return Err(conflict(chain.links[step].who, position, Why::Segments));
             }
         }
         nest.levels = table.finish(finder)?;
@@ -121,55 +126,55 @@ impl Nest {
         Ok(nest)
     }
 
-    /// Before or after what is deeper, and whether all that an operation uses is known there.
-    pub(super) fn stand(&mut self, finder: &Finder<'_>, uses: &[Vec<Use>]) -> Result<(), Apart> {
+    /// Decides for each operation whether it stands before or after what is deeper, and checks that all it uses is known there.
+    pub(super) fn stand(&mut self, finder: &Finder<'_>, uses: &[Vec<Use>]) -> Result<(), Conflict> {
         for (position, own) in uses.iter().enumerate() {
-            if let Frame::Through(_) = self.frames[position] {
+            if let IterationOrder::Through(_) = self.iteration_orders[position] {
                 continue;
             }
-            let depth = self.spots[position].depth;
+            let depth = self.points[position].depth;
             let mut late = None;
             for of in own.iter().filter(|of| !of.extent) {
-                if let Frame::Through(_) = self.frames[of.made.position] {
+                if let IterationOrder::Through(_) = self.iteration_orders[of.made.position] {
                     continue;
                 }
                 let known = self.known(finder, of.made);
                 if known.after {
                     late = Some(of.made.position);
                     if known.depth < depth {
-                        return Err(apart(of.made.position, position, Why::After));
+                        return Err(conflict(of.made.position, position, Why::After));
                     }
                 }
             }
-            self.spots[position].after = late.is_some();
+            self.points[position].after = late.is_some();
             if let (Some(late), ArrayOp::Expand { .. } | ArrayOp::PermutedExpand { .. }) = (late, finder.op(position)) {
-                return Err(apart(late, position, Why::After));
+                return Err(conflict(late, position, Why::After));
             }
         }
         for position in (0..finder.len()).rev() {
-            if let Frame::Through(by) = self.frames[position] {
-                self.spots[position] = self.spots[by];
+            if let IterationOrder::Through(by) = self.iteration_orders[position] {
+                self.points[position] = self.points[by];
             }
         }
         self.counted(finder)
     }
 
-    /// Where a result is known.
-    pub(super) fn known(&self, finder: &Finder<'_>, made: Made) -> Spot {
+    /// The point from which on a result is known.
+    pub(super) fn known(&self, finder: &Finder<'_>, made: Made) -> ProgramPoint {
         let binding = finder.binding(made.position);
-        let spot = self.spots[made.position];
+        let point = self.points[made.position];
         match &binding.op {
-            ArrayOp::Fold { .. } => Spot { depth: self.to[made.position], after: true },
+            ArrayOp::Fold { .. } => ProgramPoint { depth: self.to[made.position], after: true },
             ArrayOp::Scan { .. } if is_total(binding, made.index) => {
-                Spot { depth: self.to[made.position], after: true }
+                ProgramPoint { depth: self.to[made.position], after: true }
             }
-            ArrayOp::Expand { .. } => Spot { depth: spot.depth + 1, after: false },
-            _ => spot,
+            ArrayOp::Expand { .. } => ProgramPoint { depth: point.depth + 1, after: false },
+            _ => point,
         }
     }
 
-    /// What of the elements of expands and filters is stored.
-    fn counted(&mut self, finder: &Finder<'_>) -> Result<(), Apart> {
+    /// Decides which elements of expands and filters are stored.
+    fn counted(&mut self, finder: &Finder<'_>) -> Result<(), Conflict> {
         for position in 0..finder.len() {
             let (ArrayOp::Expand { sources, .. } | ArrayOp::Filter { sources, .. }) = finder.op(position) else {
                 continue;
@@ -177,26 +182,27 @@ impl Nest {
             let manifest = |at: usize, from: usize| {
                 (from..finder.binding(at).results.len()).any(|index| finder.is_manifest(Made { position: at, index }))
             };
-            let members = (0..finder.len()).filter(|&at| self.frames[at] == Frame::Counted(position));
+            let members =
+                (0..finder.len()).filter(|&at| self.iteration_orders[at] == IterationOrder::Counted(position));
             let elementwise = members.filter(|&at| follows(finder.op(at)));
             let arrays = manifest(position, 1) || elementwise.clone().any(|at| manifest(at, 0));
             if let ArrayOp::Expand { .. } = finder.op(position) {
                 if arrays || manifest(position, 0) {
                     if let Some(made) = sources.iter().find_map(|id| finder.own.get(id)) {
-                        return Err(apart(made.position, position, Why::Counted));
+                        return Err(conflict(made.position, position, Why::Counted));
                     }
                     self.stored[position] = true;
                 }
             } else if arrays {
                 if let Some(other) = self.appended {
-                    return Err(apart(other, position, Why::Appends));
+                    return Err(conflict(other, position, Why::Appends));
                 }
-                let mut frame = self.frames[position];
-                while let Frame::Counted(of) = frame {
+                let mut iteration_order = self.iteration_orders[position];
+                while let IterationOrder::Counted(of) = iteration_order {
                     if let ArrayOp::Expand { .. } = finder.op(of) {
-                        return Err(apart(of, position, Why::Appends));
+                        return Err(conflict(of, position, Why::Appends));
                     }
-                    frame = self.frames[of];
+                    iteration_order = self.iteration_orders[of];
                 }
                 self.appended = Some(position);
             }
@@ -204,38 +210,38 @@ impl Nest {
         Ok(())
     }
 
-    pub(super) fn finish(self, finder: &Finder<'_>) -> Result<Spine, Apart> {
+    pub(super) fn finish(self, finder: &Finder<'_>) -> Result<Spine, Conflict> {
         let short = |&(level, extent): &(usize, Extent)| {
             let short = match self.levels[level] {
                 Over::Extent(of) => of != extent && finder.members.sizes.equal(of, extent) != Answer::Proved,
                 Over::Segments(_) | Over::Elements(_) | Over::Inner(_) => false,
             };
-            Along { level, extent, short }
+            DimMap { level, extent, short }
         };
-        let station = |position: usize| {
-            let dims: Vec<Along> = self.dims[position].iter().map(short).collect();
+        let placement = |position: usize| {
+            let dims: Vec<DimMap> = self.dims[position].iter().map(short).collect();
             let exclusive =
                 matches!(finder.op(position), ArrayOp::Scan { form: ScanForm::Exclusive, offsets: None, .. });
-            Station {
-                depth: self.spots[position].depth,
-                after: self.spots[position].after,
-                frame: self.frames[position],
-                longer: exclusive && dims.last().is_some_and(|along| along.short),
+            Placement {
+                depth: self.points[position].depth,
+                after: self.points[position].after,
+                iteration_order: self.iteration_orders[position],
+                longer: exclusive && dims.last().is_some_and(|dim| dim.short),
                 dims,
                 to: self.to[position],
                 stored: self.stored[position],
             }
         };
-        let stations: Vec<Station> = (0..finder.len()).map(station).collect();
-        for (position, station) in stations.iter().enumerate() {
-            // What is outside of an array is asked for at each step, one more of which might be outside of it all.
+        let placements: Vec<Placement> = (0..finder.len()).map(placement).collect();
+        for (position, placement) in placements.iter().enumerate() {
+            // A stencil computes boundaries at each step of its level, and would do so at a step that it does not have.
             if matches!(finder.op(position), ArrayOp::Stencil { .. })
-                && let Some(along) = station.dims.iter().find(|along| along.short)
+                && let Some(own) = placement.dims.iter().find(|dim| dim.short)
             {
-                let longest = stations
+                let longest = placements
                     .iter()
-                    .position(|other| other.dims.iter().any(|other| other.level == along.level && !other.short));
-                return Err(apart(longest.unwrap_or(position), position, Why::Extents));
+                    .position(|other| other.dims.iter().any(|dim| dim.level == own.level && !dim.short));
+                return Err(conflict(longest.unwrap_or(position), position, Why::Extents));
             }
         }
         let levels = self
@@ -244,19 +250,19 @@ impl Nest {
             .zip(&self.orders)
             .map(|(over, &(order, _))| SpineLevel { over: over.clone(), order })
             .collect();
-        Ok(Spine { levels, stations, appended: self.appended })
+        Ok(Spine { levels, placements, appended: self.appended })
     }
 }
 
 /// Finds what runs over the elements of expands and filters.
-fn classes(finder: &Finder<'_>, uses: &[Vec<Use>], frames: &mut [Frame]) -> Result<(), Apart> {
+fn classes(finder: &Finder<'_>, uses: &[Vec<Use>], iteration_orders: &mut [IterationOrder]) -> Result<(), Conflict> {
     for position in 0..finder.len() {
-        if let Some(of) = filled(finder, uses, position).filter(|_| frames[position] == Frame::Own) {
-            frames[position] = Frame::Counted(of);
+        if let Some(of) = filled(finder, uses, position).filter(|_| iteration_orders[position] == IterationOrder::Own) {
+            iteration_orders[position] = IterationOrder::Counted(of);
         }
-        let class = |made: Made| match (finder.op(made.position), frames[made.position]) {
+        let class = |made: Made| match (finder.op(made.position), iteration_orders[made.position]) {
             (ArrayOp::Expand { .. } | ArrayOp::Filter { .. }, _) => Some(made.position),
-            (op, Frame::Counted(of)) if follows(op) => Some(of),
+            (op, IterationOrder::Counted(of)) if follows(op) => Some(of),
             _ => None,
         };
         let sources: Vec<(Option<usize>, &Use)> =
@@ -277,19 +283,19 @@ fn classes(finder: &Finder<'_>, uses: &[Vec<Use>], frames: &mut [Frame]) -> Resu
                 _ => usize::MAX,
             };
             // All its sources are of these elements, none comes from outside.
-            if !same || arrays != sources.len() || frames[position] != Frame::Own {
-                return Err(apart(of, position, Why::Positions));
+            if !same || arrays != sources.len() || iteration_orders[position] != IterationOrder::Own {
+                return Err(conflict(of, position, Why::Positions));
             }
-            frames[position] = Frame::Counted(of);
+            iteration_orders[position] = IterationOrder::Counted(of);
         }
-        let of = match (finder.op(position), frames[position]) {
+        let of = match (finder.op(position), iteration_orders[position]) {
             (ArrayOp::Expand { .. } | ArrayOp::Filter { .. }, _) => Some(position),
-            (op, Frame::Counted(of)) if follows(op) => Some(of),
+            (op, IterationOrder::Counted(of)) if follows(op) => Some(of),
             _ => None,
         };
         for extent in uses[position].iter().filter(|of| of.extent) {
             if Some(extent.made.position) != of || extent.made.index != 0 {
-                return Err(apart(extent.made.position, position, Why::Positions));
+                return Err(conflict(extent.made.position, position, Why::Positions));
             }
         }
         if let (Some(of), true) = (of, of != Some(position)) {
@@ -297,14 +303,14 @@ fn classes(finder: &Finder<'_>, uses: &[Vec<Use>], frames: &mut [Frame]) -> Resu
             let alike =
                 |extent: &Extent| *extent == count || finder.members.sizes.equal(*extent, count) == Answer::Proved;
             if !finder.traversed(position).iter().all(alike) {
-                return Err(apart(of, position, Why::Extents));
+                return Err(conflict(of, position, Why::Extents));
             }
         }
     }
     Ok(())
 }
 
-/// The expand or filter of whose elements something is filled, as many times, without sources.
+/// The expand or filter whose number of elements is the extent of something filled without sources.
 fn filled(finder: &Finder<'_>, uses: &[Vec<Use>], position: usize) -> Option<usize> {
     let own = &uses[position];
     if !fills(finder.op(position)) || own.iter().any(|of| !of.extent) {

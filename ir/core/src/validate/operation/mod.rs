@@ -1,22 +1,24 @@
 //! Collective operations: operands, functions, and the types of results.
 
-use std::collections::HashMap;
+mod combine;
+mod dimensions;
+mod stencil;
 
-use super::{
-    ProgramFault,
-    context::{PathStep, Validator},
-    shapes::Extents,
-    types::Want,
-};
 use crate::{
-    ArrayId, ArrayOp, Binding, Boundary, ElementType, Lambda, MAX_RANK, Operand, ScanForm, Tap, TapBoundary, Type,
-    analysis::{Answer, Size, makes_elements},
+    ArrayId, ArrayOp, Binding, ElementType, Lambda, MAX_RANK, Operand, ScanForm, Type,
+    analysis::makes_elements,
+    validate::{
+        ProgramFault,
+        context::{PathStep, Validator},
+        shapes::Extents,
+        types::Want,
+    },
 };
 
 const INDEX: Option<ElementType> = Some(ElementType::I64);
 
 /// What results must be; where an operation gives several lists (one for each branch), they must be all of them.
-pub(super) type Wants = Vec<Vec<Option<Want>>>;
+pub(in crate::validate) type Wants = Vec<Vec<Option<Want>>>;
 
 impl<'p> Validator<'p> {
     /// Checks what a binding holds, and says what its results must be.
@@ -215,163 +217,6 @@ impl<'p> Validator<'p> {
         }
     }
 
-    fn replicate(&mut self, dims: &[Option<Operand>], sources: &[ArrayId]) -> Vec<Option<ElementType>> {
-        let types = self.sources("sources", sources, 0, false);
-        for (dim, extent) in dims.iter().enumerate() {
-            if let Some(extent) = extent {
-                self.within(PathStep::Item("dims", dim), |v| v.extent_operand(dim, extent));
-            }
-        }
-        if dims.len() > MAX_RANK {
-            let what = "the result".to_owned();
-            self.report(ProgramFault::Rank { what, rank: dims.len(), limit: MAX_RANK });
-        }
-        if let Some(rank) = self.rank_of(sources) {
-            let kept = dims.iter().filter(|dim| dim.is_none()).count();
-            self.count("dimensions to keep", kept, rank);
-        }
-        elements(&types)
-    }
-
-    fn slice(&mut self, dims: &[Option<Operand>], sources: &[ArrayId]) -> Vec<Option<ElementType>> {
-        let types = self.sources("sources", sources, 0, false);
-        for (dim, index) in dims.iter().enumerate() {
-            if let Some(index) = index {
-                self.within(PathStep::Item("dims", dim), |v| {
-                    v.scalar_of(index, ElementType::I64, &|| format!("index {dim}"));
-                });
-            }
-        }
-        if let Some(rank) = self.rank_of(sources) {
-            self.count("dimensions", dims.len(), rank);
-        }
-        elements(&types)
-    }
-
-    fn reshape(&mut self, extents: &[Operand], sources: &[ArrayId]) -> Vec<Option<ElementType>> {
-        let extents = self.extents(extents);
-        let types = self.sources("sources", sources, 0, false);
-        let from = types.first().copied().flatten().map(|ty| self.all_sizes(&ty.extents));
-        if let (Some(from), Some(to)) = (self.total(from.as_deref()), self.total(Some(&extents)))
-            && self.sizes.equal_sizes(&from, &to) == Answer::Refuted
-        {
-            let (found, expected) = (self.show_size(&from), self.show_size(&to));
-            self.report(ProgramFault::Reshape { found, expected });
-        }
-        elements(&types)
-    }
-
-    fn total(&mut self, extents: Option<&[Option<Size>]>) -> Option<Size> {
-        let mut total = Size::constant(1);
-        for extent in extents?.iter().take(MAX_RANK) {
-            let extent = extent.as_ref()?;
-            if let (Some(a), Some(b)) = (total.as_constant(), extent.as_constant()) {
-                // A product that overflows fails when run, whatever it is equal to.
-                a.checked_mul(b)?;
-            }
-            total = self.sizes.product(&total, extent);
-        }
-        Some(total)
-    }
-
-    fn concat(&mut self, sources: &[ArrayId], dim: usize) -> Vec<Option<ElementType>> {
-        let types = self.sources("sources", sources, 1, false);
-        self.at_least("sources", sources.len(), 2);
-        let Some(first) = types.iter().flatten().next() else { return vec![None] };
-        if dim >= first.rank() {
-            self.report(ProgramFault::Dimension { dim, rank: first.rank() });
-        }
-        for (position, ty) in types.iter().enumerate() {
-            if let Some(ty) = ty
-                && ty.element != first.element
-            {
-                let what = format!("source {position}");
-                self.report(ProgramFault::WrongElement { what, found: ty.element, expected: first.element });
-            }
-        }
-        vec![Some(first.element)]
-    }
-
-    /// Sources of a fold or scan, with its function, seeds and offsets.
-    fn rows(
-        &mut self,
-        combine: &'p Lambda,
-        seeds: &[Operand],
-        sources: &[ArrayId],
-        offsets: Option<ArrayId>,
-    ) -> Vec<Option<ElementType>> {
-        let elements = elements(&self.sources("sources", sources, 1, false));
-        self.combining("combine", combine, &elements);
-        for (position, seed) in seeds.iter().enumerate() {
-            self.within(PathStep::Item("seeds", position), |v| {
-                let what = || format!("seed {position}");
-                match elements.get(position).copied().flatten() {
-                    Some(element) => v.scalar_of(seed, element, &what),
-                    None => _ = v.scalar(seed, &what),
-                }
-            });
-        }
-        if let Some(offsets) = offsets {
-            self.offsets(offsets);
-        }
-        elements
-    }
-
-    /// A function of 2k parameters to k results.
-    fn combining(&mut self, field: &'static str, f: &'p Lambda, elements: &[Option<ElementType>]) {
-        let params: Vec<_> = elements.iter().chain(elements).copied().collect();
-        self.function_to(field, f, &params, elements);
-    }
-
-    /// Offsets of segments: a vector of integers.
-    fn offsets(&mut self, offsets: ArrayId) {
-        let what = || "the array of offsets".to_owned();
-        self.within(PathStep::Field("offsets"), |v| {
-            let Some(ty) = v.array(offsets, &what) else { return };
-            if ty.rank() != 1 {
-                v.report(ProgramFault::WrongRank { what: what(), found: ty.rank(), expected: 1 });
-            } else if !ty.element.is_integer() {
-                v.report(ProgramFault::NoInteger { what: what(), found: ty.element });
-            }
-        });
-    }
-
-    fn permute(
-        &mut self,
-        combine: &'p Lambda,
-        defaults: &[ArrayId],
-        values: &[ArrayId],
-        targets: &[ArrayId],
-        keep: Option<ArrayId>,
-    ) -> Vec<Option<ElementType>> {
-        let types = self.sources("defaults", defaults, 0, false);
-        let element_types = elements(&types);
-        self.combining("combine", combine, &element_types);
-        let new = self.sources("values", values, 0, false);
-        if self.count("values", values.len(), defaults.len()) {
-            for (position, (new, old)) in new.iter().zip(&types).enumerate() {
-                if let (Some(new), Some(old)) = (new, old)
-                    && new.element != old.element
-                {
-                    let what = format!("value {position}");
-                    self.report(ProgramFault::WrongElement { what, found: new.element, expected: old.element });
-                }
-            }
-        }
-        if let Some(rank) = self.rank_of(defaults) {
-            self.count("targets", targets.len(), rank);
-        }
-        for (dim, &target) in targets.iter().enumerate() {
-            self.within(PathStep::Item("targets", dim), |v| {
-                v.typed_array(target, ElementType::I64, &|| format!("target {dim}"));
-            });
-        }
-        if let Some(keep) = keep {
-            self.within(PathStep::Field("keep"), |v| v.typed_array(keep, ElementType::Bool, &|| "`keep`".to_owned()));
-        }
-        element_types
-    }
-
     fn typed_array(&mut self, id: ArrayId, expected: ElementType, what: &dyn Fn() -> String) {
         if let Some(ty) = self.array(id, what)
             && ty.element != expected
@@ -393,89 +238,10 @@ impl<'p> Validator<'p> {
         }
         types
     }
-
-    fn permuted_expand(
-        &mut self,
-        size: &'p Lambda,
-        get: &'p Lambda,
-        combine: &'p Lambda,
-        defaults: &[ArrayId],
-        sources: &[ArrayId],
-    ) -> Vec<Option<ElementType>> {
-        let element_types = elements(&self.sources("defaults", defaults, 0, false));
-        let mut params = elements(&self.vectors(sources));
-        self.function_to("size", size, &params, &[INDEX]);
-        params.push(INDEX);
-        if let Some(rank) = self.rank_of(defaults) {
-            let mut expected = vec![INDEX; rank];
-            expected.extend(&element_types);
-            if get.results.len() == expected.len() + 1 {
-                expected.push(Some(ElementType::Bool));
-            }
-            self.function_to("get", get, &params, &expected);
-        } else {
-            self.function("get", get, &params);
-        }
-        self.combining("combine", combine, &element_types);
-        element_types
-    }
-
-    fn stencil(
-        &mut self,
-        binding: &'p Binding,
-        f: &'p Lambda,
-        taps: &'p [Tap],
-        boundaries: &'p [TapBoundary],
-    ) -> Vec<Option<ElementType>> {
-        self.at_least("taps", taps.len(), 1);
-        let rank = binding.results.first().map_or(0, |var| var.ty.rank());
-        let mut found: HashMap<ArrayId, usize> = HashMap::new();
-        let mut types = Vec::with_capacity(taps.len());
-        for (position, tap) in taps.iter().enumerate() {
-            let ty = self.within(PathStep::Item("taps", position), |v| {
-                let what = || format!("tap {position}");
-                let ty = v.array(tap.array, &what)?;
-                if ty.rank() != rank {
-                    v.report(ProgramFault::WrongRank { what: what(), found: ty.rank(), expected: rank });
-                } else {
-                    v.count(&format!("offsets of tap {position}"), tap.offsets.len(), rank);
-                }
-                Some(ty)
-            });
-            types.push(ty);
-            found.insert(tap.array, 0);
-        }
-        for (position, boundary) in boundaries.iter().enumerate() {
-            if let Some(found) = found.get_mut(&boundary.array) {
-                *found += 1;
-            } else {
-                let array = self.name(boundary.array);
-                self.report(ProgramFault::BoundaryOfNone { array });
-            }
-            let Some(ty) = self.type_of(boundary.array) else { continue };
-            self.within(PathStep::Item("boundaries", position), |v| match &boundary.boundary {
-                Boundary::Clamp | Boundary::Mirror | Boundary::Wrap => {}
-                Boundary::Constant(value) => v.scalar_of(value, ty.element, &|| "the boundary".to_owned()),
-                Boundary::Function(f) => {
-                    let params = vec![INDEX; ty.rank().min(MAX_RANK)];
-                    v.function_to("boundary", f, &params, &[Some(ty.element)]);
-                }
-            });
-        }
-        for tap in taps {
-            if let Some(count) = found.remove(&tap.array)
-                && count != 1
-            {
-                let array = self.name(tap.array);
-                self.report(ProgramFault::Boundaries { array, found: count });
-            }
-        }
-        self.results_of("f", f, &elements(&types))
-    }
 }
 
 /// The element types of arrays.
-pub(super) fn elements(types: &[Option<&Type>]) -> Vec<Option<ElementType>> {
+pub(in crate::validate) fn elements(types: &[Option<&Type>]) -> Vec<Option<ElementType>> {
     types.iter().map(|ty| ty.map(|ty| ty.element)).collect()
 }
 

@@ -1,0 +1,107 @@
+//! Steps in order, branches and loops.
+
+use std::collections::HashSet;
+
+use fusebox_ir::{Operand, PlanOperand, Step, ValueId};
+
+use super::state::{Executor, Result, Stored};
+use crate::machine::Machine;
+
+impl<M: Machine> Executor<'_, M> {
+    /// Runs steps in order.
+    pub(super) fn steps(&mut self, steps: &[Step]) -> Result<()> {
+        for (position, step) in steps.iter().enumerate() {
+            self.step(step, &steps[position + 1..])?;
+        }
+        Ok(())
+    }
+
+    /// Runs a step; `rest` are those that follow it in its list.
+    fn step(&mut self, step: &Step, rest: &[Step]) -> Result<()> {
+        match step {
+            Step::Allocate { value, in_place_of, operation, place } => {
+                self.make(*value, *in_place_of, operation, place)?;
+            }
+            Step::Constant { value, data } => self.written_out(*value, data)?,
+            Step::Launch { kernel, sizes, arrays } => self.launch(*kernel, sizes, arrays)?,
+            Step::Alias { value, source, operation, place } => self.alias(*value, *source, operation, place)?,
+            Step::Truncate { value, source } => self.truncate(*value, *source)?,
+            Step::Copy { value, source } => self.copy(*value, *source, rest)?,
+            Step::CheckEqual { left, left_name, right, right_name, operation, place } => {
+                self.check_equal((*left, left_name), (*right, right_name), operation, place)?;
+            }
+            Step::CheckAtMost { extent, name, available, array, operation, place } => {
+                self.check_at_most((*extent, name), (*available, array), operation, place)?;
+            }
+            Step::CheckNotNegative { extent, array, operation, place } => {
+                self.check_not_negative(*extent, array, operation, place)?;
+            }
+            Step::Sort { keys, carry, results } => self.sort(keys, carry, results)?,
+            Step::If { condition, then, otherwise, results: _ } => {
+                if self.truth(*condition)? {
+                    self.steps(then)?;
+                } else {
+                    self.steps(otherwise)?;
+                }
+            }
+            Step::While { state, condition_steps, condition, body, next } => {
+                self.repeat(state, condition_steps, *condition, body, next)?
+            }
+            Step::Free { value } => self.free(*value),
+        }
+        Ok(())
+    }
+
+    /// Runs a loop. Its state moves from iteration to iteration and is not copied.
+    fn repeat(
+        &mut self,
+        state: &[ValueId],
+        condition_steps: &[Step],
+        condition: PlanOperand,
+        body: &[Step],
+        next: &[PlanOperand],
+    ) -> Result<()> {
+        let mut made = HashSet::new();
+        makes(body, &mut made);
+        loop {
+            self.steps(condition_steps)?;
+            if !self.truth(condition)? {
+                return Ok(());
+            }
+            self.steps(body)?;
+            let mut new = Vec::new();
+            for &operand in next {
+                new.push(match operand {
+                    Operand::Value(id) => self.value(id)?.clone(),
+                    Operand::Constant(constant) => {
+                        let buffer = self.machine.constant(constant)?;
+                        let buffer = self.made(buffer);
+                        Stored { buffer, element: constant.ty(), extents: Vec::new() }
+                    }
+                });
+            }
+            // What the body made moves: otherwise it would keep a second name, and nothing could be written in place.
+            for &operand in next {
+                if let Operand::Value(id) = operand
+                    && made.contains(&id)
+                {
+                    self.values[id.index()] = None;
+                }
+            }
+            for (&id, stored) in state.iter().zip(new) {
+                self.set(id, stored);
+            }
+        }
+    }
+}
+
+/// The values that steps make, in branches and loops too.
+fn makes(steps: &[Step], made: &mut HashSet<ValueId>) {
+    for step in steps {
+        made.extend(step.makes());
+        if let Step::While { state, .. } = step {
+            made.extend(state);
+        }
+        step.inner().into_iter().for_each(|steps| makes(steps, made));
+    }
+}

@@ -1,0 +1,107 @@
+//! What a backend implements for its device: arrays are allocated and copied, kernels launched, rows sorted.
+
+use fusebox_ir::{Constant, ElementType};
+
+use crate::BackendError;
+
+/// A device: it holds arrays and runs kernels.
+pub trait Machine {
+    /// The memory of one array.
+    type Buffer;
+
+    /// Allocates an array, whose elements may be anything; `None` if there is no memory for it.
+    fn allocate(&self, element: ElementType, extents: &[usize]) -> Option<Self::Buffer>;
+
+    /// The number of bytes of elements that a buffer was allocated for.
+    fn bytes(&self, buffer: &Self::Buffer) -> usize;
+
+    /// Makes a buffer that holds one scalar.
+    ///
+    /// # Errors
+    /// What the device says.
+    fn constant(&self, constant: Constant) -> Result<Self::Buffer, BackendError>;
+
+    /// Makes an array of the elements that a plan spells out, in row-major order.
+    ///
+    /// # Errors
+    /// What the device says; [`BackendError::BadPlan`] if there are not as many elements.
+    fn written_out(
+        &self,
+        element: ElementType,
+        extents: &[i64],
+        data: &[Constant],
+    ) -> Result<Self::Buffer, BackendError>;
+
+    /// Reads the first element of a buffer.
+    ///
+    /// # Errors
+    /// What the device says.
+    fn scalar(&self, buffer: &Self::Buffer, element: ElementType) -> Result<Constant, BackendError>;
+
+    /// Copies the first `count` elements from one buffer to another.
+    ///
+    /// # Errors
+    /// What the device says.
+    fn copy(
+        &self,
+        from: &Self::Buffer,
+        to: &mut Self::Buffer,
+        element: ElementType,
+        count: usize,
+    ) -> Result<(), BackendError>;
+
+    /// Runs a kernel.
+    ///
+    /// # Errors
+    /// [`BackendError::Run`].
+    fn launch(&self, launch: Launch<'_, Self::Buffer>) -> Result<(), BackendError>;
+
+    /// Sorts rows.
+    ///
+    /// # Errors
+    /// What the device says; [`Fault::TooLarge`] if there is no memory to work in.
+    fn sort(&self, sort: Sort<'_, Self::Buffer>) -> Result<(), BackendError>;
+
+    /// Takes back a buffer that nobody uses any more.
+    fn release(&self, buffer: Self::Buffer);
+}
+
+/// One run of a kernel.
+#[derive(Debug)]
+pub struct Launch<'a, B> {
+    /// Position in the plan's kernels.
+    pub kernel: usize,
+    /// The kernel's sizes.
+    pub sizes: &'a [i64],
+    /// The kernel's arrays.
+    pub arrays: Vec<LaunchArray<'a, B>>,
+}
+
+/// An array of a launch.
+#[derive(Debug)]
+pub enum LaunchArray<'a, B> {
+    /// The kernel only reads it.
+    Read(&'a B),
+    /// The kernel writes or updates it.
+    Write(&'a mut B),
+    /// The kernel only reads it, and writes the array at this position over it: both are in the same memory
+    /// ([`fusebox_ir::KernelArray::in_place_of`]).
+    InPlace(usize),
+}
+
+/// One sort: rows are the innermost dimension.
+#[derive(Debug)]
+pub struct Sort<'a, B> {
+    /// The name of the first result, for errors.
+    pub name: &'a str,
+    /// Element types and arrays of keys. The first key decides; where it is equal the next does.
+    pub keys: Vec<(ElementType, &'a B)>,
+    /// Element types and arrays whose elements move with the keys.
+    pub carry: Vec<(ElementType, &'a B)>,
+    /// The arrays that the results are written to: the keys, then what moves with them.
+    pub results: Vec<&'a mut B>,
+    /// Number of rows.
+    pub rows: usize,
+    /// Elements of a row.
+    pub length: usize,
+}
