@@ -64,6 +64,23 @@ pub struct Nest {
     pub splits: Vec<Split>,
     /// In order.
     pub nodes: Vec<Node>,
+    /// How single statements are carried out, where that is not in the usual way.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub forms: Vec<Form>,
+}
+
+/// How a statement is carried out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Form {
+    /// A scalar instruction that is a loop of a known number of turns: its body stands that many times in a row, so that what depends on the
+    /// turn alone is constant.
+    Unrolled {
+        /// The statement (its position).
+        statement: u32,
+        /// How many turns it makes.
+        turns: u32,
+    },
 }
 
 /// An axis: a level of the kernel, or what a split made.
@@ -248,6 +265,13 @@ impl Nest {
             }
         }
         None
+    }
+
+    /// How many times the body of a statement's loop stands in a row; none: it is a loop.
+    pub fn unrolled(&self, statement: usize) -> Option<u32> {
+        self.forms.iter().find_map(|form| match *form {
+            Form::Unrolled { statement: own, turns } => (own as usize == statement).then_some(turns),
+        })
     }
 
     /// Whether threads or blocks share the outermost level.

@@ -28,6 +28,18 @@ fn backend(threads: usize) -> Result<Arc<Cranelift>, Error> {
     Ok(backend)
 }
 
+/// The backend for a plan: with schedules of its own it is one of its own.
+fn backend_for(plan: &Plan, options: &Options) -> Result<Arc<Cranelift>, Error> {
+    let threads = options.threads.map_or(0, usize::from);
+    match &options.schedules {
+        None => backend(threads),
+        Some(text) => {
+            let schedules = Arc::new(crate::schedules::read(text, plan)?);
+            Cranelift::new(Config { threads, schedules, ..Config::default() }).map(Arc::new).map_err(failed)
+        }
+    }
+}
+
 fn failed(error: BackendError) -> Error {
     match error {
         BackendError::Run(error) => Error::Run(error),
@@ -47,7 +59,7 @@ pub(super) fn load(program: &Program, options: &Options) -> Result<Loading, Erro
         let source = Box::new(BackendError::BadPlan { message: "the passes made no plan".into() });
         return Err(Error::Backend { backend: NAME, source });
     };
-    let backend = backend(options.threads.map_or(0, usize::from))?;
+    let backend = backend_for(plan, options)?;
     let begin = Instant::now();
     // SAFETY: the passes have made the plan just now, and nobody has changed it: what it leaves unchecked lowering has proved.
     #[allow(unsafe_code)]
@@ -59,7 +71,7 @@ pub(super) fn load(program: &Program, options: &Options) -> Result<Loading, Erro
 
 /// Compiles and loads a valid plan.
 pub(super) fn load_plan(plan: &Plan, options: &Options) -> Result<Loading, Error> {
-    let backend = backend(options.threads.map_or(0, usize::from))?;
+    let backend = backend_for(plan, options)?;
     let begin = Instant::now();
     let loaded = backend.compile(plan).and_then(|compiled| compiled.load()).map_err(failed)?;
     let code = begin.elapsed();
