@@ -120,7 +120,7 @@ pub enum Node {
     Do(Effects),
     /// One of two nests, of which both cover the same points.
     Choose {
-        /// A level around which this stands, whose steps are counted.
+        /// A level whose loops are inside, and whose steps are counted.
         level: u32,
         /// The first nest runs where the level has fewer steps.
         fewer_than: u32,
@@ -250,7 +250,12 @@ pub struct Gang {
 impl Nest {
     /// The level across lanes, in a nest that [`crate::check`] accepts for a kernel with so many levels.
     pub fn gang(&self, levels: usize) -> Option<Gang> {
-        let mut nodes: Vec<&Node> = self.nodes.iter().collect();
+        self.gang_of(levels, &self.nodes)
+    }
+
+    /// The level across lanes among some of its nodes: where a nest chooses between others, that of the first.
+    pub fn gang_of(&self, levels: usize, nodes: &[Node]) -> Option<Gang> {
+        let mut nodes: Vec<&Node> = nodes.iter().rev().collect();
         while let Some(node) = nodes.pop() {
             match node {
                 Node::Loop(each) => {
@@ -258,10 +263,10 @@ impl Nest {
                         let masked = each.remainder == Remainder::Masked;
                         return Some(Gang { level: self.level_of(levels, each.axis)?, lanes, masked });
                     }
-                    nodes.extend(&each.body);
+                    nodes.extend(each.body.iter().rev());
                 }
                 Node::Do(_) => {}
-                Node::Choose { then, otherwise, .. } => nodes.extend(then.iter().chain(otherwise)),
+                Node::Choose { then, otherwise, .. } => nodes.extend(otherwise.iter().rev().chain(then.iter().rev())),
             }
         }
         None
@@ -276,8 +281,15 @@ impl Nest {
 
     /// Whether threads or blocks share the outermost level.
     pub fn is_shared(&self) -> bool {
-        let shared = |node: &Node| matches!(node, Node::Loop(each) if matches!(each.by, By::Threads | By::Blocks));
-        self.nodes.iter().any(shared)
+        let mut nodes: Vec<&Node> = self.nodes.iter().collect();
+        while let Some(node) = nodes.pop() {
+            match node {
+                Node::Loop(each) if matches!(each.by, By::Threads | By::Blocks) => return true,
+                Node::Loop(_) | Node::Do(_) => {}
+                Node::Choose { then, otherwise, .. } => nodes.extend(then.iter().chain(otherwise)),
+            }
+        }
+        false
     }
 
     /// Splits an axis of a kernel with so many levels: the pieces, and the steps of a piece.
