@@ -1,14 +1,12 @@
 //! What moves between lanes: one value to all of them, single lanes, and all lanes up by some.
 
 use fusebox_ir::ElementType;
+use fusebox_vector::{Op, Type, Value};
 use iced_x86::Code as C;
 use regalloc2::VReg;
 
 use super::{BYTES, Outcome, Registers, Select, codes};
-use crate::{
-    machine::Arg,
-    vector::{Op, Type, Value},
-};
+use crate::machine::Arg;
 
 impl Select<'_> {
     pub(super) fn splat(&mut self, value: Value, ty: Type) -> Outcome<Registers> {
@@ -25,7 +23,7 @@ impl Select<'_> {
         }
         let loaded = match self.defs[value.0 as usize] {
             Some(Op::Load { base, index, offset, memory })
-                if *memory != crate::vector::Memory::Shared && ty.element.bytes() >= 4 =>
+                if *memory != fusebox_vector::Memory::Shared && ty.element.bytes() >= 4 =>
             {
                 Some((*base, *index, *offset))
             }

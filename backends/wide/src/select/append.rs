@@ -1,13 +1,11 @@
 //! Appends: the lanes of which a mask holds, one behind the other.
 
+use fusebox_vector::Value;
 use iced_x86::Code as C;
 use regalloc2::VReg;
 
 use super::{Outcome, Select, codes, convert::narrowing, registers};
-use crate::{
-    machine::{Address, Arg, INT, Inst as Made},
-    vector::Value,
-};
+use crate::machine::{Address, Arg, INT, Inst as Made};
 
 impl Select<'_> {
     /// Kept lanes one behind the other; gives the new count.

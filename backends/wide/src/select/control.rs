@@ -1,14 +1,12 @@
 //! Control: loops, branches, and leaving at a failure.
 
 use fusebox_ir::ElementType;
+use fusebox_vector::{Inst, Op, Value};
 use iced_x86::Code as C;
 use regalloc2::{RegClass, VReg};
 
 use super::{BYTES, Outcome, Registers, Select, Test, codes, registers};
-use crate::{
-    machine::{Address, Arg, BlockId, Cond, INT, Inst as Made, MASK, WIDE},
-    vector::{Inst, Op, Value},
-};
+use crate::machine::{Address, Arg, BlockId, Cond, INT, Inst as Made, MASK, WIDE};
 
 /// Bytes of the masks that the error slot takes before operands, and of each operand: 64 lanes of 8 bytes.
 const SLOT_STRIDE: i64 = 512;

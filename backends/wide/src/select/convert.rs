@@ -1,14 +1,12 @@
 //! Conversions, and integer lanes of other widths.
 
 use fusebox_ir::{Constant, ElementType};
+use fusebox_vector::{Type, Value};
 use iced_x86::Code as C;
 use regalloc2::VReg;
 
 use super::{BYTES, Outcome, Registers, Select, codes, registers};
-use crate::{
-    machine::Arg,
-    vector::{Type, Value},
-};
+use crate::machine::Arg;
 
 /// Integer lanes made wider.
 fn widening(from: usize, to: usize, signed: bool) -> C {

@@ -1,14 +1,12 @@
 //! Functions on gangs: one or some instructions on each register.
 
 use fusebox_ir::{Binary, Constant, ElementType, Unary};
+use fusebox_vector::{Type, Value};
 use iced_x86::Code as C;
 use regalloc2::VReg;
 
 use super::{BYTES, Outcome, Registers, Select, codes};
-use crate::{
-    machine::Arg,
-    vector::{Type, Value},
-};
+use crate::machine::Arg;
 
 impl Select<'_> {
     /// One function on each register.

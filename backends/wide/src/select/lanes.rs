@@ -1,14 +1,12 @@
 //! What vectors have no instructions for, lane by lane through memory of the stack.
 
 use fusebox_ir::{Binary, ElementType};
+use fusebox_vector::{Type, Value};
 use iced_x86::Code as C;
 use regalloc2::VReg;
 
 use super::{Outcome, Registers, Select};
-use crate::{
-    machine::{Address, Arg, Inst as Made},
-    vector::{Type, Value},
-};
+use crate::machine::{Address, Arg, Inst as Made};
 
 impl Select<'_> {
     /// Puts registers into the function's memory.

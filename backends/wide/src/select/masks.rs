@@ -1,14 +1,12 @@
 //! Masks: a bit for each lane, in mask registers of as many lanes as a vector register has of what is compared.
 
 use fusebox_ir::Binary;
+use fusebox_vector::{Type, Value};
 use iced_x86::Code as C;
 use regalloc2::VReg;
 
 use super::{BYTES, Outcome, Registers, Select, codes};
-use crate::{
-    machine::{Arg, Cond, Inst as Made, MASK},
-    vector::{Type, Value},
-};
+use crate::machine::{Arg, Cond, Inst as Made, MASK};
 
 impl Select<'_> {
     /// A mask register of these bits.

@@ -1,14 +1,12 @@
 //! Loads and stores.
 
 use fusebox_ir::ElementType;
+use fusebox_vector::{Type, Value};
 use iced_x86::Code as C;
 use regalloc2::{Operand, VReg};
 
 use super::{BYTES, Outcome, Registers, Select, codes};
-use crate::{
-    machine::{Address, Arg, Base, Cond, Inst as Made, WIDE},
-    vector::{Type, Value},
-};
+use crate::machine::{Address, Arg, Base, Cond, Inst as Made, WIDE};
 
 impl Select<'_> {
     pub(super) fn load_one(&mut self, element: ElementType, address: Address) -> VReg {

@@ -16,13 +16,13 @@ mod shifts;
 use std::collections::HashMap;
 
 use fusebox_ir::{Binary, Constant, ElementType, bug};
+use fusebox_vector::{Function, Inst, Op, Region, Type, Value};
 use iced_x86::Code as C;
 use regalloc2::{Operand, PReg, RegClass, VReg};
 
 use crate::{
     Features, Refusal,
     machine::{Address, Arg, Cond, INT, Inst as Made, MASK, Machine, WIDE},
-    vector::{Function, Inst, Op, Region, Type, Value},
 };
 
 pub(crate) type Outcome<T> = Result<T, Refusal>;

@@ -1,14 +1,12 @@
 //! Functions of uniform values.
 
 use fusebox_ir::{Binary, Constant, ElementType, Unary};
+use fusebox_vector::Value;
 use iced_x86::Code as C;
 use regalloc2::{Operand, PReg, VReg};
 
 use super::{Outcome, Select, Test, codes, extended};
-use crate::{
-    machine::{Address, Arg, Cond, INT, Inst as Made},
-    vector::Value,
-};
+use crate::machine::{Address, Arg, Cond, INT, Inst as Made};
 
 /// The unsigned type of the same width.
 fn unsigned(element: ElementType) -> ElementType {

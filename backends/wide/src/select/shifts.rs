@@ -1,10 +1,11 @@
 //! Shifts and rotations of the bits of each lane.
 
 use fusebox_ir::{Binary, ElementType};
+use fusebox_vector::Value;
 use iced_x86::Code as C;
 
 use super::{Outcome, Registers, Select, codes};
-use crate::{machine::Arg, vector::Value};
+use crate::machine::Arg;
 
 impl Select<'_> {
     /// Shifts by the width or more leave nothing, or signs: so do the processor's, of lanes.
