@@ -295,7 +295,7 @@ fn carried_values_are_alike() {
             m.b.end_loop(steps, vec![m.y]);
         });
         assert_eq!(rules(&function, 1), []);
-        let mask = Value(4);
+        let mask = Value(5);
         let inst = function.body.0.last_mut().unwrap();
         change(&mut inst.op, mask, &mut inst.results);
         assert_eq!(rules(&function, 1), [Rule::Carried]);
