@@ -12,9 +12,6 @@ pub use fusebox_vector as vector;
 
 use fusebox_vector::Function;
 
-/// Bytes of a vector.
-pub const VECTOR_BYTES: usize = 64;
-
 /// Machine code, to be put at a multiple of 64 bytes; constants are behind the instructions.
 #[derive(Clone, Debug)]
 pub struct Code {

@@ -327,7 +327,8 @@ impl Select<'_> {
         let element = self.ty(a).element;
         if is_float(element) {
             let holds = self.one(condition)?;
-            let mask = self.k(C::VEX_Kmovd_kr_r32, &[Arg::Use(holds)]);
+            let mask =
+                if self.features.avx512 { self.k(C::VEX_Kmovd_kr_r32, &[Arg::Use(holds)]) } else { self.spread(holds) };
             let (a, b) = (self.one(a)?, self.one(b)?);
             return Ok(self.blended(element.bytes(), mask, b, Arg::Any(a)));
         }
