@@ -125,7 +125,7 @@ impl<'k> Emitter<'k> {
         let steps = self.b.sub(to, from);
         let least = self.b.int(least.into());
         let is_short = self.b.less(steps, least);
-        let made: Vec<LocalId> = (inner.clone())
+        let mut made: Vec<LocalId> = (inner.clone())
             .flat_map(|position| match &kernel.statements[position].action {
                 Action::Reduce { results, to, .. } if *to as usize == depth => {
                     results.iter().map(|local| local.id).collect()
@@ -146,6 +146,8 @@ impl<'k> Emitter<'k> {
             self.gang = self.nest.gang_of(kernel.levels.len(), nodes).or(gang.filter(|gang| gang.level < depth));
             self.level(depth, inner.clone())?;
             let mut values = std::mem::take(&mut self.states);
+            // A part that leaves results of blocks makes no locals of them.
+            made.retain(|id| self.locals.contains_key(id));
             for &id in &made {
                 let value = self.local(id)?;
                 values.push(self.plain(value));
@@ -438,8 +440,10 @@ impl<'k> Emitter<'k> {
                 if !varies || (outside.is_none() && dim.boundary == DimBoundary::None) {
                     continue;
                 }
-                // index + offset is inside for offset' <= step < extent - offset'; the schedule has seen to the form.
-                let mut offset = nest.from;
+                // Inside is 0 <= index + offset < extent; the schedule has seen to the form. Steps go up from the first index, or down from
+                // the last.
+                let down = kernel.levels[nest.depth].order == LevelOrder::Down;
+                let mut offset = if down { nest.to } else { nest.from };
                 for &(factor, local) in dim.terms.iter().filter(|&&(_, local)| local != own) {
                     let local = self.local(local)?;
                     let local = self.plain(local);
@@ -449,9 +453,12 @@ impl<'k> Emitter<'k> {
                 }
                 offset = self.b.add_int(offset, dim.offset);
                 let zero = self.b.int(0);
-                let from = self.b.sub(zero, offset);
                 let extent = self.extent(*extent)?;
-                let to = self.b.sub(extent, offset);
+                let (from, to) = if down {
+                    (self.b.sub(offset, extent), offset)
+                } else {
+                    (self.b.sub(zero, offset), self.b.sub(extent, offset))
+                };
                 first = self.b.binary(Binary::Max, first, from);
                 last = self.b.binary(Binary::Min, last, to);
             }
