@@ -7,6 +7,7 @@ mod md5;
 mod reductions;
 mod scans;
 mod scatter;
+mod sorts;
 mod sparse;
 
 use crate::program::Program;
@@ -19,6 +20,7 @@ pub fn all() -> Vec<Program> {
     all.extend(scans::programs());
     all.extend(sparse::programs());
     all.extend(scatter::programs());
+    all.extend(sorts::programs());
     all.extend(grids::programs());
     all.extend(compute::programs());
     all
