@@ -97,3 +97,64 @@ fn counts() {
     settings.set_omit_expression(true);
     settings.bind(|| insta::assert_snapshot!("counts", table));
 }
+
+/// Programs whose kernels have between them every form that schedules have.
+const SCHEDULED: [&str; 14] = [
+    "black_scholes",
+    "blur",
+    "dotp",
+    "filter",
+    "histogram",
+    "kmeans",
+    "matmul",
+    "md5",
+    "prefix_sum",
+    "segmented_sums",
+    "smvm",
+    "softmax_rows",
+    "stats",
+    "transpose",
+];
+
+/// How the kernels of some programs run on each target.
+#[test]
+fn schedules() {
+    each("schedules", |golden| {
+        let plan = SCHEDULED.contains(&golden.name.as_str()).then(|| plan(golden, Fusion::Optimal))??;
+        let mut text = String::new();
+        for target in ["avx512", "avx2", "sse", "sm_90"] {
+            let scheduled = fusebox::schedules(&plan, target).unwrap();
+            text.extend(plan.kernels.iter().zip(scheduled).map(|(kernel, found)| found.schedule.to_text(kernel)));
+        }
+        Some(text)
+    });
+}
+
+/// Every schedule is legal, for every target, and its text and its JSON are read again as it is.
+#[test]
+fn schedules_are_legal_and_read_again() {
+    for name in names() {
+        let Some(plan) = plan(&load(&name), Fusion::Optimal) else { continue };
+        for target in fusebox_schedule::Target::NAMES {
+            let scheduled = fusebox::schedules(&plan, target).unwrap();
+            let target = fusebox_schedule::Target::named(target).unwrap();
+            let mut book = fusebox_schedule::Book::default();
+            let mut text = String::new();
+            for (kernel, found) in plan.kernels.iter().zip(scheduled) {
+                let own = found.schedule.to_text(kernel);
+                fusebox_schedule::check(kernel, &found.schedule, &target)
+                    .unwrap_or_else(|faults| panic!("{name}: {faults:?}\n{own}{kernel}"));
+                assert_eq!(
+                    fusebox_schedule::Schedule::parse(&own, kernel).as_ref(),
+                    Ok(&found.schedule),
+                    "{name}\n{own}"
+                );
+                if book.get(kernel, &target.name).is_none() {
+                    text.push_str(&own);
+                    book.insert(kernel, found.schedule);
+                }
+            }
+            assert_eq!(fusebox_schedule::Book::from_json(&book.to_json()).unwrap(), book, "{name}");
+        }
+    }
+}

@@ -10,6 +10,7 @@ use std::{
 };
 
 use fusebox_ir::{Constant, ElementType, Kernel};
+use fusebox_vector::debug_verify_call;
 
 use crate::{
     compile::CompiledKernel,
@@ -32,6 +33,9 @@ impl Alike {
     /// Takes one more.
     pub(crate) fn add(&mut self, kernel: &Kernel, mut compiled: CompiledKernel) {
         let (position, words) = (self.kernels.len(), kernel.sizes.len() + kernel.arrays.len());
+        for (_, function) in &compiled.parts {
+            debug_verify_call(function, words + compiled.hidden.len(), "emitting");
+        }
         let numbers = take_numbers(&mut compiled);
         let same = self.known.entry(hash(&compiled)).or_default();
         let first = same
@@ -66,6 +70,10 @@ impl Alike {
                 });
             }
             put_numbers(&mut self.kernels[first], &sources);
+            let kernel = &self.kernels[first];
+            for (_, function) in &kernel.parts {
+                debug_verify_call(function, self.words[first] + kernel.hidden.len(), "sharing code");
+            }
         }
         self.kernels
     }

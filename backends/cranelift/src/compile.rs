@@ -127,19 +127,28 @@ impl Compiled for CompiledPlan {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Forced {
     narrow: Option<Schedule>,
-    pub(crate) wide: Option<Schedule>,
+    avx2: Option<Schedule>,
+    avx512: Option<Schedule>,
 }
 
 impl Forced {
+    /// The one for the vectors of these features.
+    pub(crate) fn wide(&self, features: Features) -> Option<&Schedule> {
+        if features.avx512 { self.avx512.as_ref() } else { self.avx2.as_ref() }
+    }
+
     /// Whether the kernel is not to have code for vectors of 64 bytes.
-    pub(crate) fn is_narrow(&self) -> bool {
-        self.narrow.is_some() && self.wide.is_none()
+    pub(crate) fn is_narrow(&self, features: Features) -> bool {
+        self.narrow.is_some() && self.wide(features).is_none()
     }
 }
 
 fn forced(plan: &Plan, config: &Config) -> Vec<Forced> {
     let of = |kernel: &Kernel, target: &str| config.schedules.get(kernel, target).cloned();
-    plan.kernels.iter().map(|kernel| Forced { narrow: of(kernel, "sse"), wide: of(kernel, "avx512") }).collect()
+    plan.kernels
+        .iter()
+        .map(|kernel| Forced { narrow: of(kernel, "sse"), avx2: of(kernel, "avx2"), avx512: of(kernel, "avx512") })
+        .collect()
 }
 
 /// The functions of all kernels of a plan, of those that are the same code once.

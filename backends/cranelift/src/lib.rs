@@ -17,7 +17,8 @@ mod wide;
 
 pub use code_memory::Block;
 pub use compile::{CompiledKernel, CompiledPlan, compile_kernel, compile_scheduled};
-pub use fusebox_wide::{Features, vector};
+pub use fusebox_vector as vector;
+pub use fusebox_wide::Features;
 pub use load::LoadedPlan;
 pub use wide::WideKernel;
 

@@ -57,9 +57,9 @@ impl LoadedPlan {
         let mut maker = CodeMemoryBuilder::new()?;
         let mut made: Vec<Option<Vec<DefinedFunction>>> = vec![None; plan.kernels.len()];
         let (mut wide, positions) = (Alike::default(), &mut Vec::new());
-        if features.is_some() {
+        if let Some(features) = features {
             for (position, (kernel, narrow)) in plan.kernels.iter().zip(narrow).enumerate() {
-                if let Some(emitted) = wide::emitted(kernel, narrow, &forced[position])? {
+                if let Some(emitted) = wide::emitted(kernel, narrow, &forced[position], features)? {
                     wide.add(kernel, emitted);
                     positions.push(position);
                 }

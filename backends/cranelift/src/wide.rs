@@ -1,9 +1,9 @@
-//! Kernels in vectors of 64 bytes, where the machine has them and the kernel is in gangs.
+//! Kernels in vectors of 64 or 32 bytes, where the machine has them and the kernel is in gangs.
 
 use fusebox_backend::BackendError;
 use fusebox_ir::Kernel;
 use fusebox_schedule::Target;
-use fusebox_wide::{Code, Features, Refusal, VECTOR_BYTES, compile};
+use fusebox_wide::{Code, Features, Refusal, compile};
 
 use crate::{
     Config,
@@ -24,7 +24,7 @@ pub(crate) fn features(config: &Config) -> Result<Option<Features>, BackendError
     Ok(if wanted { config.features.or_else(Features::of_this_machine) } else { None })
 }
 
-/// A kernel emitted for vectors of 64 bytes.
+/// A kernel emitted for vectors of 64 or 32 bytes.
 #[derive(Clone, Debug)]
 pub struct WideKernel {
     /// Its schedule and functions, which replace those for shorter vectors.
@@ -42,12 +42,12 @@ pub(crate) fn kernel(
     (narrow, forced): (&CompiledKernel, &Forced),
     features: Features,
 ) -> Result<Option<WideKernel>, BackendError> {
-    let Some(compiled) = emitted(kernel, narrow, forced)? else { return Ok(None) };
+    let Some(compiled) = emitted(kernel, narrow, forced, features)? else { return Ok(None) };
     let codes = codes(kernel, &compiled, features)?;
     Ok(codes.map(|codes| WideKernel { compiled, codes }))
 }
 
-/// The functions of a kernel for vectors of 64 bytes; none where the kernel stays as it is.
+/// The functions of a kernel for the vectors of these features; none where the kernel stays as it is.
 ///
 /// # Errors
 /// As of [`compile_kernel`].
@@ -55,15 +55,17 @@ pub(crate) fn emitted(
     kernel: &Kernel,
     narrow: &CompiledKernel,
     forced: &Forced,
+    features: Features,
 ) -> Result<Option<CompiledKernel>, BackendError> {
-    if let (Some(schedule), Some(target)) = (&forced.wide, Target::of_vectors(VECTOR_BYTES)) {
+    let bytes = features.vector_bytes();
+    if let (Some(schedule), Some(target)) = (forced.wide(features), Target::of_vectors(bytes)) {
         return compile_scheduled(kernel, schedule.clone(), &target).map(Some);
     }
-    if forced.is_narrow() || narrow.gang.is_none() {
+    if forced.is_narrow(features) || narrow.gang.is_none() {
         // Scalar code is as good from Cranelift.
         return Ok(None);
     }
-    let compiled = compile_kernel(kernel, Some(VECTOR_BYTES))?;
+    let compiled = compile_kernel(kernel, Some(bytes))?;
     Ok(compiled.gang.is_some().then_some(compiled))
 }
 

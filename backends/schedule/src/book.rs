@@ -39,6 +39,11 @@ impl Book {
         }
     }
 
+    /// The targets of all schedules.
+    pub fn targets(&self) -> impl Iterator<Item = &str> {
+        self.entries.iter().flat_map(|entry| &entry.schedules).map(|schedule| schedule.target.as_str())
+    }
+
     /// Whether nothing has been noted.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()

@@ -77,7 +77,7 @@ pub fn may_be_lanes(kernel: &Kernel, level: usize, lanes: u32) -> Result<(), NoG
                 let ragged_over_several = matches!(association, Association::Ragged { .. }) && depth > to + 1;
                 let keeps = match association {
                     Association::Interleaved { lanes } => inner || *lanes >= 2,
-                    Association::Runs { .. } => !inner,
+                    Association::Runs { .. } => true,
                     Association::InOrder | Association::Ragged { .. } => inner && !ragged_over_several,
                     Association::Tiles { .. } => inner,
                 };
@@ -154,4 +154,19 @@ pub fn may_run_twice(kernel: &Kernel, level: usize) -> bool {
         }
         Action::Append { .. } | Action::Scatter { .. } => false,
     })
+}
+
+/// Whether the number of steps of a level is known before all levels.
+pub fn is_counted_before(kernel: &Kernel, level: usize) -> bool {
+    let known = depths(kernel);
+    let before = |operand: ScalarOperand| match operand {
+        ScalarOperand::Local(id) => known.get(&id) == Some(&0),
+        ScalarOperand::Constant(_) | ScalarOperand::Outer(_) => true,
+    };
+    let Some(level) = kernel.levels.get(level) else { return false };
+    // What a reduce makes is known behind the levels.
+    let made = kernel.statements.iter().filter(|statement| statement.depth > 0).flat_map(Statement::results);
+    let late: Vec<_> = made.map(|result| result.id).collect();
+    let early = |operand: ScalarOperand| !matches!(operand, ScalarOperand::Local(id) if late.contains(&id));
+    [level.from, level.to].into_iter().all(|operand| before(operand) && early(operand))
 }

@@ -8,17 +8,14 @@ use fusebox_ir::{
     text::{KernelNames, kernel_names},
 };
 
-use crate::{
-    effects::has_effect,
-    schedule::{Axis, SplitBy},
-};
+use crate::schedule::{Axis, SplitBy};
 
 /// The names of one kernel and its axes; names of axes come to it as splits are met.
 #[derive(Clone, Debug)]
 pub(crate) struct Labels {
     pub(crate) axes: Vec<String>,
-    /// Of statements with an effect.
-    pub(crate) statements: Vec<Option<String>>,
+    /// By position.
+    pub(crate) statements: Vec<String>,
     pub(crate) arrays: Vec<String>,
 }
 
@@ -27,9 +24,8 @@ impl Labels {
         let names = kernel_names(kernel);
         let axes = kernel.levels.iter().map(|level| name_of(&names, &level.index)).collect();
         let mut taken = HashMap::new();
-        let statements = (kernel.statements.iter())
-            .map(|statement| has_effect(statement).then(|| unique(&mut taken, &base(&names, statement))))
-            .collect();
+        let statements =
+            (kernel.statements.iter()).map(|statement| unique(&mut taken, &base(&names, statement))).collect();
         Self { axes, statements, arrays: names.arrays }
     }
 
@@ -38,8 +34,7 @@ impl Labels {
     }
 
     pub(crate) fn statement(&self, position: u32) -> String {
-        let label = self.statements.get(position as usize).cloned().flatten();
-        label.unwrap_or_else(|| format!("statement{position}"))
+        self.statements.get(position as usize).cloned().unwrap_or_else(|| format!("statement{position}"))
     }
 
     pub(crate) fn array(&self, array: KernelArrayId) -> String {

@@ -14,6 +14,7 @@ pub mod slice;
 pub mod streams;
 mod target;
 mod tokens;
+mod unroll;
 
 pub use self::{
     book::Book,
@@ -21,7 +22,8 @@ pub use self::{
     choose::{Accumulators, Choice, Preferences, Scheduled, alternatives, schedule},
     effects::{effects, has_effect},
     schedule::{
-        Axis, By, Effects, Gang, Guard, Loop, Nest, Node, OutOfCache, Remainder, Schedule, Split, SplitBy, Version,
+        Axis, By, Effects, Form, Gang, Guard, Loop, Nest, Node, OutOfCache, Remainder, Schedule, Split, SplitBy,
+        Version,
     },
     target::{Cpu, Gpu, Machine, Target},
     tokens::ParseError,

@@ -4,7 +4,9 @@ use fusebox_ir::{Kernel, KernelArrayId};
 
 use crate::{
     labels::Labels,
-    schedule::{Axis, By, Effects, Guard, Loop, Nest, Node, OutOfCache, Remainder, Schedule, Split, SplitBy, Version},
+    schedule::{
+        Axis, By, Effects, Form, Guard, Loop, Nest, Node, OutOfCache, Remainder, Schedule, Split, SplitBy, Version,
+    },
     tokens::{ParseError, Token, Tokens},
 };
 
@@ -132,6 +134,10 @@ impl Parser<'_, '_> {
             }
             nest.splits.push(Split { axis, by });
         }
+        while self.tokens.takes_word("unroll") {
+            let statement = self.statement()?;
+            nest.forms.push(Form::Unrolled { statement, turns: self.tokens.small()? });
+        }
         nest.nodes = self.nodes(0)?;
         Ok(nest)
     }
@@ -168,19 +174,24 @@ impl Parser<'_, '_> {
         Ok(nodes)
     }
 
+    fn statement(&mut self) -> Parsed<u32> {
+        let name = self.tokens.name("a statement")?;
+        match self.labels.statements.iter().position(|label| *label == name) {
+            Some(position) => Ok(position as u32),
+            None => {
+                let known = self.labels.statements.join(", ");
+                Err(self.tokens.before(format!("no statement `{name}`: there are {known}")))
+            }
+        }
+    }
+
     fn effects(&mut self) -> Parsed<Effects> {
         if self.tokens.takes_sign('*') {
             return Ok(Effects::Rest);
         }
         let mut positions = Vec::new();
         loop {
-            let name = self.tokens.name("a statement, or `*`")?;
-            let position = self.labels.statements.iter().position(|label| label.as_ref() == Some(&name));
-            let Some(position) = position else {
-                let known: Vec<&str> = self.labels.statements.iter().flatten().map(String::as_str).collect();
-                return Err(self.tokens.before(format!("no statement `{name}`: there are {}", known.join(", "))));
-            };
-            positions.push(position as u32);
+            positions.push(self.statement()?);
             if !self.tokens.takes_sign(',') {
                 return Ok(Effects::Named(positions));
             }

@@ -6,7 +6,7 @@ use fusebox_ir::{Kernel, KernelArrayId};
 
 use crate::{
     labels::Labels,
-    schedule::{By, Effects, Guard, Loop, Nest, Node, Remainder, Schedule, SplitBy},
+    schedule::{By, Effects, Form, Guard, Loop, Nest, Node, Remainder, Schedule, SplitBy},
 };
 
 impl Schedule {
@@ -78,6 +78,14 @@ impl Text {
                 SplitBy::Chunks => "chunks".to_owned(),
             };
             self.line(&format!("split {from} by {by} -> {pieces}, {steps}"));
+        }
+        for form in &nest.forms {
+            match form {
+                Form::Unrolled { statement, turns } => {
+                    let name = self.labels.statement(*statement);
+                    self.line(&format!("unroll {name} {turns}"));
+                }
+            }
         }
         self.nodes(&nest.nodes);
     }

@@ -64,6 +64,23 @@ pub struct Nest {
     pub splits: Vec<Split>,
     /// In order.
     pub nodes: Vec<Node>,
+    /// How single statements are carried out, where that is not in the usual way.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub forms: Vec<Form>,
+}
+
+/// How a statement is carried out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Form {
+    /// A scalar instruction that is a loop of a known number of turns: its body stands that many times in a row, so that what depends on the
+    /// turn alone is constant.
+    Unrolled {
+        /// The statement (its position).
+        statement: u32,
+        /// How many turns it makes.
+        turns: u32,
+    },
 }
 
 /// An axis: a level of the kernel, or what a split made.
@@ -103,7 +120,7 @@ pub enum Node {
     Do(Effects),
     /// One of two nests, of which both cover the same points.
     Choose {
-        /// A level around which this stands, whose steps are counted.
+        /// A level whose loops are inside, and whose steps are counted.
         level: u32,
         /// The first nest runs where the level has fewer steps.
         fewer_than: u32,
@@ -233,7 +250,12 @@ pub struct Gang {
 impl Nest {
     /// The level across lanes, in a nest that [`crate::check`] accepts for a kernel with so many levels.
     pub fn gang(&self, levels: usize) -> Option<Gang> {
-        let mut nodes: Vec<&Node> = self.nodes.iter().collect();
+        self.gang_of(levels, &self.nodes)
+    }
+
+    /// The level across lanes among some of its nodes: where a nest chooses between others, that of the first.
+    pub fn gang_of(&self, levels: usize, nodes: &[Node]) -> Option<Gang> {
+        let mut nodes: Vec<&Node> = nodes.iter().rev().collect();
         while let Some(node) = nodes.pop() {
             match node {
                 Node::Loop(each) => {
@@ -241,19 +263,33 @@ impl Nest {
                         let masked = each.remainder == Remainder::Masked;
                         return Some(Gang { level: self.level_of(levels, each.axis)?, lanes, masked });
                     }
-                    nodes.extend(&each.body);
+                    nodes.extend(each.body.iter().rev());
                 }
                 Node::Do(_) => {}
-                Node::Choose { then, otherwise, .. } => nodes.extend(then.iter().chain(otherwise)),
+                Node::Choose { then, otherwise, .. } => nodes.extend(otherwise.iter().rev().chain(then.iter().rev())),
             }
         }
         None
     }
 
+    /// How many times the body of a statement's loop stands in a row; none: it is a loop.
+    pub fn unrolled(&self, statement: usize) -> Option<u32> {
+        self.forms.iter().find_map(|form| match *form {
+            Form::Unrolled { statement: own, turns } => (own as usize == statement).then_some(turns),
+        })
+    }
+
     /// Whether threads or blocks share the outermost level.
     pub fn is_shared(&self) -> bool {
-        let shared = |node: &Node| matches!(node, Node::Loop(each) if matches!(each.by, By::Threads | By::Blocks));
-        self.nodes.iter().any(shared)
+        let mut nodes: Vec<&Node> = self.nodes.iter().collect();
+        while let Some(node) = nodes.pop() {
+            match node {
+                Node::Loop(each) if matches!(each.by, By::Threads | By::Blocks) => return true,
+                Node::Loop(_) | Node::Do(_) => {}
+                Node::Choose { then, otherwise, .. } => nodes.extend(then.iter().chain(otherwise)),
+            }
+        }
+        false
     }
 
     /// Splits an axis of a kernel with so many levels: the pieces, and the steps of a piece.

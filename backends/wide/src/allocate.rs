@@ -109,7 +109,7 @@ impl Function for Shape<'_> {
     }
 
     fn spillslot_size(&self, class: RegClass) -> usize {
-        if class == WIDE { 8 } else { 1 }
+        if class == WIDE { self.machine.bytes / 8 } else { 1 }
     }
 }
 
@@ -119,7 +119,7 @@ pub(crate) const RBP: usize = 5;
 /// Registers that the caller wants back: rbx, r12 to r15.
 pub(crate) const SAVED: [usize; 5] = [3, 12, 13, 14, 15];
 
-fn environment() -> MachineEnv {
+fn environment(bytes: usize) -> MachineEnv {
     let set = |class: RegClass, registers: &mut dyn Iterator<Item = usize>| {
         registers.fold(PRegSet::empty(), |mut set, register| {
             set.add(PReg::new(register, class));
@@ -130,7 +130,8 @@ fn environment() -> MachineEnv {
     MachineEnv {
         preferred_regs_by_class: [
             set(INT, &mut (0..16).filter(free)),
-            set(WIDE, &mut (0..32)),
+            // Instructions of AVX2 name sixteen.
+            set(WIDE, &mut (0..if bytes == 64 { 32 } else { 16 })),
             // k0 means "no mask" where there could be one.
             set(MASK, &mut (1..8)),
         ],
@@ -144,7 +145,7 @@ fn environment() -> MachineEnv {
 pub(crate) fn allocate(shape: &Shape<'_>) -> Result<Output, String> {
     let options =
         regalloc2::RegallocOptions { validate_ssa: cfg!(debug_assertions), ..regalloc2::RegallocOptions::default() };
-    regalloc2::run(shape, &environment(), &options).map_err(|error| format!("no registers: {error}"))
+    regalloc2::run(shape, &environment(shape.machine.bytes), &options).map_err(|error| format!("no registers: {error}"))
 }
 
 /// Registers of the caller's that are written.

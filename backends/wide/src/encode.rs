@@ -24,6 +24,7 @@ struct Encoding<'a> {
     slots: i64,
     saved: Vec<usize>,
     frame: i64,
+    vector_bytes: usize,
 }
 
 /// The code of a function, with its constants behind it, and how many of the bytes are instructions.
@@ -40,6 +41,7 @@ pub(crate) fn encode(machine: &Machine, shape: &Shape<'_>, output: &Output) -> R
         slots,
         saved: saved(output),
         frame: slots + machine.frame as i64,
+        vector_bytes: machine.bytes,
     };
     encoding.prologue()?;
     for block in 0..shape.order.len() {
@@ -82,16 +84,17 @@ fn int(number: usize, bytes: u32) -> Register {
 fn register(kind: Kind, number: usize) -> Option<Register> {
     use Kind::{
         k_or_mem, k_reg, k_rm, k_vvvv, r8_opcode, r8_or_mem, r8_reg, r16_or_mem, r16_reg, r16_rm, r32_opcode,
-        r32_or_mem, r32_reg, r32_rm, r32_vvvv, r64_opcode, r64_or_mem, r64_reg, r64_rm, r64_vvvv, xmm_or_mem, xmm_reg,
-        xmm_rm, xmm_vvvv, ymm_or_mem, ymm_reg, ymm_rm, ymm_vvvv, zmm_or_mem, zmm_reg, zmm_rm, zmm_vvvv,
+        r32_or_mem, r32_reg, r32_rm, r32_vvvv, r64_opcode, r64_or_mem, r64_reg, r64_rm, r64_vvvv, xmm_is4, xmm_or_mem,
+        xmm_reg, xmm_rm, xmm_vvvv, ymm_is4, ymm_or_mem, ymm_reg, ymm_rm, ymm_vvvv, zmm_or_mem, zmm_reg, zmm_rm,
+        zmm_vvvv,
     };
     Some(match kind {
         r8_or_mem | r8_reg | r8_opcode => int(number, 1),
         r16_or_mem | r16_reg | r16_rm => int(number, 2),
         r32_or_mem | r32_reg | r32_rm | r32_vvvv | r32_opcode => int(number, 4),
         r64_or_mem | r64_reg | r64_rm | r64_vvvv | r64_opcode => int(number, 8),
-        xmm_or_mem | xmm_reg | xmm_rm | xmm_vvvv => Register::XMM0 + number as u32,
-        ymm_or_mem | ymm_reg | ymm_rm | ymm_vvvv => Register::YMM0 + number as u32,
+        xmm_or_mem | xmm_reg | xmm_rm | xmm_vvvv | xmm_is4 => Register::XMM0 + number as u32,
+        ymm_or_mem | ymm_reg | ymm_rm | ymm_vvvv | ymm_is4 => Register::YMM0 + number as u32,
         zmm_or_mem | zmm_reg | zmm_rm | zmm_vvvv => Register::ZMM0 + number as u32,
         k_or_mem | k_reg | k_rm | k_vvvv => Register::K0 + number as u32,
         _ => return None,
@@ -307,7 +310,8 @@ impl Encoding<'_> {
         let (load, store) = match class {
             INT => (Code::Mov_r64_rm64, Code::Mov_rm64_r64),
             MASK => (Code::VEX_Kmovq_kr_km64, Code::VEX_Kmovq_m64_kr),
-            _ => (Code::EVEX_Vmovaps_zmm_k1z_zmmm512, Code::EVEX_Vmovaps_zmmm512_k1z_zmm),
+            _ if self.vector_bytes == 64 => (Code::EVEX_Vmovaps_zmm_k1z_zmmm512, Code::EVEX_Vmovaps_zmmm512_k1z_zmm),
+            _ => (Code::VEX_Vmovaps_ymm_ymmm256, Code::VEX_Vmovaps_ymmm256_ymm),
         };
         let code = if to.is_stack() { store } else { load };
         let encoded = Encoded { code, slots: vec![Slot::Operand(0), Slot::Operand(1)], mask: None, zeroing: false };

@@ -5,15 +5,12 @@ mod encode;
 mod features;
 mod machine;
 mod select;
-mod value_numbering;
-pub mod vector;
 
 pub use features::Features;
 
-use vector::Function;
+pub use fusebox_vector as vector;
 
-/// Bytes of a vector.
-pub const VECTOR_BYTES: usize = 64;
+use fusebox_vector::Function;
 
 /// Machine code, to be put at a multiple of 64 bytes; constants are behind the instructions.
 #[derive(Clone, Debug)]
@@ -52,7 +49,9 @@ impl std::error::Error for Refusal {}
 /// # Errors
 /// [`Refusal`].
 pub fn compile(function: &Function, features: Features) -> Result<Code, Refusal> {
-    let numbered = value_numbering::number(function);
+    fusebox_vector::debug_verify(function, "whoever wants code");
+    let numbered = fusebox_vector::number(function);
+    fusebox_vector::debug_verify(&numbered, "value numbering");
     let (machine, widths) = select::select(&numbered, features)?;
     let shape = allocate::Shape::new(&machine);
     let output = allocate::allocate(&shape).map_err(|error| Refusal::Failed(format!("{}: {error}", function.name)))?;

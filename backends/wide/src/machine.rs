@@ -253,6 +253,8 @@ pub(crate) struct Machine {
     pub(crate) order: Vec<BlockId>,
     current: Option<BlockId>,
     pub(crate) vregs: usize,
+    /// Bytes of a vector register.
+    pub(crate) bytes: usize,
     /// Constants, each at a multiple of its length.
     pub(crate) pool: Vec<u8>,
     known: HashMap<Vec<u8>, i64>,

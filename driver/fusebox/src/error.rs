@@ -80,6 +80,18 @@ pub enum Error {
         /// Where the program is not flat.
         errors: ValidationErrors,
     },
+    /// Schedules that cannot be read, or are of no kernel of the plan.
+    #[error("schedules: {message}")]
+    Schedules {
+        /// What is wrong, and where.
+        message: String,
+    },
+    /// A name of no target of schedules.
+    #[error("there is no target `{name}`; there are {}", fusebox_schedule::Target::NAMES.join(", "))]
+    UnknownTarget {
+        /// What was asked for.
+        name: String,
+    },
     /// A name of no pass.
     #[error(transparent)]
     UnknownPass(#[from] UnknownPass),
@@ -154,6 +166,8 @@ fusebox_ir::debug_is_message!(enum Error {
     Json(error),
     #[cfg(feature = "files")] File(error),
     Write { path, source },
+    Schedules { message },
+    UnknownTarget { name },
 });
 
 /// The message of an error and of what caused it, as far as it does not say that itself.

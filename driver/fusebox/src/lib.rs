@@ -14,11 +14,13 @@ mod options;
 mod passes;
 mod program;
 mod report;
+mod schedules;
 mod signature;
 mod unchecked;
 #[cfg_attr(not(feature = "files"), allow(dead_code, reason = "results in files use more of it"))]
 mod whole;
 
+pub use crate::schedules::schedules;
 pub use fusebox_ir as ir;
 
 pub use crate::{

@@ -1,6 +1,6 @@
 //! What is to be compiled how.
 
-use std::{fmt, num::NonZeroUsize, str::FromStr};
+use std::{fmt, num::NonZeroUsize, str::FromStr, sync::Arc};
 
 /// How programs are compiled and run.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -18,6 +18,9 @@ pub struct Options {
     pub sharing: bool,
     /// Whether a program that was compiled before with the same options is taken from the cache.
     pub cache: bool,
+    /// Schedules that kernels are run by on the backend `cpu`, as `dump --stage schedule` prints them or as JSON; other kernels are scheduled as
+    /// always. Results do not depend on them: what would change one is refused.
+    pub schedules: Option<Arc<str>>,
 }
 
 impl Default for Options {
@@ -29,6 +32,7 @@ impl Default for Options {
             verify: false,
             sharing: true,
             cache: true,
+            schedules: None,
         }
     }
 }

@@ -400,7 +400,8 @@ impl Emitter<'_> {
                 let value = self.gang(value);
                 self.b.store(base, index, value, mask);
             }
-            Val::Uniform(index) => {
+            // Under a mask of lanes it is the last one of which the mask holds, as if one came after the other.
+            Val::Uniform(index) if mask.is_none_or(|mask| self.b.lanes(mask) == 1) => {
                 let value = self.plain(value);
                 let value = self.b.extract(value, 0);
                 self.b.store(base, index, value, mask);

@@ -44,8 +44,12 @@ impl<'k> Emitter<'k> {
         let (Val::Uniform(from), Val::Uniform(to)) = (from, to) else {
             return Err(self.broken("bounds of a level differ between lanes"));
         };
-        if let [Node::Choose { fewer_than, then, otherwise, .. }] = nodes {
-            return self.short_or_long_trip(depth, inner, *fewer_than, (then, otherwise), (from, to));
+        if let [Node::Choose { level, fewer_than, then, otherwise }] = nodes {
+            let counted = &kernel.levels[*level as usize];
+            let (from, to) = (self.operand(counted.from)?, self.operand(counted.to)?);
+            let (from, to) = (self.plain(from), self.plain(to));
+            let ragged = *level as usize == depth;
+            return self.short_or_long_trip((depth, ragged), inner, *fewer_than, (then, otherwise), (from, to));
         }
         let positions = inner.clone();
         let here: Vec<usize> = positions
@@ -99,20 +103,21 @@ impl<'k> Emitter<'k> {
         Ok(())
     }
 
-    /// The level in two versions: for short trips (fewer than `least` steps) the ragged reduces of this threshold run in order, else by lanes.
+    /// The level in two versions: for short trips (fewer than `least` steps) and others. In the first, ragged reduces of this threshold run in
+    /// order, else by lanes.
     fn short_or_long_trip(
         &mut self,
-        depth: usize,
+        (depth, ragged): (usize, bool),
         inner: Range<usize>,
         least: u32,
         (short, long): (&'k [Node], &'k [Node]),
         (from, to): (Value, Value),
     ) -> Result {
-        let (kernel, nodes) = (self.kernel, self.nodes);
+        let (kernel, nodes, gang) = (self.kernel, self.nodes, self.gang);
         let positions: Vec<usize> = (inner.clone())
             .filter(|&position| match &kernel.statements[position].action {
                 Action::Reduce { association: Association::Ragged { least: own, .. }, .. } => {
-                    *own == least && kernel.statements[position].depth as usize == depth + 1
+                    ragged && *own == least && kernel.statements[position].depth as usize == depth + 1
                 }
                 _ => false,
             })
@@ -138,6 +143,7 @@ impl<'k> Emitter<'k> {
             self.short_trip.extend(positions.iter().map(|&position| (position, side)));
             self.b.open();
             self.nodes = nodes;
+            self.gang = self.nest.gang_of(kernel.levels.len(), nodes).or(gang.filter(|gang| gang.level < depth));
             self.level(depth, inner.clone())?;
             let mut values = std::mem::take(&mut self.states);
             for &id in &made {
@@ -146,7 +152,7 @@ impl<'k> Emitter<'k> {
             }
             sides.push((self.b.close(), values));
         }
-        self.nodes = nodes;
+        (self.nodes, self.gang) = (nodes, gang);
         self.short_trip.retain(|position, _| !positions.contains(position));
         let (Some(long), Some(short)) = (sides.pop(), sides.pop()) else { unreachable!("both versions were made") };
         let mut values = self.b.end_if(is_short, short, long);

@@ -21,7 +21,7 @@ use std::{
 use fusebox_backend::BackendError;
 use fusebox_ir::{
     Action, Binary, Constant, DimIndex, ElementType, Failure, Kernel, KernelArrayId, KernelExtent, Lambda, LocalId,
-    ScalarOperand, Statement, bug,
+    ScalarOp, ScalarOperand, Statement, bug,
 };
 
 use crate::vector::{Builder, Function, Site, Value};
@@ -295,7 +295,12 @@ impl<'k> Emitter<'k> {
                 self.locals.insert(result.id, value);
                 Ok(())
             }
-            Action::Scalar(instruction) => self.instruction(instruction),
+            Action::Scalar(instruction) => match (&instruction.op, self.nest.unrolled(position)) {
+                (ScalarOp::While { condition, step, starts }, Some(turns)) => {
+                    self.unrolled_loop((condition, step), starts, turns, &instruction.results)
+                }
+                _ => self.instruction(instruction),
+            },
             Action::Check { condition, failure } => self.check(*condition, when, failure),
             Action::Reduce { .. } => self.reduce(position, when),
             Action::Scan { .. } => self.scan(position, when),

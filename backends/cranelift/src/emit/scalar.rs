@@ -2,7 +2,7 @@
 
 use fusebox_backend::BackendError;
 use fusebox_ir::{
-    Binary, Constant, Failure, FailureKind, Instruction, KernelArrayId, KernelExtent, Lambda, Place, ScalarOp,
+    Binary, Constant, Failure, FailureKind, Instruction, KernelArrayId, KernelExtent, Lambda, Local, Place, ScalarOp,
     ScalarOperand, Unary, analysis::kernels::is_cheap,
 };
 
@@ -306,6 +306,25 @@ impl Emitter<'_> {
         let mut results = self.b.end_while(open, next);
         results.pop();
         Ok(results.into_iter().map(Val::Gang).collect())
+    }
+
+    /// A loop that makes so many turns, as their bodies in a row.
+    pub(super) fn unrolled_loop(
+        &mut self,
+        (condition, step): (&Lambda, &Lambda),
+        starts: &[ScalarOperand],
+        turns: u32,
+        results: &[Local],
+    ) -> Result {
+        let mut states = starts.iter().map(|&start| self.operand(start)).collect::<Result<Vec<_>>>()?;
+        for _ in 0..turns {
+            // Its value is known; what it checks on the way is not.
+            self.lambda(condition, &states)?;
+            states = self.lambda(step, &states)?;
+        }
+        self.lambda(condition, &states)?;
+        self.locals.extend(results.iter().map(|local| local.id).zip(states));
+        Ok(())
     }
 
     /// A loop of which all lanes make the same turns; the states at these places are the same in all of them.

@@ -67,6 +67,7 @@ pub fn lower(
     features: Features,
     config: TargetFrontendConfig,
 ) -> Lowered {
+    fusebox_vector::debug_verify(function, "whoever wants code");
     let entry = b.create_block();
     b.append_block_params_for_function_params(entry);
     b.switch_to_block(entry);

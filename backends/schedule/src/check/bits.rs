@@ -11,7 +11,7 @@ use fusebox_ir::{
 use super::cover::Leaf;
 use crate::{
     accumulate::may_unroll,
-    gangs::{MOST_LANES, gang_of_tiles, has_border, may_be_lanes, may_run_twice},
+    gangs::{MOST_LANES, gang_of_tiles, has_border, is_counted_before, may_be_lanes, may_run_twice},
     schedule::{Axis, By, Loop, Nest, Remainder, SplitBy},
     slice::free_slice,
     streams::Streams,
@@ -259,8 +259,12 @@ impl<'c> Check<'c> {
     /// Blocks of reduces and tiles of scans are cut where the kernel says, and nowhere else.
     fn cuts(&mut self) {
         for level in 0..self.kernel.levels.len() {
-            let short = self.leaf.choices.iter().any(|&(of, _, side, _)| of as usize == level && side);
-            let longer = |than: i64| !short && trip_count(&self.kernel.levels[level]).is_none_or(|steps| steps > than);
+            let short = |than: i64| {
+                let mut sides = self.leaf.choices.iter();
+                sides.any(|&(of, fewer, side, _)| of as usize == level && side && i64::from(fewer) <= than)
+            };
+            let longer =
+                |than: i64| !short(than) && trip_count(&self.kernel.levels[level]).is_none_or(|steps| steps > than);
             let mut asked = BTreeSet::new();
             let mut ends = false;
             for (position, statement) in self.direct(level) {
@@ -285,7 +289,7 @@ impl<'c> Check<'c> {
             }
             let sizes = self.pieces_of(level);
             for &cut in &asked {
-                let there = sizes.iter().any(|by| *by == SplitBy::Steps(cut as u32));
+                let there = sizes.contains(&SplitBy::Steps(cut as u32));
                 if longer(cut) && !there {
                     self.fault(format!(
                         "level {level} is not split by {cut}, where results of that many elements are combined"
@@ -298,10 +302,11 @@ impl<'c> Check<'c> {
             for by in sizes {
                 match by {
                     SplitBy::Steps(steps) if i64::from(steps) == unit => outer = false,
-                    SplitBy::Steps(steps) | SplitBy::Shares(steps) if outer && ends && longer(unit) => {
-                        if i64::from(steps) % unit != 0 {
-                            self.fault(format!("pieces of {steps} steps of level {level} end inside of {unit} elements that are combined"));
-                        }
+                    SplitBy::Steps(steps) | SplitBy::Shares(steps)
+                        if outer && ends && longer(unit) && i64::from(steps) % unit != 0 =>
+                    {
+                        let combined = format!("{unit} elements that are combined");
+                        self.fault(format!("pieces of {steps} steps of level {level} end inside of {combined}"));
                     }
                     SplitBy::Chunks if ends => {
                         self.fault("chunks of a scatter end inside of blocks of a reduce or tiles of a scan")
@@ -338,27 +343,35 @@ impl<'c> Check<'c> {
         sizes
     }
 
-    /// Ragged reduces ask for a choice by their threshold, before the loops of their level; nothing else does.
+    /// The thresholds of the ragged reduces along a level, among these statements.
+    fn thresholds(level: usize, statements: impl Iterator<Item = &'c Statement>) -> BTreeSet<u32> {
+        let asks = |statement: &Statement| match &statement.action {
+            Action::Reduce { to, association: Association::Ragged { least, .. }, .. } => {
+                (*to as usize == level && statement.depth as usize == level + 1).then_some(*least)
+            }
+            _ => None,
+        };
+        statements.filter_map(asks).collect()
+    }
+
+    /// Ragged reduces ask for a choice by their threshold, before the loops of their level. A level whose steps are known before all others
+    /// may be asked for outside of all loops.
     fn choices(&mut self) {
         for level in 0..self.kernel.levels.len() {
-            let mut asked = BTreeSet::new();
-            for (_, statement) in self.direct(level) {
-                if let Action::Reduce { to, association: Association::Ragged { least, .. }, .. } = &statement.action
-                    && *to as usize == level
-                {
-                    asked.insert(*least);
-                }
-            }
+            let asked = Self::thresholds(level, self.direct(level).map(|(_, statement)| statement));
+            let may_ask = Self::thresholds(level, self.kernel.statements.iter());
             let made: Vec<_> = self.leaf.choices.iter().filter(|choice| choice.0 as usize == level).copied().collect();
             for &least in &asked {
                 if !made.iter().any(|choice| choice.1 == least) {
-                    self.fault(format!("level {level} has a reduce that depends on whether there are fewer than {least} steps: a choice is missing"));
+                    self.fault(format!(
+                        "level {level} has a reduce that depends on whether there are fewer than {least} steps: a choice is missing"
+                    ));
                 }
             }
             for (_, than, _, around) in made {
-                if !asked.contains(&than) && self.leaf.rest {
+                if !(may_ask.contains(&than) || around == 0 && is_counted_before(self.kernel, level)) {
                     self.fault(format!(
-                        "no reduce of level {level} depends on whether there are fewer than {than} steps"
+                        "whether level {level} has fewer than {than} steps is asked where it is not known, or where no reduce depends on it"
                     ));
                 }
                 let loops = &self.leaf.loops[..around];

@@ -11,8 +11,9 @@ use fusebox_ir::{
 };
 
 use crate::{
-    schedule::{Nest, Schedule},
+    schedule::{Form, Nest, Schedule},
     target::Target,
+    unroll::trips,
 };
 
 /// Why a schedule is refused.
@@ -85,6 +86,18 @@ fn nest(kernel: &Kernel, nest: &Nest, target: &Target) -> Vec<String> {
         Err(faults) => return faults,
     };
     let mut faults = cover::faults(kernel, nest, &leaves);
+    for form in &nest.forms {
+        let Form::Unrolled { statement, turns } = *form;
+        match trips(kernel, statement as usize) {
+            Some(trips) if trips.turns == turns => {}
+            Some(trips) => {
+                faults.push(format!("the loop of statement {statement} makes {} turns and not {turns}", trips.turns))
+            }
+            None => faults.push(format!(
+                "statement {statement} is no loop of a known number of turns, or of too many to stand in a row"
+            )),
+        }
+    }
     for leaf in &leaves {
         faults.extend(bits::faults(kernel, nest, leaf, target));
     }

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     effects::effects,
-    gangs::{MOST_LANES, gang_of_tiles, has_border, inside, may_be_lanes, may_run_twice},
+    gangs::{MOST_LANES, gang_of_tiles, has_border, inside, is_counted_before, may_be_lanes, may_run_twice},
     schedule::{Axis, By, Effects, Gang, Loop, Nest, Node, OutOfCache, Remainder, SplitBy},
     streams::Streams,
     target::{Cpu, Gpu},
@@ -25,6 +25,10 @@ use crate::{
 const STRIP: u32 = 1024;
 /// Threads of a block on a GPU.
 const BLOCK_THREADS: u32 = 256;
+/// A level of fewer steps than so many gangs is short: its remainder, which is scalar code, is much of it.
+const SHORT_GANGS: u32 = 4;
+/// Kernels of more statements have one nest, as two would be too much code.
+const MOST_STATEMENTS: usize = 96;
 
 /// In what pieces a level may be shared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,6 +71,8 @@ pub(super) struct Builder<'k> {
     kernel: &'k Kernel,
     machine: Room<'k>,
     preferences: Preferences,
+    /// A level that has fewer steps than this.
+    short: Option<(usize, u32)>,
     nest: Nest,
 }
 
@@ -76,6 +82,14 @@ enum Room<'k> {
     Cores(&'k Cpu, Option<Gang>),
     /// Blocks of so many threads.
     Grid(u32),
+}
+
+impl Room<'_> {
+    fn set_gang(&mut self, gang: Option<Gang>) {
+        if let Self::Cores(_, own) = self {
+            *own = gang;
+        }
+    }
 }
 
 impl<'k> Builder<'k> {
@@ -92,23 +106,59 @@ impl<'k> Builder<'k> {
                 Some(Gang { level, lanes, masked: gang_of_tiles(kernel) == Some((level, lanes)) })
             }
         };
-        Self { kernel, machine: Room::Cores(cpu, gang), preferences, nest: Nest::default() }
+        Self { kernel, machine: Room::Cores(cpu, gang), preferences, short: None, nest: Nest::default() }
     }
 
     /// Blocks share the outermost level; where nothing is combined along it, the threads of a block share the steps of a piece.
     pub(super) fn on_gpu(kernel: &'k Kernel, gpu: &Gpu, preferences: Preferences) -> Self {
         let machine = Room::Grid(BLOCK_THREADS.min(gpu.block_threads));
-        Self { kernel, machine, preferences, nest: Nest::default() }
+        Self { kernel, machine, preferences, short: None, nest: Nest::default() }
     }
 
     pub(super) fn build(mut self) -> Nest {
+        self.nest.nodes = match self.short() {
+            None => self.whole(),
+            Some((gang, outer, fewer_than)) => {
+                let level = gang.level as u32;
+                self.short = Some((gang.level, fewer_than));
+                self.machine.set_gang(Some(outer));
+                let then = self.whole();
+                self.short = None;
+                self.machine.set_gang(Some(gang));
+                let otherwise = self.whole();
+                vec![Node::Choose { level, fewer_than, then, otherwise }]
+            }
+        };
+        self.nest
+    }
+
+    /// All loops and statements.
+    fn whole(&mut self) -> Vec<Node> {
         let nodes = match self.unit() {
             _ if self.kernel.levels.is_empty() => Vec::new(),
             None => self.level(0, Axis(0), &Trip::default()),
             Some(unit) => vec![self.shared(unit)],
         };
-        self.nest.nodes = self.with_rest(nodes);
-        self.nest
+        self.with_rest(nodes)
+    }
+
+    /// Where the level across lanes may be too short for gangs: it, an outer level that can take its place, and below how many steps.
+    fn short(&self) -> Option<(Gang, Gang, u32)> {
+        let (Room::Cores(cpu, _), gang) = (&self.machine, self.gang()?) else { return None };
+        let known =
+            trip_count(&self.kernel.levels[gang.level]).is_some() || !is_counted_before(self.kernel, gang.level);
+        if known || gang.masked || self.preferences.gang.is_some() || self.kernel.statements.len() > MOST_STATEMENTS {
+            return None;
+        }
+        let outer = (0..gang.level).rev().filter_map(|level| {
+            let tally = Tally::of(self.kernel, level);
+            let lanes = lanes_of(self.kernel, cpu, level, &tally);
+            let gang = Gang { level, lanes, masked: false };
+            let fits = lanes >= 2 && tally.score() > 0 && may_be_lanes(self.kernel, level, lanes).is_ok();
+            fits.then_some((tally.score(), gang))
+        });
+        let (_, outer) = outer.max_by_key(|(score, gang)| (*score, gang.level))?;
+        Some((gang, outer, SHORT_GANGS * gang.lanes))
     }
 
     /// The outermost level, in pieces for threads or blocks.
@@ -238,7 +288,8 @@ impl<'k> Builder<'k> {
             Action::Scan { .. } => direct(statement) && accumulators(self.kernel, position).is_some(),
             _ => false,
         });
-        let most = trip_count(&self.kernel.levels[level]).into_iter().chain(trip.below).min();
+        let short = self.short.filter(|(own, _)| *own == level).map(|(_, than)| i64::from(than));
+        let most = trip_count(&self.kernel.levels[level]).into_iter().chain(trip.below).chain(short).min();
         let longer = |than: i64| most.is_none_or(|steps| steps > than);
         let mut around = Vec::new();
         let mut steps = axis;
@@ -326,6 +377,20 @@ impl<'k> Builder<'k> {
     }
 }
 
+/// Lanes of a gang along a level: as many elements of the widest type as fit one register or two, and no more than there are accumulators.
+fn lanes_of(kernel: &Kernel, cpu: &Cpu, level: usize, tally: &Tally) -> u32 {
+    let registers = if tally.instructions <= 48 { 2 } else { 1 };
+    let mut lanes = (cpu.vector_bytes as usize * registers / tally.bytes()).clamp(1, MOST_LANES as usize) as u32;
+    for statement in &kernel.statements {
+        if let Action::Reduce { to, association: Association::Interleaved { lanes: width }, .. } = statement.action
+            && to as usize == level
+        {
+            lanes = lanes.min(width);
+        }
+    }
+    lanes
+}
+
 /// The level across lanes: that of scans in tiles, or the one that gains most, or none where scalar code is better.
 fn gang(kernel: &Kernel, cpu: &Cpu, choices: &mut Vec<Choice>) -> Option<Gang> {
     if let Some((level, lanes)) = gang_of_tiles(kernel)
@@ -343,15 +408,7 @@ fn gang(kernel: &Kernel, cpu: &Cpu, choices: &mut Vec<Choice>) -> Option<Gang> {
     let mut instead_of = Vec::new();
     for level in (0..kernel.levels.len()).rev() {
         let tally = Tally::of(kernel, level);
-        let registers = if tally.instructions <= 48 { 2 } else { 1 };
-        let mut lanes = (cpu.vector_bytes as usize * registers / tally.bytes()).clamp(1, MOST_LANES as usize) as u32;
-        for statement in &kernel.statements {
-            if let Action::Reduce { to, association: Association::Interleaved { lanes: width }, .. } = statement.action
-                && to as usize == level
-            {
-                lanes = lanes.min(width);
-            }
-        }
+        let lanes = lanes_of(kernel, cpu, level, &tally);
         if let Err(why) = may_be_lanes(kernel, level, lanes) {
             instead_of.push(format!("level {level}: {why}"));
             continue;

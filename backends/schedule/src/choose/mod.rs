@@ -13,8 +13,9 @@ use fusebox_ir::{
 use crate::{
     check::check,
     gangs::{MOST_LANES, may_be_lanes},
-    schedule::{Nest, Schedule, Version},
+    schedule::{Form, Nest, Schedule, Version},
     target::{Machine, Target},
+    unroll::trips,
 };
 use levels::Builder;
 
@@ -53,6 +54,8 @@ pub struct Preferences {
     pub overlap: Option<bool>,
     /// Whether threads or blocks share the outermost level, where they may.
     pub shared: Option<bool>,
+    /// Whether loops of scalar instructions that turn a known number of times stand that often in a row.
+    pub unrolled: Option<bool>,
 }
 
 /// Where accumulators of a level across lanes are.
@@ -76,14 +79,17 @@ impl Preferences {
 /// The schedule of a kernel on a target.
 pub fn schedule(kernel: &Kernel, target: &Target, preferences: Preferences) -> Scheduled {
     let mut choices = Vec::new();
-    let nest = nest(kernel, target, preferences, &mut choices);
+    let mut nest = nest(kernel, target, preferences, &mut choices);
+    unroll(kernel, preferences, &mut nest, &mut choices);
     let totals = (nest.is_shared() && scans_outermost(kernel)).then(|| {
         let sliced = totals_only(kernel);
         let mut unsaid = Vec::new();
         // What does not fit the smaller kernel is chosen for it.
         let fits = |(level, lanes)| may_be_lanes(&sliced, level, lanes).is_ok();
         let gang = preferences.gang.filter(|gang| gang.is_none_or(fits));
-        self::nest(&sliced, target, Preferences { gang, ..preferences }, &mut unsaid)
+        let mut nest = self::nest(&sliced, target, Preferences { gang, ..preferences }, &mut unsaid);
+        unroll(&sliced, preferences, &mut nest, &mut unsaid);
+        nest
     });
     let version = Version { when: Vec::new(), nest, totals };
     Scheduled { schedule: Schedule { target: target.name.clone(), versions: vec![version] }, choices }
@@ -101,13 +107,12 @@ pub fn alternatives(kernel: &Kernel, target: &Target) -> Vec<Schedule> {
         }
     }
     let kept = [None, Some(Accumulators::Scratch), Some(Accumulators::Registers), Some(Accumulators::Strips)];
-    let switches = [None, Some(false)];
     let mut found: Vec<Schedule> = Vec::new();
     for gang in gangs {
         for accumulators in kept {
             for (streams, overlap) in [(None, None), (Some(false), None), (None, Some(false))] {
-                for shared in switches {
-                    let wanted = Preferences { gang, accumulators, streams, overlap, shared };
+                for (shared, unrolled) in [(None, None), (Some(false), None), (None, Some(false)), (None, Some(true))] {
+                    let wanted = Preferences { gang, accumulators, streams, overlap, shared, unrolled };
                     let schedule = schedule(kernel, target, wanted).schedule;
                     if !found.contains(&schedule) && check(kernel, &schedule, target).is_ok() {
                         found.push(schedule);
@@ -117,6 +122,22 @@ pub fn alternatives(kernel: &Kernel, target: &Target) -> Vec<Schedule> {
         }
     }
     found
+}
+
+/// Unrolls loops of scalar instructions where the turn decides something.
+fn unroll(kernel: &Kernel, preferences: Preferences, nest: &mut Nest, choices: &mut Vec<Choice>) {
+    for position in 0..kernel.statements.len() {
+        let Some(trips) = trips(kernel, position) else { continue };
+        if preferences.unrolled.unwrap_or(trips.decides) {
+            nest.forms.push(Form::Unrolled { statement: position as u32, turns: trips.turns });
+            choices.push(Choice {
+                about: format!("the loop of statement {position}"),
+                chosen: format!("its {} turns stand in a row", trips.turns),
+                because: "the turn decides branches, indices or amounts of shifts, which are constants then".to_owned(),
+                instead_of: vec!["a loop: the turn is a value".to_owned()],
+            });
+        }
+    }
 }
 
 fn nest(kernel: &Kernel, target: &Target, preferences: Preferences, choices: &mut Vec<Choice>) -> Nest {

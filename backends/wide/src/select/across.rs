@@ -1,14 +1,12 @@
 //! What moves between lanes: one value to all of them, single lanes, and all lanes up by some.
 
 use fusebox_ir::ElementType;
+use fusebox_vector::{Op, Type, Value};
 use iced_x86::Code as C;
 use regalloc2::VReg;
 
-use super::{BYTES, Outcome, Registers, Select, codes};
-use crate::{
-    machine::Arg,
-    vector::{Op, Type, Value},
-};
+use super::{Outcome, Registers, Select, codes};
+use crate::machine::Arg;
 
 impl Select<'_> {
     pub(super) fn splat(&mut self, value: Value, ty: Type) -> Outcome<Registers> {
@@ -18,20 +16,21 @@ impl Select<'_> {
         if let Some(constant) = self.constant_of(value) {
             // As a gang it is made where it is needed, like others.
             let bits = constant.bits().to_le_bytes();
-            let bytes: Vec<u8> = (0..BYTES as usize).map(|byte| bits[byte % ty.element.bytes()]).collect();
+            let bytes: Vec<u8> = (0..self.bytes as usize).map(|byte| bits[byte % ty.element.bytes()]).collect();
             let at = self.m.constant(&bytes);
             let register = self.w(C::EVEX_Vmovdqu64_zmm_k1z_zmmm512, &[Arg::Mem(at)]);
-            return Ok(Registers::Gang(vec![register; super::registers(ty.lanes, ty.element.bytes() as u32)]));
+            let count = self.registers(ty.lanes, ty.element.bytes() as u32);
+            return Ok(Registers::Gang(vec![register; count]));
         }
         let loaded = match self.defs[value.0 as usize] {
             Some(Op::Load { base, index, offset, memory })
-                if *memory != crate::vector::Memory::Shared && ty.element.bytes() >= 4 =>
+                if *memory != fusebox_vector::Memory::Shared && ty.element.bytes() >= 4 =>
             {
                 Some((*base, *index, *offset))
             }
             _ => None,
         };
-        let count = super::registers(ty.lanes, ty.element.bytes() as u32);
+        let count = self.registers(ty.lanes, ty.element.bytes() as u32);
         let vector = if ty.element.bytes() == 4 {
             C::EVEX_Vbroadcastss_zmm_k1z_xmmm32
         } else {
@@ -51,7 +50,7 @@ impl Select<'_> {
             self.w(vector, &[Arg::Any(one)])
         } else {
             let one = self.one(value)?;
-            self.w(codes::broadcast_int(ty.element.bytes()), &[Arg::Use(one)])
+            self.spread_int(ty.element.bytes(), one)
         };
         Ok(Registers::Gang(vec![register; count]))
     }
@@ -59,12 +58,16 @@ impl Select<'_> {
     /// A lane of a gang of lanes of at least 4 bytes, in all lanes.
     fn lane_in_all(&mut self, element: ElementType, gang: Value, lane: u32) -> Outcome<VReg> {
         let bytes = element.bytes();
-        let per = BYTES / bytes as u32;
+        let per = self.bytes / bytes as u32;
         let from = self.reg(gang, (lane / per) as usize)?;
         if lane.is_multiple_of(per) {
             let code =
                 if bytes == 4 { C::EVEX_Vbroadcastss_zmm_k1z_xmmm32 } else { C::EVEX_Vbroadcastsd_zmm_k1z_xmmm64 };
             return Ok(self.w(code, &[Arg::Any(from)]));
+        }
+        if bytes == 8 && !self.features.avx512 {
+            let picks = Arg::Imm(i64::from(lane % per) * 0b0101_0101);
+            return Ok(self.w(C::VEX_Vpermq_ymm_ymmm256_imm8, &[Arg::Any(from), picks]));
         }
         let picks = u64::from(lane % per).to_le_bytes()[..bytes].repeat(per as usize);
         let picks = self.m.constant(&picks);
@@ -80,11 +83,13 @@ impl Select<'_> {
             return self.extract_mask(value, lane);
         }
         let bytes = ty.element.bytes() as u32;
-        let per = BYTES / bytes;
+        let per = self.bytes / bytes;
         let register = self.reg(value, (lane / per) as usize)?;
         let at = lane % per * bytes;
         let word = if at < 4 {
             register
+        } else if !self.features.avx512 {
+            self.shifted_by_bytes(register, at / 4 * 4)
         } else if bytes == 8 {
             let by = i64::from(at / 8);
             self.w(C::EVEX_Valignq_zmm_k1z_zmm_zmmm512b64_imm8, &[Arg::Use(register), Arg::Use(register), Arg::Imm(by)])
@@ -112,15 +117,20 @@ impl Select<'_> {
             return self.insert_mask(value, lane, one);
         }
         let bytes = ty.element.bytes();
-        let per = BYTES / bytes as u32;
+        let per = self.bytes / bytes as u32;
         let mut registers = self.gang(value)?;
-        let mask = self.mask_bits(1 << (lane % per));
+        let mask = self.mask_bits(1 << (lane % per), bytes as u32);
+        let at = (lane / per) as usize;
+        if !matches!(ty.element, ElementType::F32 | ElementType::F64) && !self.features.avx512 {
+            let new = self.spread_int(bytes, one);
+            registers[at] = self.by_ones(mask, registers[at], Arg::Any(new));
+            return Ok(Registers::Gang(registers));
+        }
         let code = match ty.element {
             ElementType::F32 => C::EVEX_Vbroadcastss_zmm_k1z_xmmm32,
             ElementType::F64 => C::EVEX_Vbroadcastsd_zmm_k1z_xmmm64,
             _ => codes::broadcast_int(bytes),
         };
-        let at = (lane / per) as usize;
         registers[at] = self.merged(code, mask, registers[at], &[Arg::Use(one)]);
         Ok(Registers::Gang(registers))
     }
@@ -131,7 +141,7 @@ impl Select<'_> {
             return self.shift_mask(value, by, fill);
         }
         let bytes = ty.element.bytes();
-        let per = (BYTES as usize / bytes) as i64;
+        let per = (self.bytes as usize / bytes) as i64;
         let from = self.gang(value)?;
         let uniform = self.is_splat(fill);
         let mut all = Vec::new();
@@ -152,7 +162,7 @@ impl Select<'_> {
                 self.joined(bytes, below, from[0], per + start)
             } else {
                 let moved = self.joined(bytes, Arg::Use(from[0]), from[0], per + start);
-                let mask = self.mask_bits((1u64 << -start) - 1);
+                let mask = self.mask_bits((1u64 << -start) - 1, bytes as u32);
                 let below = self.reg(fill, register)?;
                 self.blended(bytes, mask, moved, Arg::Use(below))
             });
@@ -168,6 +178,9 @@ impl Select<'_> {
     /// Lanes from `skip` on of two registers one behind the other: at least one of each.
     fn joined(&mut self, bytes: usize, low: Arg, high: VReg, skip: i64) -> VReg {
         let at = skip * bytes as i64;
+        if !self.features.avx512 {
+            return self.joined_halves(low, high, at);
+        }
         if bytes == 8 {
             return self.w(C::EVEX_Valignq_zmm_k1z_zmm_zmmm512b64_imm8, &[Arg::Use(high), low, Arg::Imm(skip)]);
         }

@@ -1,13 +1,11 @@
 //! Appends: the lanes of which a mask holds, one behind the other.
 
+use fusebox_vector::Value;
 use iced_x86::Code as C;
 use regalloc2::VReg;
 
-use super::{Outcome, Select, codes, convert::narrowing, registers};
-use crate::{
-    machine::{Address, Arg, INT, Inst as Made},
-    vector::Value,
-};
+use super::{Outcome, Select, codes, convert::narrowing};
+use crate::machine::{Address, Arg, INT, Inst as Made};
 
 impl Select<'_> {
     /// Kept lanes one behind the other; gives the new count.
@@ -35,11 +33,15 @@ impl Select<'_> {
             let Some(mask) = mask else {
                 let place = Address { index: Some(start), scale: bytes, ..Address::at(base, 0) };
                 for (position, &register) in registers.iter().enumerate() {
-                    self.store_part(place.plus(position as i64 * 64), register, lanes * bytes);
+                    self.store_part(place.plus(self.nth(position)), register, lanes * bytes);
                 }
                 last = self.i(C::Lea_r64_m, &[Arg::Mem(Address::at(start, lanes.into()))]);
                 continue;
             };
+            if !self.features.avx512 {
+                last = self.append_of_ones(base, start, ty, &registers, mask)?;
+                continue;
+            }
             // Lanes that no instruction compresses are made wider, and narrow again.
             let width = if bytes < 4 && !self.features.compress { 4 } else { bytes };
             let registers = self.resized(&registers, bytes as usize, width as usize, false, lanes)?;
@@ -103,14 +105,14 @@ impl Select<'_> {
     }
 
     /// Masks for the registers of a gang of `lanes` of so many bytes, zero beyond the last lane.
-    fn lane_masks(&mut self, mask: Value, lanes: u32, bytes: u32) -> Outcome<Vec<VReg>> {
+    pub(super) fn lane_masks(&mut self, mask: Value, lanes: u32, bytes: u32) -> Outcome<Vec<VReg>> {
         if self.ty(mask).lanes > 1 {
             return self.exact_mask(mask, bytes);
         }
         let one = self.one(mask)?;
         let spread = self.spread(one);
-        let inside = self.mask_bits(if lanes >= 64 { u64::MAX } else { (1 << lanes) - 1 });
+        let inside = self.mask_bits(if lanes >= 64 { u64::MAX } else { (1 << lanes) - 1 }, bytes);
         let mask = self.k(C::VEX_Kandq_kr_kr_kr, &[Arg::Use(spread), Arg::Use(inside)]);
-        Ok(vec![mask; registers(lanes, bytes).max(1)])
+        Ok(vec![mask; self.registers(lanes, bytes).max(1)])
     }
 }

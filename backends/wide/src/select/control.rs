@@ -1,14 +1,12 @@
 //! Control: loops, branches, and leaving at a failure.
 
 use fusebox_ir::ElementType;
+use fusebox_vector::{Inst, Op, Value};
 use iced_x86::Code as C;
 use regalloc2::{RegClass, VReg};
 
-use super::{BYTES, Outcome, Registers, Select, Test, codes, registers};
-use crate::{
-    machine::{Address, Arg, BlockId, Cond, INT, Inst as Made, MASK, WIDE},
-    vector::{Inst, Op, Value},
-};
+use super::{Outcome, Registers, Select, Test, codes};
+use crate::machine::{Address, Arg, BlockId, Cond, INT, Inst as Made, WIDE};
 
 /// Bytes of the masks that the error slot takes before operands, and of each operand: 64 lanes of 8 bytes.
 const SLOT_STRIDE: i64 = 512;
@@ -18,6 +16,7 @@ impl<'a> Select<'a> {
     fn parameters(&mut self, block: BlockId, values: &[Value]) {
         for &value in values {
             let ty = self.ty(value);
+            let (mask, count) = (self.mask_class(), self.registers(ty.lanes, ty.element.bytes() as u32));
             let mut fresh = |class: RegClass, count: usize| {
                 let all: Vec<VReg> = (0..count).map(|_| self.m.fresh(class)).collect();
                 self.m.blocks[block.0].params.extend(&all);
@@ -26,9 +25,9 @@ impl<'a> Select<'a> {
             let registers = if ty.lanes == 1 {
                 Registers::One(fresh(Self::class(ty.element), 1)[0])
             } else if ty.element == ElementType::Bool {
-                Registers::Mask(self.per, fresh(MASK, ty.lanes.div_ceil(self.per) as usize))
+                Registers::Mask(self.per, fresh(mask, ty.lanes.div_ceil(self.per) as usize))
             } else {
-                Registers::Gang(fresh(WIDE, registers(ty.lanes, ty.element.bytes() as u32)))
+                Registers::Gang(fresh(WIDE, count))
             };
             self.set(value, registers);
         }
@@ -175,14 +174,16 @@ impl<'a> Select<'a> {
                 return self.lacks("a failure of more than 64 lanes");
             }
             self.widths[site] = 1;
-            let mask = self.mask(condition, BYTES)?;
-            let bytes = self.w(C::EVEX_Vpmovm2b_zmm_kr, &[Arg::Use(mask[0])]);
-            self.keep_at(slot, 0, bytes);
+            for (position, mask) in self.mask(condition, self.bytes)?.into_iter().enumerate() {
+                let bytes =
+                    if self.features.avx512 { self.w(C::EVEX_Vpmovm2b_zmm_kr, &[Arg::Use(mask)]) } else { mask };
+                self.keep_at(slot, self.nth(position), bytes);
+            }
         }
         for (position, &operand) in operands.iter().enumerate() {
             let at = SLOT_STRIDE * (position as i64 + 1);
             for (register, value) in self.flat(operand)?.into_iter().enumerate() {
-                self.keep_at(slot, at + register as i64 * 64, value);
+                self.keep_at(slot, at + self.nth(register), value);
             }
         }
         let code = self.number(site as i64 + 1);

@@ -1,14 +1,12 @@
 //! Conversions, and integer lanes of other widths.
 
 use fusebox_ir::{Constant, ElementType};
+use fusebox_vector::{Type, Value};
 use iced_x86::Code as C;
 use regalloc2::VReg;
 
-use super::{BYTES, Outcome, Registers, Select, codes, registers};
-use crate::{
-    machine::Arg,
-    vector::{Type, Value},
-};
+use super::{Outcome, Registers, Select, codes};
+use crate::machine::Arg;
 
 /// Integer lanes made wider.
 fn widening(from: usize, to: usize, signed: bool) -> C {
@@ -44,6 +42,9 @@ impl Select<'_> {
     /// Part `part` of a register that is cut into `parts`, in the low part of one.
     pub(super) fn part(&mut self, register: VReg, part: usize, parts: usize) -> VReg {
         let from = Arg::Use(register);
+        if !self.features.avx512 && part > 0 {
+            return self.shifted_by_bytes(register, (part * self.bytes as usize / parts) as u32);
+        }
         match (part, parts) {
             (0, _) => register,
             (_, 2) => self.w(C::EVEX_Vextracti64x4_ymmm256_k1z_zmm_imm8, &[from, Arg::Imm(1)]),
@@ -98,7 +99,7 @@ impl Select<'_> {
         signed: bool,
         lanes: u32,
     ) -> Outcome<Vec<VReg>> {
-        let wanted = registers(lanes, to as u32).max(1);
+        let wanted = self.registers(lanes, to as u32).max(1);
         if to > bytes {
             let parts = to / bytes;
             let code = widening(bytes, to, signed);
@@ -112,6 +113,9 @@ impl Select<'_> {
         if to == bytes {
             return Ok(from.to_vec());
         }
+        if !self.features.avx512 {
+            return Ok(self.halved_lanes(from, bytes, to));
+        }
         let parts = bytes / to;
         let code = narrowing(bytes, to);
         let mut all = Vec::new();
@@ -124,7 +128,7 @@ impl Select<'_> {
 
     /// One instruction from lanes of 4 bytes to lanes of 8.
     fn doubled(&mut self, code: C, from: &[VReg], lanes: u32) -> Vec<VReg> {
-        (0..registers(lanes, 8).max(1))
+        (0..self.registers(lanes, 8).max(1))
             .map(|register| {
                 let half = self.part(from[register / 2], register % 2, 2);
                 self.w(code, &[Arg::Any(half)])
@@ -148,13 +152,16 @@ impl Select<'_> {
         }
         if from == Bool {
             let one = Constant::from_i64(to.element, 1).bits();
-            let ones: Vec<u8> = (0..BYTES as usize).map(|byte| one.to_le_bytes()[byte % narrow]).collect();
+            let ones: Vec<u8> = (0..self.bytes as usize).map(|byte| one.to_le_bytes()[byte % narrow]).collect();
             let ones = self.m.constant(&ones);
-            let masks = self.mask(a, BYTES / narrow as u32)?;
+            let masks = self.mask(a, self.bytes / narrow as u32)?;
             let code = codes::masked_load(narrow);
             return Ok(Registers::Gang(
                 masks.into_iter().map(|mask| self.zeroed(code, mask, &[Arg::Mem(ones)])).collect(),
             ));
+        }
+        if !self.features.avx512 && self.converts_by_lanes(from, to.element) {
+            return self.convert_by_lanes(a, to);
         }
         let registers = self.gang(a)?;
         let each = |this: &mut Self, code: C, from: &[VReg]| -> Vec<VReg> {
@@ -262,13 +269,21 @@ impl Select<'_> {
     }
 
     pub(super) fn convert_one(&mut self, a: Value, to: ElementType) -> Outcome<VReg> {
-        use ElementType::{Bool, F16, F32, F64};
+        use ElementType::{Bool, F16};
         let from = self.ty(a).element;
         if from == F16 || to == F16 || to == Bool {
             return self.lacks(&format!("conversion of {from} to {to}"));
         }
         let one = self.one(a)?;
+        self.converted(one, from, to)
+    }
+
+    /// A uniform value of another type.
+    pub(super) fn converted(&mut self, one: VReg, from: ElementType, to: ElementType) -> Outcome<VReg> {
+        use ElementType::{F32, F64, U64};
         Ok(match (from.is_float(), to) {
+            (false, F32 | F64) if from == U64 && !self.features.avx512 => self.float_of_u64(one, to),
+            (true, _) if to.is_integer() && !self.features.avx512 => self.whole_one(one, from, to),
             (false, F32 | F64) => {
                 let code = match (to == F32, from == ElementType::U64) {
                     (true, false) => C::EVEX_Vcvtsi2ss_xmm_xmm_rm64_er,

@@ -48,7 +48,7 @@ impl Select<'_> {
             if bytes == 8 { C::EVEX_Vpandnq_zmm_k1z_zmm_zmmm512b64 } else { C::EVEX_Vpandnd_zmm_k1z_zmm_zmmm512b32 };
         // Ones where those zeros are, zeros elsewhere.
         let below = self.w(and_not, &[Arg::Use(a), Arg::Use(less)]);
-        if self.features.counts || bytes < 4 {
+        if self.features.counts || bytes < 4 || !self.features.avx512 {
             return self.ones(bytes, below);
         }
         let above = self.zeros_above(bytes, below);
@@ -64,6 +64,9 @@ impl Select<'_> {
 
     /// How many zeros each lane has above its highest one: the width where there is none.
     pub(super) fn zeros_above(&mut self, bytes: usize, a: VReg) -> VReg {
+        if !self.features.avx512 && bytes > 1 {
+            return self.zeros_above_spread(bytes, a);
+        }
         match bytes {
             8 => self.w(C::EVEX_Vplzcntq_zmm_k1z_zmmm512b64, &[Arg::Any(a)]),
             4 => self.w(C::EVEX_Vplzcntd_zmm_k1z_zmmm512b32, &[Arg::Any(a)]),

@@ -1,14 +1,12 @@
 //! Functions on gangs: one or some instructions on each register.
 
 use fusebox_ir::{Binary, Constant, ElementType, Unary};
+use fusebox_vector::{Type, Value};
 use iced_x86::Code as C;
 use regalloc2::VReg;
 
-use super::{BYTES, Outcome, Registers, Select, codes};
-use crate::{
-    machine::Arg,
-    vector::{Type, Value},
-};
+use super::{Outcome, Registers, Select, codes};
+use crate::machine::Arg;
 
 impl Select<'_> {
     /// One function on each register.
@@ -34,7 +32,7 @@ impl Select<'_> {
             for register in self.gang(a)? {
                 masks.push(self.float_kind(function, element, register)?);
             }
-            return Ok(Registers::Mask(BYTES / element.bytes() as u32, masks));
+            return Ok(Registers::Mask(self.bytes / element.bytes() as u32, masks));
         }
         self.each(a, |this, register| this.unary_register(function, element, register))
     }
@@ -44,7 +42,10 @@ impl Select<'_> {
         Ok(self.k(code, &args))
     }
 
-    pub(super) fn float_kind_of(&self, function: Unary, element: ElementType, a: VReg) -> Outcome<(C, Vec<Arg>)> {
+    pub(super) fn float_kind_of(&mut self, function: Unary, element: ElementType, a: VReg) -> Outcome<(C, Vec<Arg>)> {
+        if function == Unary::IsInf && !self.features.avx512 {
+            return self.infinite_of(element, a);
+        }
         Ok(match (function, element) {
             (Unary::IsNan, ElementType::F32) => {
                 (C::EVEX_Vcmpps_kr_k1_zmm_zmmm512b32_imm8_sae, vec![Arg::Use(a), Arg::Use(a), Arg::Imm(3)])
@@ -119,6 +120,7 @@ impl Select<'_> {
                 let ones = self.every(u64::MAX, if bytes == 8 { 8 } else { 4 });
                 self.w(binary(Binary::Xor), &[Arg::Use(a), ones])
             }
+            Unary::Abs | Unary::Sign if bytes == 8 && !self.features.avx512 => self.signs(function, element, a),
             Unary::Abs if element.is_signed() => {
                 let code = match bytes {
                     1 => C::EVEX_Vpabsb_zmm_k1z_zmmm512,
@@ -150,12 +152,15 @@ impl Select<'_> {
         if bytes >= 4 {
             return self.every(bits, bytes);
         }
-        let all: Vec<u8> = (0..BYTES as usize).map(|byte| bits.to_le_bytes()[byte % bytes]).collect();
+        let all: Vec<u8> = (0..self.bytes as usize).map(|byte| bits.to_le_bytes()[byte % bytes]).collect();
         Arg::Mem(self.m.constant(&all))
     }
 
     /// The last where the mask holds, else `a`.
     pub(super) fn blended(&mut self, bytes: usize, mask: VReg, a: VReg, b: Arg) -> VReg {
+        if !self.features.avx512 {
+            return self.by_ones(mask, a, b);
+        }
         let out = self.m.fresh(crate::machine::WIDE);
         let inst =
             crate::machine::Inst::new().then(codes::blend(bytes), &[Arg::Def(out), Arg::Use(a), b]).masked(mask, false);
@@ -180,7 +185,7 @@ impl Select<'_> {
         }
         let mut all = Vec::new();
         for register in 0..self.count(a) {
-            if let Some(code) = codes::binary(function, element) {
+            if let Some(code) = codes::binary(function, element).filter(|&code| self.has(code)) {
                 let (left, right) = (self.reg(a, register)?, self.src(b, register)?);
                 all.push(self.w(code, &[Arg::Use(left), right]));
             } else {
@@ -204,6 +209,12 @@ impl Select<'_> {
         b: VReg,
     ) -> Outcome<VReg> {
         match (function, element) {
+            (Binary::Min | Binary::Max, ElementType::F32 | ElementType::F64) if !self.features.avx512 => {
+                Ok(self.nearest(function, element, a, b))
+            }
+            (Binary::Min | Binary::Max | Binary::Mul, ElementType::I64 | ElementType::U64) if !self.features.avx512 => {
+                Ok(self.long(function, element, a, b))
+            }
             (Binary::Min | Binary::Max, ElementType::F32 | ElementType::F64) => {
                 // `VRANGE` knows that -0 is below +0, but drops a NaN beside a number: sums bring it back.
                 let single = element == ElementType::F32;
@@ -262,9 +273,13 @@ impl Select<'_> {
         let mut masks = Vec::new();
         for register in 0..self.count(a) {
             let (left, right) = (self.reg(a, register)?, self.src(b, register)?);
+            if element.is_integer() && !self.features.avx512 {
+                masks.push(self.compared(function, element, left, right));
+                continue;
+            }
             masks.push(self.k(code, &[Arg::Use(left), right, Arg::Imm(predicate)]));
         }
-        Ok(Registers::Mask(BYTES / element.bytes() as u32, masks))
+        Ok(Registers::Mask(self.bytes / element.bytes() as u32, masks))
     }
 
     pub(super) fn fma(&mut self, ty: Type, a: Value, b: Value, c: Value) -> Outcome<Registers> {
@@ -329,7 +344,7 @@ impl Select<'_> {
             let one = self.one(condition)?;
             vec![self.spread(one); count]
         } else {
-            self.mask(condition, BYTES / bytes as u32)?
+            self.mask(condition, self.bytes / bytes as u32)?
         };
         let zero = self.constant_of(b).is_some_and(|b| b.bits() == 0);
         let mut all = Vec::new();

@@ -1,30 +1,28 @@
 //! What vectors have no instructions for, lane by lane through memory of the stack.
 
 use fusebox_ir::{Binary, ElementType};
+use fusebox_vector::{Type, Value};
 use iced_x86::Code as C;
 use regalloc2::VReg;
 
 use super::{Outcome, Registers, Select};
-use crate::{
-    machine::{Address, Arg, Inst as Made},
-    vector::{Type, Value},
-};
+use crate::machine::{Address, Arg, Inst as Made};
 
 impl Select<'_> {
     /// Puts registers into the function's memory.
-    fn put(&mut self, at: i64, registers: &[VReg]) {
+    pub(super) fn put(&mut self, at: i64, registers: &[VReg]) {
         for (position, &register) in registers.iter().enumerate() {
-            let place = Arg::Mem(Self::framed(at + position as i64 * 64));
+            let place = Arg::Mem(Self::framed(at + self.nth(position)));
             self.m.push(Made::new().then(C::EVEX_Vmovdqu64_zmmm512_k1z_zmm, &[place, Arg::Use(register)]).kept());
         }
     }
 
-    fn get(&mut self, at: i64, ty: Type) -> Registers {
-        let count = super::registers(ty.lanes, ty.element.bytes() as u32);
+    pub(super) fn get(&mut self, at: i64, ty: Type) -> Registers {
+        let count = self.registers(ty.lanes, ty.element.bytes() as u32);
         let registers = (0..count)
             .map(|position| {
                 let out = self.m.fresh(crate::machine::WIDE);
-                let place = Arg::Mem(Self::framed(at + position as i64 * 64));
+                let place = Arg::Mem(Self::framed(at + self.nth(position)));
                 // It stays where it is: what is read is written over.
                 self.m.push(Made::new().then(C::EVEX_Vmovdqu64_zmm_k1z_zmmm512, &[Arg::Def(out), place]).kept());
                 out
@@ -34,7 +32,7 @@ impl Select<'_> {
     }
 
     /// An element of the function's memory; the load stays where it is.
-    fn take(&mut self, element: ElementType, at: i64) -> VReg {
+    pub(super) fn take(&mut self, element: ElementType, at: i64) -> VReg {
         let one = self.load_one(element, Self::framed(at));
         if let Some(&block) = self.m.order.last()
             && let Some(inst) = self.m.blocks[block.0].insts.last_mut()
@@ -74,7 +72,7 @@ impl Select<'_> {
     pub(super) fn gather_by_lanes(&mut self, ty: Type, base: Address, index: &[VReg]) -> Outcome<Registers> {
         let bytes = ty.element.bytes() as u32;
         let out = index.len() as i64 * 64;
-        self.m.room(out as usize + super::registers(ty.lanes, bytes).max(1) * 64);
+        self.m.room(out as usize + self.registers(ty.lanes, bytes).max(1) * 64);
         self.put(0, index);
         for lane in 0..i64::from(ty.lanes) {
             let at = self.take(ElementType::I64, lane * 8);
@@ -86,7 +84,7 @@ impl Select<'_> {
 
     pub(super) fn strided_by_lanes(&mut self, ty: Type, start: VReg, stride: VReg) -> Outcome<Registers> {
         let bytes = ty.element.bytes() as u32;
-        self.m.room(super::registers(ty.lanes, bytes).max(1) * 64);
+        self.m.room(self.registers(ty.lanes, bytes).max(1) * 64);
         let mut at = start;
         for lane in 0..i64::from(ty.lanes) {
             if lane > 0 {

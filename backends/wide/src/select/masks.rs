@@ -1,18 +1,19 @@
 //! Masks: a bit for each lane, in mask registers of as many lanes as a vector register has of what is compared.
 
 use fusebox_ir::Binary;
+use fusebox_vector::{Type, Value};
 use iced_x86::Code as C;
 use regalloc2::VReg;
 
-use super::{BYTES, Outcome, Registers, Select, codes};
-use crate::{
-    machine::{Arg, Cond, Inst as Made, MASK},
-    vector::{Type, Value},
-};
+use super::{Outcome, Registers, Select, codes};
+use crate::machine::{Arg, Cond};
 
 impl Select<'_> {
-    /// A mask register of these bits.
-    pub(super) fn mask_bits(&mut self, bits: u64) -> VReg {
+    /// A mask of these bits for lanes of so many bytes.
+    pub(super) fn mask_bits(&mut self, bits: u64, bytes: u32) -> VReg {
+        if !self.features.avx512 {
+            return self.ones_of_bits(bits, bytes);
+        }
         let number = self.number(bits as i64);
         self.k(C::VEX_Kmovq_kr_r64, &[Arg::Use(number)])
     }
@@ -21,19 +22,24 @@ impl Select<'_> {
     pub(super) fn mask(&mut self, value: Value, per: u32) -> Outcome<Vec<VReg>> {
         let lanes = self.ty(value).lanes;
         match self.registers_of(value)?.clone() {
-            Registers::Mask(own, registers) => Ok(self.resized_mask(registers, own, per, lanes)),
+            Registers::Mask(own, registers) => self.resized_mask(registers, own, per, lanes),
             Registers::Known => {
                 let Some(all) = self.constant_of(value).and_then(fusebox_ir::Constant::as_bool) else {
                     self.wrong(value, "a mask");
                 };
-                let register = self.mask_bits(if all { u64::MAX } else { 0 });
+                let register = self.mask_bits(if all { u64::MAX } else { 0 }, self.bytes / per);
                 Ok(vec![register; lanes.div_ceil(per) as usize])
             }
             _ => self.wrong(value, "a mask"),
         }
     }
 
-    fn resized_mask(&mut self, mut registers: Vec<VReg>, from: u32, to: u32, lanes: u32) -> Vec<VReg> {
+    fn resized_mask(&mut self, mut registers: Vec<VReg>, from: u32, to: u32, lanes: u32) -> Outcome<Vec<VReg>> {
+        if !self.features.avx512 {
+            // Ones stay ones when a sign is extended, and when halves are dropped.
+            let (from, to) = (self.bytes / from, self.bytes / to);
+            return self.resized(&registers, from as usize, to as usize, true, lanes);
+        }
         let mut per = from;
         while per < to {
             let code = match per {
@@ -63,18 +69,18 @@ impl Select<'_> {
             registers = parts;
             per = half;
         }
-        registers
+        Ok(registers)
     }
 
     /// The mask in mask registers for lanes of so many bytes, with zeros beyond the last lane.
     pub(super) fn exact_mask(&mut self, value: Value, bytes: u32) -> Outcome<Vec<VReg>> {
         let lanes = self.ty(value).lanes;
-        let per = BYTES / bytes;
+        let per = self.bytes / bytes;
         let mask = self.mask(value, per)?;
         if lanes >= per {
             return Ok(mask);
         }
-        let inside = self.mask_bits((1 << lanes) - 1);
+        let inside = self.mask_bits((1 << lanes) - 1, bytes);
         Ok(mask.into_iter().map(|mask| self.k(C::VEX_Kandq_kr_kr_kr, &[Arg::Use(mask), Arg::Use(inside)])).collect())
     }
 
@@ -86,8 +92,11 @@ impl Select<'_> {
         }
         let (per, registers) = match self.registers_of(value)?.clone() {
             Registers::Mask(per, registers) => (per, registers),
-            _ => (BYTES, self.mask(value, BYTES)?),
+            _ => (self.bytes, self.mask(value, self.bytes)?),
         };
+        if !self.features.avx512 {
+            return Ok(self.any_ones(&registers, per, lanes));
+        }
         let mut all = registers[0];
         for &register in &registers[1..] {
             all = self.k(C::VEX_Korq_kr_kr_kr, &[Arg::Use(all), Arg::Use(register)]);
@@ -108,6 +117,9 @@ impl Select<'_> {
     /// A uniform `bool` in every lane of a mask register.
     pub(super) fn spread(&mut self, one: VReg) -> VReg {
         let ones = self.over(C::Neg_rm64, one, &[]);
+        if !self.features.avx512 {
+            return self.spread_int(8, ones);
+        }
         self.k(C::VEX_Kmovq_kr_r64, &[Arg::Use(ones)])
     }
 
@@ -121,6 +133,15 @@ impl Select<'_> {
     }
 
     fn not_each(&mut self, registers: &[VReg]) -> Vec<VReg> {
+        if !self.features.avx512 {
+            return registers
+                .iter()
+                .map(|&mask| {
+                    let ones = self.every(u64::MAX, 8);
+                    self.w(C::VEX_Vpxor_ymm_ymm_ymmm256, &[Arg::Use(mask), ones])
+                })
+                .collect();
+        }
         registers.iter().map(|&mask| self.k(C::VEX_Knotq_kr_kr, &[Arg::Use(mask)])).collect()
     }
 
@@ -135,6 +156,7 @@ impl Select<'_> {
             Binary::And | Binary::LogicalAnd | Binary::Min => (C::VEX_Kandq_kr_kr_kr, false, false),
             Binary::Or | Binary::LogicalOr | Binary::Max => (C::VEX_Korq_kr_kr_kr, false, false),
             Binary::Xor | Binary::Ne => (C::VEX_Kxorq_kr_kr_kr, false, false),
+            Binary::Eq if !self.features.avx512 => (C::VEX_Kxorq_kr_kr_kr, false, true),
             Binary::Eq => (C::VEX_Kxnorq_kr_kr_kr, false, false),
             Binary::Lt => (C::VEX_Kandnq_kr_kr_kr, false, false),
             Binary::Gt => (C::VEX_Kandnq_kr_kr_kr, true, false),
@@ -176,12 +198,18 @@ impl Select<'_> {
         if self.ty(value).lanes > 64 {
             return self.lacks("a mask of more than 64 lanes as a word");
         }
-        let mask = self.mask(value, BYTES)?;
+        let mask = self.mask(value, self.bytes)?;
+        if !self.features.avx512 {
+            return Ok(self.word_of_ones(&mask));
+        }
         Ok(self.i(C::VEX_Kmovq_r64_kr, &[Arg::Use(mask[0])]))
     }
 
-    pub(super) fn mask_of_word(&mut self, word: VReg) -> Registers {
-        Registers::Mask(BYTES, vec![self.k(C::VEX_Kmovq_kr_r64, &[Arg::Use(word)])])
+    pub(super) fn mask_of_word(&mut self, word: VReg, lanes: u32) -> Registers {
+        if !self.features.avx512 {
+            return self.ones_of_word(word, lanes);
+        }
+        Registers::Mask(self.bytes, vec![self.k(C::VEX_Kmovq_kr_r64, &[Arg::Use(word)])])
     }
 
     pub(super) fn extract_mask(&mut self, value: Value, lane: u32) -> Outcome<VReg> {
@@ -189,41 +217,48 @@ impl Select<'_> {
             let word = self.mask_word(value)?;
             return Ok(self.bit(word, lane));
         };
-        let word = self.i(C::VEX_Kmovq_r64_kr, &[Arg::Use(registers[(lane / per) as usize])]);
+        let register = registers[(lane / per) as usize];
+        if !self.features.avx512 {
+            let word = self.i(C::VEX_Vpmovmskb_r32_ymm, &[Arg::Use(register)]);
+            return Ok(self.bit(word, lane % per * (self.bytes / per)));
+        }
+        let word = self.i(C::VEX_Kmovq_r64_kr, &[Arg::Use(register)]);
         Ok(self.bit(word, lane % per))
     }
 
-    fn bit(&mut self, word: VReg, at: u32) -> VReg {
+    pub(super) fn bit(&mut self, word: VReg, at: u32) -> VReg {
         let moved = if at == 0 { word } else { self.over(C::Shr_rm64_imm8, word, &[Arg::Imm(i64::from(at))]) };
         self.over(C::And_rm32_imm8, moved, &[Arg::Imm(1)])
     }
 
     pub(super) fn insert_mask(&mut self, value: Value, lane: u32, new: VReg) -> Outcome<Registers> {
+        let lanes = self.ty(value).lanes;
         let word = self.mask_word(value)?;
         let without = self.number(!(1i64 << lane));
         let kept = self.over(C::And_r64_rm64, word, &[Arg::Use(without)]);
         let bit = if lane == 0 { new } else { self.over(C::Shl_rm64_imm8, new, &[Arg::Imm(i64::from(lane))]) };
         let word = self.over(C::Or_r64_rm64, kept, &[Arg::Use(bit)]);
-        Ok(self.mask_of_word(word))
+        Ok(self.mask_of_word(word, lanes))
     }
 
     /// Lane l is lane `l - by`, below that of `fill`.
     pub(super) fn shift_mask(&mut self, value: Value, by: u32, fill: Value) -> Outcome<Registers> {
+        let lanes = self.ty(value).lanes;
         let (word, fill) = (self.mask_word(value)?, self.mask_word(fill)?);
         if by >= 64 {
-            return Ok(self.mask_of_word(fill));
+            return Ok(self.mask_of_word(fill, lanes));
         }
         let below = self.number(((1u64 << by) - 1) as i64);
         let fill = self.over(C::And_r64_rm64, fill, &[Arg::Use(below)]);
         let moved = self.over(C::Shl_rm64_imm8, word, &[Arg::Imm(i64::from(by))]);
         let word = self.over(C::Or_r64_rm64, moved, &[Arg::Use(fill)]);
-        Ok(self.mask_of_word(word))
+        Ok(self.mask_of_word(word, lanes))
     }
 
     /// Bytes of 0 and 1, as masks lie in memory: registers of 64 lanes.
     pub(super) fn mask_bytes(&mut self, value: Value) -> Outcome<Vec<VReg>> {
-        let ones = self.m.constant(&[1; 64]);
-        let masks = self.mask(value, BYTES)?;
+        let ones = self.m.constant(&vec![1; self.bytes as usize]);
+        let masks = self.mask(value, self.bytes)?;
         Ok(masks.into_iter().map(|mask| self.zeroed(codes::masked_load(1), mask, &[Arg::Mem(ones)])).collect())
     }
 
@@ -231,9 +266,12 @@ impl Select<'_> {
     pub(super) fn mask_of_bytes(&mut self, registers: &[VReg]) -> Registers {
         let masks = registers
             .iter()
-            .map(|&bytes| self.k(C::EVEX_Vptestmb_kr_k1_zmm_zmmm512, &[Arg::Use(bytes), Arg::Use(bytes)]))
+            .map(|&bytes| match self.features.avx512 {
+                true => self.k(C::EVEX_Vptestmb_kr_k1_zmm_zmmm512, &[Arg::Use(bytes), Arg::Use(bytes)]),
+                false => self.ones_of_bytes(bytes),
+            })
             .collect();
-        Registers::Mask(BYTES, masks)
+        Registers::Mask(self.bytes, masks)
     }
 
     pub(super) fn splat_mask(&mut self, value: Value, ty: Type) -> Outcome<Registers> {
@@ -244,11 +282,9 @@ impl Select<'_> {
 
     /// A mask register whose first lane alone counts, as a uniform `bool`.
     pub(super) fn first_bit(&mut self, code: C, args: &[Arg]) -> VReg {
-        let mask = self.m.fresh(MASK);
-        let mut all = vec![Arg::Def(mask)];
-        all.extend_from_slice(args);
-        self.m.push(Made::new().then(code, &all));
-        let word = self.i(C::VEX_Kmovd_r32_kr, &[Arg::Use(mask)]);
+        let mask = self.k(code, args);
+        let word = if self.features.avx512 { C::VEX_Kmovd_r32_kr } else { C::VEX_Vmovd_rm32_xmm };
+        let word = self.i(word, &[Arg::Use(mask)]);
         self.over(C::And_rm32_imm8, word, &[Arg::Imm(1)])
     }
 }

@@ -1,14 +1,12 @@
 //! Loads and stores.
 
 use fusebox_ir::ElementType;
+use fusebox_vector::{Type, Value};
 use iced_x86::Code as C;
 use regalloc2::{Operand, VReg};
 
-use super::{BYTES, Outcome, Registers, Select, codes};
-use crate::{
-    machine::{Address, Arg, Base, Cond, Inst as Made, WIDE},
-    vector::{Type, Value},
-};
+use super::{Outcome, Registers, Select, codes};
+use crate::machine::{Address, Arg, Base, Cond, Inst as Made, WIDE};
 
 impl Select<'_> {
     pub(super) fn load_one(&mut self, element: ElementType, address: Address) -> VReg {
@@ -30,7 +28,7 @@ impl Select<'_> {
     fn load_part(&mut self, address: Address, bytes: u32) -> VReg {
         let at = [Arg::Mem(address)];
         match bytes {
-            BYTES.. => self.w(C::EVEX_Vmovdqu64_zmm_k1z_zmmm512, &at),
+            _ if bytes >= self.bytes => self.w(C::EVEX_Vmovdqu64_zmm_k1z_zmmm512, &at),
             32 => self.w(C::EVEX_Vmovdqu64_ymm_k1z_ymmm256, &at),
             16 => self.w(C::EVEX_Vmovdqu64_xmm_k1z_xmmm128, &at),
             8 => self.w(C::EVEX_Vmovq_xmm_xmmm64, &at),
@@ -44,8 +42,8 @@ impl Select<'_> {
 
     pub(super) fn load_gang(&mut self, ty: Type, address: Address) -> Registers {
         let bytes = ty.lanes * ty.element.bytes() as u32;
-        let count = super::registers(ty.lanes, ty.element.bytes() as u32);
-        let registers = (0..count).map(|register| self.load_part(address.plus(register as i64 * 64), bytes)).collect();
+        let count = self.registers(ty.lanes, ty.element.bytes() as u32);
+        let registers = (0..count).map(|register| self.load_part(address.plus(self.nth(register)), bytes)).collect();
         self.loaded(ty, registers)
     }
 
@@ -56,9 +54,6 @@ impl Select<'_> {
     pub(super) fn load(&mut self, ty: Type, base: Value, index: Value, offset: i64) -> Outcome<Registers> {
         let bytes = ty.element.bytes() as u32;
         if self.ty(index).lanes > 1 {
-            if self.ty(index).element != ElementType::I64 {
-                return self.lacks("a gather by an index of another type");
-            }
             if i32::try_from(offset * i64::from(bytes)).is_err() {
                 return self.lacks("an element far from its index");
             }
@@ -78,12 +73,12 @@ impl Select<'_> {
         let start = self.address(base, index, 0, bytes)?;
         let start = self.i(C::Lea_r64_m, &[Arg::Mem(start)]);
         let stride = self.one(stride)?;
-        if bytes < 4 {
+        if bytes < 4 || !self.features.avx512 {
             return self.strided_by_lanes(ty, start, stride);
         }
-        let steps = self.w(codes::broadcast_int(8), &[Arg::Use(stride)]);
+        let steps = self.spread_int(8, stride);
         let mut index = Vec::new();
-        for register in 0..super::registers(ty.lanes, 8).max(1) {
+        for register in 0..self.registers(ty.lanes, 8).max(1) {
             let numbers: Vec<u8> = (0..8u64).flat_map(|lane| (register as u64 * 8 + lane).to_le_bytes()).collect();
             let numbers = Arg::Mem(self.m.constant(&numbers));
             index.push(self.w(C::EVEX_Vpmullq_zmm_k1z_zmm_zmmm512b64, &[Arg::Use(steps), numbers]));
@@ -94,14 +89,14 @@ impl Select<'_> {
     /// Lanes at positions of their own, eight at a time.
     fn gather(&mut self, ty: Type, base: Address, index: &[VReg]) -> Outcome<Registers> {
         let bytes = ty.element.bytes() as u32;
-        if bytes < 4 {
+        if bytes < 4 || !self.features.avx512 {
             return self.gather_by_lanes(ty, base, index);
         }
         let code = if bytes == 4 { C::EVEX_Vpgatherqd_ymm_k1_vm64z } else { C::EVEX_Vpgatherqq_zmm_k1_vm64z };
         let mut groups = Vec::new();
         for &index in index {
             // Lanes beyond the last have no position.
-            let mask = self.mask_bits((1 << ty.lanes.min(8)) - 1);
+            let mask = self.mask_bits((1 << ty.lanes.min(8)) - 1, 8);
             let used = self.m.fresh(crate::machine::MASK);
             let out = self.m.fresh(WIDE);
             let mut inst = Made::new();
@@ -141,7 +136,7 @@ impl Select<'_> {
 
     pub(super) fn store_part(&mut self, address: Address, value: VReg, bytes: u32) {
         let code = match bytes {
-            BYTES.. => C::EVEX_Vmovdqu64_zmmm512_k1z_zmm,
+            _ if bytes >= self.bytes => C::EVEX_Vmovdqu64_zmmm512_k1z_zmm,
             32 => C::EVEX_Vmovdqu64_ymmm256_k1z_ymm,
             16 => C::EVEX_Vmovdqu64_xmmm128_k1z_xmm,
             8 => C::EVEX_Vmovq_xmmm64_xmm,
@@ -200,9 +195,14 @@ impl Select<'_> {
         }
         let address = self.address(base, index, 0, width)?;
         let bytes = ty.lanes * width;
+        if let Some(mask) = mask
+            && !self.features.avx512
+        {
+            return self.store_of_ones(address, ty, &registers, mask);
+        }
         let masks = mask.map(|mask| self.exact_mask(mask, width)).transpose()?;
         for (position, &register) in registers.iter().enumerate() {
-            let at = address.plus(position as i64 * 64);
+            let at = address.plus(self.nth(position));
             if let Some(masks) = &masks {
                 let inst = Made::new()
                     .then(codes::masked_store(ty.element.bytes()), &[Arg::Mem(at), Arg::Use(register)])
@@ -225,13 +225,10 @@ impl Select<'_> {
 
     /// Lanes in order, each to its own position.
     fn scatter(&mut self, base: Value, index: Value, ty: Type, registers: &[VReg], mask: Option<Value>) -> Outcome<()> {
-        if self.ty(index).element != ElementType::I64 {
-            return self.lacks("a scatter by an index of another type");
-        }
         let base = self.one(base)?;
         let index = self.gang(index)?;
         let bytes = ty.element.bytes() as u32;
-        if bytes < 4 {
+        if bytes < 4 || !self.features.avx512 {
             return self.scatter_by_lanes(base, &index, ty, registers, mask);
         }
         let masks = mask.map(|mask| self.exact_mask(mask, 8)).transpose()?;
@@ -241,7 +238,7 @@ impl Select<'_> {
                 if bytes == 4 { self.part(registers[position / 2], position % 2, 2) } else { registers[position] };
             let mask = match &masks {
                 Some(masks) => masks[position],
-                None => self.mask_bits((1 << ty.lanes.min(8)) - 1),
+                None => self.mask_bits((1 << ty.lanes.min(8)) - 1, 8),
             };
             let used = self.m.fresh(crate::machine::MASK);
             let mut inst = Made::new();

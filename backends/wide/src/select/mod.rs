@@ -1,4 +1,7 @@
-//! The vector IR to machine instructions: gangs as 512-bit registers, masks as mask registers.
+//! The vector IR to machine instructions: gangs as vector registers, masks as mask registers, or, without AVX-512, as lanes of ones.
+//!
+//! Instructions are chosen as those of AVX-512. Without it they are replaced by those of AVX2 that do the same on 32 bytes (`short`); where
+//! there is none, something else is chosen here.
 
 mod across;
 mod append;
@@ -8,21 +11,23 @@ mod convert;
 mod counts;
 mod gang;
 mod lanes;
+mod lanes_of_ones;
 mod masks;
 mod memory;
 mod scalar;
 mod shifts;
+mod short;
 
 use std::collections::HashMap;
 
 use fusebox_ir::{Binary, Constant, ElementType, bug};
+use fusebox_vector::{Function, Inst, Op, Region, Type, Value};
 use iced_x86::Code as C;
 use regalloc2::{Operand, PReg, RegClass, VReg};
 
 use crate::{
     Features, Refusal,
     machine::{Address, Arg, Cond, INT, Inst as Made, MASK, Machine, WIDE},
-    vector::{Function, Inst, Op, Region, Type, Value},
 };
 
 pub(crate) type Outcome<T> = Result<T, Refusal>;
@@ -34,7 +39,8 @@ enum Registers {
     One(VReg),
     /// A gang that is no mask (a short one in the low part of one).
     Gang(Vec<VReg>),
-    /// A mask of so many lanes in each register; bits beyond the lanes are anything.
+    /// A mask of so many lanes in each register: bits of a mask register, or lanes of ones and zeros in a vector register. Lanes beyond the last
+    /// are anything.
     Mask(u32, Vec<VReg>),
     /// A number in every lane, or the number of the lane: made where it is needed.
     Known,
@@ -58,7 +64,9 @@ pub(crate) struct Select<'a> {
     params: Vec<VReg>,
     features: Features,
     widths: Vec<u32>,
-    /// Lanes of a mask register where masks meet.
+    /// Bytes of a vector register.
+    bytes: u32,
+    /// Lanes of a mask's register where masks meet.
     per: u32,
     streams: bool,
 }
@@ -66,6 +74,7 @@ pub(crate) struct Select<'a> {
 /// A function as machine instructions, and for each site the bytes of a lane of its mask (0: uniform).
 pub(crate) fn select(function: &Function, features: Features) -> Outcome<(Machine, Vec<u32>)> {
     let mut m = Machine::default();
+    m.bytes = features.vector_bytes();
     let entry = m.block();
     m.fill(entry);
     // Arguments: table, range, scratch memory, error slot, in rdi, rsi, rdx, rcx, r8.
@@ -89,6 +98,7 @@ pub(crate) fn select(function: &Function, features: Features) -> Outcome<(Machin
         params,
         features,
         widths: vec![0; function.sites.len()],
+        bytes: features.vector_bytes() as u32,
         per: 16,
         streams: false,
     };
@@ -97,15 +107,10 @@ pub(crate) fn select(function: &Function, features: Features) -> Outcome<(Machin
     let none = select.number(0);
     select.leave(none);
     select.m.sweep();
+    if !features.avx512 {
+        short::shorten(&mut select.m)?;
+    }
     Ok((select.m, select.widths))
-}
-
-/// 64 bytes of a vector register.
-pub(super) const BYTES: u32 = 64;
-
-/// Registers for lanes of as many bytes.
-fn registers(lanes: u32, bytes: u32) -> usize {
-    (lanes * bytes).div_ceil(BYTES) as usize
 }
 
 /// A constant's bits as integers are held.
@@ -138,7 +143,22 @@ impl<'a> Select<'a> {
         }
         let bytes = (1..=8u32).rev().max_by_key(|&bytes| counts[bytes as usize]);
         let bytes = bytes.filter(|&bytes| counts[bytes as usize] > 0).unwrap_or(4);
-        self.per = BYTES / bytes;
+        self.per = self.bytes / bytes;
+    }
+
+    /// Registers for lanes of as many bytes.
+    fn registers(&self, lanes: u32, bytes: u32) -> usize {
+        (lanes * bytes).div_ceil(self.bytes) as usize
+    }
+
+    /// Where a register lies in memory, of those one behind the other.
+    fn nth(&self, register: usize) -> i64 {
+        register as i64 * i64::from(self.bytes)
+    }
+
+    /// Whether there is an instruction for vectors of this length.
+    fn has(&self, code: C) -> bool {
+        self.features.avx512 || short::short(code, false).is_some()
     }
 
     fn ty(&self, value: Value) -> Type {
@@ -187,7 +207,12 @@ impl<'a> Select<'a> {
     }
 
     fn k(&mut self, code: C, args: &[Arg]) -> VReg {
-        self.make(MASK, code, args)
+        self.make(self.mask_class(), code, args)
+    }
+
+    /// The class of registers that masks are in.
+    fn mask_class(&self) -> RegClass {
+        if self.features.avx512 { MASK } else { WIDE }
     }
 
     /// Written over `from`.
@@ -201,6 +226,10 @@ impl<'a> Select<'a> {
 
     /// Where the mask holds, else 0.
     fn zeroed(&mut self, code: C, mask: VReg, args: &[Arg]) -> VReg {
+        if !self.features.avx512 {
+            let out = self.w(code, args);
+            return self.w(C::VEX_Vpand_ymm_ymm_ymmm256, &[Arg::Use(out), Arg::Any(mask)]);
+        }
         let out = self.m.fresh(WIDE);
         let mut all = vec![Arg::Def(out)];
         all.extend_from_slice(args);
@@ -210,6 +239,10 @@ impl<'a> Select<'a> {
 
     /// Where the mask holds, else `from`.
     fn merged(&mut self, code: C, mask: VReg, from: VReg, args: &[Arg]) -> VReg {
+        if !self.features.avx512 {
+            let new = self.w(code, args);
+            return self.by_ones(mask, from, Arg::Any(new));
+        }
         let out = self.m.fresh(from.class());
         let mut all = vec![Arg::Over(out, from)];
         all.extend_from_slice(args);
@@ -274,7 +307,7 @@ impl<'a> Select<'a> {
     fn known_bytes(&self, value: Value, register: usize) -> Option<Vec<u8>> {
         let ty = self.ty(value);
         let width = ty.element.bytes();
-        let lanes = BYTES as usize / width;
+        let lanes = self.bytes as usize / width;
         let bits = |lane: usize| match self.constant_of(value) {
             Some(constant) => constant.bits(),
             None => Constant::from_i64(ty.element, (register * lanes + lane) as i64).bits(),
@@ -290,7 +323,9 @@ impl<'a> Select<'a> {
             Registers::One(one) if one.class() == WIDE => Ok(Arg::Any(*one)),
             Registers::Known => {
                 let ty = self.ty(value);
-                if let (Some(constant), width @ (4 | 8)) = (self.constant_of(value), ty.element.bytes()) {
+                if let (Some(constant), width @ (4 | 8)) = (self.constant_of(value), ty.element.bytes())
+                    && self.features.avx512
+                {
                     let at = self.m.constant(&constant.bits().to_le_bytes()[..width]);
                     return Ok(Arg::Mem(Address { broadcast: true, ..at }));
                 }
@@ -333,7 +368,7 @@ impl<'a> Select<'a> {
     /// How many registers a gang has.
     fn count(&self, value: Value) -> usize {
         let ty = self.ty(value);
-        registers(ty.lanes, ty.element.bytes() as u32).max(1)
+        self.registers(ty.lanes, ty.element.bytes() as u32).max(1)
     }
 
     /// All registers of a gang.
@@ -343,7 +378,12 @@ impl<'a> Select<'a> {
 
     /// A constant number as the last operand of instructions on lanes of 4 or 8 bytes.
     fn every(&mut self, bits: u64, bytes: usize) -> Arg {
-        let at = self.m.constant(&bits.to_le_bytes()[..bytes]);
+        let one = &bits.to_le_bytes()[..bytes];
+        if !self.features.avx512 {
+            let all = one.repeat(self.bytes as usize / bytes);
+            return Arg::Mem(self.m.constant(&all));
+        }
+        let at = self.m.constant(one);
         Arg::Mem(Address { broadcast: true, ..at })
     }
 

@@ -1,14 +1,12 @@
 //! Functions of uniform values.
 
 use fusebox_ir::{Binary, Constant, ElementType, Unary};
+use fusebox_vector::Value;
 use iced_x86::Code as C;
 use regalloc2::{Operand, PReg, VReg};
 
 use super::{Outcome, Select, Test, codes, extended};
-use crate::{
-    machine::{Address, Arg, Cond, INT, Inst as Made},
-    vector::Value,
-};
+use crate::machine::{Address, Arg, Cond, INT, Inst as Made};
 
 /// The unsigned type of the same width.
 fn unsigned(element: ElementType) -> ElementType {
@@ -329,7 +327,8 @@ impl Select<'_> {
         let element = self.ty(a).element;
         if is_float(element) {
             let holds = self.one(condition)?;
-            let mask = self.k(C::VEX_Kmovd_kr_r32, &[Arg::Use(holds)]);
+            let mask =
+                if self.features.avx512 { self.k(C::VEX_Kmovd_kr_r32, &[Arg::Use(holds)]) } else { self.spread(holds) };
             let (a, b) = (self.one(a)?, self.one(b)?);
             return Ok(self.blended(element.bytes(), mask, b, Arg::Any(a)));
         }

@@ -1,10 +1,11 @@
 //! Shifts and rotations of the bits of each lane.
 
 use fusebox_ir::{Binary, ElementType};
+use fusebox_vector::Value;
 use iced_x86::Code as C;
 
 use super::{Outcome, Registers, Select, codes};
-use crate::{machine::Arg, vector::Value};
+use crate::machine::Arg;
 
 impl Select<'_> {
     /// Shifts by the width or more leave nothing, or signs: so do the processor's, of lanes.
@@ -16,6 +17,9 @@ impl Select<'_> {
         if bytes == 1 || (bytes == 2 && rotates) {
             return self.by_lanes(function, a, b);
         }
+        if !self.features.avx512 && !self.shifts_here(function, a, b) {
+            return self.by_lanes(function, a, b);
+        }
         if let Some(known) = self.constant_of(b) {
             let width = u64::from(element.bits());
             let by = if rotates { known.bits() % width } else { known.bits().min(width) };
@@ -23,6 +27,9 @@ impl Select<'_> {
             let Some(code) = codes::shift_by_number(function, bytes, arithmetic) else {
                 return self.lacks("a shift");
             };
+            if !self.has(code) {
+                return self.each(a, |this, a| Ok(this.shift_without(function, bytes, a, by as i64)));
+            }
             return self.each(a, |this, a| Ok(this.w(code, &[Arg::Any(a), Arg::Imm(by as i64)])));
         }
         if amount.lanes == 1 && !rotates {
@@ -34,7 +41,7 @@ impl Select<'_> {
         let Some(code) = codes::shift_by_lane(function, bytes, arithmetic) else { return self.lacks("a shift") };
         let amounts = if amount.lanes == 1 {
             let by = self.one(b)?;
-            vec![self.w(codes::broadcast_int(bytes), &[Arg::Use(by)]); self.count(a)]
+            vec![self.spread_int(bytes, by); self.count(a)]
         } else if amount.element.bytes() == bytes {
             self.gang(b)?
         } else {

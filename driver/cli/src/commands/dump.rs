@@ -13,9 +13,12 @@ use crate::{Failure, source};
 pub(crate) struct Options {
     /// The program, as text (.fbx) or JSON; or a plan, as JSON
     program: PathBuf,
-    /// `read`, or the pass after which to print it, as `passes` lists them; those before it run too
+    /// `read`, or the pass after which to print it, as `passes` lists them; those before it run too. `schedule`: how the kernels run
     #[arg(long, default_value = "read")]
     stage: String,
+    /// The machine that schedules are for: avx512, avx2, sse, neon, sm_90 [default: sse, which every x86-64 processor runs]
+    #[arg(long)]
+    target: Option<String>,
     /// How operations are fused: none, greedy, optimal [default: optimal]
     #[arg(long)]
     fusion: Option<String>,
@@ -38,13 +41,18 @@ pub(crate) enum Format {
 pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Failure> {
     let fusion = super::fusion(options.fusion.as_deref())?;
     let passes = fusebox::pipeline(&fusebox::Options { fusion, ..Default::default() });
+    let scheduled = options.stage == "schedule";
+    if options.target.is_some() && !scheduled {
+        return Err(anyhow::anyhow!("--target is for `--stage schedule`: other stages know no machine").into());
+    }
     let count = match options.stage.as_str() {
         "read" => 0,
+        "schedule" => passes.len(),
         stage => passes.iter().position(|pass| pass.name() == stage).map(|at| at + 1).ok_or_else(|| {
             let mut names: Vec<_> = passes.iter().map(|pass| pass.name()).collect();
             let mut seen = std::collections::HashSet::new();
             names.retain(|name| seen.insert(*name));
-            anyhow::anyhow!("there is no stage `{stage}`; there are read, {}", names.join(", "))
+            anyhow::anyhow!("there is no stage `{stage}`; there are read, {}, schedule", names.join(", "))
         })?,
     };
     let program = match source::read(&options.program)? {
@@ -60,14 +68,46 @@ pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Failure>
                 )
                 .into());
             }
+            if scheduled {
+                return print_schedules(&plan, options, out);
+            }
             return print_plan(&plan, options.format, out);
         }
     };
     let mut stages = fusebox::run_passes(&program, &passes[..count], true)?;
     match stages.pop() {
         None => print_program(&program, options.format, out),
+        Some(stage) if scheduled => match &stage.made {
+            Made::Plan(plan) => print_schedules(plan, options, out),
+            Made::Program(_) => Err(anyhow::anyhow!("the last pass made no plan").into()),
+        },
         Some(stage) => print(&stage.made, options.format, out),
     }
+}
+
+/// Prints how the kernels of a plan run.
+fn print_schedules(plan: &Plan, options: &Options, out: &mut dyn Write) -> Result<(), Failure> {
+    let scheduled = fusebox::schedules(plan, options.target.as_deref().unwrap_or("sse"))?;
+    match options.format {
+        Format::Text => {
+            for (kernel, scheduled) in plan.kernels.iter().zip(&scheduled) {
+                for choice in &scheduled.choices {
+                    writeln!(out, "# {}: {}, as {}", choice.about, choice.chosen, choice.because)?;
+                    choice.instead_of.iter().try_for_each(|other| writeln!(out, "#   not {other}"))?;
+                }
+                write!(out, "{}", scheduled.schedule.to_text(kernel))?;
+            }
+        }
+        Format::Json => {
+            let mut book = fusebox_schedule::Book::default();
+            for (kernel, scheduled) in plan.kernels.iter().zip(scheduled) {
+                book.insert(kernel, scheduled.schedule);
+            }
+            writeln!(out, "{}", book.to_json())?;
+        }
+        Format::Dot => return Err(anyhow::anyhow!("schedules have no form for Graphviz: --format text or json").into()),
+    }
+    Ok(())
 }
 
 /// Prints what a pass made.

@@ -7,6 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use anyhow::Context as _;
 use fusebox::{
     Backend, PassReport, Signature,
     files::{self, Given, Target},
@@ -43,6 +44,9 @@ pub(crate) struct Options {
     /// How many threads; results do not depend on it [default: as many as there are cores]
     #[arg(long)]
     threads: Option<NonZeroUsize>,
+    /// Schedules for its kernels, as `dump --stage schedule` prints them, or JSON; results do not depend on them. For the backend `cpu`
+    #[arg(long, value_name = "FILE")]
+    schedule: Option<PathBuf>,
     /// How often to run it; times are medians
     #[arg(long, default_value = "1")]
     repeat: NonZeroUsize,
@@ -96,12 +100,23 @@ pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Failure>
     signature.check(&values).map_err(fusebox::Error::from)?;
     let load = begin.elapsed();
     progress.step(format!("compiling for {backend}"));
+    let schedules = match &options.schedule {
+        None => None,
+        Some(_) if backend != Backend::Cpu => {
+            return Err(anyhow::anyhow!("--schedule is for the backend `cpu`, and this is `{backend}`").into());
+        }
+        Some(file) => {
+            let text = std::fs::read_to_string(file).with_context(|| format!("{}", file.display()))?;
+            Some(text.into())
+        }
+    };
     // A command compiles once: nothing would find the program in a cache.
     let compile_options = fusebox::Options {
         threads: options.threads,
         fusion,
         verify: options.verify,
         cache: false,
+        schedules,
         ..fusebox::Options::on(backend)
     };
     let begin = Instant::now();

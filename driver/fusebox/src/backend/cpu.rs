@@ -28,6 +28,18 @@ fn backend(threads: usize) -> Result<Arc<Cranelift>, Error> {
     Ok(backend)
 }
 
+/// The backend for a plan: with schedules of its own it is one of its own.
+fn backend_for(plan: &Plan, options: &Options) -> Result<Arc<Cranelift>, Error> {
+    let threads = options.threads.map_or(0, usize::from);
+    match &options.schedules {
+        None => backend(threads),
+        Some(text) => {
+            let schedules = Arc::new(crate::schedules::read(text, plan)?);
+            Cranelift::new(Config { threads, schedules, ..Config::default() }).map(Arc::new).map_err(failed)
+        }
+    }
+}
+
 fn failed(error: BackendError) -> Error {
     match error {
         BackendError::Run(error) => Error::Run(error),
@@ -79,7 +91,7 @@ fn plan(stages: &[Stage]) -> Result<&Plan, Error> {
 /// As [`fusebox_backend::Backend::compile_proved`].
 #[allow(unsafe_code)]
 unsafe fn loaded(plan: &Plan, options: &Options) -> Result<Loading, Error> {
-    let backend = backend(options.threads.map_or(0, usize::from))?;
+    let backend = backend_for(plan, options)?;
     let begin = Instant::now();
     // SAFETY: the caller promises the same.
     let compiled = unsafe { backend.compile_proved(plan) };
@@ -89,7 +101,7 @@ unsafe fn loaded(plan: &Plan, options: &Options) -> Result<Loading, Error> {
 
 /// Compiles and loads a valid plan.
 pub(super) fn load_plan(plan: &Plan, options: &Options) -> Result<Loading, Error> {
-    let backend = backend(options.threads.map_or(0, usize::from))?;
+    let backend = backend_for(plan, options)?;
     let begin = Instant::now();
     let loaded = backend.compile(plan).and_then(|compiled| compiled.load()).map_err(failed)?;
     let code = begin.elapsed();

@@ -6,6 +6,7 @@ mod depths;
 mod lanes;
 mod ranges;
 mod totals;
+mod trips;
 
 pub use self::{
     accumulators::{Accumulators, accumulators, shared_reduction},
@@ -14,4 +15,5 @@ pub use self::{
     lanes::{AcrossLanes, Lanes},
     ranges::{OneRange, in_ranges, scans_outermost},
     totals::{has_totals, totals_only},
+    trips::{Trips, constant_trips},
 };

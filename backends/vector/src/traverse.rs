@@ -1,6 +1,6 @@
 //! What instructions hold: the one place that knows.
 
-use super::{Function, Inst, Op, Value};
+use crate::{Function, Inst, Op, Value};
 
 /// The operands of an operation, through shared or exclusive references.
 macro_rules! operands {

@@ -8,7 +8,7 @@ use std::{
     mem::{Discriminant, discriminant},
 };
 
-use crate::vector::{Function, Inst, Memory, Op, Region, Type, Value};
+use crate::{Function, Inst, Memory, Op, Region, Type, Value};
 
 /// What an instruction without effects computes: operation, function, operands, number, type.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -61,7 +61,7 @@ struct Numbering<'a> {
 }
 
 /// The function with each thing computed once.
-pub(crate) fn number(function: &Function) -> Function {
+pub fn number(function: &Function) -> Function {
     let count = function.types.len();
     let mut numbering = Numbering {
         types: &function.types,

@@ -5,13 +5,7 @@
 //! Control is structured and values are defined once: counted loops and loops with carried values, and `if`.
 //! A lowering decides how many registers a gang takes; nothing here names one.
 
-mod builder;
-mod print;
-mod traverse;
-
 use fusebox_ir::{Binary, Constant, ElementType, Failure, Unary};
-
-pub use builder::{Builder, OpenLoop, OpenWhile};
 
 /// A value of a [`Function`]: a position in [`Function::types`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

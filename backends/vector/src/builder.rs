@@ -2,7 +2,7 @@
 
 use fusebox_ir::{Binary, Constant, ElementType, Unary, primitive};
 
-use super::{Function, Inst, Memory, Op, Region, Site, Type, Value};
+use crate::{Function, Inst, Memory, Op, Region, Site, Type, Value};
 
 /// A function under construction. Regions are opened and closed like brackets.
 #[derive(Debug, Default)]

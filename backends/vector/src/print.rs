@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Display, Write as _};
 
-use super::{Function, Inst, Op, Region, Type, Value};
+use crate::{Function, Inst, Op, Region, Type, Value};
 
 impl Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -47,12 +47,9 @@ impl Printer<'_> {
     }
 
     fn inst(&mut self, inst: &Inst) {
-        let results = inst
-            .results
-            .iter()
-            .map(|value| format!("{value}: {}", self.function.types[value.0 as usize]))
-            .collect::<Vec<_>>()
-            .join(", ");
+        // What is printed may be what is wrong.
+        let ty = |value: &Value| self.function.types.get(value.0 as usize).map_or("?".to_owned(), Type::to_string);
+        let results = inst.results.iter().map(|value| format!("{value}: {}", ty(value))).collect::<Vec<_>>().join(", ");
         let head = if results.is_empty() { String::new() } else { format!("{results} = ") };
         let masked = |mask: &Option<Value>| mask.map_or(String::new(), |mask| format!(" if {mask}"));
         let text = match &inst.op {
@@ -122,5 +119,14 @@ impl Display for Function {
         printer.region(&self.body, "");
         printer.line("}");
         f.write_str(&printer.text)
+    }
+}
+
+impl Function {
+    /// An instruction as text, without the regions in it.
+    pub(crate) fn line_of(&self, inst: &Inst) -> String {
+        let mut printer = Printer { function: self, text: String::new(), indent: 0 };
+        printer.inst(inst);
+        printer.text.lines().next().unwrap_or_default().to_owned()
     }
 }

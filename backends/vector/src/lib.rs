@@ -1,0 +1,13 @@
+#![doc = include_str!("../README.md")]
+
+mod builder;
+mod function;
+mod print;
+mod traverse;
+mod value_numbering;
+mod verify;
+
+pub use builder::{Builder, OpenLoop, OpenWhile};
+pub use function::{Function, Inst, Memory, Op, Region, Site, Type, Value};
+pub use value_numbering::number;
+pub use verify::{Fault, Rule, debug_verify, debug_verify_call, verify, verify_call};
