@@ -10,18 +10,40 @@ use fusebox::{
 
 use crate::{data::Data, program::Program};
 
+/// A way to compile programs, of those that are compared.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Way {
+    /// How operations are combined.
+    pub fusion: Fusion,
+    /// Whether the checks of kernels are left out.
+    pub unchecked: bool,
+}
+
+impl Way {
+    /// What it is called in figures.
+    pub fn name(self) -> String {
+        format!("{}{}", self.fusion, if self.unchecked { ", unchecked" } else { "" })
+    }
+}
+
+impl From<Fusion> for Way {
+    fn from(fusion: Fusion) -> Self {
+        Self { fusion, unchecked: false }
+    }
+}
+
 /// What programs are compiled with.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Setting {
-    /// How operations are combined.
-    pub fusion: Fusion,
+    /// Which way.
+    pub way: Way,
     /// How many threads; none: all cores.
     pub threads: Option<NonZeroUsize>,
 }
 
 impl Setting {
     fn options(self) -> fusebox::Options {
-        fusebox::Options { threads: self.threads, fusion: self.fusion, ..fusebox::Options::default() }
+        fusebox::Options { threads: self.threads, fusion: self.way.fusion, ..fusebox::Options::default() }
     }
 }
 
@@ -40,7 +62,16 @@ impl<'p> Compiled<'p> {
     pub fn new(program: &'p Program, data: &Data, setting: Setting) -> Result<Self> {
         let ir: Ir = program.ir()?;
         let arguments = program.arguments(&ir, data)?;
-        let compiled = fusebox::compile_program(&ir, &setting.options())?;
+        let options = setting.options();
+        let compiled = fusebox::compile_program(&ir, &options)?;
+        if !setting.way.unchecked {
+            return Ok(Self { program, compiled, arguments });
+        }
+        // Inputs may come from files. A program that fails on them fails here, and the same run would fail unchecked.
+        compiled.run(&arguments)?;
+        // SAFETY: with its checks the program does not fail on these inputs, and it is run on no others.
+        #[allow(unsafe_code)]
+        let compiled = unsafe { fusebox::compile_unchecked(&ir, &options) }?;
         Ok(Self { program, compiled, arguments })
     }
 

@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+pub mod changes;
 pub mod compare;
 pub mod compiled;
 pub mod contestant;
@@ -8,6 +9,7 @@ pub mod growth;
 pub mod hand;
 pub mod machine;
 pub mod measure;
+pub mod plot;
 pub mod program;
 pub mod programs;
 pub mod random;

@@ -2,10 +2,15 @@
 
 use std::fmt::Write;
 
-use fusebox::Fusion;
 use serde_json::{Value, json};
 
-use crate::{machine::Machine, measure::Times, program::Work};
+use crate::{
+    compiled::Way,
+    machine::Machine,
+    measure::{Spread, Times},
+    plot::{self, Mark},
+    program::Work,
+};
 
 /// All that was measured.
 pub struct Report {
@@ -13,8 +18,8 @@ pub struct Report {
     pub machine: Option<Machine>,
     /// How many programs wanted to run when the measurements began, if the system tells: about 0 on an idle machine.
     pub load: Option<f64>,
-    /// The ways of fusion that were measured, in the order of [`Row::ours`].
-    pub fusions: Vec<Fusion>,
+    /// The ways that were measured, in the order of [`Row::ours`].
+    pub ways: Vec<Way>,
     /// A row for each program and size.
     pub rows: Vec<Row>,
     /// What could not be measured, and why.
@@ -31,24 +36,30 @@ pub struct Row {
     pub work: Work,
     /// The hand-written program.
     pub hand: Times,
-    /// The program, for each way of fusion that was measured.
+    /// The program, for each way that was measured.
     pub ours: Vec<Option<Times>>,
 }
 
 impl Row {
-    /// Time of the program over that of the hand-written one.
-    fn ratio(&self, ours: &Times) -> f64 {
-        ours.median / self.hand.median
+    /// Time of the program over that of the hand-written one, round by round.
+    fn ratio(&self, ours: &Times) -> Spread {
+        ours.over(&self.hand)
+    }
+
+    /// What the first way took over what each other took, round by round.
+    fn gains(&self) -> Vec<Option<Spread>> {
+        let [first, others @ ..] = self.ours.as_slice() else { return Vec::new() };
+        others.iter().map(|way| Some(first.as_ref()?.over(way.as_ref()?))).collect()
     }
 
     /// The fraction of the machine's bandwidth that the least traffic in this time is.
     fn bandwidth(&self, times: &Times, machine: Option<&Machine>) -> Option<f64> {
-        Some(self.work.bytes / times.median / machine?.bandwidth()).filter(|part| *part > 0.0)
+        Some(self.work.bytes / times.median() / machine?.bandwidth()).filter(|part| *part > 0.0)
     }
 
     /// The fraction of the machine's arithmetic that the least operations in this time are.
     fn arithmetic(&self, times: &Times, machine: Option<&Machine>) -> Option<f64> {
-        Some(self.work.operations / times.median / machine?.products_and_sums).filter(|part| *part > 0.0)
+        Some(self.work.operations / times.median() / machine?.products_and_sums).filter(|part| *part > 0.0)
     }
 }
 
@@ -56,34 +67,15 @@ impl Report {
     /// One line for each program and size.
     pub fn table(&self) -> String {
         let (head, rows) = self.cells();
-        let widths: Vec<usize> = (0..head.len())
-            .map(|column| rows.iter().chain([&head]).map(|row| row[column].chars().count()).max().unwrap_or(0))
-            .collect();
-        let mut text = self.preface();
-        for row in [&head].into_iter().chain(&rows) {
-            for (column, (cell, &width)) in row.iter().zip(&widths).enumerate() {
-                let _ = match column {
-                    0 => write!(text, "{cell:width$}"),
-                    _ => write!(text, "  {cell:>width$}"),
-                };
-            }
-            text.push('\n');
-        }
-        text
+        self.preface() + &aligned(&head, &rows, false) + &self.means()
     }
 
     /// The same as a table in Markdown.
     pub fn markdown(&self) -> String {
         let (head, rows) = self.cells();
-        let mut text = self.preface();
-        let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
-        text += "\n";
-        text += &line(&head);
-        text += &format!("|---{}|\n", "|---:".repeat(head.len() - 1));
-        for row in &rows {
-            text += &line(row);
-        }
-        text
+        let means = self.means();
+        let between = if means.is_empty() { "" } else { "\n" };
+        self.preface() + "\n" + &aligned(&head, &rows, true) + between + &means
     }
 
     fn preface(&self) -> String {
@@ -102,39 +94,33 @@ impl Report {
     }
 
     fn cells(&self) -> (Vec<String>, Vec<Vec<String>>) {
-        let several = self.fusions.len() > 1;
-        let mut head: Vec<String> = ["program", "size", "MB", "Rust ms", "Rust min"].map(String::from).into();
-        for fusion in &self.fusions {
-            let name = if several { fusion.to_string() } else { "fusebox".into() };
-            head.extend([format!("{name} ms"), format!("{name} min"), "ratio".into()]);
+        let several = self.ways.len() > 1;
+        let name = |way: &Way| if several { way.name() } else { "fusebox".into() };
+        let mut head: Vec<String> = ["program", "size", "MB", "Rust ms", "±"].map(String::from).into();
+        for way in &self.ways {
+            head.extend([format!("{} ms", name(way)), "±".into(), "ratio".into(), "±".into()]);
         }
-        if several {
-            head.extend(self.fusions[1..].iter().map(|fusion| format!("none / {fusion}")));
+        if let [first, others @ ..] = self.ways.as_slice() {
+            head.extend(others.iter().map(|way| format!("{} / {}", name(first), name(way))));
         }
         head.extend(["of bandwidth", "Rust's", "of arithmetic", "Rust's"].map(String::from));
-        let milliseconds = |seconds: f64| match seconds * 1e3 {
-            time if time < 1.0 => format!("{time:.4}"),
-            time if time < 100.0 => format!("{time:.2}"),
-            time => format!("{time:.0}"),
-        };
         let percent = |part: Option<f64>| part.map_or_else(|| "-".into(), |part| format!("{:.0} %", 100.0 * part));
         let row = |row: &Row| {
             let megabytes = format!("{:.1}", row.work.bytes / 1e6);
             let mut cells = vec![row.program.to_owned(), row.size.to_string(), megabytes];
-            cells.extend([milliseconds(row.hand.median), milliseconds(row.hand.min)]);
+            cells.extend([milliseconds(row.hand.median()), percent(Some(row.hand.spread.part()))]);
             for ours in &row.ours {
-                cells.extend(match ours {
-                    Some(ours) => {
-                        [milliseconds(ours.median), milliseconds(ours.min), format!("{:.2}", row.ratio(ours))]
-                    }
-                    None => ["-", "-", "-"].map(String::from),
-                });
+                let Some(ours) = ours else {
+                    cells.extend(["-", "-", "-", "-"].map(String::from));
+                    continue;
+                };
+                let ratio = row.ratio(ours);
+                cells.extend([milliseconds(ours.median()), percent(Some(ours.spread.part()))]);
+                cells.extend([format!("{:.2}", ratio.median), percent(Some(ratio.part()))]);
             }
-            if let [none, others @ ..] = row.ours.as_slice() {
-                let gain = |times: &Option<Times>| Some(none.as_ref()?.median / times.as_ref()?.median);
-                cells.extend(others.iter().map(|times| gain(times).map_or("-".into(), |gain| format!("{gain:.2}"))));
-            }
-            let best = row.ours.iter().flatten().min_by(|a, b| a.median.total_cmp(&b.median)).unwrap_or(&row.hand);
+            let gain = |gain: Option<Spread>| gain.map_or("-".into(), |gain| format!("{:.2}", gain.median));
+            cells.extend(row.gains().into_iter().map(gain));
+            let best = row.ours.iter().flatten().min_by(|a, b| a.median().total_cmp(&b.median())).unwrap_or(&row.hand);
             cells.extend([best, &row.hand].map(|times| percent(row.bandwidth(times, self.machine.as_ref()))));
             cells.extend([best, &row.hand].map(|times| percent(row.arithmetic(times, self.machine.as_ref()))));
             cells
@@ -142,18 +128,56 @@ impl Report {
         (head, self.rows.iter().map(row).collect())
     }
 
+    /// What the other ways are worth over all rows: the geometric mean of what the first took over what they took. Beside it that of the
+    /// shortest samples, which is nearer to the truth on a busy machine.
+    fn means(&self) -> String {
+        let mut text = String::new();
+        let [first, others @ ..] = self.ways.as_slice() else { return text };
+        for (at, way) in others.iter().enumerate() {
+            let pairs =
+                self.rows.iter().filter_map(|row| Some((row.ours.first()?.as_ref()?, row.ours.get(at + 1)?.as_ref()?)));
+            let (medians, shortest): (Vec<f64>, Vec<f64>) =
+                pairs.map(|(first, other)| (first.over(other).median, first.min / other.min)).unzip();
+            if let (Some(median), Some(shortest)) = (geometric_mean(&medians), geometric_mean(&shortest)) {
+                let (first, way, count) = (first.name(), way.name(), medians.len());
+                let _ = writeln!(
+                    text,
+                    "{first} / {way}: {median:.3}, of the shortest samples {shortest:.3}, the geometric mean of {count}"
+                );
+            }
+        }
+        text
+    }
+
+    /// Ratios to the hand-written programs, with their intervals.
+    pub fn svg(&self) -> String {
+        let mark =
+            |row: &Row, ours: &Times| Mark { label: format!("{} {}", row.program, row.size), at: row.ratio(ours) };
+        let series: Vec<(String, Vec<Mark>)> = (self.ways.iter().enumerate())
+            .map(|(way, name)| {
+                let marks = self.rows.iter().filter_map(|row| Some(mark(row, row.ours.get(way)?.as_ref()?)));
+                (name.name(), marks.collect())
+            })
+            .collect();
+        plot::svg("time of fusebox / time of Rust", &series)
+    }
+
     /// All of it, times in seconds.
     pub fn json(&self) -> Value {
-        let times = |times: &Times| json!({ "median": times.median, "min": times.min, "runs": times.runs });
+        let times = |times: &Times| {
+            let Spread { median, low, high } = times.spread;
+            json!({
+                "median": median, "low": low, "high": high, "min": times.min, "runs": times.runs, "samples": times.samples,
+            })
+        };
         let row = |row: &Row| {
-            let ours: Vec<Value> = self
-                .fusions
-                .iter()
-                .zip(&row.ours)
-                .filter_map(|(fusion, ours)| {
+            let ours: Vec<Value> = (self.ways.iter().zip(&row.ours))
+                .filter_map(|(way, ours)| {
                     let ours = ours.as_ref()?;
+                    let ratio = row.ratio(ours);
                     Some(json!({
-                        "fusion": fusion.name(), "time": times(ours), "ratio": row.ratio(ours),
+                        "fusion": way.fusion.name(), "unchecked": way.unchecked, "time": times(ours),
+                        "ratio": ratio.median, "ratio_low": ratio.low, "ratio_high": ratio.high,
                         "of_bandwidth": row.bandwidth(ours, self.machine.as_ref()),
                         "of_arithmetic": row.arithmetic(ours, self.machine.as_ref()),
                     }))
@@ -180,15 +204,57 @@ impl Report {
     }
 }
 
+/// A time in three digits or four.
+pub(crate) fn milliseconds(seconds: f64) -> String {
+    match seconds * 1e3 {
+        time if time < 1.0 => format!("{time:.4}"),
+        time if time < 100.0 => format!("{time:.2}"),
+        time => format!("{time:.0}"),
+    }
+}
+
+/// Of numbers above 0; none of none.
+pub(crate) fn geometric_mean(numbers: &[f64]) -> Option<f64> {
+    let logarithms: f64 = numbers.iter().map(|number| number.ln()).sum();
+    (!numbers.is_empty()).then(|| (logarithms / numbers.len() as f64).exp())
+}
+
+/// Cells in columns: the first to the left, the others to the right; as Markdown if asked for.
+pub(crate) fn aligned(head: &[String], rows: &[Vec<String>], markdown: bool) -> String {
+    let mut text = String::new();
+    if markdown {
+        let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
+        text += &line(head);
+        text += &format!("|---{}|\n", "|---:".repeat(head.len().saturating_sub(1)));
+        rows.iter().for_each(|row| text += &line(row));
+        return text;
+    }
+    let all = || [head].into_iter().chain(rows.iter().map(Vec::as_slice));
+    let width = |column: usize| all().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max();
+    let widths: Vec<usize> = (0..head.len()).map(|column| width(column).unwrap_or(0)).collect();
+    for row in all() {
+        for (column, (cell, &width)) in row.iter().zip(&widths).enumerate() {
+            let _ = match column {
+                0 => write!(text, "{cell:width$}"),
+                _ => write!(text, "  {cell:>width$}"),
+            };
+        }
+        text.push('\n');
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
+    use fusebox::Fusion;
+
     use super::*;
 
     fn times(median: f64) -> Times {
-        Times { median, min: median / 2.0, runs: 3 }
+        Times::new(vec![median / 2.0, median, 2.0 * median], 3)
     }
 
-    fn report(fusions: &[Fusion]) -> Report {
+    fn report(ways: &[Way]) -> Report {
         let machine = Machine {
             processor: "one".into(),
             threads: 2,
@@ -203,19 +269,22 @@ mod tests {
             size: 10,
             work: Work { bytes: 5e6, operations: 0.0 },
             hand: times(1e-3),
-            ours: fusions.iter().zip([4e-3, 2e-3, 1e-3]).map(|(_, median)| Some(times(median))).collect(),
+            ours: ways.iter().zip([4e-3, 2e-3, 1e-3]).map(|(_, median)| Some(times(median))).collect(),
         };
-        Report { machine: Some(machine), load: Some(0.25), fusions: fusions.into(), rows: vec![row], failed: vec![] }
+        Report { machine: Some(machine), load: Some(0.25), ways: ways.into(), rows: vec![row], failed: vec![] }
     }
 
     #[test]
     fn tables_have_ratios_and_parts() {
-        let table = report(&[Fusion::None]).table();
+        let table = report(&[Fusion::None.into()]).table();
         let row: Vec<_> = table.lines().last().unwrap().split_whitespace().collect();
-        let expected = ["dot", "10", "5.0", "1.00", "0.5000", "4.00", "2.00", "4.00", "12", "%", "50", "%", "-", "-"];
+        let expected = [
+            "dot", "10", "5.0", "1.00", "100", "%", "4.00", "100", "%", "4.00", "0", "%", "12", "%", "50", "%", "-",
+            "-",
+        ];
         assert_eq!(row, expected, "{table}");
         assert!(table.starts_with("one, 2 threads") && table.contains("load 0.25"), "{table}");
-        let markdown = report(&[Fusion::None]).markdown();
+        let markdown = report(&[Fusion::None.into()]).markdown();
         let columns = |line: &str| line.matches('|').count();
         let lines: Vec<_> = markdown.lines().skip(2).collect();
         assert_eq!(lines.len(), 3);
@@ -224,11 +293,16 @@ mod tests {
 
     #[test]
     fn ways_of_fusion_are_compared() {
-        let report = report(&Fusion::ALL);
+        let report = report(&Fusion::ALL.map(Way::from));
         let table = report.table();
         assert!(table.contains("none / greedy") && table.contains("none / optimal"), "{table}");
-        let row: Vec<_> = table.lines().last().unwrap().split_whitespace().collect();
-        assert_eq!(row[14..18], ["2.00", "4.00", "50", "%"], "{table}");
+        let lines: Vec<_> = table.lines().collect();
+        let row: Vec<_> = lines[2].split_whitespace().filter(|&cell| cell != "%").collect();
+        assert_eq!(row[17..20], ["2.00", "4.00", "50"], "{table}");
+        assert_eq!(
+            lines[4], "none / optimal: 4.000, of the shortest samples 4.000, the geometric mean of 1",
+            "{table}"
+        );
         let json = report.json();
         assert_eq!(json["rows"][0]["fusebox"][2]["fusion"], "optimal");
         assert_eq!(json["rows"][0]["fusebox"][2]["ratio"], 1.0);
@@ -237,7 +311,7 @@ mod tests {
 
     #[test]
     fn the_machine_may_be_left_out() {
-        let report = Report { machine: None, ..report(&[Fusion::None]) };
+        let report = Report { machine: None, ..report(&[Fusion::None.into()]) };
         assert!(report.table().starts_with("load 0.25"));
         assert_eq!(report.json()["rows"][0]["fusebox"][0]["of_bandwidth"], Value::Null);
     }

@@ -1,14 +1,18 @@
 //! The suite: each program against its hand-written counterpart, in one process, in turn.
 
-use std::{num::NonZeroUsize, path::PathBuf};
+use std::{
+    num::NonZeroUsize,
+    path::{Path, PathBuf},
+};
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::Parser;
 use fusebox::Fusion;
 
 use crate::{
+    changes::Changes,
     compare::compare,
-    compiled::{Compiled, Setting},
+    compiled::{Compiled, Setting, Way},
     data::Data,
     machine::{self, Machine},
     measure::{Run, alternate, timed},
@@ -36,15 +40,22 @@ pub struct Options {
     /// How operations are combined into passes over memory: none, greedy, optimal
     #[arg(long, default_value_t = Fusion::default())]
     pub fusion: Fusion,
-    /// Measure every way of fusion, in turn, and their ratios
-    #[arg(long, value_parser = ["fusion"])]
-    pub compare: Option<String>,
+    /// Leave out the checks of kernels, to see what they cost: programs run with them once before
+    #[arg(long)]
+    pub unchecked: bool,
+    /// `fusion`: measure every way of fusion, in turn, and their ratios; `unchecked`: measure with checks and without, and what they cost;
+    /// two files that `--json` wrote: measure nothing, and say what changed from one to the other
+    #[arg(long, num_args = 1..=2, value_names = ["WHAT", "FILE"])]
+    pub compare: Vec<String>,
     /// Do not measure what the machine can do
     #[arg(long)]
     pub no_machine: bool,
     /// Also write the figures as JSON
     #[arg(long)]
     pub json: Option<PathBuf>,
+    /// Also draw the ratios as SVG
+    #[arg(long)]
+    pub svg: Option<PathBuf>,
     /// Print the table as Markdown
     #[arg(long)]
     pub markdown: bool,
@@ -101,18 +112,51 @@ pub fn run(options: &Options) -> Result<()> {
         }
         return Ok(());
     }
+    let ways = match options.compare.as_slice() {
+        [before, after] => return compare_files(Path::new(before), Path::new(after), options),
+        compared => ways(compared.first().map(String::as_str), options)?,
+    };
     let chosen = chosen(&options.programs)?;
     let threads = options.threads.map_or(0, usize::from);
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().context("cannot start threads")?;
     // Inside of the pool, so that short hand-written programs do not pay for entering it.
-    let report = pool.install(|| measure_all(&chosen, options));
+    let report = pool.install(|| measure_all(&chosen, ways, options));
     print!("{}", if options.markdown { report.markdown() } else { report.table() });
     if let Some(path) = &options.json {
         let text = serde_json::to_string_pretty(&report.json())?;
         std::fs::write(path, text + "\n").with_context(|| format!("cannot write {}", path.display()))?;
     }
+    write_svg(&report.svg(), options)?;
     ensure!(report.failed.is_empty(), "failed:\n{}", report.failed.join("\n"));
     Ok(())
+}
+
+/// What is measured beside the hand-written programs.
+fn ways(compared: Option<&str>, options: &Options) -> Result<Vec<Way>> {
+    let way = Way { fusion: options.fusion, unchecked: options.unchecked };
+    match compared {
+        None => Ok(vec![way]),
+        Some("fusion") => Ok(Fusion::ALL.map(|fusion| Way { fusion, ..way }).to_vec()),
+        Some("unchecked") => Ok([false, true].map(|unchecked| Way { unchecked, ..way }).to_vec()),
+        Some(other) => bail!("`{other}` is nothing to compare: there are `fusion`, `unchecked`, and two files"),
+    }
+}
+
+fn compare_files(before: &Path, after: &Path, options: &Options) -> Result<()> {
+    let changes = Changes::new(&figures(before)?, &figures(after)?)?;
+    print!("{}", changes.table(options.markdown));
+    write_svg(&changes.svg(), options)
+}
+
+/// What `--json` wrote.
+fn figures(path: &Path) -> Result<serde_json::Value> {
+    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    serde_json::from_str(&text).with_context(|| format!("{} is no JSON", path.display()))
+}
+
+fn write_svg(svg: &str, options: &Options) -> Result<()> {
+    let Some(path) = &options.svg else { return Ok(()) };
+    std::fs::write(path, svg).with_context(|| format!("cannot write {}", path.display()))
 }
 
 fn chosen(names: &[String]) -> Result<Vec<Program>> {
@@ -125,21 +169,17 @@ fn chosen(names: &[String]) -> Result<Vec<Program>> {
     if names.is_empty() { Ok(programs::all()) } else { names.iter().map(find).collect() }
 }
 
-fn measure_all(chosen: &[Program], options: &Options) -> Report {
-    let fusions = match options.compare {
-        Some(_) => Fusion::ALL.to_vec(),
-        None => vec![options.fusion],
-    };
+fn measure_all(chosen: &[Program], ways: Vec<Way>, options: &Options) -> Report {
     let load = machine::load();
     let machine = (!options.no_machine).then(|| {
         eprintln!("measuring the machine");
         Machine::measure()
     });
-    let mut report = Report { machine, load, fusions, rows: Vec::new(), failed: Vec::new() };
+    let mut report = Report { machine, load, ways, rows: Vec::new(), failed: Vec::new() };
     for program in chosen {
         for size in options.size.iter().map(|size| size.of(program)) {
             eprintln!("{} {size}", program.name);
-            match measure(program, size, &report.fusions, options) {
+            match measure(program, size, &report.ways, options) {
                 Ok(row) => report.rows.push(row),
                 Err(error) => report.failed.push(format!("{} {size}: {error:#}", program.name)),
             }
@@ -148,31 +188,31 @@ fn measure_all(chosen: &[Program], options: &Options) -> Report {
     report
 }
 
-fn measure(program: &Program, size: usize, fusions: &[Fusion], options: &Options) -> Result<Row> {
+fn measure(program: &Program, size: usize, ways: &[Way], options: &Options) -> Result<Row> {
     let data: Data = (program.generate)(size);
     let mut hand = (program.hand)(&data)?;
     hand.run();
     let expected = hand.results();
     let mut compiled = Vec::new();
     // What lies between the operations of some programs, stored, is more than memory holds.
-    let is_measured = |fusion| fusion != Fusion::None || !program.needs_fusion || size <= program.sizes.small;
-    for &fusion in fusions.iter().filter(|&&fusion| is_measured(fusion)) {
-        let way = Compiled::new(program, &data, Setting { fusion, threads: options.threads })?;
-        compare(&expected, &way.results()?, program.tolerance).with_context(|| format!("with fusion {fusion}"))?;
-        compiled.push(way);
+    let is_measured = |way: Way| way.fusion != Fusion::None || !program.needs_fusion || size <= program.sizes.small;
+    for &way in ways.iter().filter(|&&way| is_measured(way)) {
+        let made = Compiled::new(program, &data, Setting { way, threads: options.threads })?;
+        compare(&expected, &made.results()?, program.tolerance).with_context(|| way.name())?;
+        compiled.push(made);
     }
     drop(expected);
     let mut by_hand = || {
         hand.run();
         Ok(())
     };
-    let mut ways: Vec<Run<'_>> = vec![Box::new(|| timed(&mut by_hand))];
-    for way in &compiled {
-        ways.push(Box::new(move || timed(|| way.run())));
+    let mut runs: Vec<Run<'_>> = vec![Box::new(|| timed(&mut by_hand))];
+    for made in &compiled {
+        runs.push(Box::new(move || timed(|| made.run())));
     }
-    let mut times = alternate(&mut ways, options.rounds.get())?.into_iter();
+    let mut times = alternate(&mut runs, options.rounds.get())?.into_iter();
     let Some(hand) = times.next() else { bail!("nothing was measured") };
-    let ours = fusions.iter().map(|&fusion| if is_measured(fusion) { times.next() } else { None }).collect();
+    let ours = ways.iter().map(|&way| if is_measured(way) { times.next() } else { None }).collect();
     Ok(Row { program: program.name, size, work: (program.work)(&data)?, hand, ours })
 }
 
@@ -201,20 +241,36 @@ mod tests {
         assert!(options(&["--size", "medium"]).is_err());
         assert!(options(&["--fusion", "some"]).unwrap_err().to_string().contains("none, greedy, optimal"));
         assert!(options(&["--rounds", "0"]).is_err());
+        let compared = options(&["--compare", "fusions"]).unwrap();
+        assert!(ways(Some("fusions"), &compared).unwrap_err().to_string().contains("`fusion`, `unchecked`"));
+        let missing = run(&options(&["--compare", "no.json", "such.json"]).unwrap()).unwrap_err().to_string();
+        assert!(missing.contains("no.json"), "{missing}");
+    }
+
+    #[test]
+    fn ways_are_those_that_are_compared() {
+        let named = |compared, arguments: &[&str]| -> Vec<String> {
+            ways(compared, &options(arguments).unwrap()).unwrap().into_iter().map(Way::name).collect()
+        };
+        assert_eq!(named(None, &["--unchecked"]), ["optimal, unchecked"]);
+        assert_eq!(named(Some("fusion"), &[]), ["none", "greedy", "optimal"]);
+        assert_eq!(named(Some("unchecked"), &["--fusion", "greedy"]), ["greedy", "greedy, unchecked"]);
     }
 
     #[test]
     fn a_program_is_measured() {
         let program = programs::find("saxpy").unwrap();
-        let row = measure(&program, 1000, &[Fusion::None], &options(&["--rounds", "2"]).unwrap()).unwrap();
+        let row = measure(&program, 1000, &[Fusion::None.into()], &options(&["--rounds", "2"]).unwrap()).unwrap();
         assert_eq!((row.program, row.size, row.ours.len()), ("saxpy", 1000, 1));
         assert!(
-            row.hand.min > 0.0 && row.hand.min <= row.hand.median && row.ours[0].is_some_and(|ours| ours.median > 0.0)
+            row.hand.min > 0.0
+                && row.hand.min <= row.hand.median()
+                && row.ours[0].as_ref().is_some_and(|ours| ours.median() > 0.0)
         );
         assert_eq!(row.work.bytes, 12_000.0);
         let program = programs::find("nbody").unwrap();
         let large = program.sizes.small + 1;
-        let row = measure(&program, large, &Fusion::ALL, &options(&["--rounds", "1"]).unwrap()).unwrap();
+        let row = measure(&program, large, &Fusion::ALL.map(Way::from), &options(&["--rounds", "1"]).unwrap()).unwrap();
         assert!(row.ours[0].is_none() && row.ours[1].is_some() && row.ours[2].is_some());
     }
 }

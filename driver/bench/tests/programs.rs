@@ -3,12 +3,12 @@
 use fusebox::Fusion;
 use fusebox_bench::{
     compare::compare,
-    compiled::{Compiled, Setting},
+    compiled::{Compiled, Setting, Way},
     program::Program,
     programs,
 };
 
-/// Hand-written and compiled, with every way of fusion, on inputs of `size`; the hand-written one twice, since its outputs are used again.
+/// Hand-written and compiled, with every way of fusion and without checks, on inputs of `size`; the hand-written one twice, since its outputs are used again.
 fn agree(program: &Program, size: usize) -> Result<(), String> {
     let name = program.name;
     let said = |error: anyhow::Error| format!("{name} {size}: {error:#}");
@@ -18,9 +18,10 @@ fn agree(program: &Program, size: usize) -> Result<(), String> {
     let first = hand.results();
     hand.run();
     compare(&first, &hand.results(), fusebox_bench::compare::Tolerance::EXACT).map_err(said)?;
-    for fusion in Fusion::ALL {
-        let said = |error: anyhow::Error| format!("{name} {size}, fusion {fusion}: {error:#}");
-        let compiled = Compiled::new(program, &data, Setting { fusion, threads: None }).map_err(said)?;
+    let unchecked = Way { fusion: Fusion::Optimal, unchecked: true };
+    for way in Fusion::ALL.map(Way::from).into_iter().chain([unchecked]) {
+        let said = |error: anyhow::Error| format!("{name} {size}, {}: {error:#}", way.name());
+        let compiled = Compiled::new(program, &data, Setting { way, threads: None }).map_err(said)?;
         let found = compiled.results().map_err(said)?;
         compare(&first, &found, program.tolerance).map_err(said)?;
     }

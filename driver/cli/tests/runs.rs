@@ -376,6 +376,22 @@ fn runs_agree_and_say_what_they_took() {
 }
 
 #[test]
+fn without_checks_results_are_the_same_and_failures_too() {
+    let f = Folder::new();
+    f.write("at.fbx", "fn at(a: [n]f32, i: [m]i64) -> [m]f32 { let b: [m]f32 = map(|p| a[p], i) return b }");
+    f.write("a.npy", f32s(&[1.0, 2.0, 3.0]));
+    f.write("inside.npy", i64s(&[2, 0]));
+    f.write("outside.npy", i64s(&[2, 3]));
+    f.fusebox("run at.fbx --input a=a.npy --input i=inside.npy --output b.npy --unchecked --repeat 2").ok();
+    assert!(f.read("b.npy").ends_with(&[3f32.to_le_bytes(), 1f32.to_le_bytes()].concat()));
+    f.fusebox("run at.fbx --input a=a.npy --input i=outside.npy --unchecked").fails(1, &["index [3] is outside"]);
+    let plan = f.fusebox("dump at.fbx --stage kernels --format json").ok();
+    f.write("plan.json", plan);
+    f.fusebox("run plan.json --input a=a.npy --input i=inside.npy --unchecked")
+        .fails(2, &["--unchecked is for programs"]);
+}
+
+#[test]
 fn help_and_version_are_no_errors() {
     let f = Folder::new();
     assert!(f.fusebox("--help").ok().contains("dump"));

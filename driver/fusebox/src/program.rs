@@ -64,15 +64,23 @@ pub(crate) fn compile_source(program: &Arc<fusebox_ir::Program>, options: &Optio
     if let Some(loaded) = key.as_ref().and_then(cache::find) {
         return Ok(Program { loaded, cached: true, source });
     }
-    let begin = Instant::now();
-    let Loading { executable, stages, code } = backend::load(program, options)?;
-    let report = CompileReport { passes: stages.iter().map(PassReport::of).collect(), code, total: begin.elapsed() };
-    let loaded = Arc::new(Loaded { signature: Signature::of(program), executable, report });
+    let loaded = assembled(program, || backend::load(program, options))?;
     let loaded = match key {
         Some(key) => cache::insert(key, loaded),
         None => loaded,
     };
     Ok(Program { loaded, cached: false, source })
+}
+
+/// Loads a program and notes what that took.
+pub(crate) fn assembled(
+    program: &fusebox_ir::Program,
+    load: impl FnOnce() -> Result<Loading, Error>,
+) -> Result<Arc<Loaded>, Error> {
+    let begin = Instant::now();
+    let Loading { executable, stages, code } = load()?;
+    let report = CompileReport { passes: stages.iter().map(PassReport::of).collect(), code, total: begin.elapsed() };
+    Ok(Arc::new(Loaded { signature: Signature::of(program), executable, report }))
 }
 
 /// Compiles a plan: what `dump --stage kernels` prints and [`fusebox_ir::json::plan_from_json`] reads, as it is or edited.
@@ -100,6 +108,11 @@ pub fn compile_plan(plan: &fusebox_ir::Plan, options: &Options) -> Result<Progra
 }
 
 impl Program {
+    /// One that no cache holds, and that does not say how it came to be.
+    pub(crate) fn bare(loaded: Arc<Loaded>) -> Self {
+        Self { loaded, cached: false, source: None }
+    }
+
     /// What it takes and gives.
     pub fn signature(&self) -> &Signature {
         &self.loaded.signature

@@ -3,12 +3,9 @@
 use std::collections::{HashMap, HashSet};
 
 use fusebox_ir::{
-    ArrayId, ArrayOp, Binding, Block, Extent, Lambda, Name, Operand, Part, PartMut, Place, Program, ScalarOp,
-    ScalarOperand, Tap, TapBoundary, Type, Var,
-    analysis::{
-        Answer, Size, Sizes,
-        equal::{is_same_operation, operation_key},
-    },
+    ArrayId, ArrayOp, Binding, Block, Extent, Lambda, Name, Operand, PartMut, Place, Program, ScalarOp, ScalarOperand,
+    Tap, TapBoundary, Type, Var,
+    analysis::{Answer, Size, Sizes},
 };
 
 use crate::{
@@ -22,18 +19,20 @@ pub(crate) struct Arrays<'a> {
     sizes: Sizes,
     types: HashMap<ArrayId, Type>,
     /// What stands for a value.
-    values: HashMap<ArrayId, Operand>,
+    pub(crate) values: HashMap<ArrayId, Operand>,
+    /// Of scalars for which a constant stands: the first of the same constant, where an operation reads it as an array.
+    pub(crate) first: HashMap<ArrayId, ArrayId>,
     /// Sizes that have a name, and operations that may be used again: one table for each block around.
-    scopes: Vec<Scope>,
+    pub(crate) scopes: Vec<Scope>,
     /// An id that nothing has.
     next: u32,
 }
 
 #[derive(Default)]
-struct Scope {
+pub(crate) struct Scope {
     sizes: HashMap<Size, ArrayId>,
     /// By name and operands.
-    operations: HashMap<(&'static str, Vec<ArrayId>), Vec<Binding>>,
+    pub(crate) operations: HashMap<(&'static str, Vec<ArrayId>), Vec<Binding>>,
 }
 
 pub(crate) fn simplify_program(mut program: Program, config: &Config) -> Program {
@@ -43,6 +42,7 @@ pub(crate) fn simplify_program(mut program: Program, config: &Config) -> Program
         sizes: Sizes::new(),
         types: HashMap::new(),
         values: HashMap::new(),
+        first: HashMap::new(),
         scopes: Vec::new(),
         next: program.fresh().0,
     };
@@ -90,6 +90,7 @@ impl Arrays<'_> {
             self.keep_apart(taps, boundaries, out);
         }
         binding.substitute(&mut |id| self.values.get(&id).copied().unwrap_or(Operand::Value(id)));
+        self.read_first(&mut binding.op);
         let is_cluster = matches!(binding.op, ArrayOp::Cluster { .. });
         let before = reads_sources(&binding.op).then(|| binding.op.clone());
         for part in binding.op.parts_mut() {
@@ -237,33 +238,6 @@ impl Arrays<'_> {
             }
             _ => None,
         }
-    }
-
-    /// Whether an operation that stands before gives the same results, which then stand for these.
-    fn again(&mut self, binding: &Binding) -> bool {
-        if binding.op.parts().iter().any(|part| matches!(part, Part::Body(_))) {
-            return false;
-        }
-        let key = operation_key(&binding.op);
-        let same = |other: &&Binding| is_same_operation(binding, other);
-        let found = self.scopes.iter().rev().filter_map(|scope| scope.operations.get(&key)).flatten().find(same);
-        if let Some(found) = found {
-            let values: Vec<Operand> = found
-                .results
-                .iter()
-                .map(|other| self.values.get(&other.id).copied().unwrap_or(Operand::Value(other.id)))
-                .collect();
-            // A constant cannot be the result of a block: the binding may have to stay for that.
-            if values.iter().all(|value| matches!(value, Operand::Value(_))) {
-                self.values.extend(binding.results.iter().map(|var| var.id).zip(values));
-                return true;
-            }
-            return false;
-        }
-        if let Some(scope) = self.scopes.last_mut() {
-            scope.operations.entry(key).or_default().push(binding.clone());
-        }
-        false
     }
 }
 

@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod again;
 mod arrays;
 mod checks;
 mod identities;

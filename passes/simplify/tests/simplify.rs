@@ -296,3 +296,77 @@ fn two_tapped_arrays_that_are_one_keep_their_boundaries() {
       return b }
     ");
 }
+
+/// The language lets compiled code lose the error of a source that it drops. A law makes of `x - x` a function that does not need its
+/// source, and nobody reads the elements that would have failed any more. Within one function a law drops nothing that may fail
+/// (`division_by_a_constant_zero_stays_an_error`), and what an operation checks of extents stays.
+#[test]
+fn a_source_that_a_law_drops_may_take_its_error_with_it() {
+    insta::assert_snapshot!(simplified("fn f(a: [n]i32) -> [n]i32 {
+        let r: [n]i32 = map(|x| 1 / x, a) let s: [n]i32 = map(|x| x - x, r) return s }"), @r"
+    fn f(a: [n]i32) -> [n]i32 {
+      let r: [n]i32 = map(|x| 1 / x, a)
+      let s: [n]i32 = map(|x| 0, r)
+      return s }
+    ");
+    insta::assert_snapshot!(simplified("fn f(a: [n]i32) -> [n]i32 {
+        let s: [n]i32 = map(|x| { let y = 1 / x return y - y }, a) return s }"), @r"
+    fn f(a: [n]i32) -> [n]i32 {
+      let s: [n]i32 = map(|x| { let y = 1 / x; return y - y }, a)
+      return s }
+    ");
+}
+
+#[test]
+fn what_is_made_of_equal_constants_is_made_once() {
+    insta::assert_snapshot!(simplified("fn f(n: i64) -> [?]f32, [?]f32 {
+        let c = 1.5f32 let d = 1.0f32 + 0.5
+        let r: [n]f32 = replicate([n], c) let s: [n]f32 = replicate([n], d)
+        let t: [n]f32 = map(|x| sqrt(x), r) let u: [n]f32 = map(|x| sqrt(x), s) return t, u }"), @r"
+    fn f(n: i64) -> [?]f32, [?]f32 {
+      let c = 1.5f32
+      let r: [n]f32 = replicate([n], c)
+      let t: [n]f32 = map(|x| sqrt(x), r)
+      return t, u: t }
+    ");
+    // Constants that are not equal.
+    let source = "fn f(n: i64) -> [?]f32, [?]f32 { let c = 0.0f32 let d = -0.0f32
+        let r: [n]f32 = replicate([n], c) let s: [n]f32 = replicate([n], d) return r, s }";
+    assert_eq!(simplified(source).matches("replicate(").count(), 2);
+}
+
+#[test]
+fn a_result_that_stands_before_is_not_made_again_with_its_siblings() {
+    insta::assert_snapshot!(simplified("fn f(a: [n]f32, b: [n]f32) -> [n, 3]f32, [n, 3]f32, [n, 3]f32, [n, 3]f32 {
+        let r: [n, 3]f32 = replicate([_, 3], a) let s: [n, 3]f32, t: [n, 3]f32, u: [n, 3]f32 = replicate([_, 3], b, a, b)
+        return r, s, t, u }"), @r"
+    fn f(a: [n]f32, b: [n]f32) -> [n, 3]f32, [n, 3]f32, [n, 3]f32, [n, 3]f32 {
+      let r: [n, 3]f32 = replicate([_, 3], a)
+      let s: [n, 3]f32 = replicate([_, 3], b)
+      return r, s, t: r, u: s }
+    ");
+    // Of another extent, or along another dimension.
+    let source = "fn f(a: [n]f32, k: i64) -> [n, 3]f32, [n, ?]f32, [3, n]f32 {
+        let r: [n, 3]f32 = replicate([_, 3], a) let s: [n, k]f32 = replicate([_, k], a) let t: [3, n]f32 = replicate([3, _], a)
+        return r, s, t }";
+    assert_eq!(simplified(source).matches("replicate(").count(), 3);
+}
+
+#[test]
+fn a_function_that_gives_a_result_twice_fills_one_array() {
+    insta::assert_snapshot!(simplified("fn f(a: [n]f32) -> [n]f32, [n]f32, [n]f32 {
+        let x: [n]f32, y: [n]f32, z: [n]f32 = map(|p| { return p * p, sqrt(p), p * p }, a) return x, y, z }"), @r"
+    fn f(a: [n]f32) -> [n]f32, [n]f32, [n]f32 {
+      let x: [n]f32, y: [n]f32 = map(|p| { return p * p, sqrt(p) }, a)
+      return x, y, z: x }
+    ");
+}
+
+#[test]
+fn without_sharing_results_stay_apart_too() {
+    let source = "fn f(a: [n]f32) -> [n]f32, [n]f32, [n, 2]f32, [n, 2]f32 {
+        let x: [n]f32, y: [n]f32 = map(|p| { let q = p * p return q, q }, a) let r: [n, 2]f32, s: [n, 2]f32 = replicate([_, 2], a, a)
+        return x, y, r, s }";
+    let config = Config { share: false, ..Config::default() };
+    assert_eq!(simplify(&parsed(source), &config).0, parsed(source));
+}

@@ -213,7 +213,7 @@ fn nbody<'d>(data: &'d Data) -> Result<Box<dyn Hand + 'd>> {
 }
 
 /// Rows and columns of the tile of a product that stays in registers, and how many products it adds before it is stored.
-const TILE: [usize; 2] = [6, 32];
+pub(super) const TILE: [usize; 2] = [6, 32];
 const DEPTH: usize = 512;
 
 /// Tiles of the product in registers; panels of both factors packed so that they are read in order.
@@ -270,7 +270,7 @@ fn matmul<'d>(data: &'d Data) -> Result<Box<dyn Hand + 'd>> {
 }
 
 #[inline(never)]
-fn product(left: &[[f32; TILE[0]]], right: &[[f32; TILE[1]]]) -> [[f32; TILE[1]]; TILE[0]] {
+pub(super) fn product(left: &[[f32; TILE[0]]], right: &[[f32; TILE[1]]]) -> [[f32; TILE[1]]; TILE[0]] {
     let mut sums = [[0f32; TILE[1]]; TILE[0]];
     for (left, right) in left.iter().zip(right) {
         for (sums, &left) in sums.iter_mut().zip(left) {

@@ -2,12 +2,17 @@
 
 mod compute;
 mod elementwise;
+mod fluid;
 mod grids;
 mod md5;
+mod ray;
 mod reductions;
+mod rows;
 mod scans;
 mod scatter;
+mod sorts;
 mod sparse;
+mod spectra;
 
 use crate::program::Program;
 
@@ -19,8 +24,13 @@ pub fn all() -> Vec<Program> {
     all.extend(scans::programs());
     all.extend(sparse::programs());
     all.extend(scatter::programs());
+    all.extend(sorts::programs());
     all.extend(grids::programs());
+    all.extend(fluid::programs());
     all.extend(compute::programs());
+    all.extend(ray::programs());
+    all.extend(rows::programs());
+    all.extend(spectra::programs());
     all
 }
 

@@ -1,4 +1,4 @@
-//! Where elements go is computed: `hist256`, `hist1m`, `filter`, `expand`, `radixsort`.
+//! Where elements go is computed: `hist256`, `hist1m`, `filter`, `expand`.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -79,29 +79,6 @@ pub(super) fn programs() -> Vec<Program> {
                 let bytes = 4.0 * (4.0 * data.param("nseg")? + data.param("m")?);
                 Ok(Work { bytes, operations: 0.0 })
             },
-            tolerance: Tolerance::EXACT,
-        },
-        Program {
-            name: "radixsort",
-            text: include_str!("../../programs/radixsort.fbx"),
-            inputs: &[Named("keys")],
-            results: &[0],
-            outside: true,
-            needs_fusion: false,
-            sizes: Sizes { small: 50_000, large: 10_000_000 },
-            tiny: 20_000,
-            generate: |n| {
-                let mut random = Random::new(24);
-                let keys: Vec<u32> = (0..n).map(|_| random.bits() as u32).collect();
-                Data::new().with_param("n", n as f64).with_array("keys", &[n], &keys)
-            },
-            hand: |data| {
-                let keys: &[u32] = data.slice("keys")?;
-                let mut spare = vec![0u32; keys.len()];
-                hand::filling(&[keys.len()], move |out: &mut [u32]| sort(keys, out, &mut spare))
-            },
-            // Three passes by digits of eleven bits: the least is not known.
-            work: |data| vectors(data, 2.0, 0.0),
             tolerance: Tolerance::EXACT,
         },
     ]
@@ -247,112 +224,4 @@ fn expand<'d>(data: &'d Data) -> Result<Box<dyn Hand + 'd>> {
         });
         combined(&parts, out);
     })
-}
-
-const DIGIT: usize = 11;
-
-/// Each thread sorts its part by digits, the lowest first; sorted parts are merged in pairs, each merge cut into pieces of known places.
-fn sort(keys: &[u32], out: &mut [u32], spare: &mut [u32]) {
-    let n = keys.len();
-    if n == 0 {
-        return;
-    }
-    let threads = if n < BLOCK { 1 } else { rayon::current_num_threads().next_power_of_two() };
-    let merges = threads.trailing_zeros();
-    let mut width = n.div_ceil(threads);
-    // Three passes by digits end in the other array; then each merge changes sides.
-    let (mut a, mut b) = if merges % 2 == 0 { (spare, out) } else { (out, spare) };
-    let parts = a.par_chunks_mut(width).zip(b.par_chunks_mut(width)).zip(keys.par_chunks(width));
-    parts.for_each(|((a, b), keys)| sort_part(keys, a, b));
-    std::mem::swap(&mut a, &mut b);
-    while width < n {
-        let pairs = a.par_chunks(2 * width).zip(b.par_chunks_mut(2 * width));
-        pairs.for_each(|(pair, out)| {
-            let (left, right) = pair.split_at(width.min(pair.len()));
-            merge(left, right, out);
-        });
-        std::mem::swap(&mut a, &mut b);
-        width *= 2;
-    }
-}
-
-/// Sorts `keys` into `b`, with `a` in between.
-fn sort_part(keys: &[u32], a: &mut [u32], b: &mut [u32]) {
-    let mut counts = vec![[0u32; 1 << DIGIT]; 3];
-    for &key in keys {
-        for (pass, counts) in counts.iter_mut().enumerate() {
-            counts[digit(key, pass)] += 1;
-        }
-    }
-    for counts in &mut counts {
-        let mut sum = 0;
-        for count in counts {
-            sum += std::mem::replace(count, sum);
-        }
-    }
-    let [first, second, third] = counts.as_mut_slice() else { return };
-    by_digit(keys, b, first, 0);
-    by_digit(b, a, second, 1);
-    by_digit(a, b, third, 2);
-}
-
-#[inline(always)]
-fn digit(key: u32, pass: usize) -> usize {
-    (key >> (DIGIT * pass)) as usize & ((1 << DIGIT) - 1)
-}
-
-fn by_digit(from: &[u32], to: &mut [u32], places: &mut [u32; 1 << DIGIT], pass: usize) {
-    for &key in from {
-        let place = &mut places[digit(key, pass)];
-        to[*place as usize] = key;
-        *place += 1;
-    }
-}
-
-/// Merges in pieces: half of the output is known to be made of so many elements of each side.
-fn merge(left: &[u32], right: &[u32], out: &mut [u32]) {
-    if out.len() > BLOCK {
-        let middle = out.len() / 2;
-        let from_left = split(left, right, middle);
-        let (left, left_after) = left.split_at(from_left);
-        let (right, right_after) = right.split_at(middle - from_left);
-        let (out, out_after) = out.split_at_mut(middle);
-        rayon::join(|| merge(left, right, out), || merge(left_after, right_after, out_after));
-        return;
-    }
-    let (mut i, mut j) = (0, 0);
-    for out in out {
-        let take_left = j >= right.len() || i < left.len() && left[i] <= right[j];
-        *out = if take_left { left[i] } else { right[j] };
-        i += usize::from(take_left);
-        j += usize::from(!take_left);
-    }
-}
-
-/// How many of the first `count` elements of the merged whole are from the left.
-fn split(left: &[u32], right: &[u32], count: usize) -> usize {
-    let (mut low, mut high) = (count.saturating_sub(right.len()), count.min(left.len()));
-    while low < high {
-        let middle = low.midpoint(high);
-        if left[middle] <= right[count - middle - 1] { low = middle + 1 } else { high = middle }
-    }
-    low
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_sort_by_hand_sorts() {
-        let mut random = Random::new(1);
-        for (n, mask) in [(0, !0), (1, !0), (1000, 0xff), (3 * BLOCK + 7, !0), (5 * BLOCK + 1, 3)] {
-            let keys: Vec<u32> = (0..n).map(|_| random.bits() as u32 & mask).collect();
-            let (mut found, mut spare) = (vec![0; n], vec![0; n]);
-            sort(&keys, &mut found, &mut spare);
-            let mut expected = keys;
-            expected.sort_unstable();
-            assert!(found == expected, "{n} {mask}");
-        }
-    }
 }

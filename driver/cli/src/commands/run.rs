@@ -56,6 +56,9 @@ pub(crate) struct Options {
     /// Check the program after each pass
     #[arg(long)]
     verify: bool,
+    /// Leave out the checks of indices, offsets and assertions, to see what they cost: the program runs with them once before
+    #[arg(long)]
+    unchecked: bool,
     /// Print results
     #[arg(long)]
     print: bool,
@@ -85,6 +88,7 @@ pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Failure>
         Made::Plan(plan) => {
             source::refuse(&options.program, "--fusion", options.fusion.is_some())?;
             source::refuse(&options.program, "--verify", options.verify)?;
+            source::refuse(&options.program, "--unchecked", options.unchecked)?;
             Signature::of_plan(plan)
         }
     };
@@ -117,6 +121,7 @@ pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Failure>
     };
     let begin = Instant::now();
     let compiled = match &source {
+        Made::Program(program) if options.unchecked => unchecked(program, &compile_options, &values)?,
         Made::Program(program) => fusebox::compile_program(program, &compile_options)?,
         Made::Plan(plan) => fusebox::compile_plan(plan, &compile_options)?,
     };
@@ -182,6 +187,19 @@ pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Failure>
         writeln!(out, "{line}").map_err(Failure::of_results)?;
     }
     Ok(())
+}
+
+/// A program without the checks of its kernels, to be run on these inputs and no others: a program that fails on them fails here.
+fn unchecked(
+    program: &fusebox_ir::Program,
+    options: &fusebox::Options,
+    inputs: &[Value],
+) -> Result<fusebox::Program, Failure> {
+    fusebox::compile_program(program, options)?.run(inputs)?;
+    // SAFETY: with its checks the program has not failed on these inputs just now, and `run` runs it on no others.
+    #[allow(unsafe_code)]
+    let compiled = unsafe { fusebox::compile_unchecked(program, options) }?;
+    Ok(compiled)
 }
 
 /// Something of each pass, by its name; the second of a name is called so: `simplify2`.

@@ -11,7 +11,7 @@ use fusebox_cranelift::{Config, Cranelift};
 use fusebox_ir::{Array, Plan, Program, Property, RunError, Value, validate};
 
 use super::{Executable, Loading};
-use crate::{Error, InputError, Options, RunReport, pipeline, run_passes};
+use crate::{Error, InputError, Options, RunReport, Stage, pipeline, run_passes, unchecked::without_checks};
 
 const NAME: &str = "cpu";
 
@@ -53,20 +53,50 @@ fn failed(error: BackendError) -> Error {
 
 /// Compiles and loads a valid program.
 pub(super) fn load(program: &Program, options: &Options) -> Result<Loading, Error> {
-    validate(program, &[Property::Flat]).map_err(|errors| Error::NotFlat { backend: NAME, errors })?;
-    let stages = run_passes(program, &pipeline(options), options.verifies())?;
-    let Some(plan) = stages.last().and_then(|stage| stage.plan()) else {
-        let source = Box::new(BackendError::BadPlan { message: "the passes made no plan".into() });
-        return Err(Error::Backend { backend: NAME, source });
-    };
-    let backend = backend_for(plan, options)?;
-    let begin = Instant::now();
+    let stages = made(program, options)?;
     // SAFETY: the passes have made the plan just now, and nobody has changed it: what it leaves unchecked lowering has proved.
     #[allow(unsafe_code)]
+    unsafe { loaded(plan(&stages)?, options) }.map(|loading| Loading { stages, ..loading })
+}
+
+/// As [`load`], without the checks of the program's kernels.
+///
+/// # Safety
+/// As [`crate::compile_unchecked`].
+#[allow(unsafe_code)]
+pub(super) unsafe fn load_unchecked(program: &Program, options: &Options) -> Result<Loading, Error> {
+    let stages = made(program, options)?;
+    let bare = without_checks(plan(&stages)?);
+    // SAFETY: what lowering has left unchecked it has proved; for what it checked the caller vouches.
+    unsafe { loaded(&bare, options) }.map(|loading| Loading { stages, ..loading })
+}
+
+/// What each pass makes of a program.
+fn made(program: &Program, options: &Options) -> Result<Vec<Stage>, Error> {
+    validate(program, &[Property::Flat]).map_err(|errors| Error::NotFlat { backend: NAME, errors })?;
+    run_passes(program, &pipeline(options), options.verifies())
+}
+
+/// The plan that the last pass made.
+fn plan(stages: &[Stage]) -> Result<&Plan, Error> {
+    stages.last().and_then(|stage| stage.plan()).ok_or_else(|| {
+        let source = Box::new(BackendError::BadPlan { message: "the passes made no plan".into() });
+        Error::Backend { backend: NAME, source }
+    })
+}
+
+/// Compiles and loads a plan that nobody guards.
+///
+/// # Safety
+/// As [`fusebox_backend::Backend::compile_proved`].
+#[allow(unsafe_code)]
+unsafe fn loaded(plan: &Plan, options: &Options) -> Result<Loading, Error> {
+    let backend = backend_for(plan, options)?;
+    let begin = Instant::now();
+    // SAFETY: the caller promises the same.
     let compiled = unsafe { backend.compile_proved(plan) };
     let loaded = compiled.and_then(|compiled| compiled.load()).map_err(failed)?;
-    let code = begin.elapsed();
-    Ok(Loading { executable: Box::new(Loaded { program: loaded }), stages, code })
+    Ok(Loading { executable: Box::new(Loaded { program: loaded }), stages: Vec::new(), code: begin.elapsed() })
 }
 
 /// Compiles and loads a valid plan.

@@ -45,3 +45,16 @@ pub(crate) fn load(program: &Program, options: &Options) -> Result<Loading, Erro
         }
     }
 }
+
+/// As [`load`], without the checks of the program's kernels. The interpreter checks all the same.
+///
+/// # Safety
+/// As [`crate::compile_unchecked`].
+#[allow(unsafe_code)]
+pub(crate) unsafe fn load_unchecked(program: &Program, options: &Options) -> Result<Loading, Error> {
+    match options.backend {
+        // SAFETY: the caller promises the same.
+        Backend::Cpu => unsafe { cpu::load_unchecked(program, options) },
+        Backend::Interp => load(program, options),
+    }
+}

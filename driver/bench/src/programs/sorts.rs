@@ -1,0 +1,215 @@
+//! Sorts: `radixsort` by the operation `sort`, `radixsort_scans` by scans and permutes of one bit a turn, `quicksort` by splitting all
+//! segments at once. By hand all three are the same: what an expert would call who wants sorted keys.
+
+use anyhow::Result;
+use fusebox::ir::Scalar;
+use rayon::prelude::*;
+
+use super::elementwise::vectors;
+use crate::{
+    compare::Tolerance,
+    data::Data,
+    hand::{self, BLOCK, Hand},
+    program::{Input::Named, Program, Sizes},
+    random::Random,
+};
+
+pub(super) fn programs() -> [Program; 3] {
+    let sort = |name, text, sizes, generate, hand| Program {
+        name,
+        text,
+        inputs: &[Named("keys")],
+        results: &[0],
+        outside: false,
+        needs_fusion: false,
+        sizes,
+        tiny: 20_000,
+        generate,
+        hand,
+        // By hand three passes by digits of eleven bits: the least is not known.
+        work: |data| vectors(data, 2.0, 0.0),
+        tolerance: Tolerance::EXACT,
+    };
+    let sizes = Sizes { small: 50_000, large: 10_000_000 };
+    let radixsort = include_str!("../../programs/radixsort.fbx");
+    let scans = include_str!("../../../../golden/programs/radix_sort.fbx");
+    let quicksort = include_str!("../../../../golden/programs/quicksort.fbx");
+    [
+        Program { outside: true, ..sort("radixsort", radixsort, sizes, |n| keys(n, 24, |bits| bits), by_hand::<u32>) },
+        sort("radixsort_scans", scans, sizes, |n| keys(n, 24, |bits| bits as i32), by_hand::<i32>),
+        Program {
+            tiny: 5_000,
+            // Some tens of turns of several passes each.
+            ..sort(
+                "quicksort",
+                quicksort,
+                Sizes { small: 50_000, large: 2_000_000 },
+                |n| {
+                    let keys = Random::new(25).floats(n, -1.0, 1.0);
+                    Data::new().with_param("n", n as f64).with_array("keys", &[n], &keys)
+                },
+                by_hand::<f32>,
+            )
+        },
+    ]
+}
+
+fn keys<T: Scalar>(n: usize, seed: u64, key: fn(u32) -> T) -> Data {
+    let mut random = Random::new(seed);
+    let keys: Vec<T> = (0..n).map(|_| key(random.bits() as u32)).collect();
+    Data::new().with_param("n", n as f64).with_array("keys", &[n], &keys)
+}
+
+/// What is sorted.
+trait Key: Scalar + Copy + Default + Send + Sync {
+    /// Bits that are in the order of the keys, read as an unsigned number.
+    fn bits(self) -> u32;
+}
+
+impl Key for u32 {
+    #[inline(always)]
+    fn bits(self) -> u32 {
+        self
+    }
+}
+
+impl Key for i32 {
+    #[inline(always)]
+    fn bits(self) -> u32 {
+        self as u32 ^ 1 << 31
+    }
+}
+
+/// Numbers that are not NaN.
+impl Key for f32 {
+    #[inline(always)]
+    fn bits(self) -> u32 {
+        // Of negative numbers all bits are turned over, of others the sign.
+        let bits = self.to_bits();
+        bits ^ ((bits as i32 >> 31) as u32 | 1 << 31)
+    }
+}
+
+fn by_hand<'d, K: Key>(data: &'d Data) -> Result<Box<dyn Hand + 'd>> {
+    let keys: &[K] = data.slice("keys")?;
+    let mut spare = vec![K::default(); keys.len()];
+    hand::filling(&[keys.len()], move |out: &mut [K]| sort(keys, out, &mut spare))
+}
+
+/// Bits of a digit.
+const DIGIT: usize = 11;
+
+/// Each thread sorts its part by digits, the lowest first; sorted parts are merged in pairs, each merge cut into pieces of known places.
+fn sort<K: Key>(keys: &[K], out: &mut [K], spare: &mut [K]) {
+    let n = keys.len();
+    if n == 0 {
+        return;
+    }
+    let threads = if n < BLOCK { 1 } else { rayon::current_num_threads().next_power_of_two() };
+    let merges = threads.trailing_zeros();
+    let mut width = n.div_ceil(threads);
+    // Three passes by digits end in the other array; then each merge changes sides.
+    let (mut a, mut b) = if merges % 2 == 0 { (spare, out) } else { (out, spare) };
+    let parts = a.par_chunks_mut(width).zip(b.par_chunks_mut(width)).zip(keys.par_chunks(width));
+    parts.for_each(|((a, b), keys)| sort_part(keys, a, b));
+    std::mem::swap(&mut a, &mut b);
+    while width < n {
+        let pairs = a.par_chunks(2 * width).zip(b.par_chunks_mut(2 * width));
+        pairs.for_each(|(pair, out)| {
+            let (left, right) = pair.split_at(width.min(pair.len()));
+            merge(left, right, out);
+        });
+        std::mem::swap(&mut a, &mut b);
+        width *= 2;
+    }
+}
+
+/// Sorts `keys` into `b`, with `a` in between.
+fn sort_part<K: Key>(keys: &[K], a: &mut [K], b: &mut [K]) {
+    let mut counts = vec![[0u32; 1 << DIGIT]; 3];
+    for &key in keys {
+        for (pass, counts) in counts.iter_mut().enumerate() {
+            counts[digit(key, pass)] += 1;
+        }
+    }
+    for counts in &mut counts {
+        let mut sum = 0;
+        for count in counts {
+            sum += std::mem::replace(count, sum);
+        }
+    }
+    let [first, second, third] = counts.as_mut_slice() else { return };
+    by_digit(keys, b, first, 0);
+    by_digit(b, a, second, 1);
+    by_digit(a, b, third, 2);
+}
+
+#[inline(always)]
+fn digit<K: Key>(key: K, pass: usize) -> usize {
+    (key.bits() >> (DIGIT * pass)) as usize & ((1 << DIGIT) - 1)
+}
+
+fn by_digit<K: Key>(from: &[K], to: &mut [K], places: &mut [u32; 1 << DIGIT], pass: usize) {
+    for &key in from {
+        let place = &mut places[digit(key, pass)];
+        to[*place as usize] = key;
+        *place += 1;
+    }
+}
+
+/// Merges in pieces: half of the output is known to be made of so many elements of each side.
+fn merge<K: Key>(left: &[K], right: &[K], out: &mut [K]) {
+    if out.len() > BLOCK {
+        let middle = out.len() / 2;
+        let from_left = split(left, right, middle);
+        let (left, left_after) = left.split_at(from_left);
+        let (right, right_after) = right.split_at(middle - from_left);
+        let (out, out_after) = out.split_at_mut(middle);
+        rayon::join(|| merge(left, right, out), || merge(left_after, right_after, out_after));
+        return;
+    }
+    let (mut i, mut j) = (0, 0);
+    for out in out {
+        let take_left = j >= right.len() || i < left.len() && left[i].bits() <= right[j].bits();
+        *out = if take_left { left[i] } else { right[j] };
+        i += usize::from(take_left);
+        j += usize::from(!take_left);
+    }
+}
+
+/// How many of the first `count` elements of the merged whole are from the left.
+fn split<K: Key>(left: &[K], right: &[K], count: usize) -> usize {
+    let (mut low, mut high) = (count.saturating_sub(right.len()), count.min(left.len()));
+    while low < high {
+        let middle = low.midpoint(high);
+        if left[middle].bits() <= right[count - middle - 1].bits() { low = middle + 1 } else { high = middle }
+    }
+    low
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_sort_by_hand_sorts() {
+        let mut random = Random::new(1);
+        for (n, mask) in [(0, !0), (1, !0), (1000, 0xff), (3 * BLOCK + 7, !0), (5 * BLOCK + 1, 3)] {
+            let keys: Vec<u32> = (0..n).map(|_| random.bits() as u32 & mask).collect();
+            let (mut found, mut spare) = (vec![0; n], vec![0; n]);
+            sort(&keys, &mut found, &mut spare);
+            let mut expected = keys;
+            expected.sort_unstable();
+            assert!(found == expected, "{n} {mask}");
+        }
+    }
+
+    #[test]
+    fn bits_are_in_the_order_of_keys() {
+        let ordered = |bits: Vec<u32>| bits.windows(2).all(|pair| pair[0] < pair[1]);
+        assert!(ordered([i32::MIN, -7, -1, 0, 1, i32::MAX].map(Key::bits).to_vec()));
+        assert!(ordered(
+            [f32::NEG_INFINITY, -2.5, -1.0, -1e-40, 0.0, 1e-40, 1.5, f32::INFINITY].map(Key::bits).to_vec()
+        ));
+    }
+}
