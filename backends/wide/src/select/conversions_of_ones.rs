@@ -5,18 +5,54 @@ use fusebox_vector::{Type, Value};
 use iced_x86::Code as C;
 use regalloc2::VReg;
 
-use super::{Outcome, Registers, Select, lanes_of_ones::AND};
+use super::{
+    Outcome, Registers, Select,
+    lanes_of_ones::{AND, OR, XOR},
+};
 use crate::machine::Arg;
 
 impl Select<'_> {
     /// Whether a conversion is done lane by lane.
     pub(super) fn converts_by_lanes(&self, from: ElementType, to: ElementType) -> bool {
-        use ElementType::{F32, I32, U32};
+        use ElementType::{F32, I32};
         match (from.is_float(), to.is_float()) {
-            (false, true) => from == U32 || from.bytes() == 8,
+            (false, true) => to == F32 && from.bytes() == 8,
             (true, false) => from != F32 || !(to == I32 || to.bytes() < 4),
             _ => false,
         }
+    }
+
+    /// Floats of integers of 8 bytes, or of unsigned ones of 4; of the former only `f64`.
+    pub(super) fn floats_of_long(&mut self, from: ElementType, to: Type, registers: &[VReg]) -> Outcome<Vec<VReg>> {
+        // Both halves are the low bits of powers of two; what they stand for is exact, and their sum is rounded once.
+        let power = |power: i32| 2f64.powi(power).to_bits();
+        let long = self.resized(registers, from.bytes(), 8, from.is_signed(), to.lanes)?;
+        let mut all = Vec::new();
+        for mut register in long {
+            let mut offset = 2f64.powi(84) + 2f64.powi(52);
+            if from.is_signed() {
+                let sign = self.every(1 << 63, 8);
+                register = self.w(XOR, &[Arg::Use(register), sign]);
+                offset += 2f64.powi(63);
+            }
+            let (high_power, low_power, low_bits) = (power(84), power(52), self.every(0xffff_ffff, 8));
+            let high = self.w(C::VEX_Vpsrlq_ymm_ymm_imm8, &[Arg::Use(register), Arg::Imm(32)]);
+            let high_power = self.every(high_power, 8);
+            let high = self.w(OR, &[Arg::Use(high), high_power]);
+            let low = self.w(AND, &[Arg::Use(register), low_bits]);
+            let low_power = self.every(low_power, 8);
+            let low = self.w(OR, &[Arg::Use(low), low_power]);
+            let offset = self.every(offset.to_bits(), 8);
+            let high = self.w(C::VEX_Vsubpd_ymm_ymm_ymmm256, &[Arg::Use(high), offset]);
+            all.push(self.w(C::VEX_Vaddpd_ymm_ymm_ymmm256, &[Arg::Use(high), Arg::Any(low)]));
+        }
+        if to.element == ElementType::F32 {
+            // Of 4 bytes `f64` has all bits.
+            let halves: Vec<VReg> =
+                all.into_iter().map(|register| self.w(C::VEX_Vcvtpd2ps_xmm_ymmm256, &[Arg::Any(register)])).collect();
+            all = halves.chunks(2).map(|pair| self.together(pair, 2)).collect();
+        }
+        Ok(all)
     }
 
     pub(super) fn convert_by_lanes(&mut self, a: Value, to: Type) -> Outcome<Registers> {

@@ -9,7 +9,7 @@ use super::{
     Outcome, Select, codes,
     lanes_of_ones::{AND, OR, XOR},
 };
-use crate::machine::Arg;
+use crate::machine::{Address, Arg};
 
 impl Select<'_> {
     /// The lesser or greater of lanes of 8 bytes, or the low part of their product.
@@ -142,6 +142,24 @@ impl Select<'_> {
         let high = self.w(left, &[Arg::Use(from), Arg::Imm(up)]);
         let low = self.w(right, &[Arg::Use(a), Arg::Imm(down)]);
         self.two(OR, high, low)
+    }
+
+    /// Lanes of 4 or 8 bytes, each from its own place.
+    pub(super) fn lanes_from(&mut self, bytes: u32, places: &[Address]) -> Vec<VReg> {
+        let (first, next) = if bytes == 4 {
+            (C::VEX_Vmovd_xmm_rm32, C::VEX_Vpinsrd_xmm_xmm_rm32_imm8)
+        } else {
+            (C::VEX_Vmovq_xmm_rm64, C::VEX_Vpinsrq_xmm_xmm_rm64_imm8)
+        };
+        let mut halves = Vec::new();
+        for places in places.chunks(16 / bytes as usize) {
+            let mut half = self.w(first, &[Arg::Mem(places[0])]);
+            for (lane, &place) in places.iter().enumerate().skip(1) {
+                half = self.w(next, &[Arg::Use(half), Arg::Mem(place), Arg::Imm(lane as i64)]);
+            }
+            halves.push(half);
+        }
+        halves.chunks(2).map(|pair| self.together(pair, 2)).collect()
     }
 
     /// What begins at a byte, a multiple of 4, in the low part of a register: at most to the end of its 16 bytes.
