@@ -16,7 +16,7 @@ use fusebox_ir::{Kernel, Plan, validate_plan};
 use fusebox_schedule::{Book, Preferences, Schedule, Target, alternatives, check, schedule};
 
 /// The targets whose schedules a processor carries out.
-const TARGETS: [&str; 2] = ["sse", "avx512"];
+const TARGETS: [&str; 3] = ["sse", "avx2", "avx512"];
 
 /// Mostly small kernels; some of several blocks, and of several tiles.
 const SHAPES: [Shape; 6] = [

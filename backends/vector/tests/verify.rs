@@ -363,7 +363,11 @@ fn numbers_are_of_their_type() {
 
 #[test]
 fn positions_are_inside() {
-    let extract = |lane| broken(|m| _ = m.op(F32, 1, Op::Extract(m.x, lane)));
+    let extract = |lane| {
+        broken(|m| {
+            let _ = m.op(F32, 1, Op::Extract(m.x, lane));
+        })
+    };
     assert_eq!([15, 16].map(extract), [vec![], vec![Rule::Positions]]);
     let insert = |lane| {
         broken(|m| {
@@ -372,9 +376,17 @@ fn positions_are_inside() {
         })
     };
     assert_eq!([15, 16].map(insert), [vec![], vec![Rule::Positions]]);
-    let shift = |by| broken(|m| _ = m.op(F32, 16, Op::Shift { value: m.x, by, fill: m.y }));
+    let shift = |by| {
+        broken(|m| {
+            let _ = m.op(F32, 16, Op::Shift { value: m.x, by, fill: m.y });
+        })
+    };
     assert_eq!([16, 17].map(shift), [vec![], vec![Rule::Positions]]);
-    let parameter = |position| broken(|m| _ = m.op(I64, 1, Op::Parameter(position)));
+    let parameter = |position| {
+        broken(|m| {
+            let _ = m.op(I64, 1, Op::Parameter(position));
+        })
+    };
     assert_eq!([2, 3].map(parameter), [vec![], vec![Rule::Positions]]);
     let step = |step| {
         broken(|m| {

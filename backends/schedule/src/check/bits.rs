@@ -289,7 +289,7 @@ impl<'c> Check<'c> {
             }
             let sizes = self.pieces_of(level);
             for &cut in &asked {
-                let there = sizes.iter().any(|by| *by == SplitBy::Steps(cut as u32));
+                let there = sizes.contains(&SplitBy::Steps(cut as u32));
                 if longer(cut) && !there {
                     self.fault(format!(
                         "level {level} is not split by {cut}, where results of that many elements are combined"
@@ -302,10 +302,11 @@ impl<'c> Check<'c> {
             for by in sizes {
                 match by {
                     SplitBy::Steps(steps) if i64::from(steps) == unit => outer = false,
-                    SplitBy::Steps(steps) | SplitBy::Shares(steps) if outer && ends && longer(unit) => {
-                        if i64::from(steps) % unit != 0 {
-                            self.fault(format!("pieces of {steps} steps of level {level} end inside of {unit} elements that are combined"));
-                        }
+                    SplitBy::Steps(steps) | SplitBy::Shares(steps)
+                        if outer && ends && longer(unit) && i64::from(steps) % unit != 0 =>
+                    {
+                        let combined = format!("{unit} elements that are combined");
+                        self.fault(format!("pieces of {steps} steps of level {level} end inside of {combined}"));
                     }
                     SplitBy::Chunks if ends => {
                         self.fault("chunks of a scatter end inside of blocks of a reduce or tiles of a scan")
@@ -368,7 +369,7 @@ impl<'c> Check<'c> {
                 }
             }
             for (_, than, _, around) in made {
-                if !may_ask.contains(&than) && !(around == 0 && is_counted_before(self.kernel, level)) {
+                if !(may_ask.contains(&than) || around == 0 && is_counted_before(self.kernel, level)) {
                     self.fault(format!(
                         "whether level {level} has fewer than {than} steps is asked where it is not known, or where no reduce depends on it"
                     ));

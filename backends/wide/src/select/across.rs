@@ -89,7 +89,7 @@ impl Select<'_> {
         let word = if at < 4 {
             register
         } else if !self.features.avx512 {
-            self.bytes_from(register, at / 4 * 4)
+            self.shifted_by_bytes(register, at / 4 * 4)
         } else if bytes == 8 {
             let by = i64::from(at / 8);
             self.w(C::EVEX_Valignq_zmm_k1z_zmm_zmmm512b64_imm8, &[Arg::Use(register), Arg::Use(register), Arg::Imm(by)])

@@ -43,7 +43,7 @@ impl Select<'_> {
     pub(super) fn part(&mut self, register: VReg, part: usize, parts: usize) -> VReg {
         let from = Arg::Use(register);
         if !self.features.avx512 && part > 0 {
-            return self.bytes_from(register, (part * self.bytes as usize / parts) as u32);
+            return self.shifted_by_bytes(register, (part * self.bytes as usize / parts) as u32);
         }
         match (part, parts) {
             (0, _) => register,

@@ -163,7 +163,7 @@ impl Select<'_> {
     }
 
     /// What begins at a byte, a multiple of 4, in the low part of a register: at most to the end of its 16 bytes.
-    pub(super) fn bytes_from(&mut self, register: VReg, at: u32) -> VReg {
+    pub(super) fn shifted_by_bytes(&mut self, register: VReg, at: u32) -> VReg {
         let half = if at < 16 {
             register
         } else {
