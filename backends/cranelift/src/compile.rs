@@ -47,7 +47,7 @@ pub struct CompiledPlan {
     plan: Arc<Plan>,
     kernels: Vec<CompiledKernel>,
     forced: Vec<Forced>,
-    /// What machine code for vectors of 64 bytes may use; none: there is no such code.
+    /// What machine code for vectors of 64 or 32 bytes may use; none: there is no such code.
     features: Option<Features>,
     shared: Arc<Shared>,
 }
@@ -123,7 +123,7 @@ impl Compiled for CompiledPlan {
     }
 }
 
-/// The schedules that a kernel has to be run by, for vectors of 16 and of 64 bytes.
+/// The schedules that a kernel has to be run by, for vectors of 16, 32 and 64 bytes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Forced {
     narrow: Option<Schedule>,
@@ -137,7 +137,7 @@ impl Forced {
         if features.avx512 { self.avx512.as_ref() } else { self.avx2.as_ref() }
     }
 
-    /// Whether the kernel is not to have code for vectors of 64 bytes.
+    /// Whether the kernel is not to have code for the vectors of these features.
     pub(crate) fn is_narrow(&self, features: Features) -> bool {
         self.narrow.is_some() && self.wide(features).is_none()
     }

@@ -40,7 +40,7 @@ pub struct Config {
     pub threads: usize,
     /// Whether kernels may be compiled for gangs.
     pub vectors: bool,
-    /// Whether gangs may take vectors of 64 bytes, where the machine has them.
+    /// Whether gangs may take vectors of 64 or 32 bytes, where the machine has them.
     pub wide: bool,
     /// What code for such vectors may use; none: whatever the machine has. A backend for features that the machine lacks is refused.
     pub features: Option<Features>,
@@ -50,7 +50,8 @@ pub struct Config {
     pub share_from_ns: u64,
     /// From how many bytes of arrays on a kernel is taken to go over more memory than caches hold.
     pub out_of_cache_bytes: usize,
-    /// Schedules that some kernels are run by. One for 16 bytes (`sse`) keeps its kernel from code for 64 (`avx512`).
+    /// Schedules that some kernels are run by. One for 16 bytes (`sse`) alone keeps its kernel from code for longer vectors: on a machine with AVX-512 those
+    /// of `avx512` count, else those of `avx2`.
     pub schedules: Arc<Book>,
 }
 

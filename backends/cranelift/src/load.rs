@@ -24,7 +24,7 @@ pub(crate) use crate::code_memory::Code;
 pub(crate) struct LoadedKernel {
     pub(crate) parts: Vec<(Part, Code)>,
     pub(crate) hidden: Vec<HiddenArgument>,
-    /// Whether it is code for vectors of 64 bytes.
+    /// Whether it is code for vectors of 64 or 32 bytes.
     wide: bool,
     /// Steps of the outermost level that a gang does.
     pub(crate) gang: i64,
@@ -114,7 +114,7 @@ impl LoadedPlan {
         self.codes
     }
 
-    /// For each kernel of the plan, whether it is code for vectors of 64 bytes.
+    /// For each kernel of the plan, whether it is code for vectors of 64 or 32 bytes.
     pub fn wide_kernels(&self) -> Vec<bool> {
         self.kernels.iter().map(|kernel| kernel.wide).collect()
     }

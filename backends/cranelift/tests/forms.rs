@@ -8,7 +8,7 @@ use fusebox_cranelift::{
     Block, Features,
     vector::{Builder, Function, Memory, Op, Value},
 };
-use fusebox_ir::{Constant, ElementType, Unary, primitive};
+use fusebox_ir::{Binary, Constant, ElementType, Unary, primitive};
 use fusebox_wide::compile;
 
 const UNSIGNED: [ElementType; 4] = [ElementType::U8, ElementType::U16, ElementType::U32, ElementType::U64];
@@ -169,6 +169,128 @@ fn lanes_moved_up() {
                     }
                 }
             });
+        }
+    }
+}
+
+/// Numbers of a type with all that is special about it.
+fn corners(element: ElementType) -> Vec<u64> {
+    if !element.is_float() {
+        let width = element.bits();
+        let mut all: Vec<u64> = (0..width).flat_map(|bit| [1 << bit, (1 << bit) - 1, !(1 << bit)]).collect();
+        all.extend([0, u64::MAX, 3, 7, 100]);
+        return all.into_iter().map(|bits| bits & (u64::MAX >> (64 - width))).collect();
+    }
+    let mut all =
+        vec![0.0, 0.5, 0.75, 1.0, 1.5, 2.5, 126.9, 3e9, 1e-310, 1e-40, 1e300, 16_777_217.0, f64::INFINITY, f64::NAN];
+    // At the ends of integers, and beside them.
+    for bit in [7, 8, 15, 16, 31, 32, 53, 63, 64] {
+        let end = 2f64.powi(bit);
+        all.extend([end, end - 1.0, end + 1.0, end * 0.999_999_9, end * 1.000_001]);
+    }
+    let both = all.iter().flat_map(|&x| [x, -x]);
+    both.map(|x| primitive::float(element, x).bits()).collect()
+}
+
+/// A function of two numbers or one, of all pairs of corners, uniform and in gangs of two registers and of half of one.
+fn each_pair(
+    what: &str,
+    (element, to): (ElementType, ElementType),
+    make: impl Fn(&mut Builder, Value, Value) -> Value,
+    expected: impl Fn(Constant, Constant) -> Option<Constant>,
+) {
+    let corners = corners(element);
+    let mut pairs: Vec<(u64, u64)> = corners.iter().flat_map(|&a| corners.iter().map(move |&b| (a, b))).collect();
+    pairs.resize(pairs.len().next_multiple_of(128), (corners[0], corners[0]));
+    for lanes in [1, 16 / element.bytes() as u32, 128 / element.bytes() as u32] {
+        let mut b = Builder::new();
+        let (from, end) = (b.parameter(0), b.parameter(1));
+        let [x, y, z] = [0, 1, 2].map(|position| b.argument(position));
+        let steps = b.begin_loop(from, end, i64::from(lanes), &[]);
+        let a = b.load(element, lanes, x, steps.index, Memory::Input);
+        let c = b.load(element, lanes, y, steps.index, Memory::Input);
+        let result = make(&mut b, a, c);
+        b.store(z, steps.index, result, None);
+        b.end_loop(steps, Vec::new());
+        let made = b.finish(format!("{what} of {lanes} lanes"));
+        let arrays = [
+            bytes(pairs.iter().map(|pair| pair.0), element),
+            bytes(pairs.iter().map(|pair| pair.1), element),
+            vec![0xaa; pairs.len() * to.bytes()],
+        ];
+        each_set(&made, (0, pairs.len() as i64), &arrays, |set, arrays| {
+            for (&(a, c), got) in pairs.iter().zip(elements(&arrays[2], to)) {
+                let [a, c] = [a, c].map(|bits| Constant::from_bits(element, bits));
+                let Some(expected) = expected(a, c) else { continue };
+                let got = Constant::from_bits(to, got);
+                let nan = |x: Constant| x.as_f64().is_some_and(f64::is_nan);
+                assert!(
+                    got == expected || nan(got) && nan(expected),
+                    "{set}: {what} of {a} and {c}: {got}, not {expected}"
+                );
+            }
+        });
+    }
+}
+
+fn numbers() -> impl Iterator<Item = ElementType> {
+    ElementType::ALL.into_iter().filter(|&element| element.is_number() && element != ElementType::F16)
+}
+
+#[test]
+fn conversions() {
+    for element in numbers() {
+        for to in numbers().filter(|&to| to != element) {
+            let convert = |b: &mut Builder, a: Value, _: Value| b.convert(to, a);
+            each_pair(&format!("{element} to {to}"), (element, to), convert, |a, _| primitive::convert(to, a));
+        }
+    }
+}
+
+#[test]
+fn functions_of_two_numbers() {
+    let one = |element| Constant::from_i64(element, 1);
+    for element in numbers() {
+        for &function in Binary::ALL.iter().filter(|&&function| primitive::is_exact_binary(function)) {
+            let exists = matches!(primitive::binary(function, one(element), one(element)), Ok(Some(_)));
+            if !exists || (function == Binary::Rem && element.is_float()) {
+                continue;
+            }
+            let to = if function.is_comparison() { ElementType::Bool } else { element };
+            let what = format!("{} of {element}", function.text());
+            let make = |b: &mut Builder, a: Value, c: Value| b.binary(function, a, c);
+            // By 0 nothing is divided.
+            each_pair(&what, (element, to), make, |a, c| primitive::binary(function, a, c).ok().flatten());
+        }
+    }
+}
+
+#[test]
+fn functions_of_one_number() {
+    for element in numbers() {
+        for &function in Unary::ALL.iter().filter(|&&function| primitive::is_exact(function)) {
+            let Some(to) = function.result_type(element) else { continue };
+            let what = format!("{} of {element}", function.text());
+            let make = |b: &mut Builder, a: Value, _: Value| b.unary(function, a);
+            each_pair(&what, (element, to), make, |a, _| primitive::unary(function, a));
+        }
+    }
+}
+
+/// Amounts that are known, and so part of instructions.
+#[test]
+fn shifts_by_numbers() {
+    for element in numbers().filter(|element| element.is_integer()) {
+        for &function in Binary::ALL.iter().filter(|function| function.is_shift()) {
+            for by in [0, 1, 5, i64::from(element.bits()) - 1, i64::from(element.bits()), 70] {
+                let by = Constant::from_i64(element, by);
+                let make = |b: &mut Builder, a: Value, _: Value| {
+                    let by = b.constant(by);
+                    b.binary(function, a, by)
+                };
+                let what = format!("{} of {element} by {by}", function.text());
+                each_pair(&what, (element, element), make, |a, _| primitive::binary(function, a, by).ok().flatten());
+            }
         }
     }
 }

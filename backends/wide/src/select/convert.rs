@@ -164,6 +164,12 @@ impl Select<'_> {
             return self.convert_by_lanes(a, to);
         }
         let registers = self.gang(a)?;
+        if !self.features.avx512
+            && to.element.is_float()
+            && (from == ElementType::U32 || from.is_integer() && wide == 8)
+        {
+            return Ok(Registers::Gang(self.floats_of_long(from, to, &registers)?));
+        }
         let each = |this: &mut Self, code: C, from: &[VReg]| -> Vec<VReg> {
             from.iter().map(|&register| this.w(code, &[Arg::Any(register)])).collect()
         };

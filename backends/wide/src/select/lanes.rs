@@ -74,6 +74,14 @@ impl Select<'_> {
         let out = index.len() as i64 * 64;
         self.m.room(out as usize + self.registers(ty.lanes, bytes).max(1) * 64);
         self.put(0, index);
+        if bytes >= 4 {
+            let places = (0..i64::from(ty.lanes)).map(|lane| {
+                let at = self.take(ElementType::I64, lane * 8);
+                Address { index: Some(at), scale: bytes, ..base }
+            });
+            let places: Vec<Address> = places.collect();
+            return Ok(Registers::Gang(self.lanes_from(bytes, &places)));
+        }
         for lane in 0..i64::from(ty.lanes) {
             let at = self.take(ElementType::I64, lane * 8);
             let one = self.load_one(ty.element, Address { index: Some(at), scale: bytes, ..base });
@@ -86,6 +94,15 @@ impl Select<'_> {
         let bytes = ty.element.bytes() as u32;
         self.m.room(self.registers(ty.lanes, bytes).max(1) * 64);
         let mut at = start;
+        if bytes >= 4 {
+            let mut places = vec![Address::at(at, 0)];
+            for _ in 1..ty.lanes {
+                let next = Address { index: Some(stride), scale: bytes, ..Address::at(at, 0) };
+                at = self.i(C::Lea_r64_m, &[Arg::Mem(next)]);
+                places.push(Address::at(at, 0));
+            }
+            return Ok(Registers::Gang(self.lanes_from(bytes, &places)));
+        }
         for lane in 0..i64::from(ty.lanes) {
             if lane > 0 {
                 let next = Address { index: Some(stride), scale: bytes, ..Address::at(at, 0) };

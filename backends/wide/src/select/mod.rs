@@ -7,6 +7,7 @@ mod across;
 mod append;
 mod codes;
 mod control;
+mod conversions_of_ones;
 mod convert;
 mod counts;
 mod gang;
@@ -15,8 +16,10 @@ mod lanes_of_ones;
 mod masks;
 mod memory;
 mod scalar;
+mod several;
 mod shifts;
 mod short;
+mod stores_of_ones;
 
 use std::collections::HashMap;
 
