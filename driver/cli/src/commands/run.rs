@@ -56,7 +56,7 @@ pub(crate) struct Options {
     /// Check the program after each pass
     #[arg(long)]
     verify: bool,
-    /// Leave out the checks of indices, offsets and assertions, to see what they cost: the program runs with them once before
+    /// Leave out the checks of indices and offsets, to see what they cost: the program runs with them once before
     #[arg(long)]
     unchecked: bool,
     /// Print results
