@@ -298,7 +298,9 @@ impl<'c> Check<'c> {
             }
             // What is cut more coarsely has to be cut at the same places.
             let unit = asked.iter().max().copied().unwrap_or(1);
-            let mut outer = true;
+            // A cut that is missing has been said.
+            let at_unit = |by: &SplitBy| matches!(by, SplitBy::Steps(steps) if i64::from(*steps) == unit);
+            let mut outer = sizes.iter().any(at_unit);
             for by in sizes {
                 match by {
                     SplitBy::Steps(steps) if i64::from(steps) == unit => outer = false,
