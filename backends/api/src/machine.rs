@@ -59,7 +59,7 @@ pub trait Machine {
     /// Sorts rows.
     ///
     /// # Errors
-    /// What the device says; [`Fault::TooLarge`] if there is no memory to work in.
+    /// What the device says; [`fusebox_ir::Fault::TooLarge`] if there is no memory to work in.
     fn sort(&self, sort: Sort<'_, Self::Buffer>) -> Result<(), BackendError>;
 
     /// Takes back a buffer that nobody uses any more.
