@@ -11,12 +11,16 @@ use common::{
     kernels::{Generated, Shape, generate},
 };
 use fusebox_backend::BackendError;
-use fusebox_cranelift::{Config, Cranelift};
+use fusebox_cranelift::{Config, Cranelift, Features};
 use fusebox_ir::{Kernel, Plan, validate_plan};
 use fusebox_schedule::{Book, Preferences, Schedule, Target, alternatives, check, schedule};
 
-/// The targets whose schedules a processor carries out.
-const TARGETS: [&str; 3] = ["sse", "avx2", "avx512"];
+/// The targets whose schedules this machine carries out, with the features that code for them may use. A schedule for another would be passed over,
+/// and show nothing.
+fn targets() -> Vec<(&'static str, Option<Features>)> {
+    let all = [("sse", None), ("avx2", Some(Features::AVX2)), ("avx512", Some(Features::BASE))];
+    all.into_iter().filter(|(_, features)| features.is_none_or(|features| features.run_here())).collect()
+}
 
 /// Mostly small kernels; some of several blocks, and of several tiles.
 const SHAPES: [Shape; 6] = [
@@ -57,7 +61,8 @@ fn fault(seed: u64, shape: Shape) -> Result<&'static str, String> {
     let Generated { plan, inputs } = generate(seed, shape);
     validate_plan(&plan).map_err(|errors| errors.to_string())?;
     let mut random = Random(seed ^ 0x5eed);
-    let name = TARGETS[random.next() as usize % TARGETS.len()];
+    let targets = targets();
+    let (name, features) = targets[random.next() as usize % targets.len()];
     let target = Target::named(name).ok_or("there is no such target")?;
     let Some(kernel) = plan.kernels.first() else { return Ok("no kernel") };
     let all = alternatives(kernel, &target);
@@ -87,6 +92,7 @@ fn fault(seed: u64, shape: Shape) -> Result<&'static str, String> {
             share_from_ns: 1,
             out_of_cache_bytes: if threads == 3 { 0 } else { usize::MAX },
             schedules: Arc::new(book.clone()),
+            features,
             ..Config::default()
         };
         let backend = Cranelift::new(config).map_err(|error| error.to_string())?;

@@ -19,7 +19,7 @@ pub struct Options {
     /// Whether a program that was compiled before with the same options is taken from the cache.
     pub cache: bool,
     /// Schedules that kernels are run by on the backend `cpu`, as `dump --stage schedule` prints them or as JSON; other kernels are scheduled as
-    /// always. Results do not depend on them: what would change one is refused.
+    /// always, and so are those whose schedules are for vectors that this machine does not have. Results do not depend on them: what would change one is refused.
     pub schedules: Option<Arc<str>>,
 }
 

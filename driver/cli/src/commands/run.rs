@@ -44,7 +44,8 @@ pub(crate) struct Options {
     /// How many threads; results do not depend on it [default: as many as there are cores]
     #[arg(long)]
     threads: Option<NonZeroUsize>,
-    /// Schedules for its kernels, as `dump --stage schedule` prints them, or JSON; results do not depend on them. For the backend `cpu`
+    /// Schedules for its kernels, as `dump --stage schedule` prints them, or JSON; results do not depend on them. For the backend `cpu`;
+    /// those for vectors that this machine does not have are passed over
     #[arg(long, value_name = "FILE")]
     schedule: Option<PathBuf>,
     /// How often to run it; times are medians
