@@ -12,10 +12,11 @@ use super::{
     Choice, Preferences,
     accumulate::{self, Kept},
     gain::Tally,
+    gang::{gang, lanes_of},
 };
 use crate::{
     effects::effects,
-    gangs::{MOST_LANES, gang_of_tiles, has_border, inside, is_counted_before, may_be_lanes, may_run_twice},
+    gangs::{gang_of_tiles, has_border, inside, is_counted_before, may_be_lanes, may_run_twice},
     schedule::{Axis, By, Effects, Gang, Loop, Nest, Node, OutOfCache, Remainder, SplitBy},
     streams::Streams,
     target::{Cpu, Gpu},
@@ -375,71 +376,4 @@ impl<'k> Builder<'k> {
             vec![Node::Do(Effects::Rest)]
         }
     }
-}
-
-/// Lanes of a gang along a level: as many elements of the widest type as fit one register or two, and no more than there are accumulators.
-fn lanes_of(kernel: &Kernel, cpu: &Cpu, level: usize, tally: &Tally) -> u32 {
-    let registers = if tally.instructions <= 48 { 2 } else { 1 };
-    let mut lanes = (cpu.vector_bytes as usize * registers / tally.bytes()).clamp(1, MOST_LANES as usize) as u32;
-    for statement in &kernel.statements {
-        if let Action::Reduce { to, association: Association::Interleaved { lanes: width }, .. } = statement.action
-            && to as usize == level
-        {
-            lanes = lanes.min(width);
-        }
-    }
-    lanes
-}
-
-/// The level across lanes: that of scans in tiles, or the one that gains most, or none where scalar code is better.
-fn gang(kernel: &Kernel, cpu: &Cpu, choices: &mut Vec<Choice>) -> Option<Gang> {
-    if let Some((level, lanes)) = gang_of_tiles(kernel)
-        && may_be_lanes(kernel, level, lanes).is_ok()
-    {
-        choices.push(Choice {
-            about: "lanes".to_owned(),
-            chosen: format!("level {level} in gangs of {lanes}"),
-            because: "a scan along it has these gangs".to_owned(),
-            instead_of: Vec::new(),
-        });
-        return Some(Gang { level, lanes, masked: true });
-    }
-    let mut best: Option<(i64, Gang)> = None;
-    let mut instead_of = Vec::new();
-    for level in (0..kernel.levels.len()).rev() {
-        let tally = Tally::of(kernel, level);
-        let lanes = lanes_of(kernel, cpu, level, &tally);
-        if let Err(why) = may_be_lanes(kernel, level, lanes) {
-            instead_of.push(format!("level {level}: {why}"));
-            continue;
-        }
-        let short = trip_count(&kernel.levels[level]).is_some_and(|steps| steps < i64::from(lanes));
-        if lanes < 2 || (lanes as usize) * tally.bytes() < 8 || short {
-            instead_of.push(format!("level {level}: it has fewer steps than a gang has lanes"));
-            continue;
-        }
-        let score = tally.score();
-        if score <= 0 {
-            instead_of
-                .push(format!("level {level}: gangs lose {} instructions an element against scalar code", -score));
-        } else if best.is_none_or(|(other, _)| score > other) {
-            if let Some((other, gang)) = best {
-                instead_of.push(format!("level {}: gangs gain {other}", gang.level));
-            }
-            best = Some((score, Gang { level, lanes, masked: false }));
-        } else {
-            instead_of.push(format!("level {level}: gangs gain {score}"));
-        }
-    }
-    let (chosen, because) = match best {
-        Some((score, gang)) => (
-            format!("level {} in gangs of {}", gang.level, gang.lanes),
-            format!("gangs gain {score} instructions an element against scalar code"),
-        ),
-        None => ("no level".to_owned(), "no level gains by gangs".to_owned()),
-    };
-    if !kernel.levels.is_empty() {
-        choices.push(Choice { about: "lanes".to_owned(), chosen, because, instead_of });
-    }
-    best.map(|(_, gang)| gang)
 }

@@ -3,6 +3,7 @@
 
 mod accumulate;
 mod gain;
+mod gang;
 mod levels;
 
 use fusebox_ir::{
