@@ -3,6 +3,7 @@
 pub mod analysis;
 mod error;
 mod lift;
+mod live;
 
 use fusebox_ir::{Program, Property, validate};
 
@@ -71,7 +72,7 @@ pub fn flatten(program: &Program, config: &Config) -> Result<(Program, Report), 
             Representation::Irregular => report.irregular += 1,
         }
     }
-    let (flat, descriptors, lifted) = lift::lift(program, config)?;
+    let (flat, descriptors, lifted) = lift::lift(&live::live(program), config)?;
     (report.descriptors, report.lifted) = (descriptors, lifted);
     Ok((flat, report))
 }

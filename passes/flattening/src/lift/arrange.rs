@@ -217,7 +217,7 @@ impl<'p> Lifter<'p> {
         let plain = needs.scalars.is_empty() && !needs.coords;
         let uniform =
             self.is_uniform(home, elements) && values.iter().all(|value| self.is_uniform(home, value.elements));
-        let contexts = vec![elements; binding.results.len()];
+        let contexts = self.all_elements(home, &binding.results);
         let varies = boundaries.iter().any(|boundary| match &boundary.boundary {
             Boundary::Constant(operand) => matches!(self.lane_operand(*operand), LaneOperand::Varying(_)),
             _ => false,
@@ -250,7 +250,6 @@ impl<'p> Lifter<'p> {
                 };
                 lifted.push(TapBoundary { array: value.array, boundary });
             }
-            lifted.dedup_by_key(|boundary| boundary.array);
             let distinct: std::collections::BTreeSet<ArrayId> = lifted.iter().map(|boundary| boundary.array).collect();
             if distinct.len() == boundaries.len() {
                 self.bind_results(binding, home, ArrayOp::Stencil { f, taps: lifted_taps, boundaries: lifted }, &contexts);
@@ -334,7 +333,7 @@ impl<'p> Lifter<'p> {
         let results = code.call(f, &arguments);
         let f = code.b.finish_needed(&results);
         let extents = operands(&self.dims(elements));
-        let contexts = vec![elements; binding.results.len()];
+        let contexts = self.all_elements(home, &binding.results);
         self.bind_results(binding, home, ArrayOp::Generate { extents, f }, &contexts);
     }
 }

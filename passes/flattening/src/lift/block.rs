@@ -54,7 +54,7 @@ impl<'p> Lifter<'p> {
         Ok(())
     }
 
-    fn can_fail(&self, binding: &Binding) -> bool {
+    pub fn can_fail(&self, binding: &Binding) -> bool {
         binding_can_fail(binding, &self.sizes, &|id| self.vars.get(&id).map(|var| &var.ty))
     }
 

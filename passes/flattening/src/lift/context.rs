@@ -120,10 +120,10 @@ impl Lifter<'_> {
         made
     }
 
-    /// The context of the elements of an array in the lanes of a context.
-    pub fn extend(&mut self, parent: ContextId, extent: &LaneExtent) -> ContextId {
+    /// One dimension more for an array in the lanes of `home`.
+    pub fn extend(&mut self, home: ContextId, parent: ContextId, extent: &LaneExtent) -> ContextId {
         match extent {
-            LaneExtent::Uniform(extent) if self.has_room(parent) => self.uniform(parent, *extent),
+            LaneExtent::Uniform(extent) if self.has_room(home, parent) => self.uniform(parent, *extent),
             LaneExtent::Uniform(extent) => {
                 let sizes = self.scalar_of_extent(*extent);
                 self.ragged(parent, &sizes, None)
@@ -132,12 +132,14 @@ impl Lifter<'_> {
         }
     }
 
-    pub fn extend_all(&mut self, parent: ContextId, extents: &[LaneExtent]) -> ContextId {
-        extents.iter().fold(parent, |context, extent| self.extend(context, extent))
+    /// The context of the elements of an array in the lanes of a context.
+    pub fn extend_all(&mut self, home: ContextId, extents: &[LaneExtent]) -> ContextId {
+        extents.iter().fold(home, |context, extent| self.extend(home, context, extent))
     }
 
-    fn has_room(&self, parent: ContextId) -> bool {
-        self.context(parent).dims.len() < MAX_RANK && (!self.irregular || parent == ROOT)
+    /// Whether an array may be held as one of higher rank.
+    fn has_room(&self, home: ContextId, parent: ContextId) -> bool {
+        self.context(parent).dims.len() < MAX_RANK && (!self.irregular || home == ROOT)
     }
 
     fn scalar_of_extent(&mut self, extent: Extent) -> Value {
@@ -365,8 +367,8 @@ impl Lifter<'_> {
         self.raggeds.retain(|(_, sizes), context| contexts[context.0].level <= here && known(sizes));
         self.products.retain(|dims, product| dims.iter().all(extent) && extent(product));
         self.coordinates.retain(|(dims, _), id| dims.iter().all(extent) && known(id));
-        self.lifts.retain(|(array, context), value| {
-            known(array) && contexts[context.0].level <= here && known(&value.array)
+        self.lifts.retain(|(array, from, to), value| {
+            known(array) && [from, to].iter().all(|at| contexts[at.0].level <= here) && known(&value.array)
         });
         for context in &mut self.contexts {
             if let Made::Ragged { origin, .. } = &mut context.made

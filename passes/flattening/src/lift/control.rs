@@ -19,10 +19,27 @@ impl<'p> Lifter<'p> {
         let home = self.home_of(binding);
         if home == ROOT && is_flat(binding) {
             self.outside(binding);
-            return Ok(());
+        } else {
+            self.lifted += 1;
+            self.operation(binding, home)?;
         }
-        self.lifted += 1;
-        self.operation(binding, home)
+        if home == ROOT && self.is_risky(binding) {
+            for var in &binding.results {
+                if let Bound::Value(value) = self.bound(var.id) {
+                    self.risky.insert(value.array);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether computing a binding outside of lanes, or something that it is made of, may fail.
+    fn is_risky(&self, binding: &Binding) -> bool {
+        self.can_fail(binding)
+            || binding.op.uses().into_iter().any(|id| match self.bound(id) {
+                Bound::Value(value) => self.risky.contains(&value.array),
+                Bound::Index(_) | Bound::Code(..) | Bound::Missing => false,
+            })
     }
 
     pub fn control(&mut self, binding: &'p Binding, home: ContextId) -> Result<(), Error> {
@@ -56,7 +73,7 @@ impl<'p> Lifter<'p> {
         let extents = self.lane_extents(&binding.results[0].ty.extents);
         let mut lanes = home;
         for (param, extent) in body.params.iter().zip(&extents) {
-            lanes = self.extend(lanes, extent);
+            lanes = self.extend(home, lanes, extent);
             self.env.insert(param.id, Bound::Index(lanes));
         }
         let (outside, mark) = (std::mem::replace(&mut self.here, lanes), self.mark());
@@ -109,13 +126,13 @@ impl<'p> Lifter<'p> {
             at = match extent {
                 Extent::Unknown if same => step,
                 Extent::Unknown => match self.context(step).made.clone() {
-                    Made::Uniform { extent } => self.extend(at, &LaneExtent::Uniform(extent)),
-                    Made::Ragged { sizes, .. } => self.extend(at, &LaneExtent::Varying(sizes)),
+                    Made::Uniform { extent } => self.extend(home, at, &LaneExtent::Uniform(extent)),
+                    Made::Ragged { sizes, .. } => self.extend(home, at, &LaneExtent::Varying(sizes)),
                     Made::Root | Made::Subset { .. } => at,
                 },
                 &known => {
                     let extent = self.lane_extent(known);
-                    self.extend(at, &extent)
+                    self.extend(home, at, &extent)
                 }
             };
         }

@@ -57,6 +57,19 @@ impl<'p> Lifter<'p> {
             };
             names.insert(id, flat);
         }
+        if let ArrayOp::Stencil { boundaries, .. } = &binding.op {
+            // Each array has one boundary: arrays that were two stay two.
+            let mut taken = std::collections::BTreeSet::new();
+            for boundary in boundaries {
+                let Some(&flat) = names.get(&boundary.array) else { continue };
+                if !taken.insert(flat) {
+                    let ty = self.flat.ty(flat).clone();
+                    let op = ArrayOp::Slice { dims: vec![None; ty.rank()], sources: vec![flat] };
+                    let copy = self.flat.bind(op, vec![(Name::default(), ty)])[0];
+                    names.insert(boundary.array, copy);
+                }
+            }
+        }
         let mut map = |id: ArrayId| Operand::Value(names.get(&id).copied().unwrap_or(id));
         let mut op = binding.op.clone();
         op.substitute(&mut map);
@@ -131,7 +144,7 @@ impl<'p> Lifter<'p> {
         let steps = self.steps(home, elements);
         let mut needs = Needs::default();
         self.needs(f, &mut needs);
-        let contexts = vec![elements; binding.results.len()];
+        let contexts = self.all_elements(home, &binding.results);
         let op = if needs.scalars.is_empty() {
             let f = self.indexed(elements, &steps, f);
             ArrayOp::Generate { extents: operands(&self.dims(elements)), f }
@@ -167,7 +180,7 @@ impl<'p> Lifter<'p> {
             .collect();
         let (functions, extras) = self.functions(elements, &[(f, sources.len())]);
         let f = functions.into_iter().next().unwrap_or_default();
-        let contexts = vec![elements; binding.results.len()];
+        let contexts = self.all_elements(home, &binding.results);
         self.bind_results(binding, home, ArrayOp::Map { f, sources: [arrays, extras].concat() }, &contexts);
     }
 
@@ -206,7 +219,7 @@ impl<'p> Lifter<'p> {
         let inner = code.lifter.steps(value.home, value.elements);
         let at = code.down(&coords, &inner, &from, &Outside::Error(source.to_owned()));
         let f = code.b.finish_needed(&at);
-        let op = ArrayOp::Backpermute { extents: operands(&extents), f, sources: vec![value.array] };
+        let op = self.picked(operands(&extents), f, value.array);
         self.flat.bind(op, vec![(name.clone(), ty)])[0]
     }
 
@@ -227,7 +240,7 @@ impl<'p> Lifter<'p> {
             .collect();
         let (functions, extras) = self.functions(elements, &[(f, sources.len())]);
         let f = functions.into_iter().next().unwrap_or_default();
-        let contexts = vec![elements; binding.results.len()];
+        let contexts = self.all_elements(home, &binding.results);
         self.bind_results(binding, home, ArrayOp::Map { f, sources: [moved, extras].concat() }, &contexts);
     }
 

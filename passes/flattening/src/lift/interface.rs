@@ -181,7 +181,7 @@ impl<'p> Lifter<'p> {
             });
             at = match &known {
                 LaneExtent::Varying(own) if ragged == Some(dim) && dim + 1 == level.len() => self.ragged(at, own, Some(count)),
-                known => self.extend(at, known),
+                known => self.extend(ROOT, at, known),
             };
         }
         let array = self.reshaped(data, self.dims(at));

@@ -197,7 +197,7 @@ impl<'p> Lifter<'p> {
         for (position, extent) in extents.iter().enumerate() {
             at = match extent {
                 LaneExtent::Varying(sizes) if Some(position) == last => self.ragged(at, sizes, total),
-                extent => self.extend(at, extent),
+                extent => self.extend(home, at, extent),
             };
         }
         at
@@ -356,13 +356,6 @@ impl<'p> Lifter<'p> {
         }
     }
 
-    /// The start of a state as values in the lanes of slots; parameters stand for them as far as extents name them.
-    fn started(&mut self, vars: &[Var], starts: &[Operand], slots: &mut [Slot]) -> (Vec<Operand>, Vec<usize>) {
-        let values: Vec<Value> = starts.iter().map(|&start| self.operand_value(start)).collect();
-        let (ids, layouts) = self.joined_up(vars, &values, slots);
-        (ids.into_iter().map(Operand::Value).collect(), layouts)
-    }
-
     /// All lanes take as many turns.
     fn repeat_all(
         &mut self,
@@ -381,28 +374,63 @@ impl<'p> Lifter<'p> {
                 Slot { home: if varies { home } else { ROOT }, counted: false }
             })
             .collect();
-        let (starting, layouts) = self.started(&step.params, starts, &mut slots);
+        let values: Vec<Value> = starts.iter().map(|&start| self.operand_value(start)).collect();
+        for (slot, value) in slots.iter_mut().zip(&values) {
+            slot.home = self.deeper(slot.home, value.home);
+        }
+        // What a turn gives may depend on more lanes than was found out; each time one does, another slot is of all lanes.
+        loop {
+            match self.turns(binding, home, condition, step, &values, &mut slots)? {
+                Some((op, layouts)) => {
+                    self.through(binding, &slots, &layouts, op);
+                    return Ok(());
+                }
+                None => self.forget_closed(),
+            }
+        }
+    }
+
+    /// The loop with its state in these slots, and how many uniform dimensions end each; nothing if a slot has to be of more lanes, which
+    /// it then is.
+    fn turns(
+        &mut self,
+        binding: &'p Binding,
+        home: ContextId,
+        condition: &'p Block,
+        step: &'p Block,
+        starts: &[Value],
+        slots: &mut [Slot],
+    ) -> Result<Option<(ArrayOp, Vec<usize>)>, Error> {
+        let (starting, layouts) = self.joined_up(&step.params, starts, slots);
+        let starts = starting.into_iter().map(Operand::Value).collect();
         let mark = self.mark();
         let mut blocks = Vec::new();
         for block in [condition, step] {
             self.flat.open();
-            let params = self.typed(&block.params, &slots, &layouts);
+            let params = self.typed(&block.params, slots, &layouts);
             let ids: Vec<ArrayId> = params.iter().map(|(id, _, _)| *id).collect();
             for (id, name, ty) in params {
                 self.flat.param_as(id, &name, ty);
             }
-            self.define_slots(&block.params, &slots, &ids);
+            self.define_slots(&block.params, slots, &ids);
             self.bindings(block)?;
             let results: Vec<Value> = block.results.iter().map(|&id| self.array_value(id)).collect();
             let results = if blocks.is_empty() {
                 results.into_iter().map(|value| value.array).collect()
             } else {
-                for (value, slot) in results.iter().zip(&slots) {
+                let mut deeper = false;
+                for (value, slot) in results.iter().zip(slots.iter_mut()) {
                     if !self.is_above(value.home, slot.home) {
-                        return Err(self.refused(binding, "its state depends on more lanes than was found out; this is a mistake of ours"));
+                        slot.home = home;
+                        deeper = true;
                     }
                 }
-                let mut next = slots.clone();
+                if deeper {
+                    self.undo(mark);
+                    self.flat.close(Vec::new());
+                    return Ok(None);
+                }
+                let mut next = slots.to_vec();
                 let (results, after) = self.joined_up(&block.params, &results, &mut next);
                 if after != layouts {
                     return Err(self.refused(binding, "its state changes its representation; give its extents names that stay"));
@@ -414,8 +442,7 @@ impl<'p> Lifter<'p> {
             self.forget_closed();
         }
         let [condition, step] = <[fusebox_ir::Block; 2]>::try_from(blocks).unwrap_or_default();
-        self.through(binding, &slots, &layouts, ArrayOp::While { condition, step, starts: starting });
-        Ok(())
+        Ok(Some((ArrayOp::While { condition, step, starts }, layouts)))
     }
 
     /// Each lane takes as many turns as it needs.

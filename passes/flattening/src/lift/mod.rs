@@ -69,11 +69,13 @@ struct Lifter<'p> {
     inputs: HashSet<ArrayId>,
     /// Flat arrays without negative numbers.
     not_negative: HashSet<ArrayId>,
+    /// Flat values outside of lanes that may fail to be computed.
+    risky: HashSet<ArrayId>,
     uniforms: HashMap<(ContextId, Extent), ContextId>,
     raggeds: HashMap<(ContextId, ArrayId), ContextId>,
     products: HashMap<Vec<Extent>, Extent>,
     coordinates: HashMap<(Vec<Extent>, usize), ArrayId>,
-    lifts: HashMap<(ArrayId, ContextId), Value>,
+    lifts: HashMap<(ArrayId, ContextId, ContextId), Value>,
     /// Whether arrays in lanes are held as irregular ones, whatever is known of them.
     irregular: bool,
     /// How many arrays of offsets were made.
@@ -102,6 +104,7 @@ pub(crate) fn lift(program: &Program, config: &Config) -> Result<(Program, usize
         names: HashMap::new(),
         inputs: HashSet::new(),
         not_negative: HashSet::new(),
+        risky: HashSet::new(),
         uniforms: HashMap::new(),
         raggeds: HashMap::new(),
         products: HashMap::new(),
@@ -236,6 +239,11 @@ impl<'p> Lifter<'p> {
         for ((var, id), &elements) in binding.results.iter().zip(ids).zip(contexts) {
             self.define(var, Value { array: id, home, elements, ty: var.ty.element });
         }
+    }
+
+    /// The contexts of the elements of all results.
+    fn all_elements(&mut self, home: ContextId, results: &[Var]) -> Vec<ContextId> {
+        results.iter().map(|var| self.elements(home, &var.ty)).collect()
     }
 
     /// The context of the elements of a result of these extents.

@@ -153,7 +153,7 @@ impl<'p> Lifter<'p> {
         let segments_value = self.array_value(segments);
         let plain = segments_value.home == super::context::ROOT && ragged.is_none();
         let extent = self.segments(binding, home, &segments_value)?;
-        let segment_lanes = self.extend(outer, &extent);
+        let segment_lanes = self.extend(home, outer, &extent);
         if plain && matches!(self.context(segment_lanes).made, Made::Uniform { .. }) {
             return Ok(Rows {
                 sources: arrays,

@@ -117,14 +117,19 @@ impl<'p> Lifter<'p> {
         let f = functions.into_iter().next().unwrap_or_default();
         let mut flat: Vec<ArrayId> = defaults
             .iter()
-            .map(|&id| {
+            .zip(&binding.results)
+            .map(|(&id, var)| {
                 let value = self.array_value(id);
+                let into = self.elements(home, &var.ty);
                 self.conformed(&value, home, into)
             })
             .collect();
         let dims = self.dims(into);
-        let mut types: Vec<(Name, Type)> =
-            binding.results.iter().map(|var| (var.name.clone(), Type::array(dims.clone(), var.ty.element))).collect();
+        let contexts = self.all_elements(home, &binding.results);
+        let mut types: Vec<(Name, Type)> = Vec::new();
+        for (var, &context) in binding.results.iter().zip(&contexts) {
+            types.push((var.name.clone(), Type::array(self.dims(context), var.ty.element)));
+        }
         for &extra in &extras {
             let ty = self.flat.ty(extra).element;
             flat.push(self.filled(&dims, Constant::from_bits(ty, 0)));
@@ -135,8 +140,8 @@ impl<'p> Lifter<'p> {
         values.extend(extras);
         let op = ArrayOp::Permute { combine, defaults: flat, values, targets, keep, order };
         let ids = self.flat.bind(op, types);
-        for (var, &array) in binding.results.iter().zip(&ids) {
-            self.define(var, Value { array, home, elements: into, ty: var.ty.element });
+        for ((var, &array), &elements) in binding.results.iter().zip(&ids).zip(&contexts) {
+            self.define(var, Value { array, home, elements, ty: var.ty.element });
         }
     }
 

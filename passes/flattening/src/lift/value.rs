@@ -1,6 +1,8 @@
 //! Values of the nested program as flat arrays, brought from the lanes of one context to those of another.
 
-use fusebox_ir::{ArrayId, ArrayOp, ElementType, Name, Type};
+use fusebox_ir::{
+    ArrayId, ArrayOp, ElementType, Lambda, LambdaBuilder, Name, Operand, ScalarOp, ScalarOperand, Type, inline,
+};
 
 use super::{
     Lifter,
@@ -40,7 +42,7 @@ impl Lifter<'_> {
                 }
                 Made::Root | Made::Subset { .. } => continue,
             };
-            to = self.extend(to, &extent);
+            to = self.extend(home, to, &extent);
             twins.push((step, to));
         }
         to
@@ -73,13 +75,40 @@ impl Lifter<'_> {
         let f = code.b.finish_needed(&at);
         let ty = Type::array(extents.clone(), value.ty);
         let extents = extents.into_iter().map(operand).collect();
-        self.flat.bind_out(ArrayOp::Backpermute { extents, f, sources: vec![value.array] }, &name, ty)
+        let op = self.picked(extents, f, value.array);
+        self.flat.bind_out(op, &name, ty)
+    }
+
+    /// The elements of an array at computed indices. An array outside of lanes that may fail to be computed is read by a function: where there
+    /// are no lanes, nothing needs it.
+    pub fn picked(&mut self, extents: Vec<Operand>, f: Lambda, array: ArrayId) -> ArrayOp {
+        if !self.risky.contains(&array) {
+            return ArrayOp::Backpermute { extents, f, sources: vec![array] };
+        }
+        let ty = self.flat.ty(array).element;
+        let mut b = LambdaBuilder::new();
+        let params = b.params(f.params.iter().map(|param| param.ty));
+        let index = inline(&mut b, &f, &params);
+        let element = if index.is_empty() {
+            ScalarOperand::Outer(array)
+        } else {
+            b.instruction(ScalarOp::Read { array, index }, &[ty])[0].operand
+        };
+        ArrayOp::Generate { extents, f: b.finish(&[element]) }
     }
 
     /// An array repeated along new dimensions: `kept` dimensions first, then those of `extents` that are more, then its others.
     fn replicated(&mut self, array: ArrayId, dims: &[bool], extents: &[fusebox_ir::Extent]) -> ArrayId {
         let name: Name = self.name_of(array).into();
         let element = self.flat.ty(array).element;
+        if self.risky.contains(&array) {
+            let params = vec![("", ElementType::I64); extents.len()];
+            let mut f = Lambda::build(&params, |_, _| Vec::new());
+            let kept = f.params.iter().enumerate().filter(|(at, _)| dims.get(*at).copied().unwrap_or(false));
+            f.results = kept.map(|(_, param)| param.id.into()).collect();
+            let op = self.picked(extents.iter().map(|&extent| operand(extent)).collect(), f, array);
+            return self.flat.bind_out(op, &name, Type::array(extents.to_vec(), element));
+        }
         let dims = extents
             .iter()
             .enumerate()
@@ -94,7 +123,7 @@ impl Lifter<'_> {
         if value.home == home {
             return value.clone();
         }
-        if let Some(known) = self.lifts.get(&(value.array, home)) {
+        if let Some(known) = self.lifts.get(&(value.array, value.home, home)) {
             return known.clone();
         }
         let elements = self.extents_for(value, home);
@@ -116,7 +145,7 @@ impl Lifter<'_> {
             self.not_negative.insert(array);
         }
         let lifted = Value { array, home, elements, ty: value.ty };
-        self.lifts.insert((value.array, home), lifted.clone());
+        self.lifts.insert((value.array, value.home, home), lifted.clone());
         lifted
     }
 
@@ -158,7 +187,8 @@ impl Lifter<'_> {
         let f = code.b.finish_needed(&at);
         let ty = Type::array(extents.clone(), value.ty);
         let extents = extents.into_iter().map(operand).collect();
-        self.flat.bind_out(ArrayOp::Backpermute { extents, f, sources: vec![value.array] }, &name, ty)
+        let op = self.picked(extents, f, value.array);
+        self.flat.bind_out(op, &name, ty)
     }
 
     /// An array of the index of a nest, one for each lane of the context that has it.
