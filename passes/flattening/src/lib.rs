@@ -7,8 +7,8 @@ mod live;
 
 use fusebox_ir::{Program, Property, validate};
 
-pub use crate::error::Error;
 use crate::analysis::{Representation, explain};
+pub use crate::error::Error;
 
 /// What may be chosen.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -219,7 +219,7 @@ impl<'p> Lifter<'p> {
             self.is_uniform(home, elements) && values.iter().all(|value| self.is_uniform(home, value.elements));
         let contexts = self.all_elements(home, &binding.results);
         let varies = boundaries.iter().any(|boundary| match &boundary.boundary {
-            Boundary::Constant(operand) => matches!(self.lane_operand(*operand), LaneOperand::Varying(_)),
+            Boundary::Constant(operand) => !matches!(self.lane_operand(*operand), LaneOperand::Outside(_)),
             _ => false,
         });
         if plain && uniform && !varies {
@@ -244,7 +244,7 @@ impl<'p> Lifter<'p> {
                     }
                     Boundary::Constant(operand) => match self.lane_operand(*operand) {
                         LaneOperand::Outside(operand) => Boundary::Constant(operand),
-                        LaneOperand::Varying(_) => Boundary::Clamp,
+                        LaneOperand::Varying(_) | LaneOperand::Index(_) => Boundary::Clamp,
                     },
                     same => same.clone(),
                 };
@@ -252,7 +252,12 @@ impl<'p> Lifter<'p> {
             }
             let distinct: std::collections::BTreeSet<ArrayId> = lifted.iter().map(|boundary| boundary.array).collect();
             if distinct.len() == boundaries.len() {
-                self.bind_results(binding, home, ArrayOp::Stencil { f, taps: lifted_taps, boundaries: lifted }, &contexts);
+                self.bind_results(
+                    binding,
+                    home,
+                    ArrayOp::Stencil { f, taps: lifted_taps, boundaries: lifted },
+                    &contexts,
+                );
                 return Ok(());
             }
         }
@@ -291,7 +296,11 @@ impl<'p> Lifter<'p> {
             let moved: Vec<ScalarOperand> = index
                 .iter()
                 .zip(&tap.offsets)
-                .map(|(&i, &offset)| if offset == 0 { i } else { code.binary(Binary::Add, i, Code::constant(offset), I64) })
+                .map(
+                    |(&i, &offset)| {
+                        if offset == 0 { i } else { code.binary(Binary::Add, i, Code::constant(offset), I64) }
+                    },
+                )
                 .collect();
             let name = Outside::Error(names[at].clone());
             arguments.push(match (&boundaries[at].boundary, &constants[at]) {

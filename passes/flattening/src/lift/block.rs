@@ -6,8 +6,8 @@
 use std::collections::HashSet;
 
 use fusebox_ir::{
-    ArrayId, ArrayOp, Binary, Binding, Block, Extent, Lambda, LocalId, Operand, Part, ScalarOp, ScalarOperand, ScalarPart,
-    analysis::effects::binding_can_fail,
+    ArrayId, ArrayOp, Binary, Binding, Block, Extent, Lambda, LocalId, Operand, Part, ScalarOp, ScalarOperand,
+    ScalarPart, analysis::effects::binding_can_fail,
 };
 
 use super::{
@@ -17,8 +17,8 @@ use super::{
 use crate::Error;
 
 /// Stack left before a deeper evaluation takes more, and how much it takes.
-const RED_ZONE: usize = 256 * 1024;
-const MORE_STACK: usize = 8 * 1024 * 1024;
+pub(super) const RED_ZONE: usize = 256 * 1024;
+pub(super) const MORE_STACK: usize = 8 * 1024 * 1024;
 
 impl<'p> Lifter<'p> {
     /// Lifts the bindings of a block that its results need.
@@ -226,7 +226,8 @@ fn certain_uses(f: &Lambda, sure: &mut HashSet<ArrayId>) {
                 if !seen.insert(id) {
                     continue;
                 }
-                let made = f.instructions.iter().find(|instruction| instruction.results.iter().any(|local| local.id == id));
+                let made =
+                    f.instructions.iter().find(|instruction| instruction.results.iter().any(|local| local.id == id));
                 let Some(instruction) = made else { continue };
                 match &instruction.op {
                     ScalarOp::Binary { function: Binary::LogicalAnd | Binary::LogicalOr, a, .. } => waiting.push(*a),

@@ -1,6 +1,6 @@
 //! Scalar code in lanes: what it reads of the lane is read from flat arrays, at places computed from the lane's coordinates.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use fusebox_ir::{
     ArrayId, Binary, ElementType,
@@ -10,6 +10,7 @@ use fusebox_ir::{
 
 use super::{
     Bound, Lifter, Value,
+    block::{MORE_STACK, RED_ZONE},
     context::{ContextId, Made, ROOT},
     flat::operand,
 };
@@ -26,6 +27,8 @@ pub(super) struct Code<'l, 'p> {
     pub scalars: Vec<(ArrayId, ScalarOperand)>,
     /// Where what is written stands in the source.
     pub place: Place,
+    /// What scalar code that waited was found to be, for each open body.
+    known: Vec<HashMap<ArrayId, ScalarOperand>>,
 }
 
 /// What is read where an index is outside.
@@ -40,7 +43,7 @@ pub(super) enum Outside {
 impl<'l, 'p> Code<'l, 'p> {
     pub fn new(lifter: &'l mut Lifter<'p>, context: ContextId) -> Self {
         let place = lifter.flat.place.clone();
-        Self { lifter, b: LambdaBuilder::sharing(), context, coords: Vec::new(), scalars: Vec::new(), place }
+        Self { lifter, b: LambdaBuilder::sharing(), context, coords: Vec::new(), scalars: Vec::new(), place, known: vec![HashMap::new()] }
     }
 
     /// Code whose parameters are the coordinates.
@@ -77,7 +80,13 @@ impl<'l, 'p> Code<'l, 'p> {
     }
 
     /// `condition ? value : error`.
-    pub fn assert(&mut self, condition: ScalarOperand, message: String, value: ScalarOperand, ty: ElementType) -> ScalarOperand {
+    pub fn assert(
+        &mut self,
+        condition: ScalarOperand,
+        message: String,
+        value: ScalarOperand,
+        ty: ElementType,
+    ) -> ScalarOperand {
         self.op(ScalarOp::Assert { condition, message, value }, ty)
     }
 
@@ -89,12 +98,12 @@ impl<'l, 'p> Code<'l, 'p> {
         then: impl FnOnce(&mut Self) -> ScalarOperand,
         otherwise: impl FnOnce(&mut Self) -> ScalarOperand,
     ) -> ScalarOperand {
-        self.b.open(&[]);
+        self.open(&[]);
         let result = then(self);
-        let then = self.b.close(vec![result]);
-        self.b.open(&[]);
+        let then = self.close(vec![result]);
+        self.open(&[]);
         let result = otherwise(self);
-        let otherwise = self.b.close(vec![result]);
+        let otherwise = self.close(vec![result]);
         self.op(ScalarOp::If { condition, then, otherwise }, ty)
     }
 
@@ -169,7 +178,9 @@ impl<'l, 'p> Code<'l, 'p> {
                 let (_, index) = self.lifter.origin(step);
                 self.read(index, coords.to_vec())
             }
-            Made::Root | Made::Uniform { .. } | Made::Subset { .. } => coords.last().copied().unwrap_or(Self::constant(0)),
+            Made::Root | Made::Uniform { .. } | Made::Subset { .. } => {
+                coords.last().copied().unwrap_or(Self::constant(0))
+            }
         }
     }
 
@@ -258,7 +269,13 @@ impl<'l, 'p> Code<'l, 'p> {
     }
 
     /// The extent of a value along a dimension, in the lane of these coordinates, below these indices.
-    pub fn extent_at(&mut self, value: &Value, coords: &[ScalarOperand], dim: usize, index: &[ScalarOperand]) -> ScalarOperand {
+    pub fn extent_at(
+        &mut self,
+        value: &Value,
+        coords: &[ScalarOperand],
+        dim: usize,
+        index: &[ScalarOperand],
+    ) -> ScalarOperand {
         let steps = self.lifter.steps(value.home, value.elements);
         let Made::Ragged { sizes, .. } = self.lifter.context(steps[dim]).made.clone() else {
             return self.size(steps[dim], &[]);
@@ -290,7 +307,13 @@ impl<'l, 'p> Code<'l, 'p> {
                 self.own_index(step, &coords)
             }
             Bound::Code(f, position) => {
-                let results = inline(self, f, &[]);
+                if let Some(known) = self.known.iter().rev().find_map(|known| known.get(&id)) {
+                    return *known;
+                }
+                let results = stacker::maybe_grow(RED_ZONE, MORE_STACK, || inline(self, f, &[]));
+                if let Some(known) = self.known.last_mut() {
+                    known.insert(id, results[position]);
+                }
                 results[position]
             }
             Bound::Missing => ScalarOperand::Outer(id),
@@ -316,7 +339,12 @@ impl Emit for Code<'_, '_> {
                 let (name, ty) = (self.lifter.source_name(array), self.lifter.source_type(array).element);
                 let value = self.scalar(array);
                 let inside = self.binary(Binary::Eq, position, Self::constant(0), Bool);
-                vec![self.assert(inside, format!("a position is outside of `{name}`, which has one element"), value, ty)]
+                vec![self.assert(
+                    inside,
+                    format!("a position is outside of `{name}`, which has one element"),
+                    value,
+                    ty,
+                )]
             }
             ScalarOp::ReadFlat { array, position } => {
                 let value = self.lifter.array_value(array);
@@ -330,10 +358,12 @@ impl Emit for Code<'_, '_> {
     }
 
     fn open(&mut self, params: &[Local]) -> Vec<ScalarOperand> {
+        self.known.push(HashMap::new());
         self.b.open(params)
     }
 
     fn close(&mut self, results: Vec<ScalarOperand>) -> Lambda {
+        self.known.pop();
         self.b.close(results)
     }
 
@@ -345,7 +375,9 @@ impl Emit for Code<'_, '_> {
 impl Code<'_, '_> {
     /// An element by its row-major position in the lane's array.
     fn flat_element(&mut self, value: &Value, position: ScalarOperand, name: String) -> ScalarOperand {
-        if value.home == ROOT && self.lifter.flat.ty(value.array).rank() == self.lifter.steps(ROOT, value.elements).len() {
+        if value.home == ROOT
+            && self.lifter.flat.ty(value.array).rank() == self.lifter.steps(ROOT, value.elements).len()
+        {
             let ty = self.lifter.flat.ty(value.array).element;
             return self.op(ScalarOp::ReadFlat { array: value.array, position }, ty);
         }
@@ -400,7 +432,9 @@ impl Lifter<'_> {
                 }
                 match self.bound(id) {
                     Bound::Value(value) if value.home == ROOT => {}
-                    Bound::Value(value) if value.home == value.elements && self.is_scalar(id) => _ = needs.scalars.insert(id),
+                    Bound::Value(value) if value.home == value.elements && self.is_scalar(id) => {
+                        _ = needs.scalars.insert(id)
+                    }
                     Bound::Value(_) | Bound::Index(_) => needs.coords = true,
                     Bound::Code(f, _) => waiting.push(f),
                     Bound::Missing => {}
@@ -421,10 +455,12 @@ impl Lifter<'_> {
         for (f, split) in list {
             let mut code = Code::new(self, context);
             let (before, after) = f.params.split_at(*split);
-            let mut arguments: Vec<ScalarOperand> = before.iter().map(|p| code.b.param(&p.name.0, p.ty).operand).collect();
+            let mut arguments: Vec<ScalarOperand> =
+                before.iter().map(|p| code.b.param(&p.name.0, p.ty).operand).collect();
             code.scalars = scalars.iter().zip(&types).map(|(&id, &ty)| (id, code.b.param("", ty).operand)).collect();
             code.coords = (0..rank).map(|_| code.b.param("", I64).operand).collect();
-            let extras: Vec<ScalarOperand> = code.scalars.iter().map(|(_, operand)| *operand).chain(code.coords.clone()).collect();
+            let extras: Vec<ScalarOperand> =
+                code.scalars.iter().map(|(_, operand)| *operand).chain(code.coords.clone()).collect();
             arguments.extend(after.iter().map(|p| code.b.param(&p.name.0, p.ty).operand));
             let results = code.call(f, &arguments);
             made.push((code.b.finish_needed(&results), extras));

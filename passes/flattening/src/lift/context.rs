@@ -4,8 +4,9 @@
 //! context with a dimension more for each of its own: so arrays, arrays of arrays and nests are one thing, a chain of contexts.
 
 use fusebox_ir::{
-    ArrayId, ArrayOp, Binary, ElementType::{Bool, I64}, Extent, Lambda, LambdaBuilder, MAX_RANK, Name, Operand, ScalarValue, ScanForm,
-    Direction, Type,
+    ArrayId, ArrayOp, Binary, Direction,
+    ElementType::{Bool, I64},
+    Extent, Lambda, LambdaBuilder, MAX_RANK, Name, Operand, ScalarValue, ScanForm, Type,
 };
 
 use super::{
@@ -38,7 +39,9 @@ pub(super) struct Context {
 pub(super) enum Made {
     Root,
     /// Each lane becomes as many.
-    Uniform { extent: Extent },
+    Uniform {
+        extent: Extent,
+    },
     /// Each lane becomes as many as `sizes` says of it: the lanes are counted through.
     Ragged {
         /// A scalar of the parent's lanes, or of fewer.
@@ -146,7 +149,9 @@ impl Lifter<'_> {
         let id = match extent {
             Extent::Value(id) => id,
             other => {
-                let Operand::Constant(constant) = operand(other) else { return self.scalar_of_extent(Extent::Constant(0)) };
+                let Operand::Constant(constant) = operand(other) else {
+                    return self.scalar_of_extent(Extent::Constant(0));
+                };
                 let f = Lambda { results: vec![constant.into()], ..Lambda::default() };
                 self.flat.unit("size", f)
             }
@@ -254,7 +259,9 @@ impl Lifter<'_> {
                 }
                 let f = f.finish(&[product]);
                 let extent = match f.results[0] {
-                    fusebox_ir::ScalarOperand::Constant(constant) => Extent::Constant(constant.as_i64().unwrap_or_default()),
+                    fusebox_ir::ScalarOperand::Constant(constant) => {
+                        Extent::Constant(constant.as_i64().unwrap_or_default())
+                    }
                     _ => Extent::Value(self.flat.unit("lanes", f)),
                 };
                 self.products.insert(dims.to_vec(), extent);
@@ -309,6 +316,7 @@ impl Lifter<'_> {
                 (index, "index".into(), vector),
             ],
         );
+        self.not_negative.extend([lane, index]);
         if let Made::Ragged { origin, .. } = &mut self.contexts[context.0].made {
             *origin = Some((lane, index));
         }

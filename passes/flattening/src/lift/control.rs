@@ -1,7 +1,9 @@
 //! What holds blocks, where no lane decides what is run: nests, clusters, fallbacks.
 
 use fusebox_ir::{
-    ArrayOp, Binary, Binding, Block, ElementType::{Bool, I64}, Extent, Lambda, Operand, Part, Type, Var,
+    ArrayOp, Binary, Binding, Block,
+    ElementType::{Bool, I64},
+    Extent, Lambda, Operand, Part, Type, Var,
 };
 
 use super::{

@@ -1,7 +1,8 @@
 //! Operations whose results have as many elements as only running tells: `expand` and `filter`.
 
 use fusebox_ir::{
-    ArrayId, ArrayOp, Binary, Binding, ElementType, ElementType::I64, Extent, Lambda, LambdaBuilder, Name, Operand, ScalarOperand, Type, Var,
+    ArrayId, ArrayOp, Binary, Binding, ElementType, ElementType::I64, Extent, Lambda, LambdaBuilder, Name, Operand,
+    ScalarOperand, Type, Var,
 };
 
 use super::{
@@ -110,7 +111,14 @@ impl<'p> Lifter<'p> {
         self.flat.bind(op, vec![("kept".into(), Type::array(extents, I64))])[0]
     }
 
-    pub fn expand(&mut self, binding: &'p Binding, home: ContextId, size: &'p Lambda, get: &'p Lambda, sources: &[ArrayId]) {
+    pub fn expand(
+        &mut self,
+        binding: &'p Binding,
+        home: ContextId,
+        size: &'p Lambda,
+        get: &'p Lambda,
+        sources: &[ArrayId],
+    ) {
         let results: Vec<_> = binding.results[1..].iter().map(|var| (var.name.clone(), var.ty.element)).collect();
         let name = binding.results[0].name.clone();
         let (count, total, arrays) = self.expanded_flat(home, (size, get), sources, &name, &results);
@@ -165,5 +173,4 @@ impl<'p> Lifter<'p> {
         let op = ArrayOp::Map { f, sources: sources.to_vec() };
         self.flat.bind(op, vec![("sizes".into(), Type::array(extents, I64))])[0]
     }
-
 }

@@ -1,6 +1,8 @@
 //! Operations that make each element by itself.
 
-use fusebox_ir::{ArrayId, ArrayOp, Binding, ElementType, Lambda, LambdaBuilder, Name, Operand, ScalarOperand, Type, inline};
+use fusebox_ir::{
+    ArrayId, ArrayOp, Binding, ElementType, Lambda, LambdaBuilder, Name, Operand, ScalarOperand, Type, inline,
+};
 
 use super::{
     LaneOperand, Lifter, Value,
@@ -103,6 +105,13 @@ impl<'p> Lifter<'p> {
     /// Scalar code for each lane of a context: flat arrays, one for each result.
     pub fn scalar_code(&mut self, home: ContextId, f: &Lambda, results: &[(Name, ElementType)]) -> Vec<ArrayId> {
         let dims = self.dims(home);
+        let mut needs = Needs::default();
+        self.needs(f, &mut needs);
+        if home != ROOT && needs.scalars.is_empty() {
+            let f = self.indexed(home, &[], f);
+            let types = results.iter().map(|(name, ty)| (name.clone(), Type::array(dims.clone(), *ty))).collect();
+            return self.flat.bind(ArrayOp::Generate { extents: operands(&dims), f }, types);
+        }
         let (functions, extras) = self.functions(home, &[(f, 0)]);
         let f = functions.into_iter().next().unwrap_or_default();
         let types = results.iter().map(|(name, ty)| (name.clone(), Type::array(dims.clone(), *ty))).collect();
@@ -229,13 +238,22 @@ impl<'p> Lifter<'p> {
         }
     }
 
-    fn transform(&mut self, binding: &'p Binding, home: ContextId, index: &'p Lambda, f: &'p Lambda, sources: &[ArrayId]) {
+    fn transform(
+        &mut self,
+        binding: &'p Binding,
+        home: ContextId,
+        index: &'p Lambda,
+        f: &'p Lambda,
+        sources: &[ArrayId],
+    ) {
         let elements = self.elements(home, &binding.results[0].ty);
         let moved: Vec<ArrayId> = sources
             .iter()
             .map(|&source| {
                 let (value, name) = (self.array_value(source), self.source_name(source));
-                self.moved_array(&name.as_str().into(), &value, &name, home, elements, |code, own| code.call(index, own))
+                self.moved_array(&name.as_str().into(), &value, &name, home, elements, |code, own| {
+                    code.call(index, own)
+                })
             })
             .collect();
         let (functions, extras) = self.functions(elements, &[(f, sources.len())]);
@@ -249,6 +267,10 @@ impl<'p> Lifter<'p> {
         match operand {
             LaneOperand::Outside(operand) => operand.in_scalar(),
             LaneOperand::Varying(value) => code.element(value, &[], &Outside::Never),
+            LaneOperand::Index(step) => {
+                let coords = code.lane(*step);
+                code.own_index(*step, &coords)
+            }
         }
     }
 }

@@ -2,7 +2,9 @@
 
 use std::collections::HashMap;
 
-use fusebox_ir::{ArrayId, ArrayOp, Binding, Block, ElementType, Extent, Fresh, Lambda, Name, Operand, Place, Type, Var};
+use fusebox_ir::{
+    ArrayId, ArrayOp, Binding, Block, ElementType, Extent, Fresh, Lambda, Name, Operand, Place, Type, Var,
+};
 
 /// Open blocks, the innermost last, and the types of all that was bound.
 #[derive(Debug)]

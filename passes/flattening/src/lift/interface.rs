@@ -1,8 +1,6 @@
 //! The whole program: arrays of arrays come in and go out as extents and values.
 
-use fusebox_ir::{
-    ArrayId, ArrayOp, Binary, ElementType::I64, Extent, Output, Program, Type, Var,
-};
+use fusebox_ir::{ArrayId, ArrayOp, Binary, ElementType::I64, Extent, Output, Program, Type, Var};
 
 use super::{
     Lifter, Value,
@@ -154,9 +152,14 @@ impl<'p> Lifter<'p> {
                     // The extent of the first array; 0 if there is none.
                     let vector = self.as_vector(sizes);
                     let mut code = Code::new(self, ROOT);
-                    let some = code.binary(Binary::Gt, Code::extent(lanes), Code::constant(0), fusebox_ir::ElementType::Bool);
-                    let first =
-                        code.choose(some, I64, |code| code.read(vector, vec![Code::constant(dim as i64)]), |_| Code::constant(0));
+                    let some =
+                        code.binary(Binary::Gt, Code::extent(lanes), Code::constant(0), fusebox_ir::ElementType::Bool);
+                    let first = code.choose(
+                        some,
+                        I64,
+                        |code| code.read(vector, vec![Code::constant(dim as i64)]),
+                        |_| Code::constant(0),
+                    );
                     let f = code.b.finish_needed(&[first]);
                     let unit = self.flat.unit("size", f);
                     if let Some(var) = self.program.body.sizes.iter().find(|var| var.id == id) {
@@ -180,7 +183,9 @@ impl<'p> Lifter<'p> {
                 LaneExtent::Varying(Value { array: own, home: outer, elements: outer, ty: I64 })
             });
             at = match &known {
-                LaneExtent::Varying(own) if ragged == Some(dim) && dim + 1 == level.len() => self.ragged(at, own, Some(count)),
+                LaneExtent::Varying(own) if ragged == Some(dim) && dim + 1 == level.len() => {
+                    self.ragged(at, own, Some(count))
+                }
                 known => self.extend(ROOT, at, known),
             };
         }
@@ -226,7 +231,6 @@ impl<'p> Lifter<'p> {
         })
     }
 }
-
 
 /// Whether no name is that of a part of an array of arrays.
 fn names_are_free<'a>(list: impl Iterator<Item = (&'a str, &'a Type)> + Clone) -> Result<(), Error> {

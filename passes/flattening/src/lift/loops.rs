@@ -46,6 +46,7 @@ impl<'p> Lifter<'p> {
         match self.lane_operand(condition) {
             LaneOperand::Outside(condition) => self.cond_of_all(binding, home, condition, then, otherwise),
             LaneOperand::Varying(condition) => self.cond_by_lanes(binding, home, &condition, then, otherwise),
+            LaneOperand::Index(_) => Err(self.refused(binding, "its condition is a number")),
         }
     }
 
@@ -433,7 +434,9 @@ impl<'p> Lifter<'p> {
                 let mut next = slots.to_vec();
                 let (results, after) = self.joined_up(&block.params, &results, &mut next);
                 if after != layouts {
-                    return Err(self.refused(binding, "its state changes its representation; give its extents names that stay"));
+                    return Err(
+                        self.refused(binding, "its state changes its representation; give its extents names that stay")
+                    );
                 }
                 results
             };

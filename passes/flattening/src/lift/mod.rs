@@ -137,6 +137,8 @@ enum LaneOperand {
     /// The same in all lanes: an operand of flat operations.
     Outside(Operand),
     Varying(Value),
+    /// The index of a nest.
+    Index(ContextId),
 }
 
 impl<'p> Lifter<'p> {
@@ -190,6 +192,9 @@ impl<'p> Lifter<'p> {
         match operand {
             Operand::Constant(_) => LaneOperand::Outside(operand),
             Operand::Value(id) => {
+                if let Bound::Index(step) = self.bound(id) {
+                    return LaneOperand::Index(step);
+                }
                 let value = self.scalar_value(id);
                 if value.home == ROOT { LaneOperand::Outside(value.array.into()) } else { LaneOperand::Varying(value) }
             }

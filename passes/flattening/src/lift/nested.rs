@@ -11,7 +11,13 @@ use super::{
 use crate::Error;
 
 impl<'p> Lifter<'p> {
-    pub fn element(&mut self, binding: &'p Binding, home: ContextId, source: ArrayId, index: &[Operand]) -> Result<(), Error> {
+    pub fn element(
+        &mut self,
+        binding: &'p Binding,
+        home: ContextId,
+        source: ArrayId,
+        index: &[Operand],
+    ) -> Result<(), Error> {
         let value = self.array_value(source);
         let ty = self.source_type(source);
         let (rank, level) = (ty.rank(), ty.inner.first().cloned().unwrap_or_default());
@@ -66,10 +72,14 @@ impl<'p> Lifter<'p> {
         }
         let elements = self.elements(home, &array.ty);
         let made = self.moved_array(&array.name, &value, &name, home, elements, |code, own| {
-            at.iter().map(|operand| Self::code_operand(code, operand)).collect::<Vec<_>>().into_iter().chain(own.iter().copied()).collect()
+            at.iter()
+                .map(|operand| Self::code_operand(code, operand))
+                .collect::<Vec<_>>()
+                .into_iter()
+                .chain(own.iter().copied())
+                .collect()
         });
         self.define(array, Value { array: made, home, elements, ty: array.ty.element });
         Ok(())
     }
-
 }

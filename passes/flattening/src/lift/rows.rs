@@ -4,8 +4,8 @@
 //! which is the same as the function is associative; until then a row without elements is a value that is absent.
 
 use fusebox_ir::{
-    ArrayId, ArrayOp, Binary, Binding, Constant, Direction, ElementType, ElementType::Bool, Emit, Lambda, LambdaBuilder, Name, Operand,
-    ScalarOp, ScalarOperand, ScanForm, Type, Var, inline,
+    ArrayId, ArrayOp, Binary, Binding, Constant, Direction, ElementType, ElementType::Bool, Emit, Lambda,
+    LambdaBuilder, Name, Operand, ScalarOp, ScalarOperand, ScanForm, Type, Var, inline,
 };
 
 use super::{
@@ -178,7 +178,7 @@ impl<'p> Lifter<'p> {
             .iter()
             .map(|seed| match seed {
                 LaneOperand::Outside(operand) => Some(*operand),
-                LaneOperand::Varying(_) => None,
+                LaneOperand::Varying(_) | LaneOperand::Index(_) => None,
             })
             .collect();
         if extras.is_empty()
@@ -192,7 +192,11 @@ impl<'p> Lifter<'p> {
         let all: Vec<ElementType> =
             flag.then_some(Bool).into_iter().chain(types.iter().copied()).chain(carried.iter().copied()).collect();
         let combine = combined(&f, k, &all, flag);
-        let seeds = if flag { all.iter().map(|&ty| Operand::Constant(Constant::from_bits(ty, 0))).collect() } else { Vec::new() };
+        let seeds = if flag {
+            all.iter().map(|&ty| Operand::Constant(Constant::from_bits(ty, 0))).collect()
+        } else {
+            Vec::new()
+        };
         Carried { combine, seeds, flag, extras }
     }
 
@@ -261,11 +265,8 @@ impl<'p> Lifter<'p> {
             .collect();
         let (sorted, rest) = arrays.split_at(keys.len());
         let dims = self.dims(elements);
-        let mut types: Vec<(Name, Type)> = binding
-            .results
-            .iter()
-            .map(|var| (var.name.clone(), Type::array(dims.clone(), var.ty.element)))
-            .collect();
+        let mut types: Vec<(Name, Type)> =
+            binding.results.iter().map(|var| (var.name.clone(), Type::array(dims.clone(), var.ty.element))).collect();
         let mut all = sorted.to_vec();
         // Rows of different extents are sorted together, by their number first.
         let ragged = matches!(self.context(elements).made, Made::Ragged { .. });

@@ -1,9 +1,8 @@
 //! Permutes: elements of all lanes go into the arrays of all lanes, each into that of its own.
 
 use fusebox_ir::{
-    ArrayId, ArrayOp, Binding, Constant,
-    ElementType, ElementType::I64,
-    Emit, Lambda, LambdaBuilder, Name, PermuteOrder, ScalarOperand, Type, inline,
+    ArrayId, ArrayOp, Binding, Constant, ElementType, ElementType::I64, Emit, Lambda, LambdaBuilder, Name,
+    PermuteOrder, ScalarOperand, Type, inline,
 };
 
 use super::{
@@ -69,11 +68,11 @@ impl<'p> Lifter<'p> {
             Some(keep) => {
                 let kept = code.read(keep, coords.clone());
                 let safe: Vec<ScalarOperand> = index;
-                code.b.open(&[]);
+                code.open(&[]);
                 let to = code.down(&lane, &steps, &safe, &name);
-                let then = code.b.close(to);
-                code.b.open(&[]);
-                let otherwise = code.b.close(vec![Code::constant(0); rank]);
+                let then = code.close(to);
+                code.open(&[]);
+                let otherwise = code.close(vec![Code::constant(0); rank]);
                 let place = code.place.clone();
                 let op = fusebox_ir::ScalarOp::If { condition: kept, then, otherwise };
                 code.b.emit(op, &fusebox_ir::unnamed(&vec![I64; rank]), &place)
@@ -156,7 +155,9 @@ impl<'p> Lifter<'p> {
 
     /// An expand, then a permute.
     pub fn permuted_expand(&mut self, binding: &'p Binding, home: ContextId) -> Result<(), Error> {
-        let ArrayOp::PermutedExpand { size, get, combine, defaults, sources, order } = &binding.op else { return Ok(()) };
+        let ArrayOp::PermutedExpand { size, get, combine, defaults, sources, order } = &binding.op else {
+            return Ok(());
+        };
         let into = self.elements(home, &binding.results[0].ty);
         let rank = self.source_type(defaults[0]).rank();
         let kept = get.results.len() > rank + defaults.len();
@@ -185,4 +186,3 @@ fn with_new(f: &Lambda, k: usize, carried: &[ElementType]) -> Lambda {
     let results = [inline(&mut b, f, &arguments), new[k..].to_vec()].concat();
     b.finish(&results)
 }
-

@@ -124,4 +124,3 @@ fn widened(code: &mut Code<'_, '_>, offsets: &Value, lane: &[ScalarOperand], at:
     }
     code.op(fusebox_ir::ScalarOp::Convert { to: I64, a: value }, I64)
 }
-

@@ -49,7 +49,14 @@ impl Lifter<'_> {
     }
 
     /// A scalar over a context that was made from `above`, as a scalar over another that was made in the same way from `base`.
-    fn transported(&mut self, scalar: &Value, above: ContextId, old: ContextId, base: ContextId, new: ContextId) -> Value {
+    fn transported(
+        &mut self,
+        scalar: &Value,
+        above: ContextId,
+        old: ContextId,
+        base: ContextId,
+        new: ContextId,
+    ) -> Value {
         let source = Value { array: scalar.array, home: above, elements: old, ty: scalar.ty };
         let array = self.gathered(&source, base, new);
         if self.not_negative.contains(&scalar.array) {
