@@ -40,7 +40,12 @@ pub(crate) enum Format {
 
 pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Failure> {
     let fusion = super::fusion(options.fusion.as_deref())?;
-    let passes = fusebox::pipeline(&fusebox::Options { fusion, ..Default::default() });
+    let read = source::read(&options.program)?;
+    let choices = fusebox::Options { fusion, ..Default::default() };
+    let passes = match &read {
+        Made::Program(program) => fusebox::pipeline_of(program, &choices),
+        Made::Plan(_) => fusebox::pipeline(&choices),
+    };
     let scheduled = options.stage == "schedule";
     if options.target.is_some() && !scheduled {
         return Err(anyhow::anyhow!("--target is for `--stage schedule`: other stages know no machine").into());
@@ -55,7 +60,7 @@ pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Failure>
             anyhow::anyhow!("there is no stage `{stage}`; there are read, {}, schedule", names.join(", "))
         })?,
     };
-    let program = match source::read(&options.program)? {
+    let program = match read {
         Made::Program(program) => program,
         Made::Plan(plan) => {
             source::refuse(&options.program, "--fusion", options.fusion.is_some())?;
