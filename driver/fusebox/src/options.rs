@@ -107,7 +107,7 @@ impl FromStr for Fusion {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Backend {
-    /// All cores, compiled by Cranelift. Flat programs only.
+    /// All cores, compiled by Cranelift. Nested programs are made flat; sequences it does not run.
     #[default]
     Cpu,
     /// The interpreter: every program, slowly; what programs mean.
@@ -129,7 +129,7 @@ impl Backend {
     /// One line that says what it is.
     pub fn summary(self) -> &'static str {
         match self {
-            Self::Cpu => "all cores, compiled by Cranelift; flat programs",
+            Self::Cpu => "all cores, compiled by Cranelift; no sequences",
             Self::Interp => "the interpreter: every program, one thread, slow",
         }
     }
