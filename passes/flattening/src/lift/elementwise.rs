@@ -6,9 +6,10 @@ use fusebox_ir::{
 
 use super::{
     LaneOperand, Lifter, Value,
-    code::{Code, Needs, Outside},
+    code::{Code, Outside},
     context::{ContextId, LaneExtent, Made, ROOT},
     flat::operands,
+    functions::Needs,
 };
 use crate::Error;
 

@@ -6,18 +6,22 @@
 
 mod arrange;
 mod block;
+mod branches;
 mod code;
 mod context;
 mod control;
 mod counted;
 mod elementwise;
 mod flat;
+mod functions;
 mod interface;
 mod loops;
 mod nested;
 mod rows;
 mod scattered;
 mod segments;
+mod slots;
+mod stencil;
 mod value;
 
 use std::collections::{HashMap, HashSet};

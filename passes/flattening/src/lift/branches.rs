@@ -1,0 +1,231 @@
+//! Branches. Where all lanes decide alike they stay branches, of flat arrays. Where each lane decides for itself, lanes are parted: a branch is
+//! computed for those that take it, and results are put together again. So what a lane does not reach cannot fail, and costs nothing.
+
+use fusebox_ir::{
+    ArrayId, ArrayOp, Binary, Binding, Block, Direction,
+    ElementType::{Bool, I64},
+    Extent, Lambda, Operand, ScanForm, Type, Var,
+};
+
+use super::{
+    LaneOperand, Lifter, Value,
+    code::{Code, Outside},
+    context::ContextId,
+    flat::operands,
+    slots::Slot,
+};
+use crate::Error;
+
+/// One of two ways that lanes go: their results, and where those of a lane are.
+pub(super) struct Way<'a> {
+    pub values: &'a [Value],
+    /// The lanes that go it, and for each lane of all its number among them.
+    pub lanes: Option<(ContextId, ArrayId)>,
+    /// The extents of the values in the source, where they may differ from those declared.
+    pub block: Option<&'a Block>,
+}
+
+impl<'p> Lifter<'p> {
+    pub fn cond(
+        &mut self,
+        binding: &'p Binding,
+        home: ContextId,
+        condition: Operand,
+        then: &'p Block,
+        otherwise: &'p Block,
+    ) -> Result<(), Error> {
+        self.no_nested(binding)?;
+        match self.lane_operand(condition) {
+            LaneOperand::Outside(condition) => self.cond_of_all(binding, home, condition, then, otherwise),
+            LaneOperand::Varying(condition) => self.cond_by_lanes(binding, home, &condition, then, otherwise),
+            LaneOperand::Index(_) => Err(self.refused(binding, "its condition is a number")),
+        }
+    }
+
+    pub fn no_nested(&self, binding: &Binding) -> Result<(), Error> {
+        if binding.results.iter().any(|var| !var.ty.inner.is_empty()) {
+            return Err(self.refused(
+                binding,
+                "an array of arrays goes through no branch and no loop; let it go through as extents and values, or put the nest around",
+            ));
+        }
+        Ok(())
+    }
+
+    /// All lanes take the same branch.
+    fn cond_of_all(
+        &mut self,
+        binding: &'p Binding,
+        home: ContextId,
+        condition: Operand,
+        then: &'p Block,
+        otherwise: &'p Block,
+    ) -> Result<(), Error> {
+        let mark = self.mark();
+        let mut ways = Vec::new();
+        for block in [then, otherwise] {
+            self.flat.open();
+            self.bindings(block)?;
+            let values: Vec<Value> = block.results.iter().map(|&id| self.array_value(id)).collect();
+            self.undo(mark);
+            let open = self.flat.close(Vec::new());
+            self.forget_closed();
+            ways.push((open, values));
+        }
+        // A result is of the lanes that one of the branches makes it of, and of those that its extents depend on.
+        let mut slots: Vec<Slot> = Vec::new();
+        for (at, var) in binding.results.iter().enumerate() {
+            let mut of = self.deeper(ways[0].1[at].home, ways[1].1[at].home);
+            for extent in &var.ty.extents {
+                let Extent::Value(id) = extent else { continue };
+                let extent = match binding.results[..at].iter().position(|other| other.id == *id) {
+                    Some(sibling) => slots[sibling].home,
+                    None => self.scalar_value(*id).home,
+                };
+                of = self.deeper(of, extent);
+            }
+            // A branch that was lifted for fewer lanes than the operation gives all of them.
+            let of = if self.is_above(of, home) { of } else { home };
+            slots.push(Slot { home: of, counted: false });
+        }
+        let mut blocks = Vec::new();
+        let mut types = Vec::new();
+        for (open, values) in ways {
+            self.flat.reopen(open);
+            let (results, layouts) = self.joined_up(&binding.results, &values, &mut slots);
+            types = layouts;
+            blocks.push(self.flat.close(results));
+            self.forget_closed();
+        }
+        let [then, otherwise] = <[fusebox_ir::Block; 2]>::try_from(blocks).unwrap_or_default();
+        self.through(binding, &slots, &types, ArrayOp::Cond { condition, then, otherwise });
+        Ok(())
+    }
+
+    /// Each lane takes its own branch.
+    fn cond_by_lanes(
+        &mut self,
+        binding: &'p Binding,
+        home: ContextId,
+        condition: &Value,
+        then: &'p Block,
+        otherwise: &'p Block,
+    ) -> Result<(), Error> {
+        let condition = self.lifted(condition, home).array;
+        let taken = self.numbers(home, condition);
+        let outside = self.here;
+        let mut ways = Vec::new();
+        for (block, wanted) in [(then, true), (otherwise, false)] {
+            let lanes = self.subset(home, condition, wanted);
+            self.here = lanes;
+            let mark = self.mark();
+            self.bindings(block)?;
+            let values: Vec<Value> = block.results.iter().map(|&id| self.array_value(id)).collect();
+            self.undo(mark);
+            self.here = outside;
+            ways.push((lanes, values));
+        }
+        let others = self.others(home, taken);
+        let ways = [
+            Way { values: &ways[0].1, lanes: Some((ways[0].0, taken)), block: Some(then) },
+            Way { values: &ways[1].1, lanes: Some((ways[1].0, others)), block: Some(otherwise) },
+        ];
+        self.rejoin(&binding.results, home, condition, &ways);
+        Ok(())
+    }
+
+    /// For each lane of a context, in row-major order, how many lanes before it have a condition.
+    pub fn numbers(&mut self, home: ContextId, condition: ArrayId) -> ArrayId {
+        let vector = self.as_vector(condition);
+        let count = self.count(home);
+        let f = Lambda::build(&[("c", Bool)], |f, p| vec![f.convert(I64, p[0])]);
+        let op = ArrayOp::Map { f, sources: vec![vector] };
+        let ones = self.flat.bind_out(op, &"".into(), Type::array(vec![count], I64));
+        let more = self.one_more(count);
+        let op = ArrayOp::Scan {
+            direction: Direction::Left,
+            form: ScanForm::Exclusive,
+            combine: Lambda::componentwise(&[(Binary::Add, I64)]),
+            seeds: vec![0i64.into()],
+            sources: vec![ones],
+            offsets: None,
+            commutes: false,
+        };
+        self.flat.bind_out(op, &"number".into(), Type::array(vec![more], I64))
+    }
+
+    /// For each lane how many before it do not have the condition that `numbers` counts.
+    fn others(&mut self, home: ContextId, numbers: ArrayId) -> ArrayId {
+        let count = self.count(home);
+        let lanes = self.iota(count);
+        let f = Lambda::build(&[("lane", I64), ("n", I64)], |f, p| vec![f.sub(p[0], p[1])]);
+        let op = ArrayOp::Map { f, sources: vec![lanes, numbers] };
+        self.flat.bind_out(op, &"number".into(), Type::array(vec![count], I64))
+    }
+
+    /// Defines values of all lanes: of those with the condition the first way's, of others the second's.
+    pub fn rejoin(&mut self, vars: &[Var], home: ContextId, condition: ArrayId, ways: &[Way<'_>; 2]) {
+        for (at, var) in vars.iter().enumerate() {
+            let elements = self.elements(home, &var.ty);
+            let steps = self.steps(home, elements);
+            let dims = self.dims(elements);
+            let home_dims = self.dims(home);
+            let name = self.source_name(var.id);
+            let agreeing: Vec<Vec<usize>> = ways.iter().map(|way| self.not_agreeing(vars, at, way)).collect();
+            let mut code = Code::over(self, elements);
+            let lane = code.lane(home);
+            let index = code.own_indices(&steps);
+            let holds = code.read(condition, lane.clone());
+            let declared = Value { array: condition, home, elements, ty: var.ty.element };
+            let of = |code: &mut Code<'_, 'p>, side: usize| {
+                let (way, value) = (&ways[side], &ways[side].values[at]);
+                let coords = match way.lanes {
+                    Some((lanes, numbers)) if !code.lifter.is_above(value.home, home) => {
+                        let position = code.flattened(&home_dims, &lane);
+                        let number = code.read(numbers, vec![position]);
+                        code.climb(lanes, &[number], value.home)
+                    }
+                    _ => code.climb(home, &lane, value.home),
+                };
+                let mut element = code.element_at(value, &coords, &index, &Outside::Never);
+                for &dim in &agreeing[side] {
+                    let wanted = code.extent_at(&declared, &lane, dim, &index);
+                    let found = code.extent_at(value, &coords, dim, &index);
+                    let same = code.binary(Binary::Eq, wanted, found, Bool);
+                    let message = format!("`{name}` has other extents than its type says in a lane");
+                    element = code.assert(same, message, element, value.ty);
+                }
+                element
+            };
+            let element = code.choose(holds, var.ty.element, |code| of(code, 0), |code| of(code, 1));
+            let f = code.b.finish_needed(&[element]);
+            let op = ArrayOp::Generate { extents: operands(&dims), f };
+            let array = self.flat.bind(op, vec![(var.name.clone(), Type::array(dims, var.ty.element))])[0];
+            self.define(var, Value { array, home, elements, ty: var.ty.element });
+        }
+    }
+
+    /// The dimensions in which a way's result may have another extent than is declared.
+    fn not_agreeing(&self, vars: &[Var], at: usize, way: &Way<'_>) -> Vec<usize> {
+        let Some(block) = way.block else { return Vec::new() };
+        let found = &self.source_type(block.results[at]).extents;
+        vars[at]
+            .ty
+            .extents
+            .iter()
+            .zip(found)
+            .enumerate()
+            .filter(|(_, (declared, found))| {
+                let declared = match declared {
+                    Extent::Value(id) => match vars.iter().position(|other| other.id == *id) {
+                        Some(sibling) => Extent::Value(block.results[sibling]),
+                        None => **declared,
+                    },
+                    other => **other,
+                };
+                self.sizes.equal(declared, **found) != fusebox_ir::analysis::Answer::Proved
+            })
+            .map(|(dim, _)| dim)
+            .collect()
+    }
+}
