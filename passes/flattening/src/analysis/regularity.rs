@@ -166,8 +166,8 @@ impl Walk<'_> {
     }
 
     fn of_terms(&self, size: &fusebox_ir::analysis::Size) -> Varies {
-        let lanes = size.terms().iter().fold(Some(Lanes::NONE), |all, (term, _)| match term {
-            Term::Value(id) => Some(all?.or(self.found.lanes.get(id).copied()?)),
+        let lanes = size.terms().iter().try_fold(Lanes::NONE, |all, (term, _)| match term {
+            Term::Value(id) => Some(all.or(self.found.lanes.get(id).copied()?)),
             Term::Interned(_) => None,
         });
         lanes.map_or(Varies { lanes: Lanes::NONE, ragged: true }, |lanes| Varies { lanes, ragged: false })
