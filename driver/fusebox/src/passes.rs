@@ -126,6 +126,10 @@ impl Pass for Flatten {
         &[Property::Flat]
     }
 
+    fn keeps(&self) -> &'static [Property] {
+        &[Property::Flat]
+    }
+
     fn run(&self, program: &Program) -> Result<Passed, Failed> {
         let (program, report) = fusebox_flattening::flatten(program, &fusebox_flattening::Config::of(self.way))?;
         let report = report_of([
