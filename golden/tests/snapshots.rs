@@ -3,7 +3,7 @@
 use fusebox::{Fusion, Options, Stage, pipeline_of, run_passes};
 use fusebox_golden::{Golden, load, names};
 use fusebox_interp::run_plan;
-use fusebox_ir::Plan;
+use fusebox_ir::{Plan, Value};
 
 /// What the passes make, in order; of programs that are not flat, those before clustering.
 fn stages(golden: &Golden, fusion: Fusion) -> Vec<Stage> {
@@ -86,6 +86,15 @@ fn kernels() {
     each("kernels", |golden| after(golden, "kernels"));
 }
 
+/// Inputs as plans take them: of an array of arrays its extents and its values.
+fn apart(inputs: &[Value]) -> Vec<Value> {
+    let parts = |value: &Value| match value {
+        Value::Nested(nested) => vec![nested.extents.clone().into(), nested.values.clone().into()],
+        value => vec![value.clone()],
+    };
+    inputs.iter().flat_map(parts).collect()
+}
+
 /// Kernels in the plan; then launches, loop nests, elements read and written by a run on the golden inputs.
 #[test]
 fn counts() {
@@ -94,7 +103,7 @@ fn counts() {
         let golden = load(&name);
         for fusion in [Fusion::None, Fusion::Optimal] {
             let Some(plan) = plan(&golden, fusion) else { continue };
-            let (_, counts) = run_plan(&plan, &golden.inputs).unwrap_or_else(|error| panic!("{name}: {error}"));
+            let (_, counts) = run_plan(&plan, &apart(&golden.inputs)).unwrap_or_else(|error| panic!("{name}: {error}"));
             let (kernels, launches, loops) = (plan.kernels.len(), counts.launches, counts.loops);
             table += &format!("{name} {fusion} {kernels} {launches} {loops} {} {}\n", counts.reads, counts.writes);
         }

@@ -56,8 +56,7 @@ pub(super) fn load(program: &Program, options: &Options) -> Result<Loading, Erro
     let stages = made(program, options)?;
     // SAFETY: the passes have made the plan just now, and nobody has changed it: what it leaves unchecked lowering has proved.
     #[allow(unsafe_code)]
-    unsafe { loaded(plan(&stages)?, nested_results(program), options) }
-        .map(|loading| Loading { stages, ..loading })
+    unsafe { loaded(plan(&stages)?, nested_results(program), options) }.map(|loading| Loading { stages, ..loading })
 }
 
 /// Which results are arrays of arrays: the flat program gives the extents and the values of each.
