@@ -9,6 +9,7 @@ pub mod gangs;
 mod labels;
 mod parse;
 mod print;
+pub mod rows;
 mod schedule;
 pub mod slice;
 pub mod streams;

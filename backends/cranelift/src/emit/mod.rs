@@ -7,6 +7,7 @@
 mod access;
 mod levels;
 mod non_temporal;
+mod rows;
 mod scalar;
 mod statement;
 mod strip_mined;
@@ -147,6 +148,10 @@ pub struct Emitter<'k> {
     only: Option<HashSet<usize>>,
     /// Reduces, and scans' totals, that have got what is emitted already.
     done: HashSet<usize>,
+    /// Levels that have fewer steps than so many, where it is known by a choice.
+    fewer_than: Vec<(usize, u32)>,
+    /// In gangs of which any number of lanes may take part: whether some do.
+    some_steps: Option<Value>,
     /// Of ragged reduces: whether the version for short trips is emitted just now.
     short_trip: HashMap<usize, bool>,
     /// States that say whether a reduce in order, without seeds, has got anything.
@@ -205,6 +210,8 @@ pub fn emit(
         streaming: HashSet::new(),
         only: None,
         done: HashSet::new(),
+        fewer_than: Vec::new(),
+        some_steps: None,
         short_trip: HashMap::new(),
         in_order_flags: HashSet::new(),
         appended: None,

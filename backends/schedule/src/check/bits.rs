@@ -12,6 +12,7 @@ use super::cover::Leaf;
 use crate::{
     accumulate::may_unroll,
     gangs::{MOST_LANES, gang_of_tiles, has_border, is_counted_before, may_be_lanes, may_run_twice},
+    rows::may_be_row,
     schedule::{Axis, By, Loop, Nest, Remainder, SplitBy},
     slice::free_slice,
     streams::Streams,
@@ -219,8 +220,12 @@ impl<'c> Check<'c> {
             self.fault(format!("level {level} cannot be across {lanes} lanes: {why}"));
         }
         let masked = gang_of_tiles(self.kernel) == Some((level, lanes));
-        if masked != (each.remainder == Remainder::Masked) {
-            self.fault("the remainder is masked in the gangs of a scan, and in no others");
+        let row = self.nest.is_row(self.kernel, each);
+        if masked && each.remainder != Remainder::Masked {
+            self.fault("the remainder is masked in the gangs of a scan");
+        }
+        if row {
+            self.row(each, (level, lanes));
         }
         if each.remainder == Remainder::Overlapped && !may_run_twice(self.kernel, level) {
             self.fault(format!("steps of level {level} cannot run twice, so that no gang may overlap another"));
@@ -228,7 +233,7 @@ impl<'c> Check<'c> {
         if each.border && !has_border(self.kernel, level) {
             self.fault(format!("no boundary applies along level {level}: it has no border"));
         }
-        if each.unroll > 1 && self.leaf.rest {
+        if each.unroll > 1 && self.leaf.rest && !row {
             // Named reduces are batches, and checked as such.
             if let Err(why) = may_unroll(self.kernel, level, lanes, each.unroll) {
                 self.fault(why);
@@ -256,15 +261,31 @@ impl<'c> Check<'c> {
         }
     }
 
+    /// A row stands alone in the innermost loop, whole.
+    fn row(&mut self, each: &Loop, (level, lanes): (usize, u32)) {
+        if each.axis != Axis(level as u32) || !self.leaf.rest {
+            self.fault(format!("a masked remainder is that of level {level} as a whole, with all of its statements"));
+        }
+        if each.border || each.out_of_cache.is_some() {
+            self.fault("a row has no border, and no streams");
+        }
+        if let Err(why) = may_be_row(self.kernel, level, (lanes, each.unroll), self.most(level)) {
+            self.fault(why);
+        }
+    }
+
+    /// How many steps a level has at most, as far as is known here.
+    fn most(&self, level: usize) -> Option<i64> {
+        let short = self.leaf.choices.iter().filter(|&&(of, _, side, _)| of as usize == level && side);
+        let short = short.map(|&(_, fewer, ..)| i64::from(fewer) - 1);
+        short.chain(trip_count(&self.kernel.levels[level])).min()
+    }
+
     /// Blocks of reduces and tiles of scans are cut where the kernel says, and nowhere else.
     fn cuts(&mut self) {
         for level in 0..self.kernel.levels.len() {
-            let short = |than: i64| {
-                let mut sides = self.leaf.choices.iter();
-                sides.any(|&(of, fewer, side, _)| of as usize == level && side && i64::from(fewer) <= than)
-            };
-            let longer =
-                |than: i64| !short(than) && trip_count(&self.kernel.levels[level]).is_none_or(|steps| steps > than);
+            let most = self.most(level);
+            let longer = |than: i64| most.is_none_or(|steps| steps > than);
             let mut asked = BTreeSet::new();
             let mut ends = false;
             for (position, statement) in self.direct(level) {
@@ -356,8 +377,8 @@ impl<'c> Check<'c> {
         statements.filter_map(asks).collect()
     }
 
-    /// Ragged reduces ask for a choice by their threshold, before the loops of their level. A level whose steps are known before all others
-    /// may be asked for outside of all loops.
+    /// Ragged reduces ask for a choice by their threshold, before the loops of their level. Any level may be asked for right before its loops, and one
+    /// whose steps are known before all others outside of all loops.
     fn choices(&mut self) {
         for level in 0..self.kernel.levels.len() {
             let asked = Self::thresholds(level, self.direct(level).map(|(_, statement)| statement));
@@ -371,12 +392,13 @@ impl<'c> Check<'c> {
                 }
             }
             for (_, than, _, around) in made {
-                if !(may_ask.contains(&than) || around == 0 && is_counted_before(self.kernel, level)) {
+                let (loops, inner) = self.leaf.loops.split_at(around);
+                let known = level > 0 && inner.iter().all(|each| self.level_of(each.axis) >= level);
+                if !(may_ask.contains(&than) || known || around == 0 && is_counted_before(self.kernel, level)) {
                     self.fault(format!(
-                        "whether level {level} has fewer than {than} steps is asked where it is not known, or where no reduce depends on it"
+                        "whether level {level} has fewer than {than} steps is asked where it is not known"
                     ));
                 }
-                let loops = &self.leaf.loops[..around];
                 if loops.iter().any(|each| self.level_of(each.axis) >= level) {
                     self.fault(format!("the choice by level {level} stands inside of its loops"));
                 }

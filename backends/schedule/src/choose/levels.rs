@@ -13,6 +13,7 @@ use super::{
     accumulate::{self, Kept},
     gain::Tally,
     gang::{gang, lanes_of},
+    rows::rows,
 };
 use crate::{
     effects::effects,
@@ -65,6 +66,8 @@ struct Trip {
     decided: BTreeSet<u32>,
     /// It has fewer steps.
     below: Option<i64>,
+    /// Where it has fewer steps than so many it runs as a row, and here it has more.
+    no_row: Option<u32>,
 }
 
 /// Makes the nest of a kernel.
@@ -107,6 +110,9 @@ impl<'k> Builder<'k> {
                 Some(Gang { level, lanes, masked: gang_of_tiles(kernel) == Some((level, lanes)) })
             }
         };
+        for row in gang.map_or(Vec::new(), |gang| rows(kernel, cpu, gang, preferences.rows)) {
+            choices.push(row.choice(gang.map_or(0, |gang| gang.level)));
+        }
         Self { kernel, machine: Room::Cores(cpu, gang), preferences, short: None, nest: Nest::default() }
     }
 
@@ -279,6 +285,9 @@ impl<'k> Builder<'k> {
             let (then, otherwise) = (self.with_rest(then), self.with_rest(otherwise));
             return vec![Node::Choose { level: level as u32, fewer_than: least, then, otherwise }];
         }
+        if let Some(row) = self.row(level, axis, trip) {
+            return row;
+        }
         let tiled = inside(self.kernel, level).any(|(_, statement)| {
             direct(statement) && matches!(statement.action, Action::Scan { association: Association::Tiles { .. }, .. })
         });
@@ -306,6 +315,24 @@ impl<'k> Builder<'k> {
             nodes = vec![Node::Loop(Loop::new(pieces, By::Serial, nodes))];
         }
         nodes
+    }
+
+    /// The level as a row where it is short, and otherwise where it is not.
+    fn row(&mut self, level: usize, axis: Axis, trip: &Trip) -> Option<Vec<Node>> {
+        let Room::Cores(cpu, Some(gang)) = self.machine else { return None };
+        if gang.level != level || axis != Axis(level as u32) || self.short.is_some() {
+            return None;
+        }
+        let rows = rows(self.kernel, cpu, gang, self.preferences.rows);
+        let row = rows.into_iter().find(|row| trip.no_row.is_none_or(|than| row.fewer_than > than))?;
+        let mut each = Loop::new(axis, By::Lanes(row.lanes), vec![Node::Do(Effects::Rest)]);
+        each.unroll = row.unroll;
+        each.remainder = Remainder::Masked;
+        let then = vec![Node::Loop(each)];
+        let long = Trip { no_row: Some(row.fewer_than), ..trip.clone() };
+        let otherwise = self.level(level, axis, &long);
+        let otherwise = self.with_rest(otherwise);
+        Some(vec![Node::Choose { level: level as u32, fewer_than: row.fewer_than, then, otherwise }])
     }
 
     /// The loops over the steps of a piece of a level.

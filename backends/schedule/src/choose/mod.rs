@@ -5,6 +5,7 @@ mod accumulate;
 mod gain;
 mod gang;
 mod levels;
+mod rows;
 
 use fusebox_ir::{
     Kernel,
@@ -53,6 +54,8 @@ pub struct Preferences {
     pub streams: Option<bool>,
     /// Whether the last gang may overlap another, where that changes nothing.
     pub overlap: Option<bool>,
+    /// Whether levels that may be short run as rows too, where they may.
+    pub rows: Option<bool>,
     /// Whether threads or blocks share the outermost level, where they may.
     pub shared: Option<bool>,
     /// Whether loops of scalar instructions that turn a known number of times stand that often in a row.
@@ -112,8 +115,15 @@ pub fn alternatives(kernel: &Kernel, target: &Target) -> Vec<Schedule> {
     for gang in gangs {
         for accumulators in kept {
             for (streams, overlap) in [(None, None), (Some(false), None), (None, Some(false))] {
-                for (shared, unrolled) in [(None, None), (Some(false), None), (None, Some(false)), (None, Some(true))] {
-                    let wanted = Preferences { gang, accumulators, streams, overlap, shared, unrolled };
+                for (shared, unrolled, rows) in [
+                    (None, None, None),
+                    (Some(false), None, None),
+                    (None, Some(false), None),
+                    (None, Some(true), None),
+                    (None, None, Some(false)),
+                    (None, None, Some(true)),
+                ] {
+                    let wanted = Preferences { gang, accumulators, streams, overlap, rows, shared, unrolled };
                     let schedule = schedule(kernel, target, wanted).schedule;
                     if !found.contains(&schedule) && check(kernel, &schedule, target).is_ok() {
                         found.push(schedule);
