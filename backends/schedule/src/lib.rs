@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+pub mod abreast;
 pub mod accumulate;
 mod book;
 mod check;

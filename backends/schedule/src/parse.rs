@@ -202,6 +202,8 @@ impl Parser<'_, '_> {
         let mut each = Loop::new(self.axis()?, By::Serial, Vec::new());
         if self.tokens.takes_word("threads") {
             each.by = By::Threads;
+        } else if self.tokens.takes_word("abreast") {
+            each.by = By::Abreast(self.in_parentheses()?);
         } else if self.tokens.takes_word("blocks") {
             each.by = By::Blocks;
         } else if self.tokens.takes_word("lanes") {

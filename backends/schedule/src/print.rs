@@ -122,6 +122,7 @@ impl Text {
         let mut head = format!("loop {}", self.labels.axis(each.axis));
         match each.by {
             By::Serial => {}
+            By::Abreast(points) => _ = write!(head, " abreast({points})"),
             By::Threads => head.push_str(" threads"),
             By::Lanes(lanes) => _ = write!(head, " lanes({lanes})"),
             By::Blocks => head.push_str(" blocks"),

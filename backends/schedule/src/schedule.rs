@@ -173,6 +173,8 @@ pub enum By {
     /// One step after the other.
     #[default]
     Serial,
+    /// One step after the other, for so many points of the loop around at once.
+    Abreast(u32),
     /// Steps are taken by threads.
     Threads,
     /// So many steps at a time, a lane each, in as many registers as they take.

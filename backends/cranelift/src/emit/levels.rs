@@ -9,7 +9,7 @@ use fusebox_ir::{
 };
 use fusebox_schedule::{By, Loop, Node, Remainder, SplitBy};
 
-use super::{Emitter, Result, Val, strip_mined::StripMined, unrolled::Unrolled};
+use super::{Emitter, Result, Val, abreast::Abreast, strip_mined::StripMined, unrolled::Unrolled};
 use crate::vector::Value;
 
 /// A level that is being emitted.
@@ -20,7 +20,7 @@ pub(super) struct EmittedLevel {
     /// The level's first index.
     pub(super) from: Value,
     /// The one behind its last.
-    to: Value,
+    pub(super) to: Value,
     /// Its scans in tiles.
     tiled: Vec<usize>,
     /// Its reduces in blocks, and scans whose totals are.
@@ -299,6 +299,9 @@ impl<'k> Emitter<'k> {
                 }),
                 (_, None, _) => {
                     self.nodes = &each.body;
+                    if let Some(abreast) = Abreast::of(&each.body).filter(|_| self.part.is_hot()) {
+                        return self.steps_abreast(nest, (steps.low, steps.high), abreast);
+                    }
                     self.steps(nest, steps.low, steps.high, 1, steps.first)
                 }
             },

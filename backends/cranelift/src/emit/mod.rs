@@ -4,6 +4,7 @@
 //! across lanes; with no such level every value is uniform and the code is scalar. Loops that do not fill a gang end in scalar code, or,
 //! where a scan fixes the gang, in a masked one.
 
+mod abreast;
 mod access;
 mod levels;
 mod non_temporal;
@@ -246,18 +247,12 @@ impl<'k> Emitter<'k> {
 
     /// The statements of `range` that have depth `depth` or more, with the loop around the deeper ones.
     fn depth(&mut self, depth: usize, range: Range<usize>) -> Result {
-        let kernel = self.kernel;
-        let deeper = |statement: &Statement| statement.depth as usize > depth;
-        let statements = &kernel.statements[range.clone()];
-        let first = statements.iter().position(deeper);
-        let (first, last) = match (first, statements.iter().rposition(deeper)) {
-            (Some(first), Some(last)) => (range.start + first, range.start + last + 1),
-            _ => (range.end, range.end),
-        };
-        for position in range.start..first {
+        let (before, inner, behind) = self.parts(depth, range);
+        for position in before {
             self.statement(position, depth == 0 && self.part.is_inside())?;
         }
-        if first < last {
+        if !inner.is_empty() {
+            let (first, last) = (inner.start, inner.end);
             if depth == 0 && self.part == Part::Finish {
                 self.finish_reduces(first..last)?;
                 self.finish_scans(first..last)?;
@@ -272,10 +267,22 @@ impl<'k> Emitter<'k> {
         if depth == 0 && self.part.is_inside() {
             return Ok(());
         }
-        for position in last..range.end {
+        for position in behind {
             self.statement(position, false)?;
         }
         Ok(())
+    }
+
+    /// Statements of depth `depth` or more: those before the deeper ones, the deeper ones, and those behind.
+    fn parts(&self, depth: usize, range: Range<usize>) -> (Range<usize>, Range<usize>, Range<usize>) {
+        let deeper = |statement: &Statement| statement.depth as usize > depth;
+        let statements = &self.kernel.statements[range.clone()];
+        let first = statements.iter().position(deeper);
+        let (first, last) = match (first, statements.iter().rposition(deeper)) {
+            (Some(first), Some(last)) => (range.start + first, range.start + last + 1),
+            _ => (range.end, range.end),
+        };
+        (range.start..first, first..last, last..range.end)
     }
 
     /// One statement; where `pure_only`, what has an effect is left to another part.

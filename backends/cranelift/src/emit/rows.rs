@@ -173,6 +173,7 @@ impl<'k> Emitter<'k> {
                 .collect();
             first += reduce.states();
             self.operation = kernel.operation(&kernel.statements[position]);
+            self.lanes = gangs.lanes;
             let total = self.folded(&reduce, all)?;
             self.lanes = 1;
             self.reduce_results(position, &reduce, total)?;

@@ -198,6 +198,18 @@ impl Maker {
             }
             13 => {
                 let a = self.pick(|_, l| l == lanes)?;
+                if self.random.next().is_multiple_of(2) {
+                    // Halves of halves, until one lane is left; some are stored on the way.
+                    let mut half = a;
+                    while self.b.lanes(half) > 1 {
+                        half = self.b.half(half, self.random.next().is_multiple_of(2));
+                        if self.random.next().is_multiple_of(3) {
+                            self.store(half);
+                        }
+                    }
+                    self.values.push(half);
+                    return Some(());
+                }
                 let lane = self.random.next() as u32 % lanes;
                 self.b.extract(a, lane)
             }

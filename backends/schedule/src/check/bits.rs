@@ -10,6 +10,7 @@ use fusebox_ir::{
 
 use super::cover::Leaf;
 use crate::{
+    abreast::{MOST_ABREAST, may_be_abreast},
     accumulate::may_unroll,
     gangs::{MOST_LANES, gang_of_tiles, has_border, is_counted_before, may_be_lanes, may_run_twice},
     rows::may_be_row,
@@ -144,6 +145,7 @@ impl<'c> Check<'c> {
                     self.fault("blocks take pieces of the outermost level, in the outermost loop");
                 }
                 By::BlockThreads(threads) => self.threads_of_block(each, threads),
+                By::Abreast(points) => self.abreast(each, points, depth),
                 _ => {}
             }
             if matches!(each.by, By::Threads | By::Blocks) {
@@ -154,6 +156,32 @@ impl<'c> Check<'c> {
             if each.unroll > 1 && !matches!(each.by, By::Lanes(_)) {
                 self.fault("only gangs are unrolled");
             }
+        }
+    }
+
+    /// Points abreast are those of the loop around, which runs over single steps; the level stands alone in it, whole.
+    fn abreast(&mut self, each: &Loop, points: u32, depth: usize) {
+        let level = self.level_of(each.axis);
+        if matches!(self.target.machine, Machine::Gpu(_)) || !(2..=MOST_ABREAST).contains(&points) {
+            self.fault(format!("{points} points abreast are none of 2 to {MOST_ABREAST}, on a processor"));
+        }
+        let around = depth.checked_sub(1).map(|around| self.leaf.loops[around]);
+        let steps = around.filter(|around| {
+            let pieces = self.made_by(around.axis).is_some_and(|(.., pieces)| pieces);
+            around.by == By::Serial && !pieces && Some(self.level_of(around.axis)) == level.checked_sub(1)
+        });
+        if steps.is_none() || each.axis != Axis(level as u32) || depth + 1 != self.leaf.loops.len() || !self.leaf.rest {
+            self.fault(format!(
+                "points are abreast where level {level} as a whole is right inside of the steps around"
+            ));
+        }
+        let own = self.leaf.choices.iter().filter(|&&(_, _, _, around)| around == depth).copied().collect::<Vec<_>>();
+        let short = |least: u32| own == [(level as u32, least, true, depth)];
+        if own.len() > 1 || own.iter().any(|&(of, ..)| of as usize != level) {
+            self.fault("points abreast are chosen by one length of their level");
+        }
+        if let Err(why) = may_be_abreast(self.kernel, level, short) {
+            self.fault(why);
         }
     }
 

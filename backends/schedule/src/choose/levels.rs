@@ -16,6 +16,7 @@ use super::{
     rows::rows,
 };
 use crate::{
+    abreast::may_be_abreast,
     effects::effects,
     gangs::{gang_of_tiles, has_border, inside, is_counted_before, may_be_lanes, may_run_twice},
     schedule::{Axis, By, Effects, Gang, Loop, Nest, Node, OutOfCache, Remainder, SplitBy},
@@ -25,6 +26,8 @@ use crate::{
 
 /// Steps of a strip: what several batches of accumulators read stays in the innermost cache.
 const STRIP: u32 = 1024;
+/// Points of which short rows are done at once: a sum takes as long as some three steps.
+const ABREAST: u32 = 2;
 /// Threads of a block on a GPU.
 const BLOCK_THREADS: u32 = 256;
 /// A level of fewer steps than so many gangs is short: its remainder, which is scalar code, is much of it.
@@ -56,6 +59,17 @@ fn has_rest(nodes: &[Node], named: &mut BTreeSet<u32>) -> bool {
             Node::Choose { then, otherwise, .. } => has_rest(then, named) & has_rest(otherwise, named),
         };
         before || here
+    })
+}
+
+/// Whether a step of a level waits for what the one before has combined: what takes one cycle is done before the next step asks.
+fn waits(kernel: &Kernel, level: usize) -> bool {
+    kernel.statements.iter().any(|statement| match &statement.action {
+        Action::Reduce { to, combine, .. } => {
+            let float = combine.params.iter().any(|param| param.ty.is_float());
+            *to as usize == level && (float || combine.instructions.len() > 1)
+        }
+        _ => false,
     })
 }
 
@@ -310,7 +324,7 @@ impl<'k> Builder<'k> {
                 steps = piece;
             }
         }
-        let mut nodes = self.steps(level, steps);
+        let mut nodes = self.steps(level, steps, trip);
         for pieces in around.into_iter().rev() {
             nodes = vec![Node::Loop(Loop::new(pieces, By::Serial, nodes))];
         }
@@ -335,13 +349,24 @@ impl<'k> Builder<'k> {
         Some(vec![Node::Choose { level: level as u32, fewer_than: row.fewer_than, then, otherwise }])
     }
 
+    /// How many points of the level around go through this one at once: where each step of it waits for the one before.
+    fn abreast(&self, level: usize, axis: Axis, trip: &Trip) -> Option<u32> {
+        let Room::Cores(_, None) = self.machine else { return None };
+        let short = |least: u32| trip.decided.iter().eq([&least]) && trip.below == Some(least.into());
+        let whole = axis == Axis(level as u32) && may_be_abreast(self.kernel, level, short).is_ok();
+        let unknown = level > 0 && !is_counted_before(self.kernel, level);
+        let points = self.preferences.abreast.unwrap_or(if unknown && waits(self.kernel, level) { ABREAST } else { 1 });
+        (whole && points > 1).then_some(points)
+    }
+
     /// The loops over the steps of a piece of a level.
-    fn steps(&mut self, level: usize, axis: Axis) -> Vec<Node> {
+    fn steps(&mut self, level: usize, axis: Axis, trip: &Trip) -> Vec<Node> {
         let (cpu, gang) = match self.machine {
             Room::Cores(cpu, Some(gang)) if gang.level == level => (cpu, gang),
             _ => {
                 let body = self.body(level);
-                return vec![Node::Loop(Loop::new(axis, By::Serial, body))];
+                let by = self.abreast(level, axis, trip).map_or(By::Serial, By::Abreast);
+                return vec![Node::Loop(Loop::new(axis, by, body))];
             }
         };
         let by = By::Lanes(gang.lanes);

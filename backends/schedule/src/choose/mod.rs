@@ -56,6 +56,8 @@ pub struct Preferences {
     pub overlap: Option<bool>,
     /// Whether levels that may be short run as rows too, where they may.
     pub rows: Option<bool>,
+    /// How many points of the level around have their short rows done at once, where they may; 1: one after the other.
+    pub abreast: Option<u32>,
     /// Whether threads or blocks share the outermost level, where they may.
     pub shared: Option<bool>,
     /// Whether loops of scalar instructions that turn a known number of times stand that often in a row.
@@ -115,15 +117,19 @@ pub fn alternatives(kernel: &Kernel, target: &Target) -> Vec<Schedule> {
     for gang in gangs {
         for accumulators in kept {
             for (streams, overlap) in [(None, None), (Some(false), None), (None, Some(false))] {
-                for (shared, unrolled, rows) in [
-                    (None, None, None),
-                    (Some(false), None, None),
-                    (None, Some(false), None),
-                    (None, Some(true), None),
-                    (None, None, Some(false)),
-                    (None, None, Some(true)),
+                let usual = Preferences { gang, accumulators, streams, overlap, ..Preferences::default() };
+                for wanted in [
+                    usual,
+                    Preferences { shared: Some(false), ..usual },
+                    Preferences { unrolled: Some(false), ..usual },
+                    Preferences { unrolled: Some(true), ..usual },
+                    Preferences { rows: Some(false), ..usual },
+                    Preferences { rows: Some(true), ..usual },
+                    Preferences { abreast: Some(1), ..usual },
+                    Preferences { abreast: Some(2), ..usual },
+                    Preferences { abreast: Some(3), ..usual },
+                    Preferences { abreast: Some(4), ..usual },
                 ] {
-                    let wanted = Preferences { gang, accumulators, streams, overlap, rows, shared, unrolled };
                     let schedule = schedule(kernel, target, wanted).schedule;
                     if !found.contains(&schedule) && check(kernel, &schedule, target).is_ok() {
                         found.push(schedule);

@@ -1,7 +1,7 @@
 //! Control: loops, branches, and leaving at a failure.
 
 use fusebox_ir::ElementType;
-use fusebox_vector::{Inst, Op, Value};
+use fusebox_vector::{Inst, Op, Region, Value};
 use iced_x86::Code as C;
 use regalloc2::{RegClass, VReg};
 
@@ -71,6 +71,32 @@ impl<'a> Select<'a> {
         out
     }
 
+    /// Words of the argument table that the body of a loop uses, loaded again for it: in registers from the beginning of the function on, those of
+    /// inner loops would be moved to the stack and back in every turn. Gives where they were.
+    fn words_of(&mut self, body: &'a Region) -> Vec<(Value, Registers)> {
+        let mut words = Vec::new();
+        let mut regions = vec![body];
+        while let Some(region) = regions.pop() {
+            for inst in &region.0 {
+                words.extend(inst.op.operands());
+                if let Op::If { then, otherwise, .. } = &inst.op {
+                    regions.extend([then, otherwise]);
+                }
+            }
+        }
+        words.sort_unstable();
+        words.dedup();
+        let mut outside = Vec::new();
+        for word in words {
+            let Some(&Op::Argument(position)) = self.defs[word.0 as usize] else { continue };
+            let Some(before) = self.values[word.0 as usize].clone() else { continue };
+            outside.push((word, before));
+            let again = self.word(position);
+            self.set(word, again);
+        }
+        outside
+    }
+
     /// A loop or a branch, with what is inside of it.
     pub(super) fn control(&mut self, inst: &'a Inst) -> Outcome<()> {
         match &inst.op {
@@ -85,6 +111,7 @@ impl<'a> Select<'a> {
                 let enters = self.flags(test);
                 self.m.branch(enters, enter, skip);
                 self.m.fill(enter);
+                let outside = self.words_of(body);
                 self.m.jump(inside, std::iter::once(first).chain(starts.iter().copied()).collect());
                 self.m.fill(skip);
                 self.m.jump(after, starts);
@@ -108,6 +135,9 @@ impl<'a> Select<'a> {
                 self.m.branch(more, again, leave);
                 self.m.fill(again);
                 self.m.jump(inside, std::iter::once(following).chain(next.iter().copied()).collect());
+                for (word, registers) in outside {
+                    self.set(word, registers);
+                }
                 self.m.fill(leave);
                 self.m.jump(after, next);
                 self.m.fill(after);

@@ -447,15 +447,18 @@ impl<'a> Select<'a> {
         Ok(())
     }
 
+    /// A word of the argument table.
+    fn word(&mut self, position: u32) -> Registers {
+        let table = Address::at(self.params[0], i64::from(position) * 8);
+        Registers::One(self.i(C::Mov_r64_rm64, &[Arg::Mem(table)]))
+    }
+
     /// An instruction with one result.
     fn pure(&mut self, op: &'a Op, result: Value) -> Outcome<Registers> {
         let ty = self.ty(result);
         Ok(match op {
             Op::Parameter(position) => Registers::One(self.params[*position as usize + 1]),
-            Op::Argument(position) => {
-                let table = Address::at(self.params[0], i64::from(*position) * 8);
-                Registers::One(self.i(C::Mov_r64_rm64, &[Arg::Mem(table)]))
-            }
+            Op::Argument(position) => self.word(*position),
             Op::Constant(_) => Registers::Known,
             Op::Iota if ty.lanes == 1 => {
                 self.constants[result.0 as usize] = Some(Constant::zero(ty.element));
