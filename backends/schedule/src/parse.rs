@@ -115,6 +115,8 @@ impl Parser<'_, '_> {
             let by = if self.tokens.takes_word("shares") {
                 self.tokens.word("of")?;
                 SplitBy::Shares(self.tokens.small()?)
+            } else if self.tokens.takes_word("elements") {
+                SplitBy::Elements
             } else if self.tokens.takes_word("chunks") {
                 SplitBy::Chunks
             } else {

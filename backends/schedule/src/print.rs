@@ -75,6 +75,7 @@ impl Text {
             let by = match split.by {
                 SplitBy::Steps(steps) => steps.to_string(),
                 SplitBy::Shares(unit) => format!("shares of {unit}"),
+                SplitBy::Elements => "elements".to_owned(),
                 SplitBy::Chunks => "chunks".to_owned(),
             };
             self.line(&format!("split {from} by {by} -> {pieces}, {steps}"));

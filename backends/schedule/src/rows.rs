@@ -1,7 +1,10 @@
 //! Rows: levels of at most one block in gangs of which the last are masked, with all accumulators in registers from the first element to the
 //! result. Rows of different lengths then cost nothing but their steps: no accumulator is in memory, and nothing is scalar code.
 
-use fusebox_ir::{ALIGNMENT, Action, Association, DimBoundary, Kernel, LevelOrder, association::BLOCK};
+use fusebox_ir::{
+    ALIGNMENT, Action, Association, DimBoundary, Kernel, LevelOrder, ScatterOrder, analysis::kernels::row_lengths,
+    association::BLOCK,
+};
 
 use crate::{
     gangs::{gang_of_tiles, inside, may_be_lanes},
@@ -55,4 +58,17 @@ pub fn may_be_row(kernel: &Kernel, level: usize, (lanes, unroll): (u32, u32), mo
         }
     }
     Ok(())
+}
+
+/// Whether threads may take shares of the outermost level that have as many steps of the level inside: where those are known before, and nothing
+/// goes along the outermost level by itself.
+pub fn may_be_by_elements(kernel: &Kernel) -> bool {
+    row_lengths(kernel).is_some()
+        && kernel.statements.iter().all(|statement| match &statement.action {
+            Action::Reduce { to, .. } => *to > 0,
+            Action::Scan { .. } => statement.depth > 1,
+            Action::Append { .. } => false,
+            Action::Scatter { order, .. } => matches!(order, ScatterOrder::Any | ScatterOrder::Unique),
+            _ => true,
+        })
 }

@@ -106,6 +106,9 @@ pub enum SplitBy {
     Steps(u32),
     /// A multiple of so many steps, which the launch chooses by the work and the threads there are: results never depend on it.
     Shares(u32),
+    /// Of the outermost level, as many steps as have about as many steps of the level inside, which the launch adds up
+    /// ([`fusebox_ir::analysis::kernels::row_lengths`]): results never depend on it.
+    Elements,
     /// The chunks of a scatter in chunks ([`fusebox_ir::association::chunks`]).
     Chunks,
 }
@@ -292,6 +295,11 @@ impl Nest {
             }
         }
         false
+    }
+
+    /// Whether threads take as many steps of the level inside of the outermost one each.
+    pub fn by_elements(&self) -> bool {
+        self.splits.iter().any(|split| split.by == SplitBy::Elements)
     }
 
     /// Splits an axis of a kernel with so many levels: the pieces, and the steps of a piece.

@@ -192,7 +192,7 @@ impl<'k> Emitter<'k> {
         match self.nest.made_by(self.kernel.levels.len(), each.axis)? {
             (split, true) => match split.by {
                 SplitBy::Steps(steps) => Some(steps.into()),
-                SplitBy::Shares(_) | SplitBy::Chunks => None,
+                SplitBy::Shares(_) | SplitBy::Elements | SplitBy::Chunks => None,
             },
             (_, false) => None,
         }

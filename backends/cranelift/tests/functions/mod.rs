@@ -305,7 +305,11 @@ impl Maker {
     fn store(&mut self, value: Value) {
         let (element, lanes) = (self.b.element(value), self.b.lanes(value));
         let base = self.target(element);
-        let index = if lanes > 1 && self.random.next().is_multiple_of(4) { self.positions() } else { None };
+        let index = if lanes == self.lanes && lanes > 1 && self.random.next().is_multiple_of(4) {
+            self.positions()
+        } else {
+            None
+        };
         let index = match index {
             Some(index) => index,
             None => self.position(),

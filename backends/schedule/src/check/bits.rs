@@ -13,7 +13,7 @@ use crate::{
     abreast::{MOST_ABREAST, may_be_abreast},
     accumulate::may_unroll,
     gangs::{MOST_LANES, gang_of_tiles, has_border, is_counted_before, may_be_lanes, may_run_twice},
-    rows::may_be_row,
+    rows::{may_be_by_elements, may_be_row},
     schedule::{Axis, By, Loop, Nest, Remainder, SplitBy},
     slice::free_slice,
     streams::Streams,
@@ -132,7 +132,8 @@ impl<'c> Check<'c> {
         let gpu = matches!(self.target.machine, Machine::Gpu(_));
         for (depth, each) in self.leaf.loops.iter().enumerate() {
             let made = self.made_by(each.axis);
-            let launched = matches!(made, Some((SplitBy::Shares(_) | SplitBy::Chunks, Axis(0), true)));
+            let launched =
+                matches!(made, Some((SplitBy::Shares(_) | SplitBy::Elements | SplitBy::Chunks, Axis(0), true)));
             match each.by {
                 By::Threads | By::Lanes(_) if gpu => {
                     self.fault("threads and lanes are those of a processor: a GPU has blocks and block_threads");
@@ -373,6 +374,16 @@ impl<'c> Check<'c> {
             .any(|statement| matches!(statement.action, Action::Scatter { order: ScatterOrder::Chunks, .. }));
         let shared = self.pieces_of(0).into_iter().find(|by| !matches!(by, SplitBy::Steps(_)));
         match shared {
+            Some(SplitBy::Elements)
+                if !may_be_by_elements(self.kernel)
+                    || self
+                        .leaf
+                        .loops
+                        .iter()
+                        .any(|each| self.level_of(each.axis) == 0 && matches!(each.by, By::Lanes(_))) =>
+            {
+                self.fault("the outermost level cannot be divided by the elements of rows")
+            }
             Some(SplitBy::Shares(_)) if chunked => {
                 self.fault("a scatter is in chunks: threads take its chunks, and no other shares")
             }

@@ -19,6 +19,7 @@ use crate::{
     abreast::may_be_abreast,
     effects::effects,
     gangs::{gang_of_tiles, has_border, inside, is_counted_before, may_be_lanes, may_run_twice},
+    rows::may_be_by_elements,
     schedule::{Axis, By, Effects, Gang, Loop, Nest, Node, OutOfCache, Remainder, SplitBy},
     streams::Streams,
     target::{Cpu, Gpu},
@@ -187,6 +188,9 @@ impl<'k> Builder<'k> {
         match (&self.machine, unit) {
             (Room::Cores(..), unit) => {
                 let by = match unit {
+                    Unit::Any if self.preferences.by_elements != Some(false) && may_be_by_elements(self.kernel) => {
+                        SplitBy::Elements
+                    }
                     Unit::Any => {
                         SplitBy::Shares(self.gang().filter(|gang| gang.level == 0).map_or(1, |gang| gang.lanes))
                     }
@@ -339,10 +343,15 @@ impl<'k> Builder<'k> {
         }
         let rows = rows(self.kernel, cpu, gang, self.preferences.rows);
         let row = rows.into_iter().find(|row| trip.no_row.is_none_or(|than| row.fewer_than > than))?;
-        let mut each = Loop::new(axis, By::Lanes(row.lanes), vec![Node::Do(Effects::Rest)]);
-        each.unroll = row.unroll;
-        each.remainder = Remainder::Masked;
-        let then = vec![Node::Loop(each)];
+        let then = if row.lanes == 1 {
+            let body = self.body(level);
+            vec![Node::Loop(Loop::new(axis, By::Serial, body))]
+        } else {
+            let mut each = Loop::new(axis, By::Lanes(row.lanes), vec![Node::Do(Effects::Rest)]);
+            each.unroll = row.unroll;
+            each.remainder = Remainder::Masked;
+            vec![Node::Loop(each)]
+        };
         let long = Trip { no_row: Some(row.fewer_than), ..trip.clone() };
         let otherwise = self.level(level, axis, &long);
         let otherwise = self.with_rest(otherwise);

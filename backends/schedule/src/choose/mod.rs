@@ -58,6 +58,8 @@ pub struct Preferences {
     pub rows: Option<bool>,
     /// How many points of the level around have their short rows done at once, where they may; 1: one after the other.
     pub abreast: Option<u32>,
+    /// Whether threads take as many elements each where rows have different lengths, and not as many rows.
+    pub by_elements: Option<bool>,
     /// Whether threads or blocks share the outermost level, where they may.
     pub shared: Option<bool>,
     /// Whether loops of scalar instructions that turn a known number of times stand that often in a row.
@@ -121,6 +123,7 @@ pub fn alternatives(kernel: &Kernel, target: &Target) -> Vec<Schedule> {
                 for wanted in [
                     usual,
                     Preferences { shared: Some(false), ..usual },
+                    Preferences { by_elements: Some(false), ..usual },
                     Preferences { unrolled: Some(false), ..usual },
                     Preferences { unrolled: Some(true), ..usual },
                     Preferences { rows: Some(false), ..usual },

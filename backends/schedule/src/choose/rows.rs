@@ -13,12 +13,15 @@ use crate::{
 /// Lanes of the only gang of a row that is very short.
 const FEW: u32 = 8;
 
+/// A level of fewer steps than so many gangs has single steps, where it cannot be a row.
+const FEW_GANGS: u32 = 4;
+
 /// A way to run a level that has few steps: so many gangs in an iteration, of so many lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Row {
     /// It has fewer steps.
     pub(super) fewer_than: u32,
-    /// Lanes of a gang.
+    /// Lanes of a gang; 1: single steps.
     pub(super) lanes: u32,
     /// Gangs of an iteration.
     pub(super) unroll: u32,
@@ -28,8 +31,17 @@ impl Row {
     /// Why there is this way.
     pub(super) fn choice(self, level: usize) -> Choice {
         let Self { fewer_than, lanes, unroll } = self;
+        let about = format!("level {level} of fewer than {fewer_than} steps");
+        if lanes == 1 {
+            return Choice {
+                about,
+                chosen: "single steps".to_owned(),
+                because: "what gangs need before they begin costs more than few steps".to_owned(),
+                instead_of: vec!["gangs: most steps would be their remainder".to_owned()],
+            };
+        }
         Choice {
-            about: format!("level {level} of fewer than {fewer_than} steps"),
+            about,
             chosen: format!("{unroll} masked gangs of {lanes}, with all accumulators in registers"),
             because: "how many steps it has is known at each point alone, and they may be few".to_owned(),
             instead_of: vec![
@@ -62,6 +74,11 @@ pub(super) fn rows(kernel: &Kernel, cpu: &Cpu, gang: Gang, wanted: Option<bool>)
         if let Some(lanes) = lanes.filter(|&lanes| lanes >= 2 && lanes <= width).max() {
             add(BLOCK + 1, lanes, width / lanes);
         }
+    }
+    let combines = inside(kernel, level)
+        .any(|(_, statement)| matches!(statement.action, Action::Reduce { .. } | Action::Scan { .. }));
+    if rows.is_empty() && !combines {
+        rows.push(Row { fewer_than: FEW_GANGS * gang.lanes, lanes: 1, unroll: 1 });
     }
     rows
 }

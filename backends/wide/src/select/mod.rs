@@ -23,7 +23,7 @@ mod stores_of_ones;
 
 use std::collections::HashMap;
 
-use fusebox_ir::{Binary, Constant, ElementType, bug};
+use fusebox_ir::{Binary, Constant, ElementType, Unary, bug};
 use fusebox_vector::{Function, Inst, Op, Region, Type, Value};
 use iced_x86::Code as C;
 use regalloc2::{Operand, PReg, RegClass, VReg};
@@ -479,7 +479,12 @@ impl<'a> Select<'a> {
             Op::Half { value, upper } => self.half(*value, *upper)?,
             Op::Shift { value, by, fill } => self.shift(*value, *by, *fill)?,
             Op::Select(condition, a, b) => self.choose(*condition, *a, *b)?,
-            Op::Unary(function, a) if ty.lanes == 1 => Registers::One(self.unary_one(*function, *a)?),
+            Op::Unary(function, a) if ty.lanes == 1 => {
+                if let (Unary::Not, Some(&Test::Ints(holds, x, y))) = (function, self.tests.get(a)) {
+                    self.tests.insert(result, Test::Ints(holds.inverse(), x, y));
+                }
+                Registers::One(self.unary_one(*function, *a)?)
+            }
             Op::Unary(function, a) => self.unary_gang(*function, *a)?,
             Op::Binary(function, a, b) if ty.lanes == 1 => Registers::One(self.binary_one(*function, *a, *b, result)?),
             Op::Binary(function, a, b) => self.binary_gang(*function, *a, *b)?,
