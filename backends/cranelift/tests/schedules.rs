@@ -56,15 +56,15 @@ fn edited(text: &str, random: &mut Random) -> String {
     format!("{}{number}{}", &text[..at], &text[at + length..])
 }
 
-/// What is wrong with one random schedule of a generated kernel; `Ok`: what became of it.
-fn fault(seed: u64, shape: Shape) -> Result<&'static str, String> {
+/// What is wrong with one random schedule of a generated kernel; `Ok`: what became of it, and the schedule.
+fn fault(seed: u64, shape: Shape) -> Result<(&'static str, String), String> {
     let Generated { plan, inputs } = generate(seed, shape);
     validate_plan(&plan).map_err(|errors| errors.to_string())?;
     let mut random = Random(seed ^ 0x5eed);
     let targets = targets();
     let (name, features) = targets[random.next() as usize % targets.len()];
     let target = Target::named(name).ok_or("there is no such target")?;
-    let Some(kernel) = plan.kernels.first() else { return Ok("no kernel") };
+    let Some(kernel) = plan.kernels.first() else { return Ok(("no kernel", String::new())) };
     let all = alternatives(kernel, &target);
     let mut chosen = all[random.next() as usize % all.len()].clone();
     let text = chosen.to_text(kernel);
@@ -114,7 +114,7 @@ fn fault(seed: u64, shape: Shape) -> Result<&'static str, String> {
             (Ok(_), Err(expected)) => return Err(context(format!("does not fail: {expected}"))),
         }
     }
-    Ok(outcome)
+    Ok((outcome, chosen.to_text(kernel)))
 }
 
 fn number(name: &str) -> Option<u64> {
@@ -131,7 +131,14 @@ fn random_schedules_have_the_bits_of_the_interpreter() {
     for seed in seeds {
         let shape = SHAPES[(seed % 16) as usize % SHAPES.len()];
         match fault(seed, shape) {
-            Ok(outcome) => *tally.entry(outcome).or_default() += 1,
+            Ok((outcome, text)) => {
+                *tally.entry(outcome).or_default() += 1;
+                let forms = ["remainder masked", "abreast(", "by elements", "choose when"];
+                forms
+                    .into_iter()
+                    .filter(|form| text.contains(form))
+                    .for_each(|form| *tally.entry(form).or_default() += 1);
+            }
             Err(fault) => faults.push(format!("seed {seed}, {shape:?}: {fault}")),
         }
     }
@@ -140,6 +147,11 @@ fn random_schedules_have_the_bits_of_the_interpreter() {
     if number("FUSEBOX_SEED").is_none() {
         // Else it would show little.
         assert!(tally["alternative"] * 4 > count as usize && tally["edited"] * 50 > count as usize, "{tally:?}");
+        let forms = ["remainder masked", "abreast(", "by elements", "choose when"];
+        assert!(
+            forms.iter().all(|form| tally.get(form).is_some_and(|&times| times * 200 > count as usize)),
+            "{tally:?}"
+        );
     }
 }
 

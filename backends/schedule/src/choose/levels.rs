@@ -28,7 +28,7 @@ use crate::{
 /// Steps of a strip: what several batches of accumulators read stays in the innermost cache.
 const STRIP: u32 = 1024;
 /// Points of which short rows are done at once: a sum takes as long as some three steps.
-const ABREAST: u32 = 2;
+const ABREAST: u32 = 4;
 /// Threads of a block on a GPU.
 const BLOCK_THREADS: u32 = 256;
 /// A level of fewer steps than so many gangs is short: its remainder, which is scalar code, is much of it.

@@ -13,6 +13,7 @@ mod counts;
 mod gang;
 mod lanes;
 mod lanes_of_ones;
+mod low_bits;
 mod masks;
 mod memory;
 mod scalar;
@@ -64,6 +65,10 @@ pub(crate) struct Select<'a> {
     uses: Vec<u32>,
     constants: Vec<Option<Constant>>,
     tests: HashMap<Value, Test>,
+    /// Of uniform integers whether nobody reads more than their own bits: then what is above those may be anything.
+    low: Vec<bool>,
+    /// Whether that is so of the value that is made just now.
+    loose: bool,
     params: Vec<VReg>,
     features: Features,
     widths: Vec<u32>,
@@ -98,6 +103,8 @@ pub(crate) fn select(function: &Function, features: Features) -> Outcome<(Machin
         uses: vec![0; count],
         constants: vec![None; count],
         tests: HashMap::new(),
+        low: low_bits::low_bits(function),
+        loose: false,
         params,
         features,
         widths: vec![0; function.sites.len()],
@@ -440,7 +447,9 @@ impl<'a> Select<'a> {
                     self.constants[result.0 as usize] = Some(*constant);
                 }
                 self.defs[result.0 as usize] = Some(op);
+                self.loose = self.low[result.0 as usize];
                 let registers = self.pure(op, result)?;
+                self.loose = false;
                 self.set(result, registers);
             }
         }
