@@ -1,5 +1,7 @@
 //! Which levels run as rows where they are short, and in what gangs.
 
+use std::collections::BTreeSet;
+
 use fusebox_ir::{Action, Association, Kernel, analysis::kernels::trip_count, association::BLOCK};
 
 use super::Choice;
@@ -67,13 +69,20 @@ pub(super) fn rows(kernel: &Kernel, cpu: &Cpu, gang: Gang, wanted: Option<bool>)
         }
     };
     add(i64::from(FEW) + 1, FEW, 1);
-    if let Some(width) = width(kernel, level) {
-        // Of the widest gangs that one vector fills.
-        let lanes = (0..=gang.lanes.ilog2()).rev().map(|bits| 1 << bits);
-        let lanes = lanes.filter(|&lanes| may_be_row(kernel, level, (lanes, width / lanes), Some(BLOCK)).is_ok());
-        if let Some(lanes) = lanes.filter(|&lanes| lanes >= 2 && lanes <= width).max() {
-            add(BLOCK + 1, lanes, width / lanes);
-        }
+    let widths = widths(kernel, level);
+    let most = widths.iter().max().filter(|_| widths.len() == 1).map(|&width| (width, BLOCK + 1));
+    let fewer = widths.iter().min().copied().unwrap_or(0);
+    let fewer = std::iter::successors(Some(fewer), |width| Some(width / 2)).take_while(|&width| width > FEW);
+    // As many accumulators as there are, if registers hold them; else as many as they hold, for levels of no more steps.
+    let row =
+        most.into_iter().chain(fewer.map(|width| (width, i64::from(width) + 1))).find_map(|(width, fewer_than)| {
+            let lanes = (1..=gang.lanes.min(width).ilog2()).rev().map(|bits| 1 << bits);
+            let mut lanes = lanes.filter(|&lanes| fits(kernel, cpu, level, (lanes, width / lanes)));
+            let may = |&lanes: &u32| may_be_row(kernel, level, (lanes, width / lanes), Some(fewer_than - 1)).is_ok();
+            lanes.find(may).map(|lanes| (fewer_than, lanes, width / lanes))
+        });
+    if let Some((fewer_than, lanes, unroll)) = row {
+        add(fewer_than, lanes, unroll);
     }
     let combines = inside(kernel, level)
         .any(|(_, statement)| matches!(statement.action, Action::Reduce { .. } | Action::Scan { .. }));
@@ -83,14 +92,13 @@ pub(super) fn rows(kernel: &Kernel, cpu: &Cpu, gang: Gang, wanted: Option<bool>)
     rows
 }
 
-/// How many accumulators each reduce of a level has, if all have as many.
-fn width(kernel: &Kernel, level: usize) -> Option<u32> {
-    let mut widths = inside(kernel, level).filter_map(|(_, statement)| match statement.action {
+/// How many accumulators the reduces of a level have.
+fn widths(kernel: &Kernel, level: usize) -> BTreeSet<u32> {
+    let interleaved = inside(kernel, level).filter_map(|(_, statement)| match statement.action {
         Action::Reduce { association: Association::Interleaved { lanes }, .. } => Some(lanes),
         _ => None,
     });
-    let first = widths.next()?;
-    widths.all(|other| other == first).then_some(first)
+    interleaved.collect()
 }
 
 /// Whether all accumulators of an iteration fit the registers that there are for them.
