@@ -377,14 +377,13 @@ impl<'p> Line<'p> {
                 return Err(Error::Pass { pass: pass.name(), source: Box::new(AfterPlan { before }) });
             }
         };
-        if validate(input, pass.needs()).is_err() {
-            for &property in pass.needs() {
-                validate(input, &[property]).map_err(|errors| Error::Needs {
-                    pass: pass.name(),
-                    property: property.name(),
-                    errors,
-                })?;
-            }
+        // Those that are known are not looked at again; the pass itself refuses what it cannot take.
+        for &property in pass.needs().iter().filter(|needed| !self.properties.contains(needed)) {
+            validate(input, &[property]).map_err(|errors| Error::Needs {
+                pass: pass.name(),
+                property: property.name(),
+                errors,
+            })?;
         }
         let begin = Instant::now();
         let (passed, details) = run(input).map_err(|source| Error::Pass { pass: pass.name(), source })?;
@@ -393,11 +392,17 @@ impl<'p> Line<'p> {
         self.properties.retain(|property| pass.keeps().contains(property));
         self.properties.extend(pass.gives());
         if self.verify {
-            let (checked, shown) = match &made {
-                Made::Program(program) => (validate(program, &self.properties), program.to_string()),
-                Made::Plan(plan) => (fusebox_ir::validate_plan(plan), plan.to_string()),
+            let checked = match &made {
+                Made::Program(program) => validate(program, &self.properties),
+                Made::Plan(plan) => fusebox_ir::validate_plan(plan),
             };
-            checked.map_err(|errors| Error::InvalidAfter { pass: pass.name(), errors, program: shown })?;
+            checked.map_err(|errors| {
+                let program = match &made {
+                    Made::Program(program) => program.to_string(),
+                    Made::Plan(plan) => plan.to_string(),
+                };
+                Error::InvalidAfter { pass: pass.name(), errors, program }
+            })?;
         }
         self.stages.push(Stage { pass: pass.name(), made, report, time });
         self.details.push(details);
