@@ -30,6 +30,9 @@ use crate::{
 /// Units of work ([`fusebox_ir::analysis::work`]) that a core does in a nanosecond: about two vector instructions on four elements each.
 const UNITS_PER_NS: u64 = 8;
 
+/// Steps of a row in gangs that take as long as one step is estimated to take.
+const GANG_STEPS: u64 = 4;
+
 thread_local! {
     /// Scratch memory and the error slot of this thread.
     static SCRATCH: RefCell<(Vec<u64>, Vec<u64>)> = const { RefCell::new((Vec::new(), Vec::new())) };
@@ -151,7 +154,7 @@ impl<'a> KernelLaunch<'a> {
             let known = if level == 0 { Some(self.outermost) } else { self.steps(level) };
             let steps = known.map_or(8, |steps| steps as u64);
             points.push(match self.elements {
-                Some(elements) if level == 1 => elements,
+                Some(elements) if level == 1 => elements / if self.loaded.inner_gang { GANG_STEPS } else { 1 },
                 _ => points[level].saturating_mul(steps),
             });
         }
