@@ -13,10 +13,13 @@ use super::{
     accumulate::{self, Kept},
     gain::Tally,
     gang::{gang, lanes_of},
+    rows::rows,
 };
 use crate::{
+    abreast::may_be_abreast,
     effects::effects,
     gangs::{gang_of_tiles, has_border, inside, is_counted_before, may_be_lanes, may_run_twice},
+    rows::may_be_by_elements,
     schedule::{Axis, By, Effects, Gang, Loop, Nest, Node, OutOfCache, Remainder, SplitBy},
     streams::Streams,
     target::{Cpu, Gpu},
@@ -24,6 +27,8 @@ use crate::{
 
 /// Steps of a strip: what several batches of accumulators read stays in the innermost cache.
 const STRIP: u32 = 1024;
+/// Points of which short rows are done at once: a sum takes as long as some three steps.
+const ABREAST: u32 = 4;
 /// Threads of a block on a GPU.
 const BLOCK_THREADS: u32 = 256;
 /// A level of fewer steps than so many gangs is short: its remainder, which is scalar code, is much of it.
@@ -58,6 +63,17 @@ fn has_rest(nodes: &[Node], named: &mut BTreeSet<u32>) -> bool {
     })
 }
 
+/// Whether a step of a level waits for what the one before has combined: what takes one cycle is done before the next step asks.
+fn waits(kernel: &Kernel, level: usize) -> bool {
+    kernel.statements.iter().any(|statement| match &statement.action {
+        Action::Reduce { to, combine, .. } => {
+            let float = combine.params.iter().any(|param| param.ty.is_float());
+            *to as usize == level && (float || combine.instructions.len() > 1)
+        }
+        _ => false,
+    })
+}
+
 /// What is known of the length of a level where its loops stand.
 #[derive(Clone, Debug, Default)]
 struct Trip {
@@ -65,6 +81,8 @@ struct Trip {
     decided: BTreeSet<u32>,
     /// It has fewer steps.
     below: Option<i64>,
+    /// Where it has fewer steps than so many it runs as a row, and here it has more.
+    no_row: Option<u32>,
 }
 
 /// Makes the nest of a kernel.
@@ -107,6 +125,9 @@ impl<'k> Builder<'k> {
                 Some(Gang { level, lanes, masked: gang_of_tiles(kernel) == Some((level, lanes)) })
             }
         };
+        for row in gang.map_or(Vec::new(), |gang| rows(kernel, cpu, gang, preferences.rows)) {
+            choices.push(row.choice(gang.map_or(0, |gang| gang.level)));
+        }
         Self { kernel, machine: Room::Cores(cpu, gang), preferences, short: None, nest: Nest::default() }
     }
 
@@ -167,6 +188,9 @@ impl<'k> Builder<'k> {
         match (&self.machine, unit) {
             (Room::Cores(..), unit) => {
                 let by = match unit {
+                    Unit::Any if self.preferences.by_elements != Some(false) && may_be_by_elements(self.kernel) => {
+                        SplitBy::Elements
+                    }
                     Unit::Any => {
                         SplitBy::Shares(self.gang().filter(|gang| gang.level == 0).map_or(1, |gang| gang.lanes))
                     }
@@ -279,6 +303,9 @@ impl<'k> Builder<'k> {
             let (then, otherwise) = (self.with_rest(then), self.with_rest(otherwise));
             return vec![Node::Choose { level: level as u32, fewer_than: least, then, otherwise }];
         }
+        if let Some(row) = self.row(level, axis, trip) {
+            return row;
+        }
         let tiled = inside(self.kernel, level).any(|(_, statement)| {
             direct(statement) && matches!(statement.action, Action::Scan { association: Association::Tiles { .. }, .. })
         });
@@ -301,20 +328,54 @@ impl<'k> Builder<'k> {
                 steps = piece;
             }
         }
-        let mut nodes = self.steps(level, steps);
+        let mut nodes = self.steps(level, steps, trip);
         for pieces in around.into_iter().rev() {
             nodes = vec![Node::Loop(Loop::new(pieces, By::Serial, nodes))];
         }
         nodes
     }
 
+    /// The level as a row where it is short, and otherwise where it is not.
+    fn row(&mut self, level: usize, axis: Axis, trip: &Trip) -> Option<Vec<Node>> {
+        let Room::Cores(cpu, Some(gang)) = self.machine else { return None };
+        if gang.level != level || axis != Axis(level as u32) || self.short.is_some() {
+            return None;
+        }
+        let rows = rows(self.kernel, cpu, gang, self.preferences.rows);
+        let row = rows.into_iter().find(|row| trip.no_row.is_none_or(|than| row.fewer_than > than))?;
+        let then = if row.lanes == 1 {
+            let body = self.body(level);
+            vec![Node::Loop(Loop::new(axis, By::Serial, body))]
+        } else {
+            let mut each = Loop::new(axis, By::Lanes(row.lanes), vec![Node::Do(Effects::Rest)]);
+            each.unroll = row.unroll;
+            each.remainder = Remainder::Masked;
+            vec![Node::Loop(each)]
+        };
+        let long = Trip { no_row: Some(row.fewer_than), ..trip.clone() };
+        let otherwise = self.level(level, axis, &long);
+        let otherwise = self.with_rest(otherwise);
+        Some(vec![Node::Choose { level: level as u32, fewer_than: row.fewer_than, then, otherwise }])
+    }
+
+    /// How many points of the level around go through this one at once: where each step of it waits for the one before.
+    fn abreast(&self, level: usize, axis: Axis, trip: &Trip) -> Option<u32> {
+        let Room::Cores(_, None) = self.machine else { return None };
+        let short = |least: u32| trip.decided.iter().eq([&least]) && trip.below == Some(least.into());
+        let whole = axis == Axis(level as u32) && may_be_abreast(self.kernel, level, short).is_ok();
+        let unknown = level > 0 && !is_counted_before(self.kernel, level);
+        let points = self.preferences.abreast.unwrap_or(if unknown && waits(self.kernel, level) { ABREAST } else { 1 });
+        (whole && points > 1).then_some(points)
+    }
+
     /// The loops over the steps of a piece of a level.
-    fn steps(&mut self, level: usize, axis: Axis) -> Vec<Node> {
+    fn steps(&mut self, level: usize, axis: Axis, trip: &Trip) -> Vec<Node> {
         let (cpu, gang) = match self.machine {
             Room::Cores(cpu, Some(gang)) if gang.level == level => (cpu, gang),
             _ => {
                 let body = self.body(level);
-                return vec![Node::Loop(Loop::new(axis, By::Serial, body))];
+                let by = self.abreast(level, axis, trip).map_or(By::Serial, By::Abreast);
+                return vec![Node::Loop(Loop::new(axis, by, body))];
             }
         };
         let by = By::Lanes(gang.lanes);
