@@ -7,6 +7,7 @@ pub(crate) mod explain;
 pub(crate) mod opt;
 pub(crate) mod passes;
 pub(crate) mod run;
+pub(crate) mod tune;
 
 /// The way of fusion that an option names; the usual one without it.
 fn fusion(name: Option<&str>) -> Result<fusebox::Fusion, fusebox::Error> {

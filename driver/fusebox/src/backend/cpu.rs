@@ -53,10 +53,36 @@ fn failed(error: BackendError) -> Error {
 
 /// Compiles and loads a valid program.
 pub(super) fn load(program: &Program, options: &Options) -> Result<Loading, Error> {
-    let stages = made(program, options)?;
-    // SAFETY: the passes have made the plan just now, and nobody has changed it: what it leaves unchecked lowering has proved.
-    #[allow(unsafe_code)]
-    unsafe { loaded(plan(&stages)?, options) }.map(|loading| Loading { stages, ..loading })
+    let made = MadePlan::of(program, options)?;
+    made.load(options).map(|loading| Loading { stages: made.stages, ..loading })
+}
+
+/// A plan that the passes have made and that nobody has changed.
+pub(crate) struct MadePlan {
+    stages: Vec<Stage>,
+}
+
+impl MadePlan {
+    /// The plan of a valid program.
+    pub(crate) fn of(program: &Program, options: &Options) -> Result<Self, Error> {
+        let stages = made(program, options)?;
+        plan(&stages)?;
+        Ok(Self { stages })
+    }
+
+    /// What was made.
+    pub(crate) fn plan(&self) -> Result<&Plan, Error> {
+        plan(&self.stages)
+    }
+
+    /// Compiles and loads it.
+    pub(crate) fn load(&self, options: &Options) -> Result<Loading, Error> {
+        // SAFETY: the passes have made the plan, and nobody has changed it: what it leaves unchecked lowering has proved.
+        #[allow(unsafe_code)]
+        unsafe {
+            loaded(self.plan()?, options)
+        }
+    }
 }
 
 /// As [`load`], without the checks of the program's kernels.

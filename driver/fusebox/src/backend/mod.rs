@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use fusebox_ir::{Plan, Program, Value};
 
+pub(crate) use self::cpu::MadePlan;
 use crate::{Backend, Error, Options, RunReport, Stage};
 
 /// A program that is loaded and ready to run, from any thread.
