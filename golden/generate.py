@@ -21,7 +21,7 @@ from pathlib import Path
 
 import numpy as np
 
-from reference import grids, linear, nested, rearrangement, reductions, scalars  # noqa: F401: each registers its programs
+from reference import grids, linear, nested, nests, rearrangement, reductions, scalars  # noqa: F401: each registers its programs
 from reference.common import DTYPES, PROGRAMS
 
 HERE = Path(__file__).resolve().parent

@@ -1,15 +1,17 @@
 //! What each stage makes of each golden program: `cargo xtask bless` rewrites, `git diff` shows what changed.
 
-use fusebox::{Fusion, Options, Stage, pipeline, run_passes};
+use fusebox::{Fusion, Options, Stage, pipeline_of, run_passes};
 use fusebox_golden::{Golden, load, names};
 use fusebox_interp::run_plan;
-use fusebox_ir::{Plan, Property, validate};
+use fusebox_ir::Plan;
 
 /// What the passes make, in order; of programs that are not flat, those before clustering.
 fn stages(golden: &Golden, fusion: Fusion) -> Vec<Stage> {
-    let mut passes = pipeline(&Options { fusion, ..Options::default() });
-    if validate(&golden.program, &[Property::Flat]).is_err() {
-        passes.retain(|pass| pass.needs().is_empty());
+    let mut passes = pipeline_of(&golden.program, &Options { fusion, ..Options::default() });
+    // Sequences are not made flat: of programs that have them, those before.
+    let flattening = fusebox::pass("flattening").unwrap_or_else(|error| panic!("{error}"));
+    if flattening.run(&golden.program).is_err() {
+        passes.retain(|pass| pass.needs().is_empty() && pass.name() != "flattening");
     }
     run_passes(&golden.program, &passes, false)
         .unwrap_or_else(|error| panic!("{} with fusion {fusion}: {error}", golden.name))
@@ -49,6 +51,12 @@ fn read() {
 #[test]
 fn simplify() {
     each("simplify", |golden| after(golden, "simplify"));
+}
+
+/// Of programs that are not flat.
+#[test]
+fn flattening() {
+    each("flattening", |golden| after(golden, "flattening"));
 }
 
 /// Of programs that it changes.

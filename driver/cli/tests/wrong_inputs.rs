@@ -65,7 +65,7 @@ fn arguments() {
     bad(
         &f,
         "opt add.fbx --passes simplify,polish",
-        &["there is no pass `polish`; there are simplify, fusion, strictness, clustering, kernels"],
+        &["there is no pass `polish`; there are simplify, flattening, fusion, strictness, clustering, kernels"],
     );
     bad(&f, "opt add.fbx --passes sharing", &["`sharing` makes programs of embedded terms"]);
     bad(&f, "opt add.fbx --passes kernels,simplify", &["pass `simplify`", "pass `kernels` before it makes a plan"]);

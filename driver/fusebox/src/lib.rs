@@ -34,7 +34,9 @@ pub use crate::{
     },
     graph::{Cluster, Edge, Graph, Link, Node, NodeKind},
     options::{Backend, Fusion, Options, UnknownBackend, UnknownFusion},
-    passes::{Details, FRONT_END, Stage, UnknownPass, pass, passes, pipeline, run_passes},
+    passes::{
+        Details, FRONT_END, Flattening, Stage, UnknownPass, pass, passes, pipeline, pipeline_of, run_passes,
+    },
     program::{Program, compile_plan, compile_program},
     report::{CompileReport, PassReport, RunReport},
     signature::{InputError, Signature, Slot},

@@ -11,6 +11,8 @@ pub struct Options {
     pub threads: Option<NonZeroUsize>,
     /// How operations become fewer passes over memory; results do not depend on it, but for how sums of floats associate.
     pub fusion: Fusion,
+    /// How arrays in the lanes of nests are held; results do not depend on it, but for how sums of floats associate.
+    pub flattening: crate::Flattening,
     /// Whether programs are checked after each pass; builds with debug assertions always do.
     pub verify: bool,
     /// Whether scalar terms that a program uses several times are computed once; without, to see what that is worth, an embedded
@@ -29,6 +31,7 @@ impl Default for Options {
             backend: Backend::default(),
             threads: None,
             fusion: Fusion::default(),
+            flattening: crate::Flattening::default(),
             verify: false,
             sharing: true,
             cache: true,
@@ -104,7 +107,7 @@ impl FromStr for Fusion {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Backend {
-    /// All cores, compiled by Cranelift. Flat programs only.
+    /// All cores, compiled by Cranelift. Nested programs are made flat; sequences it does not run.
     #[default]
     Cpu,
     /// The interpreter: every program, slowly; what programs mean.
@@ -126,7 +129,7 @@ impl Backend {
     /// One line that says what it is.
     pub fn summary(self) -> &'static str {
         match self {
-            Self::Cpu => "all cores, compiled by Cranelift; flat programs",
+            Self::Cpu => "all cores, compiled by Cranelift; no sequences",
             Self::Interp => "the interpreter: every program, one thread, slow",
         }
     }

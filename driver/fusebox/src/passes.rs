@@ -3,12 +3,15 @@
 use std::time::{Duration, Instant};
 
 use fusebox_clustering::{Method, Status};
+pub use fusebox_flattening::Flattening;
 use fusebox_ir::{Made, Pass, Passed, Plan, Program, Property, properties, validate};
 
 use crate::{Error, Fusion, Options};
 
 static SIMPLIFY: Simplify = Simplify { share: true };
 static SIMPLIFY_APART: Simplify = Simplify { share: false };
+static FLATTENING: Flatten = Flatten { way: Flattening::Regular };
+static FLATTENING_IRREGULAR: Flatten = Flatten { way: Flattening::Irregular };
 static FUSION: Producers = Producers;
 static STRICTNESS: Strict = Strict;
 static CLUSTERING: Clusters = Clusters { method: Method::Optimal };
@@ -17,13 +20,30 @@ static KERNELS: Kernels = Kernels;
 
 /// Every pass that runs on programs, in the order in which programs are compiled; after `fusion` they are simplified again.
 pub fn passes() -> &'static [&'static dyn Pass] {
-    static PASSES: [&dyn Pass; 5] = [&SIMPLIFY, &FUSION, &STRICTNESS, &CLUSTERING, &KERNELS];
+    static PASSES: [&dyn Pass; 6] = [&SIMPLIFY, &FLATTENING, &FUSION, &STRICTNESS, &CLUSTERING, &KERNELS];
     &PASSES
 }
 
 /// The passes that programs are compiled by, in order. Where scalar terms are not to be shared, nothing later shares them either.
 pub fn pipeline(options: &Options) -> Vec<&'static dyn Pass> {
     explained_pipeline(options).into_iter().map(|pass| -> &'static dyn Pass { pass }).collect()
+}
+
+/// The passes that a program is compiled by: what is nested is made flat first, and flat programs take those of [`pipeline`].
+pub fn pipeline_of(program: &Program, options: &Options) -> Vec<&'static dyn Pass> {
+    explained_pipeline_of(program, options).into_iter().map(|pass| -> &'static dyn Pass { pass }).collect()
+}
+
+pub(crate) fn explained_pipeline_of(program: &Program, options: &Options) -> Vec<&'static dyn Explained> {
+    let flat = explained_pipeline(options);
+    if validate(program, &[Property::Flat]).is_ok() {
+        return flat;
+    }
+    let flattening: &'static dyn Explained = match options.flattening {
+        Flattening::Irregular => &FLATTENING_IRREGULAR,
+        _ => &FLATTENING,
+    };
+    flat.first().copied().into_iter().chain([flattening]).chain(flat).collect()
 }
 
 pub(crate) fn explained_pipeline(options: &Options) -> Vec<&'static dyn Explained> {
@@ -82,6 +102,44 @@ impl Pass for Simplify {
 }
 
 impl Explained for Simplify {
+    fn explained(&self, program: &Program) -> Result<(Passed, Details), Failed> {
+        Ok((self.run(program)?, Details::None))
+    }
+}
+
+/// Nested parallelism made flat.
+struct Flatten {
+    /// How arrays in lanes are held.
+    way: Flattening,
+}
+
+impl Pass for Flatten {
+    fn name(&self) -> &'static str {
+        "flattening"
+    }
+
+    fn summary(&self) -> &'static str {
+        "makes nested parallelism flat: operations of lanes become operations of all lanes at once, regular ones of plain arrays"
+    }
+
+    fn gives(&self) -> &'static [Property] {
+        &[Property::Flat]
+    }
+
+    fn run(&self, program: &Program) -> Result<Passed, Failed> {
+        let (program, report) = fusebox_flattening::flatten(program, &fusebox_flattening::Config::of(self.way))?;
+        let report = report_of([
+            ("avoided", report.avoided),
+            ("regular", report.regular),
+            ("irregular", report.irregular),
+            ("lifted", report.lifted),
+            ("descriptors", report.descriptors),
+        ]);
+        Ok(Passed { made: Made::Program(program), report })
+    }
+}
+
+impl Explained for Flatten {
     fn explained(&self, program: &Program) -> Result<(Passed, Details), Failed> {
         Ok((self.run(program)?, Details::None))
     }

@@ -149,15 +149,49 @@ fn what_fails_inside_names_the_operation() {
 }
 
 #[test]
-fn nested_programs_run_on_the_interpreter_and_are_refused_by_name_elsewhere() {
-    let source = "fn f(n: i64) -> [n]i64 {
-      let s: [n]i64 = nest([n], |i| { let r: [i]i64 = generate([i], |j| j) let q: i64 = fold(|a, b| a + b, 0, r) return q }) return s }";
+fn nested_programs_run_on_every_backend() {
+    let source = "fn f(n: i64) -> [n]i64, [n][?]i64 {
+      let s: [n]i64, t: [n][?]i64 = nest([n], |i| {
+        let r: [i]i64 = generate([i], |j| j)
+        let q: i64 = fold(|a, b| a + b, 0, r)
+        return q, r })
+      return s, t }";
+    let program = text::parse(source).unwrap();
+    let vector = |values: &[i64]| IrArray::new(&[values.len()], values).unwrap();
+    let rows = ir::Nested { extents: vector(&[0, 1, 2, 3]), values: vector(&[0, 0, 1, 0, 1, 2]) };
+    for backend in Backend::ALL {
+        let program = compile_program(&program, &Options::on(backend)).unwrap();
+        let results = program.run(&[IrArray::scalar(4i64).into()]).unwrap();
+        assert_eq!(results, [vector(&[0, 0, 1, 3]).into(), ir::Value::Nested(rows.clone())], "{backend}");
+    }
+}
+
+#[test]
+fn arrays_of_arrays_are_inputs_on_every_backend() {
+    let source = "fn f(rows: [n][?]i64) -> [n]i64 {
+      let s: [n]i64 = nest([n], |i| {
+        let k: i64, r: [k]i64 = element(rows, i)
+        let q: i64 = fold(|a, b| a + b, 0, r)
+        return q })
+      return s }";
+    let program = text::parse(source).unwrap();
+    let vector = |values: &[i64]| IrArray::new(&[values.len()], values).unwrap();
+    let rows = ir::Nested { extents: vector(&[2, 0, 3]), values: vector(&[1, 2, 3, 4, 5]) };
+    for backend in Backend::ALL {
+        let program = compile_program(&program, &Options::on(backend)).unwrap();
+        let results = program.run(&[ir::Value::Nested(rows.clone())]).unwrap();
+        assert_eq!(results, [vector(&[3, 0, 12]).into()], "{backend}");
+    }
+}
+
+#[test]
+fn sequences_are_refused_by_name() {
+    let source = "fn f(n: i64) -> i64, [?]i64 {
+      let k: i64, v: [k]i64 = consume([n], |i| { let q = i * i; yield elements(q) })
+      return k, v }";
     let program = text::parse(source).unwrap();
     let error = compile_program(&program, &Options::default()).unwrap_err().to_string();
-    assert!(error.contains("backend `cpu` runs flat programs") && error.contains("nest `s`"), "{error}");
-    let program = compile_program(&program, &Options::on(Backend::Interp)).unwrap();
-    let sums = program.run(&[IrArray::scalar(4i64).into()]).unwrap();
-    assert_eq!(sums, [IrArray::new(&[4], &[0i64, 0, 1, 3]).unwrap().into()]);
+    assert!(error.contains("backend `cpu` runs flat programs") && error.contains("consume `k`"), "{error}");
 }
 
 #[test]
@@ -179,15 +213,15 @@ fn mistakes_of_embedded_programs_are_errors_with_places() {
 #[test]
 fn passes_are_found_by_name_and_chained() {
     let names: Vec<_> = fusebox::passes().iter().map(|pass| pass.name()).collect();
-    assert_eq!(names, ["simplify", "fusion", "strictness", "clustering", "kernels"]);
+    assert_eq!(names, ["simplify", "flattening", "fusion", "strictness", "clustering", "kernels"]);
     assert_eq!(
         fusebox::pass("polish").err().unwrap().to_string(),
-        "there is no pass `polish`; there are simplify, fusion, strictness, clustering, kernels"
+        "there is no pass `polish`; there are simplify, flattening, fusion, strictness, clustering, kernels"
     );
     let program = text::parse(TWICE).unwrap();
     let stages = run_passes(&program, fusebox::passes(), true).unwrap();
-    assert!(stages[..4].iter().all(|stage| stage.program().is_some()) && stages[4].plan().is_some());
-    assert!(stages[4].report.iter().any(|(name, count)| name == "kernels" && *count == 1));
+    assert!(stages[..5].iter().all(|stage| stage.program().is_some()) && stages[5].plan().is_some());
+    assert!(stages[5].report.iter().any(|(name, count)| name == "kernels" && *count == 1));
 }
 
 #[test]

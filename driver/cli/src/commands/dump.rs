@@ -22,6 +22,9 @@ pub(crate) struct Options {
     /// How operations are fused: none, greedy, optimal [default: optimal]
     #[arg(long)]
     fusion: Option<String>,
+    /// How arrays in the lanes of nests are held [default: regular]
+    #[arg(long, value_enum)]
+    flattening: Option<super::Flattening>,
     /// How to print it
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
@@ -40,7 +43,13 @@ pub(crate) enum Format {
 
 pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Failure> {
     let fusion = super::fusion(options.fusion.as_deref())?;
-    let passes = fusebox::pipeline(&fusebox::Options { fusion, ..Default::default() });
+    let read = source::read(&options.program)?;
+    let flattening = super::flattening(options.flattening);
+    let choices = fusebox::Options { fusion, flattening, ..Default::default() };
+    let passes = match &read {
+        Made::Program(program) => fusebox::pipeline_of(program, &choices),
+        Made::Plan(_) => fusebox::pipeline(&choices),
+    };
     let scheduled = options.stage == "schedule";
     if options.target.is_some() && !scheduled {
         return Err(anyhow::anyhow!("--target is for `--stage schedule`: other stages know no machine").into());
@@ -48,6 +57,8 @@ pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Failure>
     let count = match options.stage.as_str() {
         "read" => 0,
         "schedule" => passes.len(),
+        // A flat program is what it was before.
+        "flattening" if !passes.iter().any(|pass| pass.name() == "flattening") => 1,
         stage => passes.iter().position(|pass| pass.name() == stage).map(|at| at + 1).ok_or_else(|| {
             let mut names: Vec<_> = passes.iter().map(|pass| pass.name()).collect();
             let mut seen = std::collections::HashSet::new();
@@ -55,10 +66,11 @@ pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Failure>
             anyhow::anyhow!("there is no stage `{stage}`; there are read, {}, schedule", names.join(", "))
         })?,
     };
-    let program = match source::read(&options.program)? {
+    let program = match read {
         Made::Program(program) => program,
         Made::Plan(plan) => {
             source::refuse(&options.program, "--fusion", options.fusion.is_some())?;
+            source::refuse(&options.program, "--flattening", options.flattening.is_some())?;
             // A plan is what the last pass makes: read, it stands there already.
             if count != 0 && count != passes.len() {
                 let (name, stage) = (options.program.display(), &options.stage);

@@ -41,6 +41,9 @@ pub(crate) struct Options {
     /// How operations are fused: none, greedy, optimal [default: optimal]
     #[arg(long)]
     fusion: Option<String>,
+    /// How arrays in the lanes of nests are held [default: regular]
+    #[arg(long, value_enum)]
+    flattening: Option<super::Flattening>,
     /// How many threads; results do not depend on it [default: as many as there are cores]
     #[arg(long)]
     threads: Option<NonZeroUsize>,
@@ -92,6 +95,7 @@ pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Failure>
         Made::Program(program) => Signature::of(program),
         Made::Plan(plan) => {
             source::refuse(&options.program, "--fusion", options.fusion.is_some())?;
+            source::refuse(&options.program, "--flattening", options.flattening.is_some())?;
             source::refuse(&options.program, "--verify", options.verify)?;
             source::refuse(&options.program, "--unchecked", options.unchecked)?;
             Signature::of_plan(plan)
@@ -119,6 +123,7 @@ pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Failure>
     let compile_options = fusebox::Options {
         threads: options.threads,
         fusion,
+        flattening: super::flattening(options.flattening),
         verify: options.verify,
         cache: false,
         schedules,

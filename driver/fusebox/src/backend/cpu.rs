@@ -8,10 +8,10 @@ use std::{
 
 use fusebox_backend::{Backend as _, BackendError, lock};
 use fusebox_cranelift::{Config, Cranelift};
-use fusebox_ir::{Array, Plan, Program, Property, RunError, Value, validate};
+use fusebox_ir::{Array, ArrayOp, Nested, Part, Plan, Program, Property, RunError, Value, validate};
 
 use super::{Executable, Loading, without_checks::without_checks};
-use crate::{Error, InputError, Options, RunReport, Stage, pipeline, run_passes};
+use crate::{Error, InputError, Options, RunReport, Stage, pipeline_of, run_passes};
 
 const NAME: &str = "cpu";
 
@@ -60,6 +60,7 @@ pub(super) fn load(program: &Program, options: &Options) -> Result<Loading, Erro
 /// A plan that the passes have made and that nobody has changed.
 pub(crate) struct MadePlan {
     stages: Vec<Stage>,
+    nested: Vec<bool>,
 }
 
 impl MadePlan {
@@ -67,7 +68,7 @@ impl MadePlan {
     pub(crate) fn of(program: &Program, options: &Options) -> Result<Self, Error> {
         let stages = made(program, options)?;
         plan(&stages)?;
-        Ok(Self { stages })
+        Ok(Self { stages, nested: nested_results(program) })
     }
 
     /// What was made.
@@ -80,9 +81,14 @@ impl MadePlan {
         // SAFETY: the passes have made the plan, and nobody has changed it: what it leaves unchecked lowering has proved.
         #[allow(unsafe_code)]
         unsafe {
-            loaded(self.plan()?, options)
+            loaded(self.plan()?, self.nested.clone(), options)
         }
     }
+}
+
+/// Which results are arrays of arrays: the flat program gives the extents and the values of each.
+fn nested_results(program: &Program) -> Vec<bool> {
+    program.outputs.iter().map(|output| !output.ty.inner.is_empty()).collect()
 }
 
 /// As [`load`], without the checks of the program's kernels.
@@ -94,13 +100,30 @@ pub(super) unsafe fn load_unchecked(program: &Program, options: &Options) -> Res
     let stages = made(program, options)?;
     let bare = without_checks(plan(&stages)?);
     // SAFETY: what lowering has left unchecked it has proved; for what it checked the caller vouches.
-    unsafe { loaded(&bare, options) }.map(|loading| Loading { stages, ..loading })
+    unsafe { loaded(&bare, nested_results(program), options) }.map(|loading| Loading { stages, ..loading })
 }
 
 /// What each pass makes of a program.
 fn made(program: &Program, options: &Options) -> Result<Vec<Stage>, Error> {
-    validate(program, &[Property::Flat]).map_err(|errors| Error::NotFlat { backend: NAME, errors })?;
-    run_passes(program, &pipeline(options), options.verifies())
+    if has_sequences(program) {
+        validate(program, &[Property::Flat]).map_err(|errors| Error::NotFlat { backend: NAME, errors })?;
+    }
+    run_passes(program, &pipeline_of(program, options), options.verifies())
+}
+
+/// Whether a program reads sequences, which are not made flat.
+fn has_sequences(program: &Program) -> bool {
+    let mut blocks = vec![&program.body];
+    while let Some(block) = blocks.pop() {
+        if block.params.iter().any(|var| var.ty.stream)
+            || block.bindings.iter().any(|binding| matches!(binding.op, ArrayOp::Consume { .. }))
+        {
+            return true;
+        }
+        let parts = block.bindings.iter().flat_map(|binding| binding.op.parts());
+        blocks.extend(parts.filter_map(|part| if let Part::Body(body) = part { Some(body) } else { None }));
+    }
+    false
 }
 
 /// The plan that the last pass made.
@@ -116,13 +139,13 @@ fn plan(stages: &[Stage]) -> Result<&Plan, Error> {
 /// # Safety
 /// As [`fusebox_backend::Backend::compile_proved`].
 #[allow(unsafe_code)]
-unsafe fn loaded(plan: &Plan, options: &Options) -> Result<Loading, Error> {
+unsafe fn loaded(plan: &Plan, nested: Vec<bool>, options: &Options) -> Result<Loading, Error> {
     let backend = backend_for(plan, options)?;
     let begin = Instant::now();
     // SAFETY: the caller promises the same.
     let compiled = unsafe { backend.compile_proved(plan) };
     let loaded = compiled.and_then(|compiled| compiled.load()).map_err(failed)?;
-    Ok(Loading { executable: Box::new(Loaded { program: loaded }), stages: Vec::new(), code: begin.elapsed() })
+    Ok(Loading { executable: Box::new(Loaded { program: loaded, nested }), stages: Vec::new(), code: begin.elapsed() })
 }
 
 /// Compiles and loads a valid plan.
@@ -131,26 +154,40 @@ pub(super) fn load_plan(plan: &Plan, options: &Options) -> Result<Loading, Error
     let begin = Instant::now();
     let loaded = backend.compile(plan).and_then(|compiled| compiled.load()).map_err(failed)?;
     let code = begin.elapsed();
-    Ok(Loading { executable: Box::new(Loaded { program: loaded }), stages: Vec::new(), code })
+    let nested = vec![false; plan.outputs.len()];
+    Ok(Loading { executable: Box::new(Loaded { program: loaded, nested }), stages: Vec::new(), code })
 }
 
 struct Loaded {
     program: Box<dyn fusebox_backend::Program>,
+    /// Of each result whether it is an array of arrays.
+    nested: Vec<bool>,
 }
 
 impl Executable for Loaded {
     fn run(&self, inputs: &[Value]) -> Result<(Vec<Value>, RunReport), Error> {
-        let array = |value: &Value| match value {
-            Value::Array(array) => Ok(array.clone()), // shares its elements
-            Value::Nested(_) | Value::Stream(_) => Err(Error::Run(RunError {
+        // Clones share their elements.
+        let arrays = |value: &Value| match value {
+            Value::Array(array) => Ok(vec![array.clone()]),
+            Value::Nested(nested) => Ok(vec![nested.extents.clone(), nested.values.clone()]),
+            Value::Stream(_) => Err(Error::Run(RunError {
                 operation: "input".into(),
                 place: Default::default(),
                 fault: fusebox_ir::Fault::Assertion { message: "a flat program has arrays as inputs".into() },
             })),
         };
-        let inputs = inputs.iter().map(array).collect::<Result<Vec<Array>, Error>>()?;
+        let inputs = inputs.iter().map(arrays).collect::<Result<Vec<Vec<Array>>, Error>>()?.concat();
         let (results, statistics) = self.program.run_with_statistics(&inputs).map_err(failed)?;
         let report = RunReport { peak_bytes: Some(statistics.peak_bytes) };
-        Ok((results.into_iter().map(Value::Array).collect(), report))
+        let mut flat = results.into_iter();
+        let mut results = Vec::new();
+        for &nested in &self.nested {
+            let value = match (nested, flat.next()) {
+                (true, Some(extents)) => flat.next().map(|values| Value::Nested(Nested { extents, values })),
+                (_, array) => array.map(Value::Array),
+            };
+            results.extend(value);
+        }
+        Ok((results, report))
     }
 }

@@ -28,7 +28,7 @@ pub use self::plan::{KernelCounts, PlanExplanation, TrafficCounts, explain_plan}
 use crate::{
     Error, Fusion, Options,
     graph::{self, Graph, Link, Reasons},
-    passes::{Details, Line, explained_pipeline},
+    passes::{Details, Line, explained_pipeline_of},
     whole,
 };
 
@@ -221,7 +221,7 @@ pub(crate) fn explained(program: &Program, options: &Options) -> Explanation {
         text: program.to_string(),
     }];
     let summaries: HashMap<&str, &str> =
-        explained_pipeline(options).into_iter().map(|pass| (pass.name(), pass.summary())).collect();
+        explained_pipeline_of(program, options).into_iter().map(|pass| (pass.name(), pass.summary())).collect();
     stages.extend(line.stages.iter().map(|stage| Shown {
         stage: stage.pass.to_owned(),
         summary: summaries.get(stage.pass).copied().unwrap_or_default().to_owned(),
@@ -315,7 +315,7 @@ fn named(program: &Program) -> Program {
 /// Runs the passes as far as they go.
 fn run<'p>(program: &'p Program, options: &Options) -> (Line<'p>, Option<Stopped>) {
     let mut line = Line::new(program, options.verifies());
-    for pass in explained_pipeline(options) {
+    for pass in explained_pipeline_of(program, options) {
         if let Err(error) = line.run(pass, |program| pass.explained(program)) {
             let why = match &error {
                 Error::Pass { source, .. } => source.to_string(),
