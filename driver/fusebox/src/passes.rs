@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use fusebox_clustering::{Method, Status};
-use fusebox_ir::{Made, Pass, Passed, Plan, Program, Property, validate};
+use fusebox_ir::{Made, Pass, Passed, Plan, Program, Property, properties, validate};
 
 use crate::{Error, Fusion, Options};
 
@@ -359,9 +359,7 @@ pub(crate) struct Line<'p> {
 
 impl<'p> Line<'p> {
     pub(crate) fn new(program: &'p Program, verify: bool) -> Self {
-        let all = [Property::Flat, Property::Strict, Property::Clustered];
-        let properties = all.into_iter().filter(|&property| validate(program, &[property]).is_ok()).collect();
-        Self { program, verify, properties, stages: Vec::new(), details: Vec::new() }
+        Self { program, verify, properties: properties(program), stages: Vec::new(), details: Vec::new() }
     }
 
     /// Runs a pass, as `run` says, on what the last one made.

@@ -10,8 +10,8 @@ use fusebox_backend::{Backend as _, BackendError, lock};
 use fusebox_cranelift::{Config, Cranelift};
 use fusebox_ir::{Array, Plan, Program, Property, RunError, Value, validate};
 
-use super::{Executable, Loading};
-use crate::{Error, InputError, Options, RunReport, Stage, pipeline, run_passes, unchecked::without_checks};
+use super::{Executable, Loading, without_checks::without_checks};
+use crate::{Error, InputError, Options, RunReport, Stage, pipeline, run_passes};
 
 const NAME: &str = "cpu";
 

@@ -2,6 +2,7 @@
 
 mod cpu;
 mod interp;
+mod without_checks;
 
 use std::time::Duration;
 

@@ -1,0 +1,78 @@
+#![doc = include_str!("../README.md")]
+
+pub mod analysis;
+mod error;
+mod lift;
+mod live;
+
+use fusebox_ir::{Program, Property, validate};
+
+use crate::analysis::{Representation, explain};
+pub use crate::error::Error;
+
+/// What may be chosen.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Config {
+    /// How arrays in lanes are held.
+    pub flattening: Flattening,
+}
+
+impl Config {
+    /// With arrays held in this way.
+    pub fn of(flattening: Flattening) -> Self {
+        Self { flattening }
+    }
+}
+
+/// How arrays in lanes are held.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Flattening {
+    /// Those whose extents are the same in all lanes as plain arrays of higher rank.
+    #[default]
+    Regular,
+    /// All with descriptors, as if nothing were known: to see what the other is worth.
+    Irregular,
+}
+
+/// What was done.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Report {
+    /// Values in nests that are the same in all lanes.
+    pub avoided: usize,
+    /// Values held as arrays of higher rank, or as one scalar for each lane.
+    pub regular: usize,
+    /// Values held with a descriptor.
+    pub irregular: usize,
+    /// Operations that were lifted.
+    pub lifted: usize,
+    /// Arrays of offsets that were made.
+    pub descriptors: usize,
+}
+
+/// Makes a program flat: nested parallelism becomes operations on flat arrays, for all lanes at once.
+///
+/// The result has [`Property::Flat`]. Results are the same, bit for bit but for how sums of floats associate, and so are errors, but that
+/// some say less of where in a lane they happened. An input or a result `t` that is an array of arrays becomes `t.extents` and `t.values`.
+///
+/// # Errors
+/// [`Error::Invalid`] if the program is not valid, [`Error::Unsupported`] for what is not lifted.
+pub fn flatten(program: &Program, config: &Config) -> Result<(Program, Report), Error> {
+    validate(program, &[])?;
+    if validate(program, &[Property::Flat]).is_ok() {
+        return Ok((program.clone(), Report::default()));
+    }
+    let mut report = Report::default();
+    for line in explain(program) {
+        match line.representation {
+            Representation::Avoided => report.avoided += 1,
+            Representation::Regular => report.regular += 1,
+            Representation::Irregular => report.irregular += 1,
+        }
+    }
+    let (flat, descriptors, lifted) = lift::lift(&live::live(program), config)?;
+    (report.descriptors, report.lifted) = (descriptors, lifted);
+    Ok((flat, report))
+}

@@ -1,0 +1,517 @@
+//! Scalar code in lanes: what it reads of the lane is read from flat arrays, at places computed from the lane's coordinates.
+
+use std::collections::{BTreeSet, HashMap};
+
+use fusebox_ir::{
+    ArrayId, Binary, ElementType,
+    ElementType::{Bool, I64},
+    Emit, Extent, Lambda, LambdaBuilder, Local, LocalId, Place, ScalarOp, ScalarOperand, inline, unnamed,
+};
+
+use super::{
+    Bound, Lifter, Value,
+    block::{MORE_STACK, RED_ZONE},
+    context::{ContextId, Made, ROOT},
+    flat::operand,
+};
+
+/// Code that is written for each lane of a context.
+pub(super) struct Code<'l, 'p> {
+    pub lifter: &'l mut Lifter<'p>,
+    pub b: LambdaBuilder,
+    /// The context whose lanes it runs over.
+    pub context: ContextId,
+    /// The coordinates of the lane in flat arrays over that context.
+    pub coords: Vec<ScalarOperand>,
+    /// Scalars of the lane that parameters stand for.
+    pub scalars: Vec<(ArrayId, ScalarOperand)>,
+    /// Where what is written stands in the source.
+    pub place: Place,
+    /// What scalar code that waited was found to be, for each open body.
+    known: Vec<HashMap<ArrayId, ScalarOperand>>,
+}
+
+/// What is read where an index is outside.
+#[derive(Clone, Debug)]
+pub(super) enum Outside {
+    /// The index is known to be inside.
+    Never,
+    /// It is an error that names this array.
+    Error(String),
+}
+
+impl<'l, 'p> Code<'l, 'p> {
+    pub fn new(lifter: &'l mut Lifter<'p>, context: ContextId) -> Self {
+        let place = lifter.flat.place.clone();
+        Self { lifter, b: LambdaBuilder::sharing(), context, coords: Vec::new(), scalars: Vec::new(), place, known: vec![HashMap::new()] }
+    }
+
+    /// Code whose parameters are the coordinates.
+    pub fn over(lifter: &'l mut Lifter<'p>, context: ContextId) -> Self {
+        let mut code = Self::new(lifter, context);
+        let rank = code.lifter.context(context).dims.len();
+        code.coords = (0..rank).map(|_| code.b.param("", I64).operand).collect();
+        code
+    }
+
+    pub fn op(&mut self, op: ScalarOp, ty: ElementType) -> ScalarOperand {
+        let place = self.place.clone();
+        self.b.emit(op, &unnamed(&[ty]), &place)[0]
+    }
+
+    pub fn binary(&mut self, function: Binary, a: ScalarOperand, b: ScalarOperand, ty: ElementType) -> ScalarOperand {
+        self.op(ScalarOp::Binary { function, a, b }, ty)
+    }
+
+    pub fn constant(value: i64) -> ScalarOperand {
+        ScalarOperand::Constant(value.into())
+    }
+
+    pub fn extent(extent: Extent) -> ScalarOperand {
+        operand(extent).in_scalar()
+    }
+
+    pub fn read(&mut self, array: ArrayId, index: Vec<ScalarOperand>) -> ScalarOperand {
+        let ty = self.lifter.flat.ty(array).element;
+        if index.is_empty() {
+            return ScalarOperand::Outer(array);
+        }
+        self.op(ScalarOp::Read { array, index }, ty)
+    }
+
+    /// `condition ? value : error`.
+    pub fn assert(
+        &mut self,
+        condition: ScalarOperand,
+        message: String,
+        value: ScalarOperand,
+        ty: ElementType,
+    ) -> ScalarOperand {
+        self.op(ScalarOp::Assert { condition, message, value }, ty)
+    }
+
+    /// One of two values, of which only the one that is wanted is computed.
+    pub fn choose(
+        &mut self,
+        condition: ScalarOperand,
+        ty: ElementType,
+        then: impl FnOnce(&mut Self) -> ScalarOperand,
+        otherwise: impl FnOnce(&mut Self) -> ScalarOperand,
+    ) -> ScalarOperand {
+        self.open(&[]);
+        let result = then(self);
+        let then = self.close(vec![result]);
+        self.open(&[]);
+        let result = otherwise(self);
+        let otherwise = self.close(vec![result]);
+        self.op(ScalarOp::If { condition, then, otherwise }, ty)
+    }
+
+    /// The row-major position of coordinates.
+    pub fn flattened(&mut self, dims: &[Extent], coords: &[ScalarOperand]) -> ScalarOperand {
+        let Some((&first, rest)) = coords.split_first() else { return Self::constant(0) };
+        let mut position = first;
+        for (&coord, &dim) in rest.iter().zip(&dims[1..]) {
+            position = self.binary(Binary::Mul, position, Self::extent(dim), I64);
+            position = self.binary(Binary::Add, position, coord, I64);
+        }
+        position
+    }
+
+    /// The coordinates of a row-major position.
+    pub fn unflattened(&mut self, dims: &[Extent], position: ScalarOperand) -> Vec<ScalarOperand> {
+        let mut coords = Vec::new();
+        let mut rest = position;
+        for (at, &dim) in dims.iter().enumerate().rev() {
+            if at == 0 {
+                coords.push(rest);
+            } else {
+                coords.push(self.binary(Binary::Rem, rest, Self::extent(dim), I64));
+                rest = self.binary(Binary::Div, rest, Self::extent(dim), I64);
+            }
+        }
+        coords.reverse();
+        coords
+    }
+
+    /// From coordinates in a context to those in one above it.
+    pub fn climb(&mut self, from: ContextId, coords: &[ScalarOperand], to: ContextId) -> Vec<ScalarOperand> {
+        if to == ROOT {
+            return Vec::new();
+        }
+        let (mut at, mut coords) = (from, coords.to_vec());
+        while at != to && at != ROOT {
+            let parent = self.lifter.context(at).parent;
+            coords = match self.lifter.context(at).made.clone() {
+                Made::Root => coords,
+                Made::Uniform { .. } => {
+                    coords.pop();
+                    coords
+                }
+                Made::Ragged { .. } => {
+                    let (up, _) = self.lifter.origin(at);
+                    let lane = self.read(up, coords);
+                    let dims = self.lifter.dims(parent);
+                    self.unflattened(&dims, lane)
+                }
+                Made::Subset { up } => {
+                    let lane = self.read(up, coords);
+                    let dims = self.lifter.dims(parent);
+                    self.unflattened(&dims, lane)
+                }
+            };
+            at = parent;
+        }
+        coords
+    }
+
+    /// The coordinates in a context above this code's.
+    pub fn lane(&mut self, to: ContextId) -> Vec<ScalarOperand> {
+        let (from, coords) = (self.context, self.coords.clone());
+        self.climb(from, &coords, to)
+    }
+
+    /// The index along the dimension by which a context was made.
+    pub fn own_index(&mut self, step: ContextId, coords: &[ScalarOperand]) -> ScalarOperand {
+        match self.lifter.context(step).made {
+            Made::Ragged { .. } => {
+                let (_, index) = self.lifter.origin(step);
+                self.read(index, coords.to_vec())
+            }
+            Made::Root | Made::Uniform { .. } | Made::Subset { .. } => {
+                coords.last().copied().unwrap_or(Self::constant(0))
+            }
+        }
+    }
+
+    /// The indices along the dimensions by which a context above this code's, or its own, was made from one above.
+    pub fn own_indices(&mut self, steps: &[ContextId]) -> Vec<ScalarOperand> {
+        steps
+            .iter()
+            .map(|&step| {
+                let coords = self.lane(step);
+                self.own_index(step, &coords)
+            })
+            .collect()
+    }
+
+    /// How many lanes the lane of these coordinates in the parent becomes.
+    pub fn size(&mut self, step: ContextId, parent: &[ScalarOperand]) -> ScalarOperand {
+        match self.lifter.context(step).made.clone() {
+            Made::Ragged { sizes, .. } => {
+                let above = self.lifter.context(step).parent;
+                let at = self.climb(above, parent, sizes.home);
+                self.read(sizes.array, at)
+            }
+            Made::Uniform { extent } => Self::extent(extent),
+            Made::Root | Made::Subset { .. } => Self::constant(1),
+        }
+    }
+
+    /// From coordinates in a context to those below it, one index for each step.
+    pub fn down(
+        &mut self,
+        from: &[ScalarOperand],
+        steps: &[ContextId],
+        index: &[ScalarOperand],
+        outside: &Outside,
+    ) -> Vec<ScalarOperand> {
+        let mut coords = from.to_vec();
+        let all_uniform = steps.iter().all(|&step| matches!(self.lifter.context(step).made, Made::Uniform { .. }));
+        for (&step, &index) in steps.iter().zip(index) {
+            let parent = self.lifter.context(step).parent;
+            // Reads check whole indices; but what is inside of a flat array may be outside of its row.
+            let index = match outside {
+                Outside::Error(name) if !all_uniform => {
+                    let size = self.size(step, &coords);
+                    self.inside(index, size, name)
+                }
+                _ => index,
+            };
+            match self.lifter.context(step).made.clone() {
+                Made::Ragged { offsets, .. } => {
+                    let dims = self.lifter.dims(parent);
+                    let lane = self.flattened(&dims, &coords);
+                    let begin = self.read(offsets, vec![lane]);
+                    coords = vec![self.binary(Binary::Add, begin, index, I64)];
+                }
+                Made::Root | Made::Uniform { .. } | Made::Subset { .. } => coords.push(index),
+            }
+        }
+        coords
+    }
+
+    /// The index, if it is not negative and below the size; else an error.
+    pub fn inside(&mut self, index: ScalarOperand, size: ScalarOperand, name: &str) -> ScalarOperand {
+        let low = self.binary(Binary::Ge, index, Self::constant(0), Bool);
+        let high = self.binary(Binary::Lt, index, size, Bool);
+        let both = self.binary(Binary::And, low, high, Bool);
+        self.assert(both, format!("an index is outside of `{name}` in its lane"), index, I64)
+    }
+
+    /// An element of a value in the lane of this code.
+    pub fn element(&mut self, value: &Value, index: &[ScalarOperand], outside: &Outside) -> ScalarOperand {
+        let coords = self.lane(value.home);
+        self.element_at(value, &coords, index, outside)
+    }
+
+    /// An element of a value in the lane of these coordinates in its home.
+    pub fn element_at(
+        &mut self,
+        value: &Value,
+        coords: &[ScalarOperand],
+        index: &[ScalarOperand],
+        outside: &Outside,
+    ) -> ScalarOperand {
+        let steps = self.lifter.steps(value.home, value.elements);
+        let at = self.down(coords, &steps, index, outside);
+        self.read(value.array, at)
+    }
+
+    /// The extent of a value along a dimension, in the lane of these coordinates, below these indices.
+    pub fn extent_at(
+        &mut self,
+        value: &Value,
+        coords: &[ScalarOperand],
+        dim: usize,
+        index: &[ScalarOperand],
+    ) -> ScalarOperand {
+        let steps = self.lifter.steps(value.home, value.elements);
+        let Made::Ragged { sizes, .. } = self.lifter.context(steps[dim]).made.clone() else {
+            return self.size(steps[dim], &[]);
+        };
+        // As far down as the extent is known: a row without elements has extents too.
+        let at = if self.lifter.is_above(sizes.home, value.home) {
+            self.climb(value.home, coords, sizes.home)
+        } else {
+            let known = steps.iter().position(|&step| step == sizes.home).map_or(dim, |at| at + 1);
+            let at = self.down(coords, &steps[..known], &index[..known], &Outside::Never);
+            let from = if known == 0 { value.home } else { steps[known - 1] };
+            self.climb(from, &at, sizes.home)
+        };
+        self.read(sizes.array, at)
+    }
+
+    /// The scalar that a value of the nested program is in this lane.
+    fn scalar(&mut self, id: ArrayId) -> ScalarOperand {
+        match self.lifter.bound(id) {
+            Bound::Value(value) if value.home == ROOT => ScalarOperand::Outer(value.array),
+            Bound::Value(value) => {
+                if let Some((_, operand)) = self.scalars.iter().find(|(known, _)| *known == id) {
+                    return *operand;
+                }
+                self.element(&value, &[], &Outside::Never)
+            }
+            Bound::Index(step) => {
+                let coords = self.lane(step);
+                self.own_index(step, &coords)
+            }
+            Bound::Code(f, position) => {
+                if let Some(known) = self.known.iter().rev().find_map(|known| known.get(&id)) {
+                    return *known;
+                }
+                let results = stacker::maybe_grow(RED_ZONE, MORE_STACK, || inline(self, f, &[]));
+                if let Some(known) = self.known.last_mut() {
+                    known.insert(id, results[position]);
+                }
+                results[position]
+            }
+            Bound::Missing => ScalarOperand::Outer(id),
+        }
+    }
+
+    pub fn call(&mut self, f: &Lambda, arguments: &[ScalarOperand]) -> Vec<ScalarOperand> {
+        inline(self, f, arguments)
+    }
+}
+
+impl Emit for Code<'_, '_> {
+    fn emit(&mut self, op: ScalarOp, results: &[Local], place: &Place) -> Vec<ScalarOperand> {
+        let before = std::mem::replace(&mut self.place, place.clone());
+        let made = match op {
+            ScalarOp::Read { array, index } if index.is_empty() => vec![self.scalar(array)],
+            ScalarOp::Read { array, index } => {
+                let value = self.lifter.array_value(array);
+                let name = self.lifter.source_name(array);
+                vec![self.element(&value, &index, &Outside::Error(name))]
+            }
+            ScalarOp::ReadFlat { array, position } if self.lifter.is_scalar(array) => {
+                let (name, ty) = (self.lifter.source_name(array), self.lifter.source_type(array).element);
+                let value = self.scalar(array);
+                let inside = self.binary(Binary::Eq, position, Self::constant(0), Bool);
+                vec![self.assert(
+                    inside,
+                    format!("a position is outside of `{name}`, which has one element"),
+                    value,
+                    ty,
+                )]
+            }
+            ScalarOp::ReadFlat { array, position } => {
+                let value = self.lifter.array_value(array);
+                let name = self.lifter.source_name(array);
+                vec![self.flat_element(&value, position, name)]
+            }
+            op => self.b.emit(op, results, place),
+        };
+        self.place = before;
+        made
+    }
+
+    fn open(&mut self, params: &[Local]) -> Vec<ScalarOperand> {
+        self.known.push(HashMap::new());
+        self.b.open(params)
+    }
+
+    fn close(&mut self, results: Vec<ScalarOperand>) -> Lambda {
+        self.known.pop();
+        self.b.close(results)
+    }
+
+    fn outer(&mut self, id: ArrayId) -> ScalarOperand {
+        self.scalar(id)
+    }
+}
+
+impl Code<'_, '_> {
+    /// An element by its row-major position in the lane's array.
+    fn flat_element(&mut self, value: &Value, position: ScalarOperand, name: String) -> ScalarOperand {
+        if value.home == ROOT
+            && self.lifter.flat.ty(value.array).rank() == self.lifter.steps(ROOT, value.elements).len()
+        {
+            let ty = self.lifter.flat.ty(value.array).element;
+            return self.op(ScalarOp::ReadFlat { array: value.array, position }, ty);
+        }
+        let steps = self.lifter.steps(value.home, value.elements);
+        let coords = self.lane(value.home);
+        if steps.len() == 1 {
+            return self.element_at(value, &coords, &[position], &Outside::Error(name));
+        }
+        // Extents of one lane's array do not depend on indices inside of it.
+        let zeros = vec![Self::constant(0); steps.len()];
+        let sizes: Vec<ScalarOperand> =
+            (0..steps.len()).map(|dim| self.extent_at(value, &coords, dim, &zeros)).collect();
+        let mut all = Self::constant(1);
+        for &size in &sizes {
+            all = self.binary(Binary::Mul, all, size, I64);
+        }
+        let position = self.inside(position, all, &name);
+        let (mut index, mut rest) = (Vec::new(), position);
+        for (at, &size) in sizes.iter().enumerate().rev() {
+            if at == 0 {
+                index.push(rest);
+            } else {
+                index.push(self.binary(Binary::Rem, rest, size, I64));
+                rest = self.binary(Binary::Div, rest, size, I64);
+            }
+        }
+        index.reverse();
+        self.element_at(value, &coords, &index, &Outside::Never)
+    }
+}
+
+/// What functions need of the lane beside their parameters.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Needs {
+    /// Scalars of lanes.
+    pub scalars: BTreeSet<ArrayId>,
+    /// Whether arrays of lanes are read, or indices of nests used.
+    pub coords: bool,
+}
+
+impl Lifter<'_> {
+    /// What a function needs of the lane.
+    pub fn needs(&self, f: &Lambda, needs: &mut Needs) {
+        let mut waiting = vec![f];
+        let mut seen = BTreeSet::new();
+        while let Some(f) = waiting.pop() {
+            let mut used = Vec::new();
+            f.outer_uses(&mut |id| used.push(id));
+            for id in used {
+                if !seen.insert(id) {
+                    continue;
+                }
+                match self.bound(id) {
+                    Bound::Value(value) if value.home == ROOT => {}
+                    Bound::Value(value) if value.home == value.elements && self.is_scalar(id) => {
+                        _ = needs.scalars.insert(id)
+                    }
+                    Bound::Value(_) | Bound::Index(_) => needs.coords = true,
+                    Bound::Code(f, _) => waiting.push(f),
+                    Bound::Missing => {}
+                }
+            }
+        }
+    }
+
+    /// Functions for each element of a context, with what they need of the lane as further parameters after the first `split` ones.
+    /// Gives the functions, and the flat arrays over the context that those parameters are elements of.
+    pub fn functions(&mut self, context: ContextId, list: &[(&Lambda, usize)]) -> (Vec<Lambda>, Vec<ArrayId>) {
+        let mut needs = Needs::default();
+        list.iter().for_each(|(f, _)| self.needs(f, &mut needs));
+        let scalars: Vec<ArrayId> = needs.scalars.iter().copied().collect();
+        let types: Vec<ElementType> = scalars.iter().map(|&id| self.source_type(id).element).collect();
+        let rank = if needs.coords { self.context(context).dims.len() } else { 0 };
+        let mut made = Vec::new();
+        for (f, split) in list {
+            let mut code = Code::new(self, context);
+            let (before, after) = f.params.split_at(*split);
+            let mut arguments: Vec<ScalarOperand> =
+                before.iter().map(|p| code.b.param(&p.name.0, p.ty).operand).collect();
+            code.scalars = scalars.iter().zip(&types).map(|(&id, &ty)| (id, code.b.param("", ty).operand)).collect();
+            code.coords = (0..rank).map(|_| code.b.param("", I64).operand).collect();
+            let extras: Vec<ScalarOperand> =
+                code.scalars.iter().map(|(_, operand)| *operand).chain(code.coords.clone()).collect();
+            arguments.extend(after.iter().map(|p| code.b.param(&p.name.0, p.ty).operand));
+            let results = code.call(f, &arguments);
+            made.push((code.b.finish_needed(&results), extras));
+        }
+        // Of what was offered what some function takes.
+        let taken: Vec<bool> = (0..scalars.len() + rank)
+            .map(|at| {
+                made.iter().any(|(f, extras)| {
+                    let mut used = false;
+                    f.for_each_operand(&mut |operand| used |= *operand == extras[at]);
+                    used
+                })
+            })
+            .collect();
+        let functions = made
+            .into_iter()
+            .map(|(mut f, extras)| {
+                let dropped: BTreeSet<LocalId> = extras
+                    .iter()
+                    .zip(&taken)
+                    .filter_map(|(extra, taken)| match extra {
+                        ScalarOperand::Local(id) if !taken => Some(*id),
+                        _ => None,
+                    })
+                    .collect();
+                f.params.retain(|param| !dropped.contains(&param.id));
+                f
+            })
+            .collect();
+        let mut arrays = Vec::new();
+        for (at, &id) in scalars.iter().enumerate() {
+            if taken[at] {
+                let value = self.scalar_value(id);
+                arrays.push(self.lifted(&value, context).array);
+            }
+        }
+        let dims = self.dims(context);
+        for dim in 0..rank {
+            if taken[scalars.len() + dim] {
+                arrays.push(self.coordinate_of(&dims, dim));
+            }
+        }
+        (functions, arrays)
+    }
+
+    /// The function of an index of an array whose elements have a context: its parameters are the coordinates there, and the function's
+    /// own ones the indices along `steps`.
+    pub fn indexed(&mut self, context: ContextId, steps: &[ContextId], f: &Lambda) -> Lambda {
+        let mut code = Code::over(self, context);
+        let index = code.own_indices(steps);
+        let results = code.call(f, &index);
+        code.b.finish_needed(&results)
+    }
+}

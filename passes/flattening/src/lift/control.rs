@@ -1,0 +1,248 @@
+//! What holds blocks, where no lane decides what is run: nests, clusters, fallbacks.
+
+use fusebox_ir::{
+    ArrayOp, Binary, Binding, Block,
+    ElementType::{Bool, I64},
+    Extent, Lambda, Operand, Part, Type, Var,
+};
+
+use super::{
+    Bound, Lifter, Value,
+    code::{Code, Outside},
+    context::{ContextId, LaneExtent, Made, ROOT},
+    flat::operands,
+};
+use crate::Error;
+
+impl<'p> Lifter<'p> {
+    /// Lifts a binding, whatever it is.
+    pub fn binding(&mut self, binding: &'p Binding) -> Result<(), Error> {
+        self.flat.place = binding.place.clone();
+        let home = self.home_of(binding);
+        if home == ROOT && is_flat(binding) {
+            self.outside(binding);
+        } else {
+            self.lifted += 1;
+            self.operation(binding, home)?;
+        }
+        if home == ROOT && self.is_risky(binding) {
+            for var in &binding.results {
+                if let Bound::Value(value) = self.bound(var.id) {
+                    self.risky.insert(value.array);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether computing a binding outside of lanes, or something that it is made of, may fail.
+    fn is_risky(&self, binding: &Binding) -> bool {
+        self.can_fail(binding)
+            || binding.op.uses().into_iter().any(|id| match self.bound(id) {
+                Bound::Value(value) => self.risky.contains(&value.array),
+                Bound::Index(_) | Bound::Code(..) | Bound::Missing => false,
+            })
+    }
+
+    pub fn control(&mut self, binding: &'p Binding, home: ContextId) -> Result<(), Error> {
+        match &binding.op {
+            ArrayOp::Nest { body, .. } => self.nest(binding, home, body),
+            ArrayOp::Element { source, index } => self.element(binding, home, *source, index),
+            ArrayOp::Cond { condition, then, otherwise } => self.cond(binding, home, *condition, then, otherwise),
+            ArrayOp::While { condition, step, starts } => self.repeat(binding, home, condition, step, starts),
+            ArrayOp::Foreign { fallback, arguments, .. } => self.foreign(binding, fallback, arguments),
+            ArrayOp::Cluster { body, .. } => {
+                self.bindings(body)?;
+                self.given(binding, body);
+                Ok(())
+            }
+            _ => Err(self.refused(
+                binding,
+                "sequences are read once and in chunks, which is not lifted; make an array of arrays of what it reads, and use `nest`",
+            )),
+        }
+    }
+
+    /// The results of a binding are those of a block that was lifted in its place.
+    fn given(&mut self, binding: &'p Binding, body: &'p Block) {
+        for (var, &result) in binding.results.iter().zip(&body.results) {
+            let value = self.array_value(result);
+            self.define(var, value);
+        }
+    }
+
+    fn nest(&mut self, binding: &'p Binding, home: ContextId, body: &'p Block) -> Result<(), Error> {
+        let extents = self.lane_extents(&binding.results[0].ty.extents);
+        let mut lanes = home;
+        for (param, extent) in body.params.iter().zip(&extents) {
+            lanes = self.extend(home, lanes, extent);
+            self.env.insert(param.id, Bound::Index(lanes));
+        }
+        let (outside, mark) = (std::mem::replace(&mut self.here, lanes), self.mark());
+        self.bindings(body)?;
+        for (var, &result) in binding.results.iter().zip(&body.results) {
+            let inner = Type {
+                stream: false,
+                extents: var.ty.inner.iter().flatten().copied().collect(),
+                inner: Vec::new(),
+                element: var.ty.element,
+            };
+            let value = self.array_value(result);
+            let value = self.declared(&value, lanes, &inner, &self.source_name(var.id));
+            let value = Value { home, ..value };
+            let value = if home == ROOT && var.ty.inner.is_empty() { self.plain(var, value) } else { value };
+            self.define(var, value);
+        }
+        self.undo(mark);
+        self.here = outside;
+        Ok(())
+    }
+
+    /// A value outside of lanes as the array that its type says.
+    fn plain(&mut self, var: &Var, value: Value) -> Value {
+        let elements = self.plain_elements(&var.ty);
+        let dims = self.dims(elements);
+        let array = if self.flat.ty(value.array).rank() == dims.len() {
+            value.array
+        } else {
+            self.reshaped_here(value.array, dims)
+        };
+        Value { array, elements, ..value }
+    }
+
+    fn reshaped_here(&mut self, array: fusebox_ir::ArrayId, extents: Vec<Extent>) -> fusebox_ir::ArrayId {
+        let ty = self.flat.ty(array).clone();
+        let name = self.name_of(array);
+        let op = ArrayOp::Reshape { extents: operands(&extents), sources: vec![array] };
+        self.flat.bind(op, vec![(name.into(), Type::array(extents, ty.element))])[0]
+    }
+
+    /// A value in the lanes of a context, with the extents that a type declares; where it has others, that is an error. Extents that
+    /// the type does not say are its own.
+    pub fn declared(&mut self, value: &Value, home: ContextId, ty: &Type, name: &str) -> Value {
+        let value = self.lifted(value, home);
+        let steps = self.steps(home, value.elements);
+        let mut at = home;
+        for (&step, extent) in steps.iter().zip(&ty.extents) {
+            let same = self.context(step).parent == at;
+            at = match extent {
+                Extent::Unknown if same => step,
+                Extent::Unknown => match self.context(step).made.clone() {
+                    Made::Uniform { extent } => self.extend(home, at, &LaneExtent::Uniform(extent)),
+                    Made::Ragged { sizes, .. } => self.extend(home, at, &LaneExtent::Varying(sizes)),
+                    Made::Root | Made::Subset { .. } => at,
+                },
+                &known => {
+                    let extent = self.lane_extent(known);
+                    self.extend(home, at, &extent)
+                }
+            };
+        }
+        if at == value.elements {
+            return value;
+        }
+        let dims = self.dims(at);
+        let array = if self.same_layout(at, value.elements) {
+            if self.dims(value.elements) == dims {
+                value.array
+            } else {
+                // Compares extents.
+                let op = ArrayOp::Slice { dims: vec![None; dims.len()], sources: vec![value.array] };
+                let ty = Type::array(dims, value.ty);
+                self.flat.bind(op, vec![(name.into(), ty)])[0]
+            }
+        } else {
+            let own = self.steps(home, at);
+            let mut code = Code::over(self, at);
+            let lane = code.lane(home);
+            let index = code.own_indices(&own);
+            let declared = Value { elements: at, ..value.clone() };
+            let mut fine = fusebox_ir::ScalarOperand::Constant(true.into());
+            for dim in 0..own.len() {
+                let wanted = code.extent_at(&declared, &lane, dim, &index);
+                let found = code.extent_at(&value, &lane, dim, &index);
+                let same = code.binary(Binary::Eq, wanted, found, Bool);
+                fine = code.binary(Binary::LogicalAnd, fine, same, Bool);
+            }
+            let element = code.element_at(&value, &lane, &index, &Outside::Never);
+            let message = format!("`{name}` has other extents than its type says in a lane");
+            let element = code.assert(fine, message, element, value.ty);
+            let f = code.b.finish_needed(&[element]);
+            let op = ArrayOp::Generate { extents: operands(&dims), f };
+            self.flat.bind(op, vec![(name.into(), Type::array(dims, value.ty))])[0]
+        };
+        Value { array, home, elements: at, ty: value.ty }
+    }
+
+    /// A constant as a value outside of lanes.
+    pub fn operand_value(&mut self, operand: Operand) -> Value {
+        match operand {
+            Operand::Value(id) => self.array_value(id),
+            Operand::Constant(constant) => {
+                let f = Lambda { results: vec![constant.into()], ..Lambda::default() };
+                let ty = constant.ty();
+                let array = self.flat.bind_out(ArrayOp::Unit { f }, &"".into(), Type::scalar(ty));
+                Value { array, home: ROOT, elements: ROOT, ty }
+            }
+        }
+    }
+
+    /// The fallback, in the place of the operation.
+    fn foreign(&mut self, binding: &'p Binding, fallback: &'p Block, arguments: &[Operand]) -> Result<(), Error> {
+        let values: Vec<Value> = arguments.iter().map(|&argument| self.operand_value(argument)).collect();
+        for (param, value) in fallback.params.iter().zip(&values) {
+            let steps = self.steps(value.home, value.elements);
+            for (extent, &step) in param.ty.extents.iter().zip(&steps) {
+                if let Extent::Value(id) = extent
+                    && let Some(size) = fallback.sizes.iter().find(|size| size.id == *id)
+                    && !self.env.contains_key(id)
+                {
+                    let extent = self.extent_value(step, value.home);
+                    self.define(size, extent);
+                }
+            }
+            self.define(param, value.clone());
+        }
+        self.bindings(fallback)?;
+        self.given(binding, fallback);
+        for var in fallback.sizes.iter().chain(&fallback.params) {
+            self.env.remove(&var.id);
+        }
+        Ok(())
+    }
+
+    /// The extent along a step of a value with this home, as a scalar of lanes.
+    pub fn extent_value(&mut self, step: ContextId, home: ContextId) -> Value {
+        match self.context(step).made.clone() {
+            Made::Ragged { sizes, .. } => sizes,
+            Made::Uniform { extent: Extent::Value(id) } => Value { array: id, home: ROOT, elements: ROOT, ty: I64 },
+            Made::Uniform { extent } => self.operand_value(super::flat::operand(extent)),
+            Made::Root | Made::Subset { .. } => Value { array: fusebox_ir::ArrayId(0), home, elements: home, ty: I64 },
+        }
+    }
+}
+
+/// Whether nothing in a binding is nested parallelism, or an array of arrays.
+pub(super) fn is_flat(binding: &Binding) -> bool {
+    let mut bindings = vec![binding];
+    while let Some(binding) = bindings.pop() {
+        let nested = |var: &Var| !var.ty.inner.is_empty();
+        if binding.results.iter().any(nested) {
+            return false;
+        }
+        match &binding.op {
+            ArrayOp::Nest { .. } | ArrayOp::Element { .. } | ArrayOp::Consume { chunks: false, .. } => return false,
+            op => {
+                for part in op.parts() {
+                    if let Part::Body(block) = part {
+                        if block.params.iter().any(nested) {
+                            return false;
+                        }
+                        bindings.extend(&block.bindings);
+                    }
+                }
+            }
+        }
+    }
+    true
+}

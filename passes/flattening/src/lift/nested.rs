@@ -1,0 +1,85 @@
+//! Arrays out of arrays of arrays.
+
+use fusebox_ir::{ArrayId, ArrayOp, Binding, ElementType::I64, Extent, Operand, Type};
+
+use super::{
+    LaneOperand, Lifter, Value,
+    code::Code,
+    context::{ContextId, Made, ROOT},
+    flat::operands,
+};
+use crate::Error;
+
+impl<'p> Lifter<'p> {
+    pub fn element(
+        &mut self,
+        binding: &'p Binding,
+        home: ContextId,
+        source: ArrayId,
+        index: &[Operand],
+    ) -> Result<(), Error> {
+        let value = self.array_value(source);
+        let ty = self.source_type(source);
+        let (rank, level) = (ty.rank(), ty.inner.first().cloned().unwrap_or_default());
+        let steps = self.steps(value.home, value.elements);
+        let Some((array, sizes)) = binding.results.split_last() else { return Ok(()) };
+        let fixed: Vec<Option<Operand>> = index.iter().map(|&operand| Some(operand)).collect();
+        let unknown: Vec<usize> =
+            level.iter().enumerate().filter(|(_, extent)| **extent == Extent::Unknown).map(|(dim, _)| dim).collect();
+        if let Some(row) = self.row_of(&value, &fixed) {
+            for (var, &dim) in sizes.iter().zip(&unknown) {
+                let size = self.extent_value(steps[rank + dim], row.home);
+                self.define(var, size);
+            }
+            self.define(array, row);
+            return Ok(());
+        }
+        if ty.inner.len() > 1 {
+            return Err(self.refused(
+                binding,
+                "an array of arrays at a computed index is not lifted; take it out at the index of a nest over the array",
+            ));
+        }
+        let at: Vec<LaneOperand> = index.iter().map(|&operand| self.lane_operand(operand)).collect();
+        let name = self.source_name(source);
+        for (var, &dim) in sizes.iter().zip(&unknown) {
+            let step = steps[rank + dim];
+            if let Made::Uniform { .. } = self.context(step).made {
+                let size = self.extent_value(step, ROOT);
+                self.define(var, size);
+                continue;
+            }
+            let mut code = Code::over(self, home);
+            let lane = code.lane(value.home);
+            let index: Vec<_> = at.iter().map(|operand| Self::code_operand(&mut code, operand)).collect();
+            let index: Vec<_> = index
+                .into_iter()
+                .enumerate()
+                .map(|(dim, index)| {
+                    let zeros = vec![Code::constant(0); steps.len()];
+                    let size = code.extent_at(&value, &lane, dim, &zeros);
+                    code.inside(index, size, &name)
+                })
+                .chain(std::iter::repeat_n(Code::constant(0), level.len()))
+                .collect();
+            let size = code.extent_at(&value, &lane, rank + dim, &index);
+            let f = code.b.finish_needed(&[size]);
+            let dims = self.dims(home);
+            let op = if home == ROOT { ArrayOp::Unit { f } } else { ArrayOp::Generate { extents: operands(&dims), f } };
+            let id = self.flat.bind(op, vec![(var.name.clone(), Type::array(dims, I64))])[0];
+            self.not_negative.insert(id);
+            self.define(var, Value { array: id, home, elements: home, ty: I64 });
+        }
+        let elements = self.elements(home, &array.ty);
+        let made = self.moved_array(&array.name, &value, &name, home, elements, |code, own| {
+            at.iter()
+                .map(|operand| Self::code_operand(code, operand))
+                .collect::<Vec<_>>()
+                .into_iter()
+                .chain(own.iter().copied())
+                .collect()
+        });
+        self.define(array, Value { array: made, home, elements, ty: array.ty.element });
+        Ok(())
+    }
+}

@@ -1,0 +1,212 @@
+//! Values of the nested program as flat arrays, brought from the lanes of one context to those of another.
+
+use fusebox_ir::{
+    ArrayId, ArrayOp, ElementType, Lambda, LambdaBuilder, Name, Operand, ScalarOp, ScalarOperand, Type, inline,
+};
+
+use super::{
+    Lifter,
+    code::{Code, Outside},
+    context::{ContextId, LaneExtent, Made},
+    flat::operand,
+};
+
+/// A value of the nested program: in each lane of its home a scalar or an array, whose elements are lanes of `elements`.
+#[derive(Clone, Debug)]
+pub(super) struct Value {
+    /// The flat array, of an element for each lane of `elements`.
+    pub array: ArrayId,
+    /// The lanes that have such a value; other contexts below have that of the lane they were made from.
+    pub home: ContextId,
+    /// Made from the home by a dimension for each of the value's own.
+    pub elements: ContextId,
+    pub ty: ElementType,
+}
+
+impl Lifter<'_> {
+    /// The extents along the steps of a value, seen from another context below its home.
+    fn extents_for(&mut self, value: &Value, home: ContextId) -> ContextId {
+        let mut to = home;
+        // Contexts of the value, and what stands for them.
+        let mut twins = Vec::new();
+        for step in self.steps(value.home, value.elements) {
+            let extent = match self.context(step).made.clone() {
+                Made::Uniform { extent } => LaneExtent::Uniform(extent),
+                Made::Ragged { sizes, .. } => {
+                    let twin = twins.iter().rev().find(|(old, _)| *old == sizes.home).copied();
+                    match twin {
+                        // Extents of an array of arrays depend on the array.
+                        Some((old, new)) => LaneExtent::Varying(self.transported(&sizes, value.home, old, home, new)),
+                        None => LaneExtent::Varying(sizes),
+                    }
+                }
+                Made::Root | Made::Subset { .. } => continue,
+            };
+            to = self.extend(home, to, &extent);
+            twins.push((step, to));
+        }
+        to
+    }
+
+    /// A scalar over a context that was made from `above`, as a scalar over another that was made in the same way from `base`.
+    fn transported(
+        &mut self,
+        scalar: &Value,
+        above: ContextId,
+        old: ContextId,
+        base: ContextId,
+        new: ContextId,
+    ) -> Value {
+        let source = Value { array: scalar.array, home: above, elements: old, ty: scalar.ty };
+        let array = self.gathered(&source, base, new);
+        if self.not_negative.contains(&scalar.array) {
+            self.not_negative.insert(array);
+        }
+        Value { array, home: new, elements: new, ty: scalar.ty }
+    }
+
+    /// The elements of a value for each lane of a context that was made from `base` by as many dimensions.
+    pub fn gathered(&mut self, value: &Value, base: ContextId, elements: ContextId) -> ArrayId {
+        let name: Name = self.name_of(value.array).into();
+        let steps = self.steps(base, elements);
+        let extents = self.dims(elements);
+        if self.context(value.elements).dims.is_empty() {
+            return self.replicated(value.array, &[], &extents);
+        }
+        let mut code = Code::over(self, elements);
+        let coords = code.lane(base);
+        let coords = code.climb(base, &coords, value.home);
+        let index = code.own_indices(&steps);
+        let own = code.lifter.steps(value.home, value.elements);
+        let at = code.down(&coords, &own, &index, &Outside::Never);
+        let f = code.b.finish_needed(&at);
+        let ty = Type::array(extents.clone(), value.ty);
+        let extents = extents.into_iter().map(operand).collect();
+        let op = self.picked(extents, f, value.array);
+        self.flat.bind_out(op, &name, ty)
+    }
+
+    /// The elements of an array at computed indices. An array outside of lanes that may fail to be computed is read by a function: where there
+    /// are no lanes, nothing needs it.
+    pub fn picked(&mut self, extents: Vec<Operand>, f: Lambda, array: ArrayId) -> ArrayOp {
+        if !self.risky.contains(&array) {
+            return ArrayOp::Backpermute { extents, f, sources: vec![array] };
+        }
+        let ty = self.flat.ty(array).element;
+        let mut b = LambdaBuilder::new();
+        let params = b.params(f.params.iter().map(|param| param.ty));
+        let index = inline(&mut b, &f, &params);
+        let element = if index.is_empty() {
+            ScalarOperand::Outer(array)
+        } else {
+            b.instruction(ScalarOp::Read { array, index }, &[ty])[0].operand
+        };
+        ArrayOp::Generate { extents, f: b.finish(&[element]) }
+    }
+
+    /// An array repeated along new dimensions: `kept` dimensions first, then those of `extents` that are more, then its others.
+    fn replicated(&mut self, array: ArrayId, dims: &[bool], extents: &[fusebox_ir::Extent]) -> ArrayId {
+        let name: Name = self.name_of(array).into();
+        let element = self.flat.ty(array).element;
+        if self.risky.contains(&array) {
+            let params = vec![("", ElementType::I64); extents.len()];
+            let mut f = Lambda::build(&params, |_, _| Vec::new());
+            let kept = f.params.iter().enumerate().filter(|(at, _)| dims.get(*at).copied().unwrap_or(false));
+            f.results = kept.map(|(_, param)| param.id.into()).collect();
+            let op = self.picked(extents.iter().map(|&extent| operand(extent)).collect(), f, array);
+            return self.flat.bind_out(op, &name, Type::array(extents.to_vec(), element));
+        }
+        let dims = extents
+            .iter()
+            .enumerate()
+            .map(|(at, &extent)| if dims.get(at).copied().unwrap_or(false) { None } else { Some(operand(extent)) })
+            .collect();
+        let ty = Type::array(extents.to_vec(), element);
+        self.flat.bind_out(ArrayOp::Replicate { dims, sources: vec![array] }, &name, ty)
+    }
+
+    /// A value as one of the lanes of a context below its home.
+    pub fn lifted(&mut self, value: &Value, home: ContextId) -> Value {
+        if value.home == home {
+            return value.clone();
+        }
+        if let Some(known) = self.lifts.get(&(value.array, value.home, home)) {
+            return known.clone();
+        }
+        let elements = self.extents_for(value, home);
+        let between = self.steps(value.home, home);
+        let own = self.steps(value.home, value.elements);
+        let new = self.steps(home, elements);
+        let is_uniform = |lifter: &Self, steps: &[ContextId]| {
+            steps.iter().all(|&step| matches!(lifter.context(step).made, Made::Uniform { .. }))
+        };
+        let array = if is_uniform(self, &between) && is_uniform(self, &own) && is_uniform(self, &new) {
+            let (before, added) = (self.context(value.home).dims.len(), between.len());
+            let extents = self.dims(elements);
+            let kept: Vec<bool> = (0..extents.len()).map(|at| at < before || at >= before + added).collect();
+            self.replicated(value.array, &kept, &extents)
+        } else {
+            self.gathered(value, home, elements)
+        };
+        if self.not_negative.contains(&value.array) {
+            self.not_negative.insert(array);
+        }
+        let lifted = Value { array, home, elements, ty: value.ty };
+        self.lifts.insert((value.array, value.home, home), lifted.clone());
+        lifted
+    }
+
+    /// Whether flat arrays over two contexts have their elements in the same places, if their extents agree.
+    pub fn same_layout(&self, a: ContextId, b: ContextId) -> bool {
+        let (mut a, mut b) = (a, b);
+        while a != b {
+            let (x, y) = (self.context(a), self.context(b));
+            match (&x.made, &y.made) {
+                (Made::Uniform { .. }, Made::Uniform { .. }) => {}
+                (Made::Ragged { sizes: s, .. }, Made::Ragged { sizes: t, .. }) if s.array == t.array => {}
+                _ => return false,
+            }
+            (a, b) = (x.parent, y.parent);
+        }
+        true
+    }
+
+    /// The flat array of a value over a context that was made from its home, whose extents are at most the value's.
+    pub fn conformed(&mut self, value: &Value, home: ContextId, elements: ContextId) -> ArrayId {
+        let value = self.lifted(value, home);
+        if self.same_layout(value.elements, elements) {
+            return value.array;
+        }
+        self.gathered_checked(&value, elements)
+    }
+
+    /// As [`Self::gathered`]; where a row of the value is shorter than one of the context, that is an error.
+    fn gathered_checked(&mut self, value: &Value, elements: ContextId) -> ArrayId {
+        let text = self.name_of(value.array);
+        let name: Name = text.as_str().into();
+        let steps = self.steps(value.home, elements);
+        let extents = self.dims(elements);
+        let mut code = Code::over(self, elements);
+        let coords = code.lane(value.home);
+        let index = code.own_indices(&steps);
+        let own = code.lifter.steps(value.home, value.elements);
+        let at = code.down(&coords, &own, &index, &Outside::Error(text));
+        let f = code.b.finish_needed(&at);
+        let ty = Type::array(extents.clone(), value.ty);
+        let extents = extents.into_iter().map(operand).collect();
+        let op = self.picked(extents, f, value.array);
+        self.flat.bind_out(op, &name, ty)
+    }
+
+    /// An array of the index of a nest, one for each lane of the context that has it.
+    pub fn index_value(&mut self, step: ContextId) -> Value {
+        let dims = self.dims(step);
+        let array = match self.context(step).made {
+            Made::Ragged { .. } => self.origin(step).1,
+            Made::Root | Made::Uniform { .. } | Made::Subset { .. } => {
+                self.coordinate_of(&dims, dims.len().saturating_sub(1))
+            }
+        };
+        Value { array, home: step, elements: step, ty: ElementType::I64 }
+    }
+}

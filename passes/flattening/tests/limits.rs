@@ -1,0 +1,116 @@
+//! Deep and long programs are lifted in time that grows as they do; what is not lifted is refused in words.
+
+mod common;
+
+use std::{fmt::Write, time::Instant};
+
+use common::check;
+use fusebox_flattening::{Config, Error, flatten};
+use fusebox_ir::{Array, Program, Value, text};
+
+fn parsed(source: &str) -> Program {
+    text::parse(source).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// A sum over nests, one inside the other.
+fn deep(depth: usize, extent: &str) -> String {
+    let mut source = String::from("fn deep(n: i64) -> i64 {\n");
+    for level in 0..depth {
+        let extent = extent.replace("LEVEL", &format!("{}", level.max(1) - 1));
+        let extent = if level == 0 { "n".to_owned() } else { extent };
+        let _ = write!(source, "let e{level} = {extent}\n let a{level}: [e{level}]i64 = nest([e{level}], |x{level}| {{\n");
+    }
+    let last = depth - 1;
+    let _ = write!(source, "let s{last} = x{last} * x0 + 1\n return s{last} }})\n");
+    for level in (1..depth).rev() {
+        let _ = write!(source, "let s{}: i64 = fold(|a, b| a + b, 0, a{level})\n return s{} }})\n", level - 1, level - 1);
+    }
+    source.push_str("let s: i64 = fold(|a, b| a + b, 0, a0)\n return s }");
+    source
+}
+
+fn timed(program: &Program) -> f64 {
+    let begin = Instant::now();
+    flatten(program, &Config::default()).unwrap_or_else(|error| panic!("{error}"));
+    begin.elapsed().as_secs_f64()
+}
+
+#[test]
+fn nests_of_twenty_levels() {
+    // More dimensions than an array may have, and extents that depend on each index.
+    for extent in ["2i64", "1 + xLEVEL % 2"] {
+        let program = parsed(&deep(20, extent));
+        let seconds = timed(&program);
+        assert!(seconds < 1.0, "{seconds} s");
+    }
+    for (depth, extent) in [(9, "2i64"), (12, "1i64"), (5, "1 + xLEVEL"), (6, "xLEVEL")] {
+        let program = parsed(&deep(depth, extent));
+        for n in [0, 1, 3] {
+            if let Err(message) = check(&program, &[Array::scalar(n as i64).into()], &Config::default()) {
+                panic!("{message}");
+            }
+        }
+    }
+}
+
+#[test]
+fn two_thousand_operations() {
+    let mut body = String::new();
+    for at in 0..1_000 {
+        let before = if at == 0 { "row".to_owned() } else { format!("b{}", at - 1) };
+        let _ = write!(body, "let x{at} = i + {at}\n let b{at}: [m]i64 = map(|v| v + x{at}, {before})\n");
+    }
+    let source = format!(
+        "fn long(a: [n, m]i64) -> [n][m]i64 {{ let r: [n][m]i64 = nest([n], |i| {{ let row: [m]i64 = slice([i, _], a)\n {body} return b999 }}); return r }}"
+    );
+    let program = parsed(&source);
+    let seconds = timed(&program);
+    assert!(seconds < 1.0, "{seconds} s");
+    // Code that may fail, each of what was before.
+    let mut body = String::new();
+    for at in 0..1_000 {
+        let before = if at == 0 { "x".to_owned() } else { format!("b{}", at - 1) };
+        let _ = writeln!(body, "let b{at} = 7 / (1 + {before} * {before})");
+    }
+    let source = format!(
+        "fn long(a: [n]i64, c: bool) -> [n]i64 {{ let r: [n]i64 = nest([n], |i| {{ let x = a[i]\n {body} let y = if c {{ b999 }} else {{ x }}\n return y }}); return r }}"
+    );
+    let seconds = timed(&parsed(&source));
+    assert!(seconds < 1.0, "{seconds} s");
+}
+
+fn refused(source: &str) -> String {
+    match flatten(&parsed(source), &Config::default()) {
+        Err(error @ (Error::Unsupported { .. } | Error::Taken { .. })) => error.to_string(),
+        Err(error) => panic!("{error}"),
+        Ok((flat, _)) => panic!("it is lifted\n{flat}"),
+    }
+}
+
+#[test]
+fn what_is_refused_says_what_to_write() {
+    insta::assert_snapshot!(refused("fn f(n: i64) -> [n]i64 {
+      let r: [n]i64 = nest([n], |i| {
+        let k: i64, v: [k]i64 = consume([i], |j| { let q = j * 2; yield elements(q) })
+        let s: i64 = fold(|a, b| a + b, 0, v)
+        return s })
+      return r }"), @"3:33: consume `k` is not flattened: sequences are read once and in chunks, which is not lifted; make an array of arrays of what it reads, and use `nest`");
+    insta::assert_snapshot!(refused("fn f(a: [n][?]i64, b: [n][?]i64, c: bool) -> [n][?]i64 {
+      let r: [n][?]i64 = cond(c, || { return a }, || { return b })
+      return r }"), @"2:26: cond `r` is not flattened: an array of arrays goes through no branch and no loop; let it go through as extents and values, or put the nest around");
+    insta::assert_snapshot!(refused("fn f(a: [n][?]i64, a.values: [n]i64) -> [n]i64 {
+      let r: [n]i64 = nest([n], |i| { let k: i64, x: [k]i64 = element(a, i); let s = k; return s })
+      return r }"), @"array of arrays `a` becomes `a.extents` and `a.values`, and there is another `a.values`");
+    insta::assert_snapshot!(refused("fn f(n: i64, at: [n]i64) -> [n]i64 {
+      let t: [n][?][?]i64 = nest([n], |i| { let u: [i][?]i64 = nest([i], |j| { let v: [j]i64 = generate([j], |l| l); return v }); return u })
+      let r: [n]i64 = nest([n], |i| { let p = at[i]; let k: i64, u: [k][?]i64 = element(t, p); let s = k; return s })
+      return r }"), @"3:81: element `k` is not flattened: an array of arrays at a computed index is not lifted; take it out at the index of a nest over the array");
+}
+
+#[test]
+fn a_nest_without_dimensions_is_one_lane() {
+    let program = parsed("fn f(x: i64) -> i64 { let r: i64 = nest([], || { let y = x + 1; return y }); return r }");
+    if let Err(message) = check(&program, &[Value::from(Array::scalar(4i64))], &Config::default()) {
+        panic!("{message}");
+    }
+}

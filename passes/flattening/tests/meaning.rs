@@ -1,0 +1,132 @@
+//! Flat programs mean what the nested ones do: generated programs, on the interpreter.
+
+mod common;
+
+use common::{check, flat_inputs, same};
+use fusebox_flattening::{Config, Flattening, flatten};
+use fusebox_interp::run;
+use fusebox_ir::{
+    Program,
+    generate::{self, Kind, inputs, minimize, program},
+};
+
+/// Programs with many nests, and without what is not lifted.
+fn config(may_fail: bool) -> generate::Config {
+    let mut config = generate::Config { nested: true, may_fail, ..generate::Config::default() };
+    for (kind, weight) in &mut config.operations {
+        match kind {
+            Kind::Nest => *weight = 16,
+            Kind::Consume => *weight = 0,
+            _ => {}
+        }
+    }
+    config
+}
+
+fn has_streams(program: &Program) -> bool {
+    program.body.params.iter().any(|param| param.ty.stream)
+}
+
+/// Checks programs of these seeds; how many were lifted and ran.
+fn check_all(seeds: std::ops::Range<u64>, way: Flattening) -> (usize, usize) {
+    let config = config(false);
+    let (mut lifted, mut ran) = (0, 0);
+    for seed in seeds {
+        let source = program(seed, &config);
+        if has_streams(&source) {
+            continue;
+        }
+        let given = inputs(&source, seed, &config);
+        match check(&source, &given, &Config::of(way)) {
+            Ok(common::Checked { lifted: was, ran: did }) => {
+                lifted += usize::from(was);
+                ran += usize::from(did);
+            }
+            Err(message) => {
+                let kind = |message: &str| message.chars().take(14).collect::<String>();
+                let mut fails = |program: &Program| {
+                    let given = inputs(program, seed, &config);
+                    let found = check(program, &given, &Config::of(way));
+                    !has_streams(program) && found.is_err_and(|found| kind(&found) == kind(&message))
+                };
+                let small = minimize(&source, &mut fails);
+                let given = inputs(&small, seed, &config);
+                let again = check(&small, &given, &Config::of(way)).err().unwrap_or_default();
+                panic!("seed {seed}: {message}\nsmaller: {again}\n{small}\ninputs {given:?}");
+            }
+        }
+    }
+    (lifted, ran)
+}
+
+#[test]
+fn flat_programs_mean_what_nested_ones_do() {
+    let (lifted, ran) = check_all(0..1_500, Flattening::Regular);
+    assert!(lifted > 600 && ran > 600, "{lifted} were lifted, {ran} ran");
+}
+
+#[test]
+fn so_they_do_if_nothing_is_held_as_regular() {
+    let (lifted, _) = check_all(1_500..2_000, Flattening::Irregular);
+    assert!(lifted > 200, "{lifted} were lifted");
+}
+
+#[test]
+#[ignore = "takes minutes"]
+fn many_flat_programs_mean_what_nested_ones_do() {
+    check_all(2_000..18_000, Flattening::Regular);
+    check_all(18_000..20_000, Flattening::Irregular);
+}
+
+/// What is wrong where runs may fail: `None` where nothing is; else whether it failed, and whether the error was lost.
+fn check_failing(source: &Program, seed: u64, config: &generate::Config) -> Result<(bool, bool), String> {
+    let given = inputs(source, seed, config);
+    if has_streams(source) {
+        return Ok((false, false));
+    }
+    let Ok((flat, report)) = flatten(source, &Config::default()) else { return Ok((false, false)) };
+    if report.lifted == 0 {
+        return Ok((false, false));
+    }
+    match (run(source, &given), run(&flat, &flat_inputs(&given))) {
+        (Ok(nested), Ok(results)) if same(&nested, &results) => Ok((false, false)),
+        (Ok(_), Ok(_)) => Err(format!("other results\n{flat}")),
+        (Ok(_), Err(error)) => Err(format!("an error that was none, {error}\n{flat}")),
+        (Err(_), Err(_)) => Ok((true, false)),
+        // An error of an element that nobody reads may be lost.
+        (Err(_), Ok(_)) => Ok((true, true)),
+    }
+}
+
+/// Programs of these seeds: how many failed, of how many the error was lost, and of how many an error came too early.
+fn check_all_failing(seeds: std::ops::Range<u64>) -> (usize, usize, usize) {
+    let config = config(true);
+    let (mut failed, mut lost, mut early) = (0, 0, 0);
+    for seed in seeds {
+        let source = program(seed, &config);
+        match check_failing(&source, seed, &config) {
+            Ok((did, was_lost)) => {
+                failed += usize::from(did);
+                lost += usize::from(was_lost);
+            }
+            // An extent that is the same in all lanes is computed although there are none: the one error that is made.
+            Err(message) if message.starts_with("an error that was none") => early += 1,
+            Err(message) => panic!("seed {seed}: {message}\n{source}"),
+        }
+    }
+    println!("{failed} failed, {lost} errors were lost, {early} came too early");
+    (failed, lost, early)
+}
+
+#[test]
+fn what_fails_in_a_lane_fails_when_flat_and_nothing_else_does() {
+    let (failed, lost, early) = check_all_failing(0..1_000);
+    assert!(failed > 20 && lost * 4 < failed && early <= 1, "{failed} failed, {lost} lost, {early} too early");
+}
+
+#[test]
+#[ignore = "takes minutes"]
+fn of_many_programs_few_errors_are_lost() {
+    let (failed, lost, early) = check_all_failing(1_000..16_000);
+    assert!(lost * 4 < failed && early * 1_000 < 15_000, "{failed} failed, {lost} lost, {early} too early");
+}
