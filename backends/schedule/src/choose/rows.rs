@@ -22,7 +22,7 @@ const FEW: u32 = 8;
 /// A level of fewer steps than so many gangs has single steps, where it cannot be a row.
 const FEW_GANGS: u32 = 4;
 
-/// Points of which short rows are done at once: a sum takes as long as some three steps.
+/// Points of which short rows are done at once: a sum takes as long as three or four instructions that wait for each other, and each point has its own code.
 const ABREAST: u32 = 4;
 
 /// A way to run a level that has few steps: so many gangs in an iteration, of so many lanes.
