@@ -34,8 +34,7 @@ fn segmented(program: &Program) -> usize {
                     ArrayOp::Expand { .. } => 1,
                     _ => 0,
                 };
-                let inside =
-                    binding.op.parts().into_iter().map(|part| if let Part::Body(body) = part { of(body) } else { 0 });
+                let inside = binding.op.parts().into_iter().map(|part| if let Part::Body(body) = part { of(body) } else { 0 });
                 own + inside.sum::<usize>()
             })
             .sum()
@@ -140,8 +139,7 @@ fn quicksort_of_rows_is_regular() {
     let (flat, report) = flatten(&program, &Config::default()).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!((report.irregular, report.descriptors, segmented(&flat)), (0, 0, 0), "{flat}");
     // Held as irregular, everything has one.
-    let (flat, report) =
-        flatten(&program, &Config::of(Flattening::Irregular)).unwrap_or_else(|error| panic!("{error}"));
+    let (flat, report) = flatten(&program, &Config::of(Flattening::Irregular)).unwrap_or_else(|error| panic!("{error}"));
     assert!(report.descriptors > 1 && segmented(&flat) > 3, "{flat}");
     if let Err(message) = check(&program, &[matrix(4, 9)], &Config::of(Flattening::Irregular)) {
         panic!("{message}");
@@ -158,9 +156,7 @@ fn regular_programs_have_no_descriptors() {
 
 #[test]
 fn a_flat_program_stays_as_it_is() {
-    let program = parsed(
-        "fn f(xs: [n]i64) -> i64 { let unused: [n]i64 = map(|x| x, xs); let s: i64 = fold(|a, b| a + b, 0, xs); return s }",
-    );
+    let program = parsed("fn f(xs: [n]i64) -> i64 { let unused: [n]i64 = map(|x| x, xs); let s: i64 = fold(|a, b| a + b, 0, xs); return s }");
     let (flat, report) = flatten(&program, &Config::default()).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!((flat, report.lifted), (program, 0));
 }
@@ -222,8 +218,5 @@ fn what_a_lane_does_not_reach_cannot_fail() {
         let inner: [x]i64 = nest([x], |j| { let p = q + j; return p })
         return safe, chosen, looped, inner })
       return r, s, t, u }";
-    flat(
-        &source.replace("let chosen = cond", "let chosen: i64 = cond"),
-        &[vector(&[2, 0, 1, 0, 5]), vector(&[1, 2, 3, 4, 5, 6])],
-    );
+    flat(&source.replace("let chosen = cond", "let chosen: i64 = cond"), &[vector(&[2, 0, 1, 0, 5]), vector(&[1, 2, 3, 4, 5, 6])]);
 }

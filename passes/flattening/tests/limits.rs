@@ -18,14 +18,12 @@ fn deep(depth: usize, extent: &str) -> String {
     for level in 0..depth {
         let extent = extent.replace("LEVEL", &format!("{}", level.max(1) - 1));
         let extent = if level == 0 { "n".to_owned() } else { extent };
-        let _ =
-            write!(source, "let e{level} = {extent}\n let a{level}: [e{level}]i64 = nest([e{level}], |x{level}| {{\n");
+        let _ = write!(source, "let e{level} = {extent}\n let a{level}: [e{level}]i64 = nest([e{level}], |x{level}| {{\n");
     }
     let last = depth - 1;
     let _ = write!(source, "let s{last} = x{last} * x0 + 1\n return s{last} }})\n");
     for level in (1..depth).rev() {
-        let _ =
-            write!(source, "let s{}: i64 = fold(|a, b| a + b, 0, a{level})\n return s{} }})\n", level - 1, level - 1);
+        let _ = write!(source, "let s{}: i64 = fold(|a, b| a + b, 0, a{level})\n return s{} }})\n", level - 1, level - 1);
     }
     source.push_str("let s: i64 = fold(|a, b| a + b, 0, a0)\n return s }");
     source

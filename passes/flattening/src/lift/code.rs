@@ -43,15 +43,7 @@ pub(super) enum Outside {
 impl<'l, 'p> Code<'l, 'p> {
     pub fn new(lifter: &'l mut Lifter<'p>, context: ContextId) -> Self {
         let place = lifter.flat.place.clone();
-        Self {
-            lifter,
-            b: LambdaBuilder::sharing(),
-            context,
-            coords: Vec::new(),
-            scalars: Vec::new(),
-            place,
-            known: vec![HashMap::new()],
-        }
+        Self { lifter, b: LambdaBuilder::sharing(), context, coords: Vec::new(), scalars: Vec::new(), place, known: vec![HashMap::new()] }
     }
 
     /// Code whose parameters are the coordinates.
