@@ -4,16 +4,15 @@ use std::collections::BTreeSet;
 
 use fusebox_ir::{
     Action, Association, Kernel, ScatterOrder, Statement,
-    analysis::kernels::{accumulators, in_ranges, trip_count},
+    analysis::kernels::{accumulators, in_ranges},
     association::{BLOCK, TILE},
 };
 
 use super::cover::Leaf;
 use crate::{
-    abreast::{MOST_ABREAST, may_be_abreast},
     accumulate::may_unroll,
     gangs::{MOST_LANES, gang_of_tiles, has_border, is_counted_before, may_be_lanes, may_run_twice},
-    rows::{may_be_by_elements, may_be_row},
+    rows::may_be_by_elements,
     schedule::{Axis, By, Loop, Nest, Remainder, SplitBy},
     slice::free_slice,
     streams::Streams,
@@ -32,24 +31,24 @@ pub(super) fn faults(kernel: &Kernel, nest: &Nest, leaf: &Leaf<'_>, target: &Tar
     check.faults
 }
 
-struct Check<'c> {
-    kernel: &'c Kernel,
-    nest: &'c Nest,
-    leaf: &'c Leaf<'c>,
-    target: &'c Target,
+pub(super) struct Check<'c> {
+    pub(super) kernel: &'c Kernel,
+    pub(super) nest: &'c Nest,
+    pub(super) leaf: &'c Leaf<'c>,
+    pub(super) target: &'c Target,
     faults: Vec<String>,
 }
 
 impl<'c> Check<'c> {
-    fn fault(&mut self, message: impl Into<String>) {
+    pub(super) fn fault(&mut self, message: impl Into<String>) {
         self.faults.push(message.into());
     }
 
-    fn level_of(&self, axis: Axis) -> usize {
+    pub(super) fn level_of(&self, axis: Axis) -> usize {
         self.nest.level_of(self.kernel.levels.len(), axis).unwrap_or(usize::MAX)
     }
 
-    fn made_by(&self, axis: Axis) -> Option<(SplitBy, Axis, bool)> {
+    pub(super) fn made_by(&self, axis: Axis) -> Option<(SplitBy, Axis, bool)> {
         let (split, pieces) = self.nest.made_by(self.kernel.levels.len(), axis)?;
         Some((split.by, split.axis, pieces))
     }
@@ -160,32 +159,6 @@ impl<'c> Check<'c> {
         }
     }
 
-    /// Points abreast are those of the loop around, which runs over single steps; the level stands alone in it, whole.
-    fn abreast(&mut self, each: &Loop, points: u32, depth: usize) {
-        let level = self.level_of(each.axis);
-        if matches!(self.target.machine, Machine::Gpu(_)) || !(2..=MOST_ABREAST).contains(&points) {
-            self.fault(format!("{points} points abreast are none of 2 to {MOST_ABREAST}, on a processor"));
-        }
-        let around = depth.checked_sub(1).map(|around| self.leaf.loops[around]);
-        let steps = around.filter(|around| {
-            let pieces = self.made_by(around.axis).is_some_and(|(.., pieces)| pieces);
-            around.by == By::Serial && !pieces && Some(self.level_of(around.axis)) == level.checked_sub(1)
-        });
-        if steps.is_none() || each.axis != Axis(level as u32) || depth + 1 != self.leaf.loops.len() || !self.leaf.rest {
-            self.fault(format!(
-                "points are abreast where level {level} as a whole is right inside of the steps around"
-            ));
-        }
-        let own = self.leaf.choices.iter().filter(|&&(_, _, _, around)| around == depth).copied().collect::<Vec<_>>();
-        let short = |least: u32| own == [(level as u32, least, true, depth)];
-        if own.len() > 1 || own.iter().any(|&(of, ..)| of as usize != level) {
-            self.fault("points abreast are chosen by one length of their level");
-        }
-        if let Err(why) = may_be_abreast(self.kernel, level, short) {
-            self.fault(why);
-        }
-    }
-
     fn shared_level(&mut self) {
         if let Err(why) = in_ranges(self.kernel) {
             self.fault(format!("the outermost level cannot be shared: {why}"));
@@ -288,26 +261,6 @@ impl<'c> Check<'c> {
             }
             axis = from;
         }
-    }
-
-    /// A row stands alone in the innermost loop, whole.
-    fn row(&mut self, each: &Loop, (level, lanes): (usize, u32)) {
-        if each.axis != Axis(level as u32) || !self.leaf.rest {
-            self.fault(format!("a masked remainder is that of level {level} as a whole, with all of its statements"));
-        }
-        if each.border || each.out_of_cache.is_some() {
-            self.fault("a row has no border, and no streams");
-        }
-        if let Err(why) = may_be_row(self.kernel, level, (lanes, each.unroll), self.most(level)) {
-            self.fault(why);
-        }
-    }
-
-    /// How many steps a level has at most, as far as is known here.
-    fn most(&self, level: usize) -> Option<i64> {
-        let short = self.leaf.choices.iter().filter(|&&(of, _, side, _)| of as usize == level && side);
-        let short = short.map(|&(_, fewer, ..)| i64::from(fewer) - 1);
-        short.chain(trip_count(&self.kernel.levels[level])).min()
     }
 
     /// Blocks of reduces and tiles of scans are cut where the kernel says, and nowhere else.

@@ -16,7 +16,6 @@ use super::{
     rows::rows,
 };
 use crate::{
-    abreast::may_be_abreast,
     effects::effects,
     gangs::{gang_of_tiles, has_border, inside, is_counted_before, may_be_lanes, may_run_twice},
     rows::may_be_by_elements,
@@ -27,8 +26,6 @@ use crate::{
 
 /// Steps of a strip: what several batches of accumulators read stays in the innermost cache.
 const STRIP: u32 = 1024;
-/// Points of which short rows are done at once: a sum takes as long as some three steps.
-const ABREAST: u32 = 4;
 /// Threads of a block on a GPU.
 const BLOCK_THREADS: u32 = 256;
 /// A level of fewer steps than so many gangs is short: its remainder, which is scalar code, is much of it.
@@ -63,40 +60,29 @@ fn has_rest(nodes: &[Node], named: &mut BTreeSet<u32>) -> bool {
     })
 }
 
-/// Whether a step of a level waits for what the one before has combined: what takes one cycle is done before the next step asks.
-fn waits(kernel: &Kernel, level: usize) -> bool {
-    kernel.statements.iter().any(|statement| match &statement.action {
-        Action::Reduce { to, combine, .. } => {
-            let float = combine.params.iter().any(|param| param.ty.is_float());
-            *to as usize == level && (float || combine.instructions.len() > 1)
-        }
-        _ => false,
-    })
-}
-
 /// What is known of the length of a level where its loops stand.
 #[derive(Clone, Debug, Default)]
-struct Trip {
+pub(super) struct Trip {
     /// Thresholds of ragged reduces that have been decided.
-    decided: BTreeSet<u32>,
+    pub(super) decided: BTreeSet<u32>,
     /// It has fewer steps.
-    below: Option<i64>,
+    pub(super) below: Option<i64>,
     /// Where it has fewer steps than so many it runs as a row, and here it has more.
-    no_row: Option<u32>,
+    pub(super) no_row: Option<u32>,
 }
 
 /// Makes the nest of a kernel.
 pub(super) struct Builder<'k> {
-    kernel: &'k Kernel,
-    machine: Room<'k>,
-    preferences: Preferences,
+    pub(super) kernel: &'k Kernel,
+    pub(super) machine: Room<'k>,
+    pub(super) preferences: Preferences,
     /// A level that has fewer steps than this.
-    short: Option<(usize, u32)>,
+    pub(super) short: Option<(usize, u32)>,
     nest: Nest,
 }
 
 /// What there is to run on.
-enum Room<'k> {
+pub(super) enum Room<'k> {
     /// Threads, with a level across lanes.
     Cores(&'k Cpu, Option<Gang>),
     /// Blocks of so many threads.
@@ -220,7 +206,7 @@ impl<'k> Builder<'k> {
     }
 
     /// Nodes, and behind them what has no place in them.
-    fn with_rest(&self, mut nodes: Vec<Node>) -> Vec<Node> {
+    pub(super) fn with_rest(&self, mut nodes: Vec<Node>) -> Vec<Node> {
         let mut named = BTreeSet::new();
         if !has_rest(&nodes, &mut named)
             && effects(self.kernel).any(|(position, _)| !named.contains(&(position as u32)))
@@ -283,7 +269,7 @@ impl<'k> Builder<'k> {
     }
 
     /// The loops of a level, over a part of it.
-    fn level(&mut self, level: usize, axis: Axis, trip: &Trip) -> Vec<Node> {
+    pub(super) fn level(&mut self, level: usize, axis: Axis, trip: &Trip) -> Vec<Node> {
         let direct = |statement: &fusebox_ir::Statement| statement.depth as usize == level + 1;
         let undecided = inside(self.kernel, level).find_map(|(_, statement)| match statement.action {
             Action::Reduce { to, association: Association::Ragged { least, .. }, .. }
@@ -333,39 +319,6 @@ impl<'k> Builder<'k> {
             nodes = vec![Node::Loop(Loop::new(pieces, By::Serial, nodes))];
         }
         nodes
-    }
-
-    /// The level as a row where it is short, and otherwise where it is not.
-    fn row(&mut self, level: usize, axis: Axis, trip: &Trip) -> Option<Vec<Node>> {
-        let Room::Cores(cpu, Some(gang)) = self.machine else { return None };
-        if gang.level != level || axis != Axis(level as u32) || self.short.is_some() {
-            return None;
-        }
-        let rows = rows(self.kernel, cpu, gang, self.preferences.rows);
-        let row = rows.into_iter().find(|row| trip.no_row.is_none_or(|than| row.fewer_than > than))?;
-        let then = if row.lanes == 1 {
-            let body = self.body(level);
-            vec![Node::Loop(Loop::new(axis, By::Serial, body))]
-        } else {
-            let mut each = Loop::new(axis, By::Lanes(row.lanes), vec![Node::Do(Effects::Rest)]);
-            each.unroll = row.unroll;
-            each.remainder = Remainder::Masked;
-            vec![Node::Loop(each)]
-        };
-        let long = Trip { no_row: Some(row.fewer_than), ..trip.clone() };
-        let otherwise = self.level(level, axis, &long);
-        let otherwise = self.with_rest(otherwise);
-        Some(vec![Node::Choose { level: level as u32, fewer_than: row.fewer_than, then, otherwise }])
-    }
-
-    /// How many points of the level around go through this one at once: where each step of it waits for the one before.
-    fn abreast(&self, level: usize, axis: Axis, trip: &Trip) -> Option<u32> {
-        let Room::Cores(_, None) = self.machine else { return None };
-        let short = |least: u32| trip.decided.iter().eq([&least]) && trip.below == Some(least.into());
-        let whole = axis == Axis(level as u32) && may_be_abreast(self.kernel, level, short).is_ok();
-        let unknown = level > 0 && !is_counted_before(self.kernel, level);
-        let points = self.preferences.abreast.unwrap_or(if unknown && waits(self.kernel, level) { ABREAST } else { 1 });
-        (whole && points > 1).then_some(points)
     }
 
     /// The loops over the steps of a piece of a level.
@@ -429,7 +382,7 @@ impl<'k> Builder<'k> {
     }
 
     /// What is inside of a step of a level.
-    fn body(&mut self, level: usize) -> Vec<Node> {
+    pub(super) fn body(&mut self, level: usize) -> Vec<Node> {
         if inside(self.kernel, level).any(|(_, statement)| statement.depth as usize > level + 1) {
             let nodes = self.level(level + 1, Axis(level as u32 + 1), &Trip::default());
             self.with_rest(nodes)

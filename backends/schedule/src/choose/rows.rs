@@ -1,14 +1,18 @@
-//! Which levels run as rows where they are short, and in what gangs.
+//! Which levels run as rows where they are short, in what gangs, and for how many points at once.
 
 use std::collections::BTreeSet;
 
 use fusebox_ir::{Action, Association, Kernel, analysis::kernels::trip_count, association::BLOCK};
 
-use super::Choice;
+use super::{
+    Choice,
+    levels::{Builder, Room, Trip},
+};
 use crate::{
+    abreast::may_be_abreast,
     gangs::{inside, is_counted_before},
     rows::may_be_row,
-    schedule::Gang,
+    schedule::{Axis, By, Effects, Gang, Loop, Node, Remainder},
     target::Cpu,
 };
 
@@ -17,6 +21,9 @@ const FEW: u32 = 8;
 
 /// A level of fewer steps than so many gangs has single steps, where it cannot be a row.
 const FEW_GANGS: u32 = 4;
+
+/// Points of which short rows are done at once: a sum takes as long as three or four instructions that wait for each other, and each point has its own code.
+const ABREAST: u32 = 4;
 
 /// A way to run a level that has few steps: so many gangs in an iteration, of so many lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,4 +118,50 @@ fn fits(kernel: &Kernel, cpu: &Cpu, level: usize, (lanes, unroll): (u32, u32)) -
         _ => 0,
     });
     registers.sum::<u32>() <= cpu.accumulator_registers()
+}
+
+/// Whether a step of a level waits for what the one before has combined: what takes one cycle is done before the next step asks.
+fn waits(kernel: &Kernel, level: usize) -> bool {
+    kernel.statements.iter().any(|statement| match &statement.action {
+        Action::Reduce { to, combine, .. } => {
+            let float = combine.params.iter().any(|param| param.ty.is_float());
+            *to as usize == level && (float || combine.instructions.len() > 1)
+        }
+        _ => false,
+    })
+}
+
+impl Builder<'_> {
+    /// The level as a row where it is short, and otherwise where it is not.
+    pub(super) fn row(&mut self, level: usize, axis: Axis, trip: &Trip) -> Option<Vec<Node>> {
+        let Room::Cores(cpu, Some(gang)) = self.machine else { return None };
+        if gang.level != level || axis != Axis(level as u32) || self.short.is_some() {
+            return None;
+        }
+        let rows = rows(self.kernel, cpu, gang, self.preferences.rows);
+        let row = rows.into_iter().find(|row| trip.no_row.is_none_or(|than| row.fewer_than > than))?;
+        let then = if row.lanes == 1 {
+            let body = self.body(level);
+            vec![Node::Loop(Loop::new(axis, By::Serial, body))]
+        } else {
+            let mut each = Loop::new(axis, By::Lanes(row.lanes), vec![Node::Do(Effects::Rest)]);
+            each.unroll = row.unroll;
+            each.remainder = Remainder::Masked;
+            vec![Node::Loop(each)]
+        };
+        let long = Trip { no_row: Some(row.fewer_than), ..trip.clone() };
+        let otherwise = self.level(level, axis, &long);
+        let otherwise = self.with_rest(otherwise);
+        Some(vec![Node::Choose { level: level as u32, fewer_than: row.fewer_than, then, otherwise }])
+    }
+
+    /// How many points of the level around go through this one at once: where each step of it waits for the one before.
+    pub(super) fn abreast(&self, level: usize, axis: Axis, trip: &Trip) -> Option<u32> {
+        let Room::Cores(_, None) = self.machine else { return None };
+        let short = |least: u32| trip.decided.iter().eq([&least]) && trip.below == Some(least.into());
+        let whole = axis == Axis(level as u32) && may_be_abreast(self.kernel, level, short).is_ok();
+        let unknown = level > 0 && !is_counted_before(self.kernel, level);
+        let points = self.preferences.abreast.unwrap_or(if unknown && waits(self.kernel, level) { ABREAST } else { 1 });
+        (whole && points > 1).then_some(points)
+    }
 }
