@@ -70,6 +70,12 @@ impl Default for Config {
     }
 }
 
+/// The targets whose schedules this machine carries out, the widest vectors first: schedules for the others are passed over.
+pub fn targets() -> Vec<&'static str> {
+    let wide = Features::of_this_machine().map(|features| if features.avx512 { "avx512" } else { "avx2" });
+    wide.into_iter().chain(["sse"]).collect()
+}
+
 /// The backend: a pool of threads, and memory that is used again.
 #[derive(Debug)]
 pub struct Cranelift {

@@ -28,6 +28,10 @@ pub(crate) struct LoadedKernel {
     wide: bool,
     /// Steps of the outermost level that a gang does.
     pub(crate) gang: i64,
+    /// Whether ranges of it have as many steps of the level inside each.
+    pub(crate) by_elements: bool,
+    /// Whether a level inside of it goes across lanes.
+    pub(crate) inner_gang: bool,
 }
 
 impl LoadedKernel {
@@ -102,6 +106,9 @@ impl LoadedPlan {
                     .collect(),
                 hidden: compiled.hidden.clone(),
                 wide: wides[position],
+                by_elements: (compiled.schedule.iter())
+                    .any(|schedule| schedule.versions.iter().any(|version| version.nest.by_elements())),
+                inner_gang: compiled.gang.is_some_and(|gang| gang.level > 0),
                 gang: (compiled.gang).filter(|gang| gang.level == 0).map_or(1, |gang| gang.lanes.into()),
             }
         };

@@ -2,7 +2,7 @@
 
 use fusebox_backend::BackendError;
 use fusebox_ir::Kernel;
-use fusebox_schedule::Target;
+use fusebox_schedule::{Target, gangs::is_counted_before};
 use fusebox_wide::{Code, Features, Refusal, compile};
 
 use crate::{
@@ -61,12 +61,13 @@ pub(crate) fn emitted(
     if let (Some(schedule), Some(target)) = (forced.wide(features), Target::of_vectors(bytes)) {
         return compile_scheduled(kernel, schedule.clone(), &target).map(Some);
     }
-    if forced.is_narrow(features) || narrow.gang.is_none() {
-        // Scalar code is as good from Cranelift.
+    // Scalar code is as good from Cranelift, but for rows: what is used in them alone has no register outside.
+    let rows = (1..kernel.levels.len()).any(|level| !is_counted_before(kernel, level));
+    if forced.is_narrow(features) || narrow.gang.is_none() && !rows {
         return Ok(None);
     }
     let compiled = compile_kernel(kernel, Some(bytes))?;
-    Ok(compiled.gang.is_some().then_some(compiled))
+    Ok((compiled.gang.is_some() || rows).then_some(compiled))
 }
 
 /// The machine code of these functions, where it is not Cranelift's to make; none where the kernel stays as it is.

@@ -56,15 +56,15 @@ fn edited(text: &str, random: &mut Random) -> String {
     format!("{}{number}{}", &text[..at], &text[at + length..])
 }
 
-/// What is wrong with one random schedule of a generated kernel; `Ok`: what became of it.
-fn fault(seed: u64, shape: Shape) -> Result<&'static str, String> {
+/// What is wrong with one random schedule of a generated kernel; `Ok`: what became of it, and the schedule.
+fn fault(seed: u64, shape: Shape) -> Result<(&'static str, String), String> {
     let Generated { plan, inputs } = generate(seed, shape);
     validate_plan(&plan).map_err(|errors| errors.to_string())?;
     let mut random = Random(seed ^ 0x5eed);
     let targets = targets();
     let (name, features) = targets[random.next() as usize % targets.len()];
     let target = Target::named(name).ok_or("there is no such target")?;
-    let Some(kernel) = plan.kernels.first() else { return Ok("no kernel") };
+    let Some(kernel) = plan.kernels.first() else { return Ok(("no kernel", String::new())) };
     let all = alternatives(kernel, &target);
     let mut chosen = all[random.next() as usize % all.len()].clone();
     let text = chosen.to_text(kernel);
@@ -114,7 +114,7 @@ fn fault(seed: u64, shape: Shape) -> Result<&'static str, String> {
             (Ok(_), Err(expected)) => return Err(context(format!("does not fail: {expected}"))),
         }
     }
-    Ok(outcome)
+    Ok((outcome, chosen.to_text(kernel)))
 }
 
 fn number(name: &str) -> Option<u64> {
@@ -131,7 +131,14 @@ fn random_schedules_have_the_bits_of_the_interpreter() {
     for seed in seeds {
         let shape = SHAPES[(seed % 16) as usize % SHAPES.len()];
         match fault(seed, shape) {
-            Ok(outcome) => *tally.entry(outcome).or_default() += 1,
+            Ok((outcome, text)) => {
+                *tally.entry(outcome).or_default() += 1;
+                let forms = ["remainder masked", "choose when"];
+                forms
+                    .into_iter()
+                    .filter(|form| text.contains(form))
+                    .for_each(|form| *tally.entry(form).or_default() += 1);
+            }
             Err(fault) => faults.push(format!("seed {seed}, {shape:?}: {fault}")),
         }
     }
@@ -140,6 +147,12 @@ fn random_schedules_have_the_bits_of_the_interpreter() {
     if number("FUSEBOX_SEED").is_none() {
         // Else it would show little.
         assert!(tally["alternative"] * 4 > count as usize && tally["edited"] * 50 > count as usize, "{tally:?}");
+        // Those of rows that go in order are in `rows.rs`.
+        let forms = ["remainder masked", "choose when"];
+        assert!(
+            forms.iter().all(|form| tally.get(form).is_some_and(|&times| times * 200 > count as usize)),
+            "{tally:?}"
+        );
     }
 }
 
@@ -167,7 +180,8 @@ fn one_change_is_refused_with_the_reason() {
         (&dot, "avx512", "unroll 2", "unroll 4", "not the accumulators"),
         (&dot, "avx512", "lanes(32) unroll 2", "lanes(24) unroll 2", "24 lanes are no power of two"),
         (&dot, "avx512", "lanes(32) unroll 2", "lanes(32), remainder overlapped", "cannot run twice"),
-        (&dot, "avx512", "lanes(32) unroll 2", "lanes(32), remainder masked", "masked in the gangs of a scan"),
+        (&dot, "avx512", "lanes(32) unroll 2", "lanes(32), remainder masked", "masked in levels inside of others"),
+        (&dot, "avx512", "shares of 4096", "elements", "divided by the elements of rows"),
         (&dot, "avx512", "prefetch a0, a1", "stream a0", "stored past the caches"),
         (&dot, "avx512", "loop x1_shares threads", "loop x1_shares", "shares and chunks are for threads"),
         (&dot, "sse", "by 64 ->", "by 128 ->", "steps of a piece run outside"),
@@ -194,6 +208,57 @@ fn one_change_is_refused_with_the_reason() {
             "{}: `{from}` to `{to}`: should be refused as `{reason}`:\n{said}",
             kernel.name.0
         );
+    }
+}
+
+/// Sums of rows, and sums of rows that gather: programs and kernels.
+fn rows() -> [Kernel; 2] {
+    let source = |elements: &str| {
+        format!(
+            "fn f(a: [n]f32, o: [m]i64) -> [?]f32 {{
+            let k = m - 1
+            let s: [k]f32 = cluster(|| {{
+                vertical g: [n]f32 = generate([n], |i| a[{elements}])
+                last s: [k]f32 = fold_seg(|x, y| x + y, 0.5, g, offsets: o)
+                return s }})
+            return s }}"
+        )
+    };
+    ["i", "(i * 7) % n"].map(|elements| {
+        let mut plan = common::plan(&source(elements));
+        plan.kernels.pop().unwrap()
+    })
+}
+
+#[test]
+fn rows_are_refused_where_a_bit_would_change() {
+    let [sums, gathers] = rows();
+    for (kernel, from, to, reason) in [
+        (&sums, "lanes(16) unroll 4, remainder masked", "lanes(16) unroll 2, remainder masked", "is none of a row"),
+        (&sums, "lanes(16) unroll 4, remainder masked", "lanes(32) unroll 2, remainder masked", "is none of a row"),
+        (&sums, "< 9 {", "< 10 {", "is none of a row"),
+        (&sums, "< 4097 {", "< 4098 {", "may have more than 4096 steps"),
+        (&sums, "lanes(8), remainder masked", "lanes(8), remainder overlapped", "cannot run twice"),
+        (&sums, "lanes(8), remainder masked", "abreast(2)", "cannot be done for several points"),
+        (&gathers, "abreast(4)", "abreast(9)", "none of 2 to 8"),
+        (&gathers, "abreast(4)", "abreast(1)", "none of 2 to 8"),
+        (&gathers, "abreast(4)", "lanes(8), remainder masked", "have an order that lanes do not keep"),
+        (&gathers, "< 64 {", "< 65 {", "a choice is missing"),
+        (&gathers, "by elements", "by chunks", "no scatter is in chunks"),
+    ] {
+        let said = changed(kernel, "avx2", from, to);
+        assert!(said.contains(reason), "`{from}` to `{to}`: should be refused as `{reason}`:\n{said}");
+    }
+    for (kernel, from, to) in [
+        (&sums, "lanes(8), remainder masked", "lanes(16), remainder masked"),
+        (&sums, "lanes(16) unroll 4, remainder masked", "lanes(8) unroll 8, remainder masked"),
+        (&sums, "< 9 {", "< 5 {"),
+        (&sums, "< 4097 {", "< 100 {"),
+        (&sums, "by elements", "by shares of 1"),
+        (&gathers, "abreast(4)", "abreast(3)"),
+        (&gathers, " abreast(4)", ""),
+    ] {
+        assert_eq!(changed(kernel, "avx2", from, to), "accepted", "{from} to {to}");
     }
 }
 

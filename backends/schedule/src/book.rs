@@ -39,6 +39,11 @@ impl Book {
         }
     }
 
+    /// Forgets the schedules of a kernel.
+    pub fn remove(&mut self, kernel: &Kernel) {
+        self.entries.retain(|entry| entry.kernel != *kernel);
+    }
+
     /// The targets of all schedules.
     pub fn targets(&self) -> impl Iterator<Item = &str> {
         self.entries.iter().flat_map(|entry| &entry.schedules).map(|schedule| schedule.target.as_str())

@@ -45,7 +45,7 @@ impl Labels {
     pub(crate) fn name_split(&mut self, level: usize, by: SplitBy) -> (String, String) {
         let level = self.axes.get(level).cloned().unwrap_or_else(|| "axis".to_owned());
         let piece = match by {
-            SplitBy::Shares(_) => format!("{level}_share"),
+            SplitBy::Shares(_) | SplitBy::Elements => format!("{level}_share"),
             SplitBy::Chunks => format!("{level}_chunk"),
             SplitBy::Steps(steps) if i64::from(steps) == BLOCK => format!("{level}_block"),
             SplitBy::Steps(steps) if i64::from(steps) == TILE => format!("{level}_tile"),

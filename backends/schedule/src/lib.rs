@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+pub mod abreast;
 pub mod accumulate;
 mod book;
 mod check;
@@ -9,6 +10,7 @@ pub mod gangs;
 mod labels;
 mod parse;
 mod print;
+pub mod rows;
 mod schedule;
 pub mod slice;
 pub mod streams;

@@ -115,6 +115,8 @@ impl Parser<'_, '_> {
             let by = if self.tokens.takes_word("shares") {
                 self.tokens.word("of")?;
                 SplitBy::Shares(self.tokens.small()?)
+            } else if self.tokens.takes_word("elements") {
+                SplitBy::Elements
             } else if self.tokens.takes_word("chunks") {
                 SplitBy::Chunks
             } else {
@@ -202,6 +204,8 @@ impl Parser<'_, '_> {
         let mut each = Loop::new(self.axis()?, By::Serial, Vec::new());
         if self.tokens.takes_word("threads") {
             each.by = By::Threads;
+        } else if self.tokens.takes_word("abreast") {
+            each.by = By::Abreast(self.in_parentheses()?);
         } else if self.tokens.takes_word("blocks") {
             each.by = By::Blocks;
         } else if self.tokens.takes_word("lanes") {

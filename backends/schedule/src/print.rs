@@ -75,6 +75,7 @@ impl Text {
             let by = match split.by {
                 SplitBy::Steps(steps) => steps.to_string(),
                 SplitBy::Shares(unit) => format!("shares of {unit}"),
+                SplitBy::Elements => "elements".to_owned(),
                 SplitBy::Chunks => "chunks".to_owned(),
             };
             self.line(&format!("split {from} by {by} -> {pieces}, {steps}"));
@@ -122,6 +123,7 @@ impl Text {
         let mut head = format!("loop {}", self.labels.axis(each.axis));
         match each.by {
             By::Serial => {}
+            By::Abreast(points) => _ = write!(head, " abreast({points})"),
             By::Threads => head.push_str(" threads"),
             By::Lanes(lanes) => _ = write!(head, " lanes({lanes})"),
             By::Blocks => head.push_str(" blocks"),

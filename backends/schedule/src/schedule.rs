@@ -106,6 +106,9 @@ pub enum SplitBy {
     Steps(u32),
     /// A multiple of so many steps, which the launch chooses by the work and the threads there are: results never depend on it.
     Shares(u32),
+    /// Of the outermost level, as many steps as have about as many steps of the level inside, which the launch adds up
+    /// ([`fusebox_ir::analysis::kernels::row_lengths`]): results never depend on it.
+    Elements,
     /// The chunks of a scatter in chunks ([`fusebox_ir::association::chunks`]).
     Chunks,
 }
@@ -173,6 +176,8 @@ pub enum By {
     /// One step after the other.
     #[default]
     Serial,
+    /// One step after the other, for so many points of the loop around at once.
+    Abreast(u32),
     /// Steps are taken by threads.
     Threads,
     /// So many steps at a time, a lane each, in as many registers as they take.
@@ -290,6 +295,11 @@ impl Nest {
             }
         }
         false
+    }
+
+    /// Whether threads take as many steps of the level inside of the outermost one each.
+    pub fn by_elements(&self) -> bool {
+        self.splits.iter().any(|split| split.by == SplitBy::Elements)
     }
 
     /// Splits an axis of a kernel with so many levels: the pieces, and the steps of a piece.

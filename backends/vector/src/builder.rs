@@ -280,6 +280,15 @@ impl Builder {
         if ty.lanes == 1 { value } else { self.one(ty.element, ty.lanes, Op::Insert(a, lane, value)) }
     }
 
+    /// The lower half of the lanes, or the upper one; of two lanes one.
+    pub fn half(&mut self, value: Value, upper: bool) -> Value {
+        let ty = self.ty(value);
+        if ty.lanes <= 2 {
+            return self.extract(value, u32::from(upper));
+        }
+        self.one(ty.element, ty.lanes / 2, Op::Half { value, upper })
+    }
+
     /// Lanes moved up by `by`.
     pub fn shift(&mut self, value: Value, by: u32, fill: Value) -> Value {
         let ty = self.ty(value);

@@ -162,6 +162,13 @@ pub enum Op {
     Extract(Value, u32),
     /// With one lane replaced.
     Insert(Value, u32, Value),
+    /// The lower or the upper half of the lanes, of which there are four at least.
+    Half {
+        /// What is halved.
+        value: Value,
+        /// Which half.
+        upper: bool,
+    },
     /// Lane l is lane `l - by` of the first, and below `by` lane l of the second.
     Shift {
         /// What is moved.

@@ -86,6 +86,7 @@ impl Printer<'_> {
             Op::Any(a) => format!("any {a}"),
             Op::Extract(a, lane) => format!("extract {a}, {lane}"),
             Op::Insert(a, lane, value) => format!("insert {a}, {lane}, {value}"),
+            Op::Half { value, upper } => format!("{} half of {value}", if *upper { "upper" } else { "lower" }),
             Op::Shift { value, by, fill } => format!("shift {value} by {by}, {fill}"),
             Op::FailIf { condition, site, operands } => format!("fail {site} ({}) if {condition}", list(operands)),
             Op::Loop { from, to, step, index, starts, carried, body, next } => {

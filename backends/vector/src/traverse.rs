@@ -8,6 +8,7 @@ macro_rules! operands {
         match $op {
             Op::Parameter(_) | Op::Argument(_) | Op::Constant(_) | Op::Iota => Vec::new(),
             Op::Splat(a) | Op::Unary(_, a) | Op::Convert(a) | Op::Bits(a) | Op::Any(a) | Op::Extract(a, _) => vec![a],
+            Op::Half { value, .. } => vec![value],
             Op::Binary(_, a, b) | Op::Insert(a, _, b) => vec![a, b],
             Op::Shift { value, fill, .. } => vec![value, fill],
             Op::Fma(a, b, c) | Op::Select(a, b, c) => vec![a, b, c],

@@ -125,6 +125,24 @@ pub(crate) enum Cond {
     Greater = 15,
 }
 
+impl Cond {
+    /// The condition that holds where this one does not.
+    pub(crate) fn inverse(self) -> Self {
+        match self {
+            Self::Below => Self::AboveEqual,
+            Self::AboveEqual => Self::Below,
+            Self::Equal => Self::NotEqual,
+            Self::NotEqual => Self::Equal,
+            Self::BelowEqual => Self::Above,
+            Self::Above => Self::BelowEqual,
+            Self::Less => Self::GreaterEqual,
+            Self::GreaterEqual => Self::Less,
+            Self::LessEqual => Self::Greater,
+            Self::Greater => Self::LessEqual,
+        }
+    }
+}
+
 /// How control goes on behind an instruction.
 #[derive(Clone, Debug)]
 pub(crate) enum Flow {

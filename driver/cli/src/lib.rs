@@ -10,7 +10,7 @@ use std::{ffi::OsString, io::Write, process::ExitCode};
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::{check, devices, dump, explain, opt, passes, run};
+use crate::commands::{check, devices, dump, explain, opt, passes, run, tune};
 pub use crate::failure::Failure;
 
 /// Compile and run purely functional data-parallel array programs
@@ -24,6 +24,7 @@ struct Command {
 #[derive(Subcommand)]
 enum Action {
     Run(run::Options),
+    Tune(tune::Options),
     Check(check::Options),
     Dump(dump::Options),
     Opt(opt::Options),
@@ -48,6 +49,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let mut out = std::io::stdout().lock();
     let done = match &command.action {
         Action::Run(options) => run::run(options, &mut out),
+        Action::Tune(options) => tune::run(options, &mut out),
         Action::Check(options) => check::run(options, &mut out),
         Action::Dump(options) => dump::run(options, &mut out),
         Action::Opt(options) => opt::run(options, &mut out),

@@ -16,6 +16,7 @@ mod program;
 mod report;
 mod schedules;
 mod signature;
+mod tune;
 mod unchecked;
 #[cfg_attr(not(feature = "files"), allow(dead_code, reason = "results in files use more of it"))]
 mod whole;
@@ -37,6 +38,7 @@ pub use crate::{
     program::{Program, compile_plan, compile_program},
     report::{CompileReport, PassReport, RunReport},
     signature::{InputError, Signature, Slot},
+    tune::{TuneConfig, Tuned, TunedKernel, tune},
     unchecked::compile_unchecked,
 };
 

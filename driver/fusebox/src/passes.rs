@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use fusebox_clustering::{Method, Status};
 pub use fusebox_flattening::Flattening;
-use fusebox_ir::{Made, Pass, Passed, Plan, Program, Property, validate};
+use fusebox_ir::{Made, Pass, Passed, Plan, Program, Property, properties, validate};
 
 use crate::{Error, Fusion, Options};
 
@@ -421,9 +421,7 @@ pub(crate) struct Line<'p> {
 
 impl<'p> Line<'p> {
     pub(crate) fn new(program: &'p Program, verify: bool) -> Self {
-        let all = [Property::Flat, Property::Strict, Property::Clustered];
-        let properties = all.into_iter().filter(|&property| validate(program, &[property]).is_ok()).collect();
-        Self { program, verify, properties, stages: Vec::new(), details: Vec::new() }
+        Self { program, verify, properties: properties(program), stages: Vec::new(), details: Vec::new() }
     }
 
     /// Runs a pass, as `run` says, on what the last one made.
@@ -439,14 +437,13 @@ impl<'p> Line<'p> {
                 return Err(Error::Pass { pass: pass.name(), source: Box::new(AfterPlan { before }) });
             }
         };
-        if validate(input, pass.needs()).is_err() {
-            for &property in pass.needs() {
-                validate(input, &[property]).map_err(|errors| Error::Needs {
-                    pass: pass.name(),
-                    property: property.name(),
-                    errors,
-                })?;
-            }
+        // Those that are known are not looked at again; the pass itself refuses what it cannot take.
+        for &property in pass.needs().iter().filter(|needed| !self.properties.contains(needed)) {
+            validate(input, &[property]).map_err(|errors| Error::Needs {
+                pass: pass.name(),
+                property: property.name(),
+                errors,
+            })?;
         }
         let begin = Instant::now();
         let (passed, details) = run(input).map_err(|source| Error::Pass { pass: pass.name(), source })?;
@@ -455,11 +452,17 @@ impl<'p> Line<'p> {
         self.properties.retain(|property| pass.keeps().contains(property));
         self.properties.extend(pass.gives());
         if self.verify {
-            let (checked, shown) = match &made {
-                Made::Program(program) => (validate(program, &self.properties), program.to_string()),
-                Made::Plan(plan) => (fusebox_ir::validate_plan(plan), plan.to_string()),
+            let checked = match &made {
+                Made::Program(program) => validate(program, &self.properties),
+                Made::Plan(plan) => fusebox_ir::validate_plan(plan),
             };
-            checked.map_err(|errors| Error::InvalidAfter { pass: pass.name(), errors, program: shown })?;
+            checked.map_err(|errors| {
+                let program = match &made {
+                    Made::Program(program) => program.to_string(),
+                    Made::Plan(plan) => plan.to_string(),
+                };
+                Error::InvalidAfter { pass: pass.name(), errors, program }
+            })?;
         }
         self.stages.push(Stage { pass: pass.name(), made, report, time });
         self.details.push(details);

@@ -43,7 +43,7 @@ pub struct KernelArray {
     pub extents: Vec<KernelExtent>,
     /// What the kernel does with it.
     pub access: Access,
-    /// A read array of the kernel in whose memory this one may be ([`crate::analysis::may_be_in_place`] holds): each point loads what it
+    /// A read array of the kernel in whose memory this one may be ([`crate::analysis::InPlace`] allows it): each point loads what it
     /// needs of an element before that point itself, and no other, stores the element. Whether it is, a launch says.
     #[serde(rename = "over", default, skip_serializing_if = "Option::is_none")]
     pub in_place_of: Option<KernelArrayId>,

@@ -10,8 +10,13 @@ use std::{
     mem::discriminant,
 };
 
+use smallvec::{SmallVec, smallvec};
+
 pub use self::statement::{StatementPart, StatementPartMut};
 use crate::{ArrayId, ArrayOp, Block, Boundary, Lambda, LocalId, Operand, Order, ScalarOp, ScalarOperand, Sink};
+
+/// What something holds: a list that needs no memory of its own while it is short, as most are.
+pub type Parts<T> = SmallVec<[T; 6]>;
 
 /// Something that an operation holds.
 #[derive(Debug)]
@@ -50,7 +55,7 @@ pub enum PartMut<'a> {
 macro_rules! operation_parts {
     ($self:expr, $part:ident, $iter:ident, $flat:ident, $orders:ident $(, $mutability:tt)?) => {{
         use $part::{Argument, Array, Body, Function, Inner, Value};
-        let mut parts = Vec::new();
+        let mut parts = Parts::new();
         match $self {
             ArrayOp::Constant { .. } => {}
             ArrayOp::Unit { f } => parts.push(Function(f)),
@@ -184,12 +189,12 @@ macro_rules! operation_parts {
 
 impl ArrayOp {
     /// Everything this operation holds, in printing order, without descending into functions and blocks.
-    pub fn parts(&self) -> Vec<Part<'_>> {
+    pub fn parts(&self) -> Parts<Part<'_>> {
         operation_parts!(self, Part, iter, flatten, as_ref)
     }
 
     /// The twin of [`Self::parts`], to change what is held.
-    pub fn parts_mut(&mut self) -> Vec<PartMut<'_>> {
+    pub fn parts_mut(&mut self) -> Parts<PartMut<'_>> {
         operation_parts!(self, PartMut, iter_mut, flatten, as_mut, mut)
     }
 }
@@ -221,29 +226,29 @@ macro_rules! scalar_parts {
         use $part::{Array, Body, Operand};
         match $self {
             ScalarOp::Unary { function: _, a } | ScalarOp::Convert { to: _, a } | ScalarOp::Bits { to: _, a } => {
-                vec![Operand(a)]
+                smallvec![Operand(a)]
             }
-            ScalarOp::Binary { function: _, a, b } => vec![Operand(a), Operand(b)],
-            ScalarOp::Fma { a, b, c } => vec![Operand(a), Operand(b), Operand(c)],
+            ScalarOp::Binary { function: _, a, b } => smallvec![Operand(a), Operand(b)],
+            ScalarOp::Fma { a, b, c } => smallvec![Operand(a), Operand(b), Operand(c)],
             ScalarOp::Read { array, index } => [Array(array)].into_iter().chain(index.$iter().map(Operand)).collect(),
-            ScalarOp::ReadFlat { array, position } => vec![Array(array), Operand(position)],
-            ScalarOp::If { condition, then, otherwise } => vec![Operand(condition), Body(then), Body(otherwise)],
+            ScalarOp::ReadFlat { array, position } => smallvec![Array(array), Operand(position)],
+            ScalarOp::If { condition, then, otherwise } => smallvec![Operand(condition), Body(then), Body(otherwise)],
             ScalarOp::While { condition, step, starts } => {
                 [Body(condition), Body(step)].into_iter().chain(starts.$iter().map(Operand)).collect()
             }
-            ScalarOp::Assert { condition, message: _, value } => vec![Operand(condition), Operand(value)],
+            ScalarOp::Assert { condition, message: _, value } => smallvec![Operand(condition), Operand(value)],
         }
     }};
 }
 
 impl ScalarOp {
     /// Everything this instruction holds, in printing order, without descending into bodies.
-    pub fn parts(&self) -> Vec<ScalarPart<'_>> {
+    pub fn parts(&self) -> Parts<ScalarPart<'_>> {
         scalar_parts!(self, ScalarPart, iter)
     }
 
     /// The twin of [`Self::parts`], to change what is held.
-    pub fn parts_mut(&mut self) -> Vec<ScalarPartMut<'_>> {
+    pub fn parts_mut(&mut self) -> Parts<ScalarPartMut<'_>> {
         scalar_parts!(self, ScalarPartMut, iter_mut)
     }
 

@@ -181,7 +181,6 @@ impl<'g> Problem<'g> {
         problem.number_orders();
         problem.number_inners();
         problem.find_pairs(&complete);
-        crate::refuse::refuse(&mut problem);
         for (position, pair) in problem.pairs.iter().enumerate() {
             problem.of_node[pair.a].push(position);
             problem.of_node[pair.b].push(position);

@@ -3,8 +3,10 @@
 use std::collections::HashSet;
 
 use crate::{
+    Error,
     bits::Bits,
     feasible_orders::without_order,
+    graph::Graph,
     problem::{Pair, Problem, Refusal, meet},
 };
 
@@ -20,8 +22,18 @@ struct Waiting {
     after: Vec<Bits>,
 }
 
+/// The problem of a graph, with the pairs that are never fused.
+///
+/// # Errors
+/// Graphs that are malformed.
+pub(crate) fn problem(graph: &Graph) -> Result<Problem<'_>, Error> {
+    let mut problem = Problem::new(graph)?;
+    refuse(&mut problem);
+    Ok(problem)
+}
+
 /// Finds pairs that are never fused, until no more are.
-pub(crate) fn refuse(problem: &mut Problem<'_>) {
+fn refuse(problem: &mut Problem<'_>) {
     let mut pairs = std::mem::take(&mut problem.pairs);
     loop {
         let mut changed = false;

@@ -19,6 +19,7 @@ use crate::{
     optimal::{self, optimal},
     partition::Partition,
     problem::{MAX_BESIDE, Problem, Refusal},
+    refuse::problem,
     solver::Solver,
 };
 
@@ -130,7 +131,7 @@ fn nests<'a>(block: &'a Block, context: &'a Context<'_>) -> impl FnMut(&[usize])
 
 /// One graph.
 pub(crate) fn graph(graph: &Graph, config: &Config, judge: &mut Judge<'_>) -> Result<Clustering, Error> {
-    let problem = Problem::new(graph)?;
+    let problem = problem(graph)?;
     let mut fitter = Fitter::new(&problem);
     let weights = weights(&problem, config.objective);
     let alone = |fitter: &mut Fitter<'_>| {
@@ -216,7 +217,7 @@ fn weights(problem: &Problem<'_>, objective: Objective) -> Weights {
 
 /// The models of a graph, without those of cuts.
 pub(crate) fn models(graph: &Graph, objective: Objective) -> Result<Vec<Model>, Error> {
-    let problem = Problem::new(graph)?;
+    let problem = problem(graph)?;
     Ok(optimal::models(&problem, &weights(&problem, objective)))
 }
 

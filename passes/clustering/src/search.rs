@@ -249,7 +249,8 @@ impl<'a> Search<'a> {
         let mut start = better(None, clusters, parts, moved.as_ref().unwrap_or(&self.greedy));
         let step = clusters.model.step();
         let enough = start.as_ref().map_or(f64::INFINITY, |(cost, _)| cost - step + slack(*cost));
-        let relaxed = tighten(clusters, parts, self.solver, enough)?;
+        let few = clusters.apart.len() <= self.solver.few_pairs();
+        let relaxed = if few { None } else { tighten(clusters, parts, self.solver, enough)? };
         if let Some(relaxed) = &relaxed {
             if let Some(guided) = self.guided(clusters, relaxed, judge) {
                 start = better(start, clusters, parts, &guided);

@@ -8,10 +8,9 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    model::Parts,
+    model::{Parts, Path},
     paths::{LEAST, Near},
     problem::{Domain, meet},
-    tighten::Path,
 };
 
 /// How a node reads (0), or makes an output (its number, and 1).

@@ -9,21 +9,12 @@ use std::collections::{BTreeMap, HashMap};
 
 use crate::{
     Error,
-    model::{Clusters, Parts, inner_edges},
+    model::{Clusters, Parts, Path, inner_edges},
     paths::{LEAST, Near},
     problem::Problem,
     solver::{Relaxation, Relaxed, Solver},
     ties::AllTies,
 };
-
-/// `Σ apart of pairs >= apart of beyond`, or 1.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Path {
-    /// Pairs that connect two nodes.
-    pub(crate) pairs: Vec<usize>,
-    /// A pair on a way of edges between the two; none if they are never together.
-    pub(crate) beyond: Option<usize>,
-}
 
 /// How often the relaxation is solved, at most.
 const ROUNDS: usize = 40;

@@ -344,7 +344,7 @@ fn microlp_finds_the_best_of_all_divisions() {
 #[test]
 #[ignore = "minutes: more and larger graphs"]
 fn more_divisions() {
-    agrees(1_000..3_000, 7, SolverChoice::default());
+    agrees(1_000..1_300, 7, SolverChoice::default());
 }
 
 /// The order of nodes may decide between clusters that are equally good, and nothing else.

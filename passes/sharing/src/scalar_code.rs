@@ -355,10 +355,10 @@ impl Code<'_> {
             return Err(Error::TooLarge { limit: self.config.max_instructions });
         }
         let mut op: ScalarOp = op.clone();
-        let terms = |parts: Vec<ScalarPartMut<'_>>| {
-            parts.into_iter().filter(|part| matches!(part, ScalarPartMut::Operand(ScalarOperand::Local(_)))).count()
+        let terms = |parts: &[ScalarPartMut<'_>]| {
+            parts.iter().filter(|part| matches!(part, ScalarPartMut::Operand(ScalarOperand::Local(_)))).count()
         };
-        let mut operands = values.split_off(values.len() - terms(op.parts_mut())).into_iter();
+        let mut operands = values.split_off(values.len() - terms(&op.parts_mut())).into_iter();
         let mut bodies = functions.iter().enumerate();
         for part in op.parts_mut() {
             match part {

@@ -1,16 +1,22 @@
 //! Blocks: constants and equal sizes, operations that hand on an array, operations that stand twice, what nobody uses.
 
-use std::collections::{HashMap, HashSet};
+use std::{
+    borrow::Cow,
+    collections::{HashMap, HashSet},
+};
 
 use fusebox_ir::{
-    ArrayId, ArrayOp, Binding, Block, Extent, Lambda, Name, Operand, PartMut, Place, Program, ScalarOp, ScalarOperand,
-    Tap, TapBoundary, Type, Var,
-    analysis::{Answer, Size, Sizes},
+    ArrayId, ArrayOp, Binding, Block, Extent, Lambda, Name, Operand, Part, PartMut, Place, Program, ScalarOp,
+    ScalarOperand, Tap, TapBoundary, Type, Var,
+    analysis::{
+        Answer, Size, Sizes,
+        restrict::{closure, restrict},
+    },
 };
 
 use crate::{
     Config, checks,
-    scalar::{ElementTypes, simplified, used_params},
+    scalar::{ElementTypes, retain, simplified},
 };
 
 pub(crate) struct Arrays<'a> {
@@ -322,47 +328,35 @@ fn remove_dead_in(block: &mut Block, used: &mut HashSet<ArrayId>) {
     }
 }
 
-/// Drops results that are not wanted, where each result is computed by itself, and sources that no result then needs.
+/// Drops results that are not wanted and can be made apart, and what no result then needs. What an operation checks of extents is for
+/// the results that it has.
 fn drop_results(binding: &mut Binding, wanted: &[bool]) {
-    let keep = |at: usize| wanted[at];
-    match &mut binding.op {
-        ArrayOp::Unit { f } | ArrayOp::Generate { f, .. } => keep_results(f, &keep),
-        ArrayOp::Map { f, sources } | ArrayOp::Transform { f, sources, .. } => {
-            keep_results(f, &keep);
-            let mut used = used_params(f);
-            // An operation of no sources would have no rank.
-            if let (false, Some(first)) = (used.contains(&true), used.first_mut()) {
-                *first = true;
-            }
-            retain(&mut f.params, &|at| used[at]);
-            retain(sources, &|at| used[at]);
-            *f = std::mem::take(f).renumbered();
-        }
-        ArrayOp::Compute { sources }
-        | ArrayOp::Backpermute { sources, .. }
-        | ArrayOp::Replicate { sources, .. }
-        | ArrayOp::Slice { sources, .. }
-        | ArrayOp::Reshape { sources, .. } => retain(sources, &keep),
-        ArrayOp::Cond { then, otherwise, .. } => {
-            retain(&mut then.results, &keep);
-            retain(&mut otherwise.results, &keep);
-        }
-        _ => return,
+    if let ArrayOp::Cond { then, otherwise, .. } = &mut binding.op {
+        retain(&mut then.results, |at| wanted[at]);
+        retain(&mut otherwise.results, |at| wanted[at]);
+        retain(&mut binding.results, |at| wanted[at]);
+        return;
     }
-    retain(&mut binding.results, &keep);
+    if binding.op.parts().iter().any(|part| matches!(part, Part::Body(_))) {
+        return;
+    }
+    let mut made = closure(binding, wanted);
+    // An expand makes some elements, be they such as may fail.
+    if matches!(binding.op, ArrayOp::Expand { .. }) && !made[1..].contains(&true) {
+        made[1] = true;
+    }
+    let Cow::Owned(mut needed) = restrict(binding, &made) else { return };
+    for part in needed.op.parts_mut() {
+        if let PartMut::Function(f) = part {
+            *f = without_dead(std::mem::take(f));
+        }
+    }
+    *binding = needed;
 }
 
-fn keep_results(f: &mut Lambda, keep: &dyn Fn(usize) -> bool) {
-    retain(&mut f.results, keep);
+/// The function without what its results do not need, in its bodies too.
+fn without_dead(mut f: Lambda) -> Lambda {
     let results = f.results.clone();
-    crate::scalar::remove_dead(f, &results);
-    *f = std::mem::take(f).renumbered();
-}
-
-fn retain<T>(list: &mut Vec<T>, keep: &dyn Fn(usize) -> bool) {
-    let mut at = 0;
-    list.retain(|_| {
-        at += 1;
-        keep(at - 1)
-    });
+    crate::scalar::remove_dead(&mut f, &results);
+    f.renumbered()
 }

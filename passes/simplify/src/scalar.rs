@@ -251,7 +251,7 @@ impl Scalar<'_> {
     }
 }
 
-fn retain<T>(list: &mut Vec<T>, mut keep: impl FnMut(usize) -> bool) {
+pub(crate) fn retain<T>(list: &mut Vec<T>, mut keep: impl FnMut(usize) -> bool) {
     let mut at = 0;
     list.retain(|_| {
         at += 1;
@@ -324,27 +324,4 @@ fn remove_dead_in(
         }
     }
     lambda.instructions.retain(|instruction| !instruction.results.is_empty());
-}
-
-/// Which parameters of a function are used.
-pub(crate) fn used_params(lambda: &Lambda) -> Vec<bool> {
-    let mut used = std::collections::HashSet::new();
-    let mut bodies = vec![lambda];
-    while let Some(body) = bodies.pop() {
-        let operands = body.instructions.iter().flat_map(|instruction| instruction.op.parts());
-        for part in operands {
-            match part {
-                ScalarPart::Operand(ScalarOperand::Local(id)) => {
-                    used.insert(*id);
-                }
-                ScalarPart::Operand(_) | ScalarPart::Array(_) => {}
-                ScalarPart::Body(inner) => bodies.push(inner),
-            }
-        }
-        used.extend(body.results.iter().filter_map(|result| match result {
-            ScalarOperand::Local(id) => Some(*id),
-            _ => None,
-        }));
-    }
-    lambda.params.iter().map(|param| used.contains(&param.id)).collect()
 }

@@ -163,10 +163,11 @@ impl<'p> Maker<'p> {
             ArrayOp::Consume { .. } | ArrayOp::Nest { .. } => self.whole(item.binding, out),
             _ => {
                 let facts = &self.facts;
-                let parts = apart(&restrict(item.binding, &wanted), &facts.sizes, &|id| facts.ty(id));
+                let needed = restrict(item.binding, &wanted);
+                let parts = apart(&needed, &facts.sizes, &|id| facts.ty(id));
                 self.report.cut += parts.len() - 1;
                 for part in parts {
-                    let part = filled(part, &mut self.fresh);
+                    let part = filled(part.into_owned(), &mut self.fresh);
                     let made = self.renamed(part);
                     out.push(made);
                 }

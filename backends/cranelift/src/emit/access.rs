@@ -344,6 +344,7 @@ impl Emitter<'_> {
             declared.access == Access::Read && self.kernel.arrays.iter().all(|other| other.in_place_of != Some(array));
         let memory = if stays { memory } else { Memory::Shared };
         let (element, lanes) = (declared.element, self.lanes);
+        let position = self.somewhere(position);
         Ok(match position {
             Val::Uniform(index) => Val::Uniform(self.b.load(element, 1, base, index, memory)),
             Val::Gang(index) => {
@@ -364,6 +365,18 @@ impl Emitter<'_> {
                 _ => Val::Gang(self.b.load_strided(element, lanes, base, index, stride, memory)),
             },
         })
+    }
+
+    /// A position that is that of an element, or the first one, where a row may have no steps (there is slack behind an empty array).
+    fn somewhere(&mut self, position: Val) -> Val {
+        let Some(some) = self.some_steps else { return position };
+        let zero = self.b.int(0);
+        match position {
+            Val::Uniform(index) => Val::Uniform(self.b.select(some, index, zero)),
+            Val::Linear(index, stride) => Val::Linear(self.b.select(some, index, zero), stride),
+            // Lanes that take no part have been seen to.
+            Val::Gang(_) => position,
+        }
     }
 
     /// A store.

@@ -9,7 +9,7 @@ use fusebox_ir::{
 };
 use fusebox_schedule::{By, Loop, Node, Remainder, SplitBy};
 
-use super::{Emitter, Result, Val, strip_mined::StripMined, unrolled::Unrolled};
+use super::{Emitter, Result, Val, abreast::Abreast, strip_mined::StripMined, unrolled::Unrolled};
 use crate::vector::Value;
 
 /// A level that is being emitted.
@@ -19,11 +19,19 @@ pub(super) struct EmittedLevel {
     pub(super) inner: Range<usize>,
     /// The level's first index.
     pub(super) from: Value,
-    to: Value,
+    /// The one behind its last.
+    pub(super) to: Value,
     /// Its scans in tiles.
     tiled: Vec<usize>,
     /// Its reduces in blocks, and scans whose totals are.
     blocked: Vec<usize>,
+}
+
+impl EmittedLevel {
+    /// A level without tiles and blocks.
+    pub(super) fn plain(depth: usize, inner: Range<usize>, from: Value, to: Value) -> Self {
+        Self { depth, inner, from, to, tiled: Vec::new(), blocked: Vec::new() }
+    }
 }
 
 /// Some steps of a level: from, to, and the first that is counted in its block.
@@ -48,8 +56,15 @@ impl<'k> Emitter<'k> {
             let counted = &kernel.levels[*level as usize];
             let (from, to) = (self.operand(counted.from)?, self.operand(counted.to)?);
             let (from, to) = (self.plain(from), self.plain(to));
-            let ragged = *level as usize == depth;
-            return self.short_or_long_trip((depth, ragged), inner, *fewer_than, (then, otherwise), (from, to));
+            let counted = *level as usize;
+            return self.short_or_long_trip((depth, counted), inner, *fewer_than, (then, otherwise), (from, to));
+        }
+        if let [Node::Loop(each), ..] = nodes
+            && self.nest.is_row(kernel, each)
+        {
+            self.row(depth, inner, each, (from, to))?;
+            self.nodes = nodes;
+            return Ok(());
         }
         let positions = inner.clone();
         let here: Vec<usize> = positions
@@ -107,7 +122,7 @@ impl<'k> Emitter<'k> {
     /// order, else by lanes.
     fn short_or_long_trip(
         &mut self,
-        (depth, ragged): (usize, bool),
+        (depth, counted): (usize, usize),
         inner: Range<usize>,
         least: u32,
         (short, long): (&'k [Node], &'k [Node]),
@@ -117,14 +132,15 @@ impl<'k> Emitter<'k> {
         let positions: Vec<usize> = (inner.clone())
             .filter(|&position| match &kernel.statements[position].action {
                 Action::Reduce { association: Association::Ragged { least: own, .. }, .. } => {
-                    ragged && *own == least && kernel.statements[position].depth as usize == depth + 1
+                    counted == depth && *own == least && kernel.statements[position].depth as usize == depth + 1
                 }
                 _ => false,
             })
             .collect();
         let steps = self.b.sub(to, from);
-        let least = self.b.int(least.into());
-        let is_short = self.b.less(steps, least);
+        let known = self.fewer_than.len();
+        let bound = self.b.int(least.into());
+        let is_short = self.b.less(steps, bound);
         let mut made: Vec<LocalId> = (inner.clone())
             .flat_map(|position| match &kernel.statements[position].action {
                 Action::Reduce { results, to, .. } if *to as usize == depth => {
@@ -141,10 +157,14 @@ impl<'k> Emitter<'k> {
         for (side, nodes) in [(true, short), (false, long)] {
             self.states = states.clone();
             self.short_trip.extend(positions.iter().map(|&position| (position, side)));
+            if side {
+                self.fewer_than.push((counted, least));
+            }
             self.b.open();
             self.nodes = nodes;
             self.gang = self.nest.gang_of(kernel.levels.len(), nodes).or(gang.filter(|gang| gang.level < depth));
             self.level(depth, inner.clone())?;
+            self.fewer_than.truncate(known);
             let mut values = std::mem::take(&mut self.states);
             // A part that leaves results of blocks makes no locals of them.
             made.retain(|id| self.locals.contains_key(id));
@@ -172,7 +192,7 @@ impl<'k> Emitter<'k> {
         match self.nest.made_by(self.kernel.levels.len(), each.axis)? {
             (split, true) => match split.by {
                 SplitBy::Steps(steps) => Some(steps.into()),
-                SplitBy::Shares(_) | SplitBy::Chunks => None,
+                SplitBy::Shares(_) | SplitBy::Elements | SplitBy::Chunks => None,
             },
             (_, false) => None,
         }
@@ -279,6 +299,9 @@ impl<'k> Emitter<'k> {
                 }),
                 (_, None, _) => {
                     self.nodes = &each.body;
+                    if let Some(abreast) = Abreast::of(&each.body).filter(|_| self.part.is_hot()) {
+                        return self.steps_abreast(nest, (steps.low, steps.high), abreast);
+                    }
                     self.steps(nest, steps.low, steps.high, 1, steps.first)
                 }
             },

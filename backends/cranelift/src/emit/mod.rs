@@ -4,9 +4,11 @@
 //! across lanes; with no such level every value is uniform and the code is scalar. Loops that do not fill a gang end in scalar code, or,
 //! where a scan fixes the gang, in a masked one.
 
+mod abreast;
 mod access;
 mod levels;
 mod non_temporal;
+mod rows;
 mod scalar;
 mod statement;
 mod strip_mined;
@@ -147,6 +149,10 @@ pub struct Emitter<'k> {
     only: Option<HashSet<usize>>,
     /// Reduces, and scans' totals, that have got what is emitted already.
     done: HashSet<usize>,
+    /// Levels that have fewer steps than so many, where it is known by a choice.
+    fewer_than: Vec<(usize, u32)>,
+    /// In gangs of which any number of lanes may take part: whether some do.
+    some_steps: Option<Value>,
     /// Of ragged reduces: whether the version for short trips is emitted just now.
     short_trip: HashMap<usize, bool>,
     /// States that say whether a reduce in order, without seeds, has got anything.
@@ -205,6 +211,8 @@ pub fn emit(
         streaming: HashSet::new(),
         only: None,
         done: HashSet::new(),
+        fewer_than: Vec::new(),
+        some_steps: None,
         short_trip: HashMap::new(),
         in_order_flags: HashSet::new(),
         appended: None,
@@ -239,18 +247,12 @@ impl<'k> Emitter<'k> {
 
     /// The statements of `range` that have depth `depth` or more, with the loop around the deeper ones.
     fn depth(&mut self, depth: usize, range: Range<usize>) -> Result {
-        let kernel = self.kernel;
-        let deeper = |statement: &Statement| statement.depth as usize > depth;
-        let statements = &kernel.statements[range.clone()];
-        let first = statements.iter().position(deeper);
-        let (first, last) = match (first, statements.iter().rposition(deeper)) {
-            (Some(first), Some(last)) => (range.start + first, range.start + last + 1),
-            _ => (range.end, range.end),
-        };
-        for position in range.start..first {
+        let (before, inner, behind) = self.parts(depth, range);
+        for position in before {
             self.statement(position, depth == 0 && self.part.is_inside())?;
         }
-        if first < last {
+        if !inner.is_empty() {
+            let (first, last) = (inner.start, inner.end);
             if depth == 0 && self.part == Part::Finish {
                 self.finish_reduces(first..last)?;
                 self.finish_scans(first..last)?;
@@ -265,10 +267,22 @@ impl<'k> Emitter<'k> {
         if depth == 0 && self.part.is_inside() {
             return Ok(());
         }
-        for position in last..range.end {
+        for position in behind {
             self.statement(position, false)?;
         }
         Ok(())
+    }
+
+    /// Statements of depth `depth` or more: those before the deeper ones, the deeper ones, and those behind.
+    fn parts(&self, depth: usize, range: Range<usize>) -> (Range<usize>, Range<usize>, Range<usize>) {
+        let deeper = |statement: &Statement| statement.depth as usize > depth;
+        let statements = &self.kernel.statements[range.clone()];
+        let first = statements.iter().position(deeper);
+        let (first, last) = match (first, statements.iter().rposition(deeper)) {
+            (Some(first), Some(last)) => (range.start + first, range.start + last + 1),
+            _ => (range.end, range.end),
+        };
+        (range.start..first, first..last, last..range.end)
     }
 
     /// One statement; where `pure_only`, what has an effect is left to another part.

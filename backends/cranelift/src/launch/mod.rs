@@ -5,6 +5,7 @@
 
 mod append;
 mod ranges;
+mod rows;
 mod scan;
 mod scatter;
 mod split;
@@ -28,6 +29,9 @@ use crate::{
 
 /// Units of work ([`fusebox_ir::analysis::work`]) that a core does in a nanosecond: about two vector instructions on four elements each.
 const UNITS_PER_NS: u64 = 8;
+
+/// Steps of a row in gangs that take as long as one step is estimated to take.
+const GANG_STEPS: u64 = 4;
 
 thread_local! {
     /// Scratch memory and the error slot of this thread.
@@ -63,6 +67,10 @@ struct KernelLaunch<'a> {
     sizes: &'a [i64],
     /// Of the outermost level.
     outermost: i64,
+    /// Steps of the level inside of it, where they are known.
+    elements: Option<u64>,
+    /// Where the outermost level is cut, as many elements in each piece, for so many pieces: those are as many as there may be.
+    cuts: Option<Vec<i64>>,
     /// Sizes, addresses of arrays, then the hidden arguments.
     table: Vec<u64>,
 }
@@ -91,12 +99,19 @@ pub(crate) fn run(
         HiddenArgument::Number(number) => alike::bits(*number),
         _ => 0,
     }));
-    let mut run = KernelLaunch { kernel, loaded, shared, sizes: launch.sizes, outermost: 0, table };
+    let mut run =
+        KernelLaunch { kernel, loaded, shared, sizes: launch.sizes, outermost: 0, elements: None, cuts: None, table };
     run.outermost = match loaded.part(Part::Steps) {
         None if kernel.levels.is_empty() => 0,
         None => run.steps(0).unwrap_or_else(|| bug!(kernel, "no code gives the steps of the outermost level")),
         Some(code) => call(code, &run.table, 0, 0)? as i64,
     };
+    if shared.threads.count() > 1
+        && let Some(rows) = rows::rows(kernel, loaded.by_elements, &launch.arrays, run.outermost)
+    {
+        run.elements = Some(rows.elements());
+        run.cuts = run.pieces().map(|pieces| rows.cuts(pieces));
+    }
     run.set_hidden(HiddenArgument::OutOfCache, (run.bytes() >= shared.out_of_cache_bytes).into());
     let appended = if let Some(code) = loaded.part(Part::Body) { run.split(code)? } else { run.whole()? };
     // The number of appended elements goes to an array of the kernel like others.
@@ -138,7 +153,10 @@ impl<'a> KernelLaunch<'a> {
         for level in 0..self.kernel.levels.len() {
             let known = if level == 0 { Some(self.outermost) } else { self.steps(level) };
             let steps = known.map_or(8, |steps| steps as u64);
-            points.push(points[level].saturating_mul(steps));
+            points.push(match self.elements {
+                Some(elements) if level == 1 => elements / if self.loaded.inner_gang { GANG_STEPS } else { 1 },
+                _ => points[level].saturating_mul(steps),
+            });
         }
         let weights = self
             .kernel
@@ -161,16 +179,21 @@ impl<'a> KernelLaunch<'a> {
         })
     }
 
+    /// In how many pieces threads share the work; none where it is not worth sharing.
+    fn pieces(&self) -> Option<i64> {
+        let work = self.work();
+        if self.shared.threads.count() == 1 || work < self.shared.share_from_ns {
+            return None;
+        }
+        let pieces = work / (self.shared.share_from_ns / 2).max(1);
+        Some(pieces.clamp(2, 16 * self.shared.threads.count() as u64) as i64)
+    }
+
     /// Ranges of the outermost level; `unit` steps are never parted, nor is what makes a gang: its rest would be scalar code.
     fn ranges(&self, steps: i64, unit: i64) -> Ranges {
         let gang = self.loaded.gang;
         let unit = if gang % unit == 0 { gang } else { unit };
-        let work = self.work();
-        if self.shared.threads.count() == 1 || work < self.shared.share_from_ns || steps <= unit {
-            return Ranges::one(steps);
-        }
-        let pieces =
-            (work / (self.shared.share_from_ns / 2).max(1)).clamp(2, 16 * self.shared.threads.count() as u64) as i64;
+        let Some(pieces) = self.pieces().filter(|_| steps > unit) else { return Ranges::one(steps) };
         let length = (steps / pieces).max(1);
         let length = (length as u64).checked_next_multiple_of(unit as u64).map_or(steps, |length| length as i64);
         Ranges::new(steps, length)

@@ -1,16 +1,25 @@
 //! The outermost level cut into ranges.
 
-/// Steps from 0 on in ranges of one length, of which the last may be shorter.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Steps from 0 on in ranges: of one length, of which the last may be shorter, or cut anywhere.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Ranges {
     steps: i64,
     /// At least 1.
     length: i64,
+    /// The first step of each range and the one behind the last, where they are not of one length.
+    cuts: Option<Vec<i64>>,
 }
 
 impl Ranges {
     pub(super) fn new(steps: i64, length: i64) -> Self {
-        Self { steps, length: length.max(1) }
+        Self { steps, length: length.max(1), cuts: None }
+    }
+
+    /// Ranges between these cuts, from 0 on and never falling; of more ranges than `most`, neighbours are one.
+    pub(super) fn cut(cuts: &[i64], most: usize) -> Self {
+        let ranges = cuts.len().saturating_sub(1).min(most.max(1));
+        let cuts: Vec<i64> = (0..=ranges).map(|range| cuts[range * (cuts.len() - 1) / ranges.max(1)]).collect();
+        Self { steps: cuts[ranges], length: 1, cuts: Some(cuts) }
     }
 
     /// All steps in one range.
@@ -19,12 +28,18 @@ impl Ranges {
     }
 
     /// How many ranges: one at least, which has no steps where there are none.
-    pub(super) fn count(self) -> usize {
+    pub(super) fn count(&self) -> usize {
+        if let Some(cuts) = &self.cuts {
+            return (cuts.len() - 1).max(1);
+        }
         (self.steps as u64).div_ceil(self.length as u64).max(1) as usize
     }
 
     /// The first step of a range, and the one behind its last.
-    pub(super) fn get(self, range: usize) -> (i64, i64) {
+    pub(super) fn get(&self, range: usize) -> (i64, i64) {
+        if let Some(cuts) = &self.cuts {
+            return (cuts[range], cuts.get(range + 1).copied().unwrap_or(self.steps));
+        }
         let from = (range as i64).saturating_mul(self.length).min(self.steps);
         (from, from.saturating_add(self.length).min(self.steps))
     }
@@ -47,6 +62,14 @@ mod tests {
                 assert_eq!(end, steps, "{ranges:?}");
             }
         }
+        let cuts = [0, 3, 4, 4, 9];
+        for (most, expected) in
+            [(1, vec![(0, 9)]), (2, vec![(0, 4), (4, 9)]), (9, vec![(0, 3), (3, 4), (4, 4), (4, 9)])]
+        {
+            let ranges = Ranges::cut(&cuts, most);
+            assert_eq!((0..ranges.count()).map(|range| ranges.get(range)).collect::<Vec<_>>(), expected);
+        }
+        assert_eq!((Ranges::cut(&[0], 3).count(), Ranges::cut(&[0], 3).get(0)), (1, (0, 0)));
         let ranges = Ranges::new(i64::MAX, 1 << 40);
         assert_eq!(ranges.get(ranges.count() - 1).1, i64::MAX);
     }

@@ -50,17 +50,25 @@ impl<'a> KernelLaunch<'a> {
                 Some(_) => self.ranges(steps, if in_blocks { BLOCK } else { 1 }),
                 None => Ranges::one(steps),
             },
-            None if any.is_empty() => self.ranges(steps, if in_blocks { BLOCK } else { 64.min(steps / 64).max(1) }),
+            None if any.is_empty() => match &self.cuts {
+                Some(cuts) => Ranges::cut(cuts, usize::MAX),
+                None => self.ranges(steps, if in_blocks { BLOCK } else { 64.min(steps / 64).max(1) }),
+            },
             None => {
                 // A copy for each thread, where that costs less than it saves.
                 let size = any.iter().map(|&position| self.scatter_size(position)).max().unwrap_or(0);
-                let most = (steps as usize / size.saturating_mul(2).max(1)).min(self.shared.threads.count());
-                let wanted = self.ranges(steps, 1).count().min(most).max(1);
-                let unit = if in_blocks { BLOCK as usize } else { 1 };
-                let length = (steps as usize).div_ceil(wanted).checked_next_multiple_of(unit);
-                length
-                    .and_then(|length| i64::try_from(length).ok())
-                    .map_or(Ranges::one(steps), |length| Ranges::new(steps, length))
+                let elements = self.elements.map_or(steps as usize, |elements| elements as usize);
+                let most = (elements / size.saturating_mul(2).max(1)).min(self.shared.threads.count());
+                if let Some(cuts) = &self.cuts {
+                    Ranges::cut(cuts, most)
+                } else {
+                    let wanted = self.ranges(steps, 1).count().min(most).max(1);
+                    let unit = if in_blocks { BLOCK as usize } else { 1 };
+                    let length = (steps as usize).div_ceil(wanted).checked_next_multiple_of(unit);
+                    length
+                        .and_then(|length| i64::try_from(length).ok())
+                        .map_or(Ranges::one(steps), |length| Ranges::new(steps, length))
+                }
             }
         };
         let mut scattered: Vec<Scattered<'_>> = Vec::new();
@@ -71,7 +79,7 @@ impl<'a> KernelLaunch<'a> {
         // Each range has a table of its own where copies take the place of arrays: then there are few.
         let own = if scattered.is_empty() { 0 } else { ranges.count() };
         let tables: Vec<Vec<u64>> = (0..own).map(|range| self.table_of(range, &mut scattered)).collect();
-        let appended = self.appended(ranges);
+        let appended = self.appended(ranges.clone());
         let one = |range: usize, stop: &AtomicBool| {
             let (from, to) = ranges.get(range);
             let own = tables.get(range).unwrap_or(&self.table);

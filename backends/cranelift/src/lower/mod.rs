@@ -355,6 +355,7 @@ impl Lower<'_> {
                 let (registers, new) = (self.registers_of(*value), self.one(*new));
                 self.insert(registers, *lane, new)
             }
+            Op::Half { value, upper } => self.half(*value, *upper),
             Op::Shift { value, by, fill } => self.shift(*value, *by, *fill),
             Op::Select(condition, a, b) => self.select(*condition, *a, *b),
             Op::Unary(function, a) if ty.lanes == 1 => {

@@ -198,6 +198,18 @@ impl Maker {
             }
             13 => {
                 let a = self.pick(|_, l| l == lanes)?;
+                if self.random.next().is_multiple_of(2) {
+                    // Halves of halves, until one lane is left; some are stored on the way.
+                    let mut half = a;
+                    while self.b.lanes(half) > 1 {
+                        half = self.b.half(half, self.random.next().is_multiple_of(2));
+                        if self.random.next().is_multiple_of(3) {
+                            self.store(half);
+                        }
+                    }
+                    self.values.push(half);
+                    return Some(());
+                }
                 let lane = self.random.next() as u32 % lanes;
                 self.b.extract(a, lane)
             }
@@ -293,7 +305,11 @@ impl Maker {
     fn store(&mut self, value: Value) {
         let (element, lanes) = (self.b.element(value), self.b.lanes(value));
         let base = self.target(element);
-        let index = if lanes > 1 && self.random.next().is_multiple_of(4) { self.positions() } else { None };
+        let index = if lanes == self.lanes && lanes > 1 && self.random.next().is_multiple_of(4) {
+            self.positions()
+        } else {
+            None
+        };
         let index = match index {
             Some(index) => index,
             None => self.position(),

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use fusebox_ir::{
     Action, Association, Kernel, ScatterOrder, Statement,
-    analysis::kernels::{accumulators, in_ranges, trip_count},
+    analysis::kernels::{accumulators, in_ranges},
     association::{BLOCK, TILE},
 };
 
@@ -12,6 +12,7 @@ use super::cover::Leaf;
 use crate::{
     accumulate::may_unroll,
     gangs::{MOST_LANES, gang_of_tiles, has_border, is_counted_before, may_be_lanes, may_run_twice},
+    rows::may_be_by_elements,
     schedule::{Axis, By, Loop, Nest, Remainder, SplitBy},
     slice::free_slice,
     streams::Streams,
@@ -30,24 +31,24 @@ pub(super) fn faults(kernel: &Kernel, nest: &Nest, leaf: &Leaf<'_>, target: &Tar
     check.faults
 }
 
-struct Check<'c> {
-    kernel: &'c Kernel,
-    nest: &'c Nest,
-    leaf: &'c Leaf<'c>,
-    target: &'c Target,
+pub(super) struct Check<'c> {
+    pub(super) kernel: &'c Kernel,
+    pub(super) nest: &'c Nest,
+    pub(super) leaf: &'c Leaf<'c>,
+    pub(super) target: &'c Target,
     faults: Vec<String>,
 }
 
 impl<'c> Check<'c> {
-    fn fault(&mut self, message: impl Into<String>) {
+    pub(super) fn fault(&mut self, message: impl Into<String>) {
         self.faults.push(message.into());
     }
 
-    fn level_of(&self, axis: Axis) -> usize {
+    pub(super) fn level_of(&self, axis: Axis) -> usize {
         self.nest.level_of(self.kernel.levels.len(), axis).unwrap_or(usize::MAX)
     }
 
-    fn made_by(&self, axis: Axis) -> Option<(SplitBy, Axis, bool)> {
+    pub(super) fn made_by(&self, axis: Axis) -> Option<(SplitBy, Axis, bool)> {
         let (split, pieces) = self.nest.made_by(self.kernel.levels.len(), axis)?;
         Some((split.by, split.axis, pieces))
     }
@@ -130,7 +131,8 @@ impl<'c> Check<'c> {
         let gpu = matches!(self.target.machine, Machine::Gpu(_));
         for (depth, each) in self.leaf.loops.iter().enumerate() {
             let made = self.made_by(each.axis);
-            let launched = matches!(made, Some((SplitBy::Shares(_) | SplitBy::Chunks, Axis(0), true)));
+            let launched =
+                matches!(made, Some((SplitBy::Shares(_) | SplitBy::Elements | SplitBy::Chunks, Axis(0), true)));
             match each.by {
                 By::Threads | By::Lanes(_) if gpu => {
                     self.fault("threads and lanes are those of a processor: a GPU has blocks and block_threads");
@@ -143,6 +145,7 @@ impl<'c> Check<'c> {
                     self.fault("blocks take pieces of the outermost level, in the outermost loop");
                 }
                 By::BlockThreads(threads) => self.threads_of_block(each, threads),
+                By::Abreast(points) => self.abreast(each, points, depth),
                 _ => {}
             }
             if matches!(each.by, By::Threads | By::Blocks) {
@@ -219,8 +222,12 @@ impl<'c> Check<'c> {
             self.fault(format!("level {level} cannot be across {lanes} lanes: {why}"));
         }
         let masked = gang_of_tiles(self.kernel) == Some((level, lanes));
-        if masked != (each.remainder == Remainder::Masked) {
-            self.fault("the remainder is masked in the gangs of a scan, and in no others");
+        let row = self.nest.is_row(self.kernel, each);
+        if masked && each.remainder != Remainder::Masked {
+            self.fault("the remainder is masked in the gangs of a scan");
+        }
+        if row {
+            self.row(each, (level, lanes));
         }
         if each.remainder == Remainder::Overlapped && !may_run_twice(self.kernel, level) {
             self.fault(format!("steps of level {level} cannot run twice, so that no gang may overlap another"));
@@ -228,7 +235,7 @@ impl<'c> Check<'c> {
         if each.border && !has_border(self.kernel, level) {
             self.fault(format!("no boundary applies along level {level}: it has no border"));
         }
-        if each.unroll > 1 && self.leaf.rest {
+        if each.unroll > 1 && self.leaf.rest && !row {
             // Named reduces are batches, and checked as such.
             if let Err(why) = may_unroll(self.kernel, level, lanes, each.unroll) {
                 self.fault(why);
@@ -259,12 +266,8 @@ impl<'c> Check<'c> {
     /// Blocks of reduces and tiles of scans are cut where the kernel says, and nowhere else.
     fn cuts(&mut self) {
         for level in 0..self.kernel.levels.len() {
-            let short = |than: i64| {
-                let mut sides = self.leaf.choices.iter();
-                sides.any(|&(of, fewer, side, _)| of as usize == level && side && i64::from(fewer) <= than)
-            };
-            let longer =
-                |than: i64| !short(than) && trip_count(&self.kernel.levels[level]).is_none_or(|steps| steps > than);
+            let most = self.most(level);
+            let longer = |than: i64| most.is_none_or(|steps| steps > than);
             let mut asked = BTreeSet::new();
             let mut ends = false;
             for (position, statement) in self.direct(level) {
@@ -324,6 +327,16 @@ impl<'c> Check<'c> {
             .any(|statement| matches!(statement.action, Action::Scatter { order: ScatterOrder::Chunks, .. }));
         let shared = self.pieces_of(0).into_iter().find(|by| !matches!(by, SplitBy::Steps(_)));
         match shared {
+            Some(SplitBy::Elements)
+                if !may_be_by_elements(self.kernel)
+                    || self
+                        .leaf
+                        .loops
+                        .iter()
+                        .any(|each| self.level_of(each.axis) == 0 && matches!(each.by, By::Lanes(_))) =>
+            {
+                self.fault("the outermost level cannot be divided by the elements of rows")
+            }
             Some(SplitBy::Shares(_)) if chunked => {
                 self.fault("a scatter is in chunks: threads take its chunks, and no other shares")
             }
@@ -356,8 +369,8 @@ impl<'c> Check<'c> {
         statements.filter_map(asks).collect()
     }
 
-    /// Ragged reduces ask for a choice by their threshold, before the loops of their level. A level whose steps are known before all others
-    /// may be asked for outside of all loops.
+    /// Ragged reduces ask for a choice by their threshold, before the loops of their level. Any level may be asked for right before its loops, and one
+    /// whose steps are known before all others outside of all loops.
     fn choices(&mut self) {
         for level in 0..self.kernel.levels.len() {
             let asked = Self::thresholds(level, self.direct(level).map(|(_, statement)| statement));
@@ -371,12 +384,13 @@ impl<'c> Check<'c> {
                 }
             }
             for (_, than, _, around) in made {
-                if !(may_ask.contains(&than) || around == 0 && is_counted_before(self.kernel, level)) {
+                let (loops, inner) = self.leaf.loops.split_at(around);
+                let known = level > 0 && inner.iter().all(|each| self.level_of(each.axis) >= level);
+                if !(may_ask.contains(&than) || known || around == 0 && is_counted_before(self.kernel, level)) {
                     self.fault(format!(
-                        "whether level {level} has fewer than {than} steps is asked where it is not known, or where no reduce depends on it"
+                        "whether level {level} has fewer than {than} steps is asked where it is not known"
                     ));
                 }
-                let loops = &self.leaf.loops[..around];
                 if loops.iter().any(|each| self.level_of(each.axis) >= level) {
                     self.fault(format!("the choice by level {level} stands inside of its loops"));
                 }

@@ -13,10 +13,12 @@ use super::{
     accumulate::{self, Kept},
     gain::Tally,
     gang::{gang, lanes_of},
+    rows::rows,
 };
 use crate::{
     effects::effects,
     gangs::{gang_of_tiles, has_border, inside, is_counted_before, may_be_lanes, may_run_twice},
+    rows::may_be_by_elements,
     schedule::{Axis, By, Effects, Gang, Loop, Nest, Node, OutOfCache, Remainder, SplitBy},
     streams::Streams,
     target::{Cpu, Gpu},
@@ -60,25 +62,27 @@ fn has_rest(nodes: &[Node], named: &mut BTreeSet<u32>) -> bool {
 
 /// What is known of the length of a level where its loops stand.
 #[derive(Clone, Debug, Default)]
-struct Trip {
+pub(super) struct Trip {
     /// Thresholds of ragged reduces that have been decided.
-    decided: BTreeSet<u32>,
+    pub(super) decided: BTreeSet<u32>,
     /// It has fewer steps.
-    below: Option<i64>,
+    pub(super) below: Option<i64>,
+    /// Where it has fewer steps than so many it runs as a row, and here it has more.
+    pub(super) no_row: Option<u32>,
 }
 
 /// Makes the nest of a kernel.
 pub(super) struct Builder<'k> {
-    kernel: &'k Kernel,
-    machine: Room<'k>,
-    preferences: Preferences,
+    pub(super) kernel: &'k Kernel,
+    pub(super) machine: Room<'k>,
+    pub(super) preferences: Preferences,
     /// A level that has fewer steps than this.
-    short: Option<(usize, u32)>,
+    pub(super) short: Option<(usize, u32)>,
     nest: Nest,
 }
 
 /// What there is to run on.
-enum Room<'k> {
+pub(super) enum Room<'k> {
     /// Threads, with a level across lanes.
     Cores(&'k Cpu, Option<Gang>),
     /// Blocks of so many threads.
@@ -107,6 +111,9 @@ impl<'k> Builder<'k> {
                 Some(Gang { level, lanes, masked: gang_of_tiles(kernel) == Some((level, lanes)) })
             }
         };
+        for row in gang.map_or(Vec::new(), |gang| rows(kernel, cpu, gang, preferences.rows)) {
+            choices.push(row.choice(gang.map_or(0, |gang| gang.level)));
+        }
         Self { kernel, machine: Room::Cores(cpu, gang), preferences, short: None, nest: Nest::default() }
     }
 
@@ -167,6 +174,9 @@ impl<'k> Builder<'k> {
         match (&self.machine, unit) {
             (Room::Cores(..), unit) => {
                 let by = match unit {
+                    Unit::Any if self.preferences.by_elements != Some(false) && may_be_by_elements(self.kernel) => {
+                        SplitBy::Elements
+                    }
                     Unit::Any => {
                         SplitBy::Shares(self.gang().filter(|gang| gang.level == 0).map_or(1, |gang| gang.lanes))
                     }
@@ -196,7 +206,7 @@ impl<'k> Builder<'k> {
     }
 
     /// Nodes, and behind them what has no place in them.
-    fn with_rest(&self, mut nodes: Vec<Node>) -> Vec<Node> {
+    pub(super) fn with_rest(&self, mut nodes: Vec<Node>) -> Vec<Node> {
         let mut named = BTreeSet::new();
         if !has_rest(&nodes, &mut named)
             && effects(self.kernel).any(|(position, _)| !named.contains(&(position as u32)))
@@ -259,7 +269,7 @@ impl<'k> Builder<'k> {
     }
 
     /// The loops of a level, over a part of it.
-    fn level(&mut self, level: usize, axis: Axis, trip: &Trip) -> Vec<Node> {
+    pub(super) fn level(&mut self, level: usize, axis: Axis, trip: &Trip) -> Vec<Node> {
         let direct = |statement: &fusebox_ir::Statement| statement.depth as usize == level + 1;
         let undecided = inside(self.kernel, level).find_map(|(_, statement)| match statement.action {
             Action::Reduce { to, association: Association::Ragged { least, .. }, .. }
@@ -278,6 +288,9 @@ impl<'k> Builder<'k> {
             let otherwise = self.level(level, axis, &long);
             let (then, otherwise) = (self.with_rest(then), self.with_rest(otherwise));
             return vec![Node::Choose { level: level as u32, fewer_than: least, then, otherwise }];
+        }
+        if let Some(row) = self.row(level, axis, trip) {
+            return row;
         }
         let tiled = inside(self.kernel, level).any(|(_, statement)| {
             direct(statement) && matches!(statement.action, Action::Scan { association: Association::Tiles { .. }, .. })
@@ -301,7 +314,7 @@ impl<'k> Builder<'k> {
                 steps = piece;
             }
         }
-        let mut nodes = self.steps(level, steps);
+        let mut nodes = self.steps(level, steps, trip);
         for pieces in around.into_iter().rev() {
             nodes = vec![Node::Loop(Loop::new(pieces, By::Serial, nodes))];
         }
@@ -309,12 +322,13 @@ impl<'k> Builder<'k> {
     }
 
     /// The loops over the steps of a piece of a level.
-    fn steps(&mut self, level: usize, axis: Axis) -> Vec<Node> {
+    fn steps(&mut self, level: usize, axis: Axis, trip: &Trip) -> Vec<Node> {
         let (cpu, gang) = match self.machine {
             Room::Cores(cpu, Some(gang)) if gang.level == level => (cpu, gang),
             _ => {
                 let body = self.body(level);
-                return vec![Node::Loop(Loop::new(axis, By::Serial, body))];
+                let by = self.abreast(level, axis, trip).map_or(By::Serial, By::Abreast);
+                return vec![Node::Loop(Loop::new(axis, by, body))];
             }
         };
         let by = By::Lanes(gang.lanes);
@@ -368,7 +382,7 @@ impl<'k> Builder<'k> {
     }
 
     /// What is inside of a step of a level.
-    fn body(&mut self, level: usize) -> Vec<Node> {
+    pub(super) fn body(&mut self, level: usize) -> Vec<Node> {
         if inside(self.kernel, level).any(|(_, statement)| statement.depth as usize > level + 1) {
             let nodes = self.level(level + 1, Axis(level as u32 + 1), &Trip::default());
             self.with_rest(nodes)

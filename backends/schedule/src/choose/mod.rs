@@ -5,6 +5,7 @@ mod accumulate;
 mod gain;
 mod gang;
 mod levels;
+mod rows;
 
 use fusebox_ir::{
     Kernel,
@@ -53,6 +54,12 @@ pub struct Preferences {
     pub streams: Option<bool>,
     /// Whether the last gang may overlap another, where that changes nothing.
     pub overlap: Option<bool>,
+    /// Whether levels that may be short run as rows too, where they may.
+    pub rows: Option<bool>,
+    /// How many points of the level around have their short rows done at once, where they may; 1: one after the other.
+    pub abreast: Option<u32>,
+    /// Whether threads take as many elements each where rows have different lengths, and not as many rows.
+    pub by_elements: Option<bool>,
     /// Whether threads or blocks share the outermost level, where they may.
     pub shared: Option<bool>,
     /// Whether loops of scalar instructions that turn a known number of times stand that often in a row.
@@ -112,8 +119,20 @@ pub fn alternatives(kernel: &Kernel, target: &Target) -> Vec<Schedule> {
     for gang in gangs {
         for accumulators in kept {
             for (streams, overlap) in [(None, None), (Some(false), None), (None, Some(false))] {
-                for (shared, unrolled) in [(None, None), (Some(false), None), (None, Some(false)), (None, Some(true))] {
-                    let wanted = Preferences { gang, accumulators, streams, overlap, shared, unrolled };
+                let usual = Preferences { gang, accumulators, streams, overlap, ..Preferences::default() };
+                for wanted in [
+                    usual,
+                    Preferences { shared: Some(false), ..usual },
+                    Preferences { by_elements: Some(false), ..usual },
+                    Preferences { unrolled: Some(false), ..usual },
+                    Preferences { unrolled: Some(true), ..usual },
+                    Preferences { rows: Some(false), ..usual },
+                    Preferences { rows: Some(true), ..usual },
+                    Preferences { abreast: Some(1), ..usual },
+                    Preferences { abreast: Some(2), ..usual },
+                    Preferences { abreast: Some(3), ..usual },
+                    Preferences { abreast: Some(4), ..usual },
+                ] {
                     let schedule = schedule(kernel, target, wanted).schedule;
                     if !found.contains(&schedule) && check(kernel, &schedule, target).is_ok() {
                         found.push(schedule);

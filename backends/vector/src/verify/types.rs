@@ -166,6 +166,11 @@ impl Verify<'_> {
                 self.is(*value, Type { lanes: 1, ..ty });
                 self.should(Rule::Positions, *lane < ty.lanes, || format!("lane {lane} of {ty}"));
             }
+            Op::Half { value, .. } => {
+                let own = self.of(*value);
+                let fits = ty.lanes > 1 && own == Type { lanes: ty.lanes.saturating_mul(2), ..ty };
+                self.should(Rule::Types, fits, || format!("half of {own} is not {ty}"));
+            }
             Op::Shift { value, by, fill } => {
                 [*value, *fill].into_iter().for_each(|operand| self.is(operand, ty));
                 self.should(Rule::Positions, *by <= ty.lanes, || format!("{ty} moved by {by}"));

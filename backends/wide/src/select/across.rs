@@ -135,6 +135,33 @@ impl Select<'_> {
         Ok(Registers::Gang(registers))
     }
 
+    /// Half of the lanes: registers of several, or what lies in half of one.
+    pub(super) fn half(&mut self, value: Value, upper: bool) -> Outcome<Registers> {
+        let ty = self.ty(value);
+        if ty.element == ElementType::Bool {
+            return self.half_mask(value, upper);
+        }
+        let mut registers = self.gang(value)?;
+        if registers.len() > 1 {
+            let behind = registers.split_off(registers.len() / 2);
+            return Ok(Registers::Gang(if upper { behind } else { registers }));
+        }
+        if !upper {
+            return Ok(Registers::Gang(registers));
+        }
+        let at = ty.lanes * ty.element.bytes() as u32 / 2;
+        let register = registers[0];
+        let half = if !self.features.avx512 {
+            self.shifted_by_bytes(register, at)
+        } else if at.is_multiple_of(4) {
+            let by = Arg::Imm(i64::from(at / 4));
+            self.w(C::EVEX_Valignd_zmm_k1z_zmm_zmmm512b32_imm8, &[Arg::Use(register), Arg::Use(register), by])
+        } else {
+            self.w(C::EVEX_Vpsrldq_zmm_zmmm512_imm8, &[Arg::Use(register), Arg::Imm(i64::from(at))])
+        };
+        Ok(Registers::Gang(vec![half]))
+    }
+
     pub(super) fn shift(&mut self, value: Value, by: u32, fill: Value) -> Outcome<Registers> {
         let ty = self.ty(value);
         if ty.element == ElementType::Bool {

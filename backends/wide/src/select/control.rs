@@ -1,7 +1,7 @@
 //! Control: loops, branches, and leaving at a failure.
 
-use fusebox_ir::ElementType;
-use fusebox_vector::{Inst, Op, Value};
+use fusebox_ir::{Binary, ElementType, Unary};
+use fusebox_vector::{Inst, Op, Region, Value};
 use iced_x86::Code as C;
 use regalloc2::{RegClass, VReg};
 
@@ -42,15 +42,7 @@ impl<'a> Select<'a> {
     /// The instruction that sets flags by a `bool` or a mask, and the condition under which it holds.
     pub(super) fn test(&mut self, condition: Value) -> Outcome<(C, Vec<Arg>, Cond)> {
         match self.tests.get(&condition) {
-            Some(&Test::Ints(holds, a, b)) => {
-                let code = match b {
-                    Arg::Imm(b) if i8::try_from(b).is_ok() => C::Cmp_rm64_imm8,
-                    Arg::Imm(_) => C::Cmp_rm64_imm32,
-                    _ => C::Cmp_r64_rm64,
-                };
-                let first = if matches!(b, Arg::Imm(_)) { Arg::Any(a) } else { Arg::Use(a) };
-                Ok((code, vec![first, b], holds))
-            }
+            Some(&Test::Ints(holds, a, b)) => Ok(Self::compare(holds, a, b)),
             Some(&Test::Any(mask)) => self.any_flags(mask),
             None if self.ty(condition).lanes > 1 => self.any_flags(condition),
             None => {
@@ -71,6 +63,32 @@ impl<'a> Select<'a> {
         out
     }
 
+    /// Words of the argument table that the body of a loop uses, loaded again for it: in registers from the beginning of the function on, those of
+    /// inner loops would be moved to the stack and back in every turn. Gives where they were.
+    fn words_of(&mut self, body: &'a Region) -> Vec<(Value, Registers)> {
+        let mut words = Vec::new();
+        let mut regions = vec![body];
+        while let Some(region) = regions.pop() {
+            for inst in &region.0 {
+                words.extend(inst.op.operands());
+                if let Op::If { then, otherwise, .. } = &inst.op {
+                    regions.extend([then, otherwise]);
+                }
+            }
+        }
+        words.sort_unstable();
+        words.dedup();
+        let mut outside = Vec::new();
+        for word in words {
+            let Some(&Op::Argument(position)) = self.defs[word.0 as usize] else { continue };
+            let Some(before) = self.values[word.0 as usize].clone() else { continue };
+            outside.push((word, before));
+            let again = self.word(position);
+            self.set(word, again);
+        }
+        outside
+    }
+
     /// A loop or a branch, with what is inside of it.
     pub(super) fn control(&mut self, inst: &'a Inst) -> Outcome<()> {
         match &inst.op {
@@ -85,6 +103,7 @@ impl<'a> Select<'a> {
                 let enters = self.flags(test);
                 self.m.branch(enters, enter, skip);
                 self.m.fill(enter);
+                let outside = self.words_of(body);
                 self.m.jump(inside, std::iter::once(first).chain(starts.iter().copied()).collect());
                 self.m.fill(skip);
                 self.m.jump(after, starts);
@@ -108,6 +127,9 @@ impl<'a> Select<'a> {
                 self.m.branch(more, again, leave);
                 self.m.fill(again);
                 self.m.jump(inside, std::iter::once(following).chain(next.iter().copied()).collect());
+                for (word, registers) in outside {
+                    self.set(word, registers);
+                }
                 self.m.fill(leave);
                 self.m.jump(after, next);
                 self.m.fill(after);
@@ -163,9 +185,23 @@ impl<'a> Select<'a> {
     /// Leaves the function where the condition holds: mask and operands go to the error slot, the caller finds the lane.
     pub(super) fn fail_if(&mut self, condition: Value, site: usize, operands: &[Value]) -> Outcome<()> {
         let [leave, stay] = [(); 2].map(|()| self.m.block());
-        let test = self.test(condition)?;
-        let fails = self.flags(test);
-        self.m.branch(fails, leave, stay);
+        if let Some(tests) = self.either_fails(condition) {
+            // Two branches that are foreseen cost less than to make one condition of both.
+            for test in tests {
+                let [fails, next] = [(); 2].map(|()| self.m.block());
+                let test = self.flags(test);
+                self.m.branch(test, fails, next);
+                self.m.blocks[fails.0].cold = true;
+                self.m.fill(fails);
+                self.m.jump(leave, Vec::new());
+                self.m.fill(next);
+            }
+            self.m.jump(stay, Vec::new());
+        } else {
+            let test = self.test(condition)?;
+            let fails = self.flags(test);
+            self.m.branch(fails, leave, stay);
+        }
         self.m.blocks[leave.0].cold = true;
         self.m.fill(leave);
         let slot = self.params[4];
@@ -190,6 +226,28 @@ impl<'a> Select<'a> {
         self.leave(code);
         self.m.fill(stay);
         Ok(())
+    }
+
+    /// Of a failure where not both of two comparisons hold: the flags of each that say that it does not.
+    fn either_fails(&self, condition: Value) -> Option<[(C, Vec<Arg>, Cond); 2]> {
+        let Some(&Op::Unary(Unary::Not, both)) = self.defs[condition.0 as usize] else { return None };
+        let Some(&Op::Binary(Binary::And | Binary::LogicalAnd, a, b)) = self.defs[both.0 as usize] else { return None };
+        let not = |value: Value| match self.tests.get(&value) {
+            Some(&Test::Ints(holds, x, y)) => Some(Self::compare(holds.inverse(), x, y)),
+            _ => None,
+        };
+        Some([not(a)?, not(b)?])
+    }
+
+    /// A comparison of integers, as flags.
+    fn compare(holds: Cond, a: VReg, b: Arg) -> (C, Vec<Arg>, Cond) {
+        let code = match b {
+            Arg::Imm(b) if i8::try_from(b).is_ok() => C::Cmp_rm64_imm8,
+            Arg::Imm(_) => C::Cmp_rm64_imm32,
+            _ => C::Cmp_r64_rm64,
+        };
+        let first = if matches!(b, Arg::Imm(_)) { Arg::Any(a) } else { Arg::Use(a) };
+        (code, vec![first, b], holds)
     }
 
     fn keep_at(&mut self, base: VReg, offset: i64, value: VReg) {

@@ -390,6 +390,9 @@ impl Select<'_> {
 
     /// Integers as they are held: extended to 64 bits by their sign.
     pub(super) fn canonical(&mut self, element: ElementType, one: VReg) -> VReg {
+        if self.loose {
+            return one;
+        }
         let code = match (element.bytes(), element.is_signed() && element.is_integer()) {
             (8, _) => return one,
             (4, true) => C::Movsxd_r64_rm32,

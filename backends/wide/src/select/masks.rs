@@ -242,6 +242,15 @@ impl Select<'_> {
     }
 
     /// Lane l is lane `l - by`, below that of `fill`.
+    pub(super) fn half_mask(&mut self, value: Value, upper: bool) -> Outcome<Registers> {
+        let half = self.ty(value).lanes / 2;
+        let mut word = self.mask_word(value)?;
+        if upper {
+            word = self.over(C::Shr_rm64_imm8, word, &[Arg::Imm(i64::from(half))]);
+        }
+        Ok(self.mask_of_word(word, half))
+    }
+
     pub(super) fn shift_mask(&mut self, value: Value, by: u32, fill: Value) -> Outcome<Registers> {
         let lanes = self.ty(value).lanes;
         let (word, fill) = (self.mask_word(value)?, self.mask_word(fill)?);

@@ -13,6 +13,7 @@ mod counts;
 mod gang;
 mod lanes;
 mod lanes_of_ones;
+mod low_bits;
 mod masks;
 mod memory;
 mod scalar;
@@ -23,7 +24,7 @@ mod stores_of_ones;
 
 use std::collections::HashMap;
 
-use fusebox_ir::{Binary, Constant, ElementType, bug};
+use fusebox_ir::{Binary, Constant, ElementType, Unary, bug};
 use fusebox_vector::{Function, Inst, Op, Region, Type, Value};
 use iced_x86::Code as C;
 use regalloc2::{Operand, PReg, RegClass, VReg};
@@ -64,6 +65,10 @@ pub(crate) struct Select<'a> {
     uses: Vec<u32>,
     constants: Vec<Option<Constant>>,
     tests: HashMap<Value, Test>,
+    /// Of uniform integers whether nobody reads more than their own bits: then what is above those may be anything.
+    low: Vec<bool>,
+    /// Whether that is so of the value that is made just now.
+    loose: bool,
     params: Vec<VReg>,
     features: Features,
     widths: Vec<u32>,
@@ -98,6 +103,8 @@ pub(crate) fn select(function: &Function, features: Features) -> Outcome<(Machin
         uses: vec![0; count],
         constants: vec![None; count],
         tests: HashMap::new(),
+        low: low_bits::low_bits(function),
+        loose: false,
         params,
         features,
         widths: vec![0; function.sites.len()],
@@ -440,11 +447,19 @@ impl<'a> Select<'a> {
                     self.constants[result.0 as usize] = Some(*constant);
                 }
                 self.defs[result.0 as usize] = Some(op);
+                self.loose = self.low[result.0 as usize];
                 let registers = self.pure(op, result)?;
+                self.loose = false;
                 self.set(result, registers);
             }
         }
         Ok(())
+    }
+
+    /// A word of the argument table.
+    fn word(&mut self, position: u32) -> Registers {
+        let table = Address::at(self.params[0], i64::from(position) * 8);
+        Registers::One(self.i(C::Mov_r64_rm64, &[Arg::Mem(table)]))
     }
 
     /// An instruction with one result.
@@ -452,10 +467,7 @@ impl<'a> Select<'a> {
         let ty = self.ty(result);
         Ok(match op {
             Op::Parameter(position) => Registers::One(self.params[*position as usize + 1]),
-            Op::Argument(position) => {
-                let table = Address::at(self.params[0], i64::from(*position) * 8);
-                Registers::One(self.i(C::Mov_r64_rm64, &[Arg::Mem(table)]))
-            }
+            Op::Argument(position) => self.word(*position),
             Op::Constant(_) => Registers::Known,
             Op::Iota if ty.lanes == 1 => {
                 self.constants[result.0 as usize] = Some(Constant::zero(ty.element));
@@ -473,9 +485,15 @@ impl<'a> Select<'a> {
             }
             Op::Extract(value, lane) => Registers::One(self.extract(*value, *lane)?),
             Op::Insert(value, lane, new) => self.insert(*value, *lane, *new)?,
+            Op::Half { value, upper } => self.half(*value, *upper)?,
             Op::Shift { value, by, fill } => self.shift(*value, *by, *fill)?,
             Op::Select(condition, a, b) => self.choose(*condition, *a, *b)?,
-            Op::Unary(function, a) if ty.lanes == 1 => Registers::One(self.unary_one(*function, *a)?),
+            Op::Unary(function, a) if ty.lanes == 1 => {
+                if let (Unary::Not, Some(&Test::Ints(holds, x, y))) = (function, self.tests.get(a)) {
+                    self.tests.insert(result, Test::Ints(holds.inverse(), x, y));
+                }
+                Registers::One(self.unary_one(*function, *a)?)
+            }
             Op::Unary(function, a) => self.unary_gang(*function, *a)?,
             Op::Binary(function, a, b) if ty.lanes == 1 => Registers::One(self.binary_one(*function, *a, *b, result)?),
             Op::Binary(function, a, b) => self.binary_gang(*function, *a, *b)?,

@@ -4,7 +4,7 @@ use std::{io::Write, path::PathBuf};
 
 use clap::ValueEnum;
 use fusebox::dot;
-use fusebox_ir::{Made, Plan, Program, Property, json, validate};
+use fusebox_ir::{Made, Plan, Program, json, properties};
 
 use crate::{Failure, source};
 
@@ -134,10 +134,7 @@ pub(crate) fn print_program(program: &Program, format: Format, out: &mut dyn Wri
     match format {
         Format::Text => writeln!(out, "{program}")?,
         Format::Json => {
-            let all = [Property::Flat, Property::Strict, Property::Clustered];
-            let properties: Vec<_> =
-                all.into_iter().filter(|&property| validate(program, &[property]).is_ok()).collect();
-            writeln!(out, "{}", json::to_json(program, &properties))?;
+            writeln!(out, "{}", json::to_json(program, &properties(program)))?;
         }
         Format::Dot => write!(out, "{}", dot::program(program))?,
     }

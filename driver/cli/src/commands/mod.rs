@@ -7,6 +7,7 @@ pub(crate) mod explain;
 pub(crate) mod opt;
 pub(crate) mod passes;
 pub(crate) mod run;
+pub(crate) mod tune;
 
 /// How arrays in the lanes of nests are held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]

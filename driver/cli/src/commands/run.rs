@@ -76,11 +76,15 @@ fn named(argument: &str) -> (Option<String>, PathBuf) {
     }
 }
 
+/// Inputs as arguments give them.
+pub(crate) fn given(inputs: &[String]) -> Vec<Given> {
+    inputs.iter().map(|text| named(text)).map(|(name, path)| Given { name, path }).collect()
+}
+
 pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Failure> {
     let backend: Backend = options.backend.parse().map_err(fusebox::Error::UnknownBackend)?;
     let fusion = super::fusion(options.fusion.as_deref())?;
-    let inputs: Vec<Given> =
-        options.inputs.iter().map(|text| named(text)).map(|(name, path)| Given { name, path }).collect();
+    let inputs = given(&options.inputs);
     let outputs: Vec<Target> =
         options.outputs.iter().map(|text| named(text)).map(|(name, path)| Target { name, path }).collect();
     let progress = Progress::start();

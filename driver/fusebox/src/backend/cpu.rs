@@ -10,8 +10,8 @@ use fusebox_backend::{Backend as _, BackendError, lock};
 use fusebox_cranelift::{Config, Cranelift};
 use fusebox_ir::{Array, ArrayOp, Nested, Part, Plan, Program, Property, RunError, Value, validate};
 
-use super::{Executable, Loading};
-use crate::{Error, InputError, Options, RunReport, Stage, pipeline_of, run_passes, unchecked::without_checks};
+use super::{Executable, Loading, without_checks::without_checks};
+use crate::{Error, InputError, Options, RunReport, Stage, pipeline_of, run_passes};
 
 const NAME: &str = "cpu";
 
@@ -53,10 +53,37 @@ fn failed(error: BackendError) -> Error {
 
 /// Compiles and loads a valid program.
 pub(super) fn load(program: &Program, options: &Options) -> Result<Loading, Error> {
-    let stages = made(program, options)?;
-    // SAFETY: the passes have made the plan just now, and nobody has changed it: what it leaves unchecked lowering has proved.
-    #[allow(unsafe_code)]
-    unsafe { loaded(plan(&stages)?, nested_results(program), options) }.map(|loading| Loading { stages, ..loading })
+    let made = MadePlan::of(program, options)?;
+    made.load(options).map(|loading| Loading { stages: made.stages, ..loading })
+}
+
+/// A plan that the passes have made and that nobody has changed.
+pub(crate) struct MadePlan {
+    stages: Vec<Stage>,
+    nested: Vec<bool>,
+}
+
+impl MadePlan {
+    /// The plan of a valid program.
+    pub(crate) fn of(program: &Program, options: &Options) -> Result<Self, Error> {
+        let stages = made(program, options)?;
+        plan(&stages)?;
+        Ok(Self { stages, nested: nested_results(program) })
+    }
+
+    /// What was made.
+    pub(crate) fn plan(&self) -> Result<&Plan, Error> {
+        plan(&self.stages)
+    }
+
+    /// Compiles and loads it.
+    pub(crate) fn load(&self, options: &Options) -> Result<Loading, Error> {
+        // SAFETY: the passes have made the plan, and nobody has changed it: what it leaves unchecked lowering has proved.
+        #[allow(unsafe_code)]
+        unsafe {
+            loaded(self.plan()?, self.nested.clone(), options)
+        }
+    }
 }
 
 /// Which results are arrays of arrays: the flat program gives the extents and the values of each.

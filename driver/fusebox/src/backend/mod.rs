@@ -2,11 +2,13 @@
 
 mod cpu;
 mod interp;
+mod without_checks;
 
 use std::time::Duration;
 
 use fusebox_ir::{Plan, Program, Value};
 
+pub(crate) use self::cpu::MadePlan;
 use crate::{Backend, Error, Options, RunReport, Stage};
 
 /// A program that is loaded and ready to run, from any thread.

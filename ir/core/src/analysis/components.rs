@@ -2,9 +2,11 @@
 
 use std::collections::{HashMap, HashSet};
 
+use rustc_hash::FxHashSet;
+
 use crate::{
     Instruction, Lambda, LocalId, ScalarOperand,
-    analysis::need::{free_uses, local},
+    analysis::need::{for_each_use, free_uses, local},
 };
 
 /// Components that a component's results depend on, for each: itself at least.
@@ -61,13 +63,19 @@ pub fn restricted(combine: &Lambda, components: &[usize]) -> Lambda {
 
 /// The instructions that the results depend on.
 pub fn live(instructions: &[Instruction], results: &[ScalarOperand]) -> Vec<Instruction> {
-    let mut used: HashSet<LocalId> = results.iter().filter_map(local).collect();
-    let mut kept: Vec<&Instruction> = Vec::new();
-    for instruction in instructions.iter().rev() {
+    let live = which_live(instructions, results).0;
+    instructions.iter().zip(live).filter(|(_, live)| *live).map(|(instruction, _)| instruction.clone()).collect()
+}
+
+/// Of each instruction whether the results depend on it, and the locals that those instructions and the results use.
+pub fn which_live(instructions: &[Instruction], results: &[ScalarOperand]) -> (Vec<bool>, FxHashSet<LocalId>) {
+    let mut used: FxHashSet<LocalId> = results.iter().filter_map(local).collect();
+    let mut live = vec![false; instructions.len()];
+    for (instruction, live) in instructions.iter().zip(&mut live).rev() {
         if instruction.results.iter().any(|result| used.contains(&result.id)) {
-            used.extend(free_uses(instruction));
-            kept.push(instruction);
+            for_each_use(instruction, &mut |id| _ = used.insert(id));
+            *live = true;
         }
     }
-    kept.into_iter().rev().cloned().collect()
+    (live, used)
 }

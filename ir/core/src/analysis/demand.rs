@@ -4,7 +4,9 @@
 //! that they read and the scalars that operations give, but not scalar code that may fail (`let q = 10 / n`), which they can hold
 //! themselves. [`by_need`] finds the bindings whose meaning would change if every block computed all of its bindings in order.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
+
+use rustc_hash::FxHashMap;
 
 use crate::{
     ArrayId, ArrayOp, Binary, Binding, Block, Lambda, Operand, Part, Program, ScalarOp, ScalarOperand, ScalarPart,
@@ -56,7 +58,7 @@ pub fn fallible_units(body: &Block) -> HashSet<ArrayId> {
 /// What is needed of the values that a block sees, found from its last binding to its first.
 #[derive(Clone, Debug)]
 pub struct Demand<'a> {
-    needs: HashMap<ArrayId, Need>,
+    needs: FxHashMap<ArrayId, Need>,
     fallible: &'a HashSet<ArrayId>,
     /// Conditions that hold wherever the block is run.
     holds: &'a [Operand],
@@ -65,7 +67,7 @@ pub struct Demand<'a> {
 impl<'a> Demand<'a> {
     /// Nothing is needed yet. `holds` are conditions that are known to hold: a loop that one of them starts runs once at least.
     pub fn new(fallible: &'a HashSet<ArrayId>, holds: &'a [Operand]) -> Self {
-        Self { needs: HashMap::new(), fallible, holds }
+        Self { needs: FxHashMap::default(), fallible, holds }
     }
 
     /// How certainly a value is needed, if it is.

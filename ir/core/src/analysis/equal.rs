@@ -2,7 +2,7 @@
 //!
 //! Source: value numbering; Alpern, Wegman, Zadeck, "Detecting equality of variables in programs", POPL 1988.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 use crate::{
     ArrayId, ArrayOp, Binding, ElementType, Extent, Instruction, Operand, Part, ScalarOp, ScalarOperand, Type, Var,
@@ -12,10 +12,10 @@ use crate::{
 #[derive(Clone, Debug, Default)]
 pub struct Equal {
     /// The first value that is equal to a value, where that is another.
-    first: HashMap<ArrayId, ArrayId>,
+    first: FxHashMap<ArrayId, ArrayId>,
     /// By name and operands.
-    known: HashMap<(&'static str, Vec<ArrayId>), Vec<Binding>>,
-    extents: HashMap<ArrayId, Vec<Extent>>,
+    known: FxHashMap<(&'static str, Vec<ArrayId>), Vec<Binding>>,
+    extents: FxHashMap<ArrayId, Vec<Extent>>,
 }
 
 /// What two operations that give the same have in common, so that few have to be compared.

@@ -1,6 +1,6 @@
 //! Whether a kernel may write an array in the memory of one that it reads.
 
-use crate::{Access, Action, DimBoundary, Kernel, KernelArrayId, Statement, StatementPart};
+use crate::{Access, Action, DimBoundary, Kernel, KernelArrayId, StatementPart};
 
 /// Why one array is not written over another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -38,50 +38,88 @@ pub enum NotInPlace {
     Launch,
 }
 
-/// Whether the array at `written` may be in the memory of the one at `read`, whatever the order of points: each element of it is loaded
-/// by the point that stores it, before it does, and by no other.
-///
-/// # Errors
-/// Why not.
-pub fn may_be_in_place(kernel: &Kernel, written: KernelArrayId, read: KernelArrayId) -> Result<(), NotInPlace> {
-    let (Some(target), Some(source)) = (kernel.arrays.get(written.index()), kernel.arrays.get(read.index())) else {
-        return Err(NotInPlace::Access);
-    };
-    if target.access != Access::Write || source.access != Access::Read {
-        return Err(NotInPlace::Access);
-    }
-    if target.extents.is_empty() {
-        return Err(NotInPlace::Scalar);
-    }
-    if target.element.bytes() != source.element.bytes() || target.extents != source.extents {
-        return Err(NotInPlace::Size);
-    }
-    let mut stores = kernel.statements.iter().enumerate().filter(|(_, statement)| writes(statement, written));
-    let (Some((at, store)), None) = (stores.next(), stores.next()) else { return Err(NotInPlace::Stored) };
-    let Action::Store { map, .. } = &store.action else { return Err(NotInPlace::Stored) };
-    if store.when.is_some() || store.depth == 0 || map.dims.iter().any(|dim| dim.boundary != DimBoundary::None) {
-        return Err(NotInPlace::Stored);
-    }
-    for (position, statement) in kernel.statements.iter().enumerate() {
-        match &statement.action {
-            Action::Load { array, map: loaded, outside, .. } if *array == read => {
-                if loaded.dims != map.dims || outside.is_some() {
-                    return Err(NotInPlace::Index);
-                }
-                if statement.depth != store.depth || position > at {
-                    return Err(NotInPlace::Order);
-                }
-            }
-            _ if statement.reads_in_scalar_code(read) => return Err(NotInPlace::ScalarCode),
-            _ => {}
-        }
-    }
-    Ok(())
+/// What a kernel does to each of its arrays, as far as it decides which may be in the memory of another.
+pub struct InPlace<'k> {
+    kernel: &'k Kernel,
+    arrays: Vec<Uses>,
 }
 
-fn writes(statement: &Statement, written: KernelArrayId) -> bool {
-    statement
-        .parts()
-        .into_iter()
-        .any(|part| matches!(part, StatementPart::Array(array, access) if access != Access::Read && array == written))
+/// What a kernel does to an array.
+#[derive(Clone, Default)]
+struct Uses {
+    /// Positions of statements that write it.
+    writes: Vec<usize>,
+    /// Positions of its loads.
+    loads: Vec<usize>,
+    /// Whether scalar code reads it, in functions too.
+    in_code: bool,
+}
+
+impl<'k> InPlace<'k> {
+    /// Looks at every statement once.
+    pub fn of(kernel: &'k Kernel) -> Self {
+        let mut arrays = vec![Uses::default(); kernel.arrays.len()];
+        for (at, statement) in kernel.statements.iter().enumerate() {
+            let is_load = matches!(statement.action, Action::Load { .. });
+            for part in statement.parts() {
+                match part {
+                    StatementPart::Array(array, access) => {
+                        let Some(uses) = arrays.get_mut(array.index()) else { continue };
+                        match access {
+                            Access::Read if is_load => uses.loads.push(at),
+                            Access::Read => uses.in_code = true,
+                            Access::Write | Access::Update => uses.writes.push(at),
+                        }
+                    }
+                    StatementPart::Body(body) => {
+                        for id in body.arrays_read() {
+                            if let Some(uses) = arrays.get_mut(KernelArrayId::of_code(id).index()) {
+                                uses.in_code = true;
+                            }
+                        }
+                    }
+                    StatementPart::Operand(_) | StatementPart::Index(_) | StatementPart::Result(_) => {}
+                }
+            }
+        }
+        Self { kernel, arrays }
+    }
+
+    /// Whether the array at `written` may be in the memory of the one at `read`, whatever the order of points: each element of it is
+    /// loaded by the point that stores it, before it does, and by no other.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn allows(&self, written: KernelArrayId, read: KernelArrayId) -> Result<(), NotInPlace> {
+        let array = |id: KernelArrayId| Some((self.kernel.arrays.get(id.index())?, self.arrays.get(id.index())?));
+        let (Some((target, stored)), Some((source, loaded))) = (array(written), array(read)) else {
+            return Err(NotInPlace::Access);
+        };
+        if target.access != Access::Write || source.access != Access::Read {
+            return Err(NotInPlace::Access);
+        }
+        if target.extents.is_empty() {
+            return Err(NotInPlace::Scalar);
+        }
+        if target.element.bytes() != source.element.bytes() || target.extents != source.extents {
+            return Err(NotInPlace::Size);
+        }
+        let [at] = stored.writes[..] else { return Err(NotInPlace::Stored) };
+        let store = &self.kernel.statements[at];
+        let Action::Store { map, .. } = &store.action else { return Err(NotInPlace::Stored) };
+        if store.when.is_some() || store.depth == 0 || map.dims.iter().any(|dim| dim.boundary != DimBoundary::None) {
+            return Err(NotInPlace::Stored);
+        }
+        for &position in &loaded.loads {
+            let statement = &self.kernel.statements[position];
+            let Action::Load { map: loaded, outside, .. } = &statement.action else { unreachable!("a load") };
+            if loaded.dims != map.dims || outside.is_some() {
+                return Err(NotInPlace::Index);
+            }
+            if statement.depth != store.depth || position > at {
+                return Err(NotInPlace::Order);
+            }
+        }
+        if loaded.in_code { Err(NotInPlace::ScalarCode) } else { Ok(()) }
+    }
 }

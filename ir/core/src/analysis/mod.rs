@@ -26,7 +26,7 @@ pub use self::{
     definitions::{Definition, Definitions},
     effects::{can_fail, demand_is_known, function_can_fail, instruction_can_fail},
     equal::Equal,
-    in_place::{NotInPlace, may_be_in_place},
+    in_place::{InPlace, NotInPlace},
     inside::{has_room, with_checks},
     linear::Linear,
     marks::marks,

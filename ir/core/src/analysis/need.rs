@@ -12,28 +12,32 @@ pub fn local(operand: &ScalarOperand) -> Option<LocalId> {
 /// Every local from outside that the instruction uses, in bodies too.
 pub fn free_uses(instruction: &Instruction) -> HashSet<LocalId> {
     let mut uses = HashSet::new();
-    let mut defined = HashSet::new();
-    let mut stack = vec![&instruction.op];
-    while let Some(op) = stack.pop() {
-        for part in op.parts() {
-            match part {
-                ScalarPart::Operand(ScalarOperand::Local(id)) => {
-                    uses.insert(*id);
-                }
-                ScalarPart::Operand(_) | ScalarPart::Array(_) => {}
-                ScalarPart::Body(body) => {
-                    defined.extend(body.params.iter().map(|local| local.id));
-                    uses.extend(body.results.iter().filter_map(local));
-                    for inner in &body.instructions {
-                        defined.extend(inner.results.iter().map(|local| local.id));
-                        stack.push(&inner.op);
-                    }
-                }
-            }
+    for_each_use(instruction, &mut |id| _ = uses.insert(id));
+    let mut bodies = bodies(instruction);
+    while let Some(body) = bodies.pop() {
+        for local in body.params.iter().chain(body.instructions.iter().flat_map(|inner| &inner.results)) {
+            uses.remove(&local.id);
+        }
+        bodies.extend(body.instructions.iter().flat_map(self::bodies));
+    }
+    uses
+}
+
+fn bodies(instruction: &Instruction) -> Vec<&Lambda> {
+    let body = |part| if let ScalarPart::Body(body) = part { Some(body) } else { None };
+    instruction.op.parts().into_iter().filter_map(body).collect()
+}
+
+/// Visits every local that the instruction uses: in bodies too, and there those that the bodies define themselves.
+pub fn for_each_use(instruction: &Instruction, visit: &mut dyn FnMut(LocalId)) {
+    let mut visit = |operand: &ScalarOperand| local(operand).into_iter().for_each(&mut *visit);
+    for part in instruction.op.parts() {
+        match part {
+            ScalarPart::Operand(operand) => visit(operand),
+            ScalarPart::Array(_) => {}
+            ScalarPart::Body(body) => body.for_each_operand(&mut visit),
         }
     }
-    uses.retain(|id| !defined.contains(id));
-    uses
 }
 
 /// The instructions of a function that its results certainly need, the last first.

@@ -1,14 +1,16 @@
 //! Operations without the results that nobody needs: what only these use cannot fail then.
 
-use std::collections::HashSet;
+use std::borrow::Cow;
+
+use rustc_hash::FxHashSet;
 
 use crate::{
     ArrayId, ArrayOp, Binding, ElementType, Extent, Lambda, Local, LocalId, Name, Operand, Part, Type,
     analysis::{
         Answer, Sizes,
-        components::{dependencies, groups, live, restricted},
+        components::{dependencies, groups, live, restricted, which_live},
         effects::instruction_can_fail,
-        need::{free_uses, local},
+        need::{for_each_use, local},
     },
     operations::{Made, Signature},
 };
@@ -30,7 +32,7 @@ pub fn closure(binding: &Binding, wanted: &[bool]) -> Vec<bool> {
         }
         ArrayOp::Filter { keep, .. } => {
             // A source that only `keep` looks at stays, and so does its result.
-            let used = used_locals(&[keep]);
+            let used = used_locals(keep);
             wanted[0] = true;
             for (param, wanted) in keep.params.iter().zip(&mut wanted[1..]) {
                 *wanted |= used.contains(&param.id);
@@ -94,16 +96,15 @@ fn chosen<T: Clone>(list: &[T], wanted: &[bool]) -> Vec<T> {
 /// Keeps the chosen results and what they depend on; says which parameters are still used.
 fn narrowed(f: &mut Lambda, wanted: &[bool]) -> Vec<bool> {
     f.results = chosen(&f.results, wanted);
-    f.instructions = live(&f.instructions, &f.results);
-    let used = used_locals(&[f]);
+    let (live, used) = which_live(&f.instructions, &f.results);
+    f.instructions = chosen(&f.instructions, &live);
     f.params.iter().map(|param| used.contains(&param.id)).collect()
 }
 
-fn used_locals(functions: &[&Lambda]) -> HashSet<LocalId> {
-    let of = |f: &&Lambda| {
-        f.instructions.iter().flat_map(free_uses).chain(f.results.iter().filter_map(local)).collect::<Vec<_>>()
-    };
-    functions.iter().flat_map(of).collect()
+fn used_locals(f: &Lambda) -> FxHashSet<LocalId> {
+    let mut used: FxHashSet<LocalId> = f.results.iter().filter_map(local).collect();
+    f.instructions.iter().for_each(|instruction| for_each_use(instruction, &mut |id| _ = used.insert(id)));
+    used
 }
 
 /// Keeps the components that are wanted; `wanted` may go on with other forms of them.
@@ -115,7 +116,7 @@ fn narrow_components(combine: &mut Lambda, wanted: &[bool]) {
 /// Keeps the sources that one of the functions of an expand uses; the first if none does, as some source says how many there are.
 fn narrow_sources(size: &mut Lambda, get: &mut Lambda, sources: &mut Vec<ArrayId>) {
     // Locals are numbered in each function by itself.
-    let (by_size, by_get) = (used_locals(&[size]), used_locals(&[get]));
+    let (by_size, by_get) = (used_locals(size), used_locals(get));
     let used = |(s, g): (&Local, &Local)| by_size.contains(&s.id) || by_get.contains(&g.id);
     let mut used: Vec<bool> = size.params.iter().zip(&get.params).map(used).collect();
     if let (false, Some(first)) = (used.contains(&true), used.first_mut()) {
@@ -129,7 +130,10 @@ fn narrow_sources(size: &mut Lambda, get: &mut Lambda, sources: &mut Vec<ArrayId
 }
 
 /// The binding with the wanted results alone (closed as by [`closure`]), for operations that hold no block.
-pub fn restrict(binding: &Binding, wanted: &[bool]) -> Binding {
+pub fn restrict<'a>(binding: &'a Binding, wanted: &[bool]) -> Cow<'a, Binding> {
+    if !wanted.contains(&false) && is_needed_whole(&binding.op) {
+        return Cow::Borrowed(binding);
+    }
     let mut binding = binding.clone();
     let rank = binding.results.first().map_or(0, |var| var.ty.rank());
     binding.results = chosen(&binding.results, wanted);
@@ -192,7 +196,25 @@ pub fn restrict(binding: &Binding, wanted: &[bool]) -> Binding {
         | ArrayOp::Consume { .. }
         | ArrayOp::Cluster { .. } => {}
     }
-    without_sources(binding)
+    Cow::Owned(without_sources(binding))
+}
+
+/// Whether all results together need everything that the operation holds: `false` where that takes as long to find out as to cut it.
+fn is_needed_whole(op: &ArrayOp) -> bool {
+    let needed = |f: &Lambda, params: bool| {
+        let (live, used) = which_live(&f.instructions, &f.results);
+        !live.contains(&false) && (!params || f.params.iter().all(|param| used.contains(&param.id)))
+    };
+    match op {
+        ArrayOp::Unit { f } | ArrayOp::Generate { f, .. } => needed(f, false),
+        ArrayOp::Map { f, sources } | ArrayOp::Transform { f, sources, .. } => !sources.is_empty() && needed(f, true),
+        ArrayOp::Stencil { f, taps, .. } => !taps.is_empty() && needed(f, true),
+        ArrayOp::Fold { combine, .. } | ArrayOp::Scan { combine, .. } | ArrayOp::Permute { combine, .. } => {
+            needed(combine, false)
+        }
+        ArrayOp::Expand { .. } | ArrayOp::PermutedExpand { .. } | ArrayOp::Filter { .. } => false,
+        _ => true,
+    }
 }
 
 /// An operation whose function looks at no source is a `generate`.
@@ -218,7 +240,7 @@ fn without_sources(mut binding: Binding) -> Binding {
 }
 
 /// The operation cut into some that share nothing but, of combining operations, targets and sources.
-pub fn independent(binding: &Binding) -> Vec<Binding> {
+pub fn independent(binding: &Binding) -> Vec<Cow<'_, Binding>> {
     let count = binding.results.len();
     match &binding.op {
         ArrayOp::Fold { combine, .. }
@@ -237,7 +259,7 @@ pub fn independent(binding: &Binding) -> Vec<Binding> {
         | ArrayOp::Slice { .. }
         | ArrayOp::Reshape { .. } => {
             // Results of the same sources and extents stay together.
-            let mut apart: Vec<(Binding, Vec<bool>)> = Vec::new();
+            let mut apart: Vec<(Cow<'_, Binding>, Vec<bool>)> = Vec::new();
             for result in 0..count {
                 let own: Vec<bool> = (0..count).map(|other| other == result).collect();
                 let alone = restrict(binding, &own);
@@ -252,7 +274,7 @@ pub fn independent(binding: &Binding) -> Vec<Binding> {
             }
             apart.iter().map(|(_, together)| restrict(binding, together)).collect()
         }
-        _ => vec![binding.clone()],
+        _ => vec![Cow::Borrowed(binding)],
     }
 }
 
@@ -260,11 +282,14 @@ pub fn independent(binding: &Binding) -> Vec<Binding> {
 /// that they give, is known to be of equal extents.
 ///
 /// Sizes have to agree among what a result needs, and results beside it are none of that.
-pub fn apart<'a>(binding: &Binding, sizes: &Sizes, type_of: &dyn Fn(ArrayId) -> Option<&'a Type>) -> Vec<Binding> {
+pub fn apart<'b, 'a>(
+    binding: &'b Binding,
+    sizes: &Sizes,
+    type_of: &dyn Fn(ArrayId) -> Option<&'a Type>,
+) -> Vec<Cow<'b, Binding>> {
     if binding.results.len() < 2 {
-        return vec![binding.clone()];
+        return vec![Cow::Borrowed(binding)];
     }
-    let parts = independent(binding);
     let equal = |left: &[Extent], right: &[Extent]| {
         left.len() == right.len() && left.iter().zip(right).all(|(&a, &b)| sizes.equal(a, b) == Answer::Proved)
     };
@@ -279,9 +304,14 @@ pub fn apart<'a>(binding: &Binding, sizes: &Sizes, type_of: &dyn Fn(ArrayId) -> 
         ArrayOp::Fold { sources, .. } | ArrayOp::Scan { sources, .. } => alike(sources),
         op => alike(&sources(op)),
     };
+    let given = &binding.results[0].ty.extents;
+    if taken && binding.results.iter().all(|var| equal(given, &var.ty.extents)) {
+        return vec![Cow::Borrowed(binding)];
+    }
+    let parts = independent(binding);
     let extents = |part: &Binding| part.results.first().map(|var| var.ty.extents.clone()).unwrap_or_default();
     let given = parts.iter().all(|part| equal(&extents(&parts[0]), &extents(part)));
-    if taken && given { vec![binding.clone()] } else { parts }
+    if taken && given { vec![Cow::Borrowed(binding)] } else { parts }
 }
 
 fn sources(op: &ArrayOp) -> Vec<ArrayId> {

@@ -13,6 +13,8 @@ mod tests;
 
 use std::collections::{HashMap, HashSet};
 
+use rustc_hash::FxHashMap;
+
 pub use self::size::{Size, Term};
 use self::{
     scalars::Scalars,
@@ -60,8 +62,8 @@ struct Fact {
 #[derive(Clone, Debug, Default)]
 pub struct Sizes {
     /// Every `i64` of rank 0 declared so far.
-    facts: HashMap<ArrayId, Fact>,
-    ids: HashMap<Node, u32>,
+    facts: FxHashMap<ArrayId, Fact>,
+    ids: FxHashMap<Node, u32>,
     table: Vec<(Node, Interval)>,
     opaque: u32,
     /// Vectors of integers, which may be offsets of segments.

@@ -1,5 +1,6 @@
 //! What statements of kernels hold. Everything that walks kernels (uses, renaming, validation, counts) is a short loop over this.
 
+use super::Parts;
 use crate::{
     Access, Action, ArrayId, FailureKind, IndexMap, KernelArrayId, Lambda, Local, LocalId, ScalarOperand, ScalarPart,
     ScalarPartMut, Statement,
@@ -40,7 +41,7 @@ pub enum StatementPartMut<'a> {
 macro_rules! statement_parts {
     ($when:expr, $action:expr, $part:ident, $scalar:ident, $iter:ident, $parts:ident, $operands:ident, $terms:ident, $array:expr, $read:expr) => {{
         use $part::{Body, Index, Operand, Result};
-        let mut parts: Vec<$part<'_>> = $when.$iter().map(Operand).collect();
+        let mut parts: Parts<$part<'_>> = $when.$iter().map(Operand).collect();
         match $action {
             Action::Load { result, array, map, outside, place: _ } => {
                 parts.push($array(array, Access::Read));
@@ -96,14 +97,14 @@ macro_rules! statement_parts {
 
 impl Statement {
     /// Everything that this statement holds: what it uses before what it defines. Functions are not descended into.
-    pub fn parts(&self) -> Vec<StatementPart<'_>> {
+    pub fn parts(&self) -> Parts<StatementPart<'_>> {
         let array = |id: &KernelArrayId, access| StatementPart::Array(*id, access);
         let read = |id: &ArrayId| StatementPart::Array(KernelArrayId::of_code(*id), Access::Read);
         statement_parts!(self.when, &self.action, StatementPart, ScalarPart, iter, parts, operands, terms, array, read)
     }
 
     /// The twin of [`Self::parts`], to change what is held.
-    pub fn parts_mut(&mut self) -> Vec<StatementPartMut<'_>> {
+    pub fn parts_mut(&mut self) -> Parts<StatementPartMut<'_>> {
         statement_parts!(
             self.when,
             &mut self.action,
@@ -141,16 +142,6 @@ impl Statement {
             }
         }
         used
-    }
-
-    /// Whether its scalar code, in functions too, reads an array: loads do not count.
-    pub fn reads_in_scalar_code(&self, array: KernelArrayId) -> bool {
-        let is_load = matches!(self.action, Action::Load { .. });
-        self.parts().into_iter().any(|part| match part {
-            StatementPart::Array(read, Access::Read) => !is_load && read == array,
-            StatementPart::Body(body) => body.reads(array.in_code()),
-            _ => false,
-        })
     }
 }
 

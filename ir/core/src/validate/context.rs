@@ -86,6 +86,11 @@ impl<'p> Validator<'p> {
         self.errors.is_empty()
     }
 
+    /// Drops the faults that were found so far, and says how many there were.
+    pub fn forget(&mut self) -> usize {
+        std::mem::take(&mut self.errors).len()
+    }
+
     /// How many faults were found so far.
     pub fn faults(&self) -> usize {
         self.errors.len()

@@ -7,7 +7,7 @@ use super::{
 use crate::{
     Access, Action, Association, ElementType, Extent, IndexMap, Kernel, KernelArrayId, KernelExtent, Lambda,
     LevelOrder, Local, LocalId, MAX_EXTENT, MAX_NESTING, MAX_RANK, ScalarOp, ScalarOperand, Statement, Type, Var,
-    analysis::{NotInPlace, may_be_in_place},
+    analysis::{InPlace, NotInPlace},
     association::BLOCK,
 };
 
@@ -65,6 +65,7 @@ impl<'p> Validator<'p> {
         for (position, size) in kernel.sizes.iter().enumerate() {
             self.within(PathStep::Item("sizes", position), |v| v.index_local(size, "a size"));
         }
+        let mut uses = None;
         for (position, array) in kernel.arrays.iter().enumerate() {
             self.within(PathStep::Item("arrays", position), |v| {
                 for (dim, extent) in array.extents.iter().enumerate() {
@@ -87,7 +88,8 @@ impl<'p> Validator<'p> {
                 }
                 if let Some(source) = array.in_place_of {
                     let again = kernel.arrays[..position].iter().any(|other| other.in_place_of == Some(source));
-                    let found = may_be_in_place(kernel, KernelArrayId::at(position), source);
+                    let found =
+                        uses.get_or_insert_with(|| InPlace::of(kernel)).allows(KernelArrayId::at(position), source);
                     if let Err(why) = if again { Err(NotInPlace::Twice) } else { found } {
                         let of =
                             kernel.arrays.get(source.index()).map_or(source.to_string(), |array| array.name.clone());

@@ -75,6 +75,17 @@ pub fn validate(program: &Program, properties: &[Property]) -> Result<(), Valida
     if errors.is_empty() { Ok(()) } else { Err(ValidationErrors { errors }) }
 }
 
+/// The properties that `program` has: none if it is not valid. It is looked at once.
+pub fn properties(program: &Program) -> Vec<Property> {
+    let mut validator = Validator::new();
+    validator.program(program);
+    if !validator.is_sound() {
+        return Vec::new();
+    }
+    let all = [Property::Flat, Property::Strict, Property::Clustered];
+    all.into_iter().filter(|&property| validator.has(program, property)).collect()
+}
+
 impl<'p> Validator<'p> {
     fn program(&mut self, program: &'p Program) {
         if !is_name(&program.name) {

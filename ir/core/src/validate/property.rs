@@ -27,6 +27,12 @@ impl<'p> Validator<'p> {
         }
     }
 
+    /// Whether a sound program has a property; what it lacks is not reported.
+    pub fn has(&mut self, program: &'p Program, property: Property) -> bool {
+        self.properties(program, &[property]);
+        self.forget() == 0
+    }
+
     fn block_properties(&mut self, block: &'p Block, properties: &[Property], depth: usize) {
         if depth > MAX_NESTING {
             return;

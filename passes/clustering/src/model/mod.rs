@@ -10,13 +10,22 @@ mod start; // the values that a solution stands for
 use std::collections::{BTreeMap, BTreeSet};
 
 use self::classes::islands;
-use crate::{graph::Source, linear::Model, objective::Weights, problem::Problem, solver::Relaxed, tighten::Path};
+use crate::{graph::Source, linear::Model, objective::Weights, problem::Problem, solver::Relaxed};
 
 /// Pairs that are not all fused while these outputs are written: what made a cluster of theirs impossible.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Cut {
     pub(crate) pairs: Vec<usize>,
     pub(crate) written: Vec<(usize, usize)>,
+}
+
+/// `Σ apart of pairs >= apart of beyond`, or 1.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Path {
+    /// Pairs that connect two nodes.
+    pub(crate) pairs: Vec<usize>,
+    /// A pair on a way of edges between the two; none if they are never together.
+    pub(crate) beyond: Option<usize>,
 }
 
 /// A model and what its variables stand for.

@@ -60,6 +60,10 @@ impl Solver for Highs {
         })
     }
 
+    fn few_pairs(&self) -> usize {
+        40
+    }
+
     fn relax(&self, model: &Model) -> Result<Option<Box<dyn Relaxation>>, Error> {
         let (solve, columns) = loaded(model, false)?;
         Ok(Some(Box::new(Growing { model: Some(solve), columns, offset: model.offset })))

@@ -29,6 +29,11 @@ pub trait Solver {
     /// [`Error::Infeasible`], [`Error::Solver`]. A limit that is reached is no error.
     fn minimise(&self, model: &Model, start: Option<&[f64]>, max_nodes: u64) -> Result<Answer, Error>;
 
+    /// Up to how many pairs a model is solved in less time than it is tightened in.
+    fn few_pairs(&self) -> usize {
+        0
+    }
+
     /// The model without the demand for whole numbers, if the solver can add rows to it and say what values cost: for a model that
     /// [`Model::check`] accepts and that has a variable.
     ///

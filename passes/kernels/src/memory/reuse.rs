@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use fusebox_ir::{Access, Kernel, KernelArrayId, Plan, PlanOperand, Step, ValueId, analysis::may_be_in_place};
+use fusebox_ir::{Access, Kernel, KernelArrayId, Plan, PlanOperand, Step, ValueId, analysis::InPlace};
 
 /// Lets values that kernels write take over the memory of values that they read, where nothing else needs those: frees are in place.
 pub(crate) fn insert(plan: &mut Plan) {
@@ -36,8 +36,10 @@ fn list(steps: &mut [Step], state: &[ValueId], next: &[PlanOperand], kept: &Hash
     let mut taken: HashSet<ValueId> = HashSet::new();
     for at in 0..steps.len() {
         let Step::Launch { kernel, arrays, .. } = &steps[at] else { continue };
-        let kernel = &mut kernels[*kernel];
-        let arrays = arrays.clone();
+        let (number, arrays) = (*kernel, arrays.clone());
+        let kernel = &kernels[number];
+        let uses = InPlace::of(kernel);
+        let mut over: Vec<Option<KernelArrayId>> = kernel.arrays.iter().map(|array| array.in_place_of).collect();
         for written in 0..arrays.len() {
             if kernel.arrays[written].access != Access::Write {
                 continue;
@@ -48,16 +50,20 @@ fn list(steps: &mut [Step], state: &[ValueId], next: &[PlanOperand], kept: &Hash
                 !taken.contains(&id)
                     && !kept.contains(&id)
                     && arrays.iter().filter(|&&array| array == id).count() == 1
-                    && is_allowed(kernel, written, read)
+                    && is_free(&over, written, read)
+                    && uses.allows(KernelArrayId::at(written), KernelArrayId::at(read)).is_ok()
                     && (state.contains(&id) || made.get(&id).is_some_and(|&at| at < allocated))
                     && is_dead(&steps[at + 1..], id, state, next)
             });
             let Some(read) = source else { continue };
-            kernel.arrays[written].in_place_of = Some(KernelArrayId::at(read));
+            over[written] = Some(KernelArrayId::at(read));
             taken.insert(arrays[read]);
             if let Step::Allocate { in_place_of, .. } = &mut steps[allocated] {
                 *in_place_of = Some(arrays[read]);
             }
+        }
+        for (array, over) in kernels[number].arrays.iter_mut().zip(over) {
+            array.in_place_of = over;
         }
     }
 }
@@ -72,14 +78,10 @@ fn allocated(before: &[Step], value: ValueId) -> Option<usize> {
     matches!(before[at], Step::Allocate { value: made, in_place_of: None, .. } if made == value).then_some(at)
 }
 
-fn is_allowed(kernel: &Kernel, written: usize, read: usize) -> bool {
-    let source = KernelArrayId::at(read);
-    // A kernel may be launched more than once.
-    let free = match kernel.arrays[written].in_place_of {
-        Some(other) => other == source,
-        None => kernel.arrays.iter().all(|other| other.in_place_of != Some(source)),
-    };
-    free && may_be_in_place(kernel, KernelArrayId::at(written), source).is_ok()
+/// Whether no other array is written over the one read. A kernel may be launched more than once, and is the same each time.
+fn is_free(over: &[Option<KernelArrayId>], written: usize, read: usize) -> bool {
+    let source = Some(KernelArrayId::at(read));
+    if over[written].is_some() { over[written] == source } else { !over.contains(&source) }
 }
 
 /// Whether nothing uses a value any more.

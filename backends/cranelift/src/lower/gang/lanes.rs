@@ -40,6 +40,26 @@ impl Lower<'_> {
         self.gang_of(ty, lanes)
     }
 
+    /// Half of the lanes: registers of several, or what lies in half of one.
+    pub(in crate::lower) fn half(&mut self, value: Value, upper: bool) -> Registers {
+        let ty = self.ty(value);
+        let (bytes, mut registers, mask) = match self.registers_of(value) {
+            Registers::Mask(bytes, registers) => (bytes, registers, true),
+            Registers::Gang(registers) => (ty.element.bytes() as u32, registers, false),
+            Registers::One(_) => bug!(self.function, "{value} should be a gang"),
+        };
+        if registers.len() > 1 {
+            let behind = registers.split_off(registers.len() / 2);
+            registers = if upper { behind } else { registers };
+        } else if upper {
+            let at = (ty.lanes * bytes / 2) as u8;
+            let vector = self.b.func.dfg.value_type(registers[0]);
+            let picks = (0..16).map(|byte| (byte + at) % 16).collect();
+            registers[0] = self.shuffled(vector, registers[0], registers[0], picks);
+        }
+        if mask { Registers::Mask(bytes, registers) } else { Registers::Gang(registers) }
+    }
+
     pub(in crate::lower) fn shift(&mut self, value: Value, by: u32, fill: Value) -> Registers {
         let ty = self.ty(value);
         let (bytes, from, fill, mask) = match (self.registers_of(value), self.registers_of(fill)) {

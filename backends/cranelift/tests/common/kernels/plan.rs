@@ -3,7 +3,7 @@
 use fusebox_ir::ElementType::I64;
 use fusebox_ir::{
     Access, Extent, Kernel, KernelArrayId, Local, LocalId, Output, Place, Plan, PlanExtent, PlanType, PlanValue, Step,
-    Type, ValueId, analysis::in_place::may_be_in_place,
+    Type, ValueId, analysis::InPlace,
 };
 
 use super::{Draw, Generated};
@@ -25,7 +25,7 @@ impl Draw {
         for written in 0..kernel.arrays.len() {
             let found = (0..kernel.arrays.len()).find(|&read| {
                 !over.contains(&Some(read))
-                    && may_be_in_place(&kernel, KernelArrayId::at(written), KernelArrayId::at(read)).is_ok()
+                    && InPlace::of(&kernel).allows(KernelArrayId::at(written), KernelArrayId::at(read)).is_ok()
             });
             if let Some(read) = found {
                 over[written] = Some(read);

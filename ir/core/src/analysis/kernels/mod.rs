@@ -5,6 +5,7 @@ mod cheap;
 mod depths;
 mod lanes;
 mod ranges;
+mod row_lengths;
 mod totals;
 mod trips;
 
@@ -14,6 +15,7 @@ pub use self::{
     depths::{depths, trip_count},
     lanes::{AcrossLanes, Lanes},
     ranges::{OneRange, in_ranges, scans_outermost},
+    row_lengths::{RowLengths, row_lengths},
     totals::{has_totals, totals_only},
     trips::{Trips, constant_trips},
 };

@@ -88,6 +88,27 @@ impl Emitter<'_> {
     /// Combines a gang into accumulators that are states.
     fn put_in_registers(&mut self, reduce: &Reduce, at: usize, values: &[Value], mask: Option<Value>) -> Result {
         let old = self.states[at..at + values.len()].to_vec();
+        let flag = at + values.len();
+        let flagged = !matches!(reduce.presence, Presence::Identity(_));
+        if reduce.untouched || flagged {
+            let some = self.b.constant(Constant::from(true));
+            let has = self.b.splat(mask.unwrap_or(some), self.lanes);
+            let new = if reduce.untouched {
+                values.iter().zip(&old).map(|(&value, &old)| self.b.select(has, value, old)).collect()
+            } else {
+                let (new, has) =
+                    self.combine_present(&reduce.combine, (&old, self.states[flag]), (values, has), reduce.swap)?;
+                self.states[flag] = has;
+                new
+            };
+            if reduce.untouched && flagged {
+                self.states[flag] = has;
+            }
+            for (state, new) in new.into_iter().enumerate() {
+                self.states[at + state] = new;
+            }
+            return Ok(());
+        }
         let combined = self.combine_masked(&reduce.combine, &old, values, reduce.swap, mask)?;
         for (state, (new, old)) in combined.into_iter().zip(old).enumerate() {
             self.states[at + state] = mask.map_or(new, |mask| self.b.select(mask, new, old));

@@ -34,6 +34,8 @@ pub struct Reduce {
     width: u32,
     /// The first of the states that are the accumulators of the gang that comes; else they are in memory.
     in_registers: Option<usize>,
+    /// Whether those hold nothing, whatever gang comes.
+    pub untouched: bool,
     /// The element's number in its block, where the loop knows it; else it is counted in memory.
     pub element: Option<Value>,
     counted: bool,
@@ -93,6 +95,51 @@ impl Reduce {
     /// Whether the accumulators of the gang that comes are states.
     pub fn is_in_registers(&self) -> bool {
         self.in_registers.is_some()
+    }
+
+    /// A reduce of a row, with all accumulators in registers; where they have no identity, a flag for each lane says whether it holds something.
+    pub fn in_registers(combine: &Lambda, types: Vec<ElementType>, width: u32) -> Self {
+        let presence = identities(combine).map_or(Presence::Flags, Presence::Identity);
+        Self {
+            combine: combine.clone(),
+            kind: ReduceKind::Interleaved,
+            presence,
+            swap: false,
+            lanes: 1,
+            types,
+            width,
+            in_registers: None,
+            untouched: true,
+            element: None,
+            counted: false,
+            steps: None,
+            partial: None,
+            peeled: None,
+            layout: ScratchLayout::default(),
+        }
+    }
+
+    /// The function that combines.
+    pub fn combine(&self) -> &Lambda {
+        &self.combine
+    }
+
+    /// What accumulators in registers hold where there is nothing yet: the components, then the flag if there is one.
+    pub fn nothing(&self) -> Vec<Constant> {
+        match &self.presence {
+            Presence::Identity(identities) => identities.clone(),
+            _ => self.types.iter().map(|&ty| Constant::zero(ty)).chain([Constant::from(false)]).collect(),
+        }
+    }
+
+    /// How many states the accumulators of a gang are.
+    pub fn states(&self) -> usize {
+        self.types.len() + usize::from(!matches!(self.presence, Presence::Identity(_)))
+    }
+
+    /// The accumulators of a gang.
+    pub fn of_states(&self, states: &[Value]) -> Maybe {
+        (states[..self.types.len()].to_vec(), states.get(self.types.len()).copied())
     }
 
     /// Values of an element.
@@ -205,6 +252,7 @@ impl Emitter<'_> {
             types,
             width,
             in_registers: None,
+            untouched: false,
             element: None,
             counted,
             steps: None,
@@ -268,9 +316,32 @@ impl Emitter<'_> {
         }
         Ok(())
     }
+
+    /// The results of a reduce whose elements make this: they become locals.
+    pub(in crate::emit) fn reduce_results(&mut self, position: usize, reduce: &Reduce, total: Maybe) -> Result {
+        let kernel = self.kernel;
+        let Action::Reduce { results, seeds, .. } = &kernel.statements[position].action else {
+            self.misplaced(position)
+        };
+        let seeds = seeds.iter().map(|&seed| self.operand(seed)).collect::<Result<Vec<_>>>()?;
+        let seeds: Vec<Value> = seeds.into_iter().map(|seed| self.plain(seed)).collect();
+        let some = self.b.constant(Constant::from(true));
+        let (values, has) = (total.0, total.1.unwrap_or(some));
+        for (local, value) in results.iter().zip(self.seeded(reduce, &seeds, (values, has))?) {
+            let value = self.val(value);
+            self.locals.insert(local.id, value);
+        }
+        Ok(())
+    }
+
     /// The seeds (if there are any) and all elements.
     fn seeded_total(&mut self, reduce: &Reduce, seeds: &[Value]) -> Result<Vec<Value>> {
-        let (values, has) = self.total(reduce)?;
+        let total = self.total(reduce)?;
+        self.seeded(reduce, seeds, total)
+    }
+
+    /// The seeds (if there are any) and what the elements made, if there were any.
+    fn seeded(&mut self, reduce: &Reduce, seeds: &[Value], (values, has): (Vec<Value>, Value)) -> Result<Vec<Value>> {
         if seeds.is_empty() {
             return Ok(values);
         }

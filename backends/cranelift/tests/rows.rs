@@ -1,0 +1,296 @@
+//! Folds, maps and scans over rows of all lengths beside each other: very short ones, those around gangs, around the thresholds of rows and of
+//! ragged reduces, and around blocks; no rows, empty ones, and one with everything.
+
+mod common;
+
+use std::sync::Arc;
+
+use common::{Random, check};
+use fusebox_cranelift::{Config, Cranelift, Features};
+use fusebox_ir::{
+    Array, ElementType,
+    ElementType::{Bool, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64},
+};
+
+use fusebox_schedule::{Book, Target, alternatives};
+
+/// Lengths on both sides of gangs, thresholds and blocks, mixed.
+const LENGTHS: [usize; 24] =
+    [0, 1, 2, 7, 8, 9, 0, 0, 31, 32, 33, 1, 63, 64, 65, 4096, 3, 1000, 4097, 0, 128, 255, 8192, 5];
+
+fn offsets(lengths: &[usize]) -> Vec<i64> {
+    let mut offsets = vec![0i64];
+    for &length in lengths {
+        offsets.push(offsets[offsets.len() - 1] + length as i64);
+    }
+    offsets
+}
+
+/// Lengths of rows, of several shapes.
+fn shapes() -> Vec<Vec<usize>> {
+    let mut random = Random(29);
+    let short = |random: &mut Random, most: u64| (0..700).map(|_| (random.next() % most) as usize).collect();
+    let mut one = vec![0; 300];
+    one[170] = 20_000;
+    vec![
+        vec![],
+        vec![0],
+        vec![1],
+        vec![0; 100],
+        LENGTHS.to_vec(),
+        LENGTHS.iter().rev().copied().collect(),
+        vec![11; 67],
+        short(&mut random, 3),
+        short(&mut random, 20),
+        short(&mut random, 90),
+        one,
+    ]
+}
+
+/// Elements of these types, and offsets of rows.
+fn inputs(elements: &[ElementType], shapes: &[Vec<usize>]) -> Vec<Vec<Array>> {
+    let mut random = Random(31);
+    let one = |lengths: &Vec<usize>| {
+        let total = lengths.iter().sum();
+        let mut all: Vec<Array> = elements.iter().map(|&element| random.array(element, &[total])).collect();
+        all.push(Array::new(&[lengths.len() + 1], &offsets(lengths)).unwrap());
+        all
+    };
+    shapes.iter().map(one).collect()
+}
+
+/// The sum, or what is wanted, of each row.
+fn fold(element: ElementType, function: &str, seed: &str) -> String {
+    format!(
+        "fn f(a: [n]{element}, o: [m]i64) -> [?]{element} {{ let k = m - 1
+        let s: [k]{element} = fold_seg(|x, y| {function}, {seed}, a, offsets: o) return s }}"
+    )
+}
+
+#[test]
+fn rows_of_every_type() {
+    let shapes = shapes();
+    for (element, function, seed) in [
+        (F32, "x + y", "0.5"),
+        (F32, "min(x, y)", "inf_f32"),
+        (F64, "x + y", "0.5"),
+        (F64, "max(x, y)", "-3.0"),
+        (I8, "x + y", "1"),
+        (U8, "max(x, y)", "2"),
+        (I16, "x * y", "1"),
+        (U16, "x ^ y", "1"),
+        (I32, "x + y", "7"),
+        (U32, "x | y", "0"),
+        (I64, "x + y", "7"),
+        (U64, "min(x, y)", "1000"),
+        (Bool, "x && y", "true"),
+        (Bool, "x ^ y", "false"),
+    ] {
+        check(&fold(element, function, seed), &inputs(&[element], &shapes));
+    }
+}
+
+#[test]
+fn rows_of_functions_without_an_identity() {
+    let argmin = "fn f(a: [n]f32, o: [m]i64) -> [?]f32, [?]i64 {
+        let i: [n]i64 = generate([n], |i| i)
+        let k = m - 1
+        let s: [k]f32, p: [k]i64 = fold_seg(|x, j, y, l| {
+            let first = x < y || (x == y && j <= l) let m = if first { x } else { y } let p = if first { j } else { l } return m, p },
+            inf_f32, 0, a, i, offsets: o, commutes: true)
+        return s, p }";
+    check(argmin, &inputs(&[F32], &shapes()));
+    // It is said to commute, and what is combined with what then shows.
+    let halves = "fn f(a: [n]f32, o: [m]i64) -> [?]f32 { let k = m - 1
+        let s: [k]f32 = fold_seg(|x, y| x * 0.5 + y, 0.25, a, offsets: o, commutes: true) return s }";
+    check(halves, &inputs(&[F32], &shapes()));
+    let filled: Vec<Vec<usize>> =
+        shapes().into_iter().map(|lengths| lengths.into_iter().filter(|&length| length > 0).collect()).collect();
+    let first = "fn f(a: [n]f64, o: [m]i64) -> [?]f64 { let k = m - 1
+        let s: [k]f64 = fold1_seg(|x, y| x * 0.5 + y, a, offsets: o, commutes: true) return s }";
+    check(first, &inputs(&[F64], &filled));
+    let in_order = "fn f(a: [n]f32, o: [m]i64) -> [?]f32 { let k = m - 1
+        let s: [k]f32 = fold_seg(|x, y| x * 0.5 + y, 0.25, a, offsets: o) return s }";
+    check(in_order, &inputs(&[F32], &shapes()));
+}
+
+#[test]
+fn rows_with_not_a_number() {
+    for function in ["x + y", "min(x, y)", "max(x, y)"] {
+        let mut all = inputs(&[F32], &shapes());
+        for inputs in &mut all {
+            let mut values = inputs[0].as_slice::<f32>().unwrap().to_vec();
+            for (position, value) in values.iter_mut().enumerate() {
+                *value = match position % 37 {
+                    5 => f32::NAN,
+                    11 => -0.0,
+                    17 => f32::INFINITY,
+                    _ => *value,
+                };
+            }
+            inputs[0] = Array::new(&[values.len()], &values).unwrap();
+        }
+        check(&fold(F32, function, "0.0"), &all);
+    }
+    // Of no elements, and of -0.0 alone, the sum is the seed's.
+    let zeros = vec![vec![Array::new(&[3], &[-0.0f32; 3]).unwrap(), Array::new(&[4], &[0i64, 0, 1, 3]).unwrap()]];
+    check(&fold(F32, "x + y", "-0.0"), &zeros);
+    check(&fold(F32, "x + y", "0.0"), &zeros);
+}
+
+#[test]
+fn rows_of_what_is_computed_on_the_way() {
+    let squares = "fn f(a: [n]f32, b: [n]f64, o: [m]i64) -> [?]f32, [?]f64 {
+        let k = m - 1
+        let s: [k]f32, t: [k]f64 = cluster(|| {
+            horizontal p: [n]f32 = map(|x| x * x + 1.0, a)
+            vertical q: [n]f64 = map(|x, y| y * f64(x), a, b)
+            horizontal s: [k]f32 = fold_seg(|x, y| x + y, 0.5, p, offsets: o)
+            last t: [k]f64 = fold_seg(|x, y| x + y, 0.5, q, offsets: o)
+            return s, t })
+        return s, t }";
+    check(squares, &inputs(&[F32, F64], &shapes()));
+}
+
+/// Elements come from elsewhere: the rows associate by their lengths.
+fn gathered(element: ElementType) -> String {
+    format!(
+        "fn f(a: [n]{element}, o: [m]i64) -> [?]{element} {{
+        let k = m - 1
+        let s: [k]{element} = cluster(|| {{
+            vertical g: [n]{element} = generate([n], |i| a[(i * 7) % n])
+            last s: [k]{element} = fold_seg(|x, y| x + y, 3, g, offsets: o)
+            return s }})
+        return s }}"
+    )
+}
+
+#[test]
+fn rows_that_gather() {
+    for element in [F32, F64, I32, I64, U8] {
+        let source = gathered(element);
+        let source = if element.is_float() { source.replace(" 3,", " 0.5,") } else { source };
+        check(&source, &inputs(&[element], &shapes()));
+    }
+    let several = "fn f(a: [n]f32, b: [n]f64, o: [m]i64) -> [?]f32, [?]f64, [?]f32 {
+        let k = m - 1
+        let s: [k]f32, t: [k]f64, u: [k]f32 = cluster(|| {
+            horizontal g: [n]f32 = generate([n], |i| a[(i * 7) % n])
+            vertical h: [n]f64 = generate([n], |i| b[(i * 3) % n])
+            horizontal s: [k]f32 = fold_seg(|x, y| x + y, 0.5, g, offsets: o)
+            horizontal t: [k]f64 = fold_seg(|x, y| x * y, 1.5, h, offsets: o)
+            last u: [k]f32 = fold_seg(|x, y| min(x, y), 1.5, g, offsets: o)
+            return s, t, u })
+        return s, t, u }";
+    check(several, &inputs(&[F32, F64], &shapes()));
+}
+
+/// An index outside is found in a row of any length, and a row without steps reads nothing.
+#[test]
+fn rows_that_gather_outside() {
+    let source = "fn f(a: [n]f32, c: [n]i64, o: [m]i64) -> [?]f32 {
+        let k = m - 1
+        let s: [k]f32 = cluster(|| {
+            vertical g: [n]f32 = map(|i| a[i], c)
+            last s: [k]f32 = fold_seg(|x, y| x + y, 0.5, g, offsets: o)
+            return s })
+        return s }";
+    let lengths = [3, 0, 9, 70, 1, 0, 0, 12, 12, 5000, 2];
+    let total: usize = lengths.iter().sum();
+    let values: Vec<f32> = (0..total).map(|i| i as f32).collect();
+    let mut all = Vec::new();
+    for wrong in [None, Some(0), Some(5), Some(60), Some(83), Some(90), Some(4000), Some(total - 1)] {
+        let mut index: Vec<i64> = (0..total as i64).rev().collect();
+        if let Some(wrong) = wrong {
+            index[wrong] = total as i64 + 5;
+        }
+        all.push(vec![
+            Array::new(&[total], &values).unwrap(),
+            Array::new(&[total], &index).unwrap(),
+            Array::new(&[lengths.len() + 1], &offsets(&lengths)).unwrap(),
+        ]);
+    }
+    check(source, &all);
+}
+
+#[test]
+fn offsets_that_fall_or_leave() {
+    let values: Vec<f32> = (0..20).map(|i| i as f32).collect();
+    for function in [fold(F32, "x + y", "0.5"), gathered(F32).replace(" 3,", " 0.5,")] {
+        let all: Vec<Vec<Array>> = [vec![0i64, 5, 3, 20], vec![0, 21, 20], vec![0, -4, 20], vec![0, i64::MAX, 20]]
+            .iter()
+            .map(|offsets| vec![Array::new(&[20], &values).unwrap(), Array::new(&[offsets.len()], offsets).unwrap()])
+            .collect();
+        check(&function, &all);
+    }
+}
+
+#[test]
+fn scans_and_maps_over_rows() {
+    let shapes = shapes();
+    check(
+        "fn f(a: [n]f32, o: [m]i64) -> [n]f32 { let s: [n]f32 = scanl1_seg(|x, y| x + y, a, offsets: o) return s }",
+        &inputs(&[F32], &shapes),
+    );
+    let expanded = "fn f(a: [n]i64) -> [?]i64 {
+        let k: i64, r: [k]i64 = expand(|x| x, |x, j| x * 10 + j, a) return r }";
+    let sizes: Vec<Vec<Array>> = shapes
+        .iter()
+        .map(|lengths| {
+            let sizes: Vec<i64> = lengths.iter().map(|&length| if length == 31 { -3 } else { length as i64 }).collect();
+            vec![Array::new(&[sizes.len()], &sizes).unwrap()]
+        })
+        .collect();
+    check(expanded, &sizes);
+}
+
+/// Runs a program by every schedule that its last kernel could have, on every target whose code this machine runs; gives how many schedules have each form.
+fn every_schedule(source: &str, inputs: &[Vec<Array>]) -> [usize; 3] {
+    let plan = common::plan(source);
+    let kernel = plan.kernels.last().unwrap();
+    let expected: Vec<_> = inputs.iter().map(|inputs| common::interpreted(&plan, inputs)).collect();
+    let mut forms = [0; 3];
+    for (name, features) in [("sse", None), ("avx2", Some(Features::AVX2)), ("avx512", Some(Features::BASE))] {
+        if features.is_some_and(|features| !features.run_here()) {
+            continue;
+        }
+        for schedule in alternatives(kernel, &Target::named(name).unwrap()) {
+            let text = schedule.to_text(kernel);
+            for (count, form) in forms.iter_mut().zip(["remainder masked", "abreast", "by elements"]) {
+                *count += usize::from(text.contains(form));
+            }
+            let mut book = Book::default();
+            book.insert(kernel, schedule);
+            let schedules = Arc::new(book);
+            let config = Config { threads: 3, share_from_ns: 1, schedules, features, ..Config::default() };
+            let backend = Cranelift::new(config).unwrap();
+            let loaded = common::compiled(&backend, &plan).unwrap().load_plan().unwrap();
+            for (inputs, expected) in inputs.iter().zip(&expected) {
+                match (loaded.run_plan(inputs), expected) {
+                    (Ok(results), Ok(expected)) => {
+                        let same = results.iter().zip(expected).all(|(own, other)| common::same_bits(own, other));
+                        assert!(same, "{text}\n{source}");
+                    }
+                    (result, expected) => assert_eq!(result.is_ok(), expected.is_ok(), "{text}\n{source}"),
+                }
+            }
+        }
+    }
+    forms
+}
+
+#[test]
+fn every_schedule_of_rows_has_the_bits_of_the_interpreter() {
+    let mut one = vec![0; 40];
+    one[17] = 9000;
+    let shapes = [LENGTHS.to_vec(), vec![11; 9], one, vec![], vec![3, 0, 0, 0, 1, 12, 64, 2, 63]];
+    let seen = [
+        every_schedule(&fold(F32, "x + y", "0.5"), &inputs(&[F32], &shapes)),
+        every_schedule(&fold(U8, "max(x, y)", "2"), &inputs(&[U8], &shapes)),
+        every_schedule(&gathered(F64).replace(" 3,", " 0.5,"), &inputs(&[F64], &shapes)),
+        every_schedule(&gathered(I64), &inputs(&[I64], &shapes)),
+    ];
+    assert!(seen[0][0] > 20 && seen[1][0] > 20, "{seen:?}");
+    assert!(seen[2][1] > 3 && seen[3][1] > 3, "{seen:?}");
+    assert!(seen.iter().all(|forms| forms[2] > 3), "{seen:?}");
+}

@@ -1,0 +1,59 @@
+//! Whether rows, and points abreast, stand where they may.
+
+use fusebox_ir::analysis::kernels::trip_count;
+
+use super::bits::Check;
+use crate::{
+    abreast::{MOST_ABREAST, may_be_abreast},
+    rows::may_be_row,
+    schedule::{Axis, By, Loop},
+    target::Machine,
+};
+
+impl Check<'_> {
+    /// Points abreast are those of the loop around, which runs over single steps; the level stands alone in it, whole.
+    pub(super) fn abreast(&mut self, each: &Loop, points: u32, depth: usize) {
+        let level = self.level_of(each.axis);
+        if matches!(self.target.machine, Machine::Gpu(_)) || !(2..=MOST_ABREAST).contains(&points) {
+            self.fault(format!("{points} points abreast are none of 2 to {MOST_ABREAST}, on a processor"));
+        }
+        let around = depth.checked_sub(1).map(|around| self.leaf.loops[around]);
+        let steps = around.filter(|around| {
+            let pieces = self.made_by(around.axis).is_some_and(|(.., pieces)| pieces);
+            around.by == By::Serial && !pieces && Some(self.level_of(around.axis)) == level.checked_sub(1)
+        });
+        if steps.is_none() || each.axis != Axis(level as u32) || depth + 1 != self.leaf.loops.len() || !self.leaf.rest {
+            self.fault(format!(
+                "points are abreast where level {level} as a whole is right inside of the steps around"
+            ));
+        }
+        let own = self.leaf.choices.iter().filter(|&&(_, _, _, around)| around == depth).copied().collect::<Vec<_>>();
+        let short = |least: u32| own == [(level as u32, least, true, depth)];
+        if own.len() > 1 || own.iter().any(|&(of, ..)| of as usize != level) {
+            self.fault("points abreast are chosen by one length of their level");
+        }
+        if let Err(why) = may_be_abreast(self.kernel, level, short) {
+            self.fault(why);
+        }
+    }
+
+    /// A row stands alone in the innermost loop, whole.
+    pub(super) fn row(&mut self, each: &Loop, (level, lanes): (usize, u32)) {
+        if each.axis != Axis(level as u32) || !self.leaf.rest {
+            self.fault(format!("a masked remainder is that of level {level} as a whole, with all of its statements"));
+        }
+        if each.border || each.out_of_cache.is_some() {
+            self.fault("a row has no border, and no streams");
+        }
+        if let Err(why) = may_be_row(self.kernel, level, (lanes, each.unroll), self.most(level)) {
+            self.fault(why);
+        }
+    }
+
+    /// How many steps a level has at most, as far as is known here.
+    pub(super) fn most(&self, level: usize) -> Option<i64> {
+        let short = self.leaf.choices.iter().filter(|&&(of, _, side, _)| of as usize == level && side);
+        let short = short.map(|&(_, fewer, ..)| i64::from(fewer) - 1);
+        short.chain(trip_count(&self.kernel.levels[level])).min()
+    }
+}

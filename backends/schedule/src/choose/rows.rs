@@ -1,0 +1,167 @@
+//! Which levels run as rows where they are short, in what gangs, and for how many points at once.
+
+use std::collections::BTreeSet;
+
+use fusebox_ir::{Action, Association, Kernel, analysis::kernels::trip_count, association::BLOCK};
+
+use super::{
+    Choice,
+    levels::{Builder, Room, Trip},
+};
+use crate::{
+    abreast::may_be_abreast,
+    gangs::{inside, is_counted_before},
+    rows::may_be_row,
+    schedule::{Axis, By, Effects, Gang, Loop, Node, Remainder},
+    target::Cpu,
+};
+
+/// Lanes of the only gang of a row that is very short.
+const FEW: u32 = 8;
+
+/// A level of fewer steps than so many gangs has single steps, where it cannot be a row.
+const FEW_GANGS: u32 = 4;
+
+/// Points of which short rows are done at once: a sum takes as long as three or four instructions that wait for each other, and each point has its own code.
+const ABREAST: u32 = 4;
+
+/// A way to run a level that has few steps: so many gangs in an iteration, of so many lanes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Row {
+    /// It has fewer steps.
+    pub(super) fewer_than: u32,
+    /// Lanes of a gang; 1: single steps.
+    pub(super) lanes: u32,
+    /// Gangs of an iteration.
+    pub(super) unroll: u32,
+}
+
+impl Row {
+    /// Why there is this way.
+    pub(super) fn choice(self, level: usize) -> Choice {
+        let Self { fewer_than, lanes, unroll } = self;
+        let about = format!("level {level} of fewer than {fewer_than} steps");
+        if lanes == 1 {
+            return Choice {
+                about,
+                chosen: "single steps".to_owned(),
+                because: "what gangs need before they begin costs more than few steps".to_owned(),
+                instead_of: vec!["gangs: most steps would be their remainder".to_owned()],
+            };
+        }
+        Choice {
+            about,
+            chosen: format!("{unroll} masked gangs of {lanes}, with all accumulators in registers"),
+            because: "how many steps it has is known at each point alone, and they may be few".to_owned(),
+            instead_of: vec![
+                "accumulators in scratch memory: to clear and to fold them costs more than few steps".to_owned(),
+            ],
+        }
+    }
+}
+
+/// The ways to run the level across lanes as a row, from the shortest; none where its length is known before all levels, unless it is `wanted`.
+pub(super) fn rows(kernel: &Kernel, cpu: &Cpu, gang: Gang, wanted: Option<bool>) -> Vec<Row> {
+    let Gang { level, masked, .. } = gang;
+    let known = trip_count(&kernel.levels[level]).is_some() || is_counted_before(kernel, level);
+    if masked || wanted == Some(false) || known && wanted.is_none() {
+        return Vec::new();
+    }
+    let mut rows = Vec::new();
+    let mut add = |fewer_than: i64, lanes: u32, unroll: u32| {
+        if fits(kernel, cpu, level, (lanes, unroll))
+            && may_be_row(kernel, level, (lanes, unroll), Some(fewer_than - 1)).is_ok()
+        {
+            rows.push(Row { fewer_than: fewer_than as u32, lanes, unroll });
+        }
+    };
+    add(i64::from(FEW) + 1, FEW, 1);
+    let widths = widths(kernel, level);
+    let most = widths.iter().max().filter(|_| widths.len() == 1).map(|&width| (width, BLOCK + 1));
+    let fewer = widths.iter().min().copied().unwrap_or(0);
+    let fewer = std::iter::successors(Some(fewer), |width| Some(width / 2)).take_while(|&width| width > FEW);
+    // As many accumulators as there are, if registers hold them; else as many as they hold, for levels of no more steps.
+    let row =
+        most.into_iter().chain(fewer.map(|width| (width, i64::from(width) + 1))).find_map(|(width, fewer_than)| {
+            let lanes = (1..=gang.lanes.min(width).ilog2()).rev().map(|bits| 1 << bits);
+            let mut lanes = lanes.filter(|&lanes| fits(kernel, cpu, level, (lanes, width / lanes)));
+            let may = |&lanes: &u32| may_be_row(kernel, level, (lanes, width / lanes), Some(fewer_than - 1)).is_ok();
+            lanes.find(may).map(|lanes| (fewer_than, lanes, width / lanes))
+        });
+    if let Some((fewer_than, lanes, unroll)) = row {
+        add(fewer_than, lanes, unroll);
+    }
+    let combines = inside(kernel, level)
+        .any(|(_, statement)| matches!(statement.action, Action::Reduce { .. } | Action::Scan { .. }));
+    if rows.is_empty() && !combines {
+        rows.push(Row { fewer_than: FEW_GANGS * gang.lanes, lanes: 1, unroll: 1 });
+    }
+    rows
+}
+
+/// How many accumulators the reduces of a level have.
+fn widths(kernel: &Kernel, level: usize) -> BTreeSet<u32> {
+    let interleaved = inside(kernel, level).filter_map(|(_, statement)| match statement.action {
+        Action::Reduce { association: Association::Interleaved { lanes }, .. } => Some(lanes),
+        _ => None,
+    });
+    interleaved.collect()
+}
+
+/// Whether all accumulators of an iteration fit the registers that there are for them.
+fn fits(kernel: &Kernel, cpu: &Cpu, level: usize, (lanes, unroll): (u32, u32)) -> bool {
+    let registers = inside(kernel, level).map(|(_, statement)| match &statement.action {
+        Action::Reduce { combine, values, .. } => {
+            let types = combine.params.iter().take(values.len());
+            types.map(|param| cpu.registers_of(lanes, param.ty.bytes()) * unroll).sum()
+        }
+        _ => 0,
+    });
+    registers.sum::<u32>() <= cpu.accumulator_registers()
+}
+
+/// Whether a step of a level waits for what the one before has combined: what takes one cycle is done before the next step asks.
+fn waits(kernel: &Kernel, level: usize) -> bool {
+    kernel.statements.iter().any(|statement| match &statement.action {
+        Action::Reduce { to, combine, .. } => {
+            let float = combine.params.iter().any(|param| param.ty.is_float());
+            *to as usize == level && (float || combine.instructions.len() > 1)
+        }
+        _ => false,
+    })
+}
+
+impl Builder<'_> {
+    /// The level as a row where it is short, and otherwise where it is not.
+    pub(super) fn row(&mut self, level: usize, axis: Axis, trip: &Trip) -> Option<Vec<Node>> {
+        let Room::Cores(cpu, Some(gang)) = self.machine else { return None };
+        if gang.level != level || axis != Axis(level as u32) || self.short.is_some() {
+            return None;
+        }
+        let rows = rows(self.kernel, cpu, gang, self.preferences.rows);
+        let row = rows.into_iter().find(|row| trip.no_row.is_none_or(|than| row.fewer_than > than))?;
+        let then = if row.lanes == 1 {
+            let body = self.body(level);
+            vec![Node::Loop(Loop::new(axis, By::Serial, body))]
+        } else {
+            let mut each = Loop::new(axis, By::Lanes(row.lanes), vec![Node::Do(Effects::Rest)]);
+            each.unroll = row.unroll;
+            each.remainder = Remainder::Masked;
+            vec![Node::Loop(each)]
+        };
+        let long = Trip { no_row: Some(row.fewer_than), ..trip.clone() };
+        let otherwise = self.level(level, axis, &long);
+        let otherwise = self.with_rest(otherwise);
+        Some(vec![Node::Choose { level: level as u32, fewer_than: row.fewer_than, then, otherwise }])
+    }
+
+    /// How many points of the level around go through this one at once: where each step of it waits for the one before.
+    pub(super) fn abreast(&self, level: usize, axis: Axis, trip: &Trip) -> Option<u32> {
+        let Room::Cores(_, None) = self.machine else { return None };
+        let short = |least: u32| trip.decided.iter().eq([&least]) && trip.below == Some(least.into());
+        let whole = axis == Axis(level as u32) && may_be_abreast(self.kernel, level, short).is_ok();
+        let unknown = level > 0 && !is_counted_before(self.kernel, level);
+        let points = self.preferences.abreast.unwrap_or(if unknown && waits(self.kernel, level) { ABREAST } else { 1 });
+        (whole && points > 1).then_some(points)
+    }
+}

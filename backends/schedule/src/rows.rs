@@ -1,0 +1,74 @@
+//! Rows: levels of at most one block in gangs of which the last are masked, with all accumulators in registers from the first element to the
+//! result. Rows of different lengths then cost nothing but their steps: no accumulator is in memory, and nothing is scalar code.
+
+use fusebox_ir::{
+    ALIGNMENT, Action, Association, DimBoundary, Kernel, LevelOrder, ScatterOrder, analysis::kernels::row_lengths,
+    association::BLOCK,
+};
+
+use crate::{
+    gangs::{gang_of_tiles, inside, may_be_lanes},
+    schedule::{By, Loop, Nest, Remainder},
+};
+
+impl Nest {
+    /// Whether a loop runs over a row: in gangs of which the last are masked, and which no scan asks for.
+    pub fn is_row(&self, kernel: &Kernel, each: &Loop) -> bool {
+        let By::Lanes(lanes) = each.by else { return false };
+        let level = self.level_of(kernel.levels.len(), each.axis);
+        each.remainder == Remainder::Masked && level.is_some_and(|level| gang_of_tiles(kernel) != Some((level, lanes)))
+    }
+}
+
+/// Whether a level of at most `most` steps may run as a row, with `unroll` gangs of `lanes` in an iteration.
+///
+/// # Errors
+/// The first reason why not.
+pub fn may_be_row(kernel: &Kernel, level: usize, (lanes, unroll): (u32, u32), most: Option<i64>) -> Result<(), String> {
+    may_be_lanes(kernel, level, lanes).map_err(|why| format!("level {level} cannot be across {lanes} lanes: {why}"))?;
+    let width = lanes.saturating_mul(unroll);
+    if level == 0 || kernel.levels[level].order == LevelOrder::Down {
+        return Err(format!("level {level} is no row: the remainder is masked in levels inside of others that run up"));
+    }
+    if most.is_none_or(|most| most > BLOCK) {
+        return Err(format!("level {level} is no row: it may have more than {BLOCK} steps"));
+    }
+    if !unroll.is_power_of_two() {
+        return Err(format!("{unroll} gangs of a row are no power of two"));
+    }
+    for (position, statement) in inside(kernel, level) {
+        if statement.depth as usize != level + 1 {
+            return Err(format!("level {level} is no row: a level is inside of it"));
+        }
+        let of_reduce = |own: u32| own == width || own > width && most.is_some_and(|most| most <= i64::from(width));
+        let fits = match &statement.action {
+            Action::Reduce { to, association: Association::Interleaved { lanes }, .. } => {
+                *to as usize == level && of_reduce(*lanes)
+            }
+            Action::Load { array, map, outside, .. } => {
+                let bytes = lanes as usize * kernel.arrays[array.index()].element.bytes();
+                let plain = outside.is_none() && map.dims.iter().all(|dim| dim.boundary == DimBoundary::None);
+                plain && bytes <= ALIGNMENT
+            }
+            Action::Scalar(_) | Action::Check { .. } | Action::Store { .. } => true,
+            Action::Reduce { .. } | Action::Scan { .. } | Action::Append { .. } | Action::Scatter { .. } => false,
+        };
+        if !fits {
+            return Err(format!("statement {position} is none of a row in {unroll} gangs of {lanes}"));
+        }
+    }
+    Ok(())
+}
+
+/// Whether threads may take shares of the outermost level that have as many steps of the level inside: where those are known before, and nothing
+/// goes along the outermost level by itself.
+pub fn may_be_by_elements(kernel: &Kernel) -> bool {
+    row_lengths(kernel).is_some()
+        && kernel.statements.iter().all(|statement| match &statement.action {
+            Action::Reduce { to, .. } => *to > 0,
+            Action::Scan { .. } => statement.depth > 1,
+            Action::Append { .. } => false,
+            Action::Scatter { order, .. } => matches!(order, ScatterOrder::Any | ScatterOrder::Unique),
+            _ => true,
+        })
+}

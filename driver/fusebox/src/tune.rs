@@ -1,0 +1,317 @@
+//! Schedules for the machine at hand, found by trying those that the scheduler could have chosen.
+//!
+//! One kernel after the other: each alternative runs in turn with the best found so far, on the user's own inputs, and takes its place if it
+//! wins clearly. Results are compared to the bit.
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use fusebox_ir::{Constant, Kernel, Value, validate};
+use fusebox_schedule::{Book, Schedule, Target, alternatives};
+
+use crate::{
+    Backend, Error, Options, Signature,
+    backend::{Executable, MadePlan},
+};
+
+/// How much is tried.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TuneConfig {
+    /// How often an alternative runs in turn with the best found so far. One that loses its first runs has fewer.
+    pub rounds: usize,
+    /// The most alternatives of each kernel: where there are more, they are taken evenly from all.
+    pub tries: usize,
+}
+
+impl Default for TuneConfig {
+    fn default() -> Self {
+        Self { rounds: 9, tries: 24 }
+    }
+}
+
+/// What was found.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Tuned {
+    /// The schedules that are faster than the scheduler's, as JSON, for [`Options::schedules`]: of no kernel where none was.
+    pub schedules: String,
+    /// Each kernel of the plan, in order; of kernels that are the same the first.
+    pub kernels: Vec<TunedKernel>,
+    /// The median time of a run as programs are scheduled otherwise, and with [`Self::schedules`], in turn.
+    pub times: (Duration, Duration),
+    /// The median over rounds of the time with [`Self::schedules`] as a part of the time without; 1 where nothing was gained.
+    pub ratio: f64,
+}
+
+/// What was tried for a kernel.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct TunedKernel {
+    /// Its name.
+    pub name: String,
+    /// How many alternatives were tried, of how many.
+    pub tried: (usize, usize),
+    /// The schedule that was faster, if one was, as text.
+    pub chosen: Option<String>,
+}
+
+/// The least part of the time that an alternative must save.
+const LEAST_GAIN: f64 = 0.02;
+/// Runs are repeated until a sample takes as long.
+const SAMPLE: Duration = Duration::from_millis(1);
+/// An alternative that loses so many rounds before it wins one is given up.
+const LOST: usize = 3;
+
+/// Finds schedules for a program on this machine, with inputs that it usually has. They change no bit of its results.
+///
+/// `tell` hears what is being tried. Programs that share this machine with others are tuned for that.
+///
+/// ```
+/// use fusebox::{Options, TuneConfig, compile_program, ir, tune};
+/// let program = ir::text::parse("fn sum(a: [n]i32) -> i32 { let s: i32 = fold(|x, y| x + y, 0, a) return s }")?;
+/// let a = ir::Array::new(&[3], &[1, 2, 3])?.into();
+/// let mut config = TuneConfig::default();
+/// config.tries = 1;
+/// let tuned = tune(&program, &[a], &Options::default(), &config, &mut |_| {})?;
+/// let options = Options { schedules: Some(tuned.schedules.into()), ..Options::default() };
+/// compile_program(&program, &options)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// As of [`crate::compile_program`] and of runs; [`Error::Schedules`] of a backend that has none.
+///
+/// # Panics
+/// If a schedule changes a result: a mistake of the scheduler. The message shows it.
+pub fn tune(
+    program: &fusebox_ir::Program,
+    inputs: &[Value],
+    options: &Options,
+    config: &TuneConfig,
+    tell: &mut dyn FnMut(&str),
+) -> Result<Tuned, Error> {
+    validate(program, &[]).map_err(Error::Invalid)?;
+    if options.backend != Backend::Cpu {
+        let message = format!("backend `{}` has no schedules to choose from", options.backend);
+        return Err(Error::Schedules { message });
+    }
+    Signature::of(program).check(inputs)?;
+    let made = MadePlan::of(program, options)?;
+    let plain = Options { schedules: None, ..options.clone() };
+    let usual = made.load(&plain)?.executable;
+    let expected = usual.run(inputs)?.0;
+    let mut tuner = Tuner { made: &made, plain, inputs, expected, config, best: Book::default(), running: None, usual };
+    let mut kernels = Vec::new();
+    let mut seen: Vec<&Kernel> = Vec::new();
+    for kernel in &made.plan()?.kernels {
+        if !seen.contains(&kernel) {
+            seen.push(kernel);
+            kernels.push(tuner.kernel(kernel, tell)?);
+        }
+    }
+    tell("comparing");
+    let rounds = 2 * config.rounds.max(1) + 1;
+    let (times, ratio) = match &tuner.running {
+        Some(best) => {
+            let pairs = pairs(&*tuner.usual, &**best, inputs, rounds, |_| true)?;
+            let of = |pick: &dyn Fn(&Pair) -> f64| median(pairs.iter().map(pick).collect());
+            let seconds = |seconds: f64| Duration::from_secs_f64(seconds.max(0.0));
+            ((seconds(of(&|pair| pair.old)), seconds(of(&|pair| pair.new))), of(&|pair| pair.new / pair.old))
+        }
+        None => {
+            let time = sample(&*tuner.usual, inputs, 1)?;
+            ((time, time), 1.0)
+        }
+    };
+    Ok(Tuned { schedules: tuner.best.to_json(), kernels, times, ratio })
+}
+
+struct Tuner<'a> {
+    made: &'a MadePlan,
+    plain: Options,
+    inputs: &'a [Value],
+    expected: Vec<Value>,
+    config: &'a TuneConfig,
+    best: Book,
+    /// The program with the best schedules; none while those are the usual ones.
+    running: Option<Box<dyn Executable>>,
+    usual: Box<dyn Executable>,
+}
+
+impl Tuner<'_> {
+    fn kernel(&mut self, kernel: &Kernel, tell: &mut dyn FnMut(&str)) -> Result<TunedKernel, Error> {
+        let all: Vec<Schedule> = fusebox_cranelift::targets()
+            .into_iter()
+            .filter_map(Target::named)
+            .flat_map(|target| alternatives(kernel, &target))
+            .skip(1) // what the kernel has without
+            .collect();
+        let mut tried = TunedKernel { name: kernel.name.0.clone(), tried: (0, all.len()), chosen: None };
+        let tries = self.config.tries.min(all.len());
+        for position in 0..tries {
+            let schedule = &all[position * all.len() / tries];
+            tell(&format!("kernel `{}`, {} of {tries}", tried.name, position + 1));
+            tried.tried.0 += 1;
+            if self.is_better(kernel, schedule)? {
+                tried.chosen = Some(schedule.to_text(kernel));
+            }
+        }
+        Ok(tried)
+    }
+
+    /// Tries a schedule, and keeps it if it is better.
+    fn is_better(&mut self, kernel: &Kernel, schedule: &Schedule) -> Result<bool, Error> {
+        let mut book = self.best.clone();
+        // Of several targets the widest counts: the kernel has one schedule.
+        book.remove(kernel);
+        book.insert(kernel, schedule.clone());
+        let options = Options { schedules: Some(Arc::from(book.to_json())), ..self.plain.clone() };
+        let candidate = self.made.load(&options)?.executable;
+        let results = candidate.run(self.inputs)?.0;
+        assert!(
+            results.iter().zip(&self.expected).all(|(new, old)| is_same(new, old)),
+            "a schedule changes a result, of kernel\n{kernel}\n{}",
+            schedule.to_text(kernel)
+        );
+        let best = self.running.as_deref().unwrap_or(&*self.usual);
+        let rounds = self.config.rounds.max(1);
+        let hopeful = |pairs: &[Pair]| pairs.len() < LOST || pairs.iter().any(Pair::is_won);
+        let pairs = pairs(best, &*candidate, self.inputs, rounds, hopeful)?;
+        let won = pairs.iter().filter(|pair| pair.is_won()).count();
+        let ratio = median(pairs.iter().map(|pair| pair.new / pair.old).collect());
+        let better = pairs.len() == rounds && 5 * won >= 4 * rounds && ratio <= 1.0 - LEAST_GAIN;
+        if better {
+            self.best = book;
+            self.running = Some(candidate);
+        }
+        Ok(better)
+    }
+}
+
+/// Equal but for sign and payload of NaN, which are no part of a result.
+fn is_same(new: &Value, old: &Value) -> bool {
+    let (Value::Array(new), Value::Array(old)) = (new, old) else { return new == old };
+    let is_nan = |value: Constant| value.as_f64().is_some_and(f64::is_nan);
+    let nans = || new.constants().zip(old.constants()).all(|(new, old)| new == old || is_nan(new) && is_nan(old));
+    new == old || new.element() == old.element() && new.extents() == old.extents() && nans()
+}
+
+/// Seconds of a run, taken in turn.
+struct Pair {
+    old: f64,
+    new: f64,
+}
+
+impl Pair {
+    fn is_won(&self) -> bool {
+        self.new < self.old
+    }
+}
+
+/// Runs two programs in turn, while `hopeful` says so.
+fn pairs(
+    old: &dyn Executable,
+    new: &dyn Executable,
+    inputs: &[Value],
+    rounds: usize,
+    hopeful: impl Fn(&[Pair]) -> bool,
+) -> Result<Vec<Pair>, Error> {
+    let once = sample(old, inputs, 1)?.min(sample(new, inputs, 1)?);
+    let repeat = (SAMPLE.as_secs_f64() / once.as_secs_f64().max(1e-7)).ceil().max(1.0) as u32;
+    let mut pairs = Vec::with_capacity(rounds);
+    while pairs.len() < rounds && hopeful(&pairs) {
+        // Whoever is first alternates.
+        let seconds = |program: &dyn Executable| sample(program, inputs, repeat).map(|time| time.as_secs_f64());
+        pairs.push(if pairs.len() % 2 == 0 {
+            let old = seconds(old)?;
+            Pair { old, new: seconds(new)? }
+        } else {
+            let new = seconds(new)?;
+            Pair { old: seconds(old)?, new }
+        });
+    }
+    Ok(pairs)
+}
+
+/// The time of a run, over so many.
+fn sample(program: &dyn Executable, inputs: &[Value], repeat: u32) -> Result<Duration, Error> {
+    let begin = Instant::now();
+    for _ in 0..repeat {
+        program.run(inputs)?;
+    }
+    Ok(begin.elapsed() / repeat)
+}
+
+/// Of a list that is not empty.
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+#[cfg(test)]
+mod tests {
+    use fusebox_ir::{Array, Program, Value, text};
+
+    use super::{TuneConfig, tune};
+    use crate::{Backend, Error, Options, compile_program};
+
+    fn program(source: &str) -> Program {
+        text::parse(source).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    /// Whatever is chosen, the file is taken and the results are the same.
+    #[test]
+    fn what_is_found_is_taken_and_changes_nothing() {
+        let products = program(
+            "fn products(a: [n, k]f32, b: [k, m]f32) -> [n, m]f32, f32 {
+              let left: [n, m, k]f32 = replicate([_, m, _], a)
+              let turned: [m, k]f32 = backpermute([m, k], |i, j| { return j, i }, b)
+              let right: [n, m, k]f32 = replicate([n, _, _], turned)
+              let both: [n, m, k]f32 = map(|x, y| x * y, left, right)
+              let c: [n, m]f32 = fold(|x, y| x + y, 0.0, both)
+              let rows: [n]f32 = fold(|x, y| max(x, y), 0.0, c)
+              let most: f32 = fold(|x, y| max(x, y), 0.0, rows)
+              return c, most }",
+        );
+        let numbers = |count: usize| (0..count).map(|i| (i % 17) as f32 / 4.0 - 2.0).collect::<Vec<_>>();
+        let inputs: Vec<Value> = vec![
+            Array::new(&[33, 20], &numbers(660)).unwrap().into(),
+            Array::new(&[20, 17], &numbers(340)).unwrap().into(),
+        ];
+        let options = Options { cache: false, ..Options::default() };
+        let config = TuneConfig { rounds: 3, tries: 6 };
+        let mut told = Vec::new();
+        let tuned = tune(&products, &inputs, &options, &config, &mut |step| told.push(step.to_owned())).unwrap();
+        assert!(!tuned.kernels.is_empty() && tuned.kernels.iter().all(|kernel| kernel.tried.0 <= 6), "{tuned:?}");
+        assert!(tuned.kernels.iter().any(|kernel| kernel.tried.0 > 1), "{tuned:?}");
+        assert!(told.len() > tuned.kernels.len(), "{told:?}");
+        let usual = compile_program(&products, &options).unwrap().run(&inputs).unwrap();
+        let forced = Options { schedules: Some(tuned.schedules.into()), ..options };
+        assert_eq!(compile_program(&products, &forced).unwrap().run(&inputs).unwrap(), usual);
+    }
+
+    #[test]
+    fn what_cannot_be_tuned_is_an_error() {
+        let add =
+            program("fn add(a: [n]f32, b: [n]f32) -> [n]f32 { let c: [n]f32 = map(|x, y| x / y, a, b) return c }");
+        let inputs: Vec<Value> = vec![Array::new(&[1], &[1.0f32]).unwrap().into()];
+        let config = TuneConfig::default();
+        let tuned =
+            |options: &Options, inputs: &[Value]| tune(&add, inputs, options, &config, &mut |_| {}).unwrap_err();
+        assert!(matches!(tuned(&Options::default(), &inputs), Error::Input(_)));
+        let both = [inputs[0].clone(), inputs[0].clone()];
+        assert!(matches!(tuned(&Options::on(Backend::Interp), &both), Error::Schedules { .. }));
+        let index = program("fn at(a: [n]f32, i: i64) -> f32 { let x = a[i] return x }");
+        let failing = tune(
+            &index,
+            &[both[0].clone(), Value::from(Array::new(&[], &[7i64]).unwrap())],
+            &Options::default(),
+            &config,
+            &mut |_| {},
+        );
+        assert!(failing.unwrap_err().is_run_error());
+    }
+}
