@@ -18,6 +18,11 @@ fn folder() -> Folder {
     f.write("normalise2.fbx", NORMALISE2);
     f.write("add.fbx", "fn add(a: [n]f32, b: [n]f32) -> [n]f32 { let c: [n]f32 = map(|x, y| x + y, a, b) return c }");
     f.write(
+        "stream.fbx",
+        "fn count(s: stream [3]f32) -> i64 {
+  let k: i64, v: [k]f32 = consume(|i, x: [3]f32| { let y: f32 = fold(|a, b| a + b, 0.0, x) yield elements(y) }, s) return k }",
+    );
+    f.write(
         "nested.fbx",
         "fn nested(n: i64) -> [4][?]i64 { let r: [4][?]i64 = nest([4], |i| { let v: [i]i64 = generate([i], |j| i * j) return v }) return r }",
     );
@@ -133,14 +138,23 @@ fn a_page_stands_alone_and_holds_no_markup_of_the_program() {
 #[test]
 fn what_cannot_be_compiled_is_explained_as_far_as_it_goes() {
     let f = folder();
-    let explained = json(&f, "explain nested.fbx --format json");
-    assert_eq!(explained["stopped"]["pass"], "strictness");
-    assert!(explained["stopped"]["why"].as_str().unwrap().contains("flat"));
+    let explained = json(&f, "explain stream.fbx --format json");
+    assert_eq!(explained["stopped"]["pass"], "flattening");
+    assert!(explained["stopped"]["why"].as_str().unwrap().contains("stream `s`"));
     assert!(explained["before"].is_null() && explained["after"].is_null());
-    assert_eq!(explained["stages"].as_array().unwrap().len(), 4);
-    assert!(f.fusebox("explain nested.fbx").ok().contains("Pass `strictness` stopped"));
-    f.fusebox("explain nested.fbx --html nested.html").ok();
-    assert!(String::from_utf8(f.read("nested.html")).unwrap().contains("stopped</h2>"));
+    assert_eq!(explained["stages"].as_array().unwrap().len(), 2);
+    assert!(f.fusebox("explain stream.fbx").ok().contains("Pass `flattening` stopped"));
+    f.fusebox("explain stream.fbx --html stream.html").ok();
+    assert!(String::from_utf8(f.read("stream.html")).unwrap().contains("stopped</h2>"));
+}
+
+#[test]
+fn nested_programs_are_explained_to_their_kernels() {
+    let f = folder();
+    let explained = json(&f, "explain nested.fbx --format json");
+    assert!(explained["stopped"].is_null(), "{}", explained["stopped"]);
+    assert!(explained["stages"].as_array().unwrap().iter().any(|stage| stage["stage"] == "flattening"), "{explained}");
+    assert!(explained["after"]["kernels"].is_number(), "{}", explained["after"]);
 }
 
 #[test]

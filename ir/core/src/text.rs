@@ -21,11 +21,38 @@ pub use self::{
 };
 use std::collections::HashMap;
 
-use crate::{ArrayId, Kernel, Program};
+use crate::{ArrayId, Kernel, Name, PartMut, Program, Var};
 
 /// What the text of a program calls its values.
 pub fn value_names(program: &Program) -> HashMap<ArrayId, String> {
     printer::value_names(program)
+}
+
+/// The program with the names as which it is printed, each of its own: names are hints, and several values may have the same. Values
+/// without a name keep to that, but for `all`.
+pub fn with_printed_names(program: &Program, all: bool) -> Program {
+    let names = value_names(program);
+    let mut program = program.clone();
+    let name = |var: &mut Var, all: bool| {
+        if all || !var.name.is_empty() {
+            var.name = names.get(&var.id).map_or_else(Name::default, |name| Name(name.clone()));
+        }
+    };
+    let mut blocks = vec![&mut program.body];
+    while let Some(block) = blocks.pop() {
+        // Inputs keep theirs: they are no hints.
+        let inputs = block.sizes.iter_mut().chain(&mut block.params);
+        inputs.filter(|var| var.name.is_empty()).for_each(|var| name(var, all));
+        for binding in &mut block.bindings {
+            binding.results.iter_mut().for_each(|var| name(var, all));
+            for part in binding.op.parts_mut() {
+                if let PartMut::Body(body) = part {
+                    blocks.push(body);
+                }
+            }
+        }
+    }
+    program
 }
 
 /// What the text of a kernel calls its locals and arrays.

@@ -17,9 +17,9 @@ use std::{
 };
 
 use fusebox_ir::{
-    Made, Name, Plan, Program,
+    Made, Plan, Program,
     analysis::counts::{PlanTraffic, Polynomial, Region, Traffic, plan_traffic},
-    text::value_names,
+    text::with_printed_names,
     validate,
 };
 use serde::Serialize;
@@ -183,7 +183,8 @@ pub fn explain(program: &Program, options: &Options) -> Result<Explanation, Erro
 
 /// As [`explain`], of a valid program.
 pub(crate) fn explained(program: &Program, options: &Options) -> Explanation {
-    let program = &named(program);
+    // All stages and reports call a value the same.
+    let program = &with_printed_names(program, true);
     let (line, stopped) = run(program, options);
     let after = line.stages.last().and_then(|stage| stage.plan()).map(Counted::of);
     let before = if options.fusion == Fusion::None {
@@ -287,36 +288,19 @@ fn json(data: &impl Serialize) -> String {
     serde_json::to_string_pretty(data).unwrap_or_default()
 }
 
-/// Every value with the name that the program's text has for it, so that all stages and reports call it the same.
-fn named(program: &Program) -> Program {
-    let names = value_names(program);
-    let mut program = program.clone();
-    let mut blocks = vec![&mut program.body];
-    while let Some(block) = blocks.pop() {
-        let inputs = block.sizes.iter_mut().chain(&mut block.params);
-        // Inputs keep theirs: they are no hints.
-        for var in inputs.filter(|var| var.name.is_empty()) {
-            var.name = names.get(&var.id).map_or_else(Name::default, |name| Name(name.clone()));
-        }
-        for binding in &mut block.bindings {
-            for var in &mut binding.results {
-                var.name = names.get(&var.id).map_or_else(Name::default, |name| Name(name.clone()));
-            }
-            for part in binding.op.parts_mut() {
-                if let fusebox_ir::PartMut::Body(body) = part {
-                    blocks.push(body);
-                }
-            }
-        }
-    }
-    program
-}
-
 /// Runs the passes as far as they go.
 fn run<'p>(program: &'p Program, options: &Options) -> (Line<'p>, Option<Stopped>) {
     let mut line = Line::new(program, options.verifies());
     for pass in explained_pipeline_of(program, options) {
-        if let Err(error) = line.run(pass, |program| pass.explained(program)) {
+        let named = |program: &Program| {
+            let (mut passed, details) = pass.explained(program)?;
+            // What was made of one value is several, whose names are told apart from here on.
+            if let (true, Made::Program(flat)) = (pass.name() == "flattening", &mut passed.made) {
+                *flat = with_printed_names(flat, true);
+            }
+            Ok((passed, details))
+        };
+        if let Err(error) = line.run(pass, named) {
             let why = match &error {
                 Error::Pass { source, .. } => source.to_string(),
                 Error::Needs { property, errors, .. } => format!("it needs a {property} program:\n{errors}"),

@@ -277,7 +277,12 @@ impl<'p> Drawing<'p> {
         match (producer.whole, consumer.whole) {
             (true, _) => Some(format!("a {} gives it as a whole", producer.operation)),
             (false, true) => Some(format!("a {} needs it as a whole", consumer.operation)),
-            (false, false) => scalar.then(|| "a scalar is complete only after the last element".to_owned()),
+            (false, false) if scalar => Some("a scalar is complete only after the last element".to_owned()),
+            // Scalar code between operations.
+            (false, false) if consumer.kind == NodeKind::Scalar => {
+                Some("it is read by index, so it must be complete before".to_owned())
+            }
+            (false, false) => None,
         }
     }
 
