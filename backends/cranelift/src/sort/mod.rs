@@ -18,8 +18,11 @@ use self::{
 };
 use crate::Shared;
 
-/// Nanoseconds that an element takes, as far as sharing among threads is decided by it.
+/// Nanoseconds that an element takes on one thread.
 const ELEMENT_NS: u64 = 4;
+
+/// How many times as much work as a kernel a thread should have: threads meet three times, and elements move from one core to another.
+const MEETINGS: u64 = 4;
 
 /// Elements that a thread has at least, whatever the configuration says.
 const LEAST: usize = 64;
@@ -42,7 +45,7 @@ pub(crate) fn run(sort: Sort<'_, Array>, shared: &Shared) -> std::result::Result
         shared,
         workers: Workers {
             threads: &shared.threads,
-            grain: ((shared.share_from_ns / ELEMENT_NS) as usize / 2).max(LEAST),
+            grain: ((MEETINGS * shared.share_from_ns / ELEMENT_NS) as usize / 2).max(LEAST),
         },
         rows,
         length,
