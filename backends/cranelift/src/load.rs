@@ -3,7 +3,10 @@
 use std::{collections::HashSet, sync::Arc};
 
 use fusebox_backend::{BackendError, Program, Statistics, Stored, check_inputs, execute};
-use fusebox_ir::{Array, Constant, Plan, ValueId};
+use fusebox_ir::{
+    Array, Constant, Plan, ValueId,
+    analysis::kernels::{RowLengths, row_lengths},
+};
 use fusebox_wide::Features;
 
 use crate::{
@@ -28,8 +31,8 @@ pub(crate) struct LoadedKernel {
     wide: bool,
     /// Steps of the outermost level that a gang does.
     pub(crate) gang: i64,
-    /// Whether ranges of it have as many steps of the level inside each.
-    pub(crate) by_elements: bool,
+    /// Where the lengths of its rows are, where threads take as many elements each.
+    pub(crate) lengths: Option<RowLengths>,
     /// Whether a level inside of it goes across lanes.
     pub(crate) inner_gang: bool,
 }
@@ -106,8 +109,10 @@ impl LoadedPlan {
                     .collect(),
                 hidden: compiled.hidden.clone(),
                 wide: wides[position],
-                by_elements: (compiled.schedule.iter())
-                    .any(|schedule| schedule.versions.iter().any(|version| version.nest.by_elements())),
+                lengths: (compiled.schedule.iter().flat_map(|schedule| &schedule.versions))
+                    .any(|version| version.nest.by_elements())
+                    .then(|| row_lengths(&plan.kernels[position]))
+                    .flatten(),
                 inner_gang: compiled.gang.is_some_and(|gang| gang.level > 0),
                 gang: (compiled.gang).filter(|gang| gang.level == 0).map_or(1, |gang| gang.lanes.into()),
             }
