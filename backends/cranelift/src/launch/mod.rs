@@ -22,9 +22,10 @@ use fusebox_ir::{
 use self::{ranges::Ranges, rows::Rows};
 use crate::{
     Shared, alike,
+    code_memory::Code,
     emit::{HiddenArgument, Part},
     failure::{self, SLOT_WORDS},
-    load::{Code, LoadedKernel},
+    loaded_kernel::LoadedKernel,
 };
 
 /// Units of work ([`fusebox_ir::analysis::work`]) that a core does in a nanosecond: about two vector instructions on four elements each.
