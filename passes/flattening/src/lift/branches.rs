@@ -2,9 +2,9 @@
 //! computed for those that take it, and results are put together again. So what a lane does not reach cannot fail, and costs nothing.
 
 use fusebox_ir::{
-    ArrayId, ArrayOp, Binary, Binding, Block, Direction,
+    ArrayId, ArrayOp, Binary, Binding, Block,
     ElementType::{Bool, I64},
-    Extent, Lambda, Operand, ScanForm, Type, Var,
+    Extent, Lambda, Operand, Type, Var,
 };
 
 use super::{
@@ -16,6 +16,14 @@ use super::{
 };
 use crate::Error;
 
+/// A branch of the nested program, for the lanes of a context.
+pub(super) struct Branch<'p> {
+    pub binding: &'p Binding,
+    pub home: ContextId,
+    pub then: &'p Block,
+    pub otherwise: &'p Block,
+}
+
 /// One of two ways that lanes go: their results, and where those of a lane are.
 pub(super) struct Way<'a> {
     pub values: &'a [Value],
@@ -26,19 +34,12 @@ pub(super) struct Way<'a> {
 }
 
 impl<'p> Lifter<'p> {
-    pub fn cond(
-        &mut self,
-        binding: &'p Binding,
-        home: ContextId,
-        condition: Operand,
-        then: &'p Block,
-        otherwise: &'p Block,
-    ) -> Result<(), Error> {
-        self.no_nested(binding)?;
+    pub fn cond(&mut self, branch: &Branch<'p>, condition: Operand) -> Result<(), Error> {
+        self.no_nested(branch.binding)?;
         match self.lane_operand(condition) {
-            LaneOperand::Outside(condition) => self.cond_of_all(binding, home, condition, then, otherwise),
-            LaneOperand::Varying(condition) => self.cond_by_lanes(binding, home, &condition, then, otherwise),
-            LaneOperand::Index(_) => Err(self.refused(binding, "its condition is a number")),
+            LaneOperand::Outside(condition) => self.cond_of_all(branch, condition),
+            LaneOperand::Varying(condition) => self.cond_by_lanes(branch, &condition),
+            LaneOperand::Index(_) => Err(self.refused(branch.binding, "its condition is a number")),
         }
     }
 
@@ -53,14 +54,8 @@ impl<'p> Lifter<'p> {
     }
 
     /// All lanes take the same branch.
-    fn cond_of_all(
-        &mut self,
-        binding: &'p Binding,
-        home: ContextId,
-        condition: Operand,
-        then: &'p Block,
-        otherwise: &'p Block,
-    ) -> Result<(), Error> {
+    fn cond_of_all(&mut self, branch: &Branch<'p>, condition: Operand) -> Result<(), Error> {
+        let &Branch { binding, home, then, otherwise } = branch;
         let mark = self.mark();
         let mut ways = Vec::new();
         for block in [then, otherwise] {
@@ -103,14 +98,8 @@ impl<'p> Lifter<'p> {
     }
 
     /// Each lane takes its own branch.
-    fn cond_by_lanes(
-        &mut self,
-        binding: &'p Binding,
-        home: ContextId,
-        condition: &Value,
-        then: &'p Block,
-        otherwise: &'p Block,
-    ) -> Result<(), Error> {
+    fn cond_by_lanes(&mut self, branch: &Branch<'p>, condition: &Value) -> Result<(), Error> {
+        let &Branch { binding, home, then, otherwise } = branch;
         let condition = self.lifted(condition, home).array;
         let taken = self.numbers(home, condition);
         let outside = self.here;
@@ -141,17 +130,7 @@ impl<'p> Lifter<'p> {
         let f = Lambda::build(&[("c", Bool)], |f, p| vec![f.convert(I64, p[0])]);
         let op = ArrayOp::Map { f, sources: vec![vector] };
         let ones = self.flat.bind_out(op, &"".into(), Type::array(vec![count], I64));
-        let more = self.one_more(count);
-        let op = ArrayOp::Scan {
-            direction: Direction::Left,
-            form: ScanForm::Exclusive,
-            combine: Lambda::componentwise(&[(Binary::Add, I64)]),
-            seeds: vec![0i64.into()],
-            sources: vec![ones],
-            offsets: None,
-            commutes: false,
-        };
-        self.flat.bind_out(op, &"number".into(), Type::array(vec![more], I64))
+        self.sums_before(ones, count, "number")
     }
 
     /// For each lane how many before it do not have the condition that `numbers` counts.

@@ -214,17 +214,22 @@ impl Lifter<'_> {
     /// Where segments of these sizes begin, and their sum: one more than there are sizes.
     fn offsets_of(&mut self, sizes: ArrayId, count: Extent) -> ArrayId {
         self.descriptors += 1;
+        self.sums_before(sizes, count, "offsets")
+    }
+
+    /// For each of `count` numbers the sum of those before it, and the sum of all: one more than there are numbers.
+    pub fn sums_before(&mut self, numbers: ArrayId, count: Extent, name: &str) -> ArrayId {
         let more = self.one_more(count);
         let op = ArrayOp::Scan {
             direction: Direction::Left,
             form: ScanForm::Exclusive,
             combine: Lambda::componentwise(&[(Binary::Add, I64)]),
             seeds: vec![0i64.into()],
-            sources: vec![sizes],
+            sources: vec![numbers],
             offsets: None,
             commutes: false,
         };
-        self.flat.bind_out(op, &"offsets".into(), Type::array(vec![more], I64))
+        self.flat.bind_out(op, &name.into(), Type::array(vec![more], I64))
     }
 
     pub fn one_more(&mut self, extent: Extent) -> Extent {

@@ -8,9 +8,11 @@ use fusebox_ir::{
 
 use super::{
     Bound, Lifter, Value,
+    branches::Branch,
     code::{Code, Outside},
     context::{ContextId, LaneExtent, Made, ROOT},
     flat::operands,
+    loops::Loop,
 };
 use crate::Error;
 
@@ -48,8 +50,12 @@ impl<'p> Lifter<'p> {
         match &binding.op {
             ArrayOp::Nest { body, .. } => self.nest(binding, home, body),
             ArrayOp::Element { source, index } => self.element(binding, home, *source, index),
-            ArrayOp::Cond { condition, then, otherwise } => self.cond(binding, home, *condition, then, otherwise),
-            ArrayOp::While { condition, step, starts } => self.repeat(binding, home, condition, step, starts),
+            ArrayOp::Cond { condition, then, otherwise } => {
+                self.cond(&Branch { binding, home, then, otherwise }, *condition)
+            },
+            ArrayOp::While { condition, step, starts } => {
+                self.repeat(&Loop { binding, home, condition, step, starts })
+            },
             ArrayOp::Foreign { fallback, arguments, .. } => self.foreign(binding, fallback, arguments),
             ArrayOp::Cluster { body, .. } => {
                 self.bindings(body)?;

@@ -181,13 +181,7 @@ impl<'p> Lifter<'p> {
 
     fn map(&mut self, binding: &'p Binding, home: ContextId, f: &'p Lambda, sources: &[ArrayId]) {
         let elements = self.elements(home, &binding.results[0].ty);
-        let arrays: Vec<ArrayId> = sources
-            .iter()
-            .map(|&source| {
-                let value = self.array_value(source);
-                self.conformed(&value, home, elements)
-            })
-            .collect();
+        let arrays = self.all_conformed(sources, home, elements);
         let (functions, extras) = self.functions(elements, &[(f, sources.len())]);
         let f = functions.into_iter().next().unwrap_or_default();
         let contexts = self.all_elements(home, &binding.results);

@@ -13,33 +13,29 @@ use super::{
 };
 use crate::Error;
 
+/// A loop of the nested program, for the lanes of a context.
+pub(super) struct Loop<'p> {
+    pub binding: &'p Binding,
+    pub home: ContextId,
+    pub condition: &'p Block,
+    pub step: &'p Block,
+    pub starts: &'p [Operand],
+}
+
 impl<'p> Lifter<'p> {
-    pub fn repeat(
-        &mut self,
-        binding: &'p Binding,
-        home: ContextId,
-        condition: &'p Block,
-        step: &'p Block,
-        starts: &[Operand],
-    ) -> Result<(), Error> {
-        self.no_nested(binding)?;
-        let turns = condition.results.first().map_or(crate::analysis::Lanes::NONE, |&id| self.regularity.lanes(id));
+    pub fn repeat(&mut self, of: &Loop<'p>) -> Result<(), Error> {
+        self.no_nested(of.binding)?;
+        let turns = of.condition.results.first().map_or(crate::analysis::Lanes::NONE, |&id| self.regularity.lanes(id));
         if turns.is_none() {
-            self.repeat_all(binding, home, condition, step, starts)
+            self.repeat_all(of)
         } else {
-            self.repeat_by_lanes(binding, home, condition, step, starts)
+            self.repeat_by_lanes(of)
         }
     }
 
     /// All lanes take as many turns.
-    fn repeat_all(
-        &mut self,
-        binding: &'p Binding,
-        home: ContextId,
-        condition: &'p Block,
-        step: &'p Block,
-        starts: &[Operand],
-    ) -> Result<(), Error> {
+    fn repeat_all(&mut self, of: &Loop<'p>) -> Result<(), Error> {
+        let &Loop { binding, home, step, starts, .. } = of;
         let mut slots: Vec<Slot> = step
             .params
             .iter()
@@ -55,7 +51,7 @@ impl<'p> Lifter<'p> {
         }
         // What a turn gives may depend on more lanes than was found out; each time one does, another slot is of all lanes.
         loop {
-            match self.turns(binding, home, condition, step, &values, &mut slots)? {
+            match self.turns(of, &values, &mut slots)? {
                 Some((op, layouts)) => {
                     self.through(binding, &slots, &layouts, op);
                     return Ok(());
@@ -69,13 +65,11 @@ impl<'p> Lifter<'p> {
     /// it then is.
     fn turns(
         &mut self,
-        binding: &'p Binding,
-        home: ContextId,
-        condition: &'p Block,
-        step: &'p Block,
+        of: &Loop<'p>,
         starts: &[Value],
         slots: &mut [Slot],
     ) -> Result<Option<(ArrayOp, Vec<usize>)>, Error> {
+        let &Loop { binding, home, condition, step, .. } = of;
         let (starting, layouts) = self.joined_up(&step.params, starts, slots);
         let starts = starting.into_iter().map(Operand::Value).collect();
         let mark = self.mark();
@@ -123,14 +117,8 @@ impl<'p> Lifter<'p> {
     }
 
     /// Each lane takes as many turns as it needs.
-    fn repeat_by_lanes(
-        &mut self,
-        binding: &'p Binding,
-        home: ContextId,
-        condition: &'p Block,
-        step: &'p Block,
-        starts: &[Operand],
-    ) -> Result<(), Error> {
+    fn repeat_by_lanes(&mut self, of: &Loop<'p>) -> Result<(), Error> {
+        let &Loop { binding, home, condition, step, starts } = of;
         let outside = self.here;
         let mut slots: Vec<Slot> = step.params.iter().map(|_| Slot { home, counted: false }).collect();
         let values: Vec<Value> = starts.iter().map(|&start| self.operand_value(start)).collect();

@@ -180,6 +180,22 @@ impl Lifter<'_> {
         self.gathered_checked(&value, elements)
     }
 
+    /// As [`Self::conformed`], of arrays of the nested program.
+    pub fn all_conformed<'i>(
+        &mut self,
+        sources: impl IntoIterator<Item = &'i ArrayId>,
+        home: ContextId,
+        elements: ContextId,
+    ) -> Vec<ArrayId> {
+        sources
+            .into_iter()
+            .map(|&source| {
+                let value = self.array_value(source);
+                self.conformed(&value, home, elements)
+            })
+            .collect()
+    }
+
     /// As [`Self::gathered`]; where a row of the value is shorter than one of the context, that is an error.
     fn gathered_checked(&mut self, value: &Value, elements: ContextId) -> ArrayId {
         let text = self.name_of(value.array);
