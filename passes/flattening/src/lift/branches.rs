@@ -4,7 +4,7 @@
 use fusebox_ir::{
     ArrayId, ArrayOp, Binary, Binding, Block,
     ElementType::{Bool, I64},
-    Extent, Lambda, Operand, Type, Var,
+    Extent, Lambda, Operand, ScalarOperand, Type, Var,
 };
 
 use super::{
@@ -35,22 +35,11 @@ pub(super) struct Way<'a> {
 
 impl<'p> Lifter<'p> {
     pub fn cond(&mut self, branch: &Branch<'p>, condition: Operand) -> Result<(), Error> {
-        self.no_nested(branch.binding)?;
         match self.lane_operand(condition) {
             LaneOperand::Outside(condition) => self.cond_of_all(branch, condition),
             LaneOperand::Varying(condition) => self.cond_by_lanes(branch, &condition),
             LaneOperand::Index(_) => Err(self.refused(branch.binding, "its condition is a number")),
         }
-    }
-
-    pub fn no_nested(&self, binding: &Binding) -> Result<(), Error> {
-        if binding.results.iter().any(|var| !var.ty.inner.is_empty()) {
-            return Err(self.refused(
-                binding,
-                "an array of arrays goes through no branch and no loop; let it go through as extents and values, or put the nest around",
-            ));
-        }
-        Ok(())
     }
 
     /// All lanes take the same branch.
@@ -81,15 +70,16 @@ impl<'p> Lifter<'p> {
             }
             // A branch that was lifted for fewer lanes than the operation gives all of them.
             let of = if self.is_above(of, home) { of } else { home };
-            slots.push(Slot { home: of, counted: false });
+            let inner = self.agreed(var, of, &[&ways[0].1[at], &ways[1].1[at]], self.flat.here());
+            slots.push(Slot { home: of, inner });
         }
         let mut blocks = Vec::new();
         let mut types = Vec::new();
         for (open, values) in ways {
             self.flat.reopen(open);
-            let (results, layouts) = self.joined_up(&binding.results, &values, &mut slots);
-            types = layouts;
-            blocks.push(self.flat.close(results));
+            let joined = self.joined_up(&binding.results, &values, &slots);
+            types = joined.layouts;
+            blocks.push(self.flat.close(joined.flat));
             self.forget_closed();
         }
         let [then, otherwise] = <[fusebox_ir::Block; 2]>::try_from(blocks).unwrap_or_default();
@@ -145,10 +135,28 @@ impl<'p> Lifter<'p> {
     /// Defines values of all lanes: of those with the condition the first way's, of others the second's.
     pub fn rejoin(&mut self, vars: &[Var], home: ContextId, condition: ArrayId, ways: &[Way<'_>; 2]) {
         for (at, var) in vars.iter().enumerate() {
-            let elements = self.elements(home, &var.ty);
+            let home_dims = self.dims(home);
+            let place = |code: &mut Code<'_, '_>, side: usize, lane: &[ScalarOperand]| {
+                let value = &ways[side].values[at];
+                match ways[side].lanes {
+                    Some((lanes, numbers)) if !code.lifter.is_above(value.home, home) => {
+                        let position = code.flattened(&home_dims, lane);
+                        let number = code.read(numbers, vec![position]);
+                        code.climb(lanes, &[number], value.home)
+                    }
+                    _ => code.climb(home, lane, value.home),
+                }
+            };
+            let elements = self.grown(home, &var.ty, |code, dim, lane, index| {
+                let holds = code.read(condition, lane.to_vec());
+                let of = |code: &mut Code<'_, '_>, side: usize| {
+                    let coords = place(code, side, lane);
+                    code.extent_at(&ways[side].values[at], &coords, dim, index)
+                };
+                code.choose(holds, I64, |code| of(code, 0), |code| of(code, 1))
+            });
             let steps = self.steps(home, elements);
             let dims = self.dims(elements);
-            let home_dims = self.dims(home);
             let name = self.source_name(var.id);
             let agreeing: Vec<Vec<usize>> = ways.iter().map(|way| self.not_agreeing(vars, at, way)).collect();
             let mut code = Code::over(self, elements);
@@ -157,15 +165,8 @@ impl<'p> Lifter<'p> {
             let holds = code.read(condition, lane.clone());
             let declared = Value { array: condition, home, elements, ty: var.ty.element };
             let of = |code: &mut Code<'_, 'p>, side: usize| {
-                let (way, value) = (&ways[side], &ways[side].values[at]);
-                let coords = match way.lanes {
-                    Some((lanes, numbers)) if !code.lifter.is_above(value.home, home) => {
-                        let position = code.flattened(&home_dims, &lane);
-                        let number = code.read(numbers, vec![position]);
-                        code.climb(lanes, &[number], value.home)
-                    }
-                    _ => code.climb(home, &lane, value.home),
-                };
+                let value = &ways[side].values[at];
+                let coords = place(code, side, &lane);
                 let mut element = code.element_at(value, &coords, &index, &Outside::Never);
                 for &dim in &agreeing[side] {
                     let wanted = code.extent_at(&declared, &lane, dim, &index);
@@ -187,14 +188,16 @@ impl<'p> Lifter<'p> {
     /// The dimensions in which a way's result may have another extent than is declared.
     fn not_agreeing(&self, vars: &[Var], at: usize, way: &Way<'_>) -> Vec<usize> {
         let Some(block) = way.block else { return Vec::new() };
-        let found = &self.source_type(block.results[at]).extents;
+        let found = self.source_type(block.results[at]);
         vars[at]
             .ty
-            .extents
-            .iter()
-            .zip(found)
+            .all_extents()
+            .zip(found.all_extents())
             .enumerate()
             .filter(|(_, (declared, found))| {
+                if **declared == Extent::Unknown {
+                    return false;
+                }
                 let declared = match declared {
                     Extent::Value(id) => match vars.iter().position(|other| other.id == *id) {
                         Some(sibling) => Extent::Value(block.results[sibling]),

@@ -59,7 +59,7 @@ pub(super) enum Made {
 }
 
 /// An extent in a lane.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum LaneExtent {
     /// The same in all lanes.
     Uniform(Extent),
@@ -142,10 +142,15 @@ impl Lifter<'_> {
 
     /// Whether an array may be held as one of higher rank.
     fn has_room(&self, home: ContextId, parent: ContextId) -> bool {
-        self.context(parent).dims.len() < MAX_RANK && (!self.irregular || home == ROOT)
+        self.fits(home, self.context(parent).dims.len())
     }
 
-    fn scalar_of_extent(&mut self, extent: Extent) -> Value {
+    /// Whether an array in the lanes of `home` that is one of this rank so far may become one of a rank more.
+    pub fn fits(&self, home: ContextId, rank: usize) -> bool {
+        rank < MAX_RANK && (!self.irregular || home == ROOT)
+    }
+
+    pub fn scalar_of_extent(&mut self, extent: Extent) -> Value {
         let id = match extent {
             Extent::Value(id) => id,
             other => {

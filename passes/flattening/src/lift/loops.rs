@@ -9,7 +9,7 @@ use super::{
     code::Code,
     context::{ContextId, ROOT},
     flat::operands,
-    slots::Slot,
+    slots::{Along, Joined, Slot},
 };
 use crate::Error;
 
@@ -24,13 +24,8 @@ pub(super) struct Loop<'p> {
 
 impl<'p> Lifter<'p> {
     pub fn repeat(&mut self, of: &Loop<'p>) -> Result<(), Error> {
-        self.no_nested(of.binding)?;
         let turns = of.condition.results.first().map_or(crate::analysis::Lanes::NONE, |&id| self.regularity.lanes(id));
-        if turns.is_none() {
-            self.repeat_all(of)
-        } else {
-            self.repeat_by_lanes(of)
-        }
+        if turns.is_none() { self.repeat_all(of) } else { self.repeat_by_lanes(of) }
     }
 
     /// All lanes take as many turns.
@@ -42,12 +37,16 @@ impl<'p> Lifter<'p> {
             .map(|param| {
                 let varies = !self.regularity.lanes(param.id).is_none()
                     || self.regularity.extents(param.id).iter().any(|varies| !varies.lanes.is_none());
-                Slot { home: if varies { home } else { ROOT }, counted: false }
+                Slot::new(if varies { home } else { ROOT }, &param.ty)
             })
             .collect();
         let values: Vec<Value> = starts.iter().map(|&start| self.operand_value(start)).collect();
         for (slot, value) in slots.iter_mut().zip(&values) {
             slot.home = self.deeper(slot.home, value.home);
+        }
+        let level = self.flat.here();
+        for ((param, slot), value) in step.params.iter().zip(&mut slots).zip(&values) {
+            slot.inner = self.agreed(param, slot.home, &[value], level);
         }
         // What a turn gives may depend on more lanes than was found out; each time one does, another slot is of all lanes.
         loop {
@@ -61,18 +60,18 @@ impl<'p> Lifter<'p> {
         }
     }
 
-    /// The loop with its state in these slots, and how many uniform dimensions end each; nothing if a slot has to be of more lanes, which
-    /// it then is.
+    /// The loop with its state in these slots, and how it is laid out; nothing if a slot has to be of more lanes, or an extent of inner arrays
+    /// does not stay, which the slots then say.
     fn turns(
         &mut self,
         of: &Loop<'p>,
         starts: &[Value],
         slots: &mut [Slot],
-    ) -> Result<Option<(ArrayOp, Vec<usize>)>, Error> {
+    ) -> Result<Option<(ArrayOp, Vec<Vec<Along>>)>, Error> {
         let &Loop { binding, home, condition, step, .. } = of;
-        let (starting, layouts) = self.joined_up(&step.params, starts, slots);
-        let starts = starting.into_iter().map(Operand::Value).collect();
-        let mark = self.mark();
+        let Joined { flat, layouts } = self.joined_up(&step.params, starts, slots);
+        let starts = flat.into_iter().map(Operand::Value).collect();
+        let (mark, level) = (self.mark(), self.flat.here());
         let mut blocks = Vec::new();
         for block in [condition, step] {
             self.flat.open();
@@ -81,17 +80,23 @@ impl<'p> Lifter<'p> {
             for (id, name, ty) in params {
                 self.flat.param_as(id, &name, ty);
             }
-            self.define_slots(&block.params, slots, &ids);
+            self.define_slots(&block.params, slots, &layouts, &ids);
             self.bindings(block)?;
             let results: Vec<Value> = block.results.iter().map(|&id| self.array_value(id)).collect();
             let results = if blocks.is_empty() {
                 results.into_iter().map(|value| value.array).collect()
             } else {
                 let mut deeper = false;
-                for (value, slot) in results.iter().zip(slots.iter_mut()) {
+                for ((param, value), slot) in block.params.iter().zip(&results).zip(slots.iter_mut()) {
                     if !self.is_above(value.home, slot.home) {
                         slot.home = home;
                         deeper = true;
+                    }
+                    for (stays, next) in slot.inner.iter_mut().zip(self.agreed(param, slot.home, &[value], level)) {
+                        if stays.is_some() && *stays != next {
+                            *stays = None;
+                            deeper = true;
+                        }
                     }
                 }
                 if deeper {
@@ -99,14 +104,13 @@ impl<'p> Lifter<'p> {
                     self.flat.close(Vec::new());
                     return Ok(None);
                 }
-                let mut next = slots.to_vec();
-                let (results, after) = self.joined_up(&block.params, &results, &mut next);
-                if after != layouts {
+                let joined = self.joined_up(&block.params, &results, slots);
+                if joined.layouts != layouts {
                     return Err(
                         self.refused(binding, "its state changes its representation; give its extents names that stay")
                     );
                 }
-                results
+                joined.flat
             };
             self.undo(mark);
             blocks.push(self.flat.close(results));
@@ -120,12 +124,10 @@ impl<'p> Lifter<'p> {
     fn repeat_by_lanes(&mut self, of: &Loop<'p>) -> Result<(), Error> {
         let &Loop { binding, home, condition, step, starts } = of;
         let outside = self.here;
-        let mut slots: Vec<Slot> = step.params.iter().map(|_| Slot { home, counted: false }).collect();
+        let slots: Vec<Slot> = step.params.iter().map(|param| Slot::new(home, &param.ty)).collect();
         let values: Vec<Value> = starts.iter().map(|&start| self.operand_value(start)).collect();
-        let (mut starting, layouts) = {
-            let (ids, layouts) = self.joined_up(&step.params, &values, &mut slots);
-            (ids.into_iter().map(Operand::Value).collect::<Vec<_>>(), layouts)
-        };
+        let Joined { flat, layouts } = self.joined_up(&step.params, &values, &slots);
+        let mut starting: Vec<Operand> = flat.into_iter().map(Operand::Value).collect();
         let home_dims = self.dims(home);
         // Which lanes begin.
         let mark = self.mark();
@@ -165,7 +167,7 @@ impl<'p> Lifter<'p> {
 
         self.flat.open();
         let (ids, active) = params(self);
-        self.define_slots(&step.params, &slots, &ids);
+        self.define_slots(&step.params, &slots, &layouts, &ids);
         let old: Vec<Value> = step.params.iter().map(|param| self.array_value(param.id)).collect();
         let taken = self.numbers(home, active);
         let lanes = self.subset(home, active, true);
@@ -187,8 +189,7 @@ impl<'p> Lifter<'p> {
         ];
         self.rejoin(&step.params, home, active, &ways);
         let joined: Vec<Value> = step.params.iter().map(|param| self.array_value(param.id)).collect();
-        let mut after = slots.clone();
-        let (mut results, _) = self.joined_up(&step.params, &joined, &mut after);
+        let mut results = self.joined_up(&step.params, &joined, &slots).flat;
         let mut code = Code::over(self, home);
         let coords = code.coords.clone();
         let was = code.read(active, coords.clone());
@@ -215,7 +216,7 @@ impl<'p> Lifter<'p> {
         results.push((self.flat.id(), "active".into(), Type::array(home_dims, Bool)));
         let level = self.flat.here();
         self.flat.bind_ids(level, ArrayOp::While { condition: goes_on, step: turn, starts: starting }, results);
-        self.define_slots(&binding.results, &slots, &ids);
+        self.define_slots(&binding.results, &slots, &layouts, &ids);
         Ok(())
     }
 }
