@@ -6,11 +6,12 @@
 use fusebox_ir::{
     ArrayId, ArrayOp, Binary, Direction,
     ElementType::{Bool, I64},
-    Extent, Lambda, LambdaBuilder, MAX_RANK, Name, Operand, ScalarValue, ScanForm, Type,
+    Extent, Lambda, LambdaBuilder, MAX_RANK, Name, Operand, ScalarOp, ScalarValue, ScanForm, Type,
 };
 
 use super::{
     Lifter, Value,
+    code::Code,
     flat::{operand, operands},
 };
 
@@ -195,22 +196,24 @@ impl Lifter<'_> {
         if self.not_negative.contains(&sizes.array) {
             return sizes.clone();
         }
+        let ty = self.flat.ty(sizes.array).clone();
         let mut f = LambdaBuilder::new();
         let alone = sizes.home == ROOT;
         let size = if alone { ScalarValue::outer(sizes.array, I64) } else { f.param("", I64) };
+        let lane: Vec<_> = ty.extents.iter().map(|_| f.param("", I64).operand).collect();
         let fine = f.binary(Binary::Ge, size, 0i64);
         let name = &self.name_of(sizes.array);
-        let checked = f.instruction(
-            fusebox_ir::ScalarOp::Assert {
-                condition: fine.operand,
-                message: format!("extent `{name}` is negative in a lane"),
-                value: size.operand,
-            },
-            &[I64],
-        );
+        let (message, lane) = Code::in_lane(&format!("extent `{name}` is {{}}"), &lane);
+        let shown = [&[size.operand][..], &lane].concat();
+        let op = ScalarOp::Assert { condition: fine.operand, message, shown, value: size.operand };
+        let checked = f.instruction(op, &[I64]);
         let f = f.finish(&[checked[0]]);
-        let ty = self.flat.ty(sizes.array).clone();
-        let op = if alone { ArrayOp::Unit { f } } else { ArrayOp::Map { f, sources: vec![sizes.array] } };
+        let op = if alone {
+            ArrayOp::Unit { f }
+        } else {
+            let lanes = (0..ty.rank()).map(|dim| self.coordinate_of(&ty.extents, dim));
+            ArrayOp::Map { f, sources: [sizes.array].into_iter().chain(lanes).collect() }
+        };
         let array = self.flat.bind_out(op, &name.as_str().into(), ty);
         self.not_negative.insert(array);
         Value { array, ..sizes.clone() }

@@ -170,7 +170,7 @@ impl<'p> Lifter<'p> {
                 fine = code.binary(Binary::LogicalAnd, fine, same, Bool);
             }
             let element = code.element_at(&value, &lane, &index, &Outside::Never);
-            let message = format!("`{name}` has other extents than its type says in a lane");
+            let message = Code::in_lane(&format!("`{name}` has other extents than its type says"), &lane);
             let element = code.assert(fine, message, element, value.ty);
             let f = code.b.finish_needed(&[element]);
             let op = ArrayOp::Generate { extents: operands(&dims), f };

@@ -22,6 +22,16 @@ pub(super) struct Loop<'p> {
     pub starts: &'p [Operand],
 }
 
+/// What became of a loop of which all lanes take as many turns.
+enum Turns {
+    /// The flat loop, and how its state is laid out.
+    Done(ArrayOp, Vec<Vec<Along>>),
+    /// A slot has to be of more lanes, or an extent of inner arrays does not stay, which the slots now say.
+    Again,
+    /// Whether there is another turn is the same for all lanes, but as it may fail it is computed in each.
+    ByLanes,
+}
+
 impl<'p> Lifter<'p> {
     pub fn repeat(&mut self, of: &Loop<'p>) -> Result<(), Error> {
         let turns = of.condition.results.first().map_or(crate::analysis::Lanes::NONE, |&id| self.regularity.lanes(id));
@@ -51,23 +61,18 @@ impl<'p> Lifter<'p> {
         // What a turn gives may depend on more lanes than was found out; each time one does, another slot is of all lanes.
         loop {
             match self.turns(of, &values, &mut slots)? {
-                Some((op, layouts)) => {
+                Turns::Done(op, layouts) => {
                     self.through(binding, &slots, &layouts, op);
                     return Ok(());
                 }
-                None => self.forget_closed(),
+                Turns::Again => {}
+                Turns::ByLanes => return self.repeat_by_lanes(of),
             }
         }
     }
 
-    /// The loop with its state in these slots, and how it is laid out; nothing if a slot has to be of more lanes, or an extent of inner arrays
-    /// does not stay, which the slots then say.
-    fn turns(
-        &mut self,
-        of: &Loop<'p>,
-        starts: &[Value],
-        slots: &mut [Slot],
-    ) -> Result<Option<(ArrayOp, Vec<Vec<Along>>)>, Error> {
+    /// The loop with its state in these slots.
+    fn turns(&mut self, of: &Loop<'p>, starts: &[Value], slots: &mut [Slot]) -> Result<Turns, Error> {
         let &Loop { binding, home, condition, step, .. } = of;
         let Joined { flat, layouts } = self.joined_up(&step.params, starts, slots);
         let starts = flat.into_iter().map(Operand::Value).collect();
@@ -84,6 +89,10 @@ impl<'p> Lifter<'p> {
             self.bindings(block)?;
             let results: Vec<Value> = block.results.iter().map(|&id| self.array_value(id)).collect();
             let results = if blocks.is_empty() {
+                if results.iter().any(|value| value.home != ROOT) {
+                    self.given_up(mark);
+                    return Ok(Turns::ByLanes);
+                }
                 results.into_iter().map(|value| value.array).collect()
             } else {
                 let mut deeper = false;
@@ -100,9 +109,8 @@ impl<'p> Lifter<'p> {
                     }
                 }
                 if deeper {
-                    self.undo(mark);
-                    self.flat.close(Vec::new());
-                    return Ok(None);
+                    self.given_up(mark);
+                    return Ok(Turns::Again);
                 }
                 let joined = self.joined_up(&block.params, &results, slots);
                 if joined.layouts != layouts {
@@ -117,7 +125,14 @@ impl<'p> Lifter<'p> {
             self.forget_closed();
         }
         let [condition, step] = <[fusebox_ir::Block; 2]>::try_from(blocks).unwrap_or_default();
-        Ok(Some((ArrayOp::While { condition, step, starts }, layouts)))
+        Ok(Turns::Done(ArrayOp::While { condition, step, starts }, layouts))
+    }
+
+    /// Forgets an open block.
+    fn given_up(&mut self, mark: usize) {
+        self.undo(mark);
+        self.flat.close(Vec::new());
+        self.forget_closed();
     }
 
     /// Each lane takes as many turns as it needs.

@@ -44,7 +44,7 @@ impl<'p> Lifter<'p> {
             for (dim, operand) in at.iter().enumerate() {
                 let size = code.extent_at(&value, &lane, dim, &zeros);
                 let operand = Self::code_operand(code, operand);
-                index.push(code.inside(operand, size, &name));
+                index.push(code.inside(operand, size, &name, &lane));
             }
             index
         };
