@@ -97,3 +97,67 @@ def nested_find(rng):
     places = [[s for s in range(len(text)) if text.startswith(b"aba", s)] for text in texts]
     return nested("texts", [np.frombuffer(t, np.uint8) for t in texts], np.uint8) | dict(pattern=pattern.copy()), nested(
         "places", places, np.int64) | dict(counts=np.array([len(p) for p in places], np.int64))
+
+
+def transforms(rng):
+    z = rng.uniform(-1, 1, (7, 32, 32)) + 1j * rng.uniform(-1, 1, (7, 32, 32))
+    w = np.fft.fft2(z)
+    return {"z.re": z.real, "z.im": z.imag}, nested("w.re", list(w.real.reshape(7, -1)), np.float64) | nested("w.im", list(w.imag.reshape(7, -1)), np.float64)
+
+
+@program(1e-9, 1e-9)
+def nested_fft(rng):
+    return transforms(rng)
+
+
+@program(1e-9, 1e-9)
+def nested_fft_rows(rng):
+    return transforms(rng)
+
+
+@program()
+def nested_queens(rng):
+    n = 7
+    # Every order of the columns.
+    boards = [p for p in itertools.permutations(range(n)) if all(abs(p[i] - p[j]) != j - i for i in range(n) for j in range(i + 1, n))]
+    return dict(n=np.int64(n)), dict(ways=np.array([sum(p[0] == first for p in boards) for first in range(n)], np.int64))
+
+
+@program()
+def nested_hull(rng):
+    sizes = [2, 3, 4, 200] + rng.poisson(15, 20).clip(3).tolist()
+    points = [rng.integers(-(10**6), 10**6, (2, size)) for size in sizes]
+    corners = []
+    for x, y in points:
+        # Chains from left to right and back, which turn to the right only.
+        order, hull = sorted(range(len(x)), key=lambda p: (x[p], y[p])), []
+        for way in (order, order[::-1]):
+            chain = []
+            for p in way:
+                turn = lambda a, b: (x[b] - x[a]) * (y[p] - y[a]) - (y[b] - y[a]) * (x[p] - x[a])
+                while len(chain) > 1 and turn(chain[-2], chain[-1]) >= 0:
+                    chain.pop()
+                chain.append(p)
+            hull += chain[:-1]
+        corners.append(hull)
+    return nested("x", [p[0] for p in points], np.int64) | nested("y", [p[1] for p in points], np.int64), nested("corners", corners, np.int64)
+
+
+@program(1e-9, 1e-9)
+def nested_volatility(rng):
+    strikes, price, volatility = np.array([0.5, 1.0, 1.5]), np.linspace(0.2, 2.5, 19), np.linspace(0.1, 0.6, 11)
+    turns, step = 6, 0.05
+
+    def solved(w, d):
+        system = np.diag(1 + 2 * w) - np.diag(w[1:], -1) - np.diag(w[:-1], 1)
+        return np.linalg.solve(system, d)
+
+    values = []
+    for strike in strikes:
+        u = np.tile(np.maximum(price - strike, 0), (len(volatility), 1))
+        for t in range(turns):
+            u = np.array([solved(step * v * v * price * price * (1 + 0.1 * t), row) for v, row in zip(volatility, u)])
+            u = solved(step * 0.25 * volatility**2, u)
+        values.append(u.ravel())
+    given = dict(strikes=strikes, price=price, volatility=volatility, turns=np.int64(turns), step=np.float64(step))
+    return given, nested("values", values, np.float64)

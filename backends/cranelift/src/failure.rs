@@ -32,7 +32,7 @@ pub fn error(site: &Site, mask_bytes: u32, slot: &[u64]) -> RunError {
             Fault::Offsets { offsets: offsets.clone(), position: numbers[0], value: numbers[1], extent: numbers[2] }
         }
         FailureKind::NoOffsets { offsets } => Fault::NoOffsets { offsets: offsets.clone() },
-        FailureKind::Assertion { message } => Fault::Assertion { message: message.clone() },
+        FailureKind::Assertion { message, shown } => Fault::assertion(message, &some(shown.len())),
         FailureKind::TooLarge { array, extents } => {
             Fault::TooLarge { array: array.clone(), extents: some(extents.len()) }
         }

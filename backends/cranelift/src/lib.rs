@@ -6,8 +6,10 @@ mod compile;
 pub mod emit;
 mod failure;
 mod huge;
+mod kernel;
 mod launch;
 mod load;
+mod loaded_kernel;
 pub mod lower;
 mod machine;
 mod rounding;
@@ -16,9 +18,10 @@ mod threads;
 mod wide;
 
 pub use code_memory::Block;
-pub use compile::{CompiledKernel, CompiledPlan, compile_kernel, compile_scheduled};
+pub use compile::CompiledPlan;
 pub use fusebox_vector as vector;
 pub use fusebox_wide::Features;
+pub use kernel::{CompiledKernel, compile_kernel, compile_scheduled};
 pub use load::LoadedPlan;
 pub use wide::WideKernel;
 

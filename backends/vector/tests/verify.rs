@@ -7,7 +7,7 @@ const F32: ElementType = ElementType::F32;
 const I64: ElementType = ElementType::I64;
 
 fn site(lanes: u32) -> Site {
-    let fault = FailureKind::Assertion { message: "never".into() };
+    let fault = FailureKind::Assertion { message: "never".into(), shown: Vec::new() };
     Site { failure: Failure { operation: "a test".into(), place: Default::default(), fault }, lanes, operands: 1 }
 }
 

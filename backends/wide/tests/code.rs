@@ -18,7 +18,7 @@ fn code(function: &Function) -> Code {
 }
 
 fn site(lanes: u32) -> Site {
-    let fault = FailureKind::Assertion { message: "never".into() };
+    let fault = FailureKind::Assertion { message: "never".into(), shown: Vec::new() };
     Site { failure: Failure { operation: "a test".into(), place: Default::default(), fault }, lanes, operands: 1 }
 }
 

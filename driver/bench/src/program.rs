@@ -1,7 +1,7 @@
 //! A program of the suite: its text, its inputs, and what it is measured against.
 
 use anyhow::{Context, Result, bail, ensure};
-use fusebox::ir::{Array, ElementType, Program as Ir, Value, text};
+use fusebox::ir::{Array, ElementType, Nested, Program as Ir, Value, text};
 
 use crate::{
     compare::Tolerance,
@@ -51,6 +51,8 @@ pub struct Sizes {
 pub enum Input {
     /// An array or a parameter, by name.
     Named(&'static str),
+    /// An array of arrays, by name: two arrays, `NAME.extents` and `NAME.values`.
+    Nested(&'static str),
     /// A number that is no parameter.
     Number(f64),
 }
@@ -82,6 +84,10 @@ impl Program {
         ensure!(params.len() == self.inputs.len(), "program `{}` has {} inputs", self.name, params.len());
         let value = |input: &Input, element| match *input {
             Input::Named(name) => data.value(name, element),
+            Input::Nested(name) => {
+                let part = |part: &str| data.array(&format!("{name}.{part}")).cloned();
+                Ok(Value::Nested(Nested { extents: part("extents")?, values: part("values")? }))
+            }
             Input::Number(number) => data::scalar(number, element),
         };
         self.inputs
@@ -91,7 +97,7 @@ impl Program {
             .collect()
     }
 
-    /// Those results of a run that count.
+    /// Those results of a run that count; of an array of arrays the values.
     ///
     /// # Errors
     /// If the program has fewer.
@@ -99,6 +105,7 @@ impl Program {
         let mut values: Vec<_> = values.into_iter().map(Some).collect();
         let mut take = |position: usize| match values.get_mut(position).and_then(Option::take) {
             Some(Value::Array(array)) => Ok(array),
+            Some(Value::Nested(nested)) => Ok(nested.values),
             _ => bail!("program `{}` has no array as result {position}", self.name),
         };
         self.results.iter().map(|&position| take(position)).collect()

@@ -116,3 +116,18 @@ pub enum Fault {
         extents: Vec<i64>,
     },
 }
+
+impl Fault {
+    /// A failed `assert` whose message says numbers, each in the place of a `{}`.
+    pub fn assertion(message: &str, shown: &[i64]) -> Self {
+        let (mut said, mut rest) = (String::new(), message);
+        for number in shown {
+            let Some((before, after)) = rest.split_once("{}") else { break };
+            said.push_str(before);
+            said.push_str(&number.to_string());
+            rest = after;
+        }
+        said.push_str(rest);
+        Self::Assertion { message: said }
+    }
+}

@@ -329,6 +329,9 @@ pub enum FailureKind {
     Assertion {
         /// Its message.
         message: String,
+        /// The numbers in it.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        shown: Vec<ScalarOperand>,
     },
     /// [`crate::Fault::TooLarge`]: the elements of an expand cannot be counted.
     TooLarge {

@@ -146,6 +146,9 @@ pub enum ScalarOp {
         condition: ScalarOperand,
         /// What the error says.
         message: String,
+        /// Numbers (`i64`) that it says, each in the place of a `{}`.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        shown: Vec<ScalarOperand>,
         /// The result.
         value: ScalarOperand,
     },

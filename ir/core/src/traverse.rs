@@ -236,7 +236,9 @@ macro_rules! scalar_parts {
             ScalarOp::While { condition, step, starts } => {
                 [Body(condition), Body(step)].into_iter().chain(starts.$iter().map(Operand)).collect()
             }
-            ScalarOp::Assert { condition, message: _, value } => smallvec![Operand(condition), Operand(value)],
+            ScalarOp::Assert { condition, message: _, shown, value } => {
+                [condition, value].into_iter().chain(shown.$iter()).map(Operand).collect()
+            }
         }
     }};
 }

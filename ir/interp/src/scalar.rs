@@ -211,9 +211,11 @@ impl Call<'_, '_> {
                 let state = starts.iter().map(|&start| get(frame, start)).collect::<Result<Vec<_>, _>>()?;
                 return self.run_loop(frame, condition, step, state);
             }
-            ScalarOp::Assert { condition, message, value } => {
+            ScalarOp::Assert { condition, message, shown, value } => {
                 if !holds(frame, *condition)? {
-                    return Err(Fault::Assertion { message: message.clone() }.into());
+                    let number = |&number: &ScalarOperand| Ok(get(frame, number)?.as_i64().unwrap_or_default());
+                    let shown = shown.iter().map(number).collect::<Result<Vec<i64>, Stop>>()?;
+                    return Err(Fault::assertion(message, &shown).into());
                 }
                 get(frame, *value)?
             }
@@ -288,9 +290,10 @@ pub(crate) fn apply(
             outside.read(*array, &index)?
         }
         ScalarOp::ReadFlat { array, position } => outside.read_flat(*array, integer(*position)?)?,
-        ScalarOp::Assert { condition, message, value } => {
+        ScalarOp::Assert { condition, message, shown, value } => {
             if get(*condition)?.bits() == 0 {
-                return Err(Fault::Assertion { message: message.clone() }.into());
+                let shown: Vec<i64> = shown.iter().map(|&number| integer(number)).collect::<Result<_, _>>()?;
+                return Err(Fault::assertion(message, &shown).into());
             }
             get(*value)?
         }

@@ -93,7 +93,7 @@ pub fn assert_<T: Elt>(condition: impl IntoExp<bool>, message: &str, value: impl
         .into_iter()
         .zip(T::types())
         .map(|(term, ty)| {
-            let op = ScalarOp::Assert { condition, message: message.to_owned(), value: local(term) };
+            let op = ScalarOp::Assert { condition, message: message.to_owned(), shown: Vec::new(), value: local(term) };
             arena::scalar(op, ty, at)
         })
         .collect();

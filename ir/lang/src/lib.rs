@@ -23,6 +23,7 @@ mod prelude;
 pub mod private;
 mod program;
 mod reach;
+mod rows;
 mod scalar;
 mod sequence;
 mod shape;
@@ -47,6 +48,7 @@ pub use crate::{
     option::{none, some, some_if},
     prelude::*,
     program::{Built, Draft, build, program},
+    rows::{Lane, Rows, rows},
     scalar::{float, number},
     sequence::*,
     shape::{

@@ -53,7 +53,7 @@ struct NestedParts {
 }
 
 impl<Sh: Shape, In: Shape, T: Elt> Acc<Nested<Sh, In, T>> {
-    fn of(extents: &[TermId], inner: &[TermId], arrays: &[TermId]) -> Self {
+    pub(crate) fn of(extents: &[TermId], inner: &[TermId], arrays: &[TermId]) -> Self {
         const { assert!(In::RANK > 0, "arrays of scalars are no arrays of arrays: use `generate`") };
         let all: Vec<TermId> = extents.iter().chain(inner).chain(arrays).copied().collect();
         Self::from_run(arena::run(&all))

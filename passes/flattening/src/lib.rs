@@ -4,6 +4,7 @@ pub mod analysis;
 mod error;
 mod lift;
 mod live;
+mod scalars;
 
 use fusebox_ir::{Program, Property, validate};
 
@@ -72,7 +73,7 @@ pub fn flatten(program: &Program, config: &Config) -> Result<(Program, Report), 
             Representation::Irregular => report.irregular += 1,
         }
     }
-    let (flat, descriptors, lifted) = lift::lift(&live::live(program), config)?;
+    let (flat, descriptors, lifted) = lift::lift(&live::live(&scalars::scalars(program)), config)?;
     (report.descriptors, report.lifted) = (descriptors, lifted);
     Ok((flat, report))
 }

@@ -191,7 +191,7 @@ fn errors_in_lanes_name_the_operation_and_its_place() {
         let x = row[k]
         return x })
       return r }";
-    insta::assert_snapshot!(fails(irregular, &[ragged(&[2, 3]), vector(&[2, 0])]), @"5:17: map `x`: assertion failed: an index is outside of `row` in its lane");
+    insta::assert_snapshot!(fails(irregular, &[ragged(&[2, 3]), vector(&[2, 0])]), @"5:17: map `x`: assertion failed: index 2 is outside of `row`, whose extent is 2, in lane 0");
     let division = "fn f(a: [n]i64) -> [n]i64 {
       let r: [n]i64 = nest([n], |i| {
         let x = a[i]
@@ -205,7 +205,7 @@ fn errors_in_lanes_name_the_operation_and_its_place() {
         let x: [k]i64 = generate([k], |j| j)
         return x })
       return r }";
-    insta::assert_snapshot!(fails(negative, &[vector(&[1, -1])]), @"4:25: map `k`: assertion failed: extent `k` is negative in a lane");
+    insta::assert_snapshot!(fails(negative, &[vector(&[1, -1])]), @"4:25: generate `k`: assertion failed: extent `k` is -1 in lane 1");
 }
 
 #[test]

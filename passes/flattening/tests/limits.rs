@@ -97,16 +97,9 @@ fn what_is_refused_says_what_to_write() {
         let s: i64 = fold(|a, b| a + b, 0, v)
         return s })
       return r }"), @"3:33: consume `k` is not flattened: sequences are read once and in chunks, which is not lifted; make an array of arrays of what it reads, and use `nest`");
-    insta::assert_snapshot!(refused("fn f(a: [n][?]i64, b: [n][?]i64, c: bool) -> [n][?]i64 {
-      let r: [n][?]i64 = cond(c, || { return a }, || { return b })
-      return r }"), @"2:26: cond `r` is not flattened: an array of arrays goes through no branch and no loop; let it go through as extents and values, or put the nest around");
     insta::assert_snapshot!(refused("fn f(a: [n][?]i64, a.values: [n]i64) -> [n]i64 {
       let r: [n]i64 = nest([n], |i| { let k: i64, x: [k]i64 = element(a, i); let s = k; return s })
       return r }"), @"array of arrays `a` becomes `a.extents` and `a.values`, and there is another `a.values`");
-    insta::assert_snapshot!(refused("fn f(n: i64, at: [n]i64) -> [n]i64 {
-      let t: [n][?][?]i64 = nest([n], |i| { let u: [i][?]i64 = nest([i], |j| { let v: [j]i64 = generate([j], |l| l); return v }); return u })
-      let r: [n]i64 = nest([n], |i| { let p = at[i]; let k: i64, u: [k][?]i64 = element(t, p); let s = k; return s })
-      return r }"), @"3:81: element `k` is not flattened: an array of arrays at a computed index is not lifted; take it out at the index of a nest over the array");
 }
 
 #[test]

@@ -72,6 +72,13 @@ fn so_they_do_if_nothing_is_held_as_regular() {
 }
 
 #[test]
+fn what_is_computed_in_lanes_may_be_the_same_in_all() {
+    // Whether a loop goes on, and a scalar whose code uses one of the lane for nothing.
+    check_all(10_774..10_775, Flattening::Regular);
+}
+
+/// By `cargo test -p fusebox-flattening --test meaning -- --ignored`.
+#[test]
 #[ignore = "takes minutes"]
 fn many_flat_programs_mean_what_nested_ones_do() {
     check_all(2_000..18_000, Flattening::Regular);
@@ -124,6 +131,7 @@ fn what_fails_in_a_lane_fails_when_flat_and_nothing_else_does() {
     assert!(failed > 20 && lost * 4 < failed && early <= 1, "{failed} failed, {lost} lost, {early} too early");
 }
 
+/// By `cargo test -p fusebox-flattening --test meaning -- --ignored`.
 #[test]
 #[ignore = "takes minutes"]
 fn of_many_programs_few_errors_are_lost() {

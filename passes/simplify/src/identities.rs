@@ -40,7 +40,7 @@ pub(crate) fn reduce(op: &ScalarOp, facts: &dyn Facts) -> Option<Reduced> {
             _ if facts.ty(*a) == Some(*to) => Some(Reduced::Value(*a)),
             _ => None,
         },
-        ScalarOp::Assert { condition, message: _, value } => {
+        ScalarOp::Assert { condition, message: _, shown: _, value } => {
             (constant(*condition)?.bits() != 0).then_some(Reduced::Value(*value))
         }
         ScalarOp::If { condition, then, otherwise } => {

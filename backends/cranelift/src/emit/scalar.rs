@@ -64,12 +64,14 @@ impl Emitter<'_> {
             }
             ScalarOp::If { condition, then, otherwise } => self.branch(*condition, then, otherwise)?,
             ScalarOp::While { condition, step, starts } => self.repeat(condition, step, starts)?,
-            ScalarOp::Assert { condition, message, value } => {
+            ScalarOp::Assert { condition, message, shown, value } => {
                 let condition = self.operand(*condition)?;
                 let condition = self.plain(condition);
                 let failed = self.b.not(condition);
-                let failure = self.failure(place, FailureKind::Assertion { message: message.clone() });
-                self.fail(failed, failure, &[]);
+                let numbers = shown.iter().map(|&number| self.operand(number)).collect::<Result<Vec<_>>>()?;
+                let fault = FailureKind::Assertion { message: message.clone(), shown: shown.clone() };
+                let failure = self.failure(place, fault);
+                self.fail(failed, failure, &numbers);
                 vec![self.operand(*value)?]
             }
         };

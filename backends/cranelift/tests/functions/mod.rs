@@ -383,7 +383,7 @@ fn failure() -> Failure {
     Failure {
         operation: "a test".into(),
         place: Default::default(),
-        fault: FailureKind::Assertion { message: "never".into() },
+        fault: FailureKind::Assertion { message: "never".into(), shown: Vec::new() },
     }
 }
 

@@ -5,6 +5,7 @@ mod elementwise;
 mod fluid;
 mod grids;
 mod md5;
+mod nested;
 mod ray;
 mod reductions;
 mod rows;
@@ -31,6 +32,7 @@ pub fn all() -> Vec<Program> {
     all.extend(ray::programs());
     all.extend(rows::programs());
     all.extend(spectra::programs());
+    all.extend(nested::programs());
     all
 }
 

@@ -19,27 +19,7 @@ const WIDTH: usize = 64;
 
 pub(super) fn programs() -> [Program; 2] {
     [
-        Program {
-            name: "softmax",
-            text: include_str!("../../../../golden/programs/softmax_rows.fbx"),
-            inputs: &[Named("x")],
-            results: &[0],
-            outside: false,
-            needs_fusion: false,
-            sizes: Sizes { small: 128, large: 40_000 },
-            tiny: 20,
-            generate: |n| {
-                let x = Random::new(50).floats(n * COLUMNS, -4.0, 4.0);
-                Data::new().with_param("n", n as f64).with_array("x", &[n, COLUMNS], &x)
-            },
-            hand: softmax,
-            work: |data| {
-                let elements = data.array("x")?.len() as f64;
-                // Difference, exponential (ten), sum, product; the greatest.
-                Ok(Work { bytes: 8.0 * elements, operations: 14.0 * elements })
-            },
-            tolerance: Tolerance { relative: 1e-5, absolute: 1e-9, outliers: 0.0 },
-        },
+        softmax_of("softmax", include_str!("../../../../golden/programs/softmax_rows.fbx")),
         Program {
             name: "attention",
             text: include_str!("../../../../golden/programs/attention.fbx"),
@@ -64,6 +44,31 @@ pub(super) fn programs() -> [Program; 2] {
             tolerance: Tolerance { relative: 1e-4, absolute: 1e-5, outliers: 0.0 },
         },
     ]
+}
+
+/// A softmax of each row, however it is written.
+pub(super) fn softmax_of(name: &'static str, text: &'static str) -> Program {
+    Program {
+        name,
+        text,
+        inputs: &[Named("x")],
+        results: &[0],
+        outside: false,
+        needs_fusion: false,
+        sizes: Sizes { small: 128, large: 40_000 },
+        tiny: 20,
+        generate: |n| {
+            let x = Random::new(50).floats(n * COLUMNS, -4.0, 4.0);
+            Data::new().with_param("n", n as f64).with_array("x", &[n, COLUMNS], &x)
+        },
+        hand: softmax,
+        work: |data| {
+            let elements = data.array("x")?.len() as f64;
+            // Difference, exponential (ten), sum, product; the greatest.
+            Ok(Work { bytes: 8.0 * elements, operations: 14.0 * elements })
+        },
+        tolerance: Tolerance { relative: 1e-5, absolute: 1e-9, outliers: 0.0 },
+    }
 }
 
 /// Rows and columns of a matrix.
@@ -98,8 +103,17 @@ fn exponentials(x: &[f32], out: &mut [f32], scale: f32) -> f32 {
 
 /// Row by row, which stays in the innermost cache between its three loops.
 fn softmax<'d>(data: &'d Data) -> Result<Box<dyn Hand + 'd>> {
-    let ([n, m], x) = (extents(data, "x")?, data.slice::<f32>("x")?);
-    hand::filling(&[n, m], move |out: &mut [f32]| {
+    softmax_in(data, &extents(data, "x")?)
+}
+
+/// As [`softmax`], the rows one after the other in a vector.
+pub(super) fn softmax_vector<'d>(data: &'d Data) -> Result<Box<dyn Hand + 'd>> {
+    softmax_in(data, &[data.array("x")?.len()])
+}
+
+fn softmax_in<'d>(data: &'d Data, of: &[usize]) -> Result<Box<dyn Hand + 'd>> {
+    let ([_, m], x) = (extents(data, "x")?, data.slice::<f32>("x")?);
+    hand::filling(of, move |out: &mut [f32]| {
         out.par_chunks_mut(m).zip(x.par_chunks(m)).with_min_len(8).for_each(|(out, x)| {
             let whole = exponentials(x, out, 1.0).recip();
             out.iter_mut().for_each(|out| *out *= whole);

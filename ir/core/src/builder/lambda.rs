@@ -286,7 +286,8 @@ impl LambdaBuilder {
     ) -> ScalarValue {
         let (condition, value) = (condition.into(), value.into());
         assert!(condition.ty == ElementType::Bool, "a condition is a bool");
-        let op = ScalarOp::Assert { condition: condition.operand, message: message.to_owned(), value: value.operand };
+        let (condition, message) = (condition.operand, message.to_owned());
+        let op = ScalarOp::Assert { condition, message, shown: Vec::new(), value: value.operand };
         self.one(op, value.ty)
     }
 

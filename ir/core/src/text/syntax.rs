@@ -52,6 +52,7 @@ pub(super) enum ExprKind<'s> {
         condition: ExprId,
         message: String,
         value: ExprId,
+        shown: Vec<ExprId>,
     },
     If(Box<(ExprId, Body<'s>, Body<'s>)>),
     While(Box<Loop<'s>>),

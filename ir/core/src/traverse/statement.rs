@@ -188,7 +188,8 @@ macro_rules! fault_operands {
             FailureKind::EmptyFold { array: _, row } => vec![row],
             FailureKind::Offsets { offsets: _, position, value, extent } => vec![position, value, extent],
             FailureKind::TooLarge { array: _, extents } => extents.$iter().collect(),
-            FailureKind::DivisionByZero | FailureKind::NoOffsets { .. } | FailureKind::Assertion { .. } => Vec::new(),
+            FailureKind::Assertion { message: _, shown } => shown.$iter().collect(),
+            FailureKind::DivisionByZero | FailureKind::NoOffsets { .. } => Vec::new(),
         }
     };
 }

@@ -226,7 +226,10 @@ impl<'p> Validator<'p> {
                 self.results_are(&next, &state, "results of the step", "result");
                 state
             }
-            ScalarOp::Assert { condition, message: _, value } => {
+            ScalarOp::Assert { condition, message: _, shown, value } => {
+                for number in shown {
+                    self.scalar_operand_of(number, ElementType::I64, &|| "a number that `assert` says".to_owned());
+                }
                 self.scalar_operand_of(condition, ElementType::Bool, &|| "the condition of `assert`".to_owned());
                 vec![self.scalar_operand(value, &|| "the value of `assert`".to_owned())]
             }

@@ -337,7 +337,9 @@ impl<'k> KernelRun<'k> {
                 extent: of(extent),
             },
             FailureKind::NoOffsets { offsets } => Fault::NoOffsets { offsets: offsets.clone() },
-            FailureKind::Assertion { message } => Fault::Assertion { message: message.clone() },
+            FailureKind::Assertion { message, shown } => {
+                Fault::assertion(message, &shown.iter().map(of).collect::<Vec<i64>>())
+            }
             FailureKind::TooLarge { array, extents } => {
                 Fault::TooLarge { array: array.clone(), extents: extents.iter().map(of).collect() }
             }

@@ -2,9 +2,9 @@
 //! computed for those that take it, and results are put together again. So what a lane does not reach cannot fail, and costs nothing.
 
 use fusebox_ir::{
-    ArrayId, ArrayOp, Binary, Binding, Block, Direction,
+    ArrayId, ArrayOp, Binary, Binding, Block,
     ElementType::{Bool, I64},
-    Extent, Lambda, Operand, ScanForm, Type, Var,
+    Extent, Lambda, Operand, ScalarOperand, Type, Var,
 };
 
 use super::{
@@ -16,6 +16,14 @@ use super::{
 };
 use crate::Error;
 
+/// A branch of the nested program, for the lanes of a context.
+pub(super) struct Branch<'p> {
+    pub binding: &'p Binding,
+    pub home: ContextId,
+    pub then: &'p Block,
+    pub otherwise: &'p Block,
+}
+
 /// One of two ways that lanes go: their results, and where those of a lane are.
 pub(super) struct Way<'a> {
     pub values: &'a [Value],
@@ -26,41 +34,17 @@ pub(super) struct Way<'a> {
 }
 
 impl<'p> Lifter<'p> {
-    pub fn cond(
-        &mut self,
-        binding: &'p Binding,
-        home: ContextId,
-        condition: Operand,
-        then: &'p Block,
-        otherwise: &'p Block,
-    ) -> Result<(), Error> {
-        self.no_nested(binding)?;
+    pub fn cond(&mut self, branch: &Branch<'p>, condition: Operand) -> Result<(), Error> {
         match self.lane_operand(condition) {
-            LaneOperand::Outside(condition) => self.cond_of_all(binding, home, condition, then, otherwise),
-            LaneOperand::Varying(condition) => self.cond_by_lanes(binding, home, &condition, then, otherwise),
-            LaneOperand::Index(_) => Err(self.refused(binding, "its condition is a number")),
+            LaneOperand::Outside(condition) => self.cond_of_all(branch, condition),
+            LaneOperand::Varying(condition) => self.cond_by_lanes(branch, &condition),
+            LaneOperand::Index(_) => Err(self.refused(branch.binding, "its condition is a number")),
         }
-    }
-
-    pub fn no_nested(&self, binding: &Binding) -> Result<(), Error> {
-        if binding.results.iter().any(|var| !var.ty.inner.is_empty()) {
-            return Err(self.refused(
-                binding,
-                "an array of arrays goes through no branch and no loop; let it go through as extents and values, or put the nest around",
-            ));
-        }
-        Ok(())
     }
 
     /// All lanes take the same branch.
-    fn cond_of_all(
-        &mut self,
-        binding: &'p Binding,
-        home: ContextId,
-        condition: Operand,
-        then: &'p Block,
-        otherwise: &'p Block,
-    ) -> Result<(), Error> {
+    fn cond_of_all(&mut self, branch: &Branch<'p>, condition: Operand) -> Result<(), Error> {
+        let &Branch { binding, home, then, otherwise } = branch;
         let mark = self.mark();
         let mut ways = Vec::new();
         for block in [then, otherwise] {
@@ -86,15 +70,16 @@ impl<'p> Lifter<'p> {
             }
             // A branch that was lifted for fewer lanes than the operation gives all of them.
             let of = if self.is_above(of, home) { of } else { home };
-            slots.push(Slot { home: of, counted: false });
+            let inner = self.agreed(var, of, &[&ways[0].1[at], &ways[1].1[at]], self.flat.here());
+            slots.push(Slot { home: of, inner });
         }
         let mut blocks = Vec::new();
         let mut types = Vec::new();
         for (open, values) in ways {
             self.flat.reopen(open);
-            let (results, layouts) = self.joined_up(&binding.results, &values, &mut slots);
-            types = layouts;
-            blocks.push(self.flat.close(results));
+            let joined = self.joined_up(&binding.results, &values, &slots);
+            types = joined.layouts;
+            blocks.push(self.flat.close(joined.flat));
             self.forget_closed();
         }
         let [then, otherwise] = <[fusebox_ir::Block; 2]>::try_from(blocks).unwrap_or_default();
@@ -103,14 +88,8 @@ impl<'p> Lifter<'p> {
     }
 
     /// Each lane takes its own branch.
-    fn cond_by_lanes(
-        &mut self,
-        binding: &'p Binding,
-        home: ContextId,
-        condition: &Value,
-        then: &'p Block,
-        otherwise: &'p Block,
-    ) -> Result<(), Error> {
+    fn cond_by_lanes(&mut self, branch: &Branch<'p>, condition: &Value) -> Result<(), Error> {
+        let &Branch { binding, home, then, otherwise } = branch;
         let condition = self.lifted(condition, home).array;
         let taken = self.numbers(home, condition);
         let outside = self.here;
@@ -141,17 +120,7 @@ impl<'p> Lifter<'p> {
         let f = Lambda::build(&[("c", Bool)], |f, p| vec![f.convert(I64, p[0])]);
         let op = ArrayOp::Map { f, sources: vec![vector] };
         let ones = self.flat.bind_out(op, &"".into(), Type::array(vec![count], I64));
-        let more = self.one_more(count);
-        let op = ArrayOp::Scan {
-            direction: Direction::Left,
-            form: ScanForm::Exclusive,
-            combine: Lambda::componentwise(&[(Binary::Add, I64)]),
-            seeds: vec![0i64.into()],
-            sources: vec![ones],
-            offsets: None,
-            commutes: false,
-        };
-        self.flat.bind_out(op, &"number".into(), Type::array(vec![more], I64))
+        self.sums_before(ones, count, "number")
     }
 
     /// For each lane how many before it do not have the condition that `numbers` counts.
@@ -166,10 +135,28 @@ impl<'p> Lifter<'p> {
     /// Defines values of all lanes: of those with the condition the first way's, of others the second's.
     pub fn rejoin(&mut self, vars: &[Var], home: ContextId, condition: ArrayId, ways: &[Way<'_>; 2]) {
         for (at, var) in vars.iter().enumerate() {
-            let elements = self.elements(home, &var.ty);
+            let home_dims = self.dims(home);
+            let place = |code: &mut Code<'_, '_>, side: usize, lane: &[ScalarOperand]| {
+                let value = &ways[side].values[at];
+                match ways[side].lanes {
+                    Some((lanes, numbers)) if !code.lifter.is_above(value.home, home) => {
+                        let position = code.flattened(&home_dims, lane);
+                        let number = code.read(numbers, vec![position]);
+                        code.climb(lanes, &[number], value.home)
+                    }
+                    _ => code.climb(home, lane, value.home),
+                }
+            };
+            let elements = self.grown(home, &var.ty, |code, dim, lane, index| {
+                let holds = code.read(condition, lane.to_vec());
+                let of = |code: &mut Code<'_, '_>, side: usize| {
+                    let coords = place(code, side, lane);
+                    code.extent_at(&ways[side].values[at], &coords, dim, index)
+                };
+                code.choose(holds, I64, |code| of(code, 0), |code| of(code, 1))
+            });
             let steps = self.steps(home, elements);
             let dims = self.dims(elements);
-            let home_dims = self.dims(home);
             let name = self.source_name(var.id);
             let agreeing: Vec<Vec<usize>> = ways.iter().map(|way| self.not_agreeing(vars, at, way)).collect();
             let mut code = Code::over(self, elements);
@@ -178,21 +165,14 @@ impl<'p> Lifter<'p> {
             let holds = code.read(condition, lane.clone());
             let declared = Value { array: condition, home, elements, ty: var.ty.element };
             let of = |code: &mut Code<'_, 'p>, side: usize| {
-                let (way, value) = (&ways[side], &ways[side].values[at]);
-                let coords = match way.lanes {
-                    Some((lanes, numbers)) if !code.lifter.is_above(value.home, home) => {
-                        let position = code.flattened(&home_dims, &lane);
-                        let number = code.read(numbers, vec![position]);
-                        code.climb(lanes, &[number], value.home)
-                    }
-                    _ => code.climb(home, &lane, value.home),
-                };
+                let value = &ways[side].values[at];
+                let coords = place(code, side, &lane);
                 let mut element = code.element_at(value, &coords, &index, &Outside::Never);
                 for &dim in &agreeing[side] {
                     let wanted = code.extent_at(&declared, &lane, dim, &index);
                     let found = code.extent_at(value, &coords, dim, &index);
                     let same = code.binary(Binary::Eq, wanted, found, Bool);
-                    let message = format!("`{name}` has other extents than its type says in a lane");
+                    let message = Code::in_lane(&format!("`{name}` has other extents than its type says"), &lane);
                     element = code.assert(same, message, element, value.ty);
                 }
                 element
@@ -208,14 +188,16 @@ impl<'p> Lifter<'p> {
     /// The dimensions in which a way's result may have another extent than is declared.
     fn not_agreeing(&self, vars: &[Var], at: usize, way: &Way<'_>) -> Vec<usize> {
         let Some(block) = way.block else { return Vec::new() };
-        let found = &self.source_type(block.results[at]).extents;
+        let found = self.source_type(block.results[at]);
         vars[at]
             .ty
-            .extents
-            .iter()
-            .zip(found)
+            .all_extents()
+            .zip(found.all_extents())
             .enumerate()
             .filter(|(_, (declared, found))| {
+                if **declared == Extent::Unknown {
+                    return false;
+                }
                 let declared = match declared {
                     Extent::Value(id) => match vars.iter().position(|other| other.id == *id) {
                         Some(sibling) => Extent::Value(block.results[sibling]),

@@ -87,15 +87,24 @@ impl<'l, 'p> Code<'l, 'p> {
         self.op(ScalarOp::Read { array, index }, ty)
     }
 
-    /// `condition ? value : error`.
+    /// `condition ? value : error`, of which the message says where in which lanes.
     pub fn assert(
         &mut self,
         condition: ScalarOperand,
-        message: String,
+        (message, shown): (String, Vec<ScalarOperand>),
         value: ScalarOperand,
         ty: ElementType,
     ) -> ScalarOperand {
-        self.op(ScalarOp::Assert { condition, message, value }, ty)
+        self.op(ScalarOp::Assert { condition, message, shown, value }, ty)
+    }
+
+    /// A message, and the lane of these coordinates in which it is true.
+    pub fn in_lane(message: &str, lane: &[ScalarOperand]) -> (String, Vec<ScalarOperand>) {
+        match lane {
+            [] => (message.to_owned(), Vec::new()),
+            [one] => (format!("{message} in lane {{}}"), vec![*one]),
+            lane => (format!("{message} in lane [{}]", vec!["{}"; lane.len()].join(", ")), lane.to_vec()),
+        }
     }
 
     /// One of two values, of which only the one that is wanted is computed.
@@ -232,7 +241,7 @@ impl<'l, 'p> Code<'l, 'p> {
             let index = match outside {
                 Outside::Error(name) if !all_uniform => {
                     let size = self.size(step, &coords);
-                    self.inside(index, size, name)
+                    self.inside(index, size, name, from)
                 }
                 _ => index,
             };
@@ -249,12 +258,21 @@ impl<'l, 'p> Code<'l, 'p> {
         coords
     }
 
-    /// The index, if it is not negative and below the size; else an error.
-    pub fn inside(&mut self, index: ScalarOperand, size: ScalarOperand, name: &str) -> ScalarOperand {
+    /// The index, if it is not negative and below the size; else an error that names the lane of these coordinates.
+    pub fn inside(
+        &mut self,
+        index: ScalarOperand,
+        size: ScalarOperand,
+        name: &str,
+        lane: &[ScalarOperand],
+    ) -> ScalarOperand {
         let low = self.binary(Binary::Ge, index, Self::constant(0), Bool);
         let high = self.binary(Binary::Lt, index, size, Bool);
         let both = self.binary(Binary::And, low, high, Bool);
-        self.assert(both, format!("an index is outside of `{name}` in its lane"), index, I64)
+        let (message, lane) = Self::in_lane(&format!("index {{}} is outside of `{name}`, whose extent is {{}},"), lane);
+        let shown = [&[index, size][..], &lane].concat();
+        let message = if lane.is_empty() { message.trim_end_matches(',').to_owned() } else { message };
+        self.assert(both, (message, shown), index, I64)
     }
 
     /// An element of a value in the lane of this code.
@@ -347,12 +365,8 @@ impl Emit for Code<'_, '_> {
                 let (name, ty) = (self.lifter.source_name(array), self.lifter.source_type(array).element);
                 let value = self.scalar(array);
                 let inside = self.binary(Binary::Eq, position, Self::constant(0), Bool);
-                vec![self.assert(
-                    inside,
-                    format!("a position is outside of `{name}`, which has one element"),
-                    value,
-                    ty,
-                )]
+                let message = format!("position {{}} is outside of `{name}`, which has one element");
+                vec![self.assert(inside, (message, vec![position]), value, ty)]
             }
             ScalarOp::ReadFlat { array, position } => {
                 let value = self.lifter.array_value(array);
@@ -402,7 +416,7 @@ impl Code<'_, '_> {
         for &size in &sizes {
             all = self.binary(Binary::Mul, all, size, I64);
         }
-        let position = self.inside(position, all, &name);
+        let position = self.inside(position, all, &name, &coords);
         let (mut index, mut rest) = (Vec::new(), position);
         for (at, &size) in sizes.iter().enumerate().rev() {
             if at == 0 {

@@ -6,11 +6,12 @@
 use fusebox_ir::{
     ArrayId, ArrayOp, Binary, Direction,
     ElementType::{Bool, I64},
-    Extent, Lambda, LambdaBuilder, MAX_RANK, Name, Operand, ScalarValue, ScanForm, Type,
+    Extent, Lambda, LambdaBuilder, MAX_RANK, Name, Operand, ScalarOp, ScalarValue, ScanForm, Type,
 };
 
 use super::{
     Lifter, Value,
+    code::Code,
     flat::{operand, operands},
 };
 
@@ -59,7 +60,7 @@ pub(super) enum Made {
 }
 
 /// An extent in a lane.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum LaneExtent {
     /// The same in all lanes.
     Uniform(Extent),
@@ -142,10 +143,15 @@ impl Lifter<'_> {
 
     /// Whether an array may be held as one of higher rank.
     fn has_room(&self, home: ContextId, parent: ContextId) -> bool {
-        self.context(parent).dims.len() < MAX_RANK && (!self.irregular || home == ROOT)
+        self.fits(home, self.context(parent).dims.len())
     }
 
-    fn scalar_of_extent(&mut self, extent: Extent) -> Value {
+    /// Whether an array in the lanes of `home` that is one of this rank so far may become one of a rank more.
+    pub fn fits(&self, home: ContextId, rank: usize) -> bool {
+        rank < MAX_RANK && (!self.irregular || home == ROOT)
+    }
+
+    pub fn scalar_of_extent(&mut self, extent: Extent) -> Value {
         let id = match extent {
             Extent::Value(id) => id,
             other => {
@@ -190,22 +196,20 @@ impl Lifter<'_> {
         if self.not_negative.contains(&sizes.array) {
             return sizes.clone();
         }
+        let ty = self.flat.ty(sizes.array).clone();
         let mut f = LambdaBuilder::new();
         let alone = sizes.home == ROOT;
-        let size = if alone { ScalarValue::outer(sizes.array, I64) } else { f.param("", I64) };
+        let at: Vec<ScalarValue> = ty.extents.iter().map(|_| f.param("", I64)).collect();
+        let size = if alone { ScalarValue::outer(sizes.array, I64) } else { f.read(sizes.array, I64, &at) };
+        let lane: Vec<_> = at.iter().map(|at| at.operand).collect();
         let fine = f.binary(Binary::Ge, size, 0i64);
         let name = &self.name_of(sizes.array);
-        let checked = f.instruction(
-            fusebox_ir::ScalarOp::Assert {
-                condition: fine.operand,
-                message: format!("extent `{name}` is negative in a lane"),
-                value: size.operand,
-            },
-            &[I64],
-        );
+        let (message, lane) = Code::in_lane(&format!("extent `{name}` is {{}}"), &lane);
+        let shown = [&[size.operand][..], &lane].concat();
+        let op = ScalarOp::Assert { condition: fine.operand, message, shown, value: size.operand };
+        let checked = f.instruction(op, &[I64]);
         let f = f.finish(&[checked[0]]);
-        let ty = self.flat.ty(sizes.array).clone();
-        let op = if alone { ArrayOp::Unit { f } } else { ArrayOp::Map { f, sources: vec![sizes.array] } };
+        let op = if alone { ArrayOp::Unit { f } } else { ArrayOp::Generate { extents: operands(&ty.extents), f } };
         let array = self.flat.bind_out(op, &name.as_str().into(), ty);
         self.not_negative.insert(array);
         Value { array, ..sizes.clone() }
@@ -214,17 +218,22 @@ impl Lifter<'_> {
     /// Where segments of these sizes begin, and their sum: one more than there are sizes.
     fn offsets_of(&mut self, sizes: ArrayId, count: Extent) -> ArrayId {
         self.descriptors += 1;
+        self.sums_before(sizes, count, "offsets")
+    }
+
+    /// For each of `count` numbers the sum of those before it, and the sum of all: one more than there are numbers.
+    pub fn sums_before(&mut self, numbers: ArrayId, count: Extent, name: &str) -> ArrayId {
         let more = self.one_more(count);
         let op = ArrayOp::Scan {
             direction: Direction::Left,
             form: ScanForm::Exclusive,
             combine: Lambda::componentwise(&[(Binary::Add, I64)]),
             seeds: vec![0i64.into()],
-            sources: vec![sizes],
+            sources: vec![numbers],
             offsets: None,
             commutes: false,
         };
-        self.flat.bind_out(op, &"offsets".into(), Type::array(vec![more], I64))
+        self.flat.bind_out(op, &name.into(), Type::array(vec![more], I64))
     }
 
     pub fn one_more(&mut self, extent: Extent) -> Extent {

@@ -8,9 +8,11 @@ use fusebox_ir::{
 
 use super::{
     Bound, Lifter, Value,
+    branches::Branch,
     code::{Code, Outside},
-    context::{ContextId, LaneExtent, Made, ROOT},
+    context::{ContextId, Made, ROOT},
     flat::operands,
+    loops::Loop,
 };
 use crate::Error;
 
@@ -48,8 +50,12 @@ impl<'p> Lifter<'p> {
         match &binding.op {
             ArrayOp::Nest { body, .. } => self.nest(binding, home, body),
             ArrayOp::Element { source, index } => self.element(binding, home, *source, index),
-            ArrayOp::Cond { condition, then, otherwise } => self.cond(binding, home, *condition, then, otherwise),
-            ArrayOp::While { condition, step, starts } => self.repeat(binding, home, condition, step, starts),
+            ArrayOp::Cond { condition, then, otherwise } => {
+                self.cond(&Branch { binding, home, then, otherwise }, *condition)
+            },
+            ArrayOp::While { condition, step, starts } => {
+                self.repeat(&Loop { binding, home, condition, step, starts })
+            },
             ArrayOp::Foreign { fallback, arguments, .. } => self.foreign(binding, fallback, arguments),
             ArrayOp::Cluster { body, .. } => {
                 self.bindings(body)?;
@@ -81,12 +87,9 @@ impl<'p> Lifter<'p> {
         let (outside, mark) = (std::mem::replace(&mut self.here, lanes), self.mark());
         self.bindings(body)?;
         for (var, &result) in binding.results.iter().zip(&body.results) {
-            let inner = Type {
-                stream: false,
-                extents: var.ty.inner.iter().flatten().copied().collect(),
-                inner: Vec::new(),
-                element: var.ty.element,
-            };
+            let mut levels = var.ty.inner.iter().cloned();
+            let extents = levels.next().unwrap_or_default();
+            let inner = Type { inner: levels.collect(), ..Type::array(extents, var.ty.element) };
             let value = self.array_value(result);
             let value = self.declared(&value, lanes, &inner, &self.source_name(var.id));
             let value = Value { home, ..value };
@@ -123,20 +126,22 @@ impl<'p> Lifter<'p> {
         let value = self.lifted(value, home);
         let steps = self.steps(home, value.elements);
         let mut at = home;
-        for (&step, extent) in steps.iter().zip(&ty.extents) {
+        // Contexts of the value, and what stands for them.
+        let mut twins = Vec::new();
+        for (&step, &extent) in steps.iter().zip(ty.all_extents()) {
             let same = self.context(step).parent == at;
             at = match extent {
                 Extent::Unknown if same => step,
-                Extent::Unknown => match self.context(step).made.clone() {
-                    Made::Uniform { extent } => self.extend(home, at, &LaneExtent::Uniform(extent)),
-                    Made::Ragged { sizes, .. } => self.extend(home, at, &LaneExtent::Varying(sizes)),
-                    Made::Root | Made::Subset { .. } => at,
+                Extent::Unknown => match self.own_extent(&value, step, home, &twins) {
+                    Some(extent) => self.extend(home, at, &extent),
+                    None => at,
                 },
-                &known => {
+                known => {
                     let extent = self.lane_extent(known);
                     self.extend(home, at, &extent)
                 }
             };
+            twins.push((step, at));
         }
         if at == value.elements {
             return value;
@@ -165,7 +170,7 @@ impl<'p> Lifter<'p> {
                 fine = code.binary(Binary::LogicalAnd, fine, same, Bool);
             }
             let element = code.element_at(&value, &lane, &index, &Outside::Never);
-            let message = format!("`{name}` has other extents than its type says in a lane");
+            let message = Code::in_lane(&format!("`{name}` has other extents than its type says"), &lane);
             let element = code.assert(fine, message, element, value.ty);
             let f = code.b.finish_needed(&[element]);
             let op = ArrayOp::Generate { extents: operands(&dims), f };

@@ -20,14 +20,8 @@ impl<'p> Lifter<'p> {
     fn vectors(&mut self, home: ContextId, sources: &[ArrayId]) -> Vectors {
         let first = self.array_value(sources[0]);
         let elements = self.lifted(&first, home).elements;
-        let arrays = sources
-            .iter()
-            .map(|&source| {
-                let value = self.array_value(source);
-                let array = self.conformed(&value, home, elements);
-                self.as_vector(array)
-            })
-            .collect();
+        let arrays = self.all_conformed(sources, home, elements);
+        let arrays = arrays.into_iter().map(|array| self.as_vector(array)).collect();
         Vectors { arrays, elements }
     }
 

@@ -116,18 +116,20 @@ impl<'p> Lifter<'p> {
         let (functions, extras) = self.functions(home, &[(f, 0)]);
         let f = functions.into_iter().next().unwrap_or_default();
         let types = results.iter().map(|(name, ty)| (name.clone(), Type::array(dims.clone(), *ty))).collect();
-        let op = if home == ROOT {
-            ArrayOp::Unit { f }
-        } else if extras.is_empty() {
-            let mut b = LambdaBuilder::new();
-            b.params(dims.iter().map(|_| ElementType::I64));
-            let results = inline(&mut b, &f, &[]);
-            let f = b.finish(&results);
-            ArrayOp::Generate { extents: operands(&dims), f }
-        } else {
-            ArrayOp::Map { f, sources: extras }
-        };
+        let op = if home == ROOT { ArrayOp::Unit { f } } else { self.mapped(home, f, extras) };
         self.flat.bind(op, types)
+    }
+
+    /// A function of elements of arrays over a context, where there are any.
+    fn mapped(&self, context: ContextId, f: Lambda, sources: Vec<ArrayId>) -> ArrayOp {
+        if !sources.is_empty() {
+            return ArrayOp::Map { f, sources };
+        }
+        let dims = self.dims(context);
+        let mut b = LambdaBuilder::new();
+        b.params(dims.iter().map(|_| ElementType::I64));
+        let results = inline(&mut b, &f, &[]);
+        ArrayOp::Generate { extents: operands(&dims), f: b.finish(&results) }
     }
 
     fn unit(&mut self, binding: &'p Binding, home: ContextId, f: &'p Lambda) {
@@ -162,7 +164,7 @@ impl<'p> Lifter<'p> {
             let indices: Vec<ArrayId> = steps.iter().map(|&step| self.index_array(step, elements)).collect();
             let (functions, extras) = self.functions(elements, &[(f, indices.len())]);
             let f = functions.into_iter().next().unwrap_or_default();
-            ArrayOp::Map { f, sources: [indices, extras].concat() }
+            self.mapped(elements, f, [indices, extras].concat())
         };
         self.bind_results(binding, home, op, &contexts);
     }
@@ -181,13 +183,7 @@ impl<'p> Lifter<'p> {
 
     fn map(&mut self, binding: &'p Binding, home: ContextId, f: &'p Lambda, sources: &[ArrayId]) {
         let elements = self.elements(home, &binding.results[0].ty);
-        let arrays: Vec<ArrayId> = sources
-            .iter()
-            .map(|&source| {
-                let value = self.array_value(source);
-                self.conformed(&value, home, elements)
-            })
-            .collect();
+        let arrays = self.all_conformed(sources, home, elements);
         let (functions, extras) = self.functions(elements, &[(f, sources.len())]);
         let f = functions.into_iter().next().unwrap_or_default();
         let contexts = self.all_elements(home, &binding.results);

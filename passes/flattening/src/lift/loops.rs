@@ -9,76 +9,74 @@ use super::{
     code::Code,
     context::{ContextId, ROOT},
     flat::operands,
-    slots::Slot,
+    slots::{Along, Joined, Slot},
 };
 use crate::Error;
 
+/// A loop of the nested program, for the lanes of a context.
+pub(super) struct Loop<'p> {
+    pub binding: &'p Binding,
+    pub home: ContextId,
+    pub condition: &'p Block,
+    pub step: &'p Block,
+    pub starts: &'p [Operand],
+}
+
+/// What became of a loop of which all lanes take as many turns.
+enum Turns {
+    /// The flat loop, and how its state is laid out.
+    Done(ArrayOp, Vec<Vec<Along>>),
+    /// A slot has to be of more lanes, or an extent of inner arrays does not stay, which the slots now say.
+    Again,
+    /// Whether there is another turn is the same for all lanes, but as it may fail it is computed in each.
+    ByLanes,
+}
+
 impl<'p> Lifter<'p> {
-    pub fn repeat(
-        &mut self,
-        binding: &'p Binding,
-        home: ContextId,
-        condition: &'p Block,
-        step: &'p Block,
-        starts: &[Operand],
-    ) -> Result<(), Error> {
-        self.no_nested(binding)?;
-        let turns = condition.results.first().map_or(crate::analysis::Lanes::NONE, |&id| self.regularity.lanes(id));
-        if turns.is_none() {
-            self.repeat_all(binding, home, condition, step, starts)
-        } else {
-            self.repeat_by_lanes(binding, home, condition, step, starts)
-        }
+    pub fn repeat(&mut self, of: &Loop<'p>) -> Result<(), Error> {
+        let turns = of.condition.results.first().map_or(crate::analysis::Lanes::NONE, |&id| self.regularity.lanes(id));
+        if turns.is_none() { self.repeat_all(of) } else { self.repeat_by_lanes(of) }
     }
 
     /// All lanes take as many turns.
-    fn repeat_all(
-        &mut self,
-        binding: &'p Binding,
-        home: ContextId,
-        condition: &'p Block,
-        step: &'p Block,
-        starts: &[Operand],
-    ) -> Result<(), Error> {
+    fn repeat_all(&mut self, of: &Loop<'p>) -> Result<(), Error> {
+        let &Loop { binding, home, step, starts, .. } = of;
         let mut slots: Vec<Slot> = step
             .params
             .iter()
             .map(|param| {
                 let varies = !self.regularity.lanes(param.id).is_none()
                     || self.regularity.extents(param.id).iter().any(|varies| !varies.lanes.is_none());
-                Slot { home: if varies { home } else { ROOT }, counted: false }
+                Slot::new(if varies { home } else { ROOT }, &param.ty)
             })
             .collect();
         let values: Vec<Value> = starts.iter().map(|&start| self.operand_value(start)).collect();
         for (slot, value) in slots.iter_mut().zip(&values) {
             slot.home = self.deeper(slot.home, value.home);
         }
+        let level = self.flat.here();
+        for ((param, slot), value) in step.params.iter().zip(&mut slots).zip(&values) {
+            slot.inner = self.agreed(param, slot.home, &[value], level);
+        }
         // What a turn gives may depend on more lanes than was found out; each time one does, another slot is of all lanes.
         loop {
-            match self.turns(binding, home, condition, step, &values, &mut slots)? {
-                Some((op, layouts)) => {
+            match self.turns(of, &values, &mut slots)? {
+                Turns::Done(op, layouts) => {
                     self.through(binding, &slots, &layouts, op);
                     return Ok(());
                 }
-                None => self.forget_closed(),
+                Turns::Again => {}
+                Turns::ByLanes => return self.repeat_by_lanes(of),
             }
         }
     }
 
-    /// The loop with its state in these slots, and how many uniform dimensions end each; nothing if a slot has to be of more lanes, which
-    /// it then is.
-    fn turns(
-        &mut self,
-        binding: &'p Binding,
-        home: ContextId,
-        condition: &'p Block,
-        step: &'p Block,
-        starts: &[Value],
-        slots: &mut [Slot],
-    ) -> Result<Option<(ArrayOp, Vec<usize>)>, Error> {
-        let (starting, layouts) = self.joined_up(&step.params, starts, slots);
-        let starts = starting.into_iter().map(Operand::Value).collect();
-        let mark = self.mark();
+    /// The loop with its state in these slots.
+    fn turns(&mut self, of: &Loop<'p>, starts: &[Value], slots: &mut [Slot]) -> Result<Turns, Error> {
+        let &Loop { binding, home, condition, step, .. } = of;
+        let Joined { flat, layouts } = self.joined_up(&step.params, starts, slots);
+        let starts = flat.into_iter().map(Operand::Value).collect();
+        let (mark, level) = (self.mark(), self.flat.here());
         let mut blocks = Vec::new();
         for block in [condition, step] {
             self.flat.open();
@@ -87,57 +85,64 @@ impl<'p> Lifter<'p> {
             for (id, name, ty) in params {
                 self.flat.param_as(id, &name, ty);
             }
-            self.define_slots(&block.params, slots, &ids);
+            self.define_slots(&block.params, slots, &layouts, &ids);
             self.bindings(block)?;
             let results: Vec<Value> = block.results.iter().map(|&id| self.array_value(id)).collect();
             let results = if blocks.is_empty() {
+                if results.iter().any(|value| value.home != ROOT) {
+                    self.given_up(mark);
+                    return Ok(Turns::ByLanes);
+                }
                 results.into_iter().map(|value| value.array).collect()
             } else {
                 let mut deeper = false;
-                for (value, slot) in results.iter().zip(slots.iter_mut()) {
+                for ((param, value), slot) in block.params.iter().zip(&results).zip(slots.iter_mut()) {
                     if !self.is_above(value.home, slot.home) {
                         slot.home = home;
                         deeper = true;
                     }
+                    for (stays, next) in slot.inner.iter_mut().zip(self.agreed(param, slot.home, &[value], level)) {
+                        if stays.is_some() && *stays != next {
+                            *stays = None;
+                            deeper = true;
+                        }
+                    }
                 }
                 if deeper {
-                    self.undo(mark);
-                    self.flat.close(Vec::new());
-                    return Ok(None);
+                    self.given_up(mark);
+                    return Ok(Turns::Again);
                 }
-                let mut next = slots.to_vec();
-                let (results, after) = self.joined_up(&block.params, &results, &mut next);
-                if after != layouts {
+                let joined = self.joined_up(&block.params, &results, slots);
+                if joined.layouts != layouts {
                     return Err(
                         self.refused(binding, "its state changes its representation; give its extents names that stay")
                     );
                 }
-                results
+                joined.flat
             };
             self.undo(mark);
             blocks.push(self.flat.close(results));
             self.forget_closed();
         }
         let [condition, step] = <[fusebox_ir::Block; 2]>::try_from(blocks).unwrap_or_default();
-        Ok(Some((ArrayOp::While { condition, step, starts }, layouts)))
+        Ok(Turns::Done(ArrayOp::While { condition, step, starts }, layouts))
+    }
+
+    /// Forgets an open block.
+    fn given_up(&mut self, mark: usize) {
+        self.undo(mark);
+        self.flat.close(Vec::new());
+        self.forget_closed();
     }
 
     /// Each lane takes as many turns as it needs.
-    fn repeat_by_lanes(
-        &mut self,
-        binding: &'p Binding,
-        home: ContextId,
-        condition: &'p Block,
-        step: &'p Block,
-        starts: &[Operand],
-    ) -> Result<(), Error> {
+    fn repeat_by_lanes(&mut self, of: &Loop<'p>) -> Result<(), Error> {
+        let &Loop { binding, home, condition, step, starts } = of;
         let outside = self.here;
-        let mut slots: Vec<Slot> = step.params.iter().map(|_| Slot { home, counted: false }).collect();
+        let slots: Vec<Slot> = step.params.iter().map(|param| Slot::new(home, &param.ty)).collect();
         let values: Vec<Value> = starts.iter().map(|&start| self.operand_value(start)).collect();
-        let (mut starting, layouts) = {
-            let (ids, layouts) = self.joined_up(&step.params, &values, &mut slots);
-            (ids.into_iter().map(Operand::Value).collect::<Vec<_>>(), layouts)
-        };
+        let Joined { flat, layouts } = self.joined_up(&step.params, &values, &slots);
+        let mut starting: Vec<Operand> = flat.into_iter().map(Operand::Value).collect();
         let home_dims = self.dims(home);
         // Which lanes begin.
         let mark = self.mark();
@@ -177,7 +182,7 @@ impl<'p> Lifter<'p> {
 
         self.flat.open();
         let (ids, active) = params(self);
-        self.define_slots(&step.params, &slots, &ids);
+        self.define_slots(&step.params, &slots, &layouts, &ids);
         let old: Vec<Value> = step.params.iter().map(|param| self.array_value(param.id)).collect();
         let taken = self.numbers(home, active);
         let lanes = self.subset(home, active, true);
@@ -199,8 +204,7 @@ impl<'p> Lifter<'p> {
         ];
         self.rejoin(&step.params, home, active, &ways);
         let joined: Vec<Value> = step.params.iter().map(|param| self.array_value(param.id)).collect();
-        let mut after = slots.clone();
-        let (mut results, _) = self.joined_up(&step.params, &joined, &mut after);
+        let mut results = self.joined_up(&step.params, &joined, &slots).flat;
         let mut code = Code::over(self, home);
         let coords = code.coords.clone();
         let was = code.read(active, coords.clone());
@@ -227,7 +231,7 @@ impl<'p> Lifter<'p> {
         results.push((self.flat.id(), "active".into(), Type::array(home_dims, Bool)));
         let level = self.flat.here();
         self.flat.bind_ids(level, ArrayOp::While { condition: goes_on, step: turn, starts: starting }, results);
-        self.define_slots(&binding.results, &slots, &ids);
+        self.define_slots(&binding.results, &slots, &layouts, &ids);
         Ok(())
     }
 }

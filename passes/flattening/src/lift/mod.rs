@@ -14,6 +14,7 @@ mod counted;
 mod elementwise;
 mod flat;
 mod functions;
+mod inner;
 mod interface;
 mod loops;
 mod nested;

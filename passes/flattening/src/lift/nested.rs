@@ -34,14 +34,20 @@ impl<'p> Lifter<'p> {
             self.define(array, row);
             return Ok(());
         }
-        if ty.inner.len() > 1 {
-            return Err(self.refused(
-                binding,
-                "an array of arrays at a computed index is not lifted; take it out at the index of a nest over the array",
-            ));
-        }
         let at: Vec<LaneOperand> = index.iter().map(|&operand| self.lane_operand(operand)).collect();
         let name = self.source_name(source);
+        // The index, which is inside.
+        let place = |code: &mut Code<'_, 'p>| {
+            let lane = code.lane(value.home);
+            let zeros = vec![Code::constant(0); steps.len()];
+            let mut index = Vec::new();
+            for (dim, operand) in at.iter().enumerate() {
+                let size = code.extent_at(&value, &lane, dim, &zeros);
+                let operand = Self::code_operand(code, operand);
+                index.push(code.inside(operand, size, &name, &lane));
+            }
+            index
+        };
         for (var, &dim) in sizes.iter().zip(&unknown) {
             let step = steps[rank + dim];
             if let Made::Uniform { .. } = self.context(step).made {
@@ -51,17 +57,8 @@ impl<'p> Lifter<'p> {
             }
             let mut code = Code::over(self, home);
             let lane = code.lane(value.home);
-            let index: Vec<_> = at.iter().map(|operand| Self::code_operand(&mut code, operand)).collect();
-            let index: Vec<_> = index
-                .into_iter()
-                .enumerate()
-                .map(|(dim, index)| {
-                    let zeros = vec![Code::constant(0); steps.len()];
-                    let size = code.extent_at(&value, &lane, dim, &zeros);
-                    code.inside(index, size, &name)
-                })
-                .chain(std::iter::repeat_n(Code::constant(0), level.len()))
-                .collect();
+            let mut index = place(&mut code);
+            index.resize(steps.len(), Code::constant(0));
             let size = code.extent_at(&value, &lane, rank + dim, &index);
             let f = code.b.finish_needed(&[size]);
             let dims = self.dims(home);
@@ -70,7 +67,11 @@ impl<'p> Lifter<'p> {
             self.not_negative.insert(id);
             self.define(var, Value { array: id, home, elements: home, ty: I64 });
         }
-        let elements = self.elements(home, &array.ty);
+        let elements = self.grown(home, &array.ty, |code, dim, _, own| {
+            let lane = code.lane(value.home);
+            let index = [&place(code)[..], own].concat();
+            code.extent_at(&value, &lane, rank + dim, &index)
+        });
         let made = self.moved_array(&array.name, &value, &name, home, elements, |code, own| {
             at.iter()
                 .map(|operand| Self::code_operand(code, operand))

@@ -255,14 +255,7 @@ impl<'p> Lifter<'p> {
     pub fn sort(&mut self, binding: &'p Binding, home: ContextId, keys: &[ArrayId], carry: &[ArrayId]) {
         let first = self.array_value(keys[0]);
         let elements = self.lifted(&first, home).elements;
-        let arrays: Vec<ArrayId> = keys
-            .iter()
-            .chain(carry)
-            .map(|&source| {
-                let value = self.array_value(source);
-                self.conformed(&value, home, elements)
-            })
-            .collect();
+        let arrays = self.all_conformed(keys.iter().chain(carry), home, elements);
         let (sorted, rest) = arrays.split_at(keys.len());
         let dims = self.dims(elements);
         let mut types: Vec<(Name, Type)> =

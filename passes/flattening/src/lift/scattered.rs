@@ -20,13 +20,7 @@ impl<'p> Lifter<'p> {
         let sources: Vec<ArrayId> = values.iter().chain(targets).chain(keep).copied().collect();
         let first = self.array_value(sources[0]);
         let elements = self.lifted(&first, home).elements;
-        let arrays: Vec<ArrayId> = sources
-            .iter()
-            .map(|&source| {
-                let value = self.array_value(source);
-                self.conformed(&value, home, elements)
-            })
-            .collect();
+        let arrays = self.all_conformed(&sources, home, elements);
         let (new, rest) = arrays.split_at(values.len());
         let (at, keep) = rest.split_at(targets.len());
         let name = self.source_name(binding.results[0].id);

@@ -12,7 +12,7 @@ use super::{
 };
 
 /// A value of the nested program: in each lane of its home a scalar or an array, whose elements are lanes of `elements`.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Value {
     /// The flat array, of an element for each lane of `elements`.
     pub array: ArrayId,
@@ -30,22 +30,34 @@ impl Lifter<'_> {
         // Contexts of the value, and what stands for them.
         let mut twins = Vec::new();
         for step in self.steps(value.home, value.elements) {
-            let extent = match self.context(step).made.clone() {
-                Made::Uniform { extent } => LaneExtent::Uniform(extent),
-                Made::Ragged { sizes, .. } => {
-                    let twin = twins.iter().rev().find(|(old, _)| *old == sizes.home).copied();
-                    match twin {
-                        // Extents of an array of arrays depend on the array.
-                        Some((old, new)) => LaneExtent::Varying(self.transported(&sizes, value.home, old, home, new)),
-                        None => LaneExtent::Varying(sizes),
-                    }
-                }
-                Made::Root | Made::Subset { .. } => continue,
-            };
+            let Some(extent) = self.own_extent(value, step, home, &twins) else { continue };
             to = self.extend(home, to, &extent);
             twins.push((step, to));
         }
         to
+    }
+
+    /// The extent along a step of a value, seen from a context at or below its home; `twins` are the contexts of steps before, and what
+    /// stands for them there.
+    pub fn own_extent(
+        &mut self,
+        value: &Value,
+        step: ContextId,
+        home: ContextId,
+        twins: &[(ContextId, ContextId)],
+    ) -> Option<LaneExtent> {
+        match self.context(step).made.clone() {
+            Made::Uniform { extent } => Some(LaneExtent::Uniform(extent)),
+            Made::Ragged { sizes, .. } => {
+                let twin = twins.iter().rev().find(|(old, new)| *old == sizes.home && old != new).copied();
+                Some(LaneExtent::Varying(match twin {
+                    // Extents of an array of arrays depend on the array.
+                    Some((old, new)) => self.transported(&sizes, value.home, old, home, new),
+                    None => sizes,
+                }))
+            }
+            Made::Root | Made::Subset { .. } => None,
+        }
     }
 
     /// A scalar over a context that was made from `above`, as a scalar over another that was made in the same way from `base`.
@@ -178,6 +190,22 @@ impl Lifter<'_> {
             return value.array;
         }
         self.gathered_checked(&value, elements)
+    }
+
+    /// As [`Self::conformed`], of arrays of the nested program.
+    pub fn all_conformed<'i>(
+        &mut self,
+        sources: impl IntoIterator<Item = &'i ArrayId>,
+        home: ContextId,
+        elements: ContextId,
+    ) -> Vec<ArrayId> {
+        sources
+            .into_iter()
+            .map(|&source| {
+                let value = self.array_value(source);
+                self.conformed(&value, home, elements)
+            })
+            .collect()
     }
 
     /// As [`Self::gathered`]; where a row of the value is shorter than one of the context, that is an error.

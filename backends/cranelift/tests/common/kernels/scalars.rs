@@ -111,7 +111,7 @@ impl Draw {
             }
             6 if self.shape.may_fail => {
                 let condition = if self.chance(1, 8) { self.value(Bool) } else { constant(true) };
-                self.scalar(ty, ScalarOp::Assert { condition, message: "so".to_owned(), value: a });
+                self.scalar(ty, ScalarOp::Assert { condition, message: "so".to_owned(), shown: Vec::new(), value: a });
             }
             6 => {
                 // A few steps, as many as some lanes want.
@@ -153,7 +153,7 @@ impl Draw {
                 let failure = Failure {
                     operation: "check".to_owned(),
                     place: Place::default(),
-                    fault: FailureKind::Assertion { message },
+                    fault: FailureKind::Assertion { message, shown: Vec::new() },
                 };
                 let when = self.when();
                 self.push(when, Action::Check { condition, failure });

@@ -32,7 +32,7 @@ impl Domain for Values {
             }
             // No size is beyond the smaller types: a program that counts in them would fail before.
             (ScalarOp::Convert { to, .. }, [a]) if to.is_integer() => a.clone(),
-            (ScalarOp::Assert { .. }, [_, value]) => value.clone(),
+            (ScalarOp::Assert { .. }, [_, value, ..]) => value.clone(),
             _ => None,
         }
     }

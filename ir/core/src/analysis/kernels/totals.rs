@@ -44,7 +44,7 @@ pub fn totals_only(kernel: &Kernel) -> Kernel {
     for (position, statement) in kernel.statements.iter_mut().enumerate() {
         if !needed.contains(&position) {
             let message = String::new();
-            let fault = FailureKind::Assertion { message };
+            let fault = FailureKind::Assertion { message, shown: Vec::new() };
             let failure = Failure { operation: String::new(), place: Place::default(), fault };
             statement.action = Action::Check { condition: Constant::from(true).into(), failure };
             statement.when = None;

@@ -15,7 +15,10 @@ impl<'c> Code<'_, 'c> {
             self.binary(Binary::Le, masked, small)
         };
         let message = self.scope.random.text();
-        self.one(ScalarOp::Assert { condition: condition.operand, message, value: value.operand }, value.ty)
+        self.one(
+            ScalarOp::Assert { condition: condition.operand, message, shown: Vec::new(), value: value.operand },
+            value.ty,
+        )
     }
 
     /// A branch of one or several results, or a select.

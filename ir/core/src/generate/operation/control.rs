@@ -15,6 +15,8 @@ pub(super) enum Pattern {
     Fixed(ElementType, Vec<Extent>),
     /// A size, at most so large, and a vector of it.
     Sized(ElementType, i64),
+    /// An array of arrays, where there is no other this one. `?` of inner extents is any.
+    Nested(ArrayId, Type),
 }
 
 impl Scope<'_> {
@@ -22,6 +24,9 @@ impl Scope<'_> {
         let most = if self.linear { 2 * LARGE } else { 24 };
         (0..self.several())
             .map(|_| {
+                if let Some(nested) = self.nested_pattern() {
+                    return nested;
+                }
                 let element = self.random.element();
                 if self.random.chance(1, 3) {
                     return Pattern::Sized(element, most);
@@ -33,6 +38,40 @@ impl Scope<'_> {
                 Pattern::Fixed(element, extents)
             })
             .collect()
+    }
+
+    fn nested_pattern(&mut self) -> Option<Pattern> {
+        if !self.config.nested || !self.random.chance(1, 3) {
+            return None;
+        }
+        let mut known = self.pick(|scope, known| !known.ty.inner.is_empty() && scope.goes_through(known))?;
+        for extent in known.ty.inner.iter_mut().flatten() {
+            if self.random.chance(1, 3) {
+                *extent = Extent::Unknown;
+            }
+        }
+        Some(Pattern::Nested(known.id, known.ty))
+    }
+
+    /// Whether an array of arrays may be what goes through a branch or a loop.
+    fn goes_through(&self, known: &Known) -> bool {
+        !known.ty.stream && known.ty.inner.len() < 3 && self.fits(&known.ty.extents)
+    }
+
+    /// An array of arrays in scope that may be where another is, of that type.
+    fn like(&mut self, id: ArrayId, ty: &Type) -> ArrayId {
+        let most = self.nested_most.get(&id).copied().unwrap_or(self.config.max_extent);
+        let agrees = |(declared, given): (&Extent, &Extent)| *declared == Extent::Unknown || declared == given;
+        let fits = |scope: &Self, known: &Known| {
+            let ranks = |ty: &Type| ty.inner.iter().map(Vec::len).collect::<Vec<_>>();
+            scope.goes_through(known)
+                && known.ty.element == ty.element
+                && known.ty.extents == ty.extents
+                && ranks(&known.ty) == ranks(ty)
+                && ty.inner.iter().flatten().zip(known.ty.inner.iter().flatten()).all(agrees)
+                && scope.nested_most.get(&known.id).copied().unwrap_or(scope.config.max_extent) <= most
+        };
+        self.pick(fits).map_or(id, |known| known.id)
     }
 
     /// New ids and types for results of these patterns.
@@ -50,6 +89,14 @@ impl Scope<'_> {
                     ids.extend([size, self.fresh()]);
                     types.push(Type::scalar(ElementType::I64));
                     types.push(Type::array(vec![Extent::Value(size)], *element));
+                }
+                Pattern::Nested(like, ty) => {
+                    let id = self.fresh();
+                    if let Some(&most) = self.nested_most.get(like) {
+                        self.nested_most.insert(id, most);
+                    }
+                    ids.push(id);
+                    types.push(ty.clone());
                 }
             }
         }
@@ -85,6 +132,7 @@ impl Scope<'_> {
                     };
                     results.extend([size, vector.id]);
                 }
+                Pattern::Nested(id, ty) => results.push(self.like(*id, ty)),
             }
         }
         results
@@ -234,7 +282,11 @@ impl Scope<'_> {
         }
         self.some_steps();
         let mut patterns = self.patterns();
-        // What is fixed has to be sayable outside.
+        // What is fixed has to be sayable outside; of arrays of arrays too much would have to be.
+        patterns.retain(|pattern| !matches!(pattern, Pattern::Nested(..)));
+        if patterns.is_empty() {
+            patterns.push(Pattern::Fixed(ElementType::I64, Vec::new()));
+        }
         for pattern in &mut patterns {
             if let Pattern::Fixed(_, extents) = pattern
                 && !extents.iter().all(|extent| {

@@ -166,11 +166,13 @@ impl<'a, 's> Lower<'a, 's> {
                 }
                 (ScalarOp::Bits { to: *to, a }, *to, None)
             }
-            ExprKind::Assert { condition, message, value } => {
+            ExprKind::Assert { condition, message, value, shown } => {
                 let ty = known(self)?;
                 let condition = self.emit_as(*condition, ElementType::Bool, out)?;
                 let value = self.emit_as(*value, ty, out)?;
-                (ScalarOp::Assert { condition, message: message.clone(), value }, ty, Some(span))
+                let shown = shown.iter().map(|number| self.emit_as(*number, ElementType::I64, out));
+                let shown = shown.collect::<Result<_, _>>()?;
+                (ScalarOp::Assert { condition, message: message.clone(), shown, value }, ty, Some(span))
             }
             ExprKind::Number(_) | ExprKind::Constant(_) | ExprKind::Name(_) | ExprKind::If(_) | ExprKind::While(_) => {
                 return Err(fault(span, "expected an instruction"));

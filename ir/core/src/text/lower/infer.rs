@@ -220,8 +220,11 @@ impl<'a, 's> Lower<'a, 's> {
                 self.infer(*a)?;
                 Some(*to)
             }
-            ExprKind::Assert { condition, value, .. } => {
+            ExprKind::Assert { condition, value, shown, .. } => {
                 self.infer(*condition)?;
+                for number in shown {
+                    self.infer(*number)?;
+                }
                 self.infer(*value)?
             }
             // Those of several results are not met here.

@@ -255,11 +255,15 @@ impl<'s> Parser<'s> {
         })?;
         let given = arguments.len();
         let arguments: Vec<ExprId> = arguments.into_iter().flatten().collect();
-        if text == "assert" && (message.is_none() || arguments.len() != 2) {
-            return Err(fault(
-                self.since(word.span),
-                "an assertion is written `assert(condition, \"message\", value)`",
-            ));
+        if text == "assert" {
+            let (Some(message), [condition, value, shown @ ..]) = (message, &arguments[..]) else {
+                return Err(fault(
+                    self.since(word.span),
+                    "an assertion is written `assert(condition, \"message\", value)`",
+                ));
+            };
+            let kind = ExprKind::Assert { condition: *condition, message, value: *value, shown: shown.to_vec() };
+            return Ok(self.expr(kind, word.span));
         }
         if given != arity {
             let (s, are) = if arity == 1 { ("", "is") } else { ("s", "are") };
@@ -273,9 +277,6 @@ impl<'s> Parser<'s> {
             (Some(function), _, [a]) => ExprKind::Unary(*function, *a),
             (_, Some(function), [a, b]) => ExprKind::Binary(*function, *a, *b),
             (.., [a, b, c]) => ExprKind::Fma([*a, *b, *c]),
-            (.., [condition, value]) => {
-                ExprKind::Assert { condition: *condition, message: message.unwrap_or_default(), value: *value }
-            }
             _ => return Err(fault(word.span, "too few arguments")),
         };
         Ok(self.expr(kind, word.span))

@@ -267,7 +267,12 @@ impl<'p> KernelText<'p> {
             }
             FailureKind::NoOffsets { offsets } => format!("no offsets in {offsets}"),
             FailureKind::TooLarge { array, extents } => format!("{array} [{}] too large", self.sizes(extents)),
-            FailureKind::Assertion { message } => format!("assertion {}", Printer::quoted(message)),
+            FailureKind::Assertion { message, shown } if shown.is_empty() => {
+                format!("assertion {}", Printer::quoted(message))
+            }
+            FailureKind::Assertion { message, shown } => {
+                format!("assertion {} [{}]", Printer::quoted(message), self.sizes(shown))
+            }
         }
     }
 }

@@ -164,7 +164,9 @@ impl Make {
                 _ => {
                     let ty = self.random.one_of(&TYPES);
                     let condition = self.operand(Bool);
-                    (ScalarOp::Assert { condition, message: "\"\\\n".into(), value: self.operand(ty) }, vec![ty])
+                    let shown = (0..self.random.below(3)).map(|_| self.operand(I64)).collect();
+                    let (message, value) = ("\"\\\n{}".into(), self.operand(ty));
+                    (ScalarOp::Assert { condition, message, shown, value }, vec![ty])
                 }
             },
             13 | 14 => {

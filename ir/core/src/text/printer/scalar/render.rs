@@ -109,6 +109,10 @@ fn render_node(node: &Node<'_>, known: bool, out: &mut Out) {
             render(&operands[0], 0, true, out);
             out.text(&format!(", {}, ", Printer::quoted(message)));
             render(&operands[1], 0, known_inside, out);
+            for number in &operands[2..] {
+                out.text(", ");
+                render(number, 0, true, out);
+            }
             out.text(")");
         }
         ScalarOp::If { .. } | ScalarOp::While { .. } => render_control(node, &[known], out),
