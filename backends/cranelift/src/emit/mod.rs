@@ -6,6 +6,7 @@
 
 mod abreast;
 mod access;
+mod border;
 mod divide;
 mod jammed;
 mod levels;
