@@ -387,6 +387,7 @@ impl Lifter<'_> {
         self.lifts.retain(|(array, from, to), value| {
             known(array) && [from, to].iter().all(|at| contexts[at.0].level <= here) && known(&value.array)
         });
+        self.conformed.retain(|(array, to), made| known(array) && contexts[to.0].level <= here && known(made));
         for context in &mut self.contexts {
             if let Made::Ragged { origin, .. } = &mut context.made
                 && origin.is_some_and(|(lane, _)| flat.level(lane) > here)
