@@ -163,7 +163,10 @@ fn rows_of_two_arrays_are_taken_as_they_are_if_they_are_as_long() {
     let given = [rows(&[3, 2]), rows(&[2, 3])];
     assert!(run(&program, &given).is_err());
     let error = run(&flat, &common::flat_inputs(&given)).err().map(|error| error.to_string()).unwrap_or_default();
-    assert_eq!(error, "5:25: backpermute `y`: assertion failed: index 2 is outside of `y`, whose extent is 2, in lane 0");
+    assert_eq!(
+        error,
+        "5:25: backpermute `y`: assertion failed: index 2 is outside of `y`, whose extent is 2, in lane 0"
+    );
     // Lookups stand in the branch of rows that differ alone.
     let text = flat.to_string();
     let (before, after) = text.split_once("cond(equal").unwrap_or_else(|| panic!("{text}"));
