@@ -13,8 +13,8 @@ use fusebox_ir::{Constant, ElementType, Kernel};
 use fusebox_vector::debug_verify_call;
 
 use crate::{
-    compile::CompiledKernel,
     emit::HiddenArgument,
+    kernel::CompiledKernel,
     vector::{Function, Inst, Op, Region, Type, Value},
 };
 

@@ -13,7 +13,7 @@ use cranelift_module::{FuncId, Linkage, Module, ModuleReloc};
 use fusebox_backend::BackendError;
 
 use crate::{
-    compile::CompiledKernel,
+    kernel::CompiledKernel,
     lower::{self, helpers, patch::Patches},
     vector::{Function, Site},
 };

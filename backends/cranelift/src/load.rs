@@ -3,42 +3,19 @@
 use std::{collections::HashSet, sync::Arc};
 
 use fusebox_backend::{BackendError, Program, Statistics, Stored, check_inputs, execute};
-use fusebox_ir::{Array, Constant, Plan, ValueId};
+use fusebox_ir::{Array, Constant, Plan, ValueId, analysis::kernels::row_lengths};
 use fusebox_wide::Features;
 
 use crate::{
     Cranelift, Shared,
     alike::Alike,
     code_memory::{CodeMemory, CodeMemoryBuilder, DefinedFunction},
-    compile::{CompiledKernel, Forced},
-    emit::{HiddenArgument, Part},
+    kernel::{CompiledKernel, Forced},
+    loaded_kernel::LoadedKernel,
     machine::Cpu,
     rounding::Rounding,
     wide,
 };
-
-pub(crate) use crate::code_memory::Code;
-
-/// One kernel as machine code.
-#[derive(Clone, Debug)]
-pub(crate) struct LoadedKernel {
-    pub(crate) parts: Vec<(Part, Code)>,
-    pub(crate) hidden: Vec<HiddenArgument>,
-    /// Whether it is code for vectors of 64 or 32 bytes.
-    wide: bool,
-    /// Steps of the outermost level that a gang does.
-    pub(crate) gang: i64,
-    /// Whether ranges of it have as many steps of the level inside each.
-    pub(crate) by_elements: bool,
-    /// Whether a level inside of it goes across lanes.
-    pub(crate) inner_gang: bool,
-}
-
-impl LoadedKernel {
-    pub(crate) fn part(&self, part: Part) -> Option<&Code> {
-        self.parts.iter().find(|(own, _)| *own == part).map(|(_, code)| code)
-    }
-}
 
 /// A plan as machine code; runs any number of times, from any number of threads at once.
 pub struct LoadedPlan {
@@ -106,8 +83,10 @@ impl LoadedPlan {
                     .collect(),
                 hidden: compiled.hidden.clone(),
                 wide: wides[position],
-                by_elements: (compiled.schedule.iter())
-                    .any(|schedule| schedule.versions.iter().any(|version| version.nest.by_elements())),
+                lengths: (compiled.schedule.iter().flat_map(|schedule| &schedule.versions))
+                    .any(|version| version.nest.by_elements())
+                    .then(|| row_lengths(&plan.kernels[position]))
+                    .flatten(),
                 inner_gang: compiled.gang.is_some_and(|gang| gang.level > 0),
                 gang: (compiled.gang).filter(|gang| gang.level == 0).map_or(1, |gang| gang.lanes.into()),
             }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use fusebox_backend::{BackendError, Launch, Machine, Sort, Stored};
 use fusebox_ir::{Array, Constant, ElementType, Fault, Place, Plan, RunError};
 
-use crate::{Shared, launch, load::LoadedKernel, sort};
+use crate::{Shared, launch, loaded_kernel::LoadedKernel, sort};
 
 /// The CPU, for one run of a plan.
 pub(crate) struct Cpu<'a> {

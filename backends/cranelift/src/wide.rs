@@ -7,8 +7,8 @@ use fusebox_wide::{Code, Features, Refusal, compile};
 
 use crate::{
     Config,
-    compile::{CompiledKernel, Forced, compile_kernel, compile_scheduled},
     emit::Part,
+    kernel::{CompiledKernel, Forced, compile_kernel, compile_scheduled},
 };
 
 /// What wide code may use under a configuration; none where there is to be no wide code. Everything that is loaded asks here.

@@ -3,16 +3,11 @@
 
 mod common;
 
-use std::sync::Arc;
-
-use common::{Random, check};
-use fusebox_cranelift::{Config, Cranelift, Features};
+use common::{Random, check, every_schedule};
 use fusebox_ir::{
     Array, ElementType,
     ElementType::{Bool, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64},
 };
-
-use fusebox_schedule::{Book, Target, alternatives};
 
 /// Lengths on both sides of gangs, thresholds and blocks, mixed.
 const LENGTHS: [usize; 24] =
@@ -244,51 +239,17 @@ fn scans_and_maps_over_rows() {
     check(expanded, &sizes);
 }
 
-/// Runs a program by every schedule that its last kernel could have, on every target whose code this machine runs; gives how many schedules have each form.
-fn every_schedule(source: &str, inputs: &[Vec<Array>]) -> [usize; 3] {
-    let plan = common::plan(source);
-    let kernel = plan.kernels.last().unwrap();
-    let expected: Vec<_> = inputs.iter().map(|inputs| common::interpreted(&plan, inputs)).collect();
-    let mut forms = [0; 3];
-    for (name, features) in [("sse", None), ("avx2", Some(Features::AVX2)), ("avx512", Some(Features::BASE))] {
-        if features.is_some_and(|features| !features.run_here()) {
-            continue;
-        }
-        for schedule in alternatives(kernel, &Target::named(name).unwrap()) {
-            let text = schedule.to_text(kernel);
-            for (count, form) in forms.iter_mut().zip(["remainder masked", "abreast", "by elements"]) {
-                *count += usize::from(text.contains(form));
-            }
-            let mut book = Book::default();
-            book.insert(kernel, schedule);
-            let schedules = Arc::new(book);
-            let config = Config { threads: 3, share_from_ns: 1, schedules, features, ..Config::default() };
-            let backend = Cranelift::new(config).unwrap();
-            let loaded = common::compiled(&backend, &plan).unwrap().load_plan().unwrap();
-            for (inputs, expected) in inputs.iter().zip(&expected) {
-                match (loaded.run_plan(inputs), expected) {
-                    (Ok(results), Ok(expected)) => {
-                        let same = results.iter().zip(expected).all(|(own, other)| common::same_bits(own, other));
-                        assert!(same, "{text}\n{source}");
-                    }
-                    (result, expected) => assert_eq!(result.is_ok(), expected.is_ok(), "{text}\n{source}"),
-                }
-            }
-        }
-    }
-    forms
-}
-
 #[test]
 fn every_schedule_of_rows_has_the_bits_of_the_interpreter() {
     let mut one = vec![0; 40];
     one[17] = 9000;
     let shapes = [LENGTHS.to_vec(), vec![11; 9], one, vec![], vec![3, 0, 0, 0, 1, 12, 64, 2, 63]];
+    let forms = ["remainder masked", "abreast", "by elements"];
     let seen = [
-        every_schedule(&fold(F32, "x + y", "0.5"), &inputs(&[F32], &shapes)),
-        every_schedule(&fold(U8, "max(x, y)", "2"), &inputs(&[U8], &shapes)),
-        every_schedule(&gathered(F64).replace(" 3,", " 0.5,"), &inputs(&[F64], &shapes)),
-        every_schedule(&gathered(I64), &inputs(&[I64], &shapes)),
+        every_schedule(&fold(F32, "x + y", "0.5"), &inputs(&[F32], &shapes), &forms),
+        every_schedule(&fold(U8, "max(x, y)", "2"), &inputs(&[U8], &shapes), &forms),
+        every_schedule(&gathered(F64).replace(" 3,", " 0.5,"), &inputs(&[F64], &shapes), &forms),
+        every_schedule(&gathered(I64), &inputs(&[I64], &shapes), &forms),
     ];
     assert!(seen[0][0] > 20 && seen[1][0] > 20, "{seen:?}");
     assert!(seen[2][1] > 3 && seen[3][1] > 3, "{seen:?}");

@@ -185,7 +185,7 @@ fn one_change_is_refused_with_the_reason() {
         (&dot, "avx512", "prefetch a0, a1", "stream a0", "stored past the caches"),
         (&dot, "avx512", "loop x1_shares threads", "loop x1_shares", "shares and chunks are for threads"),
         (&dot, "sse", "by 64 ->", "by 128 ->", "steps of a piece run outside"),
-        (&dot, "sse", "loop x1_64s {", "loop x1_64s unroll 2 {", "only gangs are unrolled"),
+        (&dot, "sse", "loop x1_64s {", "loop x1_64s unroll 2 {", "pieces do not run at once"),
         (&scan, "avx512", "by 32768", "by 65536", "not split by 32768"),
         (&scan, "avx512", "lanes(16)", "lanes(32)", "a scan has gangs of its own"),
         (&scan, "avx512", "remainder masked", "remainder scalar", "masked in the gangs of a scan"),

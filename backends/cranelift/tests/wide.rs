@@ -117,6 +117,15 @@ fn long_functions() {
     check(10_000..10_100, 250, 95);
 }
 
+/// Beyond the length up to which registers are allocated with care.
+#[test]
+fn very_long_functions() {
+    let first = made(&function(20_000, 12_000), Features::AVX2).unwrap();
+    // Instructions of gangs have four bytes and more: these are more than are allocated with care.
+    assert!(first.instructions > 12 * 32_000, "{} bytes", first.instructions);
+    check(20_000..20_002, 12_000, 50);
+}
+
 /// The plan of a golden program; none if it has none.
 fn golden_plan(name: &str) -> Option<Plan> {
     let program = fusebox_golden::load(name).program;

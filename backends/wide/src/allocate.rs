@@ -1,7 +1,8 @@
 //! Registers for virtual registers, by `regalloc2`.
 
 use regalloc2::{
-    Allocation, Block, Function, Inst, InstRange, MachineEnv, Operand, Output, PReg, PRegSet, RegClass, VReg,
+    Algorithm, Allocation, Block, Function, Inst, InstRange, MachineEnv, Operand, Output, PReg, PRegSet, RegClass,
+    RegallocOptions, VReg,
 };
 
 use crate::machine::{Flow, INT, MASK, Machine, WIDE};
@@ -141,10 +142,14 @@ fn environment(bytes: usize) -> MachineEnv {
     }
 }
 
+/// Machine instructions of the longest function whose registers are allocated with care, which takes the square of its length: half a minute for
+/// 200,000. Beyond, one pass from its end to its start does it.
+const MOST_CAREFUL: usize = 32_000;
+
 /// Runs the allocator.
 pub(crate) fn allocate(shape: &Shape<'_>) -> Result<Output, String> {
-    let options =
-        regalloc2::RegallocOptions { validate_ssa: cfg!(debug_assertions), ..regalloc2::RegallocOptions::default() };
+    let algorithm = if shape.insts.len() <= MOST_CAREFUL { Algorithm::Ion } else { Algorithm::Fastalloc };
+    let options = RegallocOptions { algorithm, validate_ssa: cfg!(debug_assertions), ..RegallocOptions::default() };
     regalloc2::run(shape, &environment(shape.machine.bytes), &options).map_err(|error| format!("no registers: {error}"))
 }
 

@@ -4,6 +4,8 @@
 //! wins clearly. Results are compared to the bit.
 
 use std::{
+    io::Write as _,
+    path::Path,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -14,6 +16,7 @@ use fusebox_schedule::{Book, Schedule, Target, alternatives};
 use crate::{
     Backend, Error, Options, Signature,
     backend::{Executable, MadePlan},
+    whole,
 };
 
 /// How much is tried.
@@ -44,6 +47,18 @@ pub struct Tuned {
     pub times: (Duration, Duration),
     /// The median over rounds of the time with [`Self::schedules`] as a part of the time without; 1 where nothing was gained.
     pub ratio: f64,
+}
+
+impl Tuned {
+    /// Writes the schedules to a file, for `run --schedule FILE`: whole, or not at all.
+    ///
+    /// # Errors
+    /// [`Error::Write`].
+    pub fn write(&self, path: impl AsRef<Path>) -> Result<(), Error> {
+        let path = path.as_ref();
+        let schedules = |out: &mut whole::Draft| out.write_all(self.schedules.as_bytes());
+        whole::write(path, schedules).map_err(|source| Error::Write { path: path.to_owned(), source })
+    }
 }
 
 /// What was tried for a kernel.
@@ -106,7 +121,7 @@ pub fn tune(
     let mut tuner = Tuner { made: &made, plain, inputs, expected, config, best: Book::default(), running: None, usual };
     let mut kernels = Vec::new();
     let mut seen: Vec<&Kernel> = Vec::new();
-    for kernel in &made.plan()?.kernels {
+    for kernel in &made.plan().kernels {
         if !seen.contains(&kernel) {
             seen.push(kernel);
             kernels.push(tuner.kernel(kernel, tell)?);
@@ -288,6 +303,11 @@ mod tests {
         assert!(!tuned.kernels.is_empty() && tuned.kernels.iter().all(|kernel| kernel.tried.0 <= 6), "{tuned:?}");
         assert!(tuned.kernels.iter().any(|kernel| kernel.tried.0 > 1), "{tuned:?}");
         assert!(told.len() > tuned.kernels.len(), "{told:?}");
+        let folder = tempfile::tempdir().unwrap();
+        let (file, nowhere) = (folder.path().join("found.json"), folder.path().join("none").join("found.json"));
+        tuned.write(&file).unwrap();
+        assert_eq!(std::fs::read_to_string(file).unwrap(), tuned.schedules);
+        assert!(matches!(tuned.write(&nowhere), Err(Error::Write { path, .. }) if path == nowhere));
         let usual = compile_program(&products, &options).unwrap().run(&inputs).unwrap();
         let forced = Options { schedules: Some(tuned.schedules.into()), ..options };
         assert_eq!(compile_program(&products, &forced).unwrap().run(&inputs).unwrap(), usual);

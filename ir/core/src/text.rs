@@ -28,23 +28,18 @@ pub fn value_names(program: &Program) -> HashMap<ArrayId, String> {
     printer::value_names(program)
 }
 
-/// The program with the names as which it is printed, each of its own: names are hints, and several values may have the same. Values
-/// without a name keep to that, but for `all`.
-pub fn with_printed_names(program: &Program, all: bool) -> Program {
+/// The program with the names as which it is printed, each of its own: names are hints, and several values may have the same.
+pub fn with_printed_names(program: &Program) -> Program {
     let names = value_names(program);
     let mut program = program.clone();
-    let name = |var: &mut Var, all: bool| {
-        if all || !var.name.is_empty() {
-            var.name = names.get(&var.id).map_or_else(Name::default, |name| Name(name.clone()));
-        }
-    };
+    let name = |var: &mut Var| var.name = names.get(&var.id).map_or_else(Name::default, |name| Name(name.clone()));
     let mut blocks = vec![&mut program.body];
     while let Some(block) = blocks.pop() {
         // Inputs keep theirs: they are no hints.
         let inputs = block.sizes.iter_mut().chain(&mut block.params);
-        inputs.filter(|var| var.name.is_empty()).for_each(|var| name(var, all));
+        inputs.filter(|var| var.name.is_empty()).for_each(&name);
         for binding in &mut block.bindings {
-            binding.results.iter_mut().for_each(|var| name(var, all));
+            binding.results.iter_mut().for_each(&name);
             for part in binding.op.parts_mut() {
                 if let PartMut::Body(body) = part {
                     blocks.push(body);

@@ -1,4 +1,4 @@
-//! Pairs of which one at least stays unfused, whatever else is: they tighten the model and prove bounds.
+//! Pairs of which one at least stays unfused, whatever else is: they tighten the model, and bounds are made of them.
 
 use crate::problem::{Problem, meet};
 
@@ -42,23 +42,4 @@ fn orders_differ(problem: &Problem<'_>, node: usize, p: usize, q: usize) -> bool
     };
     let ((p_makes, p), (q_makes, q)) = (asks(p), asks(q));
     (p_makes == q_makes || problem.keeps_order(node)) && meet(p, q).is_none()
-}
-
-/// A lower bound on the weight of unfused pairs: pairs that are never fused, and of conflicts as many as do not share a pair.
-pub(crate) fn least_unfused(problem: &Problem<'_>, nodes: &[usize], conflicts: &[(usize, usize)]) -> u64 {
-    let mut rest: Vec<u64> = problem.pairs.iter().map(|pair| u64::from(pair.weight)).collect();
-    let never: u64 = nodes
-        .iter()
-        .flat_map(|&node| problem.of_node[node].iter().filter(move |&&pair| problem.pairs[pair].a == node))
-        .filter(|&&pair| problem.pairs[pair].refused.is_some())
-        .map(|&pair| rest[pair])
-        .sum();
-    let mut least = never;
-    for &(p, q) in conflicts {
-        let both = rest[p].min(rest[q]);
-        rest[p] -= both;
-        rest[q] -= both;
-        least += both;
-    }
-    least
 }

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod bits; // sets of nodes
+mod bound;
 mod build; // a block as a graph: the table of operations
 mod canonical; // of equally good solutions one
 mod conflict; // pairs of which one stays unfused

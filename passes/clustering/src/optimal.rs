@@ -1,10 +1,11 @@
 //! The best clusters: a model for each piece of the graph, unless greedy clusters are proved to be the best.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use crate::{
     Config, Error, Model, Status,
-    conflict::{conflicts, least_unfused},
+    bound::least,
+    conflict::conflicts,
     extract::Solution,
     fit::Fitter,
     greedy::{Judge, merged},
@@ -203,42 +204,5 @@ impl Totals {
             solved: self.solved,
             notes,
         }
-    }
-}
-
-/// What no clusters of these nodes are below.
-pub(crate) fn least(problem: &Problem<'_>, nodes: &[usize], conflicts: &[(usize, usize)]) -> Measures {
-    let mut levels: BTreeMap<usize, u64> = BTreeMap::new();
-    let mut sorted = nodes.to_vec();
-    sorted.sort_by_key(|&node| problem.rank[node]);
-    let refused: BTreeSet<(usize, usize)> = sorted
-        .iter()
-        .flat_map(|&node| &problem.of_node[node])
-        .map(|&index| &problem.pairs[index])
-        .filter(|pair| pair.is_vertical() && pair.refused.is_some())
-        .map(|pair| (pair.a, pair.b))
-        .collect();
-    let mut most = 0;
-    for &node in &sorted {
-        let own = levels.get(&node).copied().unwrap_or(0);
-        if problem.is_operation(node) {
-            most = most.max(own);
-        }
-        for &(to, why) in &problem.next[node] {
-            let step = problem.is_operation(node) && (why.is_some() || refused.contains(&(node, to)));
-            let reached = levels.entry(to).or_insert(0);
-            *reached = (*reached).max(own + u64::from(step));
-        }
-    }
-    let operations = nodes.iter().filter(|&&node| problem.is_operation(node));
-    let written = operations.map(|&node| {
-        let both = problem.written[node].iter().zip(&problem.used[node]);
-        both.filter(|(written, used)| **written && **used).count() as u64
-    });
-    Measures {
-        unfused_edges: least_unfused(problem, nodes, conflicts),
-        written: written.sum(),
-        levels: most,
-        ..Measures::default()
     }
 }

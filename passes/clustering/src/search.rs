@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
-    Config, Error, canonical,
+    Config, Error,
+    bound::least,
+    canonical,
     conflict::conflicts,
     cuts,
     extract::Solution,
@@ -11,7 +13,6 @@ use crate::{
     greedy::{Judge, greedy, merged},
     model::{Clusters, Cut, Parts},
     objective::{Measures, Weights, fused},
-    optimal::least,
     partition::Partition,
     pieces::certain,
     problem::Problem,

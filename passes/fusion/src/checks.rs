@@ -256,3 +256,8 @@ pub(crate) fn read_index_can_fail(f: &Lambda, is_read: &dyn Fn(ArrayId) -> bool)
     }
     false
 }
+
+/// Whether what a map reads of a map exists, of its sources too.
+pub(crate) fn fits(graph: &Graph, consumer: &Operation, producer: &Operation) -> bool {
+    graph.within(&consumer.extents, &producer.extents) || graph.cover(producer.sources(), &producer.extents)
+}

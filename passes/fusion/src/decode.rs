@@ -5,13 +5,12 @@ use fusebox_ir::{ArrayId, ArrayOp, Binding, Block, Boundary, Name, Operand, Scal
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::{
-    encode::Region,
     extract::Solution,
     functions::FunctionId,
     graph::{Classes, Graph, operand},
     index::IndexMap,
     language::{Edge, Operation, Shape},
-    search::read_classes,
+    region::Region,
 };
 
 /// Replaces the block's bindings: operations of the graph by their chosen forms, where they are needed.
@@ -61,7 +60,7 @@ fn emit(
         let operation = graph.operation(known.node);
         if !ready {
             stack.push((id, true));
-            for source in operation.source_classes().into_iter().chain(read_classes(graph, known)) {
+            for source in operation.source_classes().into_iter().chain(graph.read_classes(known)) {
                 if solution.chosen.contains_key(&source) && !emitted.contains(&source) {
                     stack.push((source, false));
                 }

@@ -1,6 +1,5 @@
 //! A block as an e-graph: its producers and stencils are operations, everything else is what they read and what reads them.
 
-use egg::Id;
 use fusebox_ir::{
     ArrayId, ArrayOp, Binding, Block, Boundary, ElementType, Extent, Operand, Part, Type,
     analysis::demand_is_known,
@@ -9,49 +8,15 @@ use fusebox_ir::{
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::{
-    graph::{Classes, Facts, Graph, Tables},
+    facts::{Facts, Outside},
+    graph::{Classes, Graph, Tables},
     homes,
     language::{Edge, Operation, Shape, Source, Tapped},
-    producers, runs,
+    producers,
+    region::{Inside, Region, Use},
+    runs,
     sources::{self, Sourced},
 };
-
-/// Who uses a class, besides operations of the graph.
-#[derive(Clone, Debug)]
-pub(crate) struct Outside {
-    /// The first result of the user, or `return`.
-    pub name: String,
-    /// What the user is.
-    pub op: &'static str,
-    /// In which pass it is, about.
-    pub level: usize,
-    /// Whether clustering may fuse the two.
-    pub fusible: bool,
-}
-
-/// What is known of a block beside its graph.
-#[derive(Default)]
-pub(crate) struct Region {
-    /// Of the binding at each position: its class, if it is an operation of the graph.
-    pub classes: Vec<Option<Id>>,
-    /// Dependences that no clustering fuses on the way to a binding, the most.
-    pub levels: Vec<usize>,
-    /// The level of what makes an array in this block.
-    pub level_of: FxHashMap<ArrayId, usize>,
-}
-
-/// How a binding uses a value.
-#[derive(Clone, Copy, PartialEq)]
-pub(crate) enum Use {
-    /// Element by element, in its own order or another: clustering may fuse.
-    Traversed,
-    /// Around each place.
-    Tapped,
-    /// By index, in a function.
-    Read,
-    /// As a scalar, as a whole, in a block.
-    Other,
-}
 
 /// Fills an empty graph with a block's operations.
 pub(crate) fn encode(block: &Block, graph: &mut Graph) -> Region {
@@ -313,9 +278,6 @@ fn uses_of(binding: &Binding, tables: &Tables) -> Vec<(ArrayId, Use)> {
     }
     uses
 }
-
-/// Who of the graph uses each class, by position, and how.
-pub(crate) type Inside = FxHashMap<Id, Vec<(usize, Use)>>;
 
 /// Levels, users outside of the graph, and users in it.
 fn uses(block: &Block, graph: &mut Graph, region: &mut Region) -> Inside {

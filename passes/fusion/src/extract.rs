@@ -9,10 +9,10 @@ use egg::Id;
 use rustc_hash::FxHashMap;
 
 use crate::{
-    encode::Region,
     error::Error,
     graph::{Classes, Graph},
     ledger::Ledger,
+    region::Region,
 };
 
 /// A form for each class that is needed.

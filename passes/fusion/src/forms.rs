@@ -6,9 +6,10 @@ use rustc_hash::FxHashMap;
 
 use crate::{
     cost,
-    encode::{Outside, Region},
-    graph::{Classes, Graph, Known},
+    facts::{Known, Outside},
+    graph::{Classes, Graph},
     language::{Edge, Operation, Shape, Source},
+    region::Region,
 };
 
 /// How an operation reads an array.

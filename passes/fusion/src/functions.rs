@@ -6,13 +6,17 @@
 use std::hash::{Hash, Hasher};
 
 use fusebox_ir::{
-    ElementType, Lambda, LambdaBuilder, LocalId, Operand, ScalarOp, ScalarOperand, ScalarPart, analysis::work,
+    ElementType, Lambda, LambdaBuilder, LocalId, MAX_NESTING, Operand, ScalarOp, ScalarOperand, ScalarPart,
+    analysis::work,
 };
 use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 
 /// A function of the table: equal functions have equal ids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct FunctionId(u32);
+
+/// Bodies in bodies that a function composed here may have: other passes add some, and programs may have [`MAX_NESTING`].
+pub(crate) const MOST_NESTING: usize = MAX_NESTING / 2;
 
 /// Weighted instructions of an index function that are done beside the load.
 const FREE_INDEX: u64 = 16;

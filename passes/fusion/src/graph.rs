@@ -4,116 +4,29 @@
 //! (arrays, types, users) and of each e-node what laws and costs ask (index map, work, reads, what may fail). Nothing of it depends on
 //! other classes, so nothing is propagated when classes turn out to be equal.
 
-use std::{collections::BTreeMap, rc::Rc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    rc::Rc,
+};
 
 use egg::{Analysis, DidMerge, EGraph, Id, Language};
 use fusebox_ir::{
-    ArrayId, ElementType, Extent, Operand, Place, ScalarOperand, Type,
+    ArrayId, ElementType, Extent, Operand, ScalarOperand, Type,
     analysis::{Answer, Size, Sizes, function_can_fail},
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::{
     Config,
-    encode::Outside,
+    facts::{Facts, Known, Origin, Pair},
     functions::Functions,
     index::IndexMap,
     language::{Node, Operation, Shape, Source, each_once},
     reason::Reason,
-    search::Pair,
 };
 
 /// The e-graph of a block.
 pub(crate) type Graph = EGraph<Node, Knowledge>;
-
-/// What is known of an e-node.
-#[derive(Clone, Debug)]
-pub(crate) struct Known {
-    /// The e-node, by the id that egg gave it.
-    pub node: Id,
-    pub shape: Shape,
-    /// Where it reads its sources.
-    pub index: IndexMap,
-    /// Weighted instructions an element; arithmetic of indices is done beside loads and counts only where it is long or reads.
-    pub work: u64,
-    /// Arrays that its functions read by index.
-    pub reads: Vec<ArrayId>,
-    /// Whether the index function may fail by itself.
-    pub index_may_fail: bool,
-    /// Whether it took in producers that others use too; users take in only what did not.
-    pub copies: bool,
-}
-
-/// What is known of a class.
-#[derive(Clone, Debug)]
-pub(crate) struct Facts {
-    /// Its results.
-    pub arrays: Vec<ArrayId>,
-    /// The types of its results.
-    pub types: Vec<Type>,
-    /// Of an array from elsewhere: whether it is stored whatever happens, because no traversal makes it in this block.
-    pub manifest: bool,
-    /// In which order classes were met; none of what laws make to be one with another.
-    pub order: usize,
-    /// The binding that it stands for (of what laws made: that it was made for), in the block's order.
-    pub position: usize,
-    /// Whether a law made it.
-    pub made: bool,
-    pub place: Place,
-    pub name: String,
-    /// Who uses it, besides operations of the graph.
-    pub outside: Vec<Outside>,
-    /// The class that it ends up in, if it is used in one alone; else itself.
-    pub home: Option<Id>,
-    /// How many operations that end up in the same home are on the way to it from the first, at most, with itself.
-    pub depth: usize,
-    /// The class whose map takes it in together with all others of the same run of maps.
-    pub run: Option<Id>,
-    /// Its e-nodes in the order in which they were made; none of an array from elsewhere.
-    pub forms: Vec<Known>,
-}
-
-impl Facts {
-    /// Of a class of which nothing but results is known.
-    pub(crate) fn of(arrays: Vec<ArrayId>, types: Vec<Type>, name: String) -> Self {
-        Self {
-            arrays,
-            types,
-            manifest: false,
-            order: usize::MAX,
-            position: 0,
-            made: false,
-            place: Place::default(),
-            name,
-            outside: Vec::new(),
-            home: None,
-            depth: 0,
-            run: None,
-            forms: Vec::new(),
-        }
-    }
-
-    /// What users take in: the last form that holds no producer that others use too.
-    pub(crate) fn tight(&self) -> Option<&Known> {
-        self.forms.iter().rev().find(|known| !known.copies)
-    }
-
-    pub(crate) fn is_leaf(&self) -> bool {
-        self.forms.is_empty()
-    }
-}
-
-/// How a law made an e-node.
-#[derive(Clone, Debug)]
-pub(crate) struct Origin {
-    pub law: &'static str,
-    /// The e-node of the consumer.
-    pub from: Id,
-    /// The classes that it took in, and in which forms.
-    pub took: Vec<(Id, Id)>,
-    /// Whether it holds producers that others use too.
-    pub copies: bool,
-}
 
 /// What is known of a program, whatever block is looked at.
 pub(crate) struct Tables {
@@ -249,6 +162,8 @@ pub(crate) trait Classes {
     fn operation(&self, node: Id) -> Operation;
     /// The classes that an e-node reads as sources, each once.
     fn source_classes(&self, node: Id) -> Vec<Id>;
+    /// The classes of arrays that the functions of a form read by index.
+    fn read_classes(&self, known: &Known) -> Vec<Id>;
     /// The result of a class that an array is; made a leaf where no operation of the graph makes it. None of what has no type.
     fn source(&mut self, array: ArrayId, manifest: bool) -> Option<Source>;
     /// A class for an operation; an earlier one where an equal operation stands.
@@ -300,6 +215,12 @@ impl Classes for Graph {
 
     fn source_classes(&self, node: Id) -> Vec<Id> {
         each_once(self.id_to_node(node).children().iter().map(|&class| self.find(class)))
+    }
+
+    fn read_classes(&self, known: &Known) -> Vec<Id> {
+        let of_array = |array| self.analysis.of_array.get(array).map(|source| self.find(source.class));
+        let classes: BTreeSet<Id> = known.reads.iter().filter_map(of_array).collect();
+        classes.into_iter().collect()
     }
 
     fn source(&mut self, array: ArrayId, manifest: bool) -> Option<Source> {

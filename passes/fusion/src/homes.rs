@@ -7,12 +7,11 @@ use egg::Id;
 use rustc_hash::FxHashMap;
 
 use crate::{
-    encode::{Inside, Region, Use},
     functions::{FunctionId, used_params},
     graph::{Classes, Graph},
     index::IndexMap,
     language::Shape,
-    search::read_classes,
+    region::{Inside, Region, Use},
 };
 
 /// Operations on the way to a home up to which each takes in all before it.
@@ -62,7 +61,7 @@ pub(crate) fn plan(graph: &mut Graph, region: &Region, inside: &Inside) -> FxHas
     for class in order {
         let facts = graph.facts(class);
         let (form, home) = (&facts.forms[0], facts.home);
-        let read = graph.source_classes(form.node).into_iter().chain(read_classes(graph, form));
+        let read = graph.source_classes(form.node).into_iter().chain(graph.read_classes(form));
         let before = read.map(|source| graph.facts(source)).filter(|source| source.home == home);
         let depth = 1 + before.map(|source| source.depth).max().unwrap_or(0);
         graph[class].data.depth = depth;

@@ -8,39 +8,17 @@ use std::rc::Rc;
 use egg::{Applier, Id, PatternAst, Rewrite, SearchMatches, Searcher, Subst, Symbol, Var};
 
 use crate::{
-    functions::{FunctionId, Functions},
-    graph::{Classes, Graph, Knowledge, Known, Origin},
-    language::{Node, Operation, Shape},
+    facts::Origin,
+    functions::{FunctionId, Functions, MOST_NESTING},
+    graph::{Classes, Graph, Knowledge},
+    language::{Node, Shape},
+    meeting::{Meeting, Met, Outcome},
+    pairs,
     producers::{indexed_generate, indexed_indexed, indexed_map, map_fill, map_generate, map_indexed, map_map},
     reads,
     reason::Reason,
-    reshapes,
-    search::{self, MOST_NESTING},
-    taps,
+    reshapes, taps,
 };
-
-/// A consumer with a producer that it reads.
-pub(crate) struct Meeting<'m> {
-    pub consumer: &'m Operation,
-    /// What is known of this form of the consumer.
-    pub user: &'m Known,
-    /// The class of the consumer.
-    pub class: Id,
-    pub producer: &'m Operation,
-    /// What is known of this form of the producer.
-    pub known: &'m Known,
-    /// The class of the producer.
-    pub of: Id,
-}
-
-/// What a law makes: the operation instead of the consumer, and the classes that it took in, with their e-nodes.
-pub(crate) struct Met {
-    pub operation: Operation,
-    pub took: Vec<(Id, Id)>,
-}
-
-/// What a law gives, or why it does not apply.
-pub(crate) type Outcome = Result<Met, Reason>;
 
 /// A law.
 pub(crate) struct Law {
@@ -176,13 +154,13 @@ impl Searcher<Node, Knowledge> for Row {
     fn search_eclass_with_limit(&self, graph: &Graph, class: Id, limit: usize) -> Option<SearchMatches<'_, Node>> {
         let Self(law) = self;
         let class = graph.find(class);
-        let from = search::front(graph, class)?;
+        let from = pairs::front(graph, class)?;
         if from.shape != law.consumer {
             return None;
         }
         let pairs = match &graph.analysis.at_work {
             Some((at, pairs)) if *at == class => Rc::clone(pairs),
-            _ => Rc::new(search::pairs(graph, class)),
+            _ => Rc::new(pairs::pairs(graph, class)),
         };
         let substs: Vec<Subst> = pairs
             .iter()

@@ -12,11 +12,12 @@ use rustc_hash::FxHashMap;
 use crate::{
     circles::circles,
     cost::LOOP,
-    encode::{Outside, Region},
     error::Error,
+    facts::Outside,
     forms::{Arrays, Form, Mode, Used},
     graph::{Classes, Graph},
     language::Source,
+    region::Region,
 };
 
 /// By so many arrays that they use forms may differ that are exchanged for the sake of one array.

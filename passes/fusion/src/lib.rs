@@ -8,6 +8,7 @@ mod decode;
 mod encode;
 mod error;
 mod extract;
+mod facts;
 mod forms;
 mod functions;
 mod graph;
@@ -16,9 +17,12 @@ mod index;
 mod language;
 mod laws;
 mod ledger;
+mod meeting;
+mod pairs;
 mod producers;
 mod reads;
 mod reason;
+mod region;
 mod rematerialise;
 mod report;
 mod reshapes;
@@ -32,13 +36,13 @@ mod taps;
 use fusebox_ir::{ArrayId, ArrayOp, Block, Part, PartMut, Program, Var, analysis::Sizes, validate};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::{
-    encode::Region,
-    graph::{Knowledge, Tables},
-};
 pub use crate::{
     error::Error,
     report::{Choice, Duplication, Refusal, Report, Stop},
+};
+use crate::{
+    graph::{Knowledge, Tables},
+    region::Region,
 };
 
 /// Limits, in steps and not in seconds, so that a slow machine compiles the same program.

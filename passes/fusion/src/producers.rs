@@ -7,13 +7,14 @@ use crate::{
     checks,
     compose::{Inlined, as_indexed, composed, joined, joined_run, picked},
     cost,
+    facts::Known,
     functions::{FunctionId, used_params},
-    graph::{Classes, Graph, Known},
+    graph::{Classes, Graph},
     index::{Indices, Range},
     language::{Operation, Shape, Source},
-    laws::{Meeting, Met, Outcome},
+    meeting::{Meeting, Met, Outcome, forms_of, met_all, met_one, only_source},
     reason::Reason,
-    runs, search,
+    runs,
 };
 
 /// A map takes in a map, and with it all others of its run.
@@ -21,7 +22,7 @@ pub(crate) fn map_map(graph: &mut Graph, m: &Meeting<'_>) -> Outcome {
     if let Some(run) = runs::of(graph, m.class).filter(|run| run.contains(&(m.of, m.known.node))) {
         return map_run(graph, m, run);
     }
-    if !fits(graph, m.consumer, m.producer) {
+    if !checks::fits(graph, m.consumer, m.producer) {
         return Err(Reason::Short);
     }
     let inlined = [Inlined::of(m.of, m.producer.of_elements(), m.producer)];
@@ -38,28 +39,6 @@ fn map_run(graph: &mut Graph, m: &Meeting<'_>, run: Vec<(Id, Id)>) -> Outcome {
     let maps: Vec<(Id, &Operation)> = maps.iter().map(|(class, map)| (*class, map)).collect();
     checks::kept_of_run(graph, m.consumer, &maps, &operation)?;
     Ok(Met { operation, took: run })
-}
-
-/// Whether what a map reads of a map exists, of its sources too.
-pub(crate) fn fits(graph: &Graph, consumer: &Operation, producer: &Operation) -> bool {
-    graph.within(&consumer.extents, &producer.extents) || graph.cover(producer.sources(), &producer.extents)
-}
-
-/// What was made of a consumer and one producer, where both check no more than it.
-pub(crate) fn met_one(graph: &mut Graph, m: &Meeting<'_>, operation: Operation) -> Outcome {
-    met_all(graph, m, vec![(m.of, m.known.node, m.producer.clone())], operation)
-}
-
-/// What was made of a consumer and producers, where all check no more than it.
-fn met_all(graph: &mut Graph, m: &Meeting<'_>, producers: Vec<(Id, Id, Operation)>, operation: Operation) -> Outcome {
-    let listed: Vec<(Id, &Operation)> = producers.iter().map(|(class, _, producer)| (*class, producer)).collect();
-    checks::kept(graph, m.consumer, &listed, &operation)?;
-    Ok(Met { operation, took: producers.into_iter().map(|(class, node, _)| (class, node)).collect() })
-}
-
-/// What was made of a consumer and one producer of which nothing is checked that it does not check.
-pub(crate) fn met_unchecked(m: &Meeting<'_>, operation: Operation) -> Met {
-    Met { operation, took: vec![(m.of, m.known.node)] }
 }
 
 /// A generate that does not look at its index is a constant beside the other sources.
@@ -85,28 +64,6 @@ pub(crate) fn as_constant(graph: &mut Graph, generate: &Operation) -> Option<Fun
     }
     lambda.params.clear();
     Some(functions.intern(lambda))
-}
-
-/// For each of a map's source classes the latest form that `pick` gives something of; none where one has no such form, or may not be
-/// taken in.
-pub(crate) fn forms_of<T>(
-    graph: &mut Graph,
-    m: &Meeting<'_>,
-    mut pick: impl FnMut(&mut Graph, &Operation) -> Option<T>,
-) -> Option<Vec<((Id, Id, Operation), T)>> {
-    let mut found = Vec::new();
-    for class in m.consumer.source_classes() {
-        if graph.is_leaf(class) || (class != m.of && !search::may_take(graph, m.class, class)) {
-            return None;
-        }
-        let forms: Vec<Id> = search::offered(graph, class).map(|known| known.node).collect();
-        let picked = forms.into_iter().find_map(|node| {
-            let operation = graph.operation(node);
-            pick(graph, &operation).map(|picked| ((class, node, operation), picked))
-        });
-        found.push(picked?);
-    }
-    Some(found)
 }
 
 pub(crate) fn map_generate(graph: &mut Graph, m: &Meeting<'_>) -> Outcome {
@@ -239,11 +196,6 @@ pub(crate) fn indexed_map(graph: &mut Graph, m: &Meeting<'_>) -> Outcome {
         })
         .collect();
     met_one(graph, m, m.consumer.like(Shape::Map).function(joint).reading(&one_by_one))
-}
-
-pub(crate) fn only_source(m: &Meeting<'_>) -> Result<(), Reason> {
-    let only = m.consumer.sources().all(|source| source.class == m.of);
-    if only { Ok(()) } else { Err(Reason::OtherSources) }
 }
 
 pub(crate) fn indexed_generate(graph: &mut Graph, m: &Meeting<'_>) -> Outcome {

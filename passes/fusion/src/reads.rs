@@ -13,8 +13,8 @@ use crate::{
     graph::{Classes, Graph},
     index::{Indices, Range},
     language::{Operation, Shape, Source},
-    laws::{Meeting, Outcome},
-    producers::{met_unchecked, range_pays},
+    meeting::{Meeting, Outcome, met_unchecked},
+    producers::range_pays,
     reason::Reason,
 };
 

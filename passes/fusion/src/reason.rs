@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{language::Shape, search::MOST_NESTING};
+use crate::{functions::MOST_NESTING, language::Shape};
 
 /// Why a law does not apply.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -7,8 +7,8 @@ use crate::{
     compose::{Inlined, as_indexed, joined},
     graph::{Classes, Graph, scalar},
     language::{Operation, Shape, Source},
-    laws::{Meeting, Met, Outcome},
-    producers::{forms_of, indexed, met_one, met_unchecked, only_source, together},
+    meeting::{Meeting, Met, Outcome, forms_of, met_one, met_unchecked, only_source},
+    producers::{indexed, together},
     reads::manifest,
     reason::Reason,
 };

@@ -7,12 +7,11 @@ use egg::Id;
 use rustc_hash::FxHashMap;
 
 use crate::{
-    encode::{Inside, Region, Use},
+    checks,
     graph::{Classes, Graph},
     homes::Becomes,
     language::Shape,
-    producers,
-    search::read_classes,
+    region::{Inside, Region, Use},
 };
 
 /// Finds the runs of a block. What a law finds against one afterwards, [`dissolve`] undoes it.
@@ -38,7 +37,7 @@ pub(crate) fn plan(graph: &mut Graph, region: &Region, inside: &Inside, becomes:
             let consumer = graph.operation(graph.facts(user).forms[0].node);
             one &= last.is_none_or(|last| last == of_user)
                 && consumer.shape == Shape::Map
-                && producers::fits(graph, &consumer, &operation);
+                && checks::fits(graph, &consumer, &operation);
             last = Some(of_user);
         }
         match last.filter(|_| one) {
@@ -64,7 +63,7 @@ fn takes_maps_alone(graph: &Graph, class: Id, becomes: &FxHashMap<Id, Becomes>) 
         is_map || facts_of.home != facts.home
     };
     let mut sources = graph.source_classes(form.node).into_iter();
-    sources.all(|source| is_map(source) || stays_map) && read_classes(graph, form).into_iter().all(is_map)
+    sources.all(|source| is_map(source) || stays_map) && graph.read_classes(form).into_iter().all(is_map)
 }
 
 /// The members of the run that ends in a class, each after what it uses, with their e-nodes; none where one turned out to be equal to

@@ -5,29 +5,23 @@
 //! in is then already all that it can become, so each gets a handful of forms, and a chain of n takes n laws. First an operation takes in
 //! what ends up in one operation with it; then, apart, cheap producers that others use too. Which form stays is the extraction's choice.
 
-use std::{collections::BTreeSet, rc::Rc, sync::LazyLock, time::Duration};
+use std::{rc::Rc, sync::LazyLock, time::Duration};
 
 use egg::{
     Applier, Id, PatternAst, Rewrite, Runner, SearchMatches, Searcher, SimpleScheduler, StopReason, Subst, Symbol, Var,
 };
-use fusebox_ir::MAX_NESTING;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::{
-    graph::{Classes, Graph, Knowledge, Known},
-    homes,
+    facts::{Known, Pair},
+    graph::{Classes, Graph, Knowledge},
     language::{Node, Shape},
     laws::{Law, at_var, from_var, of_var, rewrites},
+    pairs::{front, is_cheap, pairs, read_by},
     reason::Reason,
     report::Stop,
     runs,
 };
-
-/// Weighted instructions of a producer that may be computed by several users.
-const MOST_COPIED: u64 = 64;
-
-/// Bodies in bodies that a function composed here may have: other passes add some, and programs may have [`MAX_NESTING`].
-pub(crate) const MOST_NESTING: usize = MAX_NESTING / 2;
 
 /// Why the search ended, and after how many sweeps.
 pub(crate) struct Search {
@@ -70,75 +64,9 @@ pub(crate) fn saturate(knowledge: Knowledge, encode: impl FnOnce(&mut Graph)) ->
     (runner.egraph, Search { stop, iterations: runner.iterations.len() })
 }
 
-/// A producer that a class reads, in a form that users may take in.
-pub(crate) struct Pair {
-    pub of: Id,
-    pub at: Id,
-    pub shape: Shape,
-    /// Whether it is read by index in a function.
-    pub reads: bool,
-}
-
-/// The form of a class that laws look at: the last one, but that copies are made from only while copies are made.
-pub(crate) fn front(graph: &Graph, class: Id) -> Option<&Known> {
-    let facts = graph.facts(class);
-    match facts.forms.last() {
-        Some(last) if graph.analysis.copying && last.copies => Some(last),
-        _ => facts.tight(),
-    }
-}
-
-/// Whether a producer may be taken in now: it ends up where the user does, unless copies are made.
-pub(crate) fn may_take(graph: &Graph, class: Id, of: Id) -> bool {
-    let home = |id: Id| graph.facts(id).home.map_or(id, |home| graph.find(home));
-    match home(of) == home(class) {
-        true => !graph.analysis.copying && graph.facts(of).depth > homes::floor(graph, class),
-        false => graph.analysis.copying,
-    }
-}
-
-/// The producers that a class reads and that may be taken in now, sources first; and of each whether a function reads it by index.
-fn read_by(graph: &Graph, class: Id) -> Vec<(Id, bool)> {
-    let Some(front) = front(graph, class) else { return Vec::new() };
-    let mut classes: Vec<(Id, bool)> = Vec::new();
-    let sources = graph.source_classes(front.node);
-    classes.extend(sources.into_iter().map(|of| (of, false)));
-    classes.extend(read_classes(graph, front).into_iter().map(|of| (of, true)));
-    classes.retain(|&(of, _)| of != class && !graph.is_leaf(of) && may_take(graph, class, of));
-    classes
-}
-
-/// The pairs that laws may apply to at a class, in the order in which they are tried.
-pub(crate) fn pairs(graph: &Graph, class: Id) -> Vec<Pair> {
-    let mut pairs = Vec::new();
-    for (of, reads) in read_by(graph, class) {
-        if graph.analysis.copying && !cheap(graph, of) {
-            continue;
-        }
-        pairs.extend(offered(graph, of).map(|known| Pair { of, at: known.node, shape: known.shape, reads }));
-    }
-    pairs
-}
-
-/// The forms of a class that users may take in, the latest first.
-pub(crate) fn offered(graph: &Graph, id: Id) -> impl Iterator<Item = &Known> {
-    graph.facts(id).forms.iter().rev().filter(|known| !known.copies)
-}
-
-fn cheap(graph: &Graph, of: Id) -> bool {
-    graph.facts(of).tight().is_some_and(|known| known.work <= MOST_COPIED)
-}
-
-/// Classes of arrays that the functions of a form read by index.
-pub(crate) fn read_classes(graph: &Graph, known: &Known) -> Vec<Id> {
-    let of_array = |array| graph.analysis.of_array.get(array).map(|source| graph.find(source.class));
-    let classes: BTreeSet<Id> = known.reads.iter().filter_map(of_array).collect();
-    classes.into_iter().collect()
-}
-
 /// Whether an operation reads what another of the graph makes.
 fn reads_some(graph: &Graph, known: &Known) -> bool {
-    let mut classes = graph.source_classes(known.node).into_iter().chain(read_classes(graph, known));
+    let mut classes = graph.source_classes(known.node).into_iter().chain(graph.read_classes(known));
     classes.any(|of| !graph.is_leaf(of))
 }
 
@@ -285,7 +213,7 @@ fn refuse(graph: &mut Graph, class: Id, consumer: Shape, pairs: &[Pair], met: &[
     }
     if graph.analysis.copying {
         for (of, _) in read_by(graph, class) {
-            if !cheap(graph, of) {
+            if !is_cheap(graph, of) {
                 graph.analysis.refusals.entry((of, class)).or_insert(Reason::ExpensiveTwice);
             }
         }

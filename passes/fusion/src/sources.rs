@@ -11,8 +11,9 @@ use fusebox_ir::{
 use rustc_hash::FxHashSet;
 
 use crate::{
+    facts::Known,
     functions::{FunctionId, used_params},
-    graph::{Classes, Graph, Known},
+    graph::{Classes, Graph},
     index::{IndexMap, Indices},
     language::Shape,
     reads::call_reading,

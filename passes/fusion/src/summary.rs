@@ -9,11 +9,12 @@ use rustc_hash::FxHashSet;
 use crate::{
     error::Error,
     extract::Solution,
-    graph::{Classes, Graph, Known},
+    facts::Known,
+    graph::{Classes, Graph},
     language::Shape,
     reason::Reason,
     report::{Choice, Duplication, Refusal, Report, Stop},
-    search::{Search, read_classes},
+    search::Search,
 };
 
 /// A report while blocks are added.
@@ -165,7 +166,7 @@ fn same_home(graph: &Graph, a: Id, b: Id) -> bool {
 /// The classes that a form uses.
 fn used(graph: &Graph, known: &Known) -> BTreeSet<Id> {
     let sources = graph.source_classes(known.node);
-    sources.into_iter().chain(read_classes(graph, known)).collect()
+    sources.into_iter().chain(graph.read_classes(known)).collect()
 }
 
 /// The laws that made an e-node, in order.

@@ -8,8 +8,8 @@ use crate::{
     graph::{Classes, Graph, scalar},
     index::{Indices, Range},
     language::{Edge, Shape, Source, Tapped},
-    laws::{Meeting, Outcome},
-    producers::{as_constant, met_one, met_unchecked, range_pays},
+    meeting::{Meeting, Outcome, met_one, met_unchecked},
+    producers::{as_constant, range_pays},
     reads::{element, manifest},
     reason::Reason,
 };

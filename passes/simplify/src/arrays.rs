@@ -16,7 +16,8 @@ use fusebox_ir::{
 
 use crate::{
     Config, checks,
-    scalar::{ElementTypes, retain, simplified},
+    edits::{self, retain},
+    scalar::{ElementTypes, simplified},
 };
 
 pub(crate) struct Arrays<'a> {
@@ -357,6 +358,6 @@ fn drop_results(binding: &mut Binding, wanted: &[bool]) {
 /// The function without what its results do not need, in its bodies too.
 fn without_dead(mut f: Lambda) -> Lambda {
     let results = f.results.clone();
-    crate::scalar::remove_dead(&mut f, &results);
+    edits::remove_dead(&mut f, &results);
     f.renumbered()
 }

@@ -3,6 +3,7 @@
 mod again;
 mod arrays;
 mod checks;
+mod edits;
 mod identities;
 mod loops;
 mod scalar;

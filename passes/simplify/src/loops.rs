@@ -11,7 +11,7 @@ use fusebox_ir::{
     ScalarPart,
 };
 
-use crate::scalar::replace;
+use crate::edits::replace;
 
 /// Fewer groups than this stay as they are: a short unrolled loop is faster than a loop.
 const MIN_GROUPS: usize = 8;

@@ -190,7 +190,7 @@ impl<'k> Emitter<'k> {
     }
 
     /// The index of a step of a level becomes a local.
-    fn index(&mut self, level: &EmittedLevel, step: Value) {
+    pub(super) fn index(&mut self, level: &EmittedLevel, step: Value) {
         let own = &self.kernel.levels[level.depth];
         if level.depth == 0 {
             self.outer_step = Some(step);

@@ -9,7 +9,9 @@ use fusebox_ir::{
 };
 use fusebox_schedule::{By, Loop, Node, Remainder, SplitBy};
 
-use super::{Emitter, Result, Val, abreast::Abreast, strip_mined::StripMined, unrolled::Unrolled};
+use super::{
+    Emitter, Result, Val, abreast::Abreast, statement::reduce::Reduce, strip_mined::StripMined, unrolled::Unrolled,
+};
 use crate::vector::Value;
 
 /// A level that is being emitted.
@@ -40,6 +42,16 @@ struct Steps {
     low: Value,
     high: Value,
     first: Value,
+}
+
+/// The steps of a level at which no boundary applies.
+struct Interior {
+    /// The first of them.
+    first: Value,
+    /// The first that gangs start at: as far behind the beginning of the level as stores or accumulators ask for.
+    start: Value,
+    /// Behind the last.
+    end: Value,
 }
 
 impl<'k> Emitter<'k> {
@@ -83,14 +95,17 @@ impl<'k> Emitter<'k> {
         let steps = self.b.binary(Binary::Max, steps, zero);
         let (low, high) = if depth == 0 && self.part.is_ranged() { self.range } else { (zero, steps) };
         for &position in &here {
-            self.reduce_begin(position)?;
+            self.reduce_begin_at_steps(position)?;
         }
         for &position in &scans {
             self.scan_begin(position, steps)?;
         }
         let tiled: Vec<usize> = scans.iter().copied().filter(|position| self.scans[position].is_tiled()).collect();
-        let mut blocked: Vec<usize> =
-            here.iter().copied().filter(|position| self.reduces[position].is_blocked()).collect();
+        let mut blocked: Vec<usize> = here
+            .iter()
+            .copied()
+            .filter(|position| self.reduces.get(position).is_some_and(Reduce::is_blocked))
+            .collect();
         blocked.extend(tiled.iter().copied().filter(|position| self.scans[position].has_total()));
         let nest = EmittedLevel { depth, inner, from, to, tiled, blocked };
         self.tiles(&nest, nodes, Steps { low, high, first: low })?;
@@ -99,7 +114,7 @@ impl<'k> Emitter<'k> {
             self.scan_end(position)?;
         }
         for &position in here.iter().rev() {
-            self.reduce_end(position)?;
+            self.reduce_end_at_steps(position)?;
         }
         self.bounded.truncate(known);
         Ok(())
@@ -302,6 +317,9 @@ impl<'k> Emitter<'k> {
                     if let Some(abreast) = Abreast::of(&each.body).filter(|_| self.part.is_hot()) {
                         return self.steps_abreast(nest, (steps.low, steps.high), abreast);
                     }
+                    if each.unroll > 1 && self.part.is_hot() {
+                        return self.steps_jammed(nest, (steps.low, steps.high), each.unroll, steps.first);
+                    }
                     self.steps(nest, steps.low, steps.high, 1, steps.first)
                 }
             },
@@ -319,11 +337,18 @@ impl<'k> Emitter<'k> {
         strips: Option<(&StripMined<'k>, i64)>,
     ) -> Result {
         self.nodes = &each.body;
+        let overlaps = each.remainder == Remainder::Overlapped;
         let (mut main_from, mut main_to) = (low, high);
         if each.border {
-            (main_from, main_to) = self.interior_of(nest, low, high, i64::from(lanes))?;
-            if main_from != low {
-                self.steps(nest, low, main_from, 1, first)?;
+            let interior = self.interior_of(nest, low, high, i64::from(lanes))?;
+            if overlaps && interior.first != interior.start {
+                self.steps(nest, low, interior.first, 1, first)?;
+                (main_from, main_to) = (self.head(nest, &interior, lanes, first)?, interior.end);
+            } else {
+                (main_from, main_to) = (interior.start, self.b.binary(Binary::Max, interior.end, interior.start));
+                if main_from != low {
+                    self.steps(nest, low, main_from, 1, first)?;
+                }
             }
         }
         let width = self.b.int(-i64::from(lanes));
@@ -346,7 +371,6 @@ impl<'k> Emitter<'k> {
                 main_from = end;
             }
         }
-        let overlaps = each.remainder == Remainder::Overlapped;
         main_end = self.gangs(nest, (main_from, main_end), overlaps.then_some(main_to), lanes, first, (each, None))?;
         self.interior = false;
         if each.remainder == Remainder::Masked {
@@ -451,8 +475,20 @@ impl<'k> Emitter<'k> {
         }
     }
 
-    /// The steps for which every tap along this level is inside, from a whole number of gangs behind `low` on.
-    fn interior_of(&mut self, nest: &EmittedLevel, low: Value, high: Value, lanes: i64) -> Result<(Value, Value)> {
+    /// A gang from the first step of the interior up to where gangs start, if the interior has as many steps; those behind run again. Gives where gangs
+    /// start then.
+    fn head(&mut self, nest: &EmittedLevel, interior: &Interior, lanes: u32, first: Value) -> Result<Value> {
+        let end = self.b.add_int(interior.first, i64::from(lanes));
+        let fits = self.b.binary(Binary::Le, end, interior.end);
+        let start = self.b.select(fits, interior.start, interior.first);
+        (self.lanes, self.interior) = (lanes, true);
+        self.steps(nest, interior.first, start, lanes, first)?;
+        (self.lanes, self.interior) = (1, false);
+        Ok(start)
+    }
+
+    /// The steps for which every tap along this level is inside.
+    fn interior_of(&mut self, nest: &EmittedLevel, low: Value, high: Value, lanes: i64) -> Result<Interior> {
         let kernel = self.kernel;
         let own = kernel.levels[nest.depth].index.id;
         let (mut first, mut last) = (low, high);
@@ -487,7 +523,7 @@ impl<'k> Emitter<'k> {
             }
         }
         if first == low {
-            return Ok((low, last));
+            return Ok(Interior { first: low, start: low, end: last });
         }
         // Gangs start at whole numbers of gangs where that keeps lanes of accumulators together, or what is stored at multiples of vectors.
         let together = nest.inner.clone().any(|position| {
@@ -503,9 +539,10 @@ impl<'k> Emitter<'k> {
         let zero = self.b.int(0);
         let whole = self.b.sub(zero, unit);
         let ahead = self.b.binary(Binary::And, ahead, whole);
-        let first = self.b.add(low, ahead);
-        let first = self.b.binary(Binary::Min, first, high);
-        let last = self.b.binary(Binary::Max, last, first);
-        Ok((first, last))
+        let start = self.b.add(low, ahead);
+        let start = self.b.binary(Binary::Min, start, high);
+        let first = if together { start } else { self.b.binary(Binary::Min, first, high) };
+        let end = self.b.binary(Binary::Max, last, first);
+        Ok(Interior { first, start, end })
     }
 }

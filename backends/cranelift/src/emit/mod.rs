@@ -6,6 +6,7 @@
 
 mod abreast;
 mod access;
+mod jammed;
 mod levels;
 mod non_temporal;
 mod rows;
@@ -153,6 +154,8 @@ pub struct Emitter<'k> {
     fewer_than: Vec<(usize, u32)>,
     /// In gangs of which any number of lanes may take part: whether some do.
     some_steps: Option<Value>,
+    /// Steps of a level that run at once.
+    jam: Option<jammed::Jam>,
     /// Of ragged reduces: whether the version for short trips is emitted just now.
     short_trip: HashMap<usize, bool>,
     /// States that say whether a reduce in order, without seeds, has got anything.
@@ -213,6 +216,7 @@ pub fn emit(
         done: HashSet::new(),
         fewer_than: Vec::new(),
         some_steps: None,
+        jam: None,
         short_trip: HashMap::new(),
         in_order_flags: HashSet::new(),
         appended: None,
@@ -249,7 +253,7 @@ impl<'k> Emitter<'k> {
     fn depth(&mut self, depth: usize, range: Range<usize>) -> Result {
         let (before, inner, behind) = self.parts(depth, range);
         for position in before {
-            self.statement(position, depth == 0 && self.part.is_inside())?;
+            self.statement_at_steps(position, depth == 0 && self.part.is_inside())?;
         }
         if !inner.is_empty() {
             let (first, last) = (inner.start, inner.end);
@@ -268,7 +272,7 @@ impl<'k> Emitter<'k> {
             return Ok(());
         }
         for position in behind {
-            self.statement(position, false)?;
+            self.statement_at_steps(position, false)?;
         }
         Ok(())
     }

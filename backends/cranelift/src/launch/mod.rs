@@ -19,12 +19,13 @@ use fusebox_ir::{
     ScatterOrder, analysis::work_of_statement, association::chunks, bug,
 };
 
-use self::ranges::Ranges;
+use self::{ranges::Ranges, rows::Rows};
 use crate::{
     Shared, alike,
+    code_memory::Code,
     emit::{HiddenArgument, Part},
     failure::{self, SLOT_WORDS},
-    load::{Code, LoadedKernel},
+    loaded_kernel::LoadedKernel,
 };
 
 /// Units of work ([`fusebox_ir::analysis::work`]) that a core does in a nanosecond: about two vector instructions on four elements each.
@@ -107,7 +108,8 @@ pub(crate) fn run(
         Some(code) => call(code, &run.table, 0, 0)? as i64,
     };
     if shared.threads.count() > 1
-        && let Some(rows) = rows::rows(kernel, loaded.by_elements, &launch.arrays, run.outermost)
+        && let Some(lengths) = loaded.lengths
+        && let Some(rows) = Rows::of(lengths, &launch.arrays, run.outermost)
     {
         run.elements = Some(rows.elements());
         run.cuts = run.pieces().map(|pieces| rows.cuts(pieces));

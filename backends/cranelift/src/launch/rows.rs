@@ -1,7 +1,7 @@
 //! Rows of different lengths, divided by their elements: each share of the rows has about as much to do, whatever a single row has.
 
 use fusebox_backend::LaunchArray;
-use fusebox_ir::{Array, ElementType, Kernel, KernelArrayId, analysis::kernels::RowLengths};
+use fusebox_ir::{Array, ElementType, KernelArrayId, analysis::kernels::RowLengths};
 
 /// What a row costs beside its elements, in elements.
 const ROW: i64 = 4;
@@ -19,8 +19,9 @@ pub(super) enum Rows<'a> {
 }
 
 impl<'a> Rows<'a> {
-    /// Of the rows of a launch, of which there are `rows`; none where the arrays do not say.
-    pub(super) fn of(lengths: RowLengths, arrays: &'a [LaunchArray<'_, Array>], rows: usize) -> Option<Self> {
+    /// Of the rows of a launch, of which there are `rows`; none where there are no rows, or where the arrays do not say.
+    pub(super) fn of(lengths: RowLengths, arrays: &'a [LaunchArray<'_, Array>], rows: i64) -> Option<Self> {
+        let rows = usize::try_from(rows).ok().filter(|&rows| rows > 0)?;
         let array = |id: KernelArrayId| match arrays.get(id.index()) {
             Some(LaunchArray::Read(array)) => Some(*array),
             _ => None,
@@ -107,17 +108,6 @@ impl<'a> Rows<'a> {
         cuts.dedup();
         cuts
     }
-}
-
-/// The rows of a launch whose threads take as many elements each; none of others.
-pub(super) fn rows<'a>(
-    kernel: &Kernel,
-    by_elements: bool,
-    arrays: &'a [LaunchArray<'_, Array>],
-    steps: i64,
-) -> Option<Rows<'a>> {
-    let lengths = fusebox_ir::analysis::kernels::row_lengths(kernel).filter(|_| by_elements && steps > 0)?;
-    Rows::of(lengths, arrays, usize::try_from(steps).ok()?)
 }
 
 #[cfg(test)]

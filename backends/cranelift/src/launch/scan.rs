@@ -9,8 +9,8 @@ use fusebox_ir::{Action, Memory, RunError, association::TILE};
 
 use super::{KernelLaunch, Ranges, address, call};
 use crate::{
+    code_memory::Code,
     emit::{HiddenArgument, Part},
-    load::Code,
 };
 
 /// How often a thread looks for a carry before others may have the core.

@@ -4,8 +4,8 @@ use fusebox_ir::{Action, Constant, KernelArrayId, Memory, RunError};
 
 use super::{KernelLaunch, address, call};
 use crate::{
-    compile::CompiledKernel,
     emit::{HiddenArgument, Part, identities},
+    kernel::CompiledKernel,
 };
 
 /// What the ranges of a launch do to the targets of one scatter.

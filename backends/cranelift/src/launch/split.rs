@@ -6,8 +6,8 @@ use fusebox_ir::{Action, Memory, RunError, ScatterOrder, association::BLOCK};
 
 use super::{KernelLaunch, Ranges, address, call, scatter::Scattered};
 use crate::{
+    code_memory::Code,
     emit::{HiddenArgument, Part, identities},
-    load::Code,
 };
 
 impl<'a> KernelLaunch<'a> {

@@ -4,11 +4,12 @@
 pub mod by_hand;
 pub mod kernels;
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use fusebox_backend::BackendError;
 use fusebox_cranelift::{CompiledPlan, Config, Cranelift, Features};
-use fusebox_ir::{Array, Constant, ElementType, Plan, Program, Value, text};
+use fusebox_ir::{Array, Constant, ElementType, Plan, Program, ProvedPlan, Value, text};
+use fusebox_schedule::{Book, Target, alternatives};
 
 /// Threads and gangs that every program is run with.
 pub fn backends() -> &'static [(String, Cranelift)] {
@@ -84,7 +85,8 @@ pub fn interpreted(plan: &Plan, inputs: &[Array]) -> Result<Vec<Array>, String> 
 #[allow(unsafe_code)]
 pub fn compiled(backend: &Cranelift, plan: &Plan) -> Result<CompiledPlan, BackendError> {
     // SAFETY: tests compile what lowering has proved, or accesses that are inside by the way they are written.
-    unsafe { backend.compile_proved_plan(plan) }
+    let plan = unsafe { ProvedPlan::new(plan.clone()) };
+    backend.compile_proved_plan(&plan)
 }
 
 /// What the CPU gives.
@@ -127,6 +129,43 @@ pub fn check_plan(plan: &Plan, source: &str, all_inputs: &[Vec<Array>]) {
             }
         }
     }
+}
+
+/// Runs a program by every schedule that its last kernel could have, on every target whose code this machine runs, on 1, 2 and 7 threads by turns; gives
+/// how many schedules have each form in their text.
+pub fn every_schedule(source: &str, inputs: &[Vec<Array>], forms: &[&str]) -> Vec<usize> {
+    let plan = plan(source);
+    let kernel = plan.kernels.last().unwrap();
+    let expected: Vec<_> = inputs.iter().map(|inputs| interpreted(&plan, inputs)).collect();
+    let mut counts = vec![0; forms.len()];
+    let mut threads = [1, 2, 7].into_iter().cycle();
+    for (name, features) in [("sse", None), ("avx2", Some(Features::AVX2)), ("avx512", Some(Features::BASE))] {
+        if features.is_some_and(|features| !features.run_here()) {
+            continue;
+        }
+        for schedule in alternatives(kernel, &Target::named(name).unwrap()) {
+            let text = schedule.to_text(kernel);
+            for (count, form) in counts.iter_mut().zip(forms) {
+                *count += usize::from(text.contains(form));
+            }
+            let mut book = Book::default();
+            book.insert(kernel, schedule);
+            let (threads, schedules) = (threads.next().unwrap_or(1), Arc::new(book));
+            let config = Config { threads, share_from_ns: 1, schedules, features, ..Config::default() };
+            let backend = Cranelift::new(config).unwrap();
+            let loaded = compiled(&backend, &plan).unwrap().load_plan().unwrap();
+            for (inputs, expected) in inputs.iter().zip(&expected) {
+                match (loaded.run_plan(inputs), expected) {
+                    (Ok(results), Ok(expected)) => {
+                        let same = results.iter().zip(expected).all(|(own, other)| same_bits(own, other));
+                        assert!(same, "{threads} threads\n{text}\n{source}");
+                    }
+                    (result, expected) => assert_eq!(result.is_ok(), expected.is_ok(), "{text}\n{source}"),
+                }
+            }
+        }
+    }
+    counts
 }
 
 /// Pseudo-random numbers.

@@ -154,7 +154,7 @@ impl<'c> Check<'c> {
                 self.fault("shares and chunks are for threads or blocks");
             }
             if each.unroll > 1 && !matches!(each.by, By::Lanes(_)) {
-                self.fault("only gangs are unrolled");
+                self.jam(each, depth);
             }
         }
     }

@@ -2,6 +2,7 @@
 
 mod bits;
 mod cover;
+mod jam;
 mod rows;
 
 use std::fmt;

@@ -328,7 +328,11 @@ impl<'k> Builder<'k> {
             _ => {
                 let body = self.body(level);
                 let by = self.abreast(level, axis, trip).map_or(By::Serial, By::Abreast);
-                return vec![Node::Loop(Loop::new(axis, by, body))];
+                let mut each = Loop::new(axis, by, body);
+                if by == By::Serial {
+                    each.unroll = self.jammed(level, axis, &each.body).unwrap_or(1);
+                }
+                return vec![Node::Loop(each)];
             }
         };
         let by = By::Lanes(gang.lanes);
@@ -379,6 +383,12 @@ impl<'k> Builder<'k> {
             });
         }
         Node::Loop(each)
+    }
+
+    /// Whether an axis is the steps of a share.
+    pub(super) fn is_share(&self, axis: Axis) -> bool {
+        let made = self.nest.made_by(self.kernel.levels.len(), axis);
+        made.is_some_and(|(split, pieces)| !pieces && matches!(split.by, SplitBy::Shares(_)))
     }
 
     /// What is inside of a step of a level.

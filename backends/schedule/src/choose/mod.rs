@@ -4,6 +4,7 @@
 mod accumulate;
 mod gain;
 mod gang;
+mod jam;
 mod levels;
 mod rows;
 
@@ -58,6 +59,8 @@ pub struct Preferences {
     pub rows: Option<bool>,
     /// How many points of the level around have their short rows done at once, where they may; 1: one after the other.
     pub abreast: Option<u32>,
+    /// How many steps of the level around the one across lanes run at once, where they may; 1: one after the other.
+    pub jam: Option<u32>,
     /// Whether threads take as many elements each where rows have different lengths, and not as many rows.
     pub by_elements: Option<bool>,
     /// Whether threads or blocks share the outermost level, where they may.
@@ -132,6 +135,10 @@ pub fn alternatives(kernel: &Kernel, target: &Target) -> Vec<Schedule> {
                     Preferences { abreast: Some(2), ..usual },
                     Preferences { abreast: Some(3), ..usual },
                     Preferences { abreast: Some(4), ..usual },
+                    Preferences { jam: Some(1), ..usual },
+                    Preferences { jam: Some(2), ..usual },
+                    Preferences { jam: Some(3), ..usual },
+                    Preferences { jam: Some(6), ..usual },
                 ] {
                     let schedule = schedule(kernel, target, wanted).schedule;
                     if !found.contains(&schedule) && check(kernel, &schedule, target).is_ok() {
@@ -162,7 +169,11 @@ fn unroll(kernel: &Kernel, preferences: Preferences, nest: &mut Nest, choices: &
 
 fn nest(kernel: &Kernel, target: &Target, preferences: Preferences, choices: &mut Vec<Choice>) -> Nest {
     match &target.machine {
-        Machine::Cpu(cpu) => Builder::on_cpu(kernel, cpu, preferences, choices).build(),
+        Machine::Cpu(cpu) => {
+            let nest = Builder::on_cpu(kernel, cpu, preferences, choices).build();
+            choices.extend(jam::choices(&nest, kernel.levels.len()));
+            nest
+        }
         Machine::Gpu(gpu) => Builder::on_gpu(kernel, gpu, preferences).build(),
     }
 }

@@ -2,7 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use fusebox_ir::{Action, Association, Kernel, analysis::kernels::trip_count, association::BLOCK};
+use fusebox_ir::{
+    Action, Association, Kernel,
+    analysis::kernels::{AcrossLanes, Lanes, trip_count},
+    association::BLOCK,
+};
 
 use super::{
     Choice,
@@ -60,11 +64,23 @@ impl Row {
     }
 }
 
-/// The ways to run the level across lanes as a row, from the shortest; none where its length is known before all levels, unless it is `wanted`.
+/// Whether all that is loaded along a level is loaded again for other points of the levels around: it comes from the caches, and the code around
+/// each of its runs counts.
+fn is_read_again(kernel: &Kernel, level: usize) -> bool {
+    let outer: Vec<Lanes> = (0..level).map(|outer| Lanes::of(kernel, outer)).collect();
+    inside(kernel, level).all(|(_, statement)| match &statement.action {
+        Action::Load { map, .. } => outer.iter().any(|lanes| lanes.position(map) == AcrossLanes::Uniform),
+        _ => true,
+    })
+}
+
+/// The ways to run the level across lanes as a row, from the shortest. Where its length is known before all levels there are none, unless it is
+/// `wanted`, or elements are read again and again.
 pub(super) fn rows(kernel: &Kernel, cpu: &Cpu, gang: Gang, wanted: Option<bool>) -> Vec<Row> {
     let Gang { level, masked, .. } = gang;
+    let again = level > 1 && trip_count(&kernel.levels[level]).is_none() && is_read_again(kernel, level);
     let known = trip_count(&kernel.levels[level]).is_some() || is_counted_before(kernel, level);
-    if masked || wanted == Some(false) || known && wanted.is_none() {
+    if masked || wanted == Some(false) || known && wanted.is_none() && !again {
         return Vec::new();
     }
     let mut rows = Vec::new();
@@ -89,6 +105,10 @@ pub(super) fn rows(kernel: &Kernel, cpu: &Cpu, gang: Gang, wanted: Option<bool>)
             lanes.find(may).map(|lanes| (fewer_than, lanes, width / lanes))
         });
     if let Some((fewer_than, lanes, unroll)) = row {
+        if known && i64::from(lanes * unroll) < fewer_than - 1 {
+            // Just as many steps as an iteration has are likely.
+            add(i64::from(lanes * unroll) + 1, lanes, unroll);
+        }
         add(fewer_than, lanes, unroll);
     }
     let combines = inside(kernel, level)

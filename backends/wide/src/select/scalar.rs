@@ -1,7 +1,7 @@
 //! Functions of uniform values.
 
 use fusebox_ir::{Binary, Constant, ElementType, Unary};
-use fusebox_vector::{Memory, Op, Value};
+use fusebox_vector::Value;
 use iced_x86::Code as C;
 use regalloc2::{Operand, PReg, VReg};
 
@@ -104,10 +104,7 @@ impl Select<'_> {
                 return Ok(self.first_bit(code, &[Arg::Use(x), Arg::Any(y), predicate]));
             }
             return match codes::scalar_float(function, single) {
-                Some(code) => {
-                    let y = self.read_once(b)?.unwrap_or(Arg::Any(y));
-                    Ok(self.w(code, &[Arg::Use(x), y]))
-                }
+                Some(code) => Ok(self.w(code, &[Arg::Use(x), Arg::Any(y)])),
                 None => self.binary_registers(function, element, x, y),
             };
         }
@@ -128,17 +125,6 @@ impl Select<'_> {
         }
         let (x, y) = (self.one(a)?, self.one(b)?);
         self.binary_int(function, element, x, y, known)
-    }
-
-    /// Where a uniform value is loaded from that nothing else uses: as an operand it needs no register. Nobody writes there, so that the load may be
-    /// later than it stands.
-    fn read_once(&mut self, value: Value) -> Outcome<Option<Arg>> {
-        let Some(&Op::Load { base, index, offset, memory }) = self.defs[value.0 as usize] else { return Ok(None) };
-        if self.uses[value.0 as usize] > 1 || memory == Memory::Shared || self.ty(index).lanes > 1 {
-            return Ok(None);
-        }
-        let bytes = self.ty(value).element.bytes() as u32;
-        Ok(Some(Arg::Mem(self.address(base, index, offset, bytes)?)))
     }
 
     /// Functions whose second operand is a small number.

@@ -119,7 +119,32 @@ impl Select<'_> {
         }
         // Amounts of 8 bytes have no instruction that bounds them.
         let fits = amount.lanes == 1 || amount.element.bytes() == bytes || amount.element.bytes() < 8;
-        fits && there(codes::shift_by_lane(function, bytes, arithmetic))
+        // A rotation is two shifts.
+        let own = if rotates { Binary::Shl } else { function };
+        fits && there(codes::shift_by_lane(own, bytes, arithmetic && !rotates))
+    }
+
+    /// How far a rotation shifts up and down: what goes out at one end comes in at the other. A shift by the width leaves nothing.
+    pub(super) fn rotation(&mut self, function: Binary, bytes: usize, amount: VReg) -> [VReg; 2] {
+        let width = bytes as u64 * 8;
+        let subtract = if bytes == 8 { C::VEX_Vpsubq_ymm_ymm_ymmm256 } else { C::VEX_Vpsubd_ymm_ymm_ymmm256 };
+        let (inside, whole) = (self.every(width - 1, bytes), self.every(width, bytes));
+        let by = self.w(AND, &[Arg::Use(amount), inside]);
+        let whole = self.w(C::VEX_Vmovdqu_ymm_ymmm256, &[whole]);
+        let rest = self.two(subtract, whole, by);
+        if function == Binary::RotateLeft { [by, rest] } else { [rest, by] }
+    }
+
+    /// Lanes shifted up and down by amounts of [`Self::rotation`].
+    pub(super) fn rotated(&mut self, bytes: usize, a: VReg, [up, down]: [VReg; 2]) -> VReg {
+        let (left, right) = if bytes == 8 {
+            (C::VEX_Vpsllvq_ymm_ymm_ymmm256, C::VEX_Vpsrlvq_ymm_ymm_ymmm256)
+        } else {
+            (C::VEX_Vpsllvd_ymm_ymm_ymmm256, C::VEX_Vpsrlvd_ymm_ymm_ymmm256)
+        };
+        let high = self.two(left, a, up);
+        let low = self.two(right, a, down);
+        self.two(OR, high, low)
     }
 
     /// Shifts by a number for which there is no instruction: rotations, and signed lanes of 8 bytes to the right.

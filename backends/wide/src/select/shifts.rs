@@ -62,6 +62,19 @@ impl Select<'_> {
             }
             self.resized(&amounts, own, bytes, false, amount.lanes)?
         };
+        if rotates && !self.has(code) {
+            let mut all = Vec::new();
+            let mut by = None;
+            for (register, own) in amounts.into_iter().enumerate() {
+                // One amount for all lanes is the same in each register.
+                let known = by.filter(|_| amount.lanes == 1);
+                let shifts = known.unwrap_or_else(|| self.rotation(function, bytes, own));
+                by = Some(shifts);
+                let a = self.reg(a, register)?;
+                all.push(self.rotated(bytes, a, shifts));
+            }
+            return Ok(Registers::Gang(all));
+        }
         let mut all = Vec::new();
         for (register, amount) in amounts.into_iter().enumerate() {
             let a = self.reg(a, register)?;

@@ -6,6 +6,7 @@ use clap::ValueEnum;
 use fusebox::dot;
 use fusebox_ir::{Made, Plan, Program, json, properties};
 
+use super::choices::Choices;
 use crate::{Failure, source};
 
 /// Print a program as it was read, or after the passes up to a stage; or a plan
@@ -19,12 +20,8 @@ pub(crate) struct Options {
     /// The machine that schedules are for: avx512, avx2, sse, neon, sm_90 [default: sse, which every x86-64 processor runs]
     #[arg(long)]
     target: Option<String>,
-    /// How operations are fused: none, greedy, optimal [default: optimal]
-    #[arg(long)]
-    fusion: Option<String>,
-    /// How arrays in the lanes of nests are held [default: regular]
-    #[arg(long, value_enum)]
-    flattening: Option<super::Flattening>,
+    #[command(flatten)]
+    choices: Choices,
     /// How to print it
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
@@ -42,10 +39,8 @@ pub(crate) enum Format {
 }
 
 pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Failure> {
-    let fusion = super::fusion(options.fusion.as_deref())?;
+    let choices = options.choices.options()?;
     let read = source::read(&options.program)?;
-    let flattening = super::flattening(options.flattening);
-    let choices = fusebox::Options { fusion, flattening, ..Default::default() };
     let passes = match &read {
         Made::Program(program) => fusebox::pipeline_of(program, &choices),
         Made::Plan(_) => fusebox::pipeline(&choices),
@@ -69,8 +64,7 @@ pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Failure>
     let program = match read {
         Made::Program(program) => program,
         Made::Plan(plan) => {
-            source::refuse(&options.program, "--fusion", options.fusion.is_some())?;
-            source::refuse(&options.program, "--flattening", options.flattening.is_some())?;
+            options.choices.refuse(&options.program)?;
             // A plan is what the last pass makes: read, it stands there already.
             if count != 0 && count != passes.len() {
                 let (name, stage) = (options.program.display(), &options.stage);

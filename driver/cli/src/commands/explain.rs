@@ -5,6 +5,7 @@ use std::{io::Write, path::PathBuf};
 use clap::ValueEnum;
 use fusebox_ir::{Made, Plan};
 
+use super::choices::Choices;
 use crate::{Failure, progress::Progress, source};
 
 /// Say what each pass makes of a program, which operations were fused, which were not and why, and what that is worth
@@ -17,9 +18,8 @@ use crate::{Failure, progress::Progress, source};
 pub(crate) struct Options {
     /// The program, as text (.fbx) or JSON; or a plan, as JSON
     program: PathBuf,
-    /// How operations are fused: none, greedy, optimal [default: optimal]
-    #[arg(long)]
-    fusion: Option<String>,
+    #[command(flatten)]
+    choices: Choices,
     /// How to print it [default: text, or nothing where a page is written]
     #[arg(long, value_enum)]
     format: Option<Format>,
@@ -44,7 +44,7 @@ enum Format {
 
 fn of_plan(options: &Options, plan: &Plan, out: &mut dyn Write) -> Result<(), Failure> {
     let path = &options.program;
-    source::refuse(path, "--fusion", options.fusion.is_some())?;
+    options.choices.refuse(path)?;
     source::refuse(path, "--verify", options.verify)?;
     source::refuse(path, "--html", options.html.is_some())?;
     match options.format {
@@ -62,7 +62,7 @@ fn of_plan(options: &Options, plan: &Plan, out: &mut dyn Write) -> Result<(), Fa
 }
 
 pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Failure> {
-    let fusion = super::fusion(options.fusion.as_deref())?;
+    let choices = options.choices.options()?;
     let progress = Progress::start();
     progress.step("reading the program");
     let program = match source::read(&options.program)? {
@@ -73,7 +73,7 @@ pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Failure>
         }
     };
     progress.step("compiling");
-    let compile = fusebox::Options { fusion, verify: options.verify, ..fusebox::Options::default() };
+    let compile = fusebox::Options { verify: options.verify, ..choices };
     let explanation = fusebox::explain(&program, &compile)?;
     drop(progress);
     if let Some(path) = &options.html {

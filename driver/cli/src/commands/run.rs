@@ -15,6 +15,7 @@ use fusebox::{
 use fusebox_ir::{Made, Value};
 use serde_json::{Map, json};
 
+use super::choices::Choices;
 use crate::{Failure, progress::Progress, show, source};
 
 /// Run a program, or a plan, on arrays from files
@@ -38,12 +39,8 @@ pub(crate) struct Options {
     /// What runs it, as `devices` lists them
     #[arg(long, default_value = "cpu")]
     backend: String,
-    /// How operations are fused: none, greedy, optimal [default: optimal]
-    #[arg(long)]
-    fusion: Option<String>,
-    /// How arrays in the lanes of nests are held [default: regular]
-    #[arg(long, value_enum)]
-    flattening: Option<super::Flattening>,
+    #[command(flatten)]
+    choices: Choices,
     /// How many threads; results do not depend on it [default: as many as there are cores]
     #[arg(long)]
     threads: Option<NonZeroUsize>,
@@ -83,7 +80,7 @@ pub(crate) fn given(inputs: &[String]) -> Vec<Given> {
 
 pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Failure> {
     let backend: Backend = options.backend.parse().map_err(fusebox::Error::UnknownBackend)?;
-    let fusion = super::fusion(options.fusion.as_deref())?;
+    let choices = options.choices.options()?;
     let inputs = given(&options.inputs);
     let outputs: Vec<Target> =
         options.outputs.iter().map(|text| named(text)).map(|(name, path)| Target { name, path }).collect();
@@ -94,8 +91,7 @@ pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Failure>
     let signature = match &source {
         Made::Program(program) => Signature::of(program),
         Made::Plan(plan) => {
-            source::refuse(&options.program, "--fusion", options.fusion.is_some())?;
-            source::refuse(&options.program, "--flattening", options.flattening.is_some())?;
+            options.choices.refuse(&options.program)?;
             source::refuse(&options.program, "--verify", options.verify)?;
             source::refuse(&options.program, "--unchecked", options.unchecked)?;
             Signature::of_plan(plan)
@@ -121,13 +117,12 @@ pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Failure>
     };
     // A command compiles once: nothing would find the program in a cache.
     let compile_options = fusebox::Options {
+        backend,
         threads: options.threads,
-        fusion,
-        flattening: super::flattening(options.flattening),
         verify: options.verify,
         cache: false,
         schedules,
-        ..fusebox::Options::on(backend)
+        ..choices
     };
     let begin = Instant::now();
     let compiled = match &source {
@@ -176,7 +171,7 @@ pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Failure>
             "program": signature.name,
             "backend": backend.name(),
             // What was fused in a plan, nobody knows.
-            "fusion": matches!(source, Made::Program(_)).then(|| fusion.name()),
+            "fusion": matches!(source, Made::Program(_)).then(|| compile_options.fusion.name()),
             "threads": threads,
             "milliseconds": {
                 "read_program": milliseconds(read),

@@ -1,12 +1,11 @@
 //! `tune`: schedules for this machine.
 
-use std::{fs, io::Write, num::NonZeroUsize, path::PathBuf};
+use std::{io::Write, num::NonZeroUsize, path::PathBuf};
 
-use anyhow::Context as _;
 use fusebox::{Signature, TuneConfig, files};
 use fusebox_ir::Made;
 
-use super::run::given;
+use super::{choices::Choices, run::given};
 use crate::{Failure, progress::Progress, source};
 
 /// Find faster schedules for a program on this machine
@@ -24,9 +23,8 @@ pub(crate) struct Options {
     /// The file for the schedules [default: the program's name with .schedule.json, in this folder]
     #[arg(long, short = 'o', value_name = "FILE")]
     output: Option<PathBuf>,
-    /// How operations are fused: none, greedy, optimal [default: optimal]
-    #[arg(long)]
-    fusion: Option<String>,
+    #[command(flatten)]
+    choices: Choices,
     /// How many threads [default: as many as there are cores]
     #[arg(long)]
     threads: Option<NonZeroUsize>,
@@ -39,7 +37,7 @@ pub(crate) struct Options {
 }
 
 pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Failure> {
-    let fusion = super::fusion(options.fusion.as_deref())?;
+    let choices = options.choices.options()?;
     let progress = Progress::start();
     progress.step("reading the program");
     let Made::Program(program) = source::read(&options.program)? else {
@@ -59,7 +57,7 @@ pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Failure>
     let inputs = files::inputs(&Signature::of(&program), &given(&options.inputs))?;
     let mut config = TuneConfig::default();
     (config.rounds, config.tries) = (options.rounds.get(), options.tries.get());
-    let compile = fusebox::Options { threads: options.threads, fusion, cache: false, ..Default::default() };
+    let compile = fusebox::Options { threads: options.threads, cache: false, ..choices };
     let tuned = fusebox::tune(&program, &inputs, &compile, &config, &mut |step| progress.step(step))?;
     drop(progress);
     for kernel in &tuned.kernels {
@@ -72,7 +70,7 @@ pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Failure>
         return Ok(());
     }
     let milliseconds = |time: std::time::Duration| time.as_secs_f64() * 1e3;
-    fs::write(&output, tuned.schedules).with_context(|| format!("{}", output.display()))?;
+    tuned.write(&output)?;
     writeln!(
         out,
         "{:.3} ms a run before, {:.3} ms with these schedules, in turn: {:.2} times as long",

@@ -17,7 +17,7 @@ use std::{
 };
 
 use fusebox_ir::{
-    Made, Plan, Program,
+    Made, Plan, Program, Property,
     analysis::counts::{PlanTraffic, Polynomial, Region, Traffic, plan_traffic},
     text::with_printed_names,
     validate,
@@ -184,7 +184,7 @@ pub fn explain(program: &Program, options: &Options) -> Result<Explanation, Erro
 /// As [`explain`], of a valid program.
 pub(crate) fn explained(program: &Program, options: &Options) -> Explanation {
     // All stages and reports call a value the same.
-    let program = &with_printed_names(program, true);
+    let program = &with_printed_names(program);
     let (line, stopped) = run(program, options);
     let after = line.stages.last().and_then(|stage| stage.plan()).map(Counted::of);
     let before = if options.fusion == Fusion::None {
@@ -295,8 +295,8 @@ fn run<'p>(program: &'p Program, options: &Options) -> (Line<'p>, Option<Stopped
         let named = |program: &Program| {
             let (mut passed, details) = pass.explained(program)?;
             // What was made of one value is several, whose names are told apart from here on.
-            if let (true, Made::Program(flat)) = (pass.name() == "flattening", &mut passed.made) {
-                *flat = with_printed_names(flat, true);
+            if let (true, Made::Program(flat)) = (pass.gives().contains(&Property::Flat), &mut passed.made) {
+                *flat = with_printed_names(flat);
             }
             Ok((passed, details))
         };

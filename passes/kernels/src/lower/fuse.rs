@@ -20,8 +20,8 @@ use super::{
     Lower, Origin,
     arrays::MadeArrays,
     cluster::Group,
-    combine::{Segments, element_level, segment_level},
     name,
+    segments::{Segments, element_level, segment_level},
     unit::put_units,
 };
 use crate::{

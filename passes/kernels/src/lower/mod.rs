@@ -3,14 +3,15 @@
 mod arrays;
 mod checks;
 mod cluster;
-mod combine;
 mod concat;
 mod control;
 mod elementwise;
 mod expand;
+mod fold;
 mod fuse;
 mod scan;
 mod scatter;
+mod segments;
 mod stencil;
 mod unit;
 

@@ -1,0 +1,126 @@
+//! Unroll and jam: some steps of a level at once. The loops inside run once for all of them; at each point, statements stand once for each step,
+//! with values and accumulators of its own, and once for all of them where nothing depends on the step.
+
+use std::collections::HashMap;
+
+use fusebox_ir::{
+    Access, Action, Binary, LocalId,
+    analysis::kernels::{AcrossLanes, Lanes},
+};
+
+use super::{Emitter, Result, Val, levels::EmittedLevel, statement::reduce::Reduce};
+use crate::vector::Value;
+
+/// Steps that run at once.
+pub(super) struct Jam {
+    steps: Vec<JammedStep>,
+    /// What depends on the step.
+    lanes: Lanes,
+}
+
+/// What one of the steps has for itself.
+#[derive(Default)]
+struct JammedStep {
+    locals: HashMap<LocalId, Val>,
+    reduces: HashMap<usize, Reduce>,
+}
+
+impl Emitter<'_> {
+    /// Steps `low..high` of a level, `count` of them at once; what is left of them one after the other.
+    pub(super) fn steps_jammed(
+        &mut self,
+        level: &EmittedLevel,
+        (low, high): (Value, Value),
+        count: u32,
+        first: Value,
+    ) -> Result {
+        let nodes = self.nodes;
+        let zero = self.b.int(0);
+        let steps = self.b.sub(high, low);
+        let steps = self.b.binary(Binary::Max, steps, zero);
+        let each = self.b.int(count.into());
+        let tiles = self.b.binary(Binary::Div, steps, each);
+        let together = self.b.mul(tiles, each);
+        let end = self.b.add(low, together);
+        let open = self.b.begin_loop(low, end, count.into(), &self.states.clone());
+        self.states.clone_from(&open.carried);
+        let outer = self.locals.clone();
+        let mut jam = Jam { steps: Vec::new(), lanes: Lanes::of(self.kernel, level.depth) };
+        let own = self.kernel.levels[level.depth].index.id;
+        for number in 0..count {
+            let step = self.b.add_int(open.index, number.into());
+            self.index(level, step);
+            let index = self.locals.remove(&own).into_iter().map(|index| (own, index));
+            jam.steps.push(JammedStep { locals: index.collect(), reduces: HashMap::new() });
+        }
+        self.jam = Some(jam);
+        self.depth(level.depth + 1, level.inner.clone())?;
+        self.jam = None;
+        self.locals = outer;
+        let next = std::mem::take(&mut self.states);
+        self.states = self.b.end_loop(open, next);
+        self.nodes = nodes;
+        self.steps(level, end, high, 1, first)
+    }
+
+    /// Whether a statement has something else to do at each of the steps that run at once.
+    fn differs(&self, jam: &Jam, position: usize) -> bool {
+        let statement = &self.kernel.statements[position];
+        match &statement.action {
+            Action::Load { array, .. } if self.kernel.arrays[array.index()].access != Access::Read => true,
+            Action::Load { .. } | Action::Scalar(_) => {
+                statement.results().iter().any(|local| jam.lanes.local(local.id) != AcrossLanes::Uniform)
+            }
+            _ => true,
+        }
+    }
+
+    /// Does something for each of the steps that run at once, with the locals of the step; what it makes of `made` is the step's own.
+    fn at_steps(
+        &mut self,
+        reverse: bool,
+        made: &[LocalId],
+        position: usize,
+        mut one: impl FnMut(&mut Self) -> Result,
+    ) -> Result {
+        let Some(mut jam) = self.jam.take() else { return one(self) };
+        let count = jam.steps.len();
+        for number in 0..count {
+            let step = &mut jam.steps[if reverse { count - 1 - number } else { number }];
+            self.locals.extend(step.locals.iter().map(|(&id, &value)| (id, value)));
+            self.reduces.extend(step.reduces.remove_entry(&position));
+            one(self)?;
+            step.reduces.extend(self.reduces.remove_entry(&position));
+            for &id in made {
+                step.locals.extend(self.locals.remove_entry(&id));
+            }
+        }
+        self.jam = Some(jam);
+        Ok(())
+    }
+
+    /// A statement, at each of the steps that run at once if there are several.
+    pub(super) fn statement_at_steps(&mut self, position: usize, pure_only: bool) -> Result {
+        let differs = self.jam.as_ref().is_some_and(|jam| self.differs(jam, position));
+        if !differs {
+            return self.statement(position, pure_only);
+        }
+        let made: Vec<LocalId> = match &self.kernel.statements[position].action {
+            // Its results are made behind the level.
+            Action::Reduce { .. } => Vec::new(),
+            _ => self.kernel.statements[position].results().iter().map(|local| local.id).collect(),
+        };
+        self.at_steps(false, &made, position, |this| this.statement(position, pure_only))
+    }
+
+    /// Opens a reduce, for each of the steps that run at once.
+    pub(super) fn reduce_begin_at_steps(&mut self, position: usize) -> Result {
+        self.at_steps(false, &[], position, |this| this.reduce_begin(position))
+    }
+
+    /// Closes a reduce, for each of the steps that run at once.
+    pub(super) fn reduce_end_at_steps(&mut self, position: usize) -> Result {
+        let made: Vec<LocalId> = self.kernel.statements[position].results().iter().map(|local| local.id).collect();
+        self.at_steps(true, &made, position, |this| this.reduce_end(position))
+    }
+}

@@ -1,0 +1,146 @@
+//! One kernel to block functions: which parts of it there are, and the code of each.
+
+use fusebox_backend::BackendError;
+use fusebox_ir::{
+    Action, Kernel, ScalarOperand, ScatterOrder,
+    analysis::kernels::{scans_outermost, totals_only},
+};
+use fusebox_schedule::{Gang, Preferences, Schedule, Target};
+use fusebox_wide::Features;
+
+use crate::{
+    emit::{Emitter, HiddenArgument, Part, emit, identities},
+    vector::Function,
+};
+
+/// Bytes of the vectors that schedules are chosen for: those of Cranelift.
+pub(crate) const VECTOR_BYTES: usize = 16;
+
+/// The functions of one kernel.
+#[derive(Clone, Debug, Default)]
+pub struct CompiledKernel {
+    /// How it runs.
+    pub schedule: Option<Schedule>,
+    /// The level across lanes; none: scalar code.
+    pub gang: Option<Gang>,
+    /// The parts, with their code.
+    pub parts: Vec<(Part, Function)>,
+    /// The words of the argument table behind sizes and arrays.
+    pub hidden: Vec<HiddenArgument>,
+    /// In a plan the position of the first kernel that is the same code: another's functions are empty, and tell only where it may fail.
+    pub first: usize,
+}
+
+impl CompiledKernel {
+    /// Whether copies of a scatter's targets need a byte each.
+    pub(crate) fn needs_flags(action: &Action) -> bool {
+        Emitter::needs_flags(action)
+    }
+}
+
+/// The schedules that a kernel has to be run by, for vectors of 16, 32 and 64 bytes.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Forced {
+    pub(crate) narrow: Option<Schedule>,
+    pub(crate) avx2: Option<Schedule>,
+    pub(crate) avx512: Option<Schedule>,
+}
+
+impl Forced {
+    /// The one for the vectors of these features.
+    pub(crate) fn wide(&self, features: Features) -> Option<&Schedule> {
+        if features.avx512 { self.avx512.as_ref() } else { self.avx2.as_ref() }
+    }
+
+    /// Whether the kernel is not to have code for the vectors of these features.
+    pub(crate) fn is_narrow(&self, features: Features) -> bool {
+        self.narrow.is_some() && self.wide(features).is_none()
+    }
+}
+
+/// The block functions of a kernel, scheduled for vectors of so many bytes (16, 32, 64), or without vectors.
+///
+/// # Errors
+/// [`BackendError::Unsupported`], [`BackendError::Compile`].
+pub fn compile_kernel(kernel: &Kernel, vector_bytes: Option<usize>) -> Result<CompiledKernel, BackendError> {
+    let bytes = vector_bytes.unwrap_or(VECTOR_BYTES);
+    let target = Target::of_vectors(bytes).ok_or_else(|| {
+        let what = format!("vectors of {bytes} bytes");
+        BackendError::Unsupported { backend: "cpu", what }
+    })?;
+    let preferences = if vector_bytes.is_some() { Preferences::default() } else { Preferences::scalar() };
+    let scheduled = fusebox_schedule::schedule(kernel, &target, preferences);
+    compile_scheduled(kernel, scheduled.schedule, &target)
+}
+
+/// The block functions of a kernel, as a schedule says.
+///
+/// # Errors
+/// [`BackendError::Compile`] of a schedule that is refused; as [`compile_kernel`].
+pub fn compile_scheduled(kernel: &Kernel, schedule: Schedule, target: &Target) -> Result<CompiledKernel, BackendError> {
+    let broken = |message: String| BackendError::Compile { kernel: kernel.name.0.clone(), message };
+    fusebox_schedule::check(kernel, &schedule, target).map_err(|faults| {
+        let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
+        broken(format!("the schedule is refused: {}", faults.join("; ")))
+    })?;
+    let (Some(version), Some(cpu)) = (schedule.versions.first(), target.cpu()) else {
+        return Err(broken(format!("there is no version of its schedule for {target}")));
+    };
+    let bytes = cpu.vector_bytes as usize;
+    let mut hidden = Vec::new();
+    let mut parts = Vec::new();
+    for part in parts_of(kernel, version.nest.is_shared()) {
+        let function = match (part, &version.totals) {
+            (Part::Totals, totals) => {
+                let nest = totals.as_ref().ok_or_else(|| broken("its schedule has no nest for totals".to_owned()))?;
+                emit(&totals_only(kernel), part, (nest, bytes), &mut hidden)?
+            }
+            _ => emit(kernel, part, (&version.nest, bytes), &mut hidden)?,
+        };
+        parts.push((part, function));
+    }
+    let gang = version.nest.gang(kernel.levels.len());
+    Ok(CompiledKernel { schedule: Some(schedule), gang, parts, hidden, first: 0 })
+}
+
+/// The parts that a kernel is run by, where threads share its outermost level or do not.
+fn parts_of(kernel: &Kernel, shared: bool) -> Vec<Part> {
+    let mut parts = if shared {
+        let mut parts = vec![Part::Body];
+        if scans_outermost(kernel) {
+            parts.extend([Part::Totals, Part::Carry]);
+        }
+        let needed = kernel.statements.iter().any(|statement| match &statement.action {
+            Action::Load { map, .. } => statement.depth == 0 && map.checked,
+            Action::Reduce { to, .. } => *to == 0,
+            _ => statement.depth == 0,
+        });
+        if needed {
+            parts.push(Part::Finish);
+        }
+        parts
+    } else {
+        vec![Part::Whole]
+    };
+    for (position, statement) in kernel.statements.iter().enumerate() {
+        if let Action::Scatter { combine, order, .. } = &statement.action {
+            let copied = *order == ScatterOrder::Chunks || *order == ScatterOrder::Any && identities(combine).is_some();
+            if copied && !kernel.levels.is_empty() {
+                parts.push(Part::Merge(position));
+            }
+        }
+    }
+    if kernel.levels.first().is_some_and(|level| !is_known(kernel, level.from) || !is_known(kernel, level.to)) {
+        parts.push(Part::Steps);
+    }
+    parts
+}
+
+/// Whether a bound is the same wherever it is asked for: a number or a size.
+fn is_known(kernel: &Kernel, operand: ScalarOperand) -> bool {
+    match operand {
+        ScalarOperand::Constant(_) => true,
+        ScalarOperand::Local(id) => kernel.sizes.iter().any(|size| size.id == id),
+        ScalarOperand::Outer(_) => false,
+    }
+}

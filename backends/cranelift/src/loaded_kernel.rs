@@ -1,0 +1,29 @@
+//! One kernel as machine code, with what launches ask of it.
+
+use fusebox_ir::analysis::kernels::RowLengths;
+
+use crate::{
+    code_memory::Code,
+    emit::{HiddenArgument, Part},
+};
+
+/// One kernel as machine code.
+#[derive(Clone, Debug)]
+pub(crate) struct LoadedKernel {
+    pub(crate) parts: Vec<(Part, Code)>,
+    pub(crate) hidden: Vec<HiddenArgument>,
+    /// Whether it is code for vectors of 64 or 32 bytes.
+    pub(crate) wide: bool,
+    /// Steps of the outermost level that a gang does.
+    pub(crate) gang: i64,
+    /// Where the lengths of its rows are, where threads take as many elements each.
+    pub(crate) lengths: Option<RowLengths>,
+    /// Whether a level inside of it goes across lanes.
+    pub(crate) inner_gang: bool,
+}
+
+impl LoadedKernel {
+    pub(crate) fn part(&self, part: Part) -> Option<&Code> {
+        self.parts.iter().find(|(own, _)| *own == part).map(|(_, code)| code)
+    }
+}

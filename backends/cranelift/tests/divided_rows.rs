@@ -1,0 +1,34 @@
+//! Quotients and remainders of indices by one number: of lanes beside each other, with divisors below and above the lanes of a gang, at the ends of
+//! `i64`, and by zero.
+
+mod common;
+
+use common::{Random, check};
+use fusebox_ir::{Array, ElementType};
+
+/// All divisions of `index` by `d`, beside each other.
+fn source(index: &str) -> String {
+    format!(
+        "fn f(a: [n]f64, d: i64, c: i64) -> [n]i64, [n]i64, [n]i64, [n]i64, [n]f64 {{
+        let q: [n]i64, r: [n]i64, p: [n]i64, m: [n]i64, s: [n]f64 = generate([n], |i| {{
+            let x = {index}
+            return x / d, x % d, div(x, d), mod(x, d), a[i] * f64(x % d) }})
+        return q, r, p, m, s }}"
+    )
+}
+
+#[test]
+fn indices_divided_by_one_number() {
+    let divisors = [1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 63, 64, 65, 1000, 1 << 40, i64::MAX, -1, -3, -64, i64::MIN, 0];
+    let starts = [0, 5, -40, i64::MAX - 70, i64::MIN, 1 << 62, (1 << 62) - 9];
+    for index in ["i", "i + c", "i - c", "c - i"] {
+        let mut inputs = Vec::new();
+        for d in divisors {
+            for c in starts {
+                let a = Random(3).array(ElementType::F64, &[100]);
+                inputs.push(vec![a, Array::scalar(d), Array::scalar(c)]);
+            }
+        }
+        check(&source(index), &inputs);
+    }
+}

@@ -1,0 +1,101 @@
+//! Steps of a level that run at once: tiles of matrix products and of all pairs, in registers.
+
+mod common;
+
+use common::{Random, check, every_schedule, plan};
+use fusebox_ir::{Array, ElementType, Kernel};
+use fusebox_schedule::{Preferences, Schedule, Target, check as legal, schedule};
+
+/// The products of rows of `a` and columns of `b`, combined and then made something of, as one kernel.
+fn product(element: ElementType, fold: &str, then: &str) -> String {
+    format!(
+        "fn f(a: [n, k]{element}, b: [k, m]{element}, w: [n]{element}) -> [n, m]{element} {{
+        let r: [n, m]{element} = cluster(|| {{
+            vertical p: [n, m, k]{element} = generate([n, m, k], |i, j, l| a[i, l] * b[l, j])
+            vertical c: [n, m]{element} = {fold}
+            vertical s: [n, m]{element} = replicate([_, m], w)
+            last r: [n, m]{element} = map(|c, w| {then}, c, s)
+            return r }})
+        return r }}"
+    )
+}
+
+/// Sizes around tiles of 2 to 8 and gangs of up to 64.
+const SIZES: [[usize; 3]; 9] =
+    [[0, 5, 3], [5, 0, 3], [5, 3, 0], [1, 1, 1], [7, 33, 5], [6, 16, 9], [13, 70, 4], [25, 31, 17], [2, 130, 2]];
+
+fn inputs(element: ElementType) -> Vec<Vec<Array>> {
+    SIZES
+        .iter()
+        .map(|&[n, m, k]| {
+            let mut random = Random((n + 10 * m + 100 * k) as u64);
+            vec![random.array(element, &[n, k]), random.array(element, &[k, m]), random.array(element, &[n])]
+        })
+        .collect()
+}
+
+#[test]
+fn products_of_matrices() {
+    for element in [ElementType::F32, ElementType::F64, ElementType::I32, ElementType::U8] {
+        let zero = if element.is_float() { "0.5" } else { "1" };
+        check(&product(element, &format!("fold(|x, y| x + y, {zero}, p)"), "c"), &inputs(element));
+        check(&product(element, &format!("fold(|x, y| x + y, {zero}, p)"), "c * w"), &inputs(element));
+    }
+    let pairs = "fold(|x, y| if x < y { y } else { x * 0.5 }, 0.25, p)";
+    check(&product(ElementType::F32, pairs, "c + w"), &inputs(ElementType::F32));
+}
+
+#[test]
+fn every_tile_has_the_bits_of_the_interpreter() {
+    let forms = [" unroll 2 {", " unroll 3 {", " unroll 6 {"];
+    for (element, then) in [(ElementType::F32, "c / w"), (ElementType::I64, "c + w")] {
+        let zero = if element.is_float() { "0.0" } else { "0" };
+        let source = product(element, &format!("fold(|x, y| x + y, {zero}, p)"), then);
+        let seen = every_schedule(&source, &inputs(element), &forms);
+        assert!(seen.iter().all(|&count| count > 1), "{seen:?}");
+    }
+}
+
+fn kernel(source: &str) -> Kernel {
+    plan(source).kernels.pop().unwrap()
+}
+
+/// Whether the text of a kernel's schedule is legal when a part of it is replaced; else why not.
+fn changed(kernel: &Kernel, from: &str, to: &str) -> String {
+    let target = Target::named("avx2").unwrap();
+    let text = schedule(kernel, &target, Preferences::default()).schedule.to_text(kernel);
+    assert!(text.contains(from), "there is no `{from}` in\n{text}");
+    let edited = Schedule::parse(&text.replace(from, to), kernel).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    assert_eq!(Schedule::parse(&edited.to_text(kernel), kernel).as_ref(), Ok(&edited));
+    legal(kernel, &edited, &target).map_or_else(|faults| format!("{faults:?}"), |()| "accepted".to_owned())
+}
+
+#[test]
+fn tiles_are_chosen_and_refused_with_the_reason() {
+    let product = kernel(&product(ElementType::F32, "fold(|x, y| x + y, 0.0, p)", "c"));
+    for (from, to) in [(" unroll 6", ""), (" unroll 6", " unroll 2"), (" unroll 6", " unroll 16")] {
+        assert_eq!(changed(&product, from, to), "accepted", "{from} to {to}");
+    }
+    let stencil = kernel(
+        "fn f(a: [n, m]f32) -> [n, m]f32 {
+        let b: [n, m]f32 = stencil(|x, y| x + y, a[-1, 0], a[0, 1], a: clamp) return b }",
+    );
+    let scan = kernel("fn f(a: [n, m]f32) -> [n, m]f32 { let b: [n, m]f32 = scanl1(|x, y| x + y, a) return b }");
+    let sums = kernel("fn f(a: [n, m]f32) -> [n]f32 { let b: [n]f32 = fold(|x, y| x + y, 0.0, a) return b }");
+    let rows = kernel(
+        "fn f(a: [n]f32, o: [m]i64) -> [?]f32 {
+        let k = m - 1 let s: [k]f32 = fold_seg(|x, y| x + y, 0.5, a, offsets: o) return s }",
+    );
+    for (kernel, from, to, reason) in [
+        (&product, " unroll 6", " unroll 17", "more than 16"),
+        (&product, "threads {", "threads unroll 2 {", "only gangs"),
+        (&product, "overlapped", "overlapped, out of cache stream r", "one plain loop"),
+        (&stencil, "loop x_share {", "loop x_share unroll 2 {", "do at once"),
+        (&scan, "loop x_share {", "loop x_share unroll 2 {", "do at once"),
+        (&sums, "loop x_share.2 {", "loop x_share.2 unroll 2 {", "do at once"),
+        (&rows, "loop x_share {", "loop x_share unroll 2 {", "other bounds at each step"),
+    ] {
+        let said = changed(kernel, from, to);
+        assert!(said.contains(reason), "`{from}` to `{to}`: should be refused as `{reason}`:\n{said}");
+    }
+}

@@ -1,0 +1,40 @@
+//! Whether steps that run at once stand where they may.
+
+use super::bits::Check;
+use crate::{
+    jam::{MOST_JAMMED, may_jam},
+    schedule::{Axis, By, Loop, Remainder},
+    target::Machine,
+};
+
+impl Check<'_> {
+    /// Some steps at once are single steps of a serial loop, and each level inside has one plain loop over all of it.
+    pub(super) fn jam(&mut self, each: &Loop, depth: usize) {
+        if each.by != By::Serial || matches!(self.target.machine, Machine::Gpu(_)) {
+            self.fault("only gangs, and steps one after the other on a processor, are unrolled");
+            return;
+        }
+        if each.unroll > MOST_JAMMED {
+            self.fault(format!("{} steps at once are more than {MOST_JAMMED}", each.unroll));
+        }
+        if self.made_by(each.axis).is_some_and(|(.., pieces)| pieces) {
+            self.fault("pieces do not run at once: their steps do");
+        }
+        let level = self.level_of(each.axis);
+        let inner = &self.leaf.loops[depth + 1..];
+        let plain = inner.iter().all(|inner| {
+            let gang = matches!(inner.by, By::Lanes(_)) && inner.remainder != Remainder::Masked;
+            inner.axis == Axis(self.level_of(inner.axis) as u32)
+                && self.level_of(inner.axis) > level
+                && (gang || inner.by == By::Serial)
+                && inner.unroll == 1
+                && inner.out_of_cache.is_none()
+        });
+        if !plain || self.leaf.choices.iter().any(|&(.., around)| around > depth) {
+            self.fault(format!("inside of steps of level {level} that run at once each level has one plain loop"));
+        }
+        if let Err(why) = may_jam(self.kernel, level) {
+            self.fault(why);
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! How many steps of a level run at once: register tiles.
+
+use fusebox_ir::Action;
+
+use super::{
+    Choice,
+    levels::{Builder, Room},
+};
+use crate::{
+    gangs::inside,
+    jam::{MOST_JAMMED, may_jam, shared_loads},
+    schedule::{Axis, By, Gang, Loop, Nest, Node, Remainder},
+};
+
+/// Vector registers that a tile needs beside its accumulators: what the steps share, what one of them has, and their product.
+const BESIDE: u32 = 2;
+
+/// Steps of a tile: more share a load among more, but are left over more often.
+const ENOUGH: u32 = 8;
+
+/// Whether each level inside has one loop over all of it, without forms of its own.
+fn is_plain(levels: usize, body: &[Node]) -> bool {
+    body.iter().all(|node| match node {
+        Node::Loop(Loop { axis, unroll, remainder, out_of_cache, body, .. }) => {
+            let whole = (axis.0 as usize) < levels && *unroll == 1;
+            whole && *remainder != Remainder::Masked && out_of_cache.is_none() && is_plain(levels, body)
+        }
+        Node::Do(_) => true,
+        Node::Choose { .. } => false,
+    })
+}
+
+impl Builder<'_> {
+    /// How many steps of a level run at once: of that around the level across lanes, where they have elements in common.
+    pub(super) fn jammed(&self, level: usize, axis: Axis, body: &[Node]) -> Option<u32> {
+        let Room::Cores(cpu, Some(Gang { level: own, lanes, masked: false })) = self.machine else { return None };
+        let steps = axis.0 as usize == level || self.is_share(axis);
+        // A nest for short levels has few steps inside.
+        if own != level + 1
+            || !steps
+            || !is_plain(self.kernel.levels.len(), body)
+            || self.short.is_some()
+            || self.preferences.jam == Some(1)
+        {
+            return None;
+        }
+        may_jam(self.kernel, level).ok()?;
+        if let Some(wanted) = self.preferences.jam {
+            return Some(wanted.clamp(2, MOST_JAMMED));
+        }
+        let mut accumulators = 0;
+        for (_, statement) in inside(self.kernel, level) {
+            if let Action::Reduce { combine, values, .. } = &statement.action {
+                let types = combine.params.iter().take(values.len());
+                accumulators += types.map(|param| cpu.registers_of(lanes, param.ty.bytes())).sum::<u32>();
+            }
+        }
+        if accumulators == 0 || shared_loads(self.kernel, level) == 0 {
+            return None;
+        }
+        // What is loaded in gangs takes as many registers as an accumulator.
+        let room = cpu.registers.checked_sub(BESIDE + accumulators)?;
+        let most = (room / accumulators).min(ENOUGH);
+        (most >= 2).then_some(most)
+    }
+}
+
+/// The steps that run at once in a nest, and why.
+pub(super) fn choices(nest: &Nest, levels: usize) -> Vec<Choice> {
+    let mut found = Vec::new();
+    let mut nodes: Vec<&Node> = nest.nodes.iter().rev().collect();
+    while let Some(node) = nodes.pop() {
+        match node {
+            Node::Loop(each) => {
+                if each.by == By::Serial && each.unroll > 1 {
+                    found.push(choice(nest.level_of(levels, each.axis).unwrap_or(0), each.unroll));
+                }
+                nodes.extend(each.body.iter().rev());
+            }
+            Node::Do(_) => {}
+            Node::Choose { then, otherwise, .. } => nodes.extend(otherwise.iter().rev().chain(then.iter().rev())),
+        }
+    }
+    found
+}
+
+fn choice(level: usize, steps: u32) -> Choice {
+    Choice {
+        about: format!("steps of level {level}"),
+        chosen: format!("{steps} at once, with all of their accumulators in registers"),
+        because: "what they have in common is loaded once, and no addition waits for the one before it".to_owned(),
+        instead_of: vec![
+            "one after the other: each loads everything, and adds to what it has just added to".to_owned(),
+        ],
+    }
+}

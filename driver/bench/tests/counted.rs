@@ -1,0 +1,65 @@
+//! The innermost loops of the suite's kernels, counted: a change of the code that they are made of is seen here without a clock.
+//!
+//! Each line is a loop that no other is inside of, in the machine code of a part of a kernel: how many instructions a turn has, how many of them
+//! read arrays, read constants, write arrays, use the stack, move a register to another, and leave the loop (checks, and ends that come
+//! before the turn's). Registers are allocated then, and no machine plays a part: code for AVX-512 is counted anywhere. Parts that a launch
+//! runs once, for few elements, are left out.
+
+#[path = "counted/loops.rs"]
+mod loops;
+
+use std::fmt::Write as _;
+
+use fusebox::{Options, pipeline_of, run_passes};
+use fusebox_bench::programs;
+use fusebox_cranelift::{Config, Cranelift, Features, emit::Part};
+use fusebox_ir::ProvedPlan;
+
+/// The plan of each program, by its name.
+fn plans() -> Vec<(&'static str, ProvedPlan)> {
+    let plan = |program: &fusebox_bench::program::Program| -> anyhow::Result<ProvedPlan> {
+        let ir = program.ir()?;
+        let mut passes = pipeline_of(&ir, &Options::default());
+        passes.pop();
+        let stages = run_passes(&ir, &passes, false)?;
+        let last = stages.last().and_then(|stage| stage.program()).unwrap_or(&ir);
+        Ok(fusebox_kernels::lower_proved(last, &Default::default())?.0)
+    };
+    let named = |program: &fusebox_bench::program::Program| {
+        (program.name, plan(program).unwrap_or_else(|error| panic!("{}: {error}", program.name)))
+    };
+    programs::all().iter().map(named).collect()
+}
+
+/// A line for each innermost loop of each kernel's code for these features.
+fn table(plans: &[(&'static str, ProvedPlan)], features: Features) -> String {
+    let backend = Cranelift::new(Config { threads: 1, ..Config::default() }).expect("a thread");
+    let mut table = String::from("program, kernel, part: instructions loads constants stores stack moves exits\n");
+    for (program, plan) in plans {
+        let compiled = backend.compile_proved_plan(plan).unwrap_or_else(|error| panic!("{program}: {error}"));
+        let codes = compiled.wide_code(features).unwrap_or_else(|error| panic!("{program}: {error}"));
+        for (kernel, wide) in plan.kernels.iter().zip(codes) {
+            let Some(wide) = wide else { continue };
+            for ((part, _), code) in wide.compiled.parts.iter().zip(&wide.codes) {
+                let Some(code) = code.as_ref().filter(|_| !matches!(part, Part::Steps | Part::Carry | Part::Finish))
+                else {
+                    continue;
+                };
+                for found in loops::innermost(code) {
+                    let loops::Counts { instructions, loads, constants, stores, stack, moves, exits } = found;
+                    let counts = format!("{instructions} {loads} {constants} {stores} {stack} {moves} {exits}");
+                    writeln!(table, "{program}, {}, {part:?}: {counts}", kernel.name.0).expect("text");
+                }
+            }
+        }
+    }
+    table
+}
+
+#[test]
+fn innermost_loops() {
+    let plans = plans();
+    for (name, features) in [("avx2", Features::AVX2), ("avx512", Features::FULL)] {
+        insta::assert_snapshot!(format!("innermost_loops_{name}"), table(&plans, features));
+    }
+}
