@@ -6,6 +6,7 @@
 
 mod abreast;
 mod access;
+mod divide;
 mod jammed;
 mod levels;
 mod non_temporal;
