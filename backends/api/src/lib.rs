@@ -7,14 +7,14 @@ mod lock;
 mod machine;
 mod pool;
 
-use fusebox_ir::{Array, Plan};
+use fusebox_ir::{Array, Plan, ProvedPlan};
 
 pub use crate::{
     error::BackendError,
-    execute::{Handed, Statistics, Stored, execute},
+    execute::{Extents, Handed, Statistics, Stored, execute},
     inputs::check_inputs,
     lock::lock,
-    machine::{Launch, LaunchArray, Machine, Sort},
+    machine::{Few, Launch, LaunchArray, Machine, Sort},
     pool::Pool,
 };
 
@@ -31,14 +31,9 @@ pub trait Backend: Send + Sync {
 
     /// As [`Self::compile`], for a plan that lowering made: indices that the plan does not check are not checked.
     ///
-    /// # Safety
-    /// The plan is valid, every index that is not checked is inside of its array whatever the inputs, and arrays of appends have room for
-    /// what is appended.
-    ///
     /// # Errors
     /// [`BackendError::Unsupported`], [`BackendError::Compile`].
-    #[allow(unsafe_code)]
-    unsafe fn compile_proved(&self, plan: &Plan) -> Result<Box<dyn Compiled>, BackendError>;
+    fn compile_proved(&self, plan: &ProvedPlan) -> Result<Box<dyn Compiled>, BackendError>;
 }
 
 /// A compiled plan, not yet on a device.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use fusebox_backend::{BackendError, Compiled, Program};
 use fusebox_ir::{
-    Kernel, Plan,
+    Kernel, Plan, ProvedPlan,
     analysis::{has_room, with_checks},
 };
 use fusebox_schedule::Target;
@@ -31,7 +31,7 @@ pub struct CompiledPlan {
 
 impl CompiledPlan {
     pub(crate) fn new(
-        plan: &Plan,
+        plan: &ProvedPlan,
         config: &Config,
         features: Option<Features>,
         shared: Arc<Shared>,
@@ -39,7 +39,7 @@ impl CompiledPlan {
         let bytes = config.vectors.then_some(VECTOR_BYTES);
         let forced = forced(plan, config);
         let kernels = compile_kernels(plan, &forced, |_| bytes)?;
-        Ok(Self { plan: Arc::new(plan.clone()), kernels, forced, features, shared })
+        Ok(Self { plan: plan.shared(), kernels, forced, features, shared })
     }
 
     /// A plan that nobody vouches for: what may be outside of an array is checked. Appends to what may be too short are scalar code, which

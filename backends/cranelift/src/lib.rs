@@ -28,7 +28,7 @@ pub use wide::WideKernel;
 use std::sync::Arc;
 
 use fusebox_backend::{Backend, BackendError, Compiled, Pool};
-use fusebox_ir::{Plan, validate_plan};
+use fusebox_ir::{Plan, ProvedPlan, validate_plan};
 use fusebox_schedule::Book;
 
 use threads::Threads;
@@ -147,14 +147,9 @@ impl Cranelift {
     /// The same without any guard: of a plan as lowering makes it, which leaves out the checks that it has proved to be needless. Results are
     /// those of [`Self::compile_plan`].
     ///
-    /// # Safety
-    /// The plan is valid ([`validate_plan`]), every index that is not checked is inside of its array whatever the inputs, and arrays of appends
-    /// have room for what is appended.
-    ///
     /// # Errors
     /// [`BackendError::Unsupported`], [`BackendError::Compile`].
-    #[allow(unsafe_code)]
-    pub unsafe fn compile_proved_plan(&self, plan: &Plan) -> Result<CompiledPlan, BackendError> {
+    pub fn compile_proved_plan(&self, plan: &ProvedPlan) -> Result<CompiledPlan, BackendError> {
         CompiledPlan::new(plan, &self.config, self.features, self.shared.clone())
     }
 }
@@ -168,9 +163,7 @@ impl Backend for Cranelift {
         Ok(Box::new(self.compile_plan(plan)?))
     }
 
-    #[allow(unsafe_code)]
-    unsafe fn compile_proved(&self, plan: &Plan) -> Result<Box<dyn Compiled>, BackendError> {
-        // SAFETY: the caller promises the same.
-        Ok(Box::new(unsafe { self.compile_proved_plan(plan) }?))
+    fn compile_proved(&self, plan: &ProvedPlan) -> Result<Box<dyn Compiled>, BackendError> {
+        Ok(Box::new(self.compile_proved_plan(plan)?))
     }
 }

@@ -13,28 +13,30 @@ use std::fmt::Write as _;
 use fusebox::{Options, pipeline_of, run_passes};
 use fusebox_bench::programs;
 use fusebox_cranelift::{Config, Cranelift, Features, emit::Part};
-use fusebox_ir::Plan;
+use fusebox_ir::ProvedPlan;
 
 /// The plan of each program, by its name.
-fn plans() -> Vec<(&'static str, Plan)> {
-    let plan = |program: &fusebox_bench::program::Program| {
-        let ir = program.ir().unwrap_or_else(|error| panic!("{}: {error}", program.name));
-        let passes = pipeline_of(&ir, &Options::default());
-        let stages = run_passes(&ir, &passes, false).unwrap_or_else(|error| panic!("{}: {error}", program.name));
-        stages.last().and_then(|stage| stage.plan()).cloned().unwrap_or_else(|| panic!("{}: no plan", program.name))
+fn plans() -> Vec<(&'static str, ProvedPlan)> {
+    let plan = |program: &fusebox_bench::program::Program| -> anyhow::Result<ProvedPlan> {
+        let ir = program.ir()?;
+        let mut passes = pipeline_of(&ir, &Options::default());
+        passes.pop();
+        let stages = run_passes(&ir, &passes, false)?;
+        let last = stages.last().and_then(|stage| stage.program()).unwrap_or(&ir);
+        Ok(fusebox_kernels::lower_proved(last, &Default::default())?.0)
     };
-    programs::all().iter().map(|program| (program.name, plan(program))).collect()
+    let named = |program: &fusebox_bench::program::Program| {
+        (program.name, plan(program).unwrap_or_else(|error| panic!("{}: {error}", program.name)))
+    };
+    programs::all().iter().map(named).collect()
 }
 
 /// A line for each innermost loop of each kernel's code for these features.
-fn table(plans: &[(&'static str, Plan)], features: Features) -> String {
+fn table(plans: &[(&'static str, ProvedPlan)], features: Features) -> String {
     let backend = Cranelift::new(Config { threads: 1, ..Config::default() }).expect("a thread");
     let mut table = String::from("program, kernel, part: instructions loads constants stores stack moves exits\n");
     for (program, plan) in plans {
-        // SAFETY: what lowering makes is compiled, and is not run.
-        #[allow(unsafe_code)]
-        let compiled = unsafe { backend.compile_proved_plan(plan) };
-        let compiled = compiled.unwrap_or_else(|error| panic!("{program}: {error}"));
+        let compiled = backend.compile_proved_plan(plan).unwrap_or_else(|error| panic!("{program}: {error}"));
         let codes = compiled.wide_code(features).unwrap_or_else(|error| panic!("{program}: {error}"));
         for (kernel, wide) in plan.kernels.iter().zip(codes) {
             let Some(wide) = wide else { continue };

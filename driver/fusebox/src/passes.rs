@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use fusebox_clustering::{Method, Status};
 pub use fusebox_flattening::Flattening;
-use fusebox_ir::{Made, Pass, Passed, Plan, Program, Property, properties, validate};
+use fusebox_ir::{Made, Pass, Passed, Plan, Program, Property, ProvedPlan, properties, validate};
 
 use crate::{Error, Fusion, Options};
 
@@ -299,6 +299,19 @@ impl Explained for Clusters {
 /// From programs to what backends run.
 struct Kernels;
 
+impl Kernels {
+    fn lowered(&self, program: &Program) -> Result<(ProvedPlan, Vec<(String, u64)>), Failed> {
+        let (plan, report) = fusebox_kernels::lower_proved(program, &Default::default())?;
+        let report = report_of([
+            ("kernels", report.kernels),
+            ("launches", report.launches),
+            ("allocations", report.allocations),
+            ("checks", report.checks),
+        ]);
+        Ok((plan, report))
+    }
+}
+
 impl Pass for Kernels {
     fn name(&self) -> &'static str {
         "kernels"
@@ -313,14 +326,8 @@ impl Pass for Kernels {
     }
 
     fn run(&self, program: &Program) -> Result<Passed, Failed> {
-        let (plan, report) = fusebox_kernels::lower(program, &Default::default())?;
-        let report = report_of([
-            ("kernels", report.kernels),
-            ("launches", report.launches),
-            ("allocations", report.allocations),
-            ("checks", report.checks),
-        ]);
-        Ok(Passed { made: Made::Plan(Box::new(plan)), report })
+        let (plan, report) = self.lowered(program)?;
+        Ok(Passed { made: Made::Plan(Box::new(plan.into_plan())), report })
     }
 }
 
@@ -407,6 +414,30 @@ pub fn run_passes(program: &Program, list: &[&'static dyn Pass], verify: bool) -
         line.run(pass, |program| Ok((pass.run(program)?, Details::None)))?;
     }
     Ok(line.stages)
+}
+
+/// Runs the passes that a valid program is compiled by, and gives the plan that the last of them makes with what is proved of it.
+///
+/// # Errors
+/// As [`run_passes`].
+pub(crate) fn run_to_plan(program: &Program, options: &Options) -> Result<(Vec<Stage>, ProvedPlan), Error> {
+    let mut line = Line::new(program, options.verifies());
+    let mut proved = None;
+    for pass in pipeline_of(program, options) {
+        line.run(pass, |program| {
+            let passed = if pass.name() == KERNELS.name() {
+                let (plan, report) = KERNELS.lowered(program)?;
+                let made = Made::Plan(Box::new(Plan::clone(&plan)));
+                proved = Some(plan);
+                Passed { made, report }
+            } else {
+                pass.run(program)?
+            };
+            Ok((passed, Details::None))
+        })?;
+    }
+    let Some(proved) = proved else { unreachable!("the last pass makes a plan") };
+    Ok((line.stages, proved))
 }
 
 /// A program on its way through passes.

@@ -121,7 +121,7 @@ pub fn tune(
     let mut tuner = Tuner { made: &made, plain, inputs, expected, config, best: Book::default(), running: None, usual };
     let mut kernels = Vec::new();
     let mut seen: Vec<&Kernel> = Vec::new();
-    for kernel in &made.plan()?.kernels {
+    for kernel in &made.plan().kernels {
         if !seen.contains(&kernel) {
             seen.push(kernel);
             kernels.push(tuner.kernel(kernel, tell)?);

@@ -19,6 +19,7 @@ mod pass;
 mod plan;
 pub mod primitive;
 mod program;
+mod proved_plan;
 mod renumber;
 mod rewrite;
 mod scalar;
@@ -41,6 +42,7 @@ pub use crate::{
     pass::*,
     plan::*,
     program::*,
+    proved_plan::ProvedPlan,
     rewrite::*,
     scalar::*,
     traverse::*,

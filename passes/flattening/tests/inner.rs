@@ -142,3 +142,33 @@ fn arrays_of_arrays_come_out_of_a_third_level_at_any_index() {
     let outside = [Array::scalar(4i64).into(), vector(&[3, 1, 0, 4])];
     assert!(run(&program, &outside).is_err() && run(&flat, &outside).is_err());
 }
+
+#[test]
+fn rows_of_two_arrays_are_taken_as_they_are_if_they_are_as_long() {
+    let source = "fn f(a: [n][?]i64, b: [n][?]i64) -> [n]i64 {
+      let r: [n]i64 = nest([n], |i| {
+        let k: i64, x: [k]i64 = element(a, i)
+        let l: i64, y: [l]i64 = element(b, i)
+        let z: [k]i64 = map(|p, q| p * q, x, y)
+        let s: i64 = fold(|p, q| p + q, 0, z)
+        return s })
+      return r }";
+    // As long, longer, none at all; as many in all is not enough.
+    let pairs: [[&[i64]; 2]; 3] = [[&[2, 0, 3], &[2, 0, 3]], [&[2, 0, 3], &[4, 1, 3]], [&[], &[]]];
+    for [a, b] in pairs {
+        descriptors(source, &[&[rows(a), rows(b)]]);
+    }
+    let program = text::parse(source).unwrap_or_else(|error| panic!("{error}"));
+    let (flat, _) = flatten(&program, &Config::default()).unwrap_or_else(|error| panic!("{error}"));
+    let given = [rows(&[3, 2]), rows(&[2, 3])];
+    assert!(run(&program, &given).is_err());
+    let error = run(&flat, &common::flat_inputs(&given)).err().map(|error| error.to_string()).unwrap_or_default();
+    assert_eq!(
+        error,
+        "5:25: backpermute `y`: assertion failed: index 2 is outside of `y`, whose extent is 2, in lane 0"
+    );
+    // Lookups stand in the branch of rows that differ alone.
+    let text = flat.to_string();
+    let (before, after) = text.split_once("cond(equal").unwrap_or_else(|| panic!("{text}"));
+    assert!(!before.contains("expand(") && after.contains("expand("), "{text}");
+}

@@ -6,6 +6,9 @@ use fusebox_ir::Place;
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
+    /// The program is not valid.
+    #[error("not a valid program:\n{0}")]
+    Invalid(fusebox_ir::ValidationErrors),
     /// The program is not flat.
     #[error("{}cannot make a kernel of {op} `{result}`: flattening must run before", at(.place))]
     Unsupported {

@@ -12,7 +12,7 @@ mod nest; // a kernel under construction
 mod report;
 mod strict; // scalar code by need, made strict
 
-use fusebox_ir::{Plan, Program};
+use fusebox_ir::{Plan, Program, ProvedPlan, validate};
 
 pub use crate::{error::Error, report::Report};
 
@@ -36,5 +36,19 @@ pub fn lower(program: &Program, config: &Config) -> Result<(Plan, Report), Error
     let _ = config;
     let plan = lower::lower(program)?;
     let report = Report::of(&plan);
+    Ok((plan, report))
+}
+
+/// As [`lower`], with the promise that backends ask of a plan that they are not to guard.
+///
+/// # Errors
+/// [`Error::Invalid`] of a program that is not valid, of which nothing is proved; else as [`lower`].
+pub fn lower_proved(program: &Program, config: &Config) -> Result<(ProvedPlan, Report), Error> {
+    validate(program, &[]).map_err(Error::Invalid)?;
+    let (plan, report) = lower(program, config)?;
+    // SAFETY: of a valid program lowering makes a valid plan. It checks each index, each row of offsets, and room for what is appended, but
+    // where `bounds` has a proof that the check would hold.
+    #[allow(unsafe_code)]
+    let plan = unsafe { ProvedPlan::new(plan) };
     Ok((plan, report))
 }

@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 
 use fusebox_backend::BackendError;
 use fusebox_cranelift::{CompiledPlan, Config, Cranelift, Features};
-use fusebox_ir::{Array, Constant, ElementType, Plan, Program, Value, text};
+use fusebox_ir::{Array, Constant, ElementType, Plan, Program, ProvedPlan, Value, text};
 use fusebox_schedule::{Book, Target, alternatives};
 
 /// Threads and gangs that every program is run with.
@@ -85,7 +85,8 @@ pub fn interpreted(plan: &Plan, inputs: &[Array]) -> Result<Vec<Array>, String> 
 #[allow(unsafe_code)]
 pub fn compiled(backend: &Cranelift, plan: &Plan) -> Result<CompiledPlan, BackendError> {
     // SAFETY: tests compile what lowering has proved, or accesses that are inside by the way they are written.
-    unsafe { backend.compile_proved_plan(plan) }
+    let plan = unsafe { ProvedPlan::new(plan.clone()) };
+    backend.compile_proved_plan(&plan)
 }
 
 /// What the CPU gives.

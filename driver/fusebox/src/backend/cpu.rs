@@ -8,10 +8,10 @@ use std::{
 
 use fusebox_backend::{Backend as _, BackendError, lock};
 use fusebox_cranelift::{Config, Cranelift};
-use fusebox_ir::{Array, ArrayOp, Nested, Part, Plan, Program, Property, RunError, Value, validate};
+use fusebox_ir::{Array, ArrayOp, Nested, Part, Plan, Program, Property, ProvedPlan, RunError, Value, validate};
 
 use super::{Executable, Loading, without_checks::without_checks};
-use crate::{Error, InputError, Options, RunReport, Stage, pipeline_of, run_passes};
+use crate::{Error, InputError, Options, RunReport, Stage, passes::run_to_plan};
 
 const NAME: &str = "cpu";
 
@@ -60,29 +60,25 @@ pub(super) fn load(program: &Program, options: &Options) -> Result<Loading, Erro
 /// A plan that the passes have made and that nobody has changed.
 pub(crate) struct MadePlan {
     stages: Vec<Stage>,
+    plan: ProvedPlan,
     nested: Vec<bool>,
 }
 
 impl MadePlan {
     /// The plan of a valid program.
     pub(crate) fn of(program: &Program, options: &Options) -> Result<Self, Error> {
-        let stages = made(program, options)?;
-        plan(&stages)?;
-        Ok(Self { stages, nested: nested_results(program) })
+        let (stages, plan) = made(program, options)?;
+        Ok(Self { stages, plan, nested: nested_results(program) })
     }
 
     /// What was made.
-    pub(crate) fn plan(&self) -> Result<&Plan, Error> {
-        plan(&self.stages)
+    pub(crate) fn plan(&self) -> &Plan {
+        &self.plan
     }
 
     /// Compiles and loads it.
     pub(crate) fn load(&self, options: &Options) -> Result<Loading, Error> {
-        // SAFETY: the passes have made the plan, and nobody has changed it: what it leaves unchecked lowering has proved.
-        #[allow(unsafe_code)]
-        unsafe {
-            loaded(self.plan()?, self.nested.clone(), options)
-        }
+        loaded(&self.plan, self.nested.clone(), options)
     }
 }
 
@@ -97,18 +93,18 @@ fn nested_results(program: &Program) -> Vec<bool> {
 /// As [`crate::compile_unchecked`].
 #[allow(unsafe_code)]
 pub(super) unsafe fn load_unchecked(program: &Program, options: &Options) -> Result<Loading, Error> {
-    let stages = made(program, options)?;
-    let bare = without_checks(plan(&stages)?);
+    let (stages, plan) = made(program, options)?;
     // SAFETY: what lowering has left unchecked it has proved; for what it checked the caller vouches.
-    unsafe { loaded(&bare, nested_results(program), options) }.map(|loading| Loading { stages, ..loading })
+    let bare = unsafe { ProvedPlan::new(without_checks(&plan)) };
+    loaded(&bare, nested_results(program), options).map(|loading| Loading { stages, ..loading })
 }
 
 /// What each pass makes of a program.
-fn made(program: &Program, options: &Options) -> Result<Vec<Stage>, Error> {
+fn made(program: &Program, options: &Options) -> Result<(Vec<Stage>, ProvedPlan), Error> {
     if has_sequences(program) {
         validate(program, &[Property::Flat]).map_err(|errors| Error::NotFlat { backend: NAME, errors })?;
     }
-    run_passes(program, &pipeline_of(program, options), options.verifies())
+    run_to_plan(program, options)
 }
 
 /// Whether a program reads sequences, which are not made flat.
@@ -126,25 +122,11 @@ fn has_sequences(program: &Program) -> bool {
     false
 }
 
-/// The plan that the last pass made.
-fn plan(stages: &[Stage]) -> Result<&Plan, Error> {
-    stages.last().and_then(|stage| stage.plan()).ok_or_else(|| {
-        let source = Box::new(BackendError::BadPlan { message: "the passes made no plan".into() });
-        Error::Backend { backend: NAME, source }
-    })
-}
-
-/// Compiles and loads a plan that nobody guards.
-///
-/// # Safety
-/// As [`fusebox_backend::Backend::compile_proved`].
-#[allow(unsafe_code)]
-unsafe fn loaded(plan: &Plan, nested: Vec<bool>, options: &Options) -> Result<Loading, Error> {
+/// Compiles and loads a plan that needs no guards.
+fn loaded(plan: &ProvedPlan, nested: Vec<bool>, options: &Options) -> Result<Loading, Error> {
     let backend = backend_for(plan, options)?;
     let begin = Instant::now();
-    // SAFETY: the caller promises the same.
-    let compiled = unsafe { backend.compile_proved(plan) };
-    let loaded = compiled.and_then(|compiled| compiled.load()).map_err(failed)?;
+    let loaded = backend.compile_proved(plan).and_then(|compiled| compiled.load()).map_err(failed)?;
     Ok(Loading { executable: Box::new(Loaded { program: loaded, nested }), stages: Vec::new(), code: begin.elapsed() })
 }
 

@@ -199,9 +199,8 @@ impl Lifter<'_> {
         let ty = self.flat.ty(sizes.array).clone();
         let mut f = LambdaBuilder::new();
         let alone = sizes.home == ROOT;
-        let at: Vec<ScalarValue> = ty.extents.iter().map(|_| f.param("", I64)).collect();
-        let size = if alone { ScalarValue::outer(sizes.array, I64) } else { f.read(sizes.array, I64, &at) };
-        let lane: Vec<_> = at.iter().map(|at| at.operand).collect();
+        let size = if alone { ScalarValue::outer(sizes.array, I64) } else { f.param("", I64) };
+        let lane: Vec<_> = ty.extents.iter().map(|_| f.param("", I64).operand).collect();
         let fine = f.binary(Binary::Ge, size, 0i64);
         let name = &self.name_of(sizes.array);
         let (message, lane) = Code::in_lane(&format!("extent `{name}` is {{}}"), &lane);
@@ -209,7 +208,12 @@ impl Lifter<'_> {
         let op = ScalarOp::Assert { condition: fine.operand, message, shown, value: size.operand };
         let checked = f.instruction(op, &[I64]);
         let f = f.finish(&[checked[0]]);
-        let op = if alone { ArrayOp::Unit { f } } else { ArrayOp::Generate { extents: operands(&ty.extents), f } };
+        let op = if alone {
+            ArrayOp::Unit { f }
+        } else {
+            let lanes = (0..ty.rank()).map(|dim| self.coordinate_of(&ty.extents, dim));
+            ArrayOp::Map { f, sources: [sizes.array].into_iter().chain(lanes).collect() }
+        };
         let array = self.flat.bind_out(op, &name.as_str().into(), ty);
         self.not_negative.insert(array);
         Value { array, ..sizes.clone() }
@@ -387,6 +391,7 @@ impl Lifter<'_> {
         self.lifts.retain(|(array, from, to), value| {
             known(array) && [from, to].iter().all(|at| contexts[at.0].level <= here) && known(&value.array)
         });
+        self.conformed.retain(|(array, to), made| known(array) && contexts[to.0].level <= here && known(made));
         for context in &mut self.contexts {
             if let Made::Ragged { origin, .. } = &mut context.made
                 && origin.is_some_and(|(lane, _)| flat.level(lane) > here)

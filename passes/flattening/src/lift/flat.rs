@@ -14,6 +14,8 @@ pub(super) struct Flat {
     /// In which of the open blocks a value is bound.
     levels: HashMap<ArrayId, usize>,
     fresh: Fresh,
+    /// The outermost block that anything is bound in.
+    pub floor: usize,
     /// Where what is bound from here on stands in the source.
     pub place: Place,
 }
@@ -25,6 +27,7 @@ impl Flat {
             types: HashMap::new(),
             levels: HashMap::new(),
             fresh,
+            floor: 0,
             place: Place::default(),
         }
     }
@@ -112,7 +115,7 @@ impl Flat {
 
     /// As [`Self::bind_out`], of several results.
     pub fn bind_out_ids(&mut self, op: ArrayOp, results: Vec<(ArrayId, Name, Type)>) {
-        let mut level = 0;
+        let mut level = self.floor;
         let own: Vec<ArrayId> = results.iter().map(|(id, _, _)| *id).collect();
         let mut visit = |id: ArrayId| {
             if !own.contains(&id) {

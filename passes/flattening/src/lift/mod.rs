@@ -81,6 +81,8 @@ struct Lifter<'p> {
     products: HashMap<Vec<Extent>, Extent>,
     coordinates: HashMap<(Vec<Extent>, usize), ArrayId>,
     lifts: HashMap<(ArrayId, ContextId, ContextId), Value>,
+    /// Values over contexts that have rows of other extents.
+    conformed: HashMap<(ArrayId, ContextId), ArrayId>,
     /// Whether arrays in lanes are held as irregular ones, whatever is known of them.
     irregular: bool,
     /// How many arrays of offsets were made.
@@ -115,6 +117,7 @@ pub(crate) fn lift(program: &Program, config: &Config) -> Result<(Program, usize
         products: HashMap::new(),
         coordinates: HashMap::new(),
         lifts: HashMap::new(),
+        conformed: HashMap::new(),
         irregular: config.flattening == Flattening::Irregular,
         descriptors: 0,
         lifted: 0,

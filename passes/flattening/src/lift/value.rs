@@ -1,7 +1,7 @@
 //! Values of the nested program as flat arrays, brought from the lanes of one context to those of another.
 
 use fusebox_ir::{
-    ArrayId, ArrayOp, ElementType, Lambda, LambdaBuilder, Name, Operand, ScalarOp, ScalarOperand, Type, inline,
+    ArrayId, ArrayOp, Binary, ElementType, Lambda, LambdaBuilder, Name, Operand, ScalarOp, ScalarOperand, Type, inline,
 };
 
 use super::{
@@ -189,7 +189,79 @@ impl Lifter<'_> {
         if self.same_layout(value.elements, elements) {
             return value.array;
         }
-        self.gathered_checked(&value, elements)
+        match self.differing_sizes(value.elements, elements) {
+            Some(sizes) => self.as_it_is_if_equal(&value, elements, sizes),
+            None => self.gathered_checked(&value, elements),
+        }
+    }
+
+    /// The extents by which two contexts alone differ, of rows that no type says to be as long as each other.
+    fn differing_sizes(&self, a: ContextId, b: ContextId) -> Option<[Value; 2]> {
+        let (mut a, mut b) = (a, b);
+        loop {
+            let (x, y) = (self.context(a), self.context(b));
+            match (&x.made, &y.made) {
+                (Made::Uniform { extent }, Made::Uniform { extent: other }) if extent == other => {
+                    (a, b) = (x.parent, y.parent);
+                }
+                (Made::Ragged { sizes, .. }, Made::Ragged { sizes: other, .. }) if x.parent == y.parent => {
+                    return Some([sizes.clone(), other.clone()]);
+                }
+                _ => return None,
+            }
+        }
+    }
+
+    /// The elements of a value as they are, if its rows are all as long as those of a context; only else each is looked up. Rows that come in
+    /// from outside as several arrays mostly are, but nothing before the run says so.
+    fn as_it_is_if_equal(&mut self, value: &Value, elements: ContextId, sizes: [Value; 2]) -> ArrayId {
+        if let Some(&known) = self.conformed.get(&(value.array, elements)) {
+            return known;
+        }
+        let mut parent = elements;
+        while !matches!(self.context(parent).made, Made::Ragged { .. }) {
+            parent = self.context(parent).parent;
+        }
+        parent = self.context(parent).parent;
+        let vectors: Vec<ArrayId> = sizes
+            .iter()
+            .map(|sizes| {
+                let lifted = self.lifted(sizes, parent);
+                self.as_vector(lifted.array)
+            })
+            .collect();
+        let count = self.count(parent);
+        let f = Lambda::build(&[("a", ElementType::I64), ("b", ElementType::I64)], |f, p| {
+            vec![f.binary(Binary::Eq, p[0], p[1])]
+        });
+        let op = ArrayOp::Map { f, sources: vectors };
+        let equal = self.flat.bind_out(op, &Name::default(), Type::array(vec![count], ElementType::Bool));
+        let op = ArrayOp::Fold {
+            combine: Lambda::componentwise(&[(Binary::And, ElementType::Bool)]),
+            seeds: vec![Operand::Constant(true.into())],
+            sources: vec![equal],
+            offsets: None,
+            commutes: false,
+        };
+        let equal = self.flat.bind_out(op, &"equal".into(), Type::scalar(ElementType::Bool));
+
+        let (ty, name) = (Type::array(self.dims(elements), value.ty), Name::from(self.name_of(value.array)));
+        self.flat.open();
+        let op =
+            ArrayOp::Reshape { extents: ty.extents.iter().map(|&e| operand(e)).collect(), sources: vec![value.array] };
+        let as_it_is = self.flat.bind(op, vec![(name.clone(), ty.clone())]);
+        let then = self.flat.close(as_it_is);
+        self.flat.open();
+        let here = self.flat.here();
+        let floor = std::mem::replace(&mut self.flat.floor, here);
+        let looked_up = self.gathered_checked(value, elements);
+        self.flat.floor = floor;
+        let otherwise = self.flat.close(vec![looked_up]);
+        self.forget_closed();
+        let op = ArrayOp::Cond { condition: equal.into(), then, otherwise };
+        let array = self.flat.bind(op, vec![(name, ty)])[0];
+        self.conformed.insert((value.array, elements), array);
+        array
     }
 
     /// As [`Self::conformed`], of arrays of the nested program.
