@@ -6,7 +6,7 @@ use std::{collections::HashMap, ops::Range};
 use fusebox_ir::{Action, Association, Binary, LevelOrder, LocalId};
 use fusebox_schedule::{By, Loop, Node};
 
-use super::{Emitter, Result, Val, levels::EmittedLevel, statement::reduce::Reduce};
+use super::{Emitter, Result, Val, emitted_level::EmittedLevel, statement::reduce::Reduce};
 use crate::vector::Value;
 
 /// What is done abreast, in a loop over the level around.

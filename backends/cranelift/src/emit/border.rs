@@ -2,7 +2,7 @@
 
 use fusebox_ir::{Action, Binary, DimBoundary, LevelOrder};
 
-use super::{Emitter, Result, levels::EmittedLevel};
+use super::{Emitter, Result, emitted_level::EmittedLevel};
 use crate::vector::Value;
 
 /// The steps of a level at which no boundary applies.

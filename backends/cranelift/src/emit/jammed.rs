@@ -8,7 +8,7 @@ use fusebox_ir::{
     analysis::kernels::{AcrossLanes, Lanes},
 };
 
-use super::{Emitter, Result, Val, levels::EmittedLevel, statement::reduce::Reduce};
+use super::{Emitter, Result, Val, emitted_level::EmittedLevel, statement::reduce::Reduce};
 use crate::vector::Value;
 
 /// Steps that run at once.

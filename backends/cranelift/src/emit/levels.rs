@@ -10,31 +10,10 @@ use fusebox_ir::{
 use fusebox_schedule::{By, Loop, Node, Remainder, SplitBy};
 
 use super::{
-    Emitter, Result, Val, abreast::Abreast, statement::reduce::Reduce, strip_mined::StripMined, unrolled::Unrolled,
+    Emitter, Result, Val, abreast::Abreast, emitted_level::EmittedLevel, statement::reduce::Reduce,
+    strip_mined::StripMined, unrolled::Unrolled,
 };
 use crate::vector::Value;
-
-/// A level that is being emitted.
-#[derive(Clone)]
-pub(super) struct EmittedLevel {
-    pub(super) depth: usize,
-    pub(super) inner: Range<usize>,
-    /// The level's first index.
-    pub(super) from: Value,
-    /// The one behind its last.
-    pub(super) to: Value,
-    /// Its scans in tiles.
-    tiled: Vec<usize>,
-    /// Its reduces in blocks, and scans whose totals are.
-    blocked: Vec<usize>,
-}
-
-impl EmittedLevel {
-    /// A level without tiles and blocks.
-    pub(super) fn plain(depth: usize, inner: Range<usize>, from: Value, to: Value) -> Self {
-        Self { depth, inner, from, to, tiled: Vec::new(), blocked: Vec::new() }
-    }
-}
 
 /// Some steps of a level: from, to, and the first that is counted in its block.
 #[derive(Clone, Copy)]

@@ -8,6 +8,7 @@ mod abreast;
 mod access;
 mod border;
 mod divide;
+mod emitted_level;
 mod jammed;
 mod levels;
 mod non_temporal;

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, HashSet};
 use fusebox_ir::{Action, Binary, IndexMap, KernelArrayId};
 use fusebox_schedule::{Loop, streams::Streams};
 
-use super::{Emitter, HiddenArgument, Result, Val, levels::EmittedLevel, unrolled::Unrolled};
+use super::{Emitter, HiddenArgument, Result, Val, emitted_level::EmittedLevel, unrolled::Unrolled};
 use crate::vector::Value;
 
 /// Bytes of a line of the caches.

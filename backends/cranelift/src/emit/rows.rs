@@ -10,7 +10,7 @@ use fusebox_schedule::{By, Loop};
 
 use super::{
     Emitter, Result,
-    levels::EmittedLevel,
+    emitted_level::EmittedLevel,
     statement::reduce::{Maybe, Reduce},
 };
 use crate::vector::Value;

@@ -9,7 +9,7 @@ use std::collections::HashSet;
 use fusebox_ir::{Action, Binary, Kernel, analysis::kernels::accumulators};
 use fusebox_schedule::{By, Effects, Loop, Node, slice::free_slice};
 
-use super::{Emitter, Result, levels::EmittedLevel};
+use super::{Emitter, Result, emitted_level::EmittedLevel};
 use crate::vector::Value;
 
 /// Reduces that are computed together.

@@ -7,7 +7,7 @@ use fusebox_schedule::{
     accumulate::{may_unroll, own_accumulators},
 };
 
-use super::{Emitter, Result, levels::EmittedLevel};
+use super::{Emitter, Result, emitted_level::EmittedLevel};
 use crate::vector::Value;
 
 /// How a level runs with unrolled accumulators.

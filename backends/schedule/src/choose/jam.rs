@@ -4,7 +4,7 @@ use fusebox_ir::Action;
 
 use super::{
     Choice,
-    levels::{Builder, Room},
+    builder::{Builder, Room},
 };
 use crate::{
     gangs::inside,

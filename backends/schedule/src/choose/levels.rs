@@ -11,6 +11,7 @@ use fusebox_ir::{
 use super::{
     Choice, Preferences,
     accumulate::{self, Kept},
+    builder::{Builder, Room, Trip},
     gain::Tally,
     gang::{gang, lanes_of},
     rows::rows,
@@ -58,43 +59,6 @@ fn has_rest(nodes: &[Node], named: &mut BTreeSet<u32>) -> bool {
         };
         before || here
     })
-}
-
-/// What is known of the length of a level where its loops stand.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Trip {
-    /// Thresholds of ragged reduces that have been decided.
-    pub(super) decided: BTreeSet<u32>,
-    /// It has fewer steps.
-    pub(super) below: Option<i64>,
-    /// Where it has fewer steps than so many it runs as a row, and here it has more.
-    pub(super) no_row: Option<u32>,
-}
-
-/// Makes the nest of a kernel.
-pub(super) struct Builder<'k> {
-    pub(super) kernel: &'k Kernel,
-    pub(super) machine: Room<'k>,
-    pub(super) preferences: Preferences,
-    /// A level that has fewer steps than this.
-    pub(super) short: Option<(usize, u32)>,
-    nest: Nest,
-}
-
-/// What there is to run on.
-pub(super) enum Room<'k> {
-    /// Threads, with a level across lanes.
-    Cores(&'k Cpu, Option<Gang>),
-    /// Blocks of so many threads.
-    Grid(u32),
-}
-
-impl Room<'_> {
-    fn set_gang(&mut self, gang: Option<Gang>) {
-        if let Self::Cores(_, own) = self {
-            *own = gang;
-        }
-    }
 }
 
 impl<'k> Builder<'k> {

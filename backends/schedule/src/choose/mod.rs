@@ -2,6 +2,7 @@
 //! machine at hand.
 
 mod accumulate;
+mod builder;
 mod gain;
 mod gang;
 mod jam;
@@ -20,7 +21,7 @@ use crate::{
     target::{Machine, Target},
     unroll::trips,
 };
-use levels::Builder;
+use builder::Builder;
 
 /// A decision of the scheduler, for people.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -10,7 +10,7 @@ use fusebox_ir::{
 
 use super::{
     Choice,
-    levels::{Builder, Room, Trip},
+    builder::{Builder, Room, Trip},
 };
 use crate::{
     abreast::may_be_abreast,

@@ -1,0 +1,48 @@
+//! What makes the nest of a kernel: the kernel, what there is to run it on, and what is known where loops stand.
+
+use std::collections::BTreeSet;
+
+use fusebox_ir::Kernel;
+
+use crate::{
+    choose::Preferences,
+    schedule::{Gang, Nest},
+    target::Cpu,
+};
+
+/// What is known of the length of a level where its loops stand.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Trip {
+    /// Thresholds of ragged reduces that have been decided.
+    pub(super) decided: BTreeSet<u32>,
+    /// It has fewer steps.
+    pub(super) below: Option<i64>,
+    /// Where it has fewer steps than so many it runs as a row, and here it has more.
+    pub(super) no_row: Option<u32>,
+}
+
+/// Makes the nest of a kernel.
+pub(super) struct Builder<'k> {
+    pub(super) kernel: &'k Kernel,
+    pub(super) machine: Room<'k>,
+    pub(super) preferences: Preferences,
+    /// A level that has fewer steps than this.
+    pub(super) short: Option<(usize, u32)>,
+    pub(super) nest: Nest,
+}
+
+/// What there is to run on.
+pub(super) enum Room<'k> {
+    /// Threads, with a level across lanes.
+    Cores(&'k Cpu, Option<Gang>),
+    /// Blocks of so many threads.
+    Grid(u32),
+}
+
+impl Room<'_> {
+    pub(super) fn set_gang(&mut self, gang: Option<Gang>) {
+        if let Self::Cores(_, own) = self {
+            *own = gang;
+        }
+    }
+}
