@@ -25,7 +25,7 @@ pub(super) struct Loop<'p> {
 /// What became of a loop of which all lanes take as many turns.
 enum Turns {
     /// The flat loop, and how its state is laid out.
-    Done(ArrayOp, Vec<Vec<Along>>),
+    Done(Box<ArrayOp>, Vec<Vec<Along>>),
     /// A slot has to be of more lanes, or an extent of inner arrays does not stay, which the slots now say.
     Again,
     /// Whether there is another turn is the same for all lanes, but as it may fail it is computed in each.
@@ -62,7 +62,7 @@ impl<'p> Lifter<'p> {
         loop {
             match self.turns(of, &values, &mut slots)? {
                 Turns::Done(op, layouts) => {
-                    self.through(binding, &slots, &layouts, op);
+                    self.through(binding, &slots, &layouts, *op);
                     return Ok(());
                 }
                 Turns::Again => {}
@@ -125,7 +125,7 @@ impl<'p> Lifter<'p> {
             self.forget_closed();
         }
         let [condition, step] = <[fusebox_ir::Block; 2]>::try_from(blocks).unwrap_or_default();
-        Ok(Turns::Done(ArrayOp::While { condition, step, starts }, layouts))
+        Ok(Turns::Done(Box::new(ArrayOp::While { condition, step, starts }), layouts))
     }
 
     /// Forgets an open block.
