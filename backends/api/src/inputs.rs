@@ -1,7 +1,5 @@
 //! Inputs against the types that a plan declares: sizes are bound where first met, and checked where met again.
 
-use std::collections::HashMap;
-
 use fusebox_ir::{Array, Extent, MAX_EXTENT, Plan, PlanType, ValueId};
 
 use crate::BackendError;
@@ -10,11 +8,11 @@ use crate::BackendError;
 ///
 /// # Errors
 /// [`BackendError::BadInput`], [`BackendError::InputCount`]; [`BackendError::Unsupported`] for streams and arrays of arrays.
-pub fn check_inputs(plan: &Plan, inputs: &[&Array]) -> Result<HashMap<ValueId, i64>, BackendError> {
+pub fn check_inputs(plan: &Plan, inputs: &[&Array]) -> Result<Vec<(ValueId, i64)>, BackendError> {
     if inputs.len() != plan.inputs.len() {
         return Err(BackendError::InputCount { expected: plan.inputs.len(), given: inputs.len() });
     }
-    let mut sizes: HashMap<ValueId, i64> = HashMap::new();
+    let mut sizes: Vec<(ValueId, i64)> = Vec::new();
     for (&id, array) in plan.inputs.iter().zip(inputs) {
         let value = plan
             .values
@@ -27,7 +25,7 @@ pub fn check_inputs(plan: &Plan, inputs: &[&Array]) -> Result<HashMap<ValueId, i
                 what: format!("input `{}`: a stream or an array of arrays", value.name),
             });
         }
-        let bad = |sizes: &HashMap<ValueId, i64>| BackendError::BadInput {
+        let bad = |sizes: &[(ValueId, i64)]| BackendError::BadInput {
             input: value.name.clone(),
             expected: describe(plan, ty, sizes),
             given: format!("{}{}", bracketed(array.extents().iter().map(usize::to_string)), array.element()),
@@ -41,7 +39,13 @@ pub fn check_inputs(plan: &Plan, inputs: &[&Array]) -> Result<HashMap<ValueId, i
             let fits = match extent {
                 Extent::Constant(expected) => *expected == given,
                 // A size is bound by the first input that has it; an extent may also be a scalar input before.
-                Extent::Value(size) if plan.sizes.contains(size) => *sizes.entry(*size).or_insert(given) == given,
+                Extent::Value(size) if plan.sizes.contains(size) => match bound(&sizes, *size) {
+                    Some(bound) => bound == given,
+                    None => {
+                        sizes.push((*size, given));
+                        true
+                    }
+                },
                 Extent::Value(scalar) => match plan.inputs.iter().position(|input| input == scalar) {
                     Some(position) => inputs[position].len() == 1 && inputs[position].get(0).as_i64() == Some(given),
                     None => false,
@@ -56,18 +60,23 @@ pub fn check_inputs(plan: &Plan, inputs: &[&Array]) -> Result<HashMap<ValueId, i
     Ok(sizes)
 }
 
+/// What a size is, if an input has it. There are few.
+fn bound(sizes: &[(ValueId, i64)], size: ValueId) -> Option<i64> {
+    sizes.iter().find(|(id, _)| *id == size).map(|&(_, bound)| bound)
+}
+
 fn bracketed(extents: impl Iterator<Item = String>) -> String {
     let extents: Vec<String> = extents.collect();
     if extents.is_empty() { String::new() } else { format!("[{}]", extents.join(", ")) }
 }
 
 /// A type in words of the source, with the sizes that are known: `[n = 3, 4]f32`.
-fn describe(plan: &Plan, ty: &PlanType, sizes: &HashMap<ValueId, i64>) -> String {
+fn describe(plan: &Plan, ty: &PlanType, sizes: &[(ValueId, i64)]) -> String {
     let extents = ty.extents.iter().map(|extent| match extent {
         Extent::Constant(extent) => extent.to_string(),
         Extent::Value(id) => {
             let name = plan.values.get(id.index()).map_or("?", |value| value.name.as_str());
-            sizes.get(id).map_or(name.to_owned(), |size| format!("{name} = {size}"))
+            bound(sizes, *id).map_or(name.to_owned(), |size| format!("{name} = {size}"))
         }
         Extent::Unknown => "?".to_owned(),
     });

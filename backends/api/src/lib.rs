@@ -11,10 +11,10 @@ use fusebox_ir::{Array, Plan, ProvedPlan};
 
 pub use crate::{
     error::BackendError,
-    execute::{Handed, Statistics, Stored, execute},
+    execute::{Extents, Handed, Statistics, Stored, execute},
     inputs::check_inputs,
     lock::lock,
-    machine::{Launch, LaunchArray, Machine, Sort},
+    machine::{Few, Launch, LaunchArray, Machine, Sort},
     pool::Pool,
 };
 

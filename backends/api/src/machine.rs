@@ -1,6 +1,7 @@
 //! What a backend implements for its device: arrays are allocated and copied, kernels launched, rows sorted.
 
 use fusebox_ir::{Constant, ElementType};
+use smallvec::SmallVec;
 
 use crate::BackendError;
 
@@ -66,6 +67,9 @@ pub trait Machine {
     fn release(&self, buffer: Self::Buffer);
 }
 
+/// What a launch has one of for each array or size: in place, as most kernels have few.
+pub type Few<T> = SmallVec<[T; 8]>;
+
 /// One run of a kernel.
 #[derive(Debug)]
 pub struct Launch<'a, B> {
@@ -74,7 +78,7 @@ pub struct Launch<'a, B> {
     /// The kernel's sizes.
     pub sizes: &'a [i64],
     /// The kernel's arrays.
-    pub arrays: Vec<LaunchArray<'a, B>>,
+    pub arrays: Few<LaunchArray<'a, B>>,
 }
 
 /// An array of a launch.

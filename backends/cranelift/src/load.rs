@@ -2,8 +2,11 @@
 
 use std::{collections::HashSet, sync::Arc};
 
-use fusebox_backend::{BackendError, Program, Statistics, Stored, check_inputs, execute};
-use fusebox_ir::{Array, Constant, Plan, ValueId, analysis::kernels::row_lengths};
+use fusebox_backend::{BackendError, Extents, Program, Statistics, Stored, check_inputs, execute};
+use fusebox_ir::{
+    Array, Constant, Plan, ValueId,
+    analysis::{kernels::row_lengths, work_of_statement},
+};
 use fusebox_wide::Features;
 
 use crate::{
@@ -82,6 +85,7 @@ impl LoadedPlan {
                     .map(|(made, (part, function))| (*part, memory.code(made, function)))
                     .collect(),
                 hidden: compiled.hidden.clone(),
+                work: plan.kernels[position].statements.iter().map(|own| (own.depth, work_of_statement(own))).collect(),
                 wide: wides[position],
                 lengths: (compiled.schedule.iter().flat_map(|schedule| &schedule.versions))
                     .any(|version| version.nest.by_elements())
@@ -129,12 +133,12 @@ impl Program for LoadedPlan {
         let _rounding = Rounding::defaults();
         let references: Vec<&Array> = inputs.iter().collect();
         let sizes = check_inputs(&self.plan, &references)?;
-        let mut handed: Vec<(ValueId, Stored<Array>)> = Vec::new();
+        let mut handed: Vec<(ValueId, Stored<Array>)> = Vec::with_capacity(sizes.len() + inputs.len());
         for (id, size) in sizes {
             let constant = Constant::from(size);
             handed.push((
                 id,
-                Stored { buffer: Arc::new(Array::scalar(size)), element: constant.ty(), extents: Vec::new() },
+                Stored { buffer: Arc::new(Array::scalar(size)), element: constant.ty(), extents: Extents::new() },
             ));
         }
         for (&id, array) in self.plan.inputs.iter().zip(inputs) {

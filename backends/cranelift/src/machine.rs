@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use fusebox_backend::{BackendError, Launch, Machine, Sort, Stored};
+use fusebox_backend::{BackendError, Few, Launch, Machine, Sort, Stored};
 use fusebox_ir::{Array, Constant, ElementType, Fault, Place, Plan, RunError};
 
 use crate::{Shared, launch, loaded_kernel::LoadedKernel, sort};
@@ -17,7 +17,7 @@ pub(crate) struct Cpu<'a> {
 impl Cpu<'_> {
     /// A result as an array of its element type and extents, which may be others than those that the memory was made for.
     pub(crate) fn handed_back(&self, stored: Stored<Array>, name: &str) -> Result<Array, BackendError> {
-        let extents: Vec<usize> = stored.extents.iter().map(|&extent| extent as usize).collect();
+        let extents: Few<usize> = stored.extents.iter().map(|&extent| extent as usize).collect();
         let buffer = match Arc::try_unwrap(stored.buffer) {
             Ok(array) => match array.recycled(stored.element, &extents) {
                 Ok(array) => return Ok(array),
@@ -25,11 +25,11 @@ impl Cpu<'_> {
             },
             Err(shared) => (*shared).clone(),
         };
-        if buffer.element() == stored.element && buffer.extents() == extents {
+        if buffer.element() == stored.element && buffer.extents() == extents.as_slice() {
             return Ok(buffer);
         }
         let Some(mut array) = self.shared.memory.take(stored.element, &extents) else {
-            let fault = Fault::TooLarge { array: name.to_owned(), extents: stored.extents };
+            let fault = Fault::TooLarge { array: name.to_owned(), extents: stored.extents.into_vec() };
             let operation = format!("program `{}`", self.plan.name);
             return Err(RunError { operation, place: Place::default(), fault }.into());
         };

@@ -19,7 +19,7 @@ fn keys(element: ElementType, extents: &[usize], kind: usize) -> Array {
                 3 => at,
                 // The highest bits are the same, or most of them.
                 4 => (any >> 50) << (bits / 4),
-                _ => (any % 100).pow(2) | u64::from(any % 1000 == 0) << (bits - 1),
+                _ => (any % 100).pow(2) | u64::from(any.is_multiple_of(1000)) << (bits - 1),
             };
             let number = number & (u64::MAX >> (64 - bits));
             match (element, any % 50) {

@@ -137,7 +137,7 @@ impl Signature {
             }
             if let (true, ElementType::I64, Value::Array(scalar)) = (slot.ty.is_scalar(), slot.ty.element, value) {
                 let value = scalar.get(0).as_i64().unwrap_or_default();
-                sizes.known.insert(id, (value, format!("the value of `{}`", slot.name)));
+                sizes.known.insert(id, (value, Known::Value(slot)));
             }
         }
         // Elements of streams may have extents that later inputs bind.
@@ -199,11 +199,32 @@ pub(crate) fn describe(array: &Array) -> String {
 /// Sizes that inputs bind, and what bound them.
 struct Sizes<'s> {
     signature: &'s Signature,
-    known: HashMap<ArrayId, (i64, String)>,
+    known: HashMap<ArrayId, (i64, Known<'s>)>,
 }
 
-impl Sizes<'_> {
-    fn input(&mut self, slot: &Slot, value: &Value) -> Result<(), InputError> {
+/// Where a size is known from.
+#[derive(Clone, Copy)]
+enum Known<'s> {
+    /// It is this input.
+    Value(&'s Slot),
+    /// It has this name, and this input has it as an extent.
+    Extent(&'s str, &'s Slot),
+    /// It is an inner extent of this input, which has no rows.
+    NoRows(&'s Slot),
+}
+
+impl fmt::Display for Known<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Value(slot) => write!(f, "the value of `{}`", slot.name),
+            Self::Extent(name, slot) => write!(f, "`{name}`, from input `{}`", slot.name),
+            Self::NoRows(slot) => write!(f, "the inner extent of `{}`, which has no rows", slot.name),
+        }
+    }
+}
+
+impl<'s> Sizes<'s> {
+    fn input(&mut self, slot: &'s Slot, value: &Value) -> Result<(), InputError> {
         let wrong =
             |found: String| Err(InputError::Type { input: slot.name.clone(), expected: slot.spelled.clone(), found });
         let ty = &slot.ty;
@@ -235,7 +256,7 @@ impl Sizes<'_> {
     /// Declared extents and those of the value: bound where first met, equal where met again.
     fn extents(
         &mut self,
-        slot: &Slot,
+        slot: &'s Slot,
         first: usize,
         declared: &[Extent],
         found: impl Iterator<Item = i64>,
@@ -250,8 +271,8 @@ impl Sizes<'_> {
                     Some((wanted, _)) if *wanted == found => continue,
                     Some((wanted, from)) => format!("{wanted}, {from}"),
                     None => {
-                        let name = self.signature.names.get(id).cloned().unwrap_or_default();
-                        self.known.insert(*id, (found, format!("`{name}`, from input `{}`", slot.name)));
+                        let name = self.signature.names.get(id).map_or("", String::as_str);
+                        self.known.insert(*id, (found, Known::Extent(name, slot)));
                         continue;
                     }
                 },
@@ -261,7 +282,7 @@ impl Sizes<'_> {
         Ok(())
     }
 
-    fn nested(&mut self, slot: &Slot, value: &Nested) -> Result<(), InputError> {
+    fn nested(&mut self, slot: &'s Slot, value: &Nested) -> Result<(), InputError> {
         let wrong =
             |why: String| Err(InputError::Nested { input: slot.name.clone(), expected: slot.spelled.clone(), why });
         let ty = &slot.ty;
@@ -299,8 +320,7 @@ impl Sizes<'_> {
         if all.is_empty() {
             for extent in inner {
                 if let Extent::Value(id) = extent {
-                    let from = format!("the inner extent of `{}`, which has no rows", slot.name);
-                    self.known.entry(*id).or_insert((0, from));
+                    self.known.entry(*id).or_insert((0, Known::NoRows(slot)));
                 }
             }
         }

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use smallvec::SmallVec;
+
 use crate::{Constant, ElementType, Memory};
 
 /// A dense array in row-major order, aligned to [`crate::ALIGNMENT`] bytes with as much readable slack behind.
@@ -10,7 +12,7 @@ use crate::{Constant, ElementType, Memory};
 #[derive(Clone)]
 pub struct Array {
     element: ElementType,
-    extents: Vec<usize>,
+    extents: SmallVec<[usize; 4]>,
     memory: Arc<Memory>,
 }
 
@@ -56,7 +58,7 @@ impl Array {
     pub fn zeros(element: ElementType, extents: &[usize]) -> Result<Self, ArrayError> {
         let too_large = || ArrayError::TooLarge { extents: extents.to_vec(), element };
         let memory = bytes_of(element, extents).and_then(Memory::zeros).ok_or_else(too_large)?;
-        Ok(Self { element, extents: extents.to_vec(), memory: Arc::new(memory) })
+        Ok(Self { element, extents: extents.into(), memory: Arc::new(memory) })
     }
 
     /// An array of any contents in memory that is there; the memory back if it is too small.
@@ -66,7 +68,7 @@ impl Array {
     pub fn in_memory(memory: Memory, element: ElementType, extents: &[usize]) -> Result<Self, Memory> {
         match bytes_of(element, extents).and_then(Memory::capacity_for) {
             Some(wanted) if wanted <= memory.capacity() => {
-                Ok(Self { element, extents: extents.to_vec(), memory: Arc::new(memory) })
+                Ok(Self { element, extents: extents.into(), memory: Arc::new(memory) })
             }
             _ => Err(memory),
         }
@@ -123,7 +125,7 @@ impl Array {
             std::alloc::handle_alloc_error(std::alloc::Layout::new::<u64>())
         };
         memory.bytes_mut()[..8].copy_from_slice(&constant.bits().to_le_bytes());
-        Self { element: constant.ty(), extents: Vec::new(), memory: Arc::new(memory) }
+        Self { element: constant.ty(), extents: SmallVec::new(), memory: Arc::new(memory) }
     }
 
     /// The element type.
@@ -155,7 +157,7 @@ impl Array {
         if size != Some(self.len()) {
             return Err(ArrayError::Count { extents: extents.to_vec(), given: self.len() });
         }
-        self.extents = extents.to_vec();
+        self.extents = extents.into();
         Ok(self)
     }
 
@@ -172,7 +174,7 @@ impl Array {
                     && Arc::get_mut(&mut self.memory).is_some() =>
             {
                 self.element = element;
-                self.extents = extents.to_vec();
+                self.extents = extents.into();
                 Ok(self)
             }
             _ => Err(self),
@@ -253,7 +255,7 @@ impl PartialEq for Array {
 
 impl std::fmt::Debug for Array {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{:?}{} ", self.extents, self.element)?;
+        write!(f, "{:?}{} ", self.extents(), self.element)?;
         f.debug_list().entries(self.constants().take(64)).finish()
     }
 }

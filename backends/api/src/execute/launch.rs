@@ -7,7 +7,7 @@ use fusebox_ir::{Access, Action, Fault, Kernel, KernelExtent, MAX_EXTENT, Place,
 use super::state::{Executor, Result, Stored, failed};
 use crate::{
     BackendError,
-    machine::{Launch, LaunchArray, Machine},
+    machine::{Few, Launch, LaunchArray, Machine},
 };
 
 impl<M: Machine> Executor<'_, M> {
@@ -21,14 +21,14 @@ impl<M: Machine> Executor<'_, M> {
                 declared.name.0
             )));
         }
-        let sizes = sizes.iter().map(|&size| self.extent(size)).collect::<Result<Vec<_>>>()?;
+        let sizes = sizes.iter().map(|&size| self.extent(size)).collect::<Result<Few<i64>>>()?;
         if let Some(&size) = sizes.iter().find(|&&size| size > MAX_EXTENT) {
             let fault = Fault::TooLarge { array: written_name(declared).to_owned(), extents: vec![size] };
             return Err(failed(&declared.name.0, &Place::default(), fault));
         }
         self.check_extents(kernel, &sizes, arrays)?;
         // Written values are taken out, so that nothing else can see them meanwhile.
-        let mut written: Vec<Option<Stored<M::Buffer>>> = Vec::new();
+        let mut written: Few<Option<Stored<M::Buffer>>> = Few::new();
         for (&id, array) in arrays.iter().zip(&declared.arrays) {
             if array.access == Access::Read {
                 written.push(None);
@@ -38,7 +38,7 @@ impl<M: Machine> Executor<'_, M> {
             written.push(self.values[id.index()].take());
         }
         // What is in the memory of something that is written lives on in that alone.
-        let mut in_place: Vec<Option<usize>> = vec![None; arrays.len()];
+        let mut in_place: Few<Option<usize>> = Few::from_elem(None, arrays.len());
         for (position, (stored, array)) in written.iter().zip(&declared.arrays).enumerate() {
             let Some((stored, source)) = stored.as_ref().zip(array.in_place_of) else { continue };
             let Some(&id) = arrays.get(source.index()) else { continue };
@@ -61,20 +61,18 @@ impl<M: Machine> Executor<'_, M> {
         let declared = &self.plan.kernels[kernel];
         for (&id, array) in arrays.iter().zip(&declared.arrays) {
             let stored = self.value(id)?;
-            let expected: Vec<Option<i64>> = (array.extents.iter())
-                .map(|extent| match extent {
-                    KernelExtent::Constant(extent) => Some(*extent),
-                    KernelExtent::Size(id) => declared
-                        .sizes
-                        .iter()
-                        .position(|size| size.id == *id)
-                        .and_then(|position| sizes.get(position).copied()),
-                })
-                .collect();
+            let expected = |extent: &KernelExtent| match extent {
+                KernelExtent::Constant(extent) => Some(*extent),
+                KernelExtent::Size(id) => {
+                    let position = declared.sizes.iter().position(|size| size.id == *id);
+                    position.and_then(|position| sizes.get(position).copied())
+                }
+            };
             let same = stored.element == array.element
-                && expected.len() == stored.extents.len()
-                && expected.iter().zip(&stored.extents).all(|(expected, given)| *expected == Some(*given));
+                && array.extents.len() == stored.extents.len()
+                && array.extents.iter().zip(&stored.extents).all(|(extent, given)| expected(extent) == Some(*given));
             if !same {
+                let expected: Vec<Option<i64>> = array.extents.iter().map(expected).collect();
                 let message = format!(
                     "kernel `{}` counts on {}{:?} of `{}`, which is {}{:?}",
                     declared.name.0, array.element, expected, array.name, stored.element, stored.extents
@@ -108,7 +106,7 @@ impl<M: Machine> Executor<'_, M> {
         in_place: &[Option<usize>],
     ) -> Result<()> {
         let declared = &self.plan.kernels[kernel];
-        let mut given = Vec::new();
+        let mut given = Few::new();
         for ((&id, stored), in_place) in arrays.iter().zip(written.iter_mut()).zip(in_place) {
             match stored {
                 None if let Some(position) = *in_place => given.push(LaunchArray::InPlace(position)),

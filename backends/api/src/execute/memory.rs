@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use fusebox_ir::{Constant, ElementType, Fault, Operand, Place, PlanOperand, Step, ValueId};
 
-use super::state::{Executor, Result, Stored, failed};
+use smallvec::SmallVec;
+
+use super::state::{Executor, Extents, Result, Stored, failed};
 use crate::machine::Machine;
 
 impl<M: Machine> Executor<'_, M> {
@@ -47,18 +49,16 @@ impl<M: Machine> Executor<'_, M> {
         (same && Arc::strong_count(&stored.buffer) == 1).then(|| stored.buffer.clone())
     }
 
-    fn allocate(
-        &mut self,
-        id: ValueId,
-        extents: Vec<i64>,
-        operation: &str,
-        place: &Place,
-    ) -> Result<Stored<M::Buffer>> {
-        let sizes: Option<Vec<usize>> = extents.iter().map(|&extent| usize::try_from(extent).ok()).collect();
+    fn allocate(&mut self, id: ValueId, extents: Extents, operation: &str, place: &Place) -> Result<Stored<M::Buffer>> {
+        let sizes: Option<SmallVec<[usize; 4]>> = extents.iter().map(|&extent| usize::try_from(extent).ok()).collect();
         let element = self.element(id);
         match sizes.and_then(|sizes| self.machine.allocate(element, &sizes)) {
             Some(buffer) => Ok(Stored { buffer: self.made(buffer), element, extents }),
-            None => Err(failed(operation, place, Fault::TooLarge { array: self.name(id).to_owned(), extents })),
+            None => Err(failed(
+                operation,
+                place,
+                Fault::TooLarge { array: self.name(id).to_owned(), extents: extents.into_vec() },
+            )),
         }
     }
 
@@ -68,7 +68,7 @@ impl<M: Machine> Executor<'_, M> {
             Operand::Constant(constant) => {
                 let buffer = self.machine.constant(constant)?;
                 let buffer = self.made(buffer);
-                (Stored { buffer, element: constant.ty(), extents: Vec::new() }, constant.to_string())
+                (Stored { buffer, element: constant.ty(), extents: Extents::new() }, constant.to_string())
             }
             Operand::Value(source) => (self.value(source)?.clone(), self.name(source).to_owned()),
         };

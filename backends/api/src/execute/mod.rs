@@ -7,9 +7,9 @@ mod sort;
 mod state;
 mod steps;
 
-pub use self::state::{Handed, Statistics, Stored};
+pub use self::state::{Extents, Handed, Statistics, Stored};
 
-use std::{collections::HashSet, sync::Arc};
+use std::sync::Arc;
 
 use fusebox_ir::Plan;
 
@@ -38,10 +38,11 @@ pub fn execute<M: Machine>(
     for (stored, output) in results.iter().flatten().zip(&plan.outputs) {
         executor.check_result(stored, output)?;
     }
-    let kept: HashSet<*const M::Buffer> = results.iter().flatten().map(|stored| Arc::as_ptr(&stored.buffer)).collect();
+    let mut kept: Vec<*const M::Buffer> = results.iter().flatten().map(|stored| Arc::as_ptr(&stored.buffer)).collect();
+    kept.sort_unstable();
     for value in executor.values.iter_mut() {
         let Some(stored) = value.take() else { continue };
-        if !kept.contains(&Arc::as_ptr(&stored.buffer))
+        if kept.binary_search(&Arc::as_ptr(&stored.buffer)).is_err()
             && let Ok(buffer) = Arc::try_unwrap(stored.buffer)
         {
             machine.release(buffer);

@@ -2,7 +2,7 @@
 
 use fusebox_ir::{Constant, Extent, Fault, MAX_EXTENT, Operand, Output, Place, PlanExtent, PlanOperand, ValueId};
 
-use super::state::{Executor, Result, Stored, failed};
+use super::state::{Executor, Extents, Result, Stored, failed};
 use crate::machine::Machine;
 
 impl<M: Machine> Executor<'_, M> {
@@ -33,17 +33,16 @@ impl<M: Machine> Executor<'_, M> {
 
     /// The extents of a value that is made or gets another name. None of them is negative, and the product of the first few of them is an
     /// `i64` however many are taken, so no other code checks that. An error names the operation `at`; without one the plan is to blame.
-    pub(super) fn extents_of(&self, id: ValueId, at: Option<(&str, &Place)>) -> Result<Vec<i64>> {
+    pub(super) fn extents_of(&self, id: ValueId, at: Option<(&str, &Place)>) -> Result<Extents> {
         let value = self.plan.values.get(id.index()).ok_or_else(|| self.bad_plan(format!("{id} is no value")))?;
-        let extents: Vec<i64> =
-            value.ty.extents.iter().map(|&extent| self.extent(extent)).collect::<Result<Vec<_>>>()?;
+        let extents = value.ty.extents.iter().map(|&extent| self.extent(extent)).collect::<Result<Extents>>()?;
         let array = || self.name(id).to_owned();
         let fault = if let Some(&extent) = extents.iter().find(|&&extent| extent < 0) {
             Fault::NegativeExtent { array: array(), extent }
         } else if extents.iter().any(|&extent| extent > MAX_EXTENT)
             || extents.iter().try_fold(1i64, |size, &extent| size.checked_mul(extent)).is_none()
         {
-            Fault::TooLarge { array: array(), extents }
+            Fault::TooLarge { array: array(), extents: extents.into_vec() }
         } else {
             return Ok(extents);
         };

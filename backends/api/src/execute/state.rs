@@ -3,8 +3,12 @@
 use std::sync::Arc;
 
 use fusebox_ir::{ElementType, Fault, Place, Plan, RunError, ValueId};
+use smallvec::SmallVec;
 
 use crate::{BackendError, machine::Machine};
+
+/// The extents of a value. Of few dimensions they need no memory of their own: a call on small arrays takes a microsecond.
+pub type Extents = SmallVec<[i64; 4]>;
 
 /// A value: a buffer, perhaps shared, and what it stands for.
 #[derive(Debug)]
@@ -14,7 +18,7 @@ pub struct Stored<B> {
     /// The element type.
     pub element: ElementType,
     /// The extents; the buffer may hold more.
-    pub extents: Vec<i64>,
+    pub extents: Extents,
 }
 
 impl<B> Clone for Stored<B> {

@@ -3,8 +3,9 @@
 use std::collections::HashSet;
 
 use fusebox_ir::{Operand, PlanOperand, Step, ValueId};
+use smallvec::SmallVec;
 
-use super::state::{Executor, Result, Stored};
+use super::state::{Executor, Extents, Result, Stored};
 use crate::machine::Machine;
 
 impl<M: Machine> Executor<'_, M> {
@@ -69,14 +70,14 @@ impl<M: Machine> Executor<'_, M> {
                 return Ok(());
             }
             self.steps(body)?;
-            let mut new = Vec::new();
+            let mut new: SmallVec<[Stored<M::Buffer>; 4]> = SmallVec::new();
             for &operand in next {
                 new.push(match operand {
                     Operand::Value(id) => self.value(id)?.clone(),
                     Operand::Constant(constant) => {
                         let buffer = self.machine.constant(constant)?;
                         let buffer = self.made(buffer);
-                        Stored { buffer, element: constant.ty(), extents: Vec::new() }
+                        Stored { buffer, element: constant.ty(), extents: Extents::new() }
                     }
                 });
             }

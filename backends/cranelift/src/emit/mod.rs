@@ -6,6 +6,8 @@
 
 mod abreast;
 mod access;
+mod border;
+mod divide;
 mod jammed;
 mod levels;
 mod non_temporal;

@@ -57,9 +57,15 @@ impl<'k> Emitter<'k> {
             self.steps(nest, open.index, end, lanes, first)?;
         }
         let next = std::mem::take(&mut self.states);
-        let mut non_temporal_states = self.b.end_loop(open, next);
-        non_temporal_states.push(high);
+        self.states = self.b.end_loop(open, next);
         self.streaming.clear();
+        // What does not fill a gang is done by ordinary stores of one that overlaps.
+        let done = match overlap.filter(|_| unrolled.is_none()) {
+            Some(end) => self.last_gang(nest, (low, high), end, lanes, first)?,
+            None => high,
+        };
+        let mut non_temporal_states = std::mem::take(&mut self.states);
+        non_temporal_states.push(done);
         let then = self.b.close();
         self.states = states;
         self.locals.clone_from(&locals);
@@ -100,6 +106,22 @@ impl<'k> Emitter<'k> {
         let end = self.b.select(some, end, high);
         let last = self.b.add_int(end, -i64::from(lanes));
         self.steps_up_to(nest, (low, end), Some(last), lanes, first)?;
+        Ok(end)
+    }
+
+    /// A gang up to `end` behind gangs `low..high`, if there is less than one between and one to overlap with. Returns the first step that is not executed.
+    fn last_gang(
+        &mut self,
+        nest: &EmittedLevel,
+        (low, high): (Value, Value),
+        end: Value,
+        lanes: u32,
+        first: Value,
+    ) -> Result<Value> {
+        let some = self.b.less(low, high);
+        let end = self.b.select(some, end, high);
+        let last = self.b.add_int(end, -i64::from(lanes));
+        self.steps_up_to(nest, (high, end), Some(last), lanes, first)?;
         Ok(end)
     }
 

@@ -2,17 +2,15 @@
 
 use fusebox_backend::BackendError;
 use fusebox_ir::{
-    Binary, Constant, ElementType, Failure, FailureKind, Instruction, KernelArrayId, KernelExtent, Lambda, Local,
-    Place, ScalarOp, ScalarOperand, Unary, analysis::kernels::is_cheap,
+    Binary, Constant, Failure, FailureKind, Instruction, KernelArrayId, KernelExtent, Lambda, Local, Place, ScalarOp,
+    ScalarOperand, Unary, analysis::kernels::is_cheap,
 };
 
-use super::{Emitter, Result, Val};
+use super::{
+    Emitter, Result, Val,
+    divide::{exact_reciprocal, is_division},
+};
 use crate::vector::{Memory, Value};
-
-/// Whether it divides, integers or others.
-fn is_division(function: Binary) -> bool {
-    matches!(function, Binary::Div | Binary::Rem | Binary::DivFloor | Binary::ModFloor)
-}
 
 impl Emitter<'_> {
     /// A function's results for these arguments.
@@ -112,6 +110,11 @@ impl Emitter<'_> {
             return Ok(result);
         }
         let (x, y) = (self.plain(a), self.plain(b));
+        if let (Binary::Div, Some(by)) = (function, self.b.constant_of(y).and_then(exact_reciprocal)) {
+            let by = self.b.constant(by);
+            let result = self.b.binary(Binary::Mul, x, by);
+            return Ok(self.val(result));
+        }
         let integer = !self.b.element(x).is_float();
         if integer && is_division(function) {
             let known = self.b.constant_of(y).is_some_and(|y| y.bits() != 0);
@@ -134,39 +137,6 @@ impl Emitter<'_> {
             _ => self.b.binary(function, x, y),
         };
         Ok(self.val(result))
-    }
-
-    /// The quotients or remainders of neighbouring numbers by one divisor. If that is no less than there are lanes, the quotient grows by one at
-    /// most from the first lane to the last, so that one division does for all.
-    fn divided_row(&mut self, function: Binary, (base, stride): (Value, Value), divisor: Value, all: Value) -> Value {
-        if self.b.constant_of(stride).and_then(Constant::as_i64) != Some(1) || self.b.constant_of(divisor).is_some() {
-            return self.b.binary(function, all, divisor);
-        }
-        let lanes = self.lanes;
-        let (one, least, most) = (self.b.int(1), self.b.int(lanes.into()), self.b.constant(Constant::from(1u64 << 62)));
-        let unsigned = self.b.bits(ElementType::U64, base);
-        // Neither negative, nor so large that a lane wraps.
-        let plain = self.b.binary(Binary::Lt, unsigned, most);
-        let long = self.b.binary(Binary::Le, least, divisor);
-        let at_once = self.b.binary(Binary::And, plain, long);
-        let quotient = self.b.binary(Binary::Div, base, divisor);
-        let whole = self.b.mul(quotient, divisor);
-        let rest = self.b.sub(base, whole);
-        self.b.open();
-        let iota = self.b.iota(ElementType::I64, lanes);
-        let rests = self.b.add(iota, rest);
-        let next = self.b.binary(Binary::Le, divisor, rests);
-        let (here, there) = if matches!(function, Binary::Div | Binary::DivFloor) {
-            (self.b.splat(quotient, lanes), self.b.add(quotient, one))
-        } else {
-            (rests, self.b.sub(rests, divisor))
-        };
-        let row = self.b.select(next, there, here);
-        let then = self.b.close();
-        self.b.open();
-        let each = self.b.binary(function, all, divisor);
-        let otherwise = self.b.close();
-        self.b.end_if(at_once, (then, vec![row]), (otherwise, vec![each]))[0]
     }
 
     /// Sums, differences and products of `i64` that stay linear in the lane.

@@ -13,10 +13,10 @@ mod workers;
 
 use std::cell::RefCell;
 
-use fusebox_backend::{BackendError, Launch, LaunchArray};
+use fusebox_backend::{BackendError, Few, Launch, LaunchArray};
 use fusebox_ir::{
     Action, Array, Constant, Fault, Kernel, KernelArrayId, KernelExtent, Memory, Place, RunError, ScalarOperand,
-    ScatterOrder, analysis::work_of_statement, association::chunks, bug,
+    ScatterOrder, association::chunks, bug,
 };
 
 use self::{ranges::Ranges, rows::Rows};
@@ -83,7 +83,8 @@ pub(crate) fn run(
     shared: &Shared,
     mut launch: Launch<'_, Array>,
 ) -> Result<(), BackendError> {
-    let mut table: Vec<u64> = launch.sizes.iter().map(|&size| size as u64).collect();
+    let mut table: Vec<u64> = Vec::with_capacity(launch.sizes.len() + launch.arrays.len() + loaded.hidden.len());
+    table.extend(launch.sizes.iter().map(|&size| size as u64));
     for array in &mut launch.arrays {
         table.push(match array {
             LaunchArray::Read(array) => array.bytes().as_ptr() as u64,
@@ -151,7 +152,7 @@ impl<'a> KernelLaunch<'a> {
 
     /// Estimated nanoseconds of all work on one thread.
     fn work(&self) -> u64 {
-        let mut points = vec![1u64];
+        let mut points: Few<u64> = Few::from_elem(1, 1);
         for level in 0..self.kernel.levels.len() {
             let known = if level == 0 { Some(self.outermost) } else { self.steps(level) };
             let steps = known.map_or(8, |steps| steps as u64);
@@ -160,12 +161,8 @@ impl<'a> KernelLaunch<'a> {
                 _ => points[level].saturating_mul(steps),
             });
         }
-        let weights = self
-            .kernel
-            .statements
-            .iter()
-            .map(|statement| points[statement.depth as usize].saturating_mul(work_of_statement(statement)));
-        weights.fold(0u64, u64::saturating_add) / UNITS_PER_NS
+        let works = self.loaded.work.iter().map(|&(depth, work)| points[depth as usize].saturating_mul(work));
+        works.fold(0u64, u64::saturating_add) / UNITS_PER_NS
     }
 
     /// Zeroed memory for a statement to work in: `count` times as many bytes, and a few more words.

@@ -12,8 +12,9 @@ use crate::{
     schedule::{Axis, By, Gang, Loop, Nest, Node, Remainder},
 };
 
-/// Vector registers that a tile needs beside its accumulators: what the steps share, what one of them has, and their product.
-const BESIDE: u32 = 2;
+/// Vector registers that a tile needs beside its accumulators and what its steps share: what one of them has, their product, and two without which
+/// accumulators are moved to the stack and back.
+const BESIDE: u32 = 4;
 
 /// Steps of a tile: more share a load among more, but are left over more often.
 const ENOUGH: u32 = 8;

@@ -1,4 +1,4 @@
-//! Quotients and remainders of indices by one number: of lanes beside each other, with divisors below and above the lanes of a gang, at the ends of
+//! Divisions by one number: of floats by powers of two and others; of indices, in lanes beside each other, with divisors below and above the lanes of a gang, at the ends of
 //! `i64`, and by zero.
 
 mod common;
@@ -30,5 +30,20 @@ fn indices_divided_by_one_number() {
             }
         }
         check(&source(index), &inputs);
+    }
+}
+
+/// Of all bits: subnormal numbers, infinities and NaN among them.
+#[test]
+fn floats_divided_by_constants() {
+    let powers = [1.0, -2.0, 16.0, 0.5, 2f64.powi(-126), 2f64.powi(126), 2f64.powi(127), 3.0, 0.0, -0.0];
+    for (bits, float) in [(ElementType::U32, ElementType::F32), (ElementType::U64, ElementType::F64)] {
+        let a = Random(5).array(bits, &[2000]);
+        for by in powers {
+            let source = format!(
+                "fn f(a: [n]{bits}) -> [n]{float} {{ let b: [n]{float} = map(|x| bits_{float}(x) / {by:e}, a) return b }}"
+            );
+            check(&source, &[vec![a.clone()]]);
+        }
     }
 }
