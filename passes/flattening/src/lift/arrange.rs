@@ -11,6 +11,7 @@ use super::{
     code::{Code, Outside},
     context::{ContextId, Made},
     flat::operands,
+    lane::in_lane,
 };
 
 impl<'p> Lifter<'p> {
@@ -148,7 +149,7 @@ impl<'p> Lifter<'p> {
         }
         let same = code.binary(Binary::Eq, all[0], all[1], Bool);
         let x = code.read(value.array, coords);
-        let message = Code::in_lane(&format!("`{name}` and `{result}` have not as many elements"), &lane);
+        let message = in_lane(&format!("`{name}` and `{result}` have not as many elements"), &lane);
         let x = code.assert(same, message, x, value.ty);
         let f = code.b.finish_needed(&[x]);
         let dims = self.dims(value.elements);
@@ -192,7 +193,7 @@ impl<'p> Lifter<'p> {
             let declared = code.extent_at(&declared, &lane, dim, &zeros);
             let agree = code.binary(Binary::Eq, total, declared, Bool);
             let message = format!("the extents of what `{result}` is made of do not add up to its own");
-            let message = Code::in_lane(&message, &lane);
+            let message = in_lane(&message, &lane);
             let first = code.assert(agree, message, index[dim], I64);
             let element = concatenated(&mut code, &values, &names, &sizes, &lane, &index, dim, first);
             let f = code.b.finish_needed(&[element]);

@@ -13,17 +13,14 @@ use fusebox_ir::{
 use super::{
     Bound, Lifter, Value,
     context::{ContextId, ROOT},
+    stack::deeper,
 };
 use crate::Error;
-
-/// Stack left before a deeper evaluation takes more, and how much it takes.
-pub(super) const RED_ZONE: usize = 256 * 1024;
-pub(super) const MORE_STACK: usize = 8 * 1024 * 1024;
 
 impl<'p> Lifter<'p> {
     /// Lifts the bindings of a block that its results need.
     pub fn bindings(&mut self, block: &'p Block) -> Result<(), Error> {
-        stacker::maybe_grow(RED_ZONE, MORE_STACK, || self.bindings_here(block))
+        deeper(|| self.bindings_here(block))
     }
 
     fn bindings_here(&mut self, block: &'p Block) -> Result<(), Error> {
@@ -90,7 +87,7 @@ impl<'p> Lifter<'p> {
     /// Lifts an operation that waits, in the lanes of now.
     fn force(&mut self, id: ArrayId) -> Result<(), Error> {
         let Some(&binding) = self.pending.get(&id) else { return Ok(()) };
-        stacker::maybe_grow(RED_ZONE, MORE_STACK, || {
+        deeper(|| {
             let place = self.flat.place.clone();
             for var in &binding.results {
                 self.pending.remove(&var.id);

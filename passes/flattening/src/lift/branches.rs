@@ -12,6 +12,7 @@ use super::{
     code::{Code, Outside},
     context::ContextId,
     flat::operands,
+    lane::in_lane,
     slots::Slot,
 };
 use crate::Error;
@@ -172,7 +173,7 @@ impl<'p> Lifter<'p> {
                     let wanted = code.extent_at(&declared, &lane, dim, &index);
                     let found = code.extent_at(value, &coords, dim, &index);
                     let same = code.binary(Binary::Eq, wanted, found, Bool);
-                    let message = Code::in_lane(&format!("`{name}` has other extents than its type says"), &lane);
+                    let message = in_lane(&format!("`{name}` has other extents than its type says"), &lane);
                     element = code.assert(same, message, element, value.ty);
                 }
                 element

@@ -10,9 +10,10 @@ use fusebox_ir::{
 
 use super::{
     Bound, Lifter, Value,
-    block::{MORE_STACK, RED_ZONE},
     context::{ContextId, Made, ROOT},
     flat::operand,
+    lane::in_lane,
+    stack::deeper,
 };
 
 /// Code that is written for each lane of a context.
@@ -96,15 +97,6 @@ impl<'l, 'p> Code<'l, 'p> {
         ty: ElementType,
     ) -> ScalarOperand {
         self.op(ScalarOp::Assert { condition, message, shown, value }, ty)
-    }
-
-    /// A message, and the lane of these coordinates in which it is true.
-    pub fn in_lane(message: &str, lane: &[ScalarOperand]) -> (String, Vec<ScalarOperand>) {
-        match lane {
-            [] => (message.to_owned(), Vec::new()),
-            [one] => (format!("{message} in lane {{}}"), vec![*one]),
-            lane => (format!("{message} in lane [{}]", vec!["{}"; lane.len()].join(", ")), lane.to_vec()),
-        }
     }
 
     /// One of two values, of which only the one that is wanted is computed.
@@ -269,7 +261,7 @@ impl<'l, 'p> Code<'l, 'p> {
         let low = self.binary(Binary::Ge, index, Self::constant(0), Bool);
         let high = self.binary(Binary::Lt, index, size, Bool);
         let both = self.binary(Binary::And, low, high, Bool);
-        let (message, lane) = Self::in_lane(&format!("index {{}} is outside of `{name}`, whose extent is {{}},"), lane);
+        let (message, lane) = in_lane(&format!("index {{}} is outside of `{name}`, whose extent is {{}},"), lane);
         let shown = [&[index, size][..], &lane].concat();
         let message = if lane.is_empty() { message.trim_end_matches(',').to_owned() } else { message };
         self.assert(both, (message, shown), index, I64)
@@ -336,7 +328,7 @@ impl<'l, 'p> Code<'l, 'p> {
                 if let Some(known) = self.known.iter().rev().find_map(|known| known.get(&id)) {
                     return *known;
                 }
-                let results = stacker::maybe_grow(RED_ZONE, MORE_STACK, || inline(self, f, &[]));
+                let results = deeper(|| inline(self, f, &[]));
                 if let Some(known) = self.known.last_mut() {
                     known.insert(id, results[position]);
                 }

@@ -11,8 +11,8 @@ use fusebox_ir::{
 
 use super::{
     Lifter, Value,
-    code::Code,
     flat::{operand, operands},
+    lane::in_lane,
 };
 
 /// A set of lanes.
@@ -203,7 +203,7 @@ impl Lifter<'_> {
         let lane: Vec<_> = ty.extents.iter().map(|_| f.param("", I64).operand).collect();
         let fine = f.binary(Binary::Ge, size, 0i64);
         let name = &self.name_of(sizes.array);
-        let (message, lane) = Code::in_lane(&format!("extent `{name}` is {{}}"), &lane);
+        let (message, lane) = in_lane(&format!("extent `{name}` is {{}}"), &lane);
         let shown = [&[size.operand][..], &lane].concat();
         let op = ScalarOp::Assert { condition: fine.operand, message, shown, value: size.operand };
         let checked = f.instruction(op, &[I64]);

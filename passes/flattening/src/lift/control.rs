@@ -12,6 +12,7 @@ use super::{
     code::{Code, Outside},
     context::{ContextId, Made, ROOT},
     flat::operands,
+    lane::in_lane,
     loops::Loop,
 };
 use crate::Error;
@@ -170,7 +171,7 @@ impl<'p> Lifter<'p> {
                 fine = code.binary(Binary::LogicalAnd, fine, same, Bool);
             }
             let element = code.element_at(&value, &lane, &index, &Outside::Never);
-            let message = Code::in_lane(&format!("`{name}` has other extents than its type says"), &lane);
+            let message = in_lane(&format!("`{name}` has other extents than its type says"), &lane);
             let element = code.assert(fine, message, element, value.ty);
             let f = code.b.finish_needed(&[element]);
             let op = ArrayOp::Generate { extents: operands(&dims), f };

@@ -16,12 +16,14 @@ mod flat;
 mod functions;
 mod inner;
 mod interface;
+mod lane;
 mod loops;
 mod nested;
 mod rows;
 mod scattered;
 mod segments;
 mod slots;
+mod stack;
 mod stencil;
 mod value;
 

@@ -11,6 +11,7 @@ use super::{
     code::{Code, Outside},
     context::{ContextId, LaneExtent, Made, scalar},
     flat::operands,
+    lane::in_lane,
 };
 use crate::Error;
 
@@ -94,7 +95,7 @@ impl<'p> Lifter<'p> {
                 let last = code.binary(Binary::Or, not_last, full, Bool);
                 let both = code.binary(Binary::And, rises, first, Bool);
                 let fine = code.binary(Binary::And, both, last, Bool);
-                let message = Code::in_lane(&format!("offsets of `{name}` do not rise from 0 to the extent"), &row);
+                let message = in_lane(&format!("offsets of `{name}` do not rise from 0 to the extent"), &row);
                 let this = code.assert(fine, message, this, I64);
                 let begin = match code.lifter.context(elements).made.clone() {
                     Made::Ragged { offsets, .. } => {
