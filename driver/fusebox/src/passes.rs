@@ -422,21 +422,19 @@ pub fn run_passes(program: &Program, list: &[&'static dyn Pass], verify: bool) -
 /// As [`run_passes`].
 pub(crate) fn run_to_plan(program: &Program, options: &Options) -> Result<(Vec<Stage>, ProvedPlan), Error> {
     let mut line = Line::new(program, options.verifies());
-    let mut proved = None;
-    for pass in pipeline_of(program, options) {
-        line.run(pass, |program| {
-            let passed = if pass.name() == KERNELS.name() {
-                let (plan, report) = KERNELS.lowered(program)?;
-                let made = Made::Plan(Box::new(Plan::clone(&plan)));
-                proved = Some(plan);
-                Passed { made, report }
-            } else {
-                pass.run(program)?
-            };
-            Ok((passed, Details::None))
-        })?;
+    let passes = pipeline_of(program, options);
+    // The last one lowers, and says what it proved.
+    for &pass in passes.iter().take(passes.len() - 1) {
+        line.run(pass, |program| Ok((pass.run(program)?, Details::None)))?;
     }
-    let Some(proved) = proved else { unreachable!("the last pass makes a plan") };
+    let mut proved = None;
+    line.run(&KERNELS, |program| {
+        let (plan, report) = KERNELS.lowered(program)?;
+        let made = Made::Plan(Box::new(Plan::clone(&plan)));
+        proved = Some(plan);
+        Ok((Passed { made, report }, Details::None))
+    })?;
+    let Some(proved) = proved else { unreachable!("lowering made a plan, or failed") };
     Ok((line.stages, proved))
 }
 

@@ -94,3 +94,14 @@ fn what_is_not_flat_is_refused() {
     let stream = refused("fn f(a: stream [3]f32) -> i64 { let k = 1i64 return k }");
     assert!(matches!(&stream, Error::UnsupportedType { name, kind: "stream" } if name == "a"), "{stream}");
 }
+
+/// Backends add no guards to what is vouched for, so nothing is of a program that is not valid.
+#[test]
+fn nothing_is_vouched_for_of_a_program_that_is_not_valid() {
+    let source = "fn f(a: [n]f32, at: [n]i64) -> [n]f32 { let b: [n]f32 = map(|i| a[i], at) return b }";
+    let mut program = text::parse(source).unwrap();
+    fusebox_kernels::lower_proved(&program, &Config::default()).unwrap();
+    program.body.params.pop();
+    let error = fusebox_kernels::lower_proved(&program, &Config::default()).unwrap_err();
+    assert!(matches!(error, Error::Invalid(_)), "{error}");
+}
