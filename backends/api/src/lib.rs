@@ -39,7 +39,10 @@ pub trait Backend: Send + Sync {
 /// A compiled plan, not yet on a device.
 pub trait Compiled: Send + Sync {
     /// The code as text, for people and snapshots.
-    fn text(&self) -> String;
+    ///
+    /// # Errors
+    /// [`BackendError::Unsupported`], [`BackendError::Compile`].
+    fn text(&self) -> Result<String, BackendError>;
 
     /// Brings the code to the device.
     ///

@@ -3,19 +3,16 @@
 use std::{collections::HashSet, sync::Arc};
 
 use fusebox_backend::{BackendError, Extents, Program, Statistics, Stored, check_inputs, execute};
-use fusebox_ir::{
-    Array, Constant, Plan, ValueId,
-    analysis::{kernels::row_lengths, work_of_statement},
-};
+use fusebox_ir::{Array, Constant, Plan, ValueId};
 use fusebox_wide::Features;
 
 use crate::{
     Cranelift, Shared,
-    alike::Alike,
-    code_memory::{CodeMemory, CodeMemoryBuilder, DefinedFunction},
-    kernel::{CompiledKernel, Forced},
+    code_memory::{CodeMemory, DefinedFunction},
+    kernel::{Forced, ScheduledKernel},
     loaded_kernel::LoadedKernel,
     machine::Cpu,
+    making::{Made, Making},
     rounding::Rounding,
     wide,
 };
@@ -34,68 +31,28 @@ pub struct LoadedPlan {
 impl LoadedPlan {
     pub(crate) fn new(
         plan: Arc<Plan>,
-        (narrow, forced): (&[CompiledKernel], &[Forced]),
+        (narrow, forced): (&[ScheduledKernel], &[Forced]),
         features: Option<Features>,
         shared: Arc<Shared>,
     ) -> Result<Self, BackendError> {
-        let mut maker = CodeMemoryBuilder::new()?;
-        let mut made: Vec<Option<Vec<DefinedFunction>>> = vec![None; plan.kernels.len()];
-        let (mut wide, positions) = (Alike::default(), &mut Vec::new());
+        let mut making = Making::new(&plan)?;
         if let Some(features) = features {
-            for (position, (kernel, narrow)) in plan.kernels.iter().zip(narrow).enumerate() {
-                if let Some(emitted) = wide::emitted(kernel, narrow, &forced[position], features)? {
-                    wide.add(kernel, emitted);
-                    positions.push(position);
-                }
-            }
+            making.all(
+                true,
+                |position, kernel| wide::emitted(kernel, &narrow[position], &forced[position], features),
+                |kernel, functions| wide::codes(kernel, functions, features),
+            )?;
         }
-        let wide = wide.finish();
-        // For each kernel its wide functions, where there is code of them.
-        let mut chosen: Vec<Option<&CompiledKernel>> = vec![None; plan.kernels.len()];
-        for (&position, functions) in positions.iter().zip(&wide) {
-            let (first, kernel) = (positions[functions.first], &plan.kernels[position]);
-            if first == position
-                && let Some(features) = features
-                && let Some(codes) = wide::codes(kernel, functions, features)?
-            {
-                made[position] = Some(maker.all(&kernel.name.0, functions, codes)?);
-            }
-            if made[first].is_some() {
-                made[position] = made[first].clone();
-                chosen[position] = Some(functions);
-            }
-        }
-        let wides: Vec<bool> = chosen.iter().map(Option::is_some).collect();
-        // A kernel that is wide may be the first of some that are not.
-        let mut firsts: Vec<Option<Vec<DefinedFunction>>> = vec![None; plan.kernels.len()];
-        for (position, functions) in narrow.iter().enumerate().filter(|(position, _)| !wides[*position]) {
-            if firsts[functions.first].is_none() {
-                let name = &plan.kernels[functions.first].name.0;
-                firsts[functions.first] = Some(maker.all(name, &narrow[functions.first], Vec::new())?);
-            }
-            made[position] = firsts[functions.first].clone();
-        }
-        let codes = made.iter().flatten().flatten().map(DefinedFunction::number).collect::<HashSet<_>>().len();
+        making.all(
+            false,
+            |position, kernel| narrow[position].clone().emit(kernel).map(Some),
+            |_, _| Ok(Some(Vec::new())),
+        )?;
+        let Making { maker, made, .. } = making;
+        let made: Vec<Made> = made.into_iter().flatten().collect();
+        let codes = made.iter().flat_map(|own| &own.codes).map(DefinedFunction::number).collect::<HashSet<_>>().len();
         let memory = maker.finish()?;
-        let loaded = |(position, parts): (usize, Vec<DefinedFunction>)| {
-            let compiled = chosen[position].unwrap_or(&narrow[position]);
-            let functions = compiled.parts.iter();
-            LoadedKernel {
-                parts: (parts.into_iter().zip(functions))
-                    .map(|(made, (part, function))| (*part, memory.code(made, function)))
-                    .collect(),
-                hidden: compiled.hidden.clone(),
-                work: plan.kernels[position].statements.iter().map(|own| (own.depth, work_of_statement(own))).collect(),
-                wide: wides[position],
-                lengths: (compiled.schedule.iter().flat_map(|schedule| &schedule.versions))
-                    .any(|version| version.nest.by_elements())
-                    .then(|| row_lengths(&plan.kernels[position]))
-                    .flatten(),
-                inner_gang: compiled.gang.is_some_and(|gang| gang.level > 0),
-                gang: (compiled.gang).filter(|gang| gang.level == 0).map_or(1, |gang| gang.lanes.into()),
-            }
-        };
-        let kernels = made.into_iter().flatten().enumerate().map(loaded).collect();
+        let kernels = made.into_iter().zip(&plan.kernels).map(|(own, kernel)| own.loaded(kernel, &memory)).collect();
         Ok(Self { plan, kernels, shared, memory: Arc::new(memory), codes })
     }
 
