@@ -28,6 +28,8 @@ pub struct CompiledPlan {
     /// What machine code for vectors of 64 or 32 bytes may use; none: there is no such code.
     features: Option<Features>,
     shared: Arc<Shared>,
+    /// Whether nobody vouches for the plan.
+    guarded: bool,
 }
 
 impl CompiledPlan {
@@ -40,7 +42,7 @@ impl CompiledPlan {
         let bytes = config.vectors.then_some(VECTOR_BYTES);
         let forced = forced(plan, config);
         let narrow = scheduled(plan, &forced, |_| bytes)?;
-        Ok(Self { plan: plan.shared(), narrow, forced, features, shared })
+        Ok(Self { plan: plan.shared(), narrow, forced, features, shared, guarded: false })
     }
 
     /// A plan that nobody vouches for: what may be outside of an array is checked. Appends to what may be too short are scalar code, which
@@ -58,7 +60,7 @@ impl CompiledPlan {
         }
         let bytes = |kernel: &Kernel| (config.vectors && has_room(kernel)).then_some(VECTOR_BYTES);
         let narrow = scheduled(&plan, &forced, bytes)?;
-        Ok(Self { plan: Arc::new(plan), narrow, forced, features, shared })
+        Ok(Self { plan: Arc::new(plan), narrow, forced, features, shared, guarded: true })
     }
 
     /// The functions of each kernel, for vectors of 16 bytes or without; of kernels that are the same code the first has them. They are made
@@ -88,7 +90,12 @@ impl CompiledPlan {
     /// # Errors
     /// [`BackendError::Compile`].
     pub fn load_plan(&self) -> Result<LoadedPlan, BackendError> {
-        LoadedPlan::new(self.plan.clone(), (&self.narrow, &self.forced), self.features, self.shared.clone())
+        LoadedPlan::new(
+            self.plan.clone(),
+            (&self.narrow, &self.forced),
+            self.features,
+            (self.shared.clone(), self.guarded),
+        )
     }
 }
 

@@ -1,9 +1,12 @@
 //! Plans as machine code in memory of this process.
 
-use std::{collections::HashSet, sync::Arc};
+use std::{
+    collections::HashSet,
+    sync::{Arc, Mutex},
+};
 
-use fusebox_backend::{BackendError, Extents, Program, Statistics, Stored, check_inputs, execute};
-use fusebox_ir::{Array, Constant, Plan, ValueId};
+use fusebox_backend::{BackendError, Program, Statistics, Stored, Values, check_inputs, execute, lock};
+use fusebox_ir::{Array, Plan};
 use fusebox_wide::Features;
 
 use crate::{
@@ -26,6 +29,10 @@ pub struct LoadedPlan {
     memory: Arc<CodeMemory>,
     /// The functions in there.
     codes: usize,
+    /// Whether new arrays hold zeros.
+    cleared: bool,
+    /// Tables of values of runs that are over, for those to come.
+    spare: Mutex<Vec<Values<Array>>>,
 }
 
 impl LoadedPlan {
@@ -33,7 +40,7 @@ impl LoadedPlan {
         plan: Arc<Plan>,
         (narrow, forced): (&[ScheduledKernel], &[Forced]),
         features: Option<Features>,
-        shared: Arc<Shared>,
+        (shared, cleared): (Arc<Shared>, bool),
     ) -> Result<Self, BackendError> {
         let mut making = Making::new(&plan)?;
         if let Some(features) = features {
@@ -53,7 +60,7 @@ impl LoadedPlan {
         let codes = made.iter().flat_map(|own| &own.codes).map(DefinedFunction::number).collect::<HashSet<_>>().len();
         let memory = maker.finish()?;
         let kernels = made.into_iter().zip(&plan.kernels).map(|(own, kernel)| own.loaded(kernel, &memory)).collect();
-        Ok(Self { plan, kernels, shared, memory: Arc::new(memory), codes })
+        Ok(Self { plan, kernels, shared, memory: Arc::new(memory), codes, cleared, spare: Mutex::default() })
     }
 
     /// How many functions were made for the kernels: kernels that are alike share theirs.
@@ -69,7 +76,8 @@ impl LoadedPlan {
     /// The same machine code, run by the threads and in the memory of another backend.
     pub fn on(&self, backend: &Cranelift) -> Self {
         let (plan, kernels) = (self.plan.clone(), self.kernels.clone());
-        Self { plan, kernels, shared: backend.shared.clone(), memory: self.memory.clone(), codes: self.codes }
+        let (shared, memory) = (backend.shared.clone(), self.memory.clone());
+        Self { plan, kernels, shared, memory, codes: self.codes, cleared: self.cleared, spare: Mutex::default() }
     }
 
     /// Runs the plan.
@@ -77,7 +85,7 @@ impl LoadedPlan {
     /// # Errors
     /// As [`Program::run`].
     pub fn run_plan(&self, inputs: &[Array]) -> Result<Vec<Array>, BackendError> {
-        self.run_with_statistics(inputs).map(|(results, _)| results)
+        self.run(inputs)
     }
 }
 
@@ -86,28 +94,25 @@ impl Program for LoadedPlan {
         &self.plan
     }
 
-    fn run_with_statistics(&self, inputs: &[Array]) -> Result<(Vec<Array>, Statistics), BackendError> {
+    fn run_into(&self, inputs: &[Array], results: &mut Vec<Array>) -> Result<Statistics, BackendError> {
         let _rounding = Rounding::defaults();
-        let references: Vec<&Array> = inputs.iter().collect();
-        let sizes = check_inputs(&self.plan, &references)?;
-        let mut handed: Vec<(ValueId, Stored<Array>)> = Vec::with_capacity(sizes.len() + inputs.len());
-        for (id, size) in sizes {
-            let constant = Constant::from(size);
-            handed.push((
-                id,
-                Stored { buffer: Arc::new(Array::scalar(size)), element: constant.ty(), extents: Extents::new() },
-            ));
-        }
-        for (&id, array) in self.plan.inputs.iter().zip(inputs) {
+        results.clear();
+        let sizes = check_inputs(&self.plan, inputs)?;
+        let inputs = inputs.iter().map(|array| {
             let extents = array.extents().iter().map(|&extent| extent as i64).collect();
-            handed.push((id, Stored { buffer: Arc::new(array.clone()), element: array.element(), extents }));
+            Stored { buffer: array.clone(), element: array.element(), extents }
+        });
+        let machine = Cpu { plan: &self.plan, kernels: &self.kernels, shared: &self.shared, cleared: self.cleared };
+        let mut values = lock(&self.spare).pop().unwrap_or_default();
+        let ran = execute(&machine, &self.plan, &mut values, &sizes, inputs, |stored, output| {
+            results.push(machine.handed_back(stored, &output.name)?);
+            Ok(())
+        });
+        lock(&self.spare).push(values);
+        if ran.is_err() {
+            results.clear();
         }
-        let machine = Cpu { plan: &self.plan, kernels: &self.kernels, shared: &self.shared };
-        let (results, statistics) = execute(&machine, &self.plan, handed)?;
-        let results: Result<_, _> = (results.into_iter().zip(&self.plan.outputs))
-            .map(|(stored, output)| machine.handed_back(stored, &output.name))
-            .collect();
-        Ok((results?, statistics))
+        ran
     }
 }
 
