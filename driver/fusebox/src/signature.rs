@@ -332,10 +332,10 @@ impl<'s> Sizes<'s> {
         }
         if all.is_empty() {
             for extent in inner {
-                if let Extent::Value(id) = extent {
-                    if self.known(*id).is_none() {
-                        self.know(*id, 0, Known::NoRows(slot));
-                    }
+                if let Extent::Value(id) = extent
+                    && self.known(*id).is_none()
+                {
+                    self.know(*id, 0, Known::NoRows(slot));
                 }
             }
         }
