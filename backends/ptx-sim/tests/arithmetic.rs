@@ -92,8 +92,8 @@ fn integers() {
     check("sub.s32 %r9, %r0, %r1;", u32::wrapping_sub);
     check("add.sat.s32 %r9, %r0, %r1;", |a, b| (a as i32).saturating_add(b as i32) as u32);
     check("mul.lo.u32 %r9, %r0, %r1;", u32::wrapping_mul);
-    check("mul.hi.u32 %r9, %r0, %r1;", |a, b| (u64::from(a) * u64::from(b) >> 32) as u32);
-    check("mul.hi.s32 %r9, %r0, %r1;", |a, b| (i64::from(a as i32) * i64::from(b as i32) >> 32) as u32);
+    check("mul.hi.u32 %r9, %r0, %r1;", |a, b| ((u64::from(a) * u64::from(b)) >> 32) as u32);
+    check("mul.hi.s32 %r9, %r0, %r1;", |a, b| ((i64::from(a as i32) * i64::from(b as i32)) >> 32) as u32);
     check_wide("mul.wide.s32 %d9, %r0, %r1;", |a, b| (i64::from(a as i32) * i64::from(b as i32)) as u64);
     check_wide("mul.wide.u32 %d9, %r0, %r1;", |a, b| u64::from(a) * u64::from(b));
     check_wide("mad.wide.u32 %d9, %r0, %r1, %d1;", |a, b| {
@@ -101,7 +101,7 @@ fn integers() {
     });
     check_wide("mul.hi.u64 %d9, %d1, %d1;", |a, b| {
         let both = u128::from(u64::from(b) << 32 | u64::from(a));
-        (both * both >> 64) as u64
+        ((both * both) >> 64) as u64
     });
     check("mad.lo.s32 %r9, %r0, %r1, %r0;", |a, b| a.wrapping_mul(b).wrapping_add(a));
     check("max.u32 %r2, %r1, 1; div.u32 %r9, %r0, %r2;", |a, b| a / b.max(1));
@@ -167,7 +167,7 @@ fn comparisons_and_selections() {
         "setp.eq.u32 %p1, %r0, 1; setp.le.and.u32 %p0|%p2, %r0, %r1, !%p1; selp.u32 %r2, 1, 0, %p0; selp.u32 %r9, 2, %r2, %p2;",
         |a, b| {
             let q = a != 1;
-            if !(a <= b) && q { 2 } else { u32::from(a <= b && q) }
+            if a > b && q { 2 } else { u32::from(a <= b && q) }
         },
     );
     check("set.ge.u32.s32 %r9, %r0, %r1;", |a, b| if a as i32 >= b as i32 { u32::MAX } else { 0 });
@@ -175,7 +175,7 @@ fn comparisons_and_selections() {
     for (name, test) in [
         ("lt", (|a, b| a < b) as fn(f32, f32) -> bool),
         ("geu", |a, b| a >= b || a.is_nan() || b.is_nan()),
-        ("ne", |a, b| a < b || a > b),
+        ("ne", |a, b| a.partial_cmp(&b).is_some_and(|order| order.is_ne())),
         ("neu", |a, b| a != b),
         ("num", |a, b| !a.is_nan() && !b.is_nan()),
         ("equ", |a, b| a == b || a.is_nan() || b.is_nan()),
@@ -198,29 +198,13 @@ fn floats() {
     check_float("copysign.f32 %f9, %f0, %f1;", |a, b| b.copysign(a));
     check_float("add.rn.sat.f32 %f9, %f0, %f1;", |a, b| if a + b > 0.0 { (a + b).min(1.0) } else { 0.0 });
     check_float("mul.rn.ftz.f32 %f9, %f0, 0f3F800000;", |a, _| if a.is_subnormal() { 0f32.copysign(a) } else { a });
-    check_float("min.f32 %f9, %f0, %f1;", |a, b| {
-        if a.is_nan() {
-            b
-        } else if b.is_nan() {
-            a
-        } else if a == b && a.is_sign_negative() {
-            a
-        } else if a < b {
-            a
-        } else {
-            b
-        }
-    });
-    check_float("max.NaN.f32 %f9, %f0, %f1;", |a, b| {
-        if a.is_nan() || b.is_nan() {
-            f32::NAN
-        } else if a == b && a.is_sign_positive() {
-            a
-        } else if a > b {
-            a
-        } else {
-            b
-        }
+    let less = |a: f32, b: f32| a < b || a == b && a.is_sign_negative();
+    check_float("min.f32 %f9, %f0, %f1;", |a, b| if a.is_nan() || less(b, a) && !b.is_nan() { b } else { a });
+    check_float("max.f32 %f9, %f0, %f1;", |a, b| if a.is_nan() || less(a, b) && !b.is_nan() { b } else { a });
+    check_float("max.NaN.f32 %f9, %f0, %f1;", |a, b| match a.is_nan() || b.is_nan() {
+        true => f32::NAN,
+        false if less(a, b) => b,
+        false => a,
     });
     // A product of two `f32` is exact in `f64`.
     let toward = |a: f32, b: f32, too_far: fn(f64, f64) -> bool| {
