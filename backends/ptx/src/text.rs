@@ -134,13 +134,6 @@ impl Code {
         _ = writeln!(self.body, "{label}:");
     }
 
-    /// A remark, for readers.
-    pub(crate) fn remark(&mut self, text: impl Display) {
-        // A name may hold anything that is no control character.
-        let text: String = text.to_string().chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-        _ = writeln!(self.body, "\t// {text}");
-    }
-
     /// A new register that holds the address of new memory, in the address space of that memory.
     pub(crate) fn memory(&mut self, space: Space, bytes: u64) -> Reg {
         let name = format!("{}{}", space.name(), self.memory.len());

@@ -59,6 +59,9 @@ impl Target {
     /// The targets that have names.
     pub const NAMES: [&str; 8] = ["avx512", "avx2", "sse", "neon", "sm_70", "sm_80", "sm_90", "sm_100"];
 
+    /// Those that kernels have different schedules for: of GPUs one stands for all.
+    pub const DISTINCT: [&str; 5] = ["avx512", "avx2", "sse", "neon", "sm_90"];
+
     /// A target by its name.
     pub fn named(name: &str) -> Option<Self> {
         let cpu = |vector_bytes, registers| {

@@ -33,6 +33,8 @@ pub(crate) enum What {
     Pure,
     /// What stores, appends or scatters alone.
     Effects,
+    /// As [`Self::Pure`], and appends only count.
+    Counts,
 }
 
 /// Emits one entry.
@@ -162,6 +164,7 @@ impl<'k> Emitter<'k> {
         let wanted = match self.what {
             What::All => true,
             What::Pure => !effect,
+            What::Counts => !effect || matches!(action, Action::Append { .. }),
             What::Effects => effect,
         };
         if self.left_out[position] || !wanted {

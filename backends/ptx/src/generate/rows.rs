@@ -40,7 +40,46 @@ enum Blocks {
     Table(Table),
 }
 
-impl Shared<'_> {
+impl<'k> Shared<'k> {
+    /// The elements of a statement, combined by so many threads of a block; at most so many of them, where that is known.
+    pub(super) fn new(
+        e: &mut Emitter<'_>,
+        position: usize,
+        (combine, down): (&'k Lambda, bool),
+        threads: u32,
+        most: Option<i64>,
+    ) -> Result<Self> {
+        let types: Vec<ElementType> = combine.params.iter().take(combine.results.len()).map(|param| param.ty).collect();
+        let exact = is_exact(combine);
+        let own = e.accumulator(combine, &[]);
+        let stride = 8 * types.len() as u64 + 8;
+        let exchange = e.c.memory(Space::Shared, stride * u64::from(threads));
+        let blocks = if exact {
+            Blocks::Any(e.accumulator(combine, &[]))
+        } else if most.is_some_and(|most| most <= BLOCK) {
+            Blocks::One(e.accumulator(combine, &[]))
+        } else {
+            Blocks::Table(e.table(combine, Lanes::Interleaved(threads), Some(BLOCK * BLOCK), None)?)
+        };
+        let each = Self { position, combine, down, exact, types, own, exchange, blocks };
+        each.meet(e);
+        Ok(each)
+    }
+
+    /// The statement's elements go to what this thread combines.
+    pub(super) fn meet(&self, e: &mut Emitter<'_>) {
+        let together = Together::Own { accumulators: self.own.values.clone(), present: self.own.present };
+        e.together.insert(self.position, together);
+    }
+
+    /// What blocks gave so far, in the first thread; they start anew.
+    pub(super) fn combined(&mut self, e: &mut Emitter<'_>) -> Result<Maybe> {
+        match &mut self.blocks {
+            Blocks::One(into) | Blocks::Any(into) => Ok(into.clone().maybe(self.types.iter().copied())),
+            Blocks::Table(table) => e.table_result(table, self.combine, self.down),
+        }
+    }
+
     /// Bytes of what a block gives.
     pub(super) fn stride(&self) -> u64 {
         8 * self.types.len() as u64 + 8
@@ -98,27 +137,15 @@ impl Building<'_> {
 /// The reduces to a depth, as threads of a block share them.
 pub(super) fn shared<'k>(e: &mut Emitter<'k>, to: usize, threads: u32, most: Option<i64>) -> Result<Vec<Shared<'k>>> {
     let kernel = e.kernel;
+    let is_down = e.is_down(to);
     let mut shared = Vec::new();
     for (position, statement) in kernel.statements.iter().enumerate() {
         let Action::Reduce { to: own, combine, .. } = &statement.action else { continue };
         if *own as usize != to {
             continue;
         }
-        let types: Vec<ElementType> = combine.params.iter().take(combine.results.len()).map(|param| param.ty).collect();
-        let exact = is_exact(combine);
-        let own = e.accumulator(combine, &[]);
-        let stride = 8 * types.len() as u64 + 8;
-        let exchange = e.c.memory(Space::Shared, stride * u64::from(threads));
-        let blocks = if exact {
-            Blocks::Any(e.accumulator(combine, &[]))
-        } else if most.is_some_and(|most| most <= BLOCK) {
-            Blocks::One(e.accumulator(combine, &[]))
-        } else {
-            Blocks::Table(e.table(combine, Lanes::Interleaved(threads), Some(BLOCK * BLOCK), None)?)
-        };
-        let together = Together::Own { accumulators: own.values.clone(), present: own.present };
-        e.together.insert(position, together);
-        shared.push(Shared { position, combine, down: e.is_down(to), exact, types, own, exchange, blocks });
+        let each = Shared::new(e, position, (combine, is_down), threads, most)?;
+        shared.push(each);
     }
     Ok(shared)
 }
@@ -300,10 +327,7 @@ pub(super) fn results(e: &mut Emitter<'_>, shared: &mut [Shared<'_>]) -> Result 
     for each in shared {
         let Action::Reduce { results, seeds, .. } = &kernel.statements[each.position].action else { continue };
         e.operation = kernel.operation(&kernel.statements[each.position]);
-        let combined = match &mut each.blocks {
-            Blocks::One(into) | Blocks::Any(into) => into.clone().maybe(each.types.iter().copied()),
-            Blocks::Table(table) => e.table_result(table, each.combine, each.down)?,
-        };
+        let combined = each.combined(e)?;
         let seeds = e.operands(seeds)?;
         let values = e.seeded(each.combine, &seeds, &combined, each.down)?;
         for (local, reg) in results.iter().zip(values) {

@@ -18,7 +18,7 @@ impl Emitter<'_> {
         let Some(count) = self.appended else { return Err(self.broken("an append that nobody counts")) };
         let put = |this: &mut Self| {
             let at = Val::new(ElementType::I64, count);
-            if this.what != crate::emit::What::Pure {
+            if this.what != crate::emit::What::Counts {
                 for (&array, &value) in arrays.iter().zip(values) {
                     let room = this.size(array)?;
                     // Known to suffice; a plan that somebody edited says so without proof.

@@ -109,15 +109,6 @@ impl Emitter<'_> {
         Ok(into.maybe(left.values.iter().map(|value| value.ty)))
     }
 
-    fn parts_of_reduce(&self, position: usize) -> Result<ReduceParts<'_>> {
-        match &self.kernel.statements[position].action {
-            Action::Reduce { to, association, combine, .. } => {
-                Ok(ReduceParts { down: self.is_down(*to as usize), association: *association, combine })
-            }
-            _ => Err(self.broken("a reduce that is none")),
-        }
-    }
-
     /// A reduce starts: `count` elements come, if that is known.
     pub(crate) fn begin_reduce(&mut self, position: usize, count: Option<Val>) -> Result {
         let kernel = self.kernel;
@@ -229,19 +220,6 @@ impl Emitter<'_> {
         self.combine_into(combine, &into, combined, down)?;
         Ok(into.values)
     }
-
-    /// What is known of a reduce, without its operands.
-    pub(crate) fn association_of(&self, position: usize) -> Result<(Association, bool)> {
-        let parts = self.parts_of_reduce(position)?;
-        let association = if is_exact(parts.combine) { Association::InOrder } else { parts.association };
-        Ok((association, parts.down))
-    }
-}
-
-struct ReduceParts<'k> {
-    association: Association,
-    combine: &'k Lambda,
-    down: bool,
 }
 
 impl Accumulator {
