@@ -39,7 +39,9 @@ pub fn error(sites: &[Site], slot: &[u8]) -> Option<RunError> {
         }
         FailureKind::NoOffsets { offsets } => Fault::NoOffsets { offsets: offsets.clone() },
         FailureKind::Assertion { message, shown } => Fault::assertion(message, &some(shown.len())),
-        FailureKind::TooLarge { array, extents } => Fault::TooLarge { array: array.clone(), extents: some(extents.len()) },
+        FailureKind::TooLarge { array, extents } => {
+            Fault::TooLarge { array: array.clone(), extents: some(extents.len()) }
+        }
     };
     Some(RunError { operation: operation.clone(), place: place.clone(), fault })
 }

@@ -48,7 +48,9 @@ impl Form {
             Self::Points { levels: 1 } => "a thread for each step of the outermost level".to_owned(),
             Self::Points { levels } => format!("a thread for each point of the first {levels} levels"),
             Self::Rows { outer, inner, threads } => {
-                format!("a block of {threads} threads for each point of the first {outer}, which share the next {inner}")
+                format!(
+                    "a block of {threads} threads for each point of the first {outer}, which share the next {inner}"
+                )
             }
             Self::Fold { inner, threads } => {
                 format!("blocks of {threads} threads fold 4,096 elements each of the first {inner}, one folds the rest")
@@ -72,11 +74,16 @@ pub(crate) fn form(kernel: &Kernel) -> Form {
     }
     let free = (0..kernel.levels.len()).take_while(|&level| is_free(kernel, level)).count();
     if free == 0 {
-        return shared(kernel, 0).map_or_else(|| if is_tiled(kernel) { Form::Tiles } else { Form::One }, |(inner, threads)| Form::Fold { inner, threads });
+        return shared(kernel, 0).map_or_else(
+            || if is_tiled(kernel) { Form::Tiles } else { Form::One },
+            |(inner, threads)| Form::Fold { inner, threads },
+        );
     }
     let flat = 1 + (1..free).take_while(|&level| is_flat(kernel, level)).count();
     let few = kernel.levels.get(flat).and_then(trip_count).is_some_and(|steps| steps <= FEW);
-    if flat == free && !few && !scatters(kernel)
+    if flat == free
+        && !few
+        && !scatters(kernel)
         && let Some((inner, threads)) = shared(kernel, flat)
     {
         return Form::Rows { outer: flat, inner, threads };
@@ -167,14 +174,18 @@ fn shared(kernel: &Kernel, from: usize) -> Option<(usize, u32)> {
                     continue;
                 }
                 match *association {
-                    Association::Interleaved { lanes: own } if lanes.is_none_or(|lanes| lanes == own) => lanes = Some(own),
+                    Association::Interleaved { lanes: own } if lanes.is_none_or(|lanes| lanes == own) => {
+                        lanes = Some(own)
+                    }
                     _ => return None,
                 }
             }
             Action::Reduce { to, .. } if (*to as usize) < from && depth > from => return None,
             Action::Scan { .. } if depth == from + 1 => return None,
             Action::Append { .. } if depth > from => return None,
-            Action::Scatter { order, .. } if depth > from && !matches!(order, ScatterOrder::Any | ScatterOrder::Unique) => {
+            Action::Scatter { order, .. }
+                if depth > from && !matches!(order, ScatterOrder::Any | ScatterOrder::Unique) =>
+            {
                 return None;
             }
             _ => {}
@@ -204,13 +215,16 @@ fn is_flat_in(kernel: &Kernel, level: usize, from: usize) -> bool {
         ScalarOperand::Outer(_) => false,
     };
     let bounds = &kernel.levels[level];
-    outer(bounds.from) && outer(bounds.to)
-        && kernel.statements.iter().filter(|statement| statement.depth as usize == level).all(|statement| match &statement.action {
-            Action::Load { array, map, outside, .. } => {
-                !map.checked && outside.as_ref().is_none_or(cannot_fail) && !may_be_overwritten(kernel, *array)
+    outer(bounds.from)
+        && outer(bounds.to)
+        && kernel.statements.iter().filter(|statement| statement.depth as usize == level).all(|statement| {
+            match &statement.action {
+                Action::Load { array, map, outside, .. } => {
+                    !map.checked && outside.as_ref().is_none_or(cannot_fail) && !may_be_overwritten(kernel, *array)
+                }
+                Action::Scalar(instruction) => instruction_cannot_fail(instruction),
+                _ => false,
             }
-            Action::Scalar(instruction) => instruction_cannot_fail(instruction),
-            _ => false,
         })
 }
 
@@ -228,14 +242,17 @@ fn is_in_chunks(kernel: &Kernel) -> bool {
         Action::Append { .. } => false,
         _ => true,
     });
-    let targets: Vec<KernelArrayId> = kernel.statements.iter().filter_map(|statement| match &statement.action {
-        Action::Scatter { arrays, .. } => arrays.first().copied(),
-        _ => None,
-    }).collect();
+    let targets: Vec<KernelArrayId> = kernel
+        .statements
+        .iter()
+        .filter_map(|statement| match &statement.action {
+            Action::Scatter { arrays, .. } => arrays.first().copied(),
+            _ => None,
+        })
+        .collect();
     // All have as many chunks.
-    let same = targets.windows(2).all(|pair| {
-        kernel.arrays[pair[0].index()].extents == kernel.arrays[pair[1].index()].extents
-    });
+    let same =
+        targets.windows(2).all(|pair| kernel.arrays[pair[0].index()].extents == kernel.arrays[pair[1].index()].extents);
     let _ = Access::Update;
     chunks && others && same
 }

@@ -43,7 +43,8 @@ pub(crate) fn run<D: Device>(gpu: &Gpu<'_, D>, launch: &Launch<'_, Buffer<D>>) -
                 };
                 if module.copied.contains(&KernelArrayId::at(position)) {
                     let id = KernelArrayId::at(position);
-                    let bytes = elements(kernel, launch.sizes, id) as u64 * kernel.arrays[position].element.bytes() as u64;
+                    let bytes =
+                        elements(kernel, launch.sizes, id) as u64 * kernel.arrays[position].element.bytes() as u64;
                     let copy = gpu.needed(bytes, &kernel.arrays[position].name)?;
                     if bytes > 0 {
                         gpu.device.copy(buffer.address, copy.address, bytes).map_err(said)?;

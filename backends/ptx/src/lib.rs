@@ -10,6 +10,8 @@ mod launch;
 mod machine;
 mod module;
 mod scalar;
+#[cfg(feature = "sim")]
+pub mod sim;
 mod sort;
 mod statement;
 mod text;

@@ -141,7 +141,13 @@ impl<D: Device> Machine for Gpu<'_, D> {
         Ok(Constant::from_bits(element, u64::from_le_bytes(bits)))
     }
 
-    fn copy(&self, from: &Buffer<D>, to: &mut Buffer<D>, element: ElementType, count: usize) -> Result<(), BackendError> {
+    fn copy(
+        &self,
+        from: &Buffer<D>,
+        to: &mut Buffer<D>,
+        element: ElementType,
+        count: usize,
+    ) -> Result<(), BackendError> {
         let bytes = (count * element.bytes()) as u64;
         if bytes > from.bytes || bytes > to.bytes {
             return Err(BackendError::BadPlan { message: "a copy of more than there is".to_owned() });

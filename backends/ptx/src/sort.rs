@@ -47,7 +47,11 @@ pub(crate) fn run<D: Device>(gpu: &Gpu<'_, D>, sort: Sort<'_, Buffer<D>>) -> Res
     if sort.length > 0 {
         for row in order.chunks_mut(sort.length) {
             row.sort_by(|&a, &b| {
-                ranks.iter().map(|ranks| ranks[a].cmp(&ranks[b])).find(|order| order.is_ne()).unwrap_or(std::cmp::Ordering::Equal)
+                ranks
+                    .iter()
+                    .map(|ranks| ranks[a].cmp(&ranks[b]))
+                    .find(|order| order.is_ne())
+                    .unwrap_or(std::cmp::Ordering::Equal)
             });
         }
     }

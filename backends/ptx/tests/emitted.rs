@@ -18,7 +18,8 @@ fn golden_kernels_have_text() {
                         *forms.entry(module.form.clone()).or_insert(0) += 1;
                         assert!(module.text.contains(&format!(".target {target}")));
                         if let Some(folder) = &folder {
-                            std::fs::write(folder.join(format!("{name}.{position}.{target}.ptx")), module.text).unwrap();
+                            std::fs::write(folder.join(format!("{name}.{position}.{target}.ptx")), module.text)
+                                .unwrap();
                         }
                     }
                     Err(error) => refused.push(format!("{name}: {error}")),

@@ -1,7 +1,8 @@
 //! Instructions of scalar code, branches and loops.
 
 use fusebox_ir::{
-    Binary, Constant, ElementType, FailureKind, Instruction, KernelArrayId, Lambda, ScalarOp, ScalarOperand, analysis::kernels::is_cheap,
+    Binary, Constant, ElementType, FailureKind, Instruction, KernelArrayId, Lambda, ScalarOp, ScalarOperand,
+    analysis::kernels::is_cheap,
 };
 
 use super::{Emitter, Result};
@@ -128,9 +129,7 @@ impl Emitter<'_> {
         let values: Vec<Val> = values
             .iter()
             .enumerate()
-            .map(|(at, value)| {
-                if read_late(at, value) { Val::new(value.ty, self.c.variable(*value)) } else { *value }
-            })
+            .map(|(at, value)| if read_late(at, value) { Val::new(value.ty, self.c.variable(*value)) } else { *value })
             .collect();
         for (&to, &value) in to.iter().zip(&values) {
             self.c.assign(to, value);

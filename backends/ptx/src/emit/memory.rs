@@ -93,7 +93,9 @@ impl Emitter<'_> {
     /// The extents of an array.
     pub(crate) fn extents(&mut self, array: KernelArrayId) -> Result<Vec<Val>> {
         let kernel = self.kernel;
-        let Some(array) = kernel.arrays.get(array.index()) else { return Err(self.broken("an array that is not there")) };
+        let Some(array) = kernel.arrays.get(array.index()) else {
+            return Err(self.broken("an array that is not there"));
+        };
         array.extents.iter().map(|&extent| self.extent(extent)).collect()
     }
 

@@ -114,7 +114,8 @@ impl<'k> Emitter<'k> {
             let reg = emitter.argument(Argument::Size(position));
             emitter.locals.insert(size.id, Val::new(size.ty, reg));
         }
-        emitter.arrays = (0..kernel.arrays.len()).map(|at| emitter.argument(Argument::Array(KernelArrayId::at(at)))).collect();
+        emitter.arrays =
+            (0..kernel.arrays.len()).map(|at| emitter.argument(Argument::Array(KernelArrayId::at(at)))).collect();
         emitter
     }
 

@@ -80,7 +80,11 @@ impl Building<'_> {
         let first = e.c.compare("eq", thread, 0i64.into());
         let mut own = shared(&mut e, 0, threads, None)?;
         let count = e.pieces(total, BLOCK);
-        let sources: Vec<_> = own.iter().zip(&partial).map(|(each, &argument)| (each.stride(), each.types.clone(), e.argument(argument))).collect();
+        let sources: Vec<_> = own
+            .iter()
+            .zip(&partial)
+            .map(|(each, &argument)| (each.stride(), each.types.clone(), e.argument(argument)))
+            .collect();
         let feeders: Vec<_> = own.iter().map(super::rows::Feeder::of).collect();
         fold(&mut e, &mut own, (thread, threads), count, &mut |e, piece| {
             for ((stride, types, base), feeder) in sources.iter().zip(&feeders) {

@@ -36,7 +36,8 @@ pub fn emit(kernel: &Kernel, target: &Target) -> std::result::Result<Module, Bac
         return Err(unsupported(kernel, &format!("a target that is no GPU, {target}")));
     };
     let form = form(kernel);
-    let mut module = Building { kernel, compute: gpu.compute, sites: Vec::new(), entries: Vec::new(), scratch: Vec::new() };
+    let mut module =
+        Building { kernel, compute: gpu.compute, sites: Vec::new(), entries: Vec::new(), scratch: Vec::new() };
     match form {
         Form::One => module.one()?,
         Form::Points { levels } => module.points(levels)?,
@@ -183,7 +184,10 @@ impl Building<'_> {
             matches!(statement.action, Action::Scatter { order: ScatterOrder::Chunks, .. }) && !kernel.levels.is_empty()
         };
         if kernel.statements.iter().any(chunks) {
-            return Err(unsupported(kernel, "a scatter in chunks beside other statements in an order is not generated for PTX yet"));
+            return Err(unsupported(
+                kernel,
+                "a scatter in chunks beside other statements in an order is not generated for PTX yet",
+            ));
         }
         let all = self.all();
         let mut e = Emitter::new(kernel, self.compute, &mut self.sites, &[]);

@@ -74,10 +74,17 @@ impl Code {
             }
             _ => {
                 // A bit above the width is found where there is none below.
-                let marked =
-                    if width < 32 { self.make(ElementType::U32, "or.b32", &[&x, &(1u32 << width).to_string()]) } else { unsigned };
+                let marked = if width < 32 {
+                    self.make(ElementType::U32, "or.b32", &[&x, &(1u32 << width).to_string()])
+                } else {
+                    unsigned
+                };
                 let marked = self.text(marked);
-                let turned = self.make(if width == 64 { ElementType::U64 } else { ElementType::U32 }, &format!("brev.{word}"), &[&marked]);
+                let turned = self.make(
+                    if width == 64 { ElementType::U64 } else { ElementType::U32 },
+                    &format!("brev.{word}"),
+                    &[&marked],
+                );
                 let turned = self.text(turned);
                 self.make(ElementType::U32, &format!("clz.{word}"), &[&turned])
             }
@@ -174,7 +181,11 @@ impl Code {
         match b.ty {
             ElementType::I64 | ElementType::U64 => {
                 let y = self.text(b);
-                let small = if rotation { self.make(ElementType::U64, "and.b64", &[&y, "63"]) } else { self.make(ElementType::U64, "min.u64", &[&y, "64"]) };
+                let small = if rotation {
+                    self.make(ElementType::U64, "and.b64", &[&y, "63"])
+                } else {
+                    self.make(ElementType::U64, "min.u64", &[&y, "64"])
+                };
                 let small = self.text(small);
                 let small = self.make(ElementType::U32, "cvt.u32.u64", &[&small]);
                 self.text(small)

@@ -98,7 +98,13 @@ impl Emitter<'_> {
     }
 
     /// Combines several components together under the lock of their target.
-    pub(crate) fn under_lock(&mut self, arrays: &[KernelArrayId], target: Val, combine: &Lambda, values: &[Val]) -> Result {
+    pub(crate) fn under_lock(
+        &mut self,
+        arrays: &[KernelArrayId],
+        target: Val,
+        combine: &Lambda,
+        values: &[Val],
+    ) -> Result {
         let Some(locks) = self.locks else { return Err(self.broken("a scatter without locks")) };
         let text = self.c.text(target);
         let slot = self.c.make(ElementType::I64, "and.b64", &[&text, &(LOCKS - 1).to_string()]);

@@ -40,7 +40,9 @@ impl Emitter<'_> {
         let (inside, behind) = (self.c.label(), self.c.label());
         self.c.op(format_args!("@!{outside} bra {inside}"));
         let there = self.lambda(function, &[])?;
-        let Some(&there) = there.first() else { return Err(self.broken("a function for what is outside gives nothing")) };
+        let Some(&there) = there.first() else {
+            return Err(self.broken("a function for what is outside gives nothing"));
+        };
         let result = self.c.variable(there);
         self.c.op(format_args!("bra {behind}"));
         self.c.place(inside);

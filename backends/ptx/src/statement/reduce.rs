@@ -73,13 +73,7 @@ impl Emitter<'_> {
     }
 
     /// Combines an element, if it is there, into registers, on the right.
-    pub(crate) fn combine_into(
-        &mut self,
-        combine: &Lambda,
-        into: &Accumulator,
-        element: &Maybe,
-        down: bool,
-    ) -> Result {
+    pub(crate) fn combine_into(&mut self, combine: &Lambda, into: &Accumulator, element: &Maybe, down: bool) -> Result {
         let behind = self.c.label();
         if let Some(there) = element.present {
             self.c.op(format_args!("@!{there} bra {behind}"));
@@ -118,7 +112,8 @@ impl Emitter<'_> {
         let seeds = self.operands(seeds)?;
         let association = if is_exact(combine) { Association::InOrder } else { *association };
         let levels = kernel.statements[position].depth - *to;
-        let most = if levels == 1 { fusebox_ir::analysis::kernels::trip_count(&kernel.levels[*to as usize]) } else { None };
+        let most =
+            if levels == 1 { fusebox_ir::analysis::kernels::trip_count(&kernel.levels[*to as usize]) } else { None };
         let reduction = match association {
             Association::InOrder | Association::Tiles { .. } => Reduction::InOrder(self.accumulator(combine, &seeds)),
             Association::Interleaved { lanes } => {
@@ -198,7 +193,8 @@ impl Emitter<'_> {
                 self.only_if(many, |this| {
                     let combined = this.table_result(&mut long, combine, down)?;
                     let values = this.seeded(combine, &seeds, &combined, down)?;
-                    let values: Vec<Val> = values.into_iter().zip(results).map(|(reg, local)| Val::new(local.ty, reg)).collect();
+                    let values: Vec<Val> =
+                        values.into_iter().zip(results).map(|(reg, local)| Val::new(local.ty, reg)).collect();
                     this.assign_all(&short.values, &values);
                     Ok(())
                 })?;

@@ -160,7 +160,10 @@ impl Emitter<'_> {
         }
         // One more lane: it takes lane l-1, then l-2, l-4, …, each as it was after as many doublings.
         let x = self.copied(element);
-        let x = Accumulator { present: Some(x.present.unwrap_or_else(|| self.c.variable(Constant::from(true).into()))), ..x };
+        let x = Accumulator {
+            present: Some(x.present.unwrap_or_else(|| self.c.variable(Constant::from(true).into()))),
+            ..x
+        };
         let stride = scan.stride();
         for doubling in 0..=gangs.lanes.ilog2() {
             let row = self.address(gangs.had, i64::from(doubling * gangs.lanes).into(), stride);

@@ -96,13 +96,7 @@ impl Emitter<'_> {
     }
 
     /// Combines new values into targets that other threads may be combining into.
-    fn scatter_atomic(
-        &mut self,
-        arrays: &[KernelArrayId],
-        target: Val,
-        combine: &Lambda,
-        values: &[Val],
-    ) -> Result {
+    fn scatter_atomic(&mut self, arrays: &[KernelArrayId], target: Val, combine: &Lambda, values: &[Val]) -> Result {
         if let ([array], [value]) = (arrays, values) {
             let address = self.element(*array, target)?;
             return self.atomic(address, combine, *value);
@@ -126,9 +120,8 @@ impl Emitter<'_> {
 fn component_of(combine: &Lambda, component: usize) -> Lambda {
     let k = combine.results.len();
     let result = combine.results[component];
-    let makes = |instruction: &Instruction| {
-        instruction.results.iter().any(|local| ScalarOperand::Local(local.id) == result)
-    };
+    let makes =
+        |instruction: &Instruction| instruction.results.iter().any(|local| ScalarOperand::Local(local.id) == result);
     Lambda {
         params: vec![combine.params[component].clone(), combine.params[k + component].clone()],
         instructions: combine.instructions.iter().filter(|instruction| makes(instruction)).cloned().collect(),

@@ -87,7 +87,12 @@ impl Emitter<'_> {
                     let Some(number) = elements else {
                         return Err(self.unsupported("a reduce in runs of a number of elements that is not known before it is not generated for PTX yet"));
                     };
-                    let run = Run { length: self.zero(), lane: self.zero(), within: self.zero(), rest: self.c.variable(number) };
+                    let run = Run {
+                        length: self.zero(),
+                        lane: self.zero(),
+                        within: self.zero(),
+                        rest: self.c.variable(number),
+                    };
                     self.start_runs(&run, width);
                     elements = Some(self.pieces(number, BLOCK));
                     Some(run)
@@ -178,7 +183,8 @@ impl Emitter<'_> {
     fn folded(&mut self, table: &Table, at: usize, combine: &Lambda, down: bool) -> Result<Maybe> {
         let level = table.levels[at].clone();
         let pair = |this: &mut Self, low: Val, high: Val| {
-            let (low, high) = (this.address(level.base, low, table.stride), this.address(level.base, high, table.stride));
+            let (low, high) =
+                (this.address(level.base, low, table.stride), this.address(level.base, high, table.stride));
             let (left, right) = (this.read(table, low), this.read(table, high));
             let combined = this.combine_maybe(combine, &left, &right, down)?;
             this.write(low, &combined);
@@ -276,7 +282,8 @@ impl Emitter<'_> {
 
     /// Reads what [`Self::write_maybe`] writes.
     pub(crate) fn read_maybe(&mut self, space: &str, address: Reg, types: &[ElementType]) -> Maybe {
-        let values = types.iter().enumerate().map(|(at, &ty)| self.load_from(space, ty, address, 8 * at as u64)).collect();
+        let values =
+            types.iter().enumerate().map(|(at, &ty)| self.load_from(space, ty, address, 8 * at as u64)).collect();
         let present = self.load_from(space, ElementType::Bool, address, 8 * types.len() as u64);
         Maybe { values, present: present.register() }
     }
