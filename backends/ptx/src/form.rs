@@ -1,8 +1,8 @@
 //! Which form a kernel is carried out in: what threads share, by what depends on what.
 
 use fusebox_ir::{
-    Access, Action, Association, Binary, Instruction, Kernel, KernelArrayId, Lambda, ScalarOp, ScalarOperand,
-    ScalarPart, ScatterOrder,
+    Action, Association, Binary, Instruction, Kernel, KernelArrayId, Lambda, ScalarOp, ScalarOperand, ScalarPart,
+    ScatterOrder,
     analysis::kernels::{depths, trip_count},
 };
 
@@ -232,28 +232,30 @@ fn is_flat_in(kernel: &Kernel, level: usize, from: usize) -> bool {
 fn is_in_chunks(kernel: &Kernel) -> bool {
     let mut chunks = false;
     let others = kernel.statements.iter().all(|statement| match &statement.action {
+        Action::Scatter { .. } if statement.depth == 0 => true,
         Action::Scatter { order: ScatterOrder::Chunks, .. } => {
             chunks = true;
-            statement.depth > 0
+            true
         }
         Action::Scatter { order: ScatterOrder::InOrder, .. } => false,
         Action::Reduce { to, .. } => *to > 0,
         Action::Scan { .. } => statement.depth > 1,
-        Action::Append { .. } => false,
+        Action::Append { .. } => statement.depth == 0,
         _ => true,
     });
     let targets: Vec<KernelArrayId> = kernel
         .statements
         .iter()
         .filter_map(|statement| match &statement.action {
-            Action::Scatter { arrays, .. } => arrays.first().copied(),
+            Action::Scatter { arrays, order: ScatterOrder::Chunks, .. } if statement.depth > 0 => {
+                arrays.first().copied()
+            }
             _ => None,
         })
         .collect();
     // All have as many chunks.
     let same =
         targets.windows(2).all(|pair| kernel.arrays[pair[0].index()].extents == kernel.arrays[pair[1].index()].extents);
-    let _ = Access::Update;
     chunks && others && same
 }
 

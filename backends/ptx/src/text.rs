@@ -143,10 +143,10 @@ impl Code {
         address
     }
 
-    /// Bytes of shared memory declared so far.
-    pub(crate) fn shared_bytes(&self) -> u64 {
-        let shared = self.memory.iter().filter(|(space, _)| *space == Space::Shared);
-        shared.map(|(_, bytes)| bytes.next_multiple_of(8)).sum()
+    /// Bytes of memory of a space declared so far.
+    pub(crate) fn bytes(&self, of: Space) -> u64 {
+        let own = self.memory.iter().filter(|(space, _)| *space == of);
+        own.map(|(_, bytes)| bytes.next_multiple_of(8)).sum()
     }
 
     /// The whole entry of a name, with as many 64-bit parameters, for blocks of so many threads.

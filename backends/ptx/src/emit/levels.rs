@@ -88,6 +88,9 @@ impl Emitter<'_> {
         let inner = range.clone();
         self.count_up(axis.steps, |this, step| {
             this.enter(&axis, step);
+            if depth == 0 {
+                this.enter_chunks(step);
+            }
             this.depth(depth + 1, inner)
         })?;
         self.end(depth, range)

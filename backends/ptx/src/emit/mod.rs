@@ -18,11 +18,16 @@ use crate::{
     module::{Argument, Entry, Quantity},
     scalar::Unexpanded,
     statement::{reduce::Reduction, scan::Running},
-    text::{Class, Code, Label, Reg, parameter},
+    text::{Class, Code, Label, Reg, Space, parameter},
     value::Val,
 };
 
 pub(crate) type Result<T = ()> = std::result::Result<T, BackendError>;
+
+/// Bytes of local memory that a thread may have.
+const LOCAL_BYTES: u64 = 512 << 10;
+/// Bytes of shared memory that a block may declare.
+const SHARED_BYTES: u64 = 48 << 10;
 
 /// Which statements are emitted just now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,8 +68,8 @@ pub(crate) struct Emitter<'k> {
     pub(crate) together: BTreeMap<usize, crate::statement::Together>,
     /// How many elements the one thread that appends has put, where one does.
     pub(crate) appended: Option<Reg>,
-    /// Where scatters in chunks put their elements; none: the arrays.
-    pub(crate) chunk: Option<crate::statement::scatter::Chunk>,
+    /// Where scatters in chunks put their elements; others put them into the arrays.
+    pub(crate) chunks: Vec<crate::statement::scatter::Chunk>,
     /// Whether another thread may scatter at the same time.
     pub(crate) contended: bool,
     /// Locks for scatters of several components.
@@ -106,7 +111,7 @@ impl<'k> Emitter<'k> {
             scans: BTreeMap::new(),
             together: BTreeMap::new(),
             appended: None,
-            chunk: None,
+            chunks: Vec::new(),
             contended: true,
             locks: None,
         };
@@ -126,7 +131,14 @@ impl<'k> Emitter<'k> {
     }
 
     /// The entry and its text.
-    pub(crate) fn finish(mut self, part: &str, blocks: Quantity, threads: u32) -> (Entry, String) {
+    pub(crate) fn finish(mut self, part: &str, blocks: Quantity, threads: u32) -> Result<(Entry, String)> {
+        for (space, most, of) in [(Space::Local, LOCAL_BYTES, "a thread"), (Space::Shared, SHARED_BYTES, "a block")] {
+            let bytes = self.c.bytes(space);
+            if bytes > most {
+                let name = space.name();
+                return Err(self.unsupported(&format!("{bytes} bytes of {name} memory: {of} has {most}")));
+            }
+        }
         self.c.place(self.exit);
         self.c.op("ret");
         let name = entry_name(&self.kernel.name.0, part);
@@ -137,10 +149,10 @@ impl<'k> Emitter<'k> {
             blocks,
             one_more: false,
             threads,
-            shared_bytes: self.c.shared_bytes(),
+            shared_bytes: self.c.bytes(Space::Shared),
         };
         let text = self.c.finish(&name, self.arguments.len(), threads);
-        (entry, text)
+        Ok((entry, text))
     }
 
     /// The statements of `range` that have depth `depth` or more, with the loop around the deeper ones.

@@ -66,7 +66,7 @@ impl Building<'_> {
             agree(e);
             Ok(())
         })?;
-        let made = e.finish("blocks", pieces, threads);
+        let made = e.finish("blocks", pieces, threads)?;
         self.entries.push(made);
 
         let mut e = Emitter::new(kernel, self.compute, &mut self.sites, &more);
@@ -100,7 +100,7 @@ impl Building<'_> {
                 if is_once(e.kernel, &before, &behind) { once(e, before, behind) } else { Ok(()) }
             })
         })?;
-        let made = e.finish("rest", crate::module::Quantity::Number(1), threads);
+        let made = e.finish("rest", crate::module::Quantity::Number(1), threads)?;
         self.entries.push(made);
         Ok(())
     }

@@ -47,7 +47,7 @@ pub fn emit(kernel: &Kernel, target: &Target) -> std::result::Result<Module, Bac
         Form::Tiles => module.tiles()?,
     }
     let levels = match form {
-        Form::One => 0,
+        Form::One => usize::from(!chunks::chunked(kernel).is_empty()),
         Form::Points { levels } => levels,
         Form::Rows { outer, .. } => outer,
         Form::Fold { inner, .. } => inner,
@@ -180,22 +180,25 @@ impl Building<'_> {
     /// The whole kernel by one thread.
     fn one(&mut self) -> Result {
         let kernel = self.kernel;
-        let chunks = |statement: &fusebox_ir::Statement| {
-            matches!(statement.action, Action::Scatter { order: ScatterOrder::Chunks, .. }) && !kernel.levels.is_empty()
-        };
-        if kernel.statements.iter().any(chunks) {
-            return Err(unsupported(
-                kernel,
-                "a scatter in chunks beside other statements in an order is not generated for PTX yet",
-            ));
-        }
         let all = self.all();
-        let mut e = Emitter::new(kernel, self.compute, &mut self.sites, &[]);
+        let scatters = chunks::chunked(kernel);
+        let scratch = self.copies(&scatters);
+        let mut e = Emitter::new(kernel, self.compute, &mut self.sites, &scratch);
         e.contended = false;
         e.begin_append();
-        e.depth(0, all)?;
+        let (before, inner, behind) = parts(kernel, 0, all);
+        e.statements(before)?;
+        chunks::by_steps(&mut e, (&scatters, &scratch))?;
+        if !inner.is_empty() {
+            e.level(0, inner)?;
+        }
+        e.statements(behind)?;
         e.end_append()?;
-        let made = e.finish("one", Quantity::Number(1), 1);
+        if !scatters.is_empty() {
+            let steps = e.axis(0)?.steps;
+            chunks::merge(&mut e, (&scatters, &scratch), steps, (0i64.into(), 1i64.into()))?;
+        }
+        let made = e.finish("one", Quantity::Number(1), 1)?;
         self.entries.push(made);
         Ok(())
     }
@@ -211,7 +214,7 @@ impl Building<'_> {
             let axis = e.axis(level)?;
             e.store_to("global", counts, 8 * level as u64, axis.steps);
         }
-        Ok(e.finish("count", Quantity::Number(1), 1))
+        e.finish("count", Quantity::Number(1), 1)
     }
 }
 
@@ -230,10 +233,22 @@ fn pure(e: &mut Emitter<'_>, range: Range<usize>) -> Result {
 
 /// What is done once: effects of statements whose values are known already, and all of those behind.
 fn once(e: &mut Emitter<'_>, before: Range<usize>, behind: Range<usize>) -> Result {
+    // An append that is done once is done here.
+    let appends = before
+        .clone()
+        .chain(behind.clone())
+        .any(|position| matches!(e.kernel.statements[position].action, Action::Append { .. }));
+    if appends {
+        e.begin_append();
+    }
     let what = std::mem::replace(&mut e.what, What::Effects);
     e.statements(before)?;
     e.what = what;
-    e.statements(behind)
+    e.statements(behind)?;
+    if appends {
+        e.end_append()?;
+    }
+    Ok(())
 }
 
 /// Whether [`once`] does anything.

@@ -26,7 +26,7 @@ impl Building<'_> {
             let first = e.c.compare("eq", thread, 0i64.into());
             e.only_if(first, |e| once(e, before, behind))?;
         }
-        let made = e.finish("points", points_of(0..levels).pieces(THREADS.into()), THREADS);
+        let made = e.finish("points", points_of(0..levels).pieces(THREADS.into()), THREADS)?;
         self.entries.push(made);
         Ok(())
     }

@@ -128,7 +128,7 @@ impl Building<'_> {
             let one = e.c.both(first, own);
             e.only_if(one, |e| once(e, before, behind))?;
         }
-        let made = e.finish("rows", points_of(0..outer), threads);
+        let made = e.finish("rows", points_of(0..outer), threads)?;
         self.entries.push(made);
         Ok(())
     }

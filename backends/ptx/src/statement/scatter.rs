@@ -1,6 +1,6 @@
 //! Scatters: plain where nobody else writes, atomic where others may.
 
-use fusebox_ir::{Action, Instruction, KernelArrayId, Lambda, ScalarOperand, ScatterOrder};
+use fusebox_ir::{Action, ElementType, Instruction, KernelArrayId, Lambda, ScalarOperand, ScatterOrder};
 
 use super::reduce::Maybe;
 use crate::{
@@ -9,13 +9,17 @@ use crate::{
     value::Val,
 };
 
-/// Copies of targets, for the chunks of a scatter but the first.
-#[derive(Clone, Debug)]
+/// Where a scatter in chunks puts its elements.
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Chunk {
-    /// Whether this thread's chunk has a copy.
+    /// Which scatter.
+    pub(crate) statement: usize,
+    /// Whether the chunk under way has a copy of the targets: all but the first have.
     pub(crate) is_copy: Reg,
-    /// For each scatter by its statement the start of this chunk's copy: an accumulator for each target.
-    pub(crate) copies: Vec<(usize, Reg)>,
+    /// The start of that copy: an accumulator for each target.
+    pub(crate) copy: Reg,
+    /// Where steps of the outermost level tell chunks apart: how many make one, where copies start, how many targets there are.
+    pub(crate) steps: Option<(Val, Reg, Val)>,
 }
 
 impl Emitter<'_> {
@@ -35,10 +39,8 @@ impl Emitter<'_> {
             let target = this.position(first, &index)?;
             let values = this.operands(values)?;
             let alone = !this.contended || *order == ScatterOrder::Unique;
-            let copy = this.chunk.as_ref().and_then(|chunk| {
-                let copy = chunk.copies.iter().find(|(statement, _)| *statement == position);
-                copy.map(|&(_, copy)| (chunk.is_copy, copy))
-            });
+            let copy = this.chunks.iter().find(|chunk| chunk.statement == position);
+            let copy = copy.map(|chunk| (chunk.is_copy, chunk.copy));
             match copy {
                 Some((is_copy, copy)) => this.scatter_to_chunk(arrays, target, (is_copy, copy), combine, &values),
                 None if alone => this.scatter_alone(arrays, target, combine, &values),
@@ -69,6 +71,22 @@ impl Emitter<'_> {
             self.store_to("global", address, 0, value);
         }
         Ok(())
+    }
+
+    /// A step of the outermost level begins, by the one thread that goes through it.
+    pub(crate) fn enter_chunks(&mut self, step: Val) {
+        for chunk in self.chunks.clone() {
+            let Some((length, base, targets)) = chunk.steps else { continue };
+            let (x, n) = (self.c.text(step), self.c.text(length));
+            let number = self.c.make(ElementType::I64, "div.s64", &[&x, &n]);
+            let is_copy = self.c.compare("gt", number, 0i64.into());
+            let before = self.c.add(number, (-1i64).into());
+            let skipped = self.c.mul(before, targets);
+            let Action::Scatter { arrays, .. } = &self.kernel.statements[chunk.statement].action else { continue };
+            let copy = self.address(base, skipped, 8 * arrays.len() as u64 + 8);
+            self.c.assign(chunk.is_copy, Val::new(ElementType::Bool, is_copy));
+            self.c.assign(chunk.copy, Val::new(ElementType::I64, copy));
+        }
     }
 
     /// Into the arrays themselves by the first chunk, else into a copy whose elements are absent at first.

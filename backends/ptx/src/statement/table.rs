@@ -19,6 +19,8 @@ pub(crate) enum Lanes {
     Interleaved(u32),
     /// So many runs of neighbours.
     Runs(u32),
+    /// The same of a number of elements that is not known before: elements of a block are kept until they have all come.
+    Kept(u32),
 }
 
 /// Accumulators in memory.
@@ -75,18 +77,23 @@ impl Emitter<'_> {
             Some(most) if most <= BLOCK * BLOCK => 2,
             _ => 3,
         };
-        let (Lanes::Interleaved(width) | Lanes::Runs(width)) = lanes;
+        let lanes = match lanes {
+            // One run is all elements of a block in order, as one lane is.
+            Lanes::Runs(1) => Lanes::Interleaved(1),
+            Lanes::Runs(width) if count.is_none() => Lanes::Kept(width),
+            lanes => lanes,
+        };
+        let (width, room) = match lanes {
+            Lanes::Interleaved(width) | Lanes::Runs(width) => (width, width.into()),
+            Lanes::Kept(width) => (width, BLOCK as u64),
+        };
         let mut levels = Vec::new();
         let mut elements = count;
         for _ in 0..height {
-            let base = self.c.memory(Space::Local, stride * u64::from(width));
+            let base = self.c.memory(Space::Local, stride * room);
             let count = self.zero();
-            let run = match lanes {
-                Lanes::Interleaved(_) => None,
-                Lanes::Runs(_) => {
-                    let Some(number) = elements else {
-                        return Err(self.unsupported("a reduce in runs of a number of elements that is not known before it is not generated for PTX yet"));
-                    };
+            let run = match (lanes, elements) {
+                (Lanes::Runs(_), Some(number)) => {
                     let run = Run {
                         length: self.zero(),
                         lane: self.zero(),
@@ -97,6 +104,7 @@ impl Emitter<'_> {
                     elements = Some(self.pieces(number, BLOCK));
                     Some(run)
                 }
+                _ => None,
             };
             levels.push(Level { base, count, run });
         }
@@ -144,6 +152,7 @@ impl Emitter<'_> {
             (Lanes::Runs(_), Some(run)) => {
                 (Self::long(run.lane), self.c.compare("eq", Self::long(run.within), 0i64.into()))
             }
+            (Lanes::Kept(_), _) => (count, self.c.compare("ge", count, 0i64.into())),
             (Lanes::Runs(_), None) => return Err(self.broken("runs of no length")),
         };
         let address = self.address(level.base, lane, table.stride);
@@ -215,27 +224,57 @@ impl Emitter<'_> {
                 let begun = self.c.compare("gt", Self::long(run.within), 0i64.into());
                 let more = self.c.select(begun, 1i64.into(), 0i64.into());
                 let used = self.c.add(Self::long(run.lane), more);
-                let step = self.c.variable(1i64.into());
-                let (again, behind) = (self.c.label(), self.c.label());
-                self.c.place(again);
-                let over = self.c.compare("ge", Self::long(step), used);
-                self.c.op(format_args!("@{over} bra {behind}"));
-                let end = self.c.sub(used, Self::long(step));
-                let twice = self.c.add(Self::long(step), Self::long(step));
-                self.stride_up(0i64.into(), end, twice, |this, lane| {
-                    let high = this.c.add(lane, Self::long(step));
-                    pair(this, lane, high)
-                })?;
-                self.c.assign(step, twice);
-                self.c.op(format_args!("bra {again}"));
-                self.c.place(behind);
+                self.neighbours(used, 1i64.into(), &mut |this, low, high| pair(this, low, high))?;
                 let run = run.clone();
                 self.start_runs(&run, width);
+            }
+            (Lanes::Kept(width), _) => {
+                let count = Self::long(level.count);
+                let length = self.pieces(count, width.into());
+                let used = self.quotient_up(count, length);
+                // Each run into its first element, then neighbours.
+                self.count_up(used, |this, run| {
+                    let start = this.c.mul(run, length);
+                    let next = this.c.add(start, 1i64.into());
+                    let end = this.c.add(start, length);
+                    let (x, y) = (this.c.text(end), this.c.text(count));
+                    let end = this.c.make(ElementType::I64, "min.s64", &[&x, &y]);
+                    this.stride_up(next, end, 1i64.into(), |this, at| pair(this, start, at))
+                })?;
+                self.neighbours(used, length, &mut |this, low, high| pair(this, low, high))?;
             }
             (Lanes::Runs(_), None) => return Err(self.broken("runs of no length")),
         }
         self.c.assign(level.count, 0i64.into());
         Ok(self.read(table, level.base))
+    }
+
+    /// Neighbours (0, 1), (2, 3), … of `used` runs are combined until one is left; run l is at l times `length`.
+    fn neighbours(&mut self, used: Val, length: Val, pair: &mut dyn FnMut(&mut Self, Val, Val) -> Result) -> Result {
+        let step = self.c.variable(1i64.into());
+        let (again, behind) = (self.c.label(), self.c.label());
+        self.c.place(again);
+        let over = self.c.compare("ge", Self::long(step), used);
+        self.c.op(format_args!("@{over} bra {behind}"));
+        let end = self.c.sub(used, Self::long(step));
+        let twice = self.c.add(Self::long(step), Self::long(step));
+        self.stride_up(0i64.into(), end, twice, |this, lane| {
+            let other = this.c.add(lane, Self::long(step));
+            let (low, high) = (this.c.mul(lane, length), this.c.mul(other, length));
+            pair(this, low, high)
+        })?;
+        self.c.assign(step, twice);
+        self.c.op(format_args!("bra {again}"));
+        self.c.place(behind);
+        Ok(())
+    }
+
+    /// `⌈number / by⌉`, of what is above 0.
+    fn quotient_up(&mut self, number: Val, by: Val) -> Val {
+        let more = self.c.add(number, by);
+        let more = self.c.add(more, (-1i64).into());
+        let (x, y) = (self.c.text(more), self.c.text(by));
+        self.c.make(ElementType::I64, "div.u64", &[&x, &y])
     }
 
     /// What all elements give, in registers; absent where none came.

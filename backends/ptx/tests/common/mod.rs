@@ -1,6 +1,9 @@
 //! Plans for tests.
 #![allow(dead_code)] // each test file uses its share
 
+#[path = "../../../cranelift/tests/common/kernels/mod.rs"]
+pub mod kernels;
+
 use fusebox_backend::BackendError;
 use fusebox_ir::{Array, Constant, ElementType, Plan, Program, Property, ProvedPlan, Value, text, validate};
 
@@ -90,7 +93,9 @@ pub fn check_plan(plan: &Plan, source: &str, all_inputs: &[Vec<Array>]) {
                         if !same_bits(result, expected) {
                             let at = result.constants().zip(expected.constants()).position(|(a, b)| a != b);
                             let pair = at.map(|at| (result.get(at), expected.get(at)));
-                            panic!("{target}, inputs of {extents:?}: result {position} differs at {at:?}: {pair:?}\n{source}");
+                            panic!(
+                                "{target}, inputs of {extents:?}: result {position} differs at {at:?}: {pair:?}\n{source}"
+                            );
                         }
                     }
                 }
@@ -141,4 +146,3 @@ impl Random {
         Array::from_constants(element, extents, &elements).unwrap()
     }
 }
-
