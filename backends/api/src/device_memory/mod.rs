@@ -1,9 +1,9 @@
 //! The memory of a device as a cache of host arrays: programs larger than the device run.
 //!
 //! Four layers: the driver's allocations ([`Remote`]); a free list by size, the nursery; a table of arrays with their host copies; and, when
-//! nothing else helps, the eviction of the array that was not used for longest. Memory is found in this order: in the nursery, at the exact size; fresh, from the
-//! driver; in the nursery again, once the blocks of dropped arrays are in it; fresh, after the whole nursery went back to the driver; and then an array is
-//! evicted, its block goes to the nursery, and all begins anew.
+//! nothing else helps, the eviction of the array that was not used for longest. Memory is found in this order: in the nursery, at the exact
+//! size; fresh, from the driver; in the nursery again, once the blocks of dropped arrays are in it; fresh, after the whole nursery went back
+//! to the driver; and then an array is evicted, its block goes to the nursery, and all begins anew.
 //! Source: Clifton-Everest's thesis on irregular array sequences (UNSW), the part on device memory as a cache.
 
 mod array;
@@ -210,14 +210,14 @@ impl<R: Remote> Shared<R> {
     fn block(&self, tables: &mut Tables<R::Event>, name: &str, room: u64) -> Result<u64, MemoryError<R::Error>> {
         self.bury(tables);
         loop {
-            if let Some(address) = tables.from_nursery(room) {
+            if let Some(address) = tables.take_free(room) {
                 return Ok(address);
             }
             if let Some(address) = self.fresh(room)? {
                 return Ok(address);
             }
             self.clean(tables)?;
-            if let Some(address) = tables.from_nursery(room) {
+            if let Some(address) = tables.take_free(room) {
                 return Ok(address);
             }
             self.purge(tables);
@@ -276,7 +276,7 @@ impl<R: Remote> Shared<R> {
         transfers.evictions += 1;
         let (block, room) = (entry.block.take(), entry.room);
         if let Some(address) = block {
-            tables.to_nursery(address, room);
+            tables.give_free(address, room);
         }
         Ok(())
     }

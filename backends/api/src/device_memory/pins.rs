@@ -104,7 +104,7 @@ fn bring<R: Remote>(
         let host = tables.entries.get(&key).and_then(|entry| entry.host.clone());
         if let Some(bytes) = host {
             if let Err(error) = shared.remote.upload(address, &bytes) {
-                tables.to_nursery(address, room);
+                tables.give_free(address, room);
                 return Err(MemoryError::Device(error));
             }
             tables.transfers.uploads += 1;

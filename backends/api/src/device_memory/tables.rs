@@ -107,7 +107,7 @@ impl<E> Tables<E> {
         self.next
     }
 
-    pub fn from_nursery(&mut self, room: u64) -> Option<u64> {
+    pub fn take_free(&mut self, room: u64) -> Option<u64> {
         let blocks = self.nursery.get_mut(&room)?;
         let address = blocks.pop();
         if blocks.is_empty() {
@@ -116,7 +116,7 @@ impl<E> Tables<E> {
         address
     }
 
-    pub fn to_nursery(&mut self, address: u64, room: u64) {
+    pub fn give_free(&mut self, address: u64, room: u64) {
         self.nursery.entry(room).or_default().push(address);
     }
 
@@ -143,7 +143,7 @@ impl<E> Tables<E> {
         for mut dying in std::mem::take(&mut self.dying) {
             dying.tasks.retain(|task| !is_done(task));
             if dying.tasks.is_empty() {
-                self.to_nursery(dying.address, dying.room);
+                self.give_free(dying.address, dying.room);
             } else {
                 self.dying.push(dying);
             }
