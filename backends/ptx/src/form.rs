@@ -3,7 +3,7 @@
 use fusebox_ir::{
     Action, Association, Binary, Instruction, Kernel, KernelArrayId, Lambda, ScalarOp, ScalarOperand, ScalarPart,
     ScatterOrder,
-    analysis::kernels::{depths, trip_count},
+    analysis::kernels::{depths, has_totals, trip_count},
 };
 
 use crate::statement::reduce::is_exact;
@@ -37,7 +37,16 @@ pub(crate) enum Form {
     /// A thread for each chunk of the outermost level, each with its copy of a scatter's targets; a second launch combines the copies.
     Chunks,
     /// Blocks share tiles of the outermost level; scans and appends carry from tile to tile.
-    Tiles,
+    Tiles(Tiles),
+}
+
+/// How tiles are carried out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Tiles {
+    /// Threads of a block.
+    pub(crate) threads: u32,
+    /// Whether every order of the scans is right.
+    pub(crate) exact: bool,
 }
 
 impl Form {
@@ -56,7 +65,7 @@ impl Form {
                 format!("blocks of {threads} threads fold 4,096 elements each of the first {inner}, one folds the rest")
             }
             Self::Chunks => "a thread for each chunk of a scatter".to_owned(),
-            Self::Tiles => "tiles with look-back".to_owned(),
+            Self::Tiles(Tiles { threads, .. }) => format!("blocks of {threads} threads take tiles, with look-back"),
         }
     }
 }
@@ -74,10 +83,10 @@ pub(crate) fn form(kernel: &Kernel) -> Form {
     }
     let free = (0..kernel.levels.len()).take_while(|&level| is_free(kernel, level)).count();
     if free == 0 {
-        return shared(kernel, 0).map_or_else(
-            || if is_tiled(kernel) { Form::Tiles } else { Form::One },
-            |(inner, threads)| Form::Fold { inner, threads },
-        );
+        return match shared(kernel, 0) {
+            Some((inner, threads)) => Form::Fold { inner, threads },
+            None => tiles(kernel).map_or(Form::One, Form::Tiles),
+        };
     }
     let flat = 1 + (1..free).take_while(|&level| is_flat(kernel, level)).count();
     let few = kernel.levels.get(flat).and_then(trip_count).is_some_and(|steps| steps <= FEW);
@@ -259,7 +268,42 @@ fn is_in_chunks(kernel: &Kernel) -> bool {
     chunks && others && same
 }
 
-/// Whether the outermost level is in tiles.
-fn is_tiled(_kernel: &Kernel) -> bool {
-    false
+/// How the outermost level is in tiles, if it can be: by scans whose elements do not need each other's results, or by an append, beside reduces
+/// that the threads of a block share.
+fn tiles(kernel: &Kernel) -> Option<Tiles> {
+    let (mut scans, mut appends, mut exact) = (false, false, true);
+    let mut lanes: Option<u32> = None;
+    let mut agrees = |own: u32| {
+        let same = lanes.is_none_or(|lanes| lanes == own);
+        lanes = Some(own);
+        same
+    };
+    for statement in &kernel.statements {
+        match &statement.action {
+            Action::Scan { combine, association, .. } if statement.depth == 1 => {
+                scans = true;
+                match association {
+                    _ if is_exact(combine) => {}
+                    Association::Tiles { total_lanes, .. } if *total_lanes > 0 && agrees(*total_lanes) => exact = false,
+                    _ => return None,
+                }
+            }
+            Action::Append { .. } if statement.depth > 0 => appends = true,
+            Action::Reduce { to: 0, combine, association, .. } if !is_exact(combine) => match association {
+                Association::Interleaved { lanes } if statement.depth == 1 && agrees(*lanes) => {}
+                _ => return None,
+            },
+            Action::Scatter { order, .. }
+                if statement.depth > 0 && !matches!(order, ScatterOrder::Any | ScatterOrder::Unique) =>
+            {
+                return None;
+            }
+            _ => {}
+        }
+    }
+    if scans == appends || (scans && !has_totals(kernel)) {
+        return None;
+    }
+    let threads = lanes.unwrap_or(256);
+    (32..=1024).contains(&threads).then_some(Tiles { threads, exact })
 }

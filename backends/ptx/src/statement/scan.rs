@@ -121,7 +121,10 @@ impl Emitter<'_> {
                         self.locals.insert(local.id, value);
                     }
                 }
-                Together::Own { .. } => return Err(self.broken("a scan in accumulators")),
+                Together::Own { accumulators, present } => {
+                    // Of totals: nothing reads its results.
+                    self.combine_into(combine, &Accumulator { values: accumulators, present }, &element, down)?;
+                }
             }
             return Ok(());
         }
