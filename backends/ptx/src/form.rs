@@ -73,6 +73,22 @@ impl Form {
 /// Most steps of a level that one thread reduces, where their number is known.
 const FEW: i64 = 32;
 
+/// Bytes of shared memory in which the threads of a block exchange what they combine, at most.
+const EXCHANGED: u64 = 47 << 10;
+/// The same where elements of a chunk are in shared memory too.
+const TILES_EXCHANGED: u64 = 20 << 10;
+
+/// Bytes of shared memory in which threads exchange what they combine: of reduces to a depth, and of what carries from tile to tile.
+fn exchanged(kernel: &Kernel, to: usize, threads: u32, tiles: bool) -> u64 {
+    let components = kernel.statements.iter().map(|statement| match &statement.action {
+        Action::Reduce { to: own, results, .. } if *own as usize == to => results.len() as u64 + 1,
+        Action::Scan { results, .. } if tiles && statement.depth == 1 => results.len() as u64 + 1,
+        Action::Append { .. } if tiles && statement.depth > 0 => 2,
+        _ => 0,
+    });
+    components.sum::<u64>() * 8 * u64::from(threads)
+}
+
 /// The form of a kernel.
 pub(crate) fn form(kernel: &Kernel) -> Form {
     if kernel.levels.is_empty() {
@@ -201,7 +217,7 @@ fn shared(kernel: &Kernel, from: usize) -> Option<(usize, u32)> {
         }
     }
     let threads = lanes.unwrap_or(if from == 0 { 256 } else { 64 });
-    if !any || !(32..=1024).contains(&threads) {
+    if !any || !(32..=1024).contains(&threads) || exchanged(kernel, from, threads, false) > EXCHANGED {
         return None;
     }
     // Inner levels are numbered together with the first; what is reduced over them all comes from the deepest.
@@ -305,5 +321,6 @@ fn tiles(kernel: &Kernel) -> Option<Tiles> {
         return None;
     }
     let threads = lanes.unwrap_or(256);
-    (32..=1024).contains(&threads).then_some(Tiles { threads, exact })
+    let fits = (32..=1024).contains(&threads) && exchanged(kernel, 0, threads, true) <= TILES_EXCHANGED;
+    fits.then_some(Tiles { threads, exact })
 }

@@ -11,7 +11,7 @@ use crate::{
         reduce::{Accumulator, Maybe, is_exact},
         table::{Lanes, Table},
     },
-    text::{Class, Reg, Space},
+    text::{Class, Reg, Space, Use},
     value::Val,
 };
 
@@ -59,7 +59,13 @@ impl<'k> Shared<'k> {
         } else if most.is_some_and(|most| most <= BLOCK) {
             Blocks::One(e.accumulator(combine, &[]))
         } else {
-            Blocks::Table(e.table(combine, Lanes::Interleaved(threads), Some(BLOCK * BLOCK), None)?)
+            Blocks::Table(e.table(
+                (position, Use::Blocks),
+                combine,
+                Lanes::Interleaved(threads),
+                Some(BLOCK * BLOCK),
+                None,
+            )?)
         };
         let each = Self { position, combine, down, exact, types, own, exchange, blocks };
         each.meet(e);

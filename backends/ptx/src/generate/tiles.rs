@@ -11,8 +11,9 @@ use fusebox_ir::{
 };
 
 use super::{
-    Building, is_once, once, prologue,
+    Building,
     fold::stop_if_failed,
+    is_once, once, prologue,
     rows::{Feeder, Shared, agree, block_of, feed_own, fold, own_of, phase, reset_all, results, shared, tree},
 };
 use crate::{
@@ -188,7 +189,8 @@ impl Building<'_> {
             let (place, running) = (e.c.variable(0i64.into()), each.absent(&mut e));
             own.push(Own { staged, place, starts, running });
         }
-        let mut pass = Pass { kernels, sizes, carried: &carried, own, reduces, partial: &partial, thread, axis, inner: deeper };
+        let mut pass =
+            Pass { kernels, sizes, carried: &carried, own, reduces, partial: &partial, thread, axis, inner: deeper };
         let word = e.c.memory(Space::Shared, 8);
         let (again, done) = (e.c.label(), e.c.label());
         let first = e.c.compare("eq", thread, 0i64.into());
@@ -358,16 +360,24 @@ impl<'k> Pass<'_, 'k> {
     fn count(&self, e: &mut Emitter<'k>, step: Val) -> Result<Val> {
         let counter = e.c.variable(0i64.into());
         (e.kernel, e.what) = (self.kernels.totals, self.kernels.what);
+        // What is reduced over all steps is so once, when all else is done.
+        self.reduces.iter().for_each(|each| e.left_out[each.position] = true);
         let appended = e.appended.replace(counter);
         e.enter(&self.axis, step);
         let result = e.depth(1, self.inner.clone());
         (e.kernel, e.what, e.appended) = (self.kernels.whole, What::All, appended);
+        self.reduces.iter().for_each(|each| e.left_out[each.position] = false);
         result?;
         Ok(Val::new(ElementType::I64, counter))
     }
 
     /// The first thread publishes the totals of the tile, finds what is carried into it, and publishes what is carried on.
-    fn look_back(&mut self, e: &mut Emitter<'k>, totals: &mut [Shared<'k>], (number, status): (Val, Argument)) -> Result {
+    fn look_back(
+        &mut self,
+        e: &mut Emitter<'k>,
+        totals: &mut [Shared<'k>],
+        (number, status): (Val, Argument),
+    ) -> Result {
         let status = e.argument(status);
         let state = e.address(status, number, 8);
         let mut found = Vec::new();
