@@ -3,7 +3,7 @@
 use fusebox_ir::{
     Action, Association, Binary, Instruction, Kernel, KernelArrayId, Lambda, ScalarOp, ScalarOperand, ScalarPart,
     ScatterOrder,
-    analysis::kernels::{depths, trip_count},
+    analysis::kernels::{depths, has_totals, trip_count},
 };
 
 use crate::statement::reduce::is_exact;
@@ -37,7 +37,16 @@ pub(crate) enum Form {
     /// A thread for each chunk of the outermost level, each with its copy of a scatter's targets; a second launch combines the copies.
     Chunks,
     /// Blocks share tiles of the outermost level; scans and appends carry from tile to tile.
-    Tiles,
+    Tiles(Tiles),
+}
+
+/// How tiles are carried out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Tiles {
+    /// Threads of a block.
+    pub(crate) threads: u32,
+    /// Whether every order of the scans is right.
+    pub(crate) exact: bool,
 }
 
 impl Form {
@@ -56,13 +65,29 @@ impl Form {
                 format!("blocks of {threads} threads fold 4,096 elements each of the first {inner}, one folds the rest")
             }
             Self::Chunks => "a thread for each chunk of a scatter".to_owned(),
-            Self::Tiles => "tiles with look-back".to_owned(),
+            Self::Tiles(Tiles { threads, .. }) => format!("blocks of {threads} threads take tiles, with look-back"),
         }
     }
 }
 
 /// Most steps of a level that one thread reduces, where their number is known.
 const FEW: i64 = 32;
+
+/// Bytes of shared memory in which the threads of a block exchange what they combine, at most.
+const EXCHANGED: u64 = 47 << 10;
+/// The same where elements of a chunk are in shared memory too.
+const TILES_EXCHANGED: u64 = 20 << 10;
+
+/// Bytes of shared memory in which threads exchange what they combine: of reduces to a depth, and of what carries from tile to tile.
+fn exchanged(kernel: &Kernel, to: usize, threads: u32, tiles: bool) -> u64 {
+    let components = kernel.statements.iter().map(|statement| match &statement.action {
+        Action::Reduce { to: own, results, .. } if *own as usize == to => results.len() as u64 + 1,
+        Action::Scan { results, .. } if tiles && statement.depth == 1 => results.len() as u64 + 1,
+        Action::Append { .. } if tiles && statement.depth > 0 => 2,
+        _ => 0,
+    });
+    components.sum::<u64>() * 8 * u64::from(threads)
+}
 
 /// The form of a kernel.
 pub(crate) fn form(kernel: &Kernel) -> Form {
@@ -74,10 +99,10 @@ pub(crate) fn form(kernel: &Kernel) -> Form {
     }
     let free = (0..kernel.levels.len()).take_while(|&level| is_free(kernel, level)).count();
     if free == 0 {
-        return shared(kernel, 0).map_or_else(
-            || if is_tiled(kernel) { Form::Tiles } else { Form::One },
-            |(inner, threads)| Form::Fold { inner, threads },
-        );
+        return match shared(kernel, 0) {
+            Some((inner, threads)) => Form::Fold { inner, threads },
+            None => tiles(kernel).map_or(Form::One, Form::Tiles),
+        };
     }
     let flat = 1 + (1..free).take_while(|&level| is_flat(kernel, level)).count();
     let few = kernel.levels.get(flat).and_then(trip_count).is_some_and(|steps| steps <= FEW);
@@ -192,7 +217,7 @@ fn shared(kernel: &Kernel, from: usize) -> Option<(usize, u32)> {
         }
     }
     let threads = lanes.unwrap_or(if from == 0 { 256 } else { 64 });
-    if !any || !(32..=1024).contains(&threads) {
+    if !any || !(32..=1024).contains(&threads) || exchanged(kernel, from, threads, false) > EXCHANGED {
         return None;
     }
     // Inner levels are numbered together with the first; what is reduced over them all comes from the deepest.
@@ -259,7 +284,43 @@ fn is_in_chunks(kernel: &Kernel) -> bool {
     chunks && others && same
 }
 
-/// Whether the outermost level is in tiles.
-fn is_tiled(_kernel: &Kernel) -> bool {
-    false
+/// How the outermost level is in tiles, if it can be: by scans whose elements do not need each other's results, or by an append, beside reduces
+/// that the threads of a block share.
+fn tiles(kernel: &Kernel) -> Option<Tiles> {
+    let (mut scans, mut appends, mut exact) = (false, false, true);
+    let mut lanes: Option<u32> = None;
+    let mut agrees = |own: u32| {
+        let same = lanes.is_none_or(|lanes| lanes == own);
+        lanes = Some(own);
+        same
+    };
+    for statement in &kernel.statements {
+        match &statement.action {
+            Action::Scan { combine, association, .. } if statement.depth == 1 => {
+                scans = true;
+                match association {
+                    _ if is_exact(combine) => {}
+                    Association::Tiles { total_lanes, .. } if *total_lanes > 0 && agrees(*total_lanes) => exact = false,
+                    _ => return None,
+                }
+            }
+            Action::Append { .. } if statement.depth > 0 => appends = true,
+            Action::Reduce { to: 0, combine, association, .. } if !is_exact(combine) => match association {
+                Association::Interleaved { lanes } if statement.depth == 1 && agrees(*lanes) => {}
+                _ => return None,
+            },
+            Action::Scatter { order, .. }
+                if statement.depth > 0 && !matches!(order, ScatterOrder::Any | ScatterOrder::Unique) =>
+            {
+                return None;
+            }
+            _ => {}
+        }
+    }
+    if scans == appends || (scans && !has_totals(kernel)) {
+        return None;
+    }
+    let threads = lanes.unwrap_or(256);
+    let fits = (32..=1024).contains(&threads) && exchanged(kernel, 0, threads, true) <= TILES_EXCHANGED;
+    fits.then_some(Tiles { threads, exact })
 }

@@ -1,6 +1,9 @@
 //! PTX text: registers by class, labels, memory of an entry, lines.
 
-use std::fmt::{self, Display, Write};
+use std::{
+    collections::BTreeMap,
+    fmt::{self, Display, Write},
+};
 
 use fusebox_ir::ElementType;
 
@@ -100,11 +103,29 @@ pub(crate) struct Code {
     registers: [u32; 4],
     labels: u32,
     memory: Vec<(Space, u64)>,
+    /// Memory that several copies of the same code use in turn.
+    again: BTreeMap<Slot, usize>,
+}
+
+/// Which memory of a statement: the statement, which of its uses, which part.
+pub(crate) type Slot = (usize, Use, usize);
+
+/// What memory of a statement is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Use {
+    /// Accumulators of one thread.
+    Accumulators,
+    /// Lanes of a gang.
+    Lanes,
+    /// The total of a tile.
+    Total,
+    /// What blocks of 4,096 elements give.
+    Blocks,
 }
 
 impl Code {
     pub(crate) fn new(compute: (u32, u32)) -> Self {
-        Self { compute, body: String::new(), registers: [0; 4], labels: 0, memory: Vec::new() }
+        Self { compute, body: String::new(), registers: [0; 4], labels: 0, memory: Vec::new(), again: BTreeMap::new() }
     }
 
     /// Whether `min` and `max` of `f32` have a form in which NaN wins.
@@ -136,8 +157,21 @@ impl Code {
 
     /// A new register that holds the address of new memory, in the address space of that memory.
     pub(crate) fn memory(&mut self, space: Space, bytes: u64) -> Reg {
-        let name = format!("{}{}", space.name(), self.memory.len());
         self.memory.push((space, bytes.max(8)));
+        self.address_of(self.memory.len() - 1)
+    }
+
+    /// As [`Self::memory`], of the thread: the same memory wherever it is asked for by the same name.
+    pub(crate) fn memory_of(&mut self, slot: Slot, bytes: u64) -> Reg {
+        let position = *self.again.entry(slot).or_insert_with(|| {
+            self.memory.push((Space::Local, bytes.max(8)));
+            self.memory.len() - 1
+        });
+        self.address_of(position)
+    }
+
+    fn address_of(&mut self, position: usize) -> Reg {
+        let name = format!("{}{position}", self.memory[position].0.name());
         let address = self.reg(Class::Double);
         self.op(format_args!("mov.u64 {address}, {name}"));
         address

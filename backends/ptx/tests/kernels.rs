@@ -40,7 +40,7 @@ fn fault(seed: u64, shape: Shape, tally: &mut Tally) -> Option<String> {
                 }
             }
             (Err(BackendError::Run(_)), Err(_)) => {}
-            (Err(BackendError::Unsupported { .. }), _) => return Some(format!("not generated: {seed}")),
+            (Err(BackendError::Unsupported { what, .. }), _) => return Some(format!("not generated: {what}")),
             (Err(error), Ok(_)) => return Some(format!("fails: {error}")),
             (Err(error), Err(expected)) => return Some(format!("fails otherwise: {error}, should be {expected}")),
             (Ok(_), Err(expected)) => return Some(format!("does not fail: should be {expected}")),

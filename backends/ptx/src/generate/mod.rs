@@ -44,14 +44,14 @@ pub fn emit(kernel: &Kernel, target: &Target) -> std::result::Result<Module, Bac
         Form::Rows { outer, inner, threads } => module.rows(outer, inner, threads)?,
         Form::Fold { inner, threads } => module.fold(inner, threads)?,
         Form::Chunks => module.chunks()?,
-        Form::Tiles => module.tiles()?,
+        Form::Tiles(tiles) => module.tiles(tiles)?,
     }
     let levels = match form {
         Form::One => usize::from(!chunks::chunked(kernel).is_empty()),
         Form::Points { levels } => levels,
         Form::Rows { outer, .. } => outer,
         Form::Fold { inner, .. } => inner,
-        Form::Chunks | Form::Tiles => 1,
+        Form::Chunks | Form::Tiles(_) => 1,
     };
     let counted = if (0..levels).all(|level| is_known(kernel, level)) { 0 } else { levels };
     let count = if counted > 0 { Some(module.count(counted)?) } else { None };
@@ -126,7 +126,7 @@ fn copied(kernel: &Kernel, form: &Form) -> Vec<KernelArrayId> {
         Form::Points { levels } => *levels,
         Form::Rows { outer, inner, .. } => outer + inner,
         Form::Fold { inner, .. } => *inner,
-        Form::Chunks | Form::Tiles => 1,
+        Form::Chunks | Form::Tiles(_) => 1,
     };
     let overwritten = kernel.arrays.iter().filter_map(|array| array.in_place_of);
     let read_around = |array: KernelArrayId| {

@@ -11,7 +11,7 @@ use crate::{
         reduce::{Accumulator, Maybe, is_exact},
         table::{Lanes, Table},
     },
-    text::{Class, Reg, Space},
+    text::{Class, Reg, Space, Use},
     value::Val,
 };
 
@@ -59,7 +59,13 @@ impl<'k> Shared<'k> {
         } else if most.is_some_and(|most| most <= BLOCK) {
             Blocks::One(e.accumulator(combine, &[]))
         } else {
-            Blocks::Table(e.table(combine, Lanes::Interleaved(threads), Some(BLOCK * BLOCK), None)?)
+            Blocks::Table(e.table(
+                (position, Use::Blocks),
+                combine,
+                Lanes::Interleaved(threads),
+                Some(BLOCK * BLOCK),
+                None,
+            )?)
         };
         let each = Self { position, combine, down, exact, types, own, exchange, blocks };
         each.meet(e);
@@ -151,7 +157,7 @@ pub(super) fn shared<'k>(e: &mut Emitter<'k>, to: usize, threads: u32, most: Opt
 }
 
 /// Code after which the threads of a block meet: one that fails goes to its end.
-pub(super) fn phase(e: &mut Emitter<'_>, inside: impl FnOnce(&mut Emitter<'_>) -> Result) -> Result {
+pub(super) fn phase<'k>(e: &mut Emitter<'k>, inside: impl FnOnce(&mut Emitter<'k>) -> Result) -> Result {
     let end = e.c.label();
     let exit = std::mem::replace(&mut e.exit, end);
     inside(e)?;
@@ -185,12 +191,12 @@ fn reset(e: &mut Emitter<'_>, combine: &Lambda, accumulator: &Accumulator) {
 }
 
 /// Threads make the elements of `0..total` by `feed`, and combine them; the first thread has what they give.
-pub(super) fn fold(
-    e: &mut Emitter<'_>,
+pub(super) fn fold<'k>(
+    e: &mut Emitter<'k>,
     shared: &mut [Shared<'_>],
     (thread, threads): (Val, u32),
     total: Val,
-    feed: &mut dyn FnMut(&mut Emitter<'_>, Val) -> Result,
+    feed: &mut dyn FnMut(&mut Emitter<'k>, Val) -> Result,
 ) -> Result {
     let stride = i64::from(threads).into();
     for each in shared.iter_mut() {

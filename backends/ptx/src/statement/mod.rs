@@ -13,7 +13,6 @@ use crate::text::Reg;
 
 /// A reduce or scan whose elements several threads make.
 #[derive(Clone, Debug)]
-#[allow(dead_code)] // tiles are on their way
 pub(crate) enum Together {
     /// A thread combines its elements in registers, and says whether it has any.
     Own {

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     emit::{Emitter, Result},
-    text::{Class, Reg},
+    text::{Class, Reg, Use},
     value::Val,
 };
 
@@ -116,15 +116,22 @@ impl Emitter<'_> {
             if levels == 1 { fusebox_ir::analysis::kernels::trip_count(&kernel.levels[*to as usize]) } else { None };
         let reduction = match association {
             Association::InOrder | Association::Tiles { .. } => Reduction::InOrder(self.accumulator(combine, &seeds)),
-            Association::Interleaved { lanes } => {
-                Reduction::Table(self.table(combine, Lanes::Interleaved(lanes), most, count)?)
+            Association::Interleaved { lanes } => Reduction::Table(self.table(
+                (position, Use::Accumulators),
+                combine,
+                Lanes::Interleaved(lanes),
+                most,
+                count,
+            )?),
+            Association::Runs { lanes } => {
+                Reduction::Table(self.table((position, Use::Accumulators), combine, Lanes::Runs(lanes), most, count)?)
             }
-            Association::Runs { lanes } => Reduction::Table(self.table(combine, Lanes::Runs(lanes), most, count)?),
             Association::Ragged { lanes, least } => {
                 let counter = self.c.reg(Class::Double);
                 self.c.op(format_args!("mov.b64 {counter}, 0"));
                 let short = self.accumulator(combine, &seeds);
-                let long = self.table(combine, Lanes::Interleaved(lanes), most, count)?;
+                let long =
+                    self.table((position, Use::Accumulators), combine, Lanes::Interleaved(lanes), most, count)?;
                 Reduction::Ragged { least, count: counter, short, long }
             }
         };

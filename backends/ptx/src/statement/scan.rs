@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     emit::{Emitter, Result},
-    text::{Reg, Space},
+    text::{Reg, Use},
     value::Val,
 };
 
@@ -87,10 +87,16 @@ impl Emitter<'_> {
                 let carry = self.copied(&before);
                 let doublings = u64::from(lanes.ilog2()) + 1;
                 let bytes = (8 * types.len() as u64 + 8) * u64::from(lanes) * doublings;
-                let had = self.c.memory(Space::Local, bytes);
+                let had = self.c.memory_of((position, Use::Lanes, 0), bytes);
                 let total = match total_lanes {
                     0 => None,
-                    _ => Some(self.table(combine, Lanes::Interleaved(total_lanes), Some(TILE), None)?),
+                    _ => Some(self.table(
+                        (position, Use::Total),
+                        combine,
+                        Lanes::Interleaved(total_lanes),
+                        Some(TILE),
+                        None,
+                    )?),
                 };
                 let (bare, prefix) = (self.absent(&types), self.absent(&types));
                 let (lane, count) = (self.c.variable(0i64.into()), self.c.variable(0i64.into()));
@@ -121,7 +127,10 @@ impl Emitter<'_> {
                         self.locals.insert(local.id, value);
                     }
                 }
-                Together::Own { .. } => return Err(self.broken("a scan in accumulators")),
+                Together::Own { accumulators, present } => {
+                    // Of totals: nothing reads its results.
+                    self.combine_into(combine, &Accumulator { values: accumulators, present }, &element, down)?;
+                }
             }
             return Ok(());
         }

@@ -8,7 +8,7 @@ use fusebox_ir::{Constant, ElementType, Lambda, association::BLOCK};
 use super::reduce::Maybe;
 use crate::{
     emit::{Emitter, Result},
-    text::{Reg, Space},
+    text::{Reg, Use},
     value::Val,
 };
 
@@ -65,6 +65,7 @@ impl Emitter<'_> {
     /// A table for at most so many elements; how many come, if that is known (runs need it).
     pub(crate) fn table(
         &mut self,
+        (position, of): (usize, Use),
         combine: &Lambda,
         lanes: Lanes,
         most: Option<i64>,
@@ -89,8 +90,8 @@ impl Emitter<'_> {
         };
         let mut levels = Vec::new();
         let mut elements = count;
-        for _ in 0..height {
-            let base = self.c.memory(Space::Local, stride * room);
+        for level in 0..height {
+            let base = self.c.memory_of((position, of, level), stride * room);
             let count = self.zero();
             let run = match (lanes, elements) {
                 (Lanes::Runs(_), Some(number)) => {
