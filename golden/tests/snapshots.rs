@@ -152,7 +152,7 @@ fn schedules() {
 fn schedules_are_legal_and_read_again() {
     for name in names() {
         let Some(plan) = plan(&load(&name), Fusion::Optimal) else { continue };
-        for target in fusebox_schedule::Target::NAMES {
+        for target in fusebox_schedule::Target::DISTINCT {
             let scheduled = fusebox::schedules(&plan, target).unwrap();
             let target = fusebox_schedule::Target::named(target).unwrap();
             let mut book = fusebox_schedule::Book::default();

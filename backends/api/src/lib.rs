@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+pub mod device_memory;
 mod error;
 mod execute;
 mod inputs;

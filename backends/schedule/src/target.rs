@@ -57,25 +57,35 @@ pub struct Gpu {
 
 impl Target {
     /// The targets that have names.
-    pub const NAMES: [&str; 5] = ["avx512", "avx2", "sse", "neon", "sm_90"];
+    pub const NAMES: [&str; 8] = ["avx512", "avx2", "sse", "neon", "sm_70", "sm_80", "sm_90", "sm_100"];
+
+    /// Those that kernels have different schedules for: of GPUs one stands for all.
+    pub const DISTINCT: [&str; 5] = ["avx512", "avx2", "sse", "neon", "sm_90"];
 
     /// A target by its name.
     pub fn named(name: &str) -> Option<Self> {
         let cpu = |vector_bytes, registers| {
             Machine::Cpu(Cpu { vector_bytes, registers, innermost_cache: 32 << 10, line: 64 })
         };
+        // Of each compute capability the largest machine, with so many KB of shared memory for a block.
+        let gpu = |compute, multiprocessors, shared: u32| {
+            Machine::Gpu(Gpu {
+                compute,
+                multiprocessors,
+                block_threads: 1024,
+                shared_bytes: shared << 10,
+                registers: 255,
+            })
+        };
         let machine = match name {
             "avx512" => cpu(64, 32),
             "avx2" => cpu(32, 16),
             "sse" => cpu(16, 16),
             "neon" => cpu(16, 32),
-            "sm_90" => Machine::Gpu(Gpu {
-                compute: (9, 0),
-                multiprocessors: 132,
-                block_threads: 1024,
-                shared_bytes: 227 << 10,
-                registers: 255,
-            }),
+            "sm_70" => gpu((7, 0), 80, 96),
+            "sm_80" => gpu((8, 0), 108, 163),
+            "sm_90" => gpu((9, 0), 132, 227),
+            "sm_100" => gpu((10, 0), 148, 227),
             _ => return None,
         };
         Some(Self { name: name.to_owned(), machine })

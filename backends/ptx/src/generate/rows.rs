@@ -1,0 +1,344 @@
+//! A block of threads for each point of the first levels: its threads combine the steps of the next.
+
+use fusebox_ir::{Action, ElementType, Lambda, association::BLOCK};
+
+use super::{Building, around, axes, is_once, once, points_of, prologue};
+use crate::{
+    emit::{Emitter, Result, parts},
+    module::Argument,
+    statement::{
+        Together,
+        reduce::{Accumulator, Maybe, is_exact},
+        table::{Lanes, Table},
+    },
+    text::{Class, Reg, Space, Use},
+    value::Val,
+};
+
+/// A reduce whose elements the threads of a block make.
+pub(super) struct Shared<'k> {
+    pub(super) position: usize,
+    pub(super) combine: &'k Lambda,
+    pub(super) down: bool,
+    pub(super) exact: bool,
+    pub(super) types: Vec<ElementType>,
+    /// What this thread combines.
+    own: Accumulator,
+    /// Where threads exchange what they have.
+    exchange: Reg,
+    /// What blocks of 4,096 give, in the first thread.
+    blocks: Blocks,
+}
+
+/// What comes of blocks.
+enum Blocks {
+    /// There is one at most.
+    One(Accumulator),
+    /// Every order is right.
+    Any(Accumulator),
+    /// As elements of another such reduce.
+    Table(Table),
+}
+
+impl<'k> Shared<'k> {
+    /// The elements of a statement, combined by so many threads of a block; at most so many of them, where that is known.
+    pub(super) fn new(
+        e: &mut Emitter<'_>,
+        position: usize,
+        (combine, down): (&'k Lambda, bool),
+        threads: u32,
+        most: Option<i64>,
+    ) -> Result<Self> {
+        let types: Vec<ElementType> = combine.params.iter().take(combine.results.len()).map(|param| param.ty).collect();
+        let exact = is_exact(combine);
+        let own = e.accumulator(combine, &[]);
+        let stride = 8 * types.len() as u64 + 8;
+        let exchange = e.c.memory(Space::Shared, stride * u64::from(threads));
+        let blocks = if exact {
+            Blocks::Any(e.accumulator(combine, &[]))
+        } else if most.is_some_and(|most| most <= BLOCK) {
+            Blocks::One(e.accumulator(combine, &[]))
+        } else {
+            Blocks::Table(e.table(
+                (position, Use::Blocks),
+                combine,
+                Lanes::Interleaved(threads),
+                Some(BLOCK * BLOCK),
+                None,
+            )?)
+        };
+        let each = Self { position, combine, down, exact, types, own, exchange, blocks };
+        each.meet(e);
+        Ok(each)
+    }
+
+    /// The statement's elements go to what this thread combines.
+    pub(super) fn meet(&self, e: &mut Emitter<'_>) {
+        let together = Together::Own { accumulators: self.own.values.clone(), present: self.own.present };
+        e.together.insert(self.position, together);
+    }
+
+    /// What blocks gave so far, in the first thread; they start anew.
+    pub(super) fn combined(&mut self, e: &mut Emitter<'_>) -> Result<Maybe> {
+        match &mut self.blocks {
+            Blocks::One(into) | Blocks::Any(into) => Ok(into.clone().maybe(self.types.iter().copied())),
+            Blocks::Table(table) => e.table_result(table, self.combine, self.down),
+        }
+    }
+
+    /// Bytes of what a block gives.
+    pub(super) fn stride(&self) -> u64 {
+        8 * self.types.len() as u64 + 8
+    }
+}
+
+impl Building<'_> {
+    pub(super) fn rows(&mut self, outer: usize, inner: usize, threads: u32) -> Result {
+        let (kernel, all) = (self.kernel, self.all());
+        let locks: Vec<Argument> = self.locks().into_iter().collect();
+        let mut e = Emitter::new(kernel, self.compute, &mut self.sites, &locks);
+        e.locks = locks.first().map(|&locks| e.argument(locks));
+        e.failed = Some(e.c.variable(fusebox_ir::Constant::from(false).into()));
+        let (before, deeper, behind) = parts(kernel, 0, all.clone());
+        prologue(&mut e, all)?;
+        let rows = axes(&mut e, 0..outer)?;
+        let points = e.points(&rows);
+        let (thread, block, blocks) = (e.special("tid.x"), e.special("ctaid.x"), e.special("nctaid.x"));
+        let first = e.c.compare("eq", thread, 0i64.into());
+        let most = (inner == 1).then(|| fusebox_ir::analysis::kernels::trip_count(&kernel.levels[outer])).flatten();
+        let mut shared = shared(&mut e, outer, threads, most)?;
+        e.stride_up(block, points, blocks, |e, point| {
+            e.enter_all(&rows, point);
+            let inside = around(e, 1..outer, deeper)?;
+            let (before, deeper, behind) = parts(e.kernel, outer, inside);
+            super::pure(e, before.clone())?;
+            let axes = axes(e, outer..outer + inner)?;
+            let total = e.points(&axes);
+            fold(e, &mut shared, (thread, threads), total, &mut |e, point| {
+                e.enter_all(&axes, point);
+                let inside = around(e, outer + 1..outer + inner, deeper.clone())?;
+                e.depth(outer + inner, inside)
+            })?;
+            phase(e, |e| {
+                e.only_if(first, |e| {
+                    results(e, &mut shared)?;
+                    once(e, before, behind)
+                })
+            })?;
+            // Nobody writes what threads exchange before all have read it.
+            agree(e);
+            Ok(())
+        })?;
+        if is_once(kernel, &before, &behind) {
+            let own = e.c.compare("eq", block, 0i64.into());
+            let one = e.c.both(first, own);
+            e.only_if(one, |e| once(e, before, behind))?;
+        }
+        let made = e.finish("rows", points_of(0..outer), threads)?;
+        self.entries.push(made);
+        Ok(())
+    }
+}
+
+/// The reduces to a depth, as threads of a block share them.
+pub(super) fn shared<'k>(e: &mut Emitter<'k>, to: usize, threads: u32, most: Option<i64>) -> Result<Vec<Shared<'k>>> {
+    let kernel = e.kernel;
+    let is_down = e.is_down(to);
+    let mut shared = Vec::new();
+    for (position, statement) in kernel.statements.iter().enumerate() {
+        let Action::Reduce { to: own, combine, .. } = &statement.action else { continue };
+        if *own as usize != to {
+            continue;
+        }
+        let each = Shared::new(e, position, (combine, is_down), threads, most)?;
+        shared.push(each);
+    }
+    Ok(shared)
+}
+
+/// Code after which the threads of a block meet: one that fails goes to its end.
+pub(super) fn phase<'k>(e: &mut Emitter<'k>, inside: impl FnOnce(&mut Emitter<'k>) -> Result) -> Result {
+    let end = e.c.label();
+    let exit = std::mem::replace(&mut e.exit, end);
+    inside(e)?;
+    e.exit = exit;
+    e.c.place(end);
+    Ok(())
+}
+
+/// All threads of a block meet, and leave together if one has failed.
+pub(super) fn agree(e: &mut Emitter<'_>) {
+    if let Some(failed) = e.failed {
+        let any = e.c.reg(Class::Predicate);
+        e.c.op(format_args!("bar.red.or.pred {any}, 0, {failed}"));
+        let exit = e.exit;
+        e.c.op(format_args!("@{any} bra {exit}"));
+    } else {
+        e.c.op("bar.sync 0");
+    }
+}
+
+/// Registers become as they are before any element.
+fn reset(e: &mut Emitter<'_>, combine: &Lambda, accumulator: &Accumulator) {
+    let fresh = e.accumulator(combine, &[]);
+    for (component, (&to, &from)) in accumulator.values.iter().zip(&fresh.values).enumerate() {
+        let ty = combine.params[component].ty;
+        e.c.assign(to, Val::new(ty, from));
+    }
+    if let Some(present) = accumulator.present {
+        e.c.assign(present, fusebox_ir::Constant::from(false).into());
+    }
+}
+
+/// Threads make the elements of `0..total` by `feed`, and combine them; the first thread has what they give.
+pub(super) fn fold<'k>(
+    e: &mut Emitter<'k>,
+    shared: &mut [Shared<'_>],
+    (thread, threads): (Val, u32),
+    total: Val,
+    feed: &mut dyn FnMut(&mut Emitter<'k>, Val) -> Result,
+) -> Result {
+    let stride = i64::from(threads).into();
+    for each in shared.iter_mut() {
+        restart(e, each)?;
+    }
+    if shared.iter().all(|each| each.exact) {
+        shared.iter().for_each(|each| reset(e, each.combine, &each.own));
+        phase(e, |e| e.stride_up(thread, total, stride, feed))?;
+        tree(e, shared, thread, threads)?;
+        return gather(e, shared, thread);
+    }
+    let blocks = e.pieces(total, BLOCK);
+    e.count_up(blocks, |e, block| {
+        let (start, end) = block_of(e, block, total);
+        let from = e.c.add(start, thread);
+        shared.iter().for_each(|each| reset(e, each.combine, &each.own));
+        phase(e, |e| e.stride_up(from, end, stride, feed))?;
+        tree(e, shared, thread, threads)?;
+        gather(e, shared, thread)?;
+        agree(e);
+        Ok(())
+    })
+}
+
+/// Where a block of 4,096 elements starts and ends.
+pub(super) fn block_of(e: &mut Emitter<'_>, block: Val, total: Val) -> (Val, Val) {
+    let start = e.c.mul(block, BLOCK.into());
+    let end = e.c.add(start, BLOCK.into());
+    let (x, y) = (e.c.text(end), e.c.text(total));
+    (start, e.c.make(ElementType::I64, "min.s64", &[&x, &y]))
+}
+
+/// What blocks give starts anew.
+fn restart(e: &mut Emitter<'_>, shared: &mut Shared<'_>) -> Result {
+    match &mut shared.blocks {
+        Blocks::One(into) | Blocks::Any(into) => {
+            let into = into.clone();
+            reset(e, shared.combine, &into);
+            Ok(())
+        }
+        // Folding leaves it empty.
+        Blocks::Table(_) => Ok(()),
+    }
+}
+
+/// Halves of the threads are folded into the other halves until one is left, the first.
+pub(super) fn tree(e: &mut Emitter<'_>, shared: &[Shared<'_>], thread: Val, threads: u32) -> Result {
+    for each in shared {
+        let place = e.address(each.exchange, thread, each.stride());
+        let own = each.own.maybe(each.types.iter().copied());
+        e.write_maybe("shared", place, &own);
+    }
+    let mut half = threads / 2;
+    while half > 0 {
+        e.c.op("bar.sync 0");
+        let lower = e.c.compare("lt", thread, i64::from(half).into());
+        phase(e, |e| {
+            e.only_if(lower, |e| {
+                for each in shared {
+                    e.operation = e.kernel.operation(&e.kernel.statements[each.position]);
+                    let other = e.c.add(thread, i64::from(half).into());
+                    let place = e.address(each.exchange, other, each.stride());
+                    let right = e.read_maybe("shared", place, &each.types);
+                    let right = if each.own.present.is_none() { Maybe { present: None, ..right } } else { right };
+                    e.combine_into(each.combine, &each.own, &right, each.down)?;
+                    let place = e.address(each.exchange, thread, each.stride());
+                    let own = each.own.maybe(each.types.iter().copied());
+                    e.write_maybe("shared", place, &own);
+                }
+                Ok(())
+            })
+        })?;
+        half /= 2;
+    }
+    Ok(())
+}
+
+/// The first thread takes what a block gave.
+fn gather(e: &mut Emitter<'_>, shared: &mut [Shared<'_>], thread: Val) -> Result {
+    let first = e.c.compare("eq", thread, 0i64.into());
+    phase(e, |e| {
+        e.only_if(first, |e| {
+            for each in shared.iter_mut() {
+                e.operation = e.kernel.operation(&e.kernel.statements[each.position]);
+                let own = each.own.maybe(each.types.iter().copied());
+                match &mut each.blocks {
+                    Blocks::One(into) => {
+                        let into = into.clone();
+                        e.set_maybe(&into, &own);
+                    }
+                    Blocks::Any(into) => {
+                        let into = into.clone();
+                        e.combine_into(each.combine, &into, &own, each.down)?;
+                    }
+                    Blocks::Table(table) => e.push(table, each.combine, &own, each.down)?,
+                }
+            }
+            Ok(())
+        })
+    })
+}
+
+/// What this thread of the first lanes has of a block.
+pub(super) fn own_of(shared: &Shared<'_>) -> Maybe {
+    shared.own.maybe(shared.types.iter().copied())
+}
+
+/// What an element of a reduce goes into, where it comes from somewhere else than its statement.
+pub(super) struct Feeder<'k> {
+    combine: &'k Lambda,
+    own: Accumulator,
+    down: bool,
+}
+
+impl<'k> Feeder<'k> {
+    pub(super) fn of(shared: &Shared<'k>) -> Self {
+        Self { combine: shared.combine, own: shared.own.clone(), down: shared.down }
+    }
+}
+
+/// An element for a reduce from somewhere else than its statement.
+pub(super) fn feed_own(e: &mut Emitter<'_>, feeder: &Feeder<'_>, element: &Maybe) -> Result {
+    e.combine_into(feeder.combine, &feeder.own, element, feeder.down)
+}
+
+/// What threads combine starts anew.
+pub(super) fn reset_all(e: &mut Emitter<'_>, shared: &[Shared<'_>]) {
+    shared.iter().for_each(|each| reset(e, each.combine, &each.own));
+}
+
+/// The results of reduces, in the first thread.
+pub(super) fn results(e: &mut Emitter<'_>, shared: &mut [Shared<'_>]) -> Result {
+    let kernel = e.kernel;
+    for each in shared {
+        let Action::Reduce { results, seeds, .. } = &kernel.statements[each.position].action else { continue };
+        e.operation = kernel.operation(&kernel.statements[each.position]);
+        let combined = each.combined(e)?;
+        let seeds = e.operands(seeds)?;
+        let values = e.seeded(each.combine, &seeds, &combined, each.down)?;
+        for (local, reg) in results.iter().zip(values) {
+            e.locals.insert(local.id, Val::new(local.ty, reg));
+        }
+    }
+    Ok(())
+}

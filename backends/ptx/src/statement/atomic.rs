@@ -1,0 +1,143 @@
+//! Combining into an element that other threads may be combining into: by the instruction that does so, else by compare and swap.
+
+use fusebox_ir::{Binary, ElementType, KernelArrayId, Lambda, analysis::algebra::built_ins};
+
+use crate::{
+    emit::{Emitter, Result},
+    scalar::suffix,
+    text::{Class, Reg},
+    value::Val,
+};
+
+/// Locks of a launch, for targets of several components that are combined together.
+pub(crate) const LOCKS: i64 = 4096;
+
+/// The operation and type of the instruction that combines by a function, if there is one.
+fn instruction(function: Binary, ty: ElementType) -> Option<(&'static str, &'static str)> {
+    let wide = ty.bits() >= 32 && ty.is_integer();
+    let bits = if ty.bits() == 64 { "b64" } else { "b32" };
+    let unsigned = if ty.bits() == 64 { "u64" } else { "u32" };
+    match function {
+        Binary::Add if wide => Some(("add", unsigned)),
+        Binary::Min if wide => Some(("min", suffix(ty))),
+        Binary::Max if wide => Some(("max", suffix(ty))),
+        Binary::And if wide => Some(("and", bits)),
+        Binary::Or if wide => Some(("or", bits)),
+        Binary::Xor if wide => Some(("xor", bits)),
+        _ => None,
+    }
+}
+
+impl Emitter<'_> {
+    /// `[address] = combine(value, [address])` in one step.
+    pub(crate) fn atomic(&mut self, address: Reg, combine: &Lambda, value: Val) -> Result {
+        let ty = value.ty;
+        if let Some([function]) = built_ins(combine).as_deref()
+            && let Some((operation, of)) = instruction(*function, ty)
+        {
+            let value = self.c.in_reg(value);
+            self.c.op(format_args!("red.global.{operation}.{of} [{address}], {value}"));
+            return Ok(());
+        }
+        if ty.bits() < 32 {
+            return self.swap_part(address, combine, value);
+        }
+        let class = Class::of(ty);
+        let bits = class.untyped();
+        let old = self.c.reg(class);
+        self.c.op(format_args!("ld.relaxed.gpu.global.{bits} {old}, [{address}]"));
+        let again = self.c.label();
+        self.c.place(again);
+        let new = self.combine(combine, &[value], &[Val::new(ty, old)], false)?;
+        let new = self.c.in_reg(new[0]);
+        let found = self.c.reg(class);
+        self.c.op(format_args!("atom.global.cas.{bits} {found}, [{address}], {old}, {new}"));
+        let unsigned = if class == Class::Double { "u64" } else { "u32" };
+        let lost = self.c.test(&format!("setp.ne.{unsigned}"), &[&found.to_string(), &old.to_string()]);
+        self.c.op(format_args!("mov.{bits} {old}, {found}"));
+        self.c.op(format_args!("@{lost} bra {again}"));
+        Ok(())
+    }
+
+    /// The same for elements of 8 and 16 bits: their whole word is swapped.
+    fn swap_part(&mut self, address: Reg, combine: &Lambda, value: Val) -> Result {
+        let ty = value.ty;
+        let word = self.c.reg(Class::Double);
+        self.c.op(format_args!("and.b64 {word}, {address}, -4"));
+        let low = self.c.make(ElementType::U32, "cvt.u32.u64", &[&address.to_string()]);
+        let low = self.c.text(low);
+        let byte = self.c.make(ElementType::U32, "and.b32", &[&low, "3"]);
+        let byte = self.c.text(byte);
+        let shift = self.c.make(ElementType::U32, "shl.b32", &[&byte, "3"]);
+        let shift = self.c.text(shift);
+        let (width, unsigned) = if ty.bits() == 8 { ("8", ElementType::U8) } else { ("16", ElementType::U16) };
+        let old = self.c.reg(Class::Word);
+        self.c.op(format_args!("ld.relaxed.gpu.global.b32 {old}, [{word}]"));
+        let again = self.c.label();
+        self.c.place(again);
+        let part = self.c.make(unsigned, "bfe.u32", &[&old.to_string(), &shift, width]);
+        let element = match ty {
+            ElementType::Bool => Val::new(ty, self.c.compare("ne", part, crate::text::Code::number(unsigned, 0))),
+            ElementType::F16 => self.c.bits(ty, part),
+            _ => self.c.convert(ty, part),
+        };
+        let new = self.combine(combine, &[value], &[element], false)?;
+        let new = match ty {
+            ElementType::F16 => self.c.bits(ElementType::U16, new[0]),
+            _ => self.c.convert(ElementType::U32, new[0]),
+        };
+        let new = self.c.in_reg(new);
+        let swapped = self.c.reg(Class::Word);
+        self.c.op(format_args!("bfi.b32 {swapped}, {new}, {old}, {shift}, {width}"));
+        let found = self.c.reg(Class::Word);
+        self.c.op(format_args!("atom.global.cas.b32 {found}, [{word}], {old}, {swapped}"));
+        let lost = self.c.test("setp.ne.u32", &[&found.to_string(), &old.to_string()]);
+        self.c.op(format_args!("mov.b32 {old}, {found}"));
+        self.c.op(format_args!("@{lost} bra {again}"));
+        Ok(())
+    }
+
+    /// Combines several components together under the lock of their target.
+    pub(crate) fn under_lock(
+        &mut self,
+        arrays: &[KernelArrayId],
+        target: Val,
+        combine: &Lambda,
+        values: &[Val],
+    ) -> Result {
+        let Some(locks) = self.locks else { return Err(self.broken("a scatter without locks")) };
+        let text = self.c.text(target);
+        let slot = self.c.make(ElementType::I64, "and.b64", &[&text, &(LOCKS - 1).to_string()]);
+        let lock = self.address(locks, slot, 4);
+        // A thread of a warp that has the lock goes on while the others try again: they do not wait inside of the loop's condition.
+        let (again, taken, behind) = (self.c.label(), self.c.label(), self.c.label());
+        self.c.place(again);
+        let before = self.c.reg(Class::Word);
+        self.c.op(format_args!("atom.acquire.gpu.global.cas.b32 {before}, [{lock}], 0, 1"));
+        let free = self.c.test("setp.eq.u32", &[&before.to_string(), "0"]);
+        self.c.op(format_args!("@{free} bra {taken}"));
+        self.c.op(format_args!("bra {again}"));
+        self.c.place(taken);
+        // Where the function fails the lock is given back too.
+        let give_back = self.c.label();
+        let exit = std::mem::replace(&mut self.exit, give_back);
+        let fails = self.c.variable(fusebox_ir::Constant::from(true).into());
+        let mut old = Vec::new();
+        for &array in arrays {
+            let address = self.element(array, target)?;
+            old.push(self.load_from("relaxed.gpu.global", self.kernel.arrays[array.index()].element, address, 0));
+        }
+        let combined = self.combine(combine, values, &old, false)?;
+        for (&array, value) in arrays.iter().zip(combined) {
+            let address = self.element(array, target)?;
+            self.store_to("relaxed.gpu.global", address, 0, value);
+        }
+        self.c.assign(fails, fusebox_ir::Constant::from(false).into());
+        self.c.place(give_back);
+        self.exit = exit;
+        self.c.op(format_args!("atom.release.gpu.global.exch.b32 {before}, [{lock}], 0"));
+        self.c.op(format_args!("@{fails} bra {exit}"));
+        self.c.place(behind);
+        Ok(())
+    }
+}

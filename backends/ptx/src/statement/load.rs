@@ -1,0 +1,55 @@
+//! Loads.
+
+use fusebox_ir::{IndexMap, KernelArrayId, Lambda, Place};
+
+use crate::{
+    emit::{Emitter, Result},
+    value::Val,
+};
+
+impl Emitter<'_> {
+    /// `array[map]`.
+    pub(crate) fn load(
+        &mut self,
+        array: KernelArrayId,
+        map: &IndexMap,
+        outside: Option<&Lambda>,
+        place: &Place,
+    ) -> Result<Val> {
+        let written = map.dims.iter().map(|dim| self.dim_index(dim)).collect::<Result<Vec<_>>>()?;
+        let extents = self.extents(array)?;
+        if let Some(function) = outside {
+            return self.load_or(array, &written, &extents, function);
+        }
+        let bounded = written.iter().zip(&extents).zip(&map.dims);
+        let index = bounded.map(|((&index, &extent), dim)| self.bounded(index, extent, dim.boundary));
+        let index = index.collect::<Result<Vec<_>>>()?;
+        if map.checked {
+            self.check_index(array, (&index, &written), &extents, place)?;
+        }
+        let position = self.position(array, &index)?;
+        self.load_at(array, position)
+    }
+
+    /// A load with a function for what is outside.
+    fn load_or(&mut self, array: KernelArrayId, index: &[Val], extents: &[Val], function: &Lambda) -> Result<Val> {
+        let Some(outside) = self.outside(index, extents) else {
+            let position = self.position(array, index)?;
+            return self.load_at(array, position);
+        };
+        let (inside, behind) = (self.c.label(), self.c.label());
+        self.c.op(format_args!("@!{outside} bra {inside}"));
+        let there = self.lambda(function, &[])?;
+        let Some(&there) = there.first() else {
+            return Err(self.broken("a function for what is outside gives nothing"));
+        };
+        let result = self.c.variable(there);
+        self.c.op(format_args!("bra {behind}"));
+        self.c.place(inside);
+        let position = self.position(array, index)?;
+        let here = self.load_at(array, position)?;
+        self.c.assign(result, here);
+        self.c.place(behind);
+        Ok(Val::new(here.ty, result))
+    }
+}

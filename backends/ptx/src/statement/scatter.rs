@@ -1,0 +1,148 @@
+//! Scatters: plain where nobody else writes, atomic where others may.
+
+use fusebox_ir::{Action, ElementType, Instruction, KernelArrayId, Lambda, ScalarOperand, ScatterOrder};
+
+use super::reduce::Maybe;
+use crate::{
+    emit::{Emitter, Result},
+    text::Reg,
+    value::Val,
+};
+
+/// Where a scatter in chunks puts its elements.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Chunk {
+    /// Which scatter.
+    pub(crate) statement: usize,
+    /// Whether the chunk under way has a copy of the targets: all but the first have.
+    pub(crate) is_copy: Reg,
+    /// The start of that copy: an accumulator for each target.
+    pub(crate) copy: Reg,
+    /// Where steps of the outermost level tell chunks apart: how many make one, where copies start, how many targets there are.
+    pub(crate) steps: Option<(Val, Reg, Val)>,
+}
+
+impl Emitter<'_> {
+    /// `arrays[map] = combine(values, arrays[map])`.
+    pub(crate) fn scatter(&mut self, position: usize, when: Option<Reg>) -> Result {
+        let kernel = self.kernel;
+        let Action::Scatter { arrays, map, combine, values, order, place } = &kernel.statements[position].action else {
+            return Err(self.broken("a scatter that is none"));
+        };
+        let Some(&first) = arrays.first() else { return Err(self.broken("a scatter into nothing")) };
+        let put = |this: &mut Self| {
+            let index = map.dims.iter().map(|dim| this.dim_index(dim)).collect::<Result<Vec<_>>>()?;
+            if map.checked {
+                let extents = this.extents(first)?;
+                this.check_index(first, (&index, &index), &extents, place)?;
+            }
+            let target = this.position(first, &index)?;
+            let values = this.operands(values)?;
+            let alone = !this.contended || *order == ScatterOrder::Unique;
+            let copy = this.chunks.iter().find(|chunk| chunk.statement == position);
+            let copy = copy.map(|chunk| (chunk.is_copy, chunk.copy));
+            match copy {
+                Some((is_copy, copy)) => this.scatter_to_chunk(arrays, target, (is_copy, copy), combine, &values),
+                None if alone => this.scatter_alone(arrays, target, combine, &values),
+                None => this.scatter_atomic(arrays, target, combine, &values),
+            }
+        };
+        match when {
+            None => put(self),
+            Some(when) => self.only_if(when, put),
+        }
+    }
+
+    /// Combines new values into targets that nobody else touches.
+    pub(crate) fn scatter_alone(
+        &mut self,
+        arrays: &[KernelArrayId],
+        target: Val,
+        combine: &Lambda,
+        values: &[Val],
+    ) -> Result {
+        let mut old = Vec::new();
+        for &array in arrays {
+            old.push(self.load_at(array, target)?);
+        }
+        let combined = self.combine(combine, values, &old, false)?;
+        for (&array, value) in arrays.iter().zip(combined) {
+            let address = self.element(array, target)?;
+            self.store_to("global", address, 0, value);
+        }
+        Ok(())
+    }
+
+    /// A step of the outermost level begins, by the one thread that goes through it.
+    pub(crate) fn enter_chunks(&mut self, step: Val) {
+        for chunk in self.chunks.clone() {
+            let Some((length, base, targets)) = chunk.steps else { continue };
+            let (x, n) = (self.c.text(step), self.c.text(length));
+            let number = self.c.make(ElementType::I64, "div.s64", &[&x, &n]);
+            let is_copy = self.c.compare("gt", number, 0i64.into());
+            let before = self.c.add(number, (-1i64).into());
+            let skipped = self.c.mul(before, targets);
+            let Action::Scatter { arrays, .. } = &self.kernel.statements[chunk.statement].action else { continue };
+            let copy = self.address(base, skipped, 8 * arrays.len() as u64 + 8);
+            self.c.assign(chunk.is_copy, Val::new(ElementType::Bool, is_copy));
+            self.c.assign(chunk.copy, Val::new(ElementType::I64, copy));
+        }
+    }
+
+    /// Into the arrays themselves by the first chunk, else into a copy whose elements are absent at first.
+    fn scatter_to_chunk(
+        &mut self,
+        arrays: &[KernelArrayId],
+        target: Val,
+        (is_copy, copy): (Reg, Reg),
+        combine: &Lambda,
+        values: &[Val],
+    ) -> Result {
+        let (own, behind) = (self.c.label(), self.c.label());
+        self.c.op(format_args!("@{is_copy} bra {own}"));
+        self.scatter_alone(arrays, target, combine, values)?;
+        self.c.op(format_args!("bra {behind}"));
+        self.c.place(own);
+        let types: Vec<_> = values.iter().map(|value| value.ty).collect();
+        let address = self.address(copy, target, 8 * types.len() as u64 + 8);
+        let old = self.read_maybe("global", address, &types);
+        let new = Maybe { values: values.to_vec(), present: None };
+        let combined = self.combine_maybe(combine, &new, &old, false)?;
+        self.write_maybe("global", address, &combined);
+        self.c.place(behind);
+        Ok(())
+    }
+
+    /// Combines new values into targets that other threads may be combining into.
+    fn scatter_atomic(&mut self, arrays: &[KernelArrayId], target: Val, combine: &Lambda, values: &[Val]) -> Result {
+        if let ([array], [value]) = (arrays, values) {
+            let address = self.element(*array, target)?;
+            return self.atomic(address, combine, *value);
+        }
+        if let Some(functions) = fusebox_ir::analysis::algebra::built_ins(combine)
+            && functions.len() == arrays.len()
+        {
+            // Every component is combined by itself.
+            for (component, (&array, &value)) in arrays.iter().zip(values).enumerate() {
+                let address = self.element(array, target)?;
+                let own = component_of(combine, component);
+                self.atomic(address, &own, value)?;
+            }
+            return Ok(());
+        }
+        self.under_lock(arrays, target, combine, values)
+    }
+}
+
+/// The function of one component alone, of a function that combines each by itself.
+fn component_of(combine: &Lambda, component: usize) -> Lambda {
+    let k = combine.results.len();
+    let result = combine.results[component];
+    let makes =
+        |instruction: &Instruction| instruction.results.iter().any(|local| ScalarOperand::Local(local.id) == result);
+    Lambda {
+        params: vec![combine.params[component].clone(), combine.params[k + component].clone()],
+        instructions: combine.instructions.iter().filter(|instruction| makes(instruction)).cloned().collect(),
+        results: vec![combine.results[component]],
+    }
+}

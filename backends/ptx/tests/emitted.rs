@@ -1,0 +1,33 @@
+//! Every kernel of the golden programs has PTX, on every target.
+
+mod common;
+
+use fusebox_schedule::Target;
+
+#[test]
+fn golden_kernels_have_text() {
+    let folder = std::env::var_os("PTX_FOLDER").map(std::path::PathBuf::from);
+    let mut refused = Vec::new();
+    let (mut count, mut forms) = (0, std::collections::BTreeMap::new());
+    for (name, plan) in common::golden_plans() {
+        for (position, kernel) in plan.kernels.iter().enumerate() {
+            for target in ["sm_70", "sm_80", "sm_90", "sm_100"] {
+                match fusebox_ptx::emit(kernel, &Target::named(target).unwrap()) {
+                    Ok(module) => {
+                        count += 1;
+                        *forms.entry(module.form.clone()).or_insert(0) += 1;
+                        assert!(module.text.contains(&format!(".target {target}")));
+                        if let Some(folder) = &folder {
+                            std::fs::write(folder.join(format!("{name}.{position}.{target}.ptx")), module.text)
+                                .unwrap();
+                        }
+                    }
+                    Err(error) => refused.push(format!("{name}: {error}")),
+                }
+            }
+        }
+    }
+    println!("{count} modules\n{forms:#?}\nrefused:\n{}", refused.join("\n"));
+    assert!(count > 1000);
+    assert!(refused.is_empty(), "{}", refused.join("\n"));
+}
