@@ -24,7 +24,7 @@ pub fn execute<M: Machine>(
     plan: &Plan,
     values: &mut Values<M::Buffer>,
     sizes: &[(ValueId, i64)],
-    inputs: impl Iterator<Item = Stored<M::Buffer>>,
+    inputs: impl Iterator<Item = Result<Stored<M::Buffer>>>,
     mut result: impl FnMut(Stored<Given<'_, M::Buffer>>, &Output<ValueId>) -> Result<()>,
 ) -> Result<Statistics> {
     let Values { values, buffers } = values;
@@ -34,11 +34,7 @@ pub fn execute<M: Machine>(
     for &(id, size) in sizes {
         executor.set(id, Value::scalar(Constant::from(size), 0));
     }
-    for (&id, Stored { buffer, element, extents }) in plan.inputs.iter().zip(inputs) {
-        let buffer = executor.buffers.add(buffer, 0);
-        executor.set(id, Value::array(buffer, element, extents));
-    }
-    let mut ran = executor.run();
+    let mut ran = executor.take(inputs).and_then(|()| executor.run());
     for (at, (&id, output)) in plan.results.iter().zip(&plan.outputs).enumerate() {
         if ran.is_err() {
             break;
@@ -53,6 +49,16 @@ pub fn execute<M: Machine>(
 }
 
 impl<M: Machine> Executor<'_, M> {
+    fn take(&mut self, inputs: impl Iterator<Item = Result<Stored<M::Buffer>>>) -> Result<()> {
+        let plan = self.plan;
+        for (&id, input) in plan.inputs.iter().zip(inputs) {
+            let Stored { buffer, element, extents } = input?;
+            let buffer = self.buffers.add(buffer, 0);
+            self.set(id, Value::array(buffer, element, extents));
+        }
+        Ok(())
+    }
+
     /// All steps; then the results are looked at, and all else goes: a result that nothing else is in keeps its memory.
     fn run(&mut self) -> Result<()> {
         let plan = self.plan;
