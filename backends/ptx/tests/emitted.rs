@@ -6,7 +6,7 @@ use fusebox_schedule::Target;
 
 #[test]
 fn golden_kernels_have_text() {
-    let folder = std::env::var_os("PTX_FOLDER").map(std::path::PathBuf::from);
+    let folder = std::env::var_os("FUSEBOX_PTX_OUT").map(std::path::PathBuf::from);
     let mut refused = Vec::new();
     let (mut count, mut forms) = (0, std::collections::BTreeMap::new());
     for (name, plan) in common::golden_plans() {
