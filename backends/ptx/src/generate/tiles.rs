@@ -160,7 +160,7 @@ impl Building<'_> {
         more.extend(carried.iter().flat_map(|each| [each.totals, each.carries]));
         more.extend(partial.iter().chain(&locks));
         let staged: u64 = carried.iter().map(Carried::stride).sum();
-        let chunk = (STAGED_BYTES / staged.max(1)).max(64).min(1024);
+        let chunk = (STAGED_BYTES / staged.max(1)).clamp(64, 1024);
         let chunk = 1i64 << chunk.ilog2();
         let sizes = Sizes { team, tile, chunk };
         let kernels = Kernels {
