@@ -171,7 +171,8 @@ fn is_flat(kernel: &Kernel, level: usize) -> bool {
         })
 }
 
-fn cannot_fail(function: &Lambda) -> bool {
+/// Whether a function fails nowhere.
+pub(crate) fn cannot_fail(function: &Lambda) -> bool {
     function.instructions.iter().all(instruction_cannot_fail)
 }
 

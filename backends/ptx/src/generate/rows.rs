@@ -3,9 +3,9 @@
 use fusebox_ir::{Action, ElementType, Lambda, association::BLOCK};
 
 use super::{Building, around, axes, is_once, once, points_of, prologue};
-use crate::form::Team;
 use crate::{
     emit::{Emitter, Result, parts},
+    form::{Team, cannot_fail},
     module::Argument,
     statement::{
         Together,
@@ -15,6 +15,9 @@ use crate::{
     text::{Class, Reg, Space, Use},
     value::Val,
 };
+
+/// Threads of a warp.
+const WARP: u32 = 32;
 
 /// A reduce whose elements the threads of a block make.
 pub(super) struct Shared<'k> {
@@ -271,13 +274,17 @@ fn restart(e: &mut Emitter<'_>, shared: &mut Shared<'_>, team: Team, blocks: Val
 
 /// Lanes are folded until one is left, that of the first thread: of interleaved ones the upper half into the lower, of runs neighbours.
 pub(super) fn tree(e: &mut Emitter<'_>, shared: &[Shared<'_>], thread: Val, team: Team) -> Result {
-    for each in shared {
-        let place = e.address(each.exchange, thread, each.stride());
-        let own = each.own.maybe(each.types.iter().copied());
-        e.write_maybe("shared", place, &own);
+    // Who fails in a warp would leave the others waiting.
+    let shuffled = matches!(team.lanes, Lanes::Interleaved(_)) && shared.iter().all(|each| cannot_fail(each.combine));
+    if !shuffled || team.threads > WARP {
+        for each in shared {
+            let place = e.address(each.exchange, thread, each.stride());
+            let own = own_of(each);
+            e.write_maybe("shared", place, &own);
+        }
     }
     // What every order is right for all threads have combined, also those that are no lane.
-    let rounds = team.threads.ilog2();
+    let rounds = team.threads.ilog2() - if shuffled { WARP.ilog2() } else { 0 };
     for round in 0..rounds {
         e.c.op("bar.sync 0");
         let (distance, takes) = match team.lanes {
@@ -308,6 +315,26 @@ pub(super) fn tree(e: &mut Emitter<'_>, shared: &[Shared<'_>], thread: Val, team
                 Ok(())
             })
         })?;
+    }
+    if shuffled {
+        let first_warp = e.c.compare("lt", thread, i64::from(WARP).into());
+        e.only_if(first_warp, |e| shared.iter().try_for_each(|each| shuffle(e, each, thread)))?;
+    }
+    Ok(())
+}
+
+/// The lanes of the first warp are folded by halves, through registers.
+fn shuffle(e: &mut Emitter<'_>, each: &Shared<'_>, thread: Val) -> Result {
+    e.operation = e.kernel.operation(&e.kernel.statements[each.position]);
+    let mut half = WARP / 2;
+    while half > 0 {
+        let own = own_of(each);
+        let values = own.values.iter().map(|&value| e.c.shuffle_down(value, half)).collect();
+        let present = own.present.map(|present| e.c.shuffle_down(Val::new(ElementType::Bool, present), half));
+        let right = Maybe { values, present: present.and_then(Val::register) };
+        let lower = e.c.compare("lt", thread, i64::from(half).into());
+        e.only_if(lower, |e| e.combine_into(each.combine, &each.own, &right, each.down))?;
+        half /= 2;
     }
     Ok(())
 }
