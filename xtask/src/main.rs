@@ -7,6 +7,7 @@ mod demo;
 mod docs;
 mod outside;
 mod process;
+mod ptxas;
 mod setup;
 mod test;
 mod tidy;
@@ -31,6 +32,7 @@ enum Command {
     Demo(demo::Options),
     Bench(bench::Options),
     Outside(outside::Options),
+    Ptxas(ptxas::Options),
     Check,
     Tidy,
     Docs(docs::Options),
@@ -45,6 +47,7 @@ fn main() -> ExitCode {
         Command::Demo(options) => demo::run(&workspace, options),
         Command::Bench(options) => bench::run(&workspace, options),
         Command::Outside(options) => outside::run(&workspace, options),
+        Command::Ptxas(options) => ptxas::run(&workspace, options),
         Command::Check => check::run(&workspace),
         Command::Tidy => tidy::run(&workspace),
         Command::Docs(options) => docs::run(&workspace, options),

@@ -1,7 +1,7 @@
-//! `test`: all tests, documentation's examples included.
+//! `test`: all tests, documentation's examples included; then the assembler on the PTX that they made.
 
-use crate::setup;
 use crate::workspace::Workspace;
+use crate::{ptxas, setup};
 use anyhow::{Context, Result, bail};
 use std::io::{BufRead, BufReader, IsTerminal};
 use std::process::Stdio;
@@ -32,8 +32,9 @@ struct Totals {
 /// Runs the command.
 pub fn run(workspace: &Workspace, options: &Options) -> Result<()> {
     setup::ensure(workspace)?;
+    let texts = ptxas::fresh(workspace)?;
     let mut cargo = workspace.cargo();
-    cargo.args(["test", "--no-fail-fast"]);
+    cargo.args(["test", "--no-fail-fast"]).env(ptxas::VARIABLE, &texts);
     match &options.package {
         Some(package) => cargo.args(["--package", package]),
         None => cargo.arg("--workspace"),
@@ -65,7 +66,8 @@ pub fn run(workspace: &Workspace, options: &Options) -> Result<()> {
     if totals.passed + totals.failed == 0 {
         bail!("no test was run: none has such a name"); // else a typing error would look like success
     }
-    Ok(())
+    // Only what all tests have written is all of it.
+    if options.package.is_none() && options.filter.is_empty() { ptxas::after_tests(workspace) } else { Ok(()) }
 }
 
 /// Tests at once in one program: a core each, but no more than 8, for many of them start threads of their own.

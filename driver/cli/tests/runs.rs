@@ -341,7 +341,14 @@ fn programs_are_checked_dumped_and_read_again() {
         assert!(passes.lines().any(|line| line.starts_with(name)), "{passes}");
     }
     let devices = f.fusebox("devices").ok();
-    assert!(devices.contains("cpu") && devices.contains("interp"), "{devices}");
+    for name in ["cpu", "interp", "gpu", "sim"] {
+        assert!(devices.lines().any(|line| line.starts_with(name)), "{devices}");
+    }
+    // A GPU with its architecture, or why there is none.
+    assert!(
+        devices.contains(", sm_") || devices.contains("looked for libcuda") || devices.contains("driver"),
+        "{devices}"
+    );
 }
 
 #[test]

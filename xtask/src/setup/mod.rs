@@ -8,6 +8,7 @@ mod cache;
 mod environment;
 mod highs;
 mod prebuilt;
+mod ptxas;
 mod python;
 mod tools;
 
@@ -20,8 +21,9 @@ use std::time::Instant;
 use tools::{Tool, Tools};
 
 pub use environment::VARIABLES;
+pub use ptxas::ensure as ptxas;
 
-/// Bring what builds need beside Rust: the solver HiGHS, into a cache outside target/
+/// Bring what builds and tests need beside Rust: the solver HiGHS, the assembler ptxas, into a cache outside target/
 #[derive(clap::Args, Default)]
 pub struct Options {
     /// Bring HiGHS again, even if it is there
@@ -50,6 +52,10 @@ pub fn run(workspace: &Workspace, options: &Options) -> Result<()> {
     }
     println!("ready after {:.1} s; HiGHS is in {}", begin.elapsed().as_secs_f64(), environment.library().display());
     println!("cargo in this folder finds it through {}", environment::FILE);
+    match ptxas::ensure() {
+        Ok(program) => println!("the assembler of PTX is {}", program.display()),
+        Err(error) => println!("there is no assembler of PTX, so that `cargo xtask ptxas` will not run: {error:#}"),
+    }
     println!("elsewhere: eval \"$(cargo xtask setup --print-env)\"");
     Ok(())
 }

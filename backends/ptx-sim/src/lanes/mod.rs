@@ -9,6 +9,8 @@ pub(crate) mod exact;
 pub(crate) mod float;
 pub(crate) mod integer;
 
+// Loops that write to a row become vector instructions, which closures over arrays do not.
+
 /// A value in every lane.
 pub(crate) type Row = [u64; 32];
 /// An instruction without memory, by its number of sources.
@@ -22,22 +24,38 @@ pub(crate) enum Apply {
 
 #[inline(always)]
 pub(crate) fn map1(a: &Row, f: impl Fn(u64) -> u64) -> Row {
-    std::array::from_fn(|lane| f(a[lane]))
+    let mut row = [0; 32];
+    for (lane, value) in row.iter_mut().enumerate() {
+        *value = f(a[lane]);
+    }
+    row
 }
 
 #[inline(always)]
 pub(crate) fn map2(a: &Row, b: &Row, f: impl Fn(u64, u64) -> u64) -> Row {
-    std::array::from_fn(|lane| f(a[lane], b[lane]))
+    let mut row = [0; 32];
+    for (lane, value) in row.iter_mut().enumerate() {
+        *value = f(a[lane], b[lane]);
+    }
+    row
 }
 
 #[inline(always)]
 pub(crate) fn map3(a: &Row, b: &Row, c: &Row, f: impl Fn(u64, u64, u64) -> u64) -> Row {
-    std::array::from_fn(|lane| f(a[lane], b[lane], c[lane]))
+    let mut row = [0; 32];
+    for (lane, value) in row.iter_mut().enumerate() {
+        *value = f(a[lane], b[lane], c[lane]);
+    }
+    row
 }
 
 #[inline(always)]
 pub(crate) fn map4(a: &Row, b: &Row, c: &Row, d: &Row, f: impl Fn(u64, u64, u64, u64) -> u64) -> Row {
-    std::array::from_fn(|lane| f(a[lane], b[lane], c[lane], d[lane]))
+    let mut row = [0; 32];
+    for (lane, value) in row.iter_mut().enumerate() {
+        *value = f(a[lane], b[lane], c[lane], d[lane]);
+    }
+    row
 }
 
 /// An [`Apply`] of expressions over the bits of the sources.

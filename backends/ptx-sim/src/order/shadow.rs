@@ -126,6 +126,9 @@ impl Shadow {
             self.refine(size);
         }
         let shift = if self.fine { 0 } else { 2 };
+        if bytes == 1 << shift {
+            return if write { self.write(offset >> shift, access) } else { self.read(offset >> shift, access) };
+        }
         for cell in offset >> shift..(offset + bytes).div_ceil(1 << shift) {
             if write { self.write(cell, access)? } else { self.read(cell, access)? }
         }
@@ -159,8 +162,9 @@ impl Shadow {
         }
     }
 
+    #[inline]
     fn renew(&mut self, cell: usize, stamp: u32) {
-        let old = self.cells[cell];
+        let old = &self.cells[cell];
         if old.stamp != stamp {
             if old.many {
                 self.unused.push(old.reader);
@@ -213,7 +217,13 @@ impl Shadow {
 
     fn write(&mut self, at: usize, access: &Access<'_>) -> Result<(), Conflict> {
         self.renew(at, access.stamp);
-        let cell = self.cells[at];
+        let (cell, me) = (&mut self.cells[at], access.thread.number);
+        if (cell.writer == me || cell.writer == NOBODY) && (cell.reader == me || cell.reader == NOBODY) && !cell.many {
+            (cell.writer, cell.write_clock, cell.write_line) = (me, access.thread.clock, access.line);
+            (cell.write_how, cell.reader) = (access.how, NOBODY);
+            return Ok(());
+        }
+        let cell = *cell;
         if cell.writer != NOBODY && !access.follows(cell.writer, cell.write_clock, cell.write_how) {
             return Err(access.conflict(cell.writer, true, cell.write_line, cell.write_how));
         }

@@ -53,19 +53,29 @@ impl Arena {
         }
     }
 
-    /// A value of up to eight bytes.
+    /// A value of one, two, four or eight bytes.
+    #[inline]
     pub fn value(&self, offset: usize, bytes: usize) -> u64 {
-        let mut value = [0; 8];
-        value[..bytes].copy_from_slice(&self.bytes[offset..offset + bytes]);
-        u64::from_le_bytes(value)
+        let place = &self.bytes[offset..];
+        match bytes {
+            1 => u64::from(place[0]),
+            2 => place.first_chunk().map_or(0, |bytes| u16::from_le_bytes(*bytes).into()),
+            4 => place.first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes).into()),
+            _ => place.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes)),
+        }
     }
 
     /// Writes a value; says whether it is another than before.
+    #[inline]
     pub fn set(&mut self, offset: usize, bytes: usize, value: u64) -> bool {
-        let place = &mut self.bytes[offset..offset + bytes];
-        let value = value.to_le_bytes();
-        let changed = *place != value[..bytes];
-        place.copy_from_slice(&value[..bytes]);
+        let changed = self.value(offset, bytes) != value;
+        let place = &mut self.bytes[offset..];
+        match bytes {
+            1 => place[0] = value as u8,
+            2 => place[..2].copy_from_slice(&(value as u16).to_le_bytes()),
+            4 => place[..4].copy_from_slice(&(value as u32).to_le_bytes()),
+            _ => place[..8].copy_from_slice(&value.to_le_bytes()),
+        }
         self.mark(offset, bytes);
         changed
     }

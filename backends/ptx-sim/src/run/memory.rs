@@ -73,6 +73,16 @@ impl Memory {
         (1..=self.regions.len()).contains(&number).then(|| number - 1)
     }
 
+    /// The allocation that an access is in, and the offset in it; none if [`Self::locate`] has a reason.
+    #[inline]
+    pub fn find(&self, address: u64, bytes: u64) -> Option<(usize, usize)> {
+        let at = self.region(address)?;
+        let region = &self.regions[at];
+        let offset = address.wrapping_sub(region.base);
+        let inside = offset <= region.bytes && region.bytes - offset >= bytes && region.arena.is_some();
+        inside.then_some((at, offset as usize))
+    }
+
     /// The allocation that an access is in, and the offset in it.
     pub fn locate(&self, address: u64, bytes: u64) -> Result<(usize, usize), (FaultKind, String)> {
         let Some(at) = self.region(address) else {

@@ -313,7 +313,7 @@ impl Launched<'_> {
             for lane in lanes(active) {
                 let place = places[lane].wrapping_add(number as u64 * u64::from(ty.bytes()));
                 let touch = touch(lane, address.space, place, ty, order, line);
-                let value = warp.row(slot)[lane];
+                let value = warp.row(slot)[lane] & ty.mask();
                 let stored = self.store(block, warp, &touch, value);
                 stored.map_err(|(kind, message)| self.fault(kind, block, warp, lane, line, message))?;
             }
@@ -323,7 +323,7 @@ impl Launched<'_> {
 
     /// Vectors are aligned as a whole.
     fn aligned(&self, block: &Block, warp: &Warp, lane: usize, place: u64, bytes: usize, line: u32) -> Stepped {
-        if place.is_multiple_of(bytes as u64) {
+        if place & (bytes as u64 - 1) == 0 {
             return Ok(());
         }
         let message = format!("address {place:#x} is no multiple of {bytes}");

@@ -95,7 +95,7 @@ impl Launched<'_> {
 
     fn find(&self, block: &Block, warp: &mut Warp, touch: &Touch) -> Result<(Where, usize), Wrong> {
         let (address, bytes) = (touch.address, touch.bytes as u64);
-        if !address.is_multiple_of(bytes) {
+        if address & (bytes - 1) != 0 {
             return Err((FaultKind::Misaligned, format!("address {address:#x} is no multiple of {bytes}")));
         }
         let inside = |at: Where, address: u64, size: usize, what: &str| {
@@ -123,7 +123,10 @@ impl Launched<'_> {
                 Ok(found)
             }
             _ => {
-                let (at, offset) = self.memory.locate(address, bytes)?;
+                let (at, offset) = match self.memory.find(address, bytes) {
+                    Some(found) => found,
+                    None => self.memory.locate(address, bytes)?,
+                };
                 if touch.space == Space::Const && !self.memory.is_constant(at) {
                     return Err((FaultKind::OutOfBounds, format!("`{}` is no constant memory", self.memory.name(at))));
                 }

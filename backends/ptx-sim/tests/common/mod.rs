@@ -2,6 +2,7 @@
 #![allow(dead_code)]
 
 use fusebox_ptx_sim::{Counts, Device, Fault, FaultKind, Launch, Module, Options};
+use std::hash::{Hash, Hasher};
 
 /// A kernel with this body, whose registers are declared: `%r` of 32 bits, `%d` of 64, `%h` of 16, `%f` and `%e` floats, `%p` predicates.
 pub fn kernel(params: &str, body: &str) -> String {
@@ -11,7 +12,14 @@ pub fn kernel(params: &str, body: &str) -> String {
     )
 }
 
+/// A text as a module. If `FUSEBOX_PTX_OUT` names a folder, the text is left there for the assembler.
 pub fn parsed(text: &str) -> Module {
+    if let Some(folder) = std::env::var_os("FUSEBOX_PTX_OUT") {
+        let mut hasher = std::hash::DefaultHasher::new();
+        text.hash(&mut hasher);
+        let file = std::path::Path::new(&folder).join(format!("test-sim-{:016x}.ptx", hasher.finish()));
+        std::fs::write(&file, text).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+    }
     Module::parse(text).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
