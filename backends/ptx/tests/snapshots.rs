@@ -18,7 +18,7 @@ fn assemble(text: &str, target: &str) {
     if let Some(folder) = std::env::var_os("FUSEBOX_PTX_OUT") {
         let name: String =
             text.lines().next().unwrap_or_default().chars().filter(char::is_ascii_alphanumeric).collect();
-        let path = std::path::Path::new(&folder).join(format!("{name}.{target}.ptx"));
+        let path = std::path::Path::new(&folder).join(format!("test-{name}.{target}.ptx"));
         std::fs::write(&path, text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     }
 }
