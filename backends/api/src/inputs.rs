@@ -2,17 +2,17 @@
 
 use fusebox_ir::{Array, Extent, MAX_EXTENT, Plan, PlanType, ValueId};
 
-use crate::BackendError;
+use crate::{BackendError, Few};
 
 /// Checks inputs against the plan's types; gives the sizes that they bind.
 ///
 /// # Errors
 /// [`BackendError::BadInput`], [`BackendError::InputCount`]; [`BackendError::Unsupported`] for streams and arrays of arrays.
-pub fn check_inputs(plan: &Plan, inputs: &[&Array]) -> Result<Vec<(ValueId, i64)>, BackendError> {
+pub fn check_inputs(plan: &Plan, inputs: &[Array]) -> Result<Few<(ValueId, i64)>, BackendError> {
     if inputs.len() != plan.inputs.len() {
         return Err(BackendError::InputCount { expected: plan.inputs.len(), given: inputs.len() });
     }
-    let mut sizes: Vec<(ValueId, i64)> = Vec::new();
+    let mut sizes: Few<(ValueId, i64)> = Few::new();
     for (&id, array) in plan.inputs.iter().zip(inputs) {
         let value = plan
             .values

@@ -12,7 +12,7 @@ use fusebox_ir::{Array, Plan, ProvedPlan};
 
 pub use crate::{
     error::BackendError,
-    execute::{Extents, Handed, Statistics, Stored, execute},
+    execute::{Extents, Given, Statistics, Stored, Values, execute},
     inputs::check_inputs,
     lock::lock,
     machine::{Few, Launch, LaunchArray, Machine, Sort},
@@ -40,7 +40,10 @@ pub trait Backend: Send + Sync {
 /// A compiled plan, not yet on a device.
 pub trait Compiled: Send + Sync {
     /// The code as text, for people and snapshots.
-    fn text(&self) -> String;
+    ///
+    /// # Errors
+    /// [`BackendError::Unsupported`], [`BackendError::Compile`].
+    fn text(&self) -> Result<String, BackendError>;
 
     /// Brings the code to the device.
     ///
@@ -66,5 +69,16 @@ pub trait Program: Send + Sync {
     ///
     /// # Errors
     /// As [`Self::run`].
-    fn run_with_statistics(&self, inputs: &[Array]) -> Result<(Vec<Array>, Statistics), BackendError>;
+    fn run_with_statistics(&self, inputs: &[Array]) -> Result<(Vec<Array>, Statistics), BackendError> {
+        let mut results = Vec::with_capacity(self.plan().results.len());
+        let statistics = self.run_into(inputs, &mut results)?;
+        Ok((results, statistics))
+    }
+
+    /// As [`Self::run`], with results in the place of what `results` held, whose memory is used again. On the CPU a run whose results take the
+    /// memory of earlier ones allocates nothing.
+    ///
+    /// # Errors
+    /// As [`Self::run`]; then there are no results.
+    fn run_into(&self, inputs: &[Array], results: &mut Vec<Array>) -> Result<Statistics, BackendError>;
 }

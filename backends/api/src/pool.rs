@@ -1,16 +1,14 @@
 //! Memory that is kept for later arrays, since a fresh page costs more than most of what is computed in it.
 
 use std::{
+    collections::{BTreeMap, VecDeque},
     fmt,
     sync::{Arc, Mutex, Weak},
 };
 
-use fusebox_ir::{Array, ElementType, HUGE_PAGE, Home, Memory};
+use fusebox_ir::{ALIGNMENT, Array, ElementType, HUGE_PAGE, Home, Memory};
 
 use crate::lock;
-
-/// Memory of less than this many bytes is left to the allocator.
-const SMALL: usize = 16 << 10;
 
 /// Host memory for arrays that is kept from run to run. The memory of an array of the pool comes back when the last copy of the array is
 /// dropped, whoever has that copy.
@@ -23,24 +21,53 @@ pub struct Pool {
 /// Memory that nobody uses.
 struct Shelf {
     limit: usize,
-    /// In the order in which it came back, the latest last.
-    free: Mutex<Vec<Memory>>,
+    free: Mutex<Free>,
+}
+
+#[derive(Default)]
+struct Free {
+    /// By capacity. Of each, in the order in which it came back, the latest last; with what it was the how-manieth to come back.
+    by_capacity: BTreeMap<usize, VecDeque<(u64, Arc<Memory>)>>,
+    /// Bytes of all.
+    bytes: usize,
+    returned: u64,
+}
+
+impl Free {
+    /// Memory of this capacity: what came back last may still be in a cache.
+    fn take(&mut self, capacity: usize) -> Option<Arc<Memory>> {
+        let (_, memory) = self.by_capacity.get_mut(&capacity)?.pop_back()?;
+        self.bytes -= capacity;
+        Some(memory)
+    }
+
+    fn put(&mut self, memory: Arc<Memory>) {
+        self.bytes += memory.capacity();
+        self.returned += 1;
+        self.by_capacity.entry(memory.capacity()).or_default().push_back((self.returned, memory));
+    }
+
+    /// What came back first.
+    fn take_oldest(&mut self) -> Option<Arc<Memory>> {
+        let first = |(capacity, free): (&usize, &VecDeque<(u64, Arc<Memory>)>)| Some((free.front()?.0, *capacity));
+        let (_, capacity) = self.by_capacity.iter().filter_map(first).min()?;
+        let (_, memory) = self.by_capacity.get_mut(&capacity)?.pop_front()?;
+        self.bytes -= capacity;
+        Some(memory)
+    }
 }
 
 impl Home for Shelf {
-    fn take_back(&self, memory: Memory) {
+    fn take_back(&self, memory: Arc<Memory>) {
         let mut free = lock(&self.free);
-        free.push(memory);
-        let mut kept: usize = free.iter().map(Memory::capacity).sum();
-        let mut oldest = 0;
-        while kept > self.limit && oldest < free.len() {
-            kept -= free[oldest].capacity();
-            oldest += 1;
+        free.put(memory);
+        while free.bytes > self.limit {
+            let oldest = free.take_oldest();
+            // The system takes memory back when the lock is open again.
+            drop(free);
+            drop(oldest);
+            free = lock(&self.free);
         }
-        let dropped: Vec<Memory> = free.drain(..oldest).collect();
-        // The system takes memory back when the lock is open again.
-        drop(free);
-        drop(dropped);
     }
 }
 
@@ -52,7 +79,7 @@ impl Pool {
 
     /// A pool that hands fresh memory of several huge pages to `advise` before anybody uses it.
     pub fn with_advice(limit: usize, advise: fn(&mut [u8])) -> Self {
-        let shelf = Arc::new(Shelf { limit, free: Mutex::new(Vec::new()) });
+        let shelf = Arc::new(Shelf { limit, free: Mutex::default() });
         let home: Arc<dyn Home> = shelf.clone();
         Self { shelf, home: Arc::downgrade(&home), advise }
     }
@@ -60,40 +87,35 @@ impl Pool {
     /// An array of any contents; `None` if there is no memory for it.
     pub fn take(&self, element: ElementType, extents: &[usize]) -> Option<Array> {
         let bytes = extents.iter().try_fold(element.bytes(), |size, &extent| size.checked_mul(extent))?;
-        if bytes < SMALL {
-            return Array::zeros(element, extents).ok();
-        }
         let room = size_class(bytes)?;
         let capacity = Memory::capacity_for(room)?;
-        let kept = {
-            let mut free = lock(&self.shelf.free);
-            // What came back last may still be in a cache.
-            let position = free.iter().rposition(|memory| memory.capacity() == capacity);
-            position.map(|position| free.remove(position))
-        };
+        let kept = lock(&self.shelf.free).take(capacity);
         let memory = match kept {
             Some(memory) => memory,
+            None => self.fresh(room)?,
+        };
+        Array::in_memory(memory, element, extents).ok()
+    }
+
+    fn fresh(&self, room: usize) -> Option<Arc<Memory>> {
+        let mut fresh = match Memory::zeros(room) {
+            Some(fresh) => fresh,
+            // What is kept may be in the way.
             None => {
-                let mut fresh = match Memory::zeros(room) {
-                    Some(fresh) => fresh,
-                    // What is kept may be in the way.
-                    None => {
-                        lock(&self.shelf.free).clear();
-                        Memory::zeros(room)?
-                    }
-                };
-                if fresh.capacity() >= 2 * HUGE_PAGE {
-                    (self.advise)(fresh.bytes_mut());
-                }
-                fresh
+                let kept = std::mem::take(&mut *lock(&self.shelf.free));
+                drop(kept);
+                Memory::zeros(room)?
             }
         };
-        Array::in_memory(memory.with_home(self.home.clone()), element, extents).ok()
+        if fresh.capacity() >= 2 * HUGE_PAGE {
+            (self.advise)(fresh.bytes_mut());
+        }
+        Some(Arc::new(fresh.with_home(self.home.clone())))
     }
 
     /// Bytes that are kept and that nobody uses.
     pub fn kept_bytes(&self) -> usize {
-        lock(&self.shelf.free).iter().map(Memory::capacity).sum()
+        lock(&self.shelf.free).bytes
     }
 }
 
@@ -104,10 +126,11 @@ impl fmt::Debug for Pool {
 }
 
 /// The bytes to allocate for an array of `bytes`. Arrays of about as many bytes get equally many, so that one can use the memory of another:
-/// at most an eighth more than it needs, and whole huge pages if it needs several.
+/// at most an eighth more than it needs (but of few bytes a multiple of the
+/// alignment), and whole huge pages if it needs several.
 fn size_class(bytes: usize) -> Option<usize> {
-    let eighth = (1usize << bytes.max(SMALL).ilog2()) / 8;
-    let unit = if bytes >= 2 * HUGE_PAGE { eighth.max(HUGE_PAGE) } else { eighth };
+    let eighth = (1usize << bytes.max(1).ilog2()) / 8;
+    let unit = if bytes >= 2 * HUGE_PAGE { eighth.max(HUGE_PAGE) } else { eighth.max(ALIGNMENT) };
     bytes.checked_next_multiple_of(unit)
 }
 
@@ -160,9 +183,13 @@ mod tests {
 
     #[test]
     fn size_classes_are_near_and_of_whole_huge_pages() {
-        for bytes in [SMALL, SMALL + 1, 100_000, 4 << 20, (4 << 20) + 1, 80_000_000, 1 << 40] {
+        for bytes in [0, 1, 63, 64, 65, 16_000, 16_385, 100_000, 4 << 20, (4 << 20) + 1, 80_000_000, 1 << 40] {
             let room = size_class(bytes).unwrap();
-            assert!(room >= bytes && room <= bytes + (bytes / 8).max(HUGE_PAGE), "{bytes}: {room}");
+            assert!(
+                room >= bytes
+                    && room <= bytes + (bytes / 8).max(if bytes < 2 * HUGE_PAGE { ALIGNMENT } else { HUGE_PAGE }),
+                "{bytes}: {room}"
+            );
             assert!(bytes < 2 * HUGE_PAGE || room.is_multiple_of(HUGE_PAGE), "{bytes}: {room}");
             assert_eq!(size_class(room), Some(room));
         }

@@ -11,6 +11,7 @@ use std::{
 
 use fusebox_ir::{Constant, ElementType, Kernel};
 use fusebox_vector::debug_verify_call;
+use smallvec::smallvec;
 
 use crate::{
     emit::HiddenArgument,
@@ -44,9 +45,7 @@ impl Alike {
             .find(|&first| words == self.words[first] && are_alike(&self.kernels[first], &compiled));
         match first {
             None => same.push(position),
-            Some(_) => compiled.parts.iter_mut().for_each(|(_, function)| {
-                (function.types, function.body) = (Vec::new(), Region::default());
-            }),
+            Some(_) => compiled.drop_bodies(),
         }
         compiled.first = first.unwrap_or(position);
         self.kernels.push(compiled);
@@ -178,7 +177,7 @@ fn load(position: u32, result: Value, types: &mut Vec<Type>, region: &mut Region
     let mut push = |element: ElementType, op: Op| {
         types.push(Type { element, lanes: 1 });
         let value = Value(types.len() as u32 - 1);
-        region.0.push(Inst { results: vec![value], op });
+        region.0.push(Inst { results: smallvec![value], op });
         value
     };
     let mut bits = push(ElementType::I64, Op::Argument(position));
@@ -186,10 +185,10 @@ fn load(position: u32, result: Value, types: &mut Vec<Type>, region: &mut Region
         bits = push(ElementType::I32, Op::Convert(bits));
     }
     if lanes == 1 {
-        region.0.push(Inst { results: vec![result], op: Op::Bits(bits) });
+        region.0.push(Inst { results: smallvec![result], op: Op::Bits(bits) });
     } else {
         let number = push(element, Op::Bits(bits));
-        region.0.push(Inst { results: vec![result], op: Op::Splat(number) });
+        region.0.push(Inst { results: smallvec![result], op: Op::Splat(number) });
     }
 }
 
@@ -205,11 +204,6 @@ pub(crate) fn bits(number: Constant) -> u64 {
 fn each_region(region: &mut Region, visit: &mut dyn FnMut(&mut Region)) {
     visit(region);
     for inst in &mut region.0 {
-        match &mut inst.op {
-            Op::Loop { body, .. } => each_region(body, visit),
-            Op::While { header, body, .. } => [header, body].into_iter().for_each(|inner| each_region(inner, visit)),
-            Op::If { then, otherwise, .. } => [then, otherwise].into_iter().for_each(|inner| each_region(inner, visit)),
-            _ => {}
-        }
+        inst.op.regions_mut().for_each(|inner| each_region(inner, visit));
     }
 }

@@ -13,7 +13,7 @@ use fusebox_wide::Features;
 use crate::{
     Config, Shared,
     alike::Alike,
-    kernel::{CompiledKernel, Forced, VECTOR_BYTES, compile_kernel, compile_scheduled},
+    kernel::{CompiledKernel, Forced, ScheduledKernel, VECTOR_BYTES},
     load::LoadedPlan,
     wide::{self, WideKernel},
 };
@@ -22,11 +22,14 @@ use crate::{
 #[derive(Debug)]
 pub struct CompiledPlan {
     plan: Arc<Plan>,
-    kernels: Vec<CompiledKernel>,
+    /// How each kernel runs with vectors of 16 bytes, or without.
+    narrow: Vec<ScheduledKernel>,
     forced: Vec<Forced>,
     /// What machine code for vectors of 64 or 32 bytes may use; none: there is no such code.
     features: Option<Features>,
     shared: Arc<Shared>,
+    /// Whether nobody vouches for the plan.
+    guarded: bool,
 }
 
 impl CompiledPlan {
@@ -38,8 +41,8 @@ impl CompiledPlan {
     ) -> Result<Self, BackendError> {
         let bytes = config.vectors.then_some(VECTOR_BYTES);
         let forced = forced(plan, config);
-        let kernels = compile_kernels(plan, &forced, |_| bytes)?;
-        Ok(Self { plan: plan.shared(), kernels, forced, features, shared })
+        let narrow = scheduled(plan, &forced, |_| bytes)?;
+        Ok(Self { plan: plan.shared(), narrow, forced, features, shared, guarded: false })
     }
 
     /// A plan that nobody vouches for: what may be outside of an array is checked. Appends to what may be too short are scalar code, which
@@ -56,13 +59,21 @@ impl CompiledPlan {
             *kernel = with_checks(kernel);
         }
         let bytes = |kernel: &Kernel| (config.vectors && has_room(kernel)).then_some(VECTOR_BYTES);
-        let kernels = compile_kernels(&plan, &forced, bytes)?;
-        Ok(Self { plan: Arc::new(plan), kernels, forced, features, shared })
+        let narrow = scheduled(&plan, &forced, bytes)?;
+        Ok(Self { plan: Arc::new(plan), narrow, forced, features, shared, guarded: true })
     }
 
-    /// The functions of each kernel.
-    pub fn kernels(&self) -> &[CompiledKernel] {
-        &self.kernels
+    /// The functions of each kernel, for vectors of 16 bytes or without; of kernels that are the same code the first has them. They are made
+    /// anew for each call: machine code is made of few of them at a time.
+    ///
+    /// # Errors
+    /// [`BackendError::Unsupported`], [`BackendError::Compile`].
+    pub fn kernels(&self) -> Result<Vec<CompiledKernel>, BackendError> {
+        let mut alike = Alike::default();
+        for (kernel, narrow) in self.plan.kernels.iter().zip(&self.narrow) {
+            alike.add(kernel, narrow.clone().emit(kernel)?);
+        }
+        Ok(alike.finish())
     }
 
     /// The wide code of each kernel on processors with these features; none of kernels that have none. The machine at hand plays no part.
@@ -70,8 +81,8 @@ impl CompiledPlan {
     /// # Errors
     /// [`BackendError::Compile`].
     pub fn wide_code(&self, features: Features) -> Result<Vec<Option<WideKernel>>, BackendError> {
-        let kernels = self.plan.kernels.iter().zip(&self.kernels).zip(&self.forced);
-        kernels.map(|((kernel, compiled), forced)| wide::kernel(kernel, (compiled, forced), features)).collect()
+        let kernels = self.plan.kernels.iter().zip(&self.narrow).zip(&self.forced);
+        kernels.map(|((kernel, narrow), forced)| wide::kernel(kernel, (narrow, forced), features)).collect()
     }
 
     /// Machine code for this machine.
@@ -79,12 +90,18 @@ impl CompiledPlan {
     /// # Errors
     /// [`BackendError::Compile`].
     pub fn load_plan(&self) -> Result<LoadedPlan, BackendError> {
-        LoadedPlan::new(self.plan.clone(), (&self.kernels, &self.forced), self.features, self.shared.clone())
+        LoadedPlan::new(
+            self.plan.clone(),
+            (&self.narrow, &self.forced),
+            self.features,
+            (self.shared.clone(), self.guarded),
+        )
     }
 }
 
 impl Compiled for CompiledPlan {
-    fn text(&self) -> String {
+    fn text(&self) -> Result<String, BackendError> {
+        let kernels = self.kernels()?;
         let own = |(position, kernel): (usize, &CompiledKernel)| {
             let name = &self.plan.kernels[position].name.0;
             if kernel.first != position {
@@ -92,7 +109,7 @@ impl Compiled for CompiledPlan {
             }
             kernel.parts.iter().map(|(_, function)| format!("{function}\n")).collect()
         };
-        self.kernels.iter().enumerate().map(own).collect()
+        Ok(kernels.iter().enumerate().map(own).collect())
     }
 
     fn load(&self) -> Result<Box<dyn Program>, BackendError> {
@@ -108,19 +125,15 @@ fn forced(plan: &Plan, config: &Config) -> Vec<Forced> {
         .collect()
 }
 
-/// The functions of all kernels of a plan, of those that are the same code once.
-fn compile_kernels(
+/// The schedules of all kernels of a plan for the vectors of Cranelift.
+fn scheduled(
     plan: &Plan,
     forced: &[Forced],
     vector_bytes: impl Fn(&Kernel) -> Option<usize>,
-) -> Result<Vec<CompiledKernel>, BackendError> {
-    let mut alike = Alike::default();
-    for (kernel, forced) in plan.kernels.iter().zip(forced) {
-        let compiled = match (&forced.narrow, Target::of_vectors(VECTOR_BYTES)) {
-            (Some(schedule), Some(target)) => compile_scheduled(kernel, schedule.clone(), &target)?,
-            _ => compile_kernel(kernel, vector_bytes(kernel))?,
-        };
-        alike.add(kernel, compiled);
-    }
-    Ok(alike.finish())
+) -> Result<Vec<ScheduledKernel>, BackendError> {
+    let own = |(kernel, forced): (&Kernel, &Forced)| match (&forced.narrow, Target::of_vectors(VECTOR_BYTES)) {
+        (Some(schedule), Some(target)) => ScheduledKernel::checked(kernel, schedule.clone(), target),
+        _ => ScheduledKernel::best(kernel, vector_bytes(kernel)),
+    };
+    plan.kernels.iter().zip(forced).map(own).collect()
 }

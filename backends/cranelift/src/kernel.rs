@@ -10,7 +10,7 @@ use fusebox_wide::Features;
 
 use crate::{
     emit::{Emitter, HiddenArgument, Part, emit, identities},
-    vector::Function,
+    vector::{Function, Region},
 };
 
 /// Bytes of the vectors that schedules are chosen for: those of Cranelift.
@@ -36,6 +36,13 @@ impl CompiledKernel {
     pub(crate) fn needs_flags(action: &Action) -> bool {
         Emitter::needs_flags(action)
     }
+
+    /// Drops what the functions do, once it is machine code or another's is taken: where they may fail stays.
+    pub(crate) fn drop_bodies(&mut self) {
+        for (_, function) in &mut self.parts {
+            (function.types, function.body) = (Vec::new(), Region::default());
+        }
+    }
 }
 
 /// The schedules that a kernel has to be run by, for vectors of 16, 32 and 64 bytes.
@@ -58,19 +65,84 @@ impl Forced {
     }
 }
 
+/// How a kernel is to run, before there is any code of it.
+#[derive(Clone, Debug)]
+pub(crate) struct ScheduledKernel {
+    schedule: Schedule,
+    target: Target,
+}
+
+impl ScheduledKernel {
+    /// The best schedule for vectors of so many bytes (16, 32, 64), or without vectors.
+    ///
+    /// # Errors
+    /// [`BackendError::Unsupported`] of other vectors.
+    pub(crate) fn best(kernel: &Kernel, vector_bytes: Option<usize>) -> Result<Self, BackendError> {
+        let bytes = vector_bytes.unwrap_or(VECTOR_BYTES);
+        let target = Target::of_vectors(bytes).ok_or_else(|| {
+            let what = format!("vectors of {bytes} bytes");
+            BackendError::Unsupported { backend: "cpu", what }
+        })?;
+        let preferences = if vector_bytes.is_some() { Preferences::default() } else { Preferences::scalar() };
+        let scheduled = fusebox_schedule::schedule(kernel, &target, preferences);
+        Self::checked(kernel, scheduled.schedule, target)
+    }
+
+    /// This schedule.
+    ///
+    /// # Errors
+    /// [`BackendError::Compile`] of a schedule that is refused.
+    pub(crate) fn checked(kernel: &Kernel, schedule: Schedule, target: Target) -> Result<Self, BackendError> {
+        fusebox_schedule::check(kernel, &schedule, &target).map_err(|faults| {
+            let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
+            broken(kernel, format!("the schedule is refused: {}", faults.join("; ")))
+        })?;
+        Ok(Self { schedule, target })
+    }
+
+    /// The level across lanes; none: scalar code.
+    pub(crate) fn gang(&self, kernel: &Kernel) -> Option<Gang> {
+        self.schedule.versions.first().and_then(|version| version.nest.gang(kernel.levels.len()))
+    }
+
+    /// The block functions.
+    ///
+    /// # Errors
+    /// [`BackendError::Unsupported`], [`BackendError::Compile`].
+    pub(crate) fn emit(self, kernel: &Kernel) -> Result<CompiledKernel, BackendError> {
+        let gang = self.gang(kernel);
+        let Self { schedule, target } = self;
+        let (Some(version), Some(cpu)) = (schedule.versions.first(), target.cpu()) else {
+            return Err(broken(kernel, format!("there is no version of its schedule for {target}")));
+        };
+        let bytes = cpu.vector_bytes as usize;
+        let mut hidden = Vec::new();
+        let mut parts = Vec::new();
+        for part in parts_of(kernel, version.nest.is_shared()) {
+            let function = match (part, &version.totals) {
+                (Part::Totals, totals) => {
+                    let lacks = || broken(kernel, "its schedule has no nest for totals".to_owned());
+                    let nest = totals.as_ref().ok_or_else(lacks)?;
+                    emit(&totals_only(kernel), part, (nest, bytes), &mut hidden)?
+                }
+                _ => emit(kernel, part, (&version.nest, bytes), &mut hidden)?,
+            };
+            parts.push((part, function));
+        }
+        Ok(CompiledKernel { schedule: Some(schedule), gang, parts, hidden, first: 0 })
+    }
+}
+
+fn broken(kernel: &Kernel, message: String) -> BackendError {
+    BackendError::Compile { kernel: kernel.name.0.clone(), message }
+}
+
 /// The block functions of a kernel, scheduled for vectors of so many bytes (16, 32, 64), or without vectors.
 ///
 /// # Errors
 /// [`BackendError::Unsupported`], [`BackendError::Compile`].
 pub fn compile_kernel(kernel: &Kernel, vector_bytes: Option<usize>) -> Result<CompiledKernel, BackendError> {
-    let bytes = vector_bytes.unwrap_or(VECTOR_BYTES);
-    let target = Target::of_vectors(bytes).ok_or_else(|| {
-        let what = format!("vectors of {bytes} bytes");
-        BackendError::Unsupported { backend: "cpu", what }
-    })?;
-    let preferences = if vector_bytes.is_some() { Preferences::default() } else { Preferences::scalar() };
-    let scheduled = fusebox_schedule::schedule(kernel, &target, preferences);
-    compile_scheduled(kernel, scheduled.schedule, &target)
+    ScheduledKernel::best(kernel, vector_bytes)?.emit(kernel)
 }
 
 /// The block functions of a kernel, as a schedule says.
@@ -78,29 +150,7 @@ pub fn compile_kernel(kernel: &Kernel, vector_bytes: Option<usize>) -> Result<Co
 /// # Errors
 /// [`BackendError::Compile`] of a schedule that is refused; as [`compile_kernel`].
 pub fn compile_scheduled(kernel: &Kernel, schedule: Schedule, target: &Target) -> Result<CompiledKernel, BackendError> {
-    let broken = |message: String| BackendError::Compile { kernel: kernel.name.0.clone(), message };
-    fusebox_schedule::check(kernel, &schedule, target).map_err(|faults| {
-        let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
-        broken(format!("the schedule is refused: {}", faults.join("; ")))
-    })?;
-    let (Some(version), Some(cpu)) = (schedule.versions.first(), target.cpu()) else {
-        return Err(broken(format!("there is no version of its schedule for {target}")));
-    };
-    let bytes = cpu.vector_bytes as usize;
-    let mut hidden = Vec::new();
-    let mut parts = Vec::new();
-    for part in parts_of(kernel, version.nest.is_shared()) {
-        let function = match (part, &version.totals) {
-            (Part::Totals, totals) => {
-                let nest = totals.as_ref().ok_or_else(|| broken("its schedule has no nest for totals".to_owned()))?;
-                emit(&totals_only(kernel), part, (nest, bytes), &mut hidden)?
-            }
-            _ => emit(kernel, part, (&version.nest, bytes), &mut hidden)?,
-        };
-        parts.push((part, function));
-    }
-    let gang = version.nest.gang(kernel.levels.len());
-    Ok(CompiledKernel { schedule: Some(schedule), gang, parts, hidden, first: 0 })
+    ScheduledKernel::checked(kernel, schedule, target.clone())?.emit(kernel)
 }
 
 /// The parts that a kernel is run by, where threads share its outermost level or do not.

@@ -12,6 +12,7 @@ mod load;
 mod loaded_kernel;
 pub mod lower;
 mod machine;
+mod making;
 mod rounding;
 mod sort;
 mod threads;

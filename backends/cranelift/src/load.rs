@@ -1,21 +1,21 @@
 //! Plans as machine code in memory of this process.
 
-use std::{collections::HashSet, sync::Arc};
-
-use fusebox_backend::{BackendError, Extents, Program, Statistics, Stored, check_inputs, execute};
-use fusebox_ir::{
-    Array, Constant, Plan, ValueId,
-    analysis::{kernels::row_lengths, work_of_statement},
+use std::{
+    collections::HashSet,
+    sync::{Arc, Mutex},
 };
+
+use fusebox_backend::{BackendError, Program, Statistics, Stored, Values, check_inputs, execute, lock};
+use fusebox_ir::{Array, Plan};
 use fusebox_wide::Features;
 
 use crate::{
     Cranelift, Shared,
-    alike::Alike,
-    code_memory::{CodeMemory, CodeMemoryBuilder, DefinedFunction},
-    kernel::{CompiledKernel, Forced},
+    code_memory::{CodeMemory, DefinedFunction},
+    kernel::{Forced, ScheduledKernel},
     loaded_kernel::LoadedKernel,
     machine::Cpu,
+    making::{Made, Making},
     rounding::Rounding,
     wide,
 };
@@ -29,74 +29,38 @@ pub struct LoadedPlan {
     memory: Arc<CodeMemory>,
     /// The functions in there.
     codes: usize,
+    /// Whether new arrays hold zeros.
+    cleared: bool,
+    /// Tables of values of runs that are over, for those to come.
+    spare: Mutex<Vec<Values<Array>>>,
 }
 
 impl LoadedPlan {
     pub(crate) fn new(
         plan: Arc<Plan>,
-        (narrow, forced): (&[CompiledKernel], &[Forced]),
+        (narrow, forced): (&[ScheduledKernel], &[Forced]),
         features: Option<Features>,
-        shared: Arc<Shared>,
+        (shared, cleared): (Arc<Shared>, bool),
     ) -> Result<Self, BackendError> {
-        let mut maker = CodeMemoryBuilder::new()?;
-        let mut made: Vec<Option<Vec<DefinedFunction>>> = vec![None; plan.kernels.len()];
-        let (mut wide, positions) = (Alike::default(), &mut Vec::new());
+        let mut making = Making::new(&plan)?;
         if let Some(features) = features {
-            for (position, (kernel, narrow)) in plan.kernels.iter().zip(narrow).enumerate() {
-                if let Some(emitted) = wide::emitted(kernel, narrow, &forced[position], features)? {
-                    wide.add(kernel, emitted);
-                    positions.push(position);
-                }
-            }
+            making.all(
+                true,
+                |position, kernel| wide::emitted(kernel, &narrow[position], &forced[position], features),
+                |kernel, functions| wide::codes(kernel, functions, features),
+            )?;
         }
-        let wide = wide.finish();
-        // For each kernel its wide functions, where there is code of them.
-        let mut chosen: Vec<Option<&CompiledKernel>> = vec![None; plan.kernels.len()];
-        for (&position, functions) in positions.iter().zip(&wide) {
-            let (first, kernel) = (positions[functions.first], &plan.kernels[position]);
-            if first == position
-                && let Some(features) = features
-                && let Some(codes) = wide::codes(kernel, functions, features)?
-            {
-                made[position] = Some(maker.all(&kernel.name.0, functions, codes)?);
-            }
-            if made[first].is_some() {
-                made[position] = made[first].clone();
-                chosen[position] = Some(functions);
-            }
-        }
-        let wides: Vec<bool> = chosen.iter().map(Option::is_some).collect();
-        // A kernel that is wide may be the first of some that are not.
-        let mut firsts: Vec<Option<Vec<DefinedFunction>>> = vec![None; plan.kernels.len()];
-        for (position, functions) in narrow.iter().enumerate().filter(|(position, _)| !wides[*position]) {
-            if firsts[functions.first].is_none() {
-                let name = &plan.kernels[functions.first].name.0;
-                firsts[functions.first] = Some(maker.all(name, &narrow[functions.first], Vec::new())?);
-            }
-            made[position] = firsts[functions.first].clone();
-        }
-        let codes = made.iter().flatten().flatten().map(DefinedFunction::number).collect::<HashSet<_>>().len();
+        making.all(
+            false,
+            |position, kernel| narrow[position].clone().emit(kernel).map(Some),
+            |_, _| Ok(Some(Vec::new())),
+        )?;
+        let Making { maker, made, .. } = making;
+        let made: Vec<Made> = made.into_iter().flatten().collect();
+        let codes = made.iter().flat_map(|own| &own.codes).map(DefinedFunction::number).collect::<HashSet<_>>().len();
         let memory = maker.finish()?;
-        let loaded = |(position, parts): (usize, Vec<DefinedFunction>)| {
-            let compiled = chosen[position].unwrap_or(&narrow[position]);
-            let functions = compiled.parts.iter();
-            LoadedKernel {
-                parts: (parts.into_iter().zip(functions))
-                    .map(|(made, (part, function))| (*part, memory.code(made, function)))
-                    .collect(),
-                hidden: compiled.hidden.clone(),
-                work: plan.kernels[position].statements.iter().map(|own| (own.depth, work_of_statement(own))).collect(),
-                wide: wides[position],
-                lengths: (compiled.schedule.iter().flat_map(|schedule| &schedule.versions))
-                    .any(|version| version.nest.by_elements())
-                    .then(|| row_lengths(&plan.kernels[position]))
-                    .flatten(),
-                inner_gang: compiled.gang.is_some_and(|gang| gang.level > 0),
-                gang: (compiled.gang).filter(|gang| gang.level == 0).map_or(1, |gang| gang.lanes.into()),
-            }
-        };
-        let kernels = made.into_iter().flatten().enumerate().map(loaded).collect();
-        Ok(Self { plan, kernels, shared, memory: Arc::new(memory), codes })
+        let kernels = made.into_iter().zip(&plan.kernels).map(|(own, kernel)| own.loaded(kernel, &memory)).collect();
+        Ok(Self { plan, kernels, shared, memory: Arc::new(memory), codes, cleared, spare: Mutex::default() })
     }
 
     /// How many functions were made for the kernels: kernels that are alike share theirs.
@@ -112,7 +76,8 @@ impl LoadedPlan {
     /// The same machine code, run by the threads and in the memory of another backend.
     pub fn on(&self, backend: &Cranelift) -> Self {
         let (plan, kernels) = (self.plan.clone(), self.kernels.clone());
-        Self { plan, kernels, shared: backend.shared.clone(), memory: self.memory.clone(), codes: self.codes }
+        let (shared, memory) = (backend.shared.clone(), self.memory.clone());
+        Self { plan, kernels, shared, memory, codes: self.codes, cleared: self.cleared, spare: Mutex::default() }
     }
 
     /// Runs the plan.
@@ -120,7 +85,7 @@ impl LoadedPlan {
     /// # Errors
     /// As [`Program::run`].
     pub fn run_plan(&self, inputs: &[Array]) -> Result<Vec<Array>, BackendError> {
-        self.run_with_statistics(inputs).map(|(results, _)| results)
+        self.run(inputs)
     }
 }
 
@@ -129,28 +94,25 @@ impl Program for LoadedPlan {
         &self.plan
     }
 
-    fn run_with_statistics(&self, inputs: &[Array]) -> Result<(Vec<Array>, Statistics), BackendError> {
+    fn run_into(&self, inputs: &[Array], results: &mut Vec<Array>) -> Result<Statistics, BackendError> {
         let _rounding = Rounding::defaults();
-        let references: Vec<&Array> = inputs.iter().collect();
-        let sizes = check_inputs(&self.plan, &references)?;
-        let mut handed: Vec<(ValueId, Stored<Array>)> = Vec::with_capacity(sizes.len() + inputs.len());
-        for (id, size) in sizes {
-            let constant = Constant::from(size);
-            handed.push((
-                id,
-                Stored { buffer: Arc::new(Array::scalar(size)), element: constant.ty(), extents: Extents::new() },
-            ));
-        }
-        for (&id, array) in self.plan.inputs.iter().zip(inputs) {
+        results.clear();
+        let sizes = check_inputs(&self.plan, inputs)?;
+        let inputs = inputs.iter().map(|array| {
             let extents = array.extents().iter().map(|&extent| extent as i64).collect();
-            handed.push((id, Stored { buffer: Arc::new(array.clone()), element: array.element(), extents }));
+            Ok(Stored { buffer: array.clone(), element: array.element(), extents })
+        });
+        let machine = Cpu { plan: &self.plan, kernels: &self.kernels, shared: &self.shared, cleared: self.cleared };
+        let mut values = lock(&self.spare).pop().unwrap_or_default();
+        let ran = execute(&machine, &self.plan, &mut values, &sizes, inputs, |stored, output| {
+            results.push(machine.handed_back(stored, &output.name)?);
+            Ok(())
+        });
+        lock(&self.spare).push(values);
+        if ran.is_err() {
+            results.clear();
         }
-        let machine = Cpu { plan: &self.plan, kernels: &self.kernels, shared: &self.shared };
-        let (results, statistics) = execute(&machine, &self.plan, handed)?;
-        let results: Result<_, _> = (results.into_iter().zip(&self.plan.outputs))
-            .map(|(stored, output)| machine.handed_back(stored, &output.name))
-            .collect();
-        Ok((results?, statistics))
+        ran
     }
 }
 

@@ -1,8 +1,6 @@
 //! The CPU as a machine that runs plans: host arrays are its buffers.
 
-use std::sync::Arc;
-
-use fusebox_backend::{BackendError, Few, Launch, Machine, Sort, Stored};
+use fusebox_backend::{BackendError, Few, Given, Launch, Machine, Sort, Stored};
 use fusebox_ir::{Array, Constant, ElementType, Fault, Place, Plan, RunError};
 
 use crate::{Shared, launch, loaded_kernel::LoadedKernel, sort};
@@ -12,24 +10,27 @@ pub(crate) struct Cpu<'a> {
     pub(crate) plan: &'a Plan,
     pub(crate) kernels: &'a [LoadedKernel],
     pub(crate) shared: &'a Shared,
+    /// Whether nobody vouches for the plan: then memory that it may leave unwritten holds zeros, and nothing of other runs.
+    pub(crate) cleared: bool,
 }
 
 impl Cpu<'_> {
     /// A result as an array of its element type and extents, which may be others than those that the memory was made for.
-    pub(crate) fn handed_back(&self, stored: Stored<Array>, name: &str) -> Result<Array, BackendError> {
+    pub(crate) fn handed_back(&self, stored: Stored<Given<'_, Array>>, name: &str) -> Result<Array, BackendError> {
         let extents: Few<usize> = stored.extents.iter().map(|&extent| extent as usize).collect();
-        let buffer = match Arc::try_unwrap(stored.buffer) {
-            Ok(array) => match array.recycled(stored.element, &extents) {
+        let (element, wanted) = (stored.element, stored.extents);
+        let buffer = match stored.buffer {
+            Given::Shared(buffer) => buffer.clone(),
+            Given::Own(buffer) => match buffer.recycled(element, &extents) {
                 Ok(array) => return Ok(array),
-                Err(array) => array,
+                Err(buffer) => buffer,
             },
-            Err(shared) => (*shared).clone(),
         };
-        if buffer.element() == stored.element && buffer.extents() == extents.as_slice() {
+        if buffer.element() == element && buffer.extents() == extents.as_slice() {
             return Ok(buffer);
         }
-        let Some(mut array) = self.shared.memory.take(stored.element, &extents) else {
-            let fault = Fault::TooLarge { array: name.to_owned(), extents: stored.extents.into_vec() };
+        let Some(mut array) = self.shared.memory.take(element, &extents) else {
+            let fault = Fault::TooLarge { array: name.to_owned(), extents: wanted.into_vec() };
             let operation = format!("program `{}`", self.plan.name);
             return Err(RunError { operation, place: Place::default(), fault }.into());
         };
@@ -47,7 +48,11 @@ impl Machine for Cpu<'_> {
     type Buffer = Array;
 
     fn allocate(&self, element: ElementType, extents: &[usize]) -> Option<Array> {
-        self.shared.memory.take(element, extents)
+        let mut array = self.shared.memory.take(element, extents)?;
+        if self.cleared {
+            array.bytes_mut().fill(0);
+        }
+        Some(array)
     }
 
     fn bytes(&self, buffer: &Array) -> usize {
@@ -55,7 +60,9 @@ impl Machine for Cpu<'_> {
     }
 
     fn constant(&self, constant: Constant) -> Result<Array, BackendError> {
-        Ok(Array::scalar(constant))
+        let Some(mut scalar) = self.shared.memory.take(constant.ty(), &[]) else { return Ok(Array::scalar(constant)) };
+        scalar.set(0, constant);
+        Ok(scalar)
     }
 
     fn written_out(&self, element: ElementType, extents: &[i64], data: &[Constant]) -> Result<Array, BackendError> {

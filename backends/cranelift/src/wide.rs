@@ -8,7 +8,7 @@ use fusebox_wide::{Code, Features, Refusal, compile};
 use crate::{
     Config,
     emit::Part,
-    kernel::{CompiledKernel, Forced, compile_kernel, compile_scheduled},
+    kernel::{CompiledKernel, Forced, ScheduledKernel, compile_scheduled},
 };
 
 /// What wide code may use under a configuration; none where there is to be no wide code. Everything that is loaded asks here.
@@ -39,7 +39,7 @@ pub struct WideKernel {
 /// [`BackendError`], of code that should have been made.
 pub(crate) fn kernel(
     kernel: &Kernel,
-    (narrow, forced): (&CompiledKernel, &Forced),
+    (narrow, forced): (&ScheduledKernel, &Forced),
     features: Features,
 ) -> Result<Option<WideKernel>, BackendError> {
     let Some(compiled) = emitted(kernel, narrow, forced, features)? else { return Ok(None) };
@@ -53,7 +53,7 @@ pub(crate) fn kernel(
 /// As of [`compile_kernel`].
 pub(crate) fn emitted(
     kernel: &Kernel,
-    narrow: &CompiledKernel,
+    narrow: &ScheduledKernel,
     forced: &Forced,
     features: Features,
 ) -> Result<Option<CompiledKernel>, BackendError> {
@@ -63,11 +63,11 @@ pub(crate) fn emitted(
     }
     // Scalar code is as good from Cranelift, but for rows: what is used in them alone has no register outside.
     let rows = (1..kernel.levels.len()).any(|level| !is_counted_before(kernel, level));
-    if forced.is_narrow(features) || narrow.gang.is_none() && !rows {
+    if forced.is_narrow(features) || narrow.gang(kernel).is_none() && !rows {
         return Ok(None);
     }
-    let compiled = compile_kernel(kernel, Some(bytes))?;
-    Ok((compiled.gang.is_some() || rows).then_some(compiled))
+    let scheduled = ScheduledKernel::best(kernel, Some(bytes))?;
+    (scheduled.gang(kernel).is_some() || rows).then(|| scheduled.emit(kernel)).transpose()
 }
 
 /// The machine code of these functions, where it is not Cranelift's to make; none where the kernel stays as it is.

@@ -11,7 +11,7 @@ fn functions(source: &str) -> Vec<(usize, usize)> {
     let plan = plan(source);
     let count = |(_, backend): &(String, _)| {
         let compiled = compiled(backend, &plan).unwrap();
-        let parts = compiled.kernels().iter().map(|kernel| kernel.parts.len()).sum();
+        let parts = compiled.kernels().unwrap().iter().map(|kernel| kernel.parts.len()).sum();
         (compiled.load_plan().unwrap().functions(), parts)
     };
     backends().iter().map(count).collect()

@@ -6,7 +6,7 @@ mod common;
 use common::Random;
 use fusebox_cranelift::{
     Block, Features,
-    vector::{Builder, Function, Memory, Op, Value},
+    vector::{Append, Builder, Function, Memory, Op, Value},
 };
 use fusebox_ir::{Binary, Constant, ElementType, Unary, primitive};
 use fusebox_wide::compile;
@@ -98,7 +98,7 @@ fn appends_of_narrow_lanes() {
             let mask = b.load(ElementType::Bool, lanes, keep, steps.index, Memory::Input);
             let count = b.fresh(ElementType::I64, 1);
             let (bases, values, before) = (vec![y], vec![value], steps.carried[0]);
-            b.push(vec![count], Op::Append { bases, count: before, values, mask: Some(mask), spare });
+            b.push(&[count], Op::Append(Box::new(Append { bases, count: before, values, mask: Some(mask), spare })));
             let last = b.end_loop(steps, vec![count]);
             let zero = b.int(0);
             b.store(total, zero, last[0], None);

@@ -45,7 +45,7 @@ fn golden_programs_have_the_bits_of_the_interpreter_of_kernels() {
                 }
             };
             if std::env::var("SHOW").is_ok() {
-                eprintln!("{}", fusebox_backend::Compiled::text(&compiled));
+                eprintln!("{}", fusebox_backend::Compiled::text(&compiled).unwrap());
             }
             match compiled.load_plan().and_then(|loaded| loaded.run_plan(&inputs)) {
                 Ok(results) => {

@@ -8,19 +8,19 @@ use common::by_hand::{self, ByHand};
 use fusebox_cranelift::{
     compile_kernel,
     emit::Part,
-    vector::{Function, Op, Region, Value},
+    vector::{Function, If, Loop, Op, Region, Value},
 };
 
 /// The innermost loops over gangs, in order.
-fn gangs(region: &Region) -> Vec<&Op> {
+fn gangs(region: &Region) -> Vec<&Loop> {
     (region.0.iter())
         .flat_map(|inst| match &inst.op {
-            Op::Loop { body, step, .. } => match gangs(body) {
-                inner if inner.is_empty() && *step > 1 && is_innermost(body) => vec![&inst.op],
+            Op::Loop(own) => match gangs(&own.body) {
+                inner if inner.is_empty() && own.step > 1 && is_innermost(&own.body) => vec![&**own],
                 inner => inner,
             },
-            Op::While { body, .. } => gangs(body),
-            Op::If { then, otherwise, .. } => [gangs(then), gangs(otherwise)].concat(),
+            Op::While(own) => gangs(&own.body),
+            Op::If(own) => [gangs(&own.then), gangs(&own.otherwise)].concat(),
             _ => Vec::new(),
         })
         .collect()
@@ -28,8 +28,8 @@ fn gangs(region: &Region) -> Vec<&Op> {
 
 fn is_innermost(region: &Region) -> bool {
     region.0.iter().all(|inst| match &inst.op {
-        Op::Loop { .. } | Op::While { .. } => false,
-        Op::If { then, otherwise, .. } => is_innermost(then) && is_innermost(otherwise),
+        Op::Loop(_) | Op::While(_) => false,
+        Op::If(own) => is_innermost(&own.then) && is_innermost(&own.otherwise),
         _ => true,
     })
 }
@@ -53,8 +53,9 @@ fn count(region: &Region, arrays: &HashMap<Value, u32>, counts: &mut Counts) {
             Op::Store { base, .. } => {
                 *(if arrays.contains_key(base) { &mut counts.stores } else { &mut counts.scratch_stores }) += 1;
             }
-            Op::Append { .. } => counts.stores += 1,
-            Op::If { then, otherwise, .. } => {
+            Op::Append(_) => counts.stores += 1,
+            Op::If(own) => {
+                let If { then, otherwise, .. } = &**own;
                 count(then, arrays, counts);
                 count(otherwise, arrays, counts);
             }
@@ -74,9 +75,7 @@ fn innermost_for(vector_bytes: usize, kernel: ByHand, part: Part, which: usize) 
     let compiled = compile_kernel(&kernel.kernel(), Some(vector_bytes)).unwrap();
     let function: &Function = &compiled.parts.iter().find(|(own, _)| *own == part).expect("the part is there").1;
     let loops = gangs(&function.body);
-    let Some(Op::Loop { body, step, .. }) = loops.get(which) else {
-        panic!("no loop {which} over gangs in\n{function}")
-    };
+    let Some(Loop { body, step, .. }) = loops.get(which) else { panic!("no loop {which} over gangs in\n{function}") };
     let arrays = (function.body.0.iter())
         .filter_map(|inst| if let Op::Argument(position) = inst.op { Some((inst.results[0], position)) } else { None })
         .collect();

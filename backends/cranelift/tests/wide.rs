@@ -143,7 +143,7 @@ fn kernels_in_gangs_are_wide() {
         let compiled = common::compiled(&backend, &plan).unwrap();
         for (set, (_, features)) in Features::NAMED.into_iter().enumerate() {
             let codes = compiled.wide_code(features).unwrap();
-            for ((kernel, compiled), code) in plan.kernels.iter().zip(compiled.kernels()).zip(codes) {
+            for ((kernel, compiled), code) in plan.kernels.iter().zip(compiled.kernels().unwrap()).zip(codes) {
                 match (compiled.gang, code) {
                     (_, Some(code)) => {
                         wide[set] += 1;
@@ -185,7 +185,8 @@ fn plans_have_the_bits_of_the_interpreter_for_each_set() {
                 let config = Config { threads, features: Some(features), share_from_ns: 1, ..Config::default() };
                 let compiled = common::compiled(&Cranelift::new(config).unwrap(), &plan).unwrap();
                 let loaded = compiled.load_plan().unwrap();
-                let in_gangs: Vec<bool> = compiled.kernels().iter().map(|kernel| kernel.gang.is_some()).collect();
+                let in_gangs: Vec<bool> =
+                    compiled.kernels().unwrap().iter().map(|kernel| kernel.gang.is_some()).collect();
                 assert_eq!(loaded.wide_kernels(), in_gangs, "{name} for {set}");
                 let results = loaded.run_plan(&inputs).unwrap();
                 for (result, expected) in results.iter().zip(&expected) {

@@ -2,14 +2,16 @@
 
 use std::sync::Arc;
 
-use fusebox_backend::{Backend, BackendError, Compiled, Extents, Program, Statistics, Stored, check_inputs, execute};
-use fusebox_ir::{Array, Constant, Plan, ProvedPlan, ValueId, analysis::with_checks, validate_plan};
+use fusebox_backend::{
+    Backend, BackendError, Compiled, Given, Program, Statistics, Stored, Values, check_inputs, execute,
+};
+use fusebox_ir::{Array, Plan, ProvedPlan, analysis::with_checks, validate_plan};
 use fusebox_schedule::Target;
 
 use crate::{
     device::Device,
     generate::emit,
-    machine::{Buffer, Gpu, device_error},
+    machine::{Gpu, device_error},
     module::Module,
 };
 
@@ -100,8 +102,8 @@ impl<D: Device> CompiledPlan<D> {
 }
 
 impl<D: Device> Compiled for CompiledPlan<D> {
-    fn text(&self) -> String {
-        self.modules.iter().map(|module| module.text.as_str()).collect::<Vec<_>>().join("\n")
+    fn text(&self) -> Result<String, BackendError> {
+        Ok(self.modules.iter().map(|module| module.text.as_str()).collect::<Vec<_>>().join("\n"))
     }
 
     fn load(&self) -> Result<Box<dyn Program>, BackendError> {
@@ -123,7 +125,7 @@ impl<D: Device> LoadedPlan<D> {
     /// # Errors
     /// As [`Program::run`].
     pub fn run_plan(&self, inputs: &[Array]) -> Result<Vec<Array>, BackendError> {
-        self.run_with_statistics(inputs).map(|(results, _)| results)
+        self.run(inputs)
     }
 }
 
@@ -132,26 +134,27 @@ impl<D: Device> Program for LoadedPlan<D> {
         &self.plan
     }
 
-    fn run_with_statistics(&self, inputs: &[Array]) -> Result<(Vec<Array>, Statistics), BackendError> {
-        let references: Vec<&Array> = inputs.iter().collect();
-        let sizes = check_inputs(&self.plan, &references)?;
+    fn run_into(&self, inputs: &[Array], results: &mut Vec<Array>) -> Result<Statistics, BackendError> {
+        results.clear();
+        let sizes = check_inputs(&self.plan, inputs)?;
         let gpu = Gpu { plan: &self.plan, modules: &self.modules, loaded: &self.loaded, device: &self.device };
-        let mut handed: Vec<(ValueId, Stored<Buffer<D>>)> = Vec::new();
-        for (id, size) in sizes {
-            let constant = Constant::from(size);
-            let buffer = Arc::new(gpu.scalar_buffer(constant)?);
-            handed.push((id, Stored { buffer, element: constant.ty(), extents: Extents::new() }));
-        }
-        for (&id, array) in self.plan.inputs.iter().zip(inputs) {
+        let inputs = inputs.iter().map(|array| {
             let extents = array.extents().iter().map(|&extent| extent as i64).collect();
-            let buffer = Arc::new(gpu.uploaded(array.bytes())?);
-            handed.push((id, Stored { buffer, element: array.element(), extents }));
+            Ok(Stored { buffer: gpu.uploaded(array.bytes())?, element: array.element(), extents })
+        });
+        let ran = execute(&gpu, &self.plan, &mut Values::default(), &sizes, inputs, |stored, output| {
+            let Stored { buffer, element, extents } = stored;
+            let buffer = match &buffer {
+                Given::Own(buffer) => buffer,
+                Given::Shared(buffer) => *buffer,
+            };
+            results.push(gpu.downloaded(Stored { buffer, element, extents }, &output.name)?);
+            Ok(())
+        });
+        if ran.is_err() {
+            results.clear();
         }
-        let (results, statistics) = execute(&gpu, &self.plan, handed)?;
-        let results: Result<Vec<Array>, _> = (results.into_iter().zip(&self.plan.outputs))
-            .map(|(stored, output)| gpu.downloaded(&stored, &output.name))
-            .collect();
-        Ok((results?, statistics))
+        ran
     }
 }
 

@@ -98,14 +98,14 @@ impl<D: Device> Gpu<'_, D> {
     }
 
     /// A result as a host array.
-    pub(crate) fn downloaded(&self, stored: &Stored<Buffer<D>>, name: &str) -> Result<Array, BackendError> {
+    pub(crate) fn downloaded(&self, stored: Stored<&Buffer<D>>, name: &str) -> Result<Array, BackendError> {
         let extents: Vec<usize> = stored.extents.iter().map(|&extent| extent as usize).collect();
         let Ok(mut array) = Array::zeros(stored.element, &extents) else {
             let fault = Fault::TooLarge { array: name.to_owned(), extents: stored.extents.to_vec() };
             let operation = format!("program `{}`", self.plan.name);
             return Err(RunError { operation, place: Place::default(), fault }.into());
         };
-        let bytes = self.bytes_of(&stored.buffer, array.bytes().len())?;
+        let bytes = self.bytes_of(stored.buffer, array.bytes().len())?;
         array.bytes_mut().copy_from_slice(&bytes);
         Ok(array)
     }

@@ -2,7 +2,7 @@
 
 use fusebox_ir::{Binary, Constant, ElementType, Unary, primitive};
 
-use crate::{Function, Inst, Memory, Op, Region, Site, Type, Value};
+use crate::{Function, If, Inst, Loop, Memory, Op, Region, Site, Type, Value, While};
 
 /// A function under construction. Regions are opened and closed like brackets.
 #[derive(Debug, Default)]
@@ -67,15 +67,15 @@ impl Builder {
     }
 
     /// Appends an instruction with these results.
-    pub fn push(&mut self, results: Vec<Value>, op: Op) {
+    pub fn push(&mut self, results: &[Value], op: Op) {
         if let Some(region) = self.regions.last_mut() {
-            region.0.push(Inst { results, op });
+            region.0.push(Inst { results: results.into(), op });
         }
     }
 
     fn one(&mut self, element: ElementType, lanes: u32, op: Op) -> Value {
         let result = self.fresh(element, lanes);
-        self.push(vec![result], op);
+        self.push(&[result], op);
         result
     }
 
@@ -250,17 +250,17 @@ impl Builder {
 
     /// A store.
     pub fn store(&mut self, base: Value, index: Value, value: Value, mask: Option<Value>) {
-        self.push(Vec::new(), Op::Store { base, index, value, mask, streaming: false });
+        self.push(&[], Op::Store { base, index, value, mask, streaming: false });
     }
 
     /// A store of a gang past the caches, at a multiple of 16 bytes.
     pub fn store_streaming(&mut self, base: Value, index: Value, value: Value) {
-        self.push(Vec::new(), Op::Store { base, index, value, mask: None, streaming: true });
+        self.push(&[], Op::Store { base, index, value, mask: None, streaming: true });
     }
 
     /// A hint that something will be loaded.
     pub fn prefetch(&mut self, base: Value, index: Value, element: ElementType, bytes: i64) {
-        self.push(Vec::new(), Op::Prefetch { base, index, element, bytes });
+        self.push(&[], Op::Prefetch { base, index, element, bytes });
     }
 
     /// Whether a mask holds anywhere; uniform values are themselves.
@@ -303,7 +303,7 @@ impl Builder {
     /// Leaves with a failure where `condition` holds.
     pub fn fail_if(&mut self, condition: Value, site: usize, operands: Vec<Value>) {
         if self.constant_of(condition).and_then(Constant::as_bool) != Some(false) {
-            self.push(Vec::new(), Op::FailIf { condition, site, operands });
+            self.push(&[], Op::FailIf { condition, site, operands });
         }
     }
 
@@ -347,7 +347,7 @@ impl Builder {
         let body = self.close();
         let OpenLoop { from, to, step, index, starts, carried } = open;
         let results = self.like(&carried);
-        self.push(results.clone(), Op::Loop { from, to, step, index, starts, carried, body, next });
+        self.push(&results, Op::Loop(Box::new(Loop { from, to, step, index, starts, carried, body, next })));
         results
     }
 
@@ -370,7 +370,7 @@ impl Builder {
         let body = self.close();
         let OpenWhile { starts, carried, header, condition } = open;
         let results = self.like(&carried);
-        self.push(results.clone(), Op::While { starts, carried, header, condition, body, next });
+        self.push(&results, Op::While(Box::new(While { starts, carried, header, condition, body, next })));
         results
     }
 
@@ -384,7 +384,7 @@ impl Builder {
         let results = self.like(&then.1);
         let (then, then_results) = then;
         let (otherwise, otherwise_results) = otherwise;
-        self.push(results.clone(), Op::If { condition, then, then_results, otherwise, otherwise_results });
+        self.push(&results, Op::If(Box::new(If { condition, then, then_results, otherwise, otherwise_results })));
         results
     }
 }

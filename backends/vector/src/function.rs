@@ -6,6 +6,7 @@
 //! A lowering decides how many registers a gang takes; nothing here names one.
 
 use fusebox_ir::{Binary, Constant, ElementType, Failure, Unary};
+use smallvec::SmallVec;
 
 /// A value of a [`Function`]: a position in [`Function::types`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -50,11 +51,14 @@ pub struct Site {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Region(pub Vec<Inst>);
 
+/// What an instruction defines or uses: mostly one value, seldom more than four.
+pub type Values = SmallVec<[Value; 4]>;
+
 /// One instruction.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Inst {
     /// What it defines.
-    pub results: Vec<Value>,
+    pub results: Values,
     /// What it does.
     pub op: Op,
 }
@@ -142,20 +146,8 @@ pub enum Op {
         /// Bytes behind that.
         bytes: i64,
     },
-    /// Puts the lanes of which the mask holds at `bases[..][count]`, in order of lanes; gives the new count. Others may be written to
-    /// `spare`.
-    Append {
-        /// Addresses of the arrays.
-        bases: Vec<Value>,
-        /// Elements put before.
-        count: Value,
-        /// One for each array.
-        values: Vec<Value>,
-        /// Which lanes are put.
-        mask: Option<Value>,
-        /// Address of 8 bytes that anything may be written to.
-        spare: Value,
-    },
+    /// Lanes put behind one another; gives the new count.
+    Append(Box<Append>),
     /// Whether a mask holds anywhere.
     Any(Value),
     /// One lane.
@@ -187,53 +179,81 @@ pub enum Op {
         /// `i64`, of as many lanes as the condition.
         operands: Vec<Value>,
     },
-    /// `for index in (from..to).step_by(step)`, with carried values; results are the last ones.
-    Loop {
-        /// The first index.
-        from: Value,
-        /// The index that is not reached.
-        to: Value,
-        /// Above 0.
-        step: i64,
-        /// Defined in the body.
-        index: Value,
-        /// First carried values.
-        starts: Vec<Value>,
-        /// Defined in the body.
-        carried: Vec<Value>,
-        /// What is repeated.
-        body: Region,
-        /// Carried values for the next turn.
-        next: Vec<Value>,
-    },
-    /// While the uniform `condition`, computed by `header`, holds; results are the carried values then.
-    While {
-        /// First carried values.
-        starts: Vec<Value>,
-        /// Defined in header and body.
-        carried: Vec<Value>,
-        /// Computes the condition.
-        header: Region,
-        /// A uniform `bool`.
-        condition: Value,
-        /// What is repeated.
-        body: Region,
-        /// Carried values for the next turn.
-        next: Vec<Value>,
-    },
-    /// One of two regions by a uniform `bool`.
-    If {
-        /// A uniform `bool`.
-        condition: Value,
-        /// Where it holds.
-        then: Region,
-        /// Its results.
-        then_results: Vec<Value>,
-        /// Where it does not.
-        otherwise: Region,
-        /// Its results.
-        otherwise_results: Vec<Value>,
-    },
+    /// A counted loop with carried values.
+    Loop(Box<Loop>),
+    /// A loop while a condition holds.
+    While(Box<While>),
+    /// One of two regions.
+    If(Box<If>),
+}
+
+/// Puts the lanes of which the mask holds at `bases[..][count]`, in order of lanes; gives the new count. Others may be written to
+/// `spare`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Append {
+    /// Addresses of the arrays.
+    pub bases: Vec<Value>,
+    /// Elements put before.
+    pub count: Value,
+    /// One for each array.
+    pub values: Vec<Value>,
+    /// Which lanes are put.
+    pub mask: Option<Value>,
+    /// Address of 8 bytes that anything may be written to.
+    pub spare: Value,
+}
+
+/// `for index in (from..to).step_by(step)`, with carried values; results are the last ones.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Loop {
+    /// The first index.
+    pub from: Value,
+    /// The index that is not reached.
+    pub to: Value,
+    /// Above 0.
+    pub step: i64,
+    /// Defined in the body.
+    pub index: Value,
+    /// First carried values.
+    pub starts: Vec<Value>,
+    /// Defined in the body.
+    pub carried: Vec<Value>,
+    /// What is repeated.
+    pub body: Region,
+    /// Carried values for the next turn.
+    pub next: Vec<Value>,
+}
+
+/// While the uniform `condition`, computed by `header`, holds; results are the carried values then.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct While {
+    /// First carried values.
+    pub starts: Vec<Value>,
+    /// Defined in header and body.
+    pub carried: Vec<Value>,
+    /// Computes the condition.
+    pub header: Region,
+    /// A uniform `bool`.
+    pub condition: Value,
+    /// What is repeated.
+    pub body: Region,
+    /// Carried values for the next turn.
+    pub next: Vec<Value>,
+}
+
+/// One of two regions by a uniform `bool`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct If {
+    /// A uniform `bool`.
+    pub condition: Value,
+    /// Where it holds.
+    pub then: Region,
+    /// Its results.
+    pub then_results: Vec<Value>,
+    /// Where it does not.
+    pub otherwise: Region,
+    /// Its results.
+    pub otherwise_results: Vec<Value>,
 }
 
 impl Function {

@@ -8,6 +8,6 @@ mod value_numbering;
 mod verify;
 
 pub use builder::{Builder, OpenLoop, OpenWhile};
-pub use function::{Function, Inst, Memory, Op, Region, Site, Type, Value};
+pub use function::{Append, Function, If, Inst, Loop, Memory, Op, Region, Site, Type, Value, Values, While};
 pub use value_numbering::number;
 pub use verify::{Fault, Rule, debug_verify, debug_verify_call, verify, verify_call};

@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Display, Write as _};
 
-use crate::{Function, Inst, Op, Region, Type, Value};
+use crate::{Append, Function, If, Inst, Loop, Op, Region, Type, Value, While};
 
 impl Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -80,7 +80,8 @@ impl Printer<'_> {
             Op::Prefetch { base, index, element, bytes } => {
                 format!("prefetch {base}[{index}: {element}] + {bytes} bytes")
             }
-            Op::Append { bases, count, values, mask, spare: _ } => {
+            Op::Append(own) => {
+                let Append { bases, count, values, mask, spare: _ } = &**own;
                 format!("append [{}] at {count} = {}{}", list(bases), list(values), masked(mask))
             }
             Op::Any(a) => format!("any {a}"),
@@ -89,18 +90,21 @@ impl Printer<'_> {
             Op::Half { value, upper } => format!("{} half of {value}", if *upper { "upper" } else { "lower" }),
             Op::Shift { value, by, fill } => format!("shift {value} by {by}, {fill}"),
             Op::FailIf { condition, site, operands } => format!("fail {site} ({}) if {condition}", list(operands)),
-            Op::Loop { from, to, step, index, starts, carried, body, next } => {
+            Op::Loop(own) => {
+                let Loop { from, to, step, index, starts, carried, body, next } = &**own;
                 self.line(&format!("{head}for {index} in {from}..{to} by {step} with ({}) {{", pairs(carried, starts)));
                 self.region(body, &format!("next ({})", list(next)));
                 return self.line("}");
             }
-            Op::While { starts, carried, header, condition, body, next } => {
+            Op::While(own) => {
+                let While { starts, carried, header, condition, body, next } = &**own;
                 self.line(&format!("{head}loop with ({}) {{", pairs(carried, starts)));
                 self.region(header, &format!("while {condition}"));
                 self.region(body, &format!("next ({})", list(next)));
                 return self.line("}");
             }
-            Op::If { condition, then, then_results, otherwise, otherwise_results } => {
+            Op::If(own) => {
+                let If { condition, then, then_results, otherwise, otherwise_results } = &**own;
                 self.line(&format!("{head}if {condition} {{"));
                 self.region(then, &format!("give ({})", list(then_results)));
                 self.line("} else {");

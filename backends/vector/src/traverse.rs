@@ -1,47 +1,55 @@
 //! What instructions hold: the one place that knows.
 
-use crate::{Function, Inst, Op, Value};
+use smallvec::{SmallVec, smallvec};
+
+use crate::{Append, Function, If, Inst, Loop, Op, Region, Value, Values, While};
 
 /// The operands of an operation, through shared or exclusive references.
 macro_rules! operands {
-    ($op:expr, $iter:ident) => {
+    ($op:expr, $iter:ident, $inside:ident) => {
         match $op {
-            Op::Parameter(_) | Op::Argument(_) | Op::Constant(_) | Op::Iota => Vec::new(),
-            Op::Splat(a) | Op::Unary(_, a) | Op::Convert(a) | Op::Bits(a) | Op::Any(a) | Op::Extract(a, _) => vec![a],
-            Op::Half { value, .. } => vec![value],
-            Op::Binary(_, a, b) | Op::Insert(a, _, b) => vec![a, b],
-            Op::Shift { value, fill, .. } => vec![value, fill],
-            Op::Fma(a, b, c) | Op::Select(a, b, c) => vec![a, b, c],
-            Op::Load { base, index, .. } | Op::Prefetch { base, index, .. } => vec![base, index],
-            Op::LoadStrided { base, index, stride, .. } => vec![base, index, stride],
+            Op::Parameter(_) | Op::Argument(_) | Op::Constant(_) | Op::Iota => SmallVec::new(),
+            Op::Splat(a) | Op::Unary(_, a) | Op::Convert(a) | Op::Bits(a) | Op::Any(a) | Op::Extract(a, _) => {
+                smallvec![a]
+            }
+            Op::Half { value, .. } => smallvec![value],
+            Op::Binary(_, a, b) | Op::Insert(a, _, b) => smallvec![a, b],
+            Op::Shift { value, fill, .. } => smallvec![value, fill],
+            Op::Fma(a, b, c) | Op::Select(a, b, c) => smallvec![a, b, c],
+            Op::Load { base, index, .. } | Op::Prefetch { base, index, .. } => smallvec![base, index],
+            Op::LoadStrided { base, index, stride, .. } => smallvec![base, index, stride],
             Op::Store { base, index, value, mask, .. } => {
-                let mut all = vec![base, index, value];
+                let mut all = smallvec![base, index, value];
                 all.extend(mask);
                 all
             }
-            Op::Append { bases, count, values, mask, spare } => {
-                let mut all = vec![count, spare];
+            Op::Append(own) => {
+                let Append { bases, count, values, mask, spare } = own.$inside();
+                let mut all = smallvec![count, spare];
                 all.extend(bases.$iter().chain(values.$iter()));
                 all.extend(mask);
                 all
             }
             Op::FailIf { condition, operands, .. } => {
-                let mut all = vec![condition];
+                let mut all = smallvec![condition];
                 all.extend(operands);
                 all
             }
-            Op::Loop { from, to, starts, next, .. } => {
-                let mut all = vec![from, to];
+            Op::Loop(own) => {
+                let Loop { from, to, starts, next, .. } = own.$inside();
+                let mut all = smallvec![from, to];
                 all.extend(starts.$iter().chain(next.$iter()));
                 all
             }
-            Op::While { starts, condition, next, .. } => {
-                let mut all = vec![condition];
+            Op::While(own) => {
+                let While { starts, condition, next, .. } = own.$inside();
+                let mut all = smallvec![condition];
                 all.extend(starts.$iter().chain(next.$iter()));
                 all
             }
-            Op::If { condition, then_results, otherwise_results, .. } => {
-                let mut all = vec![condition];
+            Op::If(own) => {
+                let If { condition, then_results, otherwise_results, .. } = own.$inside();
+                let mut all = smallvec![condition];
                 all.extend(then_results.$iter().chain(otherwise_results.$iter()));
                 all
             }
@@ -51,14 +59,42 @@ macro_rules! operands {
 
 impl Op {
     /// Values that it uses itself: results of its regions are among them, what they use inside is not.
-    pub fn operands(&self) -> Vec<Value> {
-        let all: Vec<&Value> = operands!(self, iter);
+    pub fn operands(&self) -> Values {
+        let all: SmallVec<[&Value; 4]> = operands!(self, iter, as_ref);
         all.into_iter().copied().collect()
     }
 
     /// As [`Op::operands`], to change them.
-    pub fn operands_mut(&mut self) -> Vec<&mut Value> {
-        operands!(self, iter_mut)
+    pub fn operands_mut(&mut self) -> SmallVec<[&mut Value; 4]> {
+        operands!(self, iter_mut, as_mut)
+    }
+
+    /// The regions inside of it, in order.
+    pub fn regions(&self) -> impl Iterator<Item = &Region> {
+        let regions = match self {
+            Op::Loop(own) => [Some(&own.body), None],
+            Op::While(own) => [Some(&own.header), Some(&own.body)],
+            Op::If(own) => [Some(&own.then), Some(&own.otherwise)],
+            _ => [None, None],
+        };
+        regions.into_iter().flatten()
+    }
+
+    /// As [`Op::regions`], to change them.
+    pub fn regions_mut(&mut self) -> impl Iterator<Item = &mut Region> {
+        let regions = match self {
+            Op::Loop(own) => [Some(&mut own.body), None],
+            Op::While(own) => {
+                let While { header, body, .. } = &mut **own;
+                [Some(header), Some(body)]
+            }
+            Op::If(own) => {
+                let If { then, otherwise, .. } = &mut **own;
+                [Some(then), Some(otherwise)]
+            }
+            _ => [None, None],
+        };
+        regions.into_iter().flatten()
     }
 }
 
@@ -69,12 +105,7 @@ impl Function {
         let mut regions = vec![&self.body];
         while let Some(region) = regions.pop() {
             for inst in &region.0 {
-                match &inst.op {
-                    Op::Loop { body, .. } => regions.push(body),
-                    Op::While { header, body, .. } => regions.extend([header, body]),
-                    Op::If { then, otherwise, .. } => regions.extend([then, otherwise]),
-                    _ => {}
-                }
+                regions.extend(inst.op.regions());
                 instructions.push(inst);
             }
         }

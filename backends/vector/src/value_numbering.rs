@@ -8,11 +8,11 @@ use std::{
     mem::{Discriminant, discriminant},
 };
 
-use crate::{Function, Inst, Memory, Op, Region, Type, Value};
+use crate::{Function, If, Inst, Loop, Memory, Op, Region, Type, Value, Values, While};
 
 /// What an instruction without effects computes: operation, function, operands, number, type.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Key(Discriminant<Op>, u8, Vec<Value>, u64, Type);
+struct Key(Discriminant<Op>, u8, Values, u64, Type);
 
 /// The key of an operation, and whether it may be computed earlier.
 fn key(op: &Op, ty: Type) -> Option<(Key, bool)> {
@@ -118,22 +118,25 @@ impl Numbering<'_> {
             }
             self.depth[result.0 as usize] = level;
             self.levels[level].known.insert(key, *result);
-            self.levels[level].insts.push(Inst { results: vec![*result], op });
+            self.levels[level].insts.push(Inst { results: inst.results.clone(), op });
             return;
         }
         for result in &inst.results {
             self.depth[result.0 as usize] = here;
         }
         let op = match &inst.op {
-            Op::Loop { from, to, step, index, starts, carried, body, next } => {
+            Op::Loop(own) => {
+                let Loop { from, to, step, index, starts, carried, body, next } = &**own;
                 let (mut starts, mut next) = (starts.clone(), next.clone());
                 self.replaced(&mut starts);
                 let (from, to) = (self.instead[from.0 as usize], self.instead[to.0 as usize]);
                 let own: Vec<Value> = carried.iter().copied().chain([*index]).collect();
                 let body = self.region(body, Runs::Again, &own, |this| this.replaced(&mut next));
-                Op::Loop { from, to, step: *step, index: *index, starts, carried: carried.clone(), body, next }
+                let (step, index, carried) = (*step, *index, carried.clone());
+                Op::Loop(Box::new(Loop { from, to, step, index, starts, carried, body, next }))
             }
-            Op::While { starts, carried, header, condition, body, next } => {
+            Op::While(own) => {
+                let While { starts, carried, header, condition, body, next } = &**own;
                 let (mut starts, mut next) = (starts.clone(), next.clone());
                 let mut condition = [*condition];
                 self.replaced(&mut starts);
@@ -143,14 +146,16 @@ impl Numbering<'_> {
                     this.replaced(&mut condition);
                     inner = this.region(body, Runs::Behind, &[], |this| this.replaced(&mut next));
                 });
-                Op::While { starts, carried: carried.clone(), header, condition: condition[0], body: inner, next }
+                let (carried, condition) = (carried.clone(), condition[0]);
+                Op::While(Box::new(While { starts, carried, header, condition, body: inner, next }))
             }
-            Op::If { condition, then, then_results, otherwise, otherwise_results } => {
+            Op::If(own) => {
+                let If { condition, then, then_results, otherwise, otherwise_results } = &**own;
                 let (mut yes, mut no) = (then_results.clone(), otherwise_results.clone());
                 let condition = self.instead[condition.0 as usize];
                 let then = self.region(then, Runs::Once, &[], |this| this.replaced(&mut yes));
                 let otherwise = self.region(otherwise, Runs::Once, &[], |this| this.replaced(&mut no));
-                Op::If { condition, then, then_results: yes, otherwise, otherwise_results: no }
+                Op::If(Box::new(If { condition, then, then_results: yes, otherwise, otherwise_results: no }))
             }
             other => {
                 let mut op = other.clone();

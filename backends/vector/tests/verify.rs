@@ -1,7 +1,10 @@
 //! Each rule of the verifier is broken once and found, by a fault that names the instruction; what is close to it and allowed is accepted.
 
 use fusebox_ir::{Binary, Constant, ElementType, Failure, FailureKind, Unary};
-use fusebox_vector::{Builder, Function, Inst, Memory, Op, Region, Rule, Site, Value, number, verify, verify_call};
+use fusebox_vector::{
+    Append, Builder, Function, If, Inst, Memory, Op, Region, Rule, Site, Value, Values, number, verify, verify_call,
+};
+use smallvec::smallvec;
 
 const F32: ElementType = ElementType::F32;
 const I64: ElementType = ElementType::I64;
@@ -34,7 +37,7 @@ fn made() -> Made {
 impl Made {
     fn op(&mut self, element: ElementType, lanes: u32, op: Op) -> Value {
         let result = self.b.fresh(element, lanes);
-        self.b.push(vec![result], op);
+        self.b.push(&[result], op);
         result
     }
 }
@@ -95,7 +98,17 @@ fn a_function_of_everything_is_valid() {
     let bits = m.b.bits(ElementType::F64, few);
     let bits = m.b.bits(I64, bits);
     m.b.fail_if(mask, site, vec![bits]);
-    m.op(I64, 1, Op::Append { bases: vec![base], count: from, values: vec![few], mask: Some(mask), spare: place });
+    m.op(
+        I64,
+        1,
+        Op::Append(Box::new(Append {
+            bases: vec![base],
+            count: from,
+            values: vec![few],
+            mask: Some(mask),
+            spare: place,
+        })),
+    );
     let function = m.b.finish("everything".to_owned());
     assert_eq!(verify(&function), Ok(()), "{function}");
     let numbered = number(&function);
@@ -106,23 +119,23 @@ fn a_function_of_everything_is_valid() {
 fn values_have_types_of_lanes_that_are_powers_of_two() {
     let broken = broken(|m| {
         let three = m.b.fresh(F32, 3);
-        m.b.push(vec![three], Op::Constant(Constant::from(1.0f32)));
+        m.b.push(&[three], Op::Constant(Constant::from(1.0f32)));
     });
     assert_eq!(broken, [Rule::Values]);
     let mut function = function(|m| m.b.store(m.base, m.zero, m.x, None));
     let known = function.types.len() as u32;
-    function.body.0.push(Inst { results: vec![Value(known)], op: Op::Iota });
+    function.body.0.push(Inst { results: smallvec![Value(known)], op: Op::Iota });
     assert_eq!(rules(&function, 9), [Rule::Values]);
     assert!(function.to_string().contains(&format!("v{known}: ? = iota")), "{function}");
 }
 
 #[test]
 fn values_are_defined_once() {
-    assert_eq!(broken(|m| m.b.push(vec![m.x], Op::Iota)), [Rule::DefinedOnce]);
+    assert_eq!(broken(|m| m.b.push(&[m.x], Op::Iota)), [Rule::DefinedOnce]);
     // In the two sides of an `if` too.
     let twice = broken(|m| {
         let one = m.b.fresh(F32, 16);
-        let define = || Region(vec![Inst { results: vec![one], op: Op::Iota }]);
+        let define = || Region(vec![Inst { results: smallvec![one], op: Op::Iota }]);
         let any = m.b.any(m.mask);
         m.b.end_if(any, (define(), Vec::new()), (define(), Vec::new()));
     });
@@ -134,7 +147,7 @@ fn values_are_defined_before_they_are_used() {
     let early = broken(|m| {
         let later = m.b.fresh(F32, 16);
         m.b.store(m.base, m.zero, later, None);
-        m.b.push(vec![later], Op::Iota);
+        m.b.push(&[later], Op::Iota);
     });
     assert_eq!(early, [Rule::DefinedBeforeUse]);
     let never = broken(|m| {
@@ -173,7 +186,7 @@ fn values_are_used_inside_of_their_region() {
 
 #[test]
 fn instructions_have_the_results_of_their_operations() {
-    assert_eq!(broken(|m| m.b.push(Vec::new(), Op::Iota)), [Rule::Results]);
+    assert_eq!(broken(|m| m.b.push(&[], Op::Iota)), [Rule::Results]);
     let store = broken(|m| {
         let (base, index, value) = (m.base, m.zero, m.x);
         m.op(F32, 16, Op::Store { base, index, value, mask: None, streaming: false });
@@ -181,14 +194,14 @@ fn instructions_have_the_results_of_their_operations() {
     assert_eq!(store, [Rule::Results]);
     let lacks = broken(|m| {
         let any = m.b.any(m.mask);
-        let op = Op::If {
+        let op = Op::If(Box::new(If {
             condition: any,
             then: Region::default(),
             then_results: vec![m.x],
             otherwise: Region::default(),
             otherwise_results: vec![m.y],
-        };
-        m.b.push(Vec::new(), op);
+        }));
+        m.b.push(&[], op);
     });
     assert_eq!(lacks, [Rule::Results]);
 }
@@ -225,9 +238,45 @@ fn operations_ask_for_types_and_lanes() {
         |m| (F32, 16, Op::Shift { value: m.x, by: 1, fill: m.zero }),
         |m| (F32, 16, Op::Half { value: m.x, upper: true }),
         |m| (I64, 8, Op::Half { value: m.x, upper: false }),
-        |m| (F32, 1, Op::Append { bases: vec![m.base], count: m.zero, values: vec![m.x], mask: None, spare: m.base }),
-        |m| (I64, 1, Op::Append { bases: vec![m.base], count: m.zero, values: vec![], mask: None, spare: m.base }),
-        |m| (I64, 1, Op::Append { bases: vec![m.x], count: m.zero, values: vec![m.x], mask: None, spare: m.base }),
+        |m| {
+            (
+                F32,
+                1,
+                Op::Append(Box::new(Append {
+                    bases: vec![m.base],
+                    count: m.zero,
+                    values: vec![m.x],
+                    mask: None,
+                    spare: m.base,
+                })),
+            )
+        },
+        |m| {
+            (
+                I64,
+                1,
+                Op::Append(Box::new(Append {
+                    bases: vec![m.base],
+                    count: m.zero,
+                    values: vec![],
+                    mask: None,
+                    spare: m.base,
+                })),
+            )
+        },
+        |m| {
+            (
+                I64,
+                1,
+                Op::Append(Box::new(Append {
+                    bases: vec![m.x],
+                    count: m.zero,
+                    values: vec![m.x],
+                    mask: None,
+                    spare: m.base,
+                })),
+            )
+        },
     ];
     for (position, wrong) in wrong.iter().enumerate() {
         let broken = broken(|m| {
@@ -268,26 +317,26 @@ fn amounts_of_shifts_are_uniform_or_of_each_lane() {
 
 #[test]
 fn carried_values_are_alike() {
-    type Change = fn(&mut Op, Value, &mut Vec<Value>);
+    type Change = fn(&mut Op, Value, &mut Values);
     let changes: [Change; 4] = [
         |op, other, _| {
-            if let Op::Loop { starts, .. } = op {
-                starts[0] = other
+            if let Op::Loop(own) = op {
+                own.starts[0] = other
             }
         },
         |op, other, _| {
-            if let Op::Loop { next, .. } = op {
-                next[0] = other
+            if let Op::Loop(own) = op {
+                own.next[0] = other
             }
         },
         |op, other, _| {
-            if let Op::Loop { next, .. } = op {
-                next.push(other)
+            if let Op::Loop(own) = op {
+                own.next.push(other)
             }
         },
         |op, other, _| {
-            if let Op::Loop { starts, .. } = op {
-                starts.push(other)
+            if let Op::Loop(own) = op {
+                own.starts.push(other)
             }
         },
     ];
@@ -340,7 +389,13 @@ fn masks_are_of_bool_and_of_as_many_lanes() {
     assert_eq!(branch, [Rule::Masks]);
     let append = broken(|m| {
         let (mask, base) = (narrow(m), m.base);
-        let op = Op::Append { bases: vec![base], count: m.zero, values: vec![m.x], mask: Some(mask), spare: base };
+        let op = Op::Append(Box::new(Append {
+            bases: vec![base],
+            count: m.zero,
+            values: vec![m.x],
+            mask: Some(mask),
+            spare: base,
+        }));
         m.op(I64, 1, op);
     });
     assert_eq!(append, [Rule::Masks]);
@@ -463,7 +518,7 @@ fn stores_past_the_caches_are_of_whole_vectors() {
         broken(|m| {
             let (base, index, value) = (m.base, m.zero, m.b.iota(F32, lanes));
             let mask = masked.then_some(m.mask);
-            m.b.push(Vec::new(), Op::Store { base, index, value, mask, streaming: true });
+            m.b.push(&[], Op::Store { base, index, value, mask, streaming: true });
         })
     };
     assert_eq!(store(16, false), []);
@@ -490,6 +545,6 @@ fn faults_name_the_instruction() {
 #[test]
 #[should_panic = "a test made a function that is not valid: Results: `iota`"]
 fn a_fault_of_ours_shows_the_function() {
-    let function = function(|m| m.b.push(Vec::new(), Op::Iota));
+    let function = function(|m| m.b.push(&[], Op::Iota));
     fusebox_vector::debug_verify(&function, "a test");
 }

@@ -168,7 +168,7 @@ fn what_has_no_code_is_refused() {
         ("an element far from its index", |b, x| {
             let far = b.fresh(ElementType::F32, 1);
             let op = fusebox_wide::vector::Op::Load { base: x, index: x, offset: 1 << 40, memory: Memory::Input };
-            b.push(vec![far], op);
+            b.push(&[far], op);
             b.store(x, x, far, None);
         }),
         ("a failure of more than 64 lanes", |b, _| {

@@ -9,7 +9,7 @@ use decoded::decoded;
 use fusebox_ir::{Binary, Constant, ElementType, Unary, primitive};
 use fusebox_wide::{
     Features, Refusal, compile,
-    vector::{Builder, Function, Memory, Op, Value},
+    vector::{Append, Builder, Function, Memory, Op, Value},
 };
 
 const LANES: [u32; 4] = [1, 2, 16, 64];
@@ -188,7 +188,10 @@ fn memory() {
                 let mask = width.map(|width| if width == 1 { b.any(holds) } else { holds });
                 let (base, start, spare) = (b.argument(1), b.parameter(0), b.parameter(2));
                 let count = b.fresh(ElementType::I64, 1);
-                b.push(vec![count], Op::Append { bases: vec![base], count: start, values: vec![c], mask, spare });
+                b.push(
+                    &[count],
+                    Op::Append(Box::new(Append { bases: vec![base], count: start, values: vec![c], mask, spare })),
+                );
                 b.store(base, start, count, None);
                 a
             })

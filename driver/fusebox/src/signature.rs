@@ -2,6 +2,8 @@
 
 use std::{collections::HashMap, fmt};
 
+use smallvec::SmallVec;
+
 use fusebox_ir::{Array, ArrayId, ElementType, Extent, Nested, Plan, PlanType, Program, Type, Value, ValueId};
 
 /// The inputs and results of a program, with types as text spells them.
@@ -130,14 +132,14 @@ impl Signature {
             let inputs = list(&self.inputs);
             return Err(InputError::Count { expected: self.inputs.len(), given: values.len(), inputs });
         }
-        let mut sizes = Sizes { signature: self, known: HashMap::new() };
+        let mut sizes = Sizes { signature: self, known: SmallVec::new() };
         for ((slot, &id), value) in self.inputs.iter().zip(&self.ids).zip(values) {
             if !slot.ty.stream {
                 sizes.input(slot, value)?;
             }
             if let (true, ElementType::I64, Value::Array(scalar)) = (slot.ty.is_scalar(), slot.ty.element, value) {
                 let value = scalar.get(0).as_i64().unwrap_or_default();
-                sizes.known.insert(id, (value, Known::Value(slot)));
+                sizes.know(id, value, Known::Value(slot));
             }
         }
         // Elements of streams may have extents that later inputs bind.
@@ -199,7 +201,8 @@ pub(crate) fn describe(array: &Array) -> String {
 /// Sizes that inputs bind, and what bound them.
 struct Sizes<'s> {
     signature: &'s Signature,
-    known: HashMap<ArrayId, (i64, Known<'s>)>,
+    /// There are few, and a call on small arrays takes a microsecond.
+    known: SmallVec<[(ArrayId, i64, Known<'s>); 8]>,
 }
 
 /// Where a size is known from.
@@ -207,23 +210,34 @@ struct Sizes<'s> {
 enum Known<'s> {
     /// It is this input.
     Value(&'s Slot),
-    /// It has this name, and this input has it as an extent.
-    Extent(&'s str, &'s Slot),
+    /// It is this one of the signature, and this input has it as an extent.
+    Extent(ArrayId, &'s Slot),
     /// It is an inner extent of this input, which has no rows.
     NoRows(&'s Slot),
 }
 
-impl fmt::Display for Known<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Value(slot) => write!(f, "the value of `{}`", slot.name),
-            Self::Extent(name, slot) => write!(f, "`{name}`, from input `{}`", slot.name),
-            Self::NoRows(slot) => write!(f, "the inner extent of `{}`, which has no rows", slot.name),
+impl<'s> Sizes<'s> {
+    fn known(&self, id: ArrayId) -> Option<(i64, Known<'s>)> {
+        self.known.iter().find(|(known, ..)| *known == id).map(|&(_, size, from)| (size, from))
+    }
+
+    fn know(&mut self, id: ArrayId, size: i64, from: Known<'s>) {
+        self.known.retain(|(known, ..)| *known != id);
+        self.known.push((id, size, from));
+    }
+
+    /// Where a size is known from, in words.
+    fn origin(&self, from: Known<'_>) -> String {
+        match from {
+            Known::Value(slot) => format!("the value of `{}`", slot.name),
+            Known::Extent(id, slot) => {
+                let name = self.signature.names.get(&id).map_or("", String::as_str);
+                format!("`{name}`, from input `{}`", slot.name)
+            }
+            Known::NoRows(slot) => format!("the inner extent of `{}`, which has no rows", slot.name),
         }
     }
-}
 
-impl<'s> Sizes<'s> {
     fn input(&mut self, slot: &'s Slot, value: &Value) -> Result<(), InputError> {
         let wrong =
             |found: String| Err(InputError::Type { input: slot.name.clone(), expected: slot.spelled.clone(), found });
@@ -267,12 +281,11 @@ impl<'s> Sizes<'s> {
                 Extent::Unknown => continue,
                 Extent::Constant(wanted) if *wanted == found => continue,
                 Extent::Constant(wanted) => wanted.to_string(),
-                Extent::Value(id) => match self.known.get(id) {
-                    Some((wanted, _)) if *wanted == found => continue,
-                    Some((wanted, from)) => format!("{wanted}, {from}"),
+                Extent::Value(id) => match self.known(*id) {
+                    Some((wanted, _)) if wanted == found => continue,
+                    Some((wanted, from)) => format!("{wanted}, {}", self.origin(from)),
                     None => {
-                        let name = self.signature.names.get(id).map_or("", String::as_str);
-                        self.known.insert(*id, (found, Known::Extent(name, slot)));
+                        self.know(*id, found, Known::Extent(*id, slot));
                         continue;
                     }
                 },
@@ -319,8 +332,10 @@ impl<'s> Sizes<'s> {
         }
         if all.is_empty() {
             for extent in inner {
-                if let Extent::Value(id) = extent {
-                    self.known.entry(*id).or_insert((0, Known::NoRows(slot)));
+                if let Extent::Value(id) = extent
+                    && self.known(*id).is_none()
+                {
+                    self.know(*id, 0, Known::NoRows(slot));
                 }
             }
         }

@@ -1,6 +1,9 @@
 //! Host memory of arrays: aligned, with slack, and with a place that it goes back to.
 
-use std::{fmt, sync::Weak};
+use std::{
+    fmt,
+    sync::{Arc, Weak},
+};
 
 /// Bytes of alignment of every host buffer, and of readable slack behind the last element.
 pub const ALIGNMENT: usize = 64;
@@ -18,8 +21,8 @@ const QUAD: usize = size_of::<Quad>();
 
 /// Where memory goes when the last array in it is dropped.
 pub trait Home: Send + Sync {
-    /// Takes memory back; its contents are of no use.
-    fn take_back(&self, memory: Memory);
+    /// Takes memory back that nobody else has; its contents are of no use.
+    fn take_back(&self, memory: Arc<Memory>);
 }
 
 /// Memory for one array.
@@ -81,11 +84,45 @@ impl Clone for Memory {
     }
 }
 
-impl Drop for Memory {
+/// Memory that arrays share. The last of them gives it to its home, whole: arrays that are made again and again allocate nothing.
+#[derive(Clone)]
+pub(crate) struct SharedMemory(Option<Arc<Memory>>);
+
+/// There is memory from the beginning to the end.
+const HELD: &str = "memory is given away at the end alone";
+
+impl SharedMemory {
+    pub(crate) fn new(memory: Arc<Memory>) -> Self {
+        Self(Some(memory))
+    }
+
+    pub(crate) fn get(&self) -> &Memory {
+        self.0.as_deref().expect(HELD)
+    }
+
+    /// The memory to write to: a copy, if somebody else has it too.
+    pub(crate) fn make_mut(&mut self) -> &mut Memory {
+        Arc::make_mut(self.0.as_mut().expect(HELD))
+    }
+
+    /// Whether somebody else has it too.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.0.as_ref().is_some_and(|memory| Arc::strong_count(memory) > 1)
+    }
+
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        self.0.as_ref().zip(other.0.as_ref()).is_some_and(|(own, other)| Arc::ptr_eq(own, other))
+    }
+}
+
+impl Drop for SharedMemory {
     fn drop(&mut self) {
-        if let Some(home) = self.home.take().and_then(|home| home.upgrade()) {
-            let (quads, start, capacity) = (std::mem::take(&mut self.quads), self.start, self.capacity);
-            home.take_back(Self { quads, start, capacity, home: None });
+        let Some(mut memory) = self.0.take() else { return };
+        // Where two threads drop the last two at once, neither is the last, and the memory goes to the system.
+        if let Some(own) = Arc::get_mut(&mut memory)
+            && let Some(home) = own.home.as_ref().and_then(Weak::upgrade)
+        {
+            home.take_back(memory);
         }
     }
 }
@@ -98,7 +135,7 @@ impl fmt::Debug for Memory {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::{Arc, Mutex};
+    use std::sync::Mutex;
 
     use super::*;
     use crate::{Array, ElementType};
@@ -119,7 +156,7 @@ mod tests {
     struct Shelf(Mutex<Vec<usize>>);
 
     impl Home for Shelf {
-        fn take_back(&self, memory: Memory) {
+        fn take_back(&self, memory: Arc<Memory>) {
             self.0.lock().unwrap().push(memory.bytes().as_ptr().addr());
         }
     }
@@ -130,7 +167,7 @@ mod tests {
         let home: Arc<dyn Home> = shelf.clone();
         let memory = Memory::zeros(400).unwrap().with_home(Arc::downgrade(&home));
         let address = memory.bytes().as_ptr().addr();
-        let array = Array::in_memory(memory, ElementType::F32, &[100]).unwrap();
+        let array = Array::in_memory(memory.into(), ElementType::F32, &[100]).unwrap();
         let mut other = array.clone();
         drop(array);
         assert!(shelf.0.lock().unwrap().is_empty());

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use crate::{Constant, ElementType, Memory};
+use crate::{Constant, ElementType, Memory, memory::SharedMemory};
 
 /// A dense array in row-major order, aligned to [`crate::ALIGNMENT`] bytes with as much readable slack behind.
 ///
@@ -13,7 +13,7 @@ use crate::{Constant, ElementType, Memory};
 pub struct Array {
     element: ElementType,
     extents: SmallVec<[usize; 4]>,
-    memory: Arc<Memory>,
+    memory: SharedMemory,
 }
 
 /// Why an array of the wanted extents cannot be made.
@@ -58,17 +58,17 @@ impl Array {
     pub fn zeros(element: ElementType, extents: &[usize]) -> Result<Self, ArrayError> {
         let too_large = || ArrayError::TooLarge { extents: extents.to_vec(), element };
         let memory = bytes_of(element, extents).and_then(Memory::zeros).ok_or_else(too_large)?;
-        Ok(Self { element, extents: extents.into(), memory: Arc::new(memory) })
+        Ok(Self { element, extents: extents.into(), memory: SharedMemory::new(Arc::new(memory)) })
     }
 
     /// An array of any contents in memory that is there; the memory back if it is too small.
     ///
     /// # Errors
     /// The memory as it was.
-    pub fn in_memory(memory: Memory, element: ElementType, extents: &[usize]) -> Result<Self, Memory> {
+    pub fn in_memory(memory: Arc<Memory>, element: ElementType, extents: &[usize]) -> Result<Self, Arc<Memory>> {
         match bytes_of(element, extents).and_then(Memory::capacity_for) {
             Some(wanted) if wanted <= memory.capacity() => {
-                Ok(Self { element, extents: extents.into(), memory: Arc::new(memory) })
+                Ok(Self { element, extents: extents.into(), memory: SharedMemory::new(memory) })
             }
             _ => Err(memory),
         }
@@ -125,7 +125,7 @@ impl Array {
             std::alloc::handle_alloc_error(std::alloc::Layout::new::<u64>())
         };
         memory.bytes_mut()[..8].copy_from_slice(&constant.bits().to_le_bytes());
-        Self { element: constant.ty(), extents: SmallVec::new(), memory: Arc::new(memory) }
+        Self { element: constant.ty(), extents: SmallVec::new(), memory: SharedMemory::new(Arc::new(memory)) }
     }
 
     /// The element type.
@@ -168,11 +168,7 @@ impl Array {
     /// The array as it was.
     pub fn recycled(mut self, element: ElementType, extents: &[usize]) -> Result<Self, Self> {
         match bytes_of(element, extents).and_then(Memory::capacity_for) {
-            Some(wanted)
-                if wanted <= self.memory.capacity()
-                    && self.memory.capacity() / 4 <= wanted
-                    && Arc::get_mut(&mut self.memory).is_some() =>
-            {
+            Some(wanted) if wanted <= self.capacity() && self.capacity() / 4 <= wanted && !self.is_shared() => {
                 self.element = element;
                 self.extents = extents.into();
                 Ok(self)
@@ -183,7 +179,17 @@ impl Array {
 
     /// Bytes of memory held, slack included.
     pub fn capacity(&self) -> usize {
-        self.memory.capacity()
+        self.memory.get().capacity()
+    }
+
+    /// Whether another array has the same memory: then writing to this one copies its elements.
+    pub fn is_shared(&self) -> bool {
+        self.memory.is_shared()
+    }
+
+    /// Whether both are in the same memory.
+    pub fn shares_memory_with(&self, other: &Self) -> bool {
+        self.memory.is(&other.memory)
     }
 
     /// Keeps the first `count` indices of the outermost dimension, without copying; at rank 0 nothing happens.
@@ -206,13 +212,13 @@ impl Array {
     /// The bytes of the elements; a `bool` is a byte of 0 or 1.
     pub fn bytes(&self) -> &[u8] {
         let bytes = self.len() * self.element.bytes();
-        &self.memory.bytes()[..bytes]
+        &self.memory.get().bytes()[..bytes]
     }
 
     /// The bytes of the elements; whoever writes `bool` elements writes 0 or 1.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         let bytes = self.len() * self.element.bytes();
-        &mut Arc::make_mut(&mut self.memory).bytes_mut()[..bytes]
+        &mut self.memory.make_mut().bytes_mut()[..bytes]
     }
 
     /// The element at a row-major position.

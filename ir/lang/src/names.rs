@@ -1,6 +1,6 @@
 //! Names of inputs and results: those that are given, and those that stand for them where none are.
 
-use fusebox_ir::ElementType;
+use fusebox_ir::is_name;
 
 use crate::{
     arena::{self, At},
@@ -26,22 +26,6 @@ pub(super) fn check_names(what: &'static str, names: Vec<String>, wanted: usize,
         }
     }
     names
-}
-
-/// Whether text can spell it as a name.
-pub(crate) fn is_name(name: &str) -> bool {
-    const KEYWORDS: [&str; 10] = ["fn", "let", "return", "yield", "if", "else", "while", "true", "false", "stream"];
-    let literal = |prefix: &str| name.strip_prefix(prefix).is_some_and(|ty| ElementType::from_name(ty).is_some());
-    let keyword = KEYWORDS.contains(&name)
-        || name == "_"
-        || ElementType::from_name(name).is_some()
-        || ["inf_", "nan_", "bits_"].into_iter().any(literal);
-    let part = |part: &str| {
-        part != "flat"
-            && part.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
-            && part.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
-    };
-    !keyword && name.split('.').all(part)
 }
 
 pub(super) fn duplicates(interface: &Interface) -> Vec<(String, &'static str)> {

@@ -12,7 +12,7 @@ use crate::{
     array::ArrayError,
     error::{BuildError, Mistake, Problem},
     interface::{Arrays, Function, Interface, Item, Maker, Parameters, Results},
-    names::{check_names, default_input, duplicates, is_name},
+    names::{check_names, default_input, duplicates},
 };
 
 /// A program as a graph of terms, and what it takes and gives.
@@ -114,7 +114,7 @@ impl<P: Parameters, F: Function<P>> Draft<P, F> {
         let function = self.function;
         let program_name = self.name;
         let ((interface, outputs), arena) = arena::scoped(|| {
-            if !is_name(&program_name) {
+            if !fusebox_ir::is_name(&program_name) {
                 arena::problem(Mistake::Name { name: program_name.clone() }, at);
             }
             let input_names = check_names("inputs", input_names, count, at);

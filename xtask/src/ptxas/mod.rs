@@ -17,7 +17,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// Where tests write the texts that they make.
 pub const VARIABLE: &str = "FUSEBOX_PTX_OUT";
 /// The crates whose tests do, and which of them.
-const WRITERS: [(&str, &[&str]); 2] = [("fusebox-ptx-sim", &["--tests"]), ("fusebox-ptx", &["--test", "emitted"])];
+const WRITERS: [(&str, &[&str]); 2] =
+    [("fusebox-ptx-sim", &["--tests"]), ("fusebox-ptx", &["--test", "emitted", "--test", "snapshots"])];
 /// What begins the names of texts that are of interest to their tests alone.
 const OF_A_TEST: &str = "test-";
 

@@ -1,14 +1,12 @@
 //! Launches of kernels.
 
-use std::sync::Arc;
-
 use fusebox_ir::{Access, Action, Fault, Kernel, KernelExtent, MAX_EXTENT, Place, PlanExtent, ValueId};
 
-use super::state::{Executor, Result, Stored, failed};
-use crate::{
-    BackendError,
-    machine::{Few, Launch, LaunchArray, Machine},
+use super::{
+    buffers::BufferId,
+    state::{Executor, Result, Value, failed},
 };
+use crate::machine::{Few, Launch, LaunchArray, Machine};
 
 impl<M: Machine> Executor<'_, M> {
     /// Runs a kernel once its arrays and sizes are known to be those that it declares.
@@ -27,30 +25,37 @@ impl<M: Machine> Executor<'_, M> {
             return Err(failed(&declared.name.0, &Place::default(), fault));
         }
         self.check_extents(kernel, &sizes, arrays)?;
-        // Written values are taken out, so that nothing else can see them meanwhile.
-        let mut written: Few<Option<Stored<M::Buffer>>> = Few::new();
-        for (&id, array) in arrays.iter().zip(&declared.arrays) {
+        let ids = arrays.iter().map(|&id| self.bring(id)).collect::<Result<Few<BufferId>>>()?;
+        // What is in the memory of something that is written lives on in that alone.
+        let mut in_place: Few<Option<usize>> = Few::from_elem(None, arrays.len());
+        for (position, array) in declared.arrays.iter().enumerate() {
+            let Some(source) = array.in_place_of.filter(|_| array.access != Access::Read) else { continue };
+            let Some(&id) = arrays.get(source.index()).filter(|&&id| id != arrays[position]) else { continue };
+            if self.value(id).is_ok_and(|value| value.buffer == Some(ids[position])) {
+                in_place[source.index()] = Some(position);
+                self.free(id);
+            }
+        }
+        // Written buffers are taken out, so that nothing else can see them meanwhile.
+        let mut written: Few<Option<M::Buffer>> = Few::new();
+        let mut taken = Ok(());
+        for ((&id, &buffer), array) in arrays.iter().zip(&ids).zip(&declared.arrays) {
             if array.access == Access::Read {
                 written.push(None);
                 continue;
             }
-            self.value(id)?;
-            written.push(self.values[id.index()].take());
-        }
-        // What is in the memory of something that is written lives on in that alone.
-        let mut in_place: Few<Option<usize>> = Few::from_elem(None, arrays.len());
-        for (position, (stored, array)) in written.iter().zip(&declared.arrays).enumerate() {
-            let Some((stored, source)) = stored.as_ref().zip(array.in_place_of) else { continue };
-            let Some(&id) = arrays.get(source.index()) else { continue };
-            if self.value(id).is_ok_and(|source| Arc::ptr_eq(&source.buffer, &stored.buffer)) {
-                in_place[source.index()] = Some(position);
-                self.values[id.index()] = None;
+            let own = if self.buffers.is_shared(buffer) { None } else { self.buffers.take(buffer) };
+            if own.is_none() {
+                let (kernel, name) = (&declared.name.0, self.name(id));
+                taken = Err(self.bad_plan(format!("kernel `{kernel}` writes `{name}`, which has another name too")));
             }
+            self.value(id).map(Value::is_written)?;
+            written.push(own);
         }
-        let result = self.launch_with(kernel, &sizes, arrays, &mut written, &in_place);
-        for (&id, stored) in arrays.iter().zip(written) {
-            if let Some(stored) = stored {
-                self.values[id.index()] = Some(stored);
+        let result = taken.and_then(|()| self.launch_with(kernel, &sizes, &ids, &mut written, &in_place));
+        for (&id, buffer) in ids.iter().zip(written) {
+            if let Some(buffer) = buffer {
+                self.buffers.put(id, buffer);
             }
         }
         result
@@ -101,29 +106,19 @@ impl<M: Machine> Executor<'_, M> {
         &self,
         kernel: usize,
         sizes: &[i64],
-        arrays: &[ValueId],
-        written: &mut [Option<Stored<M::Buffer>>],
+        ids: &[BufferId],
+        written: &mut [Option<M::Buffer>],
         in_place: &[Option<usize>],
     ) -> Result<()> {
-        let declared = &self.plan.kernels[kernel];
-        let mut given = Few::new();
-        for ((&id, stored), in_place) in arrays.iter().zip(written.iter_mut()).zip(in_place) {
-            match stored {
-                None if let Some(position) = *in_place => given.push(LaunchArray::InPlace(position)),
-                Some(stored) => {
-                    let shared = || BackendError::BadPlan {
-                        message: format!(
-                            "kernel `{}` writes `{}`, which has another name too",
-                            declared.name.0,
-                            self.name(id)
-                        ),
-                    };
-                    given.push(LaunchArray::Write(Arc::get_mut(&mut stored.buffer).ok_or_else(shared)?));
-                }
-                None => given.push(LaunchArray::Read(&self.value(id)?.buffer)),
-            }
+        let mut arrays = Few::new();
+        for ((&id, written), in_place) in ids.iter().zip(written).zip(in_place) {
+            arrays.push(match (written, *in_place) {
+                (Some(buffer), _) => LaunchArray::Write(buffer),
+                (None, Some(position)) => LaunchArray::InPlace(position),
+                (None, None) => LaunchArray::Read(self.buffer(id)?),
+            });
         }
-        self.machine.launch(Launch { kernel, sizes, arrays: given })
+        self.machine.launch(Launch { kernel, sizes, arrays })
     }
 }
 

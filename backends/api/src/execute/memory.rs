@@ -1,12 +1,13 @@
 //! Which memory a value gets: new memory, that of another value, or memory shared with another value.
 
-use std::sync::Arc;
-
 use fusebox_ir::{Constant, ElementType, Fault, Operand, Place, PlanOperand, Step, ValueId};
 
 use smallvec::SmallVec;
 
-use super::state::{Executor, Extents, Result, Stored, failed};
+use super::{
+    buffers::BufferId,
+    state::{Executor, Extents, Result, Value, failed},
+};
 use crate::machine::Machine;
 
 impl<M: Machine> Executor<'_, M> {
@@ -20,7 +21,7 @@ impl<M: Machine> Executor<'_, M> {
     ) -> Result<()> {
         let extents = self.extents_of(id, Some((operation, place)))?;
         let stored = match in_place_of.and_then(|source| self.taken_over(id, source, &extents)) {
-            Some(buffer) => Stored { buffer, element: self.element(id), extents },
+            Some(buffer) => Value::array(buffer, self.element(id), extents),
             None => self.allocate(id, extents, operation, place)?,
         };
         self.set(id, stored);
@@ -33,27 +34,29 @@ impl<M: Machine> Executor<'_, M> {
         let element = self.element(id);
         let buffer = self.machine.written_out(element, &extents, data)?;
         let buffer = self.made(buffer);
-        self.set(id, Stored { buffer, element, extents });
+        self.set(id, Value::array(buffer, element, extents));
         Ok(())
     }
 
     /// The buffer of `source`, for `value` to be written over it, if nothing else uses that buffer and both values have as many bytes. Both
     /// have it until the launch that writes `value`.
-    fn taken_over(&self, value: ValueId, source: ValueId, extents: &[i64]) -> Option<Arc<M::Buffer>> {
+    fn taken_over(&mut self, value: ValueId, source: ValueId, extents: &[i64]) -> Option<BufferId> {
         let stored = self.values.get(source.index())?.as_ref()?;
         let bytes = |element: ElementType, extents: &[i64]| {
             extents.iter().try_fold(element.bytes() as i64, |size, &extent| size.checked_mul(extent))
         };
         let wanted = bytes(self.element(value), extents)?;
         let same = bytes(stored.element, &stored.extents) == Some(wanted);
-        (same && Arc::strong_count(&stored.buffer) == 1).then(|| stored.buffer.clone())
+        let buffer = stored.buffer.filter(|&buffer| same && !self.buffers.is_shared(buffer))?;
+        self.buffers.share(buffer);
+        Some(buffer)
     }
 
-    fn allocate(&mut self, id: ValueId, extents: Extents, operation: &str, place: &Place) -> Result<Stored<M::Buffer>> {
+    fn allocate(&mut self, id: ValueId, extents: Extents, operation: &str, place: &Place) -> Result<Value> {
         let sizes: Option<SmallVec<[usize; 4]>> = extents.iter().map(|&extent| usize::try_from(extent).ok()).collect();
         let element = self.element(id);
         match sizes.and_then(|sizes| self.machine.allocate(element, &sizes)) {
-            Some(buffer) => Ok(Stored { buffer: self.made(buffer), element, extents }),
+            Some(buffer) => Ok(Value::array(self.made(buffer), element, extents)),
             None => Err(failed(
                 operation,
                 place,
@@ -64,23 +67,22 @@ impl<M: Machine> Executor<'_, M> {
 
     /// Gives a value another name, perhaps with other extents of the same product.
     pub(super) fn alias(&mut self, id: ValueId, source: PlanOperand, operation: &str, place: &Place) -> Result<()> {
-        let (mut stored, source_name) = match source {
-            Operand::Constant(constant) => {
-                let buffer = self.machine.constant(constant)?;
-                let buffer = self.made(buffer);
-                (Stored { buffer, element: constant.ty(), extents: Extents::new() }, constant.to_string())
-            }
-            Operand::Value(source) => (self.value(source)?.clone(), self.name(source).to_owned()),
-        };
+        if let Operand::Value(source) = source {
+            self.value(source)?;
+        }
         let extents = self.extents_of(id, Some((operation, place)))?;
+        let mut stored = match source {
+            Operand::Constant(constant) => self.number(constant),
+            Operand::Value(source) => self.again(source)?,
+        };
         let (size, source_size) = (extents.iter().product::<i64>(), stored.extents.iter().product::<i64>());
         if size != source_size {
-            let fault = Fault::Sizes {
-                left: self.name(id).to_owned(),
-                left_extent: size,
-                right: source_name,
-                right_extent: source_size,
+            let right = match source {
+                Operand::Constant(constant) => constant.to_string(),
+                Operand::Value(source) => self.name(source).to_owned(),
             };
+            let left = self.name(id).to_owned();
+            let fault = Fault::Sizes { left, left_extent: size, right, right_extent: source_size };
             return Err(failed(operation, place, fault));
         }
         stored.extents = extents;
@@ -90,13 +92,14 @@ impl<M: Machine> Executor<'_, M> {
 
     /// Gives the first elements of a value another name, in the same memory.
     pub(super) fn truncate(&mut self, id: ValueId, source: ValueId) -> Result<()> {
-        let mut stored = self.value(source)?.clone();
         let extents = self.extents_of(id, None)?;
-        let within = extents.len() == stored.extents.len()
-            && extents.iter().zip(&stored.extents).all(|(extent, available)| extent <= available);
+        let available = &self.value(source)?.extents;
+        let within = extents.len() == available.len()
+            && extents.iter().zip(available).all(|(extent, available)| extent <= available);
         if !within {
             return Err(self.bad_plan(format!("`{}` is longer than what it is cut from", self.name(id))));
         }
+        let mut stored = self.again(source)?;
         stored.extents = extents;
         self.set(id, stored);
         Ok(())
@@ -105,22 +108,25 @@ impl<M: Machine> Executor<'_, M> {
     /// Copies a value, or takes it over if it is freed before anything else uses it.
     pub(super) fn copy(&mut self, id: ValueId, source: ValueId, rest: &[Step]) -> Result<()> {
         let wanted = self.extents_of(id, None)?;
+        let from = self.bring(source)?;
         let stored = self.value(source)?;
         if wanted != stored.extents {
             return Err(self.bad_plan(format!("`{}` is not of the extents of what it copies", self.name(id))));
         }
-        if Arc::strong_count(&stored.buffer) == 1 && Step::free_unused(source, rest) {
+        if Step::free_unused(source, rest) && !self.buffers.is_shared(from) {
             if let Some(stored) = self.values[source.index()].take() {
                 self.set(id, stored);
             }
             return Ok(());
         }
-        let (from, element, extents) = (stored.buffer.clone(), stored.element, stored.extents.clone());
-        let none = Place::default();
-        let mut new = self.allocate(id, extents, "copy", &none)?;
-        let count = new.extents.iter().product::<i64>() as usize;
-        let buffer = Arc::get_mut(&mut new.buffer).expect("a buffer that was just made has one owner");
-        self.machine.copy(&from, buffer, element, count)?;
+        let (element, extents) = (stored.element, stored.extents.clone());
+        let count = extents.iter().product::<i64>() as usize;
+        let new = self.allocate(id, extents, "copy", &Place::default())?;
+        if let Some((to, mut buffer)) = new.buffer.and_then(|to| Some((to, self.buffers.take(to)?))) {
+            let copied = self.machine.copy(self.buffer(from)?, &mut buffer, element, count);
+            self.buffers.put(to, buffer);
+            copied?;
+        }
         self.set(id, new);
         Ok(())
     }

@@ -1,5 +1,6 @@
 //! Runs the steps of a plan on a machine.
 
+mod buffers;
 mod launch;
 mod memory;
 mod sizes;
@@ -7,46 +8,95 @@ mod sort;
 mod state;
 mod steps;
 
-pub use self::state::{Extents, Handed, Statistics, Stored};
+pub use self::state::{Extents, Given, Statistics, Stored, Values};
 
-use std::sync::Arc;
+use fusebox_ir::{Constant, Output, Plan, ValueId};
 
-use fusebox_ir::Plan;
+use self::state::{Executor, Result, Value};
+use crate::machine::Machine;
 
-use self::state::Executor;
-use crate::{BackendError, machine::Machine};
-
-/// Runs a plan on inputs and sizes; gives its results, and what it took.
+/// Runs a plan on its inputs and on the sizes that they bind, both checked; hands its results over, in order, and gives what it took.
 ///
 /// # Errors
-/// [`BackendError::Run`] for what fails inside; [`BackendError::BadPlan`] if the plan breaks its own rules.
+/// [`crate::BackendError::Run`] for what fails inside; [`crate::BackendError::BadPlan`] if the plan breaks its own rules; the first of `result`.
 pub fn execute<M: Machine>(
     machine: &M,
     plan: &Plan,
-    handed: Vec<Handed<M::Buffer>>,
-) -> Result<(Vec<Stored<M::Buffer>>, Statistics), BackendError> {
-    let values = plan.values.iter().map(|_| None).collect();
-    let mut executor = Executor { machine, plan, values, live_bytes: 0, statistics: Statistics::default() };
-    for (id, stored) in handed {
-        executor.set(id, stored);
+    values: &mut Values<M::Buffer>,
+    sizes: &[(ValueId, i64)],
+    inputs: impl Iterator<Item = Result<Stored<M::Buffer>>>,
+    mut result: impl FnMut(Stored<Given<'_, M::Buffer>>, &Output<ValueId>) -> Result<()>,
+) -> Result<Statistics> {
+    let Values { values, buffers } = values;
+    values.clear();
+    values.resize_with(plan.values.len(), || None);
+    let mut executor = Executor { machine, plan, values, buffers, live_bytes: 0, statistics: Statistics::default() };
+    for &(id, size) in sizes {
+        executor.set(id, Value::scalar(Constant::from(size), 0));
     }
-    executor.steps(&plan.steps)?;
-    let mut results: Vec<Option<Stored<M::Buffer>>> = Vec::new();
-    for &id in &plan.results {
-        results.push(Some(executor.value(id)?.clone()));
+    let mut ran = executor.take(inputs).and_then(|()| executor.run());
+    for (at, (&id, output)) in plan.results.iter().zip(&plan.outputs).enumerate() {
+        if ran.is_err() {
+            break;
+        }
+        let again = plan.results[at + 1..].contains(&id);
+        ran = executor.hand_over(id, again, |stored| result(stored, output));
     }
-    for (stored, output) in results.iter().flatten().zip(&plan.outputs) {
-        executor.check_result(stored, output)?;
+    let statistics = executor.statistics;
+    values.clear();
+    buffers.drain().for_each(|buffer| machine.release(buffer));
+    ran.map(|()| statistics)
+}
+
+impl<M: Machine> Executor<'_, M> {
+    fn take(&mut self, inputs: impl Iterator<Item = Result<Stored<M::Buffer>>>) -> Result<()> {
+        let plan = self.plan;
+        for (&id, input) in plan.inputs.iter().zip(inputs) {
+            let Stored { buffer, element, extents } = input?;
+            let buffer = self.buffers.add(buffer, 0);
+            self.set(id, Value::array(buffer, element, extents));
+        }
+        Ok(())
     }
-    let mut kept: Vec<*const M::Buffer> = results.iter().flatten().map(|stored| Arc::as_ptr(&stored.buffer)).collect();
-    kept.sort_unstable();
-    for value in executor.values.iter_mut() {
-        let Some(stored) = value.take() else { continue };
-        if kept.binary_search(&Arc::as_ptr(&stored.buffer)).is_err()
-            && let Ok(buffer) = Arc::try_unwrap(stored.buffer)
-        {
-            machine.release(buffer);
+
+    /// All steps; then the results are looked at, and all else goes: a result that nothing else is in keeps its memory.
+    fn run(&mut self) -> Result<()> {
+        let plan = self.plan;
+        self.steps(&plan.steps)?;
+        for (&id, output) in plan.results.iter().zip(&plan.outputs) {
+            self.bring(id)?;
+            self.check_result(self.value(id)?, output)?;
+        }
+        for position in 0..self.values.len() {
+            let id = ValueId::at(position);
+            if !plan.results.contains(&id) {
+                self.free(id);
+            }
+        }
+        Ok(())
+    }
+
+    /// Hands a result over; whether it is a result `again`.
+    fn hand_over(
+        &mut self,
+        id: ValueId,
+        again: bool,
+        result: impl FnOnce(Stored<Given<'_, M::Buffer>>) -> Result<()>,
+    ) -> Result<()> {
+        let buffer = self.bring(id)?;
+        let Value { element, extents, .. } = self.value(id)?;
+        let (element, extents) = (*element, extents.clone());
+        if again || self.buffers.is_shared(buffer) {
+            result(Stored { buffer: Given::Shared(self.buffer(buffer)?), element, extents })?;
+            if !again {
+                self.free(id);
+            }
+            return Ok(());
+        }
+        self.values[id.index()] = None;
+        match self.buffers.leave(buffer) {
+            Some((buffer, _)) => result(Stored { buffer: Given::Own(buffer), element, extents }),
+            None => Err(self.bad_plan(format!("result `{}` is in no memory", self.name(id)))),
         }
     }
-    Ok((results.into_iter().flatten().collect(), executor.statistics))
 }

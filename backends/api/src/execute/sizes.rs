@@ -2,17 +2,14 @@
 
 use fusebox_ir::{Constant, Extent, Fault, MAX_EXTENT, Operand, Output, Place, PlanExtent, PlanOperand, ValueId};
 
-use super::state::{Executor, Extents, Result, Stored, failed};
+use super::state::{Executor, Extents, Result, Value, failed};
 use crate::machine::Machine;
 
 impl<M: Machine> Executor<'_, M> {
     pub(super) fn scalar(&self, operand: PlanOperand) -> Result<Constant> {
         match operand {
             Operand::Constant(constant) => Ok(constant),
-            Operand::Value(id) => {
-                let stored = self.value(id)?;
-                self.machine.scalar(&stored.buffer, stored.element)
-            }
+            Operand::Value(id) => self.element_of(id),
         }
     }
 
@@ -100,7 +97,7 @@ impl<M: Machine> Executor<'_, M> {
     }
 
     /// Checks that a result has the extents that the program declares.
-    pub(super) fn check_result(&self, stored: &Stored<M::Buffer>, output: &Output<ValueId>) -> Result<()> {
+    pub(super) fn check_result(&self, stored: &Value, output: &Output<ValueId>) -> Result<()> {
         for (&declared, &found) in output.ty.extents.iter().zip(&stored.extents) {
             if declared == Extent::Unknown {
                 continue;

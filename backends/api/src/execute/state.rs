@@ -1,34 +1,78 @@
 //! The values that a run holds, and how many bytes they take.
 
-use std::sync::Arc;
+use std::cell::Cell;
 
-use fusebox_ir::{ElementType, Fault, Place, Plan, RunError, ValueId};
+use fusebox_ir::{Constant, ElementType, Fault, Place, Plan, RunError, ValueId};
 use smallvec::SmallVec;
 
+use super::buffers::{BufferId, Buffers};
 use crate::{BackendError, machine::Machine};
 
 /// The extents of a value. Of few dimensions they need no memory of their own: a call on small arrays takes a microsecond.
 pub type Extents = SmallVec<[i64; 4]>;
 
-/// A value: a buffer, perhaps shared, and what it stands for.
+/// An input that is handed in: memory, and what it stands for.
 #[derive(Debug)]
 pub struct Stored<B> {
     /// The memory.
-    pub buffer: Arc<B>,
+    pub buffer: B,
     /// The element type.
     pub element: ElementType,
     /// The extents; the buffer may hold more.
     pub extents: Extents,
 }
 
-impl<B> Clone for Stored<B> {
-    fn clone(&self) -> Self {
-        Self { buffer: self.buffer.clone(), element: self.element, extents: self.extents.clone() }
+/// The memory of a result that is handed over.
+#[derive(Debug)]
+pub enum Given<'b, B> {
+    /// Nothing else is in it.
+    Own(B),
+    /// Another result is in it too.
+    Shared(&'b B),
+}
+
+/// A value: an array in memory, or a scalar that the host knows.
+#[derive(Debug)]
+pub(super) struct Value {
+    /// The memory, which may hold more elements; none of a scalar that only the host has.
+    pub(super) buffer: Option<BufferId>,
+    /// The element of a scalar, where the host knows it: a size or a condition is asked for more than once.
+    scalar: Cell<Option<Constant>>,
+    /// Bytes that the run counts for a scalar that only the host has.
+    counted: usize,
+    pub(super) element: ElementType,
+    pub(super) extents: Extents,
+}
+
+impl Value {
+    pub(super) fn array(buffer: BufferId, element: ElementType, extents: Extents) -> Self {
+        Self { buffer: Some(buffer), scalar: Cell::new(None), counted: 0, element, extents }
+    }
+
+    /// A scalar that needs no memory until a kernel reads it, and of which the run counts so many bytes all the same.
+    pub(super) fn scalar(constant: Constant, counted: usize) -> Self {
+        let scalar = Cell::new(Some(constant));
+        Self { buffer: None, scalar, counted, element: constant.ty(), extents: Extents::new() }
+    }
+
+    /// What the host knows of it holds no more.
+    pub(super) fn is_written(&self) {
+        self.scalar.set(None);
     }
 }
 
-/// A value that was handed in, with the sizes it binds already checked.
-pub type Handed<B> = (ValueId, Stored<B>);
+/// The values and buffers of a run of a plan. A run that is over leaves the tables to later ones, which then need no memory for them.
+#[derive(Debug)]
+pub struct Values<B> {
+    pub(super) values: Vec<Option<Value>>,
+    pub(super) buffers: Buffers<B>,
+}
+
+impl<B> Default for Values<B> {
+    fn default() -> Self {
+        Self { values: Vec::new(), buffers: Buffers::default() }
+    }
+}
 
 /// What a run of a plan took.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -40,7 +84,8 @@ pub struct Statistics {
 pub(super) struct Executor<'a, M: Machine> {
     pub(super) machine: &'a M,
     pub(super) plan: &'a Plan,
-    pub(super) values: Vec<Option<Stored<M::Buffer>>>,
+    pub(super) values: &'a mut [Option<Value>],
+    pub(super) buffers: &'a mut Buffers<M::Buffer>,
     /// Bytes of the buffers that this run has made and not released.
     pub(super) live_bytes: usize,
     pub(super) statistics: Statistics,
@@ -61,7 +106,7 @@ impl<M: Machine> Executor<'_, M> {
         BackendError::BadPlan { message }
     }
 
-    pub(super) fn value(&self, id: ValueId) -> Result<&Stored<M::Buffer>> {
+    pub(super) fn value(&self, id: ValueId) -> Result<&Value> {
         self.values
             .get(id.index())
             .and_then(Option::as_ref)
@@ -72,25 +117,88 @@ impl<M: Machine> Executor<'_, M> {
         self.plan.values[id.index()].ty.element
     }
 
-    pub(super) fn set(&mut self, id: ValueId, stored: Stored<M::Buffer>) {
+    pub(super) fn set(&mut self, id: ValueId, value: Value) {
         self.free(id);
-        if let Some(value) = self.values.get_mut(id.index()) {
-            *value = Some(stored);
+        match self.values.get_mut(id.index()) {
+            Some(place) => *place = Some(value),
+            None => self.drop_value(value),
         }
     }
 
-    /// Counts a buffer that was made.
-    pub(super) fn made(&mut self, buffer: M::Buffer) -> Arc<M::Buffer> {
-        self.live_bytes += self.machine.bytes(&buffer);
+    /// The same value once more, in the same memory.
+    pub(super) fn again(&mut self, id: ValueId) -> Result<Value> {
+        let buffer = self.bring(id)?;
+        let Value { scalar, element, extents, .. } = self.value(id)?;
+        let again = Value { scalar: scalar.clone(), ..Value::array(buffer, *element, extents.clone()) };
+        self.buffers.share(buffer);
+        Ok(again)
+    }
+
+    /// A buffer that was made, counted.
+    pub(super) fn made(&mut self, buffer: M::Buffer) -> BufferId {
+        let bytes = self.machine.bytes(&buffer);
+        self.count(bytes);
+        self.buffers.add(buffer, bytes)
+    }
+
+    fn count(&mut self, bytes: usize) {
+        self.live_bytes += bytes;
         self.statistics.peak_bytes = self.statistics.peak_bytes.max(self.live_bytes);
-        Arc::new(buffer)
+    }
+
+    /// A number of the plan as a value that the run makes.
+    pub(super) fn number(&mut self, constant: Constant) -> Value {
+        let bytes = constant.ty().bytes();
+        self.count(bytes);
+        Value::scalar(constant, bytes)
+    }
+
+    /// The memory of a value, which a scalar gets here.
+    pub(super) fn bring(&mut self, id: ValueId) -> Result<BufferId> {
+        let value = self.value(id)?;
+        match (value.buffer, value.scalar.get()) {
+            (Some(buffer), _) => Ok(buffer),
+            (None, Some(constant)) => {
+                let counted = value.counted;
+                let buffer = self.buffers.add(self.machine.constant(constant)?, counted);
+                if let Some(value) = &mut self.values[id.index()] {
+                    (value.buffer, value.counted) = (Some(buffer), 0);
+                }
+                Ok(buffer)
+            }
+            (None, None) => Err(self.bad_plan(format!("`{}` ({id}) is in no memory", self.name(id)))),
+        }
+    }
+
+    /// A buffer that a value is in.
+    pub(super) fn buffer(&self, buffer: BufferId) -> Result<&M::Buffer> {
+        self.buffers.get(buffer).ok_or_else(|| self.bad_plan("memory is used twice by one step".to_owned()))
+    }
+
+    /// The element of a scalar.
+    pub(super) fn element_of(&self, id: ValueId) -> Result<Constant> {
+        let value = self.value(id)?;
+        if let Some(known) = value.scalar.get() {
+            return Ok(known);
+        }
+        let Some(buffer) = value.buffer else {
+            return Err(self.bad_plan(format!("`{}` ({id}) is in no memory", self.name(id))));
+        };
+        let constant = self.machine.scalar(self.buffer(buffer)?, value.element)?;
+        value.scalar.set(Some(constant));
+        Ok(constant)
     }
 
     pub(super) fn free(&mut self, id: ValueId) {
-        if let Some(stored) = self.values.get_mut(id.index()).and_then(Option::take)
-            && let Ok(buffer) = Arc::try_unwrap(stored.buffer)
-        {
-            self.live_bytes = self.live_bytes.saturating_sub(self.machine.bytes(&buffer));
+        if let Some(value) = self.values.get_mut(id.index()).and_then(Option::take) {
+            self.drop_value(value);
+        }
+    }
+
+    fn drop_value(&mut self, value: Value) {
+        self.live_bytes -= value.counted;
+        if let Some((buffer, counted)) = value.buffer.and_then(|buffer| self.buffers.leave(buffer)) {
+            self.live_bytes -= counted;
             self.machine.release(buffer);
         }
     }

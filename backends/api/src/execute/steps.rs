@@ -1,11 +1,9 @@
 //! Steps in order, branches and loops.
 
-use std::collections::HashSet;
-
 use fusebox_ir::{Operand, PlanOperand, Step, ValueId};
 use smallvec::SmallVec;
 
-use super::state::{Executor, Extents, Result, Stored};
+use super::state::{Executor, Result, Value};
 use crate::machine::Machine;
 
 impl<M: Machine> Executor<'_, M> {
@@ -62,7 +60,7 @@ impl<M: Machine> Executor<'_, M> {
         body: &[Step],
         next: &[PlanOperand],
     ) -> Result<()> {
-        let mut made = HashSet::new();
+        let mut made = Made::new();
         makes(body, &mut made);
         loop {
             self.steps(condition_steps)?;
@@ -70,15 +68,11 @@ impl<M: Machine> Executor<'_, M> {
                 return Ok(());
             }
             self.steps(body)?;
-            let mut new: SmallVec<[Stored<M::Buffer>; 4]> = SmallVec::new();
+            let mut new: SmallVec<[Value; 4]> = SmallVec::new();
             for &operand in next {
                 new.push(match operand {
-                    Operand::Value(id) => self.value(id)?.clone(),
-                    Operand::Constant(constant) => {
-                        let buffer = self.machine.constant(constant)?;
-                        let buffer = self.made(buffer);
-                        Stored { buffer, element: constant.ty(), extents: Extents::new() }
-                    }
+                    Operand::Value(id) => self.again(id)?,
+                    Operand::Constant(constant) => self.number(constant),
                 });
             }
             // What the body made moves: otherwise it would keep a second name, and nothing could be written in place.
@@ -86,7 +80,7 @@ impl<M: Machine> Executor<'_, M> {
                 if let Operand::Value(id) = operand
                     && made.contains(&id)
                 {
-                    self.values[id.index()] = None;
+                    self.free(id);
                 }
             }
             for (&id, stored) in state.iter().zip(new) {
@@ -96,12 +90,15 @@ impl<M: Machine> Executor<'_, M> {
     }
 }
 
+/// Values that are made in the turns of a loop.
+type Made = SmallVec<[ValueId; 32]>;
+
 /// The values that steps make, in branches and loops too.
-fn makes(steps: &[Step], made: &mut HashSet<ValueId>) {
+fn makes(steps: &[Step], made: &mut Made) {
     for step in steps {
-        made.extend(step.makes());
+        made.extend(step.makes().iter().copied());
         if let Step::While { state, .. } = step {
-            made.extend(state);
+            made.extend(state.iter().copied());
         }
         step.inner().into_iter().for_each(|steps| makes(steps, made));
     }

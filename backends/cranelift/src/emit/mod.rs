@@ -7,11 +7,13 @@
 mod abreast;
 mod access;
 mod border;
+mod combine;
 mod divide;
 mod emitted_level;
 mod jammed;
 mod levels;
 mod non_temporal;
+mod operand;
 mod rows;
 mod scalar;
 mod statement;
@@ -26,8 +28,8 @@ use std::{
 
 use fusebox_backend::BackendError;
 use fusebox_ir::{
-    Action, Binary, Constant, DimIndex, ElementType, Failure, Kernel, KernelArrayId, KernelExtent, Lambda, LocalId,
-    ScalarOp, ScalarOperand, Statement, bug,
+    Action, Constant, DimIndex, Failure, Kernel, KernelArrayId, KernelExtent, LocalId, ScalarOp, ScalarOperand,
+    Statement, bug,
 };
 
 use crate::vector::{Builder, Function, Site, Value};
@@ -357,20 +359,6 @@ impl<'k> Emitter<'k> {
         self.b.fail_if(failed, site, operands);
     }
 
-    fn operand(&mut self, operand: ScalarOperand) -> Result<Val> {
-        match operand {
-            ScalarOperand::Local(id) => self.local(id),
-            ScalarOperand::Constant(constant) => Ok(Val::Uniform(self.b.constant(constant))),
-            ScalarOperand::Outer(id) => {
-                Err(self.broken(&format!("{id} is a scalar from outside, and in kernels scalars are loaded")))
-            }
-        }
-    }
-
-    fn local(&self, id: LocalId) -> Result<Val> {
-        self.locals.get(&id).copied().ok_or_else(|| self.broken(&format!("local {id} is used before it is made")))
-    }
-
     /// Panics: a statement is emitted as what it is not, or where it is not under way.
     fn misplaced(&self, position: usize) -> ! {
         bug!(self.kernel, "statement {position} is emitted where it cannot be")
@@ -378,93 +366,5 @@ impl<'k> Emitter<'k> {
 
     fn broken(&self, what: &str) -> BackendError {
         BackendError::Compile { kernel: self.kernel.name.0.clone(), message: what.to_owned() }
-    }
-
-    /// The value as it is: of one lane if uniform, else of all.
-    fn plain(&mut self, value: Val) -> Value {
-        match value {
-            Val::Uniform(value) | Val::Gang(value) => value,
-            Val::Linear(base, stride) => {
-                let lanes = self.lanes;
-                let iota = self.b.iota(ElementType::I64, lanes);
-                let steps = self.b.mul(iota, stride);
-                self.b.add(steps, base)
-            }
-        }
-    }
-
-    /// The value in all lanes.
-    fn gang(&mut self, value: Val) -> Value {
-        let value = self.plain(value);
-        self.b.splat(value, self.lanes)
-    }
-
-    /// As a [`Val`], by the number of lanes.
-    fn val(&self, value: Value) -> Val {
-        if self.b.lanes(value) == 1 { Val::Uniform(value) } else { Val::Gang(value) }
-    }
-
-    fn extent(&mut self, extent: KernelExtent) -> Result<Value> {
-        match extent {
-            KernelExtent::Constant(extent) => Ok(self.b.int(extent)),
-            KernelExtent::Size(id) => {
-                let size = self.local(id)?;
-                Ok(self.plain(size))
-            }
-        }
-    }
-
-    /// A combining function on values; operands change places where a level runs down.
-    fn combine(&mut self, combine: &Lambda, left: &[Value], right: &[Value], swap: bool) -> Result<Vec<Value>> {
-        let (left, right) = if swap { (right, left) } else { (left, right) };
-        let arguments: Vec<Val> = left.iter().chain(right).map(|&value| self.val(value)).collect();
-        let results = self.lambda(combine, &arguments)?;
-        let lanes = left.iter().chain(right).map(|&value| self.b.lanes(value)).max().unwrap_or(1);
-        Ok(results
-            .into_iter()
-            .map(|value| {
-                let value = self.plain(value);
-                self.b.splat(value, lanes)
-            })
-            .collect())
-    }
-
-    /// [`Self::combine`] with only the lanes of `mask` taking part.
-    fn combine_masked(
-        &mut self,
-        combine: &Lambda,
-        left: &[Value],
-        right: &[Value],
-        swap: bool,
-        mask: Option<Value>,
-    ) -> Result<Vec<Value>> {
-        let outer = self.mask;
-        self.mask = self.b.both(outer, mask);
-        let results = self.combine(combine, left, right, swap);
-        self.mask = outer;
-        results
-    }
-
-    /// Combines what may be absent: where one side is, the other is the result.
-    fn combine_present(
-        &mut self,
-        combine: &Lambda,
-        (left, has_left): (&[Value], Value),
-        (right, has_right): (&[Value], Value),
-        swap: bool,
-    ) -> Result<(Vec<Value>, Value)> {
-        let both = self.b.binary(Binary::And, has_left, has_right);
-        let either = self.b.binary(Binary::Or, has_left, has_right);
-        // Functions see no operand that was never made.
-        let one: Vec<Value> = left.iter().zip(right).map(|(&l, &r)| self.b.select(has_left, l, r)).collect();
-        let other: Vec<Value> = left.iter().zip(right).map(|(&l, &r)| self.b.select(has_right, r, l)).collect();
-        let combined = self.combine_masked(combine, &one, &other, swap, Some(both))?;
-        Ok((combined.iter().zip(&one).map(|(&new, &old)| self.b.select(both, new, old)).collect(), either))
-    }
-
-    /// The address of something in scratch memory.
-    fn scratch_at(&mut self, offset: i64) -> Value {
-        let base = self.scratch;
-        self.b.add_int(base, offset)
     }
 }

@@ -8,18 +8,19 @@ use std::{
 use fusebox_backend::lock;
 use fusebox_ir::{Action, KernelArrayId};
 
-use super::{KernelLaunch, Ranges};
+use super::{KernelLaunch, Ranges, append_of, table::Table};
 use crate::emit::HiddenArgument;
 
 /// Ranges that append: each behind the place where all before it would end if they kept everything; then moved together, in order, while
 /// later ranges run.
-pub(super) struct Appended {
+pub(super) struct Appended<'m> {
     /// Elements that a step may put at most.
     most: i64,
     /// The word of the argument table that says where a range begins to put.
     word: Option<usize>,
-    /// Addresses and widths.
-    arrays: Vec<(u64, usize)>,
+    table: Table<'m>,
+    /// Arrays, and bytes of their elements.
+    arrays: Vec<(KernelArrayId, usize)>,
     ranges: Ranges,
     front: Mutex<Front>,
 }
@@ -32,7 +33,7 @@ struct Front {
     counts: BTreeMap<usize, u64>,
 }
 
-impl Appended {
+impl Appended<'_> {
     /// Where a range begins to put, in elements.
     fn place(&self, range: usize) -> u64 {
         (self.ranges.get(range).0 * self.most) as u64
@@ -50,8 +51,8 @@ impl Appended {
         counts.insert(range, end - self.place(range));
         while let Some(count) = counts.remove(together) {
             let from = self.place(*together);
-            for &(address, width) in &self.arrays {
-                move_elements(address, from, *total, count, width);
+            for &array in &self.arrays {
+                self.table.move_down(array, from, *total, count);
             }
             *total += count;
             *together += 1;
@@ -64,19 +65,10 @@ impl Appended {
     }
 }
 
-impl<'a> KernelLaunch<'a> {
-    /// What the kernel appends to, and the array for the number of elements.
-    pub(super) fn append(&self) -> Option<(&'a [KernelArrayId], KernelArrayId)> {
-        let kernel = self.kernel;
-        kernel.statements.iter().find_map(|statement| match &statement.action {
-            Action::Append { arrays, count, .. } => Some((arrays.as_slice(), *count)),
-            _ => None,
-        })
-    }
-
+impl KernelLaunch<'_> {
     /// How many elements a step of the outermost level may append, where that and the room allow for ranges apart from each other.
     pub(super) fn most_appended(&self, steps: i64) -> Option<i64> {
-        let (arrays, _) = self.append()?;
+        let (arrays, _) = append_of(self.kernel)?;
         let depth =
             self.kernel.statements.iter().find(|statement| matches!(statement.action, Action::Append { .. }))?.depth;
         let inner = (1..depth as usize).try_fold(1i64, |points, level| points.checked_mul(self.steps(level)?))?;
@@ -85,35 +77,12 @@ impl<'a> KernelLaunch<'a> {
     }
 
     /// For ranges of a kernel that appends.
-    pub(super) fn appended(&self, ranges: Ranges) -> Option<Appended> {
-        let (arrays, _) = self.append()?;
-        let first = self.kernel.sizes.len() + self.kernel.arrays.len();
-        let word = self
-            .loaded
-            .hidden
-            .iter()
-            .position(|&argument| argument == HiddenArgument::Appended)
-            .map(|position| first + position);
-        let arrays = (arrays.iter())
-            .map(|array| {
-                let address = self.table[self.kernel.sizes.len() + array.index()];
-                (address, self.kernel.arrays[array.index()].element.bytes())
-            })
-            .collect();
+    pub(super) fn appended<'m>(&self, table: &Table<'m>, ranges: Ranges) -> Option<Appended<'m>> {
+        let (arrays, _) = append_of(self.kernel)?;
+        let word = table.word_of(HiddenArgument::Appended);
+        let arrays = arrays.iter().map(|&id| (id, self.kernel.arrays[id.index()].element.bytes())).collect();
         let most = if ranges.count() > 1 { self.most_appended(self.outermost).unwrap_or(0) } else { 0 };
         let front = Mutex::new(Front { together: 0, total: 0, counts: BTreeMap::new() });
-        Some(Appended { most, word, arrays, ranges, front })
+        Some(Appended { most, word, table: table.clone(), arrays, ranges, front })
     }
-}
-
-/// Moves elements down within an array.
-#[allow(unsafe_code)]
-fn move_elements(address: u64, from: u64, to: u64, count: u64, width: usize) {
-    if from == to {
-        return;
-    }
-    let base = address as *mut u8;
-    // SAFETY: `from + count` is within the array, whose room was checked to hold every point's element, and `to` is below `from`; the
-    // range from `to` on belongs to ranges that are done, which only the holder of the lock touches.
-    unsafe { std::ptr::copy(base.add(from as usize * width), base.add(to as usize * width), count as usize * width) }
 }

@@ -9,22 +9,19 @@ mod rows;
 mod scan;
 mod scatter;
 mod split;
+mod table;
 mod workers;
-
-use std::cell::RefCell;
 
 use fusebox_backend::{BackendError, Few, Launch, LaunchArray};
 use fusebox_ir::{
-    Action, Array, Constant, Fault, Kernel, KernelArrayId, KernelExtent, Memory, Place, RunError, ScalarOperand,
+    Action, Array, Constant, ElementType, Fault, Kernel, KernelArrayId, KernelExtent, Place, RunError, ScalarOperand,
     ScatterOrder, association::chunks, bug,
 };
 
-use self::{ranges::Ranges, rows::Rows};
+use self::{ranges::Ranges, rows::Rows, table::Table};
 use crate::{
-    Shared, alike,
-    code_memory::Code,
+    Shared,
     emit::{HiddenArgument, Part},
-    failure::{self, SLOT_WORDS},
     loaded_kernel::LoadedKernel,
 };
 
@@ -33,32 +30,6 @@ const UNITS_PER_NS: u64 = 8;
 
 /// Steps of a row in gangs that take as long as one step is estimated to take.
 const GANG_STEPS: u64 = 4;
-
-thread_local! {
-    /// Scratch memory and the error slot of this thread.
-    static SCRATCH: RefCell<(Vec<u64>, Vec<u64>)> = const { RefCell::new((Vec::new(), Vec::new())) };
-}
-
-/// Calls one part for a range; gives the first word of scratch memory.
-#[allow(unsafe_code)]
-fn call(code: &Code, table: &[u64], from: i64, to: i64) -> Result<u64, RunError> {
-    SCRATCH.with_borrow_mut(|(scratch, slot)| {
-        scratch.resize(scratch.len().max(code.scratch / 8 + 16), 0);
-        slot.resize(SLOT_WORDS, 0);
-        let ahead = scratch.as_ptr().align_offset(64);
-        let aligned = &mut scratch[ahead..];
-        // SAFETY: the function is compiled from a checked kernel for this argument table: its addresses are of arrays that hold the extents
-        // in the table, alive and (where written) not otherwise borrowed for the time of the launch; scratch memory has the bytes it asks
-        // for, the slot has room for every failure.
-        let result =
-            unsafe { (code.function)(table.as_ptr(), from, to, aligned.as_mut_ptr().cast(), slot.as_mut_ptr()) };
-        if result == 0 {
-            return Ok(aligned[0]);
-        }
-        let site = result as usize - 1;
-        Err(failure::error(&code.sites[site], code.widths[site], slot))
-    })
-}
 
 /// A launch under way.
 struct KernelLaunch<'a> {
@@ -72,8 +43,6 @@ struct KernelLaunch<'a> {
     elements: Option<u64>,
     /// Where the outermost level is cut, as many elements in each piece, for so many pieces: those are as many as there may be.
     cuts: Option<Vec<i64>>,
-    /// Sizes, addresses of arrays, then the hidden arguments.
-    table: Vec<u64>,
 }
 
 /// Runs a kernel.
@@ -83,47 +52,49 @@ pub(crate) fn run(
     shared: &Shared,
     mut launch: Launch<'_, Array>,
 ) -> Result<(), BackendError> {
-    let mut table: Vec<u64> = Vec::with_capacity(launch.sizes.len() + launch.arrays.len() + loaded.hidden.len());
-    table.extend(launch.sizes.iter().map(|&size| size as u64));
-    for array in &mut launch.arrays {
-        table.push(match array {
-            LaunchArray::Read(array) => array.bytes().as_ptr() as u64,
-            LaunchArray::Write(array) => array.bytes_mut().as_mut_ptr() as u64,
-            LaunchArray::InPlace(_) => 0,
-        });
-    }
-    for (position, array) in launch.arrays.iter().enumerate() {
-        if let LaunchArray::InPlace(written) = array {
-            table[launch.sizes.len() + position] = table[launch.sizes.len() + written];
-        }
-    }
-    table.extend(loaded.hidden.iter().map(|argument| match argument {
-        HiddenArgument::Number(number) => alike::bits(*number),
-        _ => 0,
-    }));
-    let mut run =
-        KernelLaunch { kernel, loaded, shared, sizes: launch.sizes, outermost: 0, elements: None, cuts: None, table };
-    run.outermost = match loaded.part(Part::Steps) {
-        None if kernel.levels.is_empty() => 0,
-        None => run.steps(0).unwrap_or_else(|| bug!(kernel, "no code gives the steps of the outermost level")),
-        Some(code) => call(code, &run.table, 0, 0)? as i64,
-    };
-    if shared.threads.count() > 1
-        && let Some(lengths) = loaded.lengths
-        && let Some(rows) = Rows::of(lengths, &launch.arrays, run.outermost)
-    {
-        run.elements = Some(rows.elements());
-        run.cuts = run.pieces().map(|pieces| rows.cuts(pieces));
-    }
-    run.set_hidden(HiddenArgument::OutOfCache, (run.bytes() >= shared.out_of_cache_bytes).into());
-    let appended = if let Some(code) = loaded.part(Part::Body) { run.split(code)? } else { run.whole()? };
+    let appended = run_on(kernel, loaded, shared, (launch.sizes, &mut launch.arrays))?;
     // The number of appended elements goes to an array of the kernel like others.
-    if let Some((_, count)) = run.append()
+    if let Some((_, count)) = append_of(kernel)
         && let Some(LaunchArray::Write(array)) = launch.arrays.get_mut(count.index())
     {
         array.set(0, Constant::from(appended as i64));
     }
     Ok(())
+}
+
+/// The number of appended elements.
+fn run_on(
+    kernel: &Kernel,
+    loaded: &LoadedKernel,
+    shared: &Shared,
+    (sizes, arrays): (&[i64], &mut [LaunchArray<'_, Array>]),
+) -> Result<u64, BackendError> {
+    let read: Few<Option<&Array>> =
+        (arrays.iter()).map(|array| if let LaunchArray::Read(array) = array { Some(*array) } else { None }).collect();
+    let mut table = Table::new(sizes, arrays, &loaded.hidden);
+    let mut run = KernelLaunch { kernel, loaded, shared, sizes, outermost: 0, elements: None, cuts: None };
+    run.outermost = match loaded.part(Part::Steps) {
+        None if kernel.levels.is_empty() => 0,
+        None => run.steps(0).unwrap_or_else(|| bug!(kernel, "no code gives the steps of the outermost level")),
+        Some(code) => table.call(code, (0, 0))? as i64,
+    };
+    if shared.threads.count() > 1
+        && let Some(lengths) = loaded.lengths
+        && let Some(rows) = Rows::of(lengths, &read, run.outermost)
+    {
+        run.elements = Some(rows.elements());
+        run.cuts = run.pieces().map(|pieces| rows.cuts(pieces));
+    }
+    table.set(HiddenArgument::OutOfCache, (run.bytes() >= shared.out_of_cache_bytes).into());
+    Ok(if let Some(code) = loaded.part(Part::Body) { run.split(table, code)? } else { run.whole(table)? })
+}
+
+/// What a kernel appends to, and the array for the number of elements.
+fn append_of(kernel: &Kernel) -> Option<(&[KernelArrayId], KernelArrayId)> {
+    kernel.statements.iter().find_map(|statement| match &statement.action {
+        Action::Append { arrays, count, .. } => Some((arrays.as_slice(), *count)),
+        _ => None,
+    })
 }
 
 impl<'a> KernelLaunch<'a> {
@@ -141,13 +112,6 @@ impl<'a> KernelLaunch<'a> {
     fn steps(&self, level: usize) -> Option<i64> {
         let level = self.kernel.levels.get(level)?;
         Some(self.operand(level.to)?.checked_sub(self.operand(level.from)?).unwrap_or(0).max(0))
-    }
-
-    fn set_hidden(&mut self, argument: HiddenArgument, word: u64) {
-        let first = self.kernel.sizes.len() + self.kernel.arrays.len();
-        if let Some(position) = self.loaded.hidden.iter().position(|&own| own == argument) {
-            self.table[first + position] = word;
-        }
     }
 
     /// Estimated nanoseconds of all work on one thread.
@@ -168,14 +132,25 @@ impl<'a> KernelLaunch<'a> {
     /// Zeroed memory for a statement to work in: `count` times as many bytes, and a few more words.
     ///
     /// # Errors
-    /// [`Fault::TooLarge`] of `what`.
-    fn scratch(&self, statement: usize, what: &str, count: usize, bytes: usize) -> Result<Memory, RunError> {
-        let memory = count.checked_mul(bytes).and_then(|bytes| bytes.checked_add(64)).and_then(Memory::zeros);
-        memory.ok_or_else(|| RunError {
-            operation: self.kernel.operation(&self.kernel.statements[statement]).to_owned(),
-            place: Place::default(),
-            fault: Fault::TooLarge { array: what.to_owned(), extents: vec![i64::try_from(count).unwrap_or(i64::MAX)] },
-        })
+    /// [`Fault::TooLarge`] of `what`, which is asked for then alone.
+    fn scratch(
+        &self,
+        statement: usize,
+        what: impl FnOnce() -> String,
+        count: usize,
+        bytes: usize,
+    ) -> Result<Array, RunError> {
+        let bytes = count.checked_mul(bytes).and_then(|bytes| bytes.checked_add(64));
+        let memory = bytes.and_then(|bytes| self.shared.memory.take(ElementType::U8, &[bytes]));
+        let Some(mut memory) = memory else {
+            return Err(RunError {
+                operation: self.kernel.operation(&self.kernel.statements[statement]).to_owned(),
+                place: Place::default(),
+                fault: Fault::TooLarge { array: what(), extents: vec![i64::try_from(count).unwrap_or(i64::MAX)] },
+            });
+        };
+        memory.bytes_mut().fill(0);
+        Ok(memory)
     }
 
     /// In how many pieces threads share the work; none where it is not worth sharing.
@@ -223,37 +198,33 @@ impl<'a> KernelLaunch<'a> {
     }
 
     /// Everything in one call; the number of appended elements.
-    fn whole(&mut self) -> Result<u64, RunError> {
+    fn whole(&self, table: Table<'_>) -> Result<u64, RunError> {
         let Some(code) = self.loaded.part(Part::Whole) else { return Ok(0) };
         let steps = self.outermost;
-        let mut scattered = Vec::new();
         let kernel = self.kernel;
+        let mut scattered = Vec::new();
         for (position, statement) in kernel.statements.iter().enumerate() {
             if let Action::Scatter { order: ScatterOrder::Chunks, arrays, .. } = &statement.action {
                 let (chunks, chunk_steps) = Self::chunks(steps, self.target_size(arrays[0]));
-                let mut scatter = self.scattered(position, chunks as usize)?;
-                self.set_hidden(HiddenArgument::ChunkSteps(position), chunk_steps as u64);
-                for component in 0..arrays.len() {
-                    self.set_hidden(
-                        HiddenArgument::Copies(position, component),
-                        address(&mut scatter.copies[component]),
-                    );
-                }
-                if let Some(flags) = &mut scatter.flags {
-                    self.set_hidden(HiddenArgument::CopyFlags(position), address(flags));
-                }
-                scattered.push((scatter, chunks as usize));
+                scattered.push((self.scattered(position, chunks as usize)?, chunks as usize, chunk_steps));
             }
         }
-        let appended = call(code, &self.table, 0, steps)?;
-        for (scatter, chunks) in &mut scattered {
-            self.merge(std::slice::from_mut(scatter), *chunks)?;
+        let appended = {
+            let mut table = table.clone();
+            for (scatter, _, chunk_steps) in &mut scattered {
+                table.set(HiddenArgument::ChunkSteps(scatter.statement), *chunk_steps as u64);
+                for (component, copies) in scatter.copies.iter_mut().enumerate() {
+                    table.point(HiddenArgument::Copies(scatter.statement, component), copies.bytes_mut());
+                }
+                if let Some(flags) = &mut scatter.flags {
+                    table.point(HiddenArgument::CopyFlags(scatter.statement), flags.bytes_mut());
+                }
+            }
+            table.call(code, (0, steps))?
+        };
+        for (scatter, chunks, _) in &mut scattered {
+            self.merge(&table, std::slice::from_mut(scatter), *chunks)?;
         }
         Ok(appended)
     }
-}
-
-/// Where memory begins.
-fn address(memory: &mut Memory) -> u64 {
-    memory.bytes_mut().as_mut_ptr() as u64
 }

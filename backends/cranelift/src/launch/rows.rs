@@ -1,6 +1,5 @@
 //! Rows of different lengths, divided by their elements: each share of the rows has about as much to do, whatever a single row has.
 
-use fusebox_backend::LaunchArray;
 use fusebox_ir::{Array, ElementType, KernelArrayId, analysis::kernels::RowLengths};
 
 /// What a row costs beside its elements, in elements.
@@ -19,13 +18,10 @@ pub(super) enum Rows<'a> {
 }
 
 impl<'a> Rows<'a> {
-    /// Of the rows of a launch, of which there are `rows`; none where there are no rows, or where the arrays do not say.
-    pub(super) fn of(lengths: RowLengths, arrays: &'a [LaunchArray<'_, Array>], rows: i64) -> Option<Self> {
+    /// Of the rows of a launch, of which there are `rows`, by the arrays that it reads; none where there are no rows, or where the arrays do not say.
+    pub(super) fn of(lengths: RowLengths, arrays: &[Option<&'a Array>], rows: i64) -> Option<Self> {
         let rows = usize::try_from(rows).ok().filter(|&rows| rows > 0)?;
-        let array = |id: KernelArrayId| match arrays.get(id.index()) {
-            Some(LaunchArray::Read(array)) => Some(*array),
-            _ => None,
-        };
+        let array = |id: KernelArrayId| arrays.get(id.index()).copied().flatten();
         match lengths {
             RowLengths::Offsets { array: id, first } => {
                 let (array, first) = (array(id)?, usize::try_from(first).ok()?);

@@ -5,9 +5,10 @@
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use fusebox_ir::{Action, Memory, RunError, association::TILE};
+use fusebox_backend::Few;
+use fusebox_ir::{Action, Array, RunError, association::TILE};
 
-use super::{KernelLaunch, Ranges, address, call};
+use super::{KernelLaunch, Ranges, table::Table};
 use crate::{
     code_memory::Code,
     emit::{HiddenArgument, Part},
@@ -22,8 +23,6 @@ const FEW_LOOKS: usize = 4;
 pub(super) struct Tiles<'a> {
     totals: &'a Code,
     carry: &'a Code,
-    /// The word that says whether a body makes the carry behind it.
-    onward: Option<usize>,
     /// Whether the carry behind the last tile is wanted.
     last: bool,
     count: usize,
@@ -36,13 +35,13 @@ impl Tiles<'_> {
     pub(super) fn run(
         &self,
         body: &Code,
-        table: &[u64],
+        table: &Table<'_>,
         tile: usize,
         (from, to): (i64, i64),
         stop: &AtomicBool,
     ) -> Result<u64, RunError> {
         let wanted = self.last || tile + 1 < self.count;
-        let mut table = table.to_vec();
+        let mut table = table.clone();
         let is_there = |looks: usize| {
             (0..looks).any(|_| {
                 std::hint::spin_loop();
@@ -57,27 +56,25 @@ impl Tiles<'_> {
                 std::thread::yield_now();
             }
             self.set_onward(&mut table, wanted);
-            let result = call(body, &table, from, to)?;
+            let result = table.call(body, (from, to))?;
             self.carried.store(tile + 1, Ordering::Release);
             return Ok(result);
         }
-        call(self.totals, &table, from, to)?;
+        table.call(self.totals, (from, to))?;
         while !is_there(LOOKS) {
             if stop.load(Ordering::Acquire) {
                 return Ok(0);
             }
             std::thread::yield_now();
         }
-        call(self.carry, &table, tile as i64, tile as i64 + 1)?;
+        table.call(self.carry, (tile as i64, tile as i64 + 1))?;
         self.carried.store(tile + 1, Ordering::Release);
         self.set_onward(&mut table, false);
-        call(body, &table, from, to)
+        table.call(body, (from, to))
     }
 
-    fn set_onward(&self, table: &mut [u64], onward: bool) {
-        if let Some(word) = self.onward {
-            table[word] = onward.into();
-        }
+    fn set_onward(&self, table: &mut Table<'_>, onward: bool) {
+        table.set(HiddenArgument::Onward, onward.into());
     }
 }
 
@@ -90,44 +87,36 @@ impl<'a> KernelLaunch<'a> {
         Ranges::new(steps, TILE)
     }
 
-    /// Room for carries and totals of tiles, and for which of them are there.
+    /// Room for carries and totals of tiles, and for which of them are there; the hidden argument that each is for.
     ///
     /// # Errors
     /// [`fusebox_ir::Fault::TooLarge`].
-    pub(super) fn carries(&mut self, steps: i64) -> Result<Vec<Memory>, RunError> {
+    pub(super) fn carries(&self, steps: i64) -> Result<Few<(HiddenArgument, Array)>, RunError> {
         let tiles = (steps as u64).div_ceil(TILE as u64) as usize;
-        let mut scratch = Vec::new();
-        for argument in self.loaded.hidden.clone() {
+        let mut scratch = Few::new();
+        for &argument in &self.loaded.hidden {
             if let HiddenArgument::Carry(statement, _)
             | HiddenArgument::CarryFlags(statement)
             | HiddenArgument::Total(statement, _)
             | HiddenArgument::TotalFlags(statement) = argument
             {
-                let mut memory = self.scratch(statement, "carries of tiles", tiles, 8)?;
-                self.set_hidden(argument, address(&mut memory));
-                scratch.push(memory);
+                scratch.push((argument, self.scratch(statement, || "carries of tiles".to_owned(), tiles, 8)?));
             }
         }
         Ok(scratch)
     }
 
     /// For `count` ranges of one tile each; `None` for one range of all steps, and where nothing is scanned.
-    pub(super) fn shared_tiles(&mut self, count: usize) -> Option<Tiles<'a>> {
+    pub(super) fn shared_tiles(&self, table: &mut Table<'_>, count: usize) -> Option<Tiles<'a>> {
         let loaded = self.loaded;
         let (totals, carry) = (loaded.part(Part::Totals)?, loaded.part(Part::Carry)?);
         let last = self.kernel.statements.iter().any(|statement| {
             statement.depth == 1 && matches!(&statement.action, Action::Scan { totals, .. } if !totals.is_empty())
         });
-        let first = self.kernel.sizes.len() + self.kernel.arrays.len();
-        let onward = loaded
-            .hidden
-            .iter()
-            .position(|&argument| argument == HiddenArgument::Onward)
-            .map(|position| first + position);
         if count <= 1 {
-            self.set_hidden(HiddenArgument::Onward, last.into());
+            table.set(HiddenArgument::Onward, last.into());
             return None;
         }
-        Some(Tiles { totals, carry, onward, last, count, carried: AtomicUsize::new(0) })
+        Some(Tiles { totals, carry, last, count, carried: AtomicUsize::new(0) })
     }
 }

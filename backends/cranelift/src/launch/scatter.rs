@@ -1,8 +1,11 @@
 //! Copies of the targets of scatters, one for each range but the first, and how they come together.
 
-use fusebox_ir::{Action, Constant, KernelArrayId, Memory, RunError};
+use fusebox_ir::{Action, Array, Constant, KernelArrayId, RunError};
 
-use super::{KernelLaunch, address, call};
+use super::{
+    KernelLaunch,
+    table::{Table, parts},
+};
 use crate::{
     emit::{HiddenArgument, Part, identities},
     kernel::CompiledKernel,
@@ -17,9 +20,9 @@ pub(super) struct Scattered<'k> {
     pub(super) identity: Option<Vec<Constant>>,
     pub(super) flagged: bool,
     /// Copies for all ranges but the first: for each component, one after the other.
-    pub(super) copies: Vec<Memory>,
+    pub(super) copies: Vec<Array>,
     /// For all ranges, if it is flagged: a byte a target.
-    pub(super) flags: Option<Memory>,
+    pub(super) flags: Option<Array>,
 }
 
 impl<'a> KernelLaunch<'a> {
@@ -54,8 +57,8 @@ impl<'a> KernelLaunch<'a> {
         let mut copies = Vec::new();
         for (component, array) in arrays.iter().enumerate() {
             let element = kernel.arrays[array.index()].element;
-            let what = format!("copies of `{}`", kernel.arrays[array.index()].name);
-            let mut copy = self.scratch(statement, &what, ranges.saturating_sub(1), size * element.bytes())?;
+            let what = || format!("copies of `{}`", kernel.arrays[array.index()].name);
+            let mut copy = self.scratch(statement, what, ranges.saturating_sub(1), size * element.bytes())?;
             // Whole words of the repeated identity.
             let bits = identity.as_ref().map_or(0, |identity| identity[component].bits());
             let word = (0..8 / element.bytes()).fold(0u64, |word, lane| word | bits << (lane * element.bytes() * 8));
@@ -66,62 +69,66 @@ impl<'a> KernelLaunch<'a> {
         }
         let mut flags = None;
         if flagged {
-            let mut memory = self.scratch(statement, "flags of targets", ranges, size)?;
+            let mut memory = self.scratch(statement, || "flags of targets".to_owned(), ranges, size)?;
             memory.bytes_mut()[..size].fill(1);
             flags = Some(memory);
         }
         Ok(Scattered { statement, arrays, size, identity, flagged, copies, flags })
     }
 
-    /// The argument table of a range: its copies in place of the arrays.
-    pub(super) fn table_of(&mut self, range: usize, scattered: &mut [Scattered<'_>]) -> Vec<u64> {
-        let mut table = self.table.clone();
+    /// The argument tables of ranges: their copies in place of the arrays.
+    pub(super) fn tables<'m>(
+        &self,
+        table: &Table<'m>,
+        scattered: &'m mut [Scattered<'_>],
+        ranges: usize,
+    ) -> Vec<Table<'m>> {
+        let mut tables = vec![table.clone(); ranges];
         for scatter in scattered {
-            if range > 0 {
-                for (component, array) in scatter.arrays.iter().enumerate() {
-                    let bytes = self.kernel.arrays[array.index()].element.bytes() * scatter.size;
-                    let address = address(&mut scatter.copies[component]) + (bytes * (range - 1)) as u64;
-                    table[self.kernel.sizes.len() + array.index()] = address;
-                }
+            for (&array, copies) in scatter.arrays.iter().zip(&mut scatter.copies) {
+                let bytes = self.kernel.arrays[array.index()].element.bytes() * scatter.size;
+                let copies = parts(copies.bytes_mut(), ranges.saturating_sub(1), bytes);
+                tables.iter_mut().skip(1).zip(copies).for_each(|(table, copy)| table.replace(array, copy));
             }
             if let Some(flags) = &mut scatter.flags {
-                let first = self.kernel.sizes.len() + self.kernel.arrays.len();
-                let wanted = HiddenArgument::CopyFlags(scatter.statement);
-                if let Some(position) = self.loaded.hidden.iter().position(|&own| own == wanted) {
-                    table[first + position] = address(flags) + (range * scatter.size) as u64;
-                }
+                let flags = parts(flags.bytes_mut(), ranges, scatter.size);
+                let argument = HiddenArgument::CopyFlags(scatter.statement);
+                tables.iter_mut().zip(flags).for_each(|(table, flags)| table.point(argument, flags));
             }
         }
-        table
+        tables
     }
 
     /// Combines copies into the arrays, copy after copy; targets in ranges.
-    pub(super) fn merge(&mut self, scattered: &mut [Scattered<'_>], ranges: usize) -> Result<(), RunError> {
+    pub(super) fn merge(
+        &self,
+        table: &Table<'_>,
+        scattered: &mut [Scattered<'_>],
+        ranges: usize,
+    ) -> Result<(), RunError> {
         for scatter in scattered.iter_mut().filter(|_| ranges > 1) {
             let Some(code) = self.loaded.part(Part::Merge(scatter.statement)) else { continue };
             debug_assert!(
                 scatter.flagged || scatter.identity.is_some(),
                 "a copy starts from an identity, or with flags"
             );
-            let tables: Vec<Vec<u64>> = (1..ranges)
-                .map(|range| {
-                    for (component, array) in scatter.arrays.iter().enumerate() {
-                        let bytes = self.kernel.arrays[array.index()].element.bytes() * scatter.size;
-                        let address = address(&mut scatter.copies[component]) + (bytes * (range - 1)) as u64;
-                        self.set_hidden(HiddenArgument::Copies(scatter.statement, component), address);
-                    }
-                    if let Some(flags) = &mut scatter.flags {
-                        let flags = address(flags) + (range * scatter.size) as u64;
-                        self.set_hidden(HiddenArgument::CopyFlags(scatter.statement), flags);
-                    }
-                    self.table.clone()
-                })
-                .collect();
+            let mut tables = vec![table.clone(); ranges - 1];
+            for (component, (&array, copies)) in scatter.arrays.iter().zip(&mut scatter.copies).enumerate() {
+                let bytes = self.kernel.arrays[array.index()].element.bytes() * scatter.size;
+                let argument = HiddenArgument::Copies(scatter.statement, component);
+                let copies = parts(copies.bytes_mut(), ranges - 1, bytes);
+                tables.iter_mut().zip(copies).for_each(|(table, copy)| table.point(argument, copy));
+            }
+            if let Some(flags) = &mut scatter.flags {
+                let argument = HiddenArgument::CopyFlags(scatter.statement);
+                let flags = parts(flags.bytes_mut(), ranges, scatter.size).into_iter().skip(1);
+                tables.iter_mut().zip(flags).for_each(|(table, flags)| table.point(argument, flags));
+            }
             let piece = 65_536usize;
             let pieces = scatter.size.div_ceil(piece);
             self.each(pieces, |at, _| {
                 let (from, to) = (at * piece, ((at + 1) * piece).min(scatter.size));
-                tables.iter().try_for_each(|table| call(code, table, from as i64, to as i64).map(drop))
+                tables.iter().try_for_each(|table| table.call(code, (from as i64, to as i64)).map(drop))
             })?;
         }
         Ok(())

@@ -2,21 +2,24 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use fusebox_ir::{Action, Memory, RunError, ScatterOrder, association::BLOCK};
+use fusebox_backend::Few;
+use fusebox_ir::{Action, Array, RunError, ScatterOrder, association::BLOCK};
 
-use super::{KernelLaunch, Ranges, address, call, scatter::Scattered};
+use super::{KernelLaunch, Ranges, append_of, scan::Tiles, scatter::Scattered, table::Table};
 use crate::{
     code_memory::Code,
     emit::{HiddenArgument, Part, identities},
 };
 
-impl<'a> KernelLaunch<'a> {
+impl KernelLaunch<'_> {
     /// The body in ranges, then what is at depth 0; the number of appended elements.
-    pub(super) fn split(&mut self, body: &Code) -> Result<u64, RunError> {
+    pub(super) fn split(&self, table: Table<'_>, body: &Code) -> Result<u64, RunError> {
         let steps = self.outermost;
-        self.set_hidden(HiddenArgument::Steps, steps as u64);
-        let carries = self.carries(steps)?;
-        let partials = self.partials(steps)?;
+        let mut scratch = self.carries(steps)?;
+        scratch.extend(self.partials(steps)?);
+        let mut table = table;
+        table.set(HiddenArgument::Steps, steps as u64);
+        scratch.iter_mut().for_each(|(argument, memory)| table.point(*argument, memory.bytes_mut()));
         let scans = self.loaded.part(Part::Totals).is_some();
         let mut in_blocks = false;
         let mut in_order = false;
@@ -44,9 +47,11 @@ impl<'a> KernelLaunch<'a> {
             None if in_order => Ranges::one(steps),
             // A copy for each tile would be too many.
             None if scans && !any.is_empty() => Ranges::one(steps),
-            None if scans && self.append().is_some() && self.most_appended(steps).is_none() => Ranges::one(steps),
+            None if scans && append_of(self.kernel).is_some() && self.most_appended(steps).is_none() => {
+                Ranges::one(steps)
+            }
             None if scans => self.tiles(steps),
-            None if self.append().is_some() => match self.most_appended(steps) {
+            None if append_of(self.kernel).is_some() => match self.most_appended(steps) {
                 Some(_) => self.ranges(steps, if in_blocks { BLOCK } else { 1 }),
                 None => Ranges::one(steps),
             },
@@ -75,24 +80,41 @@ impl<'a> KernelLaunch<'a> {
         for position in any {
             scattered.push(self.scattered(position, ranges.count())?);
         }
-        let tiles = self.shared_tiles(ranges.count());
+        let tiles = self.shared_tiles(&mut table, ranges.count());
+        let appended = self.in_ranges(body, &table, &mut scattered, (&ranges, tiles), in_order)?;
+        self.merge(&table, &mut scattered, ranges.count())?;
+        if let Some(finish) = self.loaded.part(Part::Finish) {
+            table.call(finish, (0, steps))?;
+        }
+        Ok(appended)
+    }
+
+    /// The body for each range; the number of appended elements.
+    fn in_ranges(
+        &self,
+        body: &Code,
+        table: &Table<'_>,
+        scattered: &mut [Scattered<'_>],
+        (ranges, tiles): (&Ranges, Option<Tiles<'_>>),
+        in_order: bool,
+    ) -> Result<u64, RunError> {
         // Each range has a table of its own where copies take the place of arrays: then there are few.
         let own = if scattered.is_empty() { 0 } else { ranges.count() };
-        let tables: Vec<Vec<u64>> = (0..own).map(|range| self.table_of(range, &mut scattered)).collect();
-        let appended = self.appended(ranges.clone());
+        let tables = self.tables(table, scattered, own);
+        let appended = self.appended(table, ranges.clone());
         let one = |range: usize, stop: &AtomicBool| {
             let (from, to) = ranges.get(range);
-            let own = tables.get(range).unwrap_or(&self.table);
+            let own = tables.get(range).unwrap_or(table);
             let mut begun = None;
             if let Some((word, start)) = appended.as_ref().and_then(|appended| appended.start(range)) {
                 let mut table = own.clone();
-                table[word] = start;
+                table.set_word(word, start);
                 begun = Some(table);
             }
             let table = begun.as_ref().unwrap_or(own);
             let end = match &tiles {
                 Some(tiles) => tiles.run(body, table, range, (from, to), stop)?,
-                None => call(body, table, from, to)?,
+                None => table.call(body, (from, to))?,
             };
             if let Some(appended) = &appended
                 && !stop.load(Ordering::Acquire)
@@ -104,30 +126,22 @@ impl<'a> KernelLaunch<'a> {
         if in_order {
             let never = AtomicBool::new(false);
             (0..ranges.count()).try_for_each(|range| one(range, &never))?;
-        } else if steps > 0 {
+        } else if self.outermost > 0 {
             self.each(ranges.count(), one)?;
         }
-        let appended = appended.map_or(0, |appended| appended.total());
-        self.merge(&mut scattered, ranges.count())?;
-        if let Some(finish) = self.loaded.part(Part::Finish) {
-            call(finish, &self.table, 0, steps)?;
-        }
-        drop((partials, carries));
-        Ok(appended)
+        Ok(appended.map_or(0, |appended| appended.total()))
     }
 
-    /// Room for the results of blocks.
+    /// Room for the results of blocks; the hidden argument that each is for.
     ///
     /// # Errors
     /// [`fusebox_ir::Fault::TooLarge`].
-    pub(super) fn partials(&mut self, steps: i64) -> Result<Vec<Memory>, RunError> {
+    fn partials(&self, steps: i64) -> Result<Few<(HiddenArgument, Array)>, RunError> {
         let blocks = (steps as u64).div_ceil(BLOCK as u64) as usize;
-        let mut scratch = Vec::new();
-        for argument in self.loaded.hidden.clone() {
+        let mut scratch = Few::new();
+        for &argument in &self.loaded.hidden {
             if let HiddenArgument::Partial(statement, _) | HiddenArgument::PartialFlags(statement) = argument {
-                let mut memory = self.scratch(statement, "results of blocks", blocks, 8)?;
-                self.set_hidden(argument, address(&mut memory));
-                scratch.push(memory);
+                scratch.push((argument, self.scratch(statement, || "results of blocks".to_owned(), blocks, 8)?));
             }
         }
         Ok(scratch)

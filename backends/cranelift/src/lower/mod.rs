@@ -14,7 +14,7 @@ use cranelift_codegen::isa::{CallConv, TargetFrontendConfig};
 use cranelift_frontend::FunctionBuilder;
 use fusebox_ir::{Constant, ElementType, bug};
 
-use crate::vector::{Function, Inst, Op, Region, Type, Value};
+use crate::vector::{Append, Function, If, Inst, Loop, Op, Region, Type, Value, While};
 use patch::Patches;
 
 /// What the machine has beyond the baseline.
@@ -261,7 +261,8 @@ impl Lower<'_> {
 
     fn inst(&mut self, inst: &Inst) {
         match &inst.op {
-            Op::Loop { from, to, step, index, starts, carried, body, next } => {
+            Op::Loop(own) => {
+                let Loop { from, to, step, index, starts, carried, body, next } = &**own;
                 let (from, to) = (self.one(*from), self.one(*to));
                 let (inside, after) = (self.b.create_block(), self.b.create_block());
                 let starts = self.arguments(starts);
@@ -284,7 +285,8 @@ impl Lower<'_> {
                 self.b.switch_to_block(after);
                 self.parameters(after, &inst.results);
             }
-            Op::While { starts, carried, header, condition, body, next } => {
+            Op::While(own) => {
+                let While { starts, carried, header, condition, body, next } = &**own;
                 let (test, inside, after) = (self.b.create_block(), self.b.create_block(), self.b.create_block());
                 let starts = self.arguments(starts);
                 self.b.ins().jump(test, &starts);
@@ -301,7 +303,8 @@ impl Lower<'_> {
                 self.b.switch_to_block(after);
                 self.parameters(after, &inst.results);
             }
-            Op::If { condition, then, then_results, otherwise, otherwise_results } => {
+            Op::If(own) => {
+                let If { condition, then, then_results, otherwise, otherwise_results } = &**own;
                 let (yes, no, after) = (self.b.create_block(), self.b.create_block(), self.b.create_block());
                 let condition = self.one(*condition);
                 self.b.ins().brif(condition, yes, &[], no, &[]);
@@ -343,7 +346,8 @@ impl Lower<'_> {
             Op::Iota => self.iota(ty),
             Op::Load { base, index, offset, memory } => self.load(ty, *base, *index, *offset, *memory),
             Op::LoadStrided { base, index, stride, memory } => self.load_strided(ty, *base, *index, *stride, *memory),
-            Op::Append { bases, count, values, mask, spare } => {
+            Op::Append(own) => {
+                let Append { bases, count, values, mask, spare } = &**own;
                 Registers::One(self.append(bases, *count, values, *mask, *spare))
             }
             Op::Any(mask) => Registers::One(self.any(*mask)),
@@ -387,12 +391,7 @@ impl Lower<'_> {
                 ),
                 mask @ Registers::Mask(..) => mask,
             },
-            Op::Loop { .. }
-            | Op::While { .. }
-            | Op::If { .. }
-            | Op::FailIf { .. }
-            | Op::Store { .. }
-            | Op::Prefetch { .. } => {
+            Op::Loop(_) | Op::While(_) | Op::If(_) | Op::FailIf { .. } | Op::Store { .. } | Op::Prefetch { .. } => {
                 unreachable!("instructions without a single result are lowered by themselves")
             }
         }

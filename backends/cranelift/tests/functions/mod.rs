@@ -2,7 +2,7 @@
 
 use fusebox_cranelift::{
     Block,
-    vector::{Builder, Function, Memory, Op, Site, Value},
+    vector::{Append, Builder, Function, Memory, Op, Site, Value},
 };
 use fusebox_ir::{Binary, Constant, ElementType, Failure, FailureKind, Unary, primitive};
 
@@ -292,8 +292,14 @@ impl Maker {
                 let at = self.position();
                 let spare = self.b.parameter(2);
                 let count = self.b.fresh(ElementType::I64, 1);
-                let op = Op::Append { bases: vec![base], count: at, values: vec![value], mask: Some(mask), spare };
-                self.b.push(vec![count], op);
+                let op = Op::Append(Box::new(Append {
+                    bases: vec![base],
+                    count: at,
+                    values: vec![value],
+                    mask: Some(mask),
+                    spare,
+                }));
+                self.b.push(&[count], op);
                 self.values.push(count);
             }
             _ if self.depth < 3 => self.control()?,

@@ -6,7 +6,7 @@ use std::fmt::{self, Display};
 
 use fusebox_ir::{Constant, bug};
 
-use crate::{Function, Inst, Op, Region, Type, Value};
+use crate::{Function, If, Inst, Loop, Op, Region, Type, Value, While};
 
 /// A rule that a function may break.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -195,13 +195,15 @@ impl<'a> Verify<'a> {
 
     fn inst(&mut self, inst: &'a Inst) {
         match &inst.op {
-            Op::Loop { from, to, starts, index, carried, body, next, .. } => {
+            Op::Loop(own) => {
+                let Loop { from, to, starts, index, carried, body, next, .. } = &**own;
                 self.all_used(&[*from, *to]);
                 self.all_used(starts);
                 let own: Vec<Value> = carried.iter().copied().chain([*index]).collect();
                 self.inside(&own, body, |this| this.all_used(next));
             }
-            Op::While { starts, carried, header, condition, body, next } => {
+            Op::While(own) => {
+                let While { starts, carried, header, condition, body, next } = &**own;
                 self.all_used(starts);
                 self.inside(carried, header, |this| {
                     this.used(*condition);
@@ -209,7 +211,8 @@ impl<'a> Verify<'a> {
                     this.region(body, |this| this.all_used(next));
                 });
             }
-            Op::If { condition, then, then_results, otherwise, otherwise_results } => {
+            Op::If(own) => {
+                let If { condition, then, then_results, otherwise, otherwise_results } = &**own;
                 self.used(*condition);
                 self.region(then, |this| this.all_used(then_results));
                 self.region(otherwise, |this| this.all_used(otherwise_results));
@@ -218,8 +221,9 @@ impl<'a> Verify<'a> {
         }
         let wanted = match &inst.op {
             Op::Store { .. } | Op::Prefetch { .. } | Op::FailIf { .. } => 0,
-            Op::Loop { carried, .. } | Op::While { carried, .. } => carried.len(),
-            Op::If { then_results, .. } => then_results.len(),
+            Op::Loop(own) => own.carried.len(),
+            Op::While(own) => own.carried.len(),
+            Op::If(own) => own.then_results.len(),
             _ => 1,
         };
         // Types are looked at where there are all of them.

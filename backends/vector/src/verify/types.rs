@@ -3,7 +3,7 @@
 use fusebox_ir::{Binary, ElementType};
 
 use super::{Rule, Verify};
-use crate::{Inst, Op, Type, Value};
+use crate::{Append, If, Inst, Loop, Op, Type, Value, While};
 
 const ADDRESS: Type = Type { element: ElementType::I64, lanes: 1 };
 
@@ -140,7 +140,8 @@ impl Verify<'_> {
                 self.should(Rule::Streaming, !streaming || whole, || format!("{own} at {at}, past the caches"));
             }
             Op::Prefetch { base, index, .. } => self.addresses(&[*base, *index]),
-            Op::Append { bases, count, values, mask, spare } => {
+            Op::Append(own) => {
+                let Append { bases, count, values, mask, spare } = &**own;
                 self.addresses(bases);
                 self.addresses(&[*count, *spare]);
                 self.should(Rule::Types, ty == ADDRESS, || format!("a count is not {ty}"));
@@ -176,7 +177,8 @@ impl Verify<'_> {
                 self.should(Rule::Positions, *by <= ty.lanes, || format!("{ty} moved by {by}"));
             }
             Op::FailIf { condition, site, operands } => self.failure(*condition, *site, operands),
-            Op::Loop { from, to, step, index, starts, carried, next, .. } => {
+            Op::Loop(own) => {
+                let Loop { from, to, step, index, starts, carried, next, .. } = &**own;
                 self.addresses(&[*from, *to]);
                 if self.ty(*index).is_some() {
                     self.addresses(&[*index]);
@@ -186,13 +188,15 @@ impl Verify<'_> {
                 self.alike("next values", next, carried);
                 self.alike("results", &inst.results, carried);
             }
-            Op::While { starts, carried, condition, next, .. } => {
+            Op::While(own) => {
+                let While { starts, carried, condition, next, .. } = &**own;
                 self.uniform(*condition);
                 self.alike("first values", starts, carried);
                 self.alike("next values", next, carried);
                 self.alike("results", &inst.results, carried);
             }
-            Op::If { condition, then_results, otherwise_results, .. } => {
+            Op::If(own) => {
+                let If { condition, then_results, otherwise_results, .. } = &**own;
                 self.uniform(*condition);
                 self.alike("results", &inst.results, then_results);
                 self.alike("results", &inst.results, otherwise_results);

@@ -1,6 +1,6 @@
 //! Appends: the lanes of which a mask holds, one behind the other.
 
-use fusebox_vector::Value;
+use fusebox_vector::{Append, Value};
 use iced_x86::Code as C;
 use regalloc2::VReg;
 
@@ -9,14 +9,10 @@ use crate::machine::{Address, Arg, INT, Inst as Made};
 
 impl Select<'_> {
     /// Kept lanes one behind the other; gives the new count.
-    pub(super) fn append(
-        &mut self,
-        bases: &[Value],
-        count: Value,
-        values: &[Value],
-        mask: Option<Value>,
-    ) -> Outcome<VReg> {
-        let start = self.one(count)?;
+    pub(super) fn append(&mut self, own: &Append) -> Outcome<VReg> {
+        let Append { bases, count, values, mask, spare: _ } = own;
+        let mask = *mask;
+        let start = self.one(*count)?;
         let lanes = values.first().map_or(1, |&value| self.ty(value).lanes);
         if lanes == 1 {
             return self.append_one(bases, start, values, mask);

@@ -1,7 +1,7 @@
 //! Control: loops, branches, and leaving at a failure.
 
 use fusebox_ir::{Binary, ElementType, Unary};
-use fusebox_vector::{Inst, Op, Region, Value};
+use fusebox_vector::{If, Inst, Loop, Op, Region, Value, While};
 use iced_x86::Code as C;
 use regalloc2::{RegClass, VReg};
 
@@ -71,8 +71,8 @@ impl<'a> Select<'a> {
         while let Some(region) = regions.pop() {
             for inst in &region.0 {
                 words.extend(inst.op.operands());
-                if let Op::If { then, otherwise, .. } = &inst.op {
-                    regions.extend([then, otherwise]);
+                if let Op::If(own) = &inst.op {
+                    regions.extend([&own.then, &own.otherwise]);
                 }
             }
         }
@@ -92,7 +92,8 @@ impl<'a> Select<'a> {
     /// A loop or a branch, with what is inside of it.
     pub(super) fn control(&mut self, inst: &'a Inst) -> Outcome<()> {
         match &inst.op {
-            Op::Loop { from, to, step, index, starts, carried, body, next } => {
+            Op::Loop(own) => {
+                let Loop { from, to, step, index, starts, carried, body, next } = &**own;
                 let [enter, skip, inside, again, leave, after] = [(); 6].map(|()| self.m.block());
                 let first = self.one(*from)?;
                 let starts = self.arguments(starts)?;
@@ -135,7 +136,8 @@ impl<'a> Select<'a> {
                 self.m.fill(after);
                 self.parameters(after, &inst.results);
             }
-            Op::While { starts, carried, header, condition, body, next } => {
+            Op::While(own) => {
+                let While { starts, carried, header, condition, body, next } = &**own;
                 let [test, inside, leave, after] = [(); 4].map(|()| self.m.block());
                 let starts = self.arguments(starts)?;
                 self.m.jump(test, starts);
@@ -155,7 +157,8 @@ impl<'a> Select<'a> {
                 self.m.fill(after);
                 self.parameters(after, &inst.results);
             }
-            Op::If { condition, then, then_results, otherwise, otherwise_results } => {
+            Op::If(own) => {
+                let If { condition, then, then_results, otherwise, otherwise_results } = &**own;
                 let [yes, no, after] = [(); 3].map(|()| self.m.block());
                 let holds = self.test(*condition)?;
                 let holds = self.flags(holds);

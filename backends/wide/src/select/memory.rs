@@ -1,14 +1,48 @@
 //! Loads and stores.
 
-use fusebox_ir::ElementType;
-use fusebox_vector::{Type, Value};
+use fusebox_ir::{Binary, ElementType};
+use fusebox_vector::{Op, Type, Value};
 use iced_x86::Code as C;
 use regalloc2::{Operand, VReg};
 
-use super::{Outcome, Registers, Select, codes};
+use super::{Outcome, Registers, Select, codes, extended};
 use crate::machine::{Address, Arg, Base, Cond, Inst as Made, WIDE};
 
 impl Select<'_> {
+    /// Where an element is: of an index that is a sum with a number, that is part of the address.
+    pub(super) fn address(&mut self, base: Value, index: Value, offset: i64, bytes: u32) -> Outcome<Address> {
+        // Displacements have 32 bits.
+        let near = |sum: &i64| (-1 << 24..1 << 24).contains(sum);
+        if !near(&offset) {
+            return self.lacks("an element far from its index");
+        }
+        let mut index = index;
+        let mut offset = offset;
+        for _ in 0..8 {
+            let Some(Op::Binary(Binary::Add, a, b)) = self.defs[index.0 as usize] else { break };
+            if self.ty(index).element != ElementType::I64 {
+                break;
+            }
+            let (a, b) = (*a, *b);
+            let (rest, known) = match (self.constant_of(a), self.constant_of(b)) {
+                (_, Some(known)) => (a, known),
+                (Some(known), _) => (b, known),
+                _ => break,
+            };
+            let Some(sum) = offset.checked_add(extended(known)).filter(near) else { break };
+            offset = sum;
+            index = rest;
+        }
+        let base = self.one(base)?;
+        if let Some(known) = self.constant_of(index)
+            && let Some(sum) = offset.checked_add(extended(known)).filter(near)
+        {
+            return Ok(Address::at(base, sum * i64::from(bytes)));
+        }
+        let index = self.one(index)?;
+        Ok(Address { index: Some(index), scale: bytes, offset: offset * i64::from(bytes), ..Address::at(base, 0) })
+    }
+
     pub(super) fn load_one(&mut self, element: ElementType, address: Address) -> VReg {
         let at = [Arg::Mem(address)];
         match element {

@@ -71,7 +71,8 @@ pub fn run(options: &Options) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     println!("seconds of processor time; MiB: the most memory that the process held");
-    let columns = ["sharing", "validate", "simplify", "fusion", "clustering", "kernels", "code"];
+    let columns =
+        ["sharing", "validate", "simplify", "flattening", "fusion", "strictness", "clustering", "kernels", "code"];
     print!("{:12} {:>6}", "family", "n");
     columns.iter().for_each(|column| print!(" {column:>10}"));
     println!(" {:>8} {:>6}  counts", "all", "MiB");

@@ -9,6 +9,7 @@ use std::{
 use fusebox_backend::{Backend as _, BackendError, lock};
 use fusebox_cranelift::{Config, Cranelift};
 use fusebox_ir::{Array, ArrayOp, Nested, Part, Plan, Program, Property, ProvedPlan, RunError, Value, validate};
+use smallvec::SmallVec;
 
 use super::{Executable, Loading, without_checks::without_checks};
 use crate::{Error, InputError, Options, RunReport, Stage, passes::run_to_plan};
@@ -149,20 +150,24 @@ struct Loaded {
 impl Executable for Loaded {
     fn run(&self, inputs: &[Value]) -> Result<(Vec<Value>, RunReport), Error> {
         // Clones share their elements.
-        let arrays = |value: &Value| match value {
-            Value::Array(array) => Ok(vec![array.clone()]),
-            Value::Nested(nested) => Ok(vec![nested.extents.clone(), nested.values.clone()]),
-            Value::Stream(_) => Err(Error::Run(RunError {
-                operation: "input".into(),
-                place: Default::default(),
-                fault: fusebox_ir::Fault::Assertion { message: "a flat program has arrays as inputs".into() },
-            })),
-        };
-        let inputs = inputs.iter().map(arrays).collect::<Result<Vec<Vec<Array>>, Error>>()?.concat();
-        let (results, statistics) = self.program.run_with_statistics(&inputs).map_err(failed)?;
+        let mut arrays: SmallVec<[Array; 8]> = SmallVec::new();
+        for value in inputs {
+            match value {
+                Value::Array(array) => arrays.push(array.clone()),
+                Value::Nested(nested) => arrays.extend([nested.extents.clone(), nested.values.clone()]),
+                Value::Stream(_) => {
+                    return Err(Error::Run(RunError {
+                        operation: "input".into(),
+                        place: Default::default(),
+                        fault: fusebox_ir::Fault::Assertion { message: "a flat program has arrays as inputs".into() },
+                    }));
+                }
+            }
+        }
+        let (results, statistics) = self.program.run_with_statistics(&arrays).map_err(failed)?;
         let report = RunReport { peak_bytes: Some(statistics.peak_bytes) };
         let mut flat = results.into_iter();
-        let mut results = Vec::new();
+        let mut results = Vec::with_capacity(self.nested.len());
         for &nested in &self.nested {
             let value = match (nested, flat.next()) {
                 (true, Some(extents)) => flat.next().map(|values| Value::Nested(Nested { extents, values })),

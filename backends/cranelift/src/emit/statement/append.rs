@@ -4,7 +4,7 @@ use fusebox_ir::{Action, Binary, Constant, Place, analysis::has_room};
 
 use crate::{
     emit::{Emitter, HiddenArgument, Part, Result, Val},
-    vector::{Op, Value},
+    vector::{Append, Op, Value},
 };
 
 impl Emitter<'_> {
@@ -66,7 +66,7 @@ impl Emitter<'_> {
         let mask = self.b.splat(mask.unwrap_or(some), self.lanes);
         let spare = self.scratch_at(self.spare);
         let next = self.b.fresh(fusebox_ir::ElementType::I64, 1);
-        self.b.push(vec![next], Op::Append { bases, count, values, mask: Some(mask), spare });
+        self.b.push(&[next], Op::Append(Box::new(Append { bases, count, values, mask: Some(mask), spare })));
         self.states[at] = next;
         Ok(())
     }

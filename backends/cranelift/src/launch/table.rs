@@ -1,0 +1,131 @@
+//! The argument table of a launch, and the calls of block functions with it: the one place where machine code meets Rust.
+
+use std::{cell::RefCell, marker::PhantomData};
+
+use fusebox_backend::LaunchArray;
+use fusebox_ir::{Array, KernelArrayId, RunError};
+use smallvec::SmallVec;
+
+use crate::{
+    alike,
+    code_memory::Code,
+    emit::HiddenArgument,
+    failure::{self, SLOT_WORDS},
+};
+
+thread_local! {
+    /// Scratch memory and the error slot of this thread.
+    static SCRATCH: RefCell<(Vec<u64>, Vec<u64>)> = const { RefCell::new((Vec::new(), Vec::new())) };
+}
+
+/// The words that block functions of one kernel take: sizes, addresses of arrays, hidden arguments. All that it holds addresses of is borrowed
+/// for as long as it lives, so nobody else touches that memory, nor is it given back.
+#[derive(Clone)]
+pub(super) struct Table<'m> {
+    words: SmallVec<[u64; 32]>,
+    /// Where the addresses of arrays begin.
+    arrays: usize,
+    hidden: &'m [HiddenArgument],
+    /// Where they begin.
+    first: usize,
+    memory: PhantomData<&'m mut [u8]>,
+}
+
+impl<'m> Table<'m> {
+    pub(super) fn new(sizes: &[i64], arrays: &'m mut [LaunchArray<'_, Array>], hidden: &'m [HiddenArgument]) -> Self {
+        let mut words: SmallVec<[u64; 32]> = sizes.iter().map(|&size| size as u64).collect();
+        words.extend(arrays.iter_mut().map(|array| match array {
+            LaunchArray::Read(array) => array.bytes().as_ptr() as u64,
+            LaunchArray::Write(array) => array.bytes_mut().as_mut_ptr() as u64,
+            LaunchArray::InPlace(_) => 0,
+        }));
+        for (position, array) in arrays.iter().enumerate() {
+            if let LaunchArray::InPlace(written) = array {
+                words[sizes.len() + position] = words[sizes.len() + written];
+            }
+        }
+        let first = words.len();
+        words.extend(hidden.iter().map(|argument| match argument {
+            HiddenArgument::Number(number) => alike::bits(*number),
+            _ => 0,
+        }));
+        Self { words, arrays: sizes.len(), hidden, first, memory: PhantomData }
+    }
+
+    /// The word of a hidden argument, if the code has it.
+    pub(super) fn word_of(&self, argument: HiddenArgument) -> Option<usize> {
+        self.hidden.iter().position(|&own| own == argument).map(|position| self.first + position)
+    }
+
+    /// Sets a hidden argument that is a number, if the code has it.
+    pub(super) fn set(&mut self, argument: HiddenArgument, number: u64) {
+        if let Some(word) = self.word_of(argument) {
+            self.words[word] = number;
+        }
+    }
+
+    /// Sets a word that is a number.
+    pub(super) fn set_word(&mut self, word: usize, number: u64) {
+        self.words[word] = number;
+    }
+
+    /// Sets a hidden argument that is an address, if the code has it.
+    pub(super) fn point(&mut self, argument: HiddenArgument, memory: &'m mut [u8]) {
+        if let Some(word) = self.word_of(argument) {
+            self.words[word] = memory.as_mut_ptr() as u64;
+        }
+    }
+
+    /// Puts memory of as many bytes in the place of an array.
+    pub(super) fn replace(&mut self, array: KernelArrayId, memory: &'m mut [u8]) {
+        self.words[self.arrays + array.index()] = memory.as_mut_ptr() as u64;
+    }
+
+    /// Calls one part for a range; gives the first word of scratch memory.
+    #[allow(unsafe_code)]
+    pub(super) fn call(&self, code: &Code, (from, to): (i64, i64)) -> Result<u64, RunError> {
+        SCRATCH.with_borrow_mut(|(scratch, slot)| {
+            scratch.resize(scratch.len().max(code.scratch / 8 + 16), 0);
+            slot.resize(SLOT_WORDS, 0);
+            let ahead = scratch.as_ptr().align_offset(64);
+            let aligned = &mut scratch[ahead..];
+            // SAFETY: the function is compiled from a checked kernel for this argument table: its addresses are of arrays that hold the
+            // extents in the table, and of memory of the size that the hidden argument asks for, all borrowed as long as the table lives;
+            // scratch memory has the bytes it asks for, the slot has room for every failure.
+            let result = unsafe {
+                (code.function)(self.words.as_ptr(), from, to, aligned.as_mut_ptr().cast(), slot.as_mut_ptr())
+            };
+            if result == 0 {
+                return Ok(aligned[0]);
+            }
+            let site = result as usize - 1;
+            Err(failure::error(&code.sites[site], code.widths[site], slot))
+        })
+    }
+
+    /// Moves `count` elements of `width` bytes down within an array that the kernel appends to.
+    #[allow(unsafe_code)]
+    pub(super) fn move_down(&self, (array, width): (KernelArrayId, usize), from: u64, to: u64, count: u64) {
+        if from == to {
+            return;
+        }
+        let base = self.words[self.arrays + array.index()] as *mut u8;
+        // SAFETY: `from + count` is within the array, whose room was checked to hold every point's element, and `to` is below `from`; the
+        // range from `to` on belongs to ranges that are done, which only one thread at a time touches: it holds the lock of the appends.
+        unsafe {
+            std::ptr::copy(base.add(from as usize * width), base.add(to as usize * width), count as usize * width);
+        }
+    }
+}
+
+/// Memory in `count` parts of so many bytes.
+pub(super) fn parts(memory: &mut [u8], count: usize, bytes: usize) -> Vec<&mut [u8]> {
+    let mut rest = memory;
+    (0..count)
+        .map(|_| {
+            let (part, more) = std::mem::take(&mut rest).split_at_mut(bytes);
+            rest = more;
+            part
+        })
+        .collect()
+}

@@ -1,0 +1,92 @@
+//! The machine code of the kernels of a plan, while it is made: of few functions at a time, as those of large plans take much memory.
+
+use fusebox_backend::BackendError;
+use fusebox_ir::{
+    Kernel, Plan,
+    analysis::{kernels::row_lengths, work_of_statement},
+};
+use fusebox_wide::Code;
+
+use crate::{
+    alike::Alike,
+    code_memory::{CodeMemory, CodeMemoryBuilder, DefinedFunction},
+    kernel::CompiledKernel,
+    loaded_kernel::LoadedKernel,
+};
+
+/// The kernels of a plan, some of them machine code.
+pub(crate) struct Making<'p> {
+    plan: &'p Plan,
+    pub(crate) maker: CodeMemoryBuilder,
+    /// Of each kernel, once it is there.
+    pub(crate) made: Vec<Option<Made>>,
+}
+
+/// The machine code of one kernel.
+pub(crate) struct Made {
+    /// Its functions without their bodies.
+    functions: CompiledKernel,
+    pub(crate) codes: Vec<DefinedFunction>,
+    wide: bool,
+}
+
+impl<'p> Making<'p> {
+    pub(crate) fn new(plan: &'p Plan) -> Result<Self, BackendError> {
+        let made = plan.kernels.iter().map(|_| None).collect();
+        Ok(Self { plan, maker: CodeMemoryBuilder::new()?, made })
+    }
+
+    /// Makes what is not there yet, of kernels that are alike once: `emitted` gives the functions of a kernel, or none if it is not to be made
+    /// now; `codes` what of them is machine code already, or none if they cannot be.
+    /// Whether that is code for vectors of 64 or 32 bytes.
+    pub(crate) fn all(
+        &mut self,
+        wide: bool,
+        emitted: impl Fn(usize, &Kernel) -> Result<Option<CompiledKernel>, BackendError>,
+        codes: impl Fn(&Kernel, &CompiledKernel) -> Result<Option<Vec<Option<Code>>>, BackendError>,
+    ) -> Result<(), BackendError> {
+        let (mut alike, mut positions) = (Alike::default(), Vec::new());
+        for (position, kernel) in self.plan.kernels.iter().enumerate() {
+            if self.made[position].is_none()
+                && let Some(functions) = emitted(position, kernel)?
+            {
+                alike.add(kernel, functions);
+                positions.push(position);
+            }
+        }
+        let mut defined: Vec<Option<Vec<DefinedFunction>>> = Vec::with_capacity(positions.len());
+        for (functions, &position) in alike.finish().into_iter().zip(&positions) {
+            let mut functions = functions;
+            let kernel = &self.plan.kernels[position];
+            let own = if functions.first < defined.len() {
+                defined[functions.first].clone()
+            } else {
+                let codes = codes(kernel, &functions)?;
+                codes.map(|codes| self.maker.all(&kernel.name.0, &functions, codes)).transpose()?
+            };
+            functions.drop_bodies();
+            self.made[position] = own.clone().map(|codes| Made { functions, codes, wide });
+            defined.push(own);
+        }
+        Ok(())
+    }
+}
+
+impl Made {
+    /// With what launches ask of the kernel.
+    pub(crate) fn loaded(self, kernel: &Kernel, memory: &CodeMemory) -> LoadedKernel {
+        let Self { functions, codes, wide } = self;
+        let by_elements = (functions.schedule.iter().flat_map(|schedule| &schedule.versions))
+            .any(|version| version.nest.by_elements());
+        let parts = codes.into_iter().zip(&functions.parts);
+        LoadedKernel {
+            parts: parts.map(|(made, (part, function))| (*part, memory.code(made, function))).collect(),
+            work: kernel.statements.iter().map(|own| (own.depth, work_of_statement(own))).collect(),
+            wide,
+            lengths: by_elements.then(|| row_lengths(kernel)).flatten(),
+            inner_gang: functions.gang.is_some_and(|gang| gang.level > 0),
+            gang: functions.gang.filter(|gang| gang.level == 0).map_or(1, |gang| gang.lanes.into()),
+            hidden: functions.hidden,
+        }
+    }
+}
