@@ -6,7 +6,7 @@ use fusebox_ir::{
     analysis::kernels::{depths, has_totals, trip_count},
 };
 
-use crate::statement::reduce::is_exact;
+use crate::statement::{reduce::is_exact, table::Lanes};
 
 /// How a kernel is carried out.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,15 +24,15 @@ pub(crate) enum Form {
         outer: usize,
         /// How many levels the threads of a block share.
         inner: usize,
-        /// Threads of a block.
-        threads: u32,
+        /// Those threads.
+        team: Team,
     },
     /// Blocks share blocks of 4,096 elements of the first levels; a second launch combines what they give.
     Fold {
         /// How many levels.
         inner: usize,
-        /// Threads of a block.
-        threads: u32,
+        /// The threads of a block.
+        team: Team,
     },
     /// A thread for each chunk of the outermost level, each with its copy of a scatter's targets; a second launch combines the copies.
     Chunks,
@@ -40,11 +40,20 @@ pub(crate) enum Form {
     Tiles(Tiles),
 }
 
+/// The threads of a block that combine together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Team {
+    /// How many: at least a warp.
+    pub(crate) threads: u32,
+    /// The first so many are lanes; what every order is right for, all of them take.
+    pub(crate) lanes: Lanes,
+}
+
 /// How tiles are carried out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Tiles {
-    /// Threads of a block.
-    pub(crate) threads: u32,
+    /// The threads of a block.
+    pub(crate) team: Team,
     /// Whether every order of the scans is right.
     pub(crate) exact: bool,
 }
@@ -56,16 +65,18 @@ impl Form {
             Self::One => "one thread".to_owned(),
             Self::Points { levels: 1 } => "a thread for each step of the outermost level".to_owned(),
             Self::Points { levels } => format!("a thread for each point of the first {levels} levels"),
-            Self::Rows { outer, inner, threads } => {
+            Self::Rows { outer, inner, team: Team { threads, .. } } => {
                 format!(
                     "a block of {threads} threads for each point of the first {outer}, which share the next {inner}"
                 )
             }
-            Self::Fold { inner, threads } => {
+            Self::Fold { inner, team: Team { threads, .. } } => {
                 format!("blocks of {threads} threads fold 4,096 elements each of the first {inner}, one folds the rest")
             }
             Self::Chunks => "a thread for each chunk of a scatter".to_owned(),
-            Self::Tiles(Tiles { threads, .. }) => format!("blocks of {threads} threads take tiles, with look-back"),
+            Self::Tiles(Tiles { team: Team { threads, .. }, .. }) => {
+                format!("blocks of {threads} threads take tiles, with look-back")
+            }
         }
     }
 }
@@ -100,7 +111,7 @@ pub(crate) fn form(kernel: &Kernel) -> Form {
     let free = (0..kernel.levels.len()).take_while(|&level| is_free(kernel, level)).count();
     if free == 0 {
         return match shared(kernel, 0) {
-            Some((inner, threads)) => Form::Fold { inner, threads },
+            Some((inner, team)) => Form::Fold { inner, team },
             None => tiles(kernel).map_or(Form::One, Form::Tiles),
         };
     }
@@ -109,9 +120,9 @@ pub(crate) fn form(kernel: &Kernel) -> Form {
     if flat == free
         && !few
         && !scatters(kernel)
-        && let Some((inner, threads)) = shared(kernel, flat)
+        && let Some((inner, team)) = shared(kernel, flat)
     {
-        return Form::Rows { outer: flat, inner, threads };
+        return Form::Rows { outer: flat, inner, team };
     }
     Form::Points { levels: flat }
 }
@@ -160,7 +171,8 @@ fn is_flat(kernel: &Kernel, level: usize) -> bool {
         })
 }
 
-fn cannot_fail(function: &Lambda) -> bool {
+/// Whether a function fails nowhere.
+pub(crate) fn cannot_fail(function: &Lambda) -> bool {
     function.instructions.iter().all(instruction_cannot_fail)
 }
 
@@ -183,9 +195,9 @@ fn may_be_overwritten(kernel: &Kernel, array: KernelArrayId) -> bool {
     kernel.arrays.iter().any(|other| other.in_place_of == Some(array))
 }
 
-/// Whether the levels from `from` on can be shared by threads that combine: how many of them, and by how many threads. All reduces then give
-/// their results before those levels, in interleaved lanes as many as there are threads, or so that every order is right.
-fn shared(kernel: &Kernel, from: usize) -> Option<(usize, u32)> {
+/// Whether the levels from `from` on can be shared by threads that combine: how many of them, and by which threads. All reduces then give
+/// their results before those levels, in the same lanes, or so that every order is right.
+fn shared(kernel: &Kernel, from: usize) -> Option<(usize, Team)> {
     let mut deepest = from;
     let mut lanes = None;
     let mut any = false;
@@ -198,12 +210,15 @@ fn shared(kernel: &Kernel, from: usize) -> Option<(usize, u32)> {
                 if is_exact(combine) {
                     continue;
                 }
-                match *association {
-                    Association::Interleaved { lanes: own } if lanes.is_none_or(|lanes| lanes == own) => {
-                        lanes = Some(own)
-                    }
+                let own = match *association {
+                    Association::Interleaved { lanes } => Lanes::Interleaved(lanes),
+                    Association::Runs { lanes } => Lanes::Runs(lanes),
                     _ => return None,
+                };
+                if lanes.is_some_and(|lanes| lanes != own) {
+                    return None;
                 }
+                lanes = Some(own);
             }
             Action::Reduce { to, .. } if (*to as usize) < from && depth > from => return None,
             Action::Scan { .. } if depth == from + 1 => return None,
@@ -216,8 +231,8 @@ fn shared(kernel: &Kernel, from: usize) -> Option<(usize, u32)> {
             _ => {}
         }
     }
-    let threads = lanes.unwrap_or(if from == 0 { 256 } else { 64 });
-    if !any || !(32..=1024).contains(&threads) || exchanged(kernel, from, threads, false) > EXCHANGED {
+    let team = team(lanes, if from == 0 { 256 } else { 64 })?;
+    if !any || exchanged(kernel, from, team.threads, false) > EXCHANGED {
         return None;
     }
     // Inner levels are numbered together with the first; what is reduced over them all comes from the deepest.
@@ -228,7 +243,14 @@ fn shared(kernel: &Kernel, from: usize) -> Option<(usize, u32)> {
         Action::Scan { .. } => statement.depth as usize > deepest + 1 || statement.depth as usize <= from,
         _ => true,
     });
-    (flat && same).then_some((deepest + 1 - from, threads))
+    (flat && same).then_some((deepest + 1 - from, team))
+}
+
+/// The threads that have these lanes, or as many as are wanted where every order is right; none if there would be too many.
+fn team(lanes: Option<Lanes>, wanted: u32) -> Option<Team> {
+    let Some(lanes) = lanes else { return Some(Team { threads: wanted, lanes: Lanes::Interleaved(wanted) }) };
+    let (Lanes::Interleaved(count) | Lanes::Runs(count) | Lanes::Kept(count)) = lanes;
+    (count <= 1024).then_some(Team { threads: count.max(32), lanes })
 }
 
 /// As [`is_flat`], where bounds may be made at depths up to `from`.
@@ -306,7 +328,8 @@ fn tiles(kernel: &Kernel) -> Option<Tiles> {
             }
             Action::Append { .. } if statement.depth > 0 => appends = true,
             Action::Reduce { to: 0, combine, association, .. } if !is_exact(combine) => match association {
-                Association::Interleaved { lanes } if statement.depth == 1 && agrees(*lanes) => {}
+                // Its lanes are threads that take every step in turn.
+                Association::Interleaved { lanes: own @ 32.. } if statement.depth == 1 && agrees(*own) => {}
                 _ => return None,
             },
             Action::Scatter { order, .. }
@@ -320,7 +343,6 @@ fn tiles(kernel: &Kernel) -> Option<Tiles> {
     if scans == appends || (scans && !has_totals(kernel)) {
         return None;
     }
-    let threads = lanes.unwrap_or(256);
-    let fits = (32..=1024).contains(&threads) && exchanged(kernel, 0, threads, true) <= TILES_EXCHANGED;
-    fits.then_some(Tiles { threads, exact })
+    let team = team(lanes.map(Lanes::Interleaved), 256)?;
+    (exchanged(kernel, 0, team.threads, true) <= TILES_EXCHANGED).then_some(Tiles { team, exact })
 }

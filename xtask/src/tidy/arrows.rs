@@ -65,6 +65,8 @@ fn may_use(user: &str, used: &str) -> bool {
                 ("backends/cranelift", "backends/schedule"),
                 ("backends/cranelift", "backends/wide"),
                 ("backends/cuda", "backends/ptx"),
+                ("backends/ptx", "backends/schedule"),
+                ("backends/ptx", "backends/ptx-sim"),
             ];
             // The IR that code generators share: it knows none of them.
             let shared = used == "backends/vector" && matches!(user, "backends/cranelift" | "backends/wide");

@@ -2,17 +2,18 @@
 
 use super::{
     Building, around, axes, is_once, once, points_of, prologue,
-    rows::{agree, block_of, feed_own, fold, own_of, phase, results, shared, tree},
+    rows::{agree, block_of, feed_own, fold, own_of, own_steps, phase, results, shared, tree},
 };
 use crate::{
     emit::{Emitter, Result, parts},
+    form::Team,
     module::Argument,
     text::Class,
 };
 use fusebox_ir::association::BLOCK;
 
 impl Building<'_> {
-    pub(super) fn fold(&mut self, inner: usize, threads: u32) -> Result {
+    pub(super) fn fold(&mut self, inner: usize, team: Team) -> Result {
         let (kernel, all) = (self.kernel, self.all());
         let pieces = points_of(0..inner).pieces(BLOCK);
         let reduces: Vec<usize> = (0..kernel.statements.len())
@@ -39,21 +40,17 @@ impl Building<'_> {
         let total = e.points(&levels);
         let (thread, block, blocks) = (e.special("tid.x"), e.special("ctaid.x"), e.special("nctaid.x"));
         let first = e.c.compare("eq", thread, 0i64.into());
-        let own = shared(&mut e, 0, threads, Some(BLOCK))?;
+        let own = shared(&mut e, 0, team.threads, Some(BLOCK))?;
         let count = e.pieces(total, BLOCK);
-        let stride = i64::from(threads).into();
         e.stride_up(block, count, blocks, |e, piece| {
-            let (start, end) = block_of(e, piece, total);
-            let from = e.c.add(start, thread);
+            let bounds = block_of(e, piece, total);
             super::rows::reset_all(e, &own);
-            phase(e, |e| {
-                e.stride_up(from, end, stride, |e, point| {
-                    e.enter_all(&levels, point);
-                    let inside = around(e, 1..inner, deeper)?;
-                    e.depth(inner, inside)
-                })
+            own_steps(e, (thread, team), bounds, &mut |e, point| {
+                e.enter_all(&levels, point);
+                let inside = around(e, 1..inner, deeper.clone())?;
+                e.depth(inner, inside)
             })?;
-            tree(e, &own, thread, threads)?;
+            tree(e, &own, thread, team)?;
             e.only_if(first, |e| {
                 for (each, &argument) in own.iter().zip(&partial) {
                     let base = e.argument(argument);
@@ -66,7 +63,7 @@ impl Building<'_> {
             agree(e);
             Ok(())
         })?;
-        let made = e.finish("blocks", pieces, threads)?;
+        let made = e.finish("blocks", pieces, team.threads)?;
         self.entries.push(made);
 
         let mut e = Emitter::new(kernel, self.compute, &mut self.sites, &more);
@@ -78,7 +75,7 @@ impl Building<'_> {
         let total = e.points(&levels);
         let thread = e.special("tid.x");
         let first = e.c.compare("eq", thread, 0i64.into());
-        let mut own = shared(&mut e, 0, threads, None)?;
+        let mut own = shared(&mut e, 0, team.threads, None)?;
         let count = e.pieces(total, BLOCK);
         let sources: Vec<_> = own
             .iter()
@@ -86,7 +83,7 @@ impl Building<'_> {
             .map(|(each, &argument)| (each.stride(), each.types.clone(), e.argument(argument)))
             .collect();
         let feeders: Vec<_> = own.iter().map(super::rows::Feeder::of).collect();
-        fold(&mut e, &mut own, (thread, threads), count, &mut |e, piece| {
+        fold(&mut e, &mut own, (thread, team), count, &mut |e, piece| {
             for ((stride, types, base), feeder) in sources.iter().zip(&feeders) {
                 let place = e.address(*base, piece, *stride);
                 let element = e.read_maybe("global", place, types);
@@ -100,7 +97,7 @@ impl Building<'_> {
                 if is_once(e.kernel, &before, &behind) { once(e, before, behind) } else { Ok(()) }
             })
         })?;
-        let made = e.finish("rest", crate::module::Quantity::Number(1), threads)?;
+        let made = e.finish("rest", crate::module::Quantity::Number(1), team.threads)?;
         self.entries.push(made);
         Ok(())
     }

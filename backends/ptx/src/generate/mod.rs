@@ -41,8 +41,8 @@ pub fn emit(kernel: &Kernel, target: &Target) -> std::result::Result<Module, Bac
     match form {
         Form::One => module.one()?,
         Form::Points { levels } => module.points(levels)?,
-        Form::Rows { outer, inner, threads } => module.rows(outer, inner, threads)?,
-        Form::Fold { inner, threads } => module.fold(inner, threads)?,
+        Form::Rows { outer, inner, team } => module.rows(outer, inner, team)?,
+        Form::Fold { inner, team } => module.fold(inner, team)?,
         Form::Chunks => module.chunks()?,
         Form::Tiles(tiles) => module.tiles(tiles)?,
     }

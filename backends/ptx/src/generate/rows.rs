@@ -5,6 +5,7 @@ use fusebox_ir::{Action, ElementType, Lambda, association::BLOCK};
 use super::{Building, around, axes, is_once, once, points_of, prologue};
 use crate::{
     emit::{Emitter, Result, parts},
+    form::{Team, cannot_fail},
     module::Argument,
     statement::{
         Together,
@@ -14,6 +15,9 @@ use crate::{
     text::{Class, Reg, Space, Use},
     value::Val,
 };
+
+/// Threads of a warp.
+const WARP: u32 = 32;
 
 /// A reduce whose elements the threads of a block make.
 pub(super) struct Shared<'k> {
@@ -36,8 +40,8 @@ enum Blocks {
     One(Accumulator),
     /// Every order is right.
     Any(Accumulator),
-    /// As elements of another such reduce.
-    Table(Table),
+    /// As elements of another such reduce; none before the first.
+    Table(Option<Table>),
 }
 
 impl<'k> Shared<'k> {
@@ -59,13 +63,7 @@ impl<'k> Shared<'k> {
         } else if most.is_some_and(|most| most <= BLOCK) {
             Blocks::One(e.accumulator(combine, &[]))
         } else {
-            Blocks::Table(e.table(
-                (position, Use::Blocks),
-                combine,
-                Lanes::Interleaved(threads),
-                Some(BLOCK * BLOCK),
-                None,
-            )?)
+            Blocks::Table(None)
         };
         let each = Self { position, combine, down, exact, types, own, exchange, blocks };
         each.meet(e);
@@ -82,7 +80,8 @@ impl<'k> Shared<'k> {
     pub(super) fn combined(&mut self, e: &mut Emitter<'_>) -> Result<Maybe> {
         match &mut self.blocks {
             Blocks::One(into) | Blocks::Any(into) => Ok(into.clone().maybe(self.types.iter().copied())),
-            Blocks::Table(table) => e.table_result(table, self.combine, self.down),
+            Blocks::Table(Some(table)) => e.table_result(table, self.combine, self.down),
+            Blocks::Table(None) => Err(e.broken("blocks that have not begun")),
         }
     }
 
@@ -93,7 +92,7 @@ impl<'k> Shared<'k> {
 }
 
 impl Building<'_> {
-    pub(super) fn rows(&mut self, outer: usize, inner: usize, threads: u32) -> Result {
+    pub(super) fn rows(&mut self, outer: usize, inner: usize, team: Team) -> Result {
         let (kernel, all) = (self.kernel, self.all());
         let locks: Vec<Argument> = self.locks().into_iter().collect();
         let mut e = Emitter::new(kernel, self.compute, &mut self.sites, &locks);
@@ -106,7 +105,7 @@ impl Building<'_> {
         let (thread, block, blocks) = (e.special("tid.x"), e.special("ctaid.x"), e.special("nctaid.x"));
         let first = e.c.compare("eq", thread, 0i64.into());
         let most = (inner == 1).then(|| fusebox_ir::analysis::kernels::trip_count(&kernel.levels[outer])).flatten();
-        let mut shared = shared(&mut e, outer, threads, most)?;
+        let mut shared = shared(&mut e, outer, team.threads, most)?;
         e.stride_up(block, points, blocks, |e, point| {
             e.enter_all(&rows, point);
             let inside = around(e, 1..outer, deeper)?;
@@ -114,7 +113,7 @@ impl Building<'_> {
             super::pure(e, before.clone())?;
             let axes = axes(e, outer..outer + inner)?;
             let total = e.points(&axes);
-            fold(e, &mut shared, (thread, threads), total, &mut |e, point| {
+            fold(e, &mut shared, (thread, team), total, &mut |e, point| {
                 e.enter_all(&axes, point);
                 let inside = around(e, outer + 1..outer + inner, deeper.clone())?;
                 e.depth(outer + inner, inside)
@@ -134,7 +133,7 @@ impl Building<'_> {
             let one = e.c.both(first, own);
             e.only_if(one, |e| once(e, before, behind))?;
         }
-        let made = e.finish("rows", points_of(0..outer), threads)?;
+        let made = e.finish("rows", points_of(0..outer), team.threads)?;
         self.entries.push(made);
         Ok(())
     }
@@ -194,31 +193,60 @@ fn reset(e: &mut Emitter<'_>, combine: &Lambda, accumulator: &Accumulator) {
 pub(super) fn fold<'k>(
     e: &mut Emitter<'k>,
     shared: &mut [Shared<'_>],
-    (thread, threads): (Val, u32),
+    (thread, team): (Val, Team),
     total: Val,
     feed: &mut dyn FnMut(&mut Emitter<'k>, Val) -> Result,
 ) -> Result {
-    let stride = i64::from(threads).into();
+    let blocks = e.pieces(total, BLOCK);
     for each in shared.iter_mut() {
-        restart(e, each)?;
+        restart(e, each, team, blocks)?;
     }
     if shared.iter().all(|each| each.exact) {
         shared.iter().for_each(|each| reset(e, each.combine, &each.own));
-        phase(e, |e| e.stride_up(thread, total, stride, feed))?;
-        tree(e, shared, thread, threads)?;
+        phase(e, |e| e.stride_up(thread, total, i64::from(team.threads).into(), feed))?;
+        tree(e, shared, thread, team)?;
         return gather(e, shared, thread);
     }
-    let blocks = e.pieces(total, BLOCK);
     e.count_up(blocks, |e, block| {
-        let (start, end) = block_of(e, block, total);
-        let from = e.c.add(start, thread);
+        let bounds = block_of(e, block, total);
         shared.iter().for_each(|each| reset(e, each.combine, &each.own));
-        phase(e, |e| e.stride_up(from, end, stride, feed))?;
-        tree(e, shared, thread, threads)?;
+        own_steps(e, (thread, team), bounds, feed)?;
+        tree(e, shared, thread, team)?;
         gather(e, shared, thread)?;
         agree(e);
         Ok(())
     })
+}
+
+/// The elements of a block that are this thread's, as its lane has them.
+pub(super) fn own_steps<'k>(
+    e: &mut Emitter<'k>,
+    (thread, team): (Val, Team),
+    (start, end): (Val, Val),
+    feed: &mut dyn FnMut(&mut Emitter<'k>, Val) -> Result,
+) -> Result {
+    let (from, to, stride) = match team.lanes {
+        Lanes::Interleaved(lanes) => {
+            let from = e.c.add(start, thread);
+            let stride = Val::from(i64::from(lanes));
+            if lanes == team.threads {
+                (from, end, stride)
+            } else {
+                let own = e.c.compare("lt", thread, stride);
+                (e.c.select(own, from, end), end, stride)
+            }
+        }
+        Lanes::Runs(lanes) | Lanes::Kept(lanes) => {
+            let count = e.c.sub(end, start);
+            let length = e.pieces(count, lanes.into());
+            let skipped = e.c.mul(length, thread);
+            let from = e.c.add(start, skipped);
+            let to = e.c.add(from, length);
+            let (x, y) = (e.c.text(to), e.c.text(end));
+            (from, e.c.make(ElementType::I64, "min.s64", &[&x, &y]), 1i64.into())
+        }
+    };
+    phase(e, |e| e.stride_up(from, to, stride, feed))
 }
 
 /// Where a block of 4,096 elements starts and ends.
@@ -229,35 +257,53 @@ pub(super) fn block_of(e: &mut Emitter<'_>, block: Val, total: Val) -> (Val, Val
     (start, e.c.make(ElementType::I64, "min.s64", &[&x, &y]))
 }
 
-/// What blocks give starts anew.
-fn restart(e: &mut Emitter<'_>, shared: &mut Shared<'_>) -> Result {
+/// What blocks give starts anew: so many of them come.
+fn restart(e: &mut Emitter<'_>, shared: &mut Shared<'_>, team: Team, blocks: Val) -> Result {
     match &mut shared.blocks {
         Blocks::One(into) | Blocks::Any(into) => {
             let into = into.clone();
             reset(e, shared.combine, &into);
-            Ok(())
         }
-        // Folding leaves it empty.
-        Blocks::Table(_) => Ok(()),
+        Blocks::Table(table) => {
+            let memory = (shared.position, Use::Blocks);
+            *table = Some(e.table(memory, shared.combine, team.lanes, Some(BLOCK * BLOCK), Some(blocks))?);
+        }
     }
+    Ok(())
 }
 
-/// Halves of the threads are folded into the other halves until one is left, the first.
-pub(super) fn tree(e: &mut Emitter<'_>, shared: &[Shared<'_>], thread: Val, threads: u32) -> Result {
-    for each in shared {
-        let place = e.address(each.exchange, thread, each.stride());
-        let own = each.own.maybe(each.types.iter().copied());
-        e.write_maybe("shared", place, &own);
+/// Lanes are folded until one is left, that of the first thread: of interleaved ones the upper half into the lower, of runs neighbours.
+pub(super) fn tree(e: &mut Emitter<'_>, shared: &[Shared<'_>], thread: Val, team: Team) -> Result {
+    // Who fails in a warp would leave the others waiting.
+    let shuffled = matches!(team.lanes, Lanes::Interleaved(_)) && shared.iter().all(|each| cannot_fail(each.combine));
+    if !shuffled || team.threads > WARP {
+        for each in shared {
+            let place = e.address(each.exchange, thread, each.stride());
+            let own = own_of(each);
+            e.write_maybe("shared", place, &own);
+        }
     }
-    let mut half = threads / 2;
-    while half > 0 {
+    // What every order is right for all threads have combined, also those that are no lane.
+    let rounds = team.threads.ilog2() - if shuffled { WARP.ilog2() } else { 0 };
+    for round in 0..rounds {
         e.c.op("bar.sync 0");
-        let lower = e.c.compare("lt", thread, i64::from(half).into());
+        let (distance, takes) = match team.lanes {
+            Lanes::Interleaved(_) => {
+                let half = i64::from(team.threads >> (round + 1));
+                (half, e.c.compare("lt", thread, half.into()))
+            }
+            Lanes::Runs(_) | Lanes::Kept(_) => {
+                let step = 1i64 << round;
+                let text = e.c.text(thread);
+                let within = e.c.make(ElementType::I64, "and.b64", &[&text, &(2 * step - 1).to_string()]);
+                (step, e.c.compare("eq", within, 0i64.into()))
+            }
+        };
         phase(e, |e| {
-            e.only_if(lower, |e| {
+            e.only_if(takes, |e| {
                 for each in shared {
                     e.operation = e.kernel.operation(&e.kernel.statements[each.position]);
-                    let other = e.c.add(thread, i64::from(half).into());
+                    let other = e.c.add(thread, distance.into());
                     let place = e.address(each.exchange, other, each.stride());
                     let right = e.read_maybe("shared", place, &each.types);
                     let right = if each.own.present.is_none() { Maybe { present: None, ..right } } else { right };
@@ -269,6 +315,25 @@ pub(super) fn tree(e: &mut Emitter<'_>, shared: &[Shared<'_>], thread: Val, thre
                 Ok(())
             })
         })?;
+    }
+    if shuffled {
+        let first_warp = e.c.compare("lt", thread, i64::from(WARP).into());
+        e.only_if(first_warp, |e| shared.iter().try_for_each(|each| shuffle(e, each, thread)))?;
+    }
+    Ok(())
+}
+
+/// The lanes of the first warp are folded by halves, through registers.
+fn shuffle(e: &mut Emitter<'_>, each: &Shared<'_>, thread: Val) -> Result {
+    e.operation = e.kernel.operation(&e.kernel.statements[each.position]);
+    let mut half = WARP / 2;
+    while half > 0 {
+        let own = own_of(each);
+        let values = own.values.iter().map(|&value| e.c.shuffle_down(value, half)).collect();
+        let present = own.present.map(|present| e.c.shuffle_down(Val::new(ElementType::Bool, present), half));
+        let right = Maybe { values, present: present.and_then(Val::register) };
+        let lower = e.c.compare("lt", thread, i64::from(half).into());
+        e.only_if(lower, |e| e.combine_into(each.combine, &each.own, &right, each.down))?;
         half /= 2;
     }
     Ok(())
@@ -291,7 +356,8 @@ fn gather(e: &mut Emitter<'_>, shared: &mut [Shared<'_>], thread: Val) -> Result
                         let into = into.clone();
                         e.combine_into(each.combine, &into, &own, each.down)?;
                     }
-                    Blocks::Table(table) => e.push(table, each.combine, &own, each.down)?,
+                    Blocks::Table(Some(table)) => e.push(table, each.combine, &own, each.down)?,
+                    Blocks::Table(None) => return Err(e.broken("blocks that have not begun")),
                 }
             }
             Ok(())

@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     emit::{Axis, Emitter, Result, What, parts},
-    form::Tiles,
+    form::{Team, Tiles},
     module::{Argument, Quantity},
     statement::{
         Staged, Together,
@@ -101,7 +101,7 @@ fn sum() -> Lambda {
 /// The numbers of a kernel in tiles.
 #[derive(Clone, Copy)]
 struct Sizes {
-    threads: u32,
+    team: Team,
     /// Steps of a tile.
     tile: i64,
     /// Steps of a chunk, whose elements are in shared memory at once.
@@ -121,7 +121,7 @@ impl Building<'_> {
     pub(super) fn tiles(&mut self, form: Tiles) -> Result {
         let (kernel, all) = (self.kernel, self.all());
         let (sum, sliced) = (sum(), totals_only(kernel));
-        let threads = form.threads;
+        let team = form.team;
         let tile = if form.exact { BLOCK } else { TILE };
         let count = Quantity::Steps(0).pieces(tile);
         let (status, ticket) = (self.scratch(count.clone().times(8), true), self.scratch(Quantity::Number(8), true));
@@ -160,9 +160,9 @@ impl Building<'_> {
         more.extend(carried.iter().flat_map(|each| [each.totals, each.carries]));
         more.extend(partial.iter().chain(&locks));
         let staged: u64 = carried.iter().map(Carried::stride).sum();
-        let chunk = (STAGED_BYTES / staged.max(1)).max(64).min(1024);
+        let chunk = (STAGED_BYTES / staged.max(1)).clamp(64, 1024);
         let chunk = 1i64 << chunk.ilog2();
-        let sizes = Sizes { threads, tile, chunk };
+        let sizes = Sizes { team, tile, chunk };
         let kernels = Kernels {
             whole: kernel,
             totals: if appends { kernel } else { &sliced },
@@ -177,10 +177,10 @@ impl Building<'_> {
         let axis = e.axis(0)?;
         let tiles = e.pieces(axis.steps, tile);
         let thread = e.special("tid.x");
-        let reduces = shared(&mut e, 0, threads, Some(BLOCK))?;
+        let reduces = shared(&mut e, 0, team.threads, Some(BLOCK))?;
         let mut totals = Vec::new();
         for each in &carried {
-            totals.push(Shared::new(&mut e, each.position, (each.combine, each.down), threads, Some(tile))?);
+            totals.push(Shared::new(&mut e, each.position, (each.combine, each.down), team.threads, Some(tile))?);
         }
         let mut own = Vec::new();
         for each in &carried {
@@ -209,7 +209,7 @@ impl Building<'_> {
         pass.tile(&mut e, &mut totals, (number, status), first)?;
         e.c.op(format_args!("bra {again}"));
         e.c.place(done);
-        let made = e.finish("tiles", count, threads)?;
+        let made = e.finish("tiles", count, team.threads)?;
         self.entries.push(made);
 
         let mut e = Emitter::new(kernel, self.compute, &mut self.sites, &more);
@@ -220,13 +220,13 @@ impl Building<'_> {
         let axis = e.axis(0)?;
         let thread = e.special("tid.x");
         let first = e.c.compare("eq", thread, 0i64.into());
-        let mut reduces = shared(&mut e, 0, threads, None)?;
+        let mut reduces = shared(&mut e, 0, team.threads, None)?;
         let blocks = e.pieces(axis.steps, BLOCK);
         let feeders: Vec<_> = (reduces.iter().zip(&partial))
             .map(|(each, &argument)| (Feeder::of(each), each.stride(), each.types.clone(), e.argument(argument)))
             .collect();
         if !reduces.is_empty() {
-            fold(&mut e, &mut reduces, (thread, threads), blocks, &mut |e, piece| {
+            fold(&mut e, &mut reduces, (thread, team), blocks, &mut |e, piece| {
                 for (feeder, stride, types, base) in &feeders {
                     let place = e.address(*base, piece, *stride);
                     let element = e.read_maybe("global", place, types);
@@ -247,7 +247,7 @@ impl Building<'_> {
                 if is_once(kernel, &before, &behind) { once(e, before, behind) } else { Ok(()) }
             })
         })?;
-        let made = e.finish("rest", Quantity::Number(1), threads)?;
+        let made = e.finish("rest", Quantity::Number(1), team.threads)?;
         self.entries.push(made);
         Ok(())
     }
@@ -300,7 +300,7 @@ impl<'k> Pass<'_, 'k> {
         (number, status): (Val, Argument),
         first: Reg,
     ) -> Result {
-        let threads = self.sizes.threads;
+        let team = self.sizes.team;
         let start = e.c.mul(number, self.sizes.tile.into());
         let rest = e.c.sub(self.axis.steps, start);
         let rest = e.c.text(rest);
@@ -310,7 +310,7 @@ impl<'k> Pass<'_, 'k> {
             .filter(|(_, each)| each.seeds.is_none())
             .map(|(total, _)| Feeder::of(total))
             .collect();
-        fold(e, totals, (self.thread, threads), steps, &mut |e, step| {
+        fold(e, totals, (self.thread, team), steps, &mut |e, step| {
             let at = e.c.add(start, step);
             let count = self.count(e, at)?;
             for feeder in &appends {
@@ -339,7 +339,7 @@ impl<'k> Pass<'_, 'k> {
             if self.reduces.is_empty() {
                 return Ok(());
             }
-            tree(e, &self.reduces, self.thread, threads)?;
+            tree(e, &self.reduces, self.thread, team)?;
             let earlier = e.c.mul(number, (self.sizes.tile / BLOCK).into());
             let at = e.c.add(earlier, block);
             e.only_if(first, |e| {
@@ -453,7 +453,7 @@ impl<'k> Pass<'_, 'k> {
 
     /// One chunk: elements to shared memory, scanned there, then everything else at each step.
     fn chunk(&mut self, e: &mut Emitter<'k>, begin: Val, count: Val, first: Reg) -> Result {
-        let stride = i64::from(self.sizes.threads).into();
+        let stride = i64::from(self.sizes.team.threads).into();
         for (each, own) in self.carried.iter().zip(&self.own) {
             e.together.insert(each.position, Together::Put(Staged { place: own.place }));
         }

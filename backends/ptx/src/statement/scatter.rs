@@ -38,7 +38,8 @@ impl Emitter<'_> {
             }
             let target = this.position(first, &index)?;
             let values = this.operands(values)?;
-            let alone = !this.contended || *order == ScatterOrder::Unique;
+            let once = kernel.statements[position].depth == 0 && !this.scatters_elsewhere(position, first);
+            let alone = !this.contended || once || *order == ScatterOrder::Unique;
             let copy = this.chunks.iter().find(|chunk| chunk.statement == position);
             let copy = copy.map(|chunk| (chunk.is_copy, chunk.copy));
             match copy {
@@ -51,6 +52,13 @@ impl Emitter<'_> {
             None => put(self),
             Some(when) => self.only_if(when, put),
         }
+    }
+
+    /// Whether another statement scatters into an array.
+    fn scatters_elsewhere(&self, position: usize, array: KernelArrayId) -> bool {
+        self.kernel.statements.iter().enumerate().any(|(other, statement)| {
+            other != position && matches!(&statement.action, Action::Scatter { arrays, .. } if arrays.contains(&array))
+        })
     }
 
     /// Combines new values into targets that nobody else touches.

@@ -1,0 +1,57 @@
+//! The text of some kernels, one for each way in which something is emitted.
+
+mod common;
+
+use fusebox_schedule::Target;
+
+/// The PTX of the last kernel of a program.
+fn text(source: &str, target: &str) -> String {
+    let plan = common::plan(source);
+    let kernel = plan.kernels.last().unwrap_or_else(|| panic!("no kernel\n{source}"));
+    let module = fusebox_ptx::emit(kernel, &Target::named(target).unwrap()).unwrap_or_else(|error| panic!("{error}"));
+    assemble(&module.text, target);
+    module.text
+}
+
+/// Leaves the text where the assembler is to find it, if it is asked for.
+fn assemble(text: &str, target: &str) {
+    if let Some(folder) = std::env::var_os("FUSEBOX_PTX_OUT") {
+        let name: String =
+            text.lines().next().unwrap_or_default().chars().filter(char::is_ascii_alphanumeric).collect();
+        let path = std::path::Path::new(&folder).join(format!("test-{name}.{target}.ptx"));
+        std::fs::write(&path, text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    }
+}
+
+macro_rules! snapshots {
+    ($($name:ident: $target:literal, $source:expr;)*) => {$(
+        #[test]
+        fn $name() {
+            insta::with_settings!({ omit_expression => true, prepend_module_to_snapshot => false }, {
+                insta::assert_snapshot!(stringify!($name), text($source, $target));
+            });
+        }
+    )*};
+}
+
+snapshots! {
+    a_map: "sm_80", "fn f(a: [n]f32, b: [n]f32) -> [n]f32 { let c: [n]f32 = map(|x, y| 2.0 * x + y, a, b) return c }";
+    a_transpose: "sm_80", "fn f(a: [n, m]f64) -> [m, n]f64 { let t: [m, n]f64 = backpermute([m, n], |i, j| { return j, i }, a) return t }";
+    a_checked_gather: "sm_80", "fn f(a: [m]i16, at: [n]i64) -> [n]i16 { let b: [n]i16 = map(|k| a[k], at) return b }";
+    a_division: "sm_80", "fn f(a: [n]i32, b: [n]i32) -> [n]i32 { let c: [n]i32 = map(|x, y| div(x, y), a, b) return c }";
+    a_minimum_without_its_instruction: "sm_70", "fn f(a: [n]f32, b: [n]f32) -> [n]f32 { let c: [n]f32 = map(|x, y| min(x, y), a, b) return c }";
+    a_loop: "sm_80", "fn f(a: [n]i32) -> [n]i32 { let r: [n]i32 = map(|x| {
+        let v: i32, k: i32 = while(|v: i32, k: i32| v > 1, |v: i32, k: i32| { return v / 2, k + 1 }, x, 0i32)
+        return k }, a) return r }";
+    a_stencil: "sm_80", "fn f(u: [n]f32) -> [n]f32 { let p: [n]f32 = stencil(|l, r| 0.5 * (l + r), u[-1], u[1], u: clamp) return p }";
+    a_fold: "sm_80", "fn f(a: [n]f32) -> f32 { let s: f32 = fold(|x, y| x + y, 0.0, a) return s }";
+    a_fold_of_rows: "sm_80", "fn f(a: [n, m]f32) -> [n]f32 { let s: [n]f32 = fold(|x, y| max(x, y), 0.0, a) return s }";
+    a_product: "sm_80", "fn f(a: [n, k]f32, b: [k, m]f32) -> [n, m]f32 {
+        let x: [n, m, k]f32 = generate([n, m, k], |i, j, l| a[i, l] * b[l, j])
+        let c: [n, m]f32 = fold(|x, y| x + y, 0.0, x) return c }";
+    a_scan: "sm_80", "fn f(a: [n]i32) -> [n]i32 { let s: [n]i32 = scanl1(|x, y| x + y, a) return s }";
+    a_filter: "sm_80", "fn f(a: [n]f32) -> [?]f32 { let k: i64, r: [k]f32 = filter(|x| x > 0.5, a) return r }";
+    a_histogram: "sm_80", "fn f(h: [m]i32, t: [n]i64) -> [m]i32 { let o: [n]i32 = generate([n], |i| 1i32)
+        let p: [m]i32 = permute(|x, y| x + y, h, o, at: t) return p }";
+    a_sum_in_chunks: "sm_80", "fn f(d: [m]f32, v: [n]f32, t: [n]i64) -> [m]f32 { let p: [m]f32 = permute(|x, y| x + y, d, v, at: t) return p }";
+}
