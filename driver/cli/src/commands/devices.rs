@@ -41,7 +41,7 @@ fn gpus(out: &mut dyn Write) -> Result<(), Failure> {
                 writeln!(out, "         {number}: {line}")?;
             }
         }
-        Err(error) => writeln!(out, "         none here: {error}")?,
+        Err(error) => writeln!(out, "         {error}")?,
     }
     Ok(())
 }
