@@ -6,11 +6,9 @@ mod common;
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use common::{
-    Random, by_hand,
-    kernels::{Generated, Shape, generate},
-};
+use common::{Random, by_hand};
 use fusebox_backend::BackendError;
+use fusebox_conformance::kernels::{Generated, Shape, generate};
 use fusebox_cranelift::{Config, Cranelift, Features};
 use fusebox_ir::{Kernel, Plan, validate_plan};
 use fusebox_schedule::{Book, Preferences, Schedule, Target, alternatives, check, schedule};

@@ -1,14 +1,16 @@
 //! Programs as text, run on the CPU in every way and compared to the bit with the interpreter of kernels.
-#![allow(dead_code)] // each test file uses its share
+#![allow(dead_code, unused_imports)] // each test file uses its share
 
 pub mod by_hand;
-pub mod kernels;
+
+pub use fusebox_conformance::{Random, SIZES, interpreted, lowered, plan, same_bits};
 
 use std::sync::{Arc, OnceLock};
 
-use fusebox_backend::BackendError;
-use fusebox_cranelift::{CompiledPlan, Config, Cranelift, Features};
-use fusebox_ir::{Array, Constant, ElementType, Plan, Program, ProvedPlan, Value, text};
+use fusebox_backend::{BackendError, Program};
+use fusebox_conformance::{Way, Ways};
+use fusebox_cranelift::{CompiledPlan, Config, Cranelift, Features, LoadedPlan};
+use fusebox_ir::{Array, Plan, ProvedPlan};
 use fusebox_schedule::{Book, Target, alternatives};
 
 /// Threads and gangs that every program is run with.
@@ -41,46 +43,6 @@ pub fn same_code(left: &Config, right: &Config) -> bool {
     left.vectors == right.vectors && left.wide == right.wide && (!left.wide || left.features == right.features)
 }
 
-/// Equal but for sign and payload of NaN, which are no part of a result.
-pub fn same_bits(left: &Array, right: &Array) -> bool {
-    left.element() == right.element()
-        && left.extents() == right.extents()
-        && left.constants().zip(right.constants()).all(|(left, right)| {
-            left == right || matches!((left.as_f64(), right.as_f64()), (Some(a), Some(b)) if a.is_nan() && b.is_nan())
-        })
-}
-
-/// The plan of a program in text.
-pub fn plan(source: &str) -> Plan {
-    let program = text::parse(source).unwrap_or_else(|error| panic!("{error}\n{source}"));
-    lowered(&program).unwrap_or_else(|error| panic!("{error}\n{source}"))
-}
-
-/// The plan of a program, which is made strict first; why there is none, if there is none.
-#[allow(dead_code)]
-pub fn lowered(program: &Program) -> Result<Plan, fusebox_kernels::Error> {
-    let strict = match fusebox_strictness::make_strict(program, &fusebox_strictness::Config::default()) {
-        Ok((strict, _)) => strict,
-        // What is not flat has no plan either.
-        Err(fusebox_strictness::Error::Invalid(_)) => program.clone(),
-        Err(error) => panic!("{error}\n{program}"),
-    };
-    Ok(fusebox_kernels::lower(&strict, &fusebox_kernels::Config::default())?.0)
-}
-
-/// What the interpreter of kernels gives: results, or the error as text.
-pub fn interpreted(plan: &Plan, inputs: &[Array]) -> Result<Vec<Array>, String> {
-    let inputs: Vec<Value> = inputs.iter().cloned().map(Value::Array).collect();
-    let (results, _) = fusebox_interp::run_plan(plan, &inputs).map_err(|error| error.to_string())?;
-    Ok(results
-        .into_iter()
-        .map(|result| match result {
-            Value::Array(array) => array,
-            other => panic!("{other:?}"),
-        })
-        .collect())
-}
-
 /// A plan as lowering made it, or a test by hand, without guards.
 #[allow(unsafe_code)]
 pub fn compiled(backend: &Cranelift, plan: &Plan) -> Result<CompiledPlan, BackendError> {
@@ -94,41 +56,42 @@ pub fn run(backend: &Cranelift, plan: &Plan, inputs: &[Array]) -> Result<Vec<Arr
     compiled(backend, plan)?.load_plan()?.run_plan(inputs)
 }
 
+/// The CPU with all [`backends`].
+pub struct Cpu;
+
+impl Ways for Cpu {
+    fn package(&self) -> &'static str {
+        "fusebox-cranelift"
+    }
+
+    fn of(&self, plan: &Plan, _: Option<u64>) -> Vec<Way> {
+        // Code in gangs is the same for any number of threads.
+        let mut in_gangs: Option<(&Config, LoadedPlan)> = None;
+        let way = |(what, backend): &'static (String, Cranelift)| {
+            let known = in_gangs.as_ref().filter(|(config, _)| same_code(config, backend.config()));
+            let loaded = match known {
+                Some((_, loaded)) => Ok(loaded.on(backend)),
+                None => compiled(backend, plan).and_then(|compiled| compiled.load_plan()),
+            };
+            in_gangs = loaded
+                .as_ref()
+                .ok()
+                .filter(|_| backend.config().vectors)
+                .map(|own| (backend.config(), own.on(backend)));
+            (what.clone(), loaded.map(|loaded| Box::new(loaded) as Box<dyn Program>))
+        };
+        backends().iter().map(way).collect()
+    }
+}
+
 /// Runs a program on each of the inputs with every backend; panics where results, or errors, differ from the interpreter's.
 pub fn check(source: &str, all_inputs: &[Vec<Array>]) {
-    check_plan(&plan(source), source, all_inputs);
+    fusebox_conformance::check(&Cpu, source, all_inputs);
 }
 
 /// The same of a plan.
 pub fn check_plan(plan: &Plan, source: &str, all_inputs: &[Vec<Array>]) {
-    let expected: Vec<_> = all_inputs.iter().map(|inputs| interpreted(plan, inputs)).collect();
-    for (what, backend) in backends() {
-        let compiled = compiled(backend, plan).unwrap_or_else(|error| panic!("{what}: {error}\n{source}"));
-        let loaded = compiled.load_plan().unwrap_or_else(|error| panic!("{what}: {error}\n{source}"));
-        for (inputs, expected) in all_inputs.iter().zip(&expected) {
-            let extents: Vec<&[usize]> = inputs.iter().map(Array::extents).collect();
-            match (loaded.run_plan(inputs), expected) {
-                (Ok(results), Ok(expected)) => {
-                    for (position, (result, expected)) in results.iter().zip(expected).enumerate() {
-                        if !same_bits(result, expected) {
-                            let at = result.constants().zip(expected.constants()).position(|(a, b)| a != b);
-                            let pair = at.map(|at| (result.get(at), expected.get(at)));
-                            panic!(
-                                "{what}, inputs of {extents:?}: result {position} differs at {at:?}: {pair:?}, extents {:?} and {:?}\n{source}",
-                                result.extents(),
-                                expected.extents()
-                            );
-                        }
-                    }
-                }
-                // Of several failures any may be the one; the tests that care have one.
-                (Err(BackendError::Run(_)), Err(_)) => {}
-                (result, expected) => {
-                    panic!("{what}, inputs of {extents:?}: {result:?} instead of {expected:?}\n{source}")
-                }
-            }
-        }
-    }
+    fusebox_conformance::check_plan(&Cpu, plan, source, all_inputs);
 }
 
 /// Runs a program by every schedule that its last kernel could have, on every target whose code this machine runs, on 1, 2 and 7 threads by turns; gives
@@ -167,44 +130,3 @@ pub fn every_schedule(source: &str, inputs: &[Vec<Array>], forms: &[&str]) -> Ve
     }
     counts
 }
-
-/// Pseudo-random numbers.
-pub struct Random(pub u64);
-
-impl Random {
-    pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        let x = self.0 ^ self.0 >> 33;
-        x.wrapping_mul(0xff51afd7ed558ccd) ^ x >> 29
-    }
-
-    /// Numbers of a type: floats between -4 and 4, integers of any bits.
-    pub fn array(&mut self, element: ElementType, extents: &[usize]) -> Array {
-        let count = extents.iter().product();
-        let elements: Vec<Constant> = (0..count)
-            .map(|_| {
-                let bits = self.next();
-                let unit = (bits >> 11) as f64 / (1u64 << 53) as f64;
-                match element {
-                    ElementType::F16 => Constant::from(half::f16::from_f64(unit * 8.0 - 4.0)),
-                    ElementType::F32 => Constant::from((unit * 8.0 - 4.0) as f32),
-                    ElementType::F64 => Constant::from(unit * 8.0 - 4.0),
-                    other => Constant::from_bits(other, bits),
-                }
-            })
-            .collect();
-        Array::from_constants(element, extents, &elements).unwrap()
-    }
-
-    /// Whole numbers in `low..high`.
-    pub fn ints(&mut self, element: ElementType, extents: &[usize], low: i64, high: i64) -> Array {
-        let count = extents.iter().product();
-        let elements: Vec<Constant> = (0..count)
-            .map(|_| Constant::from_i64(element, low + (self.next() % (high - low).max(1) as u64) as i64))
-            .collect();
-        Array::from_constants(element, extents, &elements).unwrap()
-    }
-}
-
-/// Sizes around gangs, blocks and tiles.
-pub const SIZES: [usize; 8] = [0, 1, 3, 31, 200, 4096, 4099, 66_001];

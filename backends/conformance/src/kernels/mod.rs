@@ -13,7 +13,7 @@ use fusebox_ir::{
     Statement,
 };
 
-use super::Random;
+use crate::Random;
 
 /// What kernels are like.
 #[derive(Clone, Copy, Debug)]
@@ -28,7 +28,9 @@ pub struct Shape {
 
 /// A plan and what to run it on.
 pub struct Generated {
+    /// One launch.
     pub plan: Plan,
+    /// In the order of the plan.
     pub inputs: Vec<Array>,
 }
 

@@ -1,0 +1,188 @@
+//! Every exact scalar function and conversion on corner cases of every type.
+
+use fusebox_ir::{Array, Binary, Constant, ElementType, Unary, primitive};
+
+use crate::{Random, Ways, check};
+
+/// Corner cases, then random numbers: a few gangs and a rest.
+fn corners(element: ElementType, shift: usize) -> Array {
+    let mut all: Vec<Constant> = Vec::new();
+    let bits = element.bits();
+    if element.is_float() {
+        let specials = [
+            0.0,
+            -0.0,
+            1.0,
+            -1.0,
+            0.5,
+            -0.5,
+            1.5,
+            2.5,
+            -2.5,
+            3.7,
+            -3.7,
+            1e9,
+            -1e9,
+            3e10,
+            -3e10,
+            127.6,
+            -129.0,
+            255.5,
+            65535.9,
+            1e-30,
+            f64::INFINITY,
+            f64::NEG_INFINITY,
+            f64::NAN,
+        ];
+        all.extend(specials.iter().map(|&x| primitive::float(element, x)));
+        all.extend(
+            [1u64, 0x8000_0000_0000_0001]
+                .map(|tiny| Constant::from_bits(element, if tiny == 1 { 1 } else { 1 | 1 << (bits - 1) })),
+        );
+    } else if element == ElementType::Bool {
+        all.extend([true, false, false, true].map(Constant::from));
+    } else {
+        for x in [0i64, 1, -1, 2, -2, 3, 7, -7, 8, 31, 32, 33, 63, 64, 100, -100] {
+            all.push(Constant::from_i64(element, x));
+        }
+        all.push(Constant::from_bits(element, 1 << (bits - 1)));
+        all.push(Constant::from_bits(element, (1u64 << (bits - 1)) - 1));
+        all.push(Constant::from_bits(element, u64::MAX));
+    }
+    all.extend(Random(9 + shift as u64).array(element, &[20]).constants());
+    let count = 2 * 47;
+    let cycled: Vec<Constant> =
+        (0..count).map(|position| all[(position + shift * (position / all.len() + 1)) % all.len()]).collect();
+    Array::from_constants(element, &[count], &cycled).unwrap()
+}
+
+fn without_zeros(array: &Array) -> Array {
+    let elements: Vec<Constant> =
+        array.constants().map(|x| if x.bits() == 0 { Constant::from_i64(x.ty(), 5) } else { x }).collect();
+    Array::from_constants(array.element(), array.extents(), &elements).unwrap()
+}
+
+/// Functions of one operand.
+pub fn functions_of_one_operand(ways: &dyn Ways) {
+    for &function in Unary::ALL.iter().filter(|&&function| primitive::is_exact(function)) {
+        for element in ElementType::ALL {
+            let Some(result) = primitive::unary(function, Constant::from_i64(element, 1)) else { continue };
+            let call = match function {
+                Unary::Neg | Unary::Not | Unary::Complement => format!("{}x", function.text()),
+                _ => format!("{}(x)", function.text()),
+            };
+            let source = format!(
+                "fn f(a: [n]{element}) -> [n]{r} {{ let b: [n]{r} = map(|x| {call}, a) return b }}",
+                r = result.ty()
+            );
+            check(ways, &source, &[vec![corners(element, 0)], vec![corners(element, 3)]]);
+        }
+    }
+}
+
+/// Functions of two operands.
+pub fn functions_of_two_operands(ways: &dyn Ways) {
+    for &function in Binary::ALL.iter().filter(|&&function| primitive::is_exact_binary(function)) {
+        for element in ElementType::ALL {
+            let one = Constant::from_i64(element, 1);
+            let Ok(Some(result)) = primitive::binary(function, one, one) else { continue };
+            let division = matches!(function, Binary::Div | Binary::Rem | Binary::DivFloor | Binary::ModFloor);
+            let word = function.text().chars().all(|c| c.is_alphabetic() || c == '_');
+            let call = if word { format!("{}(x, y)", function.text()) } else { format!("x {} y", function.text()) };
+            let source = format!(
+                "fn f(a: [n]{element}, b: [n]{element}) -> [n]{r} {{ let c: [n]{r} = map(|x, y| {call}, a, b) return c }}",
+                r = result.ty()
+            );
+            let mut inputs = Vec::new();
+            for shift in 0..3 {
+                let (a, b) = (corners(element, 0), corners(element, shift + 1));
+                let b = if division && element.is_integer() { without_zeros(&b) } else { b };
+                inputs.push(vec![a, b]);
+            }
+            check(ways, &source, &inputs);
+        }
+    }
+}
+
+/// Shifts by amounts of other types and by one amount for all.
+pub fn shifts_by_amounts_of_other_types_and_by_one_amount_for_all(ways: &dyn Ways) {
+    for element in [
+        ElementType::I8,
+        ElementType::U8,
+        ElementType::I16,
+        ElementType::U32,
+        ElementType::I32,
+        ElementType::I64,
+        ElementType::U64,
+    ] {
+        for amount in [ElementType::I8, ElementType::U8, ElementType::I64] {
+            for call in ["x << y", "x >> y", "rotate_left(x, y)", "rotate_right(x, y)"] {
+                let each = format!(
+                    "fn f(a: [n]{element}, b: [n]{amount}) -> [n]{element} {{ let c: [n]{element} = map(|x, y| {call}, a, b) return c }}"
+                );
+                check(ways, &each, &[vec![corners(element, 0), corners(amount, 1)]]);
+                let all = format!(
+                    "fn f(a: [n]{element}, y: {amount}) -> [n]{element} {{ let c: [n]{element} = map(|x| {call}, a) return c }}"
+                );
+                let inputs: Vec<Vec<Array>> = [0, 1, 7, 8, 31, 64, -1]
+                    .iter()
+                    .map(|&by| vec![corners(element, 0), Array::scalar(Constant::from_i64(amount, by))])
+                    .collect();
+                check(ways, &all, &inputs);
+            }
+        }
+    }
+}
+
+/// Conversions between all types.
+pub fn conversions_between_all_types(ways: &dyn Ways) {
+    for from in ElementType::ALL {
+        for to in ElementType::ALL {
+            if to == ElementType::Bool {
+                continue;
+            }
+            let source = format!("fn f(a: [n]{from}) -> [n]{to} {{ let b: [n]{to} = map(|x| {to}(x), a) return b }}");
+            check(ways, &source, &[vec![corners(from, 0)], vec![corners(from, 5)]]);
+            if from.bits() == to.bits() && from != ElementType::Bool {
+                let source =
+                    format!("fn f(a: [n]{from}) -> [n]{to} {{ let b: [n]{to} = map(|x| bits_{to}(x), a) return b }}");
+                check(ways, &source, &[vec![corners(from, 0)]]);
+            }
+        }
+    }
+}
+
+/// Fused products of all float types.
+pub fn fused_products_of_all_float_types(ways: &dyn Ways) {
+    for element in [ElementType::F16, ElementType::F32, ElementType::F64] {
+        let source = format!(
+            "fn f(a: [n]{element}, b: [n]{element}, c: [n]{element}) -> [n]{element} {{ let d: [n]{element} = map(|x, y, z| fma(x, y, z), a, b, c) return d }}"
+        );
+        check(ways, &source, &[vec![corners(element, 0), corners(element, 1), corners(element, 2)]]);
+    }
+}
+
+/// Branches and loops that lanes disagree on.
+pub fn branches_and_loops_that_lanes_disagree_on(ways: &dyn Ways) {
+    let collatz = "fn f(a: [n]i32) -> [n]i32 { let r: [n]i32 = map(|x| {
+        let start = x % 1000
+        let v: i32, k: i32 = while(|v: i32, k: i32| v > 1, |v: i32, k: i32| { let w = if v % 2 == 0 { v / 2 } else { 3 * v + 1 } return w, k + 1 }, start, 0i32)
+        return k }, a) return r }";
+    check(ways, collatz, &[vec![corners(ElementType::I32, 0)]]);
+    let escape = "fn f(a: [n]f32, b: [n]f32) -> [n]i32 { let r: [n]i32 = map(|cx, cy| {
+        let x: f32, y: f32, k: i32 = while(|x: f32, y: f32, k: i32| x * x + y * y < 4.0 && k < 50, |x: f32, y: f32, k: i32| { return x * x - y * y + cx, 2.0 * x * y + cy, k + 1 }, 0.0, 0.0, 0i32)
+        return k }, a, b) return r }";
+    check(ways, escape, &[vec![corners(ElementType::F32, 0), corners(ElementType::F32, 1)]]);
+    let guarded = "fn f(a: [n]i32, b: [n]i32) -> [n]i32 { let r: [n]i32 = map(|x, y| if y == 0 { 0 } else { x / y }, a, b) return r }";
+    check(ways, guarded, &[vec![corners(ElementType::I32, 0), corners(ElementType::I32, 1)]]);
+    let reads = "fn f(a: [n]f32, b: [n]i32) -> [n]f32 { let r: [n]f32 = map(|x, y| { let k = i64(y) let s = if k >= 0 && k < n { a[k] } else { x } return s + 1.0 }, a, b) return r }";
+    check(ways, reads, &[vec![corners(ElementType::F32, 0), corners(ElementType::I32, 1)]]);
+}
+
+/// Makes a test of each case.
+#[macro_export]
+macro_rules! scalars {
+    ($ways:expr) => {
+        $crate::each!($ways, scalars: functions_of_one_operand, functions_of_two_operands, shifts_by_amounts_of_other_types_and_by_one_amount_for_all, conversions_between_all_types, fused_products_of_all_float_types, branches_and_loops_that_lanes_disagree_on);
+    };
+}
