@@ -253,8 +253,9 @@ fn programs_ten_times_the_size_of_the_device_run_right() {
         let pins = memory.pin(&[(of(x), Access::Read), (of(y), Access::Read), (of(z), Access::Write)]).unwrap();
         let places = [pins.address(0), pins.address(1), pins.address(2)];
         let add = |blocks: &mut [Vec<u8>]| {
-            for at in 0..BLOCK as usize {
-                blocks[2][at] = blocks[0][at].wrapping_add(blocks[1][at].wrapping_mul(2));
+            let (sources, result) = blocks.split_at_mut(2);
+            for ((sum, x), y) in result[0].iter_mut().zip(&sources[0]).zip(&sources[1]) {
+                *sum = x.wrapping_add(y.wrapping_mul(2));
             }
         };
         memory.remote().run(&places, add).unwrap();

@@ -169,7 +169,7 @@ impl Cuda {
         self.current()?;
         let function = module.function(launch.entry)?;
         let mut arguments = launch.arguments.to_vec();
-        let mut pointers: Vec<*mut c_void> = arguments.iter_mut().map(|argument| ptr_of(argument)).collect();
+        let mut pointers: Vec<*mut c_void> = arguments.iter_mut().map(ptr_of).collect();
         let (grid, block) = ((launch.blocks, 1, 1), (launch.threads, 1, 1));
         let doing = format!("launching `{}` with {} blocks of {} threads", launch.entry, launch.blocks, launch.threads);
         // SAFETY: function and stream are there, and the arguments live until the driver has copied them, which it does before it returns.

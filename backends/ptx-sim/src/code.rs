@@ -40,11 +40,13 @@ pub(crate) struct Order {
     pub strong: Option<Scope>,
     pub acquire: bool,
     pub release: bool,
+    /// A read of what nobody may write while the kernel runs (`ld.global.nc`).
+    pub constant: bool,
 }
 
 impl Order {
     /// A plain access.
-    pub const WEAK: Self = Self { strong: None, acquire: false, release: false };
+    pub const WEAK: Self = Self { strong: None, acquire: false, release: false, constant: false };
 }
 
 /// Where an access goes.

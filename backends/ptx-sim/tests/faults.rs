@@ -263,6 +263,18 @@ fn a_torn_pair() {
 }
 
 #[test]
+fn what_is_read_as_constant_is_not_written() {
+    let place = "mul.wide.u32 %d8, %r0, 4; add.u64 %d8, %d0, %d8;";
+    let text = |load: &str| with(&format!("{place} {load} %r3, [%d8]; add.u32 %r3, %r3, 1; st.global.u32 [%d8], %r3;"));
+    let found = fault(&text("ld.global.nc.u32"), line(1, 4), &[0; 4]);
+    assert_eq!(found.kind, FaultKind::Race);
+    assert!(found.message.contains("`ld.global.nc`"), "{found}");
+    assert_eq!(results(&text("ld.global.u32"), line(1, 4), &[0; 4]), [1; 4]);
+    let after = with(&format!("{place} st.global.u32 [%d8], %r0; ld.global.nc.u32 %r3, [%d8];"));
+    assert_eq!(fault(&after, line(1, 4), &[0; 4]).kind, FaultKind::Race);
+}
+
+#[test]
 fn shfl_from_a_lane_that_takes_no_part() {
     let text =
         |mask: &str| with(&format!("setp.lt.u32 %p0, %r0, 16; @!%p0 ret; shfl.sync.down.b32 %r3, %r0, 8, 31, {mask};"));

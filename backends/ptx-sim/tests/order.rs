@@ -93,6 +93,7 @@ fn the_last_block_reads_what_all_have_written() {
         kernel(".param .u64 a", &body)
     };
     assert_eq!(results(&last("membar.gl;"), line(20, 32), &[0; 22])[1], 190);
+    assert_eq!(results(&last("membar.gl;"), line(1000, 128), &[0; 1002])[1], 999 * 500);
     assert_eq!(fault(&last(""), line(20, 32), &[0; 22]).kind, FaultKind::Race);
     assert_eq!(fault(&last("membar.cta;"), line(20, 32), &[0; 22]).kind, FaultKind::Race);
 }

@@ -6,7 +6,7 @@ use fusebox_schedule::Target;
 
 #[test]
 fn golden_kernels_have_text() {
-    // `cargo xtask ptxas` assembles what is written there, for every architecture from the target on.
+    // `cargo xtask ptxas` assembles what is written there, each text for the target that its name ends with.
     let folder = std::env::var_os("FUSEBOX_PTX_OUT").map(std::path::PathBuf::from);
     let mut refused = Vec::new();
     let (mut count, mut forms) = (0, std::collections::BTreeMap::new());

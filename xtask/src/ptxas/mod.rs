@@ -16,8 +16,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Where tests write the texts that they make.
 pub const VARIABLE: &str = "FUSEBOX_PTX_OUT";
-/// The crates whose tests do.
-const WRITERS: [&str; 2] = ["fusebox-ptx-sim", "fusebox-ptx"];
+/// The crates whose tests do, and which of them.
+const WRITERS: [(&str, &[&str]); 2] =
+    [("fusebox-ptx-sim", &["--tests"]), ("fusebox-ptx", &["--test", "emitted", "--test", "snapshots"])];
+/// What begins the names of texts that are of interest to their tests alone.
+const OF_A_TEST: &str = "test-";
 
 /// Assemble PTX texts for each architecture: registers, shared memory; a spill fails
 #[derive(clap::Args)]
@@ -45,7 +48,8 @@ pub fn run(workspace: &Workspace, options: &Options) -> Result<()> {
     for file in &options.files {
         collect(file, &mut texts)?;
     }
-    report(&ptxas, &texts, &options.arch, options.all)
+    let print = if options.all || !options.files.is_empty() { Print::All } else { Print::Some };
+    report(&ptxas, &texts, &options.arch, print)
 }
 
 /// After tests that have written texts to [`written`]: assembles those, and the files of the project.
@@ -62,7 +66,7 @@ pub fn after_tests(workspace: &Workspace) -> Result<()> {
     };
     let mut texts: Vec<PathBuf> = of_project(workspace)?;
     collect(&written(workspace)?, &mut texts)?;
-    report(&ptxas, &texts, &["sm_70", "sm_80", "sm_90", "sm_100"].map(String::from), false)
+    report(&ptxas, &texts, &["sm_70", "sm_80", "sm_90", "sm_100"].map(String::from), Print::Sum)
 }
 
 /// The folder for what tests make, empty.
@@ -87,13 +91,14 @@ fn make(workspace: &Workspace, folder: &Path) -> Result<()> {
     fresh(workspace)?;
     let metadata = workspace.metadata()?;
     let packages = metadata["packages"].as_array().context("cargo metadata names no packages")?;
-    let is_there = |name: &str| packages.iter().any(|package| package["name"] == name);
-    let mut cargo = workspace.cargo();
-    cargo.args(["test", "--quiet", "--tests"]).env(VARIABLE, folder);
-    for writer in WRITERS.iter().filter(|name| is_there(name)) {
-        cargo.args(["--package", writer]);
+    for (writer, tests) in WRITERS {
+        if packages.iter().any(|package| package["name"] == writer) {
+            let mut cargo = workspace.cargo();
+            cargo.args(["test", "--quiet", "--package", writer]).args(tests).env(VARIABLE, folder);
+            process::output(&mut cargo)?;
+        }
     }
-    process::output(&mut cargo).map(drop)
+    Ok(())
 }
 
 fn of_project(workspace: &Workspace) -> Result<Vec<PathBuf>> {
@@ -119,53 +124,82 @@ fn collect(place: &Path, texts: &mut Vec<PathBuf>) -> Result<()> {
     Ok(())
 }
 
-/// One text for one architecture.
+/// What came of one text for one architecture.
 type Outcome = Result<Vec<Assembled>>;
 
-fn report(ptxas: &Path, texts: &[PathBuf], architectures: &[String], all: bool) -> Result<()> {
+fn report(ptxas: &Path, texts: &[PathBuf], architectures: &[String], print: Print) -> Result<()> {
     let mut failures = Vec::new();
-    let mut kernels = 0;
     let (mut most_registers, mut most_shared) = (0, 0);
+    let mut kernels: BTreeMap<(String, String), Vec<String>> = BTreeMap::new();
     for (text, outcomes) in texts.iter().zip(all_of(ptxas, texts, architectures)?) {
-        let name = text.file_name().unwrap_or_default().to_string_lossy();
-        let mut by_entry: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        let name = Name::of(text);
         for (architecture, outcome) in outcomes {
-            match outcome {
-                Err(error) => failures.push(format!("{} for {architecture}: {error:#}", text.display())),
-                Ok(assembled) => {
-                    for kernel in assembled {
-                        let Assembled { entry, registers, shared, spilled } = kernel;
-                        (most_registers, most_shared) = (most_registers.max(registers), most_shared.max(shared));
-                        if spilled > 0 {
-                            failures.push(format!(
-                                "{}: `{entry}` spills {spilled} bytes for {architecture}",
-                                text.display()
-                            ));
-                        }
-                        let figures =
-                            format!("{architecture} {registers:3} registers {shared:6} shared {spilled:3} spilled");
-                        by_entry.entry(entry).or_default().push(figures);
-                    }
+            let assembled = outcome.unwrap_or_else(|error| {
+                failures.push(format!("{} for {architecture}: {error:#}", text.display()));
+                Vec::new()
+            });
+            for Assembled { entry, registers, shared, spilled } in assembled {
+                (most_registers, most_shared) = (most_registers.max(registers), most_shared.max(shared));
+                if spilled > 0 {
+                    failures.push(format!("{}: `{entry}` spills {spilled} bytes for {architecture}", text.display()));
                 }
+                let figures = format!("{architecture} {registers:3} {shared:6} {spilled:3}");
+                kernels.entry((name.stem.clone(), entry)).or_default().push(figures);
             }
         }
-        kernels += by_entry.len();
-        let made_by_a_test = name.starts_with("test-");
-        for (entry, figures) in by_entry.iter().filter(|_| all || !made_by_a_test) {
-            println!("{name}: {entry}: {}", figures.join("; "));
+    }
+    if print != Print::Sum {
+        println!("kernel: for each architecture registers, bytes of shared memory, bytes spilled");
+    }
+    for ((name, entry), figures) in &kernels {
+        let wanted = match print {
+            Print::All => true,
+            Print::Some => !name.starts_with(OF_A_TEST),
+            Print::Sum => false,
+        };
+        if wanted {
+            println!("{name} {entry}: {}", figures.join("; "));
         }
     }
-    let (count, archs) = (texts.len(), architectures.join(", "));
+    let (count, texts, names) = (kernels.len(), texts.len(), architectures.join(", "));
     println!(
-        "ptxas: {kernels} kernels of {count} texts for {archs}: at most {most_registers} registers, {most_shared} bytes of shared memory"
+        "ptxas: {count} kernels in {texts} texts for {names}: at most {most_registers} registers, {most_shared} bytes of shared memory"
     );
     if !failures.is_empty() {
         bail!("{} were not assembled as they should be:\n{}", failures.len(), failures.join("\n"));
     }
-    if texts.is_empty() {
+    if texts == 0 {
         bail!("there is no text");
     }
     Ok(())
+}
+
+/// Which kernels are printed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Print {
+    All,
+    /// Not those of texts that are of interest to their tests alone.
+    Some,
+    /// How many there are.
+    Sum,
+}
+
+/// The name of a text: `dotp.0.sm_80.ptx` is `dotp.0`, and for that architecture alone.
+struct Name {
+    stem: String,
+    architecture: Option<String>,
+}
+
+impl Name {
+    fn of(text: &Path) -> Self {
+        let stem = text.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        match stem.rsplit_once('.') {
+            Some((before, last)) if last.starts_with("sm_") => {
+                Self { stem: before.into(), architecture: Some(last.into()) }
+            }
+            _ => Self { stem, architecture: None },
+        }
+    }
 }
 
 /// The outcomes of each text, in order; those for architectures older than the text's own are left out.
@@ -174,7 +208,9 @@ fn all_of(ptxas: &Path, texts: &[PathBuf], architectures: &[String]) -> Result<V
     for (text, path) in texts.iter().enumerate() {
         let content = fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
         let target = target(&content);
-        jobs.extend(architectures.iter().filter(|name| number(name) >= target).map(|name| (text, name)));
+        let only = Name::of(path).architecture;
+        let takes = |name: &&String| only.as_ref().map_or(number(name) >= target, |only| only == *name);
+        jobs.extend(architectures.iter().filter(takes).map(|name| (text, name)));
     }
     let scratch = tempdir()?;
     let next = AtomicUsize::new(0);
@@ -224,6 +260,14 @@ fn number(architecture: &str) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_may_say_an_architecture() {
+        let name = Name::of(Path::new("a/dotp.0.sm_80.ptx"));
+        assert_eq!((name.stem.as_str(), name.architecture.as_deref()), ("dotp.0", Some("sm_80")));
+        let name = Name::of(Path::new("saxpy.ptx"));
+        assert_eq!((name.stem.as_str(), name.architecture), ("saxpy", None));
+    }
 
     #[test]
     fn targets() {

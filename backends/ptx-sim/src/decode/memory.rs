@@ -9,7 +9,7 @@ use crate::text::tree::{Operand, Space};
 use crate::types::{Class, Type};
 
 /// Hints on caches, which change nothing here.
-const HINTS: [&str; 8] = ["ca", "cg", "cs", "lu", "cv", "wb", "wt", "nc"];
+const HINTS: [&str; 7] = ["ca", "cg", "cs", "lu", "cv", "wb", "wt"];
 
 fn drop_hints(suffixes: &mut Suffixes<'_>) {
     let is_hint = |suffix: &str| HINTS.contains(&suffix) || suffix.starts_with("L1::") || suffix.starts_with("L2::");
@@ -28,7 +28,7 @@ fn elements(suffixes: &mut Suffixes<'_>) -> usize {
 /// The order that the modifiers of a load, a store or an atomic instruction ask for.
 fn order(suffixes: &mut Suffixes<'_>, allowed: &[&str]) -> Result<Option<Order>, ParseError> {
     if suffixes.take("volatile") {
-        return Ok(Some(Order { strong: Some(Scope::Device), acquire: false, release: false }));
+        return Ok(Some(Order { strong: Some(Scope::Device), ..Order::WEAK }));
     }
     let Some(name) = suffixes.one_of(allowed) else { return Ok(None) };
     if name == "weak" {
@@ -36,7 +36,7 @@ fn order(suffixes: &mut Suffixes<'_>, allowed: &[&str]) -> Result<Option<Order>,
     }
     let acquire = matches!(name, "acquire" | "acq_rel");
     let release = matches!(name, "release" | "acq_rel");
-    Ok(Some(Order { strong: suffixes.scope(), acquire, release }))
+    Ok(Some(Order { strong: suffixes.scope(), acquire, release, constant: false }))
 }
 
 impl super::Decoder<'_> {
@@ -53,8 +53,12 @@ impl super::Decoder<'_> {
 
 impl Given<'_, '_> {
     pub(super) fn load(mut self, suffixes: &mut Suffixes<'_>) -> Decoded {
-        let order = self.access_order(suffixes, &["weak", "relaxed", "acquire"])?;
+        let mut order = self.access_order(suffixes, &["weak", "relaxed", "acquire"])?;
         let space = suffixes.take_if(Space::named).unwrap_or(Space::Generic);
+        order.constant = suffixes.take("nc") || self.instruction.opcode == "ldu";
+        if order.constant && (space != Space::Global || order.strong.is_some()) {
+            return Err(self.error("only plain loads of global memory can be of what nobody writes"));
+        }
         drop_hints(suffixes);
         let count = elements(suffixes);
         let ty = self.memory_type(count, suffixes)?;
@@ -181,7 +185,7 @@ impl Given<'_, '_> {
     pub(super) fn atomic(mut self, suffixes: &mut Suffixes<'_>) -> Decoded {
         let has_result = self.instruction.opcode == "atom";
         let order = order(suffixes, &["relaxed", "acquire", "release", "acq_rel"])?;
-        let mut order = order.unwrap_or(Order { strong: None, acquire: false, release: false });
+        let mut order = order.unwrap_or(Order::WEAK);
         order.strong = Some(order.strong.or_else(|| suffixes.scope()).unwrap_or(Scope::Device));
         let space = suffixes.take_if(Space::named).unwrap_or(Space::Generic);
         if !matches!(space, Space::Generic | Space::Global | Space::Shared) {

@@ -62,9 +62,25 @@ pub(crate) struct Thread {
     /// What it knows beyond.
     view: Rc<View>,
     /// What a strong write after the last fence makes known, and whether to all blocks.
-    pub fenced: Option<(Rc<View>, bool)>,
+    pub fenced: Option<(Told, bool)>,
     /// What strong reads have seen, which the next fence makes known.
-    pub seen: Vec<(Rc<View>, u32, bool)>,
+    pub seen: Vec<(Told, bool)>,
+}
+
+/// What a thread knew and had done at a point, for others. It is not put together before somebody takes it.
+#[derive(Clone, Debug)]
+pub(crate) struct Told {
+    pub thread: u32,
+    clock: u32,
+    base: u32,
+    view: Rc<View>,
+}
+
+impl Told {
+    /// When it was told, by the clock of the thread.
+    pub fn clock(&self) -> u32 {
+        self.clock
+    }
 }
 
 /// How threads are numbered.
@@ -97,24 +113,42 @@ impl Threads {
     }
 
     /// What `thread` knows and did, for others; what it does from here on is not in it.
-    pub fn release(self, thread: &mut Thread) -> Rc<View> {
-        let mut view = View::clone(&thread.view);
-        let own = view.0.entry(self.block(thread.number)).or_default();
-        own.base = own.base.max(thread.base);
-        own.add(thread.number, thread.clock);
+    pub fn release(self, thread: &mut Thread) -> Told {
+        let told =
+            Told { thread: thread.number, clock: thread.clock, base: thread.base, view: Rc::clone(&thread.view) };
         thread.clock += 1;
-        Rc::new(view)
+        told
     }
 
-    /// `thread` knows from here on what is in the view.
-    pub fn acquire(self, thread: &mut Thread, view: &Rc<View>) {
-        if Rc::ptr_eq(&thread.view, view) {
+    /// Whether the thread knows all of it already: who knows what somebody did knows what that one knew.
+    pub fn has(self, thread: &Thread, told: &Told) -> bool {
+        self.knows(thread, told.thread, told.clock)
+    }
+
+    /// Whether what is told has all of what was told before.
+    pub fn includes(self, told: &Told, before: &Told) -> bool {
+        let block = self.block(before.thread);
+        told.thread == before.thread && before.clock <= told.clock
+            || self.block(told.thread) == block && before.clock <= told.base
+            || told.view.0.get(&block).is_some_and(|known| known.covers(before.thread, before.clock))
+    }
+
+    /// `thread` knows from here on what it was told.
+    pub fn acquire(self, thread: &mut Thread, told: &Told) {
+        if self.has(thread, told) {
             return;
         }
-        if let Some(own) = view.0.get(&self.block(thread.number)) {
+        let (block, own) = (self.block(told.thread), self.block(thread.number));
+        if !Rc::ptr_eq(&told.view, &thread.view) {
+            Rc::make_mut(&mut thread.view).join(&told.view);
+        }
+        let view = Rc::make_mut(&mut thread.view);
+        let known = view.0.entry(block).or_default();
+        known.base = known.base.max(told.base);
+        known.add(told.thread, told.clock);
+        if let Some(own) = view.0.get(&own) {
             thread.base = thread.base.max(own.base);
         }
-        Rc::make_mut(&mut thread.view).join(view);
     }
 }
 

@@ -1,66 +1,65 @@
 //! What strong writes make known to those who read them: release and acquire.
 
-use super::clock::{Thread, Threads, View};
+use super::clock::{Thread, Threads, Told};
 use crate::code::{Order, Scope};
 use std::collections::HashMap;
-use std::rc::Rc;
 
+/// What is told, and whether threads of other blocks may take it.
 #[derive(Clone, Debug)]
 struct Message {
-    view: Rc<View>,
-    /// Whether threads of other blocks may take it.
+    told: Told,
     wide: bool,
-    block: u32,
 }
 
-/// By the place in memory; cleared at the end of a launch, which orders everything.
+/// By the place in memory. They go with their launch, whose end orders everything.
 #[derive(Debug, Default)]
-pub(crate) struct Messages(HashMap<u64, Message>);
+pub(crate) struct Messages(HashMap<u64, Vec<Message>>);
 
 impl Messages {
     /// A strong read, or the read of an atomic instruction.
     pub fn read(&self, place: u64, order: Order, thread: &mut Thread, threads: Threads) {
-        let Some(message) = self.0.get(&place) else { return };
-        let own = message.block == threads.block(thread.number);
-        if !own && !message.wide {
-            return;
-        }
-        if !order.acquire {
-            if !thread.seen.iter().any(|(view, ..)| Rc::ptr_eq(view, &message.view)) {
-                thread.seen.push((Rc::clone(&message.view), message.block, message.wide));
+        let Some(messages) = self.0.get(&place) else { return };
+        let block = threads.block(thread.number);
+        for Message { told, wide } in messages {
+            let own = threads.block(told.thread) == block;
+            if !own && !wide || threads.has(thread, told) {
+                continue;
             }
-        } else if own || order.strong == Some(Scope::Device) {
-            threads.acquire(thread, &message.view);
+            if !order.acquire {
+                thread.seen.push((told.clone(), *wide));
+            } else if own || order.strong == Some(Scope::Device) {
+                threads.acquire(thread, told);
+            }
+        }
+        // Who polls sees the same again and again.
+        if thread.seen.len() > 64 {
+            thread.seen.sort_by_key(|(told, wide)| (told.thread, told.clock(), *wide));
+            thread.seen.dedup_by_key(|(told, wide)| (told.thread, told.clock(), *wide));
         }
     }
 
     /// A strong write; of an atomic instruction (`keeps`), what was known by the old value stays known by the new one.
     pub fn write(&mut self, place: u64, order: Order, keeps: bool, thread: &mut Thread, threads: Threads) {
+        let device = order.strong == Some(Scope::Device);
         let own = if order.release {
-            Some((threads.release(thread), order.strong == Some(Scope::Device)))
+            Some(Message { told: threads.release(thread), wide: device })
         } else {
-            let device = order.strong == Some(Scope::Device);
-            thread.fenced.as_ref().map(|(view, wide)| (Rc::clone(view), *wide && device))
+            thread.fenced.as_ref().map(|(told, wide)| Message { told: told.clone(), wide: *wide && device })
         };
-        let block = threads.block(thread.number);
-        match (own, keeps) {
-            (None, true) => {}
-            (None, false) => {
+        match own {
+            None if keeps => {}
+            None => {
                 if !self.0.is_empty() {
                     self.0.remove(&place);
                 }
             }
-            (Some((view, wide)), false) => drop(self.0.insert(place, Message { view, wide, block })),
-            (Some((view, wide)), true) => {
-                let message = match self.0.remove(&place) {
-                    Some(before) if !Rc::ptr_eq(&before.view, &view) => {
-                        let mut joined = View::clone(&before.view);
-                        joined.join(&view);
-                        Message { view: Rc::new(joined), wide: wide || before.wide, block }
-                    }
-                    _ => Message { view, wide, block },
-                };
-                self.0.insert(place, message);
+            Some(message) => {
+                let messages = self.0.entry(place).or_default();
+                // What the new message has need not be kept, if that is for as many.
+                let has =
+                    |before: &Message| threads.includes(&message.told, &before.told) && message.wide >= before.wide;
+                messages.retain(|before| keeps && !has(before));
+                messages.push(message);
             }
         }
     }
@@ -68,16 +67,12 @@ impl Messages {
     /// A fence: what strong reads have seen is known, and what was done is told by the strong writes that follow.
     pub fn fence(scope: Scope, thread: &mut Thread, threads: Threads) {
         let block = threads.block(thread.number);
-        for (view, of, _) in std::mem::take(&mut thread.seen) {
-            if of == block || scope == Scope::Device {
-                threads.acquire(thread, &view);
+        for (told, _) in std::mem::take(&mut thread.seen) {
+            if threads.block(told.thread) == block || scope == Scope::Device {
+                threads.acquire(thread, &told);
             }
         }
-        let view = threads.release(thread);
-        thread.fenced = Some((view, scope == Scope::Device));
-    }
-
-    pub fn clear(&mut self) {
-        self.0.clear();
+        let told = threads.release(thread);
+        thread.fenced = Some((told, scope == Scope::Device));
     }
 }

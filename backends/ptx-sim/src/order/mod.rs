@@ -4,6 +4,6 @@ mod clock;
 mod messages;
 mod shadow;
 
-pub(crate) use clock::{Thread, Threads, View, meet, meet_some};
+pub(crate) use clock::{Thread, Threads, Told, View, meet, meet_some};
 pub(crate) use messages::Messages;
 pub(crate) use shadow::{Access, Conflict, How, Shadow};

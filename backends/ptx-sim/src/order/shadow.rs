@@ -15,12 +15,15 @@ pub(crate) struct How {
     pub strong: Option<Scope>,
     /// Bytes of the access.
     pub bytes: u8,
+    /// A read of what nobody may write in the same launch, in whatever order.
+    pub constant: bool,
 }
 
 impl How {
     /// Of two accesses by one thread, the one that conflicts with more.
     fn weaker(self, other: Self) -> Self {
-        if other.strong < self.strong { other } else { self }
+        let weaker = if other.strong < self.strong { other } else { self };
+        Self { constant: self.constant || other.constant, ..weaker }
     }
 
     /// Whether two strong accesses that overlap are of one value, and each sees the other.
@@ -56,7 +59,7 @@ struct Cell {
     many: bool,
 }
 
-const FRESH: How = How { strong: None, bytes: 0 };
+const FRESH: How = How { strong: None, bytes: 0, constant: false };
 const EMPTY: Cell = Cell {
     stamp: 0,
     writer: NOBODY,
@@ -78,6 +81,8 @@ pub(crate) struct Conflict {
     pub line: u32,
     /// Both are strong, but of different sizes.
     pub torn: bool,
+    /// One of them is a read of what nobody may write.
+    pub constant: bool,
 }
 
 /// The cells of one piece of memory.
@@ -102,6 +107,9 @@ pub(crate) struct Access<'a> {
 impl Access<'_> {
     /// Whether an earlier access does not conflict with this one.
     fn follows(&self, other: u32, clock: u32, how: How) -> bool {
+        if self.how.constant || how.constant {
+            return false;
+        }
         if other == self.thread.number || self.threads.knows(self.thread, other, clock) {
             return true;
         }
@@ -111,7 +119,7 @@ impl Access<'_> {
 
     fn conflict(&self, other: u32, other_writes: bool, line: u32, how: How) -> Conflict {
         let torn = self.how.strong.is_some() && how.strong.is_some() && self.how.bytes != how.bytes;
-        Conflict { other, other_writes, line, torn }
+        Conflict { other, other_writes, line, torn, constant: self.how.constant || how.constant }
     }
 }
 
@@ -197,8 +205,9 @@ impl Shadow {
             return Ok(());
         }
         if cell.reader == NOBODY || access.threads.knows(me, cell.reader, cell.read_clock) {
-            (cell.reader, cell.read_clock, cell.read_how, cell.read_line) =
-                (me.number, me.clock, access.how, access.line);
+            let constant = access.how.constant || cell.read_how.constant;
+            cell.read_how = How { constant, ..access.how };
+            (cell.reader, cell.read_clock, cell.read_line) = (me.number, me.clock, access.line);
             return Ok(());
         }
         let before = *cell;
@@ -218,7 +227,11 @@ impl Shadow {
     fn write(&mut self, at: usize, access: &Access<'_>) -> Result<(), Conflict> {
         self.renew(at, access.stamp);
         let (cell, me) = (&mut self.cells[at], access.thread.number);
-        if (cell.writer == me || cell.writer == NOBODY) && (cell.reader == me || cell.reader == NOBODY) && !cell.many {
+        if (cell.writer == me || cell.writer == NOBODY)
+            && (cell.reader == me || cell.reader == NOBODY)
+            && !cell.many
+            && !cell.read_how.constant
+        {
             (cell.writer, cell.write_clock, cell.write_line) = (me, access.thread.clock, access.line);
             (cell.write_how, cell.reader) = (access.how, NOBODY);
             return Ok(());

@@ -3,8 +3,7 @@
 use super::block::{Launched, Resident};
 use super::warp::{State, lanes};
 use crate::code::{Meeting, Tally};
-use crate::order::{Thread, View, meet, meet_some};
-use std::rc::Rc;
+use crate::order::{Thread, Told, meet, meet_some};
 
 /// Barriers that a block has.
 pub(crate) const BARRIERS: u64 = 16;
@@ -26,7 +25,7 @@ pub(crate) struct Barrier {
     /// Threads that it waits for, if a number was given.
     threads: Option<u32>,
     /// What threads made known that do not wait.
-    told: Vec<Rc<View>>,
+    told: Vec<Told>,
 }
 
 impl Barrier {
@@ -54,8 +53,8 @@ impl Barrier {
     }
 
     /// What a thread that does not wait makes known.
-    pub fn tell(&mut self, view: Rc<View>) {
-        self.told.push(view);
+    pub fn tell(&mut self, told: Told) {
+        self.told.push(told);
     }
 
     /// Whether somebody waits.
@@ -131,9 +130,9 @@ fn order(launched: &Launched<'_>, resident: &mut Resident, barrier: &Barrier, li
     } else {
         meet_some(&mut threads, numbers);
     }
-    for view in &barrier.told {
+    for told in &barrier.told {
         for thread in &mut threads {
-            numbers.acquire(thread, view);
+            numbers.acquire(thread, told);
         }
     }
 }

@@ -100,6 +100,12 @@ impl Launched<'_> {
         let other = if conflict.other_writes { "wrote" } else { "read" };
         let who = self.thread(conflict.other, block);
         let line = conflict.line;
+        if conflict.constant {
+            let message = format!(
+                "{verb} {what} that {who} {other} in line {line}; `ld.global.nc` is for what no thread writes while the kernel runs"
+            );
+            return (FaultKind::Race, message);
+        }
         if conflict.torn {
             let message =
                 format!("{verb} {what} that {who} {other} in line {line} in a piece of another size: a torn value");

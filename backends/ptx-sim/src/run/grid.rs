@@ -69,7 +69,6 @@ pub(crate) fn run(request: Request<'_>, memory: &mut Memory, random: &mut Random
         starved: None,
     };
     grid.run()?;
-    grid.launched.messages.clear();
     match grid.starved {
         Some(fault) => Err(fault),
         None => Ok(grid.launched.counts),

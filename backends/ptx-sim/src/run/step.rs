@@ -448,8 +448,8 @@ impl Launched<'_> {
         self.changed();
         if meeting == Meeting::Arrive {
             for lane in lanes(here) {
-                let view = self.threads.release(&mut warp.threads[lane]);
-                block.barriers[id as usize].tell(view);
+                let told = self.threads.release(&mut warp.threads[lane]);
+                block.barriers[id as usize].tell(told);
             }
             warp.groups[at].pc = pc + 1;
             warp.merge(at);

@@ -159,7 +159,7 @@ impl Launched<'_> {
             Where::Shared => (block.stamp, &mut block.shared),
             Where::Local | Where::Param => return Ok(()),
         };
-        let how = How { strong: touch.order.strong, bytes: touch.bytes as u8 };
+        let how = How { strong: touch.order.strong, bytes: touch.bytes as u8, constant: touch.order.constant };
         let thread = &warp.threads[touch.lane];
         let access = Access { thread, threads: self.threads, stamp, line: touch.line, how };
         let size = arena.bytes.len();
