@@ -34,8 +34,11 @@ pub(crate) enum Form {
         /// The threads of a block.
         team: Team,
     },
-    /// A thread for each chunk of the outermost level, each with its copy of a scatter's targets; a second launch combines the copies.
-    Chunks,
+    /// A block or thread for each chunk of the outermost level, each with its copy of a scatter's targets; a second launch combines the copies.
+    Chunks {
+        /// A block of threads makes the elements of a chunk, from so many levels numbered together; 0: one thread does.
+        levels: usize,
+    },
     /// Blocks share tiles of the outermost level; scans and appends carry from tile to tile.
     Tiles(Tiles),
 }
@@ -73,7 +76,12 @@ impl Form {
             Self::Fold { inner, team: Team { threads, .. } } => {
                 format!("blocks of {threads} threads fold 4,096 elements each of the first {inner}, one folds the rest")
             }
-            Self::Chunks => "a thread for each chunk of a scatter".to_owned(),
+            Self::Chunks { levels: 0 } => "a thread for each chunk of a scatter".to_owned(),
+            Self::Chunks { levels } => {
+                format!(
+                    "a block of threads for each chunk of a scatter, which share the first {levels}, and the targets"
+                )
+            }
             Self::Tiles(Tiles { team: Team { threads, .. }, .. }) => {
                 format!("blocks of {threads} threads take tiles, with look-back")
             }
@@ -86,6 +94,8 @@ const FEW: i64 = 32;
 
 /// Bytes of shared memory in which the threads of a block exchange what they combine, at most.
 const EXCHANGED: u64 = 47 << 10;
+/// Threads of a block that makes the elements of a chunk of a scatter.
+pub(crate) const CHUNK_THREADS: u32 = 256;
 /// The same where elements of a chunk are in shared memory too.
 const TILES_EXCHANGED: u64 = 20 << 10;
 
@@ -106,7 +116,7 @@ pub(crate) fn form(kernel: &Kernel) -> Form {
         return Form::One;
     }
     if is_in_chunks(kernel) {
-        return Form::Chunks;
+        return Form::Chunks { levels: chunk_levels(kernel) };
     }
     let free = (0..kernel.levels.len()).take_while(|&level| is_free(kernel, level)).count();
     if free == 0 {
@@ -277,14 +287,13 @@ fn is_flat_in(kernel: &Kernel, level: usize, from: usize) -> bool {
 
 /// Whether scatters are in chunks of the outermost level, and nothing else is in an order.
 fn is_in_chunks(kernel: &Kernel) -> bool {
-    let mut chunks = false;
+    let mut orders = Vec::new();
     let others = kernel.statements.iter().all(|statement| match &statement.action {
         Action::Scatter { .. } if statement.depth == 0 => true,
-        Action::Scatter { order: ScatterOrder::Chunks, .. } => {
-            chunks = true;
+        Action::Scatter { order: order @ (ScatterOrder::Chunks | ScatterOrder::InOrder), .. } => {
+            orders.push(*order);
             true
         }
-        Action::Scatter { order: ScatterOrder::InOrder, .. } => false,
         Action::Reduce { to, .. } => *to > 0,
         Action::Scan { .. } => statement.depth > 1,
         Action::Append { .. } => statement.depth == 0,
@@ -303,7 +312,28 @@ fn is_in_chunks(kernel: &Kernel) -> bool {
     // All have as many chunks.
     let same =
         targets.windows(2).all(|pair| kernel.arrays[pair[0].index()].extents == kernel.arrays[pair[1].index()].extents);
-    chunks && others && same
+    others
+        && !orders.is_empty()
+        && orders.iter().all(|order| *order == orders[0])
+        && (same || orders[0] == ScatterOrder::InOrder)
+}
+
+/// How many levels the threads of a block number together to make the elements of scatters in chunks; 0 where they cannot.
+fn chunk_levels(kernel: &Kernel) -> usize {
+    let mut depths = kernel.statements.iter().filter_map(|statement| match &statement.action {
+        Action::Scatter { arrays, order: ScatterOrder::Chunks | ScatterOrder::InOrder, .. } if statement.depth > 0 => {
+            Some((statement.depth as usize, 8 + 8 * arrays.len() as u64))
+        }
+        _ => None,
+    });
+    let Some((depth, mut bytes)) = depths.next() else { return 0 };
+    let mut same = true;
+    depths.for_each(|(other, more)| {
+        same &= other == depth;
+        bytes += more;
+    });
+    let fits = bytes * u64::from(CHUNK_THREADS) <= EXCHANGED;
+    if same && fits && (1..depth).all(|level| is_flat(kernel, level)) { depth } else { 0 }
 }
 
 /// How the outermost level is in tiles, if it can be: by scans whose elements do not need each other's results, or by an append, beside reduces

@@ -70,6 +70,8 @@ pub(crate) struct Emitter<'k> {
     pub(crate) appended: Option<Reg>,
     /// Where scatters in chunks put their elements; others put them into the arrays.
     pub(crate) chunks: Vec<crate::statement::scatter::Chunk>,
+    /// Where scatters leave target and values for the thread that the target belongs to.
+    pub(crate) staged: BTreeMap<usize, Reg>,
     /// Whether another thread may scatter at the same time.
     pub(crate) contended: bool,
     /// Locks for scatters of several components.
@@ -112,6 +114,7 @@ impl<'k> Emitter<'k> {
             together: BTreeMap::new(),
             appended: None,
             chunks: Vec::new(),
+            staged: BTreeMap::new(),
             contended: true,
             locks: None,
         };

@@ -43,7 +43,7 @@ pub fn emit(kernel: &Kernel, target: &Target) -> std::result::Result<Module, Bac
         Form::Points { levels } => module.points(levels)?,
         Form::Rows { outer, inner, team } => module.rows(outer, inner, team)?,
         Form::Fold { inner, team } => module.fold(inner, team)?,
-        Form::Chunks => module.chunks()?,
+        Form::Chunks { levels } => module.chunks(levels)?,
         Form::Tiles(tiles) => module.tiles(tiles)?,
     }
     let levels = match form {
@@ -51,7 +51,7 @@ pub fn emit(kernel: &Kernel, target: &Target) -> std::result::Result<Module, Bac
         Form::Points { levels } => levels,
         Form::Rows { outer, .. } => outer,
         Form::Fold { inner, .. } => inner,
-        Form::Chunks | Form::Tiles(_) => 1,
+        Form::Chunks { .. } | Form::Tiles(_) => 1,
     };
     let counted = if (0..levels).all(|level| is_known(kernel, level)) { 0 } else { levels };
     let count = if counted > 0 { Some(module.count(counted)?) } else { None };
@@ -126,7 +126,8 @@ fn copied(kernel: &Kernel, form: &Form) -> Vec<KernelArrayId> {
         Form::Points { levels } => *levels,
         Form::Rows { outer, inner, .. } => outer + inner,
         Form::Fold { inner, .. } => *inner,
-        Form::Chunks | Form::Tiles(_) => 1,
+        Form::Chunks { levels } => (*levels).max(1),
+        Form::Tiles(_) => 1,
     };
     let overwritten = kernel.arrays.iter().filter_map(|array| array.in_place_of);
     let read_around = |array: KernelArrayId| {

@@ -38,6 +38,13 @@ impl Emitter<'_> {
             }
             let target = this.position(first, &index)?;
             let values = this.operands(values)?;
+            if let Some(&place) = this.staged.get(&position) {
+                this.store_to("shared", place, 0, target);
+                for (component, &value) in values.iter().enumerate() {
+                    this.store_to("shared", place, 8 + 8 * component as u64, value);
+                }
+                return Ok(());
+            }
             let once = kernel.statements[position].depth == 0 && !this.scatters_elsewhere(position, first);
             let alone = !this.contended || once || *order == ScatterOrder::Unique;
             let copy = this.chunks.iter().find(|chunk| chunk.statement == position);
@@ -98,7 +105,7 @@ impl Emitter<'_> {
     }
 
     /// Into the arrays themselves by the first chunk, else into a copy whose elements are absent at first.
-    fn scatter_to_chunk(
+    pub(crate) fn scatter_to_chunk(
         &mut self,
         arrays: &[KernelArrayId],
         target: Val,

@@ -4,11 +4,16 @@
 //! it, goes back to the nearest tile whose carry is known, adds the totals since then strictly from the left, publishes its own carry, and
 //! goes through the tile once more. An append is a scan of how many elements each step puts.
 
+mod gangs;
+mod look_back;
+
 use fusebox_ir::{
     Action, Binary, Constant, ElementType, Instruction, Kernel, Lambda, Local, LocalId, Name, Place, ScalarOp,
     analysis::kernels::totals_only,
     association::{BLOCK, TILE},
 };
+
+use gangs::{apply, chain, prefix};
 
 use super::{
     Building,
@@ -371,86 +376,6 @@ impl<'k> Pass<'_, 'k> {
         Ok(Val::new(ElementType::I64, counter))
     }
 
-    /// The first thread publishes the totals of the tile, finds what is carried into it, and publishes what is carried on.
-    fn look_back(
-        &mut self,
-        e: &mut Emitter<'k>,
-        totals: &mut [Shared<'k>],
-        (number, status): (Val, Argument),
-    ) -> Result {
-        let status = e.argument(status);
-        let state = e.address(status, number, 8);
-        let mut found = Vec::new();
-        for (each, total) in self.carried.iter().zip(totals.iter_mut()) {
-            let total = total.combined(e)?;
-            let base = e.argument(each.totals);
-            let place = e.address(base, number, each.stride());
-            e.write_maybe("global", place, &total);
-            found.push(total);
-        }
-        for (each, own) in self.carried.iter().zip(&self.own) {
-            let first = each.first(e)?;
-            e.set_maybe(&own.running, &first);
-        }
-        let later = e.c.compare("gt", number, 0i64.into());
-        let error = e.argument(Argument::Error);
-        e.only_if(later, |e| {
-            e.c.op(format_args!("st.release.gpu.global.u64 [{state}], {TOTAL}"));
-            let before = e.c.add(number, (-1i64).into());
-            let nearest = e.c.variable(before);
-            let at = Val::new(ElementType::I64, nearest);
-            let (again, known) = (e.c.label(), e.c.label());
-            e.c.place(again);
-            let place = e.address(status, at, 8);
-            let seen = e.c.reg(Class::Double);
-            e.c.op(format_args!("ld.acquire.gpu.global.u64 {seen}, [{place}]"));
-            let seen = Val::new(ElementType::I64, seen);
-            let carry = e.c.compare("eq", seen, CARRY.into());
-            e.c.op(format_args!("@{carry} bra {known}"));
-            let total = e.c.compare("eq", seen, TOTAL.into());
-            e.only_if(total, |e| {
-                e.c.op(format_args!("add.s64 {nearest}, {nearest}, -1"));
-                e.c.op(format_args!("bra {again}"));
-                Ok(())
-            })?;
-            // Whoever has failed publishes nothing.
-            let slot = e.c.reg(Class::Double);
-            e.c.op(format_args!("ld.relaxed.gpu.global.u64 {slot}, [{error}]"));
-            let fine = e.c.test("setp.eq.u64", &[&slot.to_string(), "0"]);
-            e.c.op(format_args!("@{fine} bra {again}"));
-            if let Some(failed) = e.failed {
-                e.c.op(format_args!("mov.pred {failed}, -1"));
-            }
-            let exit = e.exit;
-            e.c.op(format_args!("bra {exit}"));
-            e.c.place(known);
-            for (each, own) in self.carried.iter().zip(&self.own) {
-                let (carries, totals) = (e.argument(each.carries), e.argument(each.totals));
-                let place = e.address(carries, at, each.stride());
-                let known = e.read_maybe("global", place, &each.types);
-                e.set_maybe(&own.running, &known);
-                let next = e.c.add(at, 1i64.into());
-                e.operation = e.kernel.operation(&e.kernel.statements[each.position]);
-                e.stride_up(next, number, 1i64.into(), |e, tile| {
-                    let place = e.address(totals, tile, each.stride());
-                    let total = e.read_maybe("global", place, &each.types);
-                    e.combine_into(each.combine, &own.running, &total, each.down)
-                })?;
-            }
-            Ok(())
-        })?;
-        for ((each, own), total) in self.carried.iter().zip(&self.own).zip(&found) {
-            e.operation = e.kernel.operation(&e.kernel.statements[each.position]);
-            let before = each.maybe(&own.running);
-            let carry = e.combine_maybe(each.combine, &before, total, each.down)?;
-            let base = e.argument(each.carries);
-            let place = e.address(base, number, each.stride());
-            e.write_maybe("global", place, &carry);
-        }
-        e.c.op(format_args!("st.release.gpu.global.u64 [{state}], {CARRY}"));
-        Ok(())
-    }
-
     /// One chunk: elements to shared memory, scanned there, then everything else at each step.
     fn chunk(&mut self, e: &mut Emitter<'k>, begin: Val, count: Val, first: Reg) -> Result {
         let stride = i64::from(self.sizes.team.threads).into();
@@ -508,90 +433,4 @@ impl<'k> Pass<'_, 'k> {
             e.c.assign(own.place, Val::new(ElementType::I64, place));
         }
     }
-}
-
-/// The first lane of a gang, and how many it has.
-fn lanes(e: &mut Emitter<'_>, each: &Carried<'_>, gang: Val, count: Val) -> (Val, Val) {
-    let start = e.c.mul(gang, i64::from(each.gang).into());
-    let rest = e.c.sub(count, start);
-    let rest = e.c.text(rest);
-    (start, e.c.make(ElementType::I64, "min.s64", &[&rest, &each.gang.to_string()]))
-}
-
-/// The lane that comes `step` before the end of so many lanes from `start` on.
-fn from_end(e: &mut Emitter<'_>, lanes: Val, step: Val) -> Val {
-    let last = e.c.add(lanes, (-1i64).into());
-    e.c.sub(last, step)
-}
-
-/// In a gang lane l takes lane l-1, then l-2, l-4, …; lanes from the last, so that each takes what was there before.
-fn prefix(e: &mut Emitter<'_>, each: &Carried<'_>, own: &Own, gang: Val, count: Val) -> Result {
-    let (start, lanes) = lanes(e, each, gang, count);
-    let base = e.address(own.staged, start, each.stride());
-    let step = e.c.variable(1i64.into());
-    let reach = Val::new(ElementType::I64, step);
-    let (again, behind) = (e.c.label(), e.c.label());
-    e.c.place(again);
-    let over = e.c.compare("ge", reach, lanes);
-    e.c.op(format_args!("@{over} bra {behind}"));
-    let taking = e.c.sub(lanes, reach);
-    e.count_up(taking, |e, at| {
-        let lane = from_end(e, lanes, at);
-        let other = e.c.sub(lane, reach);
-        let (to, from) = (e.address(base, lane, each.stride()), e.address(base, other, each.stride()));
-        let (left, right) = (e.read_maybe("shared", from, &each.types), e.read_maybe("shared", to, &each.types));
-        let combined = e.combine_maybe(each.combine, &left, &right, each.down)?;
-        e.write_maybe("shared", to, &combined);
-        Ok(())
-    })?;
-    e.c.op(format_args!("shl.b64 {step}, {step}, 1"));
-    e.c.op(format_args!("bra {again}"));
-    e.c.place(behind);
-    Ok(())
-}
-
-/// What is carried goes through the gangs.
-fn chain(e: &mut Emitter<'_>, each: &Carried<'_>, own: &Own, gangs: Val, count: Val) -> Result {
-    e.count_up(gangs, |e, gang| {
-        let place = e.address(own.starts, gang, each.stride());
-        let before = each.maybe(&own.running);
-        e.write_maybe("shared", place, &before);
-        let (start, lanes) = lanes(e, each, gang, count);
-        let last = from_end(e, lanes, 0i64.into());
-        let last = e.c.add(start, last);
-        let place = e.address(own.staged, last, each.stride());
-        let total = e.read_maybe("shared", place, &each.types);
-        e.combine_into(each.combine, &own.running, &total, each.down)
-    })
-}
-
-/// Results of a gang: what it starts from with each lane, or with the lane before.
-fn apply(e: &mut Emitter<'_>, each: &Carried<'_>, own: &Own, gang: Val, count: Val) -> Result {
-    let place = e.address(own.starts, gang, each.stride());
-    let before = e.read_maybe("shared", place, &each.types);
-    let (start, lanes) = lanes(e, each, gang, count);
-    let base = e.address(own.staged, start, each.stride());
-    e.count_up(lanes, |e, at| {
-        let lane = from_end(e, lanes, at);
-        let to = e.address(base, lane, each.stride());
-        if !each.exclusive {
-            let element = e.read_maybe("shared", to, &each.types);
-            let result = e.combine_maybe(each.combine, &before, &element, each.down)?;
-            e.write_maybe("shared", to, &result);
-            return Ok(());
-        }
-        let (other, behind) = (e.c.label(), e.c.label());
-        let later = e.c.compare("gt", lane, 0i64.into());
-        e.c.op(format_args!("@{later} bra {other}"));
-        e.write_maybe("shared", to, &before);
-        e.c.op(format_args!("bra {behind}"));
-        e.c.place(other);
-        let earlier = e.c.add(lane, (-1i64).into());
-        let from = e.address(base, earlier, each.stride());
-        let element = e.read_maybe("shared", from, &each.types);
-        let result = e.combine_maybe(each.combine, &before, &element, each.down)?;
-        e.write_maybe("shared", to, &result);
-        e.c.place(behind);
-        Ok(())
-    })
 }
