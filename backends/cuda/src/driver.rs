@@ -79,7 +79,13 @@ fn begin() -> Result<(), Error> {
 
 /// Names that the library may have here.
 fn looked_for() -> Vec<String> {
-    ["cuda", "nvcuda"].iter().flat_map(|name| cudarc::get_lib_name_candidates(name)).collect()
+    let all = ["cuda", "nvcuda"].iter().flat_map(|name| cudarc::get_lib_name_candidates(name));
+    // Those with versions in their names differ in nothing that a reader needs.
+    let mut names: Vec<String> = all.filter(|name| !name.contains('_')).collect();
+    names.sort_by_key(|name| (name.contains("64"), name.len(), name.clone()));
+    names.dedup();
+    names.truncate(3);
+    names
 }
 
 /// The version that the driver says it has: 12020 is 12.2.

@@ -341,7 +341,7 @@ fn programs_are_checked_dumped_and_read_again() {
         assert!(passes.lines().any(|line| line.starts_with(name)), "{passes}");
     }
     let devices = f.fusebox("devices").ok();
-    for name in ["cpu", "interp", "gpu", "sim"] {
+    for name in ["cpu", "cuda", "sim", "interp", "auto"] {
         assert!(devices.lines().any(|line| line.starts_with(name)), "{devices}");
     }
     // A GPU with its architecture, or why there is none.
@@ -349,6 +349,31 @@ fn programs_are_checked_dumped_and_read_again() {
         devices.contains(", sm_") || devices.contains("looked for libcuda") || devices.contains("driver"),
         "{devices}"
     );
+}
+
+#[test]
+fn gpus_are_chosen_where_they_are() {
+    let f = Folder::new();
+    f.write("dotp.fbx", DOT);
+    f.write("xs.npy", f32s(&[1.0, 2.0, 3.0]));
+    f.write("ys.npy", f32s(&[4.0, 5.0, 6.0, 7.0]));
+    let run = |backend: &str| {
+        f.fusebox(&format!("run dotp.fbx --backend {backend} --input xs=xs.npy --input ys=ys.npy --output s.npy"))
+    };
+    run("sim").ok();
+    assert!(f.read("s.npy").ends_with(&32f32.to_le_bytes()));
+    // Without a GPU it says why, and runs on the CPU.
+    let done = run("auto");
+    let said = done.err.clone();
+    done.ok();
+    assert!(
+        said.contains("auto: cuda, as there is a GPU") || said.contains("auto: cpu, as there is no GPU: "),
+        "{said}"
+    );
+    assert!(f.read("s.npy").ends_with(&32f32.to_le_bytes()));
+    if said.contains("auto: cpu") {
+        run("cuda").fails(2, &["backend `cuda`"]);
+    }
 }
 
 #[test]

@@ -110,19 +110,28 @@ pub enum Backend {
     /// All cores, compiled by Cranelift. Nested programs are made flat; sequences it does not run.
     #[default]
     Cpu,
+    /// The first GPU that NVIDIA's driver knows, by PTX. Programs as on the CPU.
+    Cuda,
+    /// A simulated GPU, on one core: executes the same PTX and checks every access. For tests.
+    Sim,
     /// The interpreter: every program, slowly; what programs mean.
     Interp,
+    /// The GPU where there is one, else the CPU ([`Backend::chosen`]).
+    Auto,
 }
 
 impl Backend {
     /// Every backend there is.
-    pub const ALL: [Self; 2] = [Self::Cpu, Self::Interp];
+    pub const ALL: [Self; 5] = [Self::Cpu, Self::Cuda, Self::Sim, Self::Interp, Self::Auto];
 
     /// The spelling on command lines.
     pub fn name(self) -> &'static str {
         match self {
             Self::Cpu => "cpu",
+            Self::Cuda => "cuda",
+            Self::Sim => "sim",
             Self::Interp => "interp",
+            Self::Auto => "auto",
         }
     }
 
@@ -130,7 +139,10 @@ impl Backend {
     pub fn summary(self) -> &'static str {
         match self {
             Self::Cpu => "all cores, compiled by Cranelift; no sequences",
+            Self::Cuda => "the first NVIDIA GPU, by PTX; no sequences",
+            Self::Sim => "a simulated GPU on one core: executes PTX and checks every access, for tests",
             Self::Interp => "the interpreter: every program, one thread, slow",
+            Self::Auto => "the GPU where there is one, else the CPU",
         }
     }
 }

@@ -15,25 +15,33 @@ pub(crate) fn run(_: &Options, out: &mut dyn Write) -> Result<(), Failure> {
     for backend in Backend::ALL {
         let here = match backend {
             Backend::Cpu => format!("; {threads} threads, {}", std::env::consts::ARCH),
+            Backend::Auto => match backend.chosen() {
+                (chosen, Some(reason)) => format!("; here `{chosen}`, as {reason}"),
+                _ => String::new(),
+            },
             _ => String::new(),
         };
         writeln!(out, "{:8} {}{here}", backend.name(), backend.summary())?;
+        if backend == Backend::Cuda {
+            gpus(out)?;
+        }
     }
-    // Not chosen by `--backend` yet: what kernels of PTX run on.
+    Ok(())
+}
+
+/// The GPUs of this machine, or why there is none.
+fn gpus(out: &mut dyn Write) -> Result<(), Failure> {
     match fusebox_cuda::gpus() {
         Ok(gpus) => {
             for gpu in gpus {
                 let gib = gpu.memory as f64 / f64::from(1 << 30);
                 let (number, architecture) = (gpu.ordinal, gpu.architecture());
-                writeln!(
-                    out,
-                    "gpu      {number}: {}; {gib:.1} GiB, {architecture}, {} multiprocessors",
-                    gpu.name, gpu.processors
-                )?;
+                let processors = gpu.processors;
+                let line = format!("{}; {gib:.1} GiB, {architecture}, {processors} multiprocessors", gpu.name);
+                writeln!(out, "         {number}: {line}")?;
             }
         }
-        Err(error) => writeln!(out, "gpu      none: {error}")?,
+        Err(error) => writeln!(out, "         {error}")?,
     }
-    writeln!(out, "sim      a GPU simulated on one core: executes PTX and checks every access, for tests")?;
     Ok(())
 }

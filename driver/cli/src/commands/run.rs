@@ -79,7 +79,8 @@ pub(crate) fn given(inputs: &[String]) -> Vec<Given> {
 }
 
 pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Failure> {
-    let backend: Backend = options.backend.parse().map_err(fusebox::Error::UnknownBackend)?;
+    let asked: Backend = options.backend.parse().map_err(fusebox::Error::UnknownBackend)?;
+    let (backend, reason) = asked.chosen();
     let choices = options.choices.options()?;
     let inputs = given(&options.inputs);
     let outputs: Vec<Target> =
@@ -104,6 +105,9 @@ pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Failure>
     let values = files::inputs(&signature, &inputs)?;
     signature.check(&values).map_err(fusebox::Error::from)?;
     let load = begin.elapsed();
+    if let Some(reason) = reason {
+        eprintln!("{asked}: {backend}, as {reason}");
+    }
     progress.step(format!("compiling for {backend}"));
     let schedules = match &options.schedule {
         None => None,
@@ -163,7 +167,7 @@ pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Failure>
             pass.counts.iter().map(|(name, count)| (name.clone(), json!(count))).collect()
         });
         let threads = match backend {
-            Backend::Interp => 1,
+            Backend::Interp | Backend::Sim => 1,
             _ => options.threads.or(std::thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get),
         };
         times.sort();

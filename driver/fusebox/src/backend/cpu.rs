@@ -1,20 +1,16 @@
-//! The backend `cpu`: all passes, then machine code for all cores by Cranelift.
+//! The backend `cpu`: machine code for all cores by Cranelift.
 
 use std::{
     collections::HashMap,
     sync::{Arc, LazyLock, Mutex},
-    time::Instant,
 };
 
-use fusebox_backend::{Backend as _, BackendError, lock};
+use fusebox_backend::{BackendError, lock};
 use fusebox_cranelift::{Config, Cranelift};
-use fusebox_ir::{Array, ArrayOp, Nested, Part, Plan, Program, Property, ProvedPlan, RunError, Value, validate};
-use smallvec::SmallVec;
+use fusebox_ir::Plan;
 
-use super::{Executable, Loading, without_checks::without_checks};
-use crate::{Error, InputError, Options, RunReport, Stage, passes::run_to_plan};
-
-const NAME: &str = "cpu";
+use super::planned::failed;
+use crate::{Error, Options};
 
 /// One backend for each number of threads asked for. All programs share its threads and memory.
 static BACKENDS: LazyLock<Mutex<HashMap<usize, Arc<Cranelift>>>> = LazyLock::new(Mutex::default);
@@ -24,157 +20,23 @@ fn backend(threads: usize) -> Result<Arc<Cranelift>, Error> {
     if let Some(backend) = backends.get(&threads) {
         return Ok(Arc::clone(backend));
     }
-    let backend = Arc::new(Cranelift::new(Config { threads, ..Config::default() }).map_err(failed)?);
+    let backend = Arc::new(Cranelift::new(Config { threads, ..Config::default() }).map_err(refused)?);
     backends.insert(threads, Arc::clone(&backend));
     Ok(backend)
 }
 
 /// The backend for a plan: with schedules of its own it is one of its own.
-fn backend_for(plan: &Plan, options: &Options) -> Result<Arc<Cranelift>, Error> {
+pub(super) fn backend_for(plan: &Plan, options: &Options) -> Result<Arc<Cranelift>, Error> {
     let threads = options.threads.map_or(0, usize::from);
     match &options.schedules {
         None => backend(threads),
         Some(text) => {
             let schedules = Arc::new(crate::schedules::read(text, plan)?);
-            Cranelift::new(Config { threads, schedules, ..Config::default() }).map(Arc::new).map_err(failed)
+            Cranelift::new(Config { threads, schedules, ..Config::default() }).map(Arc::new).map_err(refused)
         }
     }
 }
 
-fn failed(error: BackendError) -> Error {
-    match error {
-        BackendError::Run(error) => Error::Run(error),
-        BackendError::BadInput { input, expected, given } => InputError::Type { input, expected, found: given }.into(),
-        BackendError::InputCount { expected, given } => {
-            InputError::Count { expected, given, inputs: String::new() }.into()
-        }
-        other => Error::Backend { backend: NAME, source: Box::new(other) },
-    }
-}
-
-/// Compiles and loads a valid program.
-pub(super) fn load(program: &Program, options: &Options) -> Result<Loading, Error> {
-    let made = MadePlan::of(program, options)?;
-    made.load(options).map(|loading| Loading { stages: made.stages, ..loading })
-}
-
-/// A plan that the passes have made and that nobody has changed.
-pub(crate) struct MadePlan {
-    stages: Vec<Stage>,
-    plan: ProvedPlan,
-    nested: Vec<bool>,
-}
-
-impl MadePlan {
-    /// The plan of a valid program.
-    pub(crate) fn of(program: &Program, options: &Options) -> Result<Self, Error> {
-        let (stages, plan) = made(program, options)?;
-        Ok(Self { stages, plan, nested: nested_results(program) })
-    }
-
-    /// What was made.
-    pub(crate) fn plan(&self) -> &Plan {
-        &self.plan
-    }
-
-    /// Compiles and loads it.
-    pub(crate) fn load(&self, options: &Options) -> Result<Loading, Error> {
-        loaded(&self.plan, self.nested.clone(), options)
-    }
-}
-
-/// Which results are arrays of arrays: the flat program gives the extents and the values of each.
-fn nested_results(program: &Program) -> Vec<bool> {
-    program.outputs.iter().map(|output| !output.ty.inner.is_empty()).collect()
-}
-
-/// As [`load`], without the checks of the program's kernels.
-///
-/// # Safety
-/// As [`crate::compile_unchecked`].
-#[allow(unsafe_code)]
-pub(super) unsafe fn load_unchecked(program: &Program, options: &Options) -> Result<Loading, Error> {
-    let (stages, plan) = made(program, options)?;
-    // SAFETY: what lowering has left unchecked it has proved; for what it checked the caller vouches.
-    let bare = unsafe { ProvedPlan::new(without_checks(&plan)) };
-    loaded(&bare, nested_results(program), options).map(|loading| Loading { stages, ..loading })
-}
-
-/// What each pass makes of a program.
-fn made(program: &Program, options: &Options) -> Result<(Vec<Stage>, ProvedPlan), Error> {
-    if has_sequences(program) {
-        validate(program, &[Property::Flat]).map_err(|errors| Error::NotFlat { backend: NAME, errors })?;
-    }
-    run_to_plan(program, options)
-}
-
-/// Whether a program reads sequences, which are not made flat.
-fn has_sequences(program: &Program) -> bool {
-    let mut blocks = vec![&program.body];
-    while let Some(block) = blocks.pop() {
-        if block.params.iter().any(|var| var.ty.stream)
-            || block.bindings.iter().any(|binding| matches!(binding.op, ArrayOp::Consume { .. }))
-        {
-            return true;
-        }
-        let parts = block.bindings.iter().flat_map(|binding| binding.op.parts());
-        blocks.extend(parts.filter_map(|part| if let Part::Body(body) = part { Some(body) } else { None }));
-    }
-    false
-}
-
-/// Compiles and loads a plan that needs no guards.
-fn loaded(plan: &ProvedPlan, nested: Vec<bool>, options: &Options) -> Result<Loading, Error> {
-    let backend = backend_for(plan, options)?;
-    let begin = Instant::now();
-    let loaded = backend.compile_proved(plan).and_then(|compiled| compiled.load()).map_err(failed)?;
-    Ok(Loading { executable: Box::new(Loaded { program: loaded, nested }), stages: Vec::new(), code: begin.elapsed() })
-}
-
-/// Compiles and loads a valid plan.
-pub(super) fn load_plan(plan: &Plan, options: &Options) -> Result<Loading, Error> {
-    let backend = backend_for(plan, options)?;
-    let begin = Instant::now();
-    let loaded = backend.compile(plan).and_then(|compiled| compiled.load()).map_err(failed)?;
-    let code = begin.elapsed();
-    let nested = vec![false; plan.outputs.len()];
-    Ok(Loading { executable: Box::new(Loaded { program: loaded, nested }), stages: Vec::new(), code })
-}
-
-struct Loaded {
-    program: Box<dyn fusebox_backend::Program>,
-    /// Of each result whether it is an array of arrays.
-    nested: Vec<bool>,
-}
-
-impl Executable for Loaded {
-    fn run(&self, inputs: &[Value]) -> Result<(Vec<Value>, RunReport), Error> {
-        // Clones share their elements.
-        let mut arrays: SmallVec<[Array; 8]> = SmallVec::new();
-        for value in inputs {
-            match value {
-                Value::Array(array) => arrays.push(array.clone()),
-                Value::Nested(nested) => arrays.extend([nested.extents.clone(), nested.values.clone()]),
-                Value::Stream(_) => {
-                    return Err(Error::Run(RunError {
-                        operation: "input".into(),
-                        place: Default::default(),
-                        fault: fusebox_ir::Fault::Assertion { message: "a flat program has arrays as inputs".into() },
-                    }));
-                }
-            }
-        }
-        let (results, statistics) = self.program.run_with_statistics(&arrays).map_err(failed)?;
-        let report = RunReport { peak_bytes: Some(statistics.peak_bytes) };
-        let mut flat = results.into_iter();
-        let mut results = Vec::with_capacity(self.nested.len());
-        for &nested in &self.nested {
-            let value = match (nested, flat.next()) {
-                (true, Some(extents)) => flat.next().map(|values| Value::Nested(Nested { extents, values })),
-                (_, array) => array.map(Value::Array),
-            };
-            results.extend(value);
-        }
-        Ok((results, report))
-    }
+fn refused(error: BackendError) -> Error {
+    failed(crate::Backend::Cpu, error)
 }

@@ -1,14 +1,16 @@
 //! The only place that knows the backends: it turns a program or a plan into something that runs.
 
 mod cpu;
+mod gpu;
 mod interp;
+mod planned;
 mod without_checks;
 
 use std::time::Duration;
 
 use fusebox_ir::{Plan, Program, Value};
 
-pub(crate) use self::cpu::MadePlan;
+pub(crate) use self::planned::MadePlan;
 use crate::{Backend, Error, Options, RunReport, Stage};
 
 /// A program that is loaded and ready to run, from any thread.
@@ -26,25 +28,40 @@ pub(crate) struct Loading {
     pub code: Duration,
 }
 
+impl Backend {
+    /// The backend that [`Backend::Auto`] stands for on this machine, and why; any other backend as it is.
+    pub fn chosen(self) -> (Self, Option<String>) {
+        if self != Self::Auto {
+            return (self, None);
+        }
+        match gpu::first() {
+            Ok(name) => (Self::Cuda, Some(format!("there is a GPU: {name}"))),
+            Err(why) => (Self::Cpu, Some(format!("there is no GPU: {why}"))),
+        }
+    }
+}
+
 /// Compiles and loads a valid plan.
 pub(crate) fn load_plan(plan: &Plan, options: &Options) -> Result<Loading, Error> {
+    let options = chosen(options);
     match options.backend {
-        Backend::Cpu => cpu::load_plan(plan, options),
         Backend::Interp => {
             let executable = Box::new(interp::InterpretedPlan::new(plan));
             Ok(Loading { executable, stages: Vec::new(), code: Duration::ZERO })
         }
+        _ => planned::load_plan(plan, &options),
     }
 }
 
 /// Compiles and loads a valid program.
 pub(crate) fn load(program: &Program, options: &Options) -> Result<Loading, Error> {
+    let options = chosen(options);
     match options.backend {
-        Backend::Cpu => cpu::load(program, options),
         Backend::Interp => {
             let executable = Box::new(interp::Interpreted::new(program));
             Ok(Loading { executable, stages: Vec::new(), code: Duration::ZERO })
         }
+        _ => planned::load(program, &options),
     }
 }
 
@@ -54,9 +71,15 @@ pub(crate) fn load(program: &Program, options: &Options) -> Result<Loading, Erro
 /// As [`crate::compile_unchecked`].
 #[allow(unsafe_code)]
 pub(crate) unsafe fn load_unchecked(program: &Program, options: &Options) -> Result<Loading, Error> {
+    let options = chosen(options);
     match options.backend {
+        Backend::Interp => load(program, &options),
         // SAFETY: the caller promises the same.
-        Backend::Cpu => unsafe { cpu::load_unchecked(program, options) },
-        Backend::Interp => load(program, options),
+        _ => unsafe { planned::load_unchecked(program, &options) },
     }
+}
+
+/// Options with a backend that is not [`Backend::Auto`].
+fn chosen(options: &Options) -> Options {
+    Options { backend: options.backend.chosen().0, ..options.clone() }
 }

@@ -1,0 +1,82 @@
+//! The backends `cuda` and `sim`: PTX on the GPU of this machine, or on a simulated one.
+
+use std::sync::Arc;
+
+use fusebox_backend::Backend;
+
+use crate::Error;
+
+#[cfg(feature = "gpu")]
+mod there {
+    use std::sync::{LazyLock, Mutex};
+
+    use fusebox_backend::lock;
+    use fusebox_cuda::{Cuda, Gpu, Options};
+    use fusebox_ptx::{
+        PtxBackend,
+        sim::{Options as Machine, Simulator},
+    };
+    use fusebox_schedule::Target;
+
+    use super::*;
+
+    /// The GPU, once it was asked for and is there: all programs share its memory.
+    static CUDA: LazyLock<Mutex<Option<Arc<PtxBackend<Cuda>>>>> = LazyLock::new(Mutex::default);
+
+    /// What the first GPU is; or why there is none.
+    pub(crate) fn first() -> Result<String, String> {
+        let gpus = fusebox_cuda::gpus().map_err(|error| error.to_string())?;
+        gpus.first().map(|gpu| gpu.name.clone()).ok_or_else(|| "the driver knows no GPU".to_owned())
+    }
+
+    /// The newest described architecture whose code the GPU runs.
+    fn target(gpu: &Gpu) -> Option<Target> {
+        let known =
+            Target::NAMES.iter().rev().filter_map(|name| Some((name.strip_prefix("sm_")?.parse::<u32>().ok()?, name)));
+        let own = gpu.architecture().strip_prefix("sm_").and_then(|number| number.parse::<u32>().ok())?;
+        known.into_iter().find(|(number, _)| *number <= own).and_then(|(_, name)| Target::named(name))
+    }
+
+    pub(crate) fn cuda() -> Result<Arc<dyn Backend>, Error> {
+        let mut backend = lock(&CUDA);
+        if let Some(backend) = &*backend {
+            return Ok(backend.clone());
+        }
+        let none = |source| Error::Backend { backend: "cuda", source };
+        let device = Cuda::open(Options::default()).map_err(|error| none(Box::new(error)))?;
+        let target = target(device.gpu()).ok_or_else(|| {
+            let (name, own) = (&device.gpu().name, device.gpu().architecture());
+            none(format!("{name} is {own}, and code is made from sm_70 on").into())
+        })?;
+        let made = Arc::new(PtxBackend::new(device, target));
+        *backend = Some(made.clone());
+        Ok(made)
+    }
+
+    pub(crate) fn simulator() -> Result<Arc<dyn Backend>, Error> {
+        let described = Target::named("sm_90")
+            .ok_or_else(|| Error::Backend { backend: "sim", source: "the simulated GPU is not described".into() })?;
+        Ok(Arc::new(PtxBackend::new(Simulator::new(Machine::default()), described)))
+    }
+}
+
+#[cfg(not(feature = "gpu"))]
+mod there {
+    use super::*;
+
+    const NONE: &str = "this build has no code for GPUs: the feature `gpu` of `fusebox` is off";
+
+    pub(crate) fn first() -> Result<String, String> {
+        Err(NONE.to_owned())
+    }
+
+    pub(crate) fn cuda() -> Result<Arc<dyn Backend>, Error> {
+        Err(Error::Backend { backend: "cuda", source: NONE.into() })
+    }
+
+    pub(crate) fn simulator() -> Result<Arc<dyn Backend>, Error> {
+        Err(Error::Backend { backend: "sim", source: NONE.into() })
+    }
+}
+
+pub(crate) use there::{cuda, first, simulator};
