@@ -8,6 +8,7 @@ mod error;
 mod event;
 mod memory;
 mod module;
+mod remote;
 mod staging;
 
 pub use crate::{

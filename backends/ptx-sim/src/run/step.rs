@@ -1,18 +1,17 @@
 //! One step of a group of lanes.
 
 use super::atomic::Updater;
-use super::barrier::{BARRIERS, list};
+use super::barrier::list;
 use super::block::{Block, Launched};
-use super::touch::Touch;
+use super::rows::touch;
 use super::warp::{State, Warp, lanes};
-use crate::code::{Address, Meeting, NONE, Op, Order, Slot, Step};
+use crate::code::{NONE, Op, Slot};
 use crate::fault::{Fault, FaultKind};
 use crate::lanes::Row;
 use crate::order::Messages;
-use crate::text::tree::Space;
-use crate::types::Type;
 
-type Stepped = Result<(), Box<Fault>>;
+/// A step is taken, or is a fault.
+pub(super) type Stepped = Result<(), Box<Fault>>;
 
 impl Launched<'_> {
     /// Runs a warp for some steps, or until all of its lanes wait or have ended.
@@ -133,7 +132,7 @@ impl Launched<'_> {
     }
 
     /// A register that somebody reads must have been written.
-    fn known(&self, block: &Block, warp: &Warp, slot: Slot, lanes: u32, line: u32) -> Stepped {
+    pub(super) fn known(&self, block: &Block, warp: &Warp, slot: Slot, lanes: u32, line: u32) -> Stepped {
         let missing = lanes & !warp.written[slot as usize];
         if missing == 0 || !self.options.registers {
             return Ok(());
@@ -245,239 +244,4 @@ impl Launched<'_> {
         }
         Ok(())
     }
-
-    /// Where each lane accesses.
-    fn places(&self, block: &Block, warp: &Warp, active: u32, address: &Address, line: u32) -> Result<Row, Box<Fault>> {
-        if address.base == NONE {
-            return Ok([address.offset as u64; 32]);
-        }
-        self.known(block, warp, address.base, active, line)?;
-        Ok(warp.row(address.base).map(|base| (base & address.mask).wrapping_add(address.offset as u64)))
-    }
-
-    #[allow(clippy::too_many_arguments)]
-    fn load_row(
-        &mut self,
-        block: &mut Block,
-        warp: &mut Warp,
-        active: u32,
-        address: &Address,
-        ty: Type,
-        order: Order,
-        dst: &[Slot],
-        mask: u64,
-        line: u32,
-    ) -> Stepped {
-        let places = self.places(block, warp, active, address, line)?;
-        let bytes = ty.bytes() as usize * dst.len();
-        self.count(address.space, active, &places, bytes, false);
-        let unused = 64 - ty.bits();
-        for lane in lanes(active) {
-            self.aligned(block, warp, lane, places[lane], bytes, line)?;
-        }
-        for (number, &slot) in dst.iter().enumerate() {
-            let mut values: Row = [0; 32];
-            for lane in lanes(active) {
-                let place = places[lane].wrapping_add(number as u64 * u64::from(ty.bytes()));
-                let touch = touch(lane, address.space, place, ty, order, line);
-                let value = self.load(block, warp, &touch);
-                let value = value.map_err(|(kind, message)| self.fault(kind, block, warp, lane, line, message))?;
-                let value = if ty.is_signed() { ((value << unused) as i64 >> unused) as u64 } else { value };
-                values[lane] = value & mask;
-            }
-            warp.set(slot, active, &values);
-        }
-        Ok(())
-    }
-
-    #[allow(clippy::too_many_arguments)]
-    fn store_row(
-        &mut self,
-        block: &mut Block,
-        warp: &mut Warp,
-        active: u32,
-        address: &Address,
-        ty: Type,
-        order: Order,
-        values: &[Slot],
-        line: u32,
-    ) -> Stepped {
-        let places = self.places(block, warp, active, address, line)?;
-        let bytes = ty.bytes() as usize * values.len();
-        self.count(address.space, active, &places, bytes, true);
-        for lane in lanes(active) {
-            self.aligned(block, warp, lane, places[lane], bytes, line)?;
-        }
-        for (number, &slot) in values.iter().enumerate() {
-            self.known(block, warp, slot, active, line)?;
-            for lane in lanes(active) {
-                let place = places[lane].wrapping_add(number as u64 * u64::from(ty.bytes()));
-                let touch = touch(lane, address.space, place, ty, order, line);
-                let value = warp.row(slot)[lane] & ty.mask();
-                let stored = self.store(block, warp, &touch, value);
-                stored.map_err(|(kind, message)| self.fault(kind, block, warp, lane, line, message))?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Vectors are aligned as a whole.
-    fn aligned(&self, block: &Block, warp: &Warp, lane: usize, place: u64, bytes: usize, line: u32) -> Stepped {
-        if place & (bytes as u64 - 1) == 0 {
-            return Ok(());
-        }
-        let message = format!("address {place:#x} is no multiple of {bytes}");
-        Err(self.fault(FaultKind::Misaligned, block, warp, lane, line, message))
-    }
-
-    fn count(&mut self, space: Space, active: u32, places: &Row, bytes: usize, store: bool) {
-        match space {
-            Space::Global | Space::Generic => {
-                let mut sectors = [u64::MAX; 32];
-                for lane in lanes(active) {
-                    sectors[lane] = places[lane] / 32;
-                }
-                sectors.sort_unstable();
-                let mut touched = u64::from(sectors[0] != u64::MAX);
-                touched += sectors.windows(2).filter(|pair| pair[0] != pair[1] && pair[1] != u64::MAX).count() as u64;
-                if store {
-                    self.counts.stores += 1;
-                    self.counts.sectors_stored += touched;
-                } else {
-                    self.counts.loads += 1;
-                    self.counts.sectors_loaded += touched;
-                }
-            }
-            Space::Shared if bytes <= 4 => {
-                let mut words = [u64::MAX; 32];
-                for lane in lanes(active) {
-                    words[lane] = places[lane] / 4;
-                }
-                words.sort_unstable();
-                let mut of_bank = [0u64; 32];
-                for (at, &word) in words.iter().enumerate() {
-                    if word != u64::MAX && (at == 0 || words[at - 1] != word) {
-                        of_bank[word as usize % 32] += 1;
-                    }
-                }
-                let most = of_bank.into_iter().max().unwrap_or(0);
-                self.counts.bank_conflicts += most.saturating_sub(1);
-            }
-            _ => {}
-        }
-    }
-
-    /// A step for which lanes wait for each other; the guard holds for all of the group.
-    fn meet(&mut self, block: &mut Block, warp: &mut Warp, at: usize, step: &Step) -> Stepped {
-        let (pc, here) = (warp.groups[at].pc, warp.groups[at].lanes);
-        if let Op::Barrier { meeting, aligned, id, threads } = step.op {
-            if aligned && here != warp.live {
-                warp.groups[at].state = State::ForWarp;
-                return self.hopeless(block, warp);
-            }
-            return self.arrive(block, warp, at, meeting, id, threads, step.line);
-        }
-        let members = match &step.op {
-            Op::WarpBarrier { members } => *members,
-            Op::Shuffle { members, a, lane, clamp, .. } => {
-                for source in [a, lane, clamp] {
-                    self.known(block, warp, *source, here, step.line)?;
-                }
-                *members
-            }
-            Op::Vote { members, predicate, .. } => {
-                self.known(block, warp, *predicate, here, step.line)?;
-                *members
-            }
-            Op::Match { members, a, .. } | Op::Reduce { members, a, .. } => {
-                self.known(block, warp, *a, here, step.line)?;
-                *members
-            }
-            op => unreachable!("lanes do not meet here: {op:?}"),
-        };
-        self.known(block, warp, members, here, step.line)?;
-        let masks = *warp.row(members);
-        let sets = self.complete(block, warp, here, &masks, step.line)?;
-        let mut done = 0;
-        for set in sets {
-            self.act(block, warp, &step.op, set, step.line)?;
-            done |= set;
-        }
-        if done == 0 {
-            warp.groups[at].state = State::ForWarp;
-            return self.hopeless(block, warp);
-        }
-        if done != here {
-            warp.split(at, here & !done, pc, State::ForWarp);
-        }
-        warp.groups[at].pc = pc + 1;
-        warp.merge(at);
-        Ok(())
-    }
-
-    #[allow(clippy::too_many_arguments)]
-    fn arrive(
-        &mut self,
-        block: &mut Block,
-        warp: &mut Warp,
-        at: usize,
-        meeting: Meeting,
-        id: Slot,
-        threads: Slot,
-        line: u32,
-    ) -> Stepped {
-        let (pc, here) = (warp.groups[at].pc, warp.groups[at].lanes);
-        let lane = here.trailing_zeros() as usize;
-        self.known(block, warp, id, here, line)?;
-        self.known(block, warp, threads, here, line)?;
-        let (id, threads) = (warp.row(id)[lane], warp.row(threads)[lane] as u32);
-        if id >= BARRIERS || threads % 32 != 0 {
-            let message = format!("there is no barrier {id} for {threads} threads");
-            return Err(self.fault(FaultKind::Undefined, block, warp, lane, line, message));
-        }
-        let mut holds = 0;
-        if let Meeting::Reduce { predicate, .. } = meeting {
-            self.known(block, warp, predicate, here, line)?;
-            let row = warp.row(predicate);
-            holds = lanes(here).filter(|&lane| row[lane] != 0).fold(0, |mask, lane| mask | 1 << lane);
-        }
-        let barrier = &mut block.barriers[id as usize];
-        if let Err(message) = barrier.arrive(warp.number as usize, here, meeting, holds, threads) {
-            return Err(self.fault(FaultKind::Undefined, block, warp, lane, line, message));
-        }
-        self.changed();
-        if meeting == Meeting::Arrive {
-            for lane in lanes(here) {
-                let told = self.threads.release(&mut warp.threads[lane]);
-                block.barriers[id as usize].tell(told);
-            }
-            warp.groups[at].pc = pc + 1;
-            warp.merge(at);
-        } else {
-            warp.groups[at].state = State::ForBlock;
-        }
-        Ok(())
-    }
-
-    /// An error if all lanes of the warp wait for each other at different steps.
-    fn hopeless(&self, block: &Block, warp: &Warp) -> Stepped {
-        if !warp.groups.iter().all(|group| group.state == State::ForWarp) {
-            return Ok(());
-        }
-        let steps = &self.entry.body.steps;
-        let wait = |group: &super::warp::Group| (list(group.lanes), steps[group.pc as usize].line);
-        let (first, others) = (&warp.groups[0], &warp.groups[1..]);
-        let (lanes, line) = wait(first);
-        let mut message = format!("lanes {lanes} wait for all of the warp");
-        for group in others {
-            let (lanes, line) = wait(group);
-            message += &format!(", and lanes {lanes} do at line {line}");
-        }
-        let lane = first.lanes.trailing_zeros() as usize;
-        Err(self.fault(FaultKind::Divergence, block, warp, lane, line, message))
-    }
-}
-
-fn touch(lane: usize, space: Space, address: u64, ty: Type, order: Order, line: u32) -> Touch {
-    Touch { lane, space, address, bytes: ty.bytes() as usize, order, line }
 }
