@@ -9,7 +9,7 @@ use super::{File, Finding};
 const VOUCH: [&str; 7] = [
     "ir/core/src/proved_plan.rs",
     "passes/kernels/src/lib.rs",
-    "driver/fusebox/src/backend/cpu.rs",
+    "driver/fusebox/src/backend/planned.rs",
     "driver/fusebox/src/backend/mod.rs",
     "driver/fusebox/src/unchecked.rs",
     "driver/bench/src/compiled.rs",
