@@ -352,6 +352,26 @@ fn programs_are_checked_dumped_and_read_again() {
 }
 
 #[test]
+fn code_is_printed_for_machines_that_are_not_here() {
+    let f = Folder::new();
+    f.write("dotp.fbx", DOT);
+    let ptx = f.fusebox("dump dotp.fbx --stage code --target sm_80").ok();
+    assert!(ptx.contains(".target sm_80") && ptx.contains(".visible .entry") && !ptx.contains("fma"), "{ptx}");
+    let [short, long] = ["sse", "avx512"].map(|target| {
+        let code = f.fusebox(&format!("dump dotp.fbx --stage code --target {target}")).ok();
+        assert!(code.contains("mul ") && code.contains("for "), "{code}");
+        code
+    });
+    assert_ne!(short, long);
+    // Of a plan, which is the stage before.
+    f.write("dotp.json", f.fusebox("dump dotp.fbx --stage kernels --format json").ok());
+    assert_eq!(f.fusebox("dump dotp.json --stage code --target sm_80").ok(), ptx);
+    f.fusebox("dump dotp.fbx --stage code --target sm_1").fails(2, &["sm_1", "sm_90"]);
+    f.fusebox("dump dotp.fbx --stage code --format json").fails(2, &["one form"]);
+    f.fusebox("dump dotp.fbx --stage fusion --target sm_80").fails(2, &["`schedule` and `code`"]);
+}
+
+#[test]
 fn gpus_are_chosen_where_they_are() {
     let f = Folder::new();
     f.write("dotp.fbx", DOT);
