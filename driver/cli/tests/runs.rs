@@ -372,6 +372,29 @@ fn code_is_printed_for_machines_that_are_not_here() {
 }
 
 #[test]
+fn vectors_of_any_length_give_the_same() {
+    let f = Folder::new();
+    f.write("f.fbx", "fn f(x: [n]f32) -> f32, [n]f32 { let s: f32 = fold(|a, b| a + b, 0.0, x) let y: [n]f32 = map(|a| sqrt(a) * 1.7, x) return s, y }");
+    f.write("x.npy", f32s(&(0..10_000).map(|i| i as f32 * 0.37).collect::<Vec<_>>()));
+    let run = |vector: &str| f.fusebox(&format!("run f.fbx {vector} --input x=x.npy --output r.npz"));
+    run("").ok();
+    let expected = f.read("r.npz");
+    run("--vector 128").ok();
+    assert_eq!(f.read("r.npz"), expected);
+    for bits in [256, 512] {
+        // Where the machine has no such vectors it says so.
+        let done = run(&format!("--vector {bits}"));
+        if done.err.contains("this machine lacks") {
+            done.fails(2, &["processor with"]);
+        } else {
+            done.ok();
+            assert_eq!(f.read("r.npz"), expected);
+        }
+    }
+    run("--vector 64").fails(2, &["128, 256 and 512"]);
+}
+
+#[test]
 fn gpus_are_chosen_where_they_are() {
     let f = Folder::new();
     f.write("dotp.fbx", DOT);

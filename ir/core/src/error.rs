@@ -153,9 +153,7 @@ impl Failure {
             },
             FailureKind::NoOffsets { offsets } => Fault::NoOffsets { offsets: offsets.clone() },
             FailureKind::Assertion { message, shown } => Fault::assertion(message, &all(shown)),
-            FailureKind::TooLarge { array, extents } => {
-                Fault::TooLarge { array: array.clone(), extents: all(extents) }
-            }
+            FailureKind::TooLarge { array, extents } => Fault::TooLarge { array: array.clone(), extents: all(extents) },
         };
         RunError { operation: self.operation.clone(), place: self.place.clone(), fault }
     }
