@@ -1,6 +1,6 @@
 //! What a block function left in its error slot, as a run-time error.
 
-use fusebox_ir::{Failure, FailureKind, Fault, RunError};
+use fusebox_ir::RunError;
 
 use crate::{lower::SLOT_STRIDE, vector::Site};
 
@@ -18,24 +18,5 @@ pub fn error(site: &Site, mask_bytes: u32, slot: &[u64]) -> RunError {
     let stride = SLOT_STRIDE as usize / 8;
     let mut next =
         (0..site.operands).map(|operand| slot.get(stride * (operand + 1) + lane).map_or(0, |&word| word as i64));
-    let Failure { operation, place, fault } = &site.failure;
-    let mut some = |count: usize| next.by_ref().take(count).collect::<Vec<i64>>();
-    let fault = match fault {
-        FailureKind::Index { array, index, extents } => {
-            Fault::Index { array: array.clone(), index: some(index.len()), extents: some(extents.len()) }
-        }
-        FailureKind::NegativeExtent { array, .. } => Fault::NegativeExtent { array: array.clone(), extent: some(1)[0] },
-        FailureKind::DivisionByZero => Fault::DivisionByZero,
-        FailureKind::EmptyFold { array, .. } => Fault::EmptyFold { array: array.clone(), row: some(1)[0] },
-        FailureKind::Offsets { offsets, .. } => {
-            let numbers = some(3);
-            Fault::Offsets { offsets: offsets.clone(), position: numbers[0], value: numbers[1], extent: numbers[2] }
-        }
-        FailureKind::NoOffsets { offsets } => Fault::NoOffsets { offsets: offsets.clone() },
-        FailureKind::Assertion { message, shown } => Fault::assertion(message, &some(shown.len())),
-        FailureKind::TooLarge { array, extents } => {
-            Fault::TooLarge { array: array.clone(), extents: some(extents.len()) }
-        }
-    };
-    RunError { operation: operation.clone(), place: place.clone(), fault }
+    site.failure.error(|_| next.next().unwrap_or(0))
 }

@@ -352,6 +352,49 @@ fn programs_are_checked_dumped_and_read_again() {
 }
 
 #[test]
+fn code_is_printed_for_machines_that_are_not_here() {
+    let f = Folder::new();
+    f.write("dotp.fbx", DOT);
+    let ptx = f.fusebox("dump dotp.fbx --stage code --target sm_80").ok();
+    assert!(ptx.contains(".target sm_80") && ptx.contains(".visible .entry") && !ptx.contains("fma"), "{ptx}");
+    let [short, long] = ["sse", "avx512"].map(|target| {
+        let code = f.fusebox(&format!("dump dotp.fbx --stage code --target {target}")).ok();
+        assert!(code.contains("mul ") && code.contains("for "), "{code}");
+        code
+    });
+    assert_ne!(short, long);
+    // Of a plan, which is the stage before.
+    f.write("dotp.json", f.fusebox("dump dotp.fbx --stage kernels --format json").ok());
+    assert_eq!(f.fusebox("dump dotp.json --stage code --target sm_80").ok(), ptx);
+    f.fusebox("dump dotp.fbx --stage code --target sm_1").fails(2, &["sm_1", "sm_90"]);
+    f.fusebox("dump dotp.fbx --stage code --format json").fails(2, &["one form"]);
+    f.fusebox("dump dotp.fbx --stage fusion --target sm_80").fails(2, &["`schedule` and `code`"]);
+}
+
+#[test]
+fn vectors_of_any_length_give_the_same() {
+    let f = Folder::new();
+    f.write("f.fbx", "fn f(x: [n]f32) -> f32, [n]f32 { let s: f32 = fold(|a, b| a + b, 0.0, x) let y: [n]f32 = map(|a| sqrt(a) * 1.7, x) return s, y }");
+    f.write("x.npy", f32s(&(0..10_000).map(|i| i as f32 * 0.37).collect::<Vec<_>>()));
+    let run = |vector: &str| f.fusebox(&format!("run f.fbx {vector} --input x=x.npy --output r.npz"));
+    run("").ok();
+    let expected = f.read("r.npz");
+    run("--vector 128").ok();
+    assert_eq!(f.read("r.npz"), expected);
+    for bits in [256, 512] {
+        // Where the machine has no such vectors it says so.
+        let done = run(&format!("--vector {bits}"));
+        if done.err.contains("this machine lacks") {
+            done.fails(2, &["processor with"]);
+        } else {
+            done.ok();
+            assert_eq!(f.read("r.npz"), expected);
+        }
+    }
+    run("--vector 64").fails(2, &["128, 256 and 512"]);
+}
+
+#[test]
 fn gpus_are_chosen_where_they_are() {
     let f = Folder::new();
     f.write("dotp.fbx", DOT);

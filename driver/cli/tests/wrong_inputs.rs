@@ -54,7 +54,7 @@ fn arguments() {
     bad(&f, "run add.fbx --threads 0", &["--threads"]);
     bad(&f, "run add.fbx --threads many", &["--threads", "many"]);
     bad(&f, "run add.fbx --repeat 0", &["--repeat"]);
-    bad(&f, "run add.fbx --backend sim", &["there is no backend `sim`; there are cpu, interp"]);
+    bad(&f, "run add.fbx --backend gpu", &["there is no backend `gpu`; there are cpu, cuda, sim, interp, auto"]);
     bad(
         &f,
         "dump add.fbx --stage fusing",

@@ -2,6 +2,7 @@
 
 mod backend;
 mod cache;
+mod code;
 pub mod dot;
 mod embedded;
 mod error;
@@ -21,6 +22,7 @@ mod unchecked;
 #[cfg_attr(not(feature = "files"), allow(dead_code, reason = "results in files use more of it"))]
 mod whole;
 
+pub use crate::code::code;
 pub use crate::schedules::schedules;
 pub use fusebox_ir as ir;
 

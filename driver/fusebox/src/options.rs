@@ -9,6 +9,9 @@ pub struct Options {
     pub backend: Backend,
     /// How many threads run it; without, as many as there are cores. Results do not depend on it.
     pub threads: Option<NonZeroUsize>,
+    /// The longest vectors that code on the backend `cpu` takes: 128, 256 or 512 bits; without, the longest that the machine has. Results do not depend
+    /// on it.
+    pub vector_bits: Option<u32>,
     /// How operations become fewer passes over memory; results do not depend on it, but for how sums of floats associate.
     pub fusion: Fusion,
     /// How arrays in the lanes of nests are held; results do not depend on it, but for how sums of floats associate.
@@ -30,6 +33,7 @@ impl Default for Options {
         Self {
             backend: Backend::default(),
             threads: None,
+            vector_bits: None,
             fusion: Fusion::default(),
             flattening: crate::Flattening::default(),
             verify: false,

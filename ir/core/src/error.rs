@@ -1,6 +1,6 @@
 //! Run-time errors: what may go wrong inside a valid program, the same on every backend.
 
-use crate::Place;
+use crate::{Failure, FailureKind, Place, ScalarOperand};
 
 /// A run-time error: which operation, where, and what happened.
 #[derive(Clone, PartialEq, thiserror::Error)]
@@ -129,5 +129,32 @@ impl Fault {
         }
         said.push_str(rest);
         Self::Assertion { message: said }
+    }
+}
+
+impl Failure {
+    /// The error that a failed check is, by the numbers of its operands, which are asked for in the order of [`FailureKind::operands`].
+    pub fn error(&self, mut number: impl FnMut(&ScalarOperand) -> i64) -> RunError {
+        let mut all = |operands: &[ScalarOperand]| operands.iter().map(&mut number).collect::<Vec<i64>>();
+        let fault = match &self.fault {
+            FailureKind::Index { array, index, extents } => {
+                Fault::Index { array: array.clone(), index: all(index), extents: all(extents) }
+            }
+            FailureKind::NegativeExtent { array, extent } => {
+                Fault::NegativeExtent { array: array.clone(), extent: number(extent) }
+            }
+            FailureKind::DivisionByZero => Fault::DivisionByZero,
+            FailureKind::EmptyFold { array, row } => Fault::EmptyFold { array: array.clone(), row: number(row) },
+            FailureKind::Offsets { offsets, position, value, extent } => Fault::Offsets {
+                offsets: offsets.clone(),
+                position: number(position),
+                value: number(value),
+                extent: number(extent),
+            },
+            FailureKind::NoOffsets { offsets } => Fault::NoOffsets { offsets: offsets.clone() },
+            FailureKind::Assertion { message, shown } => Fault::assertion(message, &all(shown)),
+            FailureKind::TooLarge { array, extents } => Fault::TooLarge { array: array.clone(), extents: all(extents) },
+        };
+        RunError { operation: self.operation.clone(), place: self.place.clone(), fault }
     }
 }

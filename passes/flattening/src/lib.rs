@@ -5,6 +5,7 @@ mod error;
 mod lift;
 mod live;
 mod scalars;
+mod scopes;
 
 use fusebox_ir::{Program, Property, validate};
 

@@ -1,12 +1,14 @@
 //! Branches and loops of scalars in lanes: they are scalar code, as those of functions are. A lane then decides for itself inside of one
 //! function, and no lanes have to be parted.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 use fusebox_ir::{
     ArrayId, ArrayOp, Binding, Block, ElementType, Emit, Lambda, LambdaBuilder, Local, LocalId, PartMut, Place,
     Program, ScalarOp, ScalarOperand, ScalarPart, Var, inline, unnamed,
 };
+
+use crate::scopes::Scopes;
 
 /// The program with branches and loops in nests, of which all parts are scalars, as scalar code.
 pub(crate) fn scalars(program: &Program) -> Program {
@@ -33,7 +35,7 @@ fn block(block: &mut Block, lanes: bool) {
 /// A branch or loop of scalars as a function of them.
 fn as_code(binding: &Binding) -> Option<Lambda> {
     let types: Vec<ElementType> = scalar_types(&binding.results)?;
-    let mut code = Code { b: LambdaBuilder::new(), known: vec![HashMap::new()], place: binding.place.clone() };
+    let mut code = Code { b: LambdaBuilder::new(), known: Scopes::new(), place: binding.place.clone() };
     let op = match &binding.op {
         ArrayOp::Cond { condition, then, otherwise } => {
             if !is_scalar_code(then) || !is_scalar_code(otherwise) {
@@ -96,7 +98,7 @@ fn reads(f: &Lambda, own: &BTreeSet<ArrayId>) -> bool {
 /// Scalar code that is written, and what values of the blocks it is made of are there.
 struct Code {
     b: LambdaBuilder,
-    known: Vec<HashMap<ArrayId, ScalarOperand>>,
+    known: Scopes,
     /// Where the binding that is written stands in the source.
     place: Place,
 }
@@ -119,9 +121,7 @@ impl Code {
     }
 
     fn know(&mut self, vars: &[Var], operands: &[ScalarOperand]) {
-        if let Some(known) = self.known.last_mut() {
-            known.extend(vars.iter().map(|var| var.id).zip(operands.iter().copied()));
-        }
+        vars.iter().zip(operands).for_each(|(var, &operand)| self.known.know(var.id, operand));
     }
 }
 
@@ -134,16 +134,14 @@ impl Emit for Code {
     }
 
     fn open(&mut self, params: &[Local]) -> Vec<ScalarOperand> {
-        self.known.push(HashMap::new());
-        self.b.open(params)
+        self.known.open(&mut self.b, params)
     }
 
     fn close(&mut self, results: Vec<ScalarOperand>) -> Lambda {
-        self.known.pop();
-        self.b.close(results)
+        self.known.close(&mut self.b, results)
     }
 
     fn outer(&mut self, id: ArrayId) -> ScalarOperand {
-        self.known.iter().rev().find_map(|known| known.get(&id)).copied().unwrap_or(ScalarOperand::Outer(id))
+        self.known.get(id).unwrap_or(ScalarOperand::Outer(id))
     }
 }

@@ -14,10 +14,12 @@ use crate::{Failure, source};
 pub(crate) struct Options {
     /// The program, as text (.fbx) or JSON; or a plan, as JSON
     program: PathBuf,
-    /// `read`, or the pass after which to print it, as `passes` lists them; those before it run too. `schedule`: how the kernels run
+    /// `read`, or the pass after which to print it, as `passes` lists them; those before it run too. `schedule`: how the kernels run. `code`: their code, before
+    /// registers are allocated; of GPUs PTX
     #[arg(long, default_value = "read")]
     stage: String,
-    /// The machine that schedules are for: avx512, avx2, sse, neon, sm_90 [default: sse, which every x86-64 processor runs]
+    /// The machine that schedules and code are for: avx512, avx2, sse, neon, sm_70, sm_80, sm_90, sm_100 [default: sse, which every x86-64
+    /// processor runs]
     #[arg(long)]
     target: Option<String>,
     #[command(flatten)]
@@ -45,20 +47,24 @@ pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Failure>
         Made::Program(program) => fusebox::pipeline_of(program, &choices),
         Made::Plan(_) => fusebox::pipeline(&choices),
     };
-    let scheduled = options.stage == "schedule";
-    if options.target.is_some() && !scheduled {
-        return Err(anyhow::anyhow!("--target is for `--stage schedule`: other stages know no machine").into());
+    let of_target: Option<PrintOfTarget> = match options.stage.as_str() {
+        "schedule" => Some(print_schedules),
+        "code" => Some(print_code),
+        _ => None,
+    };
+    if options.target.is_some() && of_target.is_none() {
+        return Err(anyhow::anyhow!("--target is for the stages `schedule` and `code`: others know no machine").into());
     }
     let count = match options.stage.as_str() {
         "read" => 0,
-        "schedule" => passes.len(),
+        "schedule" | "code" => passes.len(),
         // A flat program is what it was before.
         "flattening" if !passes.iter().any(|pass| pass.name() == "flattening") => 1,
         stage => passes.iter().position(|pass| pass.name() == stage).map(|at| at + 1).ok_or_else(|| {
             let mut names: Vec<_> = passes.iter().map(|pass| pass.name()).collect();
             let mut seen = std::collections::HashSet::new();
             names.retain(|name| seen.insert(*name));
-            anyhow::anyhow!("there is no stage `{stage}`; there are read, {}, schedule", names.join(", "))
+            anyhow::anyhow!("there is no stage `{stage}`; there are read, {}, schedule, code", names.join(", "))
         })?,
     };
     let program = match read {
@@ -74,26 +80,44 @@ pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Failure>
                 )
                 .into());
             }
-            if scheduled {
-                return print_schedules(&plan, options, out);
-            }
-            return print_plan(&plan, options.format, out);
+            return match of_target {
+                Some(print) => print(&plan, options, out),
+                None => print_plan(&plan, options.format, out),
+            };
         }
     };
     let mut stages = fusebox::run_passes(&program, &passes[..count], true)?;
-    match stages.pop() {
-        None => print_program(&program, options.format, out),
-        Some(stage) if scheduled => match &stage.made {
-            Made::Plan(plan) => print_schedules(plan, options, out),
+    match (stages.pop(), of_target) {
+        (None, _) => print_program(&program, options.format, out),
+        (Some(stage), None) => print(&stage.made, options.format, out),
+        (Some(stage), Some(print)) => match &stage.made {
+            Made::Plan(plan) => print(plan, options, out),
             Made::Program(_) => Err(anyhow::anyhow!("the last pass made no plan").into()),
         },
-        Some(stage) => print(&stage.made, options.format, out),
     }
+}
+
+/// Prints what a target makes of a plan.
+type PrintOfTarget = fn(&Plan, &Options, &mut dyn Write) -> Result<(), Failure>;
+
+fn target(options: &Options) -> &str {
+    options.target.as_deref().unwrap_or("sse")
+}
+
+/// Prints the code of the kernels of a plan.
+fn print_code(plan: &Plan, options: &Options, out: &mut dyn Write) -> Result<(), Failure> {
+    if options.format != Format::Text {
+        return Err(anyhow::anyhow!("code has one form: --format text").into());
+    }
+    for code in fusebox::code(plan, target(options))? {
+        write!(out, "{code}")?;
+    }
+    Ok(())
 }
 
 /// Prints how the kernels of a plan run.
 fn print_schedules(plan: &Plan, options: &Options, out: &mut dyn Write) -> Result<(), Failure> {
-    let scheduled = fusebox::schedules(plan, options.target.as_deref().unwrap_or("sse"))?;
+    let scheduled = fusebox::schedules(plan, target(options))?;
     match options.format {
         Format::Text => {
             for (kernel, scheduled) in plan.kernels.iter().zip(&scheduled) {

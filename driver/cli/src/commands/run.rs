@@ -44,6 +44,10 @@ pub(crate) struct Options {
     /// How many threads; results do not depend on it [default: as many as there are cores]
     #[arg(long)]
     threads: Option<NonZeroUsize>,
+    /// Bits of the longest vectors of code for the backend `cpu`: 128, 256 or 512; results do not depend on it [default: the longest that
+    /// the machine has]
+    #[arg(long, value_name = "BITS")]
+    vector: Option<u32>,
     /// Schedules for its kernels, as `dump --stage schedule` prints them, or JSON; results do not depend on them. For the backend `cpu`;
     /// those for vectors that this machine does not have are passed over
     #[arg(long, value_name = "FILE")]
@@ -123,6 +127,7 @@ pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Failure>
     let compile_options = fusebox::Options {
         backend,
         threads: options.threads,
+        vector_bits: options.vector,
         verify: options.verify,
         cache: false,
         schedules,

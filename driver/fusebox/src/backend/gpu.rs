@@ -66,17 +66,23 @@ mod there {
 
     const NONE: &str = "this build has no code for GPUs: the feature `gpu` of `fusebox` is off";
 
+    pub(crate) fn none<T>(backend: &'static str) -> Result<T, Error> {
+        Err(Error::Backend { backend, source: NONE.into() })
+    }
+
     pub(crate) fn first() -> Result<String, String> {
         Err(NONE.to_owned())
     }
 
     pub(crate) fn cuda() -> Result<Arc<dyn Backend>, Error> {
-        Err(Error::Backend { backend: "cuda", source: NONE.into() })
+        none("cuda")
     }
 
     pub(crate) fn simulator() -> Result<Arc<dyn Backend>, Error> {
-        Err(Error::Backend { backend: "sim", source: NONE.into() })
+        none("sim")
     }
 }
 
+#[cfg(not(feature = "gpu"))]
+pub(crate) use there::none;
 pub(crate) use there::{cuda, first, simulator};

@@ -10,7 +10,9 @@ use std::time::Duration;
 
 use fusebox_ir::{Plan, Program, Value};
 
-pub(crate) use self::planned::MadePlan;
+#[cfg(not(feature = "gpu"))]
+pub(crate) use self::gpu::none as no_gpus;
+pub(crate) use self::planned::{MadePlan, failed};
 use crate::{Backend, Error, Options, RunReport, Stage};
 
 /// A program that is loaded and ready to run, from any thread.

@@ -10,7 +10,7 @@ use super::{Executable, Loading, cpu, gpu, without_checks::without_checks};
 use crate::{Backend, Error, InputError, Options, RunReport, Stage, passes::run_to_plan};
 
 /// An error of a backend as one of the whole.
-pub(super) fn failed(backend: Backend, error: BackendError) -> Error {
+pub(crate) fn failed(backend: Backend, error: BackendError) -> Error {
     match error {
         BackendError::Run(error) => Error::Run(error),
         BackendError::BadInput { input, expected, given } => InputError::Type { input, expected, found: given }.into(),

@@ -318,33 +318,7 @@ impl<'k> KernelRun<'k> {
     }
 
     fn failure(&self, failure: &Failure) -> RunError {
-        let of = |&operand: &ScalarOperand| self.machine.integer(operand);
-        let fault = match &failure.fault {
-            FailureKind::Index { array, index, extents } => Fault::Index {
-                array: array.clone(),
-                index: index.iter().map(of).collect(),
-                extents: extents.iter().map(of).collect(),
-            },
-            FailureKind::NegativeExtent { array, extent } => {
-                Fault::NegativeExtent { array: array.clone(), extent: of(extent) }
-            }
-            FailureKind::DivisionByZero => Fault::DivisionByZero,
-            FailureKind::EmptyFold { array, row } => Fault::EmptyFold { array: array.clone(), row: of(row) },
-            FailureKind::Offsets { offsets, position, value, extent } => Fault::Offsets {
-                offsets: offsets.clone(),
-                position: of(position),
-                value: of(value),
-                extent: of(extent),
-            },
-            FailureKind::NoOffsets { offsets } => Fault::NoOffsets { offsets: offsets.clone() },
-            FailureKind::Assertion { message, shown } => {
-                Fault::assertion(message, &shown.iter().map(of).collect::<Vec<i64>>())
-            }
-            FailureKind::TooLarge { array, extents } => {
-                Fault::TooLarge { array: array.clone(), extents: extents.iter().map(of).collect() }
-            }
-        };
-        RunError { operation: failure.operation.clone(), place: failure.place.clone(), fault }
+        failure.error(|&operand| self.machine.integer(operand))
     }
 
     fn count_write(&mut self, array: KernelArrayId) {

@@ -1,7 +1,5 @@
 //! Scalar code in lanes: what it reads of the lane is read from flat arrays, at places computed from the lane's coordinates.
 
-use std::collections::HashMap;
-
 use fusebox_ir::{
     ArrayId, Binary, ElementType,
     ElementType::{Bool, I64},
@@ -15,6 +13,7 @@ use super::{
     lane::in_lane,
     stack::deeper,
 };
+use crate::scopes::Scopes;
 
 /// Code that is written for each lane of a context.
 pub(super) struct Code<'l, 'p> {
@@ -29,7 +28,7 @@ pub(super) struct Code<'l, 'p> {
     /// Where what is written stands in the source.
     pub place: Place,
     /// What scalar code that waited was found to be, for each open body.
-    known: Vec<HashMap<ArrayId, ScalarOperand>>,
+    known: Scopes,
 }
 
 /// What is read where an index is outside.
@@ -51,7 +50,7 @@ impl<'l, 'p> Code<'l, 'p> {
             coords: Vec::new(),
             scalars: Vec::new(),
             place,
-            known: vec![HashMap::new()],
+            known: Scopes::new(),
         }
     }
 
@@ -325,13 +324,11 @@ impl<'l, 'p> Code<'l, 'p> {
                 self.own_index(step, &coords)
             }
             Bound::Code(f, position) => {
-                if let Some(known) = self.known.iter().rev().find_map(|known| known.get(&id)) {
-                    return *known;
+                if let Some(known) = self.known.get(id) {
+                    return known;
                 }
                 let results = deeper(|| inline(self, f, &[]));
-                if let Some(known) = self.known.last_mut() {
-                    known.insert(id, results[position]);
-                }
+                self.known.know(id, results[position]);
                 results[position]
             }
             Bound::Missing => ScalarOperand::Outer(id),
@@ -372,13 +369,11 @@ impl Emit for Code<'_, '_> {
     }
 
     fn open(&mut self, params: &[Local]) -> Vec<ScalarOperand> {
-        self.known.push(HashMap::new());
-        self.b.open(params)
+        self.known.open(&mut self.b, params)
     }
 
     fn close(&mut self, results: Vec<ScalarOperand>) -> Lambda {
-        self.known.pop();
-        self.b.close(results)
+        self.known.close(&mut self.b, results)
     }
 
     fn outer(&mut self, id: ArrayId) -> ScalarOperand {

@@ -1,0 +1,38 @@
+//! What is known of arrays in bodies of scalar code that are open: it is forgotten when the body is closed, as it is computed there.
+
+use std::collections::HashMap;
+
+use fusebox_ir::{ArrayId, Lambda, LambdaBuilder, Local, ScalarOperand};
+
+/// The operands that stand for scalar arrays, for each open body.
+pub(crate) struct Scopes(Vec<HashMap<ArrayId, ScalarOperand>>);
+
+impl Scopes {
+    /// One body is open.
+    pub(crate) fn new() -> Self {
+        Self(vec![HashMap::new()])
+    }
+
+    /// Opens a body of code that `b` writes.
+    pub(crate) fn open(&mut self, b: &mut LambdaBuilder, params: &[Local]) -> Vec<ScalarOperand> {
+        self.0.push(HashMap::new());
+        b.open(params)
+    }
+
+    /// Closes the innermost body.
+    pub(crate) fn close(&mut self, b: &mut LambdaBuilder, results: Vec<ScalarOperand>) -> Lambda {
+        self.0.pop();
+        b.close(results)
+    }
+
+    /// What an array is in the innermost body from here on.
+    pub(crate) fn know(&mut self, id: ArrayId, operand: ScalarOperand) {
+        if let Some(innermost) = self.0.last_mut() {
+            innermost.insert(id, operand);
+        }
+    }
+
+    pub(crate) fn get(&self, id: ArrayId) -> Option<ScalarOperand> {
+        self.0.iter().rev().find_map(|known| known.get(&id)).copied()
+    }
+}
