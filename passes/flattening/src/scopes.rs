@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use fusebox_ir::{ArrayId, Lambda, LambdaBuilder, Local, ScalarOperand};
+use fusebox_ir::{ArrayId, Emit, Lambda, LambdaBuilder, Local, ScalarOperand};
 
 /// The operands that stand for scalar arrays, for each open body.
 pub(crate) struct Scopes(Vec<HashMap<ArrayId, ScalarOperand>>);

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use fusebox_ir::{
-    Action, Constant, DimBoundary, Failure, FailureKind, Fault, IndexMap, Kernel, KernelArrayId, LevelOrder, RunError,
+    Action, Constant, DimBoundary, Failure, Fault, IndexMap, Kernel, KernelArrayId, LevelOrder, RunError,
     ScalarOperand, ScatterOrder, Statement, association::chunks,
 };
 
