@@ -9,7 +9,7 @@ use fusebox_backend::{BackendError, lock};
 use fusebox_cranelift::{Config, Cranelift, Features};
 use fusebox_ir::Plan;
 
-use super::planned::failed;
+use super::failed::failed;
 use crate::{Error, Options};
 
 /// One backend for each number of threads and bits of vectors asked for. All programs share its threads and memory.

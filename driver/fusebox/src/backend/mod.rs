@@ -1,6 +1,7 @@
 //! The only place that knows the backends: it turns a program or a plan into something that runs.
 
 mod cpu;
+mod failed;
 mod gpu;
 mod interp;
 mod planned;
@@ -12,7 +13,7 @@ use fusebox_ir::{Plan, Program, Value};
 
 #[cfg(not(feature = "gpu"))]
 pub(crate) use self::gpu::none as no_gpus;
-pub(crate) use self::planned::{MadePlan, failed};
+pub(crate) use self::{failed::failed, planned::MadePlan};
 use crate::{Backend, Error, Options, RunReport, Stage};
 
 /// A program that is loaded and ready to run, from any thread.

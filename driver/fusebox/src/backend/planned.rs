@@ -6,20 +6,8 @@ use fusebox_backend::{BackendError, Compiled};
 use fusebox_ir::{Array, ArrayOp, Nested, Part, Plan, Program, Property, ProvedPlan, RunError, Value, validate};
 use smallvec::SmallVec;
 
-use super::{Executable, Loading, cpu, gpu, without_checks::without_checks};
-use crate::{Backend, Error, InputError, Options, RunReport, Stage, passes::run_to_plan};
-
-/// An error of a backend as one of the whole.
-pub(crate) fn failed(backend: Backend, error: BackendError) -> Error {
-    match error {
-        BackendError::Run(error) => Error::Run(error),
-        BackendError::BadInput { input, expected, given } => InputError::Type { input, expected, found: given }.into(),
-        BackendError::InputCount { expected, given } => {
-            InputError::Count { expected, given, inputs: String::new() }.into()
-        }
-        other => Error::Backend { backend: backend.name(), source: Box::new(other) },
-    }
-}
+use super::{Executable, Loading, cpu, failed::failed, gpu, without_checks::without_checks};
+use crate::{Backend, Error, Options, RunReport, Stage, passes::run_to_plan};
 
 /// Compiles and loads a valid program.
 pub(super) fn load(program: &Program, options: &Options) -> Result<Loading, Error> {
