@@ -122,6 +122,7 @@ fn compare<T: Item, O: Order>(items: &mut [T]) {
 }
 
 /// For each pass, where the first element of each digit goes.
+#[inline(never)] // as a part of a longer function its loop keeps less in registers: a sort took 1.8 times as long
 fn counts<T: Item, O: Order>(items: &[T], digits: &Digits) -> Vec<Places> {
     let mut counts: Vec<Places> = vec![[0; 1 << MOST_BITS]; digits.passes as usize];
     // Each is a loop of its own, so that counts stay in the innermost cache.
@@ -138,6 +139,7 @@ fn counts<T: Item, O: Order>(items: &[T], digits: &Digits) -> Vec<Places> {
 }
 
 /// Moves elements to where their digit is.
+#[inline(never)] // as above
 fn pass<T: Item, O: Order>(from: &[T], to: &mut [T], places: &mut Places, digits: &Digits, number: u32) {
     for &item in from {
         let place = &mut places[digits.of(O::rank(item), number)];
