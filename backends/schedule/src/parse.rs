@@ -111,6 +111,13 @@ impl Parser<'_, '_> {
         let mut nest = Nest::default();
         while self.tokens.takes_word("split") {
             let axis = self.axis()?;
+            let mut more = 0;
+            while self.tokens.takes_sign(',') {
+                more += 1;
+                if self.axis()? != Axis(axis.0 + more) {
+                    return Err(self.tokens.before("levels are split together in their order".to_owned()));
+                }
+            }
             self.tokens.word("by")?;
             let by = if self.tokens.takes_word("shares") {
                 self.tokens.word("of")?;
@@ -134,7 +141,7 @@ impl Parser<'_, '_> {
                     self.tokens.sign(separator)?;
                 }
             }
-            nest.splits.push(Split { axis, by });
+            nest.splits.push(Split { axis, more, by });
         }
         while self.tokens.takes_word("unroll") {
             let statement = self.statement()?;
@@ -212,6 +219,8 @@ impl Parser<'_, '_> {
             each.by = By::Lanes(self.in_parentheses()?);
         } else if self.tokens.takes_word("block_threads") {
             each.by = By::BlockThreads(self.in_parentheses()?);
+        } else if self.tokens.takes_word("grid_threads") {
+            each.by = By::GridThreads(self.in_parentheses()?);
         }
         if self.tokens.takes_word("unroll") {
             each.unroll = self.tokens.small()?;

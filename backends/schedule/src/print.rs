@@ -70,7 +70,11 @@ impl Text {
         self.labels.axes.truncate(self.levels);
         for split in &nest.splits {
             let level = nest.level_of(self.levels, split.axis).unwrap_or(usize::MAX);
-            let from = self.labels.axis(split.axis);
+            let from: Vec<String> =
+                (0..=split.more.min(self.levels as u32))
+                    .map(|more| self.labels.axis(crate::schedule::Axis(split.axis.0.saturating_add(more))))
+                    .collect();
+            let from = from.join(", ");
             let (pieces, steps) = self.labels.name_split(level, split.by);
             let by = match split.by {
                 SplitBy::Steps(steps) => steps.to_string(),
@@ -128,6 +132,7 @@ impl Text {
             By::Lanes(lanes) => _ = write!(head, " lanes({lanes})"),
             By::Blocks => head.push_str(" blocks"),
             By::BlockThreads(threads) => _ = write!(head, " block_threads({threads})"),
+            By::GridThreads(threads) => _ = write!(head, " grid_threads({threads})"),
         }
         if each.unroll > 1 {
             _ = write!(head, " unroll {}", each.unroll);

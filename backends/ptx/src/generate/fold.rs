@@ -6,8 +6,8 @@ use super::{
 };
 use crate::{
     emit::{Emitter, Result, parts},
-    form::Team,
     module::Argument,
+    team::Team,
     text::Class,
 };
 use fusebox_ir::association::BLOCK;

@@ -13,45 +13,65 @@ use fusebox_ir::{
     Access, Action, Kernel, KernelArrayId, KernelExtent, ScalarOperand, ScatterOrder, Statement, StatementPart,
     analysis::algebra::built_ins,
 };
-use fusebox_schedule::{Machine, Target};
+use fusebox_schedule::{Machine, Preferences, Schedule, Target, check, grid::{self, Grid}, schedule};
 
 use crate::{
     emit::{Axis, Emitter, Result, What, parts, unsupported},
     failure::Site,
-    form::{Form, form},
     module::{Argument, Entry, Module, Quantity, Scratch},
     statement::atomic::LOCKS,
+    team::Team,
     value::Val,
 };
 
 /// Threads of a block where none of them needs to know of the others.
 const THREADS: u32 = 256;
 
-/// The PTX of a kernel for a GPU.
+/// The PTX of a kernel for a GPU, by the schedule that the scheduler chooses.
 ///
 /// # Errors
-/// [`BackendError::Unsupported`] for what is not generated, [`BackendError::Compile`] for a kernel that breaks its own rules.
+/// As [`emit_scheduled`].
 pub fn emit(kernel: &Kernel, target: &Target) -> std::result::Result<Module, BackendError> {
+    let scheduled = schedule(kernel, target, Preferences::default());
+    emit_scheduled(kernel, &scheduled.schedule, target)
+}
+
+/// The PTX of a kernel for a GPU, by a schedule.
+///
+/// # Errors
+/// [`BackendError::Unsupported`] for what is not generated, [`BackendError::Compile`] for a schedule that [`check`] refuses, and a kernel that
+/// breaks its own rules.
+pub fn emit_scheduled(
+    kernel: &Kernel,
+    schedule: &Schedule,
+    target: &Target,
+) -> std::result::Result<Module, BackendError> {
     let Machine::Gpu(gpu) = &target.machine else {
         return Err(unsupported(kernel, &format!("a target that is no GPU, {target}")));
     };
-    let form = form(kernel);
+    let refused = |message| BackendError::Compile { kernel: kernel.name.0.clone(), message };
+    check(kernel, schedule, target).map_err(|faults| {
+        let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
+        refused(format!("its schedule is refused: {}", faults.join("; ")))
+    })?;
+    let Some(version) = schedule.versions.first() else { return Err(refused("its schedule is empty".to_owned())) };
+    let grid = grid::read(kernel, &version.nest).map_err(refused)?;
     let mut module =
         Building { kernel, compute: gpu.compute, sites: Vec::new(), entries: Vec::new(), scratch: Vec::new() };
-    match form {
-        Form::One => module.one()?,
-        Form::Points { levels } => module.points(levels)?,
-        Form::Rows { outer, inner, team } => module.rows(outer, inner, team)?,
-        Form::Fold { inner, team } => module.fold(inner, team)?,
-        Form::Chunks { levels } => module.chunks(levels)?,
-        Form::Tiles(tiles) => module.tiles(tiles)?,
+    match grid {
+        Grid::One => module.one()?,
+        Grid::Points { levels, threads } => module.points(levels, threads)?,
+        Grid::Rows { outer, inner, threads } => module.rows(outer, inner, Team::of_reduces(kernel, outer, threads))?,
+        Grid::Fold { inner, threads } => module.fold(inner, Team::of_reduces(kernel, 0, threads))?,
+        Grid::Chunks { levels, threads } => module.chunks(levels, threads)?,
+        Grid::Tiles { steps, threads } => module.tiles(steps, threads)?,
     }
-    let levels = match form {
-        Form::One => usize::from(!chunks::chunked(kernel).is_empty()),
-        Form::Points { levels } => levels,
-        Form::Rows { outer, .. } => outer,
-        Form::Fold { inner, .. } => inner,
-        Form::Chunks { .. } | Form::Tiles(_) => 1,
+    let levels = match grid {
+        Grid::One => usize::from(!chunks::chunked(kernel).is_empty()),
+        Grid::Points { levels, .. } => levels,
+        Grid::Rows { outer, .. } => outer,
+        Grid::Fold { inner, .. } => inner,
+        Grid::Chunks { .. } | Grid::Tiles { .. } => 1,
     };
     let counted = if (0..levels).all(|level| is_known(kernel, level)) { 0 } else { levels };
     let count = if counted > 0 { Some(module.count(counted)?) } else { None };
@@ -59,8 +79,8 @@ pub fn emit(kernel: &Kernel, target: &Target) -> std::result::Result<Module, Bac
     let mut text = format!(
         "// kernel {}: {}\n.version {}\n.target sm_{major}{minor}\n.address_size 64\n",
         kernel.name.0.replace('\n', " "),
-        form.words(),
-        version(gpu.compute)
+        grid,
+        version_of(gpu.compute)
     );
     for (_, entry) in count.iter().chain(&module.entries) {
         text.push('\n');
@@ -73,13 +93,13 @@ pub fn emit(kernel: &Kernel, target: &Target) -> std::result::Result<Module, Bac
         entries: module.entries.into_iter().map(|(entry, _)| entry).collect(),
         scratch: module.scratch,
         sites: module.sites,
-        copied: copied(kernel, &form),
-        form: form.words(),
+        copied: copied(kernel, &grid),
+        form: grid.to_string(),
     })
 }
 
 /// The version of PTX that knows an architecture.
-fn version(compute: (u32, u32)) -> &'static str {
+fn version_of(compute: (u32, u32)) -> &'static str {
     match compute {
         (10.., _) => "8.6",
         (9, _) => "7.8",
@@ -120,15 +140,11 @@ pub fn elements(kernel: &Kernel, sizes: &[i64], array: KernelArrayId) -> i64 {
 }
 
 /// Arrays that may be overwritten in place although several threads read the same element of them, or one reads it again.
-fn copied(kernel: &Kernel, form: &Form) -> Vec<KernelArrayId> {
-    let shared_depth = match form {
-        Form::One => return Vec::new(),
-        Form::Points { levels } => *levels,
-        Form::Rows { outer, inner, .. } => outer + inner,
-        Form::Fold { inner, .. } => *inner,
-        Form::Chunks { levels } => (*levels).max(1),
-        Form::Tiles(_) => 1,
-    };
+fn copied(kernel: &Kernel, grid: &Grid) -> Vec<KernelArrayId> {
+    if *grid == Grid::One {
+        return Vec::new();
+    }
+    let shared_depth = grid.shared_levels();
     let overwritten = kernel.arrays.iter().filter_map(|array| array.in_place_of);
     let read_around = |array: KernelArrayId| {
         kernel.statements.iter().any(|statement| (statement.depth as usize) < shared_depth && reads(statement, array))

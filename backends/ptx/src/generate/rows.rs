@@ -2,22 +2,21 @@
 
 use fusebox_ir::{Action, ElementType, Lambda, association::BLOCK};
 
+use fusebox_schedule::grid::{WARP, cannot_fail, is_exact};
+
 use super::{Building, around, axes, is_once, once, points_of, prologue};
 use crate::{
     emit::{Emitter, Result, parts},
-    form::{Team, cannot_fail},
     module::Argument,
     statement::{
         Together,
-        reduce::{Accumulator, Maybe, is_exact},
+        reduce::{Accumulator, Maybe},
         table::{Lanes, Table},
     },
+    team::Team,
     text::{Class, Reg, Space, Use},
     value::Val,
 };
-
-/// Threads of a warp.
-const WARP: u32 = 32;
 
 /// A reduce whose elements the threads of a block make.
 pub(super) struct Shared<'k> {

@@ -2,8 +2,9 @@
 
 use fusebox_ir::{
     Action, Association, Constant, ElementType, Lambda,
-    analysis::algebra::{algebra, identities},
+    analysis::algebra::identities,
 };
+use fusebox_schedule::grid::is_exact;
 
 use super::{
     Together,
@@ -49,12 +50,6 @@ pub(crate) struct Accumulator {
     pub(crate) values: Vec<Reg>,
     /// Whether they hold anything; none: they do.
     pub(crate) present: Option<Reg>,
-}
-
-/// Whether every order and tree of a function's combinations gives the same bits.
-pub(crate) fn is_exact(combine: &Lambda) -> bool {
-    let algebra = algebra(combine);
-    algebra.commutes && !algebra.rounds
 }
 
 impl Emitter<'_> {

@@ -5,6 +5,7 @@ mod accumulate;
 mod builder;
 mod gain;
 mod gang;
+mod grid;
 mod jam;
 mod levels;
 mod rows;
@@ -93,7 +94,7 @@ pub fn schedule(kernel: &Kernel, target: &Target, preferences: Preferences) -> S
     let mut choices = Vec::new();
     let mut nest = nest(kernel, target, preferences, &mut choices);
     unroll(kernel, preferences, &mut nest, &mut choices);
-    let totals = (nest.is_shared() && scans_outermost(kernel)).then(|| {
+    let totals = (target.cpu().is_some() && nest.is_shared() && scans_outermost(kernel)).then(|| {
         let sliced = totals_only(kernel);
         let mut unsaid = Vec::new();
         // What does not fit the smaller kernel is chosen for it.
@@ -175,6 +176,6 @@ fn nest(kernel: &Kernel, target: &Target, preferences: Preferences, choices: &mu
             choices.extend(jam::choices(&nest, kernel.levels.len()));
             nest
         }
-        Machine::Gpu(gpu) => Builder::on_gpu(kernel, gpu, preferences).build(),
+        Machine::Gpu(gpu) => grid::nest(kernel, gpu, preferences, choices),
     }
 }

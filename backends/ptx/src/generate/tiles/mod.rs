@@ -10,9 +10,10 @@ mod look_back;
 use fusebox_ir::{
     Action, Binary, Constant, ElementType, Instruction, Kernel, Lambda, Local, LocalId, Name, Place, ScalarOp,
     analysis::kernels::totals_only,
-    association::{BLOCK, TILE},
+    association::BLOCK,
 };
 
+use fusebox_schedule::grid;
 use gangs::{apply, chain, prefix};
 
 use super::{
@@ -23,12 +24,12 @@ use super::{
 };
 use crate::{
     emit::{Axis, Emitter, Result, What, parts},
-    form::{Team, Tiles},
     module::{Argument, Quantity},
     statement::{
         Staged, Together,
         reduce::{Accumulator, Maybe},
     },
+    team::Team,
     text::{Class, Reg, Space},
     value::Val,
 };
@@ -123,11 +124,12 @@ struct Kernels<'k> {
 }
 
 impl Building<'_> {
-    pub(super) fn tiles(&mut self, form: Tiles) -> Result {
+    pub(super) fn tiles(&mut self, steps: u32, threads: u32) -> Result {
         let (kernel, all) = (self.kernel, self.all());
         let (sum, sliced) = (sum(), totals_only(kernel));
-        let team = form.team;
-        let tile = if form.exact { BLOCK } else { TILE };
+        let (lanes, exact) = grid::tiles(kernel).map_err(|why| super::unsupported(kernel, why))?;
+        let team = Team::new(threads, lanes);
+        let tile = i64::from(steps);
         let count = Quantity::Steps(0).pieces(tile);
         let (status, ticket) = (self.scratch(count.clone().times(8), true), self.scratch(Quantity::Number(8), true));
         let mut carried = Vec::new();
@@ -137,7 +139,7 @@ impl Building<'_> {
                 Action::Scan { combine, seeds, exclusive, association, .. } if statement.depth == 1 => {
                     let types = combine.params.iter().take(combine.results.len()).map(|param| param.ty).collect();
                     let gang = match association {
-                        fusebox_ir::Association::Tiles { lanes, .. } if !form.exact => *lanes,
+                        fusebox_ir::Association::Tiles { lanes, .. } if !exact => *lanes,
                         _ => GANG,
                     };
                     (combine, Some(&seeds[..]), *exclusive, types, gang)
