@@ -5,12 +5,12 @@ use std::sync::Arc;
 use fusebox_backend::{
     Backend, BackendError, Compiled, Given, Program, Statistics, Stored, Values, check_inputs, execute,
 };
-use fusebox_ir::{Array, Plan, ProvedPlan, analysis::with_checks, validate_plan};
-use fusebox_schedule::Target;
+use fusebox_ir::{Array, Kernel, Plan, ProvedPlan, analysis::with_checks, validate_plan};
+use fusebox_schedule::{Book, Target};
 
 use crate::{
     device::Device,
-    generate::emit,
+    generate::{emit, emit_scheduled},
     machine::{Gpu, device_error},
     module::Module,
 };
@@ -20,12 +20,19 @@ use crate::{
 pub struct PtxBackend<D> {
     device: Arc<D>,
     target: Target,
+    schedules: Arc<Book>,
 }
 
 impl<D: Device> PtxBackend<D> {
     /// A backend for a device, and the description of it that code is made for.
     pub fn new(device: D, target: Target) -> Self {
-        Self { device: Arc::new(device), target }
+        Self { device: Arc::new(device), target, schedules: Arc::default() }
+    }
+
+    /// The same device, with schedules for some kernels; those for other targets are passed over.
+    #[must_use]
+    pub fn with_schedules(&self, schedules: Arc<Book>) -> Self {
+        Self { device: self.device.clone(), target: self.target.clone(), schedules }
     }
 
     /// The device.
@@ -33,8 +40,13 @@ impl<D: Device> PtxBackend<D> {
         &self.device
     }
 
-    fn compiled(&self, plan: Arc<Plan>) -> Result<CompiledPlan<D>, BackendError> {
-        let modules = plan.kernels.iter().map(|kernel| emit(kernel, &self.target)).collect::<Result<_, _>>()?;
+    /// Compiles the kernels of a plan; `written` are the same before checks were put in.
+    fn compiled(&self, plan: Arc<Plan>, written: &[Kernel]) -> Result<CompiledPlan<D>, BackendError> {
+        let module = |(kernel, written): (&Kernel, &Kernel)| match self.schedules.get(written, &self.target.name) {
+            Some(schedule) => emit_scheduled(kernel, schedule, &self.target),
+            None => emit(kernel, &self.target),
+        };
+        let modules = plan.kernels.iter().zip(written).map(module).collect::<Result<_, _>>()?;
         Ok(CompiledPlan { plan, modules, device: self.device.clone() })
     }
 
@@ -44,11 +56,11 @@ impl<D: Device> PtxBackend<D> {
     /// As [`Backend::compile`].
     pub fn compile_plan(&self, plan: &Plan) -> Result<CompiledPlan<D>, BackendError> {
         validate_plan(plan).map_err(|errors| BackendError::BadPlan { message: errors.to_string() })?;
-        let mut plan = plan.clone();
-        for kernel in &mut plan.kernels {
+        let mut checked = plan.clone();
+        for kernel in &mut checked.kernels {
             *kernel = with_checks(kernel);
         }
-        self.compiled(Arc::new(plan))
+        self.compiled(Arc::new(checked), &plan.kernels)
     }
 
     /// Compiles a plan that lowering made.
@@ -56,7 +68,8 @@ impl<D: Device> PtxBackend<D> {
     /// # Errors
     /// As [`Backend::compile_proved`].
     pub fn compile_proved_plan(&self, plan: &ProvedPlan) -> Result<CompiledPlan<D>, BackendError> {
-        self.compiled(plan.shared())
+        let plan = plan.shared();
+        self.compiled(plan.clone(), &plan.kernels)
     }
 }
 

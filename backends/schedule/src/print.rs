@@ -70,10 +70,9 @@ impl Text {
         self.labels.axes.truncate(self.levels);
         for split in &nest.splits {
             let level = nest.level_of(self.levels, split.axis).unwrap_or(usize::MAX);
-            let from: Vec<String> =
-                (0..=split.more.min(self.levels as u32))
-                    .map(|more| self.labels.axis(crate::schedule::Axis(split.axis.0.saturating_add(more))))
-                    .collect();
+            let from: Vec<String> = (0..=split.more.min(self.levels as u32))
+                .map(|more| self.labels.axis(crate::schedule::Axis(split.axis.0.saturating_add(more))))
+                .collect();
             let from = from.join(", ");
             let (pieces, steps) = self.labels.name_split(level, split.by);
             let by = match split.by {

@@ -13,7 +13,11 @@ use fusebox_ir::{
     Access, Action, Kernel, KernelArrayId, KernelExtent, ScalarOperand, ScatterOrder, Statement, StatementPart,
     analysis::algebra::built_ins,
 };
-use fusebox_schedule::{Machine, Preferences, Schedule, Target, check, grid::{self, Grid}, schedule};
+use fusebox_schedule::{
+    Machine, Preferences, Schedule, Target, check,
+    grid::{self, Grid},
+    schedule,
+};
 
 use crate::{
     emit::{Axis, Emitter, Result, What, parts, unsupported},

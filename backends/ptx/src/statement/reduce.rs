@@ -1,9 +1,6 @@
 //! Reduces that one thread feeds, to the bit of [`fusebox_ir::Association`].
 
-use fusebox_ir::{
-    Action, Association, Constant, ElementType, Lambda,
-    analysis::algebra::identities,
-};
+use fusebox_ir::{Action, Association, Constant, ElementType, Lambda, analysis::algebra::identities};
 use fusebox_schedule::grid::is_exact;
 
 use super::{

@@ -27,7 +27,7 @@ pub(super) fn faults(kernel: &Kernel, nest: &Nest, leaf: &Leaf<'_>) -> Vec<Strin
     check.lanes();
     check.cuts(0);
     check.divisions();
-    check.choices();
+    check.choices(0);
     check.faults
 }
 
@@ -43,7 +43,7 @@ pub(super) fn faults_of_threads(kernel: &Kernel, nest: &Nest, leaf: &Leaf<'_>, s
         }
     }
     check.cuts(shared);
-    check.choices();
+    check.choices(shared);
     check.faults
 }
 
@@ -360,14 +360,14 @@ impl<'c> Check<'c> {
         statements.filter_map(asks).collect()
     }
 
-    /// Ragged reduces ask for a choice by their threshold, before the loops of their level. Any level may be asked for right before its loops, and one
-    /// whose steps are known before all others outside of all loops.
-    fn choices(&mut self) {
+    /// Ragged reduces along the levels from `first` on ask for a choice by their threshold, before the loops of their level. Any level may be asked for
+    /// right before its loops, and one whose steps are known before all others outside of all loops.
+    fn choices(&mut self, first: usize) {
         for level in 0..self.kernel.levels.len() {
             let asked = Self::thresholds(level, self.direct(level).map(|(_, statement)| statement));
             let may_ask = Self::thresholds(level, self.kernel.statements.iter());
             let made: Vec<_> = self.leaf.choices.iter().filter(|choice| choice.0 as usize == level).copied().collect();
-            for &least in &asked {
+            for &least in asked.iter().filter(|_| level >= first) {
                 if !made.iter().any(|choice| choice.1 == least) {
                     self.fault(format!(
                         "level {level} has a reduce that depends on whether there are fewer than {least} steps: a choice is missing"

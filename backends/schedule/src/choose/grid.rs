@@ -1,10 +1,6 @@
 //! Which threads of a GPU do what: the grid of a kernel, and the loops that say so.
 
-use fusebox_ir::{
-    Kernel,
-    analysis::kernels::trip_count,
-    association::BLOCK,
-};
+use fusebox_ir::{Kernel, analysis::kernels::trip_count, association::BLOCK};
 
 use super::{
     Choice, Preferences,
@@ -39,6 +35,34 @@ pub(super) fn nest(kernel: &Kernel, gpu: &Gpu, preferences: Preferences, choices
         });
     }
     loops(kernel, found.grid)
+}
+
+/// Nests that differ from each other: that of [`nest`] first, then those of other grids.
+pub(super) fn alternatives(kernel: &Kernel, gpu: &Gpu) -> Vec<Nest> {
+    let mut nests = vec![nest(kernel, gpu, Preferences::default(), &mut Vec::new())];
+    let levels = kernel.levels.len();
+    let mut grids = vec![Grid::One];
+    for threads in [WARP, 64, 128, THREADS, 512] {
+        for first in 1..=levels {
+            grids.push(Grid::Points { levels: first, threads });
+            grids.push(Grid::Chunks { levels: first, threads });
+            grids.push(Grid::Fold { inner: first, threads });
+            grids.extend((1..=levels - first).map(|inner| Grid::Rows { outer: first, inner, threads }));
+        }
+        grids.extend([1, 2, 8].map(|blocks| Grid::Tiles { steps: blocks * BLOCK as u32, threads }));
+    }
+    grids.push(Grid::Chunks { levels: 0, threads: 1 });
+    for grid in grids {
+        // One thread goes through the one chunk there is.
+        let same = matches!(grid, Grid::Chunks { levels: 0, .. }) && facts::is_one_chunk(kernel);
+        if levels > 0 && !same && faults(kernel, &grid, gpu).is_empty() {
+            let nest = loops(kernel, grid);
+            if !nests.contains(&nest) {
+                nests.push(nest);
+            }
+        }
+    }
+    nests
 }
 
 struct Found {
@@ -106,7 +130,8 @@ impl Candidates<'_> {
             Ok(inner) => {
                 let grid = Grid::Rows { outer: flat, inner, threads: self.team(flat, THREADS_OF_ROW) };
                 if let Some(grid) = self.fits(rows, grid) {
-                    return self.found(grid, "points depend on each other in nothing, and threads combine what each needs");
+                    return self
+                        .found(grid, "points depend on each other in nothing, and threads combine what each needs");
                 }
             }
         }
@@ -123,7 +148,8 @@ impl Candidates<'_> {
             Ok(inner) => {
                 let grid = Grid::Fold { inner, threads: self.team(0, THREADS) };
                 if let Some(grid) = self.fits(fold, grid) {
-                    return self.found(grid, "everything is combined, and results of so many elements are combined again");
+                    return self
+                        .found(grid, "everything is combined, and results of so many elements are combined again");
                 }
             }
         }
@@ -157,8 +183,13 @@ impl Candidates<'_> {
 
 /// The loops that say what a grid is.
 fn loops(kernel: &Kernel, grid: Grid) -> Nest {
-    let mut builder =
-        Builder { kernel, machine: Room::Thread, preferences: Preferences::default(), short: None, nest: Nest::default() };
+    let mut builder = Builder {
+        kernel,
+        machine: Room::Thread,
+        preferences: Preferences::default(),
+        short: None,
+        nest: Nest::default(),
+    };
     let nodes = match grid {
         Grid::One if kernel.levels.is_empty() => Vec::new(),
         Grid::One => builder.level(0, Axis(0), &Trip::default()),

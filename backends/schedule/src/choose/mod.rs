@@ -111,13 +111,19 @@ pub fn schedule(kernel: &Kernel, target: &Target, preferences: Preferences) -> S
 /// Schedules of a kernel on a target that differ from each other: that of [`schedule`] first, then what it could have chosen instead. All are
 /// legal.
 pub fn alternatives(kernel: &Kernel, target: &Target) -> Vec<Schedule> {
+    if let Machine::Gpu(gpu) = &target.machine {
+        return grid::alternatives(kernel, gpu)
+            .into_iter()
+            .map(|nest| Version { when: Vec::new(), nest, totals: None })
+            .map(|version| Schedule { target: target.name.clone(), versions: vec![version] })
+            .filter(|schedule| check(kernel, schedule, target).is_ok())
+            .collect();
+    }
     let mut gangs = vec![None, Some(None)];
-    if target.cpu().is_some() {
-        for level in 0..kernel.levels.len() {
-            let lanes = (1..=MOST_LANES.ilog2()).map(|bits| 1 << bits);
-            let legal = lanes.filter(|&lanes| may_be_lanes(kernel, level, lanes).is_ok());
-            gangs.extend(legal.map(|lanes| Some(Some((level, lanes)))));
-        }
+    for level in 0..kernel.levels.len() {
+        let lanes = (1..=MOST_LANES.ilog2()).map(|bits| 1 << bits);
+        let legal = lanes.filter(|&lanes| may_be_lanes(kernel, level, lanes).is_ok());
+        gangs.extend(legal.map(|lanes| Some(Some((level, lanes)))));
     }
     let kept = [None, Some(Accumulators::Scratch), Some(Accumulators::Registers), Some(Accumulators::Strips)];
     let mut found: Vec<Schedule> = Vec::new();

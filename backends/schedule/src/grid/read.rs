@@ -81,15 +81,19 @@ impl Way<'_> {
     /// How many loops from `at` on run over the levels from `level` on, one inside of the other, in the same way.
     fn together(&self, at: usize, level: usize, by: By) -> usize {
         let each = |(position, each): (usize, &&Loop)| each.by == by && each.axis == Axis((level + position) as u32);
-        self.path[at..].iter().enumerate().take_while(|&(position, own)| {
-            level + position < self.levels && each((position, own))
-        }).count()
+        self.path[at..]
+            .iter()
+            .enumerate()
+            .take_while(|&(position, own)| level + position < self.levels && each((position, own)))
+            .count()
     }
 
     fn points(&self, threads: u32) -> Result<Grid, String> {
         let levels = self.together(0, 0, By::GridThreads(threads));
         if levels == 0 || levels < self.path.len() {
-            return Err("the threads of a grid take points of the outermost levels, and nothing else is shared".to_owned());
+            return Err(
+                "the threads of a grid take points of the outermost levels, and nothing else is shared".to_owned()
+            );
         }
         Ok(Grid::Points { levels, threads })
     }
@@ -123,11 +127,15 @@ impl Way<'_> {
             Some(&Split { axis: Axis(0), by: SplitBy::Steps(steps), more }) if is_carried(kernel) && more == 0 => {
                 let innermost = self.path.len() - 1;
                 let (Some(threads), 1..=2) = (self.threads(innermost), innermost) else {
-                    return Err("the threads of a block share the steps of a tile, or of its blocks of 4,096".to_owned());
+                    return Err(
+                        "the threads of a block share the steps of a tile, or of its blocks of 4,096".to_owned()
+                    );
                 };
                 let cut = self.path[1].by == By::Serial;
                 let own = if cut { self.pieces(1).is_some_and(|split| split.by == block()) } else { true };
-                let whole = self.steps(innermost).is_some_and(|split| !cut && split.axis == Axis(0) || cut && split.by == block());
+                let whole = self
+                    .steps(innermost)
+                    .is_some_and(|split| !cut && split.axis == Axis(0) || cut && split.by == block());
                 if !own || !whole {
                     return Err("the steps of a tile are cut otherwise than by 4,096".to_owned());
                 }
@@ -140,7 +148,9 @@ impl Way<'_> {
                 };
                 Ok(Grid::Fold { inner: more as usize + 1, threads })
             }
-            Some(_) => Err("blocks take points, pieces of 4,096 elements, chunks or tiles of the outermost level".to_owned()),
+            Some(_) => {
+                Err("blocks take points, pieces of 4,096 elements, chunks or tiles of the outermost level".to_owned())
+            }
         }
     }
 

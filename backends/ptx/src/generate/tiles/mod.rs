@@ -9,8 +9,7 @@ mod look_back;
 
 use fusebox_ir::{
     Action, Binary, Constant, ElementType, Instruction, Kernel, Lambda, Local, LocalId, Name, Place, ScalarOp,
-    analysis::kernels::totals_only,
-    association::BLOCK,
+    analysis::kernels::totals_only, association::BLOCK,
 };
 
 use fusebox_schedule::grid;
