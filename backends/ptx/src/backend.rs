@@ -6,13 +6,14 @@ use fusebox_backend::{
     Backend, BackendError, Compiled, Given, Program, Statistics, Stored, Values, check_inputs, execute,
 };
 use fusebox_ir::{Array, Kernel, Plan, ProvedPlan, analysis::with_checks, validate_plan};
-use fusebox_schedule::{Book, Target};
+use fusebox_schedule::{Book, Machine, Target};
 
 use crate::{
     device::Device,
-    generate::{emit, emit_scheduled},
+    generate::{emit, emit_scheduled, version},
     machine::{Gpu, device_error},
     module::Module,
+    sort::{Modules, WIDE_FROM},
 };
 
 /// Runs plans on a device.
@@ -21,18 +22,25 @@ pub struct PtxBackend<D> {
     device: Arc<D>,
     target: Target,
     schedules: Arc<Book>,
+    wide_rows_from: usize,
 }
 
 impl<D: Device> PtxBackend<D> {
     /// A backend for a device, and the description of it that code is made for.
     pub fn new(device: D, target: Target) -> Self {
-        Self { device: Arc::new(device), target, schedules: Arc::default() }
+        Self { device: Arc::new(device), target, schedules: Arc::default(), wide_rows_from: WIDE_FROM }
     }
 
     /// The same device, with schedules for some kernels; those for other targets are passed over.
     #[must_use]
     pub fn with_schedules(&self, schedules: Arc<Book>) -> Self {
-        Self { device: self.device.clone(), target: self.target.clone(), schedules }
+        Self { schedules, target: self.target.clone(), device: self.device.clone(), ..*self }
+    }
+
+    /// The same, where sorts of rows from so many elements on have positions of 64 bits; 2^32 unless told.
+    #[must_use]
+    pub fn with_wide_rows_from(self, wide_rows_from: usize) -> Self {
+        Self { wide_rows_from, ..self }
     }
 
     /// The device.
@@ -47,7 +55,13 @@ impl<D: Device> PtxBackend<D> {
             None => emit(kernel, &self.target),
         };
         let modules = plan.kernels.iter().zip(written).map(module).collect::<Result<_, _>>()?;
-        Ok(CompiledPlan { plan, modules, device: self.device.clone() })
+        let compute = match &self.target.machine {
+            Machine::Gpu(gpu) => gpu.compute,
+            // Kernels have been refused for it.
+            Machine::Cpu(_) => (0, 0),
+        };
+        let wide_rows_from = self.wide_rows_from;
+        Ok(CompiledPlan { plan, modules, compute, wide_rows_from, device: self.device.clone() })
     }
 
     /// Compiles a plan; accesses that nobody vouches for are checked.
@@ -92,6 +106,8 @@ impl<D: Device> Backend for PtxBackend<D> {
 pub struct CompiledPlan<D> {
     plan: Arc<Plan>,
     modules: Arc<[Module]>,
+    compute: (u32, u32),
+    wide_rows_from: usize,
     device: Arc<D>,
 }
 
@@ -110,7 +126,9 @@ impl<D: Device> CompiledPlan<D> {
             self.device.load(&module.text).map_err(|error| device_error(&self.plan.kernels[position].name.0, &error))
         };
         let loaded = self.modules.iter().enumerate().map(load).collect::<Result<_, _>>()?;
-        Ok(LoadedPlan { plan: self.plan.clone(), modules: self.modules.clone(), loaded, device: self.device.clone() })
+        let sorts = Modules::new(self.compute, version(self.compute), self.wide_rows_from);
+        let (plan, modules, device) = (self.plan.clone(), self.modules.clone(), self.device.clone());
+        Ok(LoadedPlan { plan, modules, loaded, sorts, device })
     }
 }
 
@@ -129,6 +147,7 @@ pub struct LoadedPlan<D: Device> {
     plan: Arc<Plan>,
     modules: Arc<[Module]>,
     loaded: Vec<D::Module>,
+    sorts: Modules<D>,
     device: Arc<D>,
 }
 
@@ -150,7 +169,8 @@ impl<D: Device> Program for LoadedPlan<D> {
     fn run_into(&self, inputs: &[Array], results: &mut Vec<Array>) -> Result<Statistics, BackendError> {
         results.clear();
         let sizes = check_inputs(&self.plan, inputs)?;
-        let gpu = Gpu { plan: &self.plan, modules: &self.modules, loaded: &self.loaded, device: &self.device };
+        let Self { plan, modules, loaded, sorts, device } = self;
+        let gpu = Gpu { plan, modules, loaded, device, sorts };
         let inputs = inputs.iter().map(|array| {
             let extents = array.extents().iter().map(|&extent| extent as i64).collect();
             Ok(Stored { buffer: gpu.uploaded(array.bytes())?, element: array.element(), extents })

@@ -24,6 +24,13 @@ pub struct Buffer<D: Device> {
     device: Arc<D>,
 }
 
+impl<D: Device> Buffer<D> {
+    /// Bytes of elements.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+}
+
 impl<D: Device> Drop for Buffer<D> {
     fn drop(&mut self) {
         self.device.free(self.address);
@@ -36,6 +43,7 @@ pub(crate) struct Gpu<'a, D: Device> {
     pub(crate) modules: &'a [Module],
     pub(crate) loaded: &'a [D::Module],
     pub(crate) device: &'a Arc<D>,
+    pub(crate) sorts: &'a sort::Modules<D>,
 }
 
 /// What a device says, of something that is done for a kernel or another operation.
@@ -88,13 +96,6 @@ impl<D: Device> Gpu<'_, D> {
             self.said(self.device.download(buffer.address, &mut read))?;
         }
         Ok(read)
-    }
-
-    pub(crate) fn overwrite(&self, buffer: &Buffer<D>, bytes: &[u8]) -> Result<(), BackendError> {
-        if bytes.len() as u64 > buffer.bytes {
-            return Err(BackendError::BadPlan { message: "a value is larger than its memory".to_owned() });
-        }
-        if bytes.is_empty() { Ok(()) } else { self.said(self.device.upload(buffer.address, bytes)) }
     }
 
     /// A result as a host array.

@@ -4,6 +4,22 @@ mod common;
 
 use fusebox_schedule::Target;
 
+/// Sorts are texts of their own.
+#[test]
+fn sorts_have_text() {
+    let folder = std::env::var_os("FUSEBOX_PTX_OUT").map(std::path::PathBuf::from);
+    for target in ["sm_70", "sm_80", "sm_90", "sm_100"] {
+        let texts = fusebox_ptx::sorts(&Target::named(target).unwrap());
+        assert_eq!(texts.len(), 4);
+        for (name, text) in texts {
+            assert!(text.contains(&format!(".target {target}")) && !text.contains('$'), "{name}");
+            if let Some(folder) = folder.as_ref().filter(|_| target == "sm_70") {
+                std::fs::write(folder.join(format!("test-{name}.ptx")), text).unwrap();
+            }
+        }
+    }
+}
+
 #[test]
 fn golden_kernels_have_text() {
     // `cargo xtask ptxas` assembles what is written there, each text for the target that its name ends with.

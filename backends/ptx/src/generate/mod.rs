@@ -58,8 +58,8 @@ pub fn emit_scheduled(
         let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
         refused(format!("its schedule is refused: {}", faults.join("; ")))
     })?;
-    let Some(version) = schedule.versions.first() else { return Err(refused("its schedule is empty".to_owned())) };
-    let grid = grid::read(kernel, &version.nest).map_err(refused)?;
+    let Some(first) = schedule.versions.first() else { return Err(refused("its schedule is empty".to_owned())) };
+    let grid = grid::read(kernel, &first.nest).map_err(refused)?;
     let mut module =
         Building { kernel, compute: gpu.compute, sites: Vec::new(), entries: Vec::new(), scratch: Vec::new() };
     match grid {
@@ -84,7 +84,7 @@ pub fn emit_scheduled(
         "// kernel {}: {}\n.version {}\n.target sm_{major}{minor}\n.address_size 64\n",
         kernel.name.0.replace('\n', " "),
         grid,
-        version_of(gpu.compute)
+        version(gpu.compute)
     );
     for (_, entry) in count.iter().chain(&module.entries) {
         text.push('\n');
@@ -103,7 +103,7 @@ pub fn emit_scheduled(
 }
 
 /// The version of PTX that knows an architecture.
-fn version_of(compute: (u32, u32)) -> &'static str {
+pub(crate) fn version(compute: (u32, u32)) -> &'static str {
     match compute {
         (10.., _) => "8.6",
         (9, _) => "7.8",
