@@ -158,20 +158,20 @@ impl<D: Device> Rows<'_, '_, D> {
         let ranks = self.memory(self.count * widths.rank_bytes())?;
         let arguments =
             [key.address, Self::address(order), ranks.address, self.count as u64, self.length as u64, kind(ty)];
-        self.launch(widths, &format!("ranks_{}", 8 * ty.bytes()), self.blocks(), &arguments)?;
+        self.launch(widths, &format!("sort_ranks_{}", 8 * ty.bytes()), self.blocks(), &arguments)?;
         Ok(ranks)
     }
 
     /// Keys of ranks.
     fn keys(&self, ty: ElementType, ranks: &Buffer<D>, to: &Buffer<D>) -> Result<(), BackendError> {
         let arguments = [ranks.address, to.address, self.count as u64, kind(ty)];
-        self.launch(self.widths(rank_bits(ty)), &format!("keys_{}", 8 * ty.bytes()), self.blocks(), &arguments)
+        self.launch(self.widths(rank_bits(ty)), &format!("sort_keys_{}", 8 * ty.bytes()), self.blocks(), &arguments)
     }
 
     fn gather(&self, ty: ElementType, from: &Buffer<D>, order: &Buffer<D>, to: &Buffer<D>) -> Result<(), BackendError> {
         let arguments = [from.address, order.address, to.address, self.count as u64, self.length as u64];
         // All modules have it: that of the first key is there.
-        self.launch(self.widths(self.rank_bits), &format!("gather_{}", 8 * ty.bytes()), self.blocks(), &arguments)
+        self.launch(self.widths(self.rank_bits), &format!("sort_gather_{}", 8 * ty.bytes()), self.blocks(), &arguments)
     }
 
     /// Rows of up to a tile: the order that sorting by one more key gives.
@@ -187,7 +187,7 @@ impl<D: Device> Rows<'_, '_, D> {
         let places = self.length.next_power_of_two();
         let arguments =
             [ranks.address, Self::address(before), order.address, self.rows as u64, self.length as u64, places as u64];
-        self.launch(widths, "rows", self.rows.div_ceil(TILE / places), &arguments)?;
+        self.launch(widths, "sort_rows", self.rows.div_ceil(TILE / places), &arguments)?;
         Ok(order)
     }
 
@@ -207,9 +207,9 @@ impl<D: Device> Rows<'_, '_, D> {
         let (rows, length) = (self.rows as u64, self.length as u64);
         let shares = tiles.min(MOST_SHARES);
         let arguments = [ranks.address, counts.address, rows, length, shares as u64];
-        self.launch(widths, "count", self.rows * shares, &arguments)?;
+        self.launch(widths, "sort_count", self.rows * shares, &arguments)?;
         let passes = self.passes(ty, &counts, digits)?;
-        self.launch(widths, "places", self.rows * digits, &[counts.address, (self.rows * digits) as u64])?;
+        self.launch(widths, "sort_places", self.rows * digits, &[counts.address, (self.rows * digits) as u64])?;
         let mut other = self.memory(self.count * widths.rank_bytes())?;
         let known = self.memory(8 * DIGITS * tiles * self.rows)?;
         let ticket = self.memory(8)?;
@@ -237,7 +237,7 @@ impl<D: Device> Rows<'_, '_, D> {
                 8 * digit as u64,
                 (DIGITS * digits) as u64,
             ];
-            self.launch(widths, "pass", tiles * self.rows, &arguments)?;
+            self.launch(widths, "sort_pass", tiles * self.rows, &arguments)?;
             std::mem::swap(&mut ranks, &mut other);
             std::mem::swap(&mut order, &mut spare);
         }

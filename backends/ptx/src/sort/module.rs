@@ -37,7 +37,7 @@ impl Widths {
     }
 }
 
-/// The module of sorts of these widths, for an architecture.
+/// The module of sorts of these widths, for an architecture. No entry is called as a parameter of another is, at which an assembler was seen to fail.
 pub(crate) fn module(widths: Widths, (major, minor): (u32, u32), version: &str) -> String {
     let mut text = format!(
         "// sorts by ranks of {} bits, positions of {} bits\n.version {version}\n.target sm_{major}{minor}\n.address_size 64\n",
