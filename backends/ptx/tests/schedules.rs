@@ -145,6 +145,7 @@ fn schedules_that_change_bits_or_do_not_fit_are_refused() {
         (SCAN, ("by 32768", "by 16384"), "asks for 32768"),
         (SCAN, ("block_threads(64)", "grid_threads(64)"), "the steps of a tile"),
         (MAP, ("grid_threads(256)", "grid_threads(100)"), "no whole number of warps"),
+        (MAP, ("grid_threads(256) unroll 4", "grid_threads(256) unroll 3"), "has 2 or 4 elements"),
         (MAP, ("grid_threads(256)", "threads"), "no loops by Threads"),
         (SUMS, ("block_threads(256)", "block_threads(1024)"), ""),
         (SUMS, ("block_threads(256)", "block_threads(48)"), "no power of two"),
@@ -170,6 +171,6 @@ fn shared_memory_is_counted() {
 /// A schedule with a level missing skips points.
 #[test]
 fn a_skipped_level_is_refused() {
-    let (text, said) = said(MAP, ("loop x1 grid_threads(256) {\n        do *\n      }\n", "do *\n"));
+    let (text, said) = said(MAP, ("loop x1 grid_threads(256) unroll 4 {\n        do *\n      }\n", "do *\n"));
     assert!(said.contains("level 1 is not run over whole"), "{text}{said}");
 }

@@ -9,7 +9,7 @@ use crate::{
 };
 
 /// The type of loads and stores of an element.
-fn stored(ty: ElementType) -> &'static str {
+pub(crate) fn stored(ty: ElementType) -> &'static str {
     match ty {
         ElementType::Bool | ElementType::U8 => "u8",
         ElementType::I8 => "s8",

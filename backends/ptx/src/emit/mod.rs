@@ -12,7 +12,7 @@ use fusebox_ir::{
     Statement,
 };
 
-pub(crate) use self::levels::Axis;
+pub(crate) use self::{levels::Axis, memory::stored};
 use crate::{
     failure::Site,
     module::{Argument, Entry, Quantity},
@@ -173,7 +173,7 @@ impl<'k> Emitter<'k> {
         range.into_iter().try_for_each(|position| self.statement(position))
     }
 
-    fn statement(&mut self, position: usize) -> Result {
+    pub(crate) fn statement(&mut self, position: usize) -> Result {
         let kernel = self.kernel;
         let Statement { when, action, .. } = &kernel.statements[position];
         let effect = matches!(action, Action::Store { .. } | Action::Append { .. } | Action::Scatter { .. });

@@ -2,6 +2,7 @@
 
 mod chunks;
 mod fold;
+mod neighbours;
 mod points;
 mod rows;
 mod tiles;
@@ -64,7 +65,7 @@ pub fn emit_scheduled(
         Building { kernel, compute: gpu.compute, sites: Vec::new(), entries: Vec::new(), scratch: Vec::new() };
     match grid {
         Grid::One => module.one()?,
-        Grid::Points { levels, threads } => module.points(levels, threads)?,
+        Grid::Points { levels, threads, items } => module.points(levels, threads, items)?,
         Grid::Rows { outer, inner, threads } => module.rows(outer, inner, Team::of_reduces(kernel, outer, threads))?,
         Grid::Fold { inner, threads } => module.fold(inner, Team::of_reduces(kernel, 0, threads))?,
         Grid::Chunks { levels, threads } => module.chunks(levels, threads)?,

@@ -38,7 +38,7 @@ pub(super) fn faults_of_threads(kernel: &Kernel, nest: &Nest, leaf: &Leaf<'_>, s
     check.order_of_pieces();
     for each in &leaf.loops {
         let plain = each.remainder == Remainder::Scalar && !each.border && each.out_of_cache.is_none();
-        if !plain || each.unroll != 1 {
+        if !plain || each.unroll != 1 && !matches!(each.by, By::GridThreads(_)) {
             check.fault("gangs, their remainders, streams and unrolled loops are those of a processor");
         }
     }

@@ -7,7 +7,7 @@ use super::{
     builder::{Builder, Room, Trip},
 };
 use crate::{
-    grid::{Grid, WARP, facts, faults, tile_steps},
+    grid::{Grid, WARP, facts, faults, items, tile_steps},
     schedule::{Axis, By, Loop, Nest, Node, SplitBy},
     target::Gpu,
 };
@@ -44,7 +44,7 @@ pub(super) fn alternatives(kernel: &Kernel, gpu: &Gpu) -> Vec<Nest> {
     let mut grids = vec![Grid::One];
     for threads in [WARP, 64, 128, THREADS, 512] {
         for first in 1..=levels {
-            grids.push(Grid::Points { levels: first, threads });
+            grids.extend([1, 2, 4].map(|items| Grid::Points { levels: first, threads, items }));
             grids.push(Grid::Chunks { levels: first, threads });
             grids.push(Grid::Fold { inner: first, threads });
             grids.extend((1..=levels - first).map(|inner| Grid::Rows { outer: first, inner, threads }));
@@ -135,7 +135,19 @@ impl Candidates<'_> {
                 }
             }
         }
-        let grid = Grid::Points { levels: flat, threads: THREADS.min(self.gpu.block_threads) };
+        let threads = THREADS.min(self.gpu.block_threads);
+        let neighbours = "neighbouring points by a thread";
+        match items(kernel, flat) {
+            Err(why) => self.not(neighbours, why),
+            Ok(1) => {}
+            Ok(items) => {
+                if let Some(grid) = self.fits(neighbours, Grid::Points { levels: flat, threads, items }) {
+                    return self
+                        .found(grid, "points depend on each other in nothing, and neighbours lie together in memory");
+                }
+            }
+        }
+        let grid = Grid::Points { levels: flat, threads, items: 1 };
         self.found(grid, "points depend on each other in nothing")
     }
 
@@ -193,9 +205,11 @@ fn loops(kernel: &Kernel, grid: Grid) -> Nest {
     let nodes = match grid {
         Grid::One if kernel.levels.is_empty() => Vec::new(),
         Grid::One => builder.level(0, Axis(0), &Trip::default()),
-        Grid::Points { levels, threads } => {
-            let body = builder.body(levels - 1);
-            around(0..levels, By::GridThreads(threads), body)
+        Grid::Points { levels, threads, items } => {
+            let by = By::GridThreads(threads);
+            let mut innermost = Loop::new(Axis(levels as u32 - 1), by, builder.body(levels - 1));
+            innermost.unroll = items;
+            around(0..levels - 1, by, vec![Node::Loop(innermost)])
         }
         Grid::Rows { outer, inner, threads } => {
             let body = builder.body(outer + inner - 1);

@@ -3,12 +3,12 @@
 use fusebox_ir::{Action, Kernel, association::BLOCK};
 
 use super::{
-    Grid, WARP,
+    Grid, WARP, contiguous,
     facts::{
         chunk_levels, combined_levels, exchanged, flat_levels, free_levels, is_in_chunks, lanes_of_reduces, staged,
         tiles,
     },
-    tile_steps,
+    may_take_neighbours, tile_steps,
 };
 use crate::target::Gpu;
 
@@ -27,10 +27,13 @@ pub fn faults(kernel: &Kernel, grid: &Grid, gpu: &Gpu) -> Vec<String> {
     check.threads(grid.threads());
     match *grid {
         Grid::One => {}
-        Grid::Points { levels, threads } => {
+        Grid::Points { levels, threads, items } => {
             check.free(levels);
             if !threads.is_multiple_of(WARP) {
                 check.fault(format!("blocks of {threads} threads are no whole number of warps"));
+            }
+            if items > 1 {
+                check.neighbours(levels, items);
             }
         }
         Grid::Rows { outer, inner, threads } => {
@@ -120,6 +123,20 @@ impl Check<'_> {
         let most = self.gpu.registers.saturating_sub(OTHER_REGISTERS);
         if words > most {
             self.fault(format!("accumulators take {words} registers of a thread, and there are {most}"));
+        }
+    }
+
+    /// A thread takes neighbouring points at once.
+    fn neighbours(&mut self, levels: usize, items: u32) {
+        if let Err(why) = may_take_neighbours(self.kernel, levels) {
+            self.fault(format!("a thread cannot take {items} points at once: {why}"));
+        } else if !matches!(items, 2 | 4) {
+            self.fault(format!("one access of memory has 2 or 4 elements, and {items} points are taken at once"));
+        }
+        let widest = self.kernel.statements.iter().filter_map(|statement| contiguous(self.kernel, levels, statement));
+        let bytes = widest.map(|(array, _)| self.kernel.arrays[array.index()].element.bytes()).max().unwrap_or(1);
+        if bytes * items as usize > 16 {
+            self.fault(format!("{items} elements of {bytes} bytes are more than one access of memory has"));
         }
     }
 

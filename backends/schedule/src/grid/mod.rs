@@ -5,6 +5,7 @@
 
 pub(crate) mod facts;
 mod legal;
+mod neighbours;
 
 mod read;
 
@@ -15,6 +16,7 @@ use fusebox_ir::association::{BLOCK, TILE};
 pub use self::{
     facts::{cannot_fail, chunk_levels, flat_levels, is_exact, is_in_chunks, lanes_of_reduces, tiles},
     legal::{MOST_SHARED, faults},
+    neighbours::{contiguous, items, may_take_neighbours},
     read::read,
 };
 
@@ -32,6 +34,8 @@ pub enum Grid {
         levels: usize,
         /// Threads of a block.
         threads: u32,
+        /// Neighbouring points of the innermost level that a thread takes at once: `unroll`.
+        items: u32,
     },
     /// A block of threads for each point of the first levels, by turns: `blocks`. Its threads share the steps of the next levels, whose reduces they
     /// combine: `block_threads`.
@@ -114,6 +118,12 @@ impl fmt::Display for Grid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             Self::One => f.write_str("one thread"),
+            Self::Points { items: 2.., levels, .. } => {
+                write!(
+                    f,
+                    "a thread for neighbouring points of the first {levels} levels, as many as one access of memory has"
+                )
+            }
             Self::Points { levels: 1, .. } => f.write_str("a thread for each step of the outermost level"),
             Self::Points { levels, .. } => write!(f, "a thread for each point of the first {levels} levels"),
             Self::Rows { outer, inner, threads } => write!(

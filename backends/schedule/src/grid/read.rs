@@ -95,7 +95,8 @@ impl Way<'_> {
                 "the threads of a grid take points of the outermost levels, and nothing else is shared".to_owned()
             );
         }
-        Ok(Grid::Points { levels, threads })
+        let items = self.path.last().map_or(1, |each| each.unroll);
+        Ok(Grid::Points { levels, threads, items })
     }
 
     /// The split whose pieces a loop is over.
