@@ -10,10 +10,11 @@ use fusebox_schedule::{Book, Machine, Target};
 
 use crate::{
     device::Device,
-    generate::{emit, emit_scheduled, version},
-    machine::{Gpu, device_error},
+    generate::{WIDE_FROM, version},
+    kernel::{CompiledKernel, LoadedKernel},
+    machine::Gpu,
     module::Module,
-    sort::{Modules, WIDE_FROM},
+    sort::{self, Modules},
 };
 
 /// Runs plans on a device.
@@ -22,13 +23,13 @@ pub struct PtxBackend<D> {
     device: Arc<D>,
     target: Target,
     schedules: Arc<Book>,
-    wide_rows_from: usize,
+    wide_from: usize,
 }
 
 impl<D: Device> PtxBackend<D> {
     /// A backend for a device, and the description of it that code is made for.
     pub fn new(device: D, target: Target) -> Self {
-        Self { device: Arc::new(device), target, schedules: Arc::default(), wide_rows_from: WIDE_FROM }
+        Self { device: Arc::new(device), target, schedules: Arc::default(), wide_from: usize::MAX }
     }
 
     /// The same device, with schedules for some kernels; those for other targets are passed over.
@@ -37,10 +38,11 @@ impl<D: Device> PtxBackend<D> {
         Self { schedules, target: self.target.clone(), device: self.device.clone(), ..*self }
     }
 
-    /// The same, where sorts of rows from so many elements on have positions of 64 bits; 2^32 unless told.
+    /// The same, where positions in arrays, and in rows that are sorted, have 64 bits from so many elements on: they need them from 2^31 on of
+    /// arrays, and from 2^32 on of rows.
     #[must_use]
-    pub fn with_wide_rows_from(self, wide_rows_from: usize) -> Self {
-        Self { wide_rows_from, ..self }
+    pub fn with_wide_from(self, wide_from: usize) -> Self {
+        Self { wide_from, ..self }
     }
 
     /// The device.
@@ -50,18 +52,17 @@ impl<D: Device> PtxBackend<D> {
 
     /// Compiles the kernels of a plan; `written` are the same before checks were put in.
     fn compiled(&self, plan: Arc<Plan>, written: &[Kernel]) -> Result<CompiledPlan<D>, BackendError> {
-        let module = |(kernel, written): (&Kernel, &Kernel)| match self.schedules.get(written, &self.target.name) {
-            Some(schedule) => emit_scheduled(kernel, schedule, &self.target),
-            None => emit(kernel, &self.target),
+        let compiled = |(kernel, written): (&Kernel, &Kernel)| {
+            CompiledKernel::new(kernel, self.schedules.get(written, &self.target.name), &self.target)
         };
-        let modules = plan.kernels.iter().zip(written).map(module).collect::<Result<_, _>>()?;
+        let kernels = plan.kernels.iter().zip(written).map(compiled).collect::<Result<_, _>>()?;
         let compute = match &self.target.machine {
             Machine::Gpu(gpu) => gpu.compute,
             // Kernels have been refused for it.
             Machine::Cpu(_) => (0, 0),
         };
-        let wide_rows_from = self.wide_rows_from;
-        Ok(CompiledPlan { plan, modules, compute, wide_rows_from, device: self.device.clone() })
+        let wide_from = self.wide_from;
+        Ok(CompiledPlan { plan, kernels, compute, wide_from, device: self.device.clone() })
     }
 
     /// Compiles a plan; accesses that nobody vouches for are checked.
@@ -105,16 +106,16 @@ impl<D: Device> Backend for PtxBackend<D> {
 #[derive(Debug)]
 pub struct CompiledPlan<D> {
     plan: Arc<Plan>,
-    modules: Arc<[Module]>,
+    kernels: Arc<[CompiledKernel]>,
     compute: (u32, u32),
-    wide_rows_from: usize,
+    wide_from: usize,
     device: Arc<D>,
 }
 
 impl<D: Device> CompiledPlan<D> {
-    /// The module of each kernel.
-    pub fn modules(&self) -> &[Module] {
-        &self.modules
+    /// The module of each kernel, with short positions where there is such a one.
+    pub fn modules(&self) -> impl Iterator<Item = &Module> {
+        self.kernels.iter().map(|kernel| &kernel.module)
     }
 
     /// Brings the modules to the device.
@@ -122,19 +123,18 @@ impl<D: Device> CompiledPlan<D> {
     /// # Errors
     /// [`BackendError::Compile`] if it refuses one.
     pub fn load_plan(&self) -> Result<LoadedPlan<D>, BackendError> {
-        let load = |(position, module): (usize, &Module)| {
-            self.device.load(&module.text).map_err(|error| device_error(&self.plan.kernels[position].name.0, &error))
-        };
-        let loaded = self.modules.iter().enumerate().map(load).collect::<Result<_, _>>()?;
-        let sorts = Modules::new(self.compute, version(self.compute), self.wide_rows_from);
-        let (plan, modules, device) = (self.plan.clone(), self.modules.clone(), self.device.clone());
-        Ok(LoadedPlan { plan, modules, loaded, sorts, device })
+        let load = |(kernel, compiled): (&Kernel, &CompiledKernel)| compiled.load(&*self.device, &kernel.name.0);
+        let loaded = self.plan.kernels.iter().zip(&*self.kernels).map(load).collect::<Result<_, _>>()?;
+        let sorts = Modules::new(self.compute, version(self.compute), self.wide_from.min(sort::WIDE_FROM));
+        let (plan, kernels, device) = (self.plan.clone(), self.kernels.clone(), self.device.clone());
+        let wide_from = i64::try_from(self.wide_from).map_or(WIDE_FROM, |from| from.min(WIDE_FROM));
+        Ok(LoadedPlan { plan, kernels, loaded, wide_from, sorts, device })
     }
 }
 
 impl<D: Device> Compiled for CompiledPlan<D> {
     fn text(&self) -> Result<String, BackendError> {
-        Ok(self.modules.iter().map(|module| module.text.as_str()).collect::<Vec<_>>().join("\n"))
+        Ok(self.modules().map(|module| module.text.as_str()).collect::<Vec<_>>().join("\n"))
     }
 
     fn load(&self) -> Result<Box<dyn Program>, BackendError> {
@@ -145,8 +145,9 @@ impl<D: Device> Compiled for CompiledPlan<D> {
 /// A plan on a device.
 pub struct LoadedPlan<D: Device> {
     plan: Arc<Plan>,
-    modules: Arc<[Module]>,
-    loaded: Vec<D::Module>,
+    kernels: Arc<[CompiledKernel]>,
+    loaded: Vec<LoadedKernel<D>>,
+    wide_from: i64,
     sorts: Modules<D>,
     device: Arc<D>,
 }
@@ -169,8 +170,8 @@ impl<D: Device> Program for LoadedPlan<D> {
     fn run_into(&self, inputs: &[Array], results: &mut Vec<Array>) -> Result<Statistics, BackendError> {
         results.clear();
         let sizes = check_inputs(&self.plan, inputs)?;
-        let Self { plan, modules, loaded, sorts, device } = self;
-        let gpu = Gpu { plan, modules, loaded, device, sorts };
+        let Self { plan, kernels, loaded, wide_from, sorts, device } = self;
+        let gpu = Gpu { plan, kernels, loaded, wide_from: *wide_from, device, sorts };
         let inputs = inputs.iter().map(|array| {
             let extents = array.extents().iter().map(|&extent| extent as i64).collect();
             Ok(Stored { buffer: gpu.uploaded(array.bytes())?, element: array.element(), extents })

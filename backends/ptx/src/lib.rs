@@ -5,6 +5,7 @@ pub mod device;
 mod emit;
 pub mod failure;
 mod generate;
+mod kernel;
 mod launch;
 mod machine;
 mod module;
@@ -27,6 +28,6 @@ pub fn sorts(target: &fusebox_schedule::Target) -> Vec<(String, String)> {
     widths.map(|widths| (format!("sort-{}-{}", widths.rank, widths.order), module(widths))).collect()
 }
 
-pub use generate::{elements, emit, emit_scheduled, steps};
+pub use generate::{Positions, WIDE_FROM, elements, emit, emit_scheduled, steps};
 pub use machine::Buffer;
 pub use module::{Argument, Entry, Module, Quantity, Scratch};

@@ -7,9 +7,8 @@ use fusebox_ir::{Array, Constant, ElementType, Fault, Place, Plan, RunError};
 
 use crate::{
     device::{Device, DeviceError},
-    launch,
-    module::Module,
-    sort,
+    kernel::{CompiledKernel, LoadedKernel},
+    launch, sort,
 };
 
 /// Bytes that allocations are multiples of: atomic operations on small elements take the whole word around them.
@@ -40,8 +39,10 @@ impl<D: Device> Drop for Buffer<D> {
 /// A device, for one run of a plan.
 pub(crate) struct Gpu<'a, D: Device> {
     pub(crate) plan: &'a Plan,
-    pub(crate) modules: &'a [Module],
-    pub(crate) loaded: &'a [D::Module],
+    pub(crate) kernels: &'a [CompiledKernel],
+    pub(crate) loaded: &'a [LoadedKernel<D>],
+    /// From how many elements of an array on positions in it are long.
+    pub(crate) wide_from: i64,
     pub(crate) device: &'a Arc<D>,
     pub(crate) sorts: &'a sort::Modules<D>,
 }

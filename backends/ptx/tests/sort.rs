@@ -20,7 +20,7 @@ fn positions_of_64_bits() {
         let inputs: Vec<Array> = inputs.into();
         let expected = interpreted(&plan, &inputs).unwrap();
         for from in [1, usize::MAX] {
-            let backend = simulator("sm_80", 3).with_wide_rows_from(from);
+            let backend = simulator("sm_80", 3).with_wide_from(from);
             let loaded = backend.compile_proved_plan(&proved(&plan)).unwrap().load_plan().unwrap();
             let results = loaded.run_plan(&inputs).unwrap();
             assert!(results.iter().zip(&expected).all(|(own, other)| same_bits(own, other)), "{extents:?} from {from}");

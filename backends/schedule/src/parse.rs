@@ -82,6 +82,7 @@ impl Parser<'_, '_> {
                 }
             }
         }
+        let narrow = self.tokens.takes_word("narrow");
         self.tokens.sign('{')?;
         let nest = self.nest()?;
         let mut totals = None;
@@ -91,7 +92,7 @@ impl Parser<'_, '_> {
             self.tokens.sign('}')?;
         }
         self.tokens.sign('}')?;
-        Ok(Version { when, nest, totals })
+        Ok(Version { when, narrow, nest, totals })
     }
 
     fn guard(&mut self) -> Parsed<Guard> {

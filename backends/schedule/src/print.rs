@@ -17,7 +17,8 @@ impl Schedule {
         for version in &self.versions {
             let guards: Vec<String> = version.when.iter().map(|guard| text.guard(guard)).collect();
             let when = if guards.is_empty() { String::new() } else { format!(" when {}", guards.join(" and ")) };
-            text.open(&format!("version{when}"));
+            let narrow = if version.narrow { " narrow" } else { "" };
+            text.open(&format!("version{when}{narrow}"));
             text.nest(&version.nest);
             if let Some(totals) = &version.totals {
                 text.open("totals");

@@ -27,6 +27,9 @@ pub struct Version {
     /// Conditions on sizes that all have to hold.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub when: Vec<Guard>,
+    /// On a GPU: whether positions in arrays have 32 bits in launches in which no array has more elements than that, and 64 in others.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub narrow: bool,
     /// What runs.
     #[serde(flatten)]
     pub nest: Nest,

@@ -94,7 +94,7 @@ impl Building<'_> {
         let locks = self.locks();
         let more: Vec<Argument> = scratch.iter().copied().chain(locks).collect();
 
-        let mut e = Emitter::new(kernel, self.compute, &mut self.sites, &more);
+        let mut e = Emitter::new(kernel, self.made_for, &mut self.sites, &more);
         e.locks = locks.map(|locks| e.argument(locks));
         let (before, inner, behind) = parts(kernel, 0, all.clone());
         prologue(&mut e, all.clone())?;
@@ -136,7 +136,7 @@ impl Building<'_> {
         entry.one_more = true;
         self.entries.push((entry, text));
 
-        let mut e = Emitter::new(kernel, self.compute, &mut self.sites, &more);
+        let mut e = Emitter::new(kernel, self.made_for, &mut self.sites, &more);
         stop_if_failed(&mut e);
         prologue(&mut e, all)?;
         let axis = e.axis(0)?;

@@ -31,7 +31,7 @@ impl Building<'_> {
         let locks: Vec<Argument> = self.locks().into_iter().collect();
         let more: Vec<Argument> = partial.iter().chain(&locks).copied().collect();
 
-        let mut e = Emitter::new(kernel, self.compute, &mut self.sites, &more);
+        let mut e = Emitter::new(kernel, self.made_for, &mut self.sites, &more);
         e.locks = locks.first().map(|&locks| e.argument(locks));
         e.failed = Some(e.c.variable(fusebox_ir::Constant::from(false).into()));
         let (before, deeper, behind) = parts(kernel, 0, all.clone());
@@ -66,7 +66,7 @@ impl Building<'_> {
         let made = e.finish("blocks", pieces, team.threads)?;
         self.entries.push(made);
 
-        let mut e = Emitter::new(kernel, self.compute, &mut self.sites, &more);
+        let mut e = Emitter::new(kernel, self.made_for, &mut self.sites, &more);
         e.locks = locks.first().map(|&locks| e.argument(locks));
         e.failed = Some(e.c.variable(fusebox_ir::Constant::from(false).into()));
         stop_if_failed(&mut e);

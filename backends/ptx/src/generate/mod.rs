@@ -21,7 +21,7 @@ use fusebox_schedule::{
 };
 
 use crate::{
-    emit::{Axis, Emitter, Result, What, parts, unsupported},
+    emit::{Axis, Emitter, For, Result, What, parts, unsupported},
     failure::Site,
     module::{Argument, Entry, Module, Quantity, Scratch},
     statement::atomic::LOCKS,
@@ -32,13 +32,25 @@ use crate::{
 /// Threads of a block where none of them needs to know of the others.
 const THREADS: u32 = 256;
 
-/// The PTX of a kernel for a GPU, by the schedule that the scheduler chooses.
+/// From how many elements of an array on positions have 64 bits.
+pub const WIDE_FROM: i64 = 1 << 31;
+
+/// Bits of positions in arrays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Positions {
+    /// 32, for launches in which no array has [`WIDE_FROM`] elements; 64 where the schedule wants them.
+    Short,
+    /// 64.
+    Long,
+}
+
+/// The PTX of a kernel for a GPU, by the schedule that the scheduler chooses, with short positions.
 ///
 /// # Errors
 /// As [`emit_scheduled`].
 pub fn emit(kernel: &Kernel, target: &Target) -> std::result::Result<Module, BackendError> {
     let scheduled = schedule(kernel, target, Preferences::default());
-    emit_scheduled(kernel, &scheduled.schedule, target)
+    emit_scheduled(kernel, &scheduled.schedule, target, Positions::Short)
 }
 
 /// The PTX of a kernel for a GPU, by a schedule.
@@ -50,6 +62,7 @@ pub fn emit_scheduled(
     kernel: &Kernel,
     schedule: &Schedule,
     target: &Target,
+    positions: Positions,
 ) -> std::result::Result<Module, BackendError> {
     let Machine::Gpu(gpu) = &target.machine else {
         return Err(unsupported(kernel, &format!("a target that is no GPU, {target}")));
@@ -61,8 +74,8 @@ pub fn emit_scheduled(
     })?;
     let Some(first) = schedule.versions.first() else { return Err(refused("its schedule is empty".to_owned())) };
     let grid = grid::read(kernel, &first.nest).map_err(refused)?;
-    let mut module =
-        Building { kernel, compute: gpu.compute, sites: Vec::new(), entries: Vec::new(), scratch: Vec::new() };
+    let made_for = For { compute: gpu.compute, narrow: first.narrow && positions == Positions::Short };
+    let mut module = Building { kernel, made_for, sites: Vec::new(), entries: Vec::new(), scratch: Vec::new() };
     match grid {
         Grid::One => module.one()?,
         Grid::Points { levels, threads, items } => module.points(levels, threads, items)?,
@@ -82,9 +95,10 @@ pub fn emit_scheduled(
     let count = if counted > 0 { Some(module.count(counted)?) } else { None };
     let (major, minor) = gpu.compute;
     let mut text = format!(
-        "// kernel {}: {}\n.version {}\n.target sm_{major}{minor}\n.address_size 64\n",
+        "// kernel {}: {}{}\n.version {}\n.target sm_{major}{minor}\n.address_size 64\n",
         kernel.name.0.replace('\n', " "),
         grid,
+        if made_for.narrow { ", positions of 32 bits" } else { "" },
         version(gpu.compute)
     );
     for (_, entry) in count.iter().chain(&module.entries) {
@@ -98,6 +112,7 @@ pub fn emit_scheduled(
         entries: module.entries.into_iter().map(|(entry, _)| entry).collect(),
         scratch: module.scratch,
         sites: module.sites,
+        narrow: made_for.narrow,
         copied: copied(kernel, &grid),
         form: grid.to_string(),
     })
@@ -171,7 +186,7 @@ fn reads(statement: &Statement, array: KernelArrayId) -> bool {
 /// A module while its entries are made.
 struct Building<'k> {
     kernel: &'k Kernel,
-    compute: (u32, u32),
+    made_for: For,
     sites: Vec<Site>,
     entries: Vec<(Entry, String)>,
     scratch: Vec<Scratch>,
@@ -205,7 +220,7 @@ impl Building<'_> {
         let all = self.all();
         let scatters = chunks::chunked(kernel);
         let scratch = self.copies(&scatters);
-        let mut e = Emitter::new(kernel, self.compute, &mut self.sites, &scratch);
+        let mut e = Emitter::new(kernel, self.made_for, &mut self.sites, &scratch);
         e.contended = false;
         e.begin_append();
         let (before, inner, behind) = parts(kernel, 0, all);
@@ -229,7 +244,7 @@ impl Building<'_> {
     fn count(&mut self, levels: usize) -> Result<(Entry, String)> {
         let kernel = self.kernel;
         let all = self.all();
-        let mut e = Emitter::new(kernel, self.compute, &mut self.sites, &[Argument::Steps]);
+        let mut e = Emitter::new(kernel, self.made_for, &mut self.sites, &[Argument::Steps]);
         let counts = e.argument(Argument::Steps);
         prologue(&mut e, all)?;
         for level in 0..levels {

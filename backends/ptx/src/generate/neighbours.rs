@@ -63,8 +63,7 @@ fn accesses(e: &mut Emitter<'_>, levels: usize, inside: Range<usize>) -> Result<
     let mut accesses = Vec::new();
     for position in inside {
         let Some((array, map)) = contiguous(kernel, levels, &kernel.statements[position]) else { continue };
-        let index = map.dims.iter().map(|dim| e.dim_index(dim)).collect::<Result<Vec<_>>>()?;
-        let first = e.position(array, &index)?;
+        let first = e.position_of(array, map)?;
         accesses.push(Access { position, array, address: e.element(array, first)? });
     }
     Ok(accesses)

@@ -10,7 +10,7 @@ impl Building<'_> {
     pub(super) fn points(&mut self, levels: usize, threads: u32, items: u32) -> Result {
         let (kernel, all) = (self.kernel, self.all());
         let locks: Vec<Argument> = self.locks().into_iter().collect();
-        let mut e = Emitter::new(kernel, self.compute, &mut self.sites, &locks);
+        let mut e = Emitter::new(kernel, self.made_for, &mut self.sites, &locks);
         e.locks = locks.first().map(|&locks| e.argument(locks));
         let (before, inner, behind) = parts(kernel, 0, all.clone());
         prologue(&mut e, all)?;

@@ -94,7 +94,7 @@ impl Building<'_> {
     pub(super) fn rows(&mut self, outer: usize, inner: usize, team: Team) -> Result {
         let (kernel, all) = (self.kernel, self.all());
         let locks: Vec<Argument> = self.locks().into_iter().collect();
-        let mut e = Emitter::new(kernel, self.compute, &mut self.sites, &locks);
+        let mut e = Emitter::new(kernel, self.made_for, &mut self.sites, &locks);
         e.locks = locks.first().map(|&locks| e.argument(locks));
         e.failed = Some(e.c.variable(fusebox_ir::Constant::from(false).into()));
         let (before, deeper, behind) = parts(kernel, 0, all.clone());

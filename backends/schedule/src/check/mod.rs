@@ -58,6 +58,9 @@ pub fn check(kernel: &Kernel, schedule: &Schedule, target: &Target) -> Result<()
         if !version.when.is_empty() {
             found.push((false, "guards are not carried out by any backend".to_owned()));
         }
+        if version.narrow && target.cpu().is_some() {
+            found.push((false, "narrow positions are those of a GPU".to_owned()));
+        }
         let shared = version.nest.is_shared();
         // Tiles of a GPU find their totals as they find all else.
         let wants_totals = shared && scans_outermost(kernel) && target.cpu().is_some();

@@ -9,7 +9,7 @@ use super::{
 use crate::{
     grid::{Grid, WARP, facts, faults, items, tile_steps},
     schedule::{Axis, By, Loop, Nest, Node, SplitBy},
-    target::Gpu,
+    target::{Gpu, Target},
 };
 
 /// Threads of a block where none of them needs to know of the others, or where the kernel does not say how many combine.
@@ -35,6 +35,20 @@ pub(super) fn nest(kernel: &Kernel, gpu: &Gpu, preferences: Preferences, choices
         });
     }
     loops(kernel, found.grid)
+}
+
+/// Whether positions have 32 bits where that is enough.
+pub(super) fn is_narrow(kernel: &Kernel, target: &Target, choices: &mut Vec<Choice>) -> bool {
+    if target.cpu().is_some() || kernel.levels.is_empty() {
+        return false;
+    }
+    choices.push(Choice {
+        about: "positions in arrays".to_owned(),
+        chosen: "of 32 bits in launches in which no array has 2^31 elements, else of 64".to_owned(),
+        because: "a product of 64 bits takes four of 32".to_owned(),
+        instead_of: vec!["always of 64 bits: most arrays are smaller".to_owned()],
+    });
+    true
 }
 
 /// Nests that differ from each other: that of [`nest`] first, then those of other grids.

@@ -104,7 +104,7 @@ pub fn schedule(kernel: &Kernel, target: &Target, preferences: Preferences) -> S
         unroll(&sliced, preferences, &mut nest, &mut unsaid);
         nest
     });
-    let version = Version { when: Vec::new(), nest, totals };
+    let version = Version { when: Vec::new(), narrow: grid::is_narrow(kernel, target, &mut choices), nest, totals };
     Scheduled { schedule: Schedule { target: target.name.clone(), versions: vec![version] }, choices }
 }
 
@@ -114,7 +114,9 @@ pub fn alternatives(kernel: &Kernel, target: &Target) -> Vec<Schedule> {
     if let Machine::Gpu(gpu) = &target.machine {
         return grid::alternatives(kernel, gpu)
             .into_iter()
-            .map(|nest| Version { when: Vec::new(), nest, totals: None })
+            .flat_map(|nest| [(true, nest.clone()), (false, nest)])
+            .filter(|(narrow, _)| !narrow || !kernel.levels.is_empty())
+            .map(|(narrow, nest)| Version { when: Vec::new(), narrow, nest, totals: None })
             .map(|version| Schedule { target: target.name.clone(), versions: vec![version] })
             .filter(|schedule| check(kernel, schedule, target).is_ok())
             .collect();

@@ -175,7 +175,7 @@ impl Building<'_> {
             what: if appends { What::Counts } else { What::Pure },
         };
 
-        let mut e = Emitter::new(kernel, self.compute, &mut self.sites, &more);
+        let mut e = Emitter::new(kernel, self.made_for, &mut self.sites, &more);
         e.locks = locks.map(|locks| e.argument(locks));
         e.failed = Some(e.c.variable(Constant::from(false).into()));
         let (before, deeper, behind) = parts(kernel, 0, all.clone());
@@ -218,7 +218,7 @@ impl Building<'_> {
         let made = e.finish("tiles", count, team.threads)?;
         self.entries.push(made);
 
-        let mut e = Emitter::new(kernel, self.compute, &mut self.sites, &more);
+        let mut e = Emitter::new(kernel, self.made_for, &mut self.sites, &more);
         e.locks = locks.map(|locks| e.argument(locks));
         e.failed = Some(e.c.variable(Constant::from(false).into()));
         stop_if_failed(&mut e);
