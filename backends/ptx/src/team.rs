@@ -1,7 +1,7 @@
 //! The threads of a block that combine together, as the schedule and the kernel's associations say.
 
 use fusebox_ir::Kernel;
-use fusebox_schedule::grid::{self, lanes_of_reduces};
+use fusebox_schedule::grid::{self, WARP, lanes_of_reduces};
 
 use crate::statement::table::Lanes;
 
@@ -12,6 +12,8 @@ pub(crate) struct Team {
     pub(crate) threads: u32,
     /// The first so many are lanes; what every order is right for, all of them take.
     pub(crate) lanes: Lanes,
+    /// Whether they are a warp of a block that has others: each thread has as many lanes as it takes, 32 apart.
+    pub(crate) is_warp: bool,
 }
 
 impl Team {
@@ -22,7 +24,20 @@ impl Team {
             Some(grid::Lanes::Interleaved(lanes)) => Lanes::Interleaved(lanes),
             Some(grid::Lanes::Runs(lanes)) => Lanes::Runs(lanes),
         };
-        Self { threads, lanes }
+        Self { threads, lanes, is_warp: false }
+    }
+
+    /// A warp, with the lanes of the reduces to a depth.
+    pub(crate) fn warp(kernel: &Kernel, to: usize) -> Self {
+        Self { is_warp: true, ..Self::of_reduces(kernel, to, WARP) }
+    }
+
+    /// Lanes of a thread.
+    pub(crate) fn lanes_of_thread(self) -> u32 {
+        match self.lanes {
+            Lanes::Interleaved(lanes) if self.is_warp => lanes.div_ceil(self.threads),
+            _ => 1,
+        }
     }
 
     /// So many threads, with the lanes of the reduces to a depth.

@@ -142,6 +142,7 @@ fn schedules_that_change_bits_or_do_not_fit_are_refused() {
         (DOT, ("_blocks blocks", "_blocks"), "inside of one that they do not"),
         (ROWS, ("block_threads(64)", "block_threads(96)"), "no power of two"),
         (ROWS, ("block_threads(64)", "block_threads(4096)"), "at most 1024"),
+        (ROWS, ("block_threads(64)", "warp_threads"), "a block or a warp takes a point"),
         (SCAN, ("by 32768", "by 16384"), "asks for 32768"),
         (SCAN, ("block_threads(64)", "grid_threads(64)"), "the steps of a tile"),
         (MAP, ("grid_threads(256)", "grid_threads(100)"), "no whole number of warps"),

@@ -222,6 +222,10 @@ impl Parser<'_, '_> {
             each.by = By::BlockThreads(self.in_parentheses()?);
         } else if self.tokens.takes_word("grid_threads") {
             each.by = By::GridThreads(self.in_parentheses()?);
+        } else if self.tokens.takes_word("warps") {
+            each.by = By::Warps(self.in_parentheses()?);
+        } else if self.tokens.takes_word("warp_threads") {
+            each.by = By::WarpThreads;
         }
         if self.tokens.takes_word("unroll") {
             each.unroll = self.tokens.small()?;

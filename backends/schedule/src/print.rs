@@ -133,6 +133,8 @@ impl Text {
             By::Blocks => head.push_str(" blocks"),
             By::BlockThreads(threads) => _ = write!(head, " block_threads({threads})"),
             By::GridThreads(threads) => _ = write!(head, " grid_threads({threads})"),
+            By::Warps(warps) => _ = write!(head, " warps({warps})"),
+            By::WarpThreads => head.push_str(" warp_threads"),
         }
         if each.unroll > 1 {
             _ = write!(head, " unroll {}", each.unroll);

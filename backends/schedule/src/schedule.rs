@@ -194,6 +194,10 @@ pub enum By {
     BlockThreads(u32),
     /// Steps are taken by the threads of all blocks of a grid, so many in a block. Loops right inside of each other are one, as above.
     GridThreads(u32),
+    /// Steps are taken by the warps of all blocks of a grid, so many in a block. Loops right inside of each other are one, as above.
+    Warps(u32),
+    /// Steps are taken by the 32 threads of a warp. Loops right inside of each other are one, as above.
+    WarpThreads,
 }
 
 /// What is done with steps that do not fill a gang.
@@ -302,7 +306,9 @@ impl Nest {
         let mut nodes: Vec<&Node> = self.nodes.iter().collect();
         while let Some(node) = nodes.pop() {
             match node {
-                Node::Loop(each) if matches!(each.by, By::Threads | By::Blocks | By::GridThreads(_)) => return true,
+                Node::Loop(each) if matches!(each.by, By::Threads | By::Blocks | By::GridThreads(_) | By::Warps(_)) => {
+                    return true;
+                }
                 Node::Loop(_) | Node::Do(_) => {}
                 Node::Choose { then, otherwise, .. } => nodes.extend(then.iter().chain(otherwise)),
             }

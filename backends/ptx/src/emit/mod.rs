@@ -64,6 +64,8 @@ pub(crate) struct Emitter<'k> {
     pub(crate) exit: Label,
     /// What is set before, where the threads of a block have to know.
     pub(crate) failed: Option<Reg>,
+    /// Whether only the threads of a warp have to: they meet without the others.
+    pub(crate) by_warps: bool,
     /// What errors call the operation of the statement that is emitted.
     pub(crate) operation: &'k str,
     pub(crate) what: What,
@@ -117,6 +119,7 @@ impl<'k> Emitter<'k> {
             sites,
             exit,
             failed: None,
+            by_warps: false,
             operation: &kernel.name.0,
             what: What::All,
             left_out: vec![false; kernel.statements.len()],

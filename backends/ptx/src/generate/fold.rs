@@ -40,7 +40,7 @@ impl Building<'_> {
         let total = e.points(&levels);
         let (thread, block, blocks) = (e.special("tid.x"), e.special("ctaid.x"), e.special("nctaid.x"));
         let first = e.c.compare("eq", thread, 0i64.into());
-        let own = shared(&mut e, 0, team.threads, Some(BLOCK))?;
+        let own = shared(&mut e, 0, team, Some(BLOCK))?;
         let count = e.pieces(total, BLOCK);
         e.stride_up(block, count, blocks, |e, piece| {
             let bounds = block_of(e, piece, total);
@@ -75,7 +75,7 @@ impl Building<'_> {
         let total = e.points(&levels);
         let thread = e.special("tid.x");
         let first = e.c.compare("eq", thread, 0i64.into());
-        let mut own = shared(&mut e, 0, team.threads, None)?;
+        let mut own = shared(&mut e, 0, team, None)?;
         let count = e.pieces(total, BLOCK);
         let sources: Vec<_> = own
             .iter()

@@ -79,7 +79,10 @@ pub fn emit_scheduled(
     match grid {
         Grid::One => module.one()?,
         Grid::Points { levels, threads, items } => module.points(levels, threads, items)?,
-        Grid::Rows { outer, inner, threads } => module.rows(outer, inner, Team::of_reduces(kernel, outer, threads))?,
+        Grid::Rows { outer, inner, threads } => {
+            module.rows(outer, inner, Team::of_reduces(kernel, outer, threads), 1)?
+        }
+        Grid::WarpRows { outer, inner, warps } => module.rows(outer, inner, Team::warp(kernel, outer), warps)?,
         Grid::Fold { inner, threads } => module.fold(inner, Team::of_reduces(kernel, 0, threads))?,
         Grid::Chunks { levels, threads } => module.chunks(levels, threads)?,
         Grid::Tiles { steps, threads } => module.tiles(steps, threads)?,
@@ -87,7 +90,7 @@ pub fn emit_scheduled(
     let levels = match grid {
         Grid::One => usize::from(!chunks::chunked(kernel).is_empty()),
         Grid::Points { levels, .. } => levels,
-        Grid::Rows { outer, .. } => outer,
+        Grid::Rows { outer, .. } | Grid::WarpRows { outer, .. } => outer,
         Grid::Fold { inner, .. } => inner,
         Grid::Chunks { .. } | Grid::Tiles { .. } => 1,
     };

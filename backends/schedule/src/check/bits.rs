@@ -148,8 +148,8 @@ impl<'c> Check<'c> {
             let launched =
                 matches!(made, Some((SplitBy::Shares(_) | SplitBy::Elements | SplitBy::Chunks, Axis(0), true)));
             match each.by {
-                By::Blocks | By::BlockThreads(_) | By::GridThreads(_) => {
-                    self.fault("blocks, block_threads and grid_threads are those of a GPU");
+                By::Blocks | By::BlockThreads(_) | By::GridThreads(_) | By::Warps(_) | By::WarpThreads => {
+                    self.fault("blocks, warps and their threads are those of a GPU");
                 }
                 By::Threads if !launched || depth > 0 => {
                     self.fault("threads take the shares or the chunks of the outermost level, in the outermost loop");

@@ -7,6 +7,7 @@ use super::{
     builder::{Builder, Room, Trip},
 };
 use crate::{
+    gangs::is_counted_before,
     grid::{Grid, WARP, facts, faults, items, tile_steps},
     schedule::{Axis, By, Loop, Nest, Node, SplitBy},
     target::{Gpu, Target},
@@ -16,6 +17,10 @@ use crate::{
 const THREADS: u32 = 256;
 /// Threads of a block that combine the steps of a point, where the kernel does not say how many.
 const THREADS_OF_ROW: u32 = 64;
+/// Warps of a block that know nothing of each other.
+const WARPS: u32 = 8;
+/// Most steps of a level that a warp reduces, where their number is known.
+const FEW_OF_BLOCK: i64 = 1024;
 /// Most steps of a level that one thread reduces, where their number is known.
 const FEW: i64 = 32;
 
@@ -61,7 +66,10 @@ pub(super) fn alternatives(kernel: &Kernel, gpu: &Gpu) -> Vec<Nest> {
             grids.extend([1, 2, 4].map(|items| Grid::Points { levels: first, threads, items }));
             grids.push(Grid::Chunks { levels: first, threads });
             grids.push(Grid::Fold { inner: first, threads });
-            grids.extend((1..=levels - first).map(|inner| Grid::Rows { outer: first, inner, threads }));
+            grids.extend((1..=levels - first).flat_map(|inner| {
+                let warps = Grid::WarpRows { outer: first, inner, warps: threads / WARP };
+                [Grid::Rows { outer: first, inner, threads }, warps]
+            }));
         }
         grids.extend([1, 2, 8].map(|blocks| Grid::Tiles { steps: blocks * BLOCK as u32, threads }));
     }
@@ -112,6 +120,12 @@ impl Candidates<'_> {
         }
     }
 
+    /// Whether a point may combine few steps of a level: how many is known at each point alone, or known to be few.
+    fn may_be_short(&self, level: usize) -> bool {
+        let few = trip_count(&self.kernel.levels[level]).is_some_and(|steps| steps <= FEW_OF_BLOCK);
+        few || !is_counted_before(self.kernel, level)
+    }
+
     /// As many threads as lanes, or as many as are wanted where every order is right.
     fn team(&self, to: usize, wanted: u32) -> u32 {
         match facts::lanes_of_reduces(self.kernel, to) {
@@ -142,6 +156,17 @@ impl Candidates<'_> {
                 self.not(rows, format!("at most {FEW} steps are combined"));
             }
             Ok(inner) => {
+                let warps = "a warp for each point";
+                if self.may_be_short(flat) {
+                    if let Some(grid) = self.fits(warps, Grid::WarpRows { outer: flat, inner, warps: WARPS }) {
+                        return self.found(
+                            grid,
+                            "points depend on each other in nothing, and what each combines may be little",
+                        );
+                    }
+                } else {
+                    self.not(warps, "each point combines much");
+                }
                 let grid = Grid::Rows { outer: flat, inner, threads: self.team(flat, THREADS_OF_ROW) };
                 if let Some(grid) = self.fits(rows, grid) {
                     return self
@@ -225,9 +250,12 @@ fn loops(kernel: &Kernel, grid: Grid) -> Nest {
             innermost.unroll = items;
             around(0..levels - 1, by, vec![Node::Loop(innermost)])
         }
-        Grid::Rows { outer, inner, threads } => {
+        Grid::Rows { outer, inner, .. } | Grid::WarpRows { outer, inner, .. } => {
+            let (points, by) = match grid {
+                Grid::WarpRows { warps, .. } => (By::Warps(warps), By::WarpThreads),
+                _ => (By::Blocks, By::BlockThreads(grid.threads())),
+            };
             let body = builder.body(outer + inner - 1);
-            let by = By::BlockThreads(threads);
             let known = (inner == 1).then(|| trip_count(&kernel.levels[outer])).flatten();
             let exact = facts::lanes_of_reduces(kernel, outer) == Ok(None);
             let nodes = if exact || known.is_some_and(|steps| steps <= BLOCK) {
@@ -235,7 +263,7 @@ fn loops(kernel: &Kernel, grid: Grid) -> Nest {
             } else {
                 builder.in_blocks(outer, inner, By::Serial, by, body)
             };
-            around(0..outer, By::Blocks, nodes)
+            around(0..outer, points, nodes)
         }
         Grid::Fold { inner, threads } => {
             let body = builder.body(inner - 1);

@@ -3,7 +3,7 @@
 use fusebox_ir::{Action, Kernel, association::BLOCK};
 
 use super::{
-    Grid, WARP, contiguous,
+    Grid, Lanes, WARP, cannot_fail, contiguous,
     facts::{
         chunk_levels, combined_levels, exchanged, flat_levels, free_levels, is_in_chunks, lanes_of_reduces, staged,
         tiles,
@@ -18,6 +18,8 @@ pub const MOST_SHARED: u64 = 48 << 10;
 const MOST_EXCHANGED: u64 = 47 << 10;
 /// The same where elements of a chunk are in shared memory too.
 const MOST_EXCHANGED_OF_TILES: u64 = 20 << 10;
+/// Lanes of a reduce that the threads of a warp have, at most: accumulators are in registers.
+const MOST_LANES_OF_WARP: u32 = 4 * WARP;
 /// 32-bit registers that addresses, indices and what is being computed take of each thread, beside accumulators.
 const OTHER_REGISTERS: u32 = 64;
 
@@ -39,6 +41,10 @@ pub fn faults(kernel: &Kernel, grid: &Grid, gpu: &Gpu) -> Vec<String> {
         Grid::Rows { outer, inner, threads } => {
             check.free(outer);
             check.team(outer, inner, threads);
+        }
+        Grid::WarpRows { outer, inner, .. } => {
+            check.free(outer);
+            check.warp(outer, inner);
         }
         Grid::Fold { inner, threads } => check.team(0, inner, threads),
         Grid::Chunks { levels, threads } => check.chunks(levels, threads),
@@ -76,8 +82,7 @@ impl Check<'_> {
         }
     }
 
-    /// Threads of a block combine the steps of some levels.
-    fn team(&mut self, from: usize, inner: usize, threads: u32) {
+    fn combined(&mut self, from: usize, inner: usize) {
         match combined_levels(self.kernel, from) {
             Err(why) => self.fault(format!("threads cannot share level {from}: {why}")),
             Ok(levels) if levels != inner => {
@@ -85,8 +90,36 @@ impl Check<'_> {
             }
             Ok(_) => {}
         }
+    }
+
+    /// Threads of a block combine the steps of some levels.
+    fn team(&mut self, from: usize, inner: usize, threads: u32) {
+        self.combined(from, inner);
         self.lanes(lanes_of_reduces(self.kernel, from), threads);
         self.room("what threads exchange", exchanged(self.kernel, from, threads, false), MOST_EXCHANGED);
+        self.registers(from);
+    }
+
+    /// Threads of a warp combine the steps of some levels, through registers alone: each has as many lanes as it takes.
+    fn warp(&mut self, from: usize, inner: usize) {
+        self.combined(from, inner);
+        match lanes_of_reduces(self.kernel, from) {
+            Err(why) => self.fault(format!("threads cannot combine: {why}")),
+            Ok(Some(Lanes::Runs(_))) => self.fault("a warp does not combine runs of neighbours"),
+            Ok(Some(Lanes::Interleaved(lanes))) if lanes < WARP || lanes > MOST_LANES_OF_WARP => {
+                self.fault(format!(
+                    "a reduce has {lanes} lanes, and those of a warp are {WARP} to {MOST_LANES_OF_WARP}"
+                ));
+            }
+            Ok(_) => {}
+        }
+        let fails = self.kernel.statements.iter().any(|statement| match &statement.action {
+            Action::Reduce { to, combine, .. } => *to as usize == from && !cannot_fail(combine),
+            _ => false,
+        });
+        if fails {
+            self.fault("who fails in a warp leaves the others waiting: combining may fail");
+        }
         self.registers(from);
     }
 

@@ -47,6 +47,16 @@ pub enum Grid {
         /// Threads of a block.
         threads: u32,
     },
+    /// A warp for each point of the first levels, by turns: `warps`. Its threads share the steps of the next levels, whose reduces they combine:
+    /// `warp_threads`.
+    WarpRows {
+        /// How many levels warps share.
+        outer: usize,
+        /// How many levels the threads of a warp share.
+        inner: usize,
+        /// Warps of a block.
+        warps: u32,
+    },
     /// Blocks share pieces of 4,096 elements of the first levels; what the pieces give is combined when all are done.
     Fold {
         /// How many levels, numbered together.
@@ -92,6 +102,7 @@ impl Grid {
     pub fn threads(&self) -> u32 {
         match *self {
             Self::One => 1,
+            Self::WarpRows { warps, .. } => warps.saturating_mul(WARP),
             Self::Points { threads, .. }
             | Self::Rows { threads, .. }
             | Self::Fold { threads, .. }
@@ -105,7 +116,7 @@ impl Grid {
         match *self {
             Self::One => 0,
             Self::Points { levels, .. } => levels,
-            Self::Rows { outer, inner, .. } => outer + inner,
+            Self::Rows { outer, inner, .. } | Self::WarpRows { outer, inner, .. } => outer + inner,
             Self::Fold { inner, .. } => inner,
             Self::Chunks { levels, .. } => levels.max(1),
             Self::Tiles { .. } => 1,
@@ -130,6 +141,9 @@ impl fmt::Display for Grid {
                 f,
                 "a block of {threads} threads for each point of the first {outer}, which share the next {inner}"
             ),
+            Self::WarpRows { outer, inner, .. } => {
+                write!(f, "a warp for each point of the first {outer}, whose threads share the next {inner}")
+            }
             Self::Fold { inner, threads } => write!(
                 f,
                 "blocks of {threads} threads fold {} elements each of the first {inner}, one folds the rest",

@@ -16,6 +16,10 @@ pub fn read(kernel: &Kernel, nest: &Nest) -> Result<Grid, String> {
         None => Ok(Grid::One),
         Some(By::GridThreads(threads)) => way.points(threads),
         Some(By::Blocks) => way.blocks(kernel),
+        Some(By::Warps(warps)) => {
+            let (outer, inner) = way.rows(By::Warps(warps), &|by| by == By::WarpThreads)?;
+            Ok(Grid::WarpRows { outer, inner, warps })
+        }
         Some(By::BlockThreads(threads)) => {
             let levels = way.together(0, 0, By::BlockThreads(threads));
             if levels == 0 || levels < path.len() || !is_one_chunk(kernel) {
@@ -123,7 +127,11 @@ impl Way<'_> {
 
     fn blocks(&self, kernel: &Kernel) -> Result<Grid, String> {
         match self.pieces(0) {
-            None => self.rows(),
+            None => {
+                let (outer, inner) = self.rows(By::Blocks, &|by| matches!(by, By::BlockThreads(_)))?;
+                let threads = self.threads(self.path.len() - 1).unwrap_or(0);
+                Ok(Grid::Rows { outer, inner, threads })
+            }
             Some(Split { axis: Axis(0), by: SplitBy::Chunks, more: 0 }) => self.chunks(),
             Some(&Split { axis: Axis(0), by: SplitBy::Steps(steps), more }) if is_carried(kernel) && more == 0 => {
                 let innermost = self.path.len() - 1;
@@ -155,29 +163,24 @@ impl Way<'_> {
         }
     }
 
-    fn rows(&self) -> Result<Grid, String> {
-        let outer = self.together(0, 0, By::Blocks);
-        let wrong = || Err("a block takes a point, and its threads the steps of the next levels".to_owned());
-        let Some(each) = self.path.get(outer) else { return wrong() };
-        if outer == 0 {
-            return wrong();
-        }
+    /// How many levels those that combine together share, and how many levels each of them goes over.
+    fn rows(&self, outer: By, is_inner: &dyn Fn(By) -> bool) -> Result<(usize, usize), String> {
+        let outer = self.together(0, 0, outer);
+        let wrong = || Err("a block or a warp takes a point, and its threads the steps of the next levels".to_owned());
+        let Some(each) = self.path.get(outer).filter(|_| outer > 0) else { return wrong() };
         if each.by == By::Serial {
             // Blocks of 4,096 by themselves.
             let Some(&Split { axis, by, more }) = self.pieces(outer) else { return wrong() };
             let own = self.steps(outer + 1).is_some_and(|split| split.axis == axis && split.by == by);
-            return match self.threads(outer + 1) {
-                Some(threads) if own && axis == Axis(outer as u32) && by == block() && self.path.len() == outer + 2 => {
-                    Ok(Grid::Rows { outer, inner: more as usize + 1, threads })
-                }
-                _ => wrong(),
+            let inner = self.path.get(outer + 1).is_some_and(|each| is_inner(each.by));
+            return if own && inner && axis == Axis(outer as u32) && by == block() && self.path.len() == outer + 2 {
+                Ok((outer, more as usize + 1))
+            } else {
+                wrong()
             };
         }
         let inner = self.together(outer, outer, each.by);
-        match self.threads(outer) {
-            Some(threads) if inner > 0 && self.path.len() == outer + inner => Ok(Grid::Rows { outer, inner, threads }),
-            _ => wrong(),
-        }
+        if is_inner(each.by) && inner > 0 && self.path.len() == outer + inner { Ok((outer, inner)) } else { wrong() }
     }
 
     fn chunks(&self) -> Result<Grid, String> {

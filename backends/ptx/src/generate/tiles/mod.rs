@@ -183,10 +183,10 @@ impl Building<'_> {
         let axis = e.axis(0)?;
         let tiles = e.pieces(axis.steps, tile);
         let thread = e.special("tid.x");
-        let reduces = shared(&mut e, 0, team.threads, Some(BLOCK))?;
+        let reduces = shared(&mut e, 0, team, Some(BLOCK))?;
         let mut totals = Vec::new();
         for each in &carried {
-            totals.push(Shared::new(&mut e, each.position, (each.combine, each.down), team.threads, Some(tile))?);
+            totals.push(Shared::new(&mut e, each.position, (each.combine, each.down), team, Some(tile))?);
         }
         let mut own = Vec::new();
         for each in &carried {
@@ -226,7 +226,7 @@ impl Building<'_> {
         let axis = e.axis(0)?;
         let thread = e.special("tid.x");
         let first = e.c.compare("eq", thread, 0i64.into());
-        let mut reduces = shared(&mut e, 0, team.threads, None)?;
+        let mut reduces = shared(&mut e, 0, team, None)?;
         let blocks = e.pieces(axis.steps, BLOCK);
         let feeders: Vec<_> = (reduces.iter().zip(&partial))
             .map(|(each, &argument)| (Feeder::of(each), each.stride(), each.types.clone(), e.argument(argument)))
