@@ -3,6 +3,7 @@
 mod compare;
 pub mod embedded;
 mod files;
+pub mod flat;
 
 use std::path::{Path, PathBuf};
 

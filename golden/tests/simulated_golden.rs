@@ -2,9 +2,13 @@
 //! and are what is expected.
 
 use fusebox::{Fusion, Options, pipeline_of, run_passes};
-use fusebox_golden::{Golden, load, names};
+use fusebox_golden::{
+    Golden,
+    flat::{apart, together},
+    load, names,
+};
 use fusebox_interp::run_plan;
-use fusebox_ir::{Array, Nested, Plan, Value};
+use fusebox_ir::{Array, Plan, Value};
 use fusebox_ptx::{
     PtxBackend,
     sim::{Options as Machine, Simulator},
@@ -18,29 +22,6 @@ fn plan(golden: &Golden, fusion: Fusion) -> Option<Plan> {
     let passes = pipeline_of(&golden.program, &Options { fusion, ..Options::default() });
     let stages = run_passes(&golden.program, &passes, false).unwrap_or_else(|error| panic!("{}: {error}", golden.name));
     stages.last()?.plan().cloned()
-}
-
-/// Inputs as plans take them: of an array of arrays its extents and its values.
-fn apart(inputs: &[Value]) -> Vec<Array> {
-    let parts = |value: &Value| match value {
-        Value::Array(array) => vec![array.clone()],
-        Value::Nested(nested) => vec![nested.extents.clone(), nested.values.clone()],
-        Value::Stream(arrays) => arrays.clone(),
-    };
-    inputs.iter().flat_map(parts).collect()
-}
-
-/// Results as the program has them.
-fn together(golden: &Golden, results: &[Array]) -> Vec<Value> {
-    let mut flat = results.iter().cloned();
-    let value = |output: &fusebox_ir::Output| {
-        let first = flat.next()?;
-        if output.ty.inner.is_empty() {
-            return Some(Value::Array(first));
-        }
-        flat.next().map(|values| Value::Nested(Nested { extents: first, values }))
-    };
-    golden.program.outputs.iter().filter_map(value).collect()
 }
 
 /// Equal but for sign and payload of NaN, which are no part of a result.
@@ -74,7 +55,7 @@ fn wrong(golden: &Golden, fusion: Fusion, seed: u64) -> Option<String> {
             return Some(format!("result {position} has other bits"));
         }
     }
-    golden.check(&together(golden, &results)).err().map(|mismatch| mismatch.to_string())
+    golden.check(&together(&golden.program, &results)).err().map(|mismatch| mismatch.to_string())
 }
 
 #[test]

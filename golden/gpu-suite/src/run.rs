@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use fusebox::{Options, pipeline_of, run_passes};
-use fusebox_ir::{Array, Nested, Output, Program, Value};
+use fusebox_golden::flat::{apart, together};
+use fusebox_ir::{Array, Program, Value};
 use fusebox_ptx::{Device, PtxBackend};
 
 use crate::timed::Timed;
@@ -43,27 +44,4 @@ pub(crate) fn run<D: Device>(
     }
     let (results, worked, launches) = ran.context("there was no run")?;
     Ok(Ran { results: together(program, &results), worked, launches })
-}
-
-/// Inputs as plans take them: of an array of arrays its extents and its values.
-fn apart(inputs: &[Value]) -> Vec<Array> {
-    let parts = |value: &Value| match value {
-        Value::Array(array) => vec![array.clone()],
-        Value::Nested(nested) => vec![nested.extents.clone(), nested.values.clone()],
-        Value::Stream(arrays) => arrays.clone(),
-    };
-    inputs.iter().flat_map(parts).collect()
-}
-
-/// Results as the program has them.
-fn together(program: &Program, results: &[Array]) -> Vec<Value> {
-    let mut flat = results.iter().cloned();
-    let value = |output: &Output| {
-        let first = flat.next()?;
-        if output.ty.inner.is_empty() {
-            return Some(Value::Array(first));
-        }
-        flat.next().map(|values| Value::Nested(Nested { extents: first, values }))
-    };
-    program.outputs.iter().filter_map(value).collect()
 }

@@ -6,7 +6,7 @@ use super::{
     is_once,
     meeting::{agree, phase},
     once, points_of, prologue,
-    shared::{Feeder, feed_own, own_of, reset_all, results, shared},
+    shared::{Feeder, feed_own, leave, reset_all, results, shared},
     tree::tree,
 };
 use crate::{
@@ -56,15 +56,7 @@ impl Building<'_> {
                 e.depth(inner, inside)
             })?;
             tree(e, &own, thread, team)?;
-            e.only_if(first, |e| {
-                for (each, &argument) in own.iter().zip(&partial) {
-                    let base = e.argument(argument);
-                    let place = e.address(base, piece, each.stride());
-                    let result = own_of(each);
-                    e.write_maybe("global", place, &result);
-                }
-                Ok(())
-            })?;
+            e.only_if(first, |e| leave(e, &own, &partial, piece))?;
             agree(e);
             Ok(())
         })?;

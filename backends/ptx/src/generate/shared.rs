@@ -5,6 +5,7 @@ use fusebox_schedule::grid::is_exact;
 
 use crate::{
     emit::{Emitter, Result},
+    module::Argument,
     state::{Accumulator, Maybe, Table, Together},
     team::Team,
     text::{Reg, Space, Use},
@@ -183,6 +184,17 @@ pub(super) fn results(e: &mut Emitter<'_>, shared: &mut [Shared<'_>]) -> Result 
         for (local, reg) in results.iter().zip(values) {
             e.locals.insert(local.id, Val::new(local.ty, reg));
         }
+    }
+    Ok(())
+}
+
+/// What this thread of the first lanes has of a block is left in memory, for a launch that combines blocks.
+pub(super) fn leave(e: &mut Emitter<'_>, shared: &[Shared<'_>], partial: &[Argument], block: Val) -> Result {
+    for (each, &argument) in shared.iter().zip(partial) {
+        let base = e.argument(argument);
+        let place = e.address(base, block, each.stride());
+        let result = own_of(each);
+        e.write_maybe("global", place, &result);
     }
     Ok(())
 }

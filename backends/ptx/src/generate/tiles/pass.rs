@@ -11,7 +11,7 @@ use crate::{
     generate::{
         elements::{block_of, fold},
         meeting::{agree, phase},
-        shared::{Feeder, Shared, feed_own, own_of, reset_all},
+        shared::{Feeder, Shared, feed_own, leave, reset_all},
         tree::tree,
     },
     module::Argument,
@@ -104,15 +104,7 @@ impl<'k> Pass<'_, 'k> {
             tree(e, &self.reduces, self.thread, team)?;
             let earlier = e.c.mul(number, (self.sizes.tile / BLOCK).into());
             let at = e.c.add(earlier, block);
-            e.only_if(first, |e| {
-                for (each, &argument) in self.reduces.iter().zip(self.partial) {
-                    let base = e.argument(argument);
-                    let place = e.address(base, at, each.stride());
-                    let result = own_of(each);
-                    e.write_maybe("global", place, &result);
-                }
-                Ok(())
-            })?;
+            e.only_if(first, |e| leave(e, &self.reduces, self.partial, at))?;
             agree(e);
             Ok(())
         })
