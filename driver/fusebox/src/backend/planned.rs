@@ -59,8 +59,8 @@ fn made(program: &Program, options: &Options) -> Result<(Vec<Stage>, ProvedPlan)
 /// The backend that options name, for this plan.
 fn backend_for(plan: &Plan, options: &Options) -> Result<Arc<dyn fusebox_backend::Backend>, Error> {
     match options.backend {
-        Backend::Cuda => gpu::cuda(),
-        Backend::Sim => gpu::simulator(),
+        Backend::Cuda => gpu::cuda(plan, options),
+        Backend::Sim => gpu::simulator(plan, options),
         Backend::Cpu | Backend::Interp | Backend::Auto => Ok(cpu::backend_for(plan, options)?),
     }
 }
