@@ -5,6 +5,7 @@ mod arena;
 mod array;
 mod complex;
 mod control;
+mod elementwise;
 mod elt;
 mod error;
 mod example;
@@ -38,6 +39,7 @@ pub use crate::{
     array::{Array, ArrayError, Matrix, Scalar, Vector},
     complex::{Complex, cis, complex, polar},
     control::{assert_, cond, iterate, while_loop},
+    elementwise::Operand,
     elt::{Elt, Fields, ScalarElt},
     error::{BuildError, Mistake, Problem},
     exp::{Exp, IntoExp, constant, lift},
@@ -55,5 +57,5 @@ pub use crate::{
         AsIndex, Dim, Dimensions, Fits, Ix0, Ix1, Ix2, Ix3, Ix4, Ix5, Ix6, Ix7, Ix8, Ix9, Shape, from_position,
         intersect, shape_size, to_position, union,
     },
-    slice::{All, Any, ReplicateSpec, SliceDim, SliceSpec},
+    slice::{All, Any, Bound, Indices, ReplicateDim, ReplicateSpec, SliceDim, SliceSpec, Stepped},
 };
