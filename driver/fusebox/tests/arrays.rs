@@ -1,5 +1,7 @@
 //! Arithmetic on whole arrays: the same as maps that are written out, in results and in kernels, on every backend.
 
+#![allow(clippy::reversed_empty_ranges, reason = "negative bounds count from the end")]
+
 use fusebox::{Backend, Compiled, Error, Options, compile, ir::Fault, prelude::*};
 
 fn floats(values: &[f32]) -> Vector<f32> {
@@ -33,10 +35,8 @@ fn operators_are_the_maps_that_they_stand_for() {
     let short = |x: M, y: M| ((2.0 * x + y - 1.0).abs() / (y + 1.0)).max(x).min(3.0);
     let long = |x: M, y: M| zip_with(|x, y| ((2.0 * x + y - 1.0).abs() / (y + 1.0)).max(x).min(3.0), x, y);
     assert_eq!(run2(short, &x, &y), run2(long, &x, &y));
-    let [short, long] = [
-        counts(&compile(short, &Options::default()).unwrap()),
-        counts(&compile(long, &Options::default()).unwrap()),
-    ];
+    let [short, long] =
+        [counts(&compile(short, &Options::default()).unwrap()), counts(&compile(long, &Options::default()).unwrap())];
     // One is the scalar code that compares extents.
     assert_eq!((short, short.0), (long, 2));
 }
@@ -47,10 +47,8 @@ fn operators_fuse_into_folds_and_with_producers() {
     let long = |x: M, y: M| sum(zip_with(|a, b| a + b, map(|p| p.abs(), zip_with(|a, b| a * b, x, y)), x));
     let x = Matrix::new((2, 3), &[0.5, 1.0, -1.0, 0.0, 0.25, 2.0f32]).unwrap();
     assert_eq!(run2(short, &x, &x), run2(long, &x, &x));
-    let [short, long] = [
-        counts(&compile(short, &Options::default()).unwrap()),
-        counts(&compile(long, &Options::default()).unwrap()),
-    ];
+    let [short, long] =
+        [counts(&compile(short, &Options::default()).unwrap()), counts(&compile(long, &Options::default()).unwrap())];
     assert_eq!((short, short.0), (long, 2));
 }
 
@@ -67,10 +65,8 @@ fn an_expanded_axis_is_the_replicate_that_it_stands_for() {
     };
     let x = Matrix::new((3, 5), &(0..15).map(|i| (i % 7) as f32).collect::<Vec<_>>()).unwrap();
     assert_eq!(run2(short, &x, &x), run2(long, &x, &x));
-    let [short, long] = [
-        counts(&compile(short, &Options::default()).unwrap()),
-        counts(&compile(long, &Options::default()).unwrap()),
-    ];
+    let [short, long] =
+        [counts(&compile(short, &Options::default()).unwrap()), counts(&compile(long, &Options::default()).unwrap())];
     assert_eq!(short, long);
 }
 
@@ -95,10 +91,8 @@ fn unequal_extents_are_an_error_that_says_both() {
         let error = fused.run(&floats(&[2.0, -1.0]), &floats(&[3.0])).unwrap_err();
         assert!(error.to_string().contains("extent 2 of"), "{error}");
     }
-    let error = compile(
-        |_: Exp<i64>| generate((2, 3), |(i, j)| i + j) + generate((2, 4), |(i, j)| i - j),
-        &Options::default(),
-    );
+    let error =
+        compile(|_: Exp<i64>| generate((2, 3), |(i, j)| i + j) + generate((2, 4), |(i, j)| i - j), &Options::default());
     let message = error.unwrap_err().to_string();
     assert!(message.contains("extents [2, 3] and [2, 4] are unequal"), "{message}");
 }
@@ -151,9 +145,8 @@ fn folds_along_axes_and_orders_of_axes() {
     let r = compile(f, &Options::on(Backend::Cpu)).unwrap().run(&a).unwrap();
     assert_eq!(r, compile(f, &Options::on(Backend::Interp)).unwrap().run(&a).unwrap());
     let at = |i: i64, j: i64, k: i64| i * 6 + j * 2 + k;
-    let folded: Vec<i64> = (0..2)
-        .flat_map(|i| (0..2).map(move |k| (0..3).fold(7, |x, j| x * 100 + at(i, j, k))))
-        .collect();
+    let folded: Vec<i64> =
+        (0..2).flat_map(|i| (0..2).map(move |k| (0..3).fold(7, |x, j| x * 100 + at(i, j, k)))).collect();
     assert_eq!(r.0.0.to_vec(), [6, 8, 10, 12, 14, 16]);
     assert_eq!(r.0.1.to_vec(), [6, 9, 24, 27]);
     assert_eq!(r.1.2.to_vec(), folded);

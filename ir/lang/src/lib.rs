@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod acc;
+mod advice;
 mod arena;
 mod array;
 mod complex;
@@ -23,6 +24,7 @@ mod prelude;
 #[doc(hidden)]
 pub mod private;
 mod program;
+mod random;
 mod reach;
 mod rows;
 mod scalar;
@@ -50,12 +52,13 @@ pub use crate::{
     option::{none, some, some_if},
     prelude::*,
     program::{Built, Draft, build, program},
+    random::{Random, philox, random},
     rows::{Lane, Rows, rows},
     scalar::{float, number},
     sequence::*,
     shape::{
-        AsIndex, Dim, Dimensions, Fits, Ix0, Ix1, Ix2, Ix3, Ix4, Ix5, Ix6, Ix7, Ix8, Ix9, Shape, from_position,
-        intersect, shape_size, to_position, union,
+        AsIndex, Dim, Dimensions, Fits, IndexOf, Ix0, Ix1, Ix2, Ix3, Ix4, Ix5, Ix6, Ix7, Ix8, Ix9, Shape,
+        from_position, intersect, shape_size, to_position, union,
     },
     slice::{All, Any, Bound, Indices, ReplicateDim, ReplicateSpec, SliceDim, SliceSpec, Stepped},
 };

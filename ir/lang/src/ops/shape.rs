@@ -193,7 +193,8 @@ pub(crate) fn fix<Sh: Shape, To: Shape, A: Elt>(
 /// `1..-1` keeps some of it; [`Any`](crate::Any) at the front keeps all outer ones. A range alone takes rows.
 ///
 /// An index outside is an error at run time. A range is cut to what there is; negative bounds count from the end, as in Python;
-/// [`step`](crate::Indices::step) leaves elements out.
+/// [`step`](crate::Indices::step) leaves elements out. (Clippy takes `1..-1` for an empty range of Rust: allow
+/// `clippy::reversed_empty_ranges` where it is written.)
 ///
 /// ```
 /// # use fusebox_lang::*; example!();
