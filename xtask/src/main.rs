@@ -6,6 +6,7 @@ mod check;
 mod demo;
 mod docs;
 mod outside;
+mod packages;
 mod process;
 mod ptxas;
 mod setup;
