@@ -68,7 +68,7 @@ impl Memory {
     pub fn mapped(map: memmap2::MmapMut, start: usize, bytes: usize) -> Option<Self> {
         let capacity = Self::capacity_for(bytes)?;
         let there = start.checked_add(capacity).is_some_and(|end| end <= map.len());
-        let aligned = map.as_ptr().addr().wrapping_add(start) % ALIGNMENT == 0;
+        let aligned = map.as_ptr().addr().wrapping_add(start).is_multiple_of(ALIGNMENT);
         (there && aligned).then_some(Self { store: Store::Mapped(map), start, capacity, home: None })
     }
 
