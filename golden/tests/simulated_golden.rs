@@ -2,13 +2,9 @@
 //! and are what is expected.
 
 use fusebox::{Fusion, Options, pipeline_of, run_passes};
-use fusebox_golden::{
-    Golden,
-    flat::{apart, together},
-    load, names,
-};
+use fusebox_golden::{Golden, load, names};
 use fusebox_interp::run_plan;
-use fusebox_ir::{Array, Plan, Value};
+use fusebox_ir::{Array, FlatInterface, Plan, Value};
 use fusebox_ptx::{
     PtxBackend,
     sim::{Options as Machine, Simulator},
@@ -16,9 +12,6 @@ use fusebox_ptx::{
 use fusebox_schedule::Target;
 
 fn plan(golden: &Golden, fusion: Fusion) -> Option<Plan> {
-    let flattening = fusebox::pass("flattening").unwrap_or_else(|error| panic!("{error}"));
-    // Sequences are not made flat.
-    flattening.run(&golden.program).ok()?;
     let passes = pipeline_of(&golden.program, &Options { fusion, ..Options::default() });
     let stages = run_passes(&golden.program, &passes, false).unwrap_or_else(|error| panic!("{}: {error}", golden.name));
     stages.last()?.plan().cloned()
@@ -36,7 +29,7 @@ fn same_bits(left: &Array, right: &Array) -> bool {
 /// What is wrong with a program.
 fn wrong(golden: &Golden, fusion: Fusion, seed: u64) -> Option<String> {
     let plan = plan(golden, fusion)?;
-    let inputs = apart(&golden.inputs);
+    let inputs = golden.flat_arrays();
     let values: Vec<Value> = inputs.iter().cloned().map(Value::Array).collect();
     let expected = run_plan(&plan, &values).unwrap_or_else(|error| panic!("{}: {error}", golden.name)).0;
     let target = Target::named(["sm_70", "sm_80", "sm_90"][seed as usize % 3])?;
@@ -55,7 +48,8 @@ fn wrong(golden: &Golden, fusion: Fusion, seed: u64) -> Option<String> {
             return Some(format!("result {position} has other bits"));
         }
     }
-    golden.check(&together(&golden.program, &results)).err().map(|mismatch| mismatch.to_string())
+    let results = FlatInterface::of(&golden.program).values(results).unwrap_or_else(|error| panic!("{error}"));
+    golden.check(&results).err().map(|mismatch| mismatch.to_string())
 }
 
 #[test]

@@ -7,6 +7,7 @@ mod demo;
 mod docs;
 mod gpu_suite;
 mod outside;
+mod packages;
 mod process;
 mod ptxas;
 mod setup;

@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use fusebox::{Options, pipeline_of, run_passes};
-use fusebox_golden::flat::{apart, together};
-use fusebox_ir::{Array, Program, Value};
+use fusebox_ir::{Array, FlatInterface, Program, Value};
 use fusebox_ptx::{Device, PtxBackend};
 
 use crate::timed::Timed;
@@ -33,7 +32,8 @@ pub(crate) fn run<D: Device>(
     let clustered = stages.last().and_then(|stage| stage.program()).context("no program to lower")?;
     let (plan, _) = fusebox_kernels::lower_proved(clustered, &fusebox_kernels::Config::default())?;
     let loaded = backend.compile_proved_plan(&plan)?.load_plan()?;
-    let inputs = apart(inputs);
+    let interface = FlatInterface::of(program);
+    let inputs = interface.flat(inputs)?;
     let mut ran: Option<(Vec<Array>, Duration, u64)> = None;
     for _ in 0..runs.max(1) {
         backend.device().taken();
@@ -43,5 +43,5 @@ pub(crate) fn run<D: Device>(
         ran = Some((results, shortest, launches));
     }
     let (results, worked, launches) = ran.context("there was no run")?;
-    Ok(Ran { results: together(program, &results), worked, launches })
+    Ok(Ran { results: interface.values(results)?, worked, launches })
 }

@@ -7,7 +7,6 @@ use fusebox_bench::{
     program::{Program, Work},
     programs,
 };
-use fusebox_ir::Property;
 use fusebox_ptx::{Device, PtxBackend};
 use fusebox_schedule::Target;
 
@@ -50,16 +49,14 @@ pub(crate) fn suite<D: Device>(device: D, target: Target, wanted: &Wanted) -> Re
         "program", "size", "launches", "us", "GB/s", "", "GFLOP/s", ""
     );
     let (mut ran, mut wrong) = (0, 0);
-    let mut row = |name: &str, outcome: Result<Option<Row>>| match outcome {
-        Ok(Some(row)) => {
-            ran += 1;
-            println!("{}", row.text(name, peak));
-        }
-        Ok(None) => {}
-        Err(error) => {
-            ran += 1;
-            wrong += 1;
-            println!("{name:28} WRONG: {error:#}");
+    let mut row = |name: &str, outcome: Result<Row>| {
+        ran += 1;
+        match outcome {
+            Ok(row) => println!("{}", row.text(name, peak)),
+            Err(error) => {
+                wrong += 1;
+                println!("{name:28} WRONG: {error:#}");
+            }
         }
     };
     let files = Unpacked::new()?;
@@ -106,21 +103,16 @@ impl Row {
     }
 }
 
-/// A golden program, with the results that it must have; none of a program that reads sequences, which has no plan.
-fn golden<D: Device>(backend: &PtxBackend<Timed<D>>, files: &Unpacked, name: &str) -> Result<Option<Row>> {
+/// A golden program, with the results that it must have.
+fn golden<D: Device>(backend: &PtxBackend<Timed<D>>, files: &Unpacked, name: &str) -> Result<Row> {
     let golden = fusebox_golden::load_in(files.folder(), name);
-    let flattening = fusebox::pass("flattening")?;
-    let is_flat = fusebox_ir::validate(&golden.program, &[Property::Flat]).is_ok();
-    if !is_flat && flattening.run(&golden.program).is_err() {
-        return Ok(None);
-    }
     let ran = run(backend, &golden.program, &golden.inputs, 1)?;
     golden.check(&ran.results).map_err(|mismatch| anyhow::anyhow!("{mismatch}"))?;
-    Ok(Some(Row { size: 0, ran, work: Work::default() }))
+    Ok(Row { size: 0, ran, work: Work::default() })
 }
 
 /// A benchmark program, with the results that the CPU gives.
-fn benchmark<D: Device>(backend: &PtxBackend<Timed<D>>, program: &Program, wanted: &Wanted) -> Result<Option<Row>> {
+fn benchmark<D: Device>(backend: &PtxBackend<Timed<D>>, program: &Program, wanted: &Wanted) -> Result<Row> {
     let size = if wanted.tiny { program.tiny } else { program.sizes.large };
     let data = (program.generate)(size);
     let ir = program.ir()?;
@@ -131,5 +123,5 @@ fn benchmark<D: Device>(backend: &PtxBackend<Timed<D>>, program: &Program, wante
     let found = program.select(ran.results)?;
     compare(&expected, &found, program.tolerance)?;
     let work = (program.work)(&data)?;
-    Ok(Some(Row { size, ran: Ran { results: Vec::new(), ..ran }, work }))
+    Ok(Row { size, ran: Ran { results: Vec::new(), ..ran }, work })
 }
