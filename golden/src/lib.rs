@@ -6,7 +6,7 @@ mod files;
 
 use std::path::PathBuf;
 
-use fusebox_ir::{Program, Value, text};
+use fusebox_ir::{Array, FlatInterface, Program, Value, text};
 use serde::Deserialize;
 
 pub use crate::compare::{Mismatch, Tolerance};
@@ -73,6 +73,24 @@ pub fn load(name: &str) -> Golden {
 }
 
 impl Golden {
+    /// The inputs as flat programs and plans take them.
+    ///
+    /// # Panics
+    /// If the files of the project are damaged.
+    pub fn flat_inputs(&self) -> Vec<Value> {
+        let arrays: Vec<Array> = self.flat_arrays();
+        arrays.into_iter().map(Value::Array).collect()
+    }
+
+    /// As [`Self::flat_inputs`].
+    ///
+    /// # Panics
+    /// If the files of the project are damaged.
+    pub fn flat_arrays(&self) -> Vec<Array> {
+        let arrays = FlatInterface::of(&self.program).flat(&self.inputs);
+        arrays.unwrap_or_else(|error| panic!("{}: {error}", self.name)).into_vec()
+    }
+
     /// Whether results are those expected, within the tolerance.
     ///
     /// # Errors

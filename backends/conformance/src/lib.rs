@@ -7,6 +7,7 @@ pub mod kernels;
 mod random;
 pub mod random_kernels;
 pub mod scalars;
+pub mod sorts;
 mod tally;
 
 pub use random::Random;

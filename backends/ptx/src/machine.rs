@@ -7,9 +7,8 @@ use fusebox_ir::{Array, Constant, ElementType, Fault, Place, Plan, RunError};
 
 use crate::{
     device::{Device, DeviceError},
-    launch,
-    module::Module,
-    sort,
+    kernel::{CompiledKernel, LoadedKernel},
+    launch, sort,
 };
 
 /// Bytes that allocations are multiples of: atomic operations on small elements take the whole word around them.
@@ -24,6 +23,13 @@ pub struct Buffer<D: Device> {
     device: Arc<D>,
 }
 
+impl<D: Device> Buffer<D> {
+    /// Bytes of elements.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+}
+
 impl<D: Device> Drop for Buffer<D> {
     fn drop(&mut self) {
         self.device.free(self.address);
@@ -33,9 +39,12 @@ impl<D: Device> Drop for Buffer<D> {
 /// A device, for one run of a plan.
 pub(crate) struct Gpu<'a, D: Device> {
     pub(crate) plan: &'a Plan,
-    pub(crate) modules: &'a [Module],
-    pub(crate) loaded: &'a [D::Module],
+    pub(crate) kernels: &'a [CompiledKernel],
+    pub(crate) loaded: &'a [LoadedKernel<D>],
+    /// From how many elements of an array on positions in it are long.
+    pub(crate) wide_from: i64,
     pub(crate) device: &'a Arc<D>,
+    pub(crate) sorts: &'a sort::Modules<D>,
 }
 
 /// What a device says, of something that is done for a kernel or another operation.
@@ -88,13 +97,6 @@ impl<D: Device> Gpu<'_, D> {
             self.said(self.device.download(buffer.address, &mut read))?;
         }
         Ok(read)
-    }
-
-    pub(crate) fn overwrite(&self, buffer: &Buffer<D>, bytes: &[u8]) -> Result<(), BackendError> {
-        if bytes.len() as u64 > buffer.bytes {
-            return Err(BackendError::BadPlan { message: "a value is larger than its memory".to_owned() });
-        }
-        if bytes.is_empty() { Ok(()) } else { self.said(self.device.upload(buffer.address, bytes)) }
     }
 
     /// A result as a host array.

@@ -27,21 +27,58 @@ pub trait Home: Send + Sync {
 
 /// Memory for one array.
 pub struct Memory {
-    quads: Vec<Quad>,
+    store: Store,
     /// Bytes before the first aligned one.
     start: usize,
     capacity: usize,
     home: Option<Weak<dyn Home>>,
 }
 
+/// What memory is taken from.
+enum Store {
+    /// The allocator.
+    Own(Vec<Quad>),
+    /// A file, whose pages are copied when they are written to.
+    #[cfg(feature = "map")]
+    Mapped(memmap2::MmapMut),
+}
+
+impl Store {
+    fn bytes(&self) -> &[u8] {
+        match self {
+            Self::Own(quads) => bytemuck::cast_slice(quads),
+            #[cfg(feature = "map")]
+            Self::Mapped(map) => map,
+        }
+    }
+
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        match self {
+            Self::Own(quads) => bytemuck::cast_slice_mut(quads),
+            #[cfg(feature = "map")]
+            Self::Mapped(map) => map,
+        }
+    }
+}
+
 impl Memory {
+    /// Memory for `bytes` bytes that lie in a mapped file from `start` on; `None` where they are not aligned, or the mapping ends before
+    /// the slack does.
+    #[cfg(feature = "map")]
+    pub fn mapped(map: memmap2::MmapMut, start: usize, bytes: usize) -> Option<Self> {
+        let capacity = Self::capacity_for(bytes)?;
+        let there = start.checked_add(capacity).is_some_and(|end| end <= map.len());
+        let aligned = map.as_ptr().addr().wrapping_add(start).is_multiple_of(ALIGNMENT);
+        (there && aligned).then_some(Self { store: Store::Mapped(map), start, capacity, home: None })
+    }
+
     /// Zeros: room for `bytes` bytes, and the slack; `None` if there is no memory for it.
     pub fn zeros(bytes: usize) -> Option<Self> {
         let capacity = Self::capacity_for(bytes)?;
         let alignment = if capacity >= HUGE_FROM { HUGE_PAGE } else { ALIGNMENT };
         let quads = bytemuck::allocation::try_zeroed_vec::<Quad>((capacity + alignment).div_ceil(QUAD)).ok()?;
         let start = quads.as_ptr().addr().wrapping_neg() % alignment;
-        Some(Self { quads, start, capacity, home: None })
+        Some(Self { store: Store::Own(quads), start, capacity, home: None })
     }
 
     /// Bytes that memory for `bytes` bytes has, slack included; `None` where no memory is as large.
@@ -62,12 +99,12 @@ impl Memory {
 
     /// All bytes, slack included.
     pub fn bytes(&self) -> &[u8] {
-        &bytemuck::cast_slice(&self.quads)[self.start..][..self.capacity]
+        &self.store.bytes()[self.start..][..self.capacity]
     }
 
     /// All bytes, to change.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
-        &mut bytemuck::cast_slice_mut(&mut self.quads)[self.start..][..self.capacity]
+        &mut self.store.bytes_mut()[self.start..][..self.capacity]
     }
 }
 
@@ -77,7 +114,7 @@ impl Clone for Memory {
         let mut copy = match Self::zeros(self.capacity - ALIGNMENT) {
             Some(copy) => copy,
             // As any other copy would end.
-            None => std::alloc::handle_alloc_error(std::alloc::Layout::for_value(&self.quads[..])),
+            None => std::alloc::handle_alloc_error(std::alloc::Layout::for_value(self.bytes())),
         };
         copy.bytes_mut().copy_from_slice(self.bytes());
         copy

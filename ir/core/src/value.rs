@@ -92,10 +92,19 @@ impl Array {
     /// # Errors
     /// [`ArrayError`].
     pub fn from_bools(extents: &[usize], elements: &[bool]) -> Result<Self, ArrayError> {
-        let bytes: Vec<u8> = elements.iter().map(|&b| u8::from(b)).collect();
-        let mut array = Self::new(extents, &bytes)?;
+        let mut array = Self::new(extents, bytemuck::cast_slice::<bool, u8>(elements))?;
         array.element = ElementType::Bool;
         Ok(array)
+    }
+
+    /// The elements in row-major order, copied, if they are of Rust type `T`.
+    pub fn to_vec<T: Scalar>(&self) -> Option<Vec<T>> {
+        self.as_slice().map(<[T]>::to_vec)
+    }
+
+    /// The truth values in row-major order, if they are that.
+    pub fn to_bools(&self) -> Option<Vec<bool>> {
+        (self.element == ElementType::Bool).then(|| self.bytes().iter().map(|&byte| byte != 0).collect())
     }
 
     /// An array of constants of type `element`, in row-major order.

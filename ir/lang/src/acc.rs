@@ -9,7 +9,7 @@ use crate::{
     array::{Array, Scalar, Vector},
     elt::Elt,
     exp::Exp,
-    shape::{AsIndex, Dim, Ix1, Shape, index_terms, product},
+    shape::{AsIndex, Dim, IndexOf, Ix1, Shape, index_terms, product},
 };
 
 /// An array computation: a handle, freely copied, of `Vector<f32>`, `Matrix<i64>`, `Array<Ix3, T>`, `Scalar<T>`.
@@ -116,7 +116,7 @@ impl<Sh: Shape, T: Elt> Acc<Array<Sh, T>> {
     /// assert_eq!(r, 12);
     /// ```
     #[track_caller]
-    pub fn at<I: AsIndex<Shape = Sh>>(self, index: I) -> Exp<T> {
+    pub fn at<I: IndexOf<Sh>>(self, index: I) -> Exp<T> {
         let at = here();
         if Sh::RANK == 0 {
             return Exp::from_terms(&self.parts(at).arrays);
@@ -203,6 +203,8 @@ impl Dim for Acc<Scalar<i64>> {
         self.get()
     }
 }
+
+impl IndexOf<Ix1> for Acc<Scalar<i64>> {}
 
 impl AsIndex for Acc<Scalar<i64>> {
     type Shape = Ix1;

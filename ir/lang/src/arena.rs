@@ -5,7 +5,7 @@
 
 use std::{
     cell::RefCell,
-    collections::HashMap,
+    collections::{BTreeMap, HashMap},
     panic::Location,
     sync::{
         Arc,
@@ -43,6 +43,8 @@ pub(crate) struct Arena {
     sizes: HashMap<(Binary, TermId, TermId), TermId>,
     /// Sizes that are another one and a number.
     sums: HashMap<TermId, (TermId, i64)>,
+    /// Sizes that are the greatest of several: these, in order.
+    greatest: BTreeMap<TermId, Vec<TermId>>,
     files: HashMap<usize, Arc<str>>,
     pub(crate) size_names: usize,
 }
@@ -94,6 +96,7 @@ impl Arena {
             constants: HashMap::new(),
             sizes: HashMap::new(),
             sums: HashMap::new(),
+            greatest: BTreeMap::new(),
             files: HashMap::new(),
             size_names: 0,
         }
@@ -290,11 +293,12 @@ pub(crate) fn size(function: Binary, a: TermId, b: TermId, at: At) -> TermId {
     let known = |id| value_of(id).and_then(Constant::as_i64);
     let folded = match (function, known(a), known(b)) {
         (Binary::Min | Binary::Max, _, _) if same_size(a, b) => return a,
-        (Binary::Add | Binary::Sub, _, Some(0)) | (Binary::Mul, _, Some(1)) => return a,
+        (Binary::Add | Binary::Sub, _, Some(0)) | (Binary::Mul | Binary::Div, _, Some(1)) => return a,
         (Binary::Add, Some(0), _) | (Binary::Mul, Some(1), _) => return b,
         (Binary::Add, Some(x), Some(y)) => x.checked_add(y),
         (Binary::Sub, Some(x), Some(y)) => x.checked_sub(y),
         (Binary::Mul, Some(x), Some(y)) => x.checked_mul(y),
+        (Binary::Div, Some(x), Some(y)) => x.checked_div(y),
         (Binary::Min, Some(x), Some(y)) => Some(x.min(y)),
         (Binary::Max, Some(x), Some(y)) => Some(x.max(y)),
         _ => None,
@@ -348,6 +352,39 @@ pub(crate) fn same_size(a: TermId, b: TermId) -> bool {
         true
     })
     .unwrap_or(false)
+}
+
+/// The greater of two extents that should be equal. What is the greatest of the same sizes is one term, whatever the order.
+pub(crate) fn greater(a: TermId, b: TermId, at: At) -> TermId {
+    let parts = |id: TermId| with(|arena| arena.greatest.get(&id).cloned()).flatten().unwrap_or_else(|| vec![id]);
+    let mut all = parts(a);
+    for part in parts(b) {
+        if !all.iter().any(|&known| same_size(known, part)) {
+            all.push(part);
+        }
+    }
+    all.sort_unstable();
+    for whole in [a, b] {
+        if parts(whole).len() == all.len() {
+            return whole;
+        }
+    }
+    let known = |arena: &mut Arena| arena.greatest.iter().find(|(_, of)| **of == all).map(|(&id, _)| id);
+    if let Some(id) = with(known).flatten() {
+        return id;
+    }
+    let id = plain_size(Binary::Max, a, b, at);
+    with(|arena| arena.greatest.insert(id, all));
+    id
+}
+
+/// The operation that an array is a result of, and which.
+pub(crate) fn result(id: TermId) -> Option<(TermId, u32)> {
+    with(|arena| match arena.nodes.get(id.index())?.term {
+        Term::Result { of, index } => Some((of, index)),
+        _ => None,
+    })
+    .flatten()
 }
 
 /// The size that another one exceeds by a number.

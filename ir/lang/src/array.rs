@@ -1,8 +1,18 @@
 //! Arrays of the host: what programs are run with, typed.
 
+mod convert;
+mod iterate;
+#[cfg(feature = "ndarray")]
+mod ndarrays;
+#[cfg(feature = "num-complex")]
+mod num_complexes;
+mod show;
+
 use std::marker::PhantomData;
 
-use fusebox_ir::{Constant, Scalar as Stored};
+pub use self::iterate::Iter;
+
+use fusebox_ir::Constant;
 
 use crate::{
     elt::Elt,
@@ -75,11 +85,17 @@ impl<Sh: Shape, T: Elt> Array<Sh, T> {
             .into_iter()
             .map(|extent| usize::try_from(extent).map_err(|_| ArrayError::Negative { extent }))
             .collect::<Result<Vec<_>, _>>()?;
-        let columns = T::types()
-            .into_iter()
-            .zip(T::columns(elements))
-            .map(|(ty, column)| fusebox_ir::Array::from_constants(ty, &extents, &column))
-            .collect::<Result<Vec<_>, _>>()?;
+        Self::of_extents(extents, elements)
+    }
+
+    /// An array of these extents, which are as many as the array has dimensions.
+    fn of_extents(extents: Vec<usize>, elements: &[T]) -> Result<Self, ArrayError> {
+        let size = extents.iter().try_fold(1usize, |size, &extent| size.checked_mul(extent));
+        if size != Some(elements.len()) {
+            return Err(fusebox_ir::ArrayError::Count { extents, given: elements.len() }.into());
+        }
+        let mut columns = Vec::with_capacity(T::COUNT);
+        T::store(elements, &extents, &mut columns)?;
         Ok(Self { extents, columns, of: PhantomData })
     }
 
@@ -134,25 +150,43 @@ impl<Sh: Shape, T: Elt> Array<Sh, T> {
 
     /// The elements in row-major order. Columns that stand for no element (an enum's tag out of range) leave it out.
     pub fn to_vec(&self) -> Vec<T> {
-        (0..self.len()).filter_map(|position| self.get(position)).collect()
+        let each = || (0..self.len()).filter_map(|position| self.get(position)).collect();
+        T::load(&self.columns, self.len()).unwrap_or_else(each)
+    }
+
+    /// The element at an index, one number a dimension; `None` outside of the array.
+    ///
+    /// ```
+    /// # use fusebox_lang::*;
+    /// let m = Matrix::new((2, 3), &[1, 2, 3, 4, 5, 6]).unwrap();
+    /// assert_eq!((m.element([1, 2]), m.element([2, 0])), (Some(6), None));
+    /// ```
+    pub fn element<const N: usize>(&self, index: [usize; N]) -> Option<T> {
+        self.get(self.position(index)?)
+    }
+
+    /// The row-major position of an index; `None` outside of the array.
+    fn position<const N: usize>(&self, index: [usize; N]) -> Option<usize> {
+        const { assert!(N == Sh::RANK, "an index has one number for each dimension of the array") };
+        let inside = index.iter().zip(&self.extents).all(|(i, extent)| i < extent);
+        let position = || index.iter().zip(&self.extents).fold(0, |position, (i, extent)| position * extent + i);
+        inside.then(position)
     }
 }
 
-impl<T: Elt + Stored> Vector<T> {
-    /// A vector of these numbers.
+impl<T: Elt> Vector<T> {
+    /// A vector of these elements: numbers, tuples, records.
+    ///
+    /// ```
+    /// # use fusebox_lang::*;
+    /// let pairs = Vector::from_slice(&[(1.0f32, true), (2.0, false)]).unwrap();
+    /// assert_eq!(pairs.get(1), Some((2.0, false)));
+    /// ```
     ///
     /// # Errors
     /// [`ArrayError`] where no memory holds it.
     pub fn from_slice(elements: &[T]) -> Result<Self, ArrayError> {
-        let column = fusebox_ir::Array::new(&[elements.len()], elements)?;
-        Ok(Self { extents: vec![elements.len()], columns: vec![column], of: PhantomData })
-    }
-}
-
-impl<Sh: Shape, T: Elt + Stored> Array<Sh, T> {
-    /// The numbers in row-major order, without copying.
-    pub fn as_slice(&self) -> &[T] {
-        self.columns.first().and_then(fusebox_ir::Array::as_slice).unwrap_or_default()
+        Self::of_extents(vec![elements.len()], elements)
     }
 }
 
@@ -175,12 +209,5 @@ impl<T: Elt> Scalar<T> {
 impl<Sh: Shape, T: Elt> PartialEq for Array<Sh, T> {
     fn eq(&self, other: &Self) -> bool {
         self.extents == other.extents && self.columns == other.columns
-    }
-}
-
-impl<Sh: Shape, T: Elt + std::fmt::Debug> std::fmt::Debug for Array<Sh, T> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{:?} ", self.extents)?;
-        f.debug_list().entries((0..self.len().min(64)).filter_map(|position| self.get(position))).finish()
     }
 }

@@ -1,8 +1,9 @@
 //! Complex numbers: two components, `re` and `im`.
 
-use fusebox_ir::Constant;
+use fusebox_ir::{Array, ArrayError, Constant};
 
 use crate::{
+    columns,
     elt::{Elt, Fields},
     exp::{Exp, IntoExp, constant},
     number::{Float, Num, Real},
@@ -29,6 +30,14 @@ impl<T: Elt> Elt for Complex<T> {
     }
     fn take(from: &mut dyn Iterator<Item = Constant>) -> Option<Self> {
         Some(Self { re: T::take(from)?, im: T::take(from)? })
+    }
+    fn store(values: &[Self], extents: &[usize], out: &mut Vec<Array>) -> Result<(), ArrayError> {
+        columns::store_part(values, |value| &value.re, extents, out)?;
+        columns::store_part(values, |value| &value.im, extents, out)
+    }
+    fn load(mut columns: &[Array], count: usize) -> Option<Vec<Self>> {
+        let (re, im) = (columns::load_part::<T>(&mut columns, count)?, columns::load_part::<T>(&mut columns, count)?);
+        Some(re.zip(im).map(|(re, im)| Self { re, im }).collect())
     }
 }
 

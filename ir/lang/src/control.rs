@@ -3,7 +3,7 @@
 use fusebox_ir::{Lambda, ScalarOp};
 
 use crate::{
-    arena::{self, here, local},
+    arena::{self, At, here, local},
     elt::Elt,
     exp::{Exp, IntoExp, branch, function1},
 };
@@ -86,15 +86,26 @@ pub fn iterate<T: Elt, R: IntoExp<T>>(
 #[track_caller]
 pub fn assert_<T: Elt>(condition: impl IntoExp<bool>, message: &str, value: impl IntoExp<T>) -> Exp<T> {
     let at = here();
-    let condition = local(condition.into_exp().term(at));
-    let value = value.into_exp();
+    asserted(condition.into_exp(), message, &[], value.into_exp(), at)
+}
+
+/// `value`, or a run-time error whose message says numbers, each in the place of a `{}`.
+pub(crate) fn asserted<T: Elt>(
+    condition: Exp<bool>,
+    message: &str,
+    shown: &[Exp<i64>],
+    value: Exp<T>,
+    at: At,
+) -> Exp<T> {
+    let condition = local(condition.term(at));
+    let shown: Vec<_> = shown.iter().map(|number| local(number.term(at))).collect();
     let checked: Vec<_> = value
         .terms(at)
         .into_iter()
         .zip(T::types())
         .map(|(term, ty)| {
-            let op = ScalarOp::Assert { condition, message: message.to_owned(), shown: Vec::new(), value: local(term) };
-            arena::scalar(op, ty, at)
+            let (message, shown) = (message.to_owned(), shown.clone());
+            arena::scalar(ScalarOp::Assert { condition, message, shown, value: local(term) }, ty, at)
         })
         .collect();
     Exp::from_terms(&checked)

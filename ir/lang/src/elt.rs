@@ -1,6 +1,6 @@
 //! Elements: what arrays hold and scalar code computes with.
 
-use fusebox_ir::{Constant, ElementType};
+use fusebox_ir::{Array, ArrayError, Constant, ElementType};
 use half::f16;
 
 /// Names and types of the components of an element, in order of declaration.
@@ -53,18 +53,19 @@ pub trait Elt: Sized + Clone + 'static {
     /// The value of the next components; `None` if they are of another type, or no value has them.
     fn take(from: &mut dyn Iterator<Item = Constant>) -> Option<Self>;
 
-    /// The components of many values, each as a column of `values.len()` elements.
-    fn columns(values: &[Self]) -> Vec<Vec<Constant>> {
-        let mut columns = vec![Vec::with_capacity(values.len()); Self::COUNT];
-        let mut row = Vec::with_capacity(Self::COUNT);
-        for value in values {
-            row.clear();
-            value.put(&mut row);
-            for (column, &constant) in columns.iter_mut().zip(&row) {
-                column.push(constant);
-            }
-        }
-        columns
+    /// Adds the columns of many values to `out`: for each component an array of these extents, whose product is the number of values.
+    ///
+    /// # Errors
+    /// Where no memory holds them.
+    #[doc(hidden)]
+    fn store(values: &[Self], extents: &[usize], out: &mut Vec<Array>) -> Result<(), ArrayError> {
+        crate::columns::store_each(values, extents, out)
+    }
+
+    /// The `count` values that these columns are, one for each component; `None` where some of them are no value.
+    #[doc(hidden)]
+    fn load(columns: &[Array], count: usize) -> Option<Vec<Self>> {
+        crate::columns::load_each(columns, count)
     }
 
     /// The types of the components.
@@ -84,7 +85,7 @@ pub trait ScalarElt: Elt + Copy + Into<Constant> {
 }
 
 macro_rules! scalar_elements {
-    ($($rust:ty => $ty:ident, |$c:ident| $get:expr;)*) => {$(
+    ($($rust:ty => $ty:ident, |$c:ident| $get:expr, $store:ident $load:ident;)*) => {$(
         impl Elt for $rust {
             const COUNT: usize = 1;
             fn fields(fields: &mut Fields) {
@@ -97,6 +98,13 @@ macro_rules! scalar_elements {
                 let $c = from.next().filter(|c| c.ty() == ElementType::$ty)?;
                 $get
             }
+            fn store(values: &[Self], extents: &[usize], out: &mut Vec<Array>) -> Result<(), ArrayError> {
+                out.push(Array::$store(extents, values)?);
+                Ok(())
+            }
+            fn load(columns: &[Array], _: usize) -> Option<Vec<Self>> {
+                columns.first()?.$load()
+            }
         }
         impl ScalarElt for $rust {
             const TYPE: ElementType = ElementType::$ty;
@@ -104,18 +112,18 @@ macro_rules! scalar_elements {
     )*};
 }
 scalar_elements! {
-    bool => Bool, |c| c.as_bool();
-    i8 => I8, |c| Some(c.bits() as i8);
-    i16 => I16, |c| Some(c.bits() as i16);
-    i32 => I32, |c| Some(c.bits() as i32);
-    i64 => I64, |c| Some(c.bits() as i64);
-    u8 => U8, |c| Some(c.bits() as u8);
-    u16 => U16, |c| Some(c.bits() as u16);
-    u32 => U32, |c| Some(c.bits() as u32);
-    u64 => U64, |c| Some(c.bits());
-    f16 => F16, |c| Some(f16::from_bits(c.bits() as u16));
-    f32 => F32, |c| Some(f32::from_bits(c.bits() as u32));
-    f64 => F64, |c| Some(f64::from_bits(c.bits()));
+    bool => Bool, |c| c.as_bool(), from_bools to_bools;
+    i8 => I8, |c| Some(c.bits() as i8), new to_vec;
+    i16 => I16, |c| Some(c.bits() as i16), new to_vec;
+    i32 => I32, |c| Some(c.bits() as i32), new to_vec;
+    i64 => I64, |c| Some(c.bits() as i64), new to_vec;
+    u8 => U8, |c| Some(c.bits() as u8), new to_vec;
+    u16 => U16, |c| Some(c.bits() as u16), new to_vec;
+    u32 => U32, |c| Some(c.bits() as u32), new to_vec;
+    u64 => U64, |c| Some(c.bits()), new to_vec;
+    f16 => F16, |c| Some(f16::from_bits(c.bits() as u16)), new to_vec;
+    f32 => F32, |c| Some(f32::from_bits(c.bits() as u32)), new to_vec;
+    f64 => F64, |c| Some(f64::from_bits(c.bits())), new to_vec;
 }
 
 macro_rules! tuple_elements {
@@ -135,8 +143,22 @@ macro_rules! tuple_elements {
             fn take(from: &mut dyn Iterator<Item = Constant>) -> Option<Self> {
                 Some(($($t::take(from)?,)*))
             }
+            #[allow(unused_variables)]
+            fn store(values: &[Self], extents: &[usize], out: &mut Vec<Array>) -> Result<(), ArrayError> {
+                $(crate::columns::store_part(values, |value| &value.$i, extents, out)?;)*
+                Ok(())
+            }
+            tuple_elements!(@load $($t $i),*);
         }
     )*};
+    (@load) => {};
+    (@load $($t:ident $i:tt),*) => {
+        fn load(columns: &[Array], count: usize) -> Option<Vec<Self>> {
+            let mut columns = columns;
+            let mut parts = ($(crate::columns::load_part::<$t>(&mut columns, count)?,)*);
+            Some(std::iter::from_fn(|| Some(($(parts.$i.next()?,)*))).collect())
+        }
+    };
 }
 tuple_elements! {
     ()

@@ -38,6 +38,12 @@ fn list(problems: &[Problem]) -> String {
     problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 
+/// Extents as they are written: `[3, ?]`, where `?` is known when the program runs.
+fn extents(of: &[Option<i64>]) -> String {
+    let all: Vec<String> = of.iter().map(|e| e.map_or_else(|| "?".to_owned(), |e| e.to_string())).collect();
+    format!("[{}]", all.join(", "))
+}
+
 /// What may be wrong with a program that Rust's types let pass.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -85,6 +91,40 @@ pub enum Mistake {
         operation: &'static str,
         /// What is missing.
         what: &'static str,
+    },
+    /// Arrays that are combined by element and whose extents are known to differ.
+    #[error(
+        "extents {} and {} are unequal: operators and functions of two arrays want equal ones, or the number 1, which repeats",
+        extents(.left),
+        extents(.right)
+    )]
+    Unequal {
+        /// The extents of one; `None` of what is known when the program runs.
+        left: Vec<Option<i64>>,
+        /// The extents of the other.
+        right: Vec<Option<i64>>,
+    },
+    /// A step of a range that goes nowhere, or backwards.
+    #[error("a range in steps of {step}: steps are 1 or more, and `reverse` turns an array around")]
+    Step {
+        /// The step.
+        step: i64,
+    },
+    /// Other axes than an array has, each once.
+    #[error("axes {axes:?} of an array of rank {rank}: each of 0 to {rank} - 1 is named once")]
+    Axes {
+        /// What is named.
+        axes: Vec<usize>,
+        /// The rank.
+        rank: usize,
+    },
+    /// More dimensions than are to be made of them.
+    #[error("an array of rank {rank} is no array of rank {wanted}: broadcasting adds dimensions, and takes none away")]
+    Broadcast {
+        /// The rank of the array.
+        rank: usize,
+        /// The rank asked for.
+        wanted: usize,
     },
     /// A dimension that an array does not have.
     #[error("there is no dimension {dimension} in an array of rank {rank}: dimensions count from the outermost, 0")]

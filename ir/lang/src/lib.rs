@@ -1,10 +1,14 @@
 #![doc = include_str!("../README.md")]
 
 mod acc;
+mod advice;
 mod arena;
 mod array;
+mod columns;
 mod complex;
 mod control;
+mod either;
+mod elementwise;
 mod elt;
 mod error;
 mod example;
@@ -18,10 +22,13 @@ mod number;
 mod operators;
 pub mod ops;
 mod option;
+mod ordering;
+mod parts_of_floats;
 mod prelude;
 #[doc(hidden)]
 pub mod private;
 mod program;
+mod random;
 mod reach;
 mod rows;
 mod scalar;
@@ -35,9 +42,11 @@ pub use half::f16;
 
 pub use crate::{
     acc::{Acc, the, unit},
-    array::{Array, ArrayError, Matrix, Scalar, Vector},
+    array::{Array, ArrayError, Iter, Matrix, Scalar, Vector},
     complex::{Complex, cis, complex, polar},
     control::{assert_, cond, iterate, while_loop},
+    either::*,
+    elementwise::Operand,
     elt::{Elt, Fields, ScalarElt},
     error::{BuildError, Mistake, Problem},
     exp::{Exp, IntoExp, constant, lift},
@@ -46,14 +55,16 @@ pub use crate::{
     number::{Bits, Float, Integer, Num, Real},
     ops::{control::*, expand::*, fold::*, host::*, map::*, permute::*, scan::*, shape::*, stencil::*},
     option::{none, some, some_if},
+    parts_of_floats::encode_float,
     prelude::*,
     program::{Built, Draft, build, program},
+    random::{Random, philox, random},
     rows::{Lane, Rows, rows},
-    scalar::{float, number},
+    scalar::{float, max_bound, min_bound, number},
     sequence::*,
     shape::{
-        AsIndex, Dim, Dimensions, Fits, Ix0, Ix1, Ix2, Ix3, Ix4, Ix5, Ix6, Ix7, Ix8, Ix9, Shape, from_position,
-        intersect, shape_size, to_position, union,
+        AsIndex, Dim, Dimensions, Fits, IndexOf, Ix0, Ix1, Ix2, Ix3, Ix4, Ix5, Ix6, Ix7, Ix8, Ix9, Shape,
+        from_position, intersect, shape_size, to_position, union,
     },
-    slice::{All, Any, ReplicateSpec, SliceDim, SliceSpec},
+    slice::{All, Any, Bound, Indices, ReplicateDim, ReplicateSpec, SliceDim, SliceSpec, Stepped},
 };

@@ -2,10 +2,10 @@
 
 use crate::{
     acc::Acc,
-    array::{Array, Scalar, Vector},
-    elt::Elt,
+    array::{Array, Matrix, Scalar, Vector},
+    elt::{Elt, ScalarElt},
     exp::{Exp, IntoExp},
-    number::Integer,
+    number::{Float, Integer, Num, Real},
     ops,
     shape::{AsIndex, Dimensions, Fits, Shape},
     slice::{ReplicateSpec, SliceSpec},
@@ -170,5 +170,41 @@ impl<Sh: Dimensions, T: Elt> Acc<Array<Sh, T>> {
     #[track_caller]
     pub fn drop(self, n: impl IntoExp<i64>) -> Self {
         crate::drop(n, self)
+    }
+}
+
+macro_rules! row_functions {
+    ($($class:ident { $($name:ident -> $result:ty),* })*) => {$(
+        impl<Sh: Dimensions, T: $class> Acc<Array<Sh, T>> {
+            $(
+                #[doc = concat!("[`", stringify!($name), "`](crate::", stringify!($name), "()) of each row, along the innermost dimension.")]
+                #[track_caller]
+                pub fn $name(self) -> Acc<Array<Sh::Down, $result>> {
+                    crate::$name(self)
+                }
+            )*
+        }
+    )*};
+}
+row_functions! {
+    Num { sum -> T, product -> T }
+    ScalarElt { minimum -> T, maximum -> T }
+    Real { argmin -> i64, argmax -> i64 }
+    Float { mean -> T }
+}
+
+impl<T: Num> Acc<Vector<T>> {
+    /// [`dot`](crate::dot()): the sum of products with another vector.
+    #[track_caller]
+    pub fn dot(self, other: Self) -> Acc<Scalar<T>> {
+        crate::dot(self, other)
+    }
+}
+
+impl<T: Num> Acc<Matrix<T>> {
+    /// [`matmul`](crate::matmul()): the product with another matrix.
+    #[track_caller]
+    pub fn matmul(self, other: Self) -> Self {
+        crate::matmul(self, other)
     }
 }

@@ -54,6 +54,9 @@ pub trait Integer: Real + Bits {}
 /// `f16`, `f32`, `f64`.
 #[diagnostic::on_unimplemented(message = "`{Self}` is no float", note = "an integer becomes one with `.cast::<f32>()`")]
 pub trait Float: Real {
+    /// How many binary digits a number has, the leading one included: 11, 24, 53.
+    const DIGITS: u32;
+
     /// The value nearest to that of an `f64`.
     fn float(value: f64) -> Self;
 }
@@ -150,16 +153,19 @@ impl Bits for bool {
 }
 
 impl Float for f16 {
+    const DIGITS: u32 = 11;
     fn float(value: f64) -> Self {
         f16::from_f64(value)
     }
 }
 impl Float for f32 {
+    const DIGITS: u32 = f32::MANTISSA_DIGITS;
     fn float(value: f64) -> Self {
         value as f32
     }
 }
 impl Float for f64 {
+    const DIGITS: u32 = f64::MANTISSA_DIGITS;
     fn float(value: f64) -> Self {
         value
     }

@@ -1,5 +1,6 @@
 //! What is made of the collective operations: fills, parts of arrays, statistics, gathers and scatters, segments.
 
+mod axis;
 mod fill;
 mod flow;
 mod part;

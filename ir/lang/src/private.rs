@@ -1,6 +1,7 @@
 //! What derived code needs.
 
 use fusebox_ir::Constant;
+pub use fusebox_ir::{Array as Column, ArrayError as ColumnError};
 /// What the crate `fusebox` re-exports as the derive of `Elt`: its code names that crate and not this one.
 pub use fusebox_lang_derive::EltOfFacade;
 
@@ -8,6 +9,24 @@ use crate::{
     elt::Elt,
     exp::{Components, Exp},
 };
+
+/// Adds the columns of a field.
+///
+/// # Errors
+/// Where no memory holds them.
+pub fn store_part<V, T: Elt>(
+    values: &[V],
+    field: impl Fn(&V) -> &T,
+    extents: &[usize],
+    out: &mut Vec<Column>,
+) -> Result<(), ColumnError> {
+    crate::columns::store_part(values, field, extents, out)
+}
+
+/// The values of a field, whose columns come next.
+pub fn load_part<T: Elt>(columns: &mut &[Column], count: usize) -> Option<std::vec::IntoIter<T>> {
+    crate::columns::load_part(columns, count)
+}
 
 /// Adds zeros in place of the components of a field that is absent.
 pub fn put_absent<T: Elt>(out: &mut Vec<Constant>) {

@@ -216,9 +216,9 @@ impl<T: Integer> Exp<T> {
         self ^ Self::bit(i)
     }
 
-    /// Bit `i` alone.
+    /// Bit `i` alone, all others 0.
     #[track_caller]
-    fn bit(i: impl IntoExp<T>) -> Self {
+    pub fn bit(i: impl IntoExp<T>) -> Self {
         constant(T::number(1)) << i.into_exp()
     }
 
@@ -384,4 +384,21 @@ pub fn number<T: crate::Num>(value: i64) -> Exp<T> {
 #[track_caller]
 pub fn float<T: Float>(value: f64) -> Exp<T> {
     constant(T::float(value))
+}
+
+/// The least value of a type: of floats minus infinity.
+///
+/// ```
+/// # use fusebox_lang::*; example!();
+/// assert_eq!(example::run(|| lift::<(i8, f32)>((min_bound(), max_bound()))), (-128, f32::INFINITY));
+/// ```
+#[track_caller]
+pub fn min_bound<T: Real>() -> Exp<T> {
+    constant(T::LOWEST)
+}
+
+/// The greatest value of a type: of floats infinity.
+#[track_caller]
+pub fn max_bound<T: Real>() -> Exp<T> {
+    constant(T::HIGHEST)
 }

@@ -17,7 +17,7 @@ pub trait Shape: Sized + Copy + 'static {
     /// The number of dimensions.
     const RANK: usize;
     /// An index or extents in a program: `()`, `Exp<i64>`, `(Exp<i64>, Exp<i64>)`, …
-    type Index: AsIndex<Shape = Self> + IntoExp<Self::Element>;
+    type Index: AsIndex<Shape = Self> + IndexOf<Self> + IntoExp<Self::Element>;
     /// An index as an element of arrays: `()`, `i64`, `(i64, i64)`, …
     type Element: Elt;
     /// Known offsets, as of the taps of a stencil: `()`, `i64`, `(i64, i64)`, …
@@ -66,6 +66,15 @@ pub trait AsIndex: Copy {
     fn parts(self) -> Vec<Exp<i64>>;
 }
 
+/// An index of arrays of shape `Sh`: what [`AsIndex`] is of that shape.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no index of an array of shape `{Sh}`",
+    label = "expected as many `i64`s as the array has dimensions",
+    note = "a vector is read by `xs.at(i)`, a matrix by `m.at((i, j))`; a row of it is `m.slice((i, ..))`, a row-major position `m.at_position(p)`",
+    note = "parts are `i64` or `Exp<i64>`; convert with `.cast::<i64>()`"
+)]
+pub trait IndexOf<Sh: Shape>: AsIndex<Shape = Sh> {}
+
 /// One part of an index, one extent.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no extent or part of an index",
@@ -97,6 +106,7 @@ macro_rules! one_dimension {
                 vec![self.dim()]
             }
         }
+        impl IndexOf<Ix1> for $one {}
     )*};
 }
 one_dimension! { i64 Exp<i64> }
@@ -107,6 +117,7 @@ impl AsIndex for () {
         Vec::new()
     }
 }
+impl IndexOf<Ix0> for () {}
 
 macro_rules! shapes {
     ($($(#[$doc:meta])* $name:ident $rank:literal $up:ident $down:ident $index:ty, $element:ty => ($($x:ident)*);)*) => {$(
@@ -184,6 +195,8 @@ macro_rules! tuple_indices {
                 vec![$(self.$i.dim()),*]
             }
         }
+        impl<$($d: Dim),*> IndexOf<$shape> for ($($d,)*) {}
+        impl IndexOf<$shape> for Exp<($($t,)*)> {}
         impl AsIndex for Exp<($($t,)*)> {
             type Shape = $shape;
             fn parts(self) -> Vec<Exp<i64>> {

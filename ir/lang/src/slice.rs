@@ -1,4 +1,6 @@
-//! Which dimensions a replicate or a slice keeps: tuples of [`All`], extents or indices, with [`Any`] at the front.
+//! Which dimensions a replicate or a slice keeps: tuples of [`All`], extents, indices or ranges, with [`Any`] at the front.
+
+mod range;
 
 use fusebox_ir::term::TermId;
 
@@ -10,6 +12,8 @@ use crate::{
     shape::{Dim, Ix0, Ix1, Ix2, Ix3, Ix4, Ix5, Ix6, Ix7, Ix8, Shape},
 };
 
+pub use self::range::{Bound, Indices, Stepped};
+
 /// Keeps a dimension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct All;
@@ -18,40 +22,87 @@ pub struct All;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Any;
 
-/// One dimension of a replicate or slice: [`All`], or an extent or index.
+/// One dimension of a replicate: [`All`], or the extent of a new dimension.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no dimension of a replicate or slice",
-    note = "a dimension is `All`, or an extent or index: an `i64` or an `Exp<i64>`"
+    message = "`{Self}` is no dimension of a replicate",
+    note = "a dimension is `All`, or an extent: an `i64` or an `Exp<i64>`"
 )]
-pub trait SliceDim: Copy {
+pub trait ReplicateDim: Copy {
     /// `Sh`, and a dimension more if this one is kept.
     type Kept<Sh: Shape>: Shape;
     /// `Sh`, and a dimension more if this one is an extent.
     type Added<Sh: Shape>: Shape;
+
+    /// The extent; `None` of `All`.
+    #[doc(hidden)]
+    fn extent(self, at: At) -> Option<TermId>;
+}
+
+/// One dimension of a slice: [`All`] or `..`, an index, or a range of indices such as `1..-1`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no dimension of a slice",
+    note = "a dimension is `..` or `All`, an index (an `i64` or an `Exp<i64>`), or a range such as `1..-1`"
+)]
+pub trait SliceDim {
+    /// `Sh`, and a dimension more if this one is kept.
+    type Kept<Sh: Shape>: Shape;
     /// `Sh`, and a dimension less if this one is fixed.
     type Fixed<Sh: Shape>: Shape;
 
-    /// The extent or index; `None` of `All`.
-    fn slice_dim(self, at: At) -> Option<TermId>;
+    /// What is taken of a dimension of this extent.
+    #[doc(hidden)]
+    fn select(self, extent: TermId, at: At) -> Selected;
+}
+
+/// What a slice takes of a dimension.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug)]
+pub enum Selected {
+    /// All of it.
+    All,
+    /// One index; the dimension is gone.
+    Index(TermId),
+    /// So many indices from the first, each a step further.
+    Range {
+        /// The first.
+        start: TermId,
+        /// How many.
+        count: TermId,
+        /// From one to the next, at least 1.
+        step: i64,
+    },
+}
+
+impl ReplicateDim for All {
+    type Kept<Sh: Shape> = Sh::Up;
+    type Added<Sh: Shape> = Sh;
+    fn extent(self, _: At) -> Option<TermId> {
+        None
+    }
 }
 
 impl SliceDim for All {
     type Kept<Sh: Shape> = Sh::Up;
-    type Added<Sh: Shape> = Sh;
     type Fixed<Sh: Shape> = Sh;
-    fn slice_dim(self, _: At) -> Option<TermId> {
-        None
+    fn select(self, _: TermId, _: At) -> Selected {
+        Selected::All
     }
 }
 
 macro_rules! numbers {
     ($($number:ty)*) => {$(
-        impl SliceDim for $number {
+        impl ReplicateDim for $number {
             type Kept<Sh: Shape> = Sh;
             type Added<Sh: Shape> = Sh::Up;
-            type Fixed<Sh: Shape> = Sh::Down;
-            fn slice_dim(self, at: At) -> Option<TermId> {
+            fn extent(self, at: At) -> Option<TermId> {
                 Some(self.dim().term(at))
+            }
+        }
+        impl SliceDim for $number {
+            type Kept<Sh: Shape> = Sh;
+            type Fixed<Sh: Shape> = Sh::Down;
+            fn select(self, _: TermId, at: At) -> Selected {
+                Selected::Index(self.dim().term(at))
             }
         }
     )*};
@@ -76,16 +127,16 @@ pub trait ReplicateSpec<Sh: Shape> {
 /// The dimensions of a slice of an array of shape `Sh`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not say how to slice an array of shape `{Sh}`",
-    label = "an `All` or an index for each dimension of the array",
-    note = "for a matrix: `(i, All)`, `(All, j)`, or `(Any, j)`"
+    label = "`..`, an index or a range for each dimension of the array",
+    note = "for a matrix: `(i, ..)`, `(.., j)`, `(Any, j)`, `(1..-1, ..)`, or a range of rows: `1..-1`"
 )]
 pub trait SliceSpec<Sh: Shape> {
     /// The shape of the result.
     type Result: Shape;
 
-    /// From the outermost: an index, or `None` to keep.
+    /// What is taken of each dimension, from the outermost.
     #[doc(hidden)]
-    fn dims(self, at: At, rank: usize) -> Vec<Option<TermId>>;
+    fn select(self, extents: &[TermId], at: At) -> Vec<Selected>;
 }
 
 /// Two shapes that are the same.
@@ -93,25 +144,25 @@ pub trait Same<Sh: Shape> {}
 impl<Sh: Shape> Same<Sh> for Sh {}
 
 macro_rules! nested {
-    ($kind:ident $start:ty;) => { $start };
-    ($kind:ident $start:ty; $d:ident $($rest:ident)*) => { nested!($kind <$d as SliceDim>::$kind<$start>; $($rest)*) };
+    ($of:ident $kind:ident $start:ty;) => { $start };
+    ($of:ident $kind:ident $start:ty; $d:ident $($rest:ident)*) => { nested!($of $kind <$d as $of>::$kind<$start>; $($rest)*) };
 }
 
 macro_rules! specs {
     ($($shape:ident $($d:ident $i:tt),*;)*) => {$(
-        impl<Sh: Shape, $($d: SliceDim),*> ReplicateSpec<Sh> for ($($d,)*)
+        impl<Sh: Shape, $($d: ReplicateDim),*> ReplicateSpec<Sh> for ($($d,)*)
         where
-            nested!(Kept Ix0; $($d)*): Same<Sh>,
+            nested!(ReplicateDim Kept Ix0; $($d)*): Same<Sh>,
         {
             type Result = $shape;
             fn dims(self, at: At, _: usize) -> Vec<Option<TermId>> {
-                vec![$(self.$i.slice_dim(at)),*]
+                vec![$(self.$i.extent(at)),*]
             }
         }
         impl<$($d: SliceDim),*> SliceSpec<$shape> for ($($d,)*) {
-            type Result = nested!(Kept Ix0; $($d)*);
-            fn dims(self, at: At, _: usize) -> Vec<Option<TermId>> {
-                vec![$(self.$i.slice_dim(at)),*]
+            type Result = nested!(SliceDim Kept Ix0; $($d)*);
+            fn select(self, extents: &[TermId], at: At) -> Vec<Selected> {
+                vec![$(self.$i.select(extents[$i], at)),*]
             }
         }
     )*};
@@ -129,10 +180,10 @@ specs! {
 
 macro_rules! any_specs {
     ($($($d:ident $i:tt),*;)*) => {$(
-        impl<Sh: Shape, $($d: SliceDim),*> ReplicateSpec<Sh> for (Any, $($d),*) {
-            type Result = nested!(Added Sh; $($d)*);
+        impl<Sh: Shape, $($d: ReplicateDim),*> ReplicateSpec<Sh> for (Any, $($d),*) {
+            type Result = nested!(ReplicateDim Added Sh; $($d)*);
             fn dims(self, at: At, rank: usize) -> Vec<Option<TermId>> {
-                let named: Vec<Option<TermId>> = vec![$(self.$i.slice_dim(at)),*];
+                let named: Vec<Option<TermId>> = vec![$(self.$i.extent(at)),*];
                 let kept = named.iter().filter(|dim| dim.is_none()).count();
                 let mut dims = vec![None; rank.saturating_sub(kept)];
                 dims.extend(named);
@@ -140,12 +191,16 @@ macro_rules! any_specs {
             }
         }
         impl<Sh: Shape, $($d: SliceDim),*> SliceSpec<Sh> for (Any, $($d),*) {
-            type Result = nested!(Fixed Sh; $($d)*);
-            fn dims(self, at: At, rank: usize) -> Vec<Option<TermId>> {
-                let named: Vec<Option<TermId>> = vec![$(self.$i.slice_dim(at)),*];
-                let mut dims = vec![None; rank.saturating_sub(named.len())];
-                dims.extend(named);
-                dims
+            type Result = nested!(SliceDim Fixed Sh; $($d)*);
+            fn select(self, extents: &[TermId], at: At) -> Vec<Selected> {
+                let named = [$(stringify!($d)),*].len();
+                let outer = extents.len().saturating_sub(named);
+                let mut all = vec![Selected::All; outer];
+                // Where more dimensions are named than there are, their number says so to whoever slices.
+                let mut extents = extents[outer..].iter().copied();
+                let mut next = || extents.next().unwrap_or_else(|| crate::arena::constant(0i64, at));
+                $(all.push(self.$i.select(next(), at));)*
+                all
             }
         }
     )*};

@@ -6,8 +6,8 @@ use super::{
 };
 use crate::{
     emit::{Emitter, Result, parts},
-    form::Team,
     module::Argument,
+    team::Team,
     text::Class,
 };
 use fusebox_ir::association::BLOCK;
@@ -31,7 +31,7 @@ impl Building<'_> {
         let locks: Vec<Argument> = self.locks().into_iter().collect();
         let more: Vec<Argument> = partial.iter().chain(&locks).copied().collect();
 
-        let mut e = Emitter::new(kernel, self.compute, &mut self.sites, &more);
+        let mut e = Emitter::new(kernel, self.made_for, &mut self.sites, &more);
         e.locks = locks.first().map(|&locks| e.argument(locks));
         e.failed = Some(e.c.variable(fusebox_ir::Constant::from(false).into()));
         let (before, deeper, behind) = parts(kernel, 0, all.clone());
@@ -40,7 +40,7 @@ impl Building<'_> {
         let total = e.points(&levels);
         let (thread, block, blocks) = (e.special("tid.x"), e.special("ctaid.x"), e.special("nctaid.x"));
         let first = e.c.compare("eq", thread, 0i64.into());
-        let own = shared(&mut e, 0, team.threads, Some(BLOCK))?;
+        let own = shared(&mut e, 0, team, Some(BLOCK))?;
         let count = e.pieces(total, BLOCK);
         e.stride_up(block, count, blocks, |e, piece| {
             let bounds = block_of(e, piece, total);
@@ -66,7 +66,7 @@ impl Building<'_> {
         let made = e.finish("blocks", pieces, team.threads)?;
         self.entries.push(made);
 
-        let mut e = Emitter::new(kernel, self.compute, &mut self.sites, &more);
+        let mut e = Emitter::new(kernel, self.made_for, &mut self.sites, &more);
         e.locks = locks.first().map(|&locks| e.argument(locks));
         e.failed = Some(e.c.variable(fusebox_ir::Constant::from(false).into()));
         stop_if_failed(&mut e);
@@ -75,7 +75,7 @@ impl Building<'_> {
         let total = e.points(&levels);
         let thread = e.special("tid.x");
         let first = e.c.compare("eq", thread, 0i64.into());
-        let mut own = shared(&mut e, 0, team.threads, None)?;
+        let mut own = shared(&mut e, 0, team, None)?;
         let count = e.pieces(total, BLOCK);
         let sources: Vec<_> = own
             .iter()

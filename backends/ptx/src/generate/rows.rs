@@ -2,22 +2,21 @@
 
 use fusebox_ir::{Action, ElementType, Lambda, association::BLOCK};
 
+use fusebox_schedule::grid::{WARP, cannot_fail, is_exact};
+
 use super::{Building, around, axes, is_once, once, points_of, prologue};
 use crate::{
     emit::{Emitter, Result, parts},
-    form::{Team, cannot_fail},
     module::Argument,
     statement::{
         Together,
-        reduce::{Accumulator, Maybe, is_exact},
+        reduce::{Accumulator, Maybe},
         table::{Lanes, Table},
     },
+    team::Team,
     text::{Class, Reg, Space, Use},
     value::Val,
 };
-
-/// Threads of a warp.
-const WARP: u32 = 32;
 
 /// A reduce whose elements the threads of a block make.
 pub(super) struct Shared<'k> {
@@ -28,8 +27,10 @@ pub(super) struct Shared<'k> {
     pub(super) types: Vec<ElementType>,
     /// What this thread combines.
     own: Accumulator,
-    /// Where threads exchange what they have.
-    exchange: Reg,
+    /// What it combines of further lanes.
+    more: Vec<Accumulator>,
+    /// Where threads exchange what they have; none of a warp.
+    exchange: Option<Reg>,
     /// What blocks of 4,096 give, in the first thread.
     blocks: Blocks,
 }
@@ -50,14 +51,16 @@ impl<'k> Shared<'k> {
         e: &mut Emitter<'_>,
         position: usize,
         (combine, down): (&'k Lambda, bool),
-        threads: u32,
+        team: Team,
         most: Option<i64>,
     ) -> Result<Self> {
         let types: Vec<ElementType> = combine.params.iter().take(combine.results.len()).map(|param| param.ty).collect();
         let exact = is_exact(combine);
         let own = e.accumulator(combine, &[]);
         let stride = 8 * types.len() as u64 + 8;
-        let exchange = e.c.memory(Space::Shared, stride * u64::from(threads));
+        let further = if exact { 1 } else { team.lanes_of_thread() };
+        let more = (1..further).map(|_| e.accumulator(combine, &[])).collect();
+        let exchange = (!team.is_warp).then(|| e.c.memory(Space::Shared, stride * u64::from(team.threads)));
         let blocks = if exact {
             Blocks::Any(e.accumulator(combine, &[]))
         } else if most.is_some_and(|most| most <= BLOCK) {
@@ -65,14 +68,20 @@ impl<'k> Shared<'k> {
         } else {
             Blocks::Table(None)
         };
-        let each = Self { position, combine, down, exact, types, own, exchange, blocks };
+        let each = Self { position, combine, down, exact, types, own, more, exchange, blocks };
         each.meet(e);
         Ok(each)
     }
 
     /// The statement's elements go to what this thread combines.
     pub(super) fn meet(&self, e: &mut Emitter<'_>) {
-        let together = Together::Own { accumulators: self.own.values.clone(), present: self.own.present };
+        self.meet_in(e, 0);
+    }
+
+    /// The same, of one of its lanes.
+    fn meet_in(&self, e: &mut Emitter<'_>, lane: usize) {
+        let own = lane.checked_sub(1).and_then(|lane| self.more.get(lane)).unwrap_or(&self.own);
+        let together = Together::Own { accumulators: own.values.clone(), present: own.present };
         e.together.insert(self.position, together);
     }
 
@@ -85,6 +94,10 @@ impl<'k> Shared<'k> {
         }
     }
 
+    fn exchange(&self, e: &Emitter<'_>) -> Result<Reg> {
+        self.exchange.ok_or_else(|| e.broken("a warp that exchanges through memory"))
+    }
+
     /// Bytes of what a block gives.
     pub(super) fn stride(&self) -> u64 {
         8 * self.types.len() as u64 + 8
@@ -92,20 +105,26 @@ impl<'k> Shared<'k> {
 }
 
 impl Building<'_> {
-    pub(super) fn rows(&mut self, outer: usize, inner: usize, team: Team) -> Result {
+    /// Points by blocks, or by warps, so many of a block.
+    pub(super) fn rows(&mut self, outer: usize, inner: usize, team: Team, warps_of_block: u32) -> Result {
         let (kernel, all) = (self.kernel, self.all());
         let locks: Vec<Argument> = self.locks().into_iter().collect();
-        let mut e = Emitter::new(kernel, self.compute, &mut self.sites, &locks);
+        let mut e = Emitter::new(kernel, self.made_for, &mut self.sites, &locks);
         e.locks = locks.first().map(|&locks| e.argument(locks));
         e.failed = Some(e.c.variable(fusebox_ir::Constant::from(false).into()));
+        e.by_warps = team.is_warp;
         let (before, deeper, behind) = parts(kernel, 0, all.clone());
         prologue(&mut e, all)?;
         let rows = axes(&mut e, 0..outer)?;
         let points = e.points(&rows);
-        let (thread, block, blocks) = (e.special("tid.x"), e.special("ctaid.x"), e.special("nctaid.x"));
+        let (thread, block, blocks) = if team.is_warp {
+            warps(&mut e, warps_of_block)
+        } else {
+            (e.special("tid.x"), e.special("ctaid.x"), e.special("nctaid.x"))
+        };
         let first = e.c.compare("eq", thread, 0i64.into());
         let most = (inner == 1).then(|| fusebox_ir::analysis::kernels::trip_count(&kernel.levels[outer])).flatten();
-        let mut shared = shared(&mut e, outer, team.threads, most)?;
+        let mut shared = shared(&mut e, outer, team, most)?;
         e.stride_up(block, points, blocks, |e, point| {
             e.enter_all(&rows, point);
             let inside = around(e, 1..outer, deeper)?;
@@ -133,14 +152,27 @@ impl Building<'_> {
             let one = e.c.both(first, own);
             e.only_if(one, |e| once(e, before, behind))?;
         }
-        let made = e.finish("rows", points_of(0..outer), team.threads)?;
+        let threads = if team.is_warp { WARP * warps_of_block } else { team.threads };
+        let blocks = points_of(0..outer);
+        let blocks = if team.is_warp { blocks.pieces(warps_of_block.into()) } else { blocks };
+        let made = e.finish("rows", blocks, threads)?;
         self.entries.push(made);
         Ok(())
     }
 }
 
+/// The number of this thread in its warp, that of the warp in the grid, and how many warps there are.
+fn warps(e: &mut Emitter<'_>, of_block: u32) -> (Val, Val, Val) {
+    let (thread, block, blocks) = (e.special("tid.x"), e.special("ctaid.x"), e.special("nctaid.x"));
+    let text = e.c.text(thread);
+    let lane = e.c.make(ElementType::I64, "and.b64", &[&text, &(WARP - 1).to_string()]);
+    let own = e.c.make(ElementType::I64, "shr.u64", &[&text, &WARP.ilog2().to_string()]);
+    let before = e.c.mul(block, i64::from(of_block).into());
+    (lane, e.c.add(before, own), e.c.mul(blocks, i64::from(of_block).into()))
+}
+
 /// The reduces to a depth, as threads of a block share them.
-pub(super) fn shared<'k>(e: &mut Emitter<'k>, to: usize, threads: u32, most: Option<i64>) -> Result<Vec<Shared<'k>>> {
+pub(super) fn shared<'k>(e: &mut Emitter<'k>, to: usize, team: Team, most: Option<i64>) -> Result<Vec<Shared<'k>>> {
     let kernel = e.kernel;
     let is_down = e.is_down(to);
     let mut shared = Vec::new();
@@ -149,7 +181,7 @@ pub(super) fn shared<'k>(e: &mut Emitter<'k>, to: usize, threads: u32, most: Opt
         if *own as usize != to {
             continue;
         }
-        let each = Shared::new(e, position, (combine, is_down), threads, most)?;
+        let each = Shared::new(e, position, (combine, is_down), team, most)?;
         shared.push(each);
     }
     Ok(shared)
@@ -169,7 +201,11 @@ pub(super) fn phase<'k>(e: &mut Emitter<'k>, inside: impl FnOnce(&mut Emitter<'k
 pub(super) fn agree(e: &mut Emitter<'_>) {
     if let Some(failed) = e.failed {
         let any = e.c.reg(Class::Predicate);
-        e.c.op(format_args!("bar.red.or.pred {any}, 0, {failed}"));
+        if e.by_warps {
+            e.c.op(format_args!("vote.sync.any.pred {any}, {failed}, 0xffffffff"));
+        } else {
+            e.c.op(format_args!("bar.red.or.pred {any}, 0, {failed}"));
+        }
         let exit = e.exit;
         e.c.op(format_args!("@{any} bra {exit}"));
     } else {
@@ -209,13 +245,59 @@ pub(super) fn fold<'k>(
     }
     e.count_up(blocks, |e, block| {
         let bounds = block_of(e, block, total);
-        shared.iter().for_each(|each| reset(e, each.combine, &each.own));
-        own_steps(e, (thread, team), bounds, feed)?;
+        reset_all(e, shared);
+        own_steps_of(e, shared, (thread, team), bounds, feed)?;
         tree(e, shared, thread, team)?;
         gather(e, shared, thread)?;
         agree(e);
         Ok(())
     })
+}
+
+/// The elements of a block that are this thread's, those of each of its lanes with the accumulators of the lane; these are combined then.
+fn own_steps_of<'k>(
+    e: &mut Emitter<'k>,
+    shared: &[Shared<'_>],
+    (thread, team): (Val, Team),
+    bounds: (Val, Val),
+    feed: &mut dyn FnMut(&mut Emitter<'k>, Val) -> Result,
+) -> Result {
+    let lanes = team.lanes_of_thread();
+    if lanes == 1 {
+        return own_steps(e, (thread, team), bounds, feed);
+    }
+    let from = e.c.add(bounds.0, thread);
+    phase(e, |e| {
+        e.stride_up(from, bounds.1, i64::from(lanes * team.threads).into(), |e, first| {
+            let end = e.c.label();
+            for lane in 0..lanes {
+                let element = e.c.add(first, i64::from(lane * team.threads).into());
+                if lane > 0 {
+                    let over = e.c.compare("ge", element, bounds.1);
+                    e.c.op(format_args!("@{over} bra {end}"));
+                }
+                shared.iter().for_each(|each| each.meet_in(e, lane as usize));
+                feed(e, element)?;
+            }
+            e.c.place(end);
+            Ok(())
+        })
+    })?;
+    shared.iter().for_each(|each| each.meet(e));
+    // Of lanes by halves: of four the third goes into the first, the fourth into the second, then the second into the first.
+    for each in shared {
+        e.operation = e.kernel.operation(&e.kernel.statements[each.position]);
+        let all: Vec<&Accumulator> = std::iter::once(&each.own).chain(&each.more).collect();
+        let mut half = all.len() / 2;
+        while half > 0 {
+            for lane in 0..half {
+                let right = all[lane + half].maybe(each.types.iter().copied());
+                e.combine_into(each.combine, all[lane], &right, each.down)?;
+            }
+            half /= 2;
+        }
+    }
+    Ok(())
 }
 
 /// The elements of a block that are this thread's, as its lane has them.
@@ -278,7 +360,7 @@ pub(super) fn tree(e: &mut Emitter<'_>, shared: &[Shared<'_>], thread: Val, team
     let shuffled = matches!(team.lanes, Lanes::Interleaved(_)) && shared.iter().all(|each| cannot_fail(each.combine));
     if !shuffled || team.threads > WARP {
         for each in shared {
-            let place = e.address(each.exchange, thread, each.stride());
+            let place = e.address(each.exchange(e)?, thread, each.stride());
             let own = own_of(each);
             e.write_maybe("shared", place, &own);
         }
@@ -304,11 +386,11 @@ pub(super) fn tree(e: &mut Emitter<'_>, shared: &[Shared<'_>], thread: Val, team
                 for each in shared {
                     e.operation = e.kernel.operation(&e.kernel.statements[each.position]);
                     let other = e.c.add(thread, distance.into());
-                    let place = e.address(each.exchange, other, each.stride());
+                    let place = e.address(each.exchange(e)?, other, each.stride());
                     let right = e.read_maybe("shared", place, &each.types);
                     let right = if each.own.present.is_none() { Maybe { present: None, ..right } } else { right };
                     e.combine_into(each.combine, &each.own, &right, each.down)?;
-                    let place = e.address(each.exchange, thread, each.stride());
+                    let place = e.address(each.exchange(e)?, thread, each.stride());
                     let own = each.own.maybe(each.types.iter().copied());
                     e.write_maybe("shared", place, &own);
                 }
@@ -390,7 +472,9 @@ pub(super) fn feed_own(e: &mut Emitter<'_>, feeder: &Feeder<'_>, element: &Maybe
 
 /// What threads combine starts anew.
 pub(super) fn reset_all(e: &mut Emitter<'_>, shared: &[Shared<'_>]) {
-    shared.iter().for_each(|each| reset(e, each.combine, &each.own));
+    for each in shared {
+        each.more.iter().chain([&each.own]).for_each(|own| reset(e, each.combine, own));
+    }
 }
 
 /// The results of reduces, in the first thread.

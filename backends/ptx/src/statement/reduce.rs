@@ -1,9 +1,7 @@
 //! Reduces that one thread feeds, to the bit of [`fusebox_ir::Association`].
 
-use fusebox_ir::{
-    Action, Association, Constant, ElementType, Lambda,
-    analysis::algebra::{algebra, identities},
-};
+use fusebox_ir::{Action, Association, Constant, ElementType, Lambda, analysis::algebra::identities};
+use fusebox_schedule::grid::is_exact;
 
 use super::{
     Together,
@@ -49,12 +47,6 @@ pub(crate) struct Accumulator {
     pub(crate) values: Vec<Reg>,
     /// Whether they hold anything; none: they do.
     pub(crate) present: Option<Reg>,
-}
-
-/// Whether every order and tree of a function's combinations gives the same bits.
-pub(crate) fn is_exact(combine: &Lambda) -> bool {
-    let algebra = algebra(combine);
-    algebra.commutes && !algebra.rounds
 }
 
 impl Emitter<'_> {

@@ -2,9 +2,11 @@
 
 use fusebox_ir::{Action, Association, Constant, ElementType, Lambda, association::TILE};
 
+use fusebox_schedule::grid::is_exact;
+
 use super::{
     Together,
-    reduce::{Accumulator, Maybe, is_exact},
+    reduce::{Accumulator, Maybe},
     table::{Lanes, Table},
 };
 use crate::{

@@ -36,7 +36,7 @@ impl Emitter<'_> {
                 let extents = this.extents(first)?;
                 this.check_index(first, (&index, &index), &extents, place)?;
             }
-            let target = this.position(first, &index)?;
+            let target = this.wide_position(first, &index)?;
             let values = this.operands(values)?;
             if let Some(&place) = this.staged.get(&position) {
                 this.store_to("shared", place, 0, target);

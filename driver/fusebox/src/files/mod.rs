@@ -8,6 +8,7 @@ mod error;
 mod fetch;
 mod image;
 mod inputs;
+mod map;
 mod matrix_market;
 mod natural;
 mod npy;
@@ -20,6 +21,7 @@ use std::path::Path;
 pub use self::{
     error::{FileError, FileFault},
     inputs::{Given, inputs},
+    map::map_npy,
     npy::Table,
     results::{Target, check_targets, write_results},
 };

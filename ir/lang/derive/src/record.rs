@@ -26,6 +26,30 @@ pub fn expand(input: &DeriveInput, data: &DataStruct, krate: &TokenStream) -> Re
     let accessors = format_ident!("{name}Exp");
     let accessors_doc = format!("The fields of a [`{name}`] in a program.");
     let field_docs: Vec<_> = names.iter().map(|name| format!("The field `{name}`.")).collect();
+    // Field by field, so that columns are copied as a whole; a record without fields has none.
+    let locals: Vec<_> = (0..types.len()).map(|i| format_ident!("field_{i}")).collect();
+    let bulk = (!types.is_empty()).then(|| {
+        quote! {
+            fn store(
+                values: &[Self],
+                extents: &[usize],
+                out: &mut ::std::vec::Vec<#krate::private::Column>,
+            ) -> ::std::result::Result<(), #krate::private::ColumnError> {
+                #(#krate::private::store_part(values, |value| &value.#members, extents, out)?;)*
+                ::std::result::Result::Ok(())
+            }
+            fn load(
+                columns: &[#krate::private::Column],
+                count: usize,
+            ) -> ::std::option::Option<::std::vec::Vec<Self>> {
+                let mut columns = columns;
+                #(let mut #locals = #krate::private::load_part::<#types>(&mut columns, count)?;)*
+                ::std::option::Option::Some(::std::iter::Iterator::collect(::std::iter::from_fn(|| {
+                    ::std::option::Option::Some(Self { #(#members: ::std::iter::Iterator::next(&mut #locals)?),* })
+                })))
+            }
+        }
+    });
     Ok(quote! {
         #[automatically_derived]
         impl #impl_generics #krate::Elt for #name #ty_generics #where_clause {
@@ -41,6 +65,7 @@ pub fn expand(input: &DeriveInput, data: &DataStruct, krate: &TokenStream) -> Re
             ) -> ::std::option::Option<Self> {
                 ::std::option::Option::Some(Self { #(#members: <#types as #krate::Elt>::take(from)?),* })
             }
+            #bulk
         }
 
         #[automatically_derived]

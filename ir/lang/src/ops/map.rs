@@ -145,7 +145,8 @@ macro_rules! zip_withs {
     (@one $name:ident $first:literal $($x:ident $t:ident $hint:literal),*) => {
         #[doc = $first]
         ///
-        /// Shape: per dimension the smallest of theirs.
+        /// Where extents are unequal it keeps to the lesser ones, and leaves out what is beyond. Shape: per dimension the smallest of
+        /// theirs. Operators (`x + y`) want equal extents.
         ///
         /// ```
         /// # use fusebox_lang::*; example!();
@@ -223,14 +224,14 @@ macro_rules! zip_withs {
     (@count $a:ident $b:ident $c:ident $d:ident $e:ident $f:ident $g:ident $h:ident $i:ident) => { "9" };
 }
 zip_withs! {
-    zip_with izip_with zip unzip: "`f` of the elements of two arrays at each index." xs A "x", ys B "y";
-    zip_with3 izip_with3 zip3 unzip3: "`f` of the elements of three arrays at each index." xs A "x", ys B "y", zs C "z";
-    zip_with4 izip_with4 zip4 unzip4: "`f` of the elements of four arrays at each index." xs A "x", ys B "y", zs C "z", ws D "w";
-    zip_with5 izip_with5 zip5 unzip5: "`f` of the elements of five arrays at each index." xs A "x", ys B "y", zs C "z", ws D "w", vs E "v";
-    zip_with6 izip_with6 zip6 unzip6: "`f` of the elements of six arrays at each index." xs A "x", ys B "y", zs C "z", ws D "w", vs E "v", us F "u";
-    zip_with7 izip_with7 zip7 unzip7: "`f` of the elements of seven arrays at each index." xs A "x", ys B "y", zs C "z", ws D "w", vs E "v", us F "u", ts G "t";
-    zip_with8 izip_with8 zip8 unzip8: "`f` of the elements of eight arrays at each index." xs A "x", ys B "y", zs C "z", ws D "w", vs E "v", us F "u", ts G "t", ss H "s";
-    zip_with9 izip_with9 zip9 unzip9: "`f` of the elements of nine arrays at each index." xs A "x", ys B "y", zs C "z", ws D "w", vs E "v", us F "u", ts G "t", ss H "s", rs I "r";
+    zip_with izip_with zip unzip: "`f` of the elements of two arrays at each index, as far as the shortest reaches." xs A "x", ys B "y";
+    zip_with3 izip_with3 zip3 unzip3: "`f` of the elements of three arrays at each index, as far as the shortest reaches." xs A "x", ys B "y", zs C "z";
+    zip_with4 izip_with4 zip4 unzip4: "`f` of the elements of four arrays at each index, as far as the shortest reaches." xs A "x", ys B "y", zs C "z", ws D "w";
+    zip_with5 izip_with5 zip5 unzip5: "`f` of the elements of five arrays at each index, as far as the shortest reaches." xs A "x", ys B "y", zs C "z", ws D "w", vs E "v";
+    zip_with6 izip_with6 zip6 unzip6: "`f` of the elements of six arrays at each index, as far as the shortest reaches." xs A "x", ys B "y", zs C "z", ws D "w", vs E "v", us F "u";
+    zip_with7 izip_with7 zip7 unzip7: "`f` of the elements of seven arrays at each index, as far as the shortest reaches." xs A "x", ys B "y", zs C "z", ws D "w", vs E "v", us F "u", ts G "t";
+    zip_with8 izip_with8 zip8 unzip8: "`f` of the elements of eight arrays at each index, as far as the shortest reaches." xs A "x", ys B "y", zs C "z", ws D "w", vs E "v", us F "u", ts G "t", ss H "s";
+    zip_with9 izip_with9 zip9 unzip9: "`f` of the elements of nine arrays at each index, as far as the shortest reaches." xs A "x", ys B "y", zs C "z", ws D "w", vs E "v", us F "u", ts G "t", ss H "s", rs I "r";
 }
 
 /// The array whose element at `ix` is that of `xs` at `f(ix)`; outside of `xs` an error at run time.

@@ -27,7 +27,7 @@ fn part<Sh: Shape, T: Elt>(
 }
 
 /// A backpermute that changes parts of the index.
-fn reindex<Sh: Shape, T: Elt>(
+pub(crate) fn reindex<Sh: Shape, T: Elt>(
     extents: &[TermId],
     xs: Acc<Array<Sh, T>>,
     at: At,

@@ -7,7 +7,7 @@ use crate::{
     control::cond,
     elt::{Elt, ScalarElt},
     exp::{Exp, IntoExp, constant},
-    number::{Num, Real},
+    number::{Float, Num, Real},
     ops::{
         expand::{filter, filter_vector, sort},
         fold::{fold, fold1},
@@ -63,6 +63,18 @@ row_statistics! {
     /// assert_eq!(example::run1(|xs: Acc<Vector<i64>>| maximum(xs), &xs).value(), Some(4));
     /// ```
     maximum ScalarElt |xs| fold1(|a, b| a.max(b), xs);
+}
+
+/// The mean of each row, the sum divided by the extent; NaN of an empty one. Shape: `[..sh, n]` to `[..sh]`.
+///
+/// ```
+/// # use fusebox_lang::*; example!();
+/// let m = Matrix::new((2, 2), &[1.0, 2.0, 3.0, 5.0f64]).unwrap();
+/// assert_eq!(example::run1(|m: Acc<Matrix<f64>>| mean(m), &m).to_vec(), [1.5, 4.0]);
+/// ```
+#[track_caller]
+pub fn mean<Sh: Dimensions, T: Float>(xs: Acc<Array<Sh, T>>) -> Acc<Array<Sh::Down, T>> {
+    xs.mean_axis(Sh::RANK - 1)
 }
 
 /// Whether all of each row hold; of an empty one `true`. Shape: `[..sh, n]` to `[..sh]`.

@@ -8,7 +8,7 @@ use crate::{
     exp::{Exp, IntoExp},
     number::Integer,
     ops::{fold, map::map, permute::permute, scan},
-    prelude::{fill, take},
+    prelude::{fill, scan as scans, take},
     shape::Dimensions,
 };
 
@@ -87,6 +87,40 @@ seeded_by_lengths! {
     scanr_seg_lengths scanr_seg scan -> Acc<Array<Sh, T>>;
     scanl_total_seg_lengths scanl_total_seg scan -> (Acc<Array<Sh, T>>, Acc<Array<Sh, T>>);
     scanr_total_seg_lengths scanr_total_seg scan -> (Acc<Array<Sh, T>>, Acc<Array<Sh, T>>);
+}
+
+seeded_by_lengths! {
+    prescanl_seg_lengths prescanl_seg scans -> Acc<Array<Sh, T>>;
+    prescanr_seg_lengths prescanr_seg scans -> Acc<Array<Sh, T>>;
+}
+
+macro_rules! postscans_by_lengths {
+    ($($name:ident $seg:ident;)*) => {$(
+        #[doc = concat!("[`", stringify!($seg), "`](crate::", stringify!($seg), ") by lengths of segments instead of offsets.")]
+        ///
+        /// Elements behind the last segment are left out; lengths whose sum is more than there is are an error at run time.
+        ///
+        /// ```
+        /// # use fusebox_lang::*; example!();
+        /// let (xs, lengths) = (Vector::from_slice(&[1i64, 2, 3]).unwrap(), Vector::from_slice(&[1i32, 2]).unwrap());
+        #[doc = concat!("let r = example::run2(|xs: Acc<Vector<i64>>, l: Acc<Vector<i32>>| ", stringify!($name), "(|a, b| a + b, 10, xs, l), &xs, &lengths);")]
+        /// assert_eq!(r.to_vec()[0], 11);
+        /// ```
+        #[track_caller]
+        pub fn $name<Sh: Dimensions, T: Elt, I: Integer, R: IntoExp<T>>(
+            f: impl Fn(Exp<T>, Exp<T>) -> R,
+            seed: impl IntoExp<T>,
+            xs: Acc<Array<Sh, T>>,
+            lengths: Acc<Vector<I>>,
+        ) -> Acc<Array<Sh, T>> {
+            let (xs, offsets) = covered(xs, lengths);
+            scans::$seg(f, seed, xs, offsets)
+        }
+    )*};
+}
+postscans_by_lengths! {
+    postscanl_seg_lengths postscanl_seg;
+    postscanr_seg_lengths postscanr_seg;
 }
 
 macro_rules! by_lengths {

@@ -9,10 +9,10 @@ mod look_back;
 
 use fusebox_ir::{
     Action, Binary, Constant, ElementType, Instruction, Kernel, Lambda, Local, LocalId, Name, Place, ScalarOp,
-    analysis::kernels::totals_only,
-    association::{BLOCK, TILE},
+    analysis::kernels::totals_only, association::BLOCK,
 };
 
+use fusebox_schedule::grid;
 use gangs::{apply, chain, prefix};
 
 use super::{
@@ -23,12 +23,12 @@ use super::{
 };
 use crate::{
     emit::{Axis, Emitter, Result, What, parts},
-    form::{Team, Tiles},
     module::{Argument, Quantity},
     statement::{
         Staged, Together,
         reduce::{Accumulator, Maybe},
     },
+    team::Team,
     text::{Class, Reg, Space},
     value::Val,
 };
@@ -123,11 +123,12 @@ struct Kernels<'k> {
 }
 
 impl Building<'_> {
-    pub(super) fn tiles(&mut self, form: Tiles) -> Result {
+    pub(super) fn tiles(&mut self, steps: u32, threads: u32) -> Result {
         let (kernel, all) = (self.kernel, self.all());
         let (sum, sliced) = (sum(), totals_only(kernel));
-        let team = form.team;
-        let tile = if form.exact { BLOCK } else { TILE };
+        let (lanes, exact) = grid::tiles(kernel).map_err(|why| super::unsupported(kernel, why))?;
+        let team = Team::new(threads, lanes);
+        let tile = i64::from(steps);
         let count = Quantity::Steps(0).pieces(tile);
         let (status, ticket) = (self.scratch(count.clone().times(8), true), self.scratch(Quantity::Number(8), true));
         let mut carried = Vec::new();
@@ -137,7 +138,7 @@ impl Building<'_> {
                 Action::Scan { combine, seeds, exclusive, association, .. } if statement.depth == 1 => {
                     let types = combine.params.iter().take(combine.results.len()).map(|param| param.ty).collect();
                     let gang = match association {
-                        fusebox_ir::Association::Tiles { lanes, .. } if !form.exact => *lanes,
+                        fusebox_ir::Association::Tiles { lanes, .. } if !exact => *lanes,
                         _ => GANG,
                     };
                     (combine, Some(&seeds[..]), *exclusive, types, gang)
@@ -174,7 +175,7 @@ impl Building<'_> {
             what: if appends { What::Counts } else { What::Pure },
         };
 
-        let mut e = Emitter::new(kernel, self.compute, &mut self.sites, &more);
+        let mut e = Emitter::new(kernel, self.made_for, &mut self.sites, &more);
         e.locks = locks.map(|locks| e.argument(locks));
         e.failed = Some(e.c.variable(Constant::from(false).into()));
         let (before, deeper, behind) = parts(kernel, 0, all.clone());
@@ -182,10 +183,10 @@ impl Building<'_> {
         let axis = e.axis(0)?;
         let tiles = e.pieces(axis.steps, tile);
         let thread = e.special("tid.x");
-        let reduces = shared(&mut e, 0, team.threads, Some(BLOCK))?;
+        let reduces = shared(&mut e, 0, team, Some(BLOCK))?;
         let mut totals = Vec::new();
         for each in &carried {
-            totals.push(Shared::new(&mut e, each.position, (each.combine, each.down), team.threads, Some(tile))?);
+            totals.push(Shared::new(&mut e, each.position, (each.combine, each.down), team, Some(tile))?);
         }
         let mut own = Vec::new();
         for each in &carried {
@@ -217,7 +218,7 @@ impl Building<'_> {
         let made = e.finish("tiles", count, team.threads)?;
         self.entries.push(made);
 
-        let mut e = Emitter::new(kernel, self.compute, &mut self.sites, &more);
+        let mut e = Emitter::new(kernel, self.made_for, &mut self.sites, &more);
         e.locks = locks.map(|locks| e.argument(locks));
         e.failed = Some(e.c.variable(Constant::from(false).into()));
         stop_if_failed(&mut e);
@@ -225,7 +226,7 @@ impl Building<'_> {
         let axis = e.axis(0)?;
         let thread = e.special("tid.x");
         let first = e.c.compare("eq", thread, 0i64.into());
-        let mut reduces = shared(&mut e, 0, team.threads, None)?;
+        let mut reduces = shared(&mut e, 0, team, None)?;
         let blocks = e.pieces(axis.steps, BLOCK);
         let feeders: Vec<_> = (reduces.iter().zip(&partial))
             .map(|(each, &argument)| (Feeder::of(each), each.stride(), each.types.clone(), e.argument(argument)))

@@ -3,10 +3,12 @@
 mod dtype;
 mod header;
 mod literal;
+mod place;
 mod read;
 mod write;
 
 pub(super) use self::{
+    place::{Place, place},
     read::{length, read},
     write::{Columns, write},
 };
