@@ -4,13 +4,14 @@ mod commands;
 mod failure;
 mod progress;
 mod show;
+mod sink;
 mod source;
 
 use std::{ffi::OsString, io::Write, process::ExitCode};
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
-use crate::commands::{check, devices, dump, explain, opt, passes, run, tune};
+use crate::commands::{check, devices, dump, explain, opt, passes, run, shell, tune};
 pub use crate::failure::Failure;
 
 /// Compile and run purely functional data-parallel array programs
@@ -31,6 +32,8 @@ enum Action {
     Explain(explain::Options),
     Passes(passes::Options),
     Devices(devices::Options),
+    Completions(shell::Completions),
+    Man(shell::Manual),
 }
 
 /// Runs the command with these arguments, the first of which is its own name.
@@ -56,6 +59,8 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Action::Explain(options) => explain::run(options, &mut out),
         Action::Passes(options) => passes::run(options, &mut out),
         Action::Devices(options) => devices::run(options, &mut out),
+        Action::Completions(options) => shell::completions(options, Command::command(), &mut out),
+        Action::Man(options) => shell::manual(options, Command::command(), &mut out),
     };
     match done.and_then(|()| out.flush().map_err(Failure::from)) {
         Ok(()) => ExitCode::SUCCESS,

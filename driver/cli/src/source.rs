@@ -9,9 +9,9 @@ use std::{
 use anyhow::{Context, bail};
 use fusebox_ir::{Made, Program, json, text, validate};
 
-/// Reads a valid program or plan; errors say where.
+/// Reads a valid program or plan, from standard input if the path is `-`; errors say where.
 pub(crate) fn read(path: &Path) -> anyhow::Result<Made> {
-    let name = path.display();
+    let name = if is_standard(path) { Path::new("standard input") } else { path }.display();
     let bytes = bytes(path).with_context(|| format!("cannot read {name}"))?;
     if bytes.len() as u64 > LONGEST {
         bail!("{name}: a program has at most {LONGEST} bytes")
@@ -42,8 +42,14 @@ const LONGEST: u64 = 1 << 30;
 /// What is in a file, up to one byte more than a program may have.
 fn bytes(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    File::open(path)?.take(LONGEST + 1).read_to_end(&mut bytes)?;
+    let source: Box<dyn Read> =
+        if is_standard(path) { Box::new(io::stdin().lock()) } else { Box::new(File::open(path)?) };
+    source.take(LONGEST + 1).read_to_end(&mut bytes)?;
     Ok(bytes)
+}
+
+fn is_standard(path: &Path) -> bool {
+    path.as_os_str() == "-"
 }
 
 /// Reads a program where a plan is of no use; `why` says so of the plan.

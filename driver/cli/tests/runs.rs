@@ -446,8 +446,8 @@ fn runs_agree_and_say_what_they_took() {
             assert!(stats["counts"]["kernels"]["launches"].as_u64() >= Some(1), "{line}");
         }
     }
-    // Nothing on standard output unless asked for, and `cpu` is the default.
-    assert_eq!(f.fusebox("run dotp.fbx --input xs=xs.npy --input ys=ys.npy").ok(), "");
+    // `cpu` is the default.
+    assert_eq!(f.fusebox("run dotp.fbx --input xs=xs.npy --input ys=ys.npy").ok(), "s: f32 = 32.0\n");
 }
 
 #[test]
@@ -472,4 +472,54 @@ fn help_and_version_are_no_errors() {
     assert!(f.fusebox("--help").ok().contains("dump"));
     assert!(f.fusebox("run --help").ok().contains("Exit codes"));
     assert!(f.fusebox("--version").ok().starts_with("fusebox "));
+}
+
+#[test]
+fn one_input_needs_no_name_and_results_without_files_are_printed() {
+    let f = Folder::new();
+    f.write("twice.fbx", "fn twice(x: [n]f32) -> [n]f32 { let y: [n]f32 = map(|a| 2.0 * a, x) return y }");
+    f.write("add.fbx", "fn add(x: [n]f32, k: f32) -> [n]f32 { let y: [n]f32 = map(|a| a + k, x) return y }");
+    f.write("square.fbx", "fn square(k: i64) -> i64 { let s = k * k return s }");
+    f.write("x.npy", f32s(&[1.0, 2.5]));
+    assert_eq!(f.fusebox("run twice.fbx -i x.npy").ok(), "y: [n]f32 = [2.0, 5.0]\n");
+    assert_eq!(f.fusebox("run square.fbx -i 7").ok(), "s: i64 = 49\n");
+    let done = f.fusebox("run twice.fbx -i x.npy -o y.npy");
+    assert!(done.err.contains("wrote y.npy"), "{}", done.err);
+    assert_eq!(done.ok(), "");
+    assert_eq!(f.fusebox("run twice.fbx -i y.npy --print -o z.npy").ok(), "y: [n]f32 = [4.0, 10.0]\n");
+    // An archive has inputs by name also where there is one.
+    f.fusebox("run twice.fbx -i x.npy -o y.npz").ok();
+    f.fusebox("run twice.fbx -i y.npz").fails(2, &["`y`", "x"]);
+    f.fusebox("run add.fbx -i x.npy -i k=1").fails(2, &["expected NAME=FILE"]);
+    f.fusebox("run twice.fbx -i nowhere.npy").fails(2, &["nowhere.npy"]);
+    let stats = f.fusebox("run twice.fbx -i x.npy --stats").ok();
+    assert!(stats.starts_with('{') && stats.lines().count() == 1, "{stats}");
+}
+
+#[test]
+fn programs_come_from_standard_input_and_go_to_files() {
+    let f = Folder::new();
+    let text = "fn twice(x: [n]f32) -> [n]f32 { let y: [n]f32 = map(|a| 2.0 * a, x) return y }";
+    f.write("twice.fbx", text);
+    f.fusebox("dump twice.fbx --format json -o twice.json").ok();
+    assert_eq!(f.fusebox("dump twice.json").ok(), f.fusebox("dump twice.fbx").ok());
+    assert_eq!(f.with_input("check -", text).ok(), f.fusebox("check twice.fbx").ok());
+    f.with_input("check -", "fn twice(").fails(2, &["standard input:1"]);
+    f.fusebox("opt twice.fbx --passes simplify -o simple.fbx").ok();
+    f.fusebox("check simple.fbx").ok();
+    f.fusebox("dump twice.fbx -o no/where.fbx").fails(2, &["cannot write no/where.fbx"]);
+    // What failed leaves the file as it was.
+    f.fusebox("dump twice.fbx --stage polish -o simple.fbx").fails(2, &["there is no stage `polish`"]);
+    f.fusebox("check simple.fbx").ok();
+}
+
+#[test]
+fn shells_and_manuals() {
+    let f = Folder::new();
+    for shell in ["bash", "zsh", "fish"] {
+        assert!(f.fusebox(&format!("completions {shell}")).ok().contains("explain"), "{shell}");
+    }
+    assert!(f.fusebox("man").ok().contains(".TH"));
+    assert!(f.fusebox("man run").ok().contains("backend"));
+    f.fusebox("man walk").fails(2, &["there is no command `walk`; there are run, tune"]);
 }

@@ -7,7 +7,7 @@ use fusebox::dot;
 use fusebox_ir::{Made, Plan, Program, json, properties};
 
 use super::choices::Choices;
-use crate::{Failure, source};
+use crate::{Failure, sink::to_file, source};
 
 /// Print a program as it was read, or after the passes up to a stage; or a plan
 #[derive(clap::Args)]
@@ -27,6 +27,9 @@ pub(crate) struct Options {
     /// How to print it
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
+    /// Write it to a file
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
 }
 
 /// Forms of programs and plans.
@@ -41,6 +44,10 @@ pub(crate) enum Format {
 }
 
 pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Failure> {
+    to_file(options.output.as_deref(), out, |out| printed(options, out))
+}
+
+fn printed(options: &Options, out: &mut dyn Write) -> Result<(), Failure> {
     let choices = options.choices.options()?;
     let read = source::read(&options.program)?;
     let passes = match &read {

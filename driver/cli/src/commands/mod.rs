@@ -8,4 +8,5 @@ pub(crate) mod explain;
 pub(crate) mod opt;
 pub(crate) mod passes;
 pub(crate) mod run;
+pub(crate) mod shell;
 pub(crate) mod tune;

@@ -5,6 +5,7 @@ use std::{io::Write, path::PathBuf};
 use crate::{
     Failure,
     commands::dump::{Format, print, print_program},
+    sink::to_file,
     source,
 };
 
@@ -19,12 +20,19 @@ pub(crate) struct Options {
     /// How to print it
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
+    /// Write it to a file
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
     /// Print what each pass counted on standard error
     #[arg(long)]
     report: bool,
 }
 
 pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Failure> {
+    to_file(options.output.as_deref(), out, |out| printed(options, out))
+}
+
+fn printed(options: &Options, out: &mut dyn Write) -> Result<(), Failure> {
     let passes = options.passes.iter().map(|name| fusebox::pass(name.trim()).map_err(fusebox::Error::from));
     let passes = passes.collect::<Result<Vec<_>, _>>()?;
     let program = source::program(&options.program, "passes run on programs")?;

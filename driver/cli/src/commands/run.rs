@@ -25,12 +25,13 @@ use crate::{Failure, progress::Progress, show, source};
 /// Inputs are .npy, .npz, Matrix Market or PNG files, told apart by their content; a scalar may be given as its value. A file of a
 /// complex or structured type, an archive or an image gives all inputs whose names begin with NAME and a dot. Results go to .npy,
 /// .npz, .png or .mtx files, by the end of their names, which are what they were until all results are written. Exit codes: 0; 1 if the
-/// program failed while it ran or its results cannot be written; 2 if anything before is wrong.
+/// program failed while it ran or its results cannot be written; 2 if anything before is wrong. Results that no file is named for are
+/// printed.
 #[derive(clap::Args)]
 pub(crate) struct Options {
     /// The program, as text (.fbx) or JSON; or a plan, as JSON
     program: PathBuf,
-    /// An input and its file (or folder, for a stream); or an .npz archive of inputs by name
+    /// An input and its file (or folder, for a stream); of a program with one input the file alone; or an .npz archive of inputs by name
     #[arg(long = "input", short = 'i', value_name = "[NAME=]FILE")]
     inputs: Vec<String>,
     /// A result and its file; or an .npz archive for all, or a file for the only one
@@ -64,7 +65,7 @@ pub(crate) struct Options {
     /// Leave out the checks of indices and offsets, to see what they cost: the program runs with them once before
     #[arg(long)]
     unchecked: bool,
-    /// Print results
+    /// Print results, also those that go to files
     #[arg(long)]
     print: bool,
 }
@@ -160,7 +161,11 @@ pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Failure>
     files::write_results(&signature, &results, &outputs).map_err(Failure::of_result_files)?;
     let write = begin.elapsed();
     drop(progress);
-    if options.print {
+    for target in &outputs {
+        eprintln!("wrote {}", target.path.display());
+    }
+    // Who asks for numbers of a run alone does not want its results.
+    if options.print || (outputs.is_empty() && !options.stats) {
         for (slot, value) in signature.results.iter().zip(&results) {
             writeln!(out, "{}: {} = {}", slot.name, slot.spelled, show::value(value)).map_err(Failure::of_results)?;
         }

@@ -17,7 +17,7 @@ use crate::{Failure, progress::Progress, source};
 pub(crate) struct Options {
     /// The program, as text (.fbx) or JSON
     program: PathBuf,
-    /// An input and its file (or folder, for a stream); or an .npz archive of inputs by name
+    /// An input and its file (or folder, for a stream); of a program with one input the file alone; or an .npz archive of inputs by name
     #[arg(long = "input", short = 'i', value_name = "[NAME=]FILE")]
     inputs: Vec<String>,
     /// The file for the schedules [default: the program's name with .schedule.json, in this folder]

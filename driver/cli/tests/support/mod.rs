@@ -3,8 +3,9 @@
 
 use std::{
     fs,
+    io::Write,
     path::PathBuf,
-    process::{Command, Output},
+    process::{Command, Output, Stdio},
 };
 
 use tempfile::TempDir;
@@ -41,6 +42,20 @@ impl Folder {
             .output()
             .unwrap();
         Done::of(arguments, output)
+    }
+
+    /// As [`Self::fusebox`], with this on standard input.
+    pub fn with_input(&self, arguments: &str, input: &str) -> Done {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_fusebox"))
+            .args(arguments.split_whitespace())
+            .current_dir(self.folder.path())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+        Done::of(arguments, child.wait_with_output().unwrap())
     }
 }
 

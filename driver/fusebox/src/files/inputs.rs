@@ -22,7 +22,8 @@ use crate::{
 /// A file, and the input that it is for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Given {
-    /// An input, or what comes before the dot of several (`z` of `z.re` and `z.im`); without, the file is an archive of inputs by name.
+    /// An input, or what comes before the dot of several (`z` of `z.re` and `z.im`); without, the file is an archive of inputs by name, or,
+    /// where a program has one input, that input.
     pub name: Option<String>,
     /// The file or folder. For a scalar also its value: `5`, `1.5`, `true`.
     pub path: PathBuf,
@@ -57,7 +58,12 @@ pub fn inputs(signature: &Signature, given: &[Given]) -> Result<Vec<Value>, File
         }
         Ok(())
     };
+    let only = match signature.inputs.as_slice() {
+        [slot] => Some(&slot.name),
+        _ => None,
+    };
     for Given { name, path } in given {
+        let name = name.as_ref().or_else(|| only.filter(|_| !is_archive(path)));
         let Some(name) = name else {
             for (name, wanted, table) in archive(path, signature, &leaves)? {
                 let parts = from_table(&table, &wanted, &leaves)
@@ -128,6 +134,11 @@ fn resolve<'l>(name: &str, leaves: &'l [Leaf<'_>]) -> Option<Vec<(usize, &'l str
 fn unknown(name: &str, signature: &Signature) -> FileFault {
     let there = if signature.inputs.is_empty() { "none".into() } else { list(&signature.inputs) };
     FileFault::Unknown { what: "input", name: name.into(), there }
+}
+
+/// Whether a file is an archive, whose members have names. What cannot be opened is none: it is a folder, a number, or a mistake to be told.
+fn is_archive(path: &Path) -> bool {
+    fetch::open(path).is_ok_and(|source| source.kind == Kind::Npz)
 }
 
 /// The members of an archive without a name, each with the leaves it is for.
