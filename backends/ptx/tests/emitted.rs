@@ -32,7 +32,7 @@ fn golden_kernels_have_text() {
             for target in ["sm_70", "sm_80", "sm_90", "sm_100"] {
                 match fusebox_ptx::emit(kernel, &Target::named(target).unwrap()) {
                     Ok(module) => {
-                        assert!(module.narrow == !kernel.levels.is_empty());
+                        assert_ne!(module.narrow, kernel.levels.is_empty());
                         count += 1;
                         *forms.entry(module.form.clone()).or_insert(0) += 1;
                         assert!(module.text.contains(&format!(".target {target}")));

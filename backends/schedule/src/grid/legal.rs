@@ -106,7 +106,7 @@ impl Check<'_> {
         match lanes_of_reduces(self.kernel, from) {
             Err(why) => self.fault(format!("threads cannot combine: {why}")),
             Ok(Some(Lanes::Runs(_))) => self.fault("a warp does not combine runs of neighbours"),
-            Ok(Some(Lanes::Interleaved(lanes))) if lanes < WARP || lanes > MOST_LANES_OF_WARP => {
+            Ok(Some(Lanes::Interleaved(lanes))) if !(WARP..=MOST_LANES_OF_WARP).contains(&lanes) => {
                 self.fault(format!(
                     "a reduce has {lanes} lanes, and those of a warp are {WARP} to {MOST_LANES_OF_WARP}"
                 ));
@@ -148,7 +148,7 @@ impl Check<'_> {
     fn registers(&mut self, to: usize) {
         let components = self.kernel.statements.iter().map(|statement| match &statement.action {
             Action::Reduce { to: own, combine, .. } if *own as usize == to => {
-                combine.params.iter().take(combine.results.len()).map(|param| param.ty.bits().div_ceil(32) as u32).sum()
+                combine.params.iter().take(combine.results.len()).map(|param| param.ty.bits().div_ceil(32)).sum()
             }
             _ => 0,
         });
