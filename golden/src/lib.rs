@@ -4,9 +4,9 @@ mod compare;
 pub mod embedded;
 mod files;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use fusebox_ir::{Program, Value, text};
+use fusebox_ir::{Array, FlatInterface, Program, Value, text};
 use serde::Deserialize;
 
 pub use crate::compare::{Mismatch, Tolerance};
@@ -43,11 +43,19 @@ pub fn folder() -> PathBuf {
 /// # Panics
 /// If the files of the project are damaged.
 pub fn names() -> Vec<String> {
-    entries().into_iter().map(|entry| entry.name).collect()
+    names_in(&folder())
 }
 
-fn entries() -> Vec<Entry> {
-    let path = folder().join("programs.json");
+/// The same, of files in another folder.
+///
+/// # Panics
+/// If the files are damaged.
+pub fn names_in(folder: &Path) -> Vec<String> {
+    entries(folder).into_iter().map(|entry| entry.name).collect()
+}
+
+fn entries(folder: &Path) -> Vec<Entry> {
+    let path = folder.join("programs.json");
     let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
@@ -57,12 +65,22 @@ fn entries() -> Vec<Entry> {
 /// # Panics
 /// If there is none, or its files are damaged.
 pub fn load(name: &str) -> Golden {
-    let entry =
-        entries().into_iter().find(|entry| entry.name == name).unwrap_or_else(|| panic!("no golden program `{name}`"));
-    let path = folder().join("programs").join(format!("{name}.fbx"));
+    load_in(&folder(), name)
+}
+
+/// The same, of files in another folder.
+///
+/// # Panics
+/// As [`load`].
+pub fn load_in(folder: &Path, name: &str) -> Golden {
+    let entry = entries(folder)
+        .into_iter()
+        .find(|entry| entry.name == name)
+        .unwrap_or_else(|| panic!("no golden program `{name}`"));
+    let path = folder.join("programs").join(format!("{name}.fbx"));
     let source = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let program = text::parse(&source).unwrap_or_else(|error| panic!("{name}: {error}"));
-    let data = folder().join("data").join(name);
+    let data = folder.join("data").join(name);
     let inputs = program.body.params.iter().map(|param| files::value(&data, &param.name.0, &param.ty)).collect();
     let expected = program
         .outputs
@@ -73,6 +91,24 @@ pub fn load(name: &str) -> Golden {
 }
 
 impl Golden {
+    /// The inputs as flat programs and plans take them.
+    ///
+    /// # Panics
+    /// If the files of the project are damaged.
+    pub fn flat_inputs(&self) -> Vec<Value> {
+        let arrays: Vec<Array> = self.flat_arrays();
+        arrays.into_iter().map(Value::Array).collect()
+    }
+
+    /// As [`Self::flat_inputs`].
+    ///
+    /// # Panics
+    /// If the files of the project are damaged.
+    pub fn flat_arrays(&self) -> Vec<Array> {
+        let arrays = FlatInterface::of(&self.program).flat(&self.inputs);
+        arrays.unwrap_or_else(|error| panic!("{}: {error}", self.name)).into_vec()
+    }
+
     /// Whether results are those expected, within the tolerance.
     ///
     /// # Errors

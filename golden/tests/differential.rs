@@ -127,6 +127,16 @@ fn on_all_cores(
     Ok(compiled.run(inputs).map_err(Failure::from))
 }
 
+/// As [`compiled`], of programs that nest and traverse streams, on 1, 2 or 7 threads; what flattening refuses is left out.
+fn flattened(program: &Program, inputs: &[Value]) -> Result<Outcome, String> {
+    use fusebox_flattening::{Config, Error, flatten, streams_in_memory};
+    let flat = flatten(program, &Config::default()).and_then(|(flat, _)| streams_in_memory(&flat));
+    if let Err(Error::Unsupported { .. } | Error::Taken { .. }) = flat {
+        return Ok(run(program, inputs).map_err(Failure::from));
+    }
+    on_all_cores(program, inputs, fusebox::Fusion::Optimal, [1, 2, 7][program.body.bindings.len() % 3])
+}
+
 const FAILS: &str = "the program fails";
 
 /// What is wrong with running a program in a way.
@@ -325,4 +335,10 @@ fn the_whole_pipeline_without_fusion() {
 fn the_whole_pipeline_of_what_fails() {
     let config = Config { rounding: Rounding::Marked, may_fail: true, ..Config::default() };
     check("the_whole_pipeline_of_what_fails", 300, &config, compiled);
+}
+
+#[test]
+fn nested_programs_on_all_cores() {
+    let config = Config { nested: true, max_bindings: 8, ..Config::default() };
+    check("nested_programs_on_all_cores", 1_000, &config, flattened);
 }

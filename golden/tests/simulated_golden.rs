@@ -4,7 +4,7 @@
 use fusebox::{Fusion, Options, pipeline_of, run_passes};
 use fusebox_golden::{Golden, load, names};
 use fusebox_interp::run_plan;
-use fusebox_ir::{Array, Nested, Plan, Value};
+use fusebox_ir::{Array, FlatInterface, Plan, Value};
 use fusebox_ptx::{
     PtxBackend,
     sim::{Options as Machine, Simulator},
@@ -12,35 +12,9 @@ use fusebox_ptx::{
 use fusebox_schedule::Target;
 
 fn plan(golden: &Golden, fusion: Fusion) -> Option<Plan> {
-    let flattening = fusebox::pass("flattening").unwrap_or_else(|error| panic!("{error}"));
-    // Sequences are not made flat.
-    flattening.run(&golden.program).ok()?;
     let passes = pipeline_of(&golden.program, &Options { fusion, ..Options::default() });
     let stages = run_passes(&golden.program, &passes, false).unwrap_or_else(|error| panic!("{}: {error}", golden.name));
     stages.last()?.plan().cloned()
-}
-
-/// Inputs as plans take them: of an array of arrays its extents and its values.
-fn apart(inputs: &[Value]) -> Vec<Array> {
-    let parts = |value: &Value| match value {
-        Value::Array(array) => vec![array.clone()],
-        Value::Nested(nested) => vec![nested.extents.clone(), nested.values.clone()],
-        Value::Stream(arrays) => arrays.clone(),
-    };
-    inputs.iter().flat_map(parts).collect()
-}
-
-/// Results as the program has them.
-fn together(golden: &Golden, results: &[Array]) -> Vec<Value> {
-    let mut flat = results.iter().cloned();
-    let value = |output: &fusebox_ir::Output| {
-        let first = flat.next()?;
-        if output.ty.inner.is_empty() {
-            return Some(Value::Array(first));
-        }
-        flat.next().map(|values| Value::Nested(Nested { extents: first, values }))
-    };
-    golden.program.outputs.iter().filter_map(value).collect()
 }
 
 /// Equal but for sign and payload of NaN, which are no part of a result.
@@ -55,7 +29,7 @@ fn same_bits(left: &Array, right: &Array) -> bool {
 /// What is wrong with a program.
 fn wrong(golden: &Golden, fusion: Fusion, seed: u64) -> Option<String> {
     let plan = plan(golden, fusion)?;
-    let inputs = apart(&golden.inputs);
+    let inputs = golden.flat_arrays();
     let values: Vec<Value> = inputs.iter().cloned().map(Value::Array).collect();
     let expected = run_plan(&plan, &values).unwrap_or_else(|error| panic!("{}: {error}", golden.name)).0;
     let target = Target::named(["sm_70", "sm_80", "sm_90"][seed as usize % 3])?;
@@ -74,7 +48,8 @@ fn wrong(golden: &Golden, fusion: Fusion, seed: u64) -> Option<String> {
             return Some(format!("result {position} has other bits"));
         }
     }
-    golden.check(&together(golden, &results)).err().map(|mismatch| mismatch.to_string())
+    let results = FlatInterface::of(&golden.program).values(results).unwrap_or_else(|error| panic!("{error}"));
+    golden.check(&results).err().map(|mismatch| mismatch.to_string())
 }
 
 #[test]

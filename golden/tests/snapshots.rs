@@ -3,16 +3,11 @@
 use fusebox::{Fusion, Options, Stage, pipeline_of, run_passes};
 use fusebox_golden::{Golden, load, names};
 use fusebox_interp::run_plan;
-use fusebox_ir::{Plan, Value};
+use fusebox_ir::Plan;
 
-/// What the passes make, in order; of programs that are not flat, those before clustering.
+/// What the passes make, in order.
 fn stages(golden: &Golden, fusion: Fusion) -> Vec<Stage> {
-    let mut passes = pipeline_of(&golden.program, &Options { fusion, ..Options::default() });
-    // Sequences are not made flat: of programs that have them, those before.
-    let flattening = fusebox::pass("flattening").unwrap_or_else(|error| panic!("{error}"));
-    if flattening.run(&golden.program).is_err() {
-        passes.retain(|pass| pass.needs().is_empty() && pass.name() != "flattening");
-    }
+    let passes = pipeline_of(&golden.program, &Options { fusion, ..Options::default() });
     run_passes(&golden.program, &passes, false)
         .unwrap_or_else(|error| panic!("{} with fusion {fusion}: {error}", golden.name))
 }
@@ -59,6 +54,12 @@ fn flattening() {
     each("flattening", |golden| after(golden, "flattening"));
 }
 
+/// Of programs that read streams.
+#[test]
+fn streams() {
+    each("streams", |golden| after(golden, "streams"));
+}
+
 /// Of programs that it changes.
 #[test]
 fn fusion() {
@@ -86,15 +87,6 @@ fn kernels() {
     each("kernels", |golden| after(golden, "kernels"));
 }
 
-/// Inputs as plans take them: of an array of arrays its extents and its values.
-fn apart(inputs: &[Value]) -> Vec<Value> {
-    let parts = |value: &Value| match value {
-        Value::Nested(nested) => vec![nested.extents.clone().into(), nested.values.clone().into()],
-        value => vec![value.clone()],
-    };
-    inputs.iter().flat_map(parts).collect()
-}
-
 /// Kernels in the plan; then launches, loop nests, elements read and written by a run on the golden inputs.
 #[test]
 fn counts() {
@@ -103,7 +95,7 @@ fn counts() {
         let golden = load(&name);
         for fusion in [Fusion::None, Fusion::Optimal] {
             let Some(plan) = plan(&golden, fusion) else { continue };
-            let (_, counts) = run_plan(&plan, &apart(&golden.inputs)).unwrap_or_else(|error| panic!("{name}: {error}"));
+            let (_, counts) = run_plan(&plan, &golden.flat_inputs()).unwrap_or_else(|error| panic!("{name}: {error}"));
             let (kernels, launches, loops) = (plan.kernels.len(), counts.launches, counts.loops);
             table += &format!("{name} {fusion} {kernels} {launches} {loops} {} {}\n", counts.reads, counts.writes);
         }

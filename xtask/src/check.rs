@@ -1,7 +1,7 @@
 //! `check`: what can be said about the code without running it.
 
 use crate::workspace::Workspace;
-use crate::{docs, process, setup, tidy};
+use crate::{docs, packages, process, setup, tidy};
 use anyhow::{Result, bail};
 
 /// Runs the command: all checks, also after one has failed.
@@ -19,6 +19,7 @@ pub fn run(workspace: &Workspace) -> Result<()> {
         process::run_aloud(workspace.cargo().args(["fmt", "--check", "--manifest-path", "xtask/highs/Cargo.toml"])),
     );
     step("tidy", tidy::run(workspace));
+    step("packages", packages::check(workspace));
     setup::ensure(workspace)?;
     let clippy = ["clippy", "--workspace", "--all-targets", "--keep-going", "--", "-D", "warnings"];
     step("clippy", process::run_aloud(workspace.cargo().args(clippy)));

@@ -1,23 +1,35 @@
-//! `docs`: the documentation of all crates.
+//! `docs`: the book, and the documentation of all crates beside it.
 
 use crate::workspace::Workspace;
 use crate::{process, setup};
-use anyhow::Result;
+use anyhow::{Context, Result};
+use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::{fs, io};
 
-/// Build the documentation of all crates, and say where it is
+/// Build the book and the documentation of all crates, and say where they are
 #[derive(clap::Args)]
 pub struct Options {
-    /// Open it in a browser
+    /// Open the book in a browser
     #[arg(long)]
     open: bool,
+    /// Build the book alone
+    #[arg(long)]
+    book: bool,
 }
 
 /// Runs the command.
 pub fn run(workspace: &Workspace, options: &Options) -> Result<()> {
-    setup::ensure(workspace)?;
-    process::run_aloud(&mut build(workspace))?;
-    let page = workspace.target()?.join("doc/fusebox/index.html");
+    let book = book(workspace)?;
+    if !options.book {
+        setup::ensure(workspace)?;
+        process::run_aloud(&mut build(workspace))?;
+        let crates = workspace.target()?.join("doc");
+        let beside = book.join("doc");
+        copy(&crates, &beside).with_context(|| format!("cannot copy {}", crates.display()))?;
+        println!("{}", beside.join("fusebox/index.html").display());
+    }
+    let page = book.join("index.html");
     println!("{}", page.display());
     if options.open {
         process::run(Command::new(if cfg!(target_os = "macos") { "open" } else { "xdg-open" }).arg(page))?;
@@ -25,9 +37,34 @@ pub fn run(workspace: &Workspace, options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// The command that builds it; warnings (broken links, say) are errors.
+/// The command that builds the documentation of crates; warnings (broken links, say) are errors.
 pub fn build(workspace: &Workspace) -> Command {
     let mut cargo = workspace.cargo();
     cargo.args(["doc", "--no-deps", "--workspace", "--keep-going"]).env("RUSTDOCFLAGS", "-Dwarnings");
     cargo
+}
+
+/// Builds the pages of the book; the folder that they are in.
+fn book(workspace: &Workspace) -> Result<PathBuf> {
+    let program = setup::mdbook(workspace)?;
+    let folder = workspace.target()?.join("book");
+    let mut mdbook = Command::new(program);
+    mdbook.arg("build").arg(workspace.root().join("docs")).arg("--dest-dir").arg(&folder);
+    process::run_aloud(&mut mdbook)?;
+    Ok(folder)
+}
+
+/// Copies a folder with all that is in it, so that the book can be moved as a whole.
+fn copy(from: &Path, to: &Path) -> io::Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let to = to.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            copy(&entry.path(), &to)?;
+        } else {
+            fs::copy(entry.path(), to)?;
+        }
+    }
+    Ok(())
 }

@@ -5,14 +5,16 @@ use std::sync::Arc;
 use fusebox_backend::{
     Backend, BackendError, Compiled, Given, Program, Statistics, Stored, Values, check_inputs, execute,
 };
-use fusebox_ir::{Array, Plan, ProvedPlan, analysis::with_checks, validate_plan};
-use fusebox_schedule::Target;
+use fusebox_ir::{Array, Kernel, Plan, ProvedPlan, analysis::with_checks, validate_plan};
+use fusebox_schedule::{Book, Machine, Target};
 
 use crate::{
     device::Device,
-    generate::emit,
-    machine::{Gpu, device_error},
+    generate::{WIDE_FROM, version},
+    gpu::Gpu,
+    kernel::{CompiledKernel, LoadedKernel},
     module::Module,
+    sort::modules::{Modules, WIDE_FROM as WIDE_ROWS_FROM},
 };
 
 /// Runs plans on a device.
@@ -20,12 +22,27 @@ use crate::{
 pub struct PtxBackend<D> {
     device: Arc<D>,
     target: Target,
+    schedules: Arc<Book>,
+    wide_from: usize,
 }
 
 impl<D: Device> PtxBackend<D> {
     /// A backend for a device, and the description of it that code is made for.
     pub fn new(device: D, target: Target) -> Self {
-        Self { device: Arc::new(device), target }
+        Self { device: Arc::new(device), target, schedules: Arc::default(), wide_from: usize::MAX }
+    }
+
+    /// The same device, with schedules for some kernels; those for other targets are passed over.
+    #[must_use]
+    pub fn with_schedules(&self, schedules: Arc<Book>) -> Self {
+        Self { schedules, target: self.target.clone(), device: self.device.clone(), ..*self }
+    }
+
+    /// The same, where positions in arrays, and in rows that are sorted, have 64 bits from so many elements on: they need them from 2^31 on of
+    /// arrays, and from 2^32 on of rows.
+    #[must_use]
+    pub fn with_wide_from(self, wide_from: usize) -> Self {
+        Self { wide_from, ..self }
     }
 
     /// The device.
@@ -33,9 +50,19 @@ impl<D: Device> PtxBackend<D> {
         &self.device
     }
 
-    fn compiled(&self, plan: Arc<Plan>) -> Result<CompiledPlan<D>, BackendError> {
-        let modules = plan.kernels.iter().map(|kernel| emit(kernel, &self.target)).collect::<Result<_, _>>()?;
-        Ok(CompiledPlan { plan, modules, device: self.device.clone() })
+    /// Compiles the kernels of a plan; `written` are the same before checks were put in.
+    fn compiled(&self, plan: Arc<Plan>, written: &[Kernel]) -> Result<CompiledPlan<D>, BackendError> {
+        let compiled = |(kernel, written): (&Kernel, &Kernel)| {
+            CompiledKernel::new(kernel, self.schedules.get(written, &self.target.name), &self.target)
+        };
+        let kernels = plan.kernels.iter().zip(written).map(compiled).collect::<Result<_, _>>()?;
+        let compute = match &self.target.machine {
+            Machine::Gpu(gpu) => gpu.compute,
+            // Kernels have been refused for it.
+            Machine::Cpu(_) => (0, 0),
+        };
+        let wide_from = self.wide_from;
+        Ok(CompiledPlan { plan, kernels, compute, wide_from, device: self.device.clone() })
     }
 
     /// Compiles a plan; accesses that nobody vouches for are checked.
@@ -44,11 +71,11 @@ impl<D: Device> PtxBackend<D> {
     /// As [`Backend::compile`].
     pub fn compile_plan(&self, plan: &Plan) -> Result<CompiledPlan<D>, BackendError> {
         validate_plan(plan).map_err(|errors| BackendError::BadPlan { message: errors.to_string() })?;
-        let mut plan = plan.clone();
-        for kernel in &mut plan.kernels {
+        let mut checked = plan.clone();
+        for kernel in &mut checked.kernels {
             *kernel = with_checks(kernel);
         }
-        self.compiled(Arc::new(plan))
+        self.compiled(Arc::new(checked), &plan.kernels)
     }
 
     /// Compiles a plan that lowering made.
@@ -56,7 +83,8 @@ impl<D: Device> PtxBackend<D> {
     /// # Errors
     /// As [`Backend::compile_proved`].
     pub fn compile_proved_plan(&self, plan: &ProvedPlan) -> Result<CompiledPlan<D>, BackendError> {
-        self.compiled(plan.shared())
+        let plan = plan.shared();
+        self.compiled(plan.clone(), &plan.kernels)
     }
 }
 
@@ -78,14 +106,16 @@ impl<D: Device> Backend for PtxBackend<D> {
 #[derive(Debug)]
 pub struct CompiledPlan<D> {
     plan: Arc<Plan>,
-    modules: Arc<[Module]>,
+    kernels: Arc<[CompiledKernel]>,
+    compute: (u32, u32),
+    wide_from: usize,
     device: Arc<D>,
 }
 
 impl<D: Device> CompiledPlan<D> {
-    /// The module of each kernel.
-    pub fn modules(&self) -> &[Module] {
-        &self.modules
+    /// The module of each kernel, with short positions where there is such a one.
+    pub fn modules(&self) -> impl Iterator<Item = &Module> {
+        self.kernels.iter().map(|kernel| &kernel.module)
     }
 
     /// Brings the modules to the device.
@@ -93,17 +123,18 @@ impl<D: Device> CompiledPlan<D> {
     /// # Errors
     /// [`BackendError::Compile`] if it refuses one.
     pub fn load_plan(&self) -> Result<LoadedPlan<D>, BackendError> {
-        let load = |(position, module): (usize, &Module)| {
-            self.device.load(&module.text).map_err(|error| device_error(&self.plan.kernels[position].name.0, &error))
-        };
-        let loaded = self.modules.iter().enumerate().map(load).collect::<Result<_, _>>()?;
-        Ok(LoadedPlan { plan: self.plan.clone(), modules: self.modules.clone(), loaded, device: self.device.clone() })
+        let load = |(kernel, compiled): (&Kernel, &CompiledKernel)| compiled.load(&*self.device, &kernel.name.0);
+        let loaded = self.plan.kernels.iter().zip(&*self.kernels).map(load).collect::<Result<_, _>>()?;
+        let sorts = Modules::new(self.compute, version(self.compute), self.wide_from.min(WIDE_ROWS_FROM));
+        let (plan, kernels, device) = (self.plan.clone(), self.kernels.clone(), self.device.clone());
+        let wide_from = i64::try_from(self.wide_from).map_or(WIDE_FROM, |from| from.min(WIDE_FROM));
+        Ok(LoadedPlan { plan, kernels, loaded, wide_from, sorts, device })
     }
 }
 
 impl<D: Device> Compiled for CompiledPlan<D> {
     fn text(&self) -> Result<String, BackendError> {
-        Ok(self.modules.iter().map(|module| module.text.as_str()).collect::<Vec<_>>().join("\n"))
+        Ok(self.modules().map(|module| module.text.as_str()).collect::<Vec<_>>().join("\n"))
     }
 
     fn load(&self) -> Result<Box<dyn Program>, BackendError> {
@@ -114,8 +145,10 @@ impl<D: Device> Compiled for CompiledPlan<D> {
 /// A plan on a device.
 pub struct LoadedPlan<D: Device> {
     plan: Arc<Plan>,
-    modules: Arc<[Module]>,
-    loaded: Vec<D::Module>,
+    kernels: Arc<[CompiledKernel]>,
+    loaded: Vec<LoadedKernel<D>>,
+    wide_from: i64,
+    sorts: Modules<D>,
     device: Arc<D>,
 }
 
@@ -137,7 +170,8 @@ impl<D: Device> Program for LoadedPlan<D> {
     fn run_into(&self, inputs: &[Array], results: &mut Vec<Array>) -> Result<Statistics, BackendError> {
         results.clear();
         let sizes = check_inputs(&self.plan, inputs)?;
-        let gpu = Gpu { plan: &self.plan, modules: &self.modules, loaded: &self.loaded, device: &self.device };
+        let Self { plan, kernels, loaded, wide_from, sorts, device } = self;
+        let gpu = Gpu { plan, kernels, loaded, wide_from: *wide_from, device, sorts };
         let inputs = inputs.iter().map(|array| {
             let extents = array.extents().iter().map(|&extent| extent as i64).collect();
             Ok(Stored { buffer: gpu.uploaded(array.bytes())?, element: array.element(), extents })

@@ -4,10 +4,10 @@ use fusebox_backend::{BackendError, Launch, LaunchArray};
 use fusebox_ir::KernelArrayId;
 
 use crate::{
-    device::{Device, DeviceLaunch},
+    device::{Device, DeviceLaunch, device_error},
     failure,
     generate::{elements, steps},
-    machine::{Buffer, Gpu, device_error},
+    gpu::{Buffer, Gpu},
     module::{Argument, Entry, Quantity},
 };
 
@@ -25,11 +25,13 @@ struct Places<'a> {
 
 /// Runs a kernel.
 pub(crate) fn run<D: Device>(gpu: &Gpu<'_, D>, launch: &Launch<'_, Buffer<D>>) -> Result<(), BackendError> {
-    let (Some(kernel), Some(module), Some(loaded)) =
-        (gpu.plan.kernels.get(launch.kernel), gpu.modules.get(launch.kernel), gpu.loaded.get(launch.kernel))
+    let (Some(kernel), Some(compiled), Some(loaded)) =
+        (gpu.plan.kernels.get(launch.kernel), gpu.kernels.get(launch.kernel), gpu.loaded.get(launch.kernel))
     else {
         return Err(BackendError::BadPlan { message: format!("there is no kernel {}", launch.kernel) });
     };
+    let (module, loaded) = loaded.of((kernel, compiled), gpu.device, launch.sizes, gpu.wide_from)?;
+    let loaded = &*loaded;
     let said = |error: crate::device::DeviceError| device_error(&kernel.name.0, &error);
     let mut kept = Vec::new();
     let mut arrays = Vec::new();

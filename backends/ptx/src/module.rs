@@ -22,6 +22,8 @@ pub struct Module {
     pub sites: Vec<Site>,
     /// Read arrays that several threads read while another may be writing over them: where one is in place, the launch reads a copy.
     pub copied: Vec<KernelArrayId>,
+    /// Whether positions in arrays have 32 bits: for launches in which no array has [`crate::WIDE_FROM`] elements.
+    pub narrow: bool,
     /// How the kernel is carried out, for people.
     pub form: String,
 }

@@ -2,7 +2,24 @@
 
 mod common;
 
-use fusebox_schedule::Target;
+use fusebox_ptx::{Positions, emit_scheduled};
+use fusebox_schedule::{Preferences, Target, schedule};
+
+/// Sorts are texts of their own.
+#[test]
+fn sorts_have_text() {
+    let folder = std::env::var_os("FUSEBOX_PTX_OUT").map(std::path::PathBuf::from);
+    for target in ["sm_70", "sm_80", "sm_90", "sm_100"] {
+        let texts = fusebox_ptx::sorts(&Target::named(target).unwrap());
+        assert_eq!(texts.len(), 4);
+        for (name, text) in texts {
+            assert!(text.contains(&format!(".target {target}")) && !text.contains('$'), "{name}");
+            if let Some(folder) = folder.as_ref().filter(|_| target == "sm_70") {
+                std::fs::write(folder.join(format!("test-{name}.ptx")), text).unwrap();
+            }
+        }
+    }
+}
 
 #[test]
 fn golden_kernels_have_text() {
@@ -15,11 +32,19 @@ fn golden_kernels_have_text() {
             for target in ["sm_70", "sm_80", "sm_90", "sm_100"] {
                 match fusebox_ptx::emit(kernel, &Target::named(target).unwrap()) {
                     Ok(module) => {
+                        assert_ne!(module.narrow, kernel.levels.is_empty());
                         count += 1;
                         *forms.entry(module.form.clone()).or_insert(0) += 1;
                         assert!(module.text.contains(&format!(".target {target}")));
                         if let Some(folder) = folder.as_ref().filter(|_| target == "sm_70") {
                             std::fs::write(folder.join(format!("test-{name}-{position}.ptx")), module.text).unwrap();
+                            if module.narrow {
+                                let own = Target::named(target).unwrap();
+                                let schedule = schedule(kernel, &own, Preferences::default()).schedule;
+                                let long = emit_scheduled(kernel, &schedule, &own, Positions::Long).unwrap();
+                                std::fs::write(folder.join(format!("test-{name}-{position}-long.ptx")), long.text)
+                                    .unwrap();
+                            }
                         }
                     }
                     Err(error) => refused.push(format!("{name}: {error}")),

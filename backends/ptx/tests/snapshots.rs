@@ -46,6 +46,7 @@ snapshots! {
     a_stencil: "sm_80", "fn f(u: [n]f32) -> [n]f32 { let p: [n]f32 = stencil(|l, r| 0.5 * (l + r), u[-1], u[1], u: clamp) return p }";
     a_fold: "sm_80", "fn f(a: [n]f32) -> f32 { let s: f32 = fold(|x, y| x + y, 0.0, a) return s }";
     a_fold_of_rows: "sm_80", "fn f(a: [n, m]f32) -> [n]f32 { let s: [n]f32 = fold(|x, y| max(x, y), 0.0, a) return s }";
+    a_fold_of_short_rows: "sm_80", "fn f(a: [n, 100]f32) -> [n]f32 { let s: [n]f32 = fold(|x, y| x + y, 0.0, a) return s }";
     a_product: "sm_80", "fn f(a: [n, k]f32, b: [k, m]f32) -> [n, m]f32 {
         let x: [n, m, k]f32 = generate([n, m, k], |i, j, l| a[i, l] * b[l, j])
         let c: [n, m]f32 = fold(|x, y| x + y, 0.0, x) return c }";

@@ -7,6 +7,7 @@ mod check;
 mod choose;
 mod effects;
 pub mod gangs;
+pub mod grid;
 pub mod jam;
 mod labels;
 mod parse;

@@ -82,6 +82,7 @@ impl Parser<'_, '_> {
                 }
             }
         }
+        let narrow = self.tokens.takes_word("narrow");
         self.tokens.sign('{')?;
         let nest = self.nest()?;
         let mut totals = None;
@@ -91,7 +92,7 @@ impl Parser<'_, '_> {
             self.tokens.sign('}')?;
         }
         self.tokens.sign('}')?;
-        Ok(Version { when, nest, totals })
+        Ok(Version { when, narrow, nest, totals })
     }
 
     fn guard(&mut self) -> Parsed<Guard> {
@@ -111,6 +112,13 @@ impl Parser<'_, '_> {
         let mut nest = Nest::default();
         while self.tokens.takes_word("split") {
             let axis = self.axis()?;
+            let mut more = 0;
+            while self.tokens.takes_sign(',') {
+                more += 1;
+                if self.axis()? != Axis(axis.0 + more) {
+                    return Err(self.tokens.before("levels are split together in their order".to_owned()));
+                }
+            }
             self.tokens.word("by")?;
             let by = if self.tokens.takes_word("shares") {
                 self.tokens.word("of")?;
@@ -134,7 +142,7 @@ impl Parser<'_, '_> {
                     self.tokens.sign(separator)?;
                 }
             }
-            nest.splits.push(Split { axis, by });
+            nest.splits.push(Split { axis, more, by });
         }
         while self.tokens.takes_word("unroll") {
             let statement = self.statement()?;
@@ -212,6 +220,12 @@ impl Parser<'_, '_> {
             each.by = By::Lanes(self.in_parentheses()?);
         } else if self.tokens.takes_word("block_threads") {
             each.by = By::BlockThreads(self.in_parentheses()?);
+        } else if self.tokens.takes_word("grid_threads") {
+            each.by = By::GridThreads(self.in_parentheses()?);
+        } else if self.tokens.takes_word("warps") {
+            each.by = By::Warps(self.in_parentheses()?);
+        } else if self.tokens.takes_word("warp_threads") {
+            each.by = By::WarpThreads;
         }
         if self.tokens.takes_word("unroll") {
             each.unroll = self.tokens.small()?;

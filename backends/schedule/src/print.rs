@@ -17,7 +17,8 @@ impl Schedule {
         for version in &self.versions {
             let guards: Vec<String> = version.when.iter().map(|guard| text.guard(guard)).collect();
             let when = if guards.is_empty() { String::new() } else { format!(" when {}", guards.join(" and ")) };
-            text.open(&format!("version{when}"));
+            let narrow = if version.narrow { " narrow" } else { "" };
+            text.open(&format!("version{when}{narrow}"));
             text.nest(&version.nest);
             if let Some(totals) = &version.totals {
                 text.open("totals");
@@ -70,7 +71,10 @@ impl Text {
         self.labels.axes.truncate(self.levels);
         for split in &nest.splits {
             let level = nest.level_of(self.levels, split.axis).unwrap_or(usize::MAX);
-            let from = self.labels.axis(split.axis);
+            let from: Vec<String> = (0..=split.more.min(self.levels as u32))
+                .map(|more| self.labels.axis(crate::schedule::Axis(split.axis.0.saturating_add(more))))
+                .collect();
+            let from = from.join(", ");
             let (pieces, steps) = self.labels.name_split(level, split.by);
             let by = match split.by {
                 SplitBy::Steps(steps) => steps.to_string(),
@@ -128,6 +132,9 @@ impl Text {
             By::Lanes(lanes) => _ = write!(head, " lanes({lanes})"),
             By::Blocks => head.push_str(" blocks"),
             By::BlockThreads(threads) => _ = write!(head, " block_threads({threads})"),
+            By::GridThreads(threads) => _ = write!(head, " grid_threads({threads})"),
+            By::Warps(warps) => _ = write!(head, " warps({warps})"),
+            By::WarpThreads => head.push_str(" warp_threads"),
         }
         if each.unroll > 1 {
             _ = write!(head, " unroll {}", each.unroll);

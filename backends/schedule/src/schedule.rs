@@ -27,6 +27,9 @@ pub struct Version {
     /// Conditions on sizes that all have to hold.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub when: Vec<Guard>,
+    /// On a GPU: whether positions in arrays have 32 bits in launches in which no array has more elements than that, and 64 in others.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub narrow: bool,
     /// What runs.
     #[serde(flatten)]
     pub nest: Nest,
@@ -94,6 +97,9 @@ pub struct Axis(pub u32);
 pub struct Split {
     /// What is split.
     pub axis: Axis,
+    /// How many levels inside of it are numbered together with it, a level then, in the order of its points, before they are split.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub more: u32,
     /// How.
     pub by: SplitBy,
 }
@@ -182,10 +188,16 @@ pub enum By {
     Threads,
     /// So many steps at a time, a lane each, in as many registers as they take.
     Lanes(u32),
-    /// Steps are taken by the blocks of a grid.
+    /// Steps are taken by the blocks of a grid. Loops like this right inside of each other take the points of their levels, numbered together.
     Blocks,
-    /// Steps are taken by the threads of a block, so many of them.
+    /// Steps are taken by the threads of a block, so many of them. Loops right inside of each other are one, as above.
     BlockThreads(u32),
+    /// Steps are taken by the threads of all blocks of a grid, so many in a block. Loops right inside of each other are one, as above.
+    GridThreads(u32),
+    /// Steps are taken by the warps of all blocks of a grid, so many in a block. Loops right inside of each other are one, as above.
+    Warps(u32),
+    /// Steps are taken by the 32 threads of a warp. Loops right inside of each other are one, as above.
+    WarpThreads,
 }
 
 /// What is done with steps that do not fill a gang.
@@ -227,6 +239,11 @@ impl Remainder {
 
 fn one() -> u32 {
     1
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
@@ -289,7 +306,9 @@ impl Nest {
         let mut nodes: Vec<&Node> = self.nodes.iter().collect();
         while let Some(node) = nodes.pop() {
             match node {
-                Node::Loop(each) if matches!(each.by, By::Threads | By::Blocks) => return true,
+                Node::Loop(each) if matches!(each.by, By::Threads | By::Blocks | By::GridThreads(_) | By::Warps(_)) => {
+                    return true;
+                }
                 Node::Loop(_) | Node::Do(_) => {}
                 Node::Choose { then, otherwise, .. } => nodes.extend(then.iter().chain(otherwise)),
             }
@@ -305,8 +324,17 @@ impl Nest {
     /// Splits an axis of a kernel with so many levels: the pieces, and the steps of a piece.
     pub fn split(&mut self, levels: usize, axis: Axis, by: SplitBy) -> (Axis, Axis) {
         let first = (levels + 2 * self.splits.len()) as u32;
-        self.splits.push(Split { axis, by });
+        self.splits.push(Split { axis, more: 0, by });
         (Axis(first), Axis(first + 1))
+    }
+
+    /// Splits so many levels, the first of them `first`, numbered together: the pieces, and the steps of a piece.
+    pub fn split_together(&mut self, levels: usize, first: usize, count: usize, by: SplitBy) -> (Axis, Axis) {
+        let axes = self.split(levels, Axis(first as u32), by);
+        if let Some(split) = self.splits.last_mut() {
+            split.more = (count as u32).saturating_sub(1);
+        }
+        axes
     }
 
     /// The split that made an axis, and whether the axis is its pieces; none of levels and of axes that there are not.
@@ -315,7 +343,21 @@ impl Nest {
         Some((self.splits.get(number / 2)?, number.is_multiple_of(2)))
     }
 
-    /// The level of which an axis is a part; none of axes that there are not.
+    /// The levels of which an axis is a part: more than one where they were numbered together. None of axes that there are not.
+    pub fn levels_of(&self, levels: usize, axis: Axis) -> Option<std::ops::RangeInclusive<usize>> {
+        let first = self.level_of(levels, axis)?;
+        let mut axis = axis;
+        for _ in 0..=self.splits.len() {
+            let Some((split, _)) = self.made_by(levels, axis) else { break };
+            if (split.axis.0 as usize) < levels {
+                return Some(first..=first + split.more as usize);
+            }
+            axis = split.axis;
+        }
+        Some(first..=first)
+    }
+
+    /// The first level of which an axis is a part; none of axes that there are not.
     pub fn level_of(&self, levels: usize, axis: Axis) -> Option<usize> {
         let mut axis = axis;
         // Splits name earlier axes, so that this ends; an edited schedule may be otherwise.

@@ -70,16 +70,6 @@ pub enum Error {
         /// Why.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// The program nests, and the backend runs flat programs alone.
-    #[error(
-        "backend `{backend}` runs flat programs, and this one is not:\n{errors}\nBackend `interp` runs every program"
-    )]
-    NotFlat {
-        /// The backend.
-        backend: &'static str,
-        /// Where the program is not flat.
-        errors: ValidationErrors,
-    },
     /// Schedules that cannot be read, or are of no kernel of the plan.
     #[error("schedules: {message}")]
     Schedules {
@@ -152,7 +142,6 @@ fusebox_ir::debug_is_message!(enum Error {
     InvalidAfter { pass, errors, program },
     Needs { pass, property, errors },
     Pass { pass, source },
-    NotFlat { backend, errors },
     UnknownPass(error),
     UnknownFusion(error),
     UnknownBackend(error),

@@ -23,8 +23,8 @@ pub struct Options {
     pub sharing: bool,
     /// Whether a program that was compiled before with the same options is taken from the cache.
     pub cache: bool,
-    /// Schedules that kernels are run by on the backend `cpu`, as `dump --stage schedule` prints them or as JSON; other kernels are scheduled as
-    /// always, and so are those whose schedules are for vectors that this machine does not have. Results do not depend on them: what would change one is refused.
+    /// Schedules that kernels are run by on the backends `cpu`, `cuda` and `sim`, as `dump --stage schedule` prints them or as JSON; other kernels are
+    /// scheduled as always, and so are those whose schedules are for vectors or an architecture that this machine does not have. Results do not depend on them: what would change one is refused.
     pub schedules: Option<Arc<str>>,
 }
 

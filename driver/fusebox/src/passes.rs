@@ -12,6 +12,7 @@ static SIMPLIFY: Simplify = Simplify { share: true };
 static SIMPLIFY_APART: Simplify = Simplify { share: false };
 static FLATTENING: Flatten = Flatten { way: Flattening::Regular };
 static FLATTENING_IRREGULAR: Flatten = Flatten { way: Flattening::Irregular };
+static STREAMS: Streams = Streams;
 static FUSION: Producers = Producers;
 static STRICTNESS: Strict = Strict;
 static CLUSTERING: Clusters = Clusters { method: Method::Optimal };
@@ -20,7 +21,7 @@ static KERNELS: Kernels = Kernels;
 
 /// Every pass that runs on programs, in the order in which programs are compiled; after `fusion` they are simplified again.
 pub fn passes() -> &'static [&'static dyn Pass] {
-    static PASSES: [&dyn Pass; 6] = [&SIMPLIFY, &FLATTENING, &FUSION, &STRICTNESS, &CLUSTERING, &KERNELS];
+    static PASSES: [&dyn Pass; 7] = [&SIMPLIFY, &FLATTENING, &STREAMS, &FUSION, &STRICTNESS, &CLUSTERING, &KERNELS];
     &PASSES
 }
 
@@ -29,21 +30,28 @@ pub fn pipeline(options: &Options) -> Vec<&'static dyn Pass> {
     explained_pipeline(options).into_iter().map(|pass| -> &'static dyn Pass { pass }).collect()
 }
 
-/// The passes that a program is compiled by: what is nested is made flat first, and flat programs take those of [`pipeline`].
+/// The passes that a program is compiled by: what is nested is made flat first, streams are held in memory, and flat programs of arrays
+/// take those of [`pipeline`].
 pub fn pipeline_of(program: &Program, options: &Options) -> Vec<&'static dyn Pass> {
     explained_pipeline_of(program, options).into_iter().map(|pass| -> &'static dyn Pass { pass }).collect()
 }
 
 pub(crate) fn explained_pipeline_of(program: &Program, options: &Options) -> Vec<&'static dyn Explained> {
     let flat = explained_pipeline(options);
-    if validate(program, &[Property::Flat]).is_ok() {
-        return flat;
-    }
+    let is_flat = validate(program, &[Property::Flat]).is_ok();
     let flattening: &'static dyn Explained = match options.flattening {
         Flattening::Irregular => &FLATTENING_IRREGULAR,
         _ => &FLATTENING,
     };
-    flat.first().copied().into_iter().chain([flattening]).chain(flat).collect()
+    let mut first: Vec<&'static dyn Explained> = Vec::new();
+    first.extend((!is_flat).then_some(flattening));
+    if fusebox_flattening::has_streams(program) {
+        first.push(&STREAMS);
+    }
+    if first.is_empty() {
+        return flat;
+    }
+    flat.first().copied().into_iter().chain(first).chain(flat).collect()
 }
 
 pub(crate) fn explained_pipeline(options: &Options) -> Vec<&'static dyn Explained> {
@@ -144,6 +152,38 @@ impl Pass for Flatten {
 }
 
 impl Explained for Flatten {
+    fn explained(&self, program: &Program) -> Result<(Passed, Details), Failed> {
+        Ok((self.run(program)?, Details::None))
+    }
+}
+
+/// Traversals of streams that are in memory.
+struct Streams;
+
+impl Pass for Streams {
+    fn name(&self) -> &'static str {
+        "streams"
+    }
+
+    fn summary(&self) -> &'static str {
+        "holds streams in memory: the body of a traversal runs once, on one chunk of all elements"
+    }
+
+    fn needs(&self) -> &'static [Property] {
+        &[Property::Flat]
+    }
+
+    fn keeps(&self) -> &'static [Property] {
+        &[Property::Flat]
+    }
+
+    fn run(&self, program: &Program) -> Result<Passed, Failed> {
+        let program = fusebox_flattening::streams_in_memory(program)?;
+        Ok(Passed { made: Made::Program(program), report: Vec::new() })
+    }
+}
+
+impl Explained for Streams {
     fn explained(&self, program: &Program) -> Result<(Passed, Details), Failed> {
         Ok((self.run(program)?, Details::None))
     }

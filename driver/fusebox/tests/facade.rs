@@ -185,13 +185,28 @@ fn arrays_of_arrays_are_inputs_on_every_backend() {
 }
 
 #[test]
-fn sequences_are_refused_by_name() {
-    let source = "fn f(n: i64) -> i64, [?]i64 {
+fn sequences_run_on_every_backend() {
+    let source = "fn f(n: i64, rows: stream [?]i64) -> i64, [?]i64, stream [?]i64, i64 {
       let k: i64, v: [k]i64 = consume([n], |i| { let q = i * i; yield elements(q) })
-      return k, v }";
+      let doubled: stream [?]i64, s: i64 = consume([n], |i, row: [m]i64| {
+        let twice: [m]i64 = map(|x| 2 * x, row)
+        let t: i64 = fold(|a, b| a + b, i, row)
+        yield stream_out(twice), accumulate(|all: i64, values: [z]i64| {
+          let sum: i64 = fold(|a, b| a + b, all, values)
+          return sum
+        }, 100, t)
+      }, rows)
+      return k, v, doubled, s }";
     let program = text::parse(source).unwrap();
-    let error = compile_program(&program, &Options::default()).unwrap_err().to_string();
-    assert!(error.contains("backend `cpu` runs flat programs") && error.contains("consume `k`"), "{error}");
+    let vector = |values: &[i64]| IrArray::new(&[values.len()], values).unwrap();
+    let rows = ir::Value::Stream(vec![vector(&[1, 2]), vector(&[]), vector(&[3]), vector(&[4, 5, 6])]);
+    for backend in BACKENDS {
+        let program = compile_program(&program, &Options::on(backend)).unwrap();
+        let results = program.run(&[IrArray::scalar(3i64).into(), rows.clone()]).unwrap();
+        let doubled = ir::Value::Stream(vec![vector(&[2, 4]), vector(&[]), vector(&[6])]);
+        let scalar = |x: i64| IrArray::scalar(x).into();
+        assert_eq!(results, [scalar(3), vector(&[0, 1, 4]).into(), doubled, scalar(100 + 3 + 1 + 5)], "{backend}");
+    }
 }
 
 #[test]
@@ -213,10 +228,10 @@ fn mistakes_of_embedded_programs_are_errors_with_places() {
 #[test]
 fn passes_are_found_by_name_and_chained() {
     let names: Vec<_> = fusebox::passes().iter().map(|pass| pass.name()).collect();
-    assert_eq!(names, ["simplify", "flattening", "fusion", "strictness", "clustering", "kernels"]);
+    assert_eq!(names, ["simplify", "flattening", "streams", "fusion", "strictness", "clustering", "kernels"]);
     assert_eq!(
         fusebox::pass("polish").err().unwrap().to_string(),
-        "there is no pass `polish`; there are simplify, flattening, fusion, strictness, clustering, kernels"
+        "there is no pass `polish`; there are simplify, flattening, streams, fusion, strictness, clustering, kernels"
     );
     let program = text::parse(TWICE).unwrap();
     let stages = run_passes(&program, fusebox::passes(), true).unwrap();

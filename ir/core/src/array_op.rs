@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{ArrayId, Block, Constant, Lambda, Operand, ScalarOperand};
+use crate::{ArrayId, Block, Constant, Lambda, Operand, ScalarOperand, Sink};
 
 /// What a binding computes.
 ///
@@ -343,40 +343,6 @@ pub enum Boundary {
     Constant(Operand),
     /// A function of the index outside, where any dimension is.
     Function(Lambda),
-}
-
-/// What becomes of values that the body of a `consume` gives at each step.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "sink", rename_all = "snake_case", deny_unknown_fields)]
-pub enum Sink {
-    /// All values in row-major order, one after the other. Results: the size, then a vector for each of `count` arrays.
-    Elements {
-        /// How many results of the body it takes, of equal extents.
-        count: usize,
-    },
-    /// The arrays along a new outermost dimension, cut to the least extents. Results: the number, the extents, the array.
-    #[serde(deserialize_with = "no_fields")]
-    Tabulate,
-    /// A stream of them.
-    #[serde(deserialize_with = "no_fields")]
-    StreamOut,
-    /// Folds chunks of them into a state. Results: the state.
-    Accumulate {
-        /// How many results of the body it takes, of equal extents.
-        count: usize,
-        /// States, the extents of a chunk's elements once, and all values of each, to states.
-        f: Block,
-        /// The first state.
-        seeds: Vec<Operand>,
-    },
-}
-
-/// What a variant without fields is read from. Of these serde itself does not refuse unknown fields.
-fn no_fields<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<(), D::Error> {
-    #[derive(Deserialize)]
-    #[serde(deny_unknown_fields)]
-    struct Nothing {}
-    Nothing::deserialize(deserializer).map(|Nothing {}| ())
 }
 
 /// How a binding of a cluster is fused.

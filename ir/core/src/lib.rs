@@ -10,6 +10,7 @@ mod error;
 #[cfg(feature = "generate")]
 pub mod generate;
 mod ids;
+mod interface;
 pub mod json;
 mod kernel;
 mod memory;
@@ -23,6 +24,7 @@ mod proved_plan;
 mod renumber;
 mod rewrite;
 mod scalar;
+mod sink;
 pub mod term;
 pub mod text;
 mod traverse;
@@ -37,6 +39,7 @@ pub use crate::{
     element::*,
     error::*,
     ids::*,
+    interface::FlatInterface,
     kernel::*,
     memory::*,
     pass::*,
@@ -45,6 +48,7 @@ pub use crate::{
     proved_plan::ProvedPlan,
     rewrite::*,
     scalar::*,
+    sink::*,
     traverse::*,
     validate::*,
     value::*,

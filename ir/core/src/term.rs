@@ -59,7 +59,7 @@ pub trait TermGraph {
     /// Calls `visit` with each variable that this node binds; none if it is no binder.
     fn binds(&self, node: usize, visit: &mut dyn FnMut(usize));
 
-    /// Whether the node is a variable.
+    /// Whether the node is a variable, which a binder of this graph binds. Inputs are not variables: they are leaves, and trivial.
     fn is_variable(&self, node: usize) -> bool;
 
     /// Whether the node is so small that binding it gains nothing (constants); variables need not say so.

@@ -76,6 +76,43 @@ fn one_output() -> Vec<Output> {
     vec![Output::default()]
 }
 
+impl Node {
+    /// An operation with one output, of class 0 as all that it traverses, which everybody needs and which is no result.
+    ///
+    /// ```
+    /// use fusebox_clustering::{Kind, Node};
+    /// let sum = Node::new("sum", Kind::FoldAll).result();
+    /// let rows = Node { extents: 1, ..Node::new("rows", Kind::Fold) };
+    /// assert!(sum.outputs[0].result && rows.outputs.len() == 1);
+    /// ```
+    pub fn new(name: impl Into<String>, kind: Kind) -> Self {
+        Self {
+            name: name.into(),
+            place: String::new(),
+            kind,
+            extents: 0,
+            inner: None,
+            outputs: one_output(),
+            need: 0,
+            segments: None,
+            expensive: false,
+        }
+    }
+
+    /// The same, with all outputs wanted in the end.
+    pub fn result(mut self) -> Self {
+        self.outputs.iter_mut().for_each(|output| output.result = true);
+        self
+    }
+}
+
+impl Default for Node {
+    /// [`Node::new`] of an elementwise operation without a name.
+    fn default() -> Self {
+        Self::new("", Kind::Elementwise)
+    }
+}
+
 /// How an operation runs over what it reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -142,6 +179,18 @@ pub struct Edge {
     /// Why it must be complete before; absent if the node traverses it element by element, so that the two may be fused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub complete: Option<Complete>,
+}
+
+impl Edge {
+    /// Node `to` traverses the array element by element.
+    pub fn traversed(from: Source, to: usize) -> Self {
+        Self { from, to, complete: None }
+    }
+
+    /// The array must be complete before node `to` begins, for this reason.
+    pub fn complete(from: Source, to: usize, why: Complete) -> Self {
+        Self { from, to, complete: Some(why) }
+    }
 }
 
 /// An array.

@@ -9,8 +9,8 @@ pub enum Error {
     /// The program is not valid.
     #[error("the input program is not valid")]
     Invalid(#[from] ValidationErrors),
-    /// An array of arrays goes in or out as two arrays, and one of their names is taken.
-    #[error("array of arrays `{name}` becomes `{name}.extents` and `{name}.values`, and there is another `{taken}`")]
+    /// An array of arrays, or a stream, goes in or out as two arrays, and one of their names is taken.
+    #[error("`{name}` becomes `{name}.extents` and `{name}.values`, and there is another `{taken}`")]
     Taken {
         /// The input or result.
         name: String,

@@ -2,15 +2,20 @@
 
 pub mod analysis;
 mod error;
+mod interface;
 mod lift;
 mod live;
 mod scalars;
 mod scopes;
+mod streams;
 
 use fusebox_ir::{Program, Property, validate};
 
 use crate::analysis::{Representation, explain};
-pub use crate::error::Error;
+pub use crate::{
+    error::Error,
+    streams::{has_streams, streams_in_memory},
+};
 
 /// What may be chosen.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -10,33 +10,25 @@ use fusebox_ir::{
     generate::{self, Kind, inputs, minimize, program},
 };
 
-/// Programs with many nests, and without what is not lifted.
+/// Programs with many nests.
 fn config(may_fail: bool) -> generate::Config {
     let mut config = generate::Config { nested: true, may_fail, ..generate::Config::default() };
     for (kind, weight) in &mut config.operations {
-        match kind {
-            Kind::Nest => *weight = 16,
-            Kind::Consume => *weight = 0,
-            _ => {}
-        }
+        *weight = if *kind == Kind::Nest { 16 } else { *weight };
     }
     config
 }
 
-fn has_streams(program: &Program) -> bool {
-    program.body.params.iter().any(|param| param.ty.stream)
-}
-
 /// Checks programs of these seeds; how many were lifted and ran.
 fn check_all(seeds: std::ops::Range<u64>, way: Flattening) -> (usize, usize) {
-    let config = config(false);
+    check_of(seeds, way, &config(false))
+}
+
+fn check_of(seeds: std::ops::Range<u64>, way: Flattening, config: &generate::Config) -> (usize, usize) {
     let (mut lifted, mut ran) = (0, 0);
     for seed in seeds {
-        let source = program(seed, &config);
-        if has_streams(&source) {
-            continue;
-        }
-        let given = inputs(&source, seed, &config);
+        let source = program(seed, config);
+        let given = inputs(&source, seed, config);
         match check(&source, &given, &Config::of(way)) {
             Ok(common::Checked { lifted: was, ran: did }) => {
                 lifted += usize::from(was);
@@ -45,12 +37,12 @@ fn check_all(seeds: std::ops::Range<u64>, way: Flattening) -> (usize, usize) {
             Err(message) => {
                 let kind = |message: &str| message.chars().take(14).collect::<String>();
                 let mut fails = |program: &Program| {
-                    let given = inputs(program, seed, &config);
+                    let given = inputs(program, seed, config);
                     let found = check(program, &given, &Config::of(way));
-                    !has_streams(program) && found.is_err_and(|found| kind(&found) == kind(&message))
+                    found.is_err_and(|found| kind(&found) == kind(&message))
                 };
                 let small = minimize(&source, &mut fails);
-                let given = inputs(&small, seed, &config);
+                let given = inputs(&small, seed, config);
                 let again = check(&small, &given, &Config::of(way)).err().unwrap_or_default();
                 panic!("seed {seed}: {message}\nsmaller: {again}\n{small}\ninputs {given:?}");
             }
@@ -72,6 +64,17 @@ fn so_they_do_if_nothing_is_held_as_regular() {
 }
 
 #[test]
+fn traversals_in_memory_mean_what_they_do_one_element_at_a_time() {
+    let mut config = config(false);
+    for (kind, weight) in &mut config.operations {
+        *weight = if *kind == Kind::Consume { 24 } else { *weight };
+    }
+    let (lifted, ran) = check_of(0..1_000, Flattening::Regular, &config);
+    assert!(lifted > 300 && ran > 300, "{lifted} were lifted, {ran} ran");
+    check_of(1_000..1_200, Flattening::Irregular, &config);
+}
+
+#[test]
 fn what_is_computed_in_lanes_may_be_the_same_in_all() {
     // Whether a loop goes on, and a scalar whose code uses one of the lane for nothing.
     check_all(10_774..10_775, Flattening::Regular);
@@ -88,9 +91,6 @@ fn many_flat_programs_mean_what_nested_ones_do() {
 /// What is wrong where runs may fail: `None` where nothing is; else whether it failed, and whether the error was lost.
 fn check_failing(source: &Program, seed: u64, config: &generate::Config) -> Result<(bool, bool), String> {
     let given = inputs(source, seed, config);
-    if has_streams(source) {
-        return Ok((false, false));
-    }
     let Ok((flat, report)) = flatten(source, &Config::default()) else { return Ok((false, false)) };
     if report.lifted == 0 {
         return Ok((false, false));

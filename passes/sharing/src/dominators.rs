@@ -6,8 +6,8 @@ use fusebox_ir::term::TermGraph;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum GraphError {
-    /// A variable that no binder binds.
-    #[error("variable {variable} is bound nowhere")]
+    /// A variable that no binder binds. An input is not a variable: it is a leaf.
+    #[error("variable {variable} is bound nowhere; inputs are not variables, but leaves")]
     Open {
         /// The node.
         variable: usize,
@@ -70,6 +70,10 @@ impl BindingPoints {
 const UNSEEN: usize = usize::MAX;
 
 /// The binding point of every shared node; linear time but for a logarithm, and no recursion.
+///
+/// *Inputs are not variables.* A variable is a parameter that some binder of the graph binds. What comes from outside of the graph (an input, a
+/// name of the host) is a leaf like a constant: [`TermGraph::is_variable`] is `false` for it, and [`TermGraph::is_trivial`] is `true`, so that it
+/// is never bound.
 ///
 /// # Errors
 /// [`GraphError`]: terms that are not closed, or not terms.

@@ -7,6 +7,7 @@
 mod cache;
 mod environment;
 mod highs;
+mod mdbook;
 mod prebuilt;
 mod ptxas;
 mod python;
@@ -21,6 +22,7 @@ use std::time::Instant;
 use tools::{Tool, Tools};
 
 pub use environment::VARIABLES;
+pub use mdbook::ensure as mdbook;
 pub use ptxas::ensure as ptxas;
 
 /// Bring what builds and tests need beside Rust: the solver HiGHS, the assembler ptxas, into a cache outside target/

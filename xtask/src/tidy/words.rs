@@ -1,4 +1,4 @@
-//! What must not be in the tree: unfinished code, and paths of one machine.
+//! What must not be in the tree: unfinished code, paths of one machine, and citations of pages that are not in it.
 
 use super::source::Source;
 use super::{File, Finding};
@@ -6,8 +6,16 @@ use super::{File, Finding};
 /// Written in two parts, since this file is searched as well.
 const UNFINISHED: [&str; 3] = [concat!("todo", "!("), concat!("unimplemented", "!("), concat!("dbg", "!(")];
 const PATHS: [&str; 3] = [concat!("/wo", "rk/"), concat!("/ro", "ot/"), concat!("/ho", "me/")];
+/// How pages outside of the tree were cited. What the project cites has to be in `docs/book`.
+const CITED: [&str; 5] = [
+    concat!("sp", "ec/"),
+    concat!("design ", "D"),
+    concat!("design ", "§"),
+    concat!("review ", "§"),
+    concat!("text-", "form.md"),
+];
 
-/// Unfinished code in Rust files (comments and literals may speak of it); paths in all files.
+/// Unfinished code in Rust files (comments and literals may speak of it); paths and citations in all files.
 pub fn check(files: &[File]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for file in files {
@@ -22,6 +30,10 @@ pub fn check(files: &[File]) -> Vec<Finding> {
             let found = PATHS.iter().filter(|path| is_named(text, path));
             findings
                 .extend(found.map(|path| Finding::error(&file.path, line, format!("a path of one machine: `{path}`"))));
+            let found = CITED.iter().filter(|page| text.contains(*page));
+            findings.extend(
+                found.map(|page| Finding::error(&file.path, line, format!("cites a page that is not here: `{page}`"))),
+            );
         }
     }
     findings
@@ -49,6 +61,15 @@ mod tests {
             assert_eq!(findings("a.md", word), [0; 0], "{word}");
         }
         assert_eq!(findings("a.rs", &UNFINISHED[0].replace('!', " ! ")), [1]);
+    }
+
+    #[test]
+    fn citations_of_pages_elsewhere_are_found() {
+        for page in CITED {
+            assert_eq!(findings("a.rs", &format!("// as {page}7 says")), [1], "{page}");
+            assert_eq!(findings("a.md", &format!("see\n{page}7")), [2], "{page}");
+        }
+        assert_eq!(findings("a.rs", "// the design of kernels: see docs/book/kernels.md"), [0; 0]);
     }
 
     #[test]

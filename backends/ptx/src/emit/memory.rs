@@ -1,6 +1,8 @@
 //! Memory: elements of arrays and of scratch memory, positions, checks of indices.
 
-use fusebox_ir::{Binary, DimBoundary, DimIndex, ElementType, FailureKind, KernelArrayId, Place, ScalarOperand};
+use fusebox_ir::{
+    Binary, DimBoundary, DimIndex, ElementType, FailureKind, IndexMap, KernelArrayId, Place, ScalarOperand,
+};
 
 use super::{Emitter, Result};
 use crate::{
@@ -9,7 +11,7 @@ use crate::{
 };
 
 /// The type of loads and stores of an element.
-fn stored(ty: ElementType) -> &'static str {
+pub(crate) fn stored(ty: ElementType) -> &'static str {
     match ty {
         ElementType::Bool | ElementType::U8 => "u8",
         ElementType::I8 => "s8",
@@ -45,6 +47,20 @@ impl Emitter<'_> {
 
     /// `base + position · bytes`.
     pub(crate) fn address(&mut self, base: Reg, position: Val, bytes: u64) -> Reg {
+        if position.ty == ElementType::U32 {
+            let position = match position.constant() {
+                Some(position) => (position.bits() * bytes).to_string(),
+                None => {
+                    let text = self.c.text(position);
+                    let address = self.c.reg(Class::Double);
+                    self.c.op(format_args!("mad.wide.u32 {address}, {text}, {bytes}, {base}"));
+                    return address;
+                }
+            };
+            let address = self.c.reg(Class::Double);
+            self.c.op(format_args!("add.s64 {address}, {base}, {position}"));
+            return address;
+        }
         let position = match position.as_i64() {
             Some(0) => return base,
             Some(position) => position.wrapping_mul(bytes as i64).to_string(),
@@ -105,8 +121,47 @@ impl Emitter<'_> {
         Ok(extents.into_iter().fold(1i64.into(), |size, extent| self.c.mul(size, extent)))
     }
 
-    /// The row-major position of an index.
+    /// The row-major position of an index, of as many bits as positions of the entry have.
     pub(crate) fn position(&mut self, array: KernelArrayId, index: &[Val]) -> Result<Val> {
+        if !self.narrow {
+            return self.wide_position(array, index);
+        }
+        let index: Vec<Val> = index.iter().map(|&index| self.c.low(index)).collect();
+        self.narrow_position(array, &index)
+    }
+
+    /// The position that a map says which needs no boundary and no check.
+    pub(crate) fn position_of(&mut self, array: KernelArrayId, map: &IndexMap) -> Result<Val> {
+        if !self.narrow {
+            let index = map.dims.iter().map(|dim| self.dim_index(dim)).collect::<Result<Vec<_>>>()?;
+            return self.wide_position(array, &index);
+        }
+        let mut index = Vec::new();
+        for dim in &map.dims {
+            let mut sum = self.c.low(dim.offset.into());
+            for &(factor, local) in &dim.terms {
+                let (local, factor) = (self.local(local)?, self.c.low(factor.into()));
+                let local = self.c.low(local);
+                sum = self.c.low_sum(local, factor, sum);
+            }
+            index.push(sum);
+        }
+        self.narrow_position(array, &index)
+    }
+
+    /// The position of an index that is known by its lowest 32 bits. It is below 2^31, so that nothing of it is lost, whatever wraps on the way.
+    fn narrow_position(&mut self, array: KernelArrayId, index: &[Val]) -> Result<Val> {
+        let extents = self.extents(array)?;
+        let mut position = self.c.low(0i64.into());
+        for (&index, &extent) in index.iter().zip(&extents) {
+            let extent = self.c.low(extent);
+            position = self.c.low_sum(position, extent, index);
+        }
+        Ok(position)
+    }
+
+    /// The row-major position of an index, of 64 bits.
+    pub(crate) fn wide_position(&mut self, array: KernelArrayId, index: &[Val]) -> Result<Val> {
         let extents = self.extents(array)?;
         let mut position = Val::from(0i64);
         for (&index, &extent) in index.iter().zip(&extents) {

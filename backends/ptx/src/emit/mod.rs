@@ -12,12 +12,12 @@ use fusebox_ir::{
     Statement,
 };
 
-pub(crate) use self::levels::Axis;
+pub(crate) use self::{levels::Axis, memory::stored};
 use crate::{
     failure::Site,
     module::{Argument, Entry, Quantity},
     scalar::Unexpanded,
-    statement::{reduce::Reduction, scan::Running},
+    state::{Chunk, Reduction, Running, Together},
     text::{Class, Code, Label, Reg, Space, parameter},
     value::Val,
 };
@@ -42,6 +42,15 @@ pub(crate) enum What {
     Counts,
 }
 
+/// What code is made for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct For {
+    /// Compute capability of the machine.
+    pub(crate) compute: (u32, u32),
+    /// Whether positions in arrays have 32 bits: no array has 2^31 elements then.
+    pub(crate) narrow: bool,
+}
+
 /// Emits one entry.
 pub(crate) struct Emitter<'k> {
     pub(crate) kernel: &'k Kernel,
@@ -55,6 +64,8 @@ pub(crate) struct Emitter<'k> {
     pub(crate) exit: Label,
     /// What is set before, where the threads of a block have to know.
     pub(crate) failed: Option<Reg>,
+    /// Whether only the threads of a warp have to: they meet without the others.
+    pub(crate) by_warps: bool,
     /// What errors call the operation of the statement that is emitted.
     pub(crate) operation: &'k str,
     pub(crate) what: What,
@@ -65,23 +76,25 @@ pub(crate) struct Emitter<'k> {
     /// Scans that one thread feeds, under way.
     pub(crate) scans: BTreeMap<usize, Running>,
     /// Reduces and scans whose elements or results threads pass through memory.
-    pub(crate) together: BTreeMap<usize, crate::statement::Together>,
+    pub(crate) together: BTreeMap<usize, Together>,
     /// How many elements the one thread that appends has put, where one does.
     pub(crate) appended: Option<Reg>,
     /// Where scatters in chunks put their elements; others put them into the arrays.
-    pub(crate) chunks: Vec<crate::statement::scatter::Chunk>,
+    pub(crate) chunks: Vec<Chunk>,
     /// Where scatters leave target and values for the thread that the target belongs to.
     pub(crate) staged: BTreeMap<usize, Reg>,
     /// Whether another thread may scatter at the same time.
     pub(crate) contended: bool,
+    /// Whether positions in arrays have 32 bits.
+    pub(crate) narrow: bool,
     /// Locks for scatters of several components.
     pub(crate) locks: Option<Reg>,
 }
 
 impl<'k> Emitter<'k> {
     /// An entry with the kernel's sizes and arrays, the error slot, and more.
-    pub(crate) fn new(kernel: &'k Kernel, compute: (u32, u32), sites: &'k mut Vec<Site>, more: &[Argument]) -> Self {
-        let mut c = Code::new(compute);
+    pub(crate) fn new(kernel: &'k Kernel, compiled: For, sites: &'k mut Vec<Site>, more: &[Argument]) -> Self {
+        let mut c = Code::new(compiled.compute);
         let sizes = (0..kernel.sizes.len()).map(Argument::Size);
         let arrays = (0..kernel.arrays.len()).map(|at| Argument::Array(KernelArrayId::at(at)));
         let all = std::iter::once(Argument::Error).chain(sizes).chain(arrays).chain(more.iter().copied());
@@ -106,6 +119,7 @@ impl<'k> Emitter<'k> {
             sites,
             exit,
             failed: None,
+            by_warps: false,
             operation: &kernel.name.0,
             what: What::All,
             left_out: vec![false; kernel.statements.len()],
@@ -116,6 +130,7 @@ impl<'k> Emitter<'k> {
             chunks: Vec::new(),
             staged: BTreeMap::new(),
             contended: true,
+            narrow: compiled.narrow,
             locks: None,
         };
         for (position, size) in kernel.sizes.iter().enumerate() {
@@ -173,7 +188,7 @@ impl<'k> Emitter<'k> {
         range.into_iter().try_for_each(|position| self.statement(position))
     }
 
-    fn statement(&mut self, position: usize) -> Result {
+    pub(crate) fn statement(&mut self, position: usize) -> Result {
         let kernel = self.kernel;
         let Statement { when, action, .. } = &kernel.statements[position];
         let effect = matches!(action, Action::Store { .. } | Action::Append { .. } | Action::Scatter { .. });

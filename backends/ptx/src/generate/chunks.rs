@@ -7,14 +7,14 @@ use std::ops::Range;
 use super::{
     Building, THREADS, around, axes,
     fold::stop_if_failed,
-    grid, is_once, once, prologue,
-    rows::{agree, phase},
+    grid, is_once,
+    meeting::{agree, phase},
+    once, prologue,
 };
 use crate::{
     emit::{Emitter, Result, parts},
-    form::CHUNK_THREADS,
     module::{Argument, Quantity},
-    statement::scatter::Chunk,
+    state::Chunk,
     text::Space,
     value::Val,
 };
@@ -85,7 +85,7 @@ impl Building<'_> {
         copies.into_iter().map(|bytes| self.scratch(bytes, true)).collect()
     }
 
-    pub(super) fn chunks(&mut self, levels: usize) -> Result {
+    pub(super) fn chunks(&mut self, levels: usize, threads: u32) -> Result {
         let (kernel, all) = (self.kernel, self.all());
         let scatters = chunked(kernel);
         let Some(&each) = scatters.first() else {
@@ -95,7 +95,7 @@ impl Building<'_> {
         let locks = self.locks();
         let more: Vec<Argument> = scratch.iter().copied().chain(locks).collect();
 
-        let mut e = Emitter::new(kernel, self.compute, &mut self.sites, &more);
+        let mut e = Emitter::new(kernel, self.made_for, &mut self.sites, &more);
         e.locks = locks.map(|locks| e.argument(locks));
         let (before, inner, behind) = parts(kernel, 0, all.clone());
         prologue(&mut e, all.clone())?;
@@ -124,20 +124,20 @@ impl Building<'_> {
         } else {
             let thread = e.special("tid.x");
             e.failed = Some(e.c.variable(fusebox_ir::Constant::from(false).into()));
-            by_owners(&mut e, (levels, inner), (start, end), thread, &scatters)?;
+            by_owners(&mut e, (levels, inner), (start, end), (thread, threads), &scatters)?;
             let alone = e.c.compare("eq", thread, 0i64.into());
             first = e.c.both(first, alone);
         }
         if is_once(kernel, &before, &behind) {
             e.only_if(first, |e| once(e, before, behind))?;
         }
-        let (mut entry, text) = e.finish("chunks", each.copies(), if levels == 0 { 1 } else { CHUNK_THREADS })?;
+        let (mut entry, text) = e.finish("chunks", each.copies(), threads)?;
         entry.any_blocks = false;
         // One more than copies.
         entry.one_more = true;
         self.entries.push((entry, text));
 
-        let mut e = Emitter::new(kernel, self.compute, &mut self.sites, &more);
+        let mut e = Emitter::new(kernel, self.made_for, &mut self.sites, &more);
         stop_if_failed(&mut e);
         prologue(&mut e, all)?;
         let axis = e.axis(0)?;
@@ -155,7 +155,7 @@ fn by_owners(
     e: &mut Emitter<'_>,
     (levels, inner): (usize, Range<usize>),
     (start, end): (Val, Val),
-    thread: Val,
+    (thread, threads): (Val, u32),
     scatters: &[Chunked],
 ) -> Result {
     let kernel = e.kernel;
@@ -164,12 +164,12 @@ fn by_owners(
     let (first, last) = (e.c.mul(start, points), e.c.mul(end, points));
     let mut staged = Vec::new();
     for each in scatters {
-        let base = e.c.memory(Space::Shared, each.stride * u64::from(CHUNK_THREADS));
+        let base = e.c.memory(Space::Shared, each.stride * u64::from(threads));
         let place = e.address(base, thread, each.stride);
         staged.push((base, place));
         e.staged.insert(each.position, place);
     }
-    e.stride_up(first, last, i64::from(CHUNK_THREADS).into(), |e, batch| {
+    e.stride_up(first, last, i64::from(threads).into(), |e, batch| {
         for &(_, place) in &staged {
             e.store_to("shared", place, 0, (-1i64).into());
         }
@@ -185,7 +185,7 @@ fn by_owners(
         agree(e);
         let rest = e.c.sub(last, batch);
         let rest = e.c.text(rest);
-        let count = e.c.make(ElementType::I64, "min.s64", &[&rest, &CHUNK_THREADS.to_string()]);
+        let count = e.c.make(ElementType::I64, "min.s64", &[&rest, &threads.to_string()]);
         for (each, &(base, _)) in scatters.iter().zip(&staged) {
             let statement = &kernel.statements[each.position];
             let Action::Scatter { arrays, combine, .. } = &statement.action else { continue };
@@ -197,7 +197,7 @@ fn by_owners(
                     let target = e.load_from("shared", ElementType::I64, place, 0);
                     let text = e.c.text(target);
                     // What takes no part has no target: its sign stays.
-                    let mask = (u64::from(CHUNK_THREADS) - 1) | 1 << 63;
+                    let mask = (u64::from(threads) - 1) | 1 << 63;
                     let owner = e.c.make(ElementType::I64, "and.b64", &[&text, &format!("{mask:#x}")]);
                     let own = e.c.compare("eq", owner, thread);
                     e.only_if(own, |e| {

@@ -1,13 +1,18 @@
 //! A fold over everything: blocks of 4,096 elements by all blocks of the grid, what they give by one.
 
 use super::{
-    Building, around, axes, is_once, once, points_of, prologue,
-    rows::{agree, block_of, feed_own, fold, own_of, own_steps, phase, results, shared, tree},
+    Building, around, axes,
+    elements::{block_of, fold, own_steps},
+    is_once,
+    meeting::{agree, phase},
+    once, points_of, prologue,
+    shared::{Feeder, feed_own, leave, reset_all, results, shared},
+    tree::tree,
 };
 use crate::{
     emit::{Emitter, Result, parts},
-    form::Team,
     module::Argument,
+    team::Team,
     text::Class,
 };
 use fusebox_ir::association::BLOCK;
@@ -31,7 +36,7 @@ impl Building<'_> {
         let locks: Vec<Argument> = self.locks().into_iter().collect();
         let more: Vec<Argument> = partial.iter().chain(&locks).copied().collect();
 
-        let mut e = Emitter::new(kernel, self.compute, &mut self.sites, &more);
+        let mut e = Emitter::new(kernel, self.made_for, &mut self.sites, &more);
         e.locks = locks.first().map(|&locks| e.argument(locks));
         e.failed = Some(e.c.variable(fusebox_ir::Constant::from(false).into()));
         let (before, deeper, behind) = parts(kernel, 0, all.clone());
@@ -40,33 +45,25 @@ impl Building<'_> {
         let total = e.points(&levels);
         let (thread, block, blocks) = (e.special("tid.x"), e.special("ctaid.x"), e.special("nctaid.x"));
         let first = e.c.compare("eq", thread, 0i64.into());
-        let own = shared(&mut e, 0, team.threads, Some(BLOCK))?;
+        let own = shared(&mut e, 0, team, Some(BLOCK))?;
         let count = e.pieces(total, BLOCK);
         e.stride_up(block, count, blocks, |e, piece| {
             let bounds = block_of(e, piece, total);
-            super::rows::reset_all(e, &own);
+            reset_all(e, &own);
             own_steps(e, (thread, team), bounds, &mut |e, point| {
                 e.enter_all(&levels, point);
                 let inside = around(e, 1..inner, deeper.clone())?;
                 e.depth(inner, inside)
             })?;
             tree(e, &own, thread, team)?;
-            e.only_if(first, |e| {
-                for (each, &argument) in own.iter().zip(&partial) {
-                    let base = e.argument(argument);
-                    let place = e.address(base, piece, each.stride());
-                    let result = own_of(each);
-                    e.write_maybe("global", place, &result);
-                }
-                Ok(())
-            })?;
+            e.only_if(first, |e| leave(e, &own, &partial, piece))?;
             agree(e);
             Ok(())
         })?;
         let made = e.finish("blocks", pieces, team.threads)?;
         self.entries.push(made);
 
-        let mut e = Emitter::new(kernel, self.compute, &mut self.sites, &more);
+        let mut e = Emitter::new(kernel, self.made_for, &mut self.sites, &more);
         e.locks = locks.first().map(|&locks| e.argument(locks));
         e.failed = Some(e.c.variable(fusebox_ir::Constant::from(false).into()));
         stop_if_failed(&mut e);
@@ -75,14 +72,14 @@ impl Building<'_> {
         let total = e.points(&levels);
         let thread = e.special("tid.x");
         let first = e.c.compare("eq", thread, 0i64.into());
-        let mut own = shared(&mut e, 0, team.threads, None)?;
+        let mut own = shared(&mut e, 0, team, None)?;
         let count = e.pieces(total, BLOCK);
         let sources: Vec<_> = own
             .iter()
             .zip(&partial)
             .map(|(each, &argument)| (each.stride(), each.types.clone(), e.argument(argument)))
             .collect();
-        let feeders: Vec<_> = own.iter().map(super::rows::Feeder::of).collect();
+        let feeders: Vec<_> = own.iter().map(Feeder::of).collect();
         fold(&mut e, &mut own, (thread, team), count, &mut |e, piece| {
             for ((stride, types, base), feeder) in sources.iter().zip(&feeders) {
                 let place = e.address(*base, piece, *stride);

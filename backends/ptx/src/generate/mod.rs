@@ -1,10 +1,15 @@
 //! Kernels to modules: the entries of each form.
 
 mod chunks;
+mod elements;
 mod fold;
+mod meeting;
+mod neighbours;
 mod points;
 mod rows;
+mod shared;
 mod tiles;
+mod tree;
 
 use std::ops::Range;
 
@@ -13,53 +18,94 @@ use fusebox_ir::{
     Access, Action, Kernel, KernelArrayId, KernelExtent, ScalarOperand, ScatterOrder, Statement, StatementPart,
     analysis::algebra::built_ins,
 };
-use fusebox_schedule::{Machine, Target};
+use fusebox_schedule::{
+    Machine, Preferences, Schedule, Target, check,
+    grid::{self, Grid},
+    schedule,
+};
 
 use crate::{
-    emit::{Axis, Emitter, Result, What, parts, unsupported},
+    emit::{Axis, Emitter, For, Result, What, parts, unsupported},
     failure::Site,
-    form::{Form, form},
     module::{Argument, Entry, Module, Quantity, Scratch},
     statement::atomic::LOCKS,
+    team::Team,
     value::Val,
 };
 
 /// Threads of a block where none of them needs to know of the others.
 const THREADS: u32 = 256;
 
-/// The PTX of a kernel for a GPU.
+/// From how many elements of an array on positions have 64 bits.
+pub const WIDE_FROM: i64 = 1 << 31;
+
+/// Bits of positions in arrays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Positions {
+    /// 32, for launches in which no array has [`WIDE_FROM`] elements; 64 where the schedule wants them.
+    Short,
+    /// 64.
+    Long,
+}
+
+/// The PTX of a kernel for a GPU, by the schedule that the scheduler chooses, with short positions.
 ///
 /// # Errors
-/// [`BackendError::Unsupported`] for what is not generated, [`BackendError::Compile`] for a kernel that breaks its own rules.
+/// As [`emit_scheduled`].
 pub fn emit(kernel: &Kernel, target: &Target) -> std::result::Result<Module, BackendError> {
+    let scheduled = schedule(kernel, target, Preferences::default());
+    emit_scheduled(kernel, &scheduled.schedule, target, Positions::Short)
+}
+
+/// The PTX of a kernel for a GPU, by a schedule.
+///
+/// # Errors
+/// [`BackendError::Unsupported`] for what is not generated, [`BackendError::Compile`] for a schedule that [`check`] refuses, and a kernel that
+/// breaks its own rules.
+pub fn emit_scheduled(
+    kernel: &Kernel,
+    schedule: &Schedule,
+    target: &Target,
+    positions: Positions,
+) -> std::result::Result<Module, BackendError> {
     let Machine::Gpu(gpu) = &target.machine else {
         return Err(unsupported(kernel, &format!("a target that is no GPU, {target}")));
     };
-    let form = form(kernel);
-    let mut module =
-        Building { kernel, compute: gpu.compute, sites: Vec::new(), entries: Vec::new(), scratch: Vec::new() };
-    match form {
-        Form::One => module.one()?,
-        Form::Points { levels } => module.points(levels)?,
-        Form::Rows { outer, inner, team } => module.rows(outer, inner, team)?,
-        Form::Fold { inner, team } => module.fold(inner, team)?,
-        Form::Chunks { levels } => module.chunks(levels)?,
-        Form::Tiles(tiles) => module.tiles(tiles)?,
+    let refused = |message| BackendError::Compile { kernel: kernel.name.0.clone(), message };
+    check(kernel, schedule, target).map_err(|faults| {
+        let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
+        refused(format!("its schedule is refused: {}", faults.join("; ")))
+    })?;
+    let Some(first) = schedule.versions.first() else { return Err(refused("its schedule is empty".to_owned())) };
+    let grid = grid::read(kernel, &first.nest).map_err(refused)?;
+    let made_for = For { compute: gpu.compute, narrow: first.narrow && positions == Positions::Short };
+    let mut module = Building { kernel, made_for, sites: Vec::new(), entries: Vec::new(), scratch: Vec::new() };
+    match grid {
+        Grid::One => module.one()?,
+        Grid::Points { levels, threads, items } => module.points(levels, threads, items)?,
+        Grid::Rows { outer, inner, threads } => {
+            module.rows(outer, inner, Team::of_reduces(kernel, outer, threads), 1)?
+        }
+        Grid::WarpRows { outer, inner, warps } => module.rows(outer, inner, Team::warp(kernel, outer), warps)?,
+        Grid::Fold { inner, threads } => module.fold(inner, Team::of_reduces(kernel, 0, threads))?,
+        Grid::Chunks { levels, threads } => module.chunks(levels, threads)?,
+        Grid::Tiles { steps, threads } => module.tiles(steps, threads)?,
     }
-    let levels = match form {
-        Form::One => usize::from(!chunks::chunked(kernel).is_empty()),
-        Form::Points { levels } => levels,
-        Form::Rows { outer, .. } => outer,
-        Form::Fold { inner, .. } => inner,
-        Form::Chunks { .. } | Form::Tiles(_) => 1,
+    let levels = match grid {
+        Grid::One => usize::from(!chunks::chunked(kernel).is_empty()),
+        Grid::Points { levels, .. } => levels,
+        Grid::Rows { outer, .. } | Grid::WarpRows { outer, .. } => outer,
+        Grid::Fold { inner, .. } => inner,
+        Grid::Chunks { .. } | Grid::Tiles { .. } => 1,
     };
     let counted = if (0..levels).all(|level| is_known(kernel, level)) { 0 } else { levels };
     let count = if counted > 0 { Some(module.count(counted)?) } else { None };
     let (major, minor) = gpu.compute;
     let mut text = format!(
-        "// kernel {}: {}\n.version {}\n.target sm_{major}{minor}\n.address_size 64\n",
+        "// kernel {}: {}{}\n.version {}\n.target sm_{major}{minor}\n.address_size 64\n",
         kernel.name.0.replace('\n', " "),
-        form.words(),
+        grid,
+        if made_for.narrow { ", positions of 32 bits" } else { "" },
         version(gpu.compute)
     );
     for (_, entry) in count.iter().chain(&module.entries) {
@@ -73,13 +119,14 @@ pub fn emit(kernel: &Kernel, target: &Target) -> std::result::Result<Module, Bac
         entries: module.entries.into_iter().map(|(entry, _)| entry).collect(),
         scratch: module.scratch,
         sites: module.sites,
-        copied: copied(kernel, &form),
-        form: form.words(),
+        narrow: made_for.narrow,
+        copied: copied(kernel, &grid),
+        form: grid.to_string(),
     })
 }
 
 /// The version of PTX that knows an architecture.
-fn version(compute: (u32, u32)) -> &'static str {
+pub(crate) fn version(compute: (u32, u32)) -> &'static str {
     match compute {
         (10.., _) => "8.6",
         (9, _) => "7.8",
@@ -120,15 +167,11 @@ pub fn elements(kernel: &Kernel, sizes: &[i64], array: KernelArrayId) -> i64 {
 }
 
 /// Arrays that may be overwritten in place although several threads read the same element of them, or one reads it again.
-fn copied(kernel: &Kernel, form: &Form) -> Vec<KernelArrayId> {
-    let shared_depth = match form {
-        Form::One => return Vec::new(),
-        Form::Points { levels } => *levels,
-        Form::Rows { outer, inner, .. } => outer + inner,
-        Form::Fold { inner, .. } => *inner,
-        Form::Chunks { levels } => (*levels).max(1),
-        Form::Tiles(_) => 1,
-    };
+fn copied(kernel: &Kernel, grid: &Grid) -> Vec<KernelArrayId> {
+    if *grid == Grid::One {
+        return Vec::new();
+    }
+    let shared_depth = grid.shared_levels();
     let overwritten = kernel.arrays.iter().filter_map(|array| array.in_place_of);
     let read_around = |array: KernelArrayId| {
         kernel.statements.iter().any(|statement| (statement.depth as usize) < shared_depth && reads(statement, array))
@@ -150,7 +193,7 @@ fn reads(statement: &Statement, array: KernelArrayId) -> bool {
 /// A module while its entries are made.
 struct Building<'k> {
     kernel: &'k Kernel,
-    compute: (u32, u32),
+    made_for: For,
     sites: Vec<Site>,
     entries: Vec<(Entry, String)>,
     scratch: Vec<Scratch>,
@@ -184,7 +227,7 @@ impl Building<'_> {
         let all = self.all();
         let scatters = chunks::chunked(kernel);
         let scratch = self.copies(&scatters);
-        let mut e = Emitter::new(kernel, self.compute, &mut self.sites, &scratch);
+        let mut e = Emitter::new(kernel, self.made_for, &mut self.sites, &scratch);
         e.contended = false;
         e.begin_append();
         let (before, inner, behind) = parts(kernel, 0, all);
@@ -208,7 +251,7 @@ impl Building<'_> {
     fn count(&mut self, levels: usize) -> Result<(Entry, String)> {
         let kernel = self.kernel;
         let all = self.all();
-        let mut e = Emitter::new(kernel, self.compute, &mut self.sites, &[Argument::Steps]);
+        let mut e = Emitter::new(kernel, self.made_for, &mut self.sites, &[Argument::Steps]);
         let counts = e.argument(Argument::Steps);
         prologue(&mut e, all)?;
         for level in 0..levels {

@@ -6,6 +6,7 @@
 mod convert;
 mod float;
 mod integer;
+mod low;
 mod shuffle;
 
 use fusebox_ir::{Binary, Constant, ElementType, Unary};

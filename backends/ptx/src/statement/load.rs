@@ -1,6 +1,6 @@
 //! Loads.
 
-use fusebox_ir::{IndexMap, KernelArrayId, Lambda, Place};
+use fusebox_ir::{DimBoundary, IndexMap, KernelArrayId, Lambda, Place};
 
 use crate::{
     emit::{Emitter, Result},
@@ -16,6 +16,10 @@ impl Emitter<'_> {
         outside: Option<&Lambda>,
         place: &Place,
     ) -> Result<Val> {
+        if outside.is_none() && !map.checked && map.dims.iter().all(|dim| dim.boundary == DimBoundary::None) {
+            let position = self.position_of(array, map)?;
+            return self.load_at(array, position);
+        }
         let written = map.dims.iter().map(|dim| self.dim_index(dim)).collect::<Result<Vec<_>>>()?;
         let extents = self.extents(array)?;
         if let Some(function) = outside {

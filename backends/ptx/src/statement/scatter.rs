@@ -2,25 +2,12 @@
 
 use fusebox_ir::{Action, ElementType, Instruction, KernelArrayId, Lambda, ScalarOperand, ScatterOrder};
 
-use super::reduce::Maybe;
 use crate::{
     emit::{Emitter, Result},
+    state::Maybe,
     text::Reg,
     value::Val,
 };
-
-/// Where a scatter in chunks puts its elements.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Chunk {
-    /// Which scatter.
-    pub(crate) statement: usize,
-    /// Whether the chunk under way has a copy of the targets: all but the first have.
-    pub(crate) is_copy: Reg,
-    /// The start of that copy: an accumulator for each target.
-    pub(crate) copy: Reg,
-    /// Where steps of the outermost level tell chunks apart: how many make one, where copies start, how many targets there are.
-    pub(crate) steps: Option<(Val, Reg, Val)>,
-}
 
 impl Emitter<'_> {
     /// `arrays[map] = combine(values, arrays[map])`.
@@ -36,7 +23,7 @@ impl Emitter<'_> {
                 let extents = this.extents(first)?;
                 this.check_index(first, (&index, &index), &extents, place)?;
             }
-            let target = this.position(first, &index)?;
+            let target = this.wide_position(first, &index)?;
             let values = this.operands(values)?;
             if let Some(&place) = this.staged.get(&position) {
                 this.store_to("shared", place, 0, target);

@@ -17,12 +17,14 @@ impl Emitter<'_> {
         when: Option<Reg>,
     ) -> Result {
         let put = |this: &mut Self| {
-            let index = map.dims.iter().map(|dim| this.dim_index(dim)).collect::<Result<Vec<_>>>()?;
-            if map.checked {
+            let position = if map.checked {
+                let index = map.dims.iter().map(|dim| this.dim_index(dim)).collect::<Result<Vec<_>>>()?;
                 let extents = this.extents(array)?;
                 this.check_index(array, (&index, &index), &extents, &Place::default())?;
-            }
-            let position = this.position(array, &index)?;
+                this.position(array, &index)?
+            } else {
+                this.position_of(array, map)?
+            };
             let address = this.element(array, position)?;
             let value = this.operand(value)?;
             this.store_to("global", address, 0, value);

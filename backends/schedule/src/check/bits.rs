@@ -16,18 +16,34 @@ use crate::{
     schedule::{Axis, By, Loop, Nest, Remainder, SplitBy},
     slice::free_slice,
     streams::Streams,
-    target::{Machine, Target},
 };
 
-/// What is wrong with one place.
-pub(super) fn faults(kernel: &Kernel, nest: &Nest, leaf: &Leaf<'_>, target: &Target) -> Vec<String> {
-    let mut check = Check { kernel, nest, leaf, target, faults: Vec::new() };
+/// What is wrong with one place, on a processor.
+pub(super) fn faults(kernel: &Kernel, nest: &Nest, leaf: &Leaf<'_>) -> Vec<String> {
+    let mut check = Check { kernel, nest, leaf, faults: Vec::new() };
     check.order_of_levels();
     check.order_of_pieces();
     check.threads();
     check.lanes();
-    check.cuts();
-    check.choices();
+    check.cuts(0);
+    check.divisions();
+    check.choices(0);
+    check.faults
+}
+
+/// What is wrong with one place on a GPU, inside of the first levels, which several threads share.
+pub(super) fn faults_of_threads(kernel: &Kernel, nest: &Nest, leaf: &Leaf<'_>, shared: usize) -> Vec<String> {
+    let mut check = Check { kernel, nest, leaf, faults: Vec::new() };
+    check.order_of_levels();
+    check.order_of_pieces();
+    for each in &leaf.loops {
+        let plain = each.remainder == Remainder::Scalar && !each.border && each.out_of_cache.is_none();
+        if !plain || each.unroll != 1 && !matches!(each.by, By::GridThreads(_)) {
+            check.fault("gangs, their remainders, streams and unrolled loops are those of a processor");
+        }
+    }
+    check.cuts(shared);
+    check.choices(shared);
     check.faults
 }
 
@@ -35,7 +51,6 @@ pub(super) struct Check<'c> {
     pub(super) kernel: &'c Kernel,
     pub(super) nest: &'c Nest,
     pub(super) leaf: &'c Leaf<'c>,
-    pub(super) target: &'c Target,
     faults: Vec<String>,
 }
 
@@ -128,30 +143,24 @@ impl<'c> Check<'c> {
 
     /// Who takes the steps of a loop.
     fn threads(&mut self) {
-        let gpu = matches!(self.target.machine, Machine::Gpu(_));
         for (depth, each) in self.leaf.loops.iter().enumerate() {
             let made = self.made_by(each.axis);
             let launched =
                 matches!(made, Some((SplitBy::Shares(_) | SplitBy::Elements | SplitBy::Chunks, Axis(0), true)));
             match each.by {
-                By::Threads | By::Lanes(_) if gpu => {
-                    self.fault("threads and lanes are those of a processor: a GPU has blocks and block_threads");
+                By::Blocks | By::BlockThreads(_) | By::GridThreads(_) | By::Warps(_) | By::WarpThreads => {
+                    self.fault("blocks, warps and their threads are those of a GPU");
                 }
-                By::Blocks | By::BlockThreads(_) if !gpu => self.fault("blocks and block_threads are those of a GPU"),
                 By::Threads if !launched || depth > 0 => {
                     self.fault("threads take the shares or the chunks of the outermost level, in the outermost loop");
                 }
-                By::Blocks if !matches!(made, Some((_, Axis(0), true))) || depth > 0 => {
-                    self.fault("blocks take pieces of the outermost level, in the outermost loop");
-                }
-                By::BlockThreads(threads) => self.threads_of_block(each, threads),
                 By::Abreast(points) => self.abreast(each, points, depth),
                 _ => {}
             }
-            if matches!(each.by, By::Threads | By::Blocks) {
+            if each.by == By::Threads {
                 self.shared_level();
             } else if launched {
-                self.fault("shares and chunks are for threads or blocks");
+                self.fault("shares and chunks are for threads");
             }
             if each.unroll > 1 && !matches!(each.by, By::Lanes(_)) {
                 self.jam(each, depth);
@@ -167,28 +176,6 @@ impl<'c> Check<'c> {
             |statement: &Statement| matches!(statement.action, Action::Scatter { order: ScatterOrder::InOrder, .. });
         if self.kernel.statements.iter().any(in_order) {
             self.fault("the outermost level cannot be shared: a scatter is in the order of the source");
-        }
-    }
-
-    /// The threads of a block take the steps of a piece where nothing is combined along them, and no order is kept.
-    fn threads_of_block(&mut self, each: &Loop, threads: u32) {
-        let level = self.level_of(each.axis);
-        let Machine::Gpu(gpu) = &self.target.machine else { return };
-        if threads > gpu.block_threads || self.made_by(each.axis).is_none_or(|(by, ..)| by != SplitBy::Steps(threads)) {
-            self.fault(format!(
-                "a block of {threads} threads takes pieces of as many steps, and at most {}",
-                gpu.block_threads
-            ));
-        }
-        let ordered = self.kernel.statements.iter().any(|statement| match &statement.action {
-            Action::Reduce { to, .. } => *to as usize <= level && statement.depth as usize > level,
-            Action::Scan { .. } => statement.depth as usize == level + 1,
-            Action::Append { .. } => true,
-            Action::Scatter { order, .. } => !matches!(order, ScatterOrder::Any | ScatterOrder::Unique),
-            _ => false,
-        });
-        if ordered {
-            self.fault("threads of a block take steps along which something is combined or kept in order");
         }
     }
 
@@ -263,9 +250,9 @@ impl<'c> Check<'c> {
         }
     }
 
-    /// Blocks of reduces and tiles of scans are cut where the kernel says, and nowhere else.
-    fn cuts(&mut self) {
-        for level in 0..self.kernel.levels.len() {
+    /// Blocks of reduces and tiles of scans are cut where the kernel says, and nowhere else, along the levels from `first` on.
+    fn cuts(&mut self, first: usize) {
+        for level in first..self.kernel.levels.len() {
             let most = self.most(level);
             let longer = |than: i64| most.is_none_or(|steps| steps > than);
             let mut asked = BTreeSet::new();
@@ -320,6 +307,10 @@ impl<'c> Check<'c> {
                 }
             }
         }
+    }
+
+    /// The outermost level is divided among threads as its kernel allows.
+    fn divisions(&mut self) {
         let chunked = self
             .kernel
             .statements
@@ -369,14 +360,14 @@ impl<'c> Check<'c> {
         statements.filter_map(asks).collect()
     }
 
-    /// Ragged reduces ask for a choice by their threshold, before the loops of their level. Any level may be asked for right before its loops, and one
-    /// whose steps are known before all others outside of all loops.
-    fn choices(&mut self) {
+    /// Ragged reduces along the levels from `first` on ask for a choice by their threshold, before the loops of their level. Any level may be asked for
+    /// right before its loops, and one whose steps are known before all others outside of all loops.
+    fn choices(&mut self, first: usize) {
         for level in 0..self.kernel.levels.len() {
             let asked = Self::thresholds(level, self.direct(level).map(|(_, statement)| statement));
             let may_ask = Self::thresholds(level, self.kernel.statements.iter());
             let made: Vec<_> = self.leaf.choices.iter().filter(|choice| choice.0 as usize == level).copied().collect();
-            for &least in &asked {
+            for &least in asked.iter().filter(|_| level >= first) {
                 if !made.iter().any(|choice| choice.1 == least) {
                     self.fault(format!(
                         "level {level} has a reduce that depends on whether there are fewer than {least} steps: a choice is missing"

@@ -33,6 +33,9 @@ pub(super) fn leaves<'n>(kernel: &Kernel, nest: &'n Nest) -> Result<Vec<Leaf<'n>
         if split.axis.0 as usize >= levels + 2 * number {
             walk.faults.push(format!("split {number} is of an axis that comes later"));
         }
+        if split.more > 0 && u64::from(split.axis.0) + u64::from(split.more) >= levels as u64 {
+            walk.faults.push(format!("split {number} numbers levels together that there are not"));
+        }
         if matches!(split.by, SplitBy::Steps(0) | SplitBy::Shares(0)) {
             walk.faults.push(format!("split {number} is into pieces without steps"));
         }
@@ -139,7 +142,8 @@ pub(super) fn faults(kernel: &Kernel, nest: &Nest, leaves: &[Leaf<'_>]) -> Vec<S
             leaf.statements.iter().map(|&position| kernel.statements[position].depth as usize).max().unwrap_or(0);
         let axes: Vec<Axis> = leaf.loops.iter().map(|each| each.axis).collect();
         for level in 0..kernel.levels.len() {
-            let own = |axis: &Axis| nest.level_of(kernel.levels.len(), *axis) == Some(level);
+            let own =
+                |axis: &Axis| nest.levels_of(kernel.levels.len(), *axis).is_some_and(|levels| levels.contains(&level));
             let of_level: Vec<Axis> = axes.iter().copied().filter(|axis| own(axis)).collect();
             if level >= deepest && of_level.is_empty() {
                 continue;
@@ -179,7 +183,8 @@ fn covers(kernel: &Kernel, nest: &Nest, axis: Axis, axes: &mut Vec<Axis>) -> boo
         return true;
     }
     let first = kernel.levels.len() as u32;
-    for (number, _) in nest.splits.iter().enumerate().filter(|(_, split)| split.axis == axis) {
+    let is_of = |split: &crate::schedule::Split| (split.axis.0..=split.axis.0 + split.more).contains(&axis.0);
+    for (number, _) in nest.splits.iter().enumerate().filter(|(_, split)| is_of(split)) {
         let (pieces, steps) = (Axis(first + 2 * number as u32), Axis(first + 2 * number as u32 + 1));
         let mut left = axes.clone();
         if covers(kernel, nest, pieces, &mut left) && covers(kernel, nest, steps, &mut left) {

@@ -4,13 +4,12 @@ use super::bits::Check;
 use crate::{
     jam::{MOST_JAMMED, may_jam},
     schedule::{Axis, By, Loop, Remainder},
-    target::Machine,
 };
 
 impl Check<'_> {
     /// Some steps at once are single steps of a serial loop, and each level inside has one plain loop over all of it.
     pub(super) fn jam(&mut self, each: &Loop, depth: usize) {
-        if each.by != By::Serial || matches!(self.target.machine, Machine::Gpu(_)) {
+        if each.by != By::Serial {
             self.fault("only gangs, and steps one after the other on a processor, are unrolled");
             return;
         }

@@ -13,8 +13,9 @@ use fusebox_ir::{
 };
 
 use crate::{
+    grid,
     schedule::{Form, Nest, Schedule},
-    target::Target,
+    target::{Machine, Target},
     unroll::trips,
 };
 
@@ -57,8 +58,12 @@ pub fn check(kernel: &Kernel, schedule: &Schedule, target: &Target) -> Result<()
         if !version.when.is_empty() {
             found.push((false, "guards are not carried out by any backend".to_owned()));
         }
+        if version.narrow && target.cpu().is_some() {
+            found.push((false, "narrow positions are those of a GPU".to_owned()));
+        }
         let shared = version.nest.is_shared();
-        let wants_totals = shared && scans_outermost(kernel);
+        // Tiles of a GPU find their totals as they find all else.
+        let wants_totals = shared && scans_outermost(kernel) && target.cpu().is_some();
         match &version.totals {
             Some(totals) if wants_totals => {
                 let sliced = totals_only(kernel);
@@ -100,8 +105,16 @@ fn nest(kernel: &Kernel, nest: &Nest, target: &Target) -> Vec<String> {
             )),
         }
     }
-    for leaf in &leaves {
-        faults.extend(bits::faults(kernel, nest, leaf, target));
+    match &target.machine {
+        Machine::Cpu(_) => leaves.iter().for_each(|leaf| faults.extend(bits::faults(kernel, nest, leaf))),
+        Machine::Gpu(gpu) => match grid::read(kernel, nest) {
+            Err(fault) => faults.push(fault),
+            Ok(grid) => {
+                faults.extend(grid::faults(kernel, &grid, gpu));
+                let shared = grid.shared_levels();
+                leaves.iter().for_each(|leaf| faults.extend(bits::faults_of_threads(kernel, nest, leaf, shared)));
+            }
+        },
     }
     faults.sort();
     faults.dedup();

@@ -7,14 +7,13 @@ use crate::{
     abreast::{MOST_ABREAST, may_be_abreast},
     rows::may_be_row,
     schedule::{Axis, By, Loop},
-    target::Machine,
 };
 
 impl Check<'_> {
     /// Points abreast are those of the loop around, which runs over single steps; the level stands alone in it, whole.
     pub(super) fn abreast(&mut self, each: &Loop, points: u32, depth: usize) {
         let level = self.level_of(each.axis);
-        if matches!(self.target.machine, Machine::Gpu(_)) || !(2..=MOST_ABREAST).contains(&points) {
+        if !(2..=MOST_ABREAST).contains(&points) {
             self.fault(format!("{points} points abreast are none of 2 to {MOST_ABREAST}, on a processor"));
         }
         let around = depth.checked_sub(1).map(|around| self.leaf.loops[around]);

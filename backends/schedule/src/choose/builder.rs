@@ -35,8 +35,8 @@ pub(super) struct Builder<'k> {
 pub(super) enum Room<'k> {
     /// Threads, with a level across lanes.
     Cores(&'k Cpu, Option<Gang>),
-    /// Blocks of so many threads.
-    Grid(u32),
+    /// One thread of many, which goes through levels one step after the other.
+    Thread,
 }
 
 impl Room<'_> {

@@ -22,13 +22,11 @@ use crate::{
     rows::may_be_by_elements,
     schedule::{Axis, By, Effects, Gang, Loop, Nest, Node, OutOfCache, Remainder, SplitBy},
     streams::Streams,
-    target::{Cpu, Gpu},
+    target::Cpu,
 };
 
 /// Steps of a strip: what several batches of accumulators read stays in the innermost cache.
 const STRIP: u32 = 1024;
-/// Threads of a block on a GPU.
-const BLOCK_THREADS: u32 = 256;
 /// A level of fewer steps than so many gangs is short: its remainder, which is scalar code, is much of it.
 const SHORT_GANGS: u32 = 4;
 /// Kernels of more statements have one nest, as two would be too much code.
@@ -81,12 +79,6 @@ impl<'k> Builder<'k> {
         Self { kernel, machine: Room::Cores(cpu, gang), preferences, short: None, nest: Nest::default() }
     }
 
-    /// Blocks share the outermost level; where nothing is combined along it, the threads of a block share the steps of a piece.
-    pub(super) fn on_gpu(kernel: &'k Kernel, gpu: &Gpu, preferences: Preferences) -> Self {
-        let machine = Room::Grid(BLOCK_THREADS.min(gpu.block_threads));
-        Self { kernel, machine, preferences, short: None, nest: Nest::default() }
-    }
-
     pub(super) fn build(mut self) -> Nest {
         self.nest.nodes = match self.short() {
             None => self.whole(),
@@ -133,40 +125,19 @@ impl<'k> Builder<'k> {
         Some((gang, outer, SHORT_GANGS * gang.lanes))
     }
 
-    /// The outermost level, in pieces for threads or blocks.
+    /// The outermost level, in pieces for threads.
     fn shared(&mut self, unit: Unit) -> Node {
-        match (&self.machine, unit) {
-            (Room::Cores(..), unit) => {
-                let by = match unit {
-                    Unit::Any if self.preferences.by_elements != Some(false) && may_be_by_elements(self.kernel) => {
-                        SplitBy::Elements
-                    }
-                    Unit::Any => {
-                        SplitBy::Shares(self.gang().filter(|gang| gang.level == 0).map_or(1, |gang| gang.lanes))
-                    }
-                    Unit::Steps(steps) => SplitBy::Shares(steps),
-                    Unit::Chunks => SplitBy::Chunks,
-                };
-                let (pieces, steps) = self.split(Axis(0), by);
-                let body = self.level(0, steps, &Trip::default());
-                Node::Loop(Loop::new(pieces, By::Threads, body))
+        let by = match unit {
+            Unit::Any if self.preferences.by_elements != Some(false) && may_be_by_elements(self.kernel) => {
+                SplitBy::Elements
             }
-            (&Room::Grid(threads), Unit::Any) => {
-                let (pieces, steps) = self.split(Axis(0), SplitBy::Steps(threads));
-                let body = self.body(0);
-                let each = Node::Loop(Loop::new(steps, By::BlockThreads(threads), body));
-                Node::Loop(Loop::new(pieces, By::Blocks, vec![each]))
-            }
-            (Room::Grid(_), unit) => {
-                let (by, below) = match unit {
-                    Unit::Steps(steps) => (SplitBy::Steps(steps), Some(i64::from(steps) + 1)),
-                    Unit::Chunks | Unit::Any => (SplitBy::Chunks, None),
-                };
-                let (pieces, steps) = self.split(Axis(0), by);
-                let body = self.level(0, steps, &Trip { below, ..Trip::default() });
-                Node::Loop(Loop::new(pieces, By::Blocks, body))
-            }
-        }
+            Unit::Any => SplitBy::Shares(self.gang().filter(|gang| gang.level == 0).map_or(1, |gang| gang.lanes)),
+            Unit::Steps(steps) => SplitBy::Shares(steps),
+            Unit::Chunks => SplitBy::Chunks,
+        };
+        let (pieces, steps) = self.split(Axis(0), by);
+        let body = self.level(0, steps, &Trip::default());
+        Node::Loop(Loop::new(pieces, By::Threads, body))
     }
 
     /// Nodes, and behind them what has no place in them.
@@ -183,7 +154,7 @@ impl<'k> Builder<'k> {
     fn gang(&self) -> Option<Gang> {
         match self.machine {
             Room::Cores(_, gang) => gang,
-            Room::Grid(_) => None,
+            Room::Thread => None,
         }
     }
 
@@ -215,20 +186,8 @@ impl<'k> Builder<'k> {
             Unit::Steps(TILE as u32)
         } else if direct(false) {
             Unit::Steps(BLOCK as u32)
-        } else if self.is_ordered() && matches!(self.machine, Room::Grid(_)) {
-            // A block goes through its steps in their order.
-            Unit::Steps(BLOCK as u32)
         } else {
             Unit::Any
-        })
-    }
-
-    /// Whether elements are put somewhere in an order.
-    fn is_ordered(&self) -> bool {
-        self.kernel.statements.iter().any(|statement| match &statement.action {
-            Action::Append { .. } => true,
-            Action::Scatter { order, .. } => !matches!(order, ScatterOrder::Any | ScatterOrder::Unique),
-            _ => false,
         })
     }
 

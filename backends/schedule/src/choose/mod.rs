@@ -5,6 +5,7 @@ mod accumulate;
 mod builder;
 mod gain;
 mod gang;
+mod grid;
 mod jam;
 mod levels;
 mod rows;
@@ -93,7 +94,7 @@ pub fn schedule(kernel: &Kernel, target: &Target, preferences: Preferences) -> S
     let mut choices = Vec::new();
     let mut nest = nest(kernel, target, preferences, &mut choices);
     unroll(kernel, preferences, &mut nest, &mut choices);
-    let totals = (nest.is_shared() && scans_outermost(kernel)).then(|| {
+    let totals = (target.cpu().is_some() && nest.is_shared() && scans_outermost(kernel)).then(|| {
         let sliced = totals_only(kernel);
         let mut unsaid = Vec::new();
         // What does not fit the smaller kernel is chosen for it.
@@ -103,20 +104,28 @@ pub fn schedule(kernel: &Kernel, target: &Target, preferences: Preferences) -> S
         unroll(&sliced, preferences, &mut nest, &mut unsaid);
         nest
     });
-    let version = Version { when: Vec::new(), nest, totals };
+    let version = Version { when: Vec::new(), narrow: grid::is_narrow(kernel, target, &mut choices), nest, totals };
     Scheduled { schedule: Schedule { target: target.name.clone(), versions: vec![version] }, choices }
 }
 
 /// Schedules of a kernel on a target that differ from each other: that of [`schedule`] first, then what it could have chosen instead. All are
 /// legal.
 pub fn alternatives(kernel: &Kernel, target: &Target) -> Vec<Schedule> {
+    if let Machine::Gpu(gpu) = &target.machine {
+        return grid::alternatives(kernel, gpu)
+            .into_iter()
+            .flat_map(|nest| [(true, nest.clone()), (false, nest)])
+            .filter(|(narrow, _)| !narrow || !kernel.levels.is_empty())
+            .map(|(narrow, nest)| Version { when: Vec::new(), narrow, nest, totals: None })
+            .map(|version| Schedule { target: target.name.clone(), versions: vec![version] })
+            .filter(|schedule| check(kernel, schedule, target).is_ok())
+            .collect();
+    }
     let mut gangs = vec![None, Some(None)];
-    if target.cpu().is_some() {
-        for level in 0..kernel.levels.len() {
-            let lanes = (1..=MOST_LANES.ilog2()).map(|bits| 1 << bits);
-            let legal = lanes.filter(|&lanes| may_be_lanes(kernel, level, lanes).is_ok());
-            gangs.extend(legal.map(|lanes| Some(Some((level, lanes)))));
-        }
+    for level in 0..kernel.levels.len() {
+        let lanes = (1..=MOST_LANES.ilog2()).map(|bits| 1 << bits);
+        let legal = lanes.filter(|&lanes| may_be_lanes(kernel, level, lanes).is_ok());
+        gangs.extend(legal.map(|lanes| Some(Some((level, lanes)))));
     }
     let kept = [None, Some(Accumulators::Scratch), Some(Accumulators::Registers), Some(Accumulators::Strips)];
     let mut found: Vec<Schedule> = Vec::new();
@@ -175,6 +184,6 @@ fn nest(kernel: &Kernel, target: &Target, preferences: Preferences, choices: &mu
             choices.extend(jam::choices(&nest, kernel.levels.len()));
             nest
         }
-        Machine::Gpu(gpu) => Builder::on_gpu(kernel, gpu, preferences).build(),
+        Machine::Gpu(gpu) => grid::nest(kernel, gpu, preferences, choices),
     }
 }

@@ -58,8 +58,10 @@ pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Failure>
     let count = match options.stage.as_str() {
         "read" => 0,
         "schedule" | "code" => passes.len(),
-        // A flat program is what it was before.
-        "flattening" if !passes.iter().any(|pass| pass.name() == "flattening") => 1,
+        // A flat program of arrays is what it was before.
+        stage @ ("flattening" | "streams") if !passes.iter().any(|pass| pass.name() == stage) => {
+            1 + usize::from(passes.iter().any(|pass| pass.name() == "flattening"))
+        }
         stage => passes.iter().position(|pass| pass.name() == stage).map(|at| at + 1).ok_or_else(|| {
             let mut names: Vec<_> = passes.iter().map(|pass| pass.name()).collect();
             let mut seen = std::collections::HashSet::new();

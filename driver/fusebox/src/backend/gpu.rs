@@ -3,17 +3,18 @@
 use std::sync::Arc;
 
 use fusebox_backend::Backend;
+use fusebox_ir::Plan;
 
-use crate::Error;
+use crate::{Error, Options};
 
 #[cfg(feature = "gpu")]
 mod there {
     use std::sync::{LazyLock, Mutex};
 
     use fusebox_backend::lock;
-    use fusebox_cuda::{Cuda, Gpu, Options};
+    use fusebox_cuda::Cuda;
     use fusebox_ptx::{
-        PtxBackend,
+        Device, PtxBackend,
         sim::{Options as Machine, Simulator},
     };
     use fusebox_schedule::Target;
@@ -29,22 +30,29 @@ mod there {
         gpus.first().map(|gpu| gpu.name.clone()).ok_or_else(|| "the driver knows no GPU".to_owned())
     }
 
-    /// The newest described architecture whose code the GPU runs.
-    fn target(gpu: &Gpu) -> Option<Target> {
-        let known =
-            Target::NAMES.iter().rev().filter_map(|name| Some((name.strip_prefix("sm_")?.parse::<u32>().ok()?, name)));
-        let own = gpu.architecture().strip_prefix("sm_").and_then(|number| number.parse::<u32>().ok())?;
-        known.into_iter().find(|(number, _)| *number <= own).and_then(|(_, name)| Target::named(name))
+    /// A backend with the schedules that options give for a plan, if they do.
+    fn scheduled<D: Device>(
+        backend: Arc<PtxBackend<D>>,
+        plan: &Plan,
+        options: &Options,
+    ) -> Result<Arc<dyn Backend>, Error> {
+        let Some(text) = &options.schedules else { return Ok(backend) };
+        let schedules = Arc::new(crate::schedules::read(text, plan)?);
+        Ok(Arc::new(backend.with_schedules(schedules)))
     }
 
-    pub(crate) fn cuda() -> Result<Arc<dyn Backend>, Error> {
+    pub(crate) fn cuda(plan: &Plan, options: &Options) -> Result<Arc<dyn Backend>, Error> {
+        scheduled(opened()?, plan, options)
+    }
+
+    fn opened() -> Result<Arc<PtxBackend<Cuda>>, Error> {
         let mut backend = lock(&CUDA);
         if let Some(backend) = &*backend {
             return Ok(backend.clone());
         }
         let none = |source| Error::Backend { backend: "cuda", source };
-        let device = Cuda::open(Options::default()).map_err(|error| none(Box::new(error)))?;
-        let target = target(device.gpu()).ok_or_else(|| {
+        let device = Cuda::open(fusebox_cuda::Options::default()).map_err(|error| none(Box::new(error)))?;
+        let target = Target::of_gpu(&device.gpu().architecture()).ok_or_else(|| {
             let (name, own) = (&device.gpu().name, device.gpu().architecture());
             none(format!("{name} is {own}, and code is made from sm_70 on").into())
         })?;
@@ -53,10 +61,11 @@ mod there {
         Ok(made)
     }
 
-    pub(crate) fn simulator() -> Result<Arc<dyn Backend>, Error> {
+    pub(crate) fn simulator(plan: &Plan, options: &Options) -> Result<Arc<dyn Backend>, Error> {
         let described = Target::named("sm_90")
             .ok_or_else(|| Error::Backend { backend: "sim", source: "the simulated GPU is not described".into() })?;
-        Ok(Arc::new(PtxBackend::new(Simulator::new(Machine::default()), described)))
+        let backend = PtxBackend::new(Simulator::new(Machine::default()), described);
+        scheduled(Arc::new(backend), plan, options)
     }
 }
 
@@ -74,11 +83,11 @@ mod there {
         Err(NONE.to_owned())
     }
 
-    pub(crate) fn cuda() -> Result<Arc<dyn Backend>, Error> {
+    pub(crate) fn cuda(_: &Plan, _: &Options) -> Result<Arc<dyn Backend>, Error> {
         none("cuda")
     }
 
-    pub(crate) fn simulator() -> Result<Arc<dyn Backend>, Error> {
+    pub(crate) fn simulator(_: &Plan, _: &Options) -> Result<Arc<dyn Backend>, Error> {
         none("sim")
     }
 }

@@ -95,19 +95,7 @@ impl<'p> Validator<'p> {
             self.within(PathStep::Item("sinks", position), |v| {
                 // The results that this sink makes begin here.
                 let results = binding.results.get(wants.len()..).unwrap_or_default();
-                let count = match sink {
-                    Sink::Elements { count } => *count,
-                    Sink::Tabulate if chunks => {
-                        let rank = results.iter().find(|var| !var.ty.is_scalar()).map_or(1, |var| var.ty.rank());
-                        if rank > 1 { 2 } else { 1 }
-                    }
-                    Sink::StreamOut if chunks => 1 + usize::from(results.first().is_some_and(|var| var.ty.rank() > 0)),
-                    Sink::Tabulate | Sink::StreamOut => 1,
-                    Sink::Accumulate { count, f, seeds } if chunks => {
-                        (*count).max(f.params.len().saturating_sub(seeds.len()))
-                    }
-                    Sink::Accumulate { count, .. } => *count,
-                };
+                let count = sink.takes(results, chunks);
                 let end = taken.saturating_add(count);
                 let values: Option<&[Option<Want>]> = given.as_ref().and_then(|given| given.get(taken..end));
                 taken = end;

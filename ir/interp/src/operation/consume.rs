@@ -22,7 +22,7 @@ pub(super) fn consume<'p>(
         let limit = context.evaluator.operand(limit)?.to_i64().max(0);
         steps = Some(steps.map_or(limit, |steps| steps.min(limit)));
     }
-    let mut state = State::wanted(context, sinks)?;
+    let mut state = State::wanted(context, sinks, chunks)?;
     for i in 0..steps.unwrap_or(0) {
         let parts = streams.iter().map(|stream| stream.part(i as usize));
         let mut arguments = vec![Val::scalar(i.into())];
@@ -35,11 +35,18 @@ pub(super) fn consume<'p>(
         }
         let values = context.evaluator.block(body, &arguments, state.results.clone())?;
         // A sink has one size for all that it takes at a step.
-        context.equal_extents(&body.results[state.results.clone()])?;
-        if chunks && !matches!(state.sink, Sink::Accumulate { .. } | Sink::Elements { .. }) {
-            state.take(context, values.iter().map(|value| value.part(0)).collect())?;
-        } else {
-            state.take(context, values)?;
+        if !chunks || matches!(state.sink, Sink::Elements { .. }) {
+            context.equal_extents(&body.results[state.results.clone()])?;
+        }
+        match state.sink {
+            Sink::Accumulate { .. } if chunks => state.accumulate(context, values)?,
+            Sink::Accumulate { .. } => {
+                let extents = values.first().and_then(|first| lifted(first).into_iter().rev().nth(1));
+                let vectors = values.iter().map(|value| value.reshaped(vec![value.len() as i64]));
+                state.accumulate(context, extents.into_iter().chain(vectors).collect())?;
+            }
+            Sink::Tabulate | Sink::StreamOut if chunks => state.take(vec![alone(&values)?]),
+            Sink::Tabulate | Sink::StreamOut | Sink::Elements { .. } => state.take(values),
         }
     }
     state.finish(context)
@@ -56,6 +63,18 @@ fn lifted(part: &Val) -> Vec<Val> {
     }
 }
 
+/// The one element of a chunk: from its values, behind extents if it is no scalar.
+fn alone(chunk: &[Val]) -> Result<Val, Stop> {
+    Ok(match chunk {
+        [values] => values.part(0),
+        [extents, values] => {
+            let extents = extents.scalars().iter().filter_map(|extent| extent.as_i64()).collect();
+            values.reshaped(extents)
+        }
+        _ => unreachable!("a valid body gives extents and values"),
+    })
+}
+
 /// The sink of the wanted result, and what it has so far.
 struct State<'p> {
     sink: &'p Sink,
@@ -68,22 +87,19 @@ struct State<'p> {
 }
 
 impl<'p> State<'p> {
-    fn wanted(context: Context<'_, 'p>, sinks: &'p [Sink]) -> Result<Self, Stop> {
+    fn wanted(context: Context<'_, 'p>, sinks: &'p [Sink], chunks: bool) -> Result<Self, Stop> {
         let (mut first, mut taken) = (0, 0);
         for sink in sinks {
-            let (count, results) = match sink {
-                Sink::Elements { count } => (*count, 1 + count),
-                Sink::Tabulate => (1, array_at(context, first) + 1 - first),
-                Sink::StreamOut => (1, 1),
-                Sink::Accumulate { count, seeds, .. } => (*count, seeds.len()),
-            };
+            let own = context.binding.results.get(first..).unwrap_or_default();
+            let (count, results) = (sink.takes(own, chunks), sink.gives(own));
             if (first..first + results).contains(&context.wanted) {
                 let values = match sink {
                     Sink::Accumulate { seeds, .. } => seeds
                         .iter()
                         .map(|&seed| Ok(vec![context.evaluator.operand(seed)?]))
                         .collect::<Result<_, Stop>>()?,
-                    _ => vec![Vec::new(); count],
+                    Sink::Elements { count } => vec![Vec::new(); *count],
+                    Sink::Tabulate | Sink::StreamOut => vec![Vec::new()],
                 };
                 return Ok(Self { sink, first, results: taken..taken + count, values });
             }
@@ -93,22 +109,20 @@ impl<'p> State<'p> {
         unreachable!("every result is of a sink")
     }
 
-    fn take(&mut self, context: Context<'_, 'p>, new: Vec<Val>) -> Result<(), Stop> {
-        if let Sink::Accumulate { f, .. } = self.sink {
-            let mut arguments: Vec<Val> = self.values.iter().map(|state| state[0].clone()).collect();
-            let chunk = lifted(&new[0]);
-            if chunk.len() > 1 {
-                arguments.push(chunk[0].clone());
-            }
-            arguments.extend(new.iter().map(|value| value.reshaped(vec![value.len() as i64])));
-            let states = context.evaluator.block(f, &arguments, 0..self.values.len())?;
-            self.values = states.into_iter().map(|state| vec![state]).collect();
-            return Ok(());
-        }
+    /// The state after a chunk, from what the function gets of it.
+    fn accumulate(&mut self, context: Context<'_, 'p>, chunk: Vec<Val>) -> Result<(), Stop> {
+        let Sink::Accumulate { f, .. } = self.sink else { return Ok(()) };
+        let states = self.values.iter().map(|state| state[0].clone());
+        let arguments: Vec<Val> = states.chain(chunk).collect();
+        let states = context.evaluator.block(f, &arguments, 0..self.values.len())?;
+        self.values = states.into_iter().map(|state| vec![state]).collect();
+        Ok(())
+    }
+
+    fn take(&mut self, new: Vec<Val>) {
         for (values, new) in self.values.iter_mut().zip(new) {
             values.push(new);
         }
-        Ok(())
     }
 
     fn finish(self, context: Context<'_, 'p>) -> Computed {

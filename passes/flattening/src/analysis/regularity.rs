@@ -213,8 +213,12 @@ impl Walk<'_> {
             }
             ArrayOp::Consume { body, sinks, .. } => {
                 let all = self.uses(binding);
-                self.params(body, all);
+                let own = self.depth;
+                self.depth += 1;
+                // Each element of a chunk is a lane.
+                self.params(body, all.or(Lanes::of(own)));
                 self.bindings(body);
+                self.depth = own;
                 for sink in sinks {
                     if let Sink::Accumulate { f, .. } = sink {
                         self.params(f, all);

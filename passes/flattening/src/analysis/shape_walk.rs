@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use fusebox_ir::{
-    ArrayId, ArrayOp, Binding, Block, ElementType, Extent, Operand, Part, Program, Type, Var,
+    ArrayId, ArrayOp, Binding, Block, ElementType, Extent, Operand, Part, Program, Sink, Type, Var,
     analysis::{Answer, Size, Sizes, sizes::Term},
 };
 
@@ -81,6 +81,20 @@ impl<'p> Walk<'p> {
             ArrayOp::Foreign { fallback, arguments, .. } => {
                 let types = &self.types;
                 self.known.shapes.sizes.enter_fallback(fallback, arguments, &|id| types.get(&id).copied());
+            }
+            // Each element of a chunk is a lane.
+            ArrayOp::Consume { body, sinks, .. } => {
+                let outside = (self.depth, self.scope);
+                self.depth += 1;
+                self.scope = body.params.first().map(|param| param.id).or(self.scope);
+                self.block(body);
+                (self.depth, self.scope) = outside;
+                for sink in sinks {
+                    if let Sink::Accumulate { f, .. } = sink {
+                        self.block(f);
+                    }
+                }
+                return self.results(binding);
             }
             _ => {}
         }

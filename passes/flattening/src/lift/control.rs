@@ -53,20 +53,15 @@ impl<'p> Lifter<'p> {
             ArrayOp::Element { source, index } => self.element(binding, home, *source, index),
             ArrayOp::Cond { condition, then, otherwise } => {
                 self.cond(&Branch { binding, home, then, otherwise }, *condition)
-            },
-            ArrayOp::While { condition, step, starts } => {
-                self.repeat(&Loop { binding, home, condition, step, starts })
-            },
+            }
+            ArrayOp::While { condition, step, starts } => self.repeat(&Loop { binding, home, condition, step, starts }),
             ArrayOp::Foreign { fallback, arguments, .. } => self.foreign(binding, fallback, arguments),
             ArrayOp::Cluster { body, .. } => {
                 self.bindings(body)?;
                 self.given(binding, body);
                 Ok(())
             }
-            _ => Err(self.refused(
-                binding,
-                "sequences are read once and in chunks, which is not lifted; make an array of arrays of what it reads, and use `nest`",
-            )),
+            _ => self.consume(binding, home),
         }
     }
 

@@ -8,7 +8,7 @@ use super::{
     context::{LaneExtent, Made, ROOT},
     flat::operands,
 };
-use crate::Error;
+use crate::{Error, interface::names_are_free};
 
 impl<'p> Lifter<'p> {
     pub fn run(mut self) -> Result<(Program, usize, usize), Error> {
@@ -88,15 +88,7 @@ impl<'p> Lifter<'p> {
                 }
             }
             if param.ty.inner.is_empty() {
-                if param.ty.stream {
-                    return Err(Error::Unsupported {
-                        operation: "stream",
-                        name: param.name.0.clone(),
-                        why: "streams are not lifted; take an array of arrays instead".into(),
-                        place: fusebox_ir::Place::default(),
-                    });
-                }
-                let ty = self.flat_type(&param.ty);
+                let ty = Type { stream: param.ty.stream, ..self.flat_type(&param.ty) };
                 let id = self.flat.param(&param.name, ty);
                 self.inputs.insert(id);
                 self.define_plain(param, id);
@@ -126,7 +118,7 @@ impl<'p> Lifter<'p> {
         Ok(())
     }
 
-    fn flat_type(&mut self, ty: &Type) -> Type {
+    pub fn flat_type(&mut self, ty: &Type) -> Type {
         let extents = ty
             .extents
             .iter()
@@ -194,7 +186,7 @@ impl<'p> Lifter<'p> {
     }
 
     /// The extents of the arrays of an array of arrays, and all values in order.
-    fn apart(&mut self, value: &Value, ty: &Type) -> (ArrayId, ArrayId) {
+    pub fn apart(&mut self, value: &Value, ty: &Type) -> (ArrayId, ArrayId) {
         let (rank, level) = (ty.rank(), ty.inner.first().map_or(0, Vec::len));
         let steps = self.steps(ROOT, value.elements);
         let outer = if rank == 0 { ROOT } else { steps[rank - 1] };
@@ -230,17 +222,4 @@ impl<'p> Lifter<'p> {
             Made::Root | Made::Subset { .. } => at,
         })
     }
-}
-
-/// Whether no name is that of a part of an array of arrays.
-fn names_are_free<'a>(list: impl Iterator<Item = (&'a str, &'a Type)> + Clone) -> Result<(), Error> {
-    for (name, _) in list.clone().filter(|(_, ty)| !ty.inner.is_empty()) {
-        for part in ["extents", "values"] {
-            let taken = format!("{name}.{part}");
-            if list.clone().any(|(other, _)| other == taken) {
-                return Err(Error::Taken { name: name.to_owned(), taken });
-            }
-        }
-    }
-    Ok(())
 }

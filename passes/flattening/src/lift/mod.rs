@@ -22,6 +22,7 @@ mod nested;
 mod rows;
 mod scattered;
 mod segments;
+mod sequence;
 mod slots;
 mod stack;
 mod stencil;

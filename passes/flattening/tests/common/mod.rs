@@ -1,9 +1,9 @@
 //! What tests of lifting share.
 #![allow(dead_code)] // each test file uses some of it
 
-use fusebox_flattening::{Config, Error, flatten};
+use fusebox_flattening::{Config, Error, flatten, has_streams, streams_in_memory};
 use fusebox_interp::run;
-use fusebox_ir::{Array, Program, Property, Value, json, text, validate};
+use fusebox_ir::{Array, ArrayError, FlatInterface, Program, Property, Value, json, text, validate};
 
 /// What was found of one program.
 pub struct Checked {
@@ -24,12 +24,19 @@ pub fn flat_inputs(inputs: &[Value]) -> Vec<Value> {
         .collect()
 }
 
+fn arrays_of<T>(arrays: Result<T, ArrayError>) -> T {
+    arrays.unwrap_or_else(|error| panic!("{error}"))
+}
+
 /// Whether results of the flat program are those of the nested one, to the bit; of no NaN more is asked than that it is one.
 pub fn same(nested: &[Value], flat: &[Value]) -> bool {
     let nested = flat_inputs(nested);
     nested.len() == flat.len()
         && nested.iter().zip(flat).all(|(a, b)| match (a, b) {
             (Value::Array(a), Value::Array(b)) => same_array(a, b),
+            (Value::Stream(a), Value::Stream(b)) => {
+                a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same_array(a, b))
+            }
             _ => false,
         })
 }
@@ -65,6 +72,28 @@ pub fn check(program: &Program, inputs: &[Value], config: &Config) -> Result<Che
     let results = run(&flat, &flat_inputs(inputs)).map_err(|error| format!("it fails: {error}\n{flat}"))?;
     if !same(&expected, &results) {
         return Err(format!("other results: {results:?}, not {expected:?}\n{flat}"));
+    }
+    if has_streams(&flat) {
+        let arrays = match streams_in_memory(&flat) {
+            Ok(arrays) => arrays,
+            Err(Error::Taken { .. }) => return Ok(Checked { lifted: report.lifted > 0, ran: true }),
+            Err(error) => return Err(format!("in memory: {error}\n{flat}")),
+        };
+        validate(&arrays, &[Property::Flat]).map_err(|errors| format!("in memory not valid: {errors}\n{arrays}"))?;
+        if has_streams(&arrays) {
+            return Err(format!("there are streams still\n{arrays}"));
+        }
+        let interface = FlatInterface::of(program);
+        let given: Vec<Value> = arrays_of(interface.flat(inputs)).into_iter().map(Value::Array).collect();
+        let results = run(&arrays, &given).map_err(|error| format!("in memory it fails: {error}\n{arrays}"))?;
+        let flat: Vec<Array> = results
+            .iter()
+            .filter_map(|value| if let Value::Array(array) = value { Some(array.clone()) } else { None })
+            .collect();
+        let results = arrays_of(interface.values(flat));
+        if !same(&expected, &flat_inputs(&results)) {
+            return Err(format!("in memory other results: {results:?}, not {expected:?}\n{arrays}"));
+        }
     }
     Ok(Checked { lifted: report.lifted > 0, ran: true })
 }

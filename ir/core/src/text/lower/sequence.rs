@@ -60,8 +60,11 @@ impl<'a, 's> Lower<'a, 's> {
                 }
                 "elements" | "tabulate" | "stream_out" => {
                     let arrays = self.sources(&mut args)?;
-                    if operation.name.text != "elements" && arrays.len() != 1 {
-                        return Err(fault(operation.span, format!("`{}` takes one array", operation.name.text)));
+                    // Of a chunk, extents and values.
+                    let most = if chunks { 2 } else { 1 };
+                    if operation.name.text != "elements" && !(1..=most).contains(&arrays.len()) {
+                        let what = if chunks { "extents and values" } else { "one array" };
+                        return Err(fault(operation.span, format!("`{}` takes {what}", operation.name.text)));
                     }
                     body.results.extend(&arrays);
                     None

@@ -1,7 +1,7 @@
 //! Bindings: patterns, operations, their arguments.
 
 use super::{Out, Printer};
-use crate::{ArrayId, ArrayOp, Binding, Boundary, Constant, Lambda, Mark, Operand, Order, PermuteOrder, Sink};
+use crate::{ArrayId, ArrayOp, Binding, Boundary, Constant, Lambda, Mark, Operand, Order, PermuteOrder, Sink, Var};
 
 impl Printer {
     /// One statement. `word` is `let` or a mark, `order` what a cluster says of this binding.
@@ -18,11 +18,12 @@ impl Printer {
         }
         out.text(&self.typed_names(&binding.results));
         out.text(" = ");
-        self.operation(&binding.op, order, &mut out);
+        self.operation(binding, order, &mut out);
         out
     }
 
-    fn operation(&self, op: &ArrayOp, order: &str, out: &mut Out) {
+    fn operation(&self, binding: &Binding, order: &str, out: &mut Out) {
+        let op = &binding.op;
         out.text(op.name());
         out.text("(");
         let mut list = Arguments { out, empty: true };
@@ -157,7 +158,7 @@ impl Printer {
                     params => self.typed_names(params),
                 };
                 let mut statements = self.bindings(&body.bindings);
-                statements.push(self.sinks(sinks, &body.results));
+                statements.push(self.sinks(sinks, &binding.results, &body.results, *chunks));
                 list.body(&params, statements);
                 list.text(&self.names(streams));
                 list.flag("chunks", *chunks);
@@ -201,27 +202,26 @@ impl Printer {
         }
     }
 
-    /// `yield elements(s), …`; `results` are what the sinks take, one after the other.
-    fn sinks(&self, sinks: &[Sink], results: &[ArrayId]) -> Out {
+    /// `yield elements(s), …`; `given` are what the sinks take, `results` what they give, one after the other.
+    fn sinks(&self, sinks: &[Sink], results: &[Var], given: &[ArrayId], chunks: bool) -> Out {
         let mut out = Out::new("yield ");
-        let mut results = results;
-        let mut take = |count: usize| {
-            let (taken, rest) = results.split_at(count.min(results.len()));
-            results = rest;
-            self.names(taken)
-        };
+        let (mut results, mut given) = (results, given);
         for (position, sink) in sinks.iter().enumerate() {
             out.text(if position == 0 { "" } else { ", " });
+            let (taken, rest) = given.split_at(sink.takes(results, chunks).min(given.len()));
+            given = rest;
+            results = results.get(sink.gives(results)..).unwrap_or_default();
+            let taken = self.names(taken);
             match sink {
-                Sink::Elements { count } => out.text(&format!("elements({})", take(*count))),
-                Sink::Tabulate => out.text(&format!("tabulate({})", take(1))),
-                Sink::StreamOut => out.text(&format!("stream_out({})", take(1))),
-                Sink::Accumulate { count, f, seeds } => {
+                Sink::Elements { .. } => out.text(&format!("elements({taken})")),
+                Sink::Tabulate => out.text(&format!("tabulate({taken})")),
+                Sink::StreamOut => out.text(&format!("stream_out({taken})")),
+                Sink::Accumulate { count: _, f, seeds } => {
                     out.text("accumulate(");
                     let mut list = Arguments { out: &mut out, empty: true };
                     list.body(&self.typed_names(&f.params), self.statements(f));
                     seeds.iter().for_each(|seed| list.text(&self.loose(seed)));
-                    list.text(&take(*count));
+                    list.text(&taken);
                     out.text(")");
                 }
             }

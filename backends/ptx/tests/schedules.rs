@@ -1,0 +1,163 @@
+//! Schedules for GPUs: every one that is accepted has the bits of the interpreter of kernels, and what would change a bit is refused.
+//!
+//! `FUSEBOX_SEED=N` runs one seed, `FUSEBOX_SCHEDULES=N` that many instead of those the test names.
+
+mod common;
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use common::{Random, interpreted, plan, proved, same_bits, simulator};
+use fusebox_backend::BackendError;
+use fusebox_conformance::{
+    edited,
+    kernels::{Generated, Shape, generate},
+};
+use fusebox_ir::{Kernel, validate_plan};
+use fusebox_schedule::{Book, Preferences, Schedule, Target, alternatives, check, schedule};
+
+/// Mostly small kernels; some of several blocks, and of several tiles.
+const SHAPES: [Shape; 5] = [
+    Shape { points: 200, long: false, may_fail: false },
+    Shape { points: 3_000, long: false, may_fail: false },
+    Shape { points: 200, long: false, may_fail: true },
+    Shape { points: 200, long: true, may_fail: false },
+    Shape { points: 2_000, long: true, may_fail: false },
+];
+
+/// What is wrong with one random schedule of a generated kernel; `Ok`: what became of it, and the schedule.
+fn fault(seed: u64, shape: Shape) -> Result<(&'static str, String), String> {
+    let Generated { plan, inputs } = generate(seed, shape);
+    validate_plan(&plan).map_err(|errors| errors.to_string())?;
+    let mut random = Random(seed ^ 0x5eed);
+    let name = ["sm_70", "sm_80", "sm_90"][random.next() as usize % 3];
+    let target = Target::named(name).ok_or("there is no such target")?;
+    let Some(kernel) = plan.kernels.first() else { return Ok(("no kernel", String::new())) };
+    let all = alternatives(kernel, &target);
+    let mut chosen = all[random.next() as usize % all.len()].clone();
+    let text = chosen.to_text(kernel);
+    let again = Schedule::parse(&text, kernel).map_err(|error| format!("{error}\n{text}"))?;
+    if again != chosen {
+        return Err(format!("another schedule was read than written:\n{text}"));
+    }
+    let mut outcome = "alternative";
+    if random.next().is_multiple_of(2) {
+        outcome = "refused";
+        match Schedule::parse(&edited(&text, &mut random), kernel) {
+            Ok(schedule) if schedule != chosen && check(kernel, &schedule, &target).is_ok() => {
+                (chosen, outcome) = (schedule, "edited");
+            }
+            _ => {}
+        }
+    }
+    let mut book = Book::default();
+    book.insert(kernel, chosen.clone());
+    let context = |what: String| format!("{what}\n{}\n{kernel}", chosen.to_text(kernel));
+    let backend = simulator(name, seed).with_schedules(Arc::new(book));
+    let loaded = backend.compile_proved_plan(&proved(&plan)).and_then(|compiled| compiled.load_plan());
+    let loaded = loaded.map_err(|error| context(error.to_string()))?;
+    match (loaded.run_plan(&inputs), interpreted(&plan, &inputs)) {
+        (Ok(results), Ok(expected)) => {
+            if let Some(at) = results.iter().zip(&expected).position(|(result, own)| !same_bits(result, own)) {
+                return Err(context(format!("result {at} differs")));
+            }
+        }
+        (Err(BackendError::Run(_)), Err(_)) => {}
+        (Err(error), _) => return Err(context(format!("fails: {error}"))),
+        (Ok(_), Err(expected)) => return Err(context(format!("does not fail: {expected}"))),
+    }
+    Ok((outcome, chosen.to_text(kernel)))
+}
+
+fn number(name: &str) -> Option<u64> {
+    std::env::var(name).ok()?.parse().ok()
+}
+
+#[test]
+fn random_schedules_have_the_bits_of_the_interpreter() {
+    let count = number("FUSEBOX_SCHEDULES").unwrap_or(300);
+    let seeds = number("FUSEBOX_SEED").map_or(0..count, |seed| seed..seed + 1);
+    let mut tally: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut faults = Vec::new();
+    for seed in seeds {
+        let shape = SHAPES[(seed % 16) as usize % SHAPES.len()];
+        match fault(seed, shape) {
+            Ok((outcome, text)) => {
+                *tally.entry(outcome).or_default() += 1;
+                let loops = ["grid_threads", " blocks {", "block_threads"];
+                loops.into_iter().filter(|own| text.contains(own)).for_each(|own| *tally.entry(own).or_default() += 1);
+            }
+            Err(fault) => faults.push(format!("seed {seed}, {shape:?}: {fault}")),
+        }
+    }
+    println!("{tally:?}");
+    assert!(faults.is_empty(), "{} faults, the first:\n{}", faults.len(), faults[0]);
+    if number("FUSEBOX_SEED").is_none() {
+        // Else it would show little.
+        assert!(tally["alternative"] * 4 > count as usize && tally["refused"] * 10 > count as usize, "{tally:?}");
+        assert!(tally.len() >= 6, "{tally:?}");
+    }
+}
+
+/// The last kernel of a program, its schedule for `sm_90`, and what the validator says of the schedule's text after an edit.
+fn said(source: &str, edit: (&str, &str)) -> (String, String) {
+    let plan = plan(source);
+    let kernel: &Kernel = plan.kernels.last().unwrap();
+    let target = Target::named("sm_90").unwrap();
+    let text = schedule(kernel, &target, Preferences::default()).schedule.to_text(kernel);
+    assert!(text.contains(edit.0), "no {} in\n{text}", edit.0);
+    let edited =
+        Schedule::parse(&text.replace(edit.0, edit.1), kernel).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let said = check(kernel, &edited, &target)
+        .err()
+        .map_or(String::new(), |faults| faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"));
+    (text, said)
+}
+
+const DOT: &str = "fn f(a: [n]f32, b: [n]f32) -> f32 { let p: [n]f32 = map(|x, y| x * y, a, b) let s: f32 = fold(|x, y| x + y, 0.0, p) return s }";
+const ROWS: &str = "fn f(a: [n, m]f32) -> [n]f32 { let s: [n]f32 = fold(|x, y| x + y, 0.0, a) return s }";
+const SCAN: &str = "fn f(a: [n]f32) -> [n]f32 { let s: [n]f32 = scanl1(|x, y| x + y, a) return s }";
+const MAP: &str = "fn f(a: [n, m]f32) -> [n, m]f32 { let s: [n, m]f32 = map(|x| x + 1.0, a) return s }";
+const SUMS: &str =
+    "fn f(d: [m]f32, v: [n]f32, t: [n]i64) -> [m]f32 { let p: [m]f32 = permute(|x, y| x + y, d, v, at: t) return p }";
+
+#[test]
+fn schedules_that_change_bits_or_do_not_fit_are_refused() {
+    for (source, edit, expected) in [
+        (DOT, ("block_threads(64)", "block_threads(128)"), "has 64 lanes, and 128 threads combine"),
+        (DOT, ("by 4096", "by 2048"), "blocks take points, pieces of 4,096 elements"),
+        (DOT, ("_blocks blocks", "_blocks"), "inside of one that they do not"),
+        (ROWS, ("block_threads(64)", "block_threads(96)"), "no power of two"),
+        (ROWS, ("block_threads(64)", "block_threads(4096)"), "at most 1024"),
+        (ROWS, ("block_threads(64)", "warp_threads"), "a block or a warp takes a point"),
+        (SCAN, ("by 32768", "by 16384"), "asks for 32768"),
+        (SCAN, ("block_threads(64)", "grid_threads(64)"), "the steps of a tile"),
+        (MAP, ("grid_threads(256)", "grid_threads(100)"), "no whole number of warps"),
+        (MAP, ("grid_threads(256) unroll 4", "grid_threads(256) unroll 3"), "has 2 or 4 elements"),
+        (MAP, ("grid_threads(256)", "threads"), "no loops by Threads"),
+        (SUMS, ("block_threads(256)", "block_threads(1024)"), ""),
+        (SUMS, ("block_threads(256)", "block_threads(48)"), "no power of two"),
+        (SUMS, ("loop x_chunks blocks", "loop x_chunks grid_threads(32)"), "take points of the outermost levels"),
+    ] {
+        let (text, said) = said(source, edit);
+        let fits = if expected.is_empty() { said.is_empty() } else { said.contains(expected) };
+        assert!(fits, "{edit:?} of\n{text}is said to be: {said}");
+    }
+}
+
+/// What threads exchange has to fit: five sums of a row by 1,024 threads do not.
+#[test]
+fn shared_memory_is_counted() {
+    let source = "fn f(a: [n, m]i64) -> [n]i64, [n]i64, [n]i64, [n]i64, [n]i64 {
+        let s: [n]i64, t: [n]i64, u: [n]i64, v: [n]i64, w: [n]i64 = fold(|s, t, u, v, w, a, b, c, d, e| {
+            return s + a, t + b, u + c, v + d, w + e }, 0, 0, 0, 0, 0, a, a, a, a, a)
+        return s, t, u, v, w }";
+    let (text, said) = said(source, ("block_threads(64)", "block_threads(1024)"));
+    assert!(said.contains("what threads exchange takes 81920 bytes of shared memory"), "{text}{said}");
+}
+
+/// A schedule with a level missing skips points.
+#[test]
+fn a_skipped_level_is_refused() {
+    let (text, said) = said(MAP, ("loop x1 grid_threads(256) unroll 4 {\n        do *\n      }\n", "do *\n"));
+    assert!(said.contains("level 1 is not run over whole"), "{text}{said}");
+}

@@ -1,0 +1,74 @@
+//! Every page is in the book and among the documentation tests, and its links lead somewhere.
+
+use std::{collections::BTreeSet, fs, path::PathBuf};
+
+fn folder(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(name)
+}
+
+/// Names and texts of the pages, but for the summary.
+fn pages() -> Vec<(String, String)> {
+    let files = fs::read_dir(folder("book")).unwrap().map(|entry| entry.unwrap().path());
+    let files = files.filter(|path| path.extension().is_some_and(|end| end == "md"));
+    let mut pages: Vec<_> = files
+        .map(|path| (path.file_name().unwrap().to_string_lossy().into_owned(), fs::read_to_string(&path).unwrap()))
+        .filter(|(name, _)| name != "SUMMARY.md")
+        .collect();
+    pages.sort();
+    assert!(pages.len() > 10, "the pages are not where they were");
+    pages
+}
+
+#[test]
+fn every_page_is_in_the_summary_and_tested() {
+    let summary = fs::read_to_string(folder("book/SUMMARY.md")).unwrap();
+    let tested = fs::read_to_string(folder("src/lib.rs")).unwrap();
+    for (name, _) in pages() {
+        assert_eq!(summary.matches(&format!("({name})")).count(), 1, "{name} is not in SUMMARY.md once");
+        assert!(tested.contains(&format!("\"{name}\";")), "{name} is not in src/lib.rs");
+    }
+}
+
+/// The anchor that mdBook gives to a heading.
+fn anchor(heading: &str) -> String {
+    let kept = heading.trim().to_lowercase();
+    let kept = kept.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
+    kept.map(|c| if c == ' ' { '-' } else { c }).collect()
+}
+
+/// Lines outside of code blocks.
+fn prose(text: &str) -> impl Iterator<Item = &str> {
+    let mut code = false;
+    text.lines().filter(move |line| {
+        let fence = line.trim_start().starts_with("```");
+        code ^= fence;
+        !code && !fence
+    })
+}
+
+#[test]
+fn links_lead_somewhere() {
+    let mut pages = pages();
+    let anchors: BTreeSet<String> = pages
+        .iter()
+        .flat_map(|(name, text)| {
+            let headings = prose(text).filter_map(|line| Some(line.strip_prefix('#')?.trim_start_matches('#')));
+            let anchors = headings.map(|heading| format!("{name}#{}", anchor(heading))).collect::<Vec<_>>();
+            anchors.into_iter().chain([name.clone()])
+        })
+        .collect();
+    pages.push(("SUMMARY.md".into(), fs::read_to_string(folder("book/SUMMARY.md")).unwrap()));
+    for (name, text) in &pages {
+        for line in prose(text) {
+            for link in line.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+                if link.contains("://") || link.is_empty() {
+                    continue;
+                }
+                // The documentation of crates is built beside the book.
+                let known = link.starts_with("doc/") || anchors.contains(link);
+                let known = known || (link.starts_with('#') && anchors.contains(&format!("{name}{link}")));
+                assert!(known, "{name}: the link `{link}` leads nowhere");
+            }
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! Streams that are in memory: one chunk holds all of their elements, so that a traversal is the operations of its body.
+
+mod sinks;
+mod traversal;
+mod writer;
+
+use std::collections::HashMap;
+
+use fusebox_ir::{
+    ArrayId, ArrayOp, Block, ElementType, ElementType::I64, Extent, Fresh, Operand, Output, Part, PartMut, Program,
+    Type, Var, validate,
+};
+
+use self::writer::Writer;
+use crate::{Error, interface::names_are_free};
+
+/// Elements of a stream in memory.
+#[derive(Clone, Debug)]
+struct Stored {
+    /// The extents of each: `[n]i64`, or `[n, r]i64` of rank r above 1. None of scalars.
+    extents: Option<ArrayId>,
+    /// All values, one after the other.
+    values: ArrayId,
+    /// How many elements there are.
+    number: ArrayId,
+    /// How many values there are.
+    total: ArrayId,
+    /// The rank of an element, and what it holds.
+    rank: usize,
+    element: ElementType,
+}
+
+/// A program on its way.
+struct Streams {
+    stored: HashMap<ArrayId, Stored>,
+    /// What stands for values that are gone.
+    instead: HashMap<ArrayId, Operand>,
+    types: HashMap<ArrayId, Type>,
+    fresh: Fresh,
+}
+
+/// Whether a program reads or makes streams, or traverses arrays as such.
+pub fn has_streams(program: &Program) -> bool {
+    let mut blocks = vec![&program.body];
+    while let Some(block) = blocks.pop() {
+        if block.params.iter().any(|var| var.ty.stream)
+            || block.bindings.iter().any(|binding| matches!(binding.op, ArrayOp::Consume { .. }))
+        {
+            return true;
+        }
+        let parts = block.bindings.iter().flat_map(|binding| binding.op.parts());
+        blocks.extend(parts.filter_map(|part| if let Part::Body(body) = part { Some(body) } else { None }));
+    }
+    false
+}
+
+/// Replaces traversals of a flat program, of which all elements are in memory: the body runs once, on one chunk of all elements.
+///
+/// An input or a result `t` that is a stream becomes `t.extents` and `t.values`, as an array of arrays does; a stream of scalars is a
+/// vector `t`. Results are the same but for how functions of `accumulate` associate, which the cutting into chunks leaves open.
+///
+/// # Errors
+/// [`Error::Invalid`] if the program is not valid or not flat, [`Error::Taken`].
+pub fn streams_in_memory(program: &Program) -> Result<Program, Error> {
+    validate(program, &[fusebox_ir::Property::Flat])?;
+    let inputs = program.body.params.iter().map(|var| (var.name.0.as_str(), &var.ty));
+    names_are_free(inputs)?;
+    names_are_free(program.outputs.iter().map(|output| (output.name.as_str(), &output.ty)))?;
+    let mut program = program.clone();
+    let mut types = HashMap::new();
+    program.body.for_each_definition(&mut |var| _ = types.insert(var.id, var.ty.clone()));
+    let mut streams = Streams { stored: HashMap::new(), instead: HashMap::new(), types, fresh: Fresh::new(&program) };
+    streams.inputs(&mut program.body);
+    streams.block(&mut program.body);
+    streams.outputs(&mut program);
+    let instead = streams.instead;
+    program.body.substitute(&mut |mut id| loop {
+        match instead.get(&id) {
+            Some(&Operand::Value(next)) => id = next,
+            Some(&constant) => return constant,
+            None => return id.into(),
+        }
+    });
+    Ok(program.renumbered())
+}
+
+impl Streams {
+    /// Streams among the inputs come as extents and values.
+    fn inputs(&mut self, body: &mut Block) {
+        for param in std::mem::take(&mut body.params) {
+            if !param.ty.stream {
+                body.params.push(param);
+                continue;
+            }
+            let name = param.name.0.as_str();
+            let rank = param.ty.rank();
+            let mut size = |part: &str| {
+                let id = self.fresh.id();
+                let name = format!("{name}.{part}").as_str().into();
+                body.sizes.push(Var { id, ty: Type::scalar(I64), name });
+                id
+            };
+            let number = size("count");
+            let total = if rank == 0 { number } else { size("total") };
+            let mut input = |name: String, extents: Vec<Extent>, element| {
+                let id = self.fresh.id();
+                body.params.push(Var { id, ty: Type::array(extents, element), name: name.as_str().into() });
+                id
+            };
+            let extents = (rank > 0).then(|| {
+                let extents = extents_of_elements(number.into(), rank);
+                input(format!("{name}.extents"), extents, I64)
+            });
+            let values = if rank == 0 { name.to_owned() } else { format!("{name}.values") };
+            let values = input(values, vec![total.into()], param.ty.element);
+            let element = param.ty.element;
+            self.stored.insert(param.id, Stored { extents, values, number, total, rank, element });
+        }
+        // In the order in which the inputs meet them.
+        let met: Vec<Extent> = body.params.iter().flat_map(|param| param.ty.extents.iter().copied()).collect();
+        body.sizes.sort_by_key(|size| met.iter().position(|extent| *extent == Extent::Value(size.id)));
+    }
+
+    /// Streams among the results go as extents and values.
+    fn outputs(&mut self, program: &mut Program) {
+        let results = std::mem::take(&mut program.body.results);
+        for (id, output) in results.into_iter().zip(std::mem::take(&mut program.outputs)) {
+            let Some(stored) = self.stored.get(&id).filter(|_| output.ty.stream) else {
+                program.body.results.push(id);
+                program.outputs.push(output);
+                continue;
+            };
+            let mut give = |id: ArrayId, name: String, extents: Vec<Extent>, element| {
+                program.body.results.push(id);
+                program.outputs.push(Output { name, ty: Type::array(extents, element) });
+            };
+            let values = match stored.extents {
+                Some(extents) => {
+                    let ty = extents_of_elements(Extent::Unknown, output.ty.rank());
+                    give(extents, format!("{}.extents", output.name), ty, I64);
+                    format!("{}.values", output.name)
+                }
+                None => output.name,
+            };
+            give(stored.values, values, vec![Extent::Unknown], output.ty.element);
+        }
+    }
+
+    fn block(&mut self, block: &mut Block) {
+        for mut binding in std::mem::take(&mut block.bindings) {
+            for part in binding.op.parts_mut() {
+                if let PartMut::Body(body) = part {
+                    self.block(body);
+                }
+            }
+            if let ArrayOp::Consume { limit, body, sinks, streams, chunks: true } = binding.op {
+                let mut writer =
+                    Writer { bindings: &mut block.bindings, fresh: &mut self.fresh, place: &binding.place };
+                let traversal = traversal::Traversal { results: &binding.results, limit, streams: &streams };
+                traversal.written(body, sinks, &mut self.stored, &mut self.instead, &self.types, &mut writer);
+            } else {
+                block.bindings.push(binding);
+            }
+        }
+    }
+}
+
+/// The extents of an array of the extents of so many elements of a rank.
+fn extents_of_elements(number: Extent, rank: usize) -> Vec<Extent> {
+    let inner = (rank > 1).then_some(Extent::Constant(rank as i64));
+    [number].into_iter().chain(inner).collect()
+}
