@@ -1,7 +1,7 @@
 //! Arrays repeated along dimensions whose extent is the number 1.
 
 use fusebox_ir::{
-    ArrayOp, Constant, ElementType, Operand, Type,
+    ArrayOp, ElementType, Operand, Type,
     term::{Term, TermId},
 };
 
@@ -48,8 +48,8 @@ fn without(parts: &Parts, elements: &[ElementType], repeats: &[bool], at: At) ->
     if let Some(found) = before_replicate(parts, repeats) {
         return found;
     }
-    let zero = || Operand::Constant(Constant::from(0i64));
-    let dims = repeats.iter().map(|&repeat| repeat.then(zero)).collect();
+    let zero = arena::operand(arena::constant(0i64, at));
+    let dims = repeats.iter().map(|&repeat| repeat.then_some(zero)).collect();
     let extents: Vec<TermId> =
         parts.extents.iter().zip(repeats).filter(|(_, repeat)| !**repeat).map(|(&extent, _)| extent).collect();
     let op = ArrayOp::Slice { dims, sources: parts.sources() };
