@@ -4,7 +4,7 @@ mod compare;
 pub mod embedded;
 mod files;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use fusebox_ir::{Array, FlatInterface, Program, Value, text};
 use serde::Deserialize;
@@ -43,11 +43,19 @@ pub fn folder() -> PathBuf {
 /// # Panics
 /// If the files of the project are damaged.
 pub fn names() -> Vec<String> {
-    entries().into_iter().map(|entry| entry.name).collect()
+    names_in(&folder())
 }
 
-fn entries() -> Vec<Entry> {
-    let path = folder().join("programs.json");
+/// The same, of files in another folder.
+///
+/// # Panics
+/// If the files are damaged.
+pub fn names_in(folder: &Path) -> Vec<String> {
+    entries(folder).into_iter().map(|entry| entry.name).collect()
+}
+
+fn entries(folder: &Path) -> Vec<Entry> {
+    let path = folder.join("programs.json");
     let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
@@ -57,12 +65,22 @@ fn entries() -> Vec<Entry> {
 /// # Panics
 /// If there is none, or its files are damaged.
 pub fn load(name: &str) -> Golden {
-    let entry =
-        entries().into_iter().find(|entry| entry.name == name).unwrap_or_else(|| panic!("no golden program `{name}`"));
-    let path = folder().join("programs").join(format!("{name}.fbx"));
+    load_in(&folder(), name)
+}
+
+/// The same, of files in another folder.
+///
+/// # Panics
+/// As [`load`].
+pub fn load_in(folder: &Path, name: &str) -> Golden {
+    let entry = entries(folder)
+        .into_iter()
+        .find(|entry| entry.name == name)
+        .unwrap_or_else(|| panic!("no golden program `{name}`"));
+    let path = folder.join("programs").join(format!("{name}.fbx"));
     let source = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let program = text::parse(&source).unwrap_or_else(|error| panic!("{name}: {error}"));
-    let data = folder().join("data").join(name);
+    let data = folder.join("data").join(name);
     let inputs = program.body.params.iter().map(|param| files::value(&data, &param.name.0, &param.ty)).collect();
     let expected = program
         .outputs

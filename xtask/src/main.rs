@@ -5,6 +5,7 @@ mod bless;
 mod check;
 mod demo;
 mod docs;
+mod gpu_suite;
 mod outside;
 mod packages;
 mod process;
@@ -34,6 +35,7 @@ enum Command {
     Bench(bench::Options),
     Outside(outside::Options),
     Ptxas(ptxas::Options),
+    GpuSuite(gpu_suite::Options),
     Check,
     Tidy,
     Docs(docs::Options),
@@ -49,6 +51,7 @@ fn main() -> ExitCode {
         Command::Bench(options) => bench::run(&workspace, options),
         Command::Outside(options) => outside::run(&workspace, options),
         Command::Ptxas(options) => ptxas::run(&workspace, options),
+        Command::GpuSuite(options) => gpu_suite::run(&workspace, options),
         Command::Check => check::run(&workspace),
         Command::Tidy => tidy::run(&workspace),
         Command::Docs(options) => docs::run(&workspace, options),

@@ -10,7 +10,7 @@ pub mod scalars;
 pub mod sorts;
 mod tally;
 
-pub use random::Random;
+pub use random::{Random, edited};
 
 use fusebox_backend::{BackendError, Program};
 use fusebox_ir::{Array, Plan, Program as SourceProgram, Value, text};

@@ -41,3 +41,27 @@ impl Random {
         Array::from_constants(element, extents, &elements).unwrap()
     }
 }
+
+/// A text, such as a schedule, in which one number is another one.
+pub fn edited(text: &str, random: &mut Random) -> String {
+    let is_number = |at: usize| {
+        let before = text[..at].chars().next_back();
+        text[at..].starts_with(|c: char| c.is_ascii_digit()) && matches!(before, Some(' ' | '('))
+    };
+    let numbers: Vec<usize> = text.char_indices().map(|(at, _)| at).filter(|&at| is_number(at)).collect();
+    if numbers.is_empty() {
+        return text.to_owned();
+    }
+    let at = numbers[random.next() as usize % numbers.len()];
+    let length = text[at..].find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len() - at);
+    let number: u32 = text[at..at + length].parse().unwrap_or(1);
+    let number = match random.next() % 8 {
+        0 | 1 => number.saturating_mul(2),
+        2 | 3 => (number / 2).max(1),
+        4 => number.saturating_mul(8),
+        5 => number.saturating_add(1),
+        6 => 4096,
+        _ => 8,
+    };
+    format!("{}{number}{}", &text[..at], &text[at + length..])
+}

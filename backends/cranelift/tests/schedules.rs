@@ -8,6 +8,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use common::{Random, by_hand};
 use fusebox_backend::BackendError;
+use fusebox_conformance::edited;
 use fusebox_conformance::kernels::{Generated, Shape, generate};
 use fusebox_cranelift::{Config, Cranelift, Features};
 use fusebox_ir::{Kernel, Plan, validate_plan};
@@ -29,30 +30,6 @@ const SHAPES: [Shape; 6] = [
     Shape { points: 2_000, long: true, may_fail: false },
     Shape { points: 70_000, long: true, may_fail: false },
 ];
-
-/// One number of a schedule's text made another one.
-fn edited(text: &str, random: &mut Random) -> String {
-    let is_number = |at: usize| {
-        let before = text[..at].chars().next_back();
-        text[at..].starts_with(|c: char| c.is_ascii_digit()) && matches!(before, Some(' ' | '('))
-    };
-    let numbers: Vec<usize> = text.char_indices().map(|(at, _)| at).filter(|&at| is_number(at)).collect();
-    if numbers.is_empty() {
-        return text.to_owned();
-    }
-    let at = numbers[random.next() as usize % numbers.len()];
-    let length = text[at..].find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len() - at);
-    let number: u32 = text[at..at + length].parse().unwrap();
-    let number = match random.next() % 8 {
-        0 | 1 => number * 2,
-        2 | 3 => (number / 2).max(1),
-        4 => number * 8,
-        5 => number + 1,
-        6 => 4096,
-        _ => 8,
-    };
-    format!("{}{number}{}", &text[..at], &text[at + length..])
-}
 
 /// What is wrong with one random schedule of a generated kernel; `Ok`: what became of it, and the schedule.
 fn fault(seed: u64, shape: Shape) -> Result<(&'static str, String), String> {

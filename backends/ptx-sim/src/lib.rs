@@ -6,6 +6,7 @@ mod decode;
 mod device;
 mod fault;
 mod lanes;
+mod layout;
 mod module;
 mod order;
 mod random;

@@ -11,10 +11,10 @@ use fusebox_schedule::{Book, Machine, Target};
 use crate::{
     device::Device,
     generate::{WIDE_FROM, version},
+    gpu::Gpu,
     kernel::{CompiledKernel, LoadedKernel},
-    machine::Gpu,
     module::Module,
-    sort::{self, Modules},
+    sort::modules::{Modules, WIDE_FROM as WIDE_ROWS_FROM},
 };
 
 /// Runs plans on a device.
@@ -125,7 +125,7 @@ impl<D: Device> CompiledPlan<D> {
     pub fn load_plan(&self) -> Result<LoadedPlan<D>, BackendError> {
         let load = |(kernel, compiled): (&Kernel, &CompiledKernel)| compiled.load(&*self.device, &kernel.name.0);
         let loaded = self.plan.kernels.iter().zip(&*self.kernels).map(load).collect::<Result<_, _>>()?;
-        let sorts = Modules::new(self.compute, version(self.compute), self.wide_from.min(sort::WIDE_FROM));
+        let sorts = Modules::new(self.compute, version(self.compute), self.wide_from.min(WIDE_ROWS_FROM));
         let (plan, kernels, device) = (self.plan.clone(), self.kernels.clone(), self.device.clone());
         let wide_from = i64::try_from(self.wide_from).map_or(WIDE_FROM, |from| from.min(WIDE_FROM));
         Ok(LoadedPlan { plan, kernels, loaded, wide_from, sorts, device })

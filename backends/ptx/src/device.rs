@@ -1,5 +1,7 @@
 //! What runs modules: a GPU, or something that behaves like one.
 
+use fusebox_backend::BackendError;
+
 /// A device. Addresses are its own; work is done in the order in which it is asked for.
 pub trait Device: Send + Sync + 'static {
     /// A module that has been loaded.
@@ -79,4 +81,9 @@ pub struct DeviceLaunch<'a> {
 pub struct DeviceError {
     /// In words.
     pub message: String,
+}
+
+/// What a device says, of something that is done for a kernel or another operation.
+pub(crate) fn device_error(operation: &str, error: &DeviceError) -> BackendError {
+    BackendError::Compile { kernel: operation.to_owned(), message: format!("the device says: {error}") }
 }

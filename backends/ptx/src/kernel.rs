@@ -7,9 +7,8 @@ use fusebox_ir::{Kernel, KernelArrayId};
 use fusebox_schedule::{Preferences, Schedule, Target, schedule};
 
 use crate::{
-    device::Device,
+    device::{Device, device_error},
     generate::{Positions, elements, emit_scheduled},
-    machine::device_error,
     module::Module,
 };
 

@@ -4,10 +4,10 @@ use fusebox_backend::{BackendError, Launch, LaunchArray};
 use fusebox_ir::KernelArrayId;
 
 use crate::{
-    device::{Device, DeviceLaunch},
+    device::{Device, DeviceLaunch, device_error},
     failure,
     generate::{elements, steps},
-    machine::{Buffer, Gpu, device_error},
+    gpu::{Buffer, Gpu},
     module::{Argument, Entry, Quantity},
 };
 

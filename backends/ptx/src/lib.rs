@@ -5,6 +5,7 @@ pub mod device;
 mod emit;
 pub mod failure;
 mod generate;
+mod gpu;
 mod kernel;
 mod launch;
 mod machine;
@@ -13,6 +14,7 @@ mod scalar;
 #[cfg(feature = "sim")]
 pub mod sim;
 mod sort;
+mod state;
 mod statement;
 mod team;
 mod text;
@@ -29,5 +31,5 @@ pub fn sorts(target: &fusebox_schedule::Target) -> Vec<(String, String)> {
 }
 
 pub use generate::{Positions, WIDE_FROM, elements, emit, emit_scheduled, steps};
-pub use machine::Buffer;
+pub use gpu::Buffer;
 pub use module::{Argument, Entry, Module, Quantity, Scratch};

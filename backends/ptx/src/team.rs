@@ -3,7 +3,7 @@
 use fusebox_ir::Kernel;
 use fusebox_schedule::grid::{self, WARP, lanes_of_reduces};
 
-use crate::statement::table::Lanes;
+use crate::state::Lanes;
 
 /// The threads of a block that combine together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

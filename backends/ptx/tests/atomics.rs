@@ -30,6 +30,28 @@ fn every_function_of_every_type_into_few_cells() {
     }
 }
 
+/// Every function of every type into one cell, by many blocks; `FUSEBOX_ADDS=1000000` says how often.
+#[test]
+fn every_function_of_every_type_into_one_cell() {
+    let count = std::env::var("FUSEBOX_ADDS").ok().and_then(|count| count.parse().ok()).unwrap_or(10_000usize);
+    let mut random = Random(21);
+    for element in ElementType::ALL {
+        for function in functions(element) {
+            let source = format!(
+                "fn f(d: [m]{element}, v: [n]{element}) -> [m]{element} {{
+                 let t: [n]i64 = generate([n], |i| 0)
+                 let p: [m]{element} = permute(|x, y| {function}, d, v, at: t) return p }}"
+            );
+            let plan = plan(&source);
+            let inputs = [random.array(element, &[1]), random.array(element, &[count])];
+            let expected = interpreted(&plan, &inputs).unwrap();
+            let results =
+                run(&plan, &inputs, "sm_80", 2).unwrap_or_else(|error| panic!("{element} {function}: {error}"));
+            assert!(same_bits(&results[0], &expected[0]), "{element} {function}: {:?} {:?}", results[0], expected[0]);
+        }
+    }
+}
+
 /// Two components that are combined together, under a lock.
 #[test]
 fn pairs_into_few_cells() {

@@ -101,6 +101,14 @@ impl Target {
         }
     }
 
+    /// The newest described GPU whose code one of this architecture (`sm_86`) runs.
+    pub fn of_gpu(architecture: &str) -> Option<Self> {
+        let number = |name: &str| name.strip_prefix("sm_")?.parse::<u32>().ok();
+        let own = number(architecture)?;
+        let known = Self::NAMES.iter().filter(|name| number(name).is_some_and(|number| number <= own));
+        known.max_by_key(|name| number(name)).and_then(|name| Self::named(name))
+    }
+
     /// The processor, if it is one.
     pub fn cpu(&self) -> Option<&Cpu> {
         match &self.machine {

@@ -6,7 +6,7 @@ use crate::code::{Op, Slot};
 use crate::lanes::convert::Conversion;
 use crate::lanes::exact::Rounding;
 use crate::lanes::{Apply, bits, float};
-use crate::module::{LOCAL_WINDOW, Location, SHARED_WINDOW};
+use crate::layout::{LOCAL_WINDOW, Location, SHARED_WINDOW};
 use crate::text::tree::{Operand, Space};
 use crate::text::{ParseError, Place};
 use crate::types::{Class, Type};

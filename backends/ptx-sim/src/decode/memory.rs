@@ -3,7 +3,7 @@
 use super::suffixes::Suffixes;
 use super::{Decoded, Given, names};
 use crate::code::{Address, NONE, Op, Order, Scope, Slot, Update};
-use crate::module::Location;
+use crate::layout::Location;
 use crate::text::ParseError;
 use crate::text::tree::{Operand, Space};
 use crate::types::{Class, Type};

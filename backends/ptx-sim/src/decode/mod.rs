@@ -12,7 +12,7 @@ mod warp;
 
 use crate::code::{NONE, Op, Slot, Special, Step};
 use crate::lanes::Apply;
-use crate::module::Layout;
+use crate::layout::Layout;
 use crate::text::tree::{Instruction, Operand, Statement};
 use crate::text::{ParseError, Place, bits_of};
 use crate::types::Type;

@@ -11,6 +11,9 @@ use crate::module::Entry;
 use crate::order::{Conflict, Messages, Threads};
 use crate::random::Random;
 
+/// A step is taken, or is a fault.
+pub(super) type Stepped = Result<(), Box<Fault>>;
+
 /// A block, but for its warps.
 pub(crate) struct Block {
     /// Its number in the grid, by which `x` goes first.

@@ -1,9 +1,10 @@
 //! All blocks of a launch: which of them run, and who goes next.
 
 use super::arena::Arena;
-use super::barrier::{BARRIERS, Barrier, pass};
+use super::barrier::{BARRIERS, Barrier};
 use super::block::{Block, Launched, Resident};
 use super::memory::Memory;
+use super::pass::pass;
 use super::warp::{Place, State, Warp};
 use crate::counts::Counts;
 use crate::device::{Launch, Options};

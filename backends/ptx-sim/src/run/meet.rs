@@ -1,9 +1,8 @@
 //! Steps for which lanes wait for each other, in their warp or their block.
 
-use super::barrier::{BARRIERS, list};
-use super::block::{Block, Launched};
-use super::step::Stepped;
-use super::warp::{Group, State, Warp, lanes};
+use super::barrier::BARRIERS;
+use super::block::{Block, Launched, Stepped};
+use super::warp::{Group, State, Warp, lanes, list};
 use crate::code::{Meeting, Op, Slot, Step};
 use crate::fault::FaultKind;
 

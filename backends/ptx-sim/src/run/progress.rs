@@ -4,6 +4,7 @@
 //! When that is true of all that run, nobody will.
 
 use super::block::{Launched, Resident};
+use super::seen::Seen;
 use super::warp::{State, Warp, lanes};
 use std::hash::Hasher;
 
@@ -11,17 +12,6 @@ use std::hash::Hasher;
 const QUIET: u64 = 20_000;
 /// The same for groups that poll nothing, which mostly compute for long.
 const LONG: u64 = 2_000_000;
-
-/// What a group was like at one of its turns.
-/// Source: Brent, "An improved Monte Carlo factorization algorithm", BIT 1980: a state is kept for twice as many turns each time.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Seen {
-    /// Of its step and its registers.
-    hash: u64,
-    version: u64,
-    turns: u64,
-    limit: u64,
-}
 
 impl Launched<'_> {
     /// A group goes back to an earlier step.

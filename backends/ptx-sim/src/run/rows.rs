@@ -1,7 +1,6 @@
 //! Loads and stores of all lanes of a group.
 
-use super::block::{Block, Launched};
-use super::step::Stepped;
+use super::block::{Block, Launched, Stepped};
 use super::touch::Touch;
 use super::warp::{Warp, lanes};
 use crate::code::{Address, NONE, Order, Slot};

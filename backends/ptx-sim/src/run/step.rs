@@ -1,17 +1,13 @@
 //! One step of a group of lanes.
 
 use super::atomic::Updater;
-use super::barrier::list;
-use super::block::{Block, Launched};
+use super::block::{Block, Launched, Stepped};
 use super::rows::touch;
-use super::warp::{State, Warp, lanes};
+use super::warp::{State, Warp, lanes, list};
 use crate::code::{NONE, Op, Slot};
-use crate::fault::{Fault, FaultKind};
+use crate::fault::FaultKind;
 use crate::lanes::Row;
 use crate::order::Messages;
-
-/// A step is taken, or is a fault.
-pub(super) type Stepped = Result<(), Box<Fault>>;
 
 impl Launched<'_> {
     /// Runs a warp for some steps, or until all of its lanes wait or have ended.

@@ -1,9 +1,8 @@
 //! What the lanes of a warp do together: `shfl`, `vote`, `match`, `redux`, `bar.warp.sync`.
 
 use super::atomic::Updater;
-use super::barrier::list;
 use super::block::{Block, Launched};
-use super::warp::{Warp, lanes};
+use super::warp::{Warp, lanes, list};
 use crate::code::{NONE, Op, Shuffle, Vote};
 use crate::fault::{Fault, FaultKind};
 use crate::order::{Thread, meet_some};

@@ -5,7 +5,7 @@ use super::block::{Block, Launched};
 use super::warp::Warp;
 use crate::code::Order;
 use crate::fault::FaultKind;
-use crate::module::{LOCAL_WINDOW, SHARED_WINDOW};
+use crate::layout::{LOCAL_WINDOW, SHARED_WINDOW};
 use crate::order::{Access, How};
 use crate::text::tree::Space;
 

@@ -6,7 +6,7 @@
 //! as the progress of every thread is guaranteed from sm_70 on.
 
 use super::arena::Arena;
-use super::progress::Seen;
+use super::seen::Seen;
 use crate::code::{Slot, Special};
 use crate::lanes::Row;
 use crate::module::Entry;
@@ -234,4 +234,17 @@ fn value(special: Special, warp: u32, lane: u32, place: &Place) -> u32 {
         Special::Zero => 0,
         Special::One => 1,
     }
+}
+
+/// The lanes of a mask, for readers of faults.
+pub(super) fn list(mask: u32) -> String {
+    let mut text = String::new();
+    let lanes: Vec<usize> = lanes(mask).collect();
+    for run in lanes.chunk_by(|a, b| a + 1 == *b) {
+        let (first, last) = (run[0], run[run.len() - 1]);
+        let comma = if text.is_empty() { "" } else { ", " };
+        let range = if first == last { format!("{first}") } else { format!("{first}-{last}") };
+        text += &format!("{comma}{range}");
+    }
+    text
 }

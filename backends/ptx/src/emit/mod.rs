@@ -17,7 +17,7 @@ use crate::{
     failure::Site,
     module::{Argument, Entry, Quantity},
     scalar::Unexpanded,
-    statement::{reduce::Reduction, scan::Running},
+    state::{Chunk, Reduction, Running, Together},
     text::{Class, Code, Label, Reg, Space, parameter},
     value::Val,
 };
@@ -76,11 +76,11 @@ pub(crate) struct Emitter<'k> {
     /// Scans that one thread feeds, under way.
     pub(crate) scans: BTreeMap<usize, Running>,
     /// Reduces and scans whose elements or results threads pass through memory.
-    pub(crate) together: BTreeMap<usize, crate::statement::Together>,
+    pub(crate) together: BTreeMap<usize, Together>,
     /// How many elements the one thread that appends has put, where one does.
     pub(crate) appended: Option<Reg>,
     /// Where scatters in chunks put their elements; others put them into the arrays.
-    pub(crate) chunks: Vec<crate::statement::scatter::Chunk>,
+    pub(crate) chunks: Vec<Chunk>,
     /// Where scatters leave target and values for the thread that the target belongs to.
     pub(crate) staged: BTreeMap<usize, Reg>,
     /// Whether another thread may scatter at the same time.

@@ -7,13 +7,14 @@ use std::ops::Range;
 use super::{
     Building, THREADS, around, axes,
     fold::stop_if_failed,
-    grid, is_once, once, prologue,
-    rows::{agree, phase},
+    grid, is_once,
+    meeting::{agree, phase},
+    once, prologue,
 };
 use crate::{
     emit::{Emitter, Result, parts},
     module::{Argument, Quantity},
-    statement::scatter::Chunk,
+    state::Chunk,
     text::Space,
     value::Val,
 };

@@ -1,8 +1,13 @@
 //! A fold over everything: blocks of 4,096 elements by all blocks of the grid, what they give by one.
 
 use super::{
-    Building, around, axes, is_once, once, points_of, prologue,
-    rows::{agree, block_of, feed_own, fold, own_of, own_steps, phase, results, shared, tree},
+    Building, around, axes,
+    elements::{block_of, fold, own_steps},
+    is_once,
+    meeting::{agree, phase},
+    once, points_of, prologue,
+    shared::{Feeder, feed_own, leave, reset_all, results, shared},
+    tree::tree,
 };
 use crate::{
     emit::{Emitter, Result, parts},
@@ -44,22 +49,14 @@ impl Building<'_> {
         let count = e.pieces(total, BLOCK);
         e.stride_up(block, count, blocks, |e, piece| {
             let bounds = block_of(e, piece, total);
-            super::rows::reset_all(e, &own);
+            reset_all(e, &own);
             own_steps(e, (thread, team), bounds, &mut |e, point| {
                 e.enter_all(&levels, point);
                 let inside = around(e, 1..inner, deeper.clone())?;
                 e.depth(inner, inside)
             })?;
             tree(e, &own, thread, team)?;
-            e.only_if(first, |e| {
-                for (each, &argument) in own.iter().zip(&partial) {
-                    let base = e.argument(argument);
-                    let place = e.address(base, piece, each.stride());
-                    let result = own_of(each);
-                    e.write_maybe("global", place, &result);
-                }
-                Ok(())
-            })?;
+            e.only_if(first, |e| leave(e, &own, &partial, piece))?;
             agree(e);
             Ok(())
         })?;
@@ -82,7 +79,7 @@ impl Building<'_> {
             .zip(&partial)
             .map(|(each, &argument)| (each.stride(), each.types.clone(), e.argument(argument)))
             .collect();
-        let feeders: Vec<_> = own.iter().map(super::rows::Feeder::of).collect();
+        let feeders: Vec<_> = own.iter().map(Feeder::of).collect();
         fold(&mut e, &mut own, (thread, team), count, &mut |e, piece| {
             for ((stride, types, base), feeder) in sources.iter().zip(&feeders) {
                 let place = e.address(*base, piece, *stride);

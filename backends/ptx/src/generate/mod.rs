@@ -1,11 +1,15 @@
 //! Kernels to modules: the entries of each form.
 
 mod chunks;
+mod elements;
 mod fold;
+mod meeting;
 mod neighbours;
 mod points;
 mod rows;
+mod shared;
 mod tiles;
+mod tree;
 
 use std::ops::Range;
 

@@ -8,20 +8,16 @@
 //! Source of the passes: Adinets, Merrill, "Onesweep: A Faster Least Significant Digit Radix Sort for GPUs", 2022.
 
 mod module;
+pub(crate) mod modules;
 
-use std::{
-    collections::BTreeMap,
-    sync::{Arc, Mutex},
-};
-
-use fusebox_backend::{BackendError, Sort, lock};
+use fusebox_backend::{BackendError, Sort};
 use fusebox_ir::ElementType;
 
 use self::module::{DIGITS, THREADS, TILE};
 pub(crate) use self::module::{Widths, module};
 use crate::{
-    device::{Device, DeviceLaunch},
-    machine::{Buffer, Gpu, device_error},
+    device::{Device, DeviceLaunch, device_error},
+    gpu::{Buffer, Gpu},
 };
 
 /// Blocks that count the digits of a row, at most.
@@ -30,34 +26,6 @@ const MOST_SHARES: usize = 1024;
 const MOST_BLOCKS: usize = 1 << 20;
 /// Bytes of counts that the host looks at, to leave passes out in which all elements have the same digit.
 const MOST_LOOKED_AT: usize = 1 << 20;
-
-/// From how many elements on a row has positions of 64 bits.
-pub(crate) const WIDE_FROM: usize = 1 << 32;
-
-/// Modules of sorts that a program has needed so far.
-pub(crate) struct Modules<D: Device> {
-    compute: (u32, u32),
-    version: &'static str,
-    wide_from: usize,
-    loaded: Mutex<BTreeMap<Widths, Arc<D::Module>>>,
-}
-
-impl<D: Device> Modules<D> {
-    pub(crate) fn new(compute: (u32, u32), version: &'static str, wide_from: usize) -> Self {
-        Self { compute, version, wide_from, loaded: Mutex::default() }
-    }
-
-    fn get(&self, device: &D, widths: Widths) -> Result<Arc<D::Module>, BackendError> {
-        let mut loaded = lock(&self.loaded);
-        if let Some(module) = loaded.get(&widths) {
-            return Ok(module.clone());
-        }
-        let text = module(widths, self.compute, self.version);
-        let module = Arc::new(device.load(&text).map_err(|error| device_error("sort", &error))?);
-        loaded.insert(widths, module.clone());
-        Ok(module)
-    }
-}
 
 /// Bits of the ranks of a type.
 fn rank_bits(ty: ElementType) -> usize {

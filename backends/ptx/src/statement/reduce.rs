@@ -3,51 +3,12 @@
 use fusebox_ir::{Action, Association, Constant, ElementType, Lambda, analysis::algebra::identities};
 use fusebox_schedule::grid::is_exact;
 
-use super::{
-    Together,
-    table::{Lanes, Table},
-};
 use crate::{
     emit::{Emitter, Result},
+    state::{Accumulator, Lanes, Maybe, Reduction, Together},
     text::{Class, Reg, Use},
     value::Val,
 };
-
-/// Values of all components, perhaps absent.
-#[derive(Clone, Debug)]
-pub(crate) struct Maybe {
-    pub(crate) values: Vec<Val>,
-    /// Whether they are there; none: they are.
-    pub(crate) present: Option<Reg>,
-}
-
-/// A reduce under way.
-#[derive(Clone, Debug)]
-pub(crate) enum Reduction {
-    /// One element after the other, into these registers.
-    InOrder(Accumulator),
-    /// Accumulators in memory.
-    Table(Table),
-    /// In order where there are fewer elements than so many, else accumulators in memory.
-    Ragged {
-        /// From how many elements on accumulators are used.
-        least: u32,
-        /// What counts elements.
-        count: Reg,
-        /// In order, from the seeds.
-        short: Accumulator,
-        /// The others.
-        long: Table,
-    },
-}
-
-/// Registers that elements are combined into.
-#[derive(Clone, Debug)]
-pub(crate) struct Accumulator {
-    pub(crate) values: Vec<Reg>,
-    /// Whether they hold anything; none: they do.
-    pub(crate) present: Option<Reg>,
-}
 
 impl Emitter<'_> {
     /// Registers that start as some values, or as the identity, or with nothing.
@@ -214,13 +175,5 @@ impl Emitter<'_> {
         let into = self.accumulator(combine, seeds);
         self.combine_into(combine, &into, combined, down)?;
         Ok(into.values)
-    }
-}
-
-impl Accumulator {
-    /// Its values, of these types.
-    pub(crate) fn maybe(&self, types: impl Iterator<Item = ElementType>) -> Maybe {
-        let values = self.values.iter().zip(types).map(|(&reg, ty)| Val::new(ty, reg)).collect();
-        Maybe { values, present: self.present }
     }
 }

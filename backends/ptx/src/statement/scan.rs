@@ -4,48 +4,12 @@ use fusebox_ir::{Action, Association, Constant, ElementType, Lambda, association
 
 use fusebox_schedule::grid::is_exact;
 
-use super::{
-    Together,
-    reduce::{Accumulator, Maybe},
-    table::{Lanes, Table},
-};
 use crate::{
     emit::{Emitter, Result},
+    state::{Accumulator, Gangs, Lanes, Maybe, Running, Together},
     text::{Reg, Use},
     value::Val,
 };
-
-/// A scan under way.
-#[derive(Clone, Debug)]
-pub(crate) struct Running {
-    types: Vec<ElementType>,
-    /// What is before the gang, or before the element where there are no gangs.
-    running: Accumulator,
-    gangs: Option<Gangs>,
-}
-
-/// The gangs of a tile.
-#[derive(Clone, Debug)]
-struct Gangs {
-    lanes: u32,
-    carry: Accumulator,
-    /// The running total without the carry.
-    bare: Accumulator,
-    /// What the gang gives so far.
-    prefix: Accumulator,
-    lane: Reg,
-    /// Elements of the tile.
-    count: Reg,
-    /// For each doubling the lanes as they were before it.
-    had: Reg,
-    total: Option<Table>,
-}
-
-impl Running {
-    fn stride(&self) -> u64 {
-        8 * self.types.len() as u64 + 8
-    }
-}
 
 impl Emitter<'_> {
     /// Registers without a value.

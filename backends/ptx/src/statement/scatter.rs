@@ -2,25 +2,12 @@
 
 use fusebox_ir::{Action, ElementType, Instruction, KernelArrayId, Lambda, ScalarOperand, ScatterOrder};
 
-use super::reduce::Maybe;
 use crate::{
     emit::{Emitter, Result},
+    state::Maybe,
     text::Reg,
     value::Val,
 };
-
-/// Where a scatter in chunks puts its elements.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Chunk {
-    /// Which scatter.
-    pub(crate) statement: usize,
-    /// Whether the chunk under way has a copy of the targets: all but the first have.
-    pub(crate) is_copy: Reg,
-    /// The start of that copy: an accumulator for each target.
-    pub(crate) copy: Reg,
-    /// Where steps of the outermost level tell chunks apart: how many make one, where copies start, how many targets there are.
-    pub(crate) steps: Option<(Val, Reg, Val)>,
-}
 
 impl Emitter<'_> {
     /// `arrays[map] = combine(values, arrays[map])`.

@@ -5,53 +5,12 @@
 
 use fusebox_ir::{Constant, ElementType, Lambda, association::BLOCK};
 
-use super::reduce::Maybe;
 use crate::{
     emit::{Emitter, Result},
+    state::{Lanes, Level, Maybe, Run, Staged, Table},
     text::{Reg, Use},
     value::Val,
 };
-
-/// Which accumulator an element belongs to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Lanes {
-    /// The element's number modulo so many.
-    Interleaved(u32),
-    /// So many runs of neighbours.
-    Runs(u32),
-    /// The same of a number of elements that is not known before: elements of a block are kept until they have all come.
-    Kept(u32),
-}
-
-/// Accumulators in memory.
-#[derive(Clone, Debug)]
-pub(crate) struct Table {
-    lanes: Lanes,
-    types: Vec<ElementType>,
-    /// Bytes of an accumulator, and where in it the byte is that says whether it holds anything.
-    stride: u64,
-    levels: Vec<Level>,
-}
-
-#[derive(Clone, Debug)]
-struct Level {
-    base: Reg,
-    /// Elements of the block under way.
-    count: Reg,
-    /// Of runs.
-    run: Option<Run>,
-}
-
-/// The run under way.
-#[derive(Clone, Debug)]
-struct Run {
-    /// Elements of a run.
-    length: Reg,
-    lane: Reg,
-    within: Reg,
-    /// Elements of this level that have not come.
-    rest: Reg,
-}
 
 impl Emitter<'_> {
     fn zero(&mut self) -> Reg {
@@ -331,12 +290,12 @@ impl Emitter<'_> {
 
 impl Emitter<'_> {
     /// Puts an element to its place in shared memory.
-    pub(crate) fn put(&mut self, staged: &super::Staged, element: &Maybe) {
+    pub(crate) fn put(&mut self, staged: &Staged, element: &Maybe) {
         self.write_maybe("shared", staged.place, element);
     }
 
     /// Takes results from their place.
-    pub(crate) fn taken(&mut self, staged: &super::Staged, types: &[ElementType]) -> Vec<Val> {
+    pub(crate) fn taken(&mut self, staged: &Staged, types: &[ElementType]) -> Vec<Val> {
         self.read_maybe("shared", staged.place, types).values
     }
 }

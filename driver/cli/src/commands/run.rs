@@ -48,7 +48,7 @@ pub(crate) struct Options {
     /// the machine has]
     #[arg(long, value_name = "BITS")]
     vector: Option<u32>,
-    /// Schedules for its kernels, as `dump --stage schedule` prints them, or JSON; results do not depend on them. For the backend `cpu`;
+    /// Schedules for its kernels, as `dump --stage schedule` prints them, or JSON; results do not depend on them. Not for the backend `interp`;
     /// those for vectors that this machine does not have are passed over
     #[arg(long, value_name = "FILE")]
     schedule: Option<PathBuf>,
@@ -115,8 +115,8 @@ pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Failure>
     progress.step(format!("compiling for {backend}"));
     let schedules = match &options.schedule {
         None => None,
-        Some(_) if backend != Backend::Cpu => {
-            return Err(anyhow::anyhow!("--schedule is for the backend `cpu`, and this is `{backend}`").into());
+        Some(_) if backend == Backend::Interp => {
+            return Err(anyhow::anyhow!("--schedule is for kernels that are compiled, and this is `{backend}`").into());
         }
         Some(file) => {
             let text = std::fs::read_to_string(file).with_context(|| format!("{}", file.display()))?;

@@ -12,7 +12,7 @@ mod there {
     use std::sync::{LazyLock, Mutex};
 
     use fusebox_backend::lock;
-    use fusebox_cuda::{Cuda, Gpu};
+    use fusebox_cuda::Cuda;
     use fusebox_ptx::{
         Device, PtxBackend,
         sim::{Options as Machine, Simulator},
@@ -28,14 +28,6 @@ mod there {
     pub(crate) fn first() -> Result<String, String> {
         let gpus = fusebox_cuda::gpus().map_err(|error| error.to_string())?;
         gpus.first().map(|gpu| gpu.name.clone()).ok_or_else(|| "the driver knows no GPU".to_owned())
-    }
-
-    /// The newest described architecture whose code the GPU runs.
-    fn target(gpu: &Gpu) -> Option<Target> {
-        let known =
-            Target::NAMES.iter().rev().filter_map(|name| Some((name.strip_prefix("sm_")?.parse::<u32>().ok()?, name)));
-        let own = gpu.architecture().strip_prefix("sm_").and_then(|number| number.parse::<u32>().ok())?;
-        known.into_iter().find(|(number, _)| *number <= own).and_then(|(_, name)| Target::named(name))
     }
 
     /// A backend with the schedules that options give for a plan, if they do.
@@ -60,7 +52,7 @@ mod there {
         }
         let none = |source| Error::Backend { backend: "cuda", source };
         let device = Cuda::open(fusebox_cuda::Options::default()).map_err(|error| none(Box::new(error)))?;
-        let target = target(device.gpu()).ok_or_else(|| {
+        let target = Target::of_gpu(&device.gpu().architecture()).ok_or_else(|| {
             let (name, own) = (&device.gpu().name, device.gpu().architecture());
             none(format!("{name} is {own}, and code is made from sm_70 on").into())
         })?;

@@ -1,6 +1,6 @@
 //! Gangs of a chunk in shared memory: each by itself, then what is carried through them, then the results.
 
-use super::{Carried, Own};
+use super::carried::{Carried, Own};
 use crate::{
     emit::{Emitter, Result},
     value::Val,

@@ -1,9 +1,12 @@
 //! From the total of a tile to what is carried into it.
 
-use super::{CARRY, Pass, TOTAL};
+use super::{
+    carried::{CARRY, TOTAL},
+    pass::Pass,
+};
 use crate::{
     emit::{Emitter, Result},
-    generate::rows::Shared,
+    generate::shared::Shared,
     module::Argument,
     text::Class,
     value::Val,

@@ -4,124 +4,36 @@
 //! it, goes back to the nearest tile whose carry is known, adds the totals since then strictly from the left, publishes its own carry, and
 //! goes through the tile once more. An append is a scan of how many elements each step puts.
 
+mod carried;
 mod gangs;
 mod look_back;
+mod pass;
 
-use fusebox_ir::{
-    Action, Binary, Constant, ElementType, Instruction, Kernel, Lambda, Local, LocalId, Name, Place, ScalarOp,
-    analysis::kernels::totals_only, association::BLOCK,
-};
-
+use fusebox_ir::{Action, Constant, ElementType, analysis::kernels::totals_only, association::BLOCK};
 use fusebox_schedule::grid;
-use gangs::{apply, chain, prefix};
+
+use carried::{Carried, GANG, Own, sum};
+use pass::{Kernels, Pass, Sizes};
 
 use super::{
     Building,
+    elements::fold,
     fold::stop_if_failed,
-    is_once, once, prologue,
-    rows::{Feeder, Shared, agree, block_of, feed_own, fold, own_of, phase, reset_all, results, shared, tree},
+    is_once,
+    meeting::phase,
+    once, prologue,
+    shared::{Feeder, Shared, feed_own, results, shared},
 };
 use crate::{
-    emit::{Axis, Emitter, Result, What, parts},
+    emit::{Emitter, Result, What, parts},
     module::{Argument, Quantity},
-    statement::{
-        Staged, Together,
-        reduce::{Accumulator, Maybe},
-    },
     team::Team,
-    text::{Class, Reg, Space},
+    text::{Class, Space},
     value::Val,
 };
 
-/// Lanes of a gang where every order is right.
-const GANG: u32 = 16;
 /// Bytes of shared memory for elements of a chunk.
 const STAGED_BYTES: u64 = 24 << 10;
-/// The state of a tile whose total is there.
-const TOTAL: i64 = 1;
-/// The state of a tile behind which what is carried is there.
-const CARRY: i64 = 2;
-
-/// What carries from tile to tile.
-struct Carried<'k> {
-    position: usize,
-    combine: &'k Lambda,
-    down: bool,
-    exclusive: bool,
-    types: Vec<ElementType>,
-    /// None: the append.
-    seeds: Option<&'k [fusebox_ir::ScalarOperand]>,
-    gang: u32,
-    /// In scratch memory: totals of tiles, and what is carried behind them.
-    totals: Argument,
-    carries: Argument,
-}
-
-/// What a block has of it.
-struct Own {
-    /// Elements of a chunk.
-    staged: Reg,
-    /// Where the element under way is.
-    place: Reg,
-    /// What each gang starts from.
-    starts: Reg,
-    /// In the first thread: what is carried so far.
-    running: Accumulator,
-}
-
-impl Carried<'_> {
-    fn stride(&self) -> u64 {
-        8 * self.types.len() as u64 + 8
-    }
-
-    fn absent(&self, e: &mut Emitter<'_>) -> Accumulator {
-        let values = self.types.iter().map(|&ty| e.c.variable(Constant::zero(ty).into())).collect();
-        Accumulator { values, present: Some(e.c.variable(Constant::from(false).into())) }
-    }
-
-    /// What is carried into the first tile.
-    fn first(&self, e: &mut Emitter<'_>) -> Result<Maybe> {
-        match self.seeds {
-            None => Ok(Maybe { values: vec![0i64.into()], present: None }),
-            Some(seeds) if !seeds.is_empty() => Ok(Maybe { values: e.operands(seeds)?, present: None }),
-            Some(_) => Ok(self.absent(e).maybe(self.types.iter().copied())),
-        }
-    }
-
-    fn maybe(&self, of: &Accumulator) -> Maybe {
-        of.maybe(self.types.iter().copied())
-    }
-}
-
-/// The function that adds numbers of elements put.
-fn sum() -> Lambda {
-    let local = |at: u32| Local { id: LocalId(u32::MAX - at), ty: ElementType::I64, name: Name::default() };
-    let (a, b, c) = (local(0), local(1), local(2));
-    let op = ScalarOp::Binary { function: Binary::Add, a: a.id.into(), b: b.id.into() };
-    let results = vec![c.id.into()];
-    let instruction = Instruction { results: vec![c], op, place: Place::default() };
-    Lambda { params: vec![a, b], instructions: vec![instruction], results }
-}
-
-/// The numbers of a kernel in tiles.
-#[derive(Clone, Copy)]
-struct Sizes {
-    team: Team,
-    /// Steps of a tile.
-    tile: i64,
-    /// Steps of a chunk, whose elements are in shared memory at once.
-    chunk: i64,
-}
-
-/// The whole kernel and what totals of tiles need of it.
-#[derive(Clone, Copy)]
-struct Kernels<'k> {
-    whole: &'k Kernel,
-    totals: &'k Kernel,
-    /// How statements that only count are run.
-    what: What,
-}
-
 impl Building<'_> {
     pub(super) fn tiles(&mut self, steps: u32, threads: u32) -> Result {
         let (kernel, all) = (self.kernel, self.all());
@@ -282,156 +194,4 @@ fn last_carry(e: &mut Emitter<'_>, each: &Carried<'_>, tiles: Val) -> Result {
         _ => e.appended = carry.values.first().copied(),
     }
     Ok(())
-}
-
-/// The passes over a tile.
-struct Pass<'a, 'k> {
-    kernels: Kernels<'k>,
-    sizes: Sizes,
-    carried: &'a [Carried<'k>],
-    own: Vec<Own>,
-    reduces: Vec<Shared<'k>>,
-    partial: &'a [Argument],
-    thread: Val,
-    axis: Axis,
-    inner: std::ops::Range<usize>,
-}
-
-impl<'k> Pass<'_, 'k> {
-    /// One tile.
-    fn tile(
-        &mut self,
-        e: &mut Emitter<'k>,
-        totals: &mut [Shared<'k>],
-        (number, status): (Val, Argument),
-        first: Reg,
-    ) -> Result {
-        let team = self.sizes.team;
-        let start = e.c.mul(number, self.sizes.tile.into());
-        let rest = e.c.sub(self.axis.steps, start);
-        let rest = e.c.text(rest);
-        let steps = e.c.make(ElementType::I64, "min.s64", &[&rest, &self.sizes.tile.to_string()]);
-        totals.iter().for_each(|each| each.meet(e));
-        let appends: Vec<Feeder<'_>> = (totals.iter().zip(self.carried))
-            .filter(|(_, each)| each.seeds.is_none())
-            .map(|(total, _)| Feeder::of(total))
-            .collect();
-        fold(e, totals, (self.thread, team), steps, &mut |e, step| {
-            let at = e.c.add(start, step);
-            let count = self.count(e, at)?;
-            for feeder in &appends {
-                feed_own(e, feeder, &Maybe { values: vec![count], present: None })?;
-            }
-            Ok(())
-        })?;
-        agree(e);
-        phase(e, |e| e.only_if(first, |e| self.look_back(e, totals, (number, status))))?;
-        agree(e);
-        let blocks = e.pieces(steps, BLOCK);
-        e.count_up(blocks, |e, block| {
-            let (from, to) = block_of(e, block, steps);
-            reset_all(e, &self.reduces);
-            let many = e.c.sub(to, from);
-            let chunks = e.pieces(many, self.sizes.chunk);
-            let begin = e.c.add(start, from);
-            e.count_up(chunks, |e, chunk| {
-                let skipped = e.c.mul(chunk, self.sizes.chunk.into());
-                let left = e.c.sub(many, skipped);
-                let left = e.c.text(left);
-                let count = e.c.make(ElementType::I64, "min.s64", &[&left, &self.sizes.chunk.to_string()]);
-                let begin = e.c.add(begin, skipped);
-                self.chunk(e, begin, count, first)
-            })?;
-            if self.reduces.is_empty() {
-                return Ok(());
-            }
-            tree(e, &self.reduces, self.thread, team)?;
-            let earlier = e.c.mul(number, (self.sizes.tile / BLOCK).into());
-            let at = e.c.add(earlier, block);
-            e.only_if(first, |e| {
-                for (each, &argument) in self.reduces.iter().zip(self.partial) {
-                    let base = e.argument(argument);
-                    let place = e.address(base, at, each.stride());
-                    let result = own_of(each);
-                    e.write_maybe("global", place, &result);
-                }
-                Ok(())
-            })?;
-            agree(e);
-            Ok(())
-        })
-    }
-
-    /// A step, as totals need it; how many elements it puts.
-    fn count(&self, e: &mut Emitter<'k>, step: Val) -> Result<Val> {
-        let counter = e.c.variable(0i64.into());
-        (e.kernel, e.what) = (self.kernels.totals, self.kernels.what);
-        // What is reduced over all steps is so once, when all else is done.
-        self.reduces.iter().for_each(|each| e.left_out[each.position] = true);
-        let appended = e.appended.replace(counter);
-        e.enter(&self.axis, step);
-        let result = e.depth(1, self.inner.clone());
-        (e.kernel, e.what, e.appended) = (self.kernels.whole, What::All, appended);
-        self.reduces.iter().for_each(|each| e.left_out[each.position] = false);
-        result?;
-        Ok(Val::new(ElementType::I64, counter))
-    }
-
-    /// One chunk: elements to shared memory, scanned there, then everything else at each step.
-    fn chunk(&mut self, e: &mut Emitter<'k>, begin: Val, count: Val, first: Reg) -> Result {
-        let stride = i64::from(self.sizes.team.threads).into();
-        for (each, own) in self.carried.iter().zip(&self.own) {
-            e.together.insert(each.position, Together::Put(Staged { place: own.place }));
-        }
-        phase(e, |e| {
-            e.stride_up(self.thread, count, stride, |e, step| {
-                self.places(e, step);
-                let at = e.c.add(begin, step);
-                let count = self.count(e, at)?;
-                for (each, own) in self.carried.iter().zip(&self.own) {
-                    if each.seeds.is_none() {
-                        e.write_maybe("shared", own.place, &Maybe { values: vec![count], present: None });
-                    }
-                }
-                Ok(())
-            })
-        })?;
-        agree(e);
-        for (each, own) in self.carried.iter().zip(&self.own) {
-            e.operation = e.kernel.operation(&e.kernel.statements[each.position]);
-            let gangs = e.pieces(count, each.gang.into());
-            phase(e, |e| e.stride_up(self.thread, gangs, stride, |e, gang| prefix(e, each, own, gang, count)))?;
-            agree(e);
-            phase(e, |e| e.only_if(first, |e| chain(e, each, own, gangs, count)))?;
-            agree(e);
-            phase(e, |e| e.stride_up(self.thread, gangs, stride, |e, gang| apply(e, each, own, gang, count)))?;
-            e.together.insert(each.position, Together::Take(Staged { place: own.place }));
-        }
-        agree(e);
-        phase(e, |e| {
-            e.stride_up(self.thread, count, stride, |e, step| {
-                self.places(e, step);
-                let at = e.c.add(begin, step);
-                e.enter(&self.axis, at);
-                for (each, own) in self.carried.iter().zip(&self.own) {
-                    if each.seeds.is_none() {
-                        let value = e.load_from("shared", ElementType::I64, own.place, 0);
-                        e.appended = Some(e.c.variable(value));
-                    }
-                }
-                e.depth(1, self.inner.clone())?;
-                e.appended = None;
-                Ok(())
-            })
-        })?;
-        agree(e);
-        Ok(())
-    }
-
-    fn places(&self, e: &mut Emitter<'k>, step: Val) {
-        for (each, own) in self.carried.iter().zip(&self.own) {
-            let place = e.address(own.staged, step, each.stride());
-            e.c.assign(own.place, Val::new(ElementType::I64, place));
-        }
-    }
 }
