@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
 /// Members for work on the project itself, which nobody takes.
-const OWN: [&str; 4] = ["fusebox-bench", "fusebox-book", "fusebox-golden", "xtask"];
+const OWN: [&str; 5] = ["fusebox-bench", "fusebox-book", "fusebox-golden", "fusebox-gpu-suite", "xtask"];
 
 /// Packages every other member: all files that it needs are its own, and all of its dependencies have versions.
 pub fn check(workspace: &Workspace) -> Result<()> {
