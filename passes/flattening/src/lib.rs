@@ -2,6 +2,7 @@
 
 pub mod analysis;
 mod error;
+mod extents;
 mod interface;
 mod lift;
 mod live;

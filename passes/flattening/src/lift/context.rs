@@ -15,6 +15,8 @@ use super::{
     lane::in_lane,
 };
 
+pub(super) use crate::extents::scalar;
+
 /// A set of lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct ContextId(pub usize);
@@ -400,9 +402,4 @@ impl Lifter<'_> {
             }
         }
     }
-}
-
-/// An extent as a scalar of code.
-pub(super) fn scalar(extent: Extent) -> ScalarValue {
-    ScalarValue::int(operand(extent).in_scalar())
 }

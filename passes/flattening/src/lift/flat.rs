@@ -6,6 +6,8 @@ use fusebox_ir::{
     ArrayId, ArrayOp, Binding, Block, ElementType, Extent, Fresh, Lambda, Name, Operand, Place, Type, Var,
 };
 
+pub(super) use crate::extents::{operand, operands};
+
 /// Open blocks, the innermost last, and the types of all that was bound.
 #[derive(Debug)]
 pub(super) struct Flat {
@@ -136,18 +138,4 @@ impl Flat {
     pub fn finish(mut self, results: Vec<ArrayId>) -> Block {
         self.close(results)
     }
-}
-
-/// An extent as an operand.
-pub(super) fn operand(extent: Extent) -> Operand {
-    match extent {
-        Extent::Constant(value) => Operand::Constant(value.into()),
-        Extent::Value(id) => Operand::Value(id),
-        Extent::Unknown => Operand::Constant(0i64.into()),
-    }
-}
-
-/// Extents as operands.
-pub(super) fn operands(extents: &[Extent]) -> Vec<Operand> {
-    extents.iter().map(|&extent| operand(extent)).collect()
 }

@@ -12,7 +12,7 @@ use fusebox_ir::{
 };
 
 use self::writer::Writer;
-use crate::{Error, interface::names_are_free};
+use crate::{Error, extents::operand, interface::names_are_free};
 
 /// Elements of a stream in memory.
 #[derive(Clone, Debug)]
@@ -30,13 +30,48 @@ struct Stored {
     element: ElementType,
 }
 
-/// A program on its way.
-struct Streams {
+/// What is known of the values of a program.
+struct Known {
+    /// Streams that are in memory.
     stored: HashMap<ArrayId, Stored>,
     /// What stands for values that are gone.
     instead: HashMap<ArrayId, Operand>,
     types: HashMap<ArrayId, Type>,
+}
+
+/// A program on its way.
+struct Streams {
+    known: Known,
     fresh: Fresh,
+}
+
+impl Known {
+    /// How many elements there are along the outermost dimension.
+    fn extent(&self, array: ArrayId) -> Extent {
+        self.types.get(&array).and_then(|ty| ty.extents.first()).copied().unwrap_or(Extent::Unknown)
+    }
+
+    /// Lets sizes that a type binds stand for extents of what is given.
+    fn bind_sizes(&mut self, block: &Block, ty: &Type, given: &[Extent]) {
+        for (extent, &given) in ty.extents.iter().zip(given) {
+            if let Extent::Value(id) = extent
+                && block.sizes.iter().any(|size| size.id == *id)
+            {
+                self.instead.entry(*id).or_insert(operand(given));
+            }
+        }
+    }
+
+    /// What stands for a value in the end.
+    fn resolved(&self, mut id: ArrayId) -> Operand {
+        loop {
+            match self.instead.get(&id) {
+                Some(&Operand::Value(next)) => id = next,
+                Some(&constant) => return constant,
+                None => return id.into(),
+            }
+        }
+    }
 }
 
 /// Whether a program reads or makes streams, or traverses arrays as such.
@@ -69,18 +104,12 @@ pub fn streams_in_memory(program: &Program) -> Result<Program, Error> {
     let mut program = program.clone();
     let mut types = HashMap::new();
     program.body.for_each_definition(&mut |var| _ = types.insert(var.id, var.ty.clone()));
-    let mut streams = Streams { stored: HashMap::new(), instead: HashMap::new(), types, fresh: Fresh::new(&program) };
+    let known = Known { stored: HashMap::new(), instead: HashMap::new(), types };
+    let mut streams = Streams { known, fresh: Fresh::new(&program) };
     streams.inputs(&mut program.body);
     streams.block(&mut program.body);
     streams.outputs(&mut program);
-    let instead = streams.instead;
-    program.body.substitute(&mut |mut id| loop {
-        match instead.get(&id) {
-            Some(&Operand::Value(next)) => id = next,
-            Some(&constant) => return constant,
-            None => return id.into(),
-        }
-    });
+    program.body.substitute(&mut |id| streams.known.resolved(id));
     Ok(program.renumbered())
 }
 
@@ -114,7 +143,7 @@ impl Streams {
             let values = if rank == 0 { name.to_owned() } else { format!("{name}.values") };
             let values = input(values, vec![total.into()], param.ty.element);
             let element = param.ty.element;
-            self.stored.insert(param.id, Stored { extents, values, number, total, rank, element });
+            self.known.stored.insert(param.id, Stored { extents, values, number, total, rank, element });
         }
         // In the order in which the inputs meet them.
         let met: Vec<Extent> = body.params.iter().flat_map(|param| param.ty.extents.iter().copied()).collect();
@@ -125,7 +154,7 @@ impl Streams {
     fn outputs(&mut self, program: &mut Program) {
         let results = std::mem::take(&mut program.body.results);
         for (id, output) in results.into_iter().zip(std::mem::take(&mut program.outputs)) {
-            let Some(stored) = self.stored.get(&id).filter(|_| output.ty.stream) else {
+            let Some(stored) = self.known.stored.get(&id).filter(|_| output.ty.stream) else {
                 program.body.results.push(id);
                 program.outputs.push(output);
                 continue;
@@ -157,7 +186,7 @@ impl Streams {
                 let mut writer =
                     Writer { bindings: &mut block.bindings, fresh: &mut self.fresh, place: &binding.place };
                 let traversal = traversal::Traversal { results: &binding.results, limit, streams: &streams };
-                traversal.written(body, sinks, &mut self.stored, &mut self.instead, &self.types, &mut writer);
+                traversal.written(body, sinks, &mut self.known, &mut writer);
             } else {
                 block.bindings.push(binding);
             }

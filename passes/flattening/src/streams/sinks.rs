@@ -1,7 +1,5 @@
 //! What becomes of what the body gives for the one chunk.
 
-use std::collections::HashMap;
-
 use fusebox_ir::{
     ArrayId, ArrayOp, Binary, Block, Direction,
     ElementType::{Bool, I64},
@@ -9,10 +7,10 @@ use fusebox_ir::{
 };
 
 use super::{
-    Stored,
-    traversal::{bind_sizes, products},
-    writer::{Writer, number, scalar},
+    Known, Stored,
+    writer::{Writer, number},
 };
+use crate::extents::scalar;
 
 /// The sinks of a traversal.
 pub(super) struct Sinks<'t> {
@@ -23,15 +21,7 @@ pub(super) struct Sinks<'t> {
 
 impl Sinks<'_> {
     /// Writes the results of all sinks; `given` is what the body gives.
-    pub fn written(
-        &self,
-        sinks: Vec<Sink>,
-        given: &[ArrayId],
-        stored: &mut HashMap<ArrayId, Stored>,
-        instead: &mut HashMap<ArrayId, Operand>,
-        types: &HashMap<ArrayId, Type>,
-        writer: &mut Writer<'_>,
-    ) {
+    pub fn written(&self, sinks: Vec<Sink>, given: &[ArrayId], known: &mut Known, writer: &mut Writer<'_>) {
         let (mut results, mut given) = (self.results, given);
         for sink in sinks {
             let (taken, rest) = given.split_at(sink.takes(results, true).min(given.len()));
@@ -39,25 +29,25 @@ impl Sinks<'_> {
             let (own, rest) = results.split_at(sink.gives(results).min(results.len()));
             results = rest;
             match sink {
-                Sink::Elements { .. } => self.elements(own, taken, types, writer),
+                Sink::Elements { .. } => self.elements(own, taken, known, writer),
                 Sink::Tabulate => self.tabulate(own, taken, own.len().saturating_sub(2), writer),
                 Sink::StreamOut => {
                     let (Some(own), Some((&values, extents))) = (own.first(), taken.split_last()) else { continue };
-                    let total = writer.unit("total", |_| scalar(extent_of(values, types)));
+                    let total = writer.unit("total", |_| scalar(known.extent(values)));
                     let extents = extents.first().copied();
                     let (rank, element) = (own.ty.rank(), own.ty.element);
                     let number = self.count;
-                    stored.insert(own.id, Stored { extents, values, number, total, rank, element });
+                    known.stored.insert(own.id, Stored { extents, values, number, total, rank, element });
                 }
-                Sink::Accumulate { f, seeds, .. } => self.accumulate(own, f, &seeds, taken, instead, types, writer),
+                Sink::Accumulate { f, seeds, .. } => self.accumulate(own, f, &seeds, taken, known, writer),
             }
         }
     }
 
     /// The size and the vectors.
-    fn elements(&self, own: &[Var], given: &[ArrayId], types: &HashMap<ArrayId, Type>, writer: &mut Writer<'_>) {
+    fn elements(&self, own: &[Var], given: &[ArrayId], known: &Known, writer: &mut Writer<'_>) {
         let (Some((size, vectors)), Some(&first)) = (own.split_first(), given.first()) else { return };
-        writer.unit_as(size.clone(), |_| scalar(extent_of(first, types)));
+        writer.unit_as(size.clone(), |_| scalar(known.extent(first)));
         for (var, &given) in vectors.iter().zip(given) {
             writer.reshape_as(var.clone(), given);
         }
@@ -82,7 +72,7 @@ impl Sinks<'_> {
                 f.select(some, ScalarValue::outer(shortest, I64), 0i64)
             });
         }
-        let sizes = products(extents, count, rank, writer);
+        let sizes = writer.products(extents, count, rank);
         let offsets = offsets(sizes, count, writer);
         writer.generate_as(table.clone(), |f, index| {
             let within = (1..rank).fold(index[1], |position, dim| {
@@ -97,22 +87,19 @@ impl Sinks<'_> {
     }
 
     /// The state after the chunk; of no elements, before it.
-    #[allow(clippy::too_many_arguments)]
     fn accumulate(
         &self,
         own: &[Var],
         f: Block,
         seeds: &[Operand],
         given: &[ArrayId],
-        instead: &mut HashMap<ArrayId, Operand>,
-        types: &HashMap<ArrayId, Type>,
+        known: &mut Known,
         writer: &mut Writer<'_>,
     ) {
         for (param, &given) in f.params.iter().skip(seeds.len()).zip(given) {
-            instead.insert(param.id, given.into());
-            if let Some(ty) = types.get(&given) {
-                bind_sizes(&f, &param.ty, &ty.extents, instead);
-            }
+            known.instead.insert(param.id, given.into());
+            let extents = known.types.get(&given).map(|ty| ty.extents.clone()).unwrap_or_default();
+            known.bind_sizes(&f, &param.ty, &extents);
         }
         let some = writer.bind("some", Type::scalar(Bool), {
             let f = Lambda::build(&[], |f, _| vec![f.binary(Binary::Gt, ScalarValue::outer(self.count, I64), 0i64)]);
@@ -121,7 +108,7 @@ impl Sinks<'_> {
         let (mut bindings, ()) = writer.inner(|writer| {
             for (param, &seed) in f.params.iter().zip(seeds) {
                 match seed {
-                    Operand::Value(_) => _ = instead.insert(param.id, seed),
+                    Operand::Value(_) => _ = known.instead.insert(param.id, seed),
                     Operand::Constant(_) => writer.bind_as(vec![param.clone()], constant(seed)),
                 }
             }
@@ -145,11 +132,6 @@ impl Sinks<'_> {
 
 fn constant(operand: Operand) -> ArrayOp {
     ArrayOp::Unit { f: Lambda { results: vec![operand.in_scalar()], ..Lambda::default() } }
-}
-
-/// How long a vector is.
-fn extent_of(vector: ArrayId, types: &HashMap<ArrayId, Type>) -> Extent {
-    types.get(&vector).and_then(|ty| ty.extents.first()).copied().unwrap_or(Extent::Unknown)
 }
 
 /// Where each element's values begin, and behind them how many there are in all.

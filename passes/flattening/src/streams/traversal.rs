@@ -1,14 +1,13 @@
 //! One traversal: what its body reads is all elements of its streams, and the body is written in its place.
 
-use std::collections::HashMap;
-
 use fusebox_ir::{ArrayId, Binary, Block, ElementType::I64, Extent, Operand, ScalarValue, Sink, Type, Var};
 
 use super::{
-    Stored, extents_of_elements,
+    Known, Stored, extents_of_elements,
     sinks::Sinks,
-    writer::{Writer, number, scalar},
+    writer::{Writer, number},
 };
+use crate::extents::scalar;
 
 /// A traversal whose body takes chunks.
 pub(super) struct Traversal<'t> {
@@ -19,21 +18,13 @@ pub(super) struct Traversal<'t> {
 
 impl Traversal<'_> {
     /// Writes it.
-    pub fn written(
-        &self,
-        body: Block,
-        sinks: Vec<Sink>,
-        stored: &mut HashMap<ArrayId, Stored>,
-        instead: &mut HashMap<ArrayId, Operand>,
-        types: &HashMap<ArrayId, Type>,
-        writer: &mut Writer<'_>,
-    ) {
+    pub fn written(&self, body: Block, sinks: Vec<Sink>, known: &mut Known, writer: &mut Writer<'_>) {
         let numbers: Vec<Extent> = self
             .streams
             .iter()
-            .map(|id| match stored.get(id) {
+            .map(|&id| match known.stored.get(&id) {
                 Some(stored) => stored.number.into(),
-                None => types.get(id).and_then(|ty| ty.extents.first()).copied().unwrap_or(Extent::Unknown),
+                None => known.extent(id),
             })
             .collect();
         let limit = self.limit;
@@ -48,42 +39,31 @@ impl Traversal<'_> {
         let mut params = body.params.iter();
         let begins = params.next().map(|var| (var.id, Operand::from(0)));
         let counts = params.next().map(|var| (var.id, Operand::Value(count)));
-        instead.extend(begins.into_iter().chain(counts));
+        known.instead.extend(begins.into_iter().chain(counts));
         for id in self.streams {
-            let chunk = match stored.get(id) {
+            let chunk = match known.stored.get(id) {
                 Some(stored) if whole => stored.clone(),
                 Some(stored) => beginning(stored, count, writer),
                 None => {
-                    let ty = types.get(id).cloned().unwrap_or_else(|| Type::scalar(I64));
+                    let ty = known.types.get(id).cloned().unwrap_or_else(|| Type::scalar(I64));
                     rows(*id, &ty, count, whole, writer)
                 }
             };
             let given = chunk.extents.into_iter().chain([chunk.values]);
             for (given, param) in given.zip(params.by_ref()) {
-                instead.insert(param.id, given.into());
+                known.instead.insert(param.id, given.into());
                 // Sizes that the parameter binds are those of what is given.
                 let extents = [Extent::Value(if param.ty.rank() == 1 && given == chunk.values {
                     chunk.total
                 } else {
                     chunk.number
                 })];
-                bind_sizes(&body, &param.ty, &extents, instead);
+                known.bind_sizes(&body, &param.ty, &extents);
             }
         }
         writer.bindings.extend(body.bindings);
         let sinks_of = Sinks { results: self.results, count };
-        sinks_of.written(sinks, &body.results, stored, instead, types, writer);
-    }
-}
-
-/// Lets sizes that a type binds stand for extents of what is given.
-pub(super) fn bind_sizes(block: &Block, ty: &Type, given: &[Extent], instead: &mut HashMap<ArrayId, Operand>) {
-    for (extent, &given) in ty.extents.iter().zip(given) {
-        if let Extent::Value(id) = extent
-            && block.sizes.iter().any(|size| size.id == *id)
-        {
-            instead.entry(*id).or_insert(super::writer::operand(given));
-        }
+        sinks_of.written(sinks, &body.results, known, writer);
     }
 }
 
@@ -96,24 +76,10 @@ fn beginning(stored: &Stored, count: ArrayId, writer: &mut Writer<'_>) -> Stored
     };
     let ty = Type::array(extents_of_elements(count.into(), rank), I64);
     let extents = writer.first("extents", extents, ty);
-    let sizes = products(extents, count, rank, writer);
+    let sizes = writer.products(extents, count, rank);
     let total = writer.fold("total", Binary::Add, 0, sizes);
     let values = writer.first("values", stored.values, Type::array(vec![total.into()], element));
     Stored { extents: Some(extents), values, number: count, total, rank, element }
-}
-
-/// How many values each of `count` elements has, from their extents.
-pub(super) fn products(extents: ArrayId, count: ArrayId, rank: usize, writer: &mut Writer<'_>) -> ArrayId {
-    if rank == 1 {
-        return extents;
-    }
-    writer.generate("sizes", &[count.into()], I64, |f, index| {
-        let first = f.read(extents, I64, &[index[0], number(0)]);
-        (1..rank).fold(first, |product, dim| {
-            let extent = f.read(extents, I64, &[index[0], number(dim)]);
-            f.mul(product, extent)
-        })
-    })
 }
 
 /// The elements of an array along its outermost dimension: the first `count` of them, or the whole array.

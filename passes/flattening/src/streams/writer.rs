@@ -5,6 +5,8 @@ use fusebox_ir::{
     Place, ScalarOperand, ScalarValue, Type, Var,
 };
 
+use crate::extents::operands;
+
 /// A block that is written.
 pub(super) struct Writer<'w> {
     pub bindings: &'w mut Vec<Binding>,
@@ -84,6 +86,20 @@ impl Writer<'_> {
         self.bind(name, ty, op)
     }
 
+    /// How many values each of `count` elements of a rank has, from their extents.
+    pub fn products(&mut self, extents: ArrayId, count: ArrayId, rank: usize) -> ArrayId {
+        if rank == 1 {
+            return extents;
+        }
+        self.generate("sizes", &[count.into()], I64, |f, index| {
+            let first = f.read(extents, I64, &[index[0], number(0)]);
+            (1..rank).fold(first, |product, dim| {
+                let extent = f.read(extents, I64, &[index[0], number(dim)]);
+                f.mul(product, extent)
+            })
+        })
+    }
+
     /// All elements of an `i64` vector combined.
     pub fn fold(&mut self, name: &str, combine: Binary, seed: i64, source: ArrayId) -> ArrayId {
         let op = ArrayOp::Fold {
@@ -101,25 +117,6 @@ fn code_of(code: impl FnOnce(&mut LambdaBuilder) -> ScalarValue) -> Lambda {
     let mut f = LambdaBuilder::new();
     let value = code(&mut f);
     f.finish(&[value])
-}
-
-/// Extents as operands.
-pub(super) fn operands(extents: &[Extent]) -> Vec<Operand> {
-    extents.iter().map(|&extent| operand(extent)).collect()
-}
-
-/// An extent as an operand.
-pub(super) fn operand(extent: Extent) -> Operand {
-    match extent {
-        Extent::Constant(value) => value.into(),
-        Extent::Value(id) => id.into(),
-        Extent::Unknown => 0.into(),
-    }
-}
-
-/// An extent as a scalar of code.
-pub(super) fn scalar(extent: Extent) -> ScalarValue {
-    ScalarValue::int(operand(extent).in_scalar())
 }
 
 /// A number as a scalar of code.
