@@ -2,9 +2,7 @@
 
 use std::collections::HashMap;
 
-use fusebox_ir::{
-    ArrayId, ArrayOp, Binding, Block, ElementType, Extent, Fresh, Lambda, Name, Operand, Place, Type, Var,
-};
+use fusebox_ir::{ArrayId, ArrayOp, Binding, Block, ElementType, Fresh, Lambda, Name, Place, Type, Var};
 
 pub(super) use crate::extents::{operand, operands};
 

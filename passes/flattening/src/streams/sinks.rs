@@ -3,7 +3,7 @@
 use fusebox_ir::{
     ArrayId, ArrayOp, Binary, Block, Direction,
     ElementType::{Bool, I64},
-    Extent, Lambda, Operand, ScalarValue, ScanForm, Sink, Type, Var,
+    Lambda, Operand, ScalarValue, ScanForm, Sink, Type, Var,
 };
 
 use super::{

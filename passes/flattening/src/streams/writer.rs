@@ -1,8 +1,8 @@
 //! Writing bindings one after the other.
 
 use fusebox_ir::{
-    ArrayId, ArrayOp, Binary, Binding, ElementType, ElementType::I64, Extent, Fresh, Lambda, LambdaBuilder, Operand,
-    Place, ScalarOperand, ScalarValue, Type, Var,
+    ArrayId, ArrayOp, Binary, Binding, ElementType, ElementType::I64, Extent, Fresh, Lambda, LambdaBuilder, Place,
+    ScalarOperand, ScalarValue, Type, Var,
 };
 
 use crate::extents::operands;
