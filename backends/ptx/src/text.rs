@@ -190,7 +190,8 @@ impl Code {
             let separator = if position == 0 { "" } else { "," };
             _ = write!(text, "{separator}\n\t.param .u64 {}", parameter(position));
         }
-        _ = writeln!(text, "\n)\n.maxntid {threads}, 1, 1\n{{");
+        // Without a number of blocks the assembler has one of its own in mind, and spills to stay within it.
+        _ = writeln!(text, "\n)\n.maxntid {threads}, 1, 1\n.minnctapersm 1\n{{");
         for class in Class::ALL {
             let count = self.registers[class as usize];
             if count > 0 {
