@@ -15,6 +15,7 @@ use crate::{
     alike::Alike,
     kernel::{CompiledKernel, Forced, ScheduledKernel, VECTOR_BYTES},
     load::LoadedPlan,
+    row_kernels::RowKernels,
     wide::{self, WideKernel},
 };
 
@@ -22,7 +23,9 @@ use crate::{
 #[derive(Debug)]
 pub struct CompiledPlan {
     plan: Arc<Plan>,
-    /// How each kernel runs with vectors of 16 bytes, or without.
+    /// Rows of its kernels, where there are several threads.
+    rows: RowKernels,
+    /// How each kernel runs with vectors of 16 bytes, or without: those of the plan, then the rows.
     narrow: Vec<ScheduledKernel>,
     forced: Vec<Forced>,
     /// What machine code for vectors of 64 or 32 bytes may use; none: there is no such code.
@@ -40,9 +43,10 @@ impl CompiledPlan {
         shared: Arc<Shared>,
     ) -> Result<Self, BackendError> {
         let bytes = config.vectors.then_some(VECTOR_BYTES);
-        let forced = forced(plan, config);
-        let narrow = scheduled(plan, &forced, |_| bytes)?;
-        Ok(Self { plan: plan.shared(), narrow, forced, features, shared, guarded: false })
+        let rows = if shared.threads.count() > 1 { RowKernels::of(plan) } else { RowKernels::default() };
+        let forced = forced(plan, &rows, config);
+        let narrow = scheduled(rows.behind(plan), &forced, |_| bytes)?;
+        Ok(Self { plan: plan.shared(), rows, narrow, forced, features, shared, guarded: false })
     }
 
     /// A plan that nobody vouches for: what may be outside of an array is checked. Appends to what may be too short are scalar code, which
@@ -53,14 +57,15 @@ impl CompiledPlan {
         features: Option<Features>,
         shared: Arc<Shared>,
     ) -> Result<Self, BackendError> {
-        let forced = forced(plan, config);
         let mut plan = plan.clone();
         for kernel in &mut plan.kernels {
             *kernel = with_checks(kernel);
         }
+        let rows = if shared.threads.count() > 1 { RowKernels::of(&plan) } else { RowKernels::default() };
+        let forced = forced(&plan, &rows, config);
         let bytes = |kernel: &Kernel| (config.vectors && has_room(kernel)).then_some(VECTOR_BYTES);
-        let narrow = scheduled(&plan, &forced, bytes)?;
-        Ok(Self { plan: Arc::new(plan), narrow, forced, features, shared, guarded: true })
+        let narrow = scheduled(rows.behind(&plan), &forced, bytes)?;
+        Ok(Self { plan: Arc::new(plan), rows, narrow, forced, features, shared, guarded: true })
     }
 
     /// The functions of each kernel, for vectors of 16 bytes or without; of kernels that are the same code the first has them. They are made
@@ -91,7 +96,7 @@ impl CompiledPlan {
     /// [`BackendError::Compile`].
     pub fn load_plan(&self) -> Result<LoadedPlan, BackendError> {
         LoadedPlan::new(
-            self.plan.clone(),
+            (self.plan.clone(), &self.rows),
             (&self.narrow, &self.forced),
             self.features,
             (self.shared.clone(), self.guarded),
@@ -117,17 +122,19 @@ impl Compiled for CompiledPlan {
     }
 }
 
-fn forced(plan: &Plan, config: &Config) -> Vec<Forced> {
+/// Schedules of rows cannot be forced: they have the names of their kernels.
+fn forced(plan: &Plan, rows: &RowKernels, config: &Config) -> Vec<Forced> {
     let of = |kernel: &Kernel, target: &str| config.schedules.get(kernel, target).cloned();
     plan.kernels
         .iter()
         .map(|kernel| Forced { narrow: of(kernel, "sse"), avx2: of(kernel, "avx2"), avx512: of(kernel, "avx512") })
+        .chain(rows.rows.iter().map(|_| Forced::default()))
         .collect()
 }
 
-/// The schedules of all kernels of a plan for the vectors of Cranelift.
-fn scheduled(
-    plan: &Plan,
+/// The schedules of kernels for the vectors of Cranelift.
+fn scheduled<'p>(
+    kernels: impl Iterator<Item = &'p Kernel>,
     forced: &[Forced],
     vector_bytes: impl Fn(&Kernel) -> Option<usize>,
 ) -> Result<Vec<ScheduledKernel>, BackendError> {
@@ -135,5 +142,5 @@ fn scheduled(
         (Some(schedule), Some(target)) => ScheduledKernel::checked(kernel, schedule.clone(), target),
         _ => ScheduledKernel::best(kernel, vector_bytes(kernel)),
     };
-    plan.kernels.iter().zip(forced).map(own).collect()
+    kernels.zip(forced).map(own).collect()
 }

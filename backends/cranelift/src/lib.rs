@@ -14,6 +14,7 @@ pub mod lower;
 mod machine;
 mod making;
 mod rounding;
+mod row_kernels;
 mod sort;
 mod threads;
 mod wide;

@@ -13,10 +13,11 @@ use crate::{
     Cranelift, Shared,
     code_memory::{CodeMemory, DefinedFunction},
     kernel::{Forced, ScheduledKernel},
-    loaded_kernel::LoadedKernel,
+    loaded_kernel::{LoadedKernel, OneRow},
     machine::Cpu,
     making::{Made, Making},
     rounding::Rounding,
+    row_kernels::RowKernels,
     wide,
 };
 
@@ -37,12 +38,12 @@ pub struct LoadedPlan {
 
 impl LoadedPlan {
     pub(crate) fn new(
-        plan: Arc<Plan>,
+        (plan, rows): (Arc<Plan>, &RowKernels),
         (narrow, forced): (&[ScheduledKernel], &[Forced]),
         features: Option<Features>,
         (shared, cleared): (Arc<Shared>, bool),
     ) -> Result<Self, BackendError> {
-        let mut making = Making::new(&plan)?;
+        let mut making = Making::new(rows.behind(&plan).collect())?;
         if let Some(features) = features {
             making.all(
                 true,
@@ -59,7 +60,12 @@ impl LoadedPlan {
         let made: Vec<Made> = made.into_iter().flatten().collect();
         let codes = made.iter().flat_map(|own| &own.codes).map(DefinedFunction::number).collect::<HashSet<_>>().len();
         let memory = maker.finish()?;
-        let kernels = made.into_iter().zip(&plan.kernels).map(|(own, kernel)| own.loaded(kernel, &memory)).collect();
+        let mut loaded = made.into_iter().zip(rows.behind(&plan)).map(|(own, kernel)| own.loaded(kernel, &memory));
+        let mut kernels: Vec<LoadedKernel> = loaded.by_ref().take(plan.kernels.len()).collect();
+        for ((position, kernel), loaded) in rows.rows.iter().zip(loaded) {
+            kernels[*position].row = Some(Arc::new(OneRow { kernel: kernel.clone(), loaded }));
+        }
+        let kernels = kernels.into();
         Ok(Self { plan, kernels, shared, memory: Arc::new(memory), codes, cleared, spare: Mutex::default() })
     }
 

@@ -1,6 +1,8 @@
 //! One kernel as machine code, with what launches ask of it.
 
-use fusebox_ir::analysis::kernels::RowLengths;
+use std::sync::Arc;
+
+use fusebox_ir::{Kernel, analysis::kernels::RowLengths};
 
 use crate::{
     code_memory::Code,
@@ -22,6 +24,15 @@ pub(crate) struct LoadedKernel {
     pub(crate) lengths: Option<RowLengths>,
     /// Whether a level inside of it goes across lanes.
     pub(crate) inner_gang: bool,
+    /// One of its rows, for such that all threads share.
+    pub(crate) row: Option<Arc<OneRow>>,
+}
+
+/// One row of a kernel as a kernel of its own ([`fusebox_ir::analysis::kernels::one_row`]).
+#[derive(Debug)]
+pub(crate) struct OneRow {
+    pub(crate) kernel: Kernel,
+    pub(crate) loaded: LoadedKernel,
 }
 
 impl LoadedKernel {

@@ -2,7 +2,7 @@
 
 use fusebox_backend::BackendError;
 use fusebox_ir::{
-    Kernel, Plan,
+    Kernel,
     analysis::{kernels::row_lengths, work_of_statement},
 };
 use fusebox_wide::Code;
@@ -14,9 +14,9 @@ use crate::{
     loaded_kernel::LoadedKernel,
 };
 
-/// The kernels of a plan, some of them machine code.
+/// Kernels, some of them machine code.
 pub(crate) struct Making<'p> {
-    plan: &'p Plan,
+    kernels: Vec<&'p Kernel>,
     pub(crate) maker: CodeMemoryBuilder,
     /// Of each kernel, once it is there.
     pub(crate) made: Vec<Option<Made>>,
@@ -31,9 +31,9 @@ pub(crate) struct Made {
 }
 
 impl<'p> Making<'p> {
-    pub(crate) fn new(plan: &'p Plan) -> Result<Self, BackendError> {
-        let made = plan.kernels.iter().map(|_| None).collect();
-        Ok(Self { plan, maker: CodeMemoryBuilder::new()?, made })
+    pub(crate) fn new(kernels: Vec<&'p Kernel>) -> Result<Self, BackendError> {
+        let made = kernels.iter().map(|_| None).collect();
+        Ok(Self { kernels, maker: CodeMemoryBuilder::new()?, made })
     }
 
     /// Makes what is not there yet, of kernels that are alike once: `emitted` gives the functions of a kernel, or none if it is not to be made
@@ -46,7 +46,7 @@ impl<'p> Making<'p> {
         codes: impl Fn(&Kernel, &CompiledKernel) -> Result<Option<Vec<Option<Code>>>, BackendError>,
     ) -> Result<(), BackendError> {
         let (mut alike, mut positions) = (Alike::default(), Vec::new());
-        for (position, kernel) in self.plan.kernels.iter().enumerate() {
+        for (position, &kernel) in self.kernels.iter().enumerate() {
             if self.made[position].is_none()
                 && let Some(functions) = emitted(position, kernel)?
             {
@@ -57,7 +57,7 @@ impl<'p> Making<'p> {
         let mut defined: Vec<Option<Vec<DefinedFunction>>> = Vec::with_capacity(positions.len());
         for (functions, &position) in alike.finish().into_iter().zip(&positions) {
             let mut functions = functions;
-            let kernel = &self.plan.kernels[position];
+            let kernel = self.kernels[position];
             let own = if functions.first < defined.len() {
                 defined[functions.first].clone()
             } else {
@@ -87,6 +87,7 @@ impl Made {
             inner_gang: functions.gang.is_some_and(|gang| gang.level > 0),
             gang: functions.gang.filter(|gang| gang.level == 0).map_or(1, |gang| gang.lanes.into()),
             hidden: functions.hidden,
+            row: None,
         }
     }
 }

@@ -27,6 +27,9 @@ fn shapes() -> Vec<Vec<usize>> {
     let short = |random: &mut Random, most: u64| (0..700).map(|_| (random.next() % most) as usize).collect();
     let mut one = vec![0; 300];
     one[170] = 20_000;
+    // Rows that all threads share: first, beside each other, last.
+    let mut long = vec![5; 600];
+    [long[0], long[300], long[301], long[599]] = [16_385, 40_000, 16_384, 33_000];
     vec![
         vec![],
         vec![0],
@@ -39,6 +42,7 @@ fn shapes() -> Vec<Vec<usize>> {
         short(&mut random, 20),
         short(&mut random, 90),
         one,
+        long,
     ]
 }
 

@@ -2,15 +2,26 @@
 
 use std::{
     fmt,
-    sync::{Arc, Weak},
+    sync::{
+        Arc, Weak,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
 /// Bytes of alignment of every host buffer, and of readable slack behind the last element.
 pub const ALIGNMENT: usize = 64;
-/// Bytes of a huge page; memory of several of them starts at one.
+/// Bytes of a huge page; memory of several of them starts near the begin of one.
 pub const HUGE_PAGE: usize = 2 << 20;
-/// From how many bytes memory starts at a huge page.
+/// From how many bytes memory starts near the begin of a huge page.
 const HUGE_FROM: usize = 2 * HUGE_PAGE;
+
+/// From how many bytes on memory starts at another place of a page than the memory before: arrays whose rows are as long as some pages would else
+/// have the same elements at the same place of each page, where a load waits for a store to another array, and sets of caches overflow.
+const SPREAD_FROM: usize = 64 << 10;
+/// Bytes from one such place to the next: lines of caches that code has under way at once.
+const SPREAD: usize = 512;
+/// Places.
+const PLACES: usize = 8;
 
 /// What the allocator aligns by itself: memory of these comes from the system as zeros, and is not written to once more.
 #[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
@@ -76,8 +87,10 @@ impl Memory {
     pub fn zeros(bytes: usize) -> Option<Self> {
         let capacity = Self::capacity_for(bytes)?;
         let alignment = if capacity >= HUGE_FROM { HUGE_PAGE } else { ALIGNMENT };
-        let quads = bytemuck::allocation::try_zeroed_vec::<Quad>((capacity + alignment).div_ceil(QUAD)).ok()?;
-        let start = quads.as_ptr().addr().wrapping_neg() % alignment;
+        let spread = if capacity >= SPREAD_FROM { SPREAD * PLACES } else { 0 };
+        let quads =
+            bytemuck::allocation::try_zeroed_vec::<Quad>((capacity + alignment + spread).div_ceil(QUAD)).ok()?;
+        let start = quads.as_ptr().addr().wrapping_neg() % alignment + place(spread);
         Some(Self { store: Store::Own(quads), start, capacity, home: None })
     }
 
@@ -106,6 +119,12 @@ impl Memory {
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         &mut self.store.bytes_mut()[self.start..][..self.capacity]
     }
+}
+
+/// Bytes to leave free before memory, of the `spread` there are: others than for the memory before.
+fn place(spread: usize) -> usize {
+    static NEXT: AtomicUsize = AtomicUsize::new(0);
+    if spread == 0 { 0 } else { NEXT.fetch_add(1, Ordering::Relaxed) % PLACES * SPREAD }
 }
 
 /// A copy is at home nowhere.
@@ -181,12 +200,23 @@ mod tests {
     fn memory_is_aligned_zero_and_has_slack() {
         for bytes in [0, 1, 63, 64, 65, 4096, HUGE_FROM - 1, HUGE_FROM + 5, 3 * HUGE_FROM] {
             let memory = Memory::zeros(bytes).unwrap();
-            let alignment = if bytes >= HUGE_FROM { HUGE_PAGE } else { ALIGNMENT };
-            assert_eq!(memory.bytes().as_ptr().addr() % alignment, 0, "{bytes} bytes");
+            let address = memory.bytes().as_ptr().addr();
+            assert_eq!(address % ALIGNMENT, 0, "{bytes} bytes");
+            assert!(bytes < HUGE_FROM || address % HUGE_PAGE < SPREAD * PLACES, "{bytes} bytes");
             assert!(memory.capacity() >= bytes + ALIGNMENT && memory.bytes().len() == memory.capacity());
             assert!(memory.bytes().iter().all(|&byte| byte == 0));
         }
         assert!(Memory::zeros(usize::MAX).is_none());
+    }
+
+    #[test]
+    fn large_memory_starts_at_different_places_of_pages() {
+        let memories: Vec<Memory> = (0..PLACES).map(|_| Memory::zeros(HUGE_FROM).unwrap()).collect();
+        let mut places: Vec<usize> = memories.iter().map(|memory| memory.bytes().as_ptr().addr() % 4096).collect();
+        places.sort_unstable();
+        places.dedup();
+        // Others may take places in between.
+        assert!(places.len() > 1, "{places:?}");
     }
 
     #[derive(Default)]

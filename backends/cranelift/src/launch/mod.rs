@@ -23,6 +23,7 @@ use crate::{
     Shared,
     emit::{HiddenArgument, Part},
     loaded_kernel::LoadedKernel,
+    row_kernels::LONG_ROW,
 };
 
 /// Units of work ([`fusebox_ir::analysis::work`]) that a core does in a nanosecond: about two vector instructions on four elements each.
@@ -43,6 +44,8 @@ struct KernelLaunch<'a> {
     elements: Option<u64>,
     /// Where the outermost level is cut, as many elements in each piece, for so many pieces: those are as many as there may be.
     cuts: Option<Vec<i64>>,
+    /// Of these, rows that are not done: all threads share each.
+    long: Vec<i64>,
 }
 
 /// Runs a kernel.
@@ -72,7 +75,8 @@ fn run_on(
     let read: Few<Option<&Array>> =
         (arrays.iter()).map(|array| if let LaunchArray::Read(array) = array { Some(*array) } else { None }).collect();
     let mut table = Table::new(sizes, arrays, &loaded.hidden);
-    let mut run = KernelLaunch { kernel, loaded, shared, sizes, outermost: 0, elements: None, cuts: None };
+    let mut run =
+        KernelLaunch { kernel, loaded, shared, sizes, outermost: 0, elements: None, cuts: None, long: Vec::new() };
     run.outermost = match loaded.part(Part::Steps) {
         None if kernel.levels.is_empty() => 0,
         None => run.steps(0).unwrap_or_else(|| bug!(kernel, "no code gives the steps of the outermost level")),
@@ -84,9 +88,22 @@ fn run_on(
     {
         run.elements = Some(rows.elements());
         run.cuts = run.pieces().map(|pieces| rows.cuts(pieces));
+        if run.cuts.is_some() && loaded.row.is_some() {
+            run.long = rows.long(LONG_ROW, shared.threads.count() as i64);
+        }
     }
     table.set(HiddenArgument::OutOfCache, (run.bytes() >= shared.out_of_cache_bytes).into());
-    Ok(if let Some(code) = loaded.part(Part::Body) { run.split(table, code)? } else { run.whole(table)? })
+    let appended = if let Some(code) = loaded.part(Part::Body) { run.split(table, code)? } else { run.whole(table)? };
+    if let Some(row) = &loaded.row {
+        let mut sizes: Few<i64> = sizes.iter().copied().chain([0]).collect();
+        for &step in &run.long {
+            if let Some(last) = sizes.last_mut() {
+                *last = step;
+            }
+            run_on(&row.kernel, &row.loaded, shared, (&sizes, arrays))?;
+        }
+    }
+    Ok(appended)
 }
 
 /// What a kernel appends to, and the array for the number of elements.

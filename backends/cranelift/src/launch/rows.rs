@@ -13,8 +13,20 @@ pub(super) enum Rows<'a> {
     Offsets32(&'a [i32]),
     /// The same.
     Offsets64(&'a [i64]),
-    /// Before each group of rows, and behind the last one.
-    Groups(usize, Vec<i64>),
+    /// The sizes of rows; before each group of rows, and behind the last one.
+    Groups32(&'a [i32], Vec<i64>),
+    /// The same.
+    Groups64(&'a [i64], Vec<i64>),
+}
+
+fn before_groups<T: Copy + Into<i64>>(sizes: &[T]) -> Vec<i64> {
+    let mut before = vec![0i64];
+    let mut sum = 0i64;
+    for group in sizes.chunks(GROUP) {
+        sum = group.iter().fold(sum, |sum, &size| sum.saturating_add(size.into().max(0)));
+        before.push(sum);
+    }
+    before
 }
 
 impl<'a> Rows<'a> {
@@ -35,21 +47,17 @@ impl<'a> Rows<'a> {
                 let (array, first) = (array(id)?, usize::try_from(first).ok()?);
                 let range = first..first.checked_add(rows)?;
                 Some(match array.element() {
-                    ElementType::I32 => Self::grouped(array.as_slice::<i32>()?.get(range)?),
-                    _ => Self::grouped(array.as_slice::<i64>()?.get(range)?),
+                    ElementType::I32 => {
+                        let sizes = array.as_slice::<i32>()?.get(range)?;
+                        Self::Groups32(sizes, before_groups(sizes))
+                    }
+                    _ => {
+                        let sizes = array.as_slice::<i64>()?.get(range)?;
+                        Self::Groups64(sizes, before_groups(sizes))
+                    }
                 })
             }
         }
-    }
-
-    fn grouped<T: Copy + Into<i64>>(sizes: &[T]) -> Self {
-        let mut before = vec![0i64];
-        let mut sum = 0i64;
-        for group in sizes.chunks(GROUP) {
-            sum = group.iter().fold(sum, |sum, &size| sum.saturating_add(size.into().max(0)));
-            before.push(sum);
-        }
-        Self::Groups(sizes.len(), before)
     }
 
     /// Places where rows can be cut, less one; where they are; what is before them.
@@ -57,14 +65,15 @@ impl<'a> Rows<'a> {
         match self {
             Self::Offsets32(offsets) => offsets.len() - 1,
             Self::Offsets64(offsets) => offsets.len() - 1,
-            Self::Groups(_, before) => before.len() - 1,
+            Self::Groups32(_, before) | Self::Groups64(_, before) => before.len() - 1,
         }
     }
 
     fn row(&self, place: usize) -> i64 {
         match self {
             Self::Offsets32(_) | Self::Offsets64(_) => place as i64,
-            Self::Groups(rows, _) => (place * GROUP).min(*rows) as i64,
+            Self::Groups32(sizes, _) => (place * GROUP).min(sizes.len()) as i64,
+            Self::Groups64(sizes, _) => (place * GROUP).min(sizes.len()) as i64,
         }
     }
 
@@ -73,7 +82,7 @@ impl<'a> Rows<'a> {
         let elements = match self {
             Self::Offsets32(offsets) => i64::from(offsets[place]) - i64::from(offsets[0]),
             Self::Offsets64(offsets) => offsets[place].saturating_sub(offsets[0]),
-            Self::Groups(_, before) => before[place],
+            Self::Groups32(_, before) | Self::Groups64(_, before) => before[place],
         };
         elements.saturating_add(self.row(place) * ROW)
     }
@@ -82,6 +91,32 @@ impl<'a> Rows<'a> {
     pub(super) fn elements(&self) -> u64 {
         let rows = self.row(self.places()) * ROW;
         self.before(self.places()).saturating_sub(rows).max(0) as u64
+    }
+
+    /// How many elements a row has.
+    fn length(&self, row: usize) -> i64 {
+        match self {
+            Self::Offsets32(offsets) => i64::from(offsets[row + 1]) - i64::from(offsets[row]),
+            Self::Offsets64(offsets) => offsets[row + 1].saturating_sub(offsets[row]),
+            Self::Groups32(sizes, _) => sizes[row].into(),
+            Self::Groups64(sizes, _) => sizes[row],
+        }
+    }
+
+    /// The rows, in order, that have so many elements at least and more than one of `shares` shares of all elements. Places where rows are cut
+    /// into twice as many shares are found with them: what is longer than a share ends at one.
+    pub(super) fn long(&self, least: i64, shares: i64) -> Vec<i64> {
+        let least = least.max(i64::try_from(self.elements()).unwrap_or(i64::MAX) / shares.max(1));
+        let group = match self {
+            Self::Offsets32(_) | Self::Offsets64(_) => 1,
+            Self::Groups32(..) | Self::Groups64(..) => GROUP as i64,
+        };
+        let ends = self.cuts(shares.saturating_mul(2));
+        let near = ends.iter().flat_map(|&end| end.saturating_sub(group).max(0)..end);
+        let mut long: Vec<i64> = near.filter(|&row| self.length(row as usize) >= least).collect();
+        long.sort_unstable();
+        long.dedup();
+        long
     }
 
     /// The first row of each of so many shares, and the one behind the last: from 0 on, none before the one before it.
@@ -151,8 +186,38 @@ mod tests {
     #[test]
     fn sizes_are_added_in_groups_and_negative_ones_are_none() {
         let sizes: Vec<i32> = (0..1000).map(|row| if row < 512 { 1000 } else { -1000 }).collect();
-        let rows = Rows::grouped(&sizes);
+        let rows = Rows::Groups32(&sizes, before_groups(&sizes));
         assert_eq!(rows.elements(), 512_000);
         assert_eq!(rows.cuts(2), [0, 512, 1000]);
+    }
+
+    #[test]
+    fn rows_longer_than_a_share_are_found_wherever_they_are() {
+        for at in [0, 1, 255, 256, 500, 999] {
+            let mut sizes = vec![3i64; 1000];
+            sizes[at] = 50_000;
+            sizes[(at + 300) % 1000] = 30_000;
+            let mut long = vec![at as i64, (at as i64 + 300) % 1000];
+            long.sort_unstable();
+            let offsets: Vec<i64> = std::iter::once(0)
+                .chain(sizes.iter().scan(0, |sum, size| {
+                    *sum += size;
+                    Some(*sum)
+                }))
+                .collect();
+            let short: Vec<i32> = offsets.iter().map(|&offset| offset as i32).collect();
+            for rows in
+                [Rows::Offsets64(&offsets), Rows::Offsets32(&short), Rows::Groups64(&sizes, before_groups(&sizes))]
+            {
+                assert_eq!(rows.long(1000, 4), long, "{at}");
+                assert_eq!(rows.long(1000, 2), [at as i64], "{at}");
+                assert_eq!(rows.long(60_000, 4), [0i64; 0]);
+            }
+        }
+        // Whatever the numbers are.
+        for offsets in [[0i64, 7, 3, i64::MAX, -5, 9], [i64::MIN; 6], [9, 8, 7, 6, 5, 4], [0, 0, 0, i64::MAX, 0, 1]] {
+            let long = Rows::Offsets64(&offsets).long(1, 3);
+            assert!(long.iter().all(|row| (0..5).contains(row)), "{long:?}");
+        }
     }
 }

@@ -76,6 +76,7 @@ impl KernelLaunch<'_> {
                 }
             }
         };
+        let ranges = if self.long.is_empty() { ranges } else { ranges.without(&self.long) };
         let mut scattered: Vec<Scattered<'_>> = Vec::new();
         for position in any {
             scattered.push(self.scattered(position, ranges.count())?);

@@ -4,6 +4,7 @@ mod accumulators;
 mod cheap;
 mod depths;
 mod lanes;
+mod one_row;
 mod ranges;
 mod row_lengths;
 mod totals;
@@ -14,6 +15,7 @@ pub use self::{
     cheap::is_cheap,
     depths::{depths, trip_count},
     lanes::{AcrossLanes, Lanes},
+    one_row::one_row,
     ranges::{OneRange, in_ranges, scans_outermost},
     row_lengths::{RowLengths, row_lengths},
     totals::{has_totals, totals_only},
