@@ -8,7 +8,7 @@ use crate::{Binary, Unary};
 
 /// The inputs of the program that examples are statements of.
 pub const EXAMPLE_INPUTS: &str =
-    "xs: [n]f32, ys: [n]f32, ks: [n]i64, a: [p, q]f32, b: [q, r]f32, os: [z]i64, rows: [n][?]f32, frames: stream f32";
+    "xs: [n]f32, ys: [n]f32, ks: [n]i64, a: [p, q]f32, b: [q, r]f32, os: [o]i64, rows: [n][?]f32, frames: stream f32";
 
 /// An operation on arrays, as text writes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,21 +94,21 @@ operations! {
         "scanr'" "scanr'(|x, y| …, seed, a, …)", "[..sh, n] → [..sh, n], [..sh]", "Running combinations from the right, to the seed; and the whole.",
             "let t: [n]f32, whole: f32 = scanr'(|x, y| x + y, 0.0, xs)";
         "fold_seg" "fold_seg(|x, y| …, seed, a, …, offsets: o)", "[..sh, n] → [..sh, segments]", "A fold of each segment; `offsets` has one entry more than there are segments.",
-            "let k = z - 1 let t: [k]f32 = fold_seg(|x, y| x + y, 0.0, xs, offsets: os)";
+            "let k = o - 1 let t: [k]f32 = fold_seg(|x, y| x + y, 0.0, xs, offsets: os)";
         "fold1_seg" "fold1_seg(|x, y| …, a, …, offsets: o)", "[..sh, n] → [..sh, segments]", "The same without a seed, of segments that are not empty.",
-            "let k = z - 1 let t: [k]f32 = fold1_seg(|x, y| max(x, y), xs, offsets: os)";
+            "let k = o - 1 let t: [k]f32 = fold1_seg(|x, y| max(x, y), xs, offsets: os)";
         "scanl_seg" "scanl_seg(|x, y| …, seed, a, …, offsets: o)", "[..sh, n] → [..sh, n + segments]", "A `scanl` of each segment.",
-            "let k = n + z - 1 let t: [k]f32 = scanl_seg(|x, y| x + y, 0.0, xs, offsets: os)";
+            "let k = n + o - 1 let t: [k]f32 = scanl_seg(|x, y| x + y, 0.0, xs, offsets: os)";
         "scanl1_seg" "scanl1_seg(|x, y| …, a, …, offsets: o)", "[..sh, n] → [..sh, n]", "A `scanl1` of each segment.",
             "let t: [n]f32 = scanl1_seg(|x, y| x + y, xs, offsets: os)";
         "scanl'_seg" "scanl'_seg(|x, y| …, seed, a, …, offsets: o)", "[..sh, n] → [..sh, n], [..sh, segments]", "A `scanl'` of each segment: bodies, then wholes.",
-            "let k = z - 1 let t: [n]f32, wholes: [k]f32 = scanl'_seg(|x, y| x + y, 0.0, xs, offsets: os)";
+            "let k = o - 1 let t: [n]f32, wholes: [k]f32 = scanl'_seg(|x, y| x + y, 0.0, xs, offsets: os)";
         "scanr_seg" "scanr_seg(|x, y| …, seed, a, …, offsets: o)", "[..sh, n] → [..sh, n + segments]", "A `scanr` of each segment.",
-            "let k = n + z - 1 let t: [k]f32 = scanr_seg(|x, y| x + y, 0.0, xs, offsets: os)";
+            "let k = n + o - 1 let t: [k]f32 = scanr_seg(|x, y| x + y, 0.0, xs, offsets: os)";
         "scanr1_seg" "scanr1_seg(|x, y| …, a, …, offsets: o)", "[..sh, n] → [..sh, n]", "A `scanr1` of each segment.",
             "let t: [n]f32 = scanr1_seg(|x, y| x + y, xs, offsets: os)";
         "scanr'_seg" "scanr'_seg(|x, y| …, seed, a, …, offsets: o)", "[..sh, n] → [..sh, n], [..sh, segments]", "A `scanr'` of each segment: bodies, then wholes.",
-            "let k = z - 1 let t: [n]f32, wholes: [k]f32 = scanr'_seg(|x, y| x + y, 0.0, xs, offsets: os)";
+            "let k = o - 1 let t: [n]f32, wholes: [k]f32 = scanr'_seg(|x, y| x + y, 0.0, xs, offsets: os)";
     }
     "operations-moving": {
         "permute" "permute(|new, old| …, defaults, values, at: (i, j), keep: c)", "that of the defaults", "Starts from the defaults and combines each value in at its target; `unique: true` or `ordered: true`.",
