@@ -31,7 +31,7 @@ pub(crate) fn read(path: &Path) -> anyhow::Result<Made> {
         )
     }
     // Places in text errors name the file.
-    let program = text::parse_named(source, &name.to_string()).map_err(|error| anyhow::anyhow!("{error}"))?;
+    let program = text::parse_all(source, Some(&name.to_string())).map_err(|errors| anyhow::anyhow!("{errors}"))?;
     validate(&program, &[]).map_err(|errors| anyhow::anyhow!("{name}: the program is not valid:\n{errors}"))?;
     Ok(Made::Program(program))
 }

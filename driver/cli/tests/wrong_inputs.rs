@@ -97,6 +97,43 @@ fn programs() {
     bad(&f, "check cut.json", &["cut.json", "not JSON"]);
 }
 
+/// One run tells all that is wrong, in the order of the text, and nothing that only follows from it.
+#[test]
+fn everything_that_is_wrong_with_a_text() {
+    let f = folder();
+    f.write(
+        "many.fbx",
+        "fn f(xs: [n]f32) -> [n]f32 {
+  let a: [n]f32 = map(|x| x + , xs)
+  let b: [n]f32 = map(|x, y| x * y, a, xs)
+  let s: f32 = reduce(|x, y| x + y, 0.0, b)
+  let c: [n]f32 = map(|x| x * z, xs)
+  return c }",
+    );
+    let said = f.fusebox("check many.fbx").err;
+    let places: Vec<_> = said.lines().filter_map(|line| line.split_once("many.fbx:")).map(|(_, rest)| rest).collect();
+    assert_eq!(
+        places,
+        [
+            "2:31: expected a value, found `,`",
+            "4:16: there is no function or operation `reduce`",
+            "5:31: unknown name `z`",
+        ],
+        "{said}"
+    );
+    assert!(said.contains("`reduce` is written `fold`: `let s: f32 = fold(|x, y| x + y, 0.0, xs)`"), "{said}");
+    // Of a program that can be read, what is not valid.
+    f.write(
+        "shapes.fbx",
+        "fn f(xs: [n]f32, ys: [m]f32) -> [n]f32 {
+  let a: [n]f64 = map(|x| x, xs)
+  let b: [n, n]f32 = replicate([_], xs)
+  let c: [n]f32 = fold(|x, y| x + y, 0.0, ys)
+  return xs }",
+    );
+    bad(&f, "check shapes.fbx", &["2:19: ", "3:22: ", "4:19: "]);
+}
+
 #[test]
 fn names_of_inputs() {
     let f = folder();

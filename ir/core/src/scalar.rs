@@ -155,12 +155,12 @@ pub enum ScalarOp {
 }
 
 macro_rules! functions {
-    ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $text:literal,)* }) => {
+    ($(#[$doc:meta])* $name:ident { $(#[doc = $vdoc:literal] $variant:ident = $text:literal,)* }) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
         #[serde(rename_all = "snake_case")]
         pub enum $name {
-            $($(#[$vdoc])* $variant,)*
+            $(#[doc = $vdoc] $variant,)*
         }
         impl $name {
             /// Every function, in the order of declaration.
@@ -170,6 +170,13 @@ macro_rules! functions {
             pub fn text(self) -> &'static str {
                 match self {
                     $(Self::$variant => $text,)*
+                }
+            }
+
+            /// What it gives, in a sentence.
+            pub fn summary(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $vdoc.trim_ascii(),)*
                 }
             }
         }

@@ -3,12 +3,14 @@
 //! `parse(&program.to_string()) == program` for every valid program. Names of inputs and results are kept; all others are hints,
 //! which the printer makes legal and unique.
 
+mod elsewhere;
 mod error;
 mod lexer;
 mod literal;
 mod lower;
 mod parser;
 mod printer;
+pub mod reference;
 mod suggest;
 mod syntax;
 #[cfg(test)]
@@ -16,7 +18,7 @@ mod tests;
 
 pub(crate) use self::printer::{extent_text, type_text};
 pub use self::{
-    error::Error,
+    error::{Error, Errors},
     printer::{KernelNames, print},
 };
 use std::collections::HashMap;
@@ -83,9 +85,40 @@ pub fn parse_named(source: &str, file_name: &str) -> Result<Program, Error> {
     read(source, Some(file_name))
 }
 
+/// Reads a program; of one that cannot be read says everything that is wrong.
+///
+/// ```
+/// let text = "fn f(x: f32) -> f32 {\n  let y = x +\n  let z = y * sqr(x)\n  return z }";
+/// let errors = fusebox_ir::text::parse_all(text, Some("f.fbx")).unwrap_err();
+/// let places: Vec<_> = errors.errors().iter().map(|error| error.place().to_string()).collect();
+/// assert_eq!(places, ["f.fbx:3:3", "f.fbx:3:15"]);
+/// ```
+///
+/// # Errors
+/// Those that are independent of each other, in the order of their places; the first [`Errors::MOST`] in full.
+pub fn parse_all(source: &str, file_name: Option<&str>) -> Result<Program, Errors> {
+    read(source, file_name).map_err(|first| all_errors(without_mark(source), file_name).unwrap_or(first.into()))
+}
+
+/// What is wrong with a text, if reading can go on after errors.
+fn all_errors(source: &str, file: Option<&str>) -> Option<Errors> {
+    let lines = error::Lines::new(source, file);
+    let mut parser = parser::Parser::new(source, true).ok()?;
+    let syntax = parser.program();
+    let parser::Parser { mut faults, exprs, .. } = parser;
+    let faults = match syntax {
+        Ok(program) => faults.and(lower::Lower::new(source, &exprs, &lines).faults(&program)),
+        Err(fault) => {
+            faults.add(fault);
+            faults
+        }
+    };
+    (!faults.is_empty()).then(|| faults.errors(&lines))
+}
+
 fn read(source: &str, file: Option<&str>) -> Result<Program, Error> {
     let source = without_mark(source);
-    let syntax = parser::Parser::new(source).and_then(|mut parser| {
+    let syntax = parser::Parser::new(source, false).and_then(|mut parser| {
         let program = parser.program()?;
         Ok((program, parser.exprs))
     });

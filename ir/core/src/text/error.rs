@@ -28,12 +28,68 @@ pub(super) struct Fault {
     pub span: Span,
     pub message: String,
     pub help: Option<String>,
+    /// Whether it comes of another one, which has been told.
+    pub follows: bool,
 }
 
 pub(super) type Parsed<T> = Result<T, Box<Fault>>;
 
 pub(super) fn fault(span: Span, message: impl Into<String>) -> Box<Fault> {
-    Box::new(Fault { span, message: message.into(), help: None })
+    Box::new(Fault { span, message: message.into(), help: None, follows: false })
+}
+
+/// What cannot be read because of something that has been told.
+pub(super) fn follow_up() -> Box<Fault> {
+    Box::new(Fault {
+        span: Span::default(),
+        message: "this follows from another error".into(),
+        help: None,
+        follows: true,
+    })
+}
+
+/// What is wrong with a text, where reading goes on after an error.
+#[derive(Debug, Default)]
+pub(super) struct Faults {
+    list: Vec<Fault>,
+    /// How many more there are.
+    left_out: usize,
+}
+
+impl Faults {
+    /// Those that are kept: a text of nonsense has as many as it has lines.
+    const MOST: usize = 1000;
+
+    pub fn add(&mut self, fault: Box<Fault>) {
+        if fault.follows || self.list.last().is_some_and(|last| last.span.start == fault.span.start) {
+            return;
+        }
+        if self.list.len() < Self::MOST {
+            self.list.push(*fault);
+        } else {
+            self.left_out += 1;
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// Those of both in the order of their places, one for each place.
+    pub fn and(mut self, other: Self) -> Self {
+        self.list.extend(other.list);
+        self.left_out += other.left_out;
+        // Stable: of several at one place the first that was found.
+        self.list.sort_by_key(|fault| fault.span.start);
+        self.list.dedup_by_key(|fault| fault.span.start);
+        self
+    }
+
+    pub fn errors(self, lines: &Lines<'_>) -> Errors {
+        let more = self.left_out + self.list.len().saturating_sub(Errors::MOST);
+        let errors = self.list.into_iter().take(Errors::MOST).map(|fault| lines.error(fault)).collect();
+        Errors { errors, more }
+    }
 }
 
 impl Fault {
@@ -174,5 +230,55 @@ impl fmt::Display for Error {
             write!(f, "\n  help: {help}")?;
         }
         Ok(())
+    }
+}
+
+/// Everything that is wrong with a text, in the order of places: at least one error.
+///
+/// What follows from another error is left out: a name that a broken statement would have bound is not unknown after it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Errors {
+    errors: Vec<Error>,
+    more: usize,
+}
+
+impl Errors {
+    /// The most that are told in full.
+    pub const MOST: usize = 20;
+
+    /// The errors, at most [`Errors::MOST`].
+    pub fn errors(&self) -> &[Error] {
+        &self.errors
+    }
+
+    /// How many more there are.
+    pub fn more(&self) -> usize {
+        self.more
+    }
+}
+
+impl From<Error> for Errors {
+    fn from(error: Error) -> Self {
+        Self { errors: vec![error], more: 0 }
+    }
+}
+
+impl std::error::Error for Errors {}
+
+crate::debug_is_message!(struct Errors { errors, more });
+
+impl fmt::Display for Errors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (position, error) in self.errors.iter().enumerate() {
+            if position > 0 {
+                writeln!(f)?;
+            }
+            write!(f, "{error}")?;
+        }
+        match self.more {
+            0 => Ok(()),
+            1 => write!(f, "\nand 1 more error"),
+            more => write!(f, "\nand {more} more errors"),
+        }
     }
 }

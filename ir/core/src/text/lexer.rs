@@ -151,6 +151,22 @@ impl<'s> Lexer<'s> {
         Self { source, at: 0 }
     }
 
+    /// From a byte on.
+    pub fn from(source: &'s str, at: usize) -> Self {
+        Self { source, at }
+    }
+
+    /// Goes over what is no token: a character, or the rest of the line behind an open quote.
+    pub fn skip(&mut self) {
+        self.skip_blank();
+        let rest = self.rest();
+        self.at += match rest.chars().next() {
+            None => 0,
+            Some('"') => rest.bytes().position(|b| b == b'\n').unwrap_or(rest.len()),
+            Some(c) => c.len_utf8(),
+        };
+    }
+
     fn rest(&self) -> &'s str {
         &self.source[self.at..]
     }
@@ -231,7 +247,11 @@ impl<'s> Lexer<'s> {
             ('.', _) if self.part(self.at + 1) == "flat" => (Kind::Flat, 5),
             _ => {
                 let span = Span { start: self.at as u32, end: (self.at + c.len_utf8()) as u32 };
-                return Err(fault(span, format!("unexpected character `{}`", c.escape_debug())));
+                let fault = fault(span, format!("unexpected character `{}`", c.escape_debug()));
+                return Err(match super::elsewhere::sign(self.source, self.at) {
+                    Some(help) => fault.help(help),
+                    None => fault,
+                });
             }
         };
         self.at += length;

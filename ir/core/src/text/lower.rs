@@ -13,12 +13,14 @@ mod sequence;
 
 use std::cell::Cell;
 
+pub(super) use self::emit::{binary_takes, unary_takes};
 use self::{
     infer::{Reference, Variable},
     names::{Entry, Names},
 };
 use super::{
-    error::{Fault, Lines, Parsed, Span, fault, shown},
+    elsewhere,
+    error::{Fault, Faults, Lines, Parsed, Span, fault, follow_up, shown},
     suggest::closest,
     syntax::*,
 };
@@ -76,6 +78,12 @@ pub(super) struct Lower<'a, 's> {
     operators: usize,
     /// Room for instructions of functions that are not whole yet.
     scratch: Vec<crate::Instruction>,
+    /// Scalar code that stood as an argument of the operation that is read, to be bound before it; none where no binding may stand.
+    before: Option<Vec<crate::Binding>>,
+    /// Whether values are bound in another order than they were met.
+    out_of_order: bool,
+    /// Where reading goes on after an error, what was wrong.
+    faults: Option<Faults>,
 }
 
 impl<'a, 's> Lower<'a, 's> {
@@ -92,30 +100,114 @@ impl<'a, 's> Lower<'a, 's> {
             next_local: 0,
             operators: 0,
             scratch: Vec::new(),
+            before: None,
+            out_of_order: false,
+            faults: None,
         }
+    }
+
+    /// Everything that is wrong.
+    pub fn faults(mut self, syntax: &'a ProgramSyntax<'s>) -> Faults {
+        self.faults = Some(Faults::default());
+        self.names.open();
+        if let Err(fault) = self.params(&syntax.inputs, true) {
+            self.tell(fault);
+            self.hide(1, syntax.inputs.iter().map(|pattern| pattern.name));
+        }
+        self.hide(1, syntax.broken.iter().copied());
+        for ty in syntax.results.iter().flatten() {
+            if let Err(fault) = self.resolve(ty) {
+                self.tell(fault);
+            }
+        }
+        let mut bindings = Vec::new();
+        if let Err(fault) = self.statements(&syntax.body.statements, block::Flavour::Block, &mut bindings) {
+            self.tell(fault);
+        }
+        if let Err(fault) = self.result_items(syntax).and_then(|items| self.result_names(items)) {
+            self.tell(fault);
+        }
+        self.faults.unwrap_or_default()
+    }
+
+    /// Notes what is wrong with a program that is read to the end for that.
+    fn tell(&mut self, fault: Box<Fault>) {
+        if let Some(faults) = &mut self.faults {
+            faults.add(fault);
+        }
+    }
+
+    /// Closes scopes beyond so many, and notes that these names mean something that cannot be known.
+    fn hide(&mut self, depth: usize, names: impl Iterator<Item = Word<'s>>) {
+        while self.names.depth() > depth {
+            self.names.close();
+        }
+        for word in names {
+            if self.names.get(word.text).is_none() {
+                self.names.bind(word.text, Entry::Broken);
+            }
+        }
+    }
+
+    /// Reads a part of an operation of which other parts are read whatever is wrong with it.
+    fn part<T>(&mut self, read: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
+        let depth = self.names.depth();
+        let part = read(self);
+        match part {
+            Err(fault) if self.faults.is_some() => {
+                self.leave(fault, depth, &[])?;
+                Err(follow_up())
+            }
+            part => part,
+        }
+    }
+
+    /// Goes on after an error in a statement, where reading goes on.
+    fn leave(&mut self, fault: Box<Fault>, depth: usize, pattern: &[Pattern<'s>]) -> Parsed<()> {
+        if self.faults.is_none() {
+            return Err(fault);
+        }
+        self.tell(fault);
+        self.hide(depth, pattern.iter().map(|pattern| pattern.name));
+        Ok(())
     }
 
     pub fn program(mut self, syntax: &'a ProgramSyntax<'s>) -> Parsed<Program> {
         self.names.open();
         let (sizes, params) = self.params(&syntax.inputs, true)?;
-        let mut types = Vec::with_capacity(syntax.results.len());
-        for ty in &syntax.results {
-            types.push(self.resolve(ty)?);
-        }
-        let End::Return(items) = &syntax.body.end else {
-            return Err(fault(syntax.body.span, "a program ends with `return`"));
+        let types = syntax.results.iter().flatten().map(|ty| self.resolve(ty)).collect::<Parsed<Vec<_>>>()?;
+        let items = self.result_items(syntax)?;
+        let mut bindings = Vec::new();
+        self.statements(&syntax.body.statements, block::Flavour::Block, &mut bindings)?;
+        let (results, names) = self.result_names(items)?;
+        let outputs = names.into_iter().zip(types).map(|(name, ty)| Output { name: name.to_owned(), ty }).collect();
+        self.names.close();
+        let body = crate::Block { sizes, params, bindings, results };
+        let program = Program { name: syntax.name.text.to_owned(), body, outputs };
+        Ok(if self.out_of_order { program.renumbered() } else { program })
+    }
+
+    /// What `return` says, as many as the types.
+    fn result_items(&self, syntax: &'a ProgramSyntax<'s>) -> Parsed<&'a [ResultSyntax<'s>]> {
+        let items = match &syntax.body.end {
+            End::Return(items) => items,
+            End::Broken => return Err(follow_up()),
+            End::Expr(_) | End::Yield(_) => return Err(fault(syntax.body.span, "a program ends with `return`")),
         };
+        let Some(types) = &syntax.results else { return Ok(items) };
         if items.len() != types.len() {
             let (given, wanted) = (items.len(), types.len());
             let odd = items.get(wanted).or(items.last()).map_or(syntax.body.span, |(_, expr)| self.span(*expr));
             return Err(fault(odd, format!("`return` gives {given} values, and the types say {wanted}")));
         }
-        let mut bindings = Vec::new();
-        self.statements(&syntax.body.statements, block::Flavour::Block, &mut bindings)?;
-        let mut results = Vec::with_capacity(types.len());
-        let mut outputs: Vec<Output> = Vec::with_capacity(types.len());
+        Ok(items)
+    }
+
+    /// The results of a program, and their names.
+    fn result_names(&self, items: &[ResultSyntax<'s>]) -> Parsed<(Vec<ArrayId>, Vec<&'s str>)> {
+        let (mut results, mut names) = (Vec::with_capacity(items.len()), Vec::with_capacity(items.len()));
         let mut seen = std::collections::HashSet::new();
-        for ((label, expr), ty) in items.iter().zip(types) {
+        for (label, expr) in items {
             results.push(self.value_named(*expr)?);
             let name = label.map_or(self.text(*expr), |word| word.text);
             if !seen.insert(name) {
@@ -123,11 +215,9 @@ impl<'a, 's> Lower<'a, 's> {
                 return Err(fault(span, format!("two results are called `{}`", shown(name)))
                     .help(format!("give one of them another name: `return other: {}`", shown(self.text(*expr)))));
             }
-            outputs.push(Output { name: name.to_owned(), ty });
+            names.push(name);
         }
-        self.names.close();
-        let body = crate::Block { sizes, params, bindings, results };
-        Ok(Program { name: syntax.name.text.to_owned(), body, outputs })
+        Ok((results, names))
     }
 
     fn expr(&self, id: ExprId) -> &'a Expr<'s> {
@@ -165,11 +255,18 @@ impl<'a, 's> Lower<'a, 's> {
     }
 
     fn lookup(&self, word: Word<'s>) -> Parsed<Entry> {
+        if let Some(Entry::Broken) = self.names.get(word.text) {
+            return Err(follow_up());
+        }
         self.names.get(word.text).ok_or_else(|| {
             let fault = fault(word.span, format!("unknown name `{}`", shown(word.text)));
-            match closest(word.text, self.names.visible()) {
-                Some(name) => fault.help(format!("did you mean `{name}`?")),
-                None => fault,
+            match (elsewhere::value(word.text), closest(word.text, self.names.visible())) {
+                (Some(help), _) => fault.help(help),
+                (None, Some(name)) => fault.help(format!("did you mean `{name}`?")),
+                (None, None) => match elsewhere::property(word.text) {
+                    Some(help) => fault.help(help),
+                    None => fault,
+                },
             }
         })
     }
@@ -178,6 +275,7 @@ impl<'a, 's> Lower<'a, 's> {
     fn array(&self, word: Word<'s>) -> Parsed<ArrayId> {
         match self.lookup(word)? {
             Entry::Array(id) => Ok(id),
+            Entry::Broken => Err(follow_up()),
             Entry::Variable(_) => {
                 Err(fault(word.span, format!("`{}` is a scalar of this function, no array", shown(word.text))))
             }

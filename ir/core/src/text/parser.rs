@@ -2,14 +2,15 @@
 
 mod expression;
 mod operation;
+mod recovery;
 
 pub(super) use expression::precedence;
-pub(super) use operation::OPERATIONS;
 
 use std::cell::Cell;
 
 use super::{
-    error::{Parsed, Span, fault, shown},
+    elsewhere,
+    error::{Faults, Parsed, Span, fault, follow_up, shown},
     lexer::{Kind, Lexer, Token},
     syntax::*,
 };
@@ -32,18 +33,37 @@ pub(super) struct Parser<'s> {
     depth: u32,
     /// How many array operations have been met: functions compare before and after.
     operations: u32,
+    /// How many braces are open.
+    braces: u32,
+    /// The column of the innermost statement around that begins its line.
+    column: Option<u32>,
+    /// Whether reading goes on after an error, which is then among the faults.
+    recovers: bool,
+    pub faults: Faults,
     pub exprs: Vec<Expr<'s>>,
 }
 
 impl<'s> Parser<'s> {
-    pub fn new(source: &'s str) -> Parsed<Self> {
+    pub fn new(source: &'s str, recovers: bool) -> Parsed<Self> {
         if u32::try_from(source.len()).is_err() {
             return Err(fault(Span::default(), "a text of more than 4 GiB"));
         }
         let mut lexer = Lexer::new(source);
         let token = lexer.next()?;
-        let mut parser =
-            Self { source, lexer, token, ahead: None, last_end: 0, depth: 0, operations: 0, exprs: Vec::new() };
+        let mut parser = Self {
+            source,
+            lexer,
+            token,
+            ahead: None,
+            last_end: 0,
+            depth: 0,
+            operations: 0,
+            braces: 0,
+            column: None,
+            recovers,
+            faults: Faults::default(),
+            exprs: Vec::new(),
+        };
         parser.look();
         Ok(parser)
     }
@@ -59,8 +79,17 @@ impl<'s> Parser<'s> {
             Some(ahead) => ahead,
             None => self.lexer.next()?,
         };
+        self.count_brace(token.kind);
         self.look();
         Ok(token)
+    }
+
+    fn count_brace(&mut self, kind: Kind) {
+        match kind {
+            Kind::BraceOpen => self.braces += 1,
+            Kind::BraceClose => self.braces = self.braces.saturating_sub(1),
+            _ => {}
+        }
     }
 
     fn look(&mut self) {
@@ -93,7 +122,24 @@ impl<'s> Parser<'s> {
             Kind::End => "the end of the text".to_owned(),
             _ => format!("`{}`", shown(self.token.span.text(self.source))),
         };
-        fault(self.token.span, format!("expected {wanted}, found {found}"))
+        let fault = fault(self.token.span, format!("expected {wanted}, found {found}"));
+        match self.known_elsewhere() {
+            Some(help) => fault.help(help),
+            None => fault,
+        }
+    }
+
+    /// What to write instead of what stands here, where people know it from other languages.
+    fn known_elsewhere(&self) -> Option<String> {
+        let at = self.token.span.start as usize;
+        let before = self.source[..at].trim_end();
+        let last = before.rfind(|c| !super::lexer::continues_name(c)).map_or(before, |at| {
+            let rest = &before[at..];
+            &rest[rest.chars().next().map_or(0, char::len_utf8)..]
+        });
+        let word = elsewhere::word(self.text(self.token)).or_else(|| elsewhere::word_before(last));
+        // An arrow before the results' types is in its place.
+        word.or_else(|| if self.braces > 0 { elsewhere::sign(self.source, at) } else { None })
     }
 
     fn text(&self, token: Token) -> &'s str {
@@ -151,14 +197,47 @@ impl<'s> Parser<'s> {
     }
 
     pub fn program(&mut self) -> Parsed<ProgramSyntax<'s>> {
-        self.expect(Kind::Fn)?;
+        let name = self.head()?;
+        let (inputs, broken) = self.inputs()?;
+        let results = match self.results() {
+            Ok(results) => Some(results),
+            Err(fault) => {
+                self.skip_to_body(fault)?;
+                None
+            }
+        };
+        let body = self.body(recovery::Of::Program)?;
+        if !self.at(Kind::End) {
+            let fault = self.unexpected("the end of the text").help("a text holds one program");
+            if !self.recovers {
+                return Err(fault);
+            }
+            self.faults.add(fault);
+        }
+        Ok(ProgramSyntax { name, inputs, results, body, broken })
+    }
+
+    /// `fn NAME`
+    fn head(&mut self) -> Parsed<Word<'s>> {
+        if let Err(fault) = self.expect(Kind::Fn) {
+            // Another word in its place.
+            if !self.recovers || !self.at(Kind::Name) || self.next_kind() != Kind::Name {
+                return Err(fault);
+            }
+            self.faults.add(fault);
+            self.bump()?;
+        }
+        self.word()
+    }
+
+    fn input(&mut self) -> Parsed<Pattern<'s>> {
         let name = self.word()?;
-        self.expect(Kind::ParenOpen)?;
-        let inputs = self.list(Kind::ParenClose, |p| {
-            let name = p.word()?;
-            p.expect(Kind::Colon)?;
-            Ok(Pattern { name, ty: Some(p.ty()?) })
-        })?;
+        self.expect(Kind::Colon)?;
+        Ok(Pattern { name, ty: Some(self.ty()?) })
+    }
+
+    /// `-> types`
+    fn results(&mut self) -> Parsed<Vec<TypeSyntax<'s>>> {
         self.expect(Kind::Arrow)?;
         let mut results = Vec::new();
         if !self.at(Kind::BraceOpen) {
@@ -167,11 +246,7 @@ impl<'s> Parser<'s> {
                 results.push(self.ty()?);
             }
         }
-        let body = self.body()?;
-        if !self.at(Kind::End) {
-            return Err(self.unexpected("the end of the text").help("a text holds one program"));
-        }
-        Ok(ProgramSyntax { name, inputs, results, body })
+        Ok(results)
     }
 
     fn ty(&mut self) -> Parsed<TypeSyntax<'s>> {
@@ -183,9 +258,15 @@ impl<'s> Parser<'s> {
         }
         let Kind::Element(element) = self.token.kind else {
             let fault = self.unexpected(if levels.is_empty() { "a type" } else { "an element type" });
-            return Err(
-                fault.help("element types are bool i8 i16 i32 i64 u8 u16 u32 u64 f16 f32 f64; an array is `[n, 3]f32`")
-            );
+            if fault.help.is_some() {
+                return Err(fault);
+            }
+            let types = "element types are bool i8 i16 i32 i64 u8 u16 u32 u64 f16 f32 f64; an array is `[n, 3]f32`";
+            let name = self.text(self.token);
+            return Err(match elsewhere::element(name) {
+                Some(ty) => fault.help(format!("`{name}` is written `{ty}`; {types}")),
+                None => fault.help(types),
+            });
         };
         self.bump()?;
         let mut levels = levels.into_iter();
@@ -214,51 +295,86 @@ impl<'s> Parser<'s> {
     }
 
     /// `{ statements return values }`
-    fn body(&mut self) -> Parsed<Body<'s>> {
+    fn body(&mut self, of: recovery::Of) -> Parsed<Body<'s>> {
         let start = self.expect(Kind::BraceOpen)?.span;
+        let place = recovery::Place { braces: self.braces, column: self.column, of };
         let mut statements = Vec::new();
         loop {
-            match self.token.kind {
-                Kind::Let => statements.push(self.statement(None)?),
-                Kind::Name if self.next_kind() == Kind::Name => {
-                    let mark = match self.text(self.token) {
-                        "vertical" => Mark::Vertical,
-                        "diagonal" => Mark::Diagonal,
-                        "horizontal" => Mark::Horizontal,
-                        "last" => Mark::Last,
-                        _ => return Err(self.unexpected("`let` or `return`")),
-                    };
-                    statements.push(self.statement(Some(mark))?);
-                }
-                Kind::Return => {
-                    self.bump()?;
-                    let mut items = Vec::new();
-                    if !self.at(Kind::BraceClose) && !self.at(Kind::Semicolon) {
-                        items.push(self.result()?);
-                        while self.eat(Kind::Comma)? {
-                            items.push(self.result()?);
-                        }
-                    }
-                    return self.end(start, statements, End::Return(items));
-                }
-                Kind::Yield => {
-                    self.bump()?;
-                    let mut sinks = vec![self.operation()?];
-                    while self.eat(Kind::Comma)? {
-                        sinks.push(self.operation()?);
-                    }
-                    return self.end(start, statements, End::Yield(sinks));
-                }
-                Kind::BraceClose => return Err(fault(self.token.span, "a block ends with `return`")),
-                _ => return Err(self.unexpected("`let` or `return`")),
+            let first = self.token;
+            if self.recovers {
+                self.column = self.begins_line(first.span).or(place.column);
             }
+            let part = self.part(&mut statements);
+            self.column = place.column;
+            let end = match part {
+                Ok(None) => continue,
+                Ok(Some(end)) => end,
+                Err(fault) if !self.recovers => return Err(fault),
+                Err(fault) => match self.resume(fault, first, place, &mut statements)? {
+                    false => continue,
+                    true => End::Broken,
+                },
+            };
+            return Ok(Body { statements, end, span: self.since(start) });
         }
     }
 
-    fn end(&mut self, start: Span, statements: Vec<Statement<'s>>, end: End<'s>) -> Parsed<Body<'s>> {
+    /// A statement, or the end of a body. Inlined, as what nests takes stack.
+    #[inline(always)]
+    fn part(&mut self, statements: &mut Vec<Statement<'s>>) -> Parsed<Option<End<'s>>> {
+        let end = match self.token.kind {
+            Kind::Let => {
+                statements.push(self.statement(None)?);
+                return Ok(None);
+            }
+            Kind::Name if self.next_kind() == Kind::Name => {
+                let Some(mark) = self.mark() else { return Err(self.no_statement()) };
+                statements.push(self.statement(Some(mark))?);
+                return Ok(None);
+            }
+            Kind::Return => {
+                self.bump()?;
+                let mut items = Vec::new();
+                if !self.at(Kind::BraceClose) && !self.at(Kind::Semicolon) {
+                    items.push(self.result()?);
+                    while self.eat(Kind::Comma)? {
+                        items.push(self.result()?);
+                    }
+                }
+                End::Return(items)
+            }
+            Kind::Yield => {
+                self.bump()?;
+                let mut sinks = vec![self.operation()?];
+                while self.eat(Kind::Comma)? {
+                    sinks.push(self.operation()?);
+                }
+                End::Yield(sinks)
+            }
+            Kind::BraceClose => return Err(fault(self.token.span, "a block ends with `return`")),
+            _ => return Err(self.no_statement()),
+        };
         self.eat(Kind::Semicolon)?;
         self.expect(Kind::BraceClose)?;
-        Ok(Body { statements, end, span: self.since(start) })
+        Ok(Some(end))
+    }
+
+    fn no_statement(&self) -> Box<super::error::Fault> {
+        let fault = self.unexpected("`let` or `return`");
+        let name = shown(self.text(self.token));
+        let assigned = self.at(Kind::Name) && matches!(self.next_kind(), Kind::Assign | Kind::Colon);
+        if fault.help.is_none() && assigned { fault.help(format!("`let {name} = …` names a value")) } else { fault }
+    }
+
+    /// The mark that stands for `let`.
+    fn mark(&self) -> Option<Mark> {
+        Some(match self.text(self.token) {
+            "vertical" => Mark::Vertical,
+            "diagonal" => Mark::Diagonal,
+            "horizontal" => Mark::Horizontal,
+            "last" => Mark::Last,
+            _ => return None,
+        })
     }
 
     fn result(&mut self) -> Parsed<(Option<Word<'s>>, ExprId)> {
@@ -316,7 +432,7 @@ impl<'s> Parser<'s> {
                 })?
             };
             let body = if p.at(Kind::BraceOpen) {
-                p.body()?
+                p.body(recovery::Of::Function)?
             } else {
                 let expr = p.expression()?;
                 Body { statements: Vec::new(), end: End::Expr(expr), span: p.exprs[expr.0 as usize].span }

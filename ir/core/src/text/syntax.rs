@@ -97,10 +97,15 @@ pub(super) enum End<'s> {
     /// An expression for a body: as many results as it has.
     Expr(ExprId),
     /// `return x, y` or `return y, z: b`.
-    Return(Vec<(Option<Word<'s>>, ExprId)>),
+    Return(Vec<ResultSyntax<'s>>),
     /// `yield sinks`.
     Yield(Vec<Operation<'s>>),
+    /// Something that could not be read, and has been told.
+    Broken,
 }
+
+/// A value that is returned, with the name that it is given.
+pub(super) type ResultSyntax<'s> = (Option<Word<'s>>, ExprId);
 
 #[derive(Debug)]
 pub(super) struct Statement<'s> {
@@ -120,6 +125,8 @@ pub(super) enum Value<'s> {
         bare_loop: bool,
     },
     Operation(Operation<'s>),
+    /// Something that could not be read, and has been told. The pattern has the names that it may have bound.
+    Broken,
 }
 
 #[derive(Debug)]
@@ -189,6 +196,9 @@ pub(super) enum Item {
 pub(super) struct ProgramSyntax<'s> {
     pub name: Word<'s>,
     pub inputs: Vec<Pattern<'s>>,
-    pub results: Vec<TypeSyntax<'s>>,
+    /// None where they could not be read.
+    pub results: Option<Vec<TypeSyntax<'s>>>,
     pub body: Body<'s>,
+    /// What inputs that could not be read may have bound.
+    pub broken: Vec<Word<'s>>,
 }

@@ -1,11 +1,15 @@
 //! The text form is a contract: every rule of it is a test here.
 
+mod elsewhere;
 mod errors;
 mod golden;
 mod hostile;
 mod kernel;
 mod random;
+mod recovery;
+mod reference;
 mod scalar;
+mod values;
 mod worked;
 
 use super::parse;

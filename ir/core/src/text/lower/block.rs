@@ -89,20 +89,36 @@ impl<'a, 's> Lower<'a, 's> {
         bindings: &mut Vec<Binding>,
     ) -> Parsed<()> {
         for statement in statements {
-            if (flavour == Flavour::Cluster) != statement.mark.is_some() {
-                return Err(match flavour {
-                    Flavour::Cluster => fault(statement.span, "a binding of a cluster has a mark instead of `let`")
-                        .help("marks are vertical, diagonal, horizontal, last"),
-                    _ => fault(statement.span, "marks stand in clusters only: write `let`"),
-                });
+            let depth = self.names.depth();
+            match self.statement(statement, flavour) {
+                Ok((before, binding)) => bindings.extend(before.into_iter().flatten().chain([binding])),
+                Err(fault) => self.leave(fault, depth, &statement.pattern)?,
             }
-            let binding = self.statement(statement, flavour)?;
-            bindings.push(binding);
         }
         Ok(())
     }
 
-    fn statement(&mut self, statement: &'a Statement<'s>, flavour: Flavour) -> Parsed<Binding> {
+    /// A binding, and what is bound before it. In a cluster each binding has a mark, so that nothing can be.
+    #[inline(always)]
+    fn statement(&mut self, statement: &'a Statement<'s>, flavour: Flavour) -> Parsed<(Option<Vec<Binding>>, Binding)> {
+        let room = (flavour != Flavour::Cluster).then(Vec::new);
+        let around = std::mem::replace(&mut self.before, room);
+        let binding = self.binding(statement, flavour);
+        let before = std::mem::replace(&mut self.before, around);
+        Ok((before, binding?))
+    }
+
+    fn binding(&mut self, statement: &'a Statement<'s>, flavour: Flavour) -> Parsed<Binding> {
+        if matches!(statement.value, Value::Broken) {
+            return Err(follow_up());
+        }
+        if (flavour == Flavour::Cluster) != statement.mark.is_some() {
+            return Err(match flavour {
+                Flavour::Cluster => fault(statement.span, "a binding of a cluster has a mark instead of `let`")
+                    .help("marks are vertical, diagonal, horizontal, last"),
+                _ => fault(statement.span, "marks stand in clusters only: write `let`"),
+            });
+        }
         let pattern = &statement.pattern;
         let exprs = self.exprs;
         let (op, at) = match &statement.value {
@@ -110,6 +126,7 @@ impl<'a, 's> Lower<'a, 's> {
                 let wanted = self.pattern_types(pattern)?;
                 (self.operation(operation, pattern, &wanted, flavour)?, operation.name.span)
             }
+            Value::Broken => return Err(follow_up()),
             Value::Scalar { expr, bare_loop } => {
                 let Expr { kind, span } = &exprs[expr.0 as usize];
                 match kind {
@@ -176,6 +193,7 @@ impl<'a, 's> Lower<'a, 's> {
                 }
                 Ok(results)
             }
+            End::Broken => Err(follow_up()),
             End::Expr(_) => Err(fault(body.span, "a block is written in braces").help("`{ let x = …; return x }`")),
             End::Yield(_) => Err(fault(body.span, "`yield` ends the body of a `consume` only: write `return`")),
         }
@@ -183,8 +201,9 @@ impl<'a, 's> Lower<'a, 's> {
 
     /// `while(…)` of arrays.
     fn array_loop(&mut self, parts: &'a Loop<'s>) -> Parsed<ArrayOp> {
-        let condition = self.block(&parts.condition, Params::Visible, Flavour::Block)?;
-        let step = self.block(&parts.step, Params::Visible, Flavour::Block)?;
+        let condition = self.part(|lower| lower.block(&parts.condition, Params::Visible, Flavour::Block));
+        let step = self.part(|lower| lower.block(&parts.step, Params::Visible, Flavour::Block));
+        let (condition, step) = (condition?, step?);
         if parts.starts.len() != step.params.len() {
             let (state, starts) = (step.params.len(), parts.starts.len());
             return Err(fault(parts.step.span, format!("the state has {state} values, and {starts} starts are given")));
@@ -198,9 +217,31 @@ impl<'a, 's> Lower<'a, 's> {
     pub(super) fn loose_operands(&mut self, exprs: &[ExprId], types: &[ElementType]) -> Parsed<Vec<Operand>> {
         let one = |(position, expr): (usize, &ExprId)| match self.expr(*expr).kind {
             ExprKind::Name(_) => self.value_named(*expr).map(Operand::Value),
-            _ => self.literal(*expr, types.get(position).copied()).map(Operand::Constant),
+            _ => self.value_of(*expr, types.get(position).copied()),
         };
         exprs.iter().enumerate().map(one).collect()
+    }
+
+    /// A literal, or scalar code, which is bound before the operation.
+    pub(super) fn value_of(&mut self, expr: ExprId, ty: Option<ElementType>) -> Parsed<Operand> {
+        let literal = matches!(self.expr(expr).kind, ExprKind::Number(_) | ExprKind::Constant(_));
+        if literal || self.before.is_none() {
+            return self.literal(expr, ty).map(Operand::Constant);
+        }
+        let (f, types) = self.unit(expr, &[ty])?;
+        let binding = self.unit_of(expr, f, types[0]);
+        let id = binding.results[0].id;
+        self.before.get_or_insert_default().push(binding);
+        // Blocks of the operation may have been read before.
+        self.out_of_order = true;
+        Ok(Operand::Value(id))
+    }
+
+    /// Scalar code as a binding without a name.
+    fn unit_of(&mut self, expr: ExprId, f: Lambda, ty: ElementType) -> Binding {
+        let id = self.value(Shape::scalar(ty));
+        let results = vec![Var { id, ty: Type::scalar(ty), name: Name::default() }];
+        Binding { results, op: ArrayOp::Unit { f }, place: self.lines.place(self.span(expr).start) }
     }
 
     /// The function of a `map` or `generate` that holds array operations: a `nest`. Parameters of a `map` become reads of its
@@ -246,14 +287,9 @@ impl<'a, 's> Lower<'a, 's> {
                         continue;
                     }
                     let (f, _) = self.unit(*expr, &[Some(*ty)])?;
-                    let id = self.value(Shape::scalar(*ty));
-                    let results = vec![Var { id, ty: Type::scalar(*ty), name: Name::default() }];
-                    block.bindings.push(Binding {
-                        results,
-                        op: ArrayOp::Unit { f },
-                        place: self.lines.place(self.span(*expr).start),
-                    });
-                    block.results.push(id);
+                    let binding = self.unit_of(*expr, f, *ty);
+                    block.results.push(binding.results[0].id);
+                    block.bindings.push(binding);
                 }
             }
             _ => block.results = self.block_results(&function.body)?,

@@ -2,7 +2,8 @@
 
 mod domain;
 
-use self::domain::{Takes, binary_takes, unary_takes};
+use self::domain::Takes;
+pub(in crate::text) use self::domain::{binary_takes, unary_takes};
 use super::*;
 use crate::{Binary, Constant, Instruction, Place, ScalarOp, ScalarOperand, Unary};
 
@@ -236,7 +237,7 @@ impl<'a, 's> Lower<'a, 's> {
         }
     }
 
-    /// A literal or a scalar's name where an operation takes a scalar of a type.
+    /// A scalar's name, a literal, or scalar code where an operation takes a scalar of a type.
     pub(super) fn operand(&mut self, expr: ExprId, ty: ElementType) -> Parsed<crate::Operand> {
         let span = self.span(expr);
         match &self.expr(expr).kind {
@@ -245,7 +246,7 @@ impl<'a, 's> Lower<'a, 's> {
                 self.scalar_of(id, ty, span, &format!("a scalar of `{ty}` is expected"))?;
                 Ok(id.into())
             }
-            _ => self.literal(expr, Some(ty)).map(Into::into),
+            _ => self.value_of(expr, Some(ty)),
         }
     }
 

@@ -111,11 +111,19 @@ impl<'a, 's> Lower<'a, 's> {
         expected: &[Option<ElementType>],
         out: &mut Vec<Instruction>,
     ) -> Parsed<Vec<Typed>> {
+        let mut broken = false;
         for statement in &body.statements {
             let Value::Scalar { expr, .. } = &statement.value else { continue };
             let declared: Vec<_> = statement.pattern.iter().map(|p| p.ty.as_ref().map(|ty| ty.element)).collect();
             let before = out.len();
-            let values = self.emit_results(*expr, &declared, out)?;
+            let values = match self.emit_results(*expr, &declared, out) {
+                Ok(values) => values,
+                Err(fault) => {
+                    self.leave(fault, self.names.depth(), &[])?;
+                    broken = true;
+                    continue;
+                }
+            };
             if out.len() > before
                 && let Some(last) = out.last_mut()
             {
@@ -130,6 +138,23 @@ impl<'a, 's> Lower<'a, 's> {
                 variable.operand = operand;
             }
         }
+        match self.emit_end(body, expected, out) {
+            Ok(_) if broken => Err(follow_up()),
+            Err(fault) if broken => {
+                self.tell(fault);
+                Err(follow_up())
+            }
+            end => end,
+        }
+    }
+
+    #[inline(always)]
+    fn emit_end(
+        &mut self,
+        body: &'a Body<'s>,
+        expected: &[Option<ElementType>],
+        out: &mut Vec<Instruction>,
+    ) -> Parsed<Vec<Typed>> {
         match &body.end {
             End::Expr(expr) => self.emit_results(*expr, expected, out),
             End::Return(items) => {
@@ -137,6 +162,7 @@ impl<'a, 's> Lower<'a, 's> {
                 items.iter().zip(expected).map(|((_, expr), ty)| self.emit(*expr, *ty, out)).collect()
             }
             End::Yield(_) => Err(fault(body.span, "a function ends with `return`")),
+            End::Broken => Err(follow_up()),
         }
     }
 
@@ -200,7 +226,7 @@ impl<'a, 's> Lower<'a, 's> {
                 }
                 _ => vec![self.types[expr.0 as usize]],
             },
-            End::Yield(_) => Vec::new(),
+            End::Yield(_) | End::Broken => Vec::new(),
         }
     }
 
@@ -245,6 +271,6 @@ fn end_span(function: &Function<'_>, lower: &Lower<'_, '_>) -> Span {
             (Some(first), Some(last)) => lower.span(first.1).to(lower.span(last.1)),
             _ => function.body.span,
         },
-        End::Yield(_) => function.body.span,
+        End::Yield(_) | End::Broken => function.body.span,
     }
 }

@@ -31,24 +31,49 @@ impl<'a, 's> Lower<'a, 's> {
 
     /// Statements and end of a body, in the scope that is open.
     pub(super) fn infer_body(&mut self, body: &'a Body<'s>) -> Parsed<Inferred> {
+        let depth = self.names.depth();
+        let mut broken = false;
         for statement in &body.statements {
-            let expr = match &statement.value {
-                Value::Scalar { expr, .. } => *expr,
-                Value::Operation(operation) => return Err(self.misplaced(operation)),
-            };
-            if statement.mark.is_some() {
-                return Err(fault(statement.span, "marks stand in clusters only: write `let`"));
-            }
-            let types = self.infer_results(expr)?;
-            self.same_number(types.len(), statement.pattern.len(), self.span(expr))?;
-            Self::remember(&statement.first_variable, &self.variables);
-            for (position, (pattern, inferred)) in statement.pattern.iter().zip(types).enumerate() {
-                let declared = self.declared_scalar(pattern)?;
-                let ty = declared.or(inferred).ok_or_else(|| self.untyped_result(expr, position))?;
-                self.declare(pattern.name, ty)?;
+            if let Err(fault) = self.infer_statement(statement) {
+                self.leave(fault, depth, &statement.pattern)?;
+                broken = true;
             }
         }
+        match self.infer_end(body) {
+            Ok(_) if broken => Err(follow_up()),
+            Err(fault) if broken => {
+                self.tell(fault);
+                Err(follow_up())
+            }
+            end => end,
+        }
+    }
+
+    #[inline(always)]
+    fn infer_statement(&mut self, statement: &'a Statement<'s>) -> Parsed<()> {
+        let expr = match &statement.value {
+            Value::Scalar { expr, .. } => *expr,
+            Value::Operation(operation) => return Err(self.misplaced(operation)),
+            Value::Broken => return Err(follow_up()),
+        };
+        if statement.mark.is_some() {
+            return Err(fault(statement.span, "marks stand in clusters only: write `let`"));
+        }
+        let types = self.infer_results(expr)?;
+        self.same_number(types.len(), statement.pattern.len(), self.span(expr))?;
+        Self::remember(&statement.first_variable, &self.variables);
+        for (position, (pattern, inferred)) in statement.pattern.iter().zip(types).enumerate() {
+            let declared = self.declared_scalar(pattern)?;
+            let ty = declared.or(inferred).ok_or_else(|| self.untyped_result(expr, position))?;
+            self.declare(pattern.name, ty)?;
+        }
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn infer_end(&mut self, body: &'a Body<'s>) -> Parsed<Inferred> {
         match &body.end {
+            End::Broken => Err(follow_up()),
             End::Expr(expr) => self.infer_results(*expr),
             End::Return(items) => {
                 let mut types = Vec::with_capacity(items.len());
@@ -237,6 +262,7 @@ impl<'a, 's> Lower<'a, 's> {
 
     fn infer_name(&mut self, expr: ExprId, word: Word<'s>) -> Parsed<ElementType> {
         match self.lookup(word)? {
+            Entry::Broken => Err(follow_up()),
             Entry::Variable(position) => {
                 self.references[expr.0 as usize] = Reference::Variable(position);
                 Ok(self.variables[position as usize].ty)

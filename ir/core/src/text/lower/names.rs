@@ -10,6 +10,8 @@ pub(super) enum Entry {
     Array(ArrayId),
     /// A parameter or `let` of a scalar function, by position among its variables.
     Variable(u32),
+    /// What a statement would have bound in which something is wrong, which has been told.
+    Broken,
 }
 
 #[derive(Default)]
@@ -27,6 +29,11 @@ impl<'s> Names<'s> {
         self.scopes.push(self.hidden.len());
     }
 
+    /// How many scopes are open.
+    pub fn depth(&self) -> usize {
+        self.scopes.len()
+    }
+
     pub fn close(&mut self) {
         let from = self.scopes.pop().unwrap_or(0);
         for (name, before) in self.hidden.drain(from..).rev() {
@@ -40,7 +47,7 @@ impl<'s> Names<'s> {
     /// Whether the name was free in the innermost scope, and is bound now.
     pub fn bind(&mut self, name: &'s str, entry: Entry) -> bool {
         let scope = self.scopes.len();
-        if self.bound.get(name).is_some_and(|(other, _)| *other == scope) {
+        if self.bound.get(name).is_some_and(|(other, entry)| *other == scope && !matches!(entry, Entry::Broken)) {
             return false;
         }
         let before = self.bound.insert(name, (scope, entry));
@@ -54,6 +61,6 @@ impl<'s> Names<'s> {
 
     /// Every name that means something here.
     pub fn visible(&self) -> impl Iterator<Item = &'s str> {
-        self.bound.keys().copied()
+        self.bound.iter().filter(|(_, (_, entry))| !matches!(entry, Entry::Broken)).map(|(name, _)| *name)
     }
 }

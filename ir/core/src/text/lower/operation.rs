@@ -150,17 +150,19 @@ impl<'a, 's> Lower<'a, 's> {
             "cond" => {
                 let condition = args.next("a condition")?;
                 let condition = self.operand(args.expr(condition)?, ElementType::Bool)?;
-                let then = self.block(args.function()?, Params::Indices(0), Flavour::Block)?;
-                let otherwise = self.block(args.function()?, Params::Indices(0), Flavour::Block)?;
-                ArrayOp::Cond { condition, then, otherwise }
+                let (then, otherwise) = (args.function()?, args.function()?);
+                let then = self.part(|lower| lower.block(then, Params::Indices(0), Flavour::Block));
+                let otherwise = self.part(|lower| lower.block(otherwise, Params::Indices(0), Flavour::Block));
+                ArrayOp::Cond { condition, then: then?, otherwise: otherwise? }
             }
             "foreign" => {
                 let name = args.string()?;
                 let fallback = args.function()?;
                 // The fallback sees nothing outside.
                 let outside = std::mem::take(&mut self.names);
-                let fallback = self.block(fallback, Params::Binding, Flavour::Block)?;
+                let fallback = self.block(fallback, Params::Binding, Flavour::Block);
                 self.names = outside;
+                let fallback = fallback?;
                 let types = self.elements(&fallback.params.iter().map(|var| var.id).collect::<Vec<_>>());
                 let rest = args.rest()?;
                 ArrayOp::Foreign { name, fallback, arguments: self.loose_operands(&rest, &types)? }
@@ -183,7 +185,8 @@ impl<'a, 's> Lower<'a, 's> {
                 }
                 None => {
                     let fault = fault(operation.name.span, format!("there is no operation `{}`", shown(name)));
-                    return Err(match closest(name, super::super::parser::OPERATIONS.iter().copied()) {
+                    let known = super::super::reference::OPERATIONS.iter().map(|operation| operation.name);
+                    return Err(match closest(name, known) {
                         Some(near) => fault.help(format!("did you mean `{near}`?")),
                         None => fault,
                     });

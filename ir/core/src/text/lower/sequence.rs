@@ -29,6 +29,9 @@ impl<'a, 's> Lower<'a, 's> {
         let function = args.function()?;
         let streams = self.arrays(&args.rest()?)?;
         let chunks = args.flag("chunks", self)?;
+        if matches!(function.body.end, End::Broken) {
+            return Err(follow_up());
+        }
         let End::Yield(yielded) = &function.body.end else {
             return Err(fault(function.body.span, "the body of a `consume` ends with `yield`")
                 .help("`yield elements(s)`, or tabulate, stream_out, accumulate"));
@@ -46,6 +49,7 @@ impl<'a, 's> Lower<'a, 's> {
                     let rest = args.rest()?;
                     let seeds = match &f.body.end {
                         End::Return(items) => items.len(),
+                        End::Broken => return Err(follow_up()),
                         _ => return Err(fault(f.body.span, "the function of `accumulate` ends with `return`")),
                     };
                     if rest.len() <= seeds {
@@ -109,7 +113,7 @@ impl<'a, 's> Lower<'a, 's> {
         for statement in &function.body.statements {
             let argument = match &statement.value {
                 Value::Operation(operation) => binding_order(operation),
-                Value::Scalar { .. } => None,
+                Value::Scalar { .. } | Value::Broken => None,
             };
             let order = argument.map(|argument| self.order(argument, args)).transpose()?;
             marks.push(ClusterMark { mark: statement.mark.unwrap_or(crate::Mark::Last), order });

@@ -2,14 +2,15 @@
 
 use super::{
     super::{
+        elsewhere,
         error::{Parsed, Span, fault, shown},
         lexer::{Kind, unescape},
         literal::Literal,
+        reference::{OPERATIONS, is_operation},
         suggest::closest,
         syntax::*,
     },
     DEEPEST, Parser,
-    operation::OPERATIONS,
 };
 use crate::{Binary, Constant, ElementType, Unary};
 
@@ -69,7 +70,12 @@ impl<'s> Parser<'s> {
     /// Operators that bind at least as tightly as `least`.
     fn operators(&mut self, least: u8) -> Parsed<ExprId> {
         let start = self.token.span;
-        let mut left = self.prefixed()?;
+        let left = self.prefixed()?;
+        self.operators_after(left, least, start)
+    }
+
+    /// The same, where the first operand has been read.
+    fn operators_after(&mut self, mut left: ExprId, least: u8, start: Span) -> Parsed<ExprId> {
         while let Some((_, level)) = operator(self.token.kind).filter(|(_, level)| *level >= least) {
             let mut rest = Vec::new();
             while let Some((function, _)) = operator(self.token.kind).filter(|(_, other)| *other == level) {
@@ -83,6 +89,14 @@ impl<'s> Parser<'s> {
             left = self.expr(ExprKind::Chain { first: left, rest }, start);
         }
         Ok(left)
+    }
+
+    /// What follows an operand in parentheses that might have been a list of arrays, if an operator does.
+    pub(super) fn rest_of_expression(&mut self, first: ExprId, start: Span) -> Parsed<Option<ExprId>> {
+        if operator(self.token.kind).is_none() {
+            return Ok(None);
+        }
+        self.operators_after(first, 1, start).map(Some)
     }
 
     fn prefixed(&mut self) -> Parsed<ExprId> {
@@ -223,7 +237,7 @@ impl<'s> Parser<'s> {
         let text = self.text(self.token);
         let unary = Unary::ALL.iter().find(|f| f.text() == text);
         let binary = Binary::ALL.iter().find(|f| f.text() == text);
-        if OPERATIONS.contains(&text) {
+        if is_operation(text) {
             return Err(self.misplaced_operation());
         }
         let arity = match (unary, binary, text) {
@@ -232,11 +246,12 @@ impl<'s> Parser<'s> {
             (_, _, "fma" | "assert") => 3,
             _ => {
                 let functions = Unary::ALL.iter().map(|f| f.text()).chain(Binary::ALL.iter().map(|f| f.text()));
-                let known = functions.chain(["fma", "assert"]).chain(OPERATIONS.iter().copied());
+                let known = functions.chain(["fma", "assert"]).chain(OPERATIONS.iter().map(|operation| operation.name));
                 let fault = fault(self.token.span, format!("there is no function or operation `{}`", shown(text)));
-                return Err(match closest(text, known) {
-                    Some(name) => fault.help(format!("did you mean `{name}`?")),
-                    None => fault,
+                return Err(match (elsewhere::call(text), closest(text, known)) {
+                    (Some(help), _) => fault.help(help),
+                    (None, Some(name)) => fault.help(format!("did you mean `{name}`?")),
+                    (None, None) => fault,
                 });
             }
         };
@@ -315,7 +330,7 @@ impl<'s> Parser<'s> {
             self.expect(Kind::BraceClose)?;
             return Ok(Body { statements: Vec::new(), end: End::Expr(expr), span: self.since(start) });
         }
-        self.body()
+        self.body(super::recovery::Of::Branch)
     }
 
     /// `while(|…| …, |…| …, starts)`

@@ -4,60 +4,18 @@ use super::{
     super::{
         error::{Parsed, fault, shown},
         lexer::{Kind, unescape},
+        reference::is_operation,
         syntax::*,
     },
     Parser,
 };
-
-/// Every operation that is written as a call in a statement; `while` is a keyword.
-pub(in crate::text) const OPERATIONS: &[&str] = &[
-    "constant",
-    "unit",
-    "compute",
-    "generate",
-    "map",
-    "backpermute",
-    "transform",
-    "replicate",
-    "slice",
-    "reshape",
-    "concat",
-    "fold",
-    "fold1",
-    "fold_seg",
-    "fold1_seg",
-    "scanl",
-    "scanl1",
-    "scanl'",
-    "scanr",
-    "scanr1",
-    "scanr'",
-    "scanl_seg",
-    "scanl1_seg",
-    "scanl'_seg",
-    "scanr_seg",
-    "scanr1_seg",
-    "scanr'_seg",
-    "permute",
-    "expand",
-    "permuted_expand",
-    "filter",
-    "sort",
-    "stencil",
-    "nest",
-    "element",
-    "cond",
-    "foreign",
-    "consume",
-    "cluster",
-];
 
 impl<'s> Parser<'s> {
     /// Whether an array operation starts here.
     pub(super) fn at_operation(&self) -> bool {
         match self.token.kind {
             Kind::Primed => true,
-            Kind::Name => OPERATIONS.contains(&self.text(self.token)) && self.next_kind() == Kind::ParenOpen,
+            Kind::Name => is_operation(self.text(self.token)) && self.next_kind() == Kind::ParenOpen,
             _ => false,
         }
     }
@@ -104,7 +62,12 @@ impl<'s> Parser<'s> {
             Kind::BracketOpen => ArgumentKind::List(self.items()?),
             Kind::ParenOpen => {
                 self.bump()?;
-                ArgumentKind::Group(self.deeper(|p| p.list(Kind::ParenClose, Self::expression))?)
+                let items = self.deeper(|p| p.list(Kind::ParenClose, Self::expression))?;
+                let whole = match items[..] {
+                    [first] => self.rest_of_expression(first, start)?,
+                    _ => None,
+                };
+                whole.map_or(ArgumentKind::Group(items), ArgumentKind::Expr)
             }
             Kind::Str => {
                 let token = self.bump()?;

@@ -16,6 +16,7 @@ fn lexical_errors() {
     1:33: unexpected character `@`
       1 | fn f(x: f32) -> f32 { let y = x @ 2.0 return y }
         |                                 ^
+      help: `@` is written as a `fold` of products: `let t: [p, r, q]f32 = generate([p, r, q], |i, j, l| a[i, l] * b[l, j]) let c: [p, r]f32 = fold(|x, y| x + y, 0.0, t)`
     ");
     insta::assert_snapshot!(told(r#"fn f(x: f32) -> f32 { let y = assert(x > 0.0, "open, x) return y }"#), @r#"
     1:47: a string without end
@@ -70,7 +71,7 @@ fn errors_of_form() {
     1:12: expected an element type, found `float`
       1 | fn f(x: [n]float) -> [n]f32 { return x }
         |            ^^^^^
-      help: element types are bool i8 i16 i32 i64 u8 u16 u32 u64 f16 f32 f64; an array is `[n, 3]f32`
+      help: `float` is written `f32`; element types are bool i8 i16 i32 i64 u8 u16 u32 u64 f16 f32 f64; an array is `[n, 3]f32`
     ");
     insta::assert_snapshot!(told("fn f(x: f32) -> f32 { return x } fn g(x: f32) -> f32 { return x }"), @r"
     1:34: expected the end of the text, found `fn`
@@ -249,10 +250,10 @@ fn errors_of_operations() {
         |                                                                     ^^^^
       help: did you mean `clamp`?
     ");
-    insta::assert_snapshot!(told("fn f(a: [n]f32) -> f32 { let s: f32 = fold(|x, y| x + y, 0.0 + 1.0, a) return s }"), @r"
-    1:58: expected a name or a literal
-      1 | fn f(a: [n]f32) -> f32 { let s: f32 = fold(|x, y| x + y, 0.0 + 1.0, a) return s }
-        |                                                          ^^^^^^^^^
+    insta::assert_snapshot!(told("fn f(a: [n]f32) -> f32 { let s: f32 = fold(|x, y| x + y, 0.0, n + 1) return s }"), @r"
+    1:63: expected the name of a value
+      1 | fn f(a: [n]f32) -> f32 { let s: f32 = fold(|x, y| x + y, 0.0, n + 1) return s }
+        |                                                               ^^^^^
       help: give it a name before: `let x = …`
     ");
     insta::assert_snapshot!(told("fn f(x: f32) -> f32 { let v = while(|v: f32| v > 1.0, |v: f32| v / 2.0, x) return v }"), @r"

@@ -4,7 +4,7 @@ use super::*;
 
 /// What a function is for.
 #[derive(Clone, Copy)]
-pub(super) enum Takes {
+pub(in crate::text) enum Takes {
     Numbers,
     Integers,
     Floats,
@@ -13,7 +13,7 @@ pub(super) enum Takes {
     All,
 }
 
-pub(super) fn unary_takes(function: Unary) -> Takes {
+pub(in crate::text) fn unary_takes(function: Unary) -> Takes {
     use Unary::*;
     match function {
         Neg | Abs | Sign => Takes::Numbers,
@@ -26,7 +26,7 @@ pub(super) fn unary_takes(function: Unary) -> Takes {
     }
 }
 
-pub(super) fn binary_takes(function: Binary) -> Takes {
+pub(in crate::text) fn binary_takes(function: Binary) -> Takes {
     use Binary::*;
     match function {
         Add | Sub | Mul | Div | Rem => Takes::Numbers,
@@ -35,6 +35,20 @@ pub(super) fn binary_takes(function: Binary) -> Takes {
         And | Or | Xor => Takes::Bits,
         LogicalAnd | LogicalOr => Takes::Bools,
         Pow | Atan2 | Hypot => Takes::Floats,
+    }
+}
+
+impl Takes {
+    /// For people.
+    pub fn what(self) -> &'static str {
+        match self {
+            Self::Numbers => "numbers",
+            Self::Integers => "integers",
+            Self::Floats => "floats",
+            Self::Bits => "integers, bool",
+            Self::Bools => "bool",
+            Self::All => "any",
+        }
     }
 }
 
