@@ -130,6 +130,16 @@ fn scaled(count: i64, unit: &str) -> String {
     unreachable!("the last prefix takes what is left")
 }
 
+/// Bytes that a kernel read and wrote, by its time; `?` where they are not known.
+pub(super) fn speed(time: &KernelTime) -> String {
+    match (time.bytes_read, time.bytes_written) {
+        (Some(read), Some(written)) if time.milliseconds > 0.0 => {
+            format!("{:.2} GB/s", (read as f64 + written as f64) / time.milliseconds / 1e6)
+        }
+        _ => "?".to_owned(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -8,11 +8,11 @@ use serde_json::json;
 use super::{
     super::{
         escape::escape,
-        moves::{bytes, operations},
+        moves::{bytes, operations, speed},
     },
     about, marked, scroll,
 };
-use crate::{Explanation, KernelMoves, KernelTime};
+use crate::{Explanation, KernelMoves};
 
 pub(super) fn kernels(explanation: &Explanation, out: &mut String) {
     *out += "<section id=\"kernels\">\n<h2>Kernels</h2>\n";
@@ -104,16 +104,6 @@ fn row(explanation: &Explanation, kernel: &KernelMoves, whole: Option<f64>, out:
         }
     }
     *out += "</tr>\n";
-}
-
-/// Bytes by time.
-pub(super) fn speed(time: &KernelTime) -> String {
-    match (time.bytes_read, time.bytes_written) {
-        (Some(read), Some(written)) if time.milliseconds > 0.0 => {
-            format!("{:.2} GB/s", (read as f64 + written as f64) / time.milliseconds / 1e6)
-        }
-        _ => "?".to_owned(),
-    }
 }
 
 /// A count: its value for the sizes that the page begins with, its expression, and its terms for the script.

@@ -95,7 +95,8 @@ fn article(before: Option<&Shown>, stage: &Shown, names: &Names, out: &mut Strin
             Change::Removed => " removed",
         };
         let names = here.or(gone).unwrap_or_default();
-        let _ = writeln!(out, "<span class=\"line{class}\"{}>{}</span>", about(&names), escape(line));
+        // The end of the line stands inside, so that the text is right without the style and has no empty lines with it.
+        let _ = write!(out, "<span class=\"line{class}\"{}>{}\n</span>", about(&names), escape(line));
     }
     *out += if unchanged { "</pre></details></article>\n" } else { "</pre></article>\n" };
 }
