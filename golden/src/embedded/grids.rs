@@ -11,6 +11,7 @@ pub(super) const ALL: &[Embedded] = &[
     Embedded { name: "jacobi", build: jacobi },
     Embedded { name: "blur", build: blur },
     Embedded { name: "canny", build: canny },
+    Embedded { name: "crystal", build: crystal },
 ];
 
 /// The view of a grid of points.
@@ -124,4 +125,31 @@ fn canny() -> Result<Terms, BuildError> {
         stencil(keep, Boundary::Clamp, grade)
     };
     Ok(program("canny", f).inputs(["image", "low", "high"]).results(["edges"]).build()?.terms)
+}
+
+/// Snow by Reiter's model: cells of a hexagonal lattice hold water, and those that hold one or more are ice.
+fn crystal() -> Result<Terms, BuildError> {
+    type Tap<'a, T> = &'a Neighbours<Ix2, T>;
+    // The neighbours of a hexagon, in coordinates along two of its axes.
+    const AROUND: [(i64, i64); 6] = [(-1, 0), (-1, 1), (0, -1), (0, 1), (1, -1), (1, 0)];
+    let f = |start: Acc<Matrix<f32>>, alpha: Exp<f32>, gamma: Exp<f32>, steps: Exp<i64>| {
+        let step = |water: Acc<Matrix<f32>>| {
+            // Ice and what touches it keeps its water and takes some from the air; the water of the others spreads.
+            let part = |x: Tap<'_, f32>| {
+                let here = x.at((0, 0));
+                let most = AROUND.into_iter().map(|offset| x.at(offset)).fold(here, |a, b| a.max(b));
+                cond(most.ge(1.0), (here + gamma, constant(0.0f32)), (constant(0.0f32), here))
+            };
+            let parts = stencil(part, Boundary::Clamp, water).named("parts");
+            let grow = |x: Tap<'_, (f32, f32)>| {
+                let (kept, free) = x.at((0, 0)).parts();
+                let around = AROUND.into_iter().map(|offset| x.at(offset).parts().1).reduce(|a, b| a + b);
+                let mean = around.unwrap_or(constant(0.0f32)) / 6.0;
+                kept + free + 0.5 * alpha * (mean - free)
+            };
+            stencil(grow, Boundary::Clamp, parts).named("grown")
+        };
+        aiterate(steps, step, start)
+    };
+    Ok(program("crystal", f).inputs(["start", "alpha", "gamma", "steps"]).results(["water"]).build()?.terms)
 }
