@@ -17,6 +17,7 @@ pub(super) const ALL: &[Embedded] = &[
 /// The view of a grid of points.
 type View = (Exp<f32>, Exp<f32>, Exp<f32>, Exp<f32>);
 
+// ANCHOR: mandelbrot
 fn mandelbrot() -> Result<Terms, BuildError> {
     let f = |w: Exp<i64>, h: Exp<i64>, x0: Exp<f32>, x1: Exp<f32>, y0: Exp<f32>, y1: Exp<f32>, limit: Exp<i32>| {
         let (x0, x1, y0, y1): View = (x0, x1, y0, y1);
@@ -39,7 +40,9 @@ fn mandelbrot() -> Result<Terms, BuildError> {
     };
     Ok(program("mandelbrot", f).inputs(["w", "h", "x0", "x1", "y0", "y1", "limit"]).results(["counts"]).build()?.terms)
 }
+// ANCHOR_END: mandelbrot
 
+// ANCHOR: life
 fn life() -> Result<Terms, BuildError> {
     let f = |grid: Acc<Matrix<u8>>, steps: Exp<i64>| {
         let step = |cells: Acc<Matrix<u8>>| {
@@ -55,6 +58,7 @@ fn life() -> Result<Terms, BuildError> {
     };
     Ok(program("life", f).inputs(["grid", "steps"]).results(["after"]).build()?.terms)
 }
+// ANCHOR_END: life
 
 fn jacobi() -> Result<Terms, BuildError> {
     let f = |image: Acc<Matrix<f32>>, steps: Exp<i64>| {
@@ -78,6 +82,7 @@ fn blur() -> Result<Terms, BuildError> {
     Ok(program("blur", f).inputs(["image"]).results(["blurred"]).build()?.terms)
 }
 
+// ANCHOR: canny
 /// Canny's edges: blur, gradient, thinning along the gradient, two thresholds.
 fn canny() -> Result<Terms, BuildError> {
     type Tap<'a> = &'a Neighbours<Ix2, f32>;
@@ -126,7 +131,9 @@ fn canny() -> Result<Terms, BuildError> {
     };
     Ok(program("canny", f).inputs(["image", "low", "high"]).results(["edges"]).build()?.terms)
 }
+// ANCHOR_END: canny
 
+// ANCHOR: crystal
 /// Snow by Reiter's model: cells of a hexagonal lattice hold water, and those that hold one or more are ice.
 fn crystal() -> Result<Terms, BuildError> {
     type Tap<'a, T> = &'a Neighbours<Ix2, T>;
@@ -153,3 +160,4 @@ fn crystal() -> Result<Terms, BuildError> {
     };
     Ok(program("crystal", f).inputs(["start", "alpha", "gamma", "steps"]).results(["water"]).build()?.terms)
 }
+// ANCHOR_END: crystal
