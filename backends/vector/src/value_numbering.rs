@@ -1,10 +1,11 @@
 //! Value numbering and hoisting: each thing once, and outside of the loops that it does not depend on.
 //!
 //! Regions are gone through in order. What is computed already, in a region around, is taken from there; what needs nothing of the loop
-//! around is put before that loop. Loads are merged, where nobody writes what they read, but stay where their checks are.
+//! around is put before that loop. Loads are merged, where nobody writes what they read, but stay where their checks are. A check is made once:
+//! behind it, its condition does not hold.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     mem::{Discriminant, discriminant},
 };
 
@@ -38,6 +39,8 @@ fn key(op: &Op, ty: Type) -> Option<(Key, bool)> {
 struct Level {
     insts: Vec<Inst>,
     known: HashMap<Key, Value>,
+    /// Conditions under which the function has been left.
+    refused: HashSet<Value>,
     runs: Runs,
 }
 
@@ -77,7 +80,7 @@ pub fn number(function: &Function) -> Function {
 impl Numbering<'_> {
     /// A region that defines `own`, and what comes behind it while it is open.
     fn region(&mut self, region: &Region, runs: Runs, own: &[Value], behind: impl FnOnce(&mut Self)) -> Region {
-        self.levels.push(Level { insts: Vec::new(), known: HashMap::new(), runs });
+        self.levels.push(Level { insts: Vec::new(), known: HashMap::new(), refused: HashSet::new(), runs });
         for value in own {
             self.depth[value.0 as usize] = self.levels.len() - 1;
         }
@@ -157,6 +160,7 @@ impl Numbering<'_> {
                 let otherwise = self.region(otherwise, Runs::Once, &[], |this| this.replaced(&mut no));
                 Op::If(Box::new(If { condition, then, then_results: yes, otherwise, otherwise_results: no }))
             }
+            Op::FailIf { condition, .. } if self.is_refused(self.instead[condition.0 as usize]) => return,
             other => {
                 let mut op = other.clone();
                 for operand in op.operands_mut() {
@@ -165,6 +169,14 @@ impl Numbering<'_> {
                 op
             }
         };
+        if let Op::FailIf { condition, .. } = op {
+            self.levels[here].refused.insert(condition);
+        }
         self.levels[here].insts.push(Inst { results: inst.results.clone(), op });
+    }
+
+    /// Whether the function has been left where this holds, in a region around or here.
+    fn is_refused(&self, condition: Value) -> bool {
+        self.levels.iter().any(|level| level.refused.contains(&condition))
     }
 }

@@ -35,6 +35,13 @@ impl Emitter<'_> {
         first: Value,
     ) -> Result {
         let nodes = self.nodes;
+        let known = |this: &Self, value| this.b.constant_of(value).and_then(fusebox_ir::Constant::as_i64);
+        if (known(self, low), known(self, high)) == (Some(0), Some(count.into())) {
+            // Which step it is, is a constant in the code of each.
+            self.all_at_once(level, low, count)?;
+            self.nodes = nodes;
+            return Ok(());
+        }
         let zero = self.b.int(0);
         let steps = self.b.sub(high, low);
         let steps = self.b.binary(Binary::Max, steps, zero);
@@ -44,11 +51,20 @@ impl Emitter<'_> {
         let end = self.b.add(low, together);
         let open = self.b.begin_loop(low, end, count.into(), &self.states.clone());
         self.states.clone_from(&open.carried);
+        self.all_at_once(level, open.index, count)?;
+        let next = std::mem::take(&mut self.states);
+        self.states = self.b.end_loop(open, next);
+        self.nodes = nodes;
+        self.steps(level, end, high, 1, first)
+    }
+
+    /// `count` steps from `low` on, at once.
+    fn all_at_once(&mut self, level: &EmittedLevel, low: Value, count: u32) -> Result {
         let outer = self.locals.clone();
         let mut jam = Jam { steps: Vec::new(), lanes: Lanes::of(self.kernel, level.depth) };
         let own = self.kernel.levels[level.depth].index.id;
         for number in 0..count {
-            let step = self.b.add_int(open.index, number.into());
+            let step = self.b.add_int(low, number.into());
             self.index(level, step);
             let index = self.locals.remove(&own).into_iter().map(|index| (own, index));
             jam.steps.push(JammedStep { locals: index.collect(), reduces: HashMap::new() });
@@ -57,10 +73,7 @@ impl Emitter<'_> {
         self.depth(level.depth + 1, level.inner.clone())?;
         self.jam = None;
         self.locals = outer;
-        let next = std::mem::take(&mut self.states);
-        self.states = self.b.end_loop(open, next);
-        self.nodes = nodes;
-        self.steps(level, end, high, 1, first)
+        Ok(())
     }
 
     /// Whether a statement has something else to do at each of the steps that run at once.

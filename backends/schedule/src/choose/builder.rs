@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use fusebox_ir::Kernel;
 
 use crate::{
-    choose::Preferences,
+    choose::{Preferences, jam::AtOnce},
     schedule::{Gang, Nest},
     target::Cpu,
 };
@@ -26,6 +26,8 @@ pub(super) struct Builder<'k> {
     pub(super) kernel: &'k Kernel,
     pub(super) machine: Room<'k>,
     pub(super) preferences: Preferences,
+    /// Steps of a level that run all at once.
+    pub(super) at_once: Option<AtOnce>,
     /// A level that has fewer steps than this.
     pub(super) short: Option<(usize, u32)>,
     pub(super) nest: Nest,

@@ -238,6 +238,7 @@ fn loops(kernel: &Kernel, grid: Grid) -> Nest {
         kernel,
         machine: Room::Thread,
         preferences: Preferences::default(),
+        at_once: None,
         short: None,
         nest: Nest::default(),
     };

@@ -14,6 +14,7 @@ use super::{
     builder::{Builder, Room, Trip},
     gain::Tally,
     gang::{gang, lanes_of},
+    jam::AtOnce,
     rows::rows,
 };
 use crate::{
@@ -73,10 +74,11 @@ impl<'k> Builder<'k> {
                 Some(Gang { level, lanes, masked: gang_of_tiles(kernel) == Some((level, lanes)) })
             }
         };
-        for row in gang.map_or(Vec::new(), |gang| rows(kernel, cpu, gang, preferences.rows)) {
-            choices.push(row.choice(gang.map_or(0, |gang| gang.level)));
+        let at_once = gang.filter(|_| preferences.jam.is_none()).and_then(|gang| AtOnce::of(kernel, gang));
+        if let (Some(gang), None) = (gang, at_once) {
+            choices.extend(rows(kernel, cpu, gang, preferences.rows).into_iter().map(|row| row.choice(gang.level)));
         }
-        Self { kernel, machine: Room::Cores(cpu, gang), preferences, short: None, nest: Nest::default() }
+        Self { kernel, machine: Room::Cores(cpu, gang), preferences, at_once, short: None, nest: Nest::default() }
     }
 
     pub(super) fn build(mut self) -> Nest {
@@ -85,7 +87,7 @@ impl<'k> Builder<'k> {
             Some((gang, outer, fewer_than)) => {
                 let level = gang.level as u32;
                 self.short = Some((gang.level, fewer_than));
-                self.machine.set_gang(Some(outer));
+                self.machine.set_gang(outer);
                 let then = self.whole();
                 self.short = None;
                 self.machine.set_gang(Some(gang));
@@ -106,13 +108,17 @@ impl<'k> Builder<'k> {
         self.with_rest(nodes)
     }
 
-    /// Where the level across lanes may be too short for gangs: it, an outer level that can take its place, and below how many steps.
-    fn short(&self) -> Option<(Gang, Gang, u32)> {
+    /// Where the level across lanes may be too short for gangs: it, an outer level that can take its place, and below how many steps. Where
+    /// steps of the level around run all at once none takes its place.
+    fn short(&self) -> Option<(Gang, Option<Gang>, u32)> {
         let (Room::Cores(cpu, _), gang) = (&self.machine, self.gang()?) else { return None };
         let known =
             trip_count(&self.kernel.levels[gang.level]).is_some() || !is_counted_before(self.kernel, gang.level);
         if known || gang.masked || self.preferences.gang.is_some() || self.kernel.statements.len() > MOST_STATEMENTS {
             return None;
+        }
+        if self.at_once.is_some() {
+            return Some((gang, None, gang.lanes));
         }
         let outer = (0..gang.level).rev().filter_map(|level| {
             let tally = Tally::of(self.kernel, level);
@@ -122,7 +128,7 @@ impl<'k> Builder<'k> {
             fits.then_some((tally.score(), gang))
         });
         let (_, outer) = outer.max_by_key(|(score, gang)| (*score, gang.level))?;
-        Some((gang, outer, SHORT_GANGS * gang.lanes))
+        Some((gang, Some(outer), SHORT_GANGS * gang.lanes))
     }
 
     /// The outermost level, in pieces for threads.
@@ -249,6 +255,14 @@ impl<'k> Builder<'k> {
         let (cpu, gang) = match self.machine {
             Room::Cores(cpu, Some(gang)) if gang.level == level => (cpu, gang),
             _ => {
+                if let Some(AtOnce { steps, .. }) = self.at_once.filter(|at_once| at_once.level == level) {
+                    // The level inside is one plain loop.
+                    let plain = Trip { no_row: Some(u32::MAX), ..Trip::default() };
+                    let body = self.level(level + 1, Axis(level as u32 + 1), &plain);
+                    let mut each = Loop::new(axis, By::Serial, self.with_rest(body));
+                    each.unroll = steps;
+                    return vec![Node::Loop(each)];
+                }
                 let body = self.body(level);
                 let by = self.abreast(level, axis, trip).map_or(By::Serial, By::Abreast);
                 let mut each = Loop::new(axis, by, body);

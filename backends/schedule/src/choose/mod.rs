@@ -181,7 +181,7 @@ fn nest(kernel: &Kernel, target: &Target, preferences: Preferences, choices: &mu
     match &target.machine {
         Machine::Cpu(cpu) => {
             let nest = Builder::on_cpu(kernel, cpu, preferences, choices).build();
-            choices.extend(jam::choices(&nest, kernel.levels.len()));
+            choices.extend(jam::choices(&nest, kernel));
             nest
         }
         Machine::Gpu(gpu) => grid::nest(kernel, gpu, preferences, choices),
