@@ -14,6 +14,17 @@ pages! {
     tutorial_arrays "tutorial-arrays.md";
     tutorial_rows "tutorial-rows.md";
     tutorial_kmeans "tutorial-kmeans.md";
+    gallery "gallery.md";
+    gallery_mandelbrot "gallery-mandelbrot.md";
+    gallery_ray "gallery-ray.md";
+    gallery_canny "gallery-canny.md";
+    gallery_fluid "gallery-fluid.md";
+    gallery_life "gallery-life.md";
+    gallery_nbody "gallery-nbody.md";
+    gallery_crystal "gallery-crystal.md";
+    gallery_kmeans "gallery-kmeans.md";
+    gallery_pagerank "gallery-pagerank.md";
+    gallery_sieve "gallery-sieve.md";
     language "language.md";
     types "types.md";
     scalars "scalars.md";

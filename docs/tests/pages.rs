@@ -72,3 +72,18 @@ fn links_lead_somewhere() {
         }
     }
 }
+
+#[test]
+fn the_glossary_of_explain_pages_is_that_of_the_book() {
+    let book = fs::read_to_string(folder("book/glossary.md")).unwrap();
+    let page = fs::read_to_string(folder("../driver/fusebox/src/explain/html/glossary.md")).unwrap();
+    let entries = |text: &str| -> Vec<String> {
+        text.split("\n## ").map(|entry| entry.trim_start_matches("## ").trim().to_owned()).collect()
+    };
+    let known = entries(&book);
+    let shown = entries(&page);
+    assert!(shown.len() > 10, "{shown:?}");
+    for entry in shown {
+        assert!(known.contains(&entry), "the book has another entry, or none:\n{entry}");
+    }
+}

@@ -100,6 +100,28 @@ def canny(rng):
     return dict(image=image, low=low, high=high), dict(edges=found)
 
 
+@program(1e-4, 1e-5)
+def crystal(rng):
+    n, m, alpha, gamma, steps = 41, 37, f32(1.9), f32(0.0025), 60
+    start = np.full((n, m), f32(0.35)) + uniform(rng, 0, 0.002, n, m)
+    start[n // 2, m // 2] = 1
+    around = ((-1, 0), (-1, 1), (0, -1), (0, 1), (1, -1), (1, 0))
+
+    def grow(ty):
+        water = start.astype(ty)
+        for _ in range(steps):
+            ice = water >= 1
+            near = ice | np.any([shifted(ice, o) for o in around], axis=0)
+            free = np.where(near, ty(0), water)
+            mean = sum(shifted(free, o) for o in around) / ty(6)
+            water = np.where(near, water + ty(gamma), ty(0)) + free + ty(alpha) / ty(2) * (mean - free)
+        return water
+
+    wide, narrow = grow(np.float64), grow(np.float32)
+    assert ((wide >= 1) == (narrow >= 1)).all() and (wide >= 1).sum() > 40, "which cells are ice depends on the precision"
+    return dict(start=start, alpha=alpha, gamma=gamma, steps=np.int64(steps)), dict(water=f32(wide))
+
+
 @program(1e-3, 1e-5)
 def fluid(rng):
     h, w, k = 31, 37, 5

@@ -44,7 +44,7 @@ fn plan(golden: &Golden, fusion: Fusion) -> Option<Plan> {
 
 fn evaluated(traffic: &Traffic, given: &HashMap<String, i64>) -> Option<[i64; 5]> {
     let value = |polynomial: &Polynomial| polynomial.evaluate(&|name| given.get(name).copied());
-    let Traffic { loops, reads, writes, bytes_read, bytes_written, exact: _ } = traffic;
+    let Traffic { loops, reads, writes, bytes_read, bytes_written, flops: _, exact: _ } = traffic;
     Some([*loops as i64, value(reads)?, value(writes)?, value(bytes_read)?, value(bytes_written)?])
 }
 

@@ -21,8 +21,9 @@ pub struct Options {
 /// Runs the command.
 pub fn run(workspace: &Workspace, options: &Options) -> Result<()> {
     let book = book(workspace)?;
+    setup::ensure(workspace)?;
+    explained(workspace, &book)?;
     if !options.book {
-        setup::ensure(workspace)?;
         process::run_aloud(&mut build(workspace))?;
         let crates = workspace.target()?.join("doc");
         let beside = book.join("doc");
@@ -52,6 +53,26 @@ fn book(workspace: &Workspace) -> Result<PathBuf> {
     mdbook.arg("build").arg(workspace.root().join("docs")).arg("--dest-dir").arg(&folder);
     process::run_aloud(&mut mdbook)?;
     Ok(folder)
+}
+
+/// Writes what `explain` says of each program of the gallery into the book: the page `gallery-NAME.md` shows program NAME.
+fn explained(workspace: &Workspace, book: &Path) -> Result<()> {
+    let folder = book.join("explain");
+    fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    process::run_aloud(workspace.cargo().args(["build", "--package", "fusebox-cli"]))?;
+    let command = workspace.target()?.join("debug").join(format!("fusebox{}", std::env::consts::EXE_SUFFIX));
+    let mut pages: Vec<String> = fs::read_dir(workspace.root().join("docs/book"))?
+        .filter_map(|entry| Some(entry.ok()?.file_name().to_str()?.to_owned()))
+        .collect();
+    pages.sort();
+    for name in pages.iter().filter_map(|page| page.strip_prefix("gallery-")?.strip_suffix(".md")) {
+        let program = Path::new("golden/programs").join(format!("{name}.fbx"));
+        let page = folder.join(format!("{name}.html"));
+        let mut explain = Command::new(&command);
+        explain.current_dir(workspace.root()).arg("explain").arg(program).arg("--html").arg(page);
+        process::run(&mut explain)?;
+    }
+    Ok(())
 }
 
 /// Copies a folder with all that is in it, so that the book can be moved as a whole.

@@ -7,6 +7,7 @@ mod inputs;
 mod lock;
 mod machine;
 mod pool;
+mod profile;
 
 use fusebox_ir::{Array, Plan, ProvedPlan};
 
@@ -17,6 +18,7 @@ pub use crate::{
     lock::lock,
     machine::{Few, Launch, LaunchArray, Machine, Sort},
     pool::Pool,
+    profile::{LaunchTime, profiled},
 };
 
 /// Something that runs plans.

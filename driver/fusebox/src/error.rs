@@ -124,6 +124,18 @@ pub enum Error {
     #[cfg(feature = "files")]
     #[error(transparent)]
     File(#[from] crate::files::FileError),
+    /// Times of kernels that are not those of the program beside which they were to be shown.
+    #[error(
+        "the times are of another program or another way to compile it: `{program}` has no kernel {position} that is `{kernel}`"
+    )]
+    OtherTimes {
+        /// The program.
+        program: String,
+        /// The position of a kernel in the times.
+        position: usize,
+        /// Its name there.
+        kernel: String,
+    },
     /// A file that could not be written.
     #[error("cannot write {}: {source}", .path.display())]
     Write {
@@ -154,6 +166,7 @@ fusebox_ir::debug_is_message!(enum Error {
     Text(error),
     Json(error),
     #[cfg(feature = "files")] File(error),
+    OtherTimes { program, position, kernel },
     Write { path, source },
     Schedules { message },
     UnknownTarget { name },

@@ -17,6 +17,7 @@ mod program;
 mod report;
 mod schedules;
 mod signature;
+mod times;
 mod tune;
 mod unchecked;
 #[cfg_attr(not(feature = "files"), allow(dead_code, reason = "results in files use more of it"))]
@@ -31,14 +32,14 @@ pub use crate::{
     embedded::*,
     error::Error,
     explain::{
-        Apart, Counted, Explanation, KernelCounts, PlanExplanation, Polynomials, Shown, Stopped, TrafficCounts,
-        explain, explain_plan,
+        Apart, Counted, Explanation, Held, KernelCounts, KernelMoves, PlanExplanation, Polynomials, Shown, Stopped,
+        TrafficCounts, explain, explain_plan,
     },
     graph::{Cluster, Edge, Graph, Link, Node, NodeKind},
     options::{Backend, Fusion, Options, UnknownBackend, UnknownFusion},
     passes::{Details, FRONT_END, Flattening, Stage, UnknownPass, pass, passes, pipeline, pipeline_of, run_passes},
     program::{Program, compile_plan, compile_program},
-    report::{CompileReport, PassReport, RunReport},
+    report::{CompileReport, KernelTime, KernelTimes, PassReport, RunReport},
     signature::{InputError, Signature, Slot},
     tune::{TuneConfig, Tuned, TunedKernel, tune},
     unchecked::compile_unchecked,

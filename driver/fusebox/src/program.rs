@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Instant};
 use fusebox_ir::{Value, validate, validate_plan};
 
 use crate::{
-    CompileReport, Error, Explanation, Options, PassReport, RunReport, Signature,
+    CompileReport, Error, Explanation, KernelTimes, Options, PassReport, RunReport, Signature,
     backend::{self, Loading},
     cache::{self, Key},
     explain::explained,
@@ -151,6 +151,29 @@ impl Program {
     pub fn run_with_report(&self, inputs: &[Value]) -> Result<(Vec<Value>, RunReport), Error> {
         self.loaded.signature.check(inputs)?;
         self.loaded.executable.run(inputs)
+    }
+
+    /// As [`Self::run_with_report`]; says what each kernel took too. On the interpreter, which runs no kernels, nothing; on a GPU, which
+    /// works on by itself, how long it took to launch them.
+    ///
+    /// Two looks at the clock for each launch are in the time of the run.
+    ///
+    /// ```
+    /// use fusebox::{Options, compile_program, ir};
+    /// let program = ir::text::parse("fn twice(a: [n]f32) -> [n]f32 { let b: [n]f32 = map(|x| x * 2.0, a) return b }")?;
+    /// let compiled = compile_program(&program, &Options::default())?;
+    /// let (_, _, times) = compiled.run_timed(&[ir::Array::new(&[3], &[1.0f32, 2.0, 3.0])?.into()])?;
+    /// assert_eq!(times.sizes["n"], 3);
+    /// let kernel = &times.kernels[0];
+    /// assert_eq!((kernel.launches, kernel.bytes_read, kernel.bytes_written, kernel.flops), (1, Some(12), Some(12), Some(3)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Self::run`].
+    pub fn run_timed(&self, inputs: &[Value]) -> Result<(Vec<Value>, RunReport, KernelTimes), Error> {
+        self.loaded.signature.check(inputs)?;
+        self.loaded.executable.run_timed(inputs)
     }
 }
 

@@ -1,6 +1,8 @@
 //! What compiling and running took.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
+
+use serde::{Deserialize, Serialize};
 
 use crate::Stage;
 
@@ -21,6 +23,39 @@ pub struct RunReport {
     /// The most bytes of elements at one time in arrays that the run made, results included and inputs not; `None` where the backend does
     /// not count them (the interpreter).
     pub peak_bytes: Option<usize>,
+}
+
+/// What the kernels of a run took, and the sizes that it had.
+///
+/// `run --stats` of the command prints it as JSON, and [`Explanation::with_times`](crate::Explanation::with_times) shows it beside what the
+/// compiler says.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct KernelTimes {
+    /// Sizes, and scalar inputs that are integers, by the names that counts have for them.
+    pub sizes: BTreeMap<String, i64>,
+    /// Kernels that were launched, in order of the plan.
+    pub kernels: Vec<KernelTime>,
+}
+
+/// What a kernel took in a run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct KernelTime {
+    /// Its position in the plan.
+    pub kernel: usize,
+    /// Its name.
+    pub name: String,
+    /// How often it was launched.
+    pub launches: u64,
+    /// Milliseconds of all launches.
+    pub milliseconds: f64,
+    /// Bytes of the elements that all launches read; none where only the kernel knows.
+    pub bytes_read: Option<u64>,
+    /// Bytes of the elements that all launches wrote.
+    pub bytes_written: Option<u64>,
+    /// Operations on floats of all launches.
+    pub flops: Option<u64>,
 }
 
 /// What a pass took, and what it counted.

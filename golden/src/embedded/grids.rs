@@ -11,11 +11,13 @@ pub(super) const ALL: &[Embedded] = &[
     Embedded { name: "jacobi", build: jacobi },
     Embedded { name: "blur", build: blur },
     Embedded { name: "canny", build: canny },
+    Embedded { name: "crystal", build: crystal },
 ];
 
 /// The view of a grid of points.
 type View = (Exp<f32>, Exp<f32>, Exp<f32>, Exp<f32>);
 
+// ANCHOR: mandelbrot
 fn mandelbrot() -> Result<Terms, BuildError> {
     let f = |w: Exp<i64>, h: Exp<i64>, x0: Exp<f32>, x1: Exp<f32>, y0: Exp<f32>, y1: Exp<f32>, limit: Exp<i32>| {
         let (x0, x1, y0, y1): View = (x0, x1, y0, y1);
@@ -38,7 +40,9 @@ fn mandelbrot() -> Result<Terms, BuildError> {
     };
     Ok(program("mandelbrot", f).inputs(["w", "h", "x0", "x1", "y0", "y1", "limit"]).results(["counts"]).build()?.terms)
 }
+// ANCHOR_END: mandelbrot
 
+// ANCHOR: life
 fn life() -> Result<Terms, BuildError> {
     let f = |grid: Acc<Matrix<u8>>, steps: Exp<i64>| {
         let step = |cells: Acc<Matrix<u8>>| {
@@ -54,6 +58,7 @@ fn life() -> Result<Terms, BuildError> {
     };
     Ok(program("life", f).inputs(["grid", "steps"]).results(["after"]).build()?.terms)
 }
+// ANCHOR_END: life
 
 fn jacobi() -> Result<Terms, BuildError> {
     let f = |image: Acc<Matrix<f32>>, steps: Exp<i64>| {
@@ -77,6 +82,7 @@ fn blur() -> Result<Terms, BuildError> {
     Ok(program("blur", f).inputs(["image"]).results(["blurred"]).build()?.terms)
 }
 
+// ANCHOR: canny
 /// Canny's edges: blur, gradient, thinning along the gradient, two thresholds.
 fn canny() -> Result<Terms, BuildError> {
     type Tap<'a> = &'a Neighbours<Ix2, f32>;
@@ -125,3 +131,33 @@ fn canny() -> Result<Terms, BuildError> {
     };
     Ok(program("canny", f).inputs(["image", "low", "high"]).results(["edges"]).build()?.terms)
 }
+// ANCHOR_END: canny
+
+// ANCHOR: crystal
+/// Snow by Reiter's model: cells of a hexagonal lattice hold water, and those that hold one or more are ice.
+fn crystal() -> Result<Terms, BuildError> {
+    type Tap<'a, T> = &'a Neighbours<Ix2, T>;
+    // The neighbours of a hexagon, in coordinates along two of its axes.
+    const AROUND: [(i64, i64); 6] = [(-1, 0), (-1, 1), (0, -1), (0, 1), (1, -1), (1, 0)];
+    let f = |start: Acc<Matrix<f32>>, alpha: Exp<f32>, gamma: Exp<f32>, steps: Exp<i64>| {
+        let step = |water: Acc<Matrix<f32>>| {
+            // Ice and what touches it keeps its water and takes some from the air; the water of the others spreads.
+            let part = |x: Tap<'_, f32>| {
+                let here = x.at((0, 0));
+                let most = AROUND.into_iter().map(|offset| x.at(offset)).fold(here, |a, b| a.max(b));
+                cond(most.ge(1.0), (here + gamma, constant(0.0f32)), (constant(0.0f32), here))
+            };
+            let parts = stencil(part, Boundary::Clamp, water).named("parts");
+            let grow = |x: Tap<'_, (f32, f32)>| {
+                let (kept, free) = x.at((0, 0)).parts();
+                let around = AROUND.into_iter().map(|offset| x.at(offset).parts().1).reduce(|a, b| a + b);
+                let mean = around.unwrap_or(constant(0.0f32)) / 6.0;
+                kept + free + 0.5 * alpha * (mean - free)
+            };
+            stencil(grow, Boundary::Clamp, parts).named("grown")
+        };
+        aiterate(steps, step, start)
+    };
+    Ok(program("crystal", f).inputs(["start", "alpha", "gamma", "steps"]).results(["water"]).build()?.terms)
+}
+// ANCHOR_END: crystal

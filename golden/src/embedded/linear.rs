@@ -37,6 +37,7 @@ fn smvm() -> Result<Terms, BuildError> {
     Ok(program("smvm", f).inputs(["offsets", "columns", "values", "x"]).results(["y"]).build()?.terms)
 }
 
+// ANCHOR: pagerank
 fn pagerank() -> Result<Terms, BuildError> {
     type Links = Acc<Vector<i32>>;
     let f = |offsets: Links, sources: Links, degrees: Links, damping: Exp<f32>, iterations: Exp<i64>| {
@@ -55,7 +56,9 @@ fn pagerank() -> Result<Terms, BuildError> {
     let inputs = ["offsets", "sources", "degrees", "damping", "iterations"];
     Ok(program("pagerank", f).inputs(inputs).results(["ranks"]).build()?.terms)
 }
+// ANCHOR_END: pagerank
 
+// ANCHOR: kmeans
 fn kmeans() -> Result<Terms, BuildError> {
     let f = |points: Acc<Matrix<f32>>, centroids: Acc<Matrix<f32>>, iterations: Exp<i64>| {
         let ((d, n), (k, _)) = (points.shape(), centroids.shape());
@@ -76,9 +79,11 @@ fn kmeans() -> Result<Terms, BuildError> {
     };
     Ok(program("kmeans", f).inputs(["points", "centroids", "iterations"]).results(["centres", "counts"]).build()?.terms)
 }
+// ANCHOR_END: kmeans
 
 type Vec3 = (f32, f32, f32);
 
+// ANCHOR: nbody
 fn nbody() -> Result<Terms, BuildError> {
     type Coordinates = Acc<Vector<f32>>;
     let f = |mass: Coordinates, px: Coordinates, py: Coordinates, pz: Coordinates, eps2: Exp<f32>| {
@@ -100,3 +105,4 @@ fn nbody() -> Result<Terms, BuildError> {
     };
     Ok(program("nbody", f).inputs(["mass", "px", "py", "pz", "eps2"]).results(["ax", "ay", "az"]).build()?.terms)
 }
+// ANCHOR_END: nbody

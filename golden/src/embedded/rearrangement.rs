@@ -30,6 +30,7 @@ fn above() -> Result<Terms, BuildError> {
     Ok(program("filter", f).inputs(["xs"]).results(["count", "kept"]).build()?.terms)
 }
 
+// ANCHOR: sieve
 fn sieve() -> Result<Terms, BuildError> {
     let f = |n: Exp<i64>| {
         let start = generate(n, |i| i.gt(1)).named("start");
@@ -44,6 +45,7 @@ fn sieve() -> Result<Terms, BuildError> {
     };
     Ok(program("sieve", f).inputs(["n"]).results(["count", "primes"]).build()?.terms)
 }
+// ANCHOR_END: sieve
 
 fn radix_sort() -> Result<Terms, BuildError> {
     const SIGN: u32 = 0x8000_0000;

@@ -9,7 +9,7 @@ use crate::{
     graph::{Complete, Graph, Kind},
     objective::Measures,
     partition::Partition,
-    problem::{Problem, Refusal},
+    problem::{Domain, Pair, Problem, Refusal, meet},
 };
 
 /// What clustering did to a program.
@@ -172,7 +172,7 @@ pub(crate) fn apart(problem: &Problem<'_>, partition: &Partition) -> (Vec<Apart>
             None => partition.may_merge(problem, fitter, a, b).map(drop),
         };
         add(pair.a, pair.b, !pair.is_vertical(), &mut || match (&refusal(&mut fitter), &pair.refused) {
-            (Err(Refusal::Order), Some(_)) if pair.is_vertical() => order(graph, pair.a, pair.b),
+            (Err(Refusal::Order), _) => order(problem, pair),
             (Err(refusal), Some(_)) => sentence(graph, refusal),
             (Err(refusal), None) => {
                 let others: Vec<&str> = partition
@@ -206,19 +206,54 @@ fn complete(graph: &Graph, why: Complete) -> String {
     }
 }
 
-/// Why a consumer cannot run in the order in which a producer makes its elements.
-fn order(graph: &Graph, producer: usize, consumer: usize) -> String {
-    let (first, second) = (&graph.nodes[producer], &graph.nodes[consumer]);
-    match (first.kind, second.kind) {
-        (Kind::Fold | Kind::FoldSegments, _) => format!(
+/// Why two nodes run in no order together: which orders each of them has.
+fn order(problem: &Problem<'_>, pair: &Pair) -> String {
+    let (first, second) = (&problem.graph.nodes[pair.a], &problem.graph.nodes[pair.b]);
+    if pair.is_vertical() && matches!(first.kind, Kind::Fold | Kind::FoldSegments) {
+        return format!(
             "`{}` is needed whole before `{}` can begin: its reduction is not complete until the last element",
             first.name, second.name
-        ),
-        _ => ORDERS.to_owned(),
+        );
     }
+    let (verb, one) =
+        if pair.is_vertical() { ("makes", problem.made(pair.a)) } else { ("reads", problem.reads(pair.a)) };
+    let other = problem.reads(pair.b);
+    let (one_order, other_order) = (in_words(problem, pair.a, one), in_words(problem, pair.b, other));
+    let orders =
+        format!("`{}` {verb} elements {one_order}, and `{}` reads them {other_order}", first.name, second.name);
+    if meet(one, other).is_none() {
+        return orders;
+    }
+    format!("no order suits both and what stands between them: {orders}")
 }
 
-const ORDERS: &str = "their orders differ";
+/// Orders as words that follow a verb.
+fn in_words(problem: &Problem<'_>, node: usize, (low, high): Domain) -> String {
+    let (down, up, last) = (problem.down, problem.up(), problem.orders.saturating_sub(1));
+    let own = |order: u32| match problem.own_order.iter().position(|own| *own == Some(order)) {
+        Some(at) if at == node => "itself".to_owned(),
+        Some(at) => format!("`{}`", problem.graph.nodes[at].name),
+        None => "another".to_owned(),
+    };
+    match (low, high) {
+        (low, high) if low == high && low < down => match own(low).as_str() {
+            "itself" => "in the order of the indices that it computes".to_owned(),
+            other => format!("in the order of the indices that {other} computes"),
+        },
+        (low, high) if low == high && low > up => match own(low).as_str() {
+            "itself" => "in the order in which it appends them".to_owned(),
+            other => format!("in the order in which {other} appends them"),
+        },
+        (low, high) if (low, high) == (up, up) => "from the first to the last".to_owned(),
+        (low, high) if (low, high) == (down, down) => "from the last to the first".to_owned(),
+        (low, high) if (low, high) == (down, up) => "as they stand in memory, from either end".to_owned(),
+        (low, _) if low == up => "from the first to the last, or as they are appended".to_owned(),
+        (low, high) if low == down && high == last => "as they stand in memory, or as they are appended".to_owned(),
+        (0, high) if high == last => "in any order".to_owned(),
+        (0, high) if high == up => "in any order but one in which elements are appended".to_owned(),
+        _ => "in some orders alone".to_owned(),
+    }
+}
 
 /// A refusal as a sentence.
 pub(crate) fn sentence(graph: &Graph, refusal: &Refusal) -> String {
@@ -233,7 +268,7 @@ pub(crate) fn sentence(graph: &Graph, refusal: &Refusal) -> String {
         }
         Refusal::Need => "one is needed in any case, the other only by a branch or a loop".to_owned(),
         Refusal::Segments => "they run over different segments".to_owned(),
-        Refusal::Order => ORDERS.to_owned(),
+        Refusal::Order => "no order of elements suits both".to_owned(),
         Refusal::Stored(node) => {
             format!("`{}` is stored too, so it is made in the order of memory, not in that of the reader", name(*node))
         }

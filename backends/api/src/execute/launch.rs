@@ -6,7 +6,10 @@ use super::{
     buffers::BufferId,
     state::{Executor, Result, Value, failed},
 };
-use crate::machine::{Few, Launch, LaunchArray, Machine};
+use crate::{
+    machine::{Few, Launch, LaunchArray, Machine},
+    profile::timed,
+};
 
 impl<M: Machine> Executor<'_, M> {
     /// Runs a kernel once its arrays and sizes are known to be those that it declares.
@@ -118,7 +121,7 @@ impl<M: Machine> Executor<'_, M> {
                 (None, None) => LaunchArray::Read(self.buffer(id)?),
             });
         }
-        self.machine.launch(Launch { kernel, sizes, arrays })
+        timed(kernel, sizes, || self.machine.launch(Launch { kernel, sizes, arrays }))
     }
 }
 

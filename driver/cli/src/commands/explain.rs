@@ -1,8 +1,14 @@
 //! `explain`: what each pass makes of a program, and why operations were fused or not.
 
-use std::{io::Write, path::PathBuf};
+use std::{
+    fs,
+    io::Write,
+    path::{Path, PathBuf},
+};
 
+use anyhow::Context as _;
 use clap::ValueEnum;
+use fusebox::KernelTimes;
 use fusebox_ir::{Made, Plan};
 
 use super::choices::Choices;
@@ -26,6 +32,9 @@ pub(crate) struct Options {
     /// Write one page for a browser, which needs nothing else
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
+    /// What `run --stats` printed of the same program, compiled in the same way: times of kernels, and sizes to begin with
+    #[arg(long, value_name = "FILE")]
+    stats: Option<PathBuf>,
     /// Check the program after each pass
     #[arg(long)]
     verify: bool,
@@ -47,6 +56,7 @@ fn of_plan(options: &Options, plan: &Plan, out: &mut dyn Write) -> Result<(), Fa
     options.choices.refuse(path)?;
     source::refuse(path, "--verify", options.verify)?;
     source::refuse(path, "--html", options.html.is_some())?;
+    source::refuse(path, "--stats", options.stats.is_some())?;
     match options.format {
         None | Some(Format::Text) => write!(out, "{}", fusebox::explain_plan(plan)?)?,
         Some(Format::Json) => writeln!(out, "{}", fusebox::explain_plan(plan)?.to_json())?,
@@ -74,8 +84,11 @@ pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Failure>
     };
     progress.step("compiling");
     let compile = fusebox::Options { verify: options.verify, ..choices };
-    let explanation = fusebox::explain(&program, &compile)?;
+    let mut explanation = fusebox::explain(&program, &compile)?;
     drop(progress);
+    if let Some(path) = &options.stats {
+        explanation = explanation.with_times(&times(path)?)?;
+    }
     if let Some(path) = &options.html {
         explanation.write_html(path)?;
     }
@@ -87,4 +100,12 @@ pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Failure>
         Some(Format::Json) => writeln!(out, "{}", explanation.to_json())?,
     }
     Ok(())
+}
+
+/// The times in a file of statistics.
+fn times(path: &Path) -> anyhow::Result<KernelTimes> {
+    let text = fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let wrong =
+        || format!("{}: this is not what `fusebox run --stats` prints of a program that has kernels", path.display());
+    serde_json::from_str(&text).with_context(wrong)
 }

@@ -56,7 +56,7 @@ pub(crate) struct Options {
     /// How often to run it; times are medians
     #[arg(long, default_value = "1")]
     repeat: NonZeroUsize,
-    /// Print times and sizes as one line of JSON
+    /// Print times and sizes as one line of JSON, with what each kernel took in the last run: `explain --stats` shows it
     #[arg(long)]
     stats: bool,
     /// Check the program after each pass
@@ -144,6 +144,7 @@ pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Failure>
     let mut times = Vec::new();
     let mut results = Vec::new();
     let mut peak_bytes = None;
+    let mut kernels = None;
     for turn in 1..=options.repeat.get() {
         progress.step(if options.repeat.get() == 1 {
             "running".into()
@@ -152,7 +153,14 @@ pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Failure>
         });
         drop(std::mem::take(&mut results)); // their memory is free for this turn
         let begin = Instant::now();
-        let (made, report) = compiled.run_with_report(&values)?;
+        // Kernels are timed in the last run.
+        let (made, report) = if options.stats && turn == options.repeat.get() {
+            let (made, report, timed) = compiled.run_timed(&values)?;
+            kernels = Some(timed);
+            (made, report)
+        } else {
+            compiled.run_with_report(&values)?
+        };
         (results, peak_bytes) = (made, report.peak_bytes);
         times.push(begin.elapsed());
     }
@@ -202,6 +210,8 @@ pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Failure>
             "bytes_in": values.iter().map(bytes).sum::<usize>(),
             "peak_bytes": peak_bytes,
             "bytes_out": results.iter().map(bytes).sum::<usize>(),
+            "sizes": kernels.as_ref().map(|kernels| &kernels.sizes),
+            "kernels": kernels.as_ref().map(|kernels| &kernels.kernels),
         });
         writeln!(out, "{line}").map_err(Failure::of_results)?;
     }

@@ -14,12 +14,17 @@ use fusebox_ir::{Plan, Program, Value};
 #[cfg(not(feature = "gpu"))]
 pub(crate) use self::gpu::none as no_gpus;
 pub(crate) use self::{failed::failed, planned::MadePlan};
-use crate::{Backend, Error, Options, RunReport, Stage};
+use crate::{Backend, Error, KernelTimes, Options, RunReport, Stage};
 
 /// A program that is loaded and ready to run, from any thread.
 pub(crate) trait Executable: Send + Sync {
     /// Runs on inputs that fit.
     fn run(&self, inputs: &[Value]) -> Result<(Vec<Value>, RunReport), Error>;
+
+    /// As [`Self::run`], with what each kernel took; of what runs no kernels, nothing.
+    fn run_timed(&self, inputs: &[Value]) -> Result<(Vec<Value>, RunReport, KernelTimes), Error> {
+        self.run(inputs).map(|(results, report)| (results, report, KernelTimes::default()))
+    }
 }
 
 /// A loaded program, and how it came to be.

@@ -2,11 +2,11 @@
 
 use std::{sync::Arc, time::Instant};
 
-use fusebox_backend::{BackendError, Compiled};
+use fusebox_backend::{BackendError, Compiled, profiled};
 use fusebox_ir::{FlatInterface, Plan, Program, ProvedPlan, Value};
 
 use super::{Executable, Loading, cpu, failed::failed, gpu, without_checks::without_checks};
-use crate::{Backend, Error, Options, RunReport, Stage, passes::run_to_plan};
+use crate::{Backend, Error, KernelTimes, Options, RunReport, Stage, passes::run_to_plan, times::times};
 
 /// Compiles and loads a valid program.
 pub(super) fn load(program: &Program, options: &Options) -> Result<Loading, Error> {
@@ -101,5 +101,11 @@ impl Executable for Loaded {
             self.program.run_with_statistics(&arrays).map_err(|error| failed(self.backend, error))?;
         let report = RunReport { peak_bytes: Some(statistics.peak_bytes) };
         Ok((self.interface.values(results)?, report))
+    }
+
+    fn run_timed(&self, inputs: &[Value]) -> Result<(Vec<Value>, RunReport, KernelTimes), Error> {
+        let (ran, launches) = profiled(|| self.run(inputs));
+        let (results, report) = ran?;
+        Ok((results, report, times(self.program.plan(), &self.interface.flat(inputs)?, &launches)))
     }
 }

@@ -1,16 +1,21 @@
 //! What each pass makes of a program, why operations became one or did not, and what that is worth.
 
+mod about;
+mod diff;
 mod dot;
+mod drawing;
 mod escape;
+mod held;
 mod html;
 mod layout;
+mod moves;
 mod plan;
 mod sentences;
 mod svg;
 mod text;
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::{BTreeMap, HashMap, HashSet},
     fmt,
     io::Write,
     path::Path,
@@ -24,7 +29,11 @@ use fusebox_ir::{
 };
 use serde::Serialize;
 
-pub use self::plan::{KernelCounts, PlanExplanation, TrafficCounts, explain_plan};
+pub use self::{
+    held::Held,
+    moves::KernelMoves,
+    plan::{KernelCounts, PlanExplanation, TrafficCounts, explain_plan},
+};
 use crate::{
     Error, Fusion, Options,
     graph::{self, Graph, Link, Reasons},
@@ -72,6 +81,12 @@ pub struct Explanation {
     pub apart: Vec<Apart>,
     /// The clusters as they stand, block by block.
     pub graphs: Vec<Graph>,
+    /// What each kernel moves and computes.
+    pub kernels: Vec<KernelMoves>,
+    /// Sizes of the run whose times are in `kernels`; empty where there are none.
+    pub sizes: BTreeMap<String, i64>,
+    /// How the values of nests are held, if there are nests.
+    pub held: Vec<Held>,
 }
 
 /// What a program takes. Counts are polynomials in the names of sizes; each is written as an expression.
@@ -154,8 +169,8 @@ pub struct Apart {
 
 impl Counted {
     fn of(plan: &Plan) -> Self {
-        let PlanTraffic { kernels, total, regions } = plan_traffic(plan);
-        let Traffic { loops, reads, writes, bytes_read, bytes_written, exact } = total;
+        let PlanTraffic { kernels, total, regions, launches: _ } = plan_traffic(plan);
+        let Traffic { loops, reads, writes, bytes_read, bytes_written, flops: _, exact } = total;
         Self {
             kernels,
             loops,
@@ -233,7 +248,8 @@ pub(crate) fn explained(program: &Program, options: &Options) -> Explanation {
             Made::Plan(plan) => plan.to_string(),
         },
     }));
-    Explanation {
+    let kernels = line.stages.last().and_then(|stage| stage.plan()).map(moves::kernels).unwrap_or_default();
+    let mut explanation = Explanation {
         program: program.name.clone(),
         fusion: options.fusion,
         before,
@@ -244,7 +260,19 @@ pub(crate) fn explained(program: &Program, options: &Options) -> Explanation {
         clustering,
         apart,
         graphs,
-    }
+        kernels,
+        sizes: BTreeMap::new(),
+        held: nested(program, &line),
+    };
+    explanation.name_kernels();
+    explanation
+}
+
+/// How the values of nests are held, of the program that flattening takes.
+fn nested(program: &Program, line: &Line<'_>) -> Vec<Held> {
+    let Some(at) = line.stages.iter().position(|stage| stage.pass == "flattening") else { return Vec::new() };
+    let before = at.checked_sub(1).and_then(|before| line.stages[before].program());
+    held::held(before.unwrap_or(program))
 }
 
 /// As text, on a terminal.

@@ -3,18 +3,17 @@
 use std::fmt::Write;
 
 use super::{
+    drawing::{Drawn, draw},
     escape::escape,
-    layout::{Layout, Point, layered},
+    layout::Point,
 };
-use crate::{Graph, Link, Node, NodeKind};
+use crate::{Edge, Graph, Link, Node, NodeKind};
 
 /// The most characters of a label.
 const LONGEST: usize = 30;
 const HEIGHT: f64 = 46.0;
-/// Around the nodes of a cluster; above them there is its name.
-const PADDING: f64 = 16.0;
-const TITLE: f64 = 22.0;
-const MARGIN: f64 = 12.0;
+/// Of the corners of lines.
+const ROUND: f64 = 4.0;
 
 /// The most nodes that are drawn: more is no picture any more.
 pub(super) const MOST_NODES: usize = 400;
@@ -44,133 +43,34 @@ fn size(node: &Node) -> Point {
     (width.max(64.0), HEIGHT)
 }
 
-/// Where everything is.
-struct Drawing {
-    /// Left, top, width, height.
-    nodes: Vec<[f64; 4]>,
-    clusters: Vec<[f64; 4]>,
-    /// For each edge its points, ends included.
-    edges: Vec<Vec<Point>>,
-    size: Point,
-}
-
-fn draw(graph: &Graph) -> Drawing {
-    // Clusters by themselves; then they and all other nodes together.
-    let mut group: Vec<usize> = vec![usize::MAX; graph.nodes.len()];
-    let mut inner: Vec<(Vec<usize>, Layout, Vec<usize>)> = Vec::new();
-    let mut sizes: Vec<Point> = Vec::new();
-    for cluster in &graph.clusters {
-        let own: Vec<usize> = cluster.nodes.clone();
-        let position = |at: usize| own.iter().position(|&node| node == at);
-        let (mut lines, mut edges) = (Vec::new(), Vec::new());
-        for (number, edge) in graph.edges.iter().enumerate() {
-            if let (Some(from), Some(to)) = (position(edge.from), position(edge.to))
-                && edge.link != Link::Horizontal
-            {
-                lines.push((from, to));
-                edges.push(number);
-            }
-        }
-        let layout = layered(&own.iter().map(|&at| size(&graph.nodes[at])).collect::<Vec<_>>(), &lines);
-        own.iter().for_each(|&at| group[at] = sizes.len());
-        sizes.push((layout.size.0.max(70.0) + 2.0 * PADDING, layout.size.1 + 2.0 * PADDING + TITLE));
-        inner.push((own, layout, edges));
-    }
-    for (at, node) in graph.nodes.iter().enumerate() {
-        if group[at] == usize::MAX {
-            group[at] = sizes.len();
-            sizes.push(size(node));
-        }
-    }
-    let (mut lines, mut numbers) = (Vec::new(), Vec::new());
-    for (number, edge) in graph.edges.iter().enumerate() {
-        if group[edge.from] != group[edge.to] {
-            lines.push((group[edge.from], group[edge.to]));
-            numbers.push(number);
-        }
-    }
-    let outer = layered(&sizes, &lines);
-    let mut drawing = Drawing {
-        nodes: vec![[0.0; 4]; graph.nodes.len()],
-        clusters: Vec::new(),
-        edges: vec![Vec::new(); graph.edges.len()],
-        size: (outer.size.0 + 2.0 * MARGIN, outer.size.1 + 2.0 * MARGIN),
-    };
-    let mut bends: Vec<Vec<Point>> = vec![Vec::new(); graph.edges.len()];
-    let moved = |points: &[Point], by: Point| points.iter().map(|p| (p.0 + by.0, p.1 + by.1)).collect::<Vec<_>>();
-    for (&number, points) in numbers.iter().zip(&outer.bends) {
-        bends[number] = moved(points, (MARGIN, MARGIN));
-    }
-    let corner = |at: usize| {
-        let ((x, y), (w, h)) = (outer.centres[at], sizes[at]);
-        (x - w / 2.0 + MARGIN, y - h / 2.0 + MARGIN)
-    };
-    for (at, (own, layout, edges)) in inner.iter().enumerate() {
-        let (x, y) = corner(at);
-        drawing.clusters.push([x, y, sizes[at].0, sizes[at].1]);
-        let spare = (sizes[at].0 - 2.0 * PADDING - layout.size.0) / 2.0;
-        let by = (x + PADDING + spare, y + PADDING + TITLE);
-        for (&node, centre) in own.iter().zip(&layout.centres) {
-            let (w, h) = size(&graph.nodes[node]);
-            drawing.nodes[node] = [centre.0 - w / 2.0 + by.0, centre.1 - h / 2.0 + by.1, w, h];
-        }
-        for (&number, points) in edges.iter().zip(&layout.bends) {
-            bends[number] = moved(points, by);
-        }
-    }
-    for (node, &at) in group.iter().enumerate() {
-        if at >= graph.clusters.len() {
-            let (x, y) = corner(at);
-            drawing.nodes[node] = [x, y, sizes[at].0, sizes[at].1];
-        }
-    }
-    for (number, edge) in graph.edges.iter().enumerate() {
-        let (from, to) = (drawing.nodes[edge.from], drawing.nodes[edge.to]);
-        let points = &mut drawing.edges[number];
-        if edge.link == Link::Horizontal {
-            points.extend(beside(from, to));
-            continue;
-        }
-        points.push((from[0] + from[2] / 2.0, from[1] + from[3]));
-        points.extend(&bends[number]);
-        points.push((to[0] + to[2] / 2.0, to[1]));
-    }
-    drawing
-}
-
-/// A line between two neighbours: from side to side where they stand beside each other, else from below to above.
-fn beside(from: [f64; 4], to: [f64; 4]) -> [Point; 2] {
-    let (left, right) = if from[0] <= to[0] { (from, to) } else { (to, from) };
-    if left[0] + left[2] <= right[0] {
-        [(left[0] + left[2], left[1] + left[3] / 2.0), (right[0], right[1] + right[3] / 2.0)]
-    } else {
-        let (above, below) = if from[1] <= to[1] { (from, to) } else { (to, from) };
-        [(above[0] + 14.0, above[1] + above[3]), (below[0] + 14.0, below[1])]
-    }
-}
-
-/// A curve through points that leaves and arrives straight down.
-fn path(points: &[Point], level: bool) -> String {
+/// A line with its corners rounded.
+fn path(points: &[Point]) -> String {
     let mut path = String::new();
     for (at, &(x, y)) in points.iter().enumerate() {
-        if at == 0 {
-            let _ = write!(path, "M{x:.1} {y:.1}");
-            continue;
-        }
-        let (px, py) = points[at - 1];
-        if level || (px - x).abs() < 0.5 {
-            let _ = write!(path, "L{x:.1} {y:.1}");
-        } else {
-            let bend = ((y - py) / 2.0).max(12.0);
-            let _ = write!(path, "C{px:.1} {:.1} {x:.1} {:.1} {x:.1} {y:.1}", py + bend, y - bend);
+        match (at, points.get(at + 1)) {
+            (0, _) => drop(write!(path, "M{x:.1} {y:.1}")),
+            (_, None) => drop(write!(path, "L{x:.1} {y:.1}")),
+            (_, Some(&next)) => {
+                let (before, after) = (towards((x, y), points[at - 1]), towards((x, y), next));
+                let _ = write!(path, "L{:.1} {:.1}Q{x:.1} {y:.1} {:.1} {:.1}", before.0, before.1, after.0, after.1);
+            }
         }
     }
     path
 }
 
+/// A point on the way from a corner to its neighbour, where its rounding begins.
+fn towards(corner: Point, other: Point) -> Point {
+    let (dx, dy) = (other.0 - corner.0, other.1 - corner.1);
+    let length = dx.abs() + dy.abs(); // one of them is zero
+    let part = (ROUND / length.max(1e-9)).min(0.5);
+    (corner.0 + dx * part, corner.1 + dy * part)
+}
+
 /// The graph as an `svg` element; `number` tells it from others of the page.
 pub(super) fn graph(graph: &Graph, number: usize) -> String {
-    let drawing = draw(graph);
+    let sizes: Vec<Point> = graph.nodes.iter().map(size).collect();
+    let drawing = draw(graph, &sizes);
     let (width, height) = drawing.size;
     let mut out = String::new();
     let what = if graph.path.is_empty() { "the program's body" } else { &graph.path };
@@ -180,7 +80,7 @@ pub(super) fn graph(graph: &Graph, number: usize) -> String {
          width=\"{width:.0}\" height=\"{height:.0}\" viewBox=\"0 0 {width:.0} {height:.0}\">\n<defs>",
         escape(what)
     );
-    for link in Link::ALL.into_iter().filter(|link| *link != Link::Horizontal) {
+    for link in Link::ALL {
         let _ = write!(
             out,
             "<marker id=\"{0}{number}\" class=\"{0}\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" markerWidth=\"8\" \
@@ -195,26 +95,18 @@ pub(super) fn graph(graph: &Graph, number: usize) -> String {
             "<rect class=\"cluster\" x=\"{x:.1}\" y=\"{y:.1}\" width=\"{w:.1}\" height=\"{h:.1}\" rx=\"10\"/>"
         );
     }
-    for (edge, points) in graph.edges.iter().zip(&drawing.edges) {
-        let name = edge.link.name();
-        let (from, to) = (&graph.nodes[edge.from], &graph.nodes[edge.to]);
-        let marker =
-            if edge.link == Link::Horizontal { String::new() } else { format!(" marker-end=\"url(#{name}{number})\"") };
-        let why = edge.why.as_ref().map_or(String::new(), |why| format!(": {why}"));
-        let title = format!("{} to {} by {}, {name}{why}", names(from), names(to), edge.values.join(", "));
+    for (at, [x, y, _, h]) in drawing.clusters.iter().enumerate() {
+        let (x, y) = (x + 16.0, y + h / 2.0);
         let _ = writeln!(
             out,
-            "<path class=\"edge {name}\" d=\"{}\"{marker}><title>{}</title></path>",
-            path(points, edge.link == Link::Horizontal),
-            escape(&title)
+            "<text class=\"title\" x=\"{x:.1}\" y=\"{y:.1}\" transform=\"rotate(-90 {x:.1} {y:.1})\">cluster {}</text>",
+            at + 1
         );
     }
-    // Above lines, which may cross them.
-    for (at, [x, y, ..]) in drawing.clusters.iter().enumerate() {
-        let (x, y) = (x + 12.0, y + 20.0);
-        let _ = writeln!(out, "<text class=\"title\" x=\"{x:.1}\" y=\"{y:.1}\">cluster {}</text>", at + 1);
+    for (edge, drawn) in graph.edges.iter().zip(&drawing.edges) {
+        line(graph, edge, drawn, number, &mut out);
     }
-    for (node, [x, y, w, h]) in graph.nodes.iter().zip(&drawing.nodes) {
+    for (at, (node, [x, y, w, h])) in graph.nodes.iter().zip(&drawing.nodes).enumerate() {
         let kind = match node.kind {
             NodeKind::Input => "input",
             NodeKind::Operation => "operation",
@@ -235,9 +127,10 @@ pub(super) fn graph(graph: &Graph, number: usize) -> String {
         let result = if node.result { " result" } else { "" };
         let _ = write!(
             out,
-            "<g class=\"node {kind}{result}\" tabindex=\"0\" role=\"img\" aria-label=\"{0}\"><title>{0}</title>\
+            "<g id=\"g{number}n{at}\" class=\"node {kind}{result}\" data-n=\"{1}\" tabindex=\"0\" role=\"img\" aria-label=\"{0}\"><title>{0}</title>\
              <rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{w:.1}\" height=\"{h:.1}\" rx=\"{round}\"/>",
-            escape(&title)
+            escape(&title),
+            escape(&node.results.join(" "))
         );
         if node.manifest {
             let _ = write!(
@@ -262,4 +155,27 @@ pub(super) fn graph(graph: &Graph, number: usize) -> String {
     }
     out += "</svg>";
     out
+}
+
+/// An edge; where several operations of a cluster read its value together, the last part of it says so.
+fn line(graph: &Graph, edge: &Edge, drawn: &Drawn, number: usize, out: &mut String) {
+    let name = edge.link.name();
+    let why = edge.why.as_ref().map_or(String::new(), |why| format!(": {why}"));
+    let (from, to) = (&graph.nodes[edge.from], &graph.nodes[edge.to]);
+    let title = escape(&format!("{} to {} by {}, {name}{why}", names(from), names(to), edge.values.join(", ")));
+    let ends = format!("data-from=\"g{number}n{}\" data-to=\"g{number}n{}\"", edge.from, edge.to);
+    let mut part = |points: &[Point], link: Link, arrow: bool| {
+        if points.is_empty() {
+            return;
+        }
+        let name = link.name();
+        let marker = if arrow { format!(" marker-end=\"url(#{name}{number})\"") } else { String::new() };
+        let _ = writeln!(
+            out,
+            "<path class=\"edge {name}\" {ends} d=\"{}\"{marker}><title>{title}</title></path>",
+            path(points)
+        );
+    };
+    part(&drawn.line, edge.link, drawn.together.is_empty());
+    part(&drawn.together, Link::Horizontal, true);
 }

@@ -2,8 +2,11 @@
 
 use fusebox_ir::analysis::counts::Traffic;
 
-use super::sentences::{self, caveat, choices, clusterings, counts, pair, regions, search};
-use crate::Explanation;
+use super::{
+    moves::speed,
+    sentences::{self, caveat, choices, clusterings, counts, pair, regions, search},
+};
+use crate::{Explanation, KernelMoves};
 
 /// The explanation as text.
 pub(super) fn text(explanation: &Explanation) -> String {
@@ -33,6 +36,7 @@ pub(super) fn text(explanation: &Explanation) -> String {
         out.extend(clusterings(explanation));
         clusters(explanation, &mut out);
     }
+    kernels(explanation, &mut out);
     if !explanation.apart.is_empty() {
         heading("Not fused", &mut out);
         out.extend(explanation.apart.iter().map(pair));
@@ -93,6 +97,31 @@ fn clusters(explanation: &Explanation, out: &mut Vec<String>) {
                 .collect();
             out.push(format!("  {}: {}", number + 1, nodes.join("; ")));
         }
+    }
+}
+
+/// What each kernel moves, and what it took if that is known.
+fn kernels(explanation: &Explanation, out: &mut Vec<String>) {
+    if explanation.kernels.is_empty() {
+        return;
+    }
+    heading("Kernels", out);
+    for kernel in &explanation.kernels {
+        let KernelMoves { kernel: number, name, bytes_read, bytes_written, flops, .. } = kernel;
+        let repeated = if kernel.repeated { " (repeated)" } else { "" };
+        let mut line = format!(
+            "  {number}: {name}{repeated}: bytes read {bytes_read}, bytes written {bytes_written}, flops {flops}"
+        );
+        if let Some(time) = &kernel.time {
+            line += &format!(
+                "; {:.3} ms in {} launch{}",
+                time.milliseconds,
+                time.launches,
+                if time.launches == 1 { "" } else { "es" }
+            );
+            line += &format!(", {}", speed(time));
+        }
+        out.push(line);
     }
 }
 

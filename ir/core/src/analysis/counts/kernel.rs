@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::{
     Polynomial, Traffic,
     names::{Fresh, has, has_index, index_symbol},
-    scalar::{Reads, Values, constant, reads},
+    scalar::{Reads, Values, constant, flops, reads},
 };
 use crate::{
     Action, Binary, IndexMap, Instruction, Kernel, KernelArrayId, KernelExtent, Lambda, LocalId, ScalarOp,
@@ -22,6 +22,14 @@ pub fn kernel_traffic(kernel: &Kernel) -> Traffic {
     let (sizes, arrays) = names.split_at(kernel.sizes.len());
     let mut fresh = Fresh::of(names.iter().flat_map(Polynomial::names));
     measure(kernel, sizes, arrays, &mut fresh).traffic
+}
+
+/// What a launch of `kernel` takes whose sizes have these values: numbers, but for what only a run knows.
+pub fn launch_traffic(kernel: &Kernel, sizes: &[i64]) -> Traffic {
+    let sizes: Vec<Polynomial> = sizes.iter().map(|&size| Polynomial::constant(size)).collect();
+    let names: Vec<Polynomial> = kernel.arrays.iter().map(|array| Polynomial::named(&array.name)).collect();
+    let mut fresh = Fresh::of(kernel.arrays.iter().map(|array| &*array.name));
+    measure(kernel, &sizes, &names, &mut fresh).traffic
 }
 
 /// What a launch does, as a plan sees it.
@@ -225,8 +233,9 @@ impl<'k> Walk<'k> {
                 }
             }
             Action::Scalar(instruction) => {
-                let reads = reads(std::slice::from_ref(instruction));
-                self.scalar(&reads, &points);
+                let instruction = std::slice::from_ref(instruction);
+                self.scalar(&reads(instruction), &points);
+                self.flops(instruction, &points);
             }
             Action::Check { .. } => {}
             Action::Reduce { combine, .. } | Action::Scan { combine, .. } => self.function(combine, &points),
@@ -294,6 +303,14 @@ impl<'k> Walk<'k> {
         let reads = reads(&function.instructions);
         self.traffic.exact &= reads.each.is_empty();
         self.scalar(&reads, times);
+        self.flops(&function.instructions, times);
+    }
+
+    /// Operations on floats of code that runs so often. Scalar code between loops is left out, as its reads are.
+    fn flops(&mut self, instructions: &[Instruction], times: &Polynomial) {
+        if !self.kernel.levels.is_empty() {
+            self.traffic.flops.add_assign(&times.scaled(flops(instructions)));
+        }
     }
 
     fn scalar(&mut self, reads: &Reads, times: &Polynomial) {

@@ -14,8 +14,8 @@ mod scalar;
 use serde::Serialize;
 
 pub use self::{
-    kernel::kernel_traffic,
-    plan::{PlanTraffic, Region, RegionKind, plan_traffic},
+    kernel::{kernel_traffic, launch_traffic},
+    plan::{LaunchTraffic, PlanTraffic, Region, RegionKind, plan_names, plan_traffic},
     polynomial::{Factor, Polynomial, Symbol},
 };
 
@@ -32,6 +32,9 @@ pub struct Traffic {
     pub bytes_read: Polynomial,
     /// Bytes of the elements written.
     pub bytes_written: Polynomial,
+    /// Operations on floats: an addition, subtraction, multiplication, division, remainder, square root, minimum or maximum is one, a fused
+    /// multiply-add two. Of branches in scalar code the one with more, of loops in it one turn. No run counts them.
+    pub flops: Polynomial,
     /// Whether a run takes just this, given what the symbols stand for. Otherwise something is counted once that may happen several
     /// times or not at all (a turn of a loop), or of two branches the larger. Where boundaries of stencils make elements, it holds of
     /// arrays that are no shorter than taps reach.
@@ -41,7 +44,15 @@ pub struct Traffic {
 impl Default for Traffic {
     fn default() -> Self {
         let zero = Polynomial::default;
-        Self { loops: 0, reads: zero(), writes: zero(), bytes_read: zero(), bytes_written: zero(), exact: true }
+        Self {
+            loops: 0,
+            reads: zero(),
+            writes: zero(),
+            bytes_read: zero(),
+            bytes_written: zero(),
+            flops: zero(),
+            exact: true,
+        }
     }
 }
 
@@ -53,6 +64,7 @@ impl Traffic {
         self.writes.add_assign(&other.writes);
         self.bytes_read.add_assign(&other.bytes_read);
         self.bytes_written.add_assign(&other.bytes_written);
+        self.flops.add_assign(&other.flops);
         self.exact &= other.exact;
     }
 
@@ -65,6 +77,7 @@ impl Traffic {
             writes: self.writes.larger(&other.writes),
             bytes_read: self.bytes_read.larger(&other.bytes_read),
             bytes_written: self.bytes_written.larger(&other.bytes_written),
+            flops: self.flops.larger(&other.flops),
             exact,
         }
     }

@@ -19,6 +19,19 @@ pub struct PlanTraffic {
     pub total: Traffic,
     /// What loops and branches take by themselves, from the outside in, in order; what is inside of them is counted in them too.
     pub regions: Vec<Region>,
+    /// Each launch that the plan writes down, in order.
+    pub launches: Vec<LaunchTraffic>,
+}
+
+/// What a launch takes each time, in the sizes of the plan.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct LaunchTraffic {
+    /// The position of its kernel.
+    pub kernel: usize,
+    /// How many regions are around it: where there are none, it happens once.
+    pub depth: usize,
+    /// What it takes.
+    pub each: Traffic,
 }
 
 /// A part of a plan that runs as often as control says.
@@ -48,10 +61,15 @@ pub enum RegionKind {
     Otherwise,
 }
 
+/// The name that counts give to each value of a plan: that which its text has.
+pub fn plan_names(plan: &Plan) -> Vec<String> {
+    text::unique_names(plan.values.iter().map(|value| value.name.as_str()))
+}
+
 /// What `plan` takes, in its sizes and scalar inputs; their names, and those of numbers known only when it runs, are those that the
 /// text of the plan has.
 pub fn plan_traffic(plan: &Plan) -> PlanTraffic {
-    let names = text::unique_names(plan.values.iter().map(|value| value.name.as_str()));
+    let names = plan_names(plan);
     let fresh = Fresh::of(names.iter().map(String::as_str));
     let symbols: Vec<_> = names.iter().map(|name| Polynomial::named(name)).collect();
     let mut walk = Walk {
@@ -61,11 +79,12 @@ pub fn plan_traffic(plan: &Plan) -> PlanTraffic {
         names,
         fresh,
         regions: Vec::new(),
+        launches: Vec::new(),
         quiet: 0,
         left: HashSet::new(),
     };
     let total = walk.steps(&plan.steps, 0);
-    PlanTraffic { kernels: plan.kernels.len(), total, regions: walk.regions }
+    PlanTraffic { kernels: plan.kernels.len(), total, regions: walk.regions, launches: walk.launches }
 }
 
 struct Walk<'p> {
@@ -77,6 +96,7 @@ struct Walk<'p> {
     values: Vec<Polynomial>,
     fresh: Fresh,
     regions: Vec<Region>,
+    launches: Vec<LaunchTraffic>,
     /// State of loops that have ended, where turns change it.
     left: HashSet<ValueId>,
     /// In how many loops only values are of interest.
@@ -168,7 +188,13 @@ impl Walk<'_> {
         let mut total = Traffic::default();
         for step in steps {
             match step {
-                Step::Launch { kernel, sizes, arrays } => total.add(&self.launch(*kernel, sizes, arrays)),
+                Step::Launch { kernel, sizes, arrays } => {
+                    let each = self.launch(*kernel, sizes, arrays);
+                    total.add(&each);
+                    if self.quiet == 0 {
+                        self.launches.push(LaunchTraffic { kernel: *kernel, depth, each });
+                    }
+                }
                 Step::Alias { value, source, .. } => {
                     // What a loop leaves is not what the name of its state stands for in each turn.
                     let left = matches!(source, Operand::Value(id) if self.left.contains(id));

@@ -3,7 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::Polynomial;
-use crate::{ArrayId, Constant, ElementType, Instruction, KernelArrayId, LocalId, ScalarOp, analysis::walk::Domain};
+use crate::{
+    ArrayId, Binary, Constant, ElementType, Instruction, KernelArrayId, LocalId, ScalarOp, Unary,
+    analysis::walk::Domain,
+};
 
 /// What is known of a scalar is its polynomial, if it has one.
 pub(super) struct Values;
@@ -112,4 +115,27 @@ pub(super) fn reads(instructions: &[Instruction]) -> Reads {
         }
     }
     all
+}
+
+/// Operations on floats of scalar code, for each time that it runs: of an `if` the branch with more, of a loop one test and one turn.
+///
+/// Recursion ends: scalar code nests as deep as validation allows.
+pub(super) fn flops(instructions: &[Instruction]) -> i64 {
+    let of = |instruction: &Instruction| {
+        let float = instruction.results.first().is_some_and(|result| result.ty.is_float());
+        match &instruction.op {
+            ScalarOp::Unary { function: Unary::Sqrt, .. } if float => 1,
+            ScalarOp::Binary { function, .. } if float => match function {
+                Binary::Add | Binary::Sub | Binary::Mul | Binary::Div | Binary::Rem | Binary::Min | Binary::Max => 1,
+                _ => 0,
+            },
+            ScalarOp::Fma { .. } if float => 2,
+            ScalarOp::If { then, otherwise, .. } => flops(&then.instructions).max(flops(&otherwise.instructions)),
+            ScalarOp::While { condition, step, .. } => {
+                flops(&condition.instructions).saturating_add(flops(&step.instructions))
+            }
+            _ => 0,
+        }
+    };
+    instructions.iter().map(of).fold(0, i64::saturating_add)
 }
