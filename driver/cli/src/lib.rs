@@ -11,7 +11,7 @@ use std::{ffi::OsString, io::Write, process::ExitCode};
 
 use clap::{CommandFactory, Parser, Subcommand};
 
-use crate::commands::{check, devices, dump, explain, opt, passes, run, shell, tune};
+use crate::commands::{check, devices, dump, explain, ops, opt, passes, run, schema, shell, tune};
 pub use crate::failure::Failure;
 
 /// Compile and run purely functional data-parallel array programs
@@ -30,6 +30,8 @@ enum Action {
     Dump(dump::Options),
     Opt(opt::Options),
     Explain(explain::Options),
+    Ops(ops::Options),
+    Schema(schema::Options),
     Passes(passes::Options),
     Devices(devices::Options),
     Completions(shell::Completions),
@@ -57,6 +59,8 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Action::Dump(options) => dump::run(options, &mut out),
         Action::Opt(options) => opt::run(options, &mut out),
         Action::Explain(options) => explain::run(options, &mut out),
+        Action::Ops(options) => ops::run(options, &mut out),
+        Action::Schema(options) => schema::run(options, &mut out),
         Action::Passes(options) => passes::run(options, &mut out),
         Action::Devices(options) => devices::run(options, &mut out),
         Action::Completions(options) => shell::completions(options, Command::command(), &mut out),

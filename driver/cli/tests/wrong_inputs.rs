@@ -126,12 +126,12 @@ fn everything_that_is_wrong_with_a_text() {
     f.write(
         "shapes.fbx",
         "fn f(xs: [n]f32, ys: [m]f32) -> [n]f32 {
-  let a: [n]f64 = map(|x| x, xs)
+  let a: [n, n]f32 = map(|x| x, xs)
   let b: [n, n]f32 = replicate([_], xs)
   let c: [n]f32 = fold(|x, y| x + y, 0.0, ys)
   return xs }",
     );
-    bad(&f, "check shapes.fbx", &["2:19: ", "3:22: ", "4:19: "]);
+    bad(&f, "check shapes.fbx", &["2:22: ", "3:22: ", "4:19: "]);
 }
 
 #[test]

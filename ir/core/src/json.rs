@@ -49,12 +49,17 @@ struct ProgramFile<'a> {
     program: Cow<'a, Program>,
 }
 
-#[derive(Serialize, Deserialize)]
+/// A file with a plan.
+#[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct PlanFile<'a> {
+    /// `fusebox`.
     format: Cow<'a, str>,
+    /// 1.
     version: u32,
+    /// `plan`.
     kind: Cow<'a, str>,
+    /// The plan.
     plan: Cow<'a, Plan>,
 }
 
@@ -228,6 +233,11 @@ fn invalid(kind: &'static str) -> impl Fn(ValidationErrors) -> JsonError {
 pub fn schema() -> String {
     let schema = schemars::schema_for!(ProgramFile<'_>);
     pretty(&schema)
+}
+
+/// The JSON schema of files with plans, as JSON.
+pub fn plan_schema() -> String {
+    pretty(&schemars::schema_for!(PlanFile<'_>))
 }
 
 fn pretty<T: Serialize>(value: &T) -> String {

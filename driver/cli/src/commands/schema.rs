@@ -1,0 +1,34 @@
+//! `schema`: the forms of JSON files.
+
+use std::io::Write;
+
+use clap::ValueEnum;
+use fusebox_ir::json;
+
+use crate::Failure;
+
+/// Print the JSON Schema of programs or of plans
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// Of which files
+    #[arg(value_enum)]
+    of: Of,
+}
+
+/// Kinds of files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Of {
+    /// What `dump --format json` prints of a program
+    Program,
+    /// What `dump --stage kernels --format json` prints
+    Plan,
+}
+
+pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Failure> {
+    let schema = match options.of {
+        Of::Program => json::schema(),
+        Of::Plan => json::plan_schema(),
+    };
+    write!(out, "{schema}")?;
+    Ok(())
+}
