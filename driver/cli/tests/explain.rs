@@ -292,6 +292,17 @@ fn stages_are_shown_as_differences() {
 }
 
 #[test]
+fn operations_of_a_kernel_are_found_by_what_it_stores() {
+    let f = folder();
+    // Two values have one name, and one of them is stored.
+    let kmeans = concat!(env!("CARGO_MANIFEST_DIR"), "/../../golden/programs/kmeans.fbx");
+    let explained = json(&f, &format!("explain {kmeans} --format json"));
+    let kernels = explained["kernels"].as_array().unwrap();
+    let own = kernels.iter().find(|kernel| kernel["name"] == "cluster `own`").unwrap();
+    assert!(own["operations"].as_array().unwrap().contains(&"distances".into()), "{own}");
+}
+
+#[test]
 fn representations_of_nests_have_a_legend_and_reasons() {
     let f = folder();
     f.fusebox("explain nested.fbx --html page.html").ok();

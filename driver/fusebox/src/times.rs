@@ -51,10 +51,12 @@ fn sizes(plan: &Plan, inputs: &[Array]) -> BTreeMap<String, i64> {
                 add(*size, given);
             }
         }
-        if value.ty.is_scalar() && value.ty.element.is_integer() && !input.is_empty() {
-            if let Some(given) = input.get(0).as_i64() {
-                add(id, given);
-            }
+        if value.ty.is_scalar()
+            && value.ty.element.is_integer()
+            && !input.is_empty()
+            && let Some(given) = input.get(0).as_i64()
+        {
+            add(id, given);
         }
     }
     sizes

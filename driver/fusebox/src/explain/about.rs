@@ -27,7 +27,14 @@ impl Names {
         for graph in &explanation.graphs {
             for cluster in &graph.clusters {
                 let names: Vec<String> = cluster.nodes.iter().flat_map(|&at| graph.nodes[at].results.clone()).collect();
-                clusters.extend(names.iter().map(|name| (name.clone(), names.clone())));
+                // A name may be that of several: a kernel is called after what it stores.
+                for node in cluster.nodes.iter().map(|&at| &graph.nodes[at]) {
+                    for name in &node.results {
+                        if node.manifest || !clusters.contains_key(name) {
+                            clusters.insert(name.clone(), names.clone());
+                        }
+                    }
+                }
             }
         }
         Self { known, became, clusters }

@@ -96,7 +96,7 @@ fn row(explanation: &Explanation, kernel: &KernelMoves, whole: Option<f64>, out:
             let share = if whole > 0.0 { 100.0 * time.milliseconds / whole } else { 0.0 };
             let _ = write!(
                 out,
-                "<td class=\"number\">{:.3} ms{}</td><td class=\"share\"><span style=\"width:{share:.0}%\"></span>{share:.1} %</td><td class=\"number\">{}</td>",
+                "<td class=\"number time\">{:.3} ms{}</td><td class=\"share\"><span style=\"width:{share:.0}%\"></span>{share:.1} %</td><td class=\"number time\">{}</td>",
                 time.milliseconds,
                 if time.launches == 1 { String::new() } else { format!("<small>{} launches</small>", time.launches) },
                 speed(time)

@@ -213,9 +213,8 @@ impl Layers {
             }
         };
         let mut routes = Vec::new();
-        for net in 0..nets.len() {
+        for (net, way) in self.ways.iter().enumerate() {
             let Some(upper) = upper(net) else { continue };
-            let way = &self.ways[net];
             let ends = nets[net].to.iter().enumerate().filter(|(_, pin)| self.ranks[pin.thing] == layer + 1);
             let ends: Vec<_> = ends.filter(|_| layer >= way.rank).map(|(end, pin)| (end, *pin)).collect();
             let lane = way.lanes.get(layer - way.rank).map(|&lane| self.slots[lane].x);

@@ -121,14 +121,12 @@ pub(super) fn reads(instructions: &[Instruction]) -> Reads {
 ///
 /// Recursion ends: scalar code nests as deep as validation allows.
 pub(super) fn flops(instructions: &[Instruction]) -> i64 {
+    use Binary::{Add, Div, Max, Min, Mul, Rem, Sub};
     let of = |instruction: &Instruction| {
         let float = instruction.results.first().is_some_and(|result| result.ty.is_float());
         match &instruction.op {
             ScalarOp::Unary { function: Unary::Sqrt, .. } if float => 1,
-            ScalarOp::Binary { function, .. } if float => match function {
-                Binary::Add | Binary::Sub | Binary::Mul | Binary::Div | Binary::Rem | Binary::Min | Binary::Max => 1,
-                _ => 0,
-            },
+            ScalarOp::Binary { function: Add | Sub | Mul | Div | Rem | Min | Max, .. } if float => 1,
             ScalarOp::Fma { .. } if float => 2,
             ScalarOp::If { then, otherwise, .. } => flops(&then.instructions).max(flops(&otherwise.instructions)),
             ScalarOp::While { condition, step, .. } => {
