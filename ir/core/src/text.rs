@@ -109,7 +109,7 @@ fn all_errors(source: &str, file: Option<&str>) -> Option<Errors> {
     let faults = match syntax {
         Ok(program) => faults.and(lower::Lower::new(source, &exprs, &lines).faults(&program)),
         Err(fault) => {
-            faults.add(fault);
+            faults.add(*fault);
             faults
         }
     };

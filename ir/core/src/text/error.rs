@@ -60,12 +60,12 @@ impl Faults {
     /// Those that are kept: a text of nonsense has as many as it has lines.
     const MOST: usize = 1000;
 
-    pub fn add(&mut self, fault: Box<Fault>) {
+    pub fn add(&mut self, fault: Fault) {
         if fault.follows || self.list.last().is_some_and(|last| last.span.start == fault.span.start) {
             return;
         }
         if self.list.len() < Self::MOST {
-            self.list.push(*fault);
+            self.list.push(fault);
         } else {
             self.left_out += 1;
         }

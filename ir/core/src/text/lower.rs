@@ -111,27 +111,27 @@ impl<'a, 's> Lower<'a, 's> {
         self.faults = Some(Faults::default());
         self.names.open();
         if let Err(fault) = self.params(&syntax.inputs, true) {
-            self.tell(fault);
+            self.tell(*fault);
             self.hide(1, syntax.inputs.iter().map(|pattern| pattern.name));
         }
         self.hide(1, syntax.broken.iter().copied());
         for ty in syntax.results.iter().flatten() {
             if let Err(fault) = self.resolve(ty) {
-                self.tell(fault);
+                self.tell(*fault);
             }
         }
         let mut bindings = Vec::new();
         if let Err(fault) = self.statements(&syntax.body.statements, block::Flavour::Block, &mut bindings) {
-            self.tell(fault);
+            self.tell(*fault);
         }
         if let Err(fault) = self.result_items(syntax).and_then(|items| self.result_names(items)) {
-            self.tell(fault);
+            self.tell(*fault);
         }
         self.faults.unwrap_or_default()
     }
 
     /// Notes what is wrong with a program that is read to the end for that.
-    fn tell(&mut self, fault: Box<Fault>) {
+    fn tell(&mut self, fault: Fault) {
         if let Some(faults) = &mut self.faults {
             faults.add(fault);
         }
@@ -167,7 +167,7 @@ impl<'a, 's> Lower<'a, 's> {
         if self.faults.is_none() {
             return Err(fault);
         }
-        self.tell(fault);
+        self.tell(*fault);
         self.hide(depth, pattern.iter().map(|pattern| pattern.name));
         Ok(())
     }

@@ -212,7 +212,7 @@ impl<'s> Parser<'s> {
             if !self.recovers {
                 return Err(fault);
             }
-            self.faults.add(fault);
+            self.faults.add(*fault);
         }
         Ok(ProgramSyntax { name, inputs, results, body, broken })
     }
@@ -224,7 +224,7 @@ impl<'s> Parser<'s> {
             if !self.recovers || !self.at(Kind::Name) || self.next_kind() != Kind::Name {
                 return Err(fault);
             }
-            self.faults.add(fault);
+            self.faults.add(*fault);
             self.bump()?;
         }
         self.word()
@@ -310,7 +310,7 @@ impl<'s> Parser<'s> {
                 Ok(None) => continue,
                 Ok(Some(end)) => end,
                 Err(fault) if !self.recovers => return Err(fault),
-                Err(fault) => match self.resume(fault, first, place, &mut statements)? {
+                Err(fault) => match self.resume(*fault, first, place, &mut statements)? {
                     false => continue,
                     true => End::Broken,
                 },

@@ -141,7 +141,7 @@ impl<'a, 's> Lower<'a, 's> {
         match self.emit_end(body, expected, out) {
             Ok(_) if broken => Err(follow_up()),
             Err(fault) if broken => {
-                self.tell(fault);
+                self.tell(*fault);
                 Err(follow_up())
             }
             end => end,

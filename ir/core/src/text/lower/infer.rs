@@ -42,7 +42,7 @@ impl<'a, 's> Lower<'a, 's> {
         match self.infer_end(body) {
             Ok(_) if broken => Err(follow_up()),
             Err(fault) if broken => {
-                self.tell(fault);
+                self.tell(*fault);
                 Err(follow_up())
             }
             end => end,

@@ -38,7 +38,7 @@ impl<'s> Parser<'s> {
     #[inline(never)]
     pub(super) fn resume(
         &mut self,
-        fault: Box<Fault>,
+        fault: Fault,
         first: Token,
         place: Place,
         statements: &mut Vec<Statement<'s>>,
@@ -113,7 +113,7 @@ impl<'s> Parser<'s> {
             match input {
                 Ok(input) => inputs.push(input),
                 Err(fault) => {
-                    self.faults.add(fault);
+                    self.faults.add(*fault);
                     // Commas between extents separate no inputs.
                     let mut open = 0;
                     self.tokens(start, |token| match token.kind {
@@ -158,7 +158,7 @@ impl<'s> Parser<'s> {
         if !self.recovers {
             return Err(fault);
         }
-        self.faults.add(fault);
+        self.faults.add(*fault);
         while !matches!(self.token.kind, Kind::BraceOpen | Kind::End) {
             self.skip();
         }
