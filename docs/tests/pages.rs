@@ -64,8 +64,11 @@ fn links_lead_somewhere() {
                 if link.contains("://") || link.is_empty() {
                     continue;
                 }
-                // The documentation of crates is built beside the book.
-                let known = link.starts_with("doc/") || anchors.contains(link);
+                // The documentation of crates is built beside the book, and what `explain` says of programs of the gallery.
+                let explained = link.strip_prefix("explain/").and_then(|name| name.strip_suffix(".html"));
+                let explained = explained.is_some_and(|program| *name == format!("gallery-{program}.md"));
+                let picture = link.ends_with(".png") && folder("book").join(link).is_file();
+                let known = link.starts_with("doc/") || anchors.contains(link) || explained || picture;
                 let known = known || (link.starts_with('#') && anchors.contains(&format!("{name}{link}")));
                 assert!(known, "{name}: the link `{link}` leads nowhere");
             }
@@ -86,4 +89,23 @@ fn the_glossary_of_explain_pages_is_that_of_the_book() {
     for entry in shown {
         assert!(known.contains(&entry), "the book has another entry, or none:\n{entry}");
     }
+}
+
+#[test]
+fn what_pages_include_is_there() {
+    let mut found = 0;
+    for (name, text) in pages() {
+        for include in text.split("{{#include ").skip(1).filter_map(|rest| rest.split("}}").next()) {
+            let (path, anchor) = include.split_once(':').unwrap_or((include, ""));
+            let included =
+                fs::read_to_string(folder("book").join(path)).unwrap_or_else(|e| panic!("{name}: {path}: {e}"));
+            let lines: Vec<&str> = included.lines().map(str::trim).collect();
+            for end in ["ANCHOR", "ANCHOR_END"].iter().filter(|_| !anchor.is_empty()) {
+                let line = format!("// {end}: {anchor}");
+                assert_eq!(lines.iter().filter(|other| **other == line).count(), 1, "{name}: {path}: {line}");
+            }
+            found += 1;
+        }
+    }
+    assert!(found >= 20, "{found}");
 }
