@@ -224,6 +224,13 @@ fn order(problem: &Problem<'_>, pair: &Pair) -> String {
     if meet(one, other).is_none() {
         return orders;
     }
+    // Orders of which each could have several: others decide.
+    if one_order == other_order {
+        return format!(
+            "`{}` and `{}` could each run {one_order}, but no order suits them and what stands between them",
+            first.name, second.name
+        );
+    }
     format!("no order suits both and what stands between them: {orders}")
 }
 
