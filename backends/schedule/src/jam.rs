@@ -61,3 +61,8 @@ pub(crate) fn shared_loads(kernel: &Kernel, level: usize) -> usize {
     });
     shared.count()
 }
+
+/// Whether something is combined inside of a level.
+pub(crate) fn combines(kernel: &Kernel, level: usize) -> bool {
+    inside(kernel, level).any(|(_, statement)| matches!(statement.action, Action::Reduce { .. }))
+}

@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod colour;
 mod commands;
 mod failure;
 mod progress;
@@ -71,7 +72,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         // Whoever reads has read enough.
         Err(failure) if failure.is_broken_pipe() => ExitCode::SUCCESS,
         Err(failure) => {
-            eprintln!("fusebox: {:#}", failure.error);
+            colour::print_error(&format!("{:#}", failure.error));
             ExitCode::from(failure.code)
         }
     }

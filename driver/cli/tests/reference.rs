@@ -35,5 +35,7 @@ fn schemas_are_those_of_the_files() {
             assert!(!file[field.as_str().unwrap()].is_null(), "{of}: {field}");
         }
     }
-    f.fusebox("schema house").fails(2, &["program, plan"]);
+    let graph: serde_json::Value = serde_json::from_str(&f.fusebox("schema graph").ok()).unwrap();
+    assert!(graph["properties"]["nodes"].is_object(), "{graph}");
+    f.fusebox("schema house").fails(2, &["program, plan, graph"]);
 }

@@ -37,7 +37,10 @@ pub use crate::{
     },
     graph::{Cluster, Edge, Graph, Link, Node, NodeKind},
     options::{Backend, Fusion, Options, UnknownBackend, UnknownFusion},
-    passes::{Details, FRONT_END, Flattening, Stage, UnknownPass, pass, passes, pipeline, pipeline_of, run_passes},
+    passes::{
+        Details, FRONT_END, Flattening, Stage, UnknownPass, pass, passes, pipeline, pipeline_of, run_passes,
+        run_passes_seen,
+    },
     program::{Program, compile_plan, compile_program},
     report::{CompileReport, KernelTime, KernelTimes, PassReport, RunReport},
     signature::{InputError, Signature, Slot},

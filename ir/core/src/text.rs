@@ -3,6 +3,7 @@
 //! `parse(&program.to_string()) == program` for every valid program. Names of inputs and results are kept; all others are hints,
 //! which the printer makes legal and unique.
 
+mod advice;
 mod elsewhere;
 mod error;
 mod lexer;
@@ -13,11 +14,13 @@ mod printer;
 pub mod reference;
 mod suggest;
 mod syntax;
+mod takes;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use self::printer::{extent_text, type_text};
 pub use self::{
+    advice::advice,
     error::{Error, Errors},
     printer::{KernelNames, print},
 };

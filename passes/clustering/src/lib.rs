@@ -26,6 +26,7 @@ mod refuse; // pairs that are never fused
 mod region; // block after block
 mod report; // what was done and why not more
 mod restrict; // a problem cut down to a piece
+mod schema; // graphs as JSON
 mod search; // the best clusters of a piece
 pub mod solver; // who solves models
 mod ties; // what fused pairs make equal, and inequalities where it may not be
@@ -40,6 +41,7 @@ pub use crate::{
     linear::{Model, Row, Variable},
     objective::{Measures, Objective},
     report::{Apart, Category, ClusterReport, Fused, MAX_APART, Region, Report, Status},
+    schema::schema,
 };
 
 /// How clusters are found. Limits count steps, never seconds, so that a slow machine compiles the same program.

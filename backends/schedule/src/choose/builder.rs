@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use fusebox_ir::Kernel;
 
 use crate::{
-    choose::{Preferences, jam::AtOnce},
+    choose::{Preferences, at_once::AtOnce},
     schedule::{Gang, Nest},
     target::Cpu,
 };

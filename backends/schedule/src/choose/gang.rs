@@ -2,17 +2,24 @@
 
 use fusebox_ir::{Action, Association, Kernel, analysis::kernels::trip_count};
 
-use super::{Choice, gain::Tally};
+use super::{Choice, at_once::AtOnce, gain::Tally};
 use crate::{
     gangs::{MOST_LANES, gang_of_tiles, may_be_lanes},
     schedule::Gang,
     target::Cpu,
 };
 
+/// Most instructions of a loop on gangs of two registers: with more, values are moved to the stack and back.
+const MOST_INSTRUCTIONS: usize = 48;
+
 /// Lanes of a gang along a level: as many elements of the widest type as fit one register or two, and no more than there are accumulators.
 pub(super) fn lanes_of(kernel: &Kernel, cpu: &Cpu, level: usize, tally: &Tally) -> u32 {
-    let registers = if tally.instructions <= 48 { 2 } else { 1 };
-    let mut lanes = (cpu.vector_bytes as usize * registers / tally.bytes()).clamp(1, MOST_LANES as usize) as u32;
+    let fitting =
+        |registers: usize| (cpu.vector_bytes as usize * registers / tally.bytes()).clamp(1, MOST_LANES as usize) as u32;
+    // Where steps of the level around run at once, the loop holds the instructions of all.
+    let at_once = AtOnce::of(kernel, Gang { level, lanes: fitting(2), masked: false });
+    let instructions = tally.instructions.saturating_mul(at_once.map_or(1, |at_once| at_once.steps as usize));
+    let mut lanes = fitting(if instructions <= MOST_INSTRUCTIONS { 2 } else { 1 });
     for statement in &kernel.statements {
         if let Action::Reduce { to, association: Association::Interleaved { lanes: width }, .. } = statement.action
             && to as usize == level

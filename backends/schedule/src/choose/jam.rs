@@ -1,16 +1,15 @@
 //! How many steps of a level run at once: register tiles.
 
-use fusebox_ir::{Action, Kernel, analysis::kernels::trip_count};
+use fusebox_ir::{Action, Kernel};
 
 use super::{
     Choice,
     builder::{Builder, Room},
 };
 use crate::{
-    gangs::{inside, is_counted_before},
-    jam::{MOST_JAMMED, may_jam, shared_loads},
+    gangs::inside,
+    jam::{MOST_JAMMED, combines, may_jam, shared_loads},
     schedule::{Axis, By, Gang, Loop, Nest, Node, Remainder},
-    streams::Streams,
 };
 
 /// Vector registers that a tile needs beside its accumulators and what its steps share: what one of them has, their product, and two without which
@@ -19,12 +18,6 @@ const BESIDE: u32 = 4;
 
 /// Steps of a tile: more share a load among more, but are left over more often.
 const ENOUGH: u32 = 8;
-
-/// Steps of a level whose number is known, all at once: so many at most.
-const ALL: i64 = 8;
-
-/// Statements of all steps at once, at most, where how often they stand is all that is gained or lost.
-const MOST_STATEMENTS: i64 = 256;
 
 /// Whether each level inside has one loop over all of it, without forms of its own.
 fn is_plain(levels: usize, body: &[Node]) -> bool {
@@ -36,38 +29,6 @@ fn is_plain(levels: usize, body: &[Node]) -> bool {
         Node::Do(_) => true,
         Node::Choose { .. } => false,
     })
-}
-
-/// Steps of a level that run all at once.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct AtOnce {
-    /// The level around the one across lanes.
-    pub(super) level: usize,
-    /// How many steps it has.
-    pub(super) steps: u32,
-}
-
-impl AtOnce {
-    /// The level around the one across lanes, if it has few steps, a known number, and most of what they load is the same. What decides by
-    /// the step is then decided in the code of each.
-    pub(super) fn of(kernel: &Kernel, gang: Gang) -> Option<Self> {
-        // Threads share the outermost.
-        let level = gang.level.checked_sub(1).filter(|&level| level > 0)?;
-        let steps = trip_count(&kernel.levels[level]).filter(|steps| (2..=ALL).contains(steps))?;
-        if gang.masked || !is_counted_before(kernel, gang.level) || may_jam(kernel, level).is_err() {
-            return None;
-        }
-        let statements = inside(kernel, level).count() as i64;
-        let short = statements.saturating_mul(steps) <= MOST_STATEMENTS;
-        // Stores that go past the caches fill lines one after the other.
-        let streams = !Streams::of(kernel, gang.level, gang.lanes, |_| true).is_empty();
-        let fits = short && !streams && !combines(kernel, level) && shared_loads(kernel, level) > 0;
-        fits.then_some(Self { level, steps: steps as u32 })
-    }
-}
-
-fn combines(kernel: &Kernel, level: usize) -> bool {
-    inside(kernel, level).any(|(_, statement)| matches!(statement.action, Action::Reduce { .. }))
 }
 
 impl Builder<'_> {

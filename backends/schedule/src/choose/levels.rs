@@ -11,10 +11,10 @@ use fusebox_ir::{
 use super::{
     Choice, Preferences,
     accumulate::{self, Kept},
+    at_once::AtOnce,
     builder::{Builder, Room, Trip},
     gain::Tally,
     gang::{gang, lanes_of},
-    jam::AtOnce,
     rows::rows,
 };
 use crate::{

@@ -2,6 +2,7 @@
 //! machine at hand.
 
 mod accumulate;
+mod at_once;
 mod builder;
 mod gain;
 mod gang;

@@ -6,7 +6,7 @@ use clap::ValueEnum;
 use fusebox::dot;
 use fusebox_ir::{Made, Plan, Program, json, properties};
 
-use super::choices::Choices;
+use super::{after_all::AfterAll, choices::Choices};
 use crate::{Failure, sink::to_file, source};
 
 /// Print a program as it was read, or after the passes up to a stage; or a plan
@@ -30,6 +30,8 @@ pub(crate) struct Options {
     /// Write it to a file
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
+    #[command(flatten)]
+    after_all: AfterAll,
 }
 
 /// Forms of programs and plans.
@@ -95,7 +97,7 @@ fn printed(options: &Options, out: &mut dyn Write) -> Result<(), Failure> {
             };
         }
     };
-    let mut stages = fusebox::run_passes(&program, &passes[..count], true)?;
+    let mut stages = options.after_all.run(&program, &passes[..count], true)?;
     match (stages.pop(), of_target) {
         (None, _) => print_program(&program, options.format, out),
         (Some(stage), None) => print(&stage.made, options.format, out),

@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+pub(crate) mod after_all;
 pub(crate) mod check;
 mod choices;
 pub(crate) mod devices;

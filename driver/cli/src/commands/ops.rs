@@ -2,7 +2,10 @@
 
 use std::io::Write;
 
-use fusebox_ir::text::reference::{EXAMPLE_INPUTS, OPERATIONS, advice, scalar_functions};
+use fusebox_ir::text::{
+    advice,
+    reference::{EXAMPLE_INPUTS, OPERATIONS, scalar_functions},
+};
 
 use crate::Failure;
 

@@ -4,7 +4,10 @@ use std::{io::Write, path::PathBuf};
 
 use crate::{
     Failure,
-    commands::dump::{Format, print, print_program},
+    commands::{
+        after_all::AfterAll,
+        dump::{Format, print, print_program},
+    },
     sink::to_file,
     source,
 };
@@ -26,6 +29,8 @@ pub(crate) struct Options {
     /// Print what each pass counted on standard error
     #[arg(long)]
     report: bool,
+    #[command(flatten)]
+    after_all: AfterAll,
 }
 
 pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Failure> {
@@ -36,7 +41,7 @@ fn printed(options: &Options, out: &mut dyn Write) -> Result<(), Failure> {
     let passes = options.passes.iter().map(|name| fusebox::pass(name.trim()).map_err(fusebox::Error::from));
     let passes = passes.collect::<Result<Vec<_>, _>>()?;
     let program = source::program(&options.program, "passes run on programs")?;
-    let stages = fusebox::run_passes(&program, &passes, true)?;
+    let stages = options.after_all.run(&program, &passes, true)?;
     if options.report {
         for stage in &stages {
             let counts: Vec<_> = stage.report.iter().map(|(name, count)| format!("{name} {count}")).collect();

@@ -15,7 +15,7 @@ use fusebox::{
 use fusebox_ir::{Made, Value};
 use serde_json::{Map, json};
 
-use super::choices::Choices;
+use super::{after_all::AfterAll, choices::Choices};
 use crate::{Failure, progress::Progress, show, source};
 
 /// Run a program, or a plan, on arrays from files
@@ -62,6 +62,8 @@ pub(crate) struct Options {
     /// Check the program after each pass
     #[arg(long)]
     verify: bool,
+    #[command(flatten)]
+    after_all: AfterAll,
     /// Leave out the checks of indices and offsets, to see what they cost: the program runs with them once before
     #[arg(long)]
     unchecked: bool,
@@ -100,6 +102,7 @@ pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Failure>
             options.choices.refuse(&options.program)?;
             source::refuse(&options.program, "--verify", options.verify)?;
             source::refuse(&options.program, "--unchecked", options.unchecked)?;
+            source::refuse(&options.program, "--print-after-all", options.after_all.print_after_all)?;
             Signature::of_plan(plan)
         }
     };
@@ -134,6 +137,9 @@ pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Failure>
         schedules,
         ..choices
     };
+    if let (Made::Program(program), true) = (&source, options.after_all.print_after_all) {
+        options.after_all.run(program, &fusebox::pipeline_of(program, &compile_options), options.verify)?;
+    }
     let begin = Instant::now();
     let compiled = match &source {
         Made::Program(program) if options.unchecked => unchecked(program, &compile_options, &values)?,

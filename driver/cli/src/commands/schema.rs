@@ -7,7 +7,7 @@ use fusebox_ir::json;
 
 use crate::Failure;
 
-/// Print the JSON Schema of programs or of plans
+/// Print the JSON Schema of programs, of plans, or of graphs for clustering
 #[derive(clap::Args)]
 pub(crate) struct Options {
     /// Of which files
@@ -22,12 +22,15 @@ enum Of {
     Program,
     /// What `dump --stage kernels --format json` prints
     Plan,
+    /// What the crate `fusebox-clustering` takes of programs in any representation
+    Graph,
 }
 
 pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Failure> {
     let schema = match options.of {
         Of::Program => json::schema(),
         Of::Plan => json::plan_schema(),
+        Of::Graph => fusebox_clustering::schema(),
     };
     write!(out, "{schema}")?;
     Ok(())

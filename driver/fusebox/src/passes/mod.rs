@@ -10,7 +10,7 @@ use fusebox_ir::{Pass, Program, Property, validate};
 use self::each::{Clusters, Flatten, Kernels, Producers, Simplify, Streams, Strict};
 pub use self::{
     each::Details,
-    stages::{Stage, run_passes},
+    stages::{Stage, run_passes, run_passes_seen},
 };
 pub(crate) use self::{
     each::Explained,

@@ -47,9 +47,23 @@ impl Stage {
 /// # Errors
 /// [`Error::Needs`], [`Error::Pass`], [`Error::InvalidAfter`]; a pass after one that makes a plan is [`Error::Pass`].
 pub fn run_passes(program: &Program, list: &[&'static dyn Pass], verify: bool) -> Result<Vec<Stage>, Error> {
+    run_passes_seen(program, list, verify, |_| ())
+}
+
+/// The same, where `seen` gets what each pass made before the next one runs.
+///
+/// # Errors
+/// As [`run_passes`].
+pub fn run_passes_seen(
+    program: &Program,
+    list: &[&'static dyn Pass],
+    verify: bool,
+    mut seen: impl FnMut(&Stage),
+) -> Result<Vec<Stage>, Error> {
     let mut line = Line::new(program, verify);
     for &pass in list {
         line.run(pass, |program| Ok((pass.run(program)?, Details::None)))?;
+        line.stages.last().into_iter().for_each(&mut seen);
     }
     Ok(line.stages)
 }

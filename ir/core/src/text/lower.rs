@@ -13,7 +13,6 @@ mod sequence;
 
 use std::cell::Cell;
 
-pub(super) use self::emit::{binary_takes, unary_takes};
 use self::{
     infer::{Reference, Variable},
     names::{Entry, Names},

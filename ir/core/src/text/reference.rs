@@ -3,7 +3,7 @@
 //! The names of operations are known to the parser from here. What a scalar function does is said where it is declared, and what it is for where
 //! types are checked.
 
-use super::lower::{binary_takes, unary_takes};
+use super::takes::{binary_takes, unary_takes};
 use crate::{Binary, Unary};
 
 /// The inputs of the program that examples are statements of.
@@ -239,12 +239,4 @@ pub fn scalar_functions() -> Vec<ScalarHelp> {
         example: example.to_owned(),
     });
     unary.chain(binary).chain(others).collect()
-}
-
-/// The name of an operation or a function that is nearest to a wrong one, or what is written instead of one known from elsewhere.
-pub fn advice(name: &str) -> Option<String> {
-    let functions = scalar_functions();
-    let known = OPERATIONS.iter().map(|operation| operation.name).chain(functions.iter().map(|function| function.name));
-    let near = || super::suggest::closest(name, known).map(|near| format!("did you mean `{near}`?"));
-    super::elsewhere::call(name).or_else(near)
 }

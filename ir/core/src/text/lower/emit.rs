@@ -2,10 +2,11 @@
 
 mod domain;
 
-use self::domain::Takes;
-pub(in crate::text) use self::domain::{binary_takes, unary_takes};
 use super::*;
-use crate::{Binary, Constant, Instruction, Place, ScalarOp, ScalarOperand, Unary};
+use crate::{
+    Binary, Constant, Instruction, Place, ScalarOp, ScalarOperand, Unary,
+    text::takes::{Takes, binary_takes, unary_takes},
+};
 
 pub(super) type Typed = (ScalarOperand, ElementType);
 

@@ -1,6 +1,10 @@
 //! The reference: that it has everything, and that its examples are programs.
 
-use super::{super::reference::*, elsewhere::framed, parse};
+use super::{
+    super::{advice::advice, reference::*},
+    elsewhere::framed,
+    parse,
+};
 use crate::{ArrayOp, Binary, Unary, validate};
 
 #[track_caller]
