@@ -43,7 +43,7 @@ impl CompiledPlan {
         shared: Arc<Shared>,
     ) -> Result<Self, BackendError> {
         let bytes = config.vectors.then_some(VECTOR_BYTES);
-        let rows = if shared.threads.count() > 1 { RowKernels::of(plan) } else { RowKernels::default() };
+        let rows = RowKernels::of(plan, shared.threads.count());
         let forced = forced(plan, &rows, config);
         let narrow = scheduled(rows.behind(plan), &forced, |_| bytes)?;
         Ok(Self { plan: plan.shared(), rows, narrow, forced, features, shared, guarded: false })
@@ -61,7 +61,7 @@ impl CompiledPlan {
         for kernel in &mut plan.kernels {
             *kernel = with_checks(kernel);
         }
-        let rows = if shared.threads.count() > 1 { RowKernels::of(&plan) } else { RowKernels::default() };
+        let rows = RowKernels::of(&plan, shared.threads.count());
         let forced = forced(&plan, &rows, config);
         let bytes = |kernel: &Kernel| (config.vectors && has_room(kernel)).then_some(VECTOR_BYTES);
         let narrow = scheduled(rows.behind(&plan), &forced, bytes)?;

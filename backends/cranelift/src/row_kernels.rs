@@ -14,8 +14,11 @@ pub(crate) struct RowKernels {
 }
 
 impl RowKernels {
-    /// Of those kernels that may have rows which all threads share.
-    pub(crate) fn of(plan: &Plan) -> Self {
+    /// Of those kernels that may have rows which all of so many threads share; a single thread shares none.
+    pub(crate) fn of(plan: &Plan, threads: usize) -> Self {
+        if threads == 1 {
+            return Self::default();
+        }
         let by_elements = plan.kernels.iter().enumerate().filter(|(_, kernel)| may_be_by_elements(kernel));
         Self {
             rows: by_elements.filter_map(|(position, kernel)| Some((position, one_row(kernel, LONG_ROW)?))).collect(),

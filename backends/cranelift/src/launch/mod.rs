@@ -44,7 +44,7 @@ struct KernelLaunch<'a> {
     elements: Option<u64>,
     /// Where the outermost level is cut, as many elements in each piece, for so many pieces: those are as many as there may be.
     cuts: Option<Vec<i64>>,
-    /// Of these, rows that are not done: all threads share each.
+    /// Rows that are left out of all ranges, as all threads share each of them afterwards.
     long: Vec<i64>,
 }
 

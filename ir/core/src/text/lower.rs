@@ -171,6 +171,17 @@ impl<'a, 's> Lower<'a, 's> {
         Ok(())
     }
 
+    /// What the end of a body gives; where a statement before it is broken, no more than that.
+    fn ended<T>(&mut self, broken: bool, end: Parsed<T>) -> Parsed<T> {
+        if !broken {
+            return end;
+        }
+        if let Err(fault) = end {
+            self.tell(*fault);
+        }
+        Err(follow_up())
+    }
+
     pub fn program(mut self, syntax: &'a ProgramSyntax<'s>) -> Parsed<Program> {
         self.names.open();
         let (sizes, params) = self.params(&syntax.inputs, true)?;

@@ -138,14 +138,8 @@ impl<'a, 's> Lower<'a, 's> {
                 variable.operand = operand;
             }
         }
-        match self.emit_end(body, expected, out) {
-            Ok(_) if broken => Err(follow_up()),
-            Err(fault) if broken => {
-                self.tell(*fault);
-                Err(follow_up())
-            }
-            end => end,
-        }
+        let end = self.emit_end(body, expected, out);
+        self.ended(broken, end)
     }
 
     #[inline(always)]

@@ -39,14 +39,8 @@ impl<'a, 's> Lower<'a, 's> {
                 broken = true;
             }
         }
-        match self.infer_end(body) {
-            Ok(_) if broken => Err(follow_up()),
-            Err(fault) if broken => {
-                self.tell(*fault);
-                Err(follow_up())
-            }
-            end => end,
-        }
+        let end = self.infer_end(body);
+        self.ended(broken, end)
     }
 
     #[inline(always)]
