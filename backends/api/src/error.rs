@@ -43,6 +43,14 @@ pub enum BackendError {
         /// Why.
         message: String,
     },
+    /// Memory of a device that is in use, so that what an operation needs at one time does not fit.
+    #[error("{operation}: {message}")]
+    NoRoom {
+        /// The operation.
+        operation: String,
+        /// What it needs, and which arrays are there, by name and size.
+        message: String,
+    },
     /// A plan that breaks its own rules.
     #[error("the plan is not valid: {message}")]
     BadPlan {

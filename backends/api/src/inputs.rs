@@ -1,14 +1,43 @@
 //! Inputs against the types that a plan declares: sizes are bound where first met, and checked where met again.
 
-use fusebox_ir::{Array, Extent, MAX_EXTENT, Plan, PlanType, ValueId};
+use fusebox_ir::{Array, ElementType, Extent, MAX_EXTENT, Plan, PlanType, ValueId};
 
 use crate::{BackendError, Few};
+
+/// What an input is compared by: an array of the host, or of a device.
+pub trait Input {
+    /// The element type.
+    fn element(&self) -> ElementType;
+
+    /// The extents, from the outermost dimension.
+    fn extents(&self) -> &[usize];
+
+    /// The only element, if it is an `i64`: inputs may give extents.
+    ///
+    /// # Errors
+    /// What a device says that is asked for it.
+    fn number(&self) -> Result<Option<i64>, BackendError>;
+}
+
+impl Input for Array {
+    fn element(&self) -> ElementType {
+        Array::element(self)
+    }
+
+    fn extents(&self) -> &[usize] {
+        Array::extents(self)
+    }
+
+    fn number(&self) -> Result<Option<i64>, BackendError> {
+        Ok(if self.len() == 1 { self.get(0).as_i64() } else { None })
+    }
+}
 
 /// Checks inputs against the plan's types; gives the sizes that they bind.
 ///
 /// # Errors
 /// [`BackendError::BadInput`], [`BackendError::InputCount`]; [`BackendError::Unsupported`] for streams and arrays of arrays.
-pub fn check_inputs(plan: &Plan, inputs: &[Array]) -> Result<Few<(ValueId, i64)>, BackendError> {
+pub fn check_inputs<I: Input>(plan: &Plan, inputs: &[I]) -> Result<Few<(ValueId, i64)>, BackendError> {
     if inputs.len() != plan.inputs.len() {
         return Err(BackendError::InputCount { expected: plan.inputs.len(), given: inputs.len() });
     }
@@ -47,7 +76,7 @@ pub fn check_inputs(plan: &Plan, inputs: &[Array]) -> Result<Few<(ValueId, i64)>
                     }
                 },
                 Extent::Value(scalar) => match plan.inputs.iter().position(|input| input == scalar) {
-                    Some(position) => inputs[position].len() == 1 && inputs[position].get(0).as_i64() == Some(given),
+                    Some(position) => inputs[position].number()? == Some(given),
                     None => false,
                 },
                 Extent::Unknown => true,

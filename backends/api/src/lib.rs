@@ -3,22 +3,26 @@
 pub mod device_memory;
 mod error;
 mod execute;
+mod flight;
 mod inputs;
 mod lock;
 mod machine;
 mod pool;
 mod profile;
+mod resident;
 
 use fusebox_ir::{Array, Plan, ProvedPlan};
 
 pub use crate::{
     error::BackendError,
     execute::{Extents, Given, Statistics, Stored, Values, execute},
-    inputs::check_inputs,
+    flight::{Running, start},
+    inputs::{Input, check_inputs},
     lock::lock,
     machine::{Few, Launch, LaunchArray, Machine, Sort},
     pool::Pool,
     profile::{LaunchTime, profiled},
+    resident::{DeviceArray, OnDevice},
 };
 
 /// Something that runs plans.
@@ -83,4 +87,25 @@ pub trait Program: Send + Sync {
     /// # Errors
     /// As [`Self::run`]; then there are no results.
     fn run_into(&self, inputs: &[Array], results: &mut Vec<Array>) -> Result<Statistics, BackendError>;
+
+    /// Brings an array to the device that runs the program, where it stays for any number of runs, of other programs too.
+    ///
+    /// Where that memory is the host's, as it is unless a backend says otherwise, nothing is copied.
+    ///
+    /// # Errors
+    /// [`BackendError::NoRoom`]; what the device says.
+    fn to_device(&self, array: &Array) -> Result<DeviceArray, BackendError> {
+        Ok(DeviceArray::of_host(array.clone()))
+    }
+
+    /// As [`Self::run_with_statistics`], from and to arrays that stay on the device: nothing is copied to the host, nor from it what is there
+    /// already. Inputs keep their values. An array of another device goes through the host.
+    ///
+    /// # Errors
+    /// As [`Self::run`].
+    fn run_resident(&self, inputs: &[DeviceArray]) -> Result<(Vec<DeviceArray>, Statistics), BackendError> {
+        let inputs = inputs.iter().map(DeviceArray::to_host).collect::<Result<Vec<Array>, _>>()?;
+        let (results, statistics) = self.run_with_statistics(&inputs)?;
+        Ok((results.into_iter().map(DeviceArray::of_host).collect(), statistics))
+    }
 }

@@ -1,6 +1,6 @@
 //! What a backend implements for its device: arrays are allocated and copied, kernels launched, rows sorted.
 
-use fusebox_ir::{Constant, ElementType};
+use fusebox_ir::{Constant, ElementType, ValueId};
 use smallvec::SmallVec;
 
 use crate::BackendError;
@@ -10,8 +10,20 @@ pub trait Machine {
     /// The memory of one array.
     type Buffer;
 
-    /// Allocates an array, whose elements may be anything; `None` if there is no memory for it.
-    fn allocate(&self, element: ElementType, extents: &[usize]) -> Option<Self::Buffer>;
+    /// Allocates an array, whose elements may be anything; `None` if there is no memory for it. The name is that of the value.
+    ///
+    /// # Errors
+    /// What the device says; [`BackendError::NoRoom`] if there would be memory for it, but for what is in use.
+    fn allocate(
+        &self,
+        name: &str,
+        element: ElementType,
+        extents: &[usize],
+    ) -> Result<Option<Self::Buffer>, BackendError>;
+
+    /// Whether the host computes kernels of scalars that it knows, instead of launching them: where a launch takes longer than that, and the
+    /// host has to ask for scalars that the device computes. Then a scalar gets memory only when a kernel needs it there.
+    fn host_computes_scalars(&self) -> bool;
 
     /// The number of bytes of elements that a buffer was allocated for.
     fn bytes(&self, buffer: &Self::Buffer) -> usize;
@@ -22,12 +34,13 @@ pub trait Machine {
     /// What the device says.
     fn constant(&self, constant: Constant) -> Result<Self::Buffer, BackendError>;
 
-    /// Makes an array of the elements that a plan spells out, in row-major order.
+    /// Makes an array of the elements that a plan spells out, in row-major order. The value is where the plan does so.
     ///
     /// # Errors
     /// What the device says; [`BackendError::BadPlan`] if there are not as many elements.
     fn written_out(
         &self,
+        value: ValueId,
         element: ElementType,
         extents: &[i64],
         data: &[Constant],

@@ -106,7 +106,7 @@ impl Program for LoadedPlan {
         let sizes = check_inputs(&self.plan, inputs)?;
         let inputs = inputs.iter().map(|array| {
             let extents = array.extents().iter().map(|&extent| extent as i64).collect();
-            Ok(Stored { buffer: array.clone(), element: array.element(), extents })
+            Ok(Stored { buffer: array.clone(), element: array.element(), extents, scalar: None })
         });
         let machine = Cpu { plan: &self.plan, kernels: &self.kernels, shared: &self.shared, cleared: self.cleared };
         let mut values = lock(&self.spare).pop().unwrap_or_default();

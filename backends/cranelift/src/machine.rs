@@ -1,7 +1,7 @@
 //! The CPU as a machine that runs plans: host arrays are its buffers.
 
 use fusebox_backend::{BackendError, Few, Given, Launch, Machine, Sort, Stored};
-use fusebox_ir::{Array, Constant, ElementType, Fault, Place, Plan, RunError};
+use fusebox_ir::{Array, Constant, ElementType, Fault, Place, Plan, RunError, ValueId};
 
 use crate::{Shared, launch, loaded_kernel::LoadedKernel, sort};
 
@@ -47,12 +47,17 @@ impl Cpu<'_> {
 impl Machine for Cpu<'_> {
     type Buffer = Array;
 
-    fn allocate(&self, element: ElementType, extents: &[usize]) -> Option<Array> {
-        let mut array = self.shared.memory.take(element, extents)?;
+    fn allocate(&self, _: &str, element: ElementType, extents: &[usize]) -> Result<Option<Array>, BackendError> {
+        let Some(mut array) = self.shared.memory.take(element, extents) else { return Ok(None) };
         if self.cleared {
             array.bytes_mut().fill(0);
         }
-        Some(array)
+        Ok(Some(array))
+    }
+
+    fn host_computes_scalars(&self) -> bool {
+        // A call of machine code takes no longer, and its scalars are the host's.
+        false
     }
 
     fn bytes(&self, buffer: &Array) -> usize {
@@ -65,7 +70,13 @@ impl Machine for Cpu<'_> {
         Ok(scalar)
     }
 
-    fn written_out(&self, element: ElementType, extents: &[i64], data: &[Constant]) -> Result<Array, BackendError> {
+    fn written_out(
+        &self,
+        _: ValueId,
+        element: ElementType,
+        extents: &[i64],
+        data: &[Constant],
+    ) -> Result<Array, BackendError> {
         let extents: Vec<usize> = extents.iter().map(|&extent| extent as usize).collect();
         Array::from_constants(element, &extents, data)
             .map_err(|error| BackendError::BadPlan { message: error.to_string() })

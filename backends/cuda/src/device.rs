@@ -6,12 +6,14 @@ use crate::error::Error;
 use crate::event::Event;
 use crate::memory::Allocations;
 use crate::module::Module;
+use crate::queue::Queue;
 use crate::staging::Staging;
 use cudarc::driver::{result, sys};
+use fusebox_backend::device_memory::GRAIN;
 use fusebox_ptx::{Device, DeviceError, DeviceLaunch};
 use std::ffi::c_void;
 use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// How a GPU is used.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,16 +31,14 @@ impl Default for Options {
     }
 }
 
-/// A GPU, with one stream of work.
+/// A GPU. Each queue is a stream of its own; copies from and to the host have one too.
 #[derive(Debug)]
 pub struct Cuda {
     gpu: Gpu,
     driver: i32,
     cache: Option<Cache>,
     context: sys::CUcontext,
-    stream: sys::CUstream,
-    /// Whether memory is allocated and freed in the order of the stream's work.
-    ordered: bool,
+    transfers: Queue,
     allocations: Mutex<Allocations>,
     staging: Mutex<Staging>,
 }
@@ -69,28 +69,15 @@ impl Cuda {
         let context = call("opening a GPU", || unsafe { result::primary_ctx::retain(device) })?;
         // SAFETY: the context is there.
         call("choosing a GPU", || unsafe { result::ctx::set_current(context) })?;
-        let stream = call("making a stream", || result::stream::create(result::stream::StreamKind::NonBlocking))?;
-        let pools = sys::CUdevice_attribute_enum::CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED;
-        // SAFETY: the device is one that the driver has given.
-        let ordered = call("describing a GPU", || unsafe { result::device::get_attribute(device, pools) });
-        let ordered = ordered.is_ok_and(|supported| supported > 0);
+        let transfers = Queue::new(context)?;
         let cache = options.cache.map(Cache::new);
         let (allocations, staging) = (Mutex::default(), Mutex::default());
-        Ok(Self { gpu, driver, cache, context, stream, ordered, allocations, staging })
+        Ok(Self { gpu, driver, cache, context, transfers, allocations, staging })
     }
 
     /// Which GPU it is.
     pub fn gpu(&self) -> &Gpu {
         &self.gpu
-    }
-
-    /// A point after all work asked for so far.
-    ///
-    /// # Errors
-    /// [`Error::Driver`].
-    pub fn record(&self) -> Result<Event, Error> {
-        self.current()?;
-        Event::record(self.context, self.stream)
     }
 
     /// Bytes of memory that are free, and that there are.
@@ -108,13 +95,11 @@ impl Cuda {
         call("choosing a GPU", || unsafe { result::ctx::set_current(self.context) })
     }
 
-    fn try_allocate(&self, bytes: u64) -> Result<Option<u64>, Error> {
+    pub(crate) fn try_allocate(&self, bytes: u64) -> Result<Option<u64>, Error> {
         self.current()?;
         let size = bytes.max(1) as usize;
-        // SAFETY: the stream is there; the device gives no address away, and copies are only of what was allocated.
-        let found = call("allocating memory", || unsafe {
-            if self.ordered { result::malloc_async(self.stream, size) } else { result::malloc_sync(size) }
-        });
+        // SAFETY: the device gives no address away, and copies are only of what was allocated. The memory is there for any stream.
+        let found = call("allocating memory", || unsafe { result::malloc_sync(size) });
         match found {
             Ok(address) => {
                 lock(&self.allocations).insert(address, bytes);
@@ -127,45 +112,51 @@ impl Cuda {
 
     fn release(&self, address: u64) -> Result<(), Error> {
         self.current()?;
-        // SAFETY: the address was allocated so, and was not freed: it is no longer in the table. Work that was asked for before is done
-        // first, by the order of the stream, or because the driver waits for it.
-        call("freeing memory", || unsafe {
-            if self.ordered { result::free_async(address, self.stream) } else { result::free_sync(address) }
-        })
+        // SAFETY: the address was allocated so, and was not freed: it is no longer in the table. The driver waits for work that was asked for
+        // before.
+        call("freeing memory", || unsafe { result::free_sync(address) })
     }
 
-    fn try_copy(&self, from: u64, to: u64, bytes: u64) -> Result<(), Error> {
+    pub(crate) fn try_free(&self, address: u64) {
+        if lock(&self.allocations).remove(address) {
+            // An error here is one of earlier work, which the next call that can fail says as well.
+            _ = self.release(address);
+        }
+    }
+
+    fn try_copy(&self, queue: &Queue, from: u64, to: u64, bytes: u64) -> Result<(), Error> {
         let allocations = lock(&self.allocations);
         allocations.check(from, bytes)?;
         allocations.check(to, bytes)?;
         self.current()?;
         // SAFETY: both places are allocated.
-        call("copying on the GPU", || unsafe { result::memcpy_dtod_async(to, from, bytes as usize, self.stream) })
+        call("copying on the GPU", || unsafe { result::memcpy_dtod_async(to, from, bytes as usize, queue.stream) })
     }
 
-    fn try_clear(&self, address: u64, bytes: u64) -> Result<(), Error> {
+    fn try_clear(&self, queue: &Queue, address: u64, bytes: u64) -> Result<(), Error> {
         let allocations = lock(&self.allocations);
         allocations.check(address, bytes)?;
         self.current()?;
         // SAFETY: the place is allocated.
-        call("clearing memory", || unsafe { result::memset_d8_async(address, 0, bytes as usize, self.stream) })
+        call("clearing memory", || unsafe { result::memset_d8_async(address, 0, bytes as usize, queue.stream) })
     }
 
-    fn try_upload(&self, address: u64, bytes: &[u8]) -> Result<(), Error> {
-        let allocations = lock(&self.allocations);
-        allocations.check(address, bytes.len() as u64)?;
+    /// Copies, and waits until the copy is there: work of any stream may use it.
+    pub(crate) fn try_upload(&self, address: u64, bytes: &[u8]) -> Result<(), Error> {
+        let room = (bytes.len() as u64).next_multiple_of(GRAIN);
+        lock(&self.allocations).check(address, room)?;
         self.current()?;
-        lock(&self.staging).upload(self.context, self.stream, address, bytes)
+        lock(&self.staging).upload(self.context, self.transfers.stream, address, bytes)?;
+        self.transfers.wait()
     }
 
-    fn try_download(&self, address: u64, bytes: &mut [u8]) -> Result<(), Error> {
-        let allocations = lock(&self.allocations);
-        allocations.check(address, bytes.len() as u64)?;
+    pub(crate) fn try_download(&self, address: u64, bytes: &mut [u8]) -> Result<(), Error> {
+        lock(&self.allocations).check(address, bytes.len() as u64)?;
         self.current()?;
-        lock(&self.staging).download(self.context, self.stream, address, bytes)
+        lock(&self.staging).download(self.context, self.transfers.stream, address, bytes)
     }
 
-    fn try_launch(&self, module: &Module, launch: &DeviceLaunch<'_>) -> Result<(), Error> {
+    fn try_launch(&self, queue: &Queue, module: &Module, launch: &DeviceLaunch<'_>) -> Result<(), Error> {
         self.current()?;
         let function = module.function(launch.entry)?;
         let mut arguments = launch.arguments.to_vec();
@@ -174,13 +165,13 @@ impl Cuda {
         let doing = format!("launching `{}` with {} blocks of {} threads", launch.entry, launch.blocks, launch.threads);
         // SAFETY: function and stream are there, and the arguments live until the driver has copied them, which it does before it returns.
         // That there are as many as the entry has, and that the entry touches no other memory, is what the maker of the module vouches for.
-        call(&doing, || unsafe { result::launch_kernel(function.0, grid, block, 0, self.stream, &mut pointers) })
+        call(&doing, || unsafe { result::launch_kernel(function.0, grid, block, 0, queue.stream, &mut pointers) })
     }
 
-    fn wait(&self) -> Result<(), Error> {
+    /// Waits for the work of all streams.
+    fn wait_for_all(&self) -> Result<(), Error> {
         self.current()?;
-        // SAFETY: the stream is there.
-        call("waiting for work", || unsafe { result::stream::synchronize(self.stream) })
+        call("waiting for work", result::ctx::synchronize)
     }
 }
 
@@ -191,50 +182,33 @@ fn ptr_of(argument: &mut u64) -> *mut c_void {
 impl Drop for Cuda {
     fn drop(&mut self) {
         // What is wrong with the work was said to who asked for it, or nobody asks any more.
-        _ = self.wait();
+        _ = self.wait_for_all();
         let addresses: Vec<u64> = lock(&self.allocations).drain().collect();
         for address in addresses {
             _ = self.release(address);
         }
         *lock(&self.staging) = Staging::default();
-        _ = self.wait();
-        // SAFETY: the stream is there, and nobody else has it.
-        _ = call("ending a stream", || unsafe { result::stream::destroy(self.stream) });
     }
 }
 
 impl Device for Cuda {
     type Module = Module;
+    type Queue = Queue;
 
     fn name(&self) -> &'static str {
         "cuda"
     }
 
-    fn allocate(&self, bytes: u64) -> Result<Option<u64>, DeviceError> {
-        Ok(self.try_allocate(bytes)?)
+    fn queue(&self) -> Result<Queue, DeviceError> {
+        Ok(Queue::new(self.context)?)
     }
 
-    fn free(&self, address: u64) {
-        if lock(&self.allocations).remove(address) {
-            // An error here is one of earlier work, which the next call that can fail says as well.
-            _ = self.release(address);
-        }
+    fn copy(&self, queue: &Queue, from: u64, to: u64, bytes: u64) -> Result<(), DeviceError> {
+        Ok(self.try_copy(queue, from, to, bytes)?)
     }
 
-    fn upload(&self, address: u64, bytes: &[u8]) -> Result<(), DeviceError> {
-        Ok(self.try_upload(address, bytes)?)
-    }
-
-    fn download(&self, address: u64, bytes: &mut [u8]) -> Result<(), DeviceError> {
-        Ok(self.try_download(address, bytes)?)
-    }
-
-    fn copy(&self, from: u64, to: u64, bytes: u64) -> Result<(), DeviceError> {
-        Ok(self.try_copy(from, to, bytes)?)
-    }
-
-    fn clear(&self, address: u64, bytes: u64) -> Result<(), DeviceError> {
-        Ok(self.try_clear(address, bytes)?)
+    fn clear(&self, queue: &Queue, address: u64, bytes: u64) -> Result<(), DeviceError> {
+        Ok(self.try_clear(queue, address, bytes)?)
     }
 
     fn load(&self, text: &str) -> Result<Module, DeviceError> {
@@ -243,11 +217,15 @@ impl Device for Cuda {
         Ok(Module::load(self.context, text, self.cache.as_ref(), &architecture, self.driver)?)
     }
 
-    fn launch(&self, module: &Module, launch: &DeviceLaunch<'_>) -> Result<(), DeviceError> {
-        Ok(self.try_launch(module, launch)?)
+    fn launch(&self, queue: &Queue, module: &Module, launch: &DeviceLaunch<'_>) -> Result<(), DeviceError> {
+        Ok(self.try_launch(queue, module, launch)?)
     }
 
-    fn synchronise(&self) -> Result<(), DeviceError> {
-        Ok(self.wait()?)
+    fn record(&self, queue: &Queue) -> Result<Arc<Event>, DeviceError> {
+        Ok(Arc::new(queue.record()?))
+    }
+
+    fn synchronise(&self, queue: &Queue) -> Result<(), DeviceError> {
+        Ok(queue.wait()?)
     }
 }

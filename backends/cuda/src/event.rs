@@ -4,7 +4,7 @@ use crate::driver::call;
 use crate::error::Error;
 use cudarc::driver::{result, sys};
 
-/// A point in the work of a device, made by `Cuda::record`.
+/// A point in the work of a queue, made by [`Queue::record`](crate::Queue::record).
 #[derive(Debug)]
 pub struct Event {
     pub(crate) event: sys::CUevent,

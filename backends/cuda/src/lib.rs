@@ -8,6 +8,7 @@ mod error;
 mod event;
 mod memory;
 mod module;
+mod queue;
 mod remote;
 mod staging;
 
@@ -17,4 +18,5 @@ pub use crate::{
     error::Error,
     event::Event,
     module::Module,
+    queue::Queue,
 };

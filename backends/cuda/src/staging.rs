@@ -7,8 +7,9 @@ use crate::driver::call;
 use crate::error::Error;
 use crate::event::Event;
 use cudarc::driver::{result, sys};
+use fusebox_backend::device_memory::GRAIN;
 
-/// Bytes of a piece.
+/// Bytes of a piece: a multiple of [`GRAIN`].
 const PIECE: usize = 4 << 20;
 
 /// Pinned memory of the host.
@@ -66,7 +67,8 @@ impl Staging {
         Ok(&mut self.pieces)
     }
 
-    /// Copies to the device; the bytes may change as soon as this returns. The context is current, the place is allocated.
+    /// Copies to the device, with zeros behind up to a multiple of [`GRAIN`]; the bytes may change as soon as this returns. The context is
+    /// current, the place is allocated.
     pub fn upload(
         &mut self,
         context: sys::CUcontext,
@@ -76,8 +78,9 @@ impl Staging {
     ) -> Result<(), Error> {
         for (number, part) in bytes.chunks(PIECE).enumerate() {
             let piece = &mut self.pieces()?[number % 2];
-            let filled = &mut piece.bytes()?[..part.len()];
-            filled.copy_from_slice(part);
+            let filled = &mut piece.bytes()?[..part.len().next_multiple_of(GRAIN as usize)];
+            filled[..part.len()].copy_from_slice(part);
+            filled[part.len()..].fill(0);
             let to = to + (number * PIECE) as u64;
             // SAFETY: the place is allocated; the piece is not touched before the event that follows.
             call("copying to the GPU", || unsafe { result::memcpy_htod_async(to, &*filled, stream) })?;

@@ -101,6 +101,22 @@ impl Device {
         self.memory.read(address, bytes)
     }
 
+    /// As [`Self::read`], also of bytes that nobody has written.
+    ///
+    /// # Errors
+    /// If the bytes are not all in one allocation.
+    pub fn read_anything(&mut self, address: u64, bytes: u64) -> Result<Vec<u8>, Fault> {
+        self.memory.read_anything(address, bytes)
+    }
+
+    /// From here on nobody has written an allocation, as if it were new.
+    ///
+    /// # Errors
+    /// If nothing is allocated at the address.
+    pub fn forget(&mut self, address: u64) -> Result<(), Fault> {
+        self.memory.forget(address)
+    }
+
     /// Runs an entry to its end. Of a parameter of 32 bits the low half of its number counts; a parameter that is an array takes a number for
     /// each eight bytes.
     ///

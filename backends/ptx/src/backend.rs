@@ -1,26 +1,30 @@
 //! The backend of a device: plans to modules, modules to what runs.
 
-use std::sync::Arc;
+use std::{cell::RefCell, sync::Arc};
 
 use fusebox_backend::{
-    Backend, BackendError, Compiled, Given, Program, Statistics, Stored, Values, check_inputs, execute,
+    Backend, BackendError, Compiled, DeviceArray, Given, Input, Program, Statistics, Stored, Values, check_inputs,
+    device_memory::{Access, DeviceMemory},
+    execute,
 };
-use fusebox_ir::{Array, Kernel, Plan, ProvedPlan, analysis::with_checks, validate_plan};
+use fusebox_ir::{Array, Constant, Kernel, Output, Plan, ProvedPlan, ValueId, analysis::with_checks, validate_plan};
 use fusebox_schedule::{Book, Machine, Target};
 
 use crate::{
-    device::Device,
+    core::Core,
+    device::{Device, device_error},
     generate::{WIDE_FROM, version},
-    gpu::Gpu,
+    gpu::{Buffer, Gpu},
     kernel::{CompiledKernel, LoadedKernel},
     module::Module,
+    resident::Resident,
     sort::modules::{Modules, WIDE_FROM as WIDE_ROWS_FROM},
+    written_out::WrittenOut,
 };
 
 /// Runs plans on a device.
-#[derive(Debug)]
-pub struct PtxBackend<D> {
-    device: Arc<D>,
+pub struct PtxBackend<D: Device> {
+    core: Arc<Core<D>>,
     target: Target,
     schedules: Arc<Book>,
     wide_from: usize,
@@ -29,13 +33,20 @@ pub struct PtxBackend<D> {
 impl<D: Device> PtxBackend<D> {
     /// A backend for a device, and the description of it that code is made for.
     pub fn new(device: D, target: Target) -> Self {
-        Self { device: Arc::new(device), target, schedules: Arc::default(), wide_from: usize::MAX }
+        Self::with_memory(DeviceMemory::new(device), target)
+    }
+
+    /// A backend for the memory of a device, which may have a limit: arrays beyond that wait on the host. What is in there is the
+    /// backend's, and nobody else's.
+    pub fn with_memory(memory: DeviceMemory<D>, target: Target) -> Self {
+        let core = Arc::new(Core::new(memory));
+        Self { core, target, schedules: Arc::default(), wide_from: usize::MAX }
     }
 
     /// The same device, with schedules for some kernels; those for other targets are passed over.
     #[must_use]
     pub fn with_schedules(&self, schedules: Arc<Book>) -> Self {
-        Self { schedules, target: self.target.clone(), device: self.device.clone(), ..*self }
+        Self { schedules, target: self.target.clone(), core: self.core.clone(), ..*self }
     }
 
     /// The same, where positions in arrays, and in rows that are sorted, have 64 bits from so many elements on: they need them from 2^31 on of
@@ -47,7 +58,12 @@ impl<D: Device> PtxBackend<D> {
 
     /// The device.
     pub fn device(&self) -> &D {
-        &self.device
+        self.core.device()
+    }
+
+    /// Its memory: which arrays are there, and what was copied.
+    pub fn memory(&self) -> &DeviceMemory<D> {
+        &self.core.memory
     }
 
     /// Compiles the kernels of a plan; `written` are the same before checks were put in.
@@ -62,7 +78,7 @@ impl<D: Device> PtxBackend<D> {
             Machine::Cpu(_) => (0, 0),
         };
         let wide_from = self.wide_from;
-        Ok(CompiledPlan { plan, kernels, compute, wide_from, device: self.device.clone() })
+        Ok(CompiledPlan { plan, kernels, compute, wide_from, core: self.core.clone() })
     }
 
     /// Compiles a plan; accesses that nobody vouches for are checked.
@@ -90,7 +106,7 @@ impl<D: Device> PtxBackend<D> {
 
 impl<D: Device> Backend for PtxBackend<D> {
     fn name(&self) -> &'static str {
-        self.device.name()
+        self.device().name()
     }
 
     fn compile(&self, plan: &Plan) -> Result<Box<dyn Compiled>, BackendError> {
@@ -102,14 +118,25 @@ impl<D: Device> Backend for PtxBackend<D> {
     }
 }
 
+impl<D: Device> std::fmt::Debug for PtxBackend<D> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("PtxBackend").field("device", &self.device().name()).field("target", &self.target.name).finish()
+    }
+}
+
 /// A plan as modules.
-#[derive(Debug)]
-pub struct CompiledPlan<D> {
+pub struct CompiledPlan<D: Device> {
     plan: Arc<Plan>,
     kernels: Arc<[CompiledKernel]>,
     compute: (u32, u32),
     wide_from: usize,
-    device: Arc<D>,
+    core: Arc<Core<D>>,
+}
+
+impl<D: Device> std::fmt::Debug for CompiledPlan<D> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("CompiledPlan").field("plan", &self.plan.name).field("kernels", &self.kernels.len()).finish()
+    }
 }
 
 impl<D: Device> CompiledPlan<D> {
@@ -123,12 +150,12 @@ impl<D: Device> CompiledPlan<D> {
     /// # Errors
     /// [`BackendError::Compile`] if it refuses one.
     pub fn load_plan(&self) -> Result<LoadedPlan<D>, BackendError> {
-        let load = |(kernel, compiled): (&Kernel, &CompiledKernel)| compiled.load(&*self.device, &kernel.name.0);
+        let load = |(kernel, compiled): (&Kernel, &CompiledKernel)| compiled.load(self.core.device(), &kernel.name.0);
         let loaded = self.plan.kernels.iter().zip(&*self.kernels).map(load).collect::<Result<_, _>>()?;
         let sorts = Modules::new(self.compute, version(self.compute), self.wide_from.min(WIDE_ROWS_FROM));
-        let (plan, kernels, device) = (self.plan.clone(), self.kernels.clone(), self.device.clone());
+        let (plan, kernels, core) = (self.plan.clone(), self.kernels.clone(), self.core.clone());
         let wide_from = i64::try_from(self.wide_from).map_or(WIDE_FROM, |from| from.min(WIDE_FROM));
-        Ok(LoadedPlan { plan, kernels, loaded, wide_from, sorts, device })
+        Ok(LoadedPlan { plan, kernels, loaded, wide_from, sorts, written_out: WrittenOut::default(), core })
     }
 }
 
@@ -149,7 +176,8 @@ pub struct LoadedPlan<D: Device> {
     loaded: Vec<LoadedKernel<D>>,
     wide_from: i64,
     sorts: Modules<D>,
-    device: Arc<D>,
+    written_out: WrittenOut<D>,
+    core: Arc<Core<D>>,
 }
 
 impl<D: Device> LoadedPlan<D> {
@@ -160,6 +188,40 @@ impl<D: Device> LoadedPlan<D> {
     pub fn run_plan(&self, inputs: &[Array]) -> Result<Vec<Array>, BackendError> {
         self.run(inputs)
     }
+
+    fn operation(&self) -> String {
+        format!("program `{}`", self.plan.name)
+    }
+
+    /// Runs the plan in a queue of its own, to the end of its work; `input` brings an input, `result` gets each result.
+    fn run_with<I: Input>(
+        &self,
+        inputs: &[I],
+        input: impl Fn(&Gpu<'_, D>, &str, &I) -> Result<Stored<Buffer<D>>, BackendError>,
+        result: impl FnMut(Stored<Given<'_, Buffer<D>>>, &Output<ValueId>) -> Result<(), BackendError>,
+    ) -> Result<Statistics, BackendError> {
+        let sizes = check_inputs(&self.plan, inputs)?;
+        let Self { plan, kernels, loaded, wide_from, sorts, written_out, core } = self;
+        let workspace = RefCell::new(core.workspace(&self.operation())?);
+        let gpu = Gpu { plan, kernels, loaded, wide_from: *wide_from, sorts, written_out, core, workspace };
+        let name = |id: &ValueId| plan.values.get(id.index()).map_or("?", |value| value.name.as_str());
+        let inputs = plan.inputs.iter().zip(inputs).map(|(id, given)| input(&gpu, name(id), given));
+        let ran = execute(&gpu, plan, &mut Values::default(), &sizes, inputs, result);
+        let workspace = gpu.workspace.into_inner();
+        // Results are there when they are handed over, whoever uses them in whatever queue.
+        let ended = core.device().synchronise(&workspace.queue);
+        core.put_back(workspace);
+        let statistics = ran?;
+        ended.map_err(|error| device_error(&self.operation(), &error))?;
+        Ok(statistics)
+    }
+
+    /// An array of the host as an input.
+    fn imported(gpu: &Gpu<'_, D>, name: &str, array: &Array) -> Result<Stored<Buffer<D>>, BackendError> {
+        let extents = array.extents().iter().map(|&extent| extent as i64).collect();
+        let scalar: Option<Constant> = array.extents().is_empty().then(|| array.get(0));
+        Ok(Stored { buffer: gpu.imported(name, array)?, element: array.element(), extents, scalar })
+    }
 }
 
 impl<D: Device> Program for LoadedPlan<D> {
@@ -169,26 +231,46 @@ impl<D: Device> Program for LoadedPlan<D> {
 
     fn run_into(&self, inputs: &[Array], results: &mut Vec<Array>) -> Result<Statistics, BackendError> {
         results.clear();
-        let sizes = check_inputs(&self.plan, inputs)?;
-        let Self { plan, kernels, loaded, wide_from, sorts, device } = self;
-        let gpu = Gpu { plan, kernels, loaded, wide_from: *wide_from, device, sorts };
-        let inputs = inputs.iter().map(|array| {
-            let extents = array.extents().iter().map(|&extent| extent as i64).collect();
-            Ok(Stored { buffer: gpu.uploaded(array.bytes())?, element: array.element(), extents })
-        });
-        let ran = execute(&gpu, &self.plan, &mut Values::default(), &sizes, inputs, |stored, output| {
-            let Stored { buffer, element, extents } = stored;
+        let ran = self.run_with(inputs, Self::imported, |stored, output| {
+            let Stored { buffer, element, extents, .. } = stored;
             let buffer = match &buffer {
                 Given::Own(buffer) => buffer,
                 Given::Shared(buffer) => *buffer,
             };
-            results.push(gpu.downloaded(Stored { buffer, element, extents }, &output.name)?);
+            let extents: Vec<usize> = extents.iter().map(|&extent| extent as usize).collect();
+            results.push(buffer.to_host(&self.operation(), &output.name, element, &extents)?);
             Ok(())
         });
         if ran.is_err() {
             results.clear();
         }
         ran
+    }
+
+    fn to_device(&self, array: &Array) -> Result<DeviceArray, BackendError> {
+        let failed = |error| crate::core::memory_error("a copy to the device", error);
+        let buffer = Buffer::from(self.core.memory.import("an array of the host", array).map_err(failed)?);
+        // A scalar stays where the program is steered from, until a kernel needs it.
+        if !array.extents().is_empty() {
+            drop(self.core.memory.pin(&[(&buffer.array, Access::Read)]).map_err(failed)?);
+        }
+        Ok(Resident::new(buffer, array).shared())
+    }
+
+    fn run_resident(&self, inputs: &[DeviceArray]) -> Result<(Vec<DeviceArray>, Statistics), BackendError> {
+        let mut results = Vec::with_capacity(self.plan.results.len());
+        let bring = |gpu: &Gpu<'_, D>, name: &str, array: &DeviceArray| match array
+            .on::<Resident<D>>()
+            .and_then(|resident| resident.stored(gpu.core))
+        {
+            Some(stored) => Ok(stored),
+            None => Self::imported(gpu, name, &array.to_host()?),
+        };
+        let statistics = self.run_with(inputs, bring, |stored, _| {
+            results.push(Resident::of_result(stored).shared());
+            Ok(())
+        })?;
+        Ok((results, statistics))
     }
 }
 

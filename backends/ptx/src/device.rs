@@ -1,47 +1,34 @@
 //! What runs modules: a GPU, or something that behaves like one.
 
-use fusebox_backend::BackendError;
+use fusebox_backend::{BackendError, device_memory::Remote};
 
-/// A device. Addresses are its own; work is done in the order in which it is asked for.
-pub trait Device: Send + Sync + 'static {
+/// A device: memory ([`Remote`]), and queues of work. Addresses are its own.
+pub trait Device: Remote<Error = DeviceError> + 'static {
     /// A module that has been loaded.
     type Module: Send + Sync;
+    /// Work that is done in the order in which it is asked for: a stream. Nothing orders the work of two queues.
+    type Queue: Send;
 
     /// The name by which the backend is chosen: `sim`, `cuda`.
     fn name(&self) -> &'static str;
 
-    /// Allocates memory, whose bytes may be anything; none if there is not as much.
+    /// A new queue.
     ///
     /// # Errors
     /// What the device says.
-    fn allocate(&self, bytes: u64) -> Result<Option<u64>, DeviceError>;
-
-    /// Gives memory back once all work asked for before is done.
-    fn free(&self, address: u64);
-
-    /// Copies bytes to the device.
-    ///
-    /// # Errors
-    /// What the device says.
-    fn upload(&self, address: u64, bytes: &[u8]) -> Result<(), DeviceError>;
-
-    /// Copies bytes from the device, once all work asked for before is done.
-    ///
-    /// # Errors
-    /// What the device says: of that work too.
-    fn download(&self, address: u64, bytes: &mut [u8]) -> Result<(), DeviceError>;
+    fn queue(&self) -> Result<Self::Queue, DeviceError>;
 
     /// Copies bytes on the device.
     ///
     /// # Errors
     /// What the device says.
-    fn copy(&self, from: u64, to: u64, bytes: u64) -> Result<(), DeviceError>;
+    fn copy(&self, queue: &Self::Queue, from: u64, to: u64, bytes: u64) -> Result<(), DeviceError>;
 
     /// Makes bytes zeros.
     ///
     /// # Errors
     /// What the device says.
-    fn clear(&self, address: u64, bytes: u64) -> Result<(), DeviceError>;
+    fn clear(&self, queue: &Self::Queue, address: u64, bytes: u64) -> Result<(), DeviceError>;
 
     /// Loads the text of a module.
     ///
@@ -53,13 +40,19 @@ pub trait Device: Send + Sync + 'static {
     ///
     /// # Errors
     /// What the device says; of a fault while it runs perhaps a later call.
-    fn launch(&self, module: &Self::Module, launch: &DeviceLaunch<'_>) -> Result<(), DeviceError>;
+    fn launch(&self, queue: &Self::Queue, module: &Self::Module, launch: &DeviceLaunch<'_>) -> Result<(), DeviceError>;
 
-    /// Waits for all work asked for before.
+    /// A point after all work of a queue so far.
+    ///
+    /// # Errors
+    /// What the device says.
+    fn record(&self, queue: &Self::Queue) -> Result<Self::Event, DeviceError>;
+
+    /// Waits for all work of a queue so far.
     ///
     /// # Errors
     /// What the device says of that work.
-    fn synchronise(&self) -> Result<(), DeviceError>;
+    fn synchronise(&self, queue: &Self::Queue) -> Result<(), DeviceError>;
 }
 
 /// A launch of an entry.

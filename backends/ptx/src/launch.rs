@@ -1,14 +1,20 @@
 //! Launches of a kernel's entries, in order; what failed is read when they are done.
 
-use fusebox_backend::{BackendError, Launch, LaunchArray};
-use fusebox_ir::KernelArrayId;
+use std::sync::Arc;
+
+use fusebox_backend::{
+    BackendError, Launch, LaunchArray,
+    device_memory::{Access, Pins, ResidentArray},
+};
+use fusebox_ir::{Kernel, KernelArrayId};
 
 use crate::{
-    device::{Device, DeviceLaunch, device_error},
+    core::memory_error,
+    device::{Device, DeviceError, DeviceLaunch, device_error},
     failure,
     generate::{elements, steps},
     gpu::{Buffer, Gpu},
-    module::{Argument, Entry, Quantity},
+    module::{Argument, Entry, Module},
 };
 
 /// Most blocks of a grid; those that have done a piece go on to another.
@@ -24,110 +30,213 @@ struct Places<'a> {
 }
 
 /// Runs a kernel.
-pub(crate) fn run<D: Device>(gpu: &Gpu<'_, D>, launch: &Launch<'_, Buffer<D>>) -> Result<(), BackendError> {
+pub(crate) fn run<D: Device>(gpu: &Gpu<'_, D>, mut launch: Launch<'_, Buffer<D>>) -> Result<(), BackendError> {
     let (Some(kernel), Some(compiled), Some(loaded)) =
         (gpu.plan.kernels.get(launch.kernel), gpu.kernels.get(launch.kernel), gpu.loaded.get(launch.kernel))
     else {
         return Err(BackendError::BadPlan { message: format!("there is no kernel {}", launch.kernel) });
     };
-    let (module, loaded) = loaded.of((kernel, compiled), gpu.device, launch.sizes, gpu.wide_from)?;
-    let loaded = &*loaded;
-    let said = |error: crate::device::DeviceError| device_error(&kernel.name.0, &error);
-    let mut kept = Vec::new();
-    let mut arrays = Vec::new();
-    for (position, array) in launch.arrays.iter().enumerate() {
-        let address = match array {
-            LaunchArray::Read(buffer) => buffer.address,
-            LaunchArray::Write(buffer) => buffer.address,
-            LaunchArray::InPlace(other) => {
-                let Some(LaunchArray::Write(buffer)) = launch.arrays.get(*other) else {
-                    return Err(BackendError::BadPlan { message: "in place of what is not written".to_owned() });
-                };
-                if module.copied.contains(&KernelArrayId::at(position)) {
-                    let id = KernelArrayId::at(position);
-                    let bytes =
-                        elements(kernel, launch.sizes, id) as u64 * kernel.arrays[position].element.bytes() as u64;
-                    let copy = gpu.needed(bytes, &kernel.arrays[position].name)?;
-                    if bytes > 0 {
-                        gpu.device.copy(buffer.address, copy.address, bytes).map_err(said)?;
-                    }
-                    let address = copy.address;
-                    kept.push(copy);
-                    address
-                } else {
-                    buffer.address
-                }
-            }
-        };
-        arrays.push(address);
+    let (module, loaded) = loaded.of((kernel, compiled), gpu.device(), launch.sizes, gpu.wide_from)?;
+    for (array, declared) in launch.arrays.iter_mut().zip(&kernel.arrays) {
+        if let LaunchArray::Write(buffer) = array {
+            gpu.make_own(buffer, &declared.name)?;
+        }
     }
-    let slot_bytes = failure::slot_bytes(&module.sites);
-    let slot = gpu.needed(slot_bytes, "the error slot")?;
-    gpu.device.clear(slot.address, slot_bytes).map_err(said)?;
-    let counts = gpu.needed(8 * module.counted.max(1) as u64, "numbers of steps")?;
-    let mut places =
-        Places { sizes: launch.sizes, arrays: &arrays, scratch: &[], error: slot.address, steps: counts.address };
-    let check = |result: Result<(), crate::device::DeviceError>| {
-        // What a check found says more than what the device makes of the rest.
-        if !module.sites.is_empty() || result.is_err() {
-            let slot = gpu.bytes_of(&slot, slot_bytes as usize);
-            if let Some(error) = slot.ok().and_then(|slot| failure::error(&module.sites, &slot)) {
-                return Err(error.into());
-            }
-        }
-        result.map_err(said)
+    let arrays = Arrays::of(gpu, kernel, module, &launch)?;
+    let failed = |error| memory_error(&kernel.name.0, error);
+    let (slot, counts) = {
+        let mut workspace = gpu.workspace.borrow_mut();
+        let slot = workspace.slot(&gpu.core.memory, failure::slot_bytes(&module.sites)).map_err(failed)?;
+        (slot, workspace.counts(&gpu.core.memory, module.counted).map_err(failed)?)
     };
-    let none = |_: KernelArrayId| 0;
+    let one = Launched { gpu, kernel, module, loaded: &loaded, sizes: launch.sizes, arrays, slot, counts };
     let numbers: Vec<i64> = match &module.count {
-        Some(entry) => {
-            check(start(gpu, loaded, entry, &places, &[], &none))?;
-            let bytes = gpu.bytes_of(&counts, 8 * module.counted)?;
-            bytes.chunks_exact(8).map(|word| i64::from_le_bytes(word.try_into().unwrap_or_default())).collect()
-        }
+        Some(entry) => one.counted(entry)?,
         None => (0..kernel.levels.len()).map_while(|level| steps(kernel, launch.sizes, level)).collect(),
     };
-    let size = |array: KernelArrayId| elements(kernel, launch.sizes, array);
-    let mut scratch = Vec::new();
-    for memory in &module.scratch {
-        let bytes = memory.bytes.value(&numbers, &size).max(0) as u64;
-        let buffer = gpu.needed(bytes, &format!("memory to work in, of {}", kernel.name.0))?;
-        if memory.zeros && bytes > 0 {
-            gpu.device.clear(buffer.address, bytes).map_err(said)?;
-        }
-        scratch.push(buffer);
-    }
-    let addresses: Vec<u64> = scratch.iter().map(|buffer| buffer.address).collect();
-    places.scratch = &addresses;
-    for entry in &module.entries {
-        let result = start(gpu, loaded, entry, &places, &numbers, &size);
-        if result.is_err() {
-            return check(result);
-        }
-    }
-    check(if module.sites.is_empty() { Ok(()) } else { gpu.device.synchronise() })
+    one.carried_out(&numbers)
 }
 
-/// Launches one entry.
-fn start<D: Device>(
-    gpu: &Gpu<'_, D>,
-    loaded: &D::Module,
-    entry: &Entry,
-    places: &Places<'_>,
-    steps: &[i64],
-    size: &dyn Fn(KernelArrayId) -> i64,
-) -> Result<(), crate::device::DeviceError> {
-    let argument = |argument: &Argument| match *argument {
-        Argument::Size(position) => places.sizes.get(position).copied().unwrap_or(0) as u64,
-        Argument::Array(id) => places.arrays.get(id.index()).copied().unwrap_or(0),
-        Argument::Error => places.error,
-        Argument::Scratch(position) => places.scratch.get(position).copied().unwrap_or(0),
-        Argument::Steps => places.steps,
-    };
-    let arguments: Vec<u64> = entry.arguments.iter().map(argument).collect();
-    let blocks = entry.blocks.value(steps, size).saturating_add(i64::from(entry.one_more));
-    let blocks = blocks.clamp(1, if entry.any_blocks { MOST_BLOCKS } else { i64::from(i32::MAX) });
-    let _: &Quantity = &entry.blocks;
-    let launch =
-        DeviceLaunch { entry: &entry.name, blocks: blocks as u32, threads: entry.threads, arguments: &arguments };
-    gpu.device.launch(loaded, &launch)
+/// The arrays of a launch.
+struct Arrays<D: Device> {
+    /// Those that are in memory of their own, with what is done to them.
+    held: Vec<(Arc<ResidentArray<D>>, Access)>,
+    /// For each array of the kernel, where among these it is.
+    positions: Vec<usize>,
+    /// Copies to make before: from, to, bytes.
+    copies: Vec<(usize, usize, u64)>,
+}
+
+impl<D: Device> Arrays<D> {
+    fn of(
+        gpu: &Gpu<'_, D>,
+        kernel: &Kernel,
+        module: &Module,
+        launch: &Launch<'_, Buffer<D>>,
+    ) -> Result<Self, BackendError> {
+        let mut arrays = Self { held: Vec::new(), positions: Vec::new(), copies: Vec::new() };
+        for array in &launch.arrays {
+            match array {
+                LaunchArray::Read(buffer) => arrays.held.push((buffer.array.clone(), Access::Read)),
+                LaunchArray::Write(buffer) => arrays.held.push((buffer.array.clone(), Access::Write)),
+                // What it is in place of stands for it.
+                LaunchArray::InPlace(_) => {
+                    arrays.positions.push(usize::MAX);
+                    continue;
+                }
+            }
+            arrays.positions.push(arrays.held.len() - 1);
+        }
+        for (position, array) in launch.arrays.iter().enumerate() {
+            let LaunchArray::InPlace(other) = array else { continue };
+            let Some(LaunchArray::Write(_)) = launch.arrays.get(*other) else {
+                return Err(BackendError::BadPlan { message: "in place of what is not written".to_owned() });
+            };
+            let written = arrays.positions[*other];
+            let id = KernelArrayId::at(position);
+            if !module.copied.contains(&id) {
+                arrays.positions[position] = written;
+                continue;
+            }
+            let declared = &kernel.arrays[position];
+            let bytes = elements(kernel, launch.sizes, id) as u64 * declared.element.bytes() as u64;
+            let copy = gpu.needed(bytes, &declared.name)?;
+            arrays.held.push((copy.array, Access::Write));
+            arrays.positions[position] = arrays.held.len() - 1;
+            arrays.copies.push((written, arrays.held.len() - 1, bytes));
+        }
+        Ok(arrays)
+    }
+
+    /// The address of each array of the kernel.
+    fn addresses(&self, pins: &Pins<D>) -> Vec<u64> {
+        self.positions.iter().map(|&at| pins.address(at)).collect()
+    }
+}
+
+/// A launch on its way.
+struct Launched<'a, 'g, D: Device> {
+    gpu: &'a Gpu<'g, D>,
+    kernel: &'a Kernel,
+    module: &'a Module,
+    loaded: &'a D::Module,
+    sizes: &'a [i64],
+    arrays: Arrays<D>,
+    slot: Arc<ResidentArray<D>>,
+    counts: Arc<ResidentArray<D>>,
+}
+
+impl<D: Device> Launched<'_, '_, D> {
+    fn said<T>(&self, result: Result<T, DeviceError>) -> Result<T, BackendError> {
+        result.map_err(|error| device_error(&self.kernel.name.0, &error))
+    }
+
+    /// All arrays, the error slot, the numbers of steps: in this order.
+    fn pinned<'p>(&'p self, more: &'p [Arc<ResidentArray<D>>]) -> Vec<(&'p ResidentArray<D>, Access)> {
+        let arrays = self.arrays.held.iter().map(|(array, access)| (&**array, *access));
+        let own = [&self.slot, &self.counts].into_iter().chain(more).map(|array| (&**array, Access::Write));
+        arrays.chain(own).collect()
+    }
+
+    /// How many steps the first levels have, which the device counts.
+    fn counted(&self, entry: &Entry) -> Result<Vec<i64>, BackendError> {
+        let arrays = self.pinned(&[]);
+        let of_own = self.arrays.held.len();
+        self.gpu.work(&self.kernel.name.0, &arrays, |pins, queue| {
+            self.clear_slot(pins, queue)?;
+            let addresses = self.arrays.addresses(pins);
+            let places = self.places(pins, &addresses, &[]);
+            self.checked(pins, queue, self.start(queue, entry, &places, &[]))?;
+            self.said(self.gpu.device().synchronise(queue))?;
+            let mut bytes = vec![0; 8 * self.module.counted];
+            if !bytes.is_empty() {
+                self.said(self.gpu.device().download(pins.address(of_own + 1), &mut bytes))?;
+            }
+            let number = |word: &[u8]| i64::from_le_bytes(word.try_into().unwrap_or_default());
+            Ok(bytes.chunks_exact(8).map(number).collect())
+        })
+    }
+
+    /// All entries, for levels with so many steps.
+    fn carried_out(&self, numbers: &[i64]) -> Result<(), BackendError> {
+        let Self { gpu, kernel, module, .. } = self;
+        let size = |array: KernelArrayId| elements(kernel, self.sizes, array);
+        let mut scratch = Vec::with_capacity(module.scratch.len());
+        for (position, memory) in module.scratch.iter().enumerate() {
+            let bytes = memory.bytes.value(numbers, &size).max(0) as u64;
+            let name = || format!("memory to work in, of {}", kernel.name.0);
+            let array = gpu.workspace.borrow_mut().scratch(&gpu.core.memory, position, bytes, name);
+            scratch.push(array.map_err(|error| memory_error(&kernel.name.0, error))?);
+        }
+        let first_scratch = self.arrays.held.len() + 2;
+        gpu.work(&kernel.name.0, &self.pinned(&scratch), |pins, queue| {
+            self.clear_slot(pins, queue)?;
+            for &(from, to, bytes) in self.arrays.copies.iter().filter(|(.., bytes)| *bytes > 0) {
+                self.said(gpu.device().copy(queue, pins.address(from), pins.address(to), bytes))?;
+            }
+            let working: Vec<u64> = (first_scratch..first_scratch + scratch.len()).map(|at| pins.address(at)).collect();
+            for ((memory, array), &address) in module.scratch.iter().zip(&scratch).zip(&working) {
+                gpu.device().forget(address);
+                if memory.zeros && array.bytes() > 0 {
+                    let bytes = memory.bytes.value(numbers, &size).max(0) as u64;
+                    self.said(gpu.device().clear(queue, address, bytes))?;
+                }
+            }
+            let addresses = self.arrays.addresses(pins);
+            let places = self.places(pins, &addresses, &working);
+            let started = module.entries.iter().try_for_each(|entry| self.start(queue, entry, &places, numbers));
+            self.checked(pins, queue, started)
+        })
+    }
+
+    fn places<'p>(&'p self, pins: &Pins<D>, arrays: &'p [u64], scratch: &'p [u64]) -> Places<'p> {
+        let of_own = self.arrays.held.len();
+        let (error, steps) = (pins.address(of_own), pins.address(of_own + 1));
+        Places { sizes: self.sizes, arrays, scratch, error, steps }
+    }
+
+    /// The error slot holds zeros from one launch to the next, until something fails.
+    fn clear_slot(&self, pins: &Pins<D>, queue: &D::Queue) -> Result<(), BackendError> {
+        let at = self.arrays.held.len();
+        let workspace = self.gpu.workspace.borrow();
+        if workspace.slot_is_clear.get() && !pins.is_new(at) {
+            return Ok(());
+        }
+        self.said(self.gpu.device().clear(queue, pins.address(at), self.slot.bytes()))?;
+        workspace.slot_is_clear.set(true);
+        Ok(())
+    }
+
+    /// What a check found; it says more than what the device makes of the rest.
+    fn checked(&self, pins: &Pins<D>, queue: &D::Queue, started: Result<(), DeviceError>) -> Result<(), BackendError> {
+        if self.module.sites.is_empty() {
+            return self.said(started);
+        }
+        let ended = started.and_then(|()| self.gpu.device().synchronise(queue));
+        let mut slot = vec![0; failure::slot_bytes(&self.module.sites) as usize];
+        let read = self.gpu.device().download(pins.address(self.arrays.held.len()), &mut slot);
+        if let Some(error) = read.ok().and_then(|()| failure::error(&self.module.sites, &slot)) {
+            self.gpu.workspace.borrow().slot_is_clear.set(false);
+            return Err(error.into());
+        }
+        self.said(ended)
+    }
+
+    /// Launches one entry.
+    fn start(&self, queue: &D::Queue, entry: &Entry, places: &Places<'_>, steps: &[i64]) -> Result<(), DeviceError> {
+        let argument = |argument: &Argument| match *argument {
+            Argument::Size(position) => places.sizes.get(position).copied().unwrap_or(0) as u64,
+            Argument::Array(id) => places.arrays.get(id.index()).copied().unwrap_or(0),
+            Argument::Error => places.error,
+            Argument::Scratch(position) => places.scratch.get(position).copied().unwrap_or(0),
+            Argument::Steps => places.steps,
+        };
+        let arguments: Vec<u64> = entry.arguments.iter().map(argument).collect();
+        let size = |array: KernelArrayId| elements(self.kernel, self.sizes, array);
+        let blocks = entry.blocks.value(steps, &size).saturating_add(i64::from(entry.one_more));
+        let blocks = blocks.clamp(1, if entry.any_blocks { MOST_BLOCKS } else { i64::from(i32::MAX) });
+        let launch =
+            DeviceLaunch { entry: &entry.name, blocks: blocks as u32, threads: entry.threads, arguments: &arguments };
+        self.gpu.device().launch(queue, self.loaded, &launch)
+    }
 }

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod backend;
+mod core;
 pub mod device;
 mod emit;
 pub mod failure;
@@ -10,6 +11,7 @@ mod kernel;
 mod launch;
 mod machine;
 mod module;
+mod resident;
 mod scalar;
 #[cfg(feature = "sim")]
 pub mod sim;
@@ -19,9 +21,12 @@ mod statement;
 mod team;
 mod text;
 mod value;
+mod workspace;
+mod written_out;
 
 pub use backend::{CompiledPlan, LoadedPlan, PtxBackend};
 pub use device::{Device, DeviceError, DeviceLaunch};
+pub use fusebox_backend::device_memory::{DeviceMemory, Remote};
 /// The modules that sort on an architecture, by what they are for; none of what is no GPU.
 pub fn sorts(target: &fusebox_schedule::Target) -> Vec<(String, String)> {
     let fusebox_schedule::Machine::Gpu(gpu) = &target.machine else { return Vec::new() };

@@ -1,7 +1,7 @@
 //! A device as a machine that runs plans: its memory holds the values of a run.
 
 use fusebox_backend::{BackendError, Launch, Machine, Sort};
-use fusebox_ir::{Array, Constant, ElementType};
+use fusebox_ir::{Array, Constant, ElementType, ValueId};
 
 use crate::{
     device::Device,
@@ -12,9 +12,12 @@ use crate::{
 impl<D: Device> Machine for Gpu<'_, D> {
     type Buffer = Buffer<D>;
 
-    fn allocate(&self, element: ElementType, extents: &[usize]) -> Option<Buffer<D>> {
-        let bytes = extents.iter().try_fold(element.bytes(), |size, &extent| size.checked_mul(extent))?;
-        self.memory(u64::try_from(bytes).ok()?).ok()?
+    fn allocate(&self, name: &str, element: ElementType, extents: &[usize]) -> Result<Option<Buffer<D>>, BackendError> {
+        Gpu::allocate(self, name, element, extents)
+    }
+
+    fn host_computes_scalars(&self) -> bool {
+        true
     }
 
     fn bytes(&self, buffer: &Buffer<D>) -> usize {
@@ -22,14 +25,22 @@ impl<D: Device> Machine for Gpu<'_, D> {
     }
 
     fn constant(&self, constant: Constant) -> Result<Buffer<D>, BackendError> {
-        self.scalar_buffer(constant)
+        let array = self.core.scalar(constant).map_err(|error| self.memory_error(error))?;
+        Ok(Buffer { array })
     }
 
-    fn written_out(&self, element: ElementType, extents: &[i64], data: &[Constant]) -> Result<Buffer<D>, BackendError> {
+    fn written_out(
+        &self,
+        value: ValueId,
+        element: ElementType,
+        extents: &[i64],
+        data: &[Constant],
+    ) -> Result<Buffer<D>, BackendError> {
         let extents: Vec<usize> = extents.iter().map(|&extent| extent as usize).collect();
-        let array = Array::from_constants(element, &extents, data)
-            .map_err(|error| BackendError::BadPlan { message: error.to_string() })?;
-        self.uploaded(array.bytes())
+        self.written_out.get(self, value, &extents, || {
+            Array::from_constants(element, &extents, data)
+                .map_err(|error| BackendError::BadPlan { message: error.to_string() })
+        })
     }
 
     fn scalar(&self, buffer: &Buffer<D>, element: ElementType) -> Result<Constant, BackendError> {
@@ -46,15 +57,11 @@ impl<D: Device> Machine for Gpu<'_, D> {
         element: ElementType,
         count: usize,
     ) -> Result<(), BackendError> {
-        let bytes = (count * element.bytes()) as u64;
-        if bytes > from.bytes() || bytes > to.bytes() {
-            return Err(BackendError::BadPlan { message: "a copy of more than there is".to_owned() });
-        }
-        if bytes == 0 { Ok(()) } else { self.said(self.device.copy(from.address, to.address, bytes)) }
+        self.copy_bytes(from, to, (count * element.bytes()) as u64)
     }
 
     fn launch(&self, launch: Launch<'_, Buffer<D>>) -> Result<(), BackendError> {
-        launch::run(self, &launch)
+        launch::run(self, launch)
     }
 
     fn sort(&self, sort: Sort<'_, Buffer<D>>) -> Result<(), BackendError> {
@@ -62,6 +69,7 @@ impl<D: Device> Machine for Gpu<'_, D> {
     }
 
     fn release(&self, buffer: Buffer<D>) {
+        // Where nobody else has the array, its block is free once no work uses it.
         drop(buffer);
     }
 }

@@ -3,6 +3,7 @@
 mod backend;
 mod cache;
 mod code;
+mod device;
 pub mod dot;
 mod embedded;
 mod error;
@@ -24,11 +25,13 @@ mod unchecked;
 mod whole;
 
 pub use crate::code::code;
+pub use fusebox_backend::{Running, device_memory::Transfers};
 pub use crate::schedules::schedules;
 pub use fusebox_ir as ir;
 
 pub use crate::{
     cache::{CacheStatistics, cache_statistics, clear_cache},
+    device::{DeviceValue, OnDevice},
     embedded::*,
     error::Error,
     explain::{

@@ -1,7 +1,7 @@
 //! What the device reaches: bytes a second of a copy, operations a second of a loop of multiply and add.
 
 use anyhow::{Context, Result};
-use fusebox_ptx::{Device, DeviceLaunch};
+use fusebox_ptx::{Device, DeviceLaunch, Remote};
 
 use crate::timed::Timed;
 
@@ -51,13 +51,15 @@ fn text(architecture: &str) -> String {
 
 /// Measures a device.
 pub(crate) fn measure<D: Device>(device: &Timed<D>, architecture: &str, effort: Effort) -> Result<Peak> {
-    let allocate = |bytes: u64| device.allocate(bytes)?.context("there is no memory to measure with");
+    let queue = device.queue()?;
+    let allocate =
+        |bytes: u64| device.allocate("to measure with", bytes)?.context("there is no memory to measure with");
     let (from, to) = (allocate(effort.bytes)?, allocate(effort.bytes)?);
-    device.clear(from, effort.bytes)?;
+    device.clear(&queue, from, effort.bytes)?;
     let mut peak = Peak { bytes: 0.0, operations: 0.0 };
     for _ in 0..effort.runs {
         device.taken();
-        device.copy(from, to, effort.bytes)?;
+        device.copy(&queue, from, to, effort.bytes)?;
         peak.bytes = peak.bytes.max(2.0 * effort.bytes as f64 / device.taken().0.as_secs_f64());
     }
     let sums = allocate(4 * u64::from(effort.blocks * THREADS))?;
@@ -67,7 +69,7 @@ pub(crate) fn measure<D: Device>(device: &Timed<D>, architecture: &str, effort: 
         device.taken();
         let launch =
             DeviceLaunch { entry: "peak", blocks: effort.blocks, threads: THREADS, arguments: &[sums, effort.turns] };
-        device.launch(&module, &launch)?;
+        device.launch(&queue, &module, &launch)?;
         peak.operations = peak.operations.max(operations / device.taken().0.as_secs_f64());
     }
     [from, to, sums].into_iter().for_each(|address| device.free(address));

@@ -2,12 +2,14 @@
 
 use std::{fmt, sync::Arc};
 
-use super::{Remote, Shared, error::MemoryError, tables::Status};
+use fusebox_ir::Array;
+
+use super::{Pins, Remote, Shared, error::MemoryError, tables::Status};
 use crate::lock;
 
 /// An array of a [`DeviceMemory`](super::DeviceMemory). When it is dropped, its block is free.
 pub struct ResidentArray<R: Remote> {
-    shared: Arc<Shared<R>>,
+    pub(super) shared: Arc<Shared<R>>,
     key: u64,
     bytes: u64,
 }
@@ -38,24 +40,76 @@ impl<R: Remote> ResidentArray<R> {
         tables.entries.get(&self.key).is_some_and(|entry| entry.block.is_some())
     }
 
+    /// The values, if the host has a valid copy of them: nothing is copied.
+    pub fn on_host(&self) -> Option<Array> {
+        let tables = lock(&self.shared.tables);
+        let entry = tables.entries.get(&self.key)?;
+        entry.host.clone().filter(|_| matches!(entry.status, Status::Clean | Status::Evicted))
+    }
+
     /// The values on the host: copied from the device if only that has them, and only then.
     ///
     /// # Errors
-    /// [`MemoryError::Device`].
-    pub fn to_host(&self) -> Result<Arc<[u8]>, MemoryError<R::Error>> {
-        let mut tables = lock(&self.shared.tables);
-        let now = tables.tick();
-        let tables = &mut *tables;
-        let Some(entry) = tables.entries.get_mut(&self.key) else { return Ok(Arc::new([])) };
-        if let (Status::Clean | Status::Evicted, Some(host)) = (entry.status, &entry.host) {
-            return Ok(host.clone());
+    /// [`MemoryError::TooLarge`] if the host has no memory for them; [`MemoryError::Device`].
+    pub fn to_host(&self) -> Result<Array, MemoryError<R::Error>> {
+        if let Some(host) = self.on_host() {
+            return Ok(host);
         }
-        let host = self.shared.downloaded(&mut tables.transfers, entry.block, entry.bytes)?;
-        entry.stamp = now;
-        if entry.status == Status::Dirty {
+        let (element, extents, writes) = {
+            let tables = lock(&self.shared.tables);
+            let Some(entry) = tables.entries.get(&self.key) else { return Err(self.too_large()) };
+            (entry.element, entry.extents.clone(), entry.writes)
+        };
+        let mut host = Array::zeros(element, &extents).map_err(|_| self.too_large())?;
+        self.read(host.bytes_mut())?;
+        let mut tables = lock(&self.shared.tables);
+        if let Some(entry) = tables.entries.get_mut(&self.key)
+            && (entry.status, entry.writes) == (Status::Dirty, writes)
+        {
             (entry.status, entry.host) = (Status::Clean, Some(host.clone()));
         }
         Ok(host)
+    }
+
+    /// Copies the first bytes to the host.
+    ///
+    /// # Errors
+    /// [`MemoryError::TooLarge`] if there are not as many; [`MemoryError::Device`].
+    pub fn read(&self, bytes: &mut [u8]) -> Result<(), MemoryError<R::Error>> {
+        if bytes.len() as u64 > self.bytes {
+            return Err(self.too_large());
+        }
+        let (pins, tasks) = {
+            let mut tables = lock(&self.shared.tables);
+            let tables = &mut *tables;
+            let Some(entry) = tables.entries.get_mut(&self.key) else { return Err(self.too_large()) };
+            let here = matches!(entry.status, Status::Clean | Status::Evicted);
+            if let Some(host) = entry.host.as_ref().filter(|_| here) {
+                bytes.copy_from_slice(&host.bytes()[..bytes.len()]);
+                return Ok(());
+            }
+            let tasks = entry.tasks.clone();
+            let address = entry.block;
+            // Others go on while the device copies.
+            (address.map(|address| Pins::keep(&self.shared, tables, self.key, address)), tasks)
+        };
+        // Memory to work in that is nowhere.
+        let Some(pins) = pins else { return Err(self.too_large()) };
+        for task in &tasks {
+            self.shared.remote.wait(&task.event).map_err(MemoryError::Device)?;
+        }
+        self.shared.remote.download(pins.address(0), bytes).map_err(MemoryError::Device)?;
+        let mut tables = lock(&self.shared.tables);
+        tables.transfers.downloads += 1;
+        tables.transfers.downloaded_bytes += bytes.len() as u64;
+        drop(tables); // letting the array go takes the lock
+        drop(pins);
+        Ok(())
+    }
+
+    fn too_large(&self) -> MemoryError<R::Error> {
+        let tables = lock(&self.shared.tables);
+        MemoryError::TooLarge { name: tables.entries.get(&self.key).map_or_else(String::new, |e| e.name.clone()) }
     }
 }
 

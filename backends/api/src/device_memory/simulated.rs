@@ -81,7 +81,7 @@ impl Remote for Simulated {
     type Event = SimulatedEvent;
     type Error = NotAllocated;
 
-    fn allocate(&self, bytes: u64) -> Result<Option<u64>, NotAllocated> {
+    fn allocate(&self, _: &str, bytes: u64) -> Result<Option<u64>, NotAllocated> {
         let mut blocks = lock(&self.blocks);
         // The first gap that is large enough.
         let mut begin = BASE;

@@ -1,8 +1,13 @@
 //! Which arrays there are, where their copies are, and which blocks are free. No driver is called here.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, HashMap},
+    thread::ThreadId,
+};
 
-use super::{CHUNK, Transfers, error::LiveArray, error::MemoryError};
+use fusebox_ir::{Array, ElementType};
+
+use super::{CHUNK, GRAIN, QueueId, Transfers, error::LiveArray, error::MemoryError};
 
 /// Where the valid copies of an array are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,49 +18,81 @@ pub(super) enum Status {
     Dirty,
     /// On the device, in memory of somebody else; it never leaves.
     Unmanaged,
-    /// On the host alone.
+    /// On the host alone; of memory to work in, nowhere.
     Evicted,
+}
+
+/// Work that may still use an array.
+#[derive(Clone, Debug)]
+pub(super) struct Task<E> {
+    /// Whose work it is.
+    pub queue: QueueId,
+    /// The point after it.
+    pub event: E,
 }
 
 /// An array.
 #[derive(Debug)]
 pub(super) struct Entry<E> {
     pub name: String,
+    pub element: ElementType,
+    pub extents: Vec<usize>,
     pub bytes: u64,
-    /// Bytes of its block: a multiple of the chunk.
+    /// Bytes of its block.
     pub room: u64,
     pub status: Status,
+    /// Whether its values matter only while it is in use: memory to work in.
+    pub scratch: bool,
     pub block: Option<u64>,
-    pub host: Option<Arc<[u8]>>,
+    pub host: Option<Array>,
     /// How many guards keep it on the device.
     pub uses: u32,
+    /// How often somebody was going to write to it.
+    pub writes: u64,
     /// When it was used last.
     pub stamp: u64,
-    /// Work that may still use it.
-    pub tasks: Vec<E>,
+    pub tasks: Vec<Task<E>>,
 }
 
 impl<E> Entry<E> {
-    pub fn new<D>(name: &str, elements: u64, element_bytes: u64) -> Result<Self, MemoryError<D>> {
-        let size = |elements: u64| elements.checked_mul(element_bytes);
-        let room = elements.max(1).checked_next_multiple_of(CHUNK).and_then(size);
-        let (Some(bytes), Some(room)) = (size(elements), room) else {
-            return Err(MemoryError::TooLarge { name: name.into() });
+    /// An array that is nowhere. Blocks that several arrays take in turn are of a multiple of [`CHUNK`] elements.
+    pub fn new<D>(
+        name: &str,
+        element: ElementType,
+        extents: &[usize],
+        shares_blocks: bool,
+    ) -> Result<Self, MemoryError<D>> {
+        let too_large = || MemoryError::TooLarge { name: name.into() };
+        let count = extents.iter().try_fold(1u64, |size, &extent| size.checked_mul(u64::try_from(extent).ok()?));
+        let size = |elements: u64| elements.checked_mul(element.bytes() as u64);
+        let bytes = count.and_then(size).filter(|&bytes| isize::try_from(bytes).is_ok()).ok_or_else(too_large)?;
+        let room = if shares_blocks {
+            count.and_then(|count| count.max(1).checked_next_multiple_of(CHUNK)).and_then(size)
+        } else {
+            bytes.max(1).checked_next_multiple_of(GRAIN)
         };
-        let (name, status) = (name.into(), Status::Evicted);
-        Ok(Self { name, bytes, room, status, block: None, host: None, uses: 0, stamp: 0, tasks: Vec::new() })
+        let room = room.ok_or_else(too_large)?;
+        Ok(Self { element, extents: extents.to_vec(), ..Self::empty(name, bytes, room, Status::Evicted) })
     }
 
     pub fn adopted(name: &str, address: u64, bytes: u64) -> Self {
-        let (name, status) = (name.into(), Status::Unmanaged);
+        let extents = vec![usize::try_from(bytes).unwrap_or(usize::MAX)];
+        Self { extents, block: Some(address), ..Self::empty(name, bytes, bytes, Status::Unmanaged) }
+    }
+
+    fn empty(name: &str, bytes: u64, room: u64, status: Status) -> Self {
         Self {
-            name,
+            name: name.into(),
+            element: ElementType::U8,
+            extents: Vec::new(),
             bytes,
-            room: bytes,
+            room,
             status,
-            block: Some(address),
+            scratch: false,
+            block: None,
             host: None,
             uses: 0,
+            writes: 0,
             stamp: 0,
             tasks: Vec::new(),
         }
@@ -66,12 +103,18 @@ impl<E> Entry<E> {
     }
 }
 
+/// Memory of the device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Block {
+    pub address: u64,
+    pub room: u64,
+}
+
 /// A block of an array that nobody has any more, and that work may still use.
 #[derive(Debug)]
 struct Dying<E> {
-    address: u64,
-    room: u64,
-    tasks: Vec<E>,
+    block: Block,
+    tasks: Vec<Task<E>>,
 }
 
 #[derive(Debug)]
@@ -80,6 +123,10 @@ pub(super) struct Tables<E> {
     /// Free blocks by their bytes.
     nursery: BTreeMap<u64, Vec<u64>>,
     dying: Vec<Dying<E>>,
+    /// Bytes that are allocated from the driver.
+    pub taken: u64,
+    /// How many guards each thread has made that are still there.
+    pub guards: HashMap<ThreadId, usize>,
     /// Counts uses; no clock is asked.
     now: u64,
     next: u64,
@@ -88,8 +135,16 @@ pub(super) struct Tables<E> {
 
 impl<E> Default for Tables<E> {
     fn default() -> Self {
-        let (entries, nursery, dying) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
-        Self { entries, nursery, dying, now: 0, next: 0, transfers: Transfers::default() }
+        Self {
+            entries: BTreeMap::new(),
+            nursery: BTreeMap::new(),
+            dying: Vec::new(),
+            taken: 0,
+            guards: HashMap::new(),
+            now: 0,
+            next: 0,
+            transfers: Transfers::default(),
+        }
     }
 }
 
@@ -107,6 +162,10 @@ impl<E> Tables<E> {
         self.next
     }
 
+    pub fn has_free(&self, room: u64) -> bool {
+        self.nursery.contains_key(&room)
+    }
+
     pub fn take_free(&mut self, room: u64) -> Option<u64> {
         let blocks = self.nursery.get_mut(&room)?;
         let address = blocks.pop();
@@ -116,12 +175,23 @@ impl<E> Tables<E> {
         address
     }
 
-    pub fn give_free(&mut self, address: u64, room: u64) {
+    /// A block that only work of this queue may still use, with that work: what the queue does later comes after it.
+    pub fn take_dying(&mut self, room: u64, queue: QueueId) -> Option<(u64, Vec<Task<E>>)> {
+        let own = |dying: &Dying<E>| dying.block.room == room && dying.tasks.iter().all(|task| task.queue == queue);
+        let at = self.dying.iter().position(own)?;
+        let Dying { block, tasks } = self.dying.swap_remove(at);
+        Some((block.address, tasks))
+    }
+
+    pub fn give_free(&mut self, Block { address, room }: Block) {
         self.nursery.entry(room).or_default().push(address);
     }
 
-    pub fn empty_nursery(&mut self) -> impl Iterator<Item = u64> + use<E> {
-        std::mem::take(&mut self.nursery).into_values().flatten()
+    /// All free blocks, which are the driver's from here on.
+    pub fn empty_nursery(&mut self) -> Vec<u64> {
+        let nursery = std::mem::take(&mut self.nursery);
+        self.taken -= nursery.iter().map(|(room, blocks)| room * blocks.len() as u64).sum::<u64>();
+        nursery.into_values().flatten().collect()
     }
 
     /// Nobody has the array any more. False if a guard still keeps it on the device.
@@ -133,31 +203,33 @@ impl<E> Tables<E> {
         if entry.status != Status::Unmanaged
             && let Some(address) = entry.block
         {
-            self.dying.push(Dying { address, room: entry.room, tasks: entry.tasks });
+            self.dying.push(Dying { block: Block { address, room: entry.room }, tasks: entry.tasks });
         }
         true
     }
 
-    /// Blocks that no work uses any more go to the nursery.
-    pub fn bury(&mut self, is_done: impl Fn(&E) -> bool) {
+    /// Blocks of arrays that nobody has and that no work uses any more.
+    pub fn dead(&mut self, is_done: impl Fn(&E) -> bool) -> Vec<Block> {
+        let mut dead = Vec::new();
         for mut dying in std::mem::take(&mut self.dying) {
-            dying.tasks.retain(|task| !is_done(task));
+            dying.tasks.retain(|task| !is_done(&task.event));
             if dying.tasks.is_empty() {
-                self.give_free(dying.address, dying.room);
+                dead.push(dying.block);
             } else {
                 self.dying.push(dying);
             }
         }
+        dead
     }
 
     pub fn events_of_dying(&self) -> impl Iterator<Item = &E> {
-        self.dying.iter().flat_map(|dying| &dying.tasks)
+        self.dying.iter().flat_map(|dying| &dying.tasks).map(|task| &task.event)
     }
 
     /// Forgets work that is done.
     pub fn prune(&mut self, is_done: impl Fn(&E) -> bool) {
         for entry in self.entries.values_mut() {
-            entry.tasks.retain(|task| !is_done(task));
+            entry.tasks.retain(|task| !is_done(&task.event));
         }
     }
 
@@ -180,10 +252,17 @@ impl<E> Tables<E> {
         MemoryError::Exhausted { name: name.into(), bytes, live: self.live() }
     }
 
+    /// Whether somebody else keeps arrays on the device who may let them go: this thread keeps none itself, so that no two wait for each
+    /// other.
+    pub fn others_hold(&self) -> bool {
+        !self.guards.is_empty() && !self.guards.contains_key(&std::thread::current().id())
+    }
+
     /// All blocks that are managed here, with the work that may use them.
-    pub fn take_blocks(&mut self) -> Vec<(u64, Vec<E>)> {
-        let mut blocks: Vec<(u64, Vec<E>)> = self.empty_nursery().map(|address| (address, Vec::new())).collect();
-        blocks.extend(std::mem::take(&mut self.dying).into_iter().map(|dying| (dying.address, dying.tasks)));
+    pub fn take_blocks(&mut self) -> Vec<(u64, Vec<Task<E>>)> {
+        let mut blocks: Vec<(u64, Vec<Task<E>>)> =
+            self.empty_nursery().into_iter().map(|address| (address, Vec::new())).collect();
+        blocks.extend(std::mem::take(&mut self.dying).into_iter().map(|dying| (dying.block.address, dying.tasks)));
         for entry in std::mem::take(&mut self.entries).into_values() {
             if entry.status != Status::Unmanaged
                 && let Some(address) = entry.block

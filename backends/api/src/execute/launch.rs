@@ -1,12 +1,14 @@
 //! Launches of kernels.
 
-use fusebox_ir::{Access, Action, Fault, Kernel, KernelExtent, MAX_EXTENT, Place, PlanExtent, ValueId};
+use fusebox_ir::{Access, Action, Fault, Kernel, KernelArrayId, KernelExtent, MAX_EXTENT, Place, PlanExtent, ValueId};
 
 use super::{
     buffers::BufferId,
+    on_host,
     state::{Executor, Result, Value, failed},
 };
 use crate::{
+    BackendError,
     machine::{Few, Launch, LaunchArray, Machine},
     profile::timed,
 };
@@ -28,6 +30,9 @@ impl<M: Machine> Executor<'_, M> {
             return Err(failed(&declared.name.0, &Place::default(), fault));
         }
         self.check_extents(kernel, &sizes, arrays)?;
+        if self.computed(declared, &sizes, arrays)? {
+            return Ok(());
+        }
         let ids = arrays.iter().map(|&id| self.bring(id)).collect::<Result<Few<BufferId>>>()?;
         // What is in the memory of something that is written lives on in that alone.
         let mut in_place: Few<Option<usize>> = Few::from_elem(None, arrays.len());
@@ -62,6 +67,30 @@ impl<M: Machine> Executor<'_, M> {
             }
         }
         result
+    }
+
+    /// Computes a kernel of scalars here, if the host knows them all; whether it did.
+    fn computed(&mut self, kernel: &Kernel, sizes: &[i64], arrays: &[ValueId]) -> Result<bool> {
+        if !self.machine.host_computes_scalars() || !on_host::may_compute(kernel) {
+            return Ok(false);
+        }
+        let known = |array: KernelArrayId| self.value(*arrays.get(array.index())?).ok()?.known();
+        let written = match on_host::computed(kernel, sizes, known) {
+            Ok(written) => written,
+            Err(on_host::Stop::NotHere) => return Ok(false),
+            Err(on_host::Stop::Failed(error)) => return Err(BackendError::Run(*error)),
+        };
+        let writes = kernel.arrays.iter().filter(|array| array.access != Access::Read).count();
+        if written.len() != writes {
+            return Ok(false);
+        }
+        for (array, constant) in written {
+            let id = arrays[array.index()];
+            self.free(id);
+            let value = self.number(constant);
+            self.set(id, value);
+        }
+        Ok(true)
     }
 
     /// Checks that the arrays have the extents that the kernel declares.

@@ -22,6 +22,7 @@ impl<M: Machine> Executor<'_, M> {
         let extents = self.extents_of(id, Some((operation, place)))?;
         let stored = match in_place_of.and_then(|source| self.taken_over(id, source, &extents)) {
             Some(buffer) => Value::array(buffer, self.element(id), extents),
+            None if extents.is_empty() && self.machine.host_computes_scalars() => self.unwritten(self.element(id)),
             None => self.allocate(id, extents, operation, place)?,
         };
         self.set(id, stored);
@@ -32,7 +33,7 @@ impl<M: Machine> Executor<'_, M> {
     pub(super) fn written_out(&mut self, id: ValueId, data: &[Constant]) -> Result<()> {
         let extents = self.extents_of(id, None)?;
         let element = self.element(id);
-        let buffer = self.machine.written_out(element, &extents, data)?;
+        let buffer = self.machine.written_out(id, element, &extents, data)?;
         let buffer = self.made(buffer);
         self.set(id, Value::array(buffer, element, extents));
         Ok(())
@@ -55,7 +56,11 @@ impl<M: Machine> Executor<'_, M> {
     fn allocate(&mut self, id: ValueId, extents: Extents, operation: &str, place: &Place) -> Result<Value> {
         let sizes: Option<SmallVec<[usize; 4]>> = extents.iter().map(|&extent| usize::try_from(extent).ok()).collect();
         let element = self.element(id);
-        match sizes.and_then(|sizes| self.machine.allocate(element, &sizes)) {
+        let allocated = match sizes {
+            Some(sizes) => self.machine.allocate(self.name(id), element, &sizes)?,
+            None => None,
+        };
+        match allocated {
             Some(buffer) => Ok(Value::array(self.made(buffer), element, extents)),
             None => Err(failed(
                 operation,
@@ -108,6 +113,13 @@ impl<M: Machine> Executor<'_, M> {
     /// Copies a value, or takes it over if it is freed before anything else uses it.
     pub(super) fn copy(&mut self, id: ValueId, source: ValueId, rest: &[Step]) -> Result<()> {
         let wanted = self.extents_of(id, None)?;
+        let stored = self.value(source)?;
+        let by_host = self.machine.host_computes_scalars() && wanted.is_empty();
+        if let (Some(constant), true) = (stored.known(), by_host) {
+            let number = self.number(constant);
+            self.set(id, number);
+            return Ok(());
+        }
         let from = self.bring(source)?;
         let stored = self.value(source)?;
         if wanted != stored.extents {

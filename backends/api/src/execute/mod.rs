@@ -3,6 +3,7 @@
 mod buffers;
 mod launch;
 mod memory;
+mod on_host;
 mod sizes;
 mod sort;
 mod state;
@@ -52,9 +53,11 @@ impl<M: Machine> Executor<'_, M> {
     fn take(&mut self, inputs: impl Iterator<Item = Result<Stored<M::Buffer>>>) -> Result<()> {
         let plan = self.plan;
         for (&id, input) in plan.inputs.iter().zip(inputs) {
-            let Stored { buffer, element, extents } = input?;
+            let Stored { buffer, element, extents, scalar } = input?;
             let buffer = self.buffers.add(buffer, 0);
-            self.set(id, Value::array(buffer, element, extents));
+            let value = Value::array(buffer, element, extents);
+            value.learn(scalar);
+            self.set(id, value);
         }
         Ok(())
     }
@@ -84,10 +87,10 @@ impl<M: Machine> Executor<'_, M> {
         result: impl FnOnce(Stored<Given<'_, M::Buffer>>) -> Result<()>,
     ) -> Result<()> {
         let buffer = self.bring(id)?;
-        let Value { element, extents, .. } = self.value(id)?;
-        let (element, extents) = (*element, extents.clone());
+        let value = self.value(id)?;
+        let (element, extents, scalar) = (value.element, value.extents.clone(), value.known());
         if again || self.buffers.is_shared(buffer) {
-            result(Stored { buffer: Given::Shared(self.buffer(buffer)?), element, extents })?;
+            result(Stored { buffer: Given::Shared(self.buffer(buffer)?), element, extents, scalar })?;
             if !again {
                 self.free(id);
             }
@@ -95,7 +98,7 @@ impl<M: Machine> Executor<'_, M> {
         }
         self.values[id.index()] = None;
         match self.buffers.leave(buffer) {
-            Some((buffer, _)) => result(Stored { buffer: Given::Own(buffer), element, extents }),
+            Some((buffer, _)) => result(Stored { buffer: Given::Own(buffer), element, extents, scalar }),
             None => Err(self.bad_plan(format!("result `{}` is in no memory", self.name(id)))),
         }
     }

@@ -20,6 +20,8 @@ pub struct Stored<B> {
     pub element: ElementType,
     /// The extents; the buffer may hold more.
     pub extents: Extents,
+    /// The element of a scalar, where the host knows it.
+    pub scalar: Option<Constant>,
 }
 
 /// The memory of a result that is handed over.
@@ -31,14 +33,14 @@ pub enum Given<'b, B> {
     Shared(&'b B),
 }
 
-/// A value: an array in memory, or a scalar that the host knows.
+/// A value: an array in memory; or a scalar that the host knows, or that nobody has written yet.
 #[derive(Debug)]
 pub(super) struct Value {
-    /// The memory, which may hold more elements; none of a scalar that only the host has.
+    /// The memory, which may hold more elements; none of a scalar that the device has not needed so far.
     pub(super) buffer: Option<BufferId>,
     /// The element of a scalar, where the host knows it: a size or a condition is asked for more than once.
     scalar: Cell<Option<Constant>>,
-    /// Bytes that the run counts for a scalar that only the host has.
+    /// Bytes that the run counts for a scalar without memory.
     counted: usize,
     pub(super) element: ElementType,
     pub(super) extents: Extents,
@@ -53,6 +55,21 @@ impl Value {
     pub(super) fn scalar(constant: Constant, counted: usize) -> Self {
         let scalar = Cell::new(Some(constant));
         Self { buffer: None, scalar, counted, element: constant.ty(), extents: Extents::new() }
+    }
+
+    /// A scalar that a kernel is going to write, without memory so far.
+    pub(super) fn unwritten(element: ElementType, counted: usize) -> Self {
+        Self { buffer: None, scalar: Cell::new(None), counted, element, extents: Extents::new() }
+    }
+
+    /// The element of a scalar, if the host knows it.
+    pub(super) fn known(&self) -> Option<Constant> {
+        self.scalar.get()
+    }
+
+    /// The host knows the element of a scalar.
+    pub(super) fn learn(&self, constant: Option<Constant>) {
+        self.scalar.set(constant);
     }
 
     /// What the host knows of it holds no more.
@@ -127,6 +144,10 @@ impl<M: Machine> Executor<'_, M> {
 
     /// The same value once more, in the same memory.
     pub(super) fn again(&mut self, id: ValueId) -> Result<Value> {
+        let value = self.value(id)?;
+        if let (None, Some(constant), true) = (value.buffer, value.known(), self.machine.host_computes_scalars()) {
+            return Ok(self.number(constant));
+        }
         let buffer = self.bring(id)?;
         let Value { scalar, element, extents, .. } = self.value(id)?;
         let again = Value { scalar: scalar.clone(), ..Value::array(buffer, *element, extents.clone()) };
@@ -160,14 +181,33 @@ impl<M: Machine> Executor<'_, M> {
             (Some(buffer), _) => Ok(buffer),
             (None, Some(constant)) => {
                 let counted = value.counted;
-                let buffer = self.buffers.add(self.machine.constant(constant)?, counted);
-                if let Some(value) = &mut self.values[id.index()] {
-                    (value.buffer, value.counted) = (Some(buffer), 0);
-                }
-                Ok(buffer)
+                let buffer = self.machine.constant(constant)?;
+                Ok(self.moved(id, buffer, counted))
             }
-            (None, None) => Err(self.bad_plan(format!("`{}` ({id}) is in no memory", self.name(id)))),
+            (None, None) => {
+                let (counted, element) = (value.counted, value.element);
+                let Some(buffer) = self.machine.allocate(self.name(id), element, &[])? else {
+                    let fault = Fault::TooLarge { array: self.name(id).to_owned(), extents: Vec::new() };
+                    return Err(failed(&format!("program `{}`", self.plan.name), &Place::default(), fault));
+                };
+                Ok(self.moved(id, buffer, counted))
+            }
         }
+    }
+
+    /// A scalar gets memory, whose bytes are counted already.
+    fn moved(&mut self, id: ValueId, buffer: M::Buffer, counted: usize) -> BufferId {
+        let buffer = self.buffers.add(buffer, counted);
+        if let Some(value) = &mut self.values[id.index()] {
+            (value.buffer, value.counted) = (Some(buffer), 0);
+        }
+        buffer
+    }
+
+    /// A scalar that a kernel is going to write, and of which the run counts its bytes.
+    pub(super) fn unwritten(&mut self, element: ElementType) -> Value {
+        self.count(element.bytes());
+        Value::unwritten(element, element.bytes())
     }
 
     /// A buffer that a value is in.

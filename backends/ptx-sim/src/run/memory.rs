@@ -139,6 +139,19 @@ impl Memory {
         Ok(arena.bytes[offset..offset + length].to_vec())
     }
 
+    /// The host reads, whoever has written it.
+    pub fn read_anything(&mut self, address: u64, bytes: u64) -> Result<Vec<u8>, Fault> {
+        let (at, offset) = self.of_host(address, bytes)?;
+        Ok(self.arena(at).bytes[offset..offset + bytes as usize].to_vec())
+    }
+
+    /// Nobody has written the allocation.
+    pub fn forget(&mut self, address: u64) -> Result<(), Fault> {
+        let (at, _) = self.of_host(address, 0)?;
+        self.arena(at).forget();
+        Ok(())
+    }
+
     fn of_host(&self, address: u64, bytes: u64) -> Result<(usize, usize), Fault> {
         self.locate(address, bytes).map_err(|(kind, message)| Fault::of_host(kind, message))
     }

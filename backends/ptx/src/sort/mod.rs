@@ -10,7 +10,10 @@
 mod module;
 pub(crate) mod modules;
 
-use fusebox_backend::{BackendError, Sort};
+use fusebox_backend::{
+    BackendError, Sort,
+    device_memory::{Access, ResidentArray},
+};
 use fusebox_ir::ElementType;
 
 use self::module::{DIGITS, THREADS, TILE};
@@ -45,6 +48,8 @@ fn kind(ty: ElementType) -> u64 {
 pub(crate) fn run<D: Device>(gpu: &Gpu<'_, D>, sort: Sort<'_, Buffer<D>>) -> Result<(), BackendError> {
     let Sort { name, keys, carry, results, rows, length } = sort;
     let Some(count) = rows.checked_mul(length).filter(|&count| count > 0) else { return Ok(()) };
+    let mut results = results;
+    results.iter_mut().try_for_each(|result| gpu.make_own(result, name))?;
     let too_small = |(ty, buffer): &(ElementType, &Buffer<D>)| buffer.bytes() < (count * ty.bytes()) as u64;
     let moved = keys.len() + carry.len();
     if keys.iter().chain(&carry).any(too_small) || results.len() != moved {
@@ -55,7 +60,6 @@ pub(crate) fn run<D: Device>(gpu: &Gpu<'_, D>, sort: Sort<'_, Buffer<D>>) -> Res
     let rows = Rows { gpu, name, rows, length, count, rank_bits, order_bits };
     if let ([(ty, key)], [], true) = (keys.as_slice(), carry.as_slice(), length > TILE) {
         let ranks = rows.by_digits(*ty, key, None, false)?.0;
-        let mut results = results;
         let Some(result) = results.first_mut() else { return Ok(()) };
         return rows.keys(*ty, &ranks, result);
     }
@@ -88,6 +92,37 @@ struct Rows<'a, 'g, D: Device> {
     order_bits: usize,
 }
 
+/// A parameter of an entry.
+enum Argument<'a, D: Device> {
+    /// A number.
+    Number(u64),
+    /// An array that is read.
+    Read(&'a Buffer<D>),
+    /// The same from so many bytes on.
+    ReadFrom(&'a Buffer<D>, u64),
+    /// An array that is written, perhaps read too.
+    Write(&'a Buffer<D>),
+}
+
+impl<'a, D: Device> Argument<'a, D> {
+    /// An array that is read, if there is one; else zero.
+    fn perhaps(buffer: Option<&'a Buffer<D>>) -> Self {
+        buffer.map_or(Self::Number(0), Self::Read)
+    }
+
+    fn number(number: usize) -> Self {
+        Self::Number(number as u64)
+    }
+
+    fn array(&self) -> Option<(&'a ResidentArray<D>, Access)> {
+        match self {
+            Self::Number(_) => None,
+            Self::Read(buffer) | Self::ReadFrom(buffer, _) => Some((&*buffer.array, Access::Read)),
+            Self::Write(buffer) => Some((&*buffer.array, Access::Write)),
+        }
+    }
+}
+
 /// The ranks of elements where a digit has put them, and the order if there is one.
 type Sorted<D> = (Buffer<D>, Option<Buffer<D>>);
 
@@ -96,11 +131,32 @@ impl<D: Device> Rows<'_, '_, D> {
         Widths { rank, order: self.order_bits }
     }
 
-    fn launch(&self, widths: Widths, entry: &str, pieces: usize, arguments: &[u64]) -> Result<(), BackendError> {
-        let module = self.gpu.sorts.get(self.gpu.device, widths)?;
+    fn launch(
+        &self,
+        widths: Widths,
+        entry: &str,
+        pieces: usize,
+        arguments: &[Argument<'_, D>],
+    ) -> Result<(), BackendError> {
+        let module = self.gpu.sorts.get(self.gpu.device(), widths)?;
         let blocks = pieces.clamp(1, MOST_BLOCKS) as u32;
-        let launch = DeviceLaunch { entry, blocks, threads: THREADS, arguments };
-        self.gpu.device.launch(&module, &launch).map_err(|error| device_error(self.name, &error))
+        let arrays: Vec<(&ResidentArray<D>, Access)> = arguments.iter().filter_map(Argument::array).collect();
+        self.gpu.work(self.name, &arrays, |pins, queue| {
+            let mut position = 0;
+            let mut place = |offset: u64| {
+                position += 1;
+                pins.address(position - 1) + offset
+            };
+            let value = |argument: &Argument<'_, D>| match *argument {
+                Argument::Number(number) => number,
+                Argument::Read(_) | Argument::Write(_) => place(0),
+                Argument::ReadFrom(_, offset) => place(offset),
+            };
+            let arguments: Vec<u64> = arguments.iter().map(value).collect();
+            let launch = DeviceLaunch { entry, blocks, threads: THREADS, arguments: &arguments };
+            let launched = self.gpu.device().launch(queue, &module, &launch);
+            launched.map_err(|error| device_error(self.name, &error))
+        })
     }
 
     fn memory(&self, bytes: usize) -> Result<Buffer<D>, BackendError> {
@@ -108,12 +164,10 @@ impl<D: Device> Rows<'_, '_, D> {
     }
 
     fn cleared(&self, buffer: &Buffer<D>) -> Result<(), BackendError> {
-        let cleared = self.gpu.device.clear(buffer.address, buffer.bytes());
-        cleared.map_err(|error| device_error(self.name, &error))
-    }
-
-    fn address(buffer: Option<&Buffer<D>>) -> u64 {
-        buffer.map_or(0, |buffer| buffer.address)
+        self.gpu.work(self.name, &[(&buffer.array, Access::Write)], |pins, queue| {
+            let cleared = self.gpu.device().clear(queue, pins.address(0), buffer.bytes());
+            cleared.map_err(|error| device_error(self.name, &error))
+        })
     }
 
     fn blocks(&self) -> usize {
@@ -124,20 +178,33 @@ impl<D: Device> Rows<'_, '_, D> {
     fn ranks(&self, ty: ElementType, key: &Buffer<D>, order: Option<&Buffer<D>>) -> Result<Buffer<D>, BackendError> {
         let widths = self.widths(rank_bits(ty));
         let ranks = self.memory(self.count * widths.rank_bytes())?;
-        let arguments =
-            [key.address, Self::address(order), ranks.address, self.count as u64, self.length as u64, kind(ty)];
+        let arguments = [
+            Argument::Read(key),
+            Argument::perhaps(order),
+            Argument::Write(&ranks),
+            Argument::number(self.count),
+            Argument::number(self.length),
+            Argument::Number(kind(ty)),
+        ];
         self.launch(widths, &format!("sort_ranks_{}", 8 * ty.bytes()), self.blocks(), &arguments)?;
         Ok(ranks)
     }
 
     /// Keys of ranks.
     fn keys(&self, ty: ElementType, ranks: &Buffer<D>, to: &Buffer<D>) -> Result<(), BackendError> {
-        let arguments = [ranks.address, to.address, self.count as u64, kind(ty)];
+        let arguments =
+            [Argument::Read(ranks), Argument::Write(to), Argument::number(self.count), Argument::Number(kind(ty))];
         self.launch(self.widths(rank_bits(ty)), &format!("sort_keys_{}", 8 * ty.bytes()), self.blocks(), &arguments)
     }
 
     fn gather(&self, ty: ElementType, from: &Buffer<D>, order: &Buffer<D>, to: &Buffer<D>) -> Result<(), BackendError> {
-        let arguments = [from.address, order.address, to.address, self.count as u64, self.length as u64];
+        let arguments = [
+            Argument::Read(from),
+            Argument::Read(order),
+            Argument::Write(to),
+            Argument::number(self.count),
+            Argument::number(self.length),
+        ];
         // All modules have it: that of the first key is there.
         self.launch(self.widths(self.rank_bits), &format!("sort_gather_{}", 8 * ty.bytes()), self.blocks(), &arguments)
     }
@@ -153,8 +220,14 @@ impl<D: Device> Rows<'_, '_, D> {
         let ranks = self.ranks(ty, key, before)?;
         let order = self.memory(self.count * widths.order_bytes())?;
         let places = self.length.next_power_of_two();
-        let arguments =
-            [ranks.address, Self::address(before), order.address, self.rows as u64, self.length as u64, places as u64];
+        let arguments = [
+            Argument::Read(&ranks),
+            Argument::perhaps(before),
+            Argument::Write(&order),
+            Argument::number(self.rows),
+            Argument::number(self.length),
+            Argument::number(places),
+        ];
         self.launch(widths, "sort_rows", self.rows.div_ceil(TILE / places), &arguments)?;
         Ok(order)
     }
@@ -172,12 +245,18 @@ impl<D: Device> Rows<'_, '_, D> {
         let mut ranks = self.ranks(ty, key, before)?;
         let counts = self.memory(8 * DIGITS * digits * self.rows)?;
         self.cleared(&counts)?;
-        let (rows, length) = (self.rows as u64, self.length as u64);
+        let sizes = || (Argument::number(self.rows), Argument::number(self.length));
         let shares = tiles.min(MOST_SHARES);
-        let arguments = [ranks.address, counts.address, rows, length, shares as u64];
+        let (rows, length) = sizes();
+        let arguments = [Argument::Read(&ranks), Argument::Write(&counts), rows, length, Argument::number(shares)];
         self.launch(widths, "sort_count", self.rows * shares, &arguments)?;
         let passes = self.passes(ty, &counts, digits)?;
-        self.launch(widths, "sort_places", self.rows * digits, &[counts.address, (self.rows * digits) as u64])?;
+        self.launch(
+            widths,
+            "sort_places",
+            self.rows * digits,
+            &[Argument::Write(&counts), Argument::number(self.rows * digits)],
+        )?;
         let mut other = self.memory(self.count * widths.rank_bytes())?;
         let known = self.memory(8 * DIGITS * tiles * self.rows)?;
         let ticket = self.memory(8)?;
@@ -190,20 +269,20 @@ impl<D: Device> Rows<'_, '_, D> {
             if moves && spare.is_none() {
                 spare = Some(self.memory(self.count * widths.order_bytes())?);
             }
-            let places = counts.address + (8 * DIGITS * digit) as u64;
+            let (rows, length) = sizes();
             let arguments = [
-                ranks.address,
-                Self::address(order.as_ref().or(before)),
-                other.address,
-                Self::address(spare.as_ref()),
-                places,
-                known.address,
-                ticket.address,
+                Argument::Read(&ranks),
+                Argument::perhaps(order.as_ref().or(before)),
+                Argument::Write(&other),
+                spare.as_ref().map_or(Argument::Number(0), Argument::Write),
+                Argument::ReadFrom(&counts, (8 * DIGITS * digit) as u64),
+                Argument::Write(&known),
+                Argument::Write(&ticket),
                 rows,
                 length,
-                tiles as u64,
-                8 * digit as u64,
-                (DIGITS * digits) as u64,
+                Argument::number(tiles),
+                Argument::number(8 * digit),
+                Argument::number(DIGITS * digits),
             ];
             self.launch(widths, "sort_pass", tiles * self.rows, &arguments)?;
             std::mem::swap(&mut ranks, &mut other);

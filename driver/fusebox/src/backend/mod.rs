@@ -9,17 +9,35 @@ mod without_checks;
 
 use std::time::Duration;
 
+use fusebox_backend::device_memory::Transfers;
 use fusebox_ir::{Plan, Program, Value};
 
 #[cfg(not(feature = "gpu"))]
 pub(crate) use self::gpu::none as no_gpus;
 pub(crate) use self::{failed::failed, planned::MadePlan};
-use crate::{Backend, Error, KernelTimes, Options, RunReport, Stage};
+use crate::{Backend, DeviceValue, Error, KernelTimes, Options, RunReport, Stage, device::Place};
 
 /// A program that is loaded and ready to run, from any thread.
 pub(crate) trait Executable: Send + Sync {
     /// Runs on inputs that fit.
     fn run(&self, inputs: &[Value]) -> Result<(Vec<Value>, RunReport), Error>;
+
+    /// Brings values to where the program runs.
+    fn to_device(&self, values: &[Value]) -> Result<Vec<DeviceValue>, Error> {
+        Ok(values.iter().map(|value| DeviceValue::new(Backend::Interp, Place::Host(value.clone()))).collect())
+    }
+
+    /// As [`Self::run`], from and to values that stay where the program runs.
+    fn run_on_device(&self, inputs: &[DeviceValue]) -> Result<(Vec<DeviceValue>, RunReport), Error> {
+        let inputs = inputs.iter().map(DeviceValue::to_host).collect::<Result<Vec<_>, _>>()?;
+        let (results, report) = self.run(&inputs)?;
+        Ok((self.to_device(&results)?, report))
+    }
+
+    /// What was copied between the host and the device so far, by all programs on it.
+    fn transfers(&self) -> Transfers {
+        Transfers::default()
+    }
 
     /// As [`Self::run`], with what each kernel took; of what runs no kernels, nothing.
     fn run_timed(&self, inputs: &[Value]) -> Result<(Vec<Value>, RunReport, KernelTimes), Error> {

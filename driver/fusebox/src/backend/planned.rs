@@ -2,11 +2,13 @@
 
 use std::{sync::Arc, time::Instant};
 
-use fusebox_backend::{BackendError, Compiled, profiled};
-use fusebox_ir::{FlatInterface, Plan, Program, ProvedPlan, Value};
+use fusebox_backend::{BackendError, Compiled, DeviceArray, device_memory::Transfers, profiled};
+use fusebox_ir::{Array, FlatInterface, Nested, Plan, Program, ProvedPlan, Value};
 
 use super::{Executable, Loading, cpu, failed::failed, gpu, without_checks::without_checks};
-use crate::{Backend, Error, KernelTimes, Options, RunReport, Stage, passes::run_to_plan, times::times};
+use crate::{
+    Backend, DeviceValue, Error, KernelTimes, Options, RunReport, Stage, device::Place, passes::run_to_plan, times::times,
+};
 
 /// Compiles and loads a valid program.
 pub(super) fn load(program: &Program, options: &Options) -> Result<Loading, Error> {
@@ -94,6 +96,52 @@ struct Loaded {
     backend: Backend,
 }
 
+impl Loaded {
+    /// The arrays that the plan takes. Where one of the inputs is on the host, as streams are, all of them go through it.
+    fn flat(&self, inputs: &[DeviceValue]) -> Result<SmallVec<[DeviceArray; 8]>, Error> {
+        let mut arrays = SmallVec::new();
+        for input in inputs {
+            match input.place() {
+                Place::Array(array) => arrays.push(array.clone()),
+                Place::Nested { extents, values } => arrays.extend([extents.clone(), values.clone()]),
+                Place::Host(_) => {
+                    let values = inputs.iter().map(DeviceValue::to_host).collect::<Result<Vec<_>, _>>()?;
+                    return Ok(self.interface.flat(&values)?.into_iter().map(DeviceArray::of_host).collect());
+                }
+            }
+        }
+        Ok(arrays)
+    }
+
+    /// The results that arrays are. Where one is a stream, which is on the host, all arrays are copied there.
+    fn values(&self, arrays: Vec<DeviceArray>) -> Result<Vec<DeviceValue>, Error> {
+        let of_device = |array: &DeviceArray| array.to_host().map_err(|error| failed(self.backend, error));
+        let mut on_host = Vec::new();
+        if self.interface.arrays_of_results().any(|arrays| arrays.is_none()) {
+            let arrays = arrays.iter().map(of_device).collect::<Result<Vec<_>, _>>()?;
+            on_host = self.interface.values(arrays)?;
+        }
+        let mut on_host = on_host.into_iter();
+        let mut arrays = arrays.into_iter();
+        let place = |of: Option<usize>| {
+            let stream = on_host.next();
+            match of {
+                Some(1) => arrays.next().map(Place::Array),
+                Some(_) => Some(Place::Nested { extents: arrays.next()?, values: arrays.next()? }),
+                None => {
+                    let value = stream?;
+                    // Scalars are one array, others two.
+                    let scalars = matches!(&value, Value::Stream(elements) if elements.iter().all(|e| e.extents().is_empty()));
+                    arrays.by_ref().take(if scalars { 1 } else { 2 }).for_each(drop);
+                    Some(Place::Host(value))
+                }
+            }
+        };
+        let places = self.interface.arrays_of_results().map_while(place);
+        Ok(places.map(|place| DeviceValue::new(self.backend, place)).collect())
+    }
+}
+
 impl Executable for Loaded {
     fn run(&self, inputs: &[Value]) -> Result<(Vec<Value>, RunReport), Error> {
         let arrays = self.interface.flat(inputs)?;
@@ -101,6 +149,33 @@ impl Executable for Loaded {
             self.program.run_with_statistics(&arrays).map_err(|error| failed(self.backend, error))?;
         let report = RunReport { peak_bytes: Some(statistics.peak_bytes) };
         Ok((self.interface.values(results)?, report))
+    }
+
+    fn to_device(&self, values: &[Value]) -> Result<Vec<DeviceValue>, Error> {
+        let brought = |array: &Array| self.program.to_device(array).map_err(|error| failed(self.backend, error));
+        let place = |value: &Value| {
+            Ok(match value {
+                Value::Array(array) => Place::Array(brought(array)?),
+                Value::Nested(Nested { extents, values }) => {
+                    Place::Nested { extents: brought(extents)?, values: brought(values)? }
+                }
+                // Its elements are put together for each run.
+                Value::Stream(_) => Place::Host(value.clone()),
+            })
+        };
+        values.iter().map(|value| Ok(DeviceValue::new(self.backend, place(value)?))).collect()
+    }
+
+    fn run_on_device(&self, inputs: &[DeviceValue]) -> Result<(Vec<DeviceValue>, RunReport), Error> {
+        let arrays = self.flat(inputs)?;
+        let (results, statistics) =
+            self.program.run_resident(&arrays).map_err(|error| failed(self.backend, error))?;
+        let report = RunReport { peak_bytes: Some(statistics.peak_bytes) };
+        Ok((self.values(results)?, report))
+    }
+
+    fn transfers(&self) -> Transfers {
+        self.program.transfers()
     }
 
     fn run_timed(&self, inputs: &[Value]) -> Result<(Vec<Value>, RunReport, KernelTimes), Error> {
