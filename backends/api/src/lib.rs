@@ -13,6 +13,8 @@ mod resident;
 
 use fusebox_ir::{Array, Plan, ProvedPlan};
 
+use crate::device_memory::Transfers;
+
 pub use crate::{
     error::BackendError,
     execute::{Extents, Given, Statistics, Stored, Values, execute},
@@ -87,6 +89,12 @@ pub trait Program: Send + Sync {
     /// # Errors
     /// As [`Self::run`]; then there are no results.
     fn run_into(&self, inputs: &[Array], results: &mut Vec<Array>) -> Result<Statistics, BackendError>;
+
+    /// What was copied between the host and the device so far, by all programs that run on it; nothing where programs run in the host's
+    /// memory.
+    fn transfers(&self) -> Transfers {
+        Transfers::default()
+    }
 
     /// Brings an array to the device that runs the program, where it stays for any number of runs, of other programs too.
     ///

@@ -15,7 +15,12 @@ use fusebox_ir::Array;
 thread_local! {
     /// How often this thread has asked for memory.
     static ASKED: Cell<usize> = const { Cell::new(0) };
+    /// How many of these were for [`LARGE`] bytes or more.
+    static LARGE_ASKED: Cell<usize> = const { Cell::new(0) };
 }
+
+/// As much as an array of the test below, and more than anything else.
+const LARGE: usize = 1 << 20;
 
 /// The system's allocator, which counts.
 struct Counting;
@@ -25,6 +30,7 @@ struct Counting;
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ASKED.set(ASKED.get() + 1);
+        LARGE_ASKED.set(LARGE_ASKED.get() + usize::from(layout.size() >= LARGE));
         // SAFETY: as the caller promises.
         unsafe { System.alloc(layout) }
     }
@@ -87,5 +93,31 @@ fn later_runs_ask_for_no_memory() {
         for (name, source) in programs {
             assert_eq!(asked(source, &[floats(0.5), floats(0.25)]), 0, "{name} of {elements}");
         }
+    }
+}
+
+#[test]
+fn arrays_that_stay_are_never_copied() {
+    let backend = Cranelift::new(Config { threads: 1, ..Config::default() }).unwrap();
+    let source = "fn f(x: [n]f32, y: [n]f32) -> [n]f32 { let r: [n]f32 = map(|a, b| 2.5 * a + b, x, y) return r }";
+    let loaded = compiled(&backend, &plan(source)).unwrap().load_plan().unwrap();
+    let host = Array::new(&[LARGE / 4], &vec![1.0f32; LARGE / 4]).unwrap();
+    let large = |work: &mut dyn FnMut()| {
+        let before = LARGE_ASKED.get();
+        work();
+        LARGE_ASKED.get() - before
+    };
+    let mut arrays = Vec::new();
+    assert_eq!(large(&mut || arrays.push(loaded.to_device(&host).unwrap())), 0);
+    assert!(arrays[0].to_host().unwrap().shares_memory_with(&host));
+    for turn in 0..5 {
+        // Each run makes one array; those after the second take the memory of one that was dropped.
+        let made = large(&mut || {
+            let (mut results, _) = loaded.run_resident(&[arrays[0].clone(), arrays[0].clone()]).unwrap();
+            arrays[0] = results.remove(0);
+        });
+        assert_eq!(made, usize::from(turn < 2), "{turn}");
+        let value = 3.5f32.powi(turn + 1);
+        assert_eq!(large(&mut || assert_eq!(arrays[0].to_host().unwrap().as_slice::<f32>().unwrap()[7], value)), 0);
     }
 }

@@ -4,7 +4,7 @@ use std::{cell::RefCell, sync::Arc};
 
 use fusebox_backend::{
     Backend, BackendError, Compiled, DeviceArray, Given, Input, Program, Statistics, Stored, Values, check_inputs,
-    device_memory::{Access, DeviceMemory},
+    device_memory::{Access, DeviceMemory, Transfers},
     execute,
 };
 use fusebox_ir::{Array, Constant, Kernel, Output, Plan, ProvedPlan, ValueId, analysis::with_checks, validate_plan};
@@ -245,6 +245,10 @@ impl<D: Device> Program for LoadedPlan<D> {
             results.clear();
         }
         ran
+    }
+
+    fn transfers(&self) -> Transfers {
+        self.core.memory.transfers()
     }
 
     fn to_device(&self, array: &Array) -> Result<DeviceArray, BackendError> {

@@ -32,7 +32,8 @@ impl<D: Device> Resident<D> {
             Given::Own(buffer) => buffer,
             Given::Shared(buffer) => buffer.clone(),
         };
-        let host = scalar.map_or_else(OnceLock::new, |constant| Array::scalar(constant).into());
+        let known = scalar.filter(|_| extents.is_empty());
+        let host = known.map_or_else(OnceLock::new, |constant| Array::scalar(constant).into());
         Self { buffer, element, extents: extents.iter().map(|&extent| extent as usize).collect(), host }
     }
 

@@ -57,7 +57,7 @@ fn programs() -> Vec<(&'static str, Vec<Vec<Array>>)> {
         ),
         // An array that the plan spells out.
         (
-            "fn f(x: [n]f32) -> [n]f32 { let w: [4]f32 = array [1.0, -2.0, 0.5, 3.0]
+            "fn f(x: [n]f32) -> [n]f32 { let w: [4]f32 = constant([1.0, -2.0, 0.5, 3.0])
              let r: [n]f32 = generate([n], |i| x[i] * w[i % 4]) return r }",
             sizes.map(|n| vec![floats(&mut random, n)]).into(),
         ),

@@ -395,6 +395,32 @@ fn vectors_of_any_length_give_the_same() {
 }
 
 #[test]
+fn a_device_with_little_memory_runs_what_is_larger() {
+    let f = Folder::new();
+    let source = "fn f(x: [n]f32) -> [n]f32 {
+      let a: [n]f32 = generate([n], |i| x[(i * 7) % n] + 1.0)
+      let b: [n]f32 = generate([n], |i| a[(i * 5) % n] * 3.0)
+      let c: [n]f32 = generate([n], |i| b[(i * 3) % n] - x[i])
+      let d: [n]f32 = generate([n], |i| c[(i * 3) % n] - a[(i * 2) % n])
+      return d }";
+    f.write("f.fbx", source);
+    f.write("x.npy", f32s(&(0..1000).map(|i| i as f32).collect::<Vec<_>>()));
+    let run = |options: &str| f.fusebox(&format!("run f.fbx {options} --input x=x.npy --output r.npy"));
+    run("").ok();
+    let expected = f.read("r.npy");
+    let stats = run("--backend sim --device-memory 13K --stats").ok();
+    assert_eq!(f.read("r.npy"), expected);
+    let stats: serde_json::Value = serde_json::from_str(&stats).unwrap();
+    assert!(stats["transfers"]["evictions"].as_u64() > Some(0), "{stats}");
+    let stats = run("--backend sim --stats").ok();
+    let stats: serde_json::Value = serde_json::from_str(&stats).unwrap();
+    assert_eq!(stats["transfers"]["evictions"].as_u64(), Some(0), "{stats}");
+    run("--backend sim --device-memory 6000").fails(2, &["no room on the device for", "`x` of 4000 bytes (in use)"]);
+    run("--device-memory much").fails(2, &["4096, 64K, 8M or 1G"]);
+    run("--device-memory 99999999999999999G").fails(2, &["more bytes than there can be"]);
+}
+
+#[test]
 fn gpus_are_chosen_where_they_are() {
     let f = Folder::new();
     f.write("dotp.fbx", DOT);

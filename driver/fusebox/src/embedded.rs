@@ -1,12 +1,17 @@
 //! Embedded programs: from a Rust function on handles to something to run.
 
-use std::{marker::PhantomData, sync::Arc};
+use std::{
+    marker::PhantomData,
+    sync::{Arc, OnceLock},
+};
 
+use fusebox_backend::{Running, start};
 use fusebox_ir::Value;
 use fusebox_lang::{Arrays, Built, Draft, Function, Interface, Parameters, Results};
 
 use crate::{
-    CompileReport, Error, Explanation, Options, Program,
+    CompileReport, DeviceValue, Error, Explanation, OnDevice, Options, Program,
+    device::{count, packed},
     program::{Source, compile_source},
 };
 
@@ -19,14 +24,17 @@ pub struct Compiled<P, R> {
     interface: Interface,
     /// Arrays of the host that the program uses: its last inputs.
     captured: Vec<Value>,
+    /// The same where the program runs, once a run there has needed it.
+    captured_on_device: Arc<OnceLock<Vec<DeviceValue>>>,
     of: PhantomData<fn(P) -> R>,
 }
 
 impl<P, R> Clone for Compiled<P, R> {
     fn clone(&self) -> Self {
-        let Self { program, source, interface, captured, of } = self;
-        let (program, source) = (program.clone(), source.clone());
-        Self { program, source, interface: interface.clone(), captured: captured.clone(), of: *of }
+        let Self { program, source, interface, captured, captured_on_device, of } = self;
+        let (program, source, interface) = (program.clone(), source.clone(), interface.clone());
+        let (captured, captured_on_device) = (captured.clone(), captured_on_device.clone());
+        Self { program, source, interface, captured, captured_on_device, of: *of }
     }
 }
 
@@ -80,7 +88,21 @@ impl<P, R> Compiled<P, R> {
 impl<P, R: Results> Compiled<P, R> {
     fn run_values(&self, mut inputs: Vec<Value>) -> Result<R::Host, Error> {
         inputs.extend(self.captured.iter().cloned());
-        R::pack(&mut self.program.run(&inputs)?.into_iter()).map_err(Error::Results)
+        packed::<R>(self.program.run(&inputs)?).map_err(Error::Results)
+    }
+
+    fn run_values_on_device(&self, mut inputs: Vec<DeviceValue>) -> Result<OnDevice<R>, Error> {
+        if !self.captured.is_empty() {
+            let captured = match self.captured_on_device.get() {
+                Some(captured) => captured,
+                None => {
+                    let captured = self.program.to_device(&self.captured)?;
+                    self.captured_on_device.get_or_init(|| captured)
+                }
+            };
+            inputs.extend(captured.iter().cloned());
+        }
+        self.program.run_on_device(&inputs).map(OnDevice::new)
     }
 }
 
@@ -96,6 +118,54 @@ macro_rules! arities {
                 let mut inputs = Vec::new();
                 $($t::unpack($x, &mut inputs);)*
                 self.run_values(inputs)
+            }
+
+            /// Begins a run, which goes on while the caller does something else ([`Program::start`]); [`Running::wait`] gives its results.
+            pub fn start(&self, $($x: &$t::Host),*) -> Running<Result<R::Host, Error>>
+            where
+                R::Host: Send + 'static,
+            {
+                #[allow(unused_mut)]
+                let mut inputs = Vec::new();
+                $($t::unpack($x, &mut inputs);)*
+                let program = self.clone();
+                start(move || program.run_values(inputs))
+            }
+
+            /// Brings the host's arrays to where the program runs: a tuple, of one where the program has one input. There they stay
+            /// ([`OnDevice`]), for this program and others.
+            ///
+            /// # Errors
+            /// [`Error::Backend`]: what the device says, or that there is no room.
+            #[allow(clippy::unused_unit)]
+            pub fn to_device(&self, $($x: &$t::Host),*) -> Result<($(OnDevice<$t>,)*), Error> {
+                #[allow(unused_mut)]
+                let mut values = Vec::new();
+                $($t::unpack($x, &mut values);)*
+                #[allow(unused_mut, unused_variables)]
+                let mut values = self.program.to_device(&values)?.into_iter();
+                $(let $x = OnDevice::<$t>::new(values.by_ref().take(count::<$t>()).collect());)*
+                Ok(($($x,)*))
+            }
+
+            /// As [`Self::run`], from and to arrays that stay where the program runs.
+            ///
+            /// # Errors
+            /// As [`Self::run`].
+            pub fn run_on_device(&self, $($x: &OnDevice<$t>),*) -> Result<OnDevice<R>, Error> {
+                #[allow(unused_mut)]
+                let mut inputs = Vec::new();
+                $(inputs.extend($x.values().iter().cloned());)*
+                self.run_values_on_device(inputs)
+            }
+
+            /// As [`Self::start`], from and to arrays that stay where the program runs.
+            pub fn start_on_device(&self, $($x: &OnDevice<$t>),*) -> Running<Result<OnDevice<R>, Error>> {
+                #[allow(unused_mut)]
+                let mut inputs = Vec::new();
+                $(inputs.extend($x.values().iter().cloned());)*
+                let program = self.clone();
+                start(move || program.run_values_on_device(inputs))
             }
         }
 
@@ -165,7 +235,8 @@ pub fn compile_draft<P: Parameters, F: Function<P>>(
     let program = compile_source(&recovered, options)?;
     let source = Source::new(&recovered, options);
     let captured = built.captured.into_iter().map(|(_, array)| array.into()).collect();
-    Ok(Compiled { program, source, interface: built.interface, captured, of: PhantomData })
+    let captured_on_device = Arc::default();
+    Ok(Compiled { program, source, interface: built.interface, captured, captured_on_device, of: PhantomData })
 }
 
 /// The program of the IR that an embedded one is, before any pass but sharing recovery.

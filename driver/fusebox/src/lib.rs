@@ -25,8 +25,8 @@ mod unchecked;
 mod whole;
 
 pub use crate::code::code;
-pub use fusebox_backend::{Running, device_memory::Transfers};
 pub use crate::schedules::schedules;
+pub use fusebox_backend::{Running, device_memory::Transfers};
 pub use fusebox_ir as ir;
 
 pub use crate::{

@@ -12,6 +12,9 @@ pub struct Options {
     /// The longest vectors that code on the backend `cpu` takes: 128, 256 or 512 bits; without, the longest that the machine has. Results do not depend
     /// on it.
     pub vector_bits: Option<u32>,
+    /// On the backends `cuda` and `sim`, how many bytes of the device's memory arrays take at most; without, as many as there are. Arrays
+    /// beyond that wait on the host. Results do not depend on it.
+    pub device_memory: Option<u64>,
     /// How operations become fewer passes over memory; results do not depend on it, but for how sums of floats associate.
     pub fusion: Fusion,
     /// How arrays in the lanes of nests are held; results do not depend on it, but for how sums of floats associate.
@@ -34,6 +37,7 @@ impl Default for Options {
             backend: Backend::default(),
             threads: None,
             vector_bits: None,
+            device_memory: None,
             fusion: Fusion::default(),
             flattening: crate::Flattening::default(),
             verify: false,

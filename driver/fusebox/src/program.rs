@@ -2,10 +2,11 @@
 
 use std::{sync::Arc, time::Instant};
 
+use fusebox_backend::{Running, device_memory::Transfers, start};
 use fusebox_ir::{Value, validate, validate_plan};
 
 use crate::{
-    CompileReport, Error, Explanation, KernelTimes, Options, PassReport, RunReport, Signature,
+    CompileReport, DeviceValue, Error, Explanation, KernelTimes, Options, PassReport, RunReport, Signature,
     backend::{self, Loading},
     cache::{self, Key},
     explain::explained,
@@ -151,6 +152,53 @@ impl Program {
     pub fn run_with_report(&self, inputs: &[Value]) -> Result<(Vec<Value>, RunReport), Error> {
         self.loaded.signature.check(inputs)?;
         self.loaded.executable.run(inputs)
+    }
+
+    /// Begins a run, which goes on while the caller does something else; [`Running::wait`] gives its results.
+    ///
+    /// On a GPU a run has a stream of its own. On the CPU it has a thread of its own, with which the program's threads share the work of large
+    /// kernels. Any number of runs may be under way.
+    ///
+    /// ```
+    /// use fusebox::{Options, compile_program, ir};
+    /// let program = ir::text::parse("fn sum(a: [n]i64) -> i64 { let s: i64 = fold(|x, y| x + y, 0, a) return s }")?;
+    /// let sum = compile_program(&program, &Options::default())?;
+    /// let (first, second) = (ir::Array::new(&[3], &[1i64, 2, 3])?, ir::Array::new(&[2], &[4i64, 5])?);
+    /// let (first, second) = (sum.start(&[first.into()]), sum.start(&[second.into()]));
+    /// assert_eq!((second.wait()?, first.wait()?), (vec![ir::Array::scalar(9i64).into()], vec![ir::Array::scalar(6i64).into()]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn start(&self, inputs: &[Value]) -> Running<Result<Vec<Value>, Error>> {
+        let (program, inputs) = (self.clone(), inputs.to_vec());
+        start(move || program.run(&inputs))
+    }
+
+    /// Brings values to where the program runs. There they stay: any number of runs take them, of other programs too.
+    ///
+    /// # Errors
+    /// [`Error::Backend`]: what the device says, or that there is no room.
+    pub fn to_device(&self, values: &[Value]) -> Result<Vec<DeviceValue>, Error> {
+        self.loaded.executable.to_device(values)
+    }
+
+    /// As [`Self::run`], from and to values that stay where the program runs ([`DeviceValue`]).
+    ///
+    /// # Errors
+    /// As [`Self::run`].
+    pub fn run_on_device(&self, inputs: &[DeviceValue]) -> Result<Vec<DeviceValue>, Error> {
+        self.loaded.signature.check_on_device(inputs)?;
+        self.loaded.executable.run_on_device(inputs).map(|(results, _)| results)
+    }
+
+    /// As [`Self::start`], from and to values that stay where the program runs.
+    pub fn start_on_device(&self, inputs: &[DeviceValue]) -> Running<Result<Vec<DeviceValue>, Error>> {
+        let (program, inputs) = (self.clone(), inputs.to_vec());
+        start(move || program.run_on_device(&inputs))
+    }
+
+    /// What was copied so far between the host and the device that runs the program, by all programs on it.
+    pub fn transfers(&self) -> Transfers {
+        self.loaded.executable.transfers()
     }
 
     /// As [`Self::run_with_report`]; says what each kernel took too. On the interpreter, which runs no kernels, nothing; on a GPU, which

@@ -4,7 +4,10 @@ use std::{collections::HashMap, fmt};
 
 use smallvec::SmallVec;
 
+use fusebox_backend::{DeviceArray, Input as _};
 use fusebox_ir::{Array, ArrayId, ElementType, Extent, Nested, Plan, PlanType, Program, Type, Value, ValueId};
+
+use crate::{DeviceValue, Error, device::Place};
 
 /// The inputs and results of a program, with types as text spells them.
 #[derive(Clone, Debug, PartialEq)]
@@ -128,10 +131,7 @@ impl Signature {
     /// # Errors
     /// [`InputError`]: the first that does not fit.
     pub fn check(&self, values: &[Value]) -> Result<(), InputError> {
-        if values.len() != self.inputs.len() {
-            let inputs = list(&self.inputs);
-            return Err(InputError::Count { expected: self.inputs.len(), given: values.len(), inputs });
-        }
+        self.check_count(values.len())?;
         let mut sizes = Sizes { signature: self, known: SmallVec::new() };
         for ((slot, &id), value) in self.inputs.iter().zip(&self.ids).zip(values) {
             if !slot.ty.stream {
@@ -148,6 +148,49 @@ impl Signature {
             .zip(values)
             .filter(|(slot, _)| slot.ty.stream)
             .try_for_each(|(slot, value)| sizes.input(slot, value))
+    }
+}
+
+impl Signature {
+    /// As [`Self::check`], of values that stay where a program runs. Plain arrays are not copied for it; what is inside of others is looked
+    /// at on the host.
+    pub(crate) fn check_on_device(&self, values: &[DeviceValue]) -> Result<(), Error> {
+        let mut arrays: SmallVec<[&DeviceArray; 8]> = SmallVec::new();
+        for value in values {
+            match value.place() {
+                Place::Array(array) => arrays.push(array),
+                Place::Host(_) | Place::Nested { .. } => {
+                    let values = values.iter().map(DeviceValue::to_host).collect::<Result<Vec<Value>, _>>()?;
+                    return Ok(self.check(&values)?);
+                }
+            }
+        }
+        self.check_count(values.len())?;
+        let mut sizes = Sizes { signature: self, known: SmallVec::new() };
+        for (((slot, &id), array), value) in self.inputs.iter().zip(&self.ids).zip(arrays).zip(values) {
+            if slot.ty.stream || !slot.ty.inner.is_empty() {
+                let (expected, found) = (slot.spelled.clone(), described(array.element(), array.extents()));
+                return Err(InputError::Type { input: slot.name.clone(), expected, found }.into());
+            }
+            sizes.array(slot, array.element(), array.extents())?;
+            if slot.ty.is_scalar() && slot.ty.element == ElementType::I64 && self.is_extent(id) {
+                let number = array.number().map_err(|error| value.failed(error))?;
+                sizes.know(id, number.unwrap_or_default(), Known::Value(slot));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether an extent of an input is this scalar.
+    fn is_extent(&self, id: ArrayId) -> bool {
+        self.inputs.iter().any(|slot| slot.ty.extents.contains(&Extent::Value(id)))
+    }
+
+    fn check_count(&self, given: usize) -> Result<(), InputError> {
+        if given == self.inputs.len() {
+            return Ok(());
+        }
+        Err(InputError::Count { expected: self.inputs.len(), given, inputs: list(&self.inputs) })
     }
 }
 
@@ -192,9 +235,13 @@ fn spell(ty: &Type, names: &HashMap<ArrayId, String>) -> String {
 
 /// An array in words: `[3, 4]f32`.
 pub(crate) fn describe(array: &Array) -> String {
-    match array.extents() {
-        [] => array.element().to_string(),
-        extents => format!("{extents:?}{}", array.element()),
+    described(array.element(), array.extents())
+}
+
+fn described(element: ElementType, extents: &[usize]) -> String {
+    match extents {
+        [] => element.to_string(),
+        extents => format!("{extents:?}{element}"),
     }
 }
 
@@ -238,27 +285,32 @@ impl<'s> Sizes<'s> {
         }
     }
 
+    /// A plain array, or an element of a stream.
+    fn array(&mut self, slot: &'s Slot, element: ElementType, extents: &[usize]) -> Result<(), InputError> {
+        if element != slot.ty.element || extents.len() != slot.ty.rank() {
+            let (expected, found) = (slot.spelled.clone(), described(element, extents));
+            return Err(InputError::Type { input: slot.name.clone(), expected, found });
+        }
+        self.extents(slot, 0, &slot.ty.extents, extents.iter().map(|&extent| extent as i64))
+    }
+
     fn input(&mut self, slot: &'s Slot, value: &Value) -> Result<(), InputError> {
         let wrong =
             |found: String| Err(InputError::Type { input: slot.name.clone(), expected: slot.spelled.clone(), found });
         let ty = &slot.ty;
-        let fits = |array: &Array| array.element() == ty.element && array.extents().len() == ty.rank();
         match value {
             Value::Array(array) if !ty.stream && ty.inner.is_empty() => {
-                if !fits(array) {
-                    return wrong(describe(array));
-                }
-                self.extents(slot, 0, &ty.extents, array.extents().iter().map(|&extent| extent as i64))
+                self.array(slot, array.element(), array.extents())
             }
             Value::Stream(elements) if ty.stream => elements.iter().enumerate().try_for_each(|(position, array)| {
-                if !fits(array) {
-                    return wrong(format!("{} (element {position})", describe(array)));
-                }
                 // A name that nothing else binds is that of each element alone.
                 let bound = self.known.clone();
-                let checked = self.extents(slot, 0, &ty.extents, array.extents().iter().map(|&extent| extent as i64));
+                let checked = self.array(slot, array.element(), array.extents());
                 self.known = bound;
-                checked
+                match checked {
+                    Err(InputError::Type { found, .. }) => wrong(format!("{found} (element {position})")),
+                    checked => checked,
+                }
             }),
             Value::Nested(nested) if ty.inner.len() == 1 => self.nested(slot, nested),
             Value::Array(array) => wrong(describe(array)),

@@ -46,6 +46,16 @@ impl FlatInterface {
         Self { inputs: Arc::new([]), results: vec![Kind::Array; results].into() }
     }
 
+    /// How many arrays each result is, and whether it is a stream.
+    pub fn arrays_of_results(&self) -> impl Iterator<Item = (usize, bool)> + '_ {
+        self.results.iter().map(|kind| match kind {
+            Kind::Array => (1, false),
+            Kind::Nested => (2, false),
+            Kind::Stream(0, _) => (1, true),
+            Kind::Stream(..) => (2, true),
+        })
+    }
+
     /// The arrays that inputs are.
     ///
     /// # Errors

@@ -3,7 +3,8 @@
 //! Four layers: the driver's allocations ([`Remote`]); a free list by size, the nursery; a table of arrays with their host copies; and, when
 //! nothing else helps, the eviction of the array that was not used for longest. Memory is found in this order: in the nursery, at the exact
 //! size; fresh, from the driver; in the nursery again, once the blocks of dropped arrays are in it; fresh, after the whole nursery went back
-//! to the driver; and then an array is evicted, its block goes to the nursery, and all begins anew.
+//! to the driver; and then an array is evicted, its block goes to the nursery, and all begins anew. What the work of one queue is going to
+//! write may take the block of a dropped array that only work of the same queue still uses, before any fresh memory is asked for.
 //! Source: Clifton-Everest's thesis on irregular array sequences (UNSW), the part on device memory as a cache.
 
 mod array;

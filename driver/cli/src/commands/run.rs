@@ -49,6 +49,10 @@ pub(crate) struct Options {
     /// the machine has]
     #[arg(long, value_name = "BITS")]
     vector: Option<u32>,
+    /// How much of the device's memory arrays take at most, on the backends `cuda` and `sim`: bytes, or with K, M or G behind; others wait on
+    /// the host, and results do not depend on it [default: all of it]
+    #[arg(long, value_name = "BYTES", value_parser = bytes_of)]
+    device_memory: Option<u64>,
     /// Schedules for its kernels, as `dump --stage schedule` prints them, or JSON; results do not depend on them. Not for the backend `interp`;
     /// those for vectors that this machine does not have are passed over
     #[arg(long, value_name = "FILE")]
@@ -78,6 +82,18 @@ fn named(argument: &str) -> (Option<String>, PathBuf) {
         Some((name, path)) if fusebox_ir::is_name(name) => (Some(name.to_owned()), path.into()),
         _ => (None, argument.into()),
     }
+}
+
+/// `4096`, `64K`, `1G`.
+fn bytes_of(text: &str) -> Result<u64, String> {
+    let (digits, unit) = match text.char_indices().next_back() {
+        Some((at, 'K' | 'k')) => (&text[..at], 1 << 10),
+        Some((at, 'M' | 'm')) => (&text[..at], 1 << 20),
+        Some((at, 'G' | 'g')) => (&text[..at], 1 << 30),
+        _ => (text, 1),
+    };
+    let number: u64 = digits.parse().map_err(|_| "not a number of bytes, such as 4096, 64K, 8M or 1G".to_owned())?;
+    number.checked_mul(unit).ok_or_else(|| "more bytes than there can be".to_owned())
 }
 
 /// Inputs as arguments give them.
@@ -132,6 +148,7 @@ pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Failure>
         backend,
         threads: options.threads,
         vector_bits: options.vector,
+        device_memory: options.device_memory,
         verify: options.verify,
         cache: false,
         schedules,
@@ -195,6 +212,7 @@ pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Failure>
             _ => options.threads.or(std::thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get),
         };
         times.sort();
+        let transfers = compiled.transfers();
         let line = json!({
             "program": signature.name,
             "backend": backend.name(),
@@ -215,6 +233,14 @@ pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Failure>
             "counts": counts,
             "bytes_in": values.iter().map(bytes).sum::<usize>(),
             "peak_bytes": peak_bytes,
+            // Of all runs.
+            "transfers": {
+                "uploads": transfers.uploads,
+                "uploaded_bytes": transfers.uploaded_bytes,
+                "downloads": transfers.downloads,
+                "downloaded_bytes": transfers.downloaded_bytes,
+                "evictions": transfers.evictions,
+            },
             "bytes_out": results.iter().map(bytes).sum::<usize>(),
             "sizes": kernels.as_ref().map(|kernels| &kernels.sizes),
             "kernels": kernels.as_ref().map(|kernels| &kernels.kernels),

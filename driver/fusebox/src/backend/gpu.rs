@@ -9,20 +9,46 @@ use crate::{Error, Options};
 
 #[cfg(feature = "gpu")]
 mod there {
-    use std::sync::{LazyLock, Mutex};
+    use std::{
+        collections::HashMap,
+        sync::{LazyLock, Mutex},
+    };
 
     use fusebox_backend::lock;
     use fusebox_cuda::Cuda;
     use fusebox_ptx::{
-        Device, PtxBackend,
+        Device, DeviceMemory, PtxBackend,
         sim::{Options as Machine, Simulator},
     };
     use fusebox_schedule::Target;
 
     use super::*;
 
-    /// The GPU, once it was asked for and is there: all programs share its memory.
-    static CUDA: LazyLock<Mutex<Option<Arc<PtxBackend<Cuda>>>>> = LazyLock::new(Mutex::default);
+    /// Backends by the bytes that their arrays take at most. All programs with one limit share the memory of the device, so that arrays stay
+    /// there from one to the next.
+    type Backends<D> = LazyLock<Mutex<HashMap<Option<u64>, Arc<PtxBackend<D>>>>>;
+
+    /// The GPU, once it was asked for and is there.
+    static CUDA: Backends<Cuda> = LazyLock::new(Mutex::default);
+    /// Simulated ones.
+    static SIMULATED: Backends<Simulator> = LazyLock::new(Mutex::default);
+
+    /// The backend of this limit, which `open` makes the first time.
+    fn shared<D: Device>(
+        backends: &Backends<D>,
+        options: &Options,
+        open: impl FnOnce() -> Result<(D, Target), Error>,
+    ) -> Result<Arc<PtxBackend<D>>, Error> {
+        let mut backends = lock(backends);
+        if let Some(backend) = backends.get(&options.device_memory) {
+            return Ok(backend.clone());
+        }
+        let (device, target) = open()?;
+        let memory = DeviceMemory::with_limit(device, options.device_memory.unwrap_or(u64::MAX));
+        let made = Arc::new(PtxBackend::with_memory(memory, target));
+        backends.insert(options.device_memory, made.clone());
+        Ok(made)
+    }
 
     /// What the first GPU is; or why there is none.
     pub(crate) fn first() -> Result<String, String> {
@@ -42,30 +68,28 @@ mod there {
     }
 
     pub(crate) fn cuda(plan: &Plan, options: &Options) -> Result<Arc<dyn Backend>, Error> {
-        scheduled(opened()?, plan, options)
+        scheduled(shared(&CUDA, options, opened)?, plan, options)
     }
 
-    fn opened() -> Result<Arc<PtxBackend<Cuda>>, Error> {
-        let mut backend = lock(&CUDA);
-        if let Some(backend) = &*backend {
-            return Ok(backend.clone());
-        }
+    fn opened() -> Result<(Cuda, Target), Error> {
         let none = |source| Error::Backend { backend: "cuda", source };
         let device = Cuda::open(fusebox_cuda::Options::default()).map_err(|error| none(Box::new(error)))?;
         let target = Target::of_gpu(&device.gpu().architecture()).ok_or_else(|| {
             let (name, own) = (&device.gpu().name, device.gpu().architecture());
             none(format!("{name} is {own}, and code is made from sm_70 on").into())
         })?;
-        let made = Arc::new(PtxBackend::new(device, target));
-        *backend = Some(made.clone());
-        Ok(made)
+        Ok((device, target))
     }
 
     pub(crate) fn simulator(plan: &Plan, options: &Options) -> Result<Arc<dyn Backend>, Error> {
-        let described = Target::named("sm_90")
-            .ok_or_else(|| Error::Backend { backend: "sim", source: "the simulated GPU is not described".into() })?;
-        let backend = PtxBackend::new(Simulator::new(Machine::default()), described);
-        scheduled(Arc::new(backend), plan, options)
+        let open = || {
+            let described = Target::named("sm_90").ok_or_else(|| Error::Backend {
+                backend: "sim",
+                source: "the simulated GPU is not described".into(),
+            })?;
+            Ok((Simulator::new(Machine::default()), described))
+        };
+        scheduled(shared(&SIMULATED, options, open)?, plan, options)
     }
 }
 

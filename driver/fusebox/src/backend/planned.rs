@@ -4,10 +4,12 @@ use std::{sync::Arc, time::Instant};
 
 use fusebox_backend::{BackendError, Compiled, DeviceArray, device_memory::Transfers, profiled};
 use fusebox_ir::{Array, FlatInterface, Nested, Plan, Program, ProvedPlan, Value};
+use smallvec::SmallVec;
 
 use super::{Executable, Loading, cpu, failed::failed, gpu, without_checks::without_checks};
 use crate::{
-    Backend, DeviceValue, Error, KernelTimes, Options, RunReport, Stage, device::Place, passes::run_to_plan, times::times,
+    Backend, DeviceValue, Error, KernelTimes, Options, RunReport, Stage, device::Place, passes::run_to_plan,
+    times::times,
 };
 
 /// Compiles and loads a valid program.
@@ -117,25 +119,22 @@ impl Loaded {
     fn values(&self, arrays: Vec<DeviceArray>) -> Result<Vec<DeviceValue>, Error> {
         let of_device = |array: &DeviceArray| array.to_host().map_err(|error| failed(self.backend, error));
         let mut on_host = Vec::new();
-        if self.interface.arrays_of_results().any(|arrays| arrays.is_none()) {
+        if self.interface.arrays_of_results().any(|(_, stream)| stream) {
             let arrays = arrays.iter().map(of_device).collect::<Result<Vec<_>, _>>()?;
             on_host = self.interface.values(arrays)?;
         }
         let mut on_host = on_host.into_iter();
         let mut arrays = arrays.into_iter();
-        let place = |of: Option<usize>| {
-            let stream = on_host.next();
-            match of {
-                Some(1) => arrays.next().map(Place::Array),
-                Some(_) => Some(Place::Nested { extents: arrays.next()?, values: arrays.next()? }),
-                None => {
-                    let value = stream?;
-                    // Scalars are one array, others two.
-                    let scalars = matches!(&value, Value::Stream(elements) if elements.iter().all(|e| e.extents().is_empty()));
-                    arrays.by_ref().take(if scalars { 1 } else { 2 }).for_each(drop);
-                    Some(Place::Host(value))
+        let place = |(count, stream)| {
+            let value = on_host.next();
+            Some(match (count, stream) {
+                (1, false) => Place::Array(arrays.next()?),
+                (_, false) => Place::Nested { extents: arrays.next()?, values: arrays.next()? },
+                (_, true) => {
+                    arrays.by_ref().take(count).for_each(drop);
+                    Place::Host(value?)
                 }
-            }
+            })
         };
         let places = self.interface.arrays_of_results().map_while(place);
         Ok(places.map(|place| DeviceValue::new(self.backend, place)).collect())
@@ -154,7 +153,7 @@ impl Executable for Loaded {
     fn to_device(&self, values: &[Value]) -> Result<Vec<DeviceValue>, Error> {
         let brought = |array: &Array| self.program.to_device(array).map_err(|error| failed(self.backend, error));
         let place = |value: &Value| {
-            Ok(match value {
+            Ok::<Place, Error>(match value {
                 Value::Array(array) => Place::Array(brought(array)?),
                 Value::Nested(Nested { extents, values }) => {
                     Place::Nested { extents: brought(extents)?, values: brought(values)? }
@@ -168,8 +167,7 @@ impl Executable for Loaded {
 
     fn run_on_device(&self, inputs: &[DeviceValue]) -> Result<(Vec<DeviceValue>, RunReport), Error> {
         let arrays = self.flat(inputs)?;
-        let (results, statistics) =
-            self.program.run_resident(&arrays).map_err(|error| failed(self.backend, error))?;
+        let (results, statistics) = self.program.run_resident(&arrays).map_err(|error| failed(self.backend, error))?;
         let report = RunReport { peak_bytes: Some(statistics.peak_bytes) };
         Ok((self.values(results)?, report))
     }
