@@ -64,9 +64,9 @@ impl Program for OnLittle {
         loop {
             match self.run_twice(inputs, limit) {
                 // What is larger than the device is too large, and what does not fit beside other arrays has no room.
-                Err(BackendError::NoRoom { .. } | BackendError::Run(RunError { fault: Fault::TooLarge { .. }, .. }))
-                    if limit < MOST =>
-                {
+                Err(
+                    BackendError::NoRoom { .. } | BackendError::Run(RunError { fault: Fault::TooLarge { .. }, .. }),
+                ) if limit < MOST => {
                     limit *= 2;
                 }
                 Err(error) => return Err(error),

@@ -61,6 +61,26 @@ fn programs() -> Vec<(&'static str, Vec<Vec<Array>>)> {
              let r: [n]f32 = generate([n], |i| x[i] * w[i % 4]) return r }",
             sizes.map(|n| vec![floats(&mut random, n)]).into(),
         ),
+        // A loop that may write over its state, which is an input at first.
+        (
+            "fn f(x: [n]f32, k: i64) -> [n]f32 {
+             let r: [n]f32, i: i64 = while(|v: [n]f32, i: i64| { let more = i < k return more }, |v: [n]f32, i: i64| {
+               let w: [n]f32 = map(|x| x * 1.5 + 1.0, v) let j = i + 1 return w, j }, x, 0) return r }",
+            sizes.map(|n| vec![floats(&mut random, n), Array::scalar(3i64)]).into(),
+        ),
+        // A scatter into a copy of an input, and into a scalar.
+        (
+            "fn f(x: [n]i32, d: [4]i32, t: i32) -> [4]i32, i32 {
+             let at: [n]i64 = generate([n], |i| i % 4)
+             let p: [4]i32 = permute(|x, y| x + y, d, x, at: at)
+             let s: i32 = fold(|x, y| x + y, t, x) return p, s }",
+            sizes
+                .map(|n| {
+                    let of = |random: &mut Random, extents: &[usize]| random.array(ElementType::I32, extents);
+                    vec![of(&mut random, &[n]), of(&mut random, &[4]), of(&mut random, &[])]
+                })
+                .into(),
+        ),
     ]
 }
 

@@ -39,8 +39,11 @@ fn results_of_one_program_are_inputs_of_another() {
         assert_eq!(a.to_host().unwrap(), 2.0);
         let results = apart.run_on_device(&xs).unwrap();
         assert_eq!(results.values().len(), 4, "{backend}");
-        let (total, pairs, extent): (OnDevice<Acc<Scalar<f32>>>, OnDevice<Acc<Vector<(f32, bool)>>>, OnDevice<Exp<i64>>) =
-            results.into_parts();
+        let (total, pairs, extent): (
+            OnDevice<Acc<Scalar<f32>>>,
+            OnDevice<Acc<Vector<(f32, bool)>>>,
+            OnDevice<Exp<i64>>,
+        ) = results.into_parts();
         assert_eq!(extent.to_host().unwrap(), 3, "{backend}");
         let last = dot.run_on_device(&pairs, &total).unwrap().to_host().unwrap();
         assert_eq!(last.value(), Some((11.0 - 33.0) + (15.0 - 33.0)), "{backend}");
@@ -52,7 +55,8 @@ fn results_of_one_program_are_inputs_of_another() {
 fn arrays_that_a_program_uses_are_brought_once() {
     let weights = vector(&[1.0, 2.0, 4.0]);
     let options = own_simulator(40_001);
-    let weigh = fusebox::compile(|xs: Acc<Vector<f32>>| zip_with(|x, w| x * w, xs, use_array(&weights)), &options).unwrap();
+    let weigh =
+        fusebox::compile(|xs: Acc<Vector<f32>>| zip_with(|x, w| x * w, xs, use_array(&weights)), &options).unwrap();
     let (mut xs,) = weigh.to_device(&vector(&[1.0, 1.0, 1.0])).unwrap();
     xs = weigh.run_on_device(&xs).unwrap();
     let before = weigh.program().transfers();
@@ -66,7 +70,9 @@ fn arrays_that_a_program_uses_are_brought_once() {
 
 #[test]
 fn on_the_cpu_nothing_is_copied() {
-    let program = text::parse("fn f(x: [n]f32, y: [n]f32) -> [n]f32, [n]f32 { let r: [n]f32 = map(|x, y| x + y, x, y) return x, r }");
+    let program = text::parse(
+        "fn f(x: [n]f32, y: [n]f32) -> [n]f32, [n]f32 { let r: [n]f32 = map(|x, y| x + y, x, y) return x, r }",
+    );
     let program = compile_program(&program.unwrap(), &Options::default()).unwrap();
     let host = IrArray::new(&[1000], &[1.5f32; 1000]).unwrap();
     let given = program.to_device(&[host.clone().into(), host.clone().into()]).unwrap();
@@ -84,7 +90,8 @@ fn on_the_cpu_nothing_is_copied() {
 #[test]
 fn arrays_of_arrays_and_streams() {
     let ints = |numbers: &[i64]| IrArray::new(&[numbers.len()], numbers).unwrap();
-    let nested = |extents: &[i64], values: &[i64]| Value::Nested(ir::Nested { extents: ints(extents), values: ints(values) });
+    let nested =
+        |extents: &[i64], values: &[i64]| Value::Nested(ir::Nested { extents: ints(extents), values: ints(values) });
     let doubling = "fn f(rows: [n][?]i64) -> [n][?]i64, [n]i64 {
       let t: [n][?]i64, s: [n]i64 = nest([n], |i| {
         let k: i64, r: [k]i64 = element(rows, i)
@@ -134,7 +141,8 @@ fn arrays_of_arrays_and_streams() {
 
 #[test]
 fn inputs_that_do_not_fit_are_refused_as_elsewhere() {
-    let source = "fn f(k: i64, x: [n]f32, y: [n]f32, z: [k]f32) -> [n]f32 { let r: [n]f32 = map(|x, y| x + y, x, y) return r }";
+    let source =
+        "fn f(k: i64, x: [n]f32, y: [n]f32, z: [k]f32) -> [n]f32 { let r: [n]f32 = map(|x, y| x + y, x, y) return r }";
     let program = text::parse(source).unwrap();
     let array = |n: usize| Value::from(IrArray::new(&[n], &vec![1.0f32; n]).unwrap());
     let number = |k: i64| Value::from(IrArray::scalar(k));
