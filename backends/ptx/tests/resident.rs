@@ -35,7 +35,7 @@ fn to_device(program: &Loaded, inputs: &[Array]) -> Vec<DeviceArray> {
     inputs.iter().map(|input| program.to_device(input).unwrap()).collect()
 }
 
-/// Programs without a check, each with inputs of some sizes.
+/// Programs, each with inputs of some sizes. Of the last one a kernel checks indices, which is one question to the device.
 fn programs() -> Vec<(&'static str, Vec<Vec<Array>>)> {
     let mut random = Random(11);
     let floats = |random: &mut Random, n: usize| random.array(ElementType::F32, &[n]);
@@ -94,7 +94,8 @@ fn a_second_run_copies_nothing_and_results_are_copied_when_they_are_asked_for() 
             let given = to_device(&program, &inputs);
             program.run_resident(&given).unwrap();
             let ((results, _), second) = asked(&backend, || program.run_resident(&given).unwrap());
-            assert_eq!((second.uploads, second.downloads), (0, 0), "{source}: {second:?}");
+            let questions = u64::from(source.contains("permute"));
+            assert_eq!((second.uploads, second.downloads), (0, questions), "{source}: {second:?}");
             let (found, copied) =
                 asked(&backend, || results.iter().map(|result| result.to_host().unwrap()).collect::<Vec<Array>>());
             assert!(copied.downloads as usize <= results.len() && copied.uploads == 0, "{source}: {copied:?}");

@@ -415,7 +415,8 @@ fn a_device_with_little_memory_runs_what_is_larger() {
     let stats = run("--backend sim --stats").ok();
     let stats: serde_json::Value = serde_json::from_str(&stats).unwrap();
     assert_eq!(stats["transfers"]["evictions"].as_u64(), Some(0), "{stats}");
-    run("--backend sim --device-memory 6000").fails(2, &["no room on the device for", "`x` of 4000 bytes (in use)"]);
+    run("--backend sim --device-memory 6000")
+        .fails(2, &["generate `a`: no room on the device for `x`, 4000 bytes", "`a` of 4000 bytes (in use)"]);
     run("--device-memory much").fails(2, &["4096, 64K, 8M or 1G"]);
     run("--device-memory 99999999999999999G").fails(2, &["more bytes than there can be"]);
 }
