@@ -39,11 +39,8 @@ fn results_of_one_program_are_inputs_of_another() {
         assert_eq!(a.to_host().unwrap(), 2.0);
         let results = apart.run_on_device(&xs).unwrap();
         assert_eq!(results.values().len(), 4, "{backend}");
-        let (total, pairs, extent): (
-            OnDevice<Acc<Scalar<f32>>>,
-            OnDevice<Acc<Vector<(f32, bool)>>>,
-            OnDevice<Exp<i64>>,
-        ) = results.into_parts();
+        let (total, pairs, extent) = results.into_parts();
+        let extent: OnDevice<Exp<i64>> = extent;
         assert_eq!(extent.to_host().unwrap(), 3, "{backend}");
         let last = dot.run_on_device(&pairs, &total).unwrap().to_host().unwrap();
         assert_eq!(last.value(), Some((11.0 - 33.0) + (15.0 - 33.0)), "{backend}");
