@@ -214,7 +214,9 @@ fn halves_are_converted_and_rounded_once() {
         let config = Config { threads: 1, features: Some(features), ..Config::default() };
         let compiled = common::compiled(&Cranelift::new(config).unwrap(), &plan).unwrap();
         let loaded = compiled.load_plan().unwrap();
-        assert!(loaded.wide_kernels().into_iter().all(|wide| wide), "{set}");
+        let in_gangs: Vec<bool> = compiled.kernels().unwrap().iter().map(|kernel| kernel.gang.is_some()).collect();
+        assert!(in_gangs.iter().all(|&gang| gang), "{set}");
+        assert_eq!(loaded.wide_kernels(), in_gangs, "{set}");
         for (result, expected) in loaded.run_plan(&inputs).unwrap().iter().zip(&expected) {
             let Value::Array(expected) = expected else { panic!("{expected:?}") };
             assert!(common::same_bits(result, expected), "{set}: {result:?}");
