@@ -214,9 +214,8 @@ fn halves_are_converted_and_rounded_once() {
         let config = Config { threads: 1, features: Some(features), ..Config::default() };
         let compiled = common::compiled(&Cranelift::new(config).unwrap(), &plan).unwrap();
         let loaded = compiled.load_plan().unwrap();
-        let in_gangs: Vec<bool> = compiled.kernels().unwrap().iter().map(|kernel| kernel.gang.is_some()).collect();
-        assert!(in_gangs.iter().all(|&gang| gang), "{set}");
-        assert_eq!(loaded.wide_kernels(), in_gangs, "{set}");
+        // In vectors of 16 bytes they are scalar code.
+        assert!(loaded.wide_kernels().into_iter().all(|wide| wide), "{set}");
         for (result, expected) in loaded.run_plan(&inputs).unwrap().iter().zip(&expected) {
             let Value::Array(expected) = expected else { panic!("{expected:?}") };
             assert!(common::same_bits(result, expected), "{set}: {result:?}");
@@ -241,9 +240,9 @@ fn plans_have_the_bits_of_the_interpreter_for_each_set() {
                 let config = Config { threads, features: Some(features), share_from_ns: 1, ..Config::default() };
                 let compiled = common::compiled(&Cranelift::new(config).unwrap(), &plan).unwrap();
                 let loaded = compiled.load_plan().unwrap();
-                let in_gangs: Vec<bool> =
-                    compiled.kernels().unwrap().iter().map(|kernel| kernel.gang.is_some()).collect();
-                assert_eq!(loaded.wide_kernels(), in_gangs, "{name} for {set}");
+                for (wide, kernel) in loaded.wide_kernels().into_iter().zip(compiled.kernels().unwrap()) {
+                    assert!(wide || kernel.gang.is_none(), "{name} for {set}");
+                }
                 let results = loaded.run_plan(&inputs).unwrap();
                 for (result, expected) in results.iter().zip(&expected) {
                     let Value::Array(expected) = expected else { panic!("{name}: {expected:?}") };
