@@ -548,5 +548,5 @@ fn shells_and_manuals() {
     }
     assert!(f.fusebox("man").ok().contains(".TH"));
     assert!(f.fusebox("man run").ok().contains("backend"));
-    f.fusebox("man walk").fails(2, &["there is no command `walk`; there are run, tune"]);
+    f.fusebox("man walk").fails(2, &["there is no command `walk`; there are run, test, tune"]);
 }
