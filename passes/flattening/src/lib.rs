@@ -80,7 +80,8 @@ pub fn flatten(program: &Program, config: &Config) -> Result<(Program, Report), 
             Representation::Irregular => report.irregular += 1,
         }
     }
-    let (flat, descriptors, lifted) = lift::lift(&live::live(&scalars::scalars(program)), config)?;
+    let traversed = streams::traversals_in_lanes(program)?;
+    let (flat, descriptors, lifted) = lift::lift(&live::live(&scalars::scalars(&traversed)), config)?;
     (report.descriptors, report.lifted) = (descriptors, lifted);
     Ok((flat, report))
 }

@@ -139,8 +139,13 @@ impl<'p> Lifter<'p> {
             };
             twins.push((step, at));
         }
+        self.brought(&value, home, at, name)
+    }
+
+    /// A value in the lanes of `home` over another context made from it; where it has other extents, that is an error.
+    pub fn brought(&mut self, value: &Value, home: ContextId, at: ContextId, name: &str) -> Value {
         if at == value.elements {
-            return value;
+            return value.clone();
         }
         let dims = self.dims(at);
         let array = if self.same_layout(at, value.elements) {
@@ -161,11 +166,11 @@ impl<'p> Lifter<'p> {
             let mut fine = fusebox_ir::ScalarOperand::Constant(true.into());
             for dim in 0..own.len() {
                 let wanted = code.extent_at(&declared, &lane, dim, &index);
-                let found = code.extent_at(&value, &lane, dim, &index);
+                let found = code.extent_at(value, &lane, dim, &index);
                 let same = code.binary(Binary::Eq, wanted, found, Bool);
                 fine = code.binary(Binary::LogicalAnd, fine, same, Bool);
             }
-            let element = code.element_at(&value, &lane, &index, &Outside::Never);
+            let element = code.element_at(value, &lane, &index, &Outside::Never);
             let message = in_lane(&format!("`{name}` has other extents than its type says"), &lane);
             let element = code.assert(fine, message, element, value.ty);
             let f = code.b.finish_needed(&[element]);

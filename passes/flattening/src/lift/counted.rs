@@ -26,7 +26,7 @@ impl<'p> Lifter<'p> {
     }
 
     /// The sum of one number for each element, for each lane: as many as the lane gets.
-    fn counts(&mut self, elements: ContextId, numbers: ArrayId, name: &Name) -> Value {
+    pub fn counts(&mut self, elements: ContextId, numbers: ArrayId, name: &Name) -> Value {
         let home = self.context(elements).parent;
         let offsets = match &self.context(elements).made {
             Made::Ragged { offsets, .. } => Some(*offsets),

@@ -8,6 +8,7 @@ mod arrange;
 mod block;
 mod branches;
 mod code;
+mod concatenation;
 mod context;
 mod control;
 mod counted;
