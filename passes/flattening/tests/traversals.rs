@@ -169,6 +169,21 @@ fn traversals_in_traversals_and_nests_in_nests() {
 }
 
 #[test]
+fn a_size_that_is_known_may_go_to_a_sink() {
+    let source = "fn f(a: [n, 3]i64) -> i64, [?]i64, [n]i64 {
+      let b: [n][3]i64 = nest([n], |i| { let x: [3]i64 = slice([i, _], a); return x })
+      let z: i64, s: [z]i64 = consume(|j, row: [k]i64| { yield elements(k) }, b)
+      let r: [n]i64 = nest([n], |i| {
+        let q: i64, t: [q]i64 = consume(|j, row: [k]i64| { yield elements(k) }, a)
+        let u: i64 = fold(|a, b| a + b, i, t)
+        return u })
+      return z, s, r }";
+    for rows in [0, 1, 4] {
+        checked(source, &[matrix(rows, 3)]);
+    }
+}
+
+#[test]
 fn bodies_that_take_chunks_may_be_in_lanes_too() {
     let source = "fn f(a: [n, m]i64) -> [n]i64 {
       let r: [n]i64 = nest([n], |i| {

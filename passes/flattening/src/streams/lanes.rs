@@ -243,7 +243,7 @@ impl Lanes<'_> {
     /// A value of the body as a result of the nest.
     fn given(&self, id: ArrayId, nest: &mut Nest, writer: &mut Writer<'_>) -> Var {
         let ty = self.ty(id);
-        let own = |extent: &Extent| match self.resolved(*extent) {
+        let own = |extent: &Extent| match self.streams.known.extent_now(*extent) {
             Extent::Value(id) if nest.inside.contains(&id) => Extent::Unknown,
             other => other,
         };
@@ -256,23 +256,13 @@ impl Lanes<'_> {
     /// The extents of a value of the body for all steps: the same, or a vector.
     fn extents_given(&self, id: ArrayId, nest: &mut Nest, writer: &mut Writer<'_>) -> Vec<Along> {
         let extents = self.ty(id).extents;
-        let own = |extent: Extent| match self.resolved(extent) {
+        let own = |extent: Extent| match self.streams.known.extent_now(extent) {
             Extent::Value(id) if nest.inside.contains(&id) => {
                 Along::Own(nest.result(id, Type::array(vec![nest.count.into()], I64), writer).id)
             }
             other => Along::Same(other),
         };
         extents.into_iter().map(own).collect()
-    }
-
-    fn resolved(&self, extent: Extent) -> Extent {
-        match extent {
-            Extent::Value(id) => match self.streams.known.resolved(id) {
-                Operand::Value(id) => Extent::Value(id),
-                Operand::Constant(constant) => constant.as_i64().map_or(extent, Extent::Constant),
-            },
-            other => other,
-        }
     }
 
     /// What a sink makes of what all steps gave.
@@ -330,14 +320,14 @@ impl Lanes<'_> {
         }
         if source.inner.is_empty() {
             let own = &source.extents[1..];
-            let declared = self.declared(of.param, own, body);
+            let declared = self.declared(of.param, own, body, writer);
             let dims = [Some(Operand::Value(index))].into_iter().chain(own.iter().map(|_| None)).collect();
             let op = ArrayOp::Slice { dims, sources: vec![stream] };
             return bound_as(of.param, own, &declared, op, writer);
         }
         // Of several dimensions outside, an element is an array of arrays again.
         if source.rank() > 1 {
-            let declared = self.declared(of.param, &source.extents[1..], body);
+            let declared = self.declared(of.param, &source.extents[1..], body, writer);
             return renested(of.param, &declared, stream, &source, &[index], writer);
         }
         let mut sizes = Vec::new();
@@ -354,7 +344,7 @@ impl Lanes<'_> {
                 known => known,
             })
             .collect();
-        let declared = self.declared(of.param, &own, body);
+        let declared = self.declared(of.param, &own, body, writer);
         let inner = source.inner[1..].to_vec();
         let (id, checks) =
             if inner.is_empty() { named(of.param, &own, &declared, writer) } else { (writer.fresh.id(), true) };
@@ -370,9 +360,26 @@ impl Lanes<'_> {
     }
 
     /// The extents that a parameter has: sizes that it binds are those of what is given.
-    fn declared(&mut self, param: &Var, own: &[Extent], body: &Block) -> Vec<Extent> {
-        self.streams.known.bind_sizes(body, &param.ty, own);
-        param.ty.extents.iter().map(|&extent| self.resolved(extent)).collect()
+    fn declared(&mut self, param: &Var, own: &[Extent], body: &Block, writer: &mut Writer<'_>) -> Vec<Extent> {
+        let mut declared = Vec::new();
+        for (&extent, &given) in param.ty.extents.iter().zip(own) {
+            let known = &mut self.streams.known;
+            let binds = |id: ArrayId| body.sizes.iter().any(|size| size.id == id);
+            declared.push(match extent {
+                Extent::Value(id) if binds(id) && !known.instead.contains_key(&id) => {
+                    // The body may give it to a sink, which takes values.
+                    let size = match given {
+                        Extent::Value(size) => size,
+                        constant => writer.unit("size", |_| scalar(constant)),
+                    };
+                    known.types.insert(size, Type::scalar(I64));
+                    known.instead.insert(id, size.into());
+                    given
+                }
+                other => known.extent_now(other),
+            });
+        }
+        declared
     }
 
     /// An element of a stream that is in memory as chunks are: its extents and values among those of all.
@@ -401,7 +408,7 @@ impl Lanes<'_> {
                 Extent::Value(size)
             })
             .collect();
-        let declared = self.declared(of.param, &own, body);
+        let declared = self.declared(of.param, &own, body, writer);
         let (id, checks) = named(of.param, &own, &declared, writer);
         let var = Var { id, ty: Type::array(own.clone(), element), name: of.param.name.clone() };
         writer.generate_as(var, |f, at| {

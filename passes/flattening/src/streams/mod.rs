@@ -77,6 +77,17 @@ impl Known {
         self.instead.extend(results.iter().map(|var| var.id).zip(all.map(Operand::Value)));
     }
 
+    /// The extent that stands for an extent in the end.
+    fn extent_now(&self, extent: Extent) -> Extent {
+        match extent {
+            Extent::Value(id) => match self.resolved(id) {
+                Operand::Value(id) => Extent::Value(id),
+                Operand::Constant(constant) => constant.as_i64().map_or(extent, Extent::Constant),
+            },
+            other => other,
+        }
+    }
+
     /// What stands for a value in the end.
     fn resolved(&self, mut id: ArrayId) -> Operand {
         loop {
