@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Instant};
 
-use fusebox_ir::{Value, validate, validate_plan};
+use fusebox_ir::{Property, Value, validate, validate_plan};
 
 use crate::{
     CompileReport, Error, Explanation, KernelTimes, Options, PassReport, RunReport, Signature,
@@ -150,7 +150,7 @@ impl Program {
     /// As [`Self::run`].
     pub fn run_with_report(&self, inputs: &[Value]) -> Result<(Vec<Value>, RunReport), Error> {
         self.loaded.signature.check(inputs)?;
-        self.loaded.executable.run(inputs)
+        self.loaded.executable.run(inputs).map_err(|error| self.said(error))
     }
 
     /// As [`Self::run_with_report`]; says what each kernel took too. On the interpreter, which runs no kernels, nothing; on a GPU, which
@@ -173,7 +173,16 @@ impl Program {
     /// As [`Self::run`].
     pub fn run_timed(&self, inputs: &[Value]) -> Result<(Vec<Value>, RunReport, KernelTimes), Error> {
         self.loaded.signature.check(inputs)?;
-        self.loaded.executable.run_timed(inputs)
+        self.loaded.executable.run_timed(inputs).map_err(|error| self.said(error))
+    }
+
+    /// An error of a run; of a nested program in the words of it.
+    fn said(&self, error: Error) -> Error {
+        let nested = self.source.as_ref().map(|source| &source.program);
+        match (error, nested.filter(|program| validate(program, &[Property::Flat]).is_err())) {
+            (Error::Run(error), Some(program)) => Error::Run(fusebox_flattening::in_words_of_lanes(program, error)),
+            (error, _) => error,
+        }
     }
 }
 

@@ -1,7 +1,9 @@
 //! Scalar code in lanes: what it reads of the lane is read from flat arrays, at places computed from the lane's coordinates.
 
+use std::collections::BTreeSet;
+
 use fusebox_ir::{
-    ArrayId, Binary, ElementType,
+    ArrayId, Binary, Constant, ElementType,
     ElementType::{Bool, I64},
     Emit, Extent, Lambda, LambdaBuilder, Local, Place, ScalarOp, ScalarOperand, inline, unnamed,
 };
@@ -29,6 +31,13 @@ pub(super) struct Code<'l, 'p> {
     pub place: Place,
     /// What scalar code that waited was found to be, for each open body.
     known: Scopes,
+    /// What is known to be more than zero.
+    positive: BTreeSet<ScalarOperand>,
+}
+
+/// Whether a function divides.
+pub(super) fn divides(function: Binary) -> bool {
+    matches!(function, Binary::Div | Binary::Rem | Binary::DivFloor | Binary::ModFloor)
 }
 
 /// What is read where an index is outside.
@@ -51,6 +60,7 @@ impl<'l, 'p> Code<'l, 'p> {
             scalars: Vec::new(),
             place,
             known: Scopes::new(),
+            positive: BTreeSet::new(),
         }
     }
 
@@ -260,9 +270,8 @@ impl<'l, 'p> Code<'l, 'p> {
         let low = self.binary(Binary::Ge, index, Self::constant(0), Bool);
         let high = self.binary(Binary::Lt, index, size, Bool);
         let both = self.binary(Binary::And, low, high, Bool);
-        let (message, lane) = in_lane(&format!("index {{}} is outside of `{name}`, whose extent is {{}},"), lane);
+        let (message, lane) = in_lane(&format!("index [{{}}] is outside of `{name}`, whose extents are [{{}}]"), lane);
         let shown = [&[index, size][..], &lane].concat();
-        let message = if lane.is_empty() { message.trim_end_matches(',').to_owned() } else { message };
         self.assert(both, (message, shown), index, I64)
     }
 
@@ -362,7 +371,21 @@ impl Emit for Code<'_, '_> {
                 let name = self.lifter.source_name(array);
                 vec![self.flat_element(&value, position, name)]
             }
-            op => self.b.emit(op, results, place),
+            ScalarOp::Binary { function, a, b } if self.may_divide_by_zero(function, b, results) => {
+                let b = self.not_zero(b, results[0].ty);
+                self.b.emit(ScalarOp::Binary { function, a, b }, results, place)
+            }
+            ScalarOp::Assert { condition, message, shown, value } => {
+                let (message, lane) = in_lane(&message, &self.own_lane());
+                let shown = [shown, lane].concat();
+                self.b.emit(ScalarOp::Assert { condition, message, shown, value }, results, place)
+            }
+            op => {
+                let positive = self.is_positive(&op, results);
+                let made = self.b.emit(op, results, place);
+                self.positive.extend(made.iter().filter(|_| positive));
+                made
+            }
         };
         self.place = before;
         made
@@ -382,6 +405,45 @@ impl Emit for Code<'_, '_> {
 }
 
 impl Code<'_, '_> {
+    /// The coordinates of the lane of nests that this code is of, if it is told its own.
+    fn own_lane(&mut self) -> Vec<ScalarOperand> {
+        if self.coords.len() != self.lifter.context(self.context).dims.len() {
+            return Vec::new();
+        }
+        let mut lane = self.lifter.here;
+        while !self.lifter.is_above(lane, self.context) {
+            lane = self.lifter.context(lane).parent;
+        }
+        self.lane(lane)
+    }
+
+    /// Whether an integer is divided by what is no constant other than 0, in a lane that this code knows.
+    fn may_divide_by_zero(&self, function: Binary, by: ScalarOperand, results: &[Local]) -> bool {
+        let float = results.first().is_none_or(|result| result.ty.is_float());
+        let constant = matches!(by, ScalarOperand::Constant(by) if by.bits() != 0);
+        divides(function) && !float && !constant && !self.positive.contains(&by) && !self.coords.is_empty()
+    }
+
+    /// Whether an integer is at least a number above 0, as divisors often are made.
+    fn is_positive(&self, op: &ScalarOp, results: &[Local]) -> bool {
+        let integer = results.first().is_some_and(|result| !result.ty.is_float());
+        let above = |operand: &ScalarOperand| {
+            matches!(operand, ScalarOperand::Constant(least) if least.as_i64().is_some_and(|least| least > 0))
+        };
+        integer && matches!(op, ScalarOp::Binary { function: Binary::Max, a, b } if above(a) || above(b))
+    }
+
+    /// A divisor, or an error that names the lane.
+    fn not_zero(&mut self, by: ScalarOperand, ty: ElementType) -> ScalarOperand {
+        let lane = self.own_lane();
+        if lane.is_empty() {
+            return by;
+        }
+        let zero = ScalarOperand::Constant(Constant::from_bits(ty, 0));
+        let fine = self.binary(Binary::Ne, by, zero, Bool);
+        self.assert(fine, in_lane("division by zero", &lane), by, ty)
+    }
+
     /// An element by its row-major position in the lane's array.
     fn flat_element(&mut self, value: &Value, position: ScalarOperand, name: String) -> ScalarOperand {
         if value.home == ROOT
