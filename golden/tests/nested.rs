@@ -99,7 +99,7 @@ fn errors_name_the_numbers_and_the_lane_in_the_words_of_the_interpreter() {
           return q })
         return row })
       return r }";
-    assert_eq!(fails(nested, &[vector(&[3, 1, 2]).into()]), "5:19: division by zero, in lane [1, 1]");
+    assert_eq!(fails(nested, &[vector(&[3, 1, 2]).into()]), "5:22: division by zero, in lane [1, 1]");
     let asserted = "fn f(a: [n]i64) -> [n]i64 {
       let r: [n]i64 = nest([n], |i| {
         let x = assert(a[i] > 0, \"{} is not positive\", a[i], a[i])

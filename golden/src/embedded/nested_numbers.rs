@@ -78,20 +78,14 @@ fn transforms_of_rows() -> Result<Terms, BuildError> {
 
 /// Turns until a point of the plane escapes, in fixed point of 20 bits.
 fn mandelbrot() -> Result<Terms, BuildError> {
+    type State = (Exp<i64>, Exp<i64>, Exp<i64>);
     let f = |x: Acc<Vector<i64>>, y: Acc<Vector<i64>>, most: Exp<i64>| {
         generate((y.length(), x.length()), |(i, j)| {
-            let escaped = while_loop(
-                lift::<(i64, i64, i64)>((0i64, 0i64, 0i64)),
-                |state| {
-                    let (a, b, turn) = state.parts();
-                    turn.lt(most).and((a * a + b * b).le(4i64 << 40))
-                },
-                |state| {
-                    let (a, b, turn) = state.parts();
-                    (((a * a - b * b) >> 20) + x.at(j), ((2 * a * b) >> 20) + y.at(i), turn + 1)
-                },
-            );
-            escaped.parts().2
+            let inside = |(a, b, turn): State| turn.lt(most).and((a * a + b * b).le(4i64 << 40));
+            let turn =
+                |(a, b, turn): State| (((a * a - b * b) >> 20) + x.at(j), ((2 * a * b) >> 20) + y.at(i), turn + 1);
+            let zero = constant(0i64);
+            awhile((zero, zero, zero), inside, turn).2
         })
     };
     Ok(program("nested_mandelbrot", f).inputs(["x", "y", "most"]).results(["turns"]).build()?.terms)

@@ -106,7 +106,14 @@ fn a_size_that_is_equal_in_all_lanes_is_computed_with_no_lanes() {
         return s })
       return r }";
     let numbers = |n: i64, m: i64| [Array::scalar(n).into(), Array::scalar(m).into()];
-    insta::assert_snapshot!(flat(source, &numbers(3, 2)), @"");
+    insta::assert_snapshot!(flat(source, &numbers(3, 2)), @r"
+    fn f(n: i64, m: i64) -> [n]i64 {
+      let before: [n]i64 = generate([n], |x| m * 0 + x)
+      let k = 3 + m * 2
+      let row: [n, k]i64 = generate([n, k], |x, x1| x * x1)
+      let r: [n]i64 = fold(|a, b| a + b, 0, row)
+      return r }
+    ");
     let (_, report) = flatten(&parsed(source), &Config::default()).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(report.descriptors, 0);
     flat(source, &numbers(0, -1));

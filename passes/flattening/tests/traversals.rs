@@ -258,7 +258,7 @@ fn elements_that_do_not_have_the_declared_extents_are_errors() {
     checked(source, &[ragged(&[2, 2]), Array::scalar(2i64).into()]);
     let inputs = [ragged(&[2, 3]), Array::scalar(2i64).into()];
     assert!(fusebox_interp::run(&program, &inputs).is_err(), "the nested program fails");
-    insta::assert_snapshot!(run(&inputs).err().unwrap_or_default(), @"3:31: backpermute `row`: assertion failed: an element of `row` has an extent of 3, not 2");
+    insta::assert_snapshot!(run(&inputs).err().unwrap_or_default(), @"3:31: backpermute `row`: assertion failed: an element of `row` has an extent of 3, not 2, in lane 1");
     // So do arrays that a sink takes together.
     let source = "fn f(a: [n][?]i64) -> i64, [?]i64, [?]i64 {
       let z: i64, s: [z]i64, t: [z]i64 = consume(|j, row: [k]i64| { let p = min(k, 2); let x: [p]i64 = generate([p], |l| l); yield elements(row, x) }, a)

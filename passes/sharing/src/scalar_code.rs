@@ -129,10 +129,18 @@ impl<'t> Graph<'t> {
         }
     }
 
+    /// The term that a term is a result of, or it itself. Results are no nodes: of several uses of one result the operation is what is shared.
+    fn whole(&self, mut id: TermId) -> TermId {
+        while let Term::Result { of, .. } = &self.terms.nodes[id.index()].term {
+            id = *of;
+        }
+        id
+    }
+
     fn child_nodes(&self, node: Node, visit: &mut dyn FnMut(Node)) {
         let mut term = |id: TermId| {
             if self.is_inside(id) {
-                visit(Node::Term(id));
+                visit(Node::Term(self.whole(id)));
             }
         };
         match node {
@@ -143,14 +151,13 @@ impl<'t> Graph<'t> {
                 }
             }
             Node::Term(id) => match &self.terms.nodes[id.index()].term {
-                Term::Result { of, .. } => term(*of),
                 Term::Scalar { op, .. } => {
                     let mut functions = 0;
                     for part in op.parts() {
                         match part {
                             ScalarPart::Operand(ScalarOperand::Local(operand)) => {
                                 if self.is_inside(TermId::of_local(*operand)) {
-                                    visit(Node::Term(TermId::of_local(*operand)));
+                                    visit(Node::Term(self.whole(TermId::of_local(*operand))));
                                 }
                             }
                             ScalarPart::Operand(_) | ScalarPart::Array(_) => {}
@@ -210,10 +217,7 @@ impl TermGraph for Graph<'_> {
     }
 
     fn is_trivial(&self, node: usize) -> bool {
-        match self.nodes[node] {
-            Node::Term(id) => matches!(self.terms.nodes[id.index()].term, Term::Result { .. }),
-            Node::Root | Node::Function(..) => true,
-        }
+        !matches!(self.nodes[node], Node::Term(_))
     }
 }
 

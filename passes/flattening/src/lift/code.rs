@@ -405,7 +405,7 @@ impl Emit for Code<'_, '_> {
 }
 
 impl Code<'_, '_> {
-    /// The coordinates of the lane of nests that this code is of, if it is told its own.
+    /// The lane that this code is of, as the indices of the nests around it, if it is told its coordinates.
     fn own_lane(&mut self) -> Vec<ScalarOperand> {
         if self.coords.len() != self.lifter.context(self.context).dims.len() {
             return Vec::new();
@@ -414,7 +414,9 @@ impl Code<'_, '_> {
         while !self.lifter.is_above(lane, self.context) {
             lane = self.lifter.context(lane).parent;
         }
-        self.lane(lane)
+        let mut steps = self.lifter.steps(ROOT, lane);
+        steps.retain(|&step| !matches!(self.lifter.context(step).made, Made::Subset { .. }));
+        self.own_indices(&steps)
     }
 
     /// Whether an integer is divided by what is no constant other than 0, in a lane that this code knows.
@@ -427,9 +429,7 @@ impl Code<'_, '_> {
     /// Whether an integer is at least a number above 0, as divisors often are made.
     fn is_positive(&self, op: &ScalarOp, results: &[Local]) -> bool {
         let integer = results.first().is_some_and(|result| !result.ty.is_float());
-        let above = |operand: &ScalarOperand| {
-            matches!(operand, ScalarOperand::Constant(least) if least.as_i64().is_some_and(|least| least > 0))
-        };
+        let above = |operand: &ScalarOperand| matches!(operand, ScalarOperand::Constant(least) if least.as_i64().is_some_and(|least| least > 0));
         integer && matches!(op, ScalarOp::Binary { function: Binary::Max, a, b } if above(a) || above(b))
     }
 
