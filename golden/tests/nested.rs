@@ -38,6 +38,24 @@ fn they_run_without_fusion_and_with_nothing_regular() {
     }
 }
 
+#[test]
+fn what_no_lane_needs_does_not_fail() {
+    let source = "fn f(n: i64, z: i64) -> [n]i64 {
+      let r: [n]i64 = nest([n], |i| {
+        let k = 100 / z
+        let row: [k]i64 = generate([k], |l| i + l)
+        let s: i64 = fold(|a, b| a + b, 0, row)
+        return s })
+      return r }";
+    let program = fusebox_ir::text::parse(source).unwrap_or_else(|error| panic!("{error}"));
+    let compiled = compile_program(&program, &Options::default()).unwrap_or_else(|error| panic!("{error}"));
+    let run = |n: i64, z: i64| compiled.run(&[Array::scalar(n).into(), Array::scalar(z).into()]);
+    let vector = |list: &[i64]| Array::new(&[list.len()], list).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(run(0, 0).ok(), Some(vec![vector(&[]).into()]));
+    assert_eq!(run(2, 50).ok(), Some(vec![vector(&[1, 3]).into()]));
+    assert!(run(1, 0).is_err());
+}
+
 /// The place and what happened, on one thread and on two: as the interpreter says of the nested program.
 fn fails(source: &str, inputs: &[Value]) -> String {
     let program = fusebox_ir::text::parse(source).unwrap_or_else(|error| panic!("{error}"));

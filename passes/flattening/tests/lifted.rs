@@ -95,7 +95,30 @@ fn rows_of_their_own_extents_are_segments_of_one_descriptor() {
 }
 
 #[test]
-fn a_size_that_is_equal_in_all_lanes_is_computed_with_no_lanes() {
+fn a_size_that_may_fail_is_computed_only_if_there_are_lanes() {
+    let source = "fn f(n: i64, m: i64, z: i64) -> [n]i64, i64 {
+      let r: [n]i64 = nest([n], |i| {
+        let inner: [m]i64 = nest([m], |j| {
+          let k = 100 / z
+          let row: [k]i64 = generate([k], |l| i * j + l)
+          let s: i64 = fold(|a, b| a + b, 0, row)
+          return s })
+        let s: i64 = fold(|a, b| a + b, 0, inner)
+        return s })
+      let all: i64 = fold(|a, b| a + b, 0, r)
+      return r, all }";
+    // No lanes outside, none inside, and lanes that need it.
+    for (n, m, z) in [(0i64, 3i64, 0i64), (2, 0, 0), (2, 3, 40)] {
+        flat(source, &[n, m, z].map(|number| Array::scalar(number).into()));
+    }
+    let program = parsed(source);
+    let (flat, _) = flatten(&program, &Config::default()).unwrap_or_else(|error| panic!("{error}"));
+    let inputs = [2i64, 3, 0].map(|number| Array::scalar(number).into());
+    assert!(fusebox_interp::run(&program, &inputs).is_err() && fusebox_interp::run(&flat, &inputs).is_err());
+}
+
+#[test]
+fn a_size_that_is_the_same_sum_in_all_lanes_is_computed_once() {
     // By its code it depends on the lane; the rows that have it are regular.
     let source = "fn f(n: i64, m: i64) -> [n]i64 {
       let r: [n]i64 = nest([n], |i| {
