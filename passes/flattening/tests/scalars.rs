@@ -21,7 +21,7 @@ fn a_loop_of_scalars_is_a_loop_in_a_function() {
         let s = y + t
         return s })
       return r }";
-    insta::assert_snapshot!(flat(source, &[vector(&[3, 0, 7, 50]), Array::scalar(60i64).into()]), @r"
+    insta::assert_snapshot!(flat(source, &[vector(&[3, 0, 7, 50]), Array::scalar(60i64).into()]), @r#"
     fn f(a: [n]i64, most: i64) -> [n]i64 {
       let c: [n]bool = generate([n], |x| a[x] != 0)
       let index: [n]i64 = generate([n], |x| x)
@@ -31,7 +31,7 @@ fn a_loop_of_scalars_is_a_loop_in_a_function() {
         return x4, x5 }, c, index)
       let r: [n]i64 = map(|x, x1| x + x1, y, t)
       return r }
-    ");
+    "#);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use fusebox_ir::{
-    ArrayId, Binary, Constant, ElementType,
+    ArrayId, Binary, ElementType,
     ElementType::{Bool, I64},
     Emit, Extent, Lambda, LambdaBuilder, Local, Place, ScalarOp, ScalarOperand, inline, unnamed,
 };
@@ -32,12 +32,7 @@ pub(super) struct Code<'l, 'p> {
     /// What scalar code that waited was found to be, for each open body.
     known: Scopes,
     /// What is known to be more than zero.
-    positive: BTreeSet<ScalarOperand>,
-}
-
-/// Whether a function divides.
-pub(super) fn divides(function: Binary) -> bool {
-    matches!(function, Binary::Div | Binary::Rem | Binary::DivFloor | Binary::ModFloor)
+    pub positive: BTreeSet<ScalarOperand>,
 }
 
 /// What is read where an index is outside.
@@ -95,17 +90,6 @@ impl<'l, 'p> Code<'l, 'p> {
             return ScalarOperand::Outer(array);
         }
         self.op(ScalarOp::Read { array, index }, ty)
-    }
-
-    /// `condition ? value : error`, of which the message says where in which lanes.
-    pub fn assert(
-        &mut self,
-        condition: ScalarOperand,
-        (message, shown): (String, Vec<ScalarOperand>),
-        value: ScalarOperand,
-        ty: ElementType,
-    ) -> ScalarOperand {
-        self.op(ScalarOp::Assert { condition, message, shown, value }, ty)
     }
 
     /// One of two values, of which only the one that is wanted is computed.
@@ -259,22 +243,6 @@ impl<'l, 'p> Code<'l, 'p> {
         coords
     }
 
-    /// The index, if it is not negative and below the size; else an error that names the lane of these coordinates.
-    pub fn inside(
-        &mut self,
-        index: ScalarOperand,
-        size: ScalarOperand,
-        name: &str,
-        lane: &[ScalarOperand],
-    ) -> ScalarOperand {
-        let low = self.binary(Binary::Ge, index, Self::constant(0), Bool);
-        let high = self.binary(Binary::Lt, index, size, Bool);
-        let both = self.binary(Binary::And, low, high, Bool);
-        let (message, lane) = in_lane(&format!("index [{{}}] is outside of `{name}`, whose extents are [{{}}]"), lane);
-        let shown = [&[index, size][..], &lane].concat();
-        self.assert(both, (message, shown), index, I64)
-    }
-
     /// An element of a value in the lane of this code.
     pub fn element(&mut self, value: &Value, index: &[ScalarOperand], outside: &Outside) -> ScalarOperand {
         let coords = self.lane(value.home);
@@ -405,45 +373,6 @@ impl Emit for Code<'_, '_> {
 }
 
 impl Code<'_, '_> {
-    /// The lane that this code is of, as the indices of the nests around it, if it is told its coordinates.
-    fn own_lane(&mut self) -> Vec<ScalarOperand> {
-        if self.coords.len() != self.lifter.context(self.context).dims.len() {
-            return Vec::new();
-        }
-        let mut lane = self.lifter.here;
-        while !self.lifter.is_above(lane, self.context) {
-            lane = self.lifter.context(lane).parent;
-        }
-        let mut steps = self.lifter.steps(ROOT, lane);
-        steps.retain(|&step| !matches!(self.lifter.context(step).made, Made::Subset { .. }));
-        self.own_indices(&steps)
-    }
-
-    /// Whether an integer is divided by what is no constant other than 0, in a lane that this code knows.
-    fn may_divide_by_zero(&self, function: Binary, by: ScalarOperand, results: &[Local]) -> bool {
-        let float = results.first().is_none_or(|result| result.ty.is_float());
-        let constant = matches!(by, ScalarOperand::Constant(by) if by.bits() != 0);
-        divides(function) && !float && !constant && !self.positive.contains(&by) && !self.coords.is_empty()
-    }
-
-    /// Whether an integer is at least a number above 0, as divisors often are made.
-    fn is_positive(&self, op: &ScalarOp, results: &[Local]) -> bool {
-        let integer = results.first().is_some_and(|result| !result.ty.is_float());
-        let above = |operand: &ScalarOperand| matches!(operand, ScalarOperand::Constant(least) if least.as_i64().is_some_and(|least| least > 0));
-        integer && matches!(op, ScalarOp::Binary { function: Binary::Max, a, b } if above(a) || above(b))
-    }
-
-    /// A divisor, or an error that names the lane.
-    fn not_zero(&mut self, by: ScalarOperand, ty: ElementType) -> ScalarOperand {
-        let lane = self.own_lane();
-        if lane.is_empty() {
-            return by;
-        }
-        let zero = ScalarOperand::Constant(Constant::from_bits(ty, 0));
-        let fine = self.binary(Binary::Ne, by, zero, Bool);
-        self.assert(fine, in_lane("division by zero", &lane), by, ty)
-    }
-
     /// An element by its row-major position in the lane's array.
     fn flat_element(&mut self, value: &Value, position: ScalarOperand, name: String) -> ScalarOperand {
         if value.home == ROOT

@@ -6,7 +6,8 @@ use fusebox_ir::{ArrayId, ElementType, ElementType::I64, Lambda, LocalId, Scalar
 
 use super::{
     Bound, Lifter,
-    code::{Code, divides},
+    checks::divides,
+    code::Code,
     context::{ContextId, ROOT},
 };
 

@@ -7,6 +7,7 @@
 mod arrange;
 mod block;
 mod branches;
+mod checks;
 mod code;
 mod concatenation;
 mod context;

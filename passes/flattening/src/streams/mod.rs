@@ -1,5 +1,7 @@
 //! Streams that are in memory: one chunk holds all of their elements, so that a traversal is the operations of its body.
 
+mod elements;
+mod gathered;
 mod lanes;
 mod sinks;
 mod traversal;
