@@ -1,15 +1,13 @@
 #![doc = include_str!("../README.md")]
 
-mod compare;
 pub mod embedded;
 mod files;
 
 use std::path::{Path, PathBuf};
 
-use fusebox_ir::{Array, FlatInterface, Program, Value, text};
+use fusebox_ir::{Array, FlatInterface, Program, Value, compare, text};
+pub use fusebox_ir::{Mismatch, Tolerance};
 use serde::Deserialize;
-
-pub use crate::compare::{Mismatch, Tolerance};
 
 /// A program with inputs and the results that it must give.
 pub struct Golden {
@@ -118,7 +116,7 @@ impl Golden {
             return Err(Mismatch::count(results.len(), self.expected.len()));
         }
         for ((output, expected), result) in self.program.outputs.iter().zip(&self.expected).zip(results) {
-            compare::values(&output.name, expected, result, self.tolerance)?;
+            compare(&output.name, expected, result, self.tolerance)?;
         }
         Ok(())
     }

@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod cases;
 mod colour;
 mod commands;
 mod failure;
@@ -12,7 +13,7 @@ use std::{ffi::OsString, io::Write, process::ExitCode};
 
 use clap::{CommandFactory, Parser, Subcommand};
 
-use crate::commands::{check, devices, dump, explain, ops, opt, passes, run, schema, shell, tune};
+use crate::commands::{check, devices, dump, explain, new, ops, opt, passes, run, schema, shell, test, tune};
 pub use crate::failure::Failure;
 
 /// Compile and run purely functional data-parallel array programs
@@ -26,6 +27,7 @@ struct Command {
 #[derive(Subcommand)]
 enum Action {
     Run(run::Options),
+    Test(test::Options),
     Tune(tune::Options),
     Check(check::Options),
     Dump(dump::Options),
@@ -35,6 +37,7 @@ enum Action {
     Schema(schema::Options),
     Passes(passes::Options),
     Devices(devices::Options),
+    New(new::Options),
     Completions(shell::Completions),
     Man(shell::Manual),
 }
@@ -55,6 +58,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let mut out = std::io::stdout().lock();
     let done = match &command.action {
         Action::Run(options) => run::run(options, &mut out),
+        Action::Test(options) => test::run(options, &mut out),
         Action::Tune(options) => tune::run(options, &mut out),
         Action::Check(options) => check::run(options, &mut out),
         Action::Dump(options) => dump::run(options, &mut out),
@@ -64,6 +68,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Action::Schema(options) => schema::run(options, &mut out),
         Action::Passes(options) => passes::run(options, &mut out),
         Action::Devices(options) => devices::run(options, &mut out),
+        Action::New(options) => new::run(options, &mut out),
         Action::Completions(options) => shell::completions(options, Command::command(), &mut out),
         Action::Man(options) => shell::manual(options, Command::command(), &mut out),
     };

@@ -3,7 +3,7 @@
 use std::{
     fs::File,
     io::{self, Read},
-    path::Path,
+    path::{self, Path},
 };
 
 use anyhow::{Context, bail};
@@ -11,7 +11,17 @@ use fusebox_ir::{Made, Program, json, text, validate};
 
 /// Reads a valid program or plan, from standard input if the path is `-`; errors say where.
 pub(crate) fn read(path: &Path) -> anyhow::Result<Made> {
-    let name = if is_standard(path) { Path::new("standard input") } else { path }.display();
+    made(path, &source(path)?)
+}
+
+/// What messages call a file.
+fn called(path: &Path) -> path::Display<'_> {
+    if is_standard(path) { Path::new("standard input") } else { path }.display()
+}
+
+/// The text of a program or plan.
+pub(crate) fn source(path: &Path) -> anyhow::Result<String> {
+    let name = called(path);
     let bytes = bytes(path).with_context(|| format!("cannot read {name}"))?;
     if bytes.len() as u64 > LONGEST {
         bail!("{name}: a program has at most {LONGEST} bytes")
@@ -20,7 +30,12 @@ pub(crate) fn read(path: &Path) -> anyhow::Result<Made> {
         bail!("{name}: expected a program as text or JSON, or a plan as JSON, found bytes that are no text")
     };
     // Some editors begin files with a byte-order mark.
-    let source = source.strip_prefix('\u{feff}').unwrap_or(&source);
+    Ok(source.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(source))
+}
+
+/// The valid program or plan that a text is.
+pub(crate) fn made(path: &Path, source: &str) -> anyhow::Result<Made> {
+    let name = called(path);
     if source.trim_start().starts_with('{') {
         return json::made_from_json(source).map_err(|error| anyhow::anyhow!("{name}: {error}"));
     }

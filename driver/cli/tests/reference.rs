@@ -2,6 +2,9 @@
 
 mod support;
 
+use std::{fs, path::Path};
+
+use fusebox_ir::text::reference;
 use support::Folder;
 
 #[test]
@@ -38,4 +41,21 @@ fn schemas_are_those_of_the_files() {
     let graph: serde_json::Value = serde_json::from_str(&f.fusebox("schema graph").ok()).unwrap();
     assert!(graph["properties"]["nodes"].is_object(), "{graph}");
     f.fusebox("schema house").fails(2, &["program, plan, graph"]);
+}
+
+/// Every operation is on the page that `ops` names; where it has a section of its own, that has the same signs for its shapes.
+#[test]
+fn the_book_has_every_operation_with_the_same_shape() {
+    let book = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/book");
+    for operation in reference::OPERATIONS {
+        let (name, shape) = (operation.name, operation.shape);
+        let path = book.join(format!("{}.md", operation.page));
+        let page = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let words =
+            |text: &str| text.split(|c: char| !(c.is_alphanumeric() || "_'".contains(c))).any(|word| word == name);
+        assert!(words(&page), "{} does not say `{name}`", path.display());
+        let heading = |section: &&str| section.lines().next().is_some_and(words);
+        let Some(section) = page.split("\n## ").skip(1).find(heading) else { continue };
+        assert!(!shape.contains('→') || section.contains(&format!("`{shape}`")), "`{name}`: `{shape}`\n{section}");
+    }
 }

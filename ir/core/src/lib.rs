@@ -5,6 +5,7 @@ mod array_op;
 pub mod association;
 mod bug;
 mod builder;
+mod compare;
 mod element;
 mod error;
 #[cfg(feature = "generate")]
@@ -25,6 +26,7 @@ mod renumber;
 mod rewrite;
 mod scalar;
 mod sink;
+mod splitmix;
 pub mod term;
 pub mod text;
 mod traverse;
@@ -36,6 +38,7 @@ pub use crate::{
     array_op::*,
     association::{Association, ScatterOrder},
     builder::*,
+    compare::{Mismatch, Tolerance, compare},
     element::*,
     error::*,
     ids::*,
@@ -49,6 +52,7 @@ pub use crate::{
     rewrite::*,
     scalar::*,
     sink::*,
+    splitmix::SplitMix64,
     traverse::*,
     validate::*,
     value::*,

@@ -181,7 +181,8 @@ pub enum Step {
         results: Vec<ValueId>,
     },
     /// Runs `condition_steps`; while the scalar `condition` then holds, `body`, then moves `next` to `state`, all at once. The loop drops
-    /// `condition` when it has been tested: no step frees it, nor what is moved.
+    /// `condition` when it has been tested: no step frees it, nor what is moved. The body may free state that does not move, which its end
+    /// makes again.
     While {
         /// The state's values: made before by aliases.
         state: Vec<ValueId>,
@@ -194,7 +195,7 @@ pub enum Step {
         /// As many as the state.
         next: Vec<PlanOperand>,
     },
-    /// The value is not used any more.
+    /// The value is not used any more. In a loop: one that its steps make, or its state.
     Free {
         /// Which.
         value: ValueId,

@@ -17,12 +17,14 @@ mod syntax;
 mod takes;
 #[cfg(test)]
 mod tests;
+mod value;
 
 pub(crate) use self::printer::{extent_text, type_text};
 pub use self::{
     advice::advice,
     error::{Error, Errors},
     printer::{KernelNames, print},
+    value::{ValueError, scalar, value},
 };
 use std::collections::HashMap;
 

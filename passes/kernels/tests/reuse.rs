@@ -164,6 +164,23 @@ fn a_loop_over_a_map_stays_in_one_buffer() {
 }
 
 #[test]
+fn a_loop_that_scatters_into_its_state_copies_it_once() {
+    let plan = plan(
+        "fn f(u0: [n]i64, count: i64) -> [n]i64 {
+          let u: [n]i64, r: i64 = while(|s: [n]i64, r: i64| { let go = r < count return go }, |s: [n]i64, r: i64| {
+            let one: [1]i64 = generate([1], |i| r)
+            let p: [n]i64 = permute(|new, old| new + old, s, one, at: one, unique: true)
+            let q = r + 1 return p, q }, u0, 0) return u }",
+    );
+    let inputs = |turns: i64| [Array::new(&[1000], &vec![1i64; 1000]).unwrap().into(), Array::scalar(turns).into()];
+    let (results, _) = run(&plan, &inputs(900));
+    let expected: Vec<i64> = (0..1000).map(|i| if i < 900 { i + 1 } else { 1 }).collect();
+    assert_eq!(results, [Array::new(&[1000], &expected).unwrap().into()]);
+    // The input is left as it is, so the first turn copies it; from then on the state's memory is written.
+    assert!((1..5).all(|turns| (8000..8100).contains(&peak(&plan, &inputs(turns)))), "{plan}");
+}
+
+#[test]
 fn an_array_of_a_branch_or_a_loop_is_taken_over_there() {
     let plan = plan(
         "fn f(a: [n]f32, c: bool) -> [n]f32 { let r: [n]f32 = cond(c, || {

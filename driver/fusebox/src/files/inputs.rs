@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use fusebox_ir::{Array, Constant, ElementType, Nested, Value};
+use fusebox_ir::{Array, ElementType, Nested, Value, text};
 
 use super::{
     FileError, FileFault,
@@ -182,7 +182,7 @@ fn load(
             return Ok(vec![(index, Loaded::Stream(folder(path, leaf)?))]);
         }
         if let (0, false, false, Some(text)) = (leaf.rank, leaf.slot.ty.stream, path.exists(), path.to_str())
-            && let Some(constant) = literal(text, leaf.element)
+            && let Ok(constant) = text::scalar(text.trim(), leaf.element)
         {
             return Ok(vec![(index, Loaded::Array(Array::scalar(constant)))]);
         }
@@ -242,20 +242,6 @@ fn missing_scalar(fault: FileFault, leaf: Option<&Leaf<'_>>) -> FileFault {
         }
         _ => fault,
     }
-}
-
-/// A scalar on the command line.
-fn literal(text: &str, element: ElementType) -> Option<Constant> {
-    let text = text.trim();
-    if let Ok(constant) = text.parse::<Constant>() {
-        return (constant.ty() == element).then_some(constant);
-    }
-    let named = match text {
-        "inf" | "nan" => format!("{text}_{element}"),
-        "-inf" => format!("-inf_{element}"),
-        number => format!("{number}{element}"),
-    };
-    named.parse().ok()
 }
 
 /// The columns of a table for these leaves.

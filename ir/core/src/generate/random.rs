@@ -1,22 +1,18 @@
-//! A small generator of numbers: splitmix64, the same everywhere.
+//! What programs are generated from.
 
-use crate::{Constant, ElementType};
+use crate::{Constant, ElementType, SplitMix64};
 
 /// Numbers that depend on the seed alone.
 #[derive(Clone, Debug)]
-pub(super) struct Random(u64);
+pub(super) struct Random(SplitMix64);
 
 impl Random {
     pub(super) fn new(seed: u64) -> Self {
-        Self(seed ^ 0x5851_f42d_4c95_7f2d)
+        Self(SplitMix64::new(seed ^ 0x5851_f42d_4c95_7f2d))
     }
 
     pub(super) fn bits(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+        self.0.bits()
     }
 
     /// A number below `n`; 0 if `n` is 0.

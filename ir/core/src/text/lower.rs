@@ -114,16 +114,19 @@ impl<'a, 's> Lower<'a, 's> {
             self.hide(1, syntax.inputs.iter().map(|pattern| pattern.name));
         }
         self.hide(1, syntax.broken.iter().copied());
+        let mut types = Vec::new();
         for ty in syntax.results.iter().flatten() {
-            if let Err(fault) = self.resolve(ty) {
+            types.push(self.resolve(ty).unwrap_or_else(|fault| {
                 self.tell(*fault);
-            }
+                Type::array(vec![crate::Extent::Unknown], ty.element)
+            }));
         }
         let mut bindings = Vec::new();
         if let Err(fault) = self.statements(&syntax.body.statements, block::Flavour::Block, &mut bindings) {
             self.tell(*fault);
         }
-        if let Err(fault) = self.result_items(syntax).and_then(|items| self.result_names(items)) {
+        let results = self.result_items(syntax).and_then(|items| self.result_names(items, &types, &mut Vec::new()));
+        if let Err(fault) = results {
             self.tell(*fault);
         }
         self.faults.unwrap_or_default()
@@ -189,7 +192,7 @@ impl<'a, 's> Lower<'a, 's> {
         let items = self.result_items(syntax)?;
         let mut bindings = Vec::new();
         self.statements(&syntax.body.statements, block::Flavour::Block, &mut bindings)?;
-        let (results, names) = self.result_names(items)?;
+        let (results, names) = self.result_names(items, &types, &mut bindings)?;
         let outputs = names.into_iter().zip(types).map(|(name, ty)| Output { name: name.to_owned(), ty }).collect();
         self.names.close();
         let body = crate::Block { sizes, params, bindings, results };
@@ -213,12 +216,23 @@ impl<'a, 's> Lower<'a, 's> {
         Ok(items)
     }
 
-    /// The results of a program, and their names.
-    fn result_names(&self, items: &[ResultSyntax<'s>]) -> Parsed<(Vec<ArrayId>, Vec<&'s str>)> {
+    /// The results of a program, and their names. Scalar code is bound at the end.
+    fn result_names(
+        &mut self,
+        items: &'a [ResultSyntax<'s>],
+        types: &[Type],
+        bindings: &mut Vec<crate::Binding>,
+    ) -> Parsed<(Vec<ArrayId>, Vec<&'s str>)> {
         let (mut results, mut names) = (Vec::with_capacity(items.len()), Vec::with_capacity(items.len()));
         let mut seen = std::collections::HashSet::new();
-        for (label, expr) in items {
-            results.push(self.value_named(*expr)?);
+        for (position, (label, expr)) in items.iter().enumerate() {
+            if label.is_none() && !matches!(self.expr(*expr).kind, ExprKind::Name(_)) {
+                let text = shown(self.text(*expr));
+                return Err(fault(self.span(*expr), "this result has no name")
+                    .help(format!("give it one: `return result: {text}`")));
+            }
+            let ty = types.get(position).filter(|ty| ty.is_scalar()).map(|ty| ty.element);
+            results.push(self.result(*expr, ty, bindings)?);
             let name = label.map_or(self.text(*expr), |word| word.text);
             if !seen.insert(name) {
                 let span = label.map_or(self.span(*expr), |word| word.span);

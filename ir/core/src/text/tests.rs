@@ -11,6 +11,7 @@ mod reference;
 mod scalar;
 mod values;
 mod worked;
+mod written;
 
 use super::parse;
 use crate::Program;

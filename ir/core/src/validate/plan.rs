@@ -57,7 +57,7 @@ struct Checker<'p> {
     taking: HashMap<ValueId, ValueId>,
     /// What was taken over, and may only be freed.
     taken: HashSet<ValueId>,
-    /// Made before a loop whose steps these are: not freed here, for the next turn needs them.
+    /// Made before a loop whose steps these are: but for the state of the innermost, not freed here, for the next turn needs them.
     kept: HashSet<ValueId>,
 }
 
@@ -248,7 +248,7 @@ impl<'p> Checker<'p> {
         }
     }
 
-    /// Steps whose values are not seen after them; what of `state` they take over is there again afterwards.
+    /// Steps whose values are not seen after them; what of `state` they take over or free is there again afterwards.
     fn inner_steps(
         &mut self,
         field: &'static str,
@@ -262,10 +262,9 @@ impl<'p> Checker<'p> {
         self.steps(field, steps, depth + 1);
         inside(self);
         self.owned = owned;
-        for id in state {
-            if self.taken.remove(id) {
-                self.made.insert(*id);
-            }
+        for id in state.iter().filter(|id| self.ever.contains(id)) {
+            self.taken.remove(id);
+            self.made.insert(*id);
         }
         for id in self.log.drain(before..) {
             self.made.remove(&id);
@@ -401,7 +400,7 @@ impl<'p> Checker<'p> {
             Step::Free { value } => {
                 if !self.taken.remove(value) {
                     self.used(*value, "what is freed");
-                    if self.kept.contains(value) {
+                    if self.kept.contains(value) && !self.owned.contains(value) {
                         self.report.report(ProgramFault::FreedInLoop { value: self.name(*value) });
                     }
                 }

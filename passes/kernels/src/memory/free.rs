@@ -6,12 +6,17 @@ use fusebox_ir::{Operand, PlanOperand, PlanValue, Step, ValueId};
 
 /// Puts a [`Step::Free`] behind the last use of every value made by `steps` that is not kept.
 ///
-/// A value is freed in the list of steps that makes it: what a branch or a loop uses from outside is freed after it. State of loops moves: what
-/// becomes state is not freed.
+/// A value is freed in the list of steps that makes it: what a branch or a loop uses from outside is freed after it. What becomes state of a
+/// loop moves, and is not freed; the state before is freed in the body, so that what is made of it may be made in its memory.
 pub(crate) fn insert(steps: &mut Vec<Step>, keep: &[ValueId], values: &[PlanValue]) {
+    list(steps, keep, &[], values);
+}
+
+/// One list of steps; `state` of the loop whose body it is.
+fn list(steps: &mut Vec<Step>, keep: &[ValueId], state: &[ValueId], values: &[PlanValue]) {
     let mut live: HashSet<ValueId> = keep.iter().copied().collect();
     let mut out: Vec<Step> = Vec::new();
-    let made: HashSet<ValueId> = steps.iter().flat_map(Step::makes).copied().collect();
+    let made: HashSet<ValueId> = steps.iter().flat_map(Step::makes).chain(state).copied().collect();
     // From the end: the first use met is the last.
     for mut step in std::mem::take(steps).into_iter().rev() {
         let mut used = Vec::new();
@@ -26,13 +31,13 @@ pub(crate) fn insert(steps: &mut Vec<Step>, keep: &[ValueId], values: &[PlanValu
         out.extend(frees.into_iter().rev().map(|value| Step::Free { value }));
         match &mut step {
             Step::If { then, otherwise, results, .. } => {
-                insert(then, results, values);
-                insert(otherwise, results, values);
+                list(then, results, &[], values);
+                list(otherwise, results, &[], values);
             }
-            Step::While { condition_steps, condition, body, next, .. } => {
+            Step::While { state, condition_steps, condition, body, next } => {
                 let kept = |operands: &[PlanOperand]| operands.iter().filter_map(value).collect::<Vec<_>>();
-                insert(condition_steps, &kept(std::slice::from_ref(condition)), values);
-                insert(body, &kept(next), values);
+                list(condition_steps, &kept(std::slice::from_ref(condition)), &[], values);
+                list(body, &kept(next), state, values);
             }
             _ => {}
         }

@@ -2,29 +2,29 @@
 
 use std::collections::{HashMap, HashSet};
 
-use fusebox_ir::{Access, Kernel, KernelArrayId, Plan, PlanOperand, Step, ValueId, analysis::InPlace};
+use fusebox_ir::{Access, Kernel, KernelArrayId, Plan, Step, ValueId, analysis::InPlace};
 
 /// Lets values that kernels write take over the memory of values that they read, where nothing else needs those: frees are in place.
 pub(crate) fn insert(plan: &mut Plan) {
     let kept: HashSet<ValueId> = plan.results.iter().copied().collect();
     let mut steps = std::mem::take(&mut plan.steps);
-    list(&mut steps, &[], &[], &kept, &mut plan.kernels);
+    list(&mut steps, &[], &kept, &mut plan.kernels);
     plan.steps = steps;
 }
 
-/// One list of steps; `state` of the loop whose body it is, which becomes `next` after it. `kept` are the results of the plan, for its own
-/// list: inside, what is needed after a list is not freed in it.
-fn list(steps: &mut [Step], state: &[ValueId], next: &[PlanOperand], kept: &HashSet<ValueId>, kernels: &mut [Kernel]) {
+/// One list of steps; `state` of the loop whose body it is. `kept` are the results of the plan, for its own list: inside, what is needed after a
+/// list is not freed in it.
+fn list(steps: &mut [Step], state: &[ValueId], kept: &HashSet<ValueId>, kernels: &mut [Kernel]) {
     let none = HashSet::new();
     for step in steps.iter_mut() {
         match step {
             Step::If { then, otherwise, .. } => {
-                list(then, &[], &[], &none, kernels);
-                list(otherwise, &[], &[], &none, kernels);
+                list(then, &[], &none, kernels);
+                list(otherwise, &[], &none, kernels);
             }
-            Step::While { state, condition_steps, condition: _, body, next } => {
-                list(condition_steps, &[], &[], &none, kernels);
-                list(body, state, next, &none, kernels);
+            Step::While { state, condition_steps, condition: _, body, next: _ } => {
+                list(condition_steps, &[], &none, kernels);
+                list(body, state, &none, kernels);
             }
             _ => {}
         }
@@ -53,7 +53,7 @@ fn list(steps: &mut [Step], state: &[ValueId], next: &[PlanOperand], kept: &Hash
                     && is_free(&over, written, read)
                     && uses.allows(KernelArrayId::at(written), KernelArrayId::at(read)).is_ok()
                     && (state.contains(&id) || made.get(&id).is_some_and(|&at| at < allocated))
-                    && is_dead(&steps[at + 1..], id, state, next)
+                    && Step::free_unused(id, &steps[at + 1..])
             });
             let Some(read) = source else { continue };
             over[written] = Some(KernelArrayId::at(read));
@@ -82,14 +82,4 @@ fn allocated(before: &[Step], value: ValueId) -> Option<usize> {
 fn is_free(over: &[Option<KernelArrayId>], written: usize, read: usize) -> bool {
     let source = Some(KernelArrayId::at(read));
     if over[written].is_some() { over[written] == source } else { !over.contains(&source) }
-}
-
-/// Whether nothing uses a value any more.
-fn is_dead(after: &[Step], id: ValueId, state: &[ValueId], next: &[PlanOperand]) -> bool {
-    if !state.contains(&id) {
-        return Step::free_unused(id, after);
-    }
-    let mut used = next.contains(&PlanOperand::Value(id));
-    after.iter().for_each(|step| step.for_each_value(&mut |value| used |= value == id));
-    !used
 }

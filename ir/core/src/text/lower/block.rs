@@ -28,12 +28,17 @@ pub(super) enum Params {
 }
 
 impl<'a, 's> Lower<'a, 's> {
-    /// A function whose body is a block.
-    pub(super) fn block(&mut self, function: &'a Function<'s>, params: Params, flavour: Flavour) -> Parsed<Block> {
+    /// A function whose body is a block; `wanted` are types of its results, as far as they are known.
+    pub(super) fn block(
+        &mut self,
+        function: &'a Function<'s>,
+        params: Params,
+        wanted: &[ElementType],
+    ) -> Parsed<Block> {
         self.names.open();
         let mut block = self.open_block(function, params)?;
-        self.statements(&function.body.statements, flavour, &mut block.bindings)?;
-        block.results = self.block_results(&function.body)?;
+        self.statements(&function.body.statements, Flavour::Block, &mut block.bindings)?;
+        block.results = self.block_results(&function.body, wanted, Some(&mut block.bindings))?;
         self.names.close();
         Ok(block)
     }
@@ -180,16 +185,25 @@ impl<'a, 's> Lower<'a, 's> {
         Ok(Binding { results, op: ArrayOp::Unit { f }, place: self.lines.place(self.span(expr).start) })
     }
 
-    /// `return` of a block: names.
-    pub(super) fn block_results(&mut self, body: &'a Body<'s>) -> Parsed<Vec<ArrayId>> {
+    /// `return` of a block: names, or scalar code, which is bound at its end. `wanted` are types, as far as they are known. In a cluster each binding
+    /// has a mark, so that only names are returned.
+    pub(super) fn block_results(
+        &mut self,
+        body: &'a Body<'s>,
+        wanted: &[ElementType],
+        mut bindings: Option<&mut Vec<Binding>>,
+    ) -> Parsed<Vec<ArrayId>> {
         match &body.end {
             End::Return(items) => {
                 let mut results = Vec::with_capacity(items.len());
-                for (label, expr) in items {
+                for (position, (label, expr)) in items.iter().enumerate() {
                     if let Some(label) = label {
                         return Err(fault(label.span, "only results of a program are given names"));
                     }
-                    results.push(self.value_named(*expr)?);
+                    results.push(match &mut bindings {
+                        Some(bindings) => self.result(*expr, wanted.get(position).copied(), bindings)?,
+                        None => self.value_named(*expr)?,
+                    });
                 }
                 Ok(results)
             }
@@ -199,10 +213,28 @@ impl<'a, 's> Lower<'a, 's> {
         }
     }
 
+    /// What is returned: a value by name, or scalar code, which is bound after all others.
+    pub(super) fn result(
+        &mut self,
+        expr: ExprId,
+        wanted: Option<ElementType>,
+        bindings: &mut Vec<Binding>,
+    ) -> Parsed<ArrayId> {
+        if matches!(self.expr(expr).kind, ExprKind::Name(_)) {
+            return self.value_named(expr);
+        }
+        let (f, types) = self.unit(expr, &[wanted])?;
+        let binding = self.unit_of(expr, f, types[0]);
+        let id = binding.results[0].id;
+        bindings.push(binding);
+        Ok(id)
+    }
+
     /// `while(…)` of arrays.
     fn array_loop(&mut self, parts: &'a Loop<'s>) -> Parsed<ArrayOp> {
-        let condition = self.part(|lower| lower.block(&parts.condition, Params::Visible, Flavour::Block));
-        let step = self.part(|lower| lower.block(&parts.step, Params::Visible, Flavour::Block));
+        let state: Vec<_> = parts.step.params.iter().filter_map(|param| Some(param.ty.as_ref()?.element)).collect();
+        let condition = self.part(|lower| lower.block(&parts.condition, Params::Visible, &[ElementType::Bool]));
+        let step = self.part(|lower| lower.block(&parts.step, Params::Visible, &state));
         let (condition, step) = (condition?, step?);
         if parts.starts.len() != step.params.len() {
             let (state, starts) = (step.params.len(), parts.starts.len());
@@ -282,17 +314,11 @@ impl<'a, 's> Lower<'a, 's> {
             End::Return(items) => {
                 self.same_number(items.len(), wanted.len(), function.body.span)?;
                 for ((_, expr), ty) in items.iter().zip(wanted) {
-                    if matches!(self.expr(*expr).kind, ExprKind::Name(_)) {
-                        block.results.push(self.value_named(*expr)?);
-                        continue;
-                    }
-                    let (f, _) = self.unit(*expr, &[Some(*ty)])?;
-                    let binding = self.unit_of(*expr, f, *ty);
-                    block.results.push(binding.results[0].id);
-                    block.bindings.push(binding);
+                    let result = self.result(*expr, Some(*ty), &mut block.bindings)?;
+                    block.results.push(result);
                 }
             }
-            _ => block.results = self.block_results(&function.body)?,
+            _ => block.results = self.block_results(&function.body, &[], None)?,
         }
         self.names.close();
         Ok(block)

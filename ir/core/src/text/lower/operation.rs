@@ -138,7 +138,7 @@ impl<'a, 's> Lower<'a, 's> {
             "stencil" => self.stencil(args, wanted)?,
             "nest" => {
                 let extents = self.extents(args.list()?)?;
-                let body = self.block(args.function()?, Params::Indices(extents.len()), Flavour::Block)?;
+                let body = self.block(args.function()?, Params::Indices(extents.len()), wanted)?;
                 ArrayOp::Nest { extents, body }
             }
             "element" => {
@@ -151,8 +151,8 @@ impl<'a, 's> Lower<'a, 's> {
                 let condition = args.next("a condition")?;
                 let condition = self.operand(args.expr(condition)?, ElementType::Bool)?;
                 let (then, otherwise) = (args.function()?, args.function()?);
-                let then = self.part(|lower| lower.block(then, Params::Indices(0), Flavour::Block));
-                let otherwise = self.part(|lower| lower.block(otherwise, Params::Indices(0), Flavour::Block));
+                let then = self.part(|lower| lower.block(then, Params::Indices(0), wanted));
+                let otherwise = self.part(|lower| lower.block(otherwise, Params::Indices(0), wanted));
                 ArrayOp::Cond { condition, then: then?, otherwise: otherwise? }
             }
             "foreign" => {
@@ -160,7 +160,7 @@ impl<'a, 's> Lower<'a, 's> {
                 let fallback = args.function()?;
                 // The fallback sees nothing outside.
                 let outside = std::mem::take(&mut self.names);
-                let fallback = self.block(fallback, Params::Binding, Flavour::Block);
+                let fallback = self.block(fallback, Params::Binding, wanted);
                 self.names = outside;
                 let fallback = fallback?;
                 let types = self.elements(&fallback.params.iter().map(|var| var.id).collect::<Vec<_>>());

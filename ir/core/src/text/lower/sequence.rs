@@ -90,7 +90,7 @@ impl<'a, 's> Lower<'a, 's> {
         for (operation, accumulated) in open {
             sinks.push(match (operation.name.text, accumulated) {
                 (_, Some((f, count, seeds))) => {
-                    let f = self.block(f, Params::Binding, Flavour::Block)?;
+                    let f = self.block(f, Params::Binding, &[])?;
                     let types = self.elements(&f.params.iter().map(|var| var.id).collect::<Vec<_>>());
                     Sink::Accumulate { count, f, seeds: self.loose_operands(&seeds, &types)? }
                 }
@@ -107,7 +107,7 @@ impl<'a, 's> Lower<'a, 's> {
         self.names.open();
         let mut body = self.open_block(function, Params::Indices(0))?;
         self.statements(&function.body.statements, Flavour::Cluster, &mut body.bindings)?;
-        body.results = self.block_results(&function.body)?;
+        body.results = self.block_results(&function.body, &[], None)?;
         // Orders may name a binding further down, so they are read at the end.
         let mut marks = Vec::with_capacity(body.bindings.len());
         for statement in &function.body.statements {

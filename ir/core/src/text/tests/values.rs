@@ -105,6 +105,42 @@ fn streams() {
 }
 
 #[test]
+fn scalar_code_is_returned() {
+    for (statements, printed) in [
+        (
+            "let s: f32 = cond(b, || { return x * 2.0 }, || { return 0.0 })",
+            "let s: f32 = cond(b, || { let v = x * 2.0 return v }, || { let w = 0.0f32 return w })",
+        ),
+        (
+            "let s: f32, i: i64 = while(|s: f32, i: i64| { return i < n }, |s: f32, i: i64| { return s / 2.0, i + 1 }, x, 0)",
+            "let s: f32, i: i64 = while(|s: f32, i: i64| { let c = i < n return c }, |s: f32, i: i64| { let t = s / 2.0 let j = i + 1 return t, j }, x, 0)",
+        ),
+        (
+            "let t: [p]f32 = nest([p], |i| { let r: f32 = fold(|x, y| x + y, 0.0, xs) return r + f32(i) })",
+            "let t: [p]f32 = nest([p], |i| { let r: f32 = fold(|x, y| x + y, 0.0, xs) let q = r + f32(i) return q })",
+        ),
+    ] {
+        means(statements, printed);
+    }
+    let program = same("fn f(x: f32, n: i64) -> f32, i64 { return twice: x * 2.0, one: 1 }");
+    assert_eq!(
+        program,
+        same("fn f(x: f32, n: i64) -> f32, i64 { let twice = x * 2.0 let one = 1i64 return twice: twice, one: one }")
+    );
+    for (text, wanted) in [
+        ("fn f(x: f32) -> f32 { return x * 2.0 }", "this result has no name"),
+        ("fn f(x: f32) -> f32 { return y: x * 2 }", "`2` is a whole number, and `f32` is expected"),
+        ("fn f(x: f32) -> i64 { return y: x }", "result `y` is i64, and f32 is wanted"),
+    ] {
+        let message = match parse(text) {
+            Err(error) => error.message().to_owned(),
+            Ok(program) => validate(&program, &[]).unwrap_err().to_string(),
+        };
+        assert!(message.contains(wanted), "{text}: {message}");
+    }
+}
+
+#[test]
 fn where_a_name_is_wanted_a_name_stands() {
     for (text, wanted) in [
         // Arrays are no scalars.
