@@ -73,7 +73,7 @@ fn bubble_sort() -> Result<Terms, BuildError> {
 }
 
 /// How many elements of a sorted row are below, as told of each.
-fn number_below(row: Acc<Vector<i32>>, below: impl FnOnce(Exp<i32>) -> Exp<bool>) -> Exp<i64> {
+fn number_below<T: Elt>(row: Acc<Vector<T>>, below: impl FnOnce(Exp<T>) -> Exp<bool>) -> Exp<i64> {
     let found = while_loop(
         lift::<(i64, i64)>((0i64, row.length())),
         |state| state.fst().lt(state.snd()),
@@ -106,17 +106,7 @@ fn triangles() -> Result<Terms, BuildError> {
     let f = |later: Ragged<i64>| {
         later.map(|own| {
             let has = |v: Exp<i64>| {
-                let found = while_loop(
-                    lift::<(i64, i64)>((0i64, own.length())),
-                    |state| state.fst().lt(state.snd()),
-                    |state| {
-                        let (low, high) = state.parts();
-                        let middle = (low + high) / 2;
-                        let below = own.at(middle).lt(v);
-                        (cond(below, middle + 1, low), cond(below, high, middle))
-                    },
-                );
-                let low = found.fst();
+                let low = number_below(own, |other| other.lt(v));
                 cond(low.lt(own.length()), own.at(low).eq_(v).cast::<i64>(), 0)
             };
             let of = |p: Exp<i64>| sum(later.element(own.at(p)).map(has)).get();

@@ -6,13 +6,14 @@
 use std::collections::{HashMap, HashSet};
 
 use fusebox_ir::{
-    ArrayId, ArrayOp, Binding, Block, ElementType::I64, Extent, Fresh, Operand, Part, PartMut, Program, Sink, Type, Var,
+    ArrayId, ArrayOp, Binding, Block, ElementType::I64, Extent, Fresh, Operand, PartMut, Program, Sink, Type, Var,
 };
 
 use super::{
     Known, Streams,
     elements::{Element, names_inside},
     gathered::Nest,
+    has_streams,
     traversal::{Traversal, steps},
     writer::Writer,
 };
@@ -32,7 +33,7 @@ struct Own {
 /// # Errors
 /// [`Error::Unsupported`] where an element gives a name to an extent of arrays inside of it.
 pub(crate) fn traversals_in_lanes(program: &Program) -> Result<Program, Error> {
-    if !any_to_rewrite(&program.body) {
+    if !has_streams(program) {
         return Ok(program.clone());
     }
     let mut program = program.clone();
@@ -42,25 +43,6 @@ pub(crate) fn traversals_in_lanes(program: &Program) -> Result<Program, Error> {
     lanes.block(&mut program.body, false)?;
     program.body.substitute(&mut |id| streams.known.resolved(id));
     Ok(program)
-}
-
-fn any_to_rewrite(block: &Block) -> bool {
-    let mut blocks = vec![block];
-    while let Some(block) = blocks.pop() {
-        for binding in &block.bindings {
-            if matches!(binding.op, ArrayOp::Consume { .. }) {
-                return true;
-            }
-            blocks.extend(
-                binding
-                    .op
-                    .parts()
-                    .into_iter()
-                    .filter_map(|part| if let Part::Body(body) = part { Some(body) } else { None }),
-            );
-        }
-    }
-    false
 }
 
 /// Whether a traversal only puts the arrays that it reads one after the other.
