@@ -1,7 +1,7 @@
 //! Kernels in vectors of 64 or 32 bytes, where the machine has them and the kernel is in gangs.
 
 use fusebox_backend::BackendError;
-use fusebox_ir::Kernel;
+use fusebox_ir::{ElementType, Kernel};
 use fusebox_schedule::{Target, gangs::is_counted_before};
 use fusebox_wide::{Code, Features, Refusal, compile};
 
@@ -63,7 +63,9 @@ pub(crate) fn emitted(
     }
     // Scalar code is as good from Cranelift, but for rows: what is used in them alone has no register outside.
     let rows = (1..kernel.levels.len()).any(|level| !is_counted_before(kernel, level));
-    if forced.is_narrow(features) || narrow.gang(kernel).is_none() && !rows {
+    // Gangs of `f16` may gain in longer vectors alone.
+    let halves = kernel.arrays.iter().any(|array| array.element == ElementType::F16);
+    if forced.is_narrow(features) || narrow.gang(kernel).is_none() && !rows && !halves {
         return Ok(None);
     }
     let scheduled = ScheduledKernel::best(kernel, Some(bytes))?;

@@ -128,6 +128,11 @@ impl Cpu {
     pub fn registers_of(&self, elements: u32, bytes: usize) -> u32 {
         (elements * bytes as u32).div_ceil(self.vector_bytes)
     }
+
+    /// Whether gangs of `f16` are converted by vectors. Code for vectors of 16 bytes does it lane by lane.
+    pub fn converts_halves(&self) -> bool {
+        self.vector_bytes > 16
+    }
 }
 
 impl fmt::Display for Target {

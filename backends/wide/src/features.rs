@@ -3,7 +3,7 @@
 /// What a processor has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Features {
-    /// AVX-512 F, BW, DQ, VL and CD, with vectors of 64 bytes; else AVX2 and FMA, with vectors of 32.
+    /// AVX-512 F, BW, DQ, VL and CD, with vectors of 64 bytes; else AVX2, FMA and F16C, with vectors of 32.
     pub avx512: bool,
     /// Instructions that count ones in lanes: VPOPCNTDQ and BITALG.
     pub counts: bool,
@@ -12,7 +12,7 @@ pub struct Features {
 }
 
 impl Features {
-    /// What all wide code needs: AVX2, FMA, BMI1, BMI2, LZCNT and POPCNT. Haswell and Zen, and all since.
+    /// What all wide code needs: AVX2, FMA, F16C, BMI1, BMI2, LZCNT and POPCNT. Haswell and Zen, and all since.
     pub const AVX2: Self = Self { avx512: false, counts: false, compress: false };
     /// With AVX-512 F, BW, DQ, VL and CD. Skylake-X and Cascade Lake have no more.
     pub const BASE: Self = Self { avx512: true, ..Self::AVX2 };
@@ -33,7 +33,7 @@ impl Features {
         use std::is_x86_feature_detected as has;
         let ints = has!("bmi1") && has!("bmi2") && has!("lzcnt") && has!("popcnt");
         let avx512 = has!("avx512f") && has!("avx512bw") && has!("avx512dq") && has!("avx512vl") && has!("avx512cd");
-        (has!("avx2") && has!("fma") && ints).then(|| Self {
+        (has!("avx2") && has!("fma") && has!("f16c") && ints).then(|| Self {
             avx512,
             counts: avx512 && has!("avx512vpopcntdq") && has!("avx512bitalg"),
             compress: avx512 && has!("avx512vbmi2"),
@@ -61,7 +61,7 @@ impl Features {
 
 impl std::fmt::Display for Features {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(if self.avx512 { "AVX-512 F, BW, DQ, VL, CD" } else { "AVX2, FMA" })?;
+        f.write_str(if self.avx512 { "AVX-512 F, BW, DQ, VL, CD" } else { "AVX2, FMA, F16C" })?;
         if self.counts {
             f.write_str(", VPOPCNTDQ, BITALG")?;
         }

@@ -5,7 +5,7 @@ use fusebox_ir::{
     analysis::kernels::{AcrossLanes, Lanes},
 };
 
-use crate::gangs::inside;
+use crate::{gangs::inside, target::Cpu};
 
 /// What the code inside of a level costs and gains across lanes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -16,13 +16,15 @@ pub(super) struct Tally {
     bytes: usize,
     /// Instructions on gangs.
     pub(super) instructions: usize,
+    /// Whether vectors convert `f16`.
+    converts_halves: bool,
 }
 
 impl Tally {
     /// Of gangs along a level of a kernel.
-    pub(super) fn of(kernel: &Kernel, level: usize) -> Self {
+    pub(super) fn of(kernel: &Kernel, cpu: &Cpu, level: usize) -> Self {
         let lanes = Lanes::of(kernel, level);
-        let mut tally = Self::default();
+        let mut tally = Self { converts_halves: cpu.converts_halves(), ..Self::default() };
         for (_, statement) in inside(kernel, level) {
             match &statement.action {
                 Action::Load { array, map, .. } | Action::Store { array, map, .. } => {
@@ -107,10 +109,11 @@ impl Tally {
                 (division && !(float && *function == Binary::Div)) || by_lane
             }
             ScalarOp::Read { .. } | ScalarOp::ReadFlat { .. } => true,
-            ScalarOp::Convert { to, .. } => matches!(to, ElementType::F16 | ElementType::I64 | ElementType::U64),
+            ScalarOp::Convert { to, .. } => matches!(to, ElementType::I64 | ElementType::U64),
             _ => false,
         };
-        if awkward || results.iter().any(|result| result.ty == ElementType::F16) {
+        let halves = !self.converts_halves && results.iter().any(|result| result.ty == ElementType::F16);
+        if awkward || halves {
             self.loss += 4;
         } else {
             self.gain += if bodies.is_empty() { 2 } else { 0 };

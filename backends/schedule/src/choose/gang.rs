@@ -46,7 +46,7 @@ pub(super) fn gang(kernel: &Kernel, cpu: &Cpu, choices: &mut Vec<Choice>) -> Opt
     let mut best: Option<(i64, Gang)> = None;
     let mut instead_of = Vec::new();
     for level in (0..kernel.levels.len()).rev() {
-        let tally = Tally::of(kernel, level);
+        let tally = Tally::of(kernel, cpu, level);
         let lanes = lanes_of(kernel, cpu, level, &tally);
         if let Err(why) = may_be_lanes(kernel, level, lanes) {
             instead_of.push(format!("level {level}: {why}"));

@@ -121,7 +121,7 @@ impl<'k> Builder<'k> {
             return Some((gang, None, gang.lanes));
         }
         let outer = (0..gang.level).rev().filter_map(|level| {
-            let tally = Tally::of(self.kernel, level);
+            let tally = Tally::of(self.kernel, cpu, level);
             let lanes = lanes_of(self.kernel, cpu, level, &tally);
             let gang = Gang { level, lanes, masked: false };
             let fits = lanes >= 2 && tally.score() > 0 && may_be_lanes(self.kernel, level, lanes).is_ok();

@@ -126,9 +126,9 @@ impl Select<'_> {
         Ok(all)
     }
 
-    /// One instruction from lanes of 4 bytes to lanes of 8.
-    fn doubled(&mut self, code: C, from: &[VReg], lanes: u32) -> Vec<VReg> {
-        (0..self.registers(lanes, 8).max(1))
+    /// One instruction to lanes of `to` bytes from lanes of half as many.
+    pub(super) fn doubled(&mut self, code: C, from: &[VReg], to: u32, lanes: u32) -> Vec<VReg> {
+        (0..self.registers(lanes, to).max(1))
             .map(|register| {
                 let half = self.part(from[register / 2], register % 2, 2);
                 self.w(code, &[Arg::Any(half)])
@@ -137,8 +137,13 @@ impl Select<'_> {
     }
 
     /// One instruction from lanes of 8 bytes to lanes of 4.
-    fn halved(&mut self, code: C, from: &[VReg]) -> Vec<VReg> {
+    pub(super) fn halved(&mut self, code: C, from: &[VReg]) -> Vec<VReg> {
         let halves: Vec<VReg> = from.iter().map(|&register| self.w(code, &[Arg::Any(register)])).collect();
+        self.in_pairs(&halves)
+    }
+
+    /// Low halves of registers, two in each.
+    pub(super) fn in_pairs(&mut self, halves: &[VReg]) -> Vec<VReg> {
         halves.chunks(2).map(|pair| self.together(pair, 2)).collect()
     }
 
@@ -147,8 +152,11 @@ impl Select<'_> {
         let from = self.ty(a).element;
         let lanes = to.lanes;
         let (wide, narrow) = (from.bytes(), to.element.bytes());
-        if from == F16 || to.element == F16 || to.element == Bool {
+        if to.element == Bool {
             return self.lacks(&format!("conversion of {from} to {}", to.element));
+        }
+        if from == F16 || to.element == F16 {
+            return self.convert_gang_of_halves(a, to);
         }
         if from == Bool {
             let one = Constant::from_i64(to.element, 1).bits();
@@ -192,14 +200,14 @@ impl Select<'_> {
                 } else {
                     C::EVEX_Vcvtdq2pd_zmm_k1z_ymmm256b32_er
                 };
-                self.doubled(code, &ints, lanes)
+                self.doubled(code, &ints, 8, lanes)
             }
             (false, F32) if from.is_signed() => self.halved(C::EVEX_Vcvtqq2ps_ymm_k1z_zmmm512b64_er, &registers),
             (false, F32) => self.halved(C::EVEX_Vcvtuqq2ps_ymm_k1z_zmmm512b64_er, &registers),
             (false, F64) if from.is_signed() => each(self, C::EVEX_Vcvtqq2pd_zmm_k1z_zmmm512b64_er, &registers),
             (false, F64) => each(self, C::EVEX_Vcvtuqq2pd_zmm_k1z_zmmm512b64_er, &registers),
             (false, _) => self.resized(&registers, wide, narrow, from.is_signed(), lanes)?,
-            (true, F64) if from == F32 => self.doubled(C::EVEX_Vcvtps2pd_zmm_k1z_ymmm256b32_sae, &registers, lanes),
+            (true, F64) if from == F32 => self.doubled(C::EVEX_Vcvtps2pd_zmm_k1z_ymmm256b32_sae, &registers, 8, lanes),
             (true, F32) if from == F64 => self.halved(C::EVEX_Vcvtpd2ps_ymm_k1z_zmmm512b64_er, &registers),
             (true, F32 | F64) => registers,
             (true, _) => self.whole(&registers, from, to.element, lanes)?,
@@ -212,7 +220,7 @@ impl Select<'_> {
         let mut registers = from.to_vec();
         let mut element = element;
         if element == F32 && to.bytes() == 8 {
-            registers = self.doubled(C::EVEX_Vcvtps2pd_zmm_k1z_ymmm256b32_sae, &registers, lanes);
+            registers = self.doubled(C::EVEX_Vcvtps2pd_zmm_k1z_ymmm256b32_sae, &registers, 8, lanes);
             element = F64;
         }
         let bytes = element.bytes();
@@ -277,10 +285,13 @@ impl Select<'_> {
     pub(super) fn convert_one(&mut self, a: Value, to: ElementType) -> Outcome<VReg> {
         use ElementType::{Bool, F16};
         let from = self.ty(a).element;
-        if from == F16 || to == F16 || to == Bool {
+        if to == Bool {
             return self.lacks(&format!("conversion of {from} to {to}"));
         }
         let one = self.one(a)?;
+        if from == F16 || to == F16 {
+            return self.converted_half(one, from, to);
+        }
         self.converted(one, from, to)
     }
 

@@ -11,6 +11,7 @@ mod conversions_of_ones;
 mod convert;
 mod counts;
 mod gang;
+mod halves;
 mod instruction;
 mod lanes;
 mod lanes_of_ones;

@@ -1,4 +1,4 @@
-//! Instructions on 64 bytes as those of AVX2 and FMA on 32.
+//! Instructions on 64 bytes as those of AVX2, FMA and F16C on 32.
 
 use iced_x86::{
     Code::{self, *},
@@ -92,7 +92,11 @@ pub(super) fn short(code: Code, memory: bool) -> Option<Code> {
         EVEX_Vcvtdq2pd_zmm_k1z_ymmm256b32_er => VEX_Vcvtdq2pd_ymm_xmmm128,
         EVEX_Vcvtdq2ps_zmm_k1z_zmmm512b32_er => VEX_Vcvtdq2ps_ymm_ymmm256,
         EVEX_Vcvtpd2ps_ymm_k1z_zmmm512b64_er => VEX_Vcvtpd2ps_xmm_ymmm256,
+        EVEX_Vcvtph2ps_xmm_k1z_xmmm64 => VEX_Vcvtph2ps_xmm_xmmm64,
+        EVEX_Vcvtph2ps_zmm_k1z_ymmm256_sae => VEX_Vcvtph2ps_ymm_xmmm128,
         EVEX_Vcvtps2pd_zmm_k1z_ymmm256b32_sae => VEX_Vcvtps2pd_ymm_xmmm128,
+        EVEX_Vcvtps2ph_xmmm64_k1z_xmm_imm8 => VEX_Vcvtps2ph_xmmm64_xmm_imm8,
+        EVEX_Vcvtps2ph_ymmm256_k1z_zmm_imm8_sae => VEX_Vcvtps2ph_xmmm128_ymm_imm8,
         EVEX_Vcvtsd2ss_xmm_k1z_xmm_xmmm64_er => VEX_Vcvtsd2ss_xmm_xmm_xmmm64,
         EVEX_Vcvtsi2sd_xmm_xmm_rm64_er => VEX_Vcvtsi2sd_xmm_xmm_rm64,
         EVEX_Vcvtsi2ss_xmm_xmm_rm64_er => VEX_Vcvtsi2ss_xmm_xmm_rm64,

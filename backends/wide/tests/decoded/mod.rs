@@ -12,7 +12,7 @@ fn allowed(needed: CpuidFeature, features: Features) -> bool {
     match needed {
         Needs::INTEL8086 | Needs::INTEL186 | Needs::INTEL386 | Needs::X64 | Needs::CMOV | Needs::SSE => true,
         Needs::BMI1 | Needs::BMI2 | Needs::LZCNT | Needs::POPCNT => true,
-        Needs::AVX | Needs::AVX2 | Needs::FMA => true,
+        Needs::AVX | Needs::AVX2 | Needs::FMA | Needs::F16C => true,
         Needs::AVX512F | Needs::AVX512BW | Needs::AVX512DQ | Needs::AVX512VL | Needs::AVX512CD => features.avx512,
         Needs::AVX512_VPOPCNTDQ | Needs::AVX512_BITALG => features.counts,
         Needs::AVX512_VBMI2 => features.compress,
