@@ -71,7 +71,7 @@ impl<'p> Evaluator<'p> {
                     inside = all.len();
                     all.push(Lanes { indices, around: lanes });
                 }
-                blocks.extend(blocks_of(binding).into_iter().map(|block| (block, inside)));
+                blocks.extend(blocks_of(binding).map(|block| (block, inside)));
             }
         }
         let values = RefCell::new(vec![None; definitions.len()]);

@@ -138,38 +138,32 @@ impl<'t> Graph<'t> {
     }
 
     fn child_nodes(&self, node: Node, visit: &mut dyn FnMut(Node)) {
-        let mut term = |id: TermId| {
+        let term = |id: TermId, visit: &mut dyn FnMut(Node)| {
             if self.is_inside(id) {
                 visit(Node::Term(self.whole(id)));
             }
         };
         match node {
-            Node::Root => self.results.iter().for_each(|&id| term(id)),
+            Node::Root => self.results.iter().for_each(|&id| term(id, visit)),
             Node::Function(owner, index) => {
                 if let Term::Scalar { functions, .. } = &self.terms.nodes[owner.index()].term {
-                    functions[index].results.iter().for_each(|&id| term(id));
+                    functions[index].results.iter().for_each(|&id| term(id, visit));
                 }
             }
-            Node::Term(id) => match &self.terms.nodes[id.index()].term {
-                Term::Scalar { op, .. } => {
-                    let mut functions = 0;
-                    for part in op.parts() {
-                        match part {
-                            ScalarPart::Operand(ScalarOperand::Local(operand)) => {
-                                if self.is_inside(TermId::of_local(*operand)) {
-                                    visit(Node::Term(self.whole(TermId::of_local(*operand))));
-                                }
-                            }
-                            ScalarPart::Operand(_) | ScalarPart::Array(_) => {}
-                            ScalarPart::Body(_) => {
-                                visit(Node::Function(id, functions));
-                                functions += 1;
-                            }
+            Node::Term(id) => {
+                let Term::Scalar { op, .. } = &self.terms.nodes[id.index()].term else { return };
+                let mut functions = 0;
+                for part in op.parts() {
+                    match part {
+                        ScalarPart::Operand(ScalarOperand::Local(operand)) => term(TermId::of_local(*operand), visit),
+                        ScalarPart::Operand(_) | ScalarPart::Array(_) => {}
+                        ScalarPart::Body(_) => {
+                            visit(Node::Function(id, functions));
+                            functions += 1;
                         }
                     }
                 }
-                _ => {}
-            },
+            }
         }
     }
 
