@@ -127,11 +127,11 @@ fn on_all_cores(
     Ok(compiled.run(inputs).map_err(Failure::from))
 }
 
-/// As [`compiled`], of programs that nest and traverse streams, on 1, 2 or 7 threads; what flattening refuses is left out.
+/// As [`compiled`], of programs that nest and traverse streams, on 1, 2 or 7 threads; those of which names are taken are left out.
 fn flattened(program: &Program, inputs: &[Value]) -> Result<Outcome, String> {
     use fusebox_flattening::{Config, Error, flatten, streams_in_memory};
     let flat = flatten(program, &Config::default()).and_then(|(flat, _)| streams_in_memory(&flat));
-    if let Err(Error::Unsupported { .. } | Error::Taken { .. }) = flat {
+    if let Err(Error::Taken { .. }) = flat {
         return Ok(run(program, inputs).map_err(Failure::from));
     }
     on_all_cores(program, inputs, fusebox::Fusion::Optimal, [1, 2, 7][program.body.bindings.len() % 3])

@@ -3,8 +3,9 @@
 //! With `FUSEBOX_BLESS=1` (as `cargo xtask bless` sets it) texts that differ are written anew out of the embedded form, under the comment
 //! that heads them.
 
+use fusebox::{Backend, Options, compile_program};
 use fusebox_golden::{embedded, folder, load};
-use fusebox_ir::{text, validate};
+use fusebox_ir::{Program, Property, text, validate};
 
 #[test]
 fn texts_are_the_same_programs() {
@@ -37,6 +38,26 @@ fn texts_are_the_same_programs() {
 }
 
 #[test]
+fn nested_programs_give_what_their_texts_give() {
+    for program in embedded::nested() {
+        let terms = (program.build)().unwrap_or_else(|error| panic!("{}: {error}", program.name));
+        let recovered = fusebox_sharing::program(&terms, &fusebox_sharing::Config::default())
+            .unwrap_or_else(|error| panic!("{}: {error}", program.name));
+        validate(&recovered, &[]).unwrap_or_else(|errors| panic!("{}: {errors}\n{recovered}", program.name));
+        assert!(validate(&recovered, &[Property::Flat]).is_err(), "{} is not nested\n{recovered}", program.name);
+        let golden = load(program.name);
+        let names = |program: &Program| program.outputs.iter().map(|output| output.name.clone()).collect::<Vec<_>>();
+        assert_eq!(names(&recovered), names(&golden.program), "{}", program.name);
+        for backend in [Backend::Interp, Backend::Cpu] {
+            let compiled = compile_program(&recovered, &Options { backend, ..Options::default() })
+                .unwrap_or_else(|error| panic!("{}: {error}\n{recovered}", program.name));
+            let results = compiled.run(&golden.inputs).unwrap_or_else(|error| panic!("{}: {error}", program.name));
+            golden.check(&results).unwrap_or_else(|mismatch| panic!("{}: {mismatch}", program.name));
+        }
+    }
+}
+
+#[test]
 fn there_are_as_many_as_promised() {
     let names: Vec<&str> = embedded::all().iter().map(|program| program.name).collect();
     let required = [
@@ -63,4 +84,22 @@ fn there_are_as_many_as_promised() {
     let missing: Vec<_> = required.iter().filter(|name| !names.contains(name)).collect();
     assert!(missing.is_empty(), "not in the embedded language: {missing:?}");
     assert!(names.len() >= 25, "{} programs", names.len());
+    let nested: Vec<&str> = embedded::nested().iter().map(|program| program.name).collect();
+    let required = [
+        "nested_quicksort",
+        "nested_fft",
+        "nested_fft_rows",
+        "nested_triangle_count",
+        "nested_smvm",
+        "nested_bubble_sort",
+        "nested_mandelbrot",
+        "nested_hull",
+        "nested_volatility",
+        "nested_queens",
+        "nested_find",
+        "nested_nearest",
+        "nested_merge",
+    ];
+    let missing: Vec<_> = required.iter().filter(|name| !nested.contains(name)).collect();
+    assert!(missing.is_empty(), "not in the embedded language: {missing:?}");
 }

@@ -39,22 +39,89 @@ fn they_run_without_fusion_and_with_nothing_regular() {
 }
 
 #[test]
-fn errors_name_the_numbers_and_the_lane() {
-    let source = "fn f(rows: [n][?]i64, at: [n]i64) -> [n]i64 {
+fn what_no_lane_needs_does_not_fail() {
+    let source = "fn f(n: i64, z: i64) -> [n]i64 {
+      let r: [n]i64 = nest([n], |i| {
+        let k = 100 / z
+        let row: [k]i64 = generate([k], |l| i + l)
+        let s: i64 = fold(|a, b| a + b, 0, row)
+        return s })
+      return r }";
+    let program = fusebox_ir::text::parse(source).unwrap_or_else(|error| panic!("{error}"));
+    let compiled = compile_program(&program, &Options::default()).unwrap_or_else(|error| panic!("{error}"));
+    let run = |n: i64, z: i64| compiled.run(&[Array::scalar(n).into(), Array::scalar(z).into()]);
+    let vector = |list: &[i64]| Array::new(&[list.len()], list).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(run(0, 0).ok(), Some(vec![vector(&[]).into()]));
+    assert_eq!(run(2, 50).ok(), Some(vec![vector(&[1, 3]).into()]));
+    assert!(run(1, 0).is_err());
+}
+
+/// The place and what happened, on one thread and on two: as the interpreter says of the nested program.
+fn fails(source: &str, inputs: &[Value]) -> String {
+    let program = fusebox_ir::text::parse(source).unwrap_or_else(|error| panic!("{error}"));
+    let said = |error: fusebox::Error| match error {
+        fusebox::Error::Run(error) => format!("{}: {}", error.place, error.fault),
+        other => panic!("{other}"),
+    };
+    let run = |options: &Options| {
+        let compiled = compile_program(&program, options).unwrap_or_else(|error| panic!("{error}"));
+        compiled.run(inputs).err().map(said).unwrap_or_default()
+    };
+    let expected = run(&Options { backend: fusebox::Backend::Interp, ..Options::default() });
+    for threads in [1, 2] {
+        for flattening in [Flattening::Regular, Flattening::Irregular] {
+            let threads = NonZeroUsize::new(threads);
+            assert_eq!(run(&Options { threads, flattening, ..Options::default() }), expected, "{source}");
+        }
+    }
+    expected
+}
+
+#[test]
+fn errors_name_the_numbers_and_the_lane_in_the_words_of_the_interpreter() {
+    let vector = |list: &[i64]| Array::new(&[list.len()], list).unwrap_or_else(|error| panic!("{error}"));
+    let rows = Nested { extents: vector(&[2, 3, 1]), values: vector(&[1, 2, 3, 4, 5, 6]) };
+    let index = "fn f(rows: [n][?]i64, at: [n]i64) -> [n]i64 {
       let r: [n]i64 = nest([n], |i| {
         let m: i64, row: [m]i64 = element(rows, i)
         let k = at[i]
         let x = row[k]
         return x })
       return r }";
-    let program = fusebox_ir::text::parse(source).unwrap_or_else(|error| panic!("{error}"));
-    let vector = |list: &[i64]| Array::new(&[list.len()], list).unwrap_or_else(|error| panic!("{error}"));
-    let rows = Nested { extents: vector(&[2, 3, 1]), values: vector(&[1, 2, 3, 4, 5, 6]) };
-    let inputs = [Value::Nested(rows), vector(&[0, 3, 0]).into()];
-    for threads in [1, 2] {
-        let options = Options { threads: NonZeroUsize::new(threads), ..Options::default() };
-        let compiled = compile_program(&program, &options).unwrap_or_else(|error| panic!("{error}"));
-        let error = compiled.run(&inputs).err().map(|error| error.to_string()).unwrap_or_default();
-        assert!(error.ends_with("index 3 is outside of `row`, whose extent is 3, in lane 1"), "{error}");
-    }
+    let said = fails(index, &[Value::Nested(rows), vector(&[0, 3, 0]).into()]);
+    assert_eq!(said, "5:17: index [3] is outside of `row`, whose extents are [3], in lane 1");
+    let regular = "fn f(at: [n]i64) -> [n]i64 {
+      let r: [n]i64 = nest([n], |i| {
+        let row: [2]i64 = generate([2], |j| at[i] + j)
+        let sorted: [2]i64 = sort(row)
+        let k = at[i]
+        let x = sorted[k]
+        return x })
+      return r }";
+    let said = fails(regular, &[vector(&[0, 1, 2]).into()]);
+    assert_eq!(said, "6:17: index [2] is outside of `sorted`, whose extents are [2], in lane 2");
+    let division = "fn f(a: [n]i64) -> [n]i64 {
+      let r: [n]i64 = nest([n], |i| {
+        let x = a[i]
+        let row: [3]i64 = generate([3], |j| j)
+        let quotients: [3]i64 = map(|y| y / x, row)
+        let s: i64 = fold(|a, b| a + b, 0, quotients)
+        return s })
+      return r }";
+    assert_eq!(fails(division, &[vector(&[1, 0, 2]).into()]), "5:43: division by zero, in lane 1");
+    let nested = "fn f(a: [n]i64) -> [n][2]i64 {
+      let r: [n][2]i64 = nest([n], |i| {
+        let row: [2]i64 = nest([2], |j| {
+          let x = a[i] - j
+          let q = 12 % x
+          return q })
+        return row })
+      return r }";
+    assert_eq!(fails(nested, &[vector(&[3, 1, 2]).into()]), "5:22: division by zero, in lane [1, 1]");
+    let asserted = "fn f(a: [n]i64) -> [n]i64 {
+      let r: [n]i64 = nest([n], |i| {
+        let x = assert(a[i] > 0, \"{} is not positive\", a[i], a[i])
+        return x })
+      return r }";
+    assert_eq!(fails(asserted, &[vector(&[3, -1, 2]).into()]), "3:17: assertion failed: -1 is not positive, in lane 1");
 }

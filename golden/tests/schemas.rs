@@ -47,9 +47,9 @@ fn files_that_are_none_are_not() {
     let of_programs = validator(&json::schema());
     let edits: [fn(&mut Value); 4] = [
         |file| file["more"] = 1.into(),
-        |file| file["body"] = "none".into(),
-        |file| file["body"]["bindings"][0]["op"] = 7.into(),
-        |file| _ = file.as_object_mut().and_then(|file| file.remove("body")),
+        |file| file["program"]["body"] = "none".into(),
+        |file| file["program"]["body"]["bindings"][0]["op"] = 7.into(),
+        |file| _ = file.as_object_mut().and_then(|file| file.remove("program")),
     ];
     assert!(of_programs.is_valid(&valid));
     for (number, edit) in edits.iter().enumerate() {

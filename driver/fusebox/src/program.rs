@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Instant};
 
 use fusebox_backend::{Running, device_memory::Transfers, start};
-use fusebox_ir::{Value, validate, validate_plan};
+use fusebox_ir::{Property, Value, validate, validate_plan};
 
 use crate::{
     CompileReport, DeviceValue, Error, Explanation, KernelTimes, Options, PassReport, RunReport, Signature,
@@ -151,7 +151,7 @@ impl Program {
     /// As [`Self::run`].
     pub fn run_with_report(&self, inputs: &[Value]) -> Result<(Vec<Value>, RunReport), Error> {
         self.loaded.signature.check(inputs)?;
-        self.loaded.executable.run(inputs)
+        self.loaded.executable.run(inputs).map_err(|error| self.said(error))
     }
 
     /// Begins a run, which goes on while the caller does something else; [`Running::wait`] gives its results.
@@ -187,7 +187,8 @@ impl Program {
     /// As [`Self::run`].
     pub fn run_on_device(&self, inputs: &[DeviceValue]) -> Result<Vec<DeviceValue>, Error> {
         self.loaded.signature.check_on_device(inputs)?;
-        self.loaded.executable.run_on_device(inputs).map(|(results, _)| results)
+        let results = self.loaded.executable.run_on_device(inputs);
+        results.map(|(results, _)| results).map_err(|error| self.said(error))
     }
 
     /// As [`Self::start`], from and to values that stay where the program runs.
@@ -221,7 +222,16 @@ impl Program {
     /// As [`Self::run`].
     pub fn run_timed(&self, inputs: &[Value]) -> Result<(Vec<Value>, RunReport, KernelTimes), Error> {
         self.loaded.signature.check(inputs)?;
-        self.loaded.executable.run_timed(inputs)
+        self.loaded.executable.run_timed(inputs).map_err(|error| self.said(error))
+    }
+
+    /// An error of a run; of a nested program in the words of it.
+    fn said(&self, error: Error) -> Error {
+        let nested = self.source.as_ref().map(|source| &source.program);
+        match (error, nested.filter(|program| validate(program, &[Property::Flat]).is_err())) {
+            (Error::Run(error), Some(program)) => Error::Run(fusebox_flattening::in_words_of_lanes(program, error)),
+            (error, _) => error,
+        }
     }
 }
 

@@ -107,6 +107,14 @@ pub enum Fault {
         /// Its message.
         message: String,
     },
+    /// Any of these, in a lane of nests.
+    #[error("{fault}, in lane {}", lane_text(lane))]
+    InLane {
+        /// What happened.
+        fault: Box<Fault>,
+        /// The indices of the nests around, the outermost first.
+        lane: Vec<i64>,
+    },
     /// Extents whose product overflows, or that no memory holds.
     #[error("`{array}` of extents {extents:?} does not fit in memory")]
     TooLarge {
@@ -117,7 +125,19 @@ pub enum Fault {
     },
 }
 
+fn lane_text(lane: &[i64]) -> String {
+    match lane {
+        [one] => one.to_string(),
+        lane => format!("{lane:?}"),
+    }
+}
+
 impl Fault {
+    /// The fault, as one in a lane of nests; outside of nests, where there are no indices, as it is.
+    pub fn in_lane(self, lane: Vec<i64>) -> Self {
+        if lane.is_empty() { self } else { Self::InLane { fault: Box::new(self), lane } }
+    }
+
     /// A failed `assert` whose message says numbers, each in the place of a `{}`.
     pub fn assertion(message: &str, shown: &[i64]) -> Self {
         let (mut said, mut rest) = (String::new(), message);

@@ -3,7 +3,8 @@
 use std::cell::RefCell;
 
 use fusebox_ir::{
-    ArrayId, Binding, Block, Constant, Extent, Fault, Operand, Output, Part, Place, Program, RunError, Type, Var,
+    ArrayId, ArrayOp, Binding, Block, Constant, Extent, Fault, Operand, Output, Part, Place, Program, RunError, Type,
+    Var,
 };
 
 use crate::{
@@ -22,6 +23,8 @@ pub(crate) struct Evaluator<'p> {
     definitions: Vec<Definition<'p>>,
     /// What has been computed in the current run of the block that defines it, by id.
     values: RefCell<Vec<Option<Val>>>,
+    /// Lanes of blocks; the first are none, outside of all nests.
+    lanes: Vec<Lanes<'p>>,
     /// Whether blocks compute all of their bindings, in order, whatever is needed of them.
     in_order: bool,
 }
@@ -31,29 +34,48 @@ struct Definition<'p> {
     var: Option<&'p Var>,
     /// The binding and which of its results; none for parameters and sizes.
     binding: Option<(&'p Binding, usize)>,
+    /// The lanes that it is defined in.
+    lanes: usize,
+}
+
+/// The lanes of a block: the indices of a nest, or the number of the step of a traversal, and the lanes around these.
+struct Lanes<'p> {
+    indices: &'p [Var],
+    around: usize,
 }
 
 impl<'p> Evaluator<'p> {
     pub(crate) fn new(program: &'p Program, in_order: bool) -> Self {
         let mut definitions = Vec::new();
-        let mut define = |var: &'p Var, binding| {
+        let mut define = |var: &'p Var, binding, lanes| {
             if definitions.len() <= var.id.index() {
-                definitions.resize(var.id.index() + 1, Definition { var: None, binding: None });
+                definitions.resize(var.id.index() + 1, Definition { var: None, binding: None, lanes: 0 });
             }
-            definitions[var.id.index()] = Definition { var: Some(var), binding };
+            definitions[var.id.index()] = Definition { var: Some(var), binding, lanes };
         };
-        let mut blocks = vec![&program.body];
-        while let Some(block) = blocks.pop() {
-            block.sizes.iter().chain(&block.params).for_each(|var| define(var, None));
+        let mut all = vec![Lanes { indices: &[], around: 0 }];
+        let mut blocks = vec![(&program.body, 0)];
+        while let Some((block, lanes)) = blocks.pop() {
+            block.sizes.iter().chain(&block.params).for_each(|var| define(var, None, lanes));
             for binding in &block.bindings {
                 for (position, var) in binding.results.iter().enumerate() {
-                    define(var, Some((binding, position)));
+                    define(var, Some((binding, position)), lanes);
                 }
-                blocks.extend(blocks_of(binding));
+                let indices = match &binding.op {
+                    ArrayOp::Nest { body, .. } => &body.params[..],
+                    ArrayOp::Consume { body, chunks: false, .. } => &body.params[..1],
+                    _ => &[],
+                };
+                let mut inside = lanes;
+                if !indices.is_empty() {
+                    inside = all.len();
+                    all.push(Lanes { indices, around: lanes });
+                }
+                blocks.extend(blocks_of(binding).map(|block| (block, inside)));
             }
         }
         let values = RefCell::new(vec![None; definitions.len()]);
-        Self { definitions, values, in_order }
+        Self { definitions, values, lanes: all, in_order }
     }
 
     /// The value of `id`, computing first whatever it needs.
@@ -117,11 +139,26 @@ impl<'p> Evaluator<'p> {
         match stop {
             Stop::Fault(fault, place) => {
                 let place = if place.is_unknown() { binding.place.clone() } else { place };
-                let name = self.name(binding.results[position].id);
+                let id = binding.results[position].id;
+                let (name, fault) = (self.name(id), fault.in_lane(self.lane(id)));
                 RunError { operation: format!("{} `{name}`", binding.op.name()), place, fault }.into()
             }
             other => other,
         }
+    }
+
+    /// The lane in which a value is computed: the indices of nests around it, the outermost first.
+    fn lane(&self, id: ArrayId) -> Vec<i64> {
+        let (mut lane, mut at) = (Vec::new(), self.definitions[id.index()].lanes);
+        let values = self.values.borrow();
+        while at != 0 {
+            let lanes = &self.lanes[at];
+            let index = |var: &Var| values[var.id.index()].as_ref().map_or(0, Val::to_i64);
+            lane.extend(lanes.indices.iter().rev().map(index));
+            at = lanes.around;
+        }
+        lane.reverse();
+        lane
     }
 
     /// Results of a block for these arguments, computed anew.

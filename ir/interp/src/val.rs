@@ -73,10 +73,15 @@ impl Val {
         Self { element: self.element, extents, items: Rc::clone(&self.items) }
     }
 
-    /// The part at index `i` of the outermost dimension; an array inside of an array of arrays.
+    /// The part at index `i` of the outermost dimension; of an array of arrays with that dimension alone, or a stream, an array inside.
     pub(crate) fn part(&self, i: usize) -> Self {
         match &*self.items {
-            Items::Arrays(arrays) => arrays[i].clone(),
+            Items::Arrays(arrays) if self.extents.len() == 1 => arrays[i].clone(),
+            Items::Arrays(arrays) => {
+                let extents = self.extents[1..].to_vec();
+                let size = count(&extents);
+                Self::nested(self.element, extents, arrays[i * size..][..size].to_vec())
+            }
             Items::Scalars(scalars) => {
                 let extents = self.extents[1..].to_vec();
                 let size = count(&extents);

@@ -148,6 +148,25 @@ fn arrays_of_arrays_are_inputs_and_elements() {
 }
 
 #[test]
+fn one_of_several_results_may_be_used_again_and_in_branches() {
+    let root = |x: Exp<i64>| {
+        let halved = while_loop(
+            lift::<(i64, i64)>((0i64, x)),
+            |state| state.fst().lt(state.snd()),
+            |state| {
+                let (low, high) = state.parts();
+                let middle = (low + high) / 2;
+                let below = (middle * middle).lt(x);
+                (cond(below, middle + 1, low), cond(below, high, middle))
+            },
+        );
+        let low = halved.fst();
+        cond(low.gt(3), low * low, low)
+    };
+    assert_eq!((example::run1(root, &50), example::run1(root, &9)), (64, 3));
+}
+
+#[test]
 fn fallbacks_see_their_arguments_alone() {
     let gemm = |a: Acc<Matrix<i64>>, b: Acc<Matrix<i64>>| foreign("gemm", |(a, b)| matmul(a, b), (a, b));
     let a = Matrix::new((1, 2), &[1i64, 2]).unwrap();

@@ -6,6 +6,7 @@ mod extents;
 mod interface;
 mod lift;
 mod live;
+mod said;
 mod scalars;
 mod scopes;
 mod streams;
@@ -15,6 +16,7 @@ use fusebox_ir::{Program, Property, validate};
 use crate::analysis::{Representation, explain};
 pub use crate::{
     error::Error,
+    said::in_words_of_lanes,
     streams::{has_streams, streams_in_memory},
 };
 
@@ -80,7 +82,8 @@ pub fn flatten(program: &Program, config: &Config) -> Result<(Program, Report), 
             Representation::Irregular => report.irregular += 1,
         }
     }
-    let (flat, descriptors, lifted) = lift::lift(&live::live(&scalars::scalars(program)), config)?;
+    let traversed = streams::traversals_in_lanes(program)?;
+    let (flat, descriptors, lifted) = lift::lift(&live::live(&scalars::scalars(&traversed)), config)?;
     (report.descriptors, report.lifted) = (descriptors, lifted);
     Ok((flat, report))
 }

@@ -165,7 +165,7 @@ fn rows_of_two_arrays_are_taken_as_they_are_if_they_are_as_long() {
     let error = run(&flat, &common::flat_inputs(&given)).err().map(|error| error.to_string()).unwrap_or_default();
     assert_eq!(
         error,
-        "5:25: backpermute `y`: assertion failed: index 2 is outside of `y`, whose extent is 2, in lane 0"
+        "5:25: backpermute `y`: assertion failed: index [2] is outside of `y`, whose extents are [2], in lane 0"
     );
     // Lookups stand in the branch of rows that differ alone.
     let text = flat.to_string();

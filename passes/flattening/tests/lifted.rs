@@ -95,6 +95,54 @@ fn rows_of_their_own_extents_are_segments_of_one_descriptor() {
 }
 
 #[test]
+fn a_size_that_may_fail_is_computed_only_if_there_are_lanes() {
+    let source = "fn f(n: i64, m: i64, z: i64) -> [n]i64, i64 {
+      let r: [n]i64 = nest([n], |i| {
+        let inner: [m]i64 = nest([m], |j| {
+          let k = 100 / z
+          let row: [k]i64 = generate([k], |l| i * j + l)
+          let s: i64 = fold(|a, b| a + b, 0, row)
+          return s })
+        let s: i64 = fold(|a, b| a + b, 0, inner)
+        return s })
+      let all: i64 = fold(|a, b| a + b, 0, r)
+      return r, all }";
+    // No lanes outside, none inside, and lanes that need it.
+    for (n, m, z) in [(0i64, 3i64, 0i64), (2, 0, 0), (2, 3, 40)] {
+        flat(source, &[n, m, z].map(|number| Array::scalar(number).into()));
+    }
+    let program = parsed(source);
+    let (flat, _) = flatten(&program, &Config::default()).unwrap_or_else(|error| panic!("{error}"));
+    let inputs = [2i64, 3, 0].map(|number| Array::scalar(number).into());
+    assert!(fusebox_interp::run(&program, &inputs).is_err() && fusebox_interp::run(&flat, &inputs).is_err());
+}
+
+#[test]
+fn a_size_that_is_the_same_sum_in_all_lanes_is_computed_once() {
+    // By its code it depends on the lane; the rows that have it are regular.
+    let source = "fn f(n: i64, m: i64) -> [n]i64 {
+      let r: [n]i64 = nest([n], |i| {
+        let before = m * 0 + i
+        let k = before + 2 * m - i + 3
+        let row: [k]i64 = generate([k], |j| i * j)
+        let s: i64 = fold(|a, b| a + b, 0, row)
+        return s })
+      return r }";
+    let numbers = |n: i64, m: i64| [Array::scalar(n).into(), Array::scalar(m).into()];
+    insta::assert_snapshot!(flat(source, &numbers(3, 2)), @r"
+    fn f(n: i64, m: i64) -> [n]i64 {
+      let before: [n]i64 = generate([n], |x| m * 0 + x)
+      let k = 3 + m * 2
+      let row: [n, k]i64 = generate([n, k], |x, x1| x * x1)
+      let r: [n]i64 = fold(|a, b| a + b, 0, row)
+      return r }
+    ");
+    let (_, report) = flatten(&parsed(source), &Config::default()).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(report.descriptors, 0);
+    flat(source, &numbers(0, -1));
+}
+
+#[test]
 fn the_triangle_of_products() {
     // 45 positions: the inner extents depend on the lane.
     let source = "fn triangle(n: i64) -> [n][?]i64, i64 {
@@ -191,21 +239,21 @@ fn errors_in_lanes_name_the_operation_and_its_place() {
         let x = row[k]
         return x })
       return r }";
-    insta::assert_snapshot!(fails(irregular, &[ragged(&[2, 3]), vector(&[2, 0])]), @"5:17: map `x`: assertion failed: index 2 is outside of `row`, whose extent is 2, in lane 0");
+    insta::assert_snapshot!(fails(irregular, &[ragged(&[2, 3]), vector(&[2, 0])]), @"5:17: map `x`: assertion failed: index [2] is outside of `row`, whose extents are [2], in lane 0");
     let division = "fn f(a: [n]i64) -> [n]i64 {
       let r: [n]i64 = nest([n], |i| {
         let x = a[i]
         let q = 100 / x
         return q })
       return r }";
-    insta::assert_snapshot!(fails(division, &[vector(&[1, 0])]), @"4:21: map `q`: division by zero");
+    insta::assert_snapshot!(fails(division, &[vector(&[1, 0])]), @"4:21: map `q`: assertion failed: division by zero, in lane 1");
     let negative = "fn f(a: [n]i64) -> [n][?]i64 {
       let r: [n][?]i64 = nest([n], |i| {
         let k = a[i]
         let x: [k]i64 = generate([k], |j| j)
         return x })
       return r }";
-    insta::assert_snapshot!(fails(negative, &[vector(&[1, -1])]), @"4:25: map `k`: assertion failed: extent `k` is -1 in lane 1");
+    insta::assert_snapshot!(fails(negative, &[vector(&[1, -1])]), @"4:25: map `k`: assertion failed: extent `k` is -1, in lane 1");
 }
 
 #[test]

@@ -91,12 +91,6 @@ fn refused(source: &str) -> String {
 
 #[test]
 fn what_is_refused_says_what_to_write() {
-    insta::assert_snapshot!(refused("fn f(n: i64) -> [n]i64 {
-      let r: [n]i64 = nest([n], |i| {
-        let k: i64, v: [k]i64 = consume([i], |j| { let q = j * 2; yield elements(q) })
-        let s: i64 = fold(|a, b| a + b, 0, v)
-        return s })
-      return r }"), @"3:33: consume `k` is not flattened: each lane would read its own sequence, which is not lifted; make arrays of what it reads, and use `nest`");
     insta::assert_snapshot!(refused("fn f(a: [n][?]i64, a.values: [n]i64) -> [n]i64 {
       let r: [n]i64 = nest([n], |i| { let k: i64, x: [k]i64 = element(a, i); let s = k; return s })
       return r }"), @"`a` becomes `a.extents` and `a.values`, and there is another `a.values`");

@@ -129,40 +129,41 @@ impl<'t> Graph<'t> {
         }
     }
 
+    /// The term that a term is a result of, or it itself. Results are no nodes: of several uses of one result the operation is what is shared.
+    fn whole(&self, mut id: TermId) -> TermId {
+        while let Term::Result { of, .. } = &self.terms.nodes[id.index()].term {
+            id = *of;
+        }
+        id
+    }
+
     fn child_nodes(&self, node: Node, visit: &mut dyn FnMut(Node)) {
-        let mut term = |id: TermId| {
+        let term = |id: TermId, visit: &mut dyn FnMut(Node)| {
             if self.is_inside(id) {
-                visit(Node::Term(id));
+                visit(Node::Term(self.whole(id)));
             }
         };
         match node {
-            Node::Root => self.results.iter().for_each(|&id| term(id)),
+            Node::Root => self.results.iter().for_each(|&id| term(id, visit)),
             Node::Function(owner, index) => {
                 if let Term::Scalar { functions, .. } = &self.terms.nodes[owner.index()].term {
-                    functions[index].results.iter().for_each(|&id| term(id));
+                    functions[index].results.iter().for_each(|&id| term(id, visit));
                 }
             }
-            Node::Term(id) => match &self.terms.nodes[id.index()].term {
-                Term::Result { of, .. } => term(*of),
-                Term::Scalar { op, .. } => {
-                    let mut functions = 0;
-                    for part in op.parts() {
-                        match part {
-                            ScalarPart::Operand(ScalarOperand::Local(operand)) => {
-                                if self.is_inside(TermId::of_local(*operand)) {
-                                    visit(Node::Term(TermId::of_local(*operand)));
-                                }
-                            }
-                            ScalarPart::Operand(_) | ScalarPart::Array(_) => {}
-                            ScalarPart::Body(_) => {
-                                visit(Node::Function(id, functions));
-                                functions += 1;
-                            }
+            Node::Term(id) => {
+                let Term::Scalar { op, .. } = &self.terms.nodes[id.index()].term else { return };
+                let mut functions = 0;
+                for part in op.parts() {
+                    match part {
+                        ScalarPart::Operand(ScalarOperand::Local(operand)) => term(TermId::of_local(*operand), visit),
+                        ScalarPart::Operand(_) | ScalarPart::Array(_) => {}
+                        ScalarPart::Body(_) => {
+                            visit(Node::Function(id, functions));
+                            functions += 1;
                         }
                     }
                 }
-                _ => {}
-            },
+            }
         }
     }
 
@@ -210,10 +211,7 @@ impl TermGraph for Graph<'_> {
     }
 
     fn is_trivial(&self, node: usize) -> bool {
-        match self.nodes[node] {
-            Node::Term(id) => matches!(self.terms.nodes[id.index()].term, Term::Result { .. }),
-            Node::Root | Node::Function(..) => true,
-        }
+        !matches!(self.nodes[node], Node::Term(_))
     }
 }
 

@@ -72,6 +72,11 @@ const FAILURES: &[Failure] = &[
         inputs: &["9000000000000000000"],
         message: "1:42: generate `y`: `y` of extents [9000000000000000000] does not fit in memory",
     },
+    Failure {
+        program: "fn f(x: [n]i32) -> [n]i32 { let y: [n]i32 = nest([n], |i| { let q = 6 / x[i] return q }) return y }",
+        inputs: &["[1, 0]"],
+        message: "1:71: unit `q`: division by zero, in lane 1",
+    },
 ];
 
 #[test]

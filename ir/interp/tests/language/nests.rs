@@ -105,7 +105,7 @@ fn loops_in_lanes() {
     assert_eq!(run(program, &["4"]), "[7, 14, 28, 56]");
 }
 
-/// An error in a lane names the operation and its place, as outside of lanes.
+/// An error in a lane names the operation and its place, as outside of lanes, and the lane.
 #[test]
 fn errors_in_lanes() {
     let program = "fn f(x: [n]i64) -> [n]i64 {
@@ -113,5 +113,17 @@ fn errors_in_lanes() {
             let r: [2]i64 = generate([2], |j| x[i + j])
             let t: i64 = fold(|a, b| a + b, 0, r)
             return t }) return s }";
-    assert_eq!(fails(program, &["[1, 2]"]), "3:47: generate `r`: index [2] is outside of `x`, whose extents are [2]");
+    assert_eq!(
+        fails(program, &["[1, 2]"]),
+        "3:47: generate `r`: index [2] is outside of `x`, whose extents are [2], in lane 1"
+    );
+    // What is outside of the lane is not said to be in it, although a lane asks for it first.
+    let program = "fn f(x: [n]i64) -> [n]i64 {
+        let k = x[n]
+        let s: [n]i64 = nest([n], |i| { let t: i64 = i + k return t }) return s }";
+    assert_eq!(fails(program, &["[1, 2]"]), "2:17: unit `k`: index [2] is outside of `x`, whose extents are [2]");
+    // In nests in nests, the outermost first.
+    let program = "fn f(x: [n]i64) -> [n][2]i64 {
+        let s: [n][2]i64 = nest([n], |i| { let r: [2]i64 = nest([2], |j| { let q = 6 % (x[i] - j) return q }) return r }) return s }";
+    assert!(fails(program, &["[2, 1]"]).ends_with(": division by zero, in lane [1, 1]"));
 }

@@ -145,9 +145,14 @@ impl<'p> Lifter<'p> {
 
     /// The deepest context that what is visited depends on.
     pub fn home_of_uses(&self, uses: impl FnOnce(&mut dyn FnMut(ArrayId))) -> ContextId {
+        self.reached(uses).0
+    }
+
+    /// The deepest context that what is visited depends on, and whether something of it waits until a lane needs it.
+    fn reached(&self, uses: impl FnOnce(&mut dyn FnMut(ArrayId))) -> (ContextId, bool) {
         let mut waiting = Vec::new();
         uses(&mut |id| waiting.push(id));
-        let (mut home, mut seen) = (ROOT, HashSet::new());
+        let (mut home, mut waits, mut seen) = (ROOT, false, HashSet::new());
         while let Some(id) = waiting.pop() {
             if !seen.insert(id) {
                 continue;
@@ -155,27 +160,32 @@ impl<'p> Lifter<'p> {
             match self.bound(id) {
                 Bound::Value(value) => home = self.deeper(home, value.home),
                 Bound::Index(step) => home = self.deeper(home, step),
-                Bound::Code(f, _) => f.outer_uses(&mut |id| waiting.push(id)),
+                Bound::Code(f, _) => {
+                    waits = true;
+                    f.outer_uses(&mut |id| waiting.push(id));
+                }
                 // Bound in a block inside, or waiting until that block needs it.
                 Bound::Missing => {
                     if let Some(binding) = self.pending.get(&id) {
+                        waits = true;
                         waiting.extend(binding.op.uses());
                         binding.results.iter().for_each(|var| var.ty.for_each_use(&mut |id| waiting.push(id)));
                     }
                 }
             }
         }
-        home
+        (home, waits)
     }
 
     /// The lanes in which a binding is computed: the outermost that have all that it uses. What may fail is not computed for more lanes
-    /// than need it; outside of lanes evaluation is by need again.
+    /// than need it; outside of lanes evaluation is by need again. A branch is where what waits for it will be.
     pub fn home_of(&self, binding: &Binding) -> ContextId {
-        let home = self.home_of_uses(|visit| {
+        let (home, waits) = self.reached(|visit| {
             binding.op.uses().into_iter().for_each(&mut *visit);
             binding.results.iter().for_each(|var| var.ty.for_each_use(visit));
         });
-        if home == ROOT || !self.can_fail(binding) { home } else { self.here }
+        let holds = waits && matches!(binding.op, ArrayOp::Cond { .. } | ArrayOp::While { .. });
+        if home == ROOT || !(holds || self.can_fail(binding)) { home } else { self.here }
     }
 }
 

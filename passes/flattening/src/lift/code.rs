@@ -1,5 +1,7 @@
 //! Scalar code in lanes: what it reads of the lane is read from flat arrays, at places computed from the lane's coordinates.
 
+use std::collections::BTreeSet;
+
 use fusebox_ir::{
     ArrayId, Binary, ElementType,
     ElementType::{Bool, I64},
@@ -29,6 +31,8 @@ pub(super) struct Code<'l, 'p> {
     pub place: Place,
     /// What scalar code that waited was found to be, for each open body.
     known: Scopes,
+    /// What is known to be more than zero.
+    pub positive: BTreeSet<ScalarOperand>,
 }
 
 /// What is read where an index is outside.
@@ -51,6 +55,7 @@ impl<'l, 'p> Code<'l, 'p> {
             scalars: Vec::new(),
             place,
             known: Scopes::new(),
+            positive: BTreeSet::new(),
         }
     }
 
@@ -85,17 +90,6 @@ impl<'l, 'p> Code<'l, 'p> {
             return ScalarOperand::Outer(array);
         }
         self.op(ScalarOp::Read { array, index }, ty)
-    }
-
-    /// `condition ? value : error`, of which the message says where in which lanes.
-    pub fn assert(
-        &mut self,
-        condition: ScalarOperand,
-        (message, shown): (String, Vec<ScalarOperand>),
-        value: ScalarOperand,
-        ty: ElementType,
-    ) -> ScalarOperand {
-        self.op(ScalarOp::Assert { condition, message, shown, value }, ty)
     }
 
     /// One of two values, of which only the one that is wanted is computed.
@@ -249,23 +243,6 @@ impl<'l, 'p> Code<'l, 'p> {
         coords
     }
 
-    /// The index, if it is not negative and below the size; else an error that names the lane of these coordinates.
-    pub fn inside(
-        &mut self,
-        index: ScalarOperand,
-        size: ScalarOperand,
-        name: &str,
-        lane: &[ScalarOperand],
-    ) -> ScalarOperand {
-        let low = self.binary(Binary::Ge, index, Self::constant(0), Bool);
-        let high = self.binary(Binary::Lt, index, size, Bool);
-        let both = self.binary(Binary::And, low, high, Bool);
-        let (message, lane) = in_lane(&format!("index {{}} is outside of `{name}`, whose extent is {{}},"), lane);
-        let shown = [&[index, size][..], &lane].concat();
-        let message = if lane.is_empty() { message.trim_end_matches(',').to_owned() } else { message };
-        self.assert(both, (message, shown), index, I64)
-    }
-
     /// An element of a value in the lane of this code.
     pub fn element(&mut self, value: &Value, index: &[ScalarOperand], outside: &Outside) -> ScalarOperand {
         let coords = self.lane(value.home);
@@ -362,7 +339,21 @@ impl Emit for Code<'_, '_> {
                 let name = self.lifter.source_name(array);
                 vec![self.flat_element(&value, position, name)]
             }
-            op => self.b.emit(op, results, place),
+            ScalarOp::Binary { function, a, b } if self.may_divide_by_zero(function, b, results) => {
+                let b = self.not_zero(b, results[0].ty);
+                self.b.emit(ScalarOp::Binary { function, a, b }, results, place)
+            }
+            ScalarOp::Assert { condition, message, shown, value } => {
+                let (message, lane) = in_lane(&message, &self.own_lane());
+                let shown = [shown, lane].concat();
+                self.b.emit(ScalarOp::Assert { condition, message, shown, value }, results, place)
+            }
+            op => {
+                let positive = self.is_positive(&op, results);
+                let made = self.b.emit(op, results, place);
+                self.positive.extend(made.iter().filter(|_| positive));
+                made
+            }
         };
         self.place = before;
         made

@@ -3,14 +3,14 @@
 use fusebox_ir::{
     ArrayOp, Binary, Binding, Block,
     ElementType::{Bool, I64},
-    Extent, Lambda, Operand, Part, Type, Var,
+    Emit, Extent, Lambda, LambdaBuilder, Operand, Part, ScalarOp, ScalarOperand, Type, Var,
 };
 
 use super::{
     Bound, Lifter, Value,
     branches::Branch,
     code::{Code, Outside},
-    context::{ContextId, Made, ROOT},
+    context::{ContextId, Made, ROOT, scalar},
     flat::operands,
     lane::in_lane,
     loops::Loop,
@@ -32,10 +32,32 @@ impl<'p> Lifter<'p> {
             for var in &binding.results {
                 if let Bound::Value(value) = self.bound(var.id) {
                     self.risky.insert(value.array);
+                    self.needed_by_lanes(var, &value);
                 }
             }
         }
         Ok(())
+    }
+
+    /// Of a number in lanes that is the same in all of them, and may fail: 0 where there are no lanes. It may be an extent of flat arrays,
+    /// which have extents also then.
+    fn needed_by_lanes(&mut self, var: &Var, value: &Value) {
+        if self.here == ROOT || !var.ty.is_scalar() || value.ty != I64 {
+            return;
+        }
+        let lanes = self.count(self.here);
+        let mut f = LambdaBuilder::new();
+        let some = f.binary(Binary::Gt, scalar(lanes), 0i64);
+        f.open(&[]);
+        let then = f.close(vec![ScalarOperand::Outer(value.array)]);
+        f.open(&[]);
+        let otherwise = f.close(vec![ScalarOperand::Constant(0i64.into())]);
+        let op = ScalarOp::If { condition: some.operand, then, otherwise };
+        let number = f.instruction(op, &[I64])[0];
+        let f = f.finish(&[number]);
+        let array = self.flat.unit(&var.name.0, f);
+        self.risky.insert(array);
+        self.define(var, Value { array, ..value.clone() });
     }
 
     /// Whether computing a binding outside of lanes, or something that it is made of, may fail.
@@ -139,8 +161,13 @@ impl<'p> Lifter<'p> {
             };
             twins.push((step, at));
         }
+        self.brought(&value, home, at, name)
+    }
+
+    /// A value in the lanes of `home` over another context made from it; where it has other extents, that is an error.
+    pub fn brought(&mut self, value: &Value, home: ContextId, at: ContextId, name: &str) -> Value {
         if at == value.elements {
-            return value;
+            return value.clone();
         }
         let dims = self.dims(at);
         let array = if self.same_layout(at, value.elements) {
@@ -161,11 +188,11 @@ impl<'p> Lifter<'p> {
             let mut fine = fusebox_ir::ScalarOperand::Constant(true.into());
             for dim in 0..own.len() {
                 let wanted = code.extent_at(&declared, &lane, dim, &index);
-                let found = code.extent_at(&value, &lane, dim, &index);
+                let found = code.extent_at(value, &lane, dim, &index);
                 let same = code.binary(Binary::Eq, wanted, found, Bool);
                 fine = code.binary(Binary::LogicalAnd, fine, same, Bool);
             }
-            let element = code.element_at(&value, &lane, &index, &Outside::Never);
+            let element = code.element_at(value, &lane, &index, &Outside::Never);
             let message = in_lane(&format!("`{name}` has other extents than its type says"), &lane);
             let element = code.assert(fine, message, element, value.ty);
             let f = code.b.finish_needed(&[element]);

@@ -26,7 +26,7 @@ impl<'p> Lifter<'p> {
     }
 
     /// The sum of one number for each element, for each lane: as many as the lane gets.
-    fn counts(&mut self, elements: ContextId, numbers: ArrayId, name: &Name) -> Value {
+    pub fn counts(&mut self, elements: ContextId, numbers: ArrayId, name: &Name) -> Value {
         let home = self.context(elements).parent;
         let offsets = match &self.context(elements).made {
             Made::Ragged { offsets, .. } => Some(*offsets),
@@ -76,7 +76,7 @@ impl<'p> Lifter<'p> {
 
     pub fn filter(&mut self, binding: &'p Binding, home: ContextId, keep: &'p Lambda, sources: &[ArrayId]) {
         let vectors = self.vectors(home, sources);
-        let (functions, extras) = self.functions(vectors.elements, &[(keep, sources.len())]);
+        let (functions, extras) = self.functions_of_lanes(vectors.elements, &[(keep, sources.len())]);
         let f = functions.into_iter().next().unwrap_or_default();
         let mut all = vectors.arrays.clone();
         for &extra in &extras {
@@ -141,7 +141,8 @@ impl<'p> Lifter<'p> {
         results: &[(Name, ElementType)],
     ) -> (Value, ArrayId, Vec<ArrayId>) {
         let vectors = self.vectors(home, sources);
-        let (functions, extras) = self.functions(vectors.elements, &[(size, sources.len()), (get, sources.len())]);
+        let (functions, extras) =
+            self.functions_of_lanes(vectors.elements, &[(size, sources.len()), (get, sources.len())]);
         let [size, get] = <[Lambda; 2]>::try_from(functions).unwrap_or_default();
         let mut all = vectors.arrays.clone();
         for &extra in &extras {

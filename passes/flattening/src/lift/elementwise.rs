@@ -1,11 +1,12 @@
 //! Operations that make each element by itself.
 
 use fusebox_ir::{
-    ArrayId, ArrayOp, Binding, ElementType, Lambda, LambdaBuilder, Name, Operand, ScalarOperand, Type, inline,
+    ArrayId, ArrayOp, Binding, ElementType, Lambda, LambdaBuilder, Name, Operand, ScalarOperand, ScalarValue, Type,
+    Var, analysis::sizes::Term, inline,
 };
 
 use super::{
-    LaneOperand, Lifter, Value,
+    Bound, LaneOperand, Lifter, Value,
     code::{Code, Outside},
     context::{ContextId, LaneExtent, Made, ROOT},
     flat::operands,
@@ -113,7 +114,7 @@ impl<'p> Lifter<'p> {
             let types = results.iter().map(|(name, ty)| (name.clone(), Type::array(dims.clone(), *ty))).collect();
             return self.flat.bind(ArrayOp::Generate { extents: operands(&dims), f }, types);
         }
-        let (functions, extras) = self.functions(home, &[(f, 0)]);
+        let (functions, extras) = self.functions_of_lanes(home, &[(f, 0)]);
         let f = functions.into_iter().next().unwrap_or_default();
         let types = results.iter().map(|(name, ty)| (name.clone(), Type::array(dims.clone(), *ty))).collect();
         let op = if home == ROOT { ArrayOp::Unit { f } } else { self.mapped(home, f, extras) };
@@ -133,11 +134,38 @@ impl<'p> Lifter<'p> {
     }
 
     fn unit(&mut self, binding: &'p Binding, home: ContextId, f: &'p Lambda) {
+        if let [var] = &binding.results[..]
+            && let Some(value) = self.size_of_no_lane(binding, var, home)
+        {
+            return self.define(var, value);
+        }
         let results: Vec<_> = binding.results.iter().map(|var| (var.name.clone(), var.ty.element)).collect();
         let ids = self.scalar_code(home, f, &results);
         for (var, array) in binding.results.iter().zip(ids) {
             self.define(var, Value { array, home, elements: home, ty: var.ty.element });
         }
+    }
+
+    /// A number whose code uses a lane, but which is one sum in all of them, from what depends on none: computed once.
+    fn size_of_no_lane(&mut self, binding: &Binding, var: &Var, home: ContextId) -> Option<Value> {
+        if home == ROOT || self.can_fail(binding) {
+            return None;
+        }
+        let size = self.sizes.value(var.id)?;
+        let mut f = LambdaBuilder::new();
+        let mut sum = ScalarValue::int(ScalarOperand::Constant(size.rest().into()));
+        for (term, factor) in size.terms() {
+            let Term::Value(id) = term else { return None };
+            let Some(Bound::Value(value)) = self.env.get(id).filter(|_| *id != var.id) else { return None };
+            if value.home != ROOT || value.elements != ROOT {
+                return None;
+            }
+            let part = f.mul(ScalarValue::outer(value.array, ElementType::I64), *factor);
+            sum = f.add(sum, part);
+        }
+        let f = f.finish(&[sum]);
+        let array = self.flat.unit(&var.name.0, f);
+        Some(Value { array, home: ROOT, elements: ROOT, ty: ElementType::I64 })
     }
 
     fn compute(&mut self, binding: &'p Binding, home: ContextId, sources: &[ArrayId]) {
@@ -162,7 +190,7 @@ impl<'p> Lifter<'p> {
             ArrayOp::Generate { extents: operands(&self.dims(elements)), f }
         } else {
             let indices: Vec<ArrayId> = steps.iter().map(|&step| self.index_array(step, elements)).collect();
-            let (functions, extras) = self.functions(elements, &[(f, indices.len())]);
+            let (functions, extras) = self.functions_of_lanes(elements, &[(f, indices.len())]);
             let f = functions.into_iter().next().unwrap_or_default();
             self.mapped(elements, f, [indices, extras].concat())
         };
@@ -184,7 +212,7 @@ impl<'p> Lifter<'p> {
     fn map(&mut self, binding: &'p Binding, home: ContextId, f: &'p Lambda, sources: &[ArrayId]) {
         let elements = self.elements(home, &binding.results[0].ty);
         let arrays = self.all_conformed(sources, home, elements);
-        let (functions, extras) = self.functions(elements, &[(f, sources.len())]);
+        let (functions, extras) = self.functions_of_lanes(elements, &[(f, sources.len())]);
         let f = functions.into_iter().next().unwrap_or_default();
         let contexts = self.all_elements(home, &binding.results);
         self.bind_results(binding, home, ArrayOp::Map { f, sources: [arrays, extras].concat() }, &contexts);
@@ -253,7 +281,7 @@ impl<'p> Lifter<'p> {
                 })
             })
             .collect();
-        let (functions, extras) = self.functions(elements, &[(f, sources.len())]);
+        let (functions, extras) = self.functions_of_lanes(elements, &[(f, sources.len())]);
         let f = functions.into_iter().next().unwrap_or_default();
         let contexts = self.all_elements(home, &binding.results);
         self.bind_results(binding, home, ArrayOp::Map { f, sources: [moved, extras].concat() }, &contexts);

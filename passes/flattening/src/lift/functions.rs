@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use fusebox_ir::{ArrayId, ElementType, ElementType::I64, Lambda, LocalId, ScalarOperand};
+use fusebox_ir::{ArrayId, ElementType, ElementType::I64, Lambda, LocalId, ScalarOp, ScalarOperand, ScalarPart};
 
 use super::{
     Bound, Lifter,
+    checks::divides,
     code::Code,
     context::{ContextId, ROOT},
 };
@@ -44,10 +45,56 @@ impl Lifter<'_> {
         }
     }
 
+    /// Whether code, or code that waits and that it uses, has an error that names the lane: it divides integers, or asserts.
+    fn names_lane(&self, f: &Lambda) -> bool {
+        let mut waiting = vec![f];
+        let mut seen = BTreeSet::new();
+        while let Some(f) = waiting.pop() {
+            for instruction in &f.instructions {
+                let integer = instruction.results.first().is_some_and(|result| !result.ty.is_float());
+                match &instruction.op {
+                    ScalarOp::Assert { .. } => return true,
+                    ScalarOp::Binary { function, b, .. } if divides(*function) && integer => {
+                        if !matches!(b, ScalarOperand::Constant(by) if by.bits() != 0) {
+                            return true;
+                        }
+                    }
+                    op => waiting.extend(op.parts().into_iter().filter_map(|part| match part {
+                        ScalarPart::Body(body) => Some(body),
+                        _ => None,
+                    })),
+                }
+            }
+            f.outer_uses(&mut |id| {
+                if let Bound::Code(f, _) = self.bound(id)
+                    && seen.insert(id)
+                {
+                    waiting.push(f);
+                }
+            });
+        }
+        false
+    }
+
+    /// As [`Self::functions`], of code whose errors name the lane, which takes its coordinates.
+    pub fn functions_of_lanes(&mut self, context: ContextId, list: &[(&Lambda, usize)]) -> (Vec<Lambda>, Vec<ArrayId>) {
+        let names = context != ROOT && list.iter().any(|(f, _)| self.names_lane(f));
+        self.functions_with(context, list, names)
+    }
+
     /// Functions for each element of a context, with what they need of the lane as further parameters after the first `split` ones.
     /// Gives the functions, and the flat arrays over the context that those parameters are elements of.
     pub fn functions(&mut self, context: ContextId, list: &[(&Lambda, usize)]) -> (Vec<Lambda>, Vec<ArrayId>) {
-        let mut needs = Needs::default();
+        self.functions_with(context, list, false)
+    }
+
+    fn functions_with(
+        &mut self,
+        context: ContextId,
+        list: &[(&Lambda, usize)],
+        coords: bool,
+    ) -> (Vec<Lambda>, Vec<ArrayId>) {
+        let mut needs = Needs { coords, ..Needs::default() };
         list.iter().for_each(|(f, _)| self.needs(f, &mut needs));
         let scalars: Vec<ArrayId> = needs.scalars.iter().copied().collect();
         let types: Vec<ElementType> = scalars.iter().map(|&id| self.source_type(id).element).collect();

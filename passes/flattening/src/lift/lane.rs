@@ -6,7 +6,7 @@ use fusebox_ir::ScalarOperand;
 pub(super) fn in_lane(message: &str, lane: &[ScalarOperand]) -> (String, Vec<ScalarOperand>) {
     match lane {
         [] => (message.to_owned(), Vec::new()),
-        [one] => (format!("{message} in lane {{}}"), vec![*one]),
-        lane => (format!("{message} in lane [{}]", vec!["{}"; lane.len()].join(", ")), lane.to_vec()),
+        [one] => (format!("{message}, in lane {{}}"), vec![*one]),
+        lane => (format!("{message}, in lane [{}]", vec!["{}"; lane.len()].join(", ")), lane.to_vec()),
     }
 }

@@ -7,7 +7,9 @@
 mod arrange;
 mod block;
 mod branches;
+mod checks;
 mod code;
+mod concatenation;
 mod context;
 mod control;
 mod counted;

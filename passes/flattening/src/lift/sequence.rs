@@ -13,7 +13,7 @@ use super::{
     context::{ContextId, LaneExtent, ROOT},
     flat::operands,
 };
-use crate::Error;
+use crate::{Error, streams::is_concatenation};
 
 /// A chunk as the parameters of a body: its elements one after the other, and their extents if they are no scalars.
 struct Chunk {
@@ -24,26 +24,18 @@ struct Chunk {
 }
 
 impl<'p> Lifter<'p> {
-    /// Lifts a sequence computation, outside of lanes.
+    /// Lifts a sequence computation: outside of lanes, or one that puts arrays one after the other.
     pub fn consume(&mut self, binding: &'p Binding, home: ContextId) -> Result<(), Error> {
         let ArrayOp::Consume { limit, body, sinks, streams, chunks } = &binding.op else { return Ok(()) };
-        if home != ROOT || self.here != ROOT {
-            let why = "each lane would read its own sequence, which is not lifted; make arrays of what it reads, and use `nest`";
-            return Err(self.refused(binding, why));
+        if is_concatenation(binding) {
+            self.concatenated(binding, home, streams);
+            return Ok(());
+        }
+        if self.here != ROOT {
+            fusebox_ir::bug!(self.program, "a traversal in lanes is a nest by now");
         }
         let limit = limit.map(|limit| self.flat_operand(limit));
-        let body = if *chunks {
-            self.plain_block(body)?
-        } else {
-            if let Some(rows) = streams.iter().find(|&&id| !self.source_type(id).inner.is_empty()) {
-                let why = format!(
-                    "it reads `{}`, an array of arrays, as a stream; use `nest` over its rows",
-                    self.source_name(*rows)
-                );
-                return Err(self.refused(binding, &why));
-            }
-            self.chunk_body(body, sinks, streams)?
-        };
+        let body = if *chunks { self.plain_block(body)? } else { self.chunk_body(body, sinks, streams)? };
         let sinks = sinks.iter().map(|sink| self.sink(sink)).collect::<Result<_, Error>>()?;
         let streams = streams.iter().map(|&id| self.array_value(id).array).collect();
         let mut results = Vec::new();

@@ -1,5 +1,8 @@
 //! Streams that are in memory: one chunk holds all of their elements, so that a traversal is the operations of its body.
 
+mod elements;
+mod gathered;
+mod lanes;
 mod sinks;
 mod traversal;
 mod writer;
@@ -11,6 +14,7 @@ use fusebox_ir::{
     Type, Var, validate,
 };
 
+pub(crate) use self::lanes::{is_concatenation, traversals_in_lanes};
 use self::writer::Writer;
 use crate::{Error, extents::operand, interface::names_are_free};
 
@@ -46,6 +50,13 @@ struct Streams {
 }
 
 impl Known {
+    /// Of a program the types of all values.
+    fn of(program: &Program) -> Self {
+        let mut types = HashMap::new();
+        program.body.for_each_definition(&mut |var| _ = types.insert(var.id, var.ty.clone()));
+        Self { stored: HashMap::new(), instead: HashMap::new(), types }
+    }
+
     /// How many elements there are along the outermost dimension.
     fn extent(&self, array: ArrayId) -> Extent {
         self.types.get(&array).and_then(|ty| ty.extents.first()).copied().unwrap_or(Extent::Unknown)
@@ -59,6 +70,23 @@ impl Known {
             {
                 self.instead.entry(*id).or_insert(operand(given));
             }
+        }
+    }
+
+    /// Lets a size and arrays stand for results, which are a size and arrays.
+    fn stands_for(&mut self, results: &[Var], size: ArrayId, arrays: &[ArrayId]) {
+        let all = [size].into_iter().chain(arrays.iter().copied());
+        self.instead.extend(results.iter().map(|var| var.id).zip(all.map(Operand::Value)));
+    }
+
+    /// The extent that stands for an extent in the end.
+    fn extent_now(&self, extent: Extent) -> Extent {
+        match extent {
+            Extent::Value(id) => match self.resolved(id) {
+                Operand::Value(id) => Extent::Value(id),
+                Operand::Constant(constant) => constant.as_i64().map_or(extent, Extent::Constant),
+            },
+            other => other,
         }
     }
 
@@ -102,10 +130,7 @@ pub fn streams_in_memory(program: &Program) -> Result<Program, Error> {
     names_are_free(inputs)?;
     names_are_free(program.outputs.iter().map(|output| (output.name.as_str(), &output.ty)))?;
     let mut program = program.clone();
-    let mut types = HashMap::new();
-    program.body.for_each_definition(&mut |var| _ = types.insert(var.id, var.ty.clone()));
-    let known = Known { stored: HashMap::new(), instead: HashMap::new(), types };
-    let mut streams = Streams { known, fresh: Fresh::new(&program) };
+    let mut streams = Streams { known: Known::of(&program), fresh: Fresh::new(&program) };
     streams.inputs(&mut program.body);
     streams.block(&mut program.body);
     streams.outputs(&mut program);

@@ -135,7 +135,7 @@ fn constant(operand: Operand) -> ArrayOp {
 }
 
 /// Where each element's values begin, and behind them how many there are in all.
-fn offsets(sizes: ArrayId, count: ArrayId, writer: &mut Writer<'_>) -> ArrayId {
+pub(super) fn offsets(sizes: ArrayId, count: ArrayId, writer: &mut Writer<'_>) -> ArrayId {
     let more = writer.unit("more", |f| f.add(ScalarValue::outer(count, I64), 1i64));
     let op = ArrayOp::Scan {
         direction: Direction::Left,

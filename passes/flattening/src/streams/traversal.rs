@@ -27,13 +27,7 @@ impl Traversal<'_> {
                 None => known.extent(id),
             })
             .collect();
-        let limit = self.limit;
-        let count = writer.unit("count", |f| {
-            let limit = limit.map(|limit| f.binary(Binary::Max, ScalarValue::int(limit.in_scalar()), 0i64));
-            let mut all = limit.into_iter().chain(numbers.iter().map(|&number| scalar(number)));
-            let first = all.next().unwrap_or(number(0));
-            all.fold(first, |least, number| f.binary(Binary::Min, least, number))
-        });
+        let (limit, count) = (self.limit, steps(self.limit, &numbers, writer));
         // One stream alone is read to its end.
         let whole = limit.is_none() && self.streams.len() == 1;
         let mut params = body.params.iter();
@@ -65,6 +59,16 @@ impl Traversal<'_> {
         let sinks_of = Sinks { results: self.results, count };
         sinks_of.written(sinks, &body.results, known, writer);
     }
+}
+
+/// How many steps a traversal takes: as many as the limit and the shortest stream allow.
+pub(super) fn steps(limit: Option<Operand>, numbers: &[Extent], writer: &mut Writer<'_>) -> ArrayId {
+    writer.unit("count", |f| {
+        let limit = limit.map(|limit| f.binary(Binary::Max, ScalarValue::int(limit.in_scalar()), 0i64));
+        let mut all = limit.into_iter().chain(numbers.iter().map(|&number| scalar(number)));
+        let first = all.next().unwrap_or(number(0));
+        all.fold(first, |least, number| f.binary(Binary::Min, least, number))
+    })
 }
 
 /// The first elements of a stream.

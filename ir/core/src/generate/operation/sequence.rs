@@ -10,8 +10,21 @@ impl Scope<'_> {
         let mut streams: Vec<Known> = Vec::new();
         for _ in 0..self.random.pick(&[0, 1, 1, 2]) {
             let top = self.depth == 0;
-            let fits = |known: &Known| if known.ty.stream { top } else { known.is_array() && known.ty.rank() > 0 };
-            let known = self.pick(|_, known| fits(known))?;
+            // Arrays along their outermost dimension; arrays of arrays of one level.
+            let fits = |known: &Known| match &known.ty.inner[..] {
+                [] => {
+                    if known.ty.stream {
+                        top
+                    } else {
+                        known.ty.rank() > 0
+                    }
+                }
+                [_] => known.ty.rank() == 1,
+                _ => false,
+            };
+            let nested = self.random.chance(1, 4);
+            let of_arrays = self.pick(|_, known| nested && !known.ty.inner.is_empty() && fits(known));
+            let known = of_arrays.or_else(|| self.pick(|_, known| fits(known)))?;
             if known.ty.stream {
                 // Read once.
                 self.hide(std::slice::from_ref(&known));
@@ -37,11 +50,16 @@ impl Scope<'_> {
         self.bounds.insert(index, (0, steps));
         self.know(index, Type::scalar(ElementType::I64));
         for stream in &streams {
-            let of_element = if stream.ty.stream { &stream.ty.extents[..] } else { &stream.ty.extents[1..] };
+            let most = self.nested_most.get(&stream.id).copied().unwrap_or(self.config.max_extent);
+            let of_element = match &stream.ty.inner[..] {
+                [level] => &level[..],
+                _ if stream.ty.stream => &stream.ty.extents[..],
+                _ => &stream.ty.extents[1..],
+            };
             let mut extents = Vec::new();
             for &extent in of_element {
                 extents.push(if extent == Extent::Unknown || self.random.chance(1, 6) {
-                    self.block_size(extent)
+                    self.block_size(extent, most)
                 } else {
                     extent
                 });
@@ -73,9 +91,9 @@ impl Scope<'_> {
         Some(())
     }
 
-    /// A size that the type of a parameter binds.
-    fn block_size(&mut self, extent: Extent) -> Extent {
-        let bounds = if extent == Extent::Unknown { (0, self.config.max_extent) } else { self.bounds_of(extent) };
+    /// A size that the type of a parameter binds; of an extent that is not known, up to `most`.
+    fn block_size(&mut self, extent: Extent, most: i64) -> Extent {
+        let bounds = if extent == Extent::Unknown { (0, most) } else { self.bounds_of(extent) };
         let size = self.fresh();
         self.bounds.insert(size, bounds);
         let var = self.var(size, Type::scalar(ElementType::I64));
@@ -167,7 +185,7 @@ impl Scope<'_> {
         let var = self.var(state, Type::scalar(element));
         self.block().params.push(var);
         if value.ty.rank() > 0 {
-            let mut extents = vec![self.block_size(Extent::Unknown)];
+            let mut extents = vec![self.block_size(Extent::Unknown, self.config.max_extent)];
             if value.ty.rank() > 1 {
                 extents.push(Extent::Constant(value.ty.rank() as i64));
             }
@@ -175,7 +193,7 @@ impl Scope<'_> {
             let var = self.var(id, Type::array(extents, ElementType::I64));
             self.block().params.push(var);
         }
-        let size = self.block_size(Extent::Unknown);
+        let size = self.block_size(Extent::Unknown, self.config.max_extent);
         let values = self.fresh();
         let var = self.var(values, Type::array(vec![size], element));
         self.block().params.push(var);
