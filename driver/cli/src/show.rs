@@ -31,6 +31,8 @@ fn array(array: &Array) -> String {
     rows(array, array.extents(), 0, &mut left, &mut text);
     if array.len() > MOST {
         text += &format!("  # {} elements in all", array.len());
+    } else if array.is_empty() && array.extents().len() > 1 {
+        text += &format!("  # extents {:?}", array.extents());
     }
     text
 }
@@ -81,8 +83,9 @@ mod tests {
         assert_eq!(show(Array::new(&[3], &[1.5f32, f32::INFINITY, -0.0]).unwrap()), "[1.5, inf, -0.0]");
         assert_eq!(show(Array::from_bools(&[1], &[true]).unwrap()), "[true]");
         assert_eq!(show(Array::scalar(7u64)), "7");
-        assert_eq!(show(Array::new::<i32>(&[0, 3], &[]).unwrap()), "[]");
-        assert_eq!(show(Array::new::<i32>(&[2, 0], &[]).unwrap()), "[[], []]");
+        assert_eq!(show(Array::new::<i32>(&[0], &[]).unwrap()), "[]");
+        assert_eq!(show(Array::new::<i32>(&[0, 3], &[]).unwrap()), "[]  # extents [0, 3]");
+        assert_eq!(show(Array::new::<i32>(&[2, 0], &[]).unwrap()), "[[], []]  # extents [2, 0]");
     }
 
     #[test]

@@ -118,6 +118,12 @@ fn tests_that_are_none_are_told() {
         ("# ==\n# input xs = [1]\n# input xs = [1]\n", "dotp.fbx:8: input `xs` has a value already"),
         ("# ==\n# within -1\n", "dotp.fbx:7: expected `within` and a number that is not negative, found `-1`"),
         ("# ==\n# error\n", "dotp.fbx:7: expected `error TEXT`"),
+        (
+            "# ==\n# error x\n# output s = 1\n",
+            "dotp.fbx:6: a test has `error`, if the program is to fail, or `output`, and not both",
+        ),
+        ("# ==\n# input xs = []\n\n# output s = 1\n", "dotp.fbx:9: `# output s = 1` belongs to no test"),
+        ("# ==\n# input xs = [1] # first\n", "dotp.fbx:7: a comment ends with its line: nothing may follow the value"),
         ("# ==\n# input xs = [1]\n", "line 6: no value for input `ys`, which is [m]f32: write `# input ys = …`"),
         ("# ==\n# input zs = [1]\n", "line 7: the program has no input `zs`: there are `xs`, `ys`"),
         (
@@ -154,6 +160,8 @@ fn a_new_crate_is_ready() {
     assert!(f.fusebox("test some/mine-2").ok().ends_with("3 passed\n"));
     f.fusebox("new some/mine-2").fails(2, &["is there already"]);
     f.fusebox("new 2mine").fails(2, &["`2mine` is no name of a crate"]);
+    f.fusebox("new .").fails(2, &[". names no new folder"]);
+    f.fusebox("new self").fails(2, &["that is a word of Rust"]);
     f.fusebox("new fusebox").fails(2, &["another has that name"]);
     f.fusebox("new other --path some").fails(2, &["has no driver/fusebox/Cargo.toml"]);
     f.fusebox("new from-git --git https://example.org/fusebox").ok();

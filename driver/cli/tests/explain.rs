@@ -19,12 +19,9 @@ fn folder() -> Folder {
     f.write("add.fbx", "fn add(a: [n]f32, b: [n]f32) -> [n]f32 { let c: [n]f32 = map(|x, y| x + y, a, b) return c }");
     f.write(
         "stream.fbx",
-        "fn count(n: i64) -> [n]i64 {
-  let r: [n]i64 = nest([n], |i| {
-    let k: i64, v: [k]i64 = consume([i], |j| { let q = j * 2; yield elements(q) })
-    let s: i64 = fold(|a, b| a + b, 0, v)
-    return s })
-  return r }",
+        "fn count(b: [n, m][?]i64) -> i64, [?]i64 {
+  let z: i64, s: [z]i64 = consume(|j, rows: [l][k]i64| { let y = k; yield elements(y) }, b)
+  return z, s }",
     );
     f.write(
         "nested.fbx",
@@ -145,7 +142,7 @@ fn what_cannot_be_compiled_is_explained_as_far_as_it_goes() {
     let f = folder();
     let explained = json(&f, "explain stream.fbx --format json");
     assert_eq!(explained["stopped"]["pass"], "flattening");
-    assert!(explained["stopped"]["why"].as_str().unwrap().contains("consume `k`"));
+    assert!(explained["stopped"]["why"].as_str().unwrap().contains("consume `z`"));
     assert!(explained["before"].is_null() && explained["after"].is_null());
     assert_eq!(explained["stages"].as_array().unwrap().len(), 2);
     assert!(f.fusebox("explain stream.fbx").ok().contains("Pass `flattening` stopped"));

@@ -325,7 +325,7 @@ fn arrays_of_arrays_and_streams() {
         &["input `t`, [n][?]f32: there are 3 values, and the extents need 2"],
     );
     f.write("negative.npy", i64s(&[4, -1]));
-    bad(&f, &format!("{run} --input t.extents=negative.npy"), &["extents [-1] of array 1 are none"]);
+    bad(&f, &format!("{run} --input t.extents=negative.npy"), &["extent -1 of array 1 is negative"]);
     bad(
         &f,
         "run stream.fbx --input s=xs.npy",

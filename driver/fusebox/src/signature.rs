@@ -379,7 +379,12 @@ impl<'s> Sizes<'s> {
             let size = extents.iter().try_fold(1i64, |size, &extent| size.checked_mul(extent).filter(|_| extent >= 0));
             match size.and_then(|size| total.checked_add(size)) {
                 Some(sum) => total = sum,
-                None => return wrong(format!("extents {extents:?} of array {position} are none")),
+                None => {
+                    return wrong(match extents.iter().find(|&&extent| extent < 0) {
+                        Some(extent) => format!("extent {extent} of array {position} is negative"),
+                        None => format!("array {position} has too many elements: its extents are {extents:?}"),
+                    });
+                }
             }
         }
         if all.is_empty() {

@@ -33,6 +33,10 @@ impl Draft {
             Some(there) if !there.is_file() => None,
             _ => match beside(&path, there.as_ref()) {
                 Err(error) if error.kind() == io::ErrorKind::PermissionDenied && there.is_some() => None,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    let folder = path.parent().unwrap_or(Path::new(".")).display();
+                    return Err(io::Error::new(error.kind(), format!("there is no folder {folder}")));
+                }
                 made => Some((made?, path.clone())),
             },
         };

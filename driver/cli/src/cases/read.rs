@@ -29,6 +29,11 @@ pub(crate) fn read(source: &str) -> Result<Vec<Case>, Wrong> {
             });
             continue;
         }
+        if !inside && said_of_a_test(comment) && !cases.is_empty() {
+            let message =
+                format!("`# {comment}` belongs to no test: the test before it ended with a line that is no comment");
+            return Err(Wrong { line: number, message });
+        }
         let Some(case) = cases.last_mut().filter(|_| inside && !comment.is_empty()) else { continue };
         let mut said = comment.to_owned();
         while open(&said) {
@@ -40,7 +45,19 @@ pub(crate) fn read(source: &str) -> Result<Vec<Case>, Wrong> {
         }
         case.say(&said, number)?;
     }
-    Ok(cases)
+    match cases.iter().find(|case| case.error.is_some() && !case.outputs.is_empty()) {
+        Some(case) => Err(Wrong {
+            line: case.line,
+            message: "a test has `error`, if the program is to fail, or `output`, and not both".into(),
+        }),
+        None => Ok(cases),
+    }
+}
+
+/// Whether a comment says something of a test, and is no prose.
+fn said_of_a_test(comment: &str) -> bool {
+    let (word, rest) = comment.split_once(char::is_whitespace).unwrap_or((comment, ""));
+    matches!(word, "input" | "output") && rest.contains('=') || word == "within" && rest.trim().parse::<f64>().is_ok()
 }
 
 /// Whether brackets of a value are open at its end. An error's text is no value.
@@ -64,6 +81,9 @@ impl Case {
                 let Some((name, text)) = rest.split_once('=').map(|(name, text)| (name.trim(), text.trim())) else {
                     return wrong(format!("expected `{word} NAME = VALUE`"));
                 };
+                if text.contains(" #") {
+                    return wrong("a comment ends with its line: nothing may follow the value".into());
+                }
                 let list = if word == "input" { &mut self.inputs } else { &mut self.outputs };
                 if list.iter().any(|before| before.name == name) {
                     return wrong(format!("{word} `{name}` has a value already"));

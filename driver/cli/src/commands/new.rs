@@ -56,16 +56,31 @@ pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Failure>
     Ok(())
 }
 
+/// Words of Rust.
+const KEYWORDS: [&str; 51] = [
+    "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "crate", "do", "dyn", "else",
+    "enum", "extern", "false", "final", "fn", "for", "gen", "if", "impl", "in", "let", "loop", "macro", "match", "mod",
+    "move", "mut", "override", "priv", "pub", "ref", "return", "self", "static", "struct", "super", "trait", "true",
+    "try", "type", "typeof", "unsafe", "unsized", "use", "virtual", "where", "while", "yield",
+];
+
 /// The name of a folder, if a crate may have it.
 fn crate_name(folder: &Path) -> anyhow::Result<&str> {
-    let name = folder.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let Some(name) = folder.file_name().and_then(|name| name.to_str()) else {
+        bail!("{} names no new folder", folder.display())
+    };
     let starts = name.starts_with(|c: char| c.is_ascii_alphabetic());
     if !starts || !name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_')) {
-        bail!("`{name}` is no name of a crate: it has letters, digits, `-` and `_`, and begins with a letter")
+        bail!(
+            "`{name}` is no name of a crate: it has letters from a to z, digits, `-` and `_`, and begins with a letter"
+        )
     }
     // A crate of the name of its dependency, or of what `use` finds before crates.
     if matches!(name, "fusebox" | "std" | "core" | "alloc" | "test") {
         bail!("a crate cannot be called `{name}` here: another has that name")
+    }
+    if KEYWORDS.contains(&name) {
+        bail!("a crate cannot be called `{name}`: that is a word of Rust")
     }
     Ok(name)
 }

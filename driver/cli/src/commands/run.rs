@@ -97,15 +97,24 @@ fn bytes_of(text: &str) -> Result<u64, String> {
 }
 
 /// Inputs as arguments give them.
-pub(crate) fn given(inputs: &[String]) -> Vec<Given> {
-    inputs.iter().map(|text| named(text)).map(|(name, path)| Given { name, path }).collect()
+///
+/// # Errors
+/// A name without a file.
+pub(crate) fn given(inputs: &[String]) -> anyhow::Result<Vec<Given>> {
+    (inputs.iter())
+        .map(|text| {
+            let (name, path) = named(text);
+            anyhow::ensure!(!path.as_os_str().is_empty(), "--input {text}: no file, and no value, is behind the `=`");
+            Ok(Given { name, path })
+        })
+        .collect()
 }
 
 pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Failure> {
     let asked: Backend = options.backend.parse().map_err(fusebox::Error::UnknownBackend)?;
     let (backend, reason) = asked.chosen();
     let choices = options.choices.options()?;
-    let inputs = given(&options.inputs);
+    let inputs = given(&options.inputs)?;
     let outputs: Vec<Target> =
         options.outputs.iter().map(|text| named(text)).map(|(name, path)| Target { name, path }).collect();
     let progress = Progress::start();

@@ -110,7 +110,7 @@ pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Failure>
     writeln!(out, "{passed} passed{}{}{}", more(failed, "failed"), more(wrong, "wrong"), more(left_out, "left out"))?;
     match (passed, failed, wrong) {
         (_, 0, 0) if passed > 0 => Ok(()),
-        (.., 1..) => Err(ended(BAD_INPUT, "there are tests or files that cannot be read")),
+        (.., 1..) => Err(ended(BAD_INPUT, "not everything that was named has tests that can be run")),
         (_, 0, 0) => Err(ended(BAD_INPUT, "no test was run")),
         _ => Err(ended(FAILED, "there are tests that failed")),
     }

@@ -54,7 +54,7 @@ pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Failure>
         }
     };
     progress.step("reading inputs");
-    let inputs = files::inputs(&Signature::of(&program), &given(&options.inputs))?;
+    let inputs = files::inputs(&Signature::of(&program), &given(&options.inputs)?)?;
     let mut config = TuneConfig::default();
     (config.rounds, config.tries) = (options.rounds.get(), options.tries.get());
     let compile = fusebox::Options { threads: options.threads, cache: false, ..choices };

@@ -253,6 +253,10 @@ fn from_table(table: &Table, wanted: &[(usize, &str)], leaves: &[Leaf<'_>]) -> R
             plain(table, leaf)?
         } else {
             table.column(behind).ok_or_else(|| match table.plain() {
+                Some(array) if !leaf.slot.ty.inner.is_empty() => {
+                    let name = &leaf.slot.name;
+                    unfit(format!("an .npz archive with `{name}.extents` (i64) and `{name}.values`"), describe(array))
+                }
                 Some(array) => {
                     let fields = wanted.iter().map(|&(_, behind)| behind);
                     unfit(format!("elements with the fields {}", names(fields)), describe(array))

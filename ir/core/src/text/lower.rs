@@ -116,7 +116,7 @@ impl<'a, 's> Lower<'a, 's> {
         self.hide(1, syntax.broken.iter().copied());
         let mut types = Vec::new();
         for ty in syntax.results.iter().flatten() {
-            types.push(self.resolve(ty).unwrap_or_else(|fault| {
+            types.push(self.result_type(ty).unwrap_or_else(|fault| {
                 self.tell(*fault);
                 Type::array(vec![crate::Extent::Unknown], ty.element)
             }));
@@ -188,7 +188,7 @@ impl<'a, 's> Lower<'a, 's> {
     pub fn program(mut self, syntax: &'a ProgramSyntax<'s>) -> Parsed<Program> {
         self.names.open();
         let (sizes, params) = self.params(&syntax.inputs, true)?;
-        let types = syntax.results.iter().flatten().map(|ty| self.resolve(ty)).collect::<Parsed<Vec<_>>>()?;
+        let types = syntax.results.iter().flatten().map(|ty| self.result_type(ty)).collect::<Parsed<Vec<_>>>()?;
         let items = self.result_items(syntax)?;
         let mut bindings = Vec::new();
         self.statements(&syntax.body.statements, block::Flavour::Block, &mut bindings)?;
@@ -198,6 +198,16 @@ impl<'a, 's> Lower<'a, 's> {
         let body = crate::Block { sizes, params, bindings, results };
         let program = Program { name: syntax.name.text.to_owned(), body, outputs };
         Ok(if self.out_of_order { program.renumbered() } else { program })
+    }
+
+    /// The type of a result, which names sizes of inputs alone.
+    fn result_type(&self, ty: &TypeSyntax<'s>) -> Parsed<Type> {
+        self.resolve(ty).map_err(|fault| {
+            if fault.help.is_none() && fault.message.starts_with("unknown name") {
+                return fault.help("an extent that the program computes is written `?` here");
+            }
+            fault
+        })
     }
 
     /// What `return` says, as many as the types.

@@ -125,6 +125,7 @@ impl<'s> Parser<'s> {
         let fault = fault(self.token.span, format!("expected {wanted}, found {found}"));
         match self.known_elsewhere() {
             Some(help) => fault.help(help),
+            None if self.at(Kind::Assign) && wanted == Kind::BraceOpen.describe() => fault.help("`==` compares"),
             None => fault,
         }
     }
@@ -254,7 +255,7 @@ impl<'s> Parser<'s> {
         let stream = self.eat(Kind::Stream)?;
         let mut levels = Vec::new();
         while self.eat(Kind::BracketOpen)? {
-            levels.push(self.list(Kind::BracketClose, Self::extent)?);
+            levels.push(self.list(Kind::BracketClose, Self::extent).map_err(|fault| self.computed_extent(fault))?);
         }
         let Kind::Element(element) = self.token.kind else {
             let fault = self.unexpected(if levels.is_empty() { "a type" } else { "an element type" });
@@ -272,6 +273,19 @@ impl<'s> Parser<'s> {
         let mut levels = levels.into_iter();
         let extents = levels.next().unwrap_or_default();
         Ok(TypeSyntax { stream, extents, inner: levels.collect(), element, span: self.since(start) })
+    }
+
+    /// An extent of a type that is computed there.
+    fn computed_extent(&self, fault: Box<super::error::Fault>) -> Box<super::error::Fault> {
+        if fault.help.is_none() && self.at_operator() {
+            return fault.help("an extent in a type is a number, a name or `?`: `let k = n - 1`, then `[k]f32`");
+        }
+        fault
+    }
+
+    /// At an operator of arithmetic.
+    fn at_operator(&self) -> bool {
+        matches!(self.token.kind, Kind::Plus | Kind::Minus | Kind::Star | Kind::Slash | Kind::Percent)
     }
 
     fn extent(&mut self) -> Parsed<ExtentSyntax<'s>> {
@@ -362,8 +376,19 @@ impl<'s> Parser<'s> {
     fn no_statement(&self) -> Box<super::error::Fault> {
         let fault = self.unexpected("`let` or `return`");
         let name = shown(self.text(self.token));
-        let assigned = self.at(Kind::Name) && matches!(self.next_kind(), Kind::Assign | Kind::Colon);
-        if fault.help.is_none() && assigned { fault.help(format!("`let {name} = …` names a value")) } else { fault }
+        if fault.help.is_some() {
+            return fault;
+        }
+        match self.next_kind() {
+            _ if self.at_operator() => {
+                fault.help("an operation on arrays stands alone: name its result, and compute with the name")
+            }
+            Kind::Assign | Kind::Colon if self.at(Kind::Name) => fault.help(format!("`let {name} = …` names a value")),
+            Kind::BracketOpen if self.at(Kind::Name) => {
+                fault.help("arrays do not change: `map`, `generate` or `permute` makes another one")
+            }
+            _ => fault,
+        }
     }
 
     /// The mark that stands for `let`.

@@ -207,6 +207,8 @@ impl Lifter<'_> {
         let name = &self.name_of(sizes.array);
         let (message, lane) = in_lane(&format!("extent `{name}` is {{}}"), &lane);
         let shown = [&[size.operand][..], &lane].concat();
+        // Where the array is made that has the size.
+        f.at(self.flat.place.clone());
         let op = ScalarOp::Assert { condition: fine.operand, message, shown, value: size.operand };
         let checked = f.instruction(op, &[I64]);
         let f = f.finish(&[checked[0]]);

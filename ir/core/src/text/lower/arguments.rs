@@ -33,7 +33,7 @@ impl<'a, 's> Arguments<'a, 's> {
         match &argument.kind {
             ArgumentKind::Function(function) => Ok(function),
             _ => Err(fault(argument.span, format!("`{}` takes a function here", self.operation.name.text))
-                .help("`|x| x + 1`")),
+                .help("it is written with bars: `|x| x + 1`, or `|a, b| max(a, b)` of two parameters")),
         }
     }
 

@@ -50,6 +50,9 @@ impl<'a, 's> Lower<'a, 's> {
                 let fault = fault(span, format!("expected `{wanted}`, found `{found}`"));
                 Err(match wanted {
                     ElementType::Bool => fault.help("a comparison gives a `bool`"),
+                    _ if wanted.is_integer() && found.is_float() => fault.help(format!(
+                        "`{wanted}(…)` converts, and rounds towards zero; to compute in `{found}`, convert what is beside it: `{found}(…)`"
+                    )),
                     _ => fault.help(format!("`{wanted}(…)` converts")),
                 })
             }

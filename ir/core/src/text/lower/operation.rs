@@ -125,6 +125,13 @@ impl<'a, 's> Lower<'a, 's> {
             "filter" => {
                 let keep = args.function()?;
                 let sources = self.sources(args)?;
+                if wanted.len() == sources.len() {
+                    return Err(fault(
+                        args.operation.name.span,
+                        "`filter` gives the number of elements that it keeps, and then these",
+                    )
+                    .help("`let k: i64, y: [k]f32 = filter(…)`"));
+                }
                 let keep = self.function(keep, &self.elements(&sources), &[ElementType::Bool])?;
                 ArrayOp::Filter { keep, sources }
             }

@@ -123,6 +123,7 @@ fn errors_of_names() {
     1:21: unknown name `k`
       1 | fn f(a: [n]f32) -> [k]f32 { return a }
         |                     ^
+      help: an extent that the program computes is written `?` here
     ");
     insta::assert_snapshot!(told(r#"fn f(a: [n]f32, u: f32) -> f32 { let c: f32 = foreign("g", |b: [m]f32| { let s = u + 1.0 return s }, a) return c }"#), @r#"
     1:82: unknown name `u`
@@ -333,4 +334,23 @@ fn nothing_where_something_is_expected() {
     ] {
         assert!(told(text).len() > 20);
     }
+}
+
+/// What strangers wrote, and what they were told to write.
+#[test]
+fn strangers_are_told_what_to_write() {
+    for (statements, help) in [
+        ("let k = n - 1 let y: [n - 1]f32 = map(|x| x, xs)", "`let k = n - 1`, then `[k]f32`"),
+        ("xs[0] = 1.0", "arrays do not change"),
+        ("let y = if n % 2 = 0 { 1.0 } else { 2.0 }", "`==` compares"),
+        ("let y: f32 = fold(max, 0.0, xs)", "`|a, b| max(a, b)`"),
+        ("let y: f32 = fold(|a, b| a + b, 0.0, xs) / 2.0", "an operation on arrays stands alone"),
+        ("let y: [n]i64 = map(|x| n * x, xs)", "to compute in `f32`, convert what is beside it: `f32(…)`"),
+        ("let y: [?]f32 = filter(|x| x > 0.0, xs)", "`let k: i64, y: [k]f32 = filter(…)`"),
+    ] {
+        let error = parse(&format!("fn f(xs: [n]f32) -> [n]f32 {{\n{statements}\nreturn xs }}")).unwrap_err();
+        assert!(error.help().unwrap_or_default().contains(help), "{statements}\n{error}");
+    }
+    let error = parse("fn f(xs: [n]f32) -> [k]f32 { return xs }").unwrap_err();
+    assert!(error.help().unwrap_or_default().contains("is written `?` here"), "{error}");
 }
