@@ -31,8 +31,8 @@ impl ValueError {
 /// ```
 /// use fusebox_ir::{Array, ElementType, Extent, Type, text};
 /// let matrix: Type = Type::array(vec![Extent::Unknown, Extent::Unknown], ElementType::F32);
-/// let value = text::value("[[1, 2.5], [-inf, 0x10]]", &matrix).unwrap();
-/// assert_eq!(value, Array::new(&[2, 2], &[1.0, 2.5, f32::NEG_INFINITY, 16.0]).unwrap().into());
+/// let value = text::value("[[1, 2.5], [-inf, 1e-3]]", &matrix).unwrap();
+/// assert_eq!(value, Array::new(&[2, 2], &[1.0, 2.5, f32::NEG_INFINITY, 1e-3]).unwrap().into());
 /// let error = text::value("[[1, 2], [3]]", &matrix).unwrap_err();
 /// assert_eq!(error.to_string(), "this list has 1 element, and the first beside it has 2");
 /// ```
