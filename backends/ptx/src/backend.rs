@@ -176,7 +176,7 @@ pub struct LoadedPlan<D: Device> {
     loaded: Vec<LoadedKernel<D>>,
     wide_from: i64,
     sorts: Modules<D>,
-    written_out: WrittenOut<D>,
+    written_out: WrittenOut<Buffer<D>>,
     core: Arc<Core<D>>,
 }
 

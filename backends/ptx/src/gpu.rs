@@ -74,7 +74,7 @@ pub(crate) struct Gpu<'a, D: Device> {
     /// From how many elements of an array on positions in it are long.
     pub(crate) wide_from: i64,
     pub(crate) sorts: &'a Modules<D>,
-    pub(crate) written_out: &'a crate::written_out::WrittenOut<D>,
+    pub(crate) written_out: &'a crate::written_out::WrittenOut<Buffer<D>>,
     pub(crate) core: &'a Core<D>,
     pub(crate) workspace: RefCell<Workspace<D>>,
 }

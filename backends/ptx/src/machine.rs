@@ -37,9 +37,11 @@ impl<D: Device> Machine for Gpu<'_, D> {
         data: &[Constant],
     ) -> Result<Buffer<D>, BackendError> {
         let extents: Vec<usize> = extents.iter().map(|&extent| extent as usize).collect();
-        self.written_out.get(self, value, &extents, || {
-            Array::from_constants(element, &extents, data)
-                .map_err(|error| BackendError::BadPlan { message: error.to_string() })
+        self.written_out.get(value, &extents, || {
+            let array = Array::from_constants(element, &extents, data)
+                .map_err(|error| BackendError::BadPlan { message: error.to_string() })?;
+            let name = self.plan.values.get(value.index()).map_or("?", |value| value.name.as_str());
+            self.imported(name, &array)
         })
     }
 

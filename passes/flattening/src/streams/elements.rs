@@ -7,8 +7,8 @@ use fusebox_ir::{
 
 use super::{
     Stored,
-    lanes::Lanes,
     sinks::offsets,
+    state::Lanes,
     writer::{Writer, number},
 };
 use crate::{

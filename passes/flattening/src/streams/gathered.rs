@@ -6,8 +6,8 @@ use fusebox_ir::{ArrayId, ArrayOp, Binary, Block, ElementType::I64, Extent, Scal
 
 use super::{
     Known, extents_of_elements,
-    lanes::Lanes,
     sinks::Sinks,
+    state::Lanes,
     writer::{Writer, number},
 };
 use crate::extents::scalar;

@@ -14,6 +14,7 @@ use super::{
     elements::{Element, names_inside},
     gathered::Nest,
     has_streams,
+    state::Lanes,
     traversal::{Traversal, steps},
     writer::Writer,
 };
@@ -52,13 +53,6 @@ pub(crate) fn is_concatenation(binding: &Binding) -> bool {
             && body.bindings.is_empty()
             && body.results.len() + 1 == body.params.len()
             && body.results.iter().zip(&body.params[1..]).all(|(&id, param)| id == param.id))
-}
-
-/// A program on its way.
-pub(super) struct Lanes<'s> {
-    pub streams: &'s mut Streams,
-    /// The arrays of arrays that streams made in lanes are.
-    pub rows: HashMap<ArrayId, ArrayId>,
 }
 
 impl Lanes<'_> {
@@ -104,10 +98,6 @@ impl Lanes<'_> {
             }
         }
         Ok(())
-    }
-
-    pub fn ty(&self, id: ArrayId) -> Type {
-        self.streams.known.types.get(&id).cloned().unwrap_or_else(|| Type::scalar(I64))
     }
 
     fn is_nested(&self, id: ArrayId) -> bool {

@@ -4,6 +4,7 @@ mod elements;
 mod gathered;
 mod lanes;
 mod sinks;
+mod state;
 mod traversal;
 mod writer;
 
