@@ -1,9 +1,18 @@
 //! Small arrays for people.
 
+use fusebox::Slot;
 use fusebox_ir::{Array, Constant, Value};
 
 /// Elements shown of an array at most.
 const MOST: usize = 1000;
+
+/// The type of a result, with the extents that it has; of streams and arrays of arrays, whose elements differ, as the program spells it.
+pub(crate) fn ty(value: &Value, slot: &Slot) -> String {
+    match value {
+        Value::Array(array) if !array.extents().is_empty() => format!("{:?}{}", array.extents(), array.element()),
+        _ => slot.spelled.clone(),
+    }
+}
 
 /// A value as nested lists; of a large one the first elements.
 pub(crate) fn value(value: &Value) -> String {

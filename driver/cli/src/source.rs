@@ -47,7 +47,16 @@ pub(crate) fn made(path: &Path, source: &str) -> anyhow::Result<Made> {
     }
     // Places in text errors name the file.
     let program = text::parse_all(source, Some(&name.to_string())).map_err(|errors| anyhow::anyhow!("{errors}"))?;
-    validate(&program, &[]).map_err(|errors| anyhow::anyhow!("{name}: the program is not valid:\n{errors}"))?;
+    validate(&program, &[]).map_err(|errors| {
+        let told = errors.errors.iter().enumerate().map(|(number, error)| {
+            // Each looks for its line.
+            match (number < text::Errors::MOST).then(|| text::marked(source, &error.place)).flatten() {
+                Some(line) => format!("{error}\n{line}"),
+                None => error.to_string(),
+            }
+        });
+        anyhow::anyhow!("{name}: the program is not valid:\n{}", told.collect::<Vec<_>>().join("\n"))
+    })?;
     Ok(Made::Program(program))
 }
 

@@ -86,6 +86,12 @@ fn what_fails_is_told() {
     );
     says(&format!("# == a\n{inputs}# output s = 11.0001\n# within 0\n"), 1, &["not 11.0001f32 (exactly)"]);
     says(&format!("# == a\n{inputs}# kernels 1\n"), 1, &["kernels 2, not 1"]);
+    // All that is wrong is told, of each backend.
+    says(
+        &format!("# == a\n{inputs}# output s = 12\n# kernels 1\n"),
+        1,
+        &["kernels 2, not 1\n    on interp `s` is 11.0f32, not 12.0f32 (within 1e-4)\n    on cpu `s` is"],
+    );
     says(&format!("# == a\n{inputs}# error something\n"), 1, &["it runs, and should fail with: something"]);
     says("# == a\n# input xs = full [2] inf\n# input ys = [0, 1]\n# output s = nan\n", 0, &["1 passed"]);
 }

@@ -36,6 +36,24 @@ fn a_file_that_run_takes_or_none() {
 }
 
 #[test]
+fn schedules_for_other_machines_are_told() {
+    let folder = folder();
+    let forced = |target: &str| {
+        folder.write("other.txt", folder.fusebox(&format!("dump sums.fbx --stage schedule --target {target}")).ok());
+        folder.fusebox("run sums.fbx -i a=a.npy -o forced.npz --schedule other.txt --vector 128")
+    };
+    let done = forced("avx512");
+    assert!(
+        done.err.contains("other.txt: its schedules are for avx512, and this runs on none of them"),
+        "{}",
+        done.err
+    );
+    assert_eq!(done.code, 0, "{}", done.err);
+    let done = forced("sse");
+    assert!(!done.err.contains("its schedules are for"), "{}", done.err);
+}
+
+#[test]
 fn what_cannot_be_tuned_is_refused() {
     let folder = folder();
     let cases = [

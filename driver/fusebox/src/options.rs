@@ -146,8 +146,8 @@ impl Backend {
     /// One line that says what it is.
     pub fn summary(self) -> &'static str {
         match self {
-            Self::Cpu => "all cores, compiled by Cranelift; no sequences",
-            Self::Cuda => "the first NVIDIA GPU, by PTX; no sequences",
+            Self::Cpu => "all cores, compiled by Cranelift",
+            Self::Cuda => "the first NVIDIA GPU, by PTX",
             Self::Sim => "a simulated GPU on one core: executes PTX and checks every access, for tests",
             Self::Interp => "the interpreter: every program, one thread, slow",
             Self::Auto => "the GPU where there is one, else the CPU",

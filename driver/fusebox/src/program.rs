@@ -79,8 +79,9 @@ pub(crate) fn assembled(
     load: impl FnOnce() -> Result<Loading, Error>,
 ) -> Result<Arc<Loaded>, Error> {
     let begin = Instant::now();
-    let Loading { executable, stages, code } = load()?;
-    let report = CompileReport { passes: stages.iter().map(PassReport::of).collect(), code, total: begin.elapsed() };
+    let Loading { executable, stages, code, passed_over } = load()?;
+    let passes = stages.iter().map(PassReport::of).collect();
+    let report = CompileReport { passes, code, total: begin.elapsed(), passed_over };
     Ok(Arc::new(Loaded { signature: Signature::of(program), executable, report }))
 }
 
@@ -98,8 +99,8 @@ pub fn compile_plan(plan: &fusebox_ir::Plan, options: &Options) -> Result<Progra
         return Ok(Program { loaded, cached: true, source: None });
     }
     let begin = Instant::now();
-    let Loading { executable, stages: _, code } = backend::load_plan(plan, options)?;
-    let report = CompileReport { passes: Vec::new(), code, total: begin.elapsed() };
+    let Loading { executable, stages: _, code, passed_over } = backend::load_plan(plan, options)?;
+    let report = CompileReport { passes: Vec::new(), code, total: begin.elapsed(), passed_over };
     let loaded = Arc::new(Loaded { signature: Signature::of_plan(plan), executable, report });
     let loaded = match key {
         Some(key) => cache::insert(key, loaded),

@@ -15,6 +15,9 @@ pub struct CompileReport {
     pub code: Duration,
     /// Validation, if asked for, is not in the time of passes.
     pub total: Duration,
+    /// Where all schedules of [`Options::schedules`](crate::Options::schedules) are for other machines: their targets. The program runs as if
+    /// there were none.
+    pub passed_over: Vec<String>,
 }
 
 /// What a run took.

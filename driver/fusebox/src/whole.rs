@@ -47,7 +47,7 @@ impl Draft {
         Ok(Self { out: BufWriter::with_capacity(1 << 16, file), bytes: 0, beside })
     }
 
-    /// Writes what is still held back. Its name it gets later.
+    /// Writes what is still held back. The file is renamed later.
     pub fn complete(mut self) -> io::Result<Finished> {
         self.out.flush()?;
         Ok(Finished {

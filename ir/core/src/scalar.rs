@@ -314,11 +314,11 @@ functions! {
         Gt = ">",
         /// Greater or equal.
         Ge = ">=",
-        /// `a` to the power `b`.
+        /// The first to the power of the second.
         Pow = "pow",
-        /// The angle of the point (x = b, y = a).
+        /// The angle of the point whose y is the first and whose x is the second.
         Atan2 = "atan2",
-        /// `sqrt(a² + b²)` without overflow.
+        /// The root of the sum of both squares, without overflow.
         Hypot = "hypot",
     }
 }

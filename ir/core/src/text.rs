@@ -22,7 +22,7 @@ mod value;
 pub(crate) use self::printer::{extent_text, type_text};
 pub use self::{
     advice::advice,
-    error::{Error, Errors},
+    error::{Error, Errors, marked},
     printer::{KernelNames, print},
     value::{ValueError, scalar, value},
 };

@@ -193,7 +193,7 @@ impl ArrayOp {
         operation_parts!(self, Part, iter, flatten, as_ref)
     }
 
-    /// The twin of [`Self::parts`], to change what is held.
+    /// As [`Self::parts`], to change what is held.
     pub fn parts_mut(&mut self) -> Parts<PartMut<'_>> {
         operation_parts!(self, PartMut, iter_mut, flatten, as_mut, mut)
     }
@@ -249,7 +249,7 @@ impl ScalarOp {
         scalar_parts!(self, ScalarPart, iter)
     }
 
-    /// The twin of [`Self::parts`], to change what is held.
+    /// As [`Self::parts`], to change what is held.
     pub fn parts_mut(&mut self) -> Parts<ScalarPartMut<'_>> {
         scalar_parts!(self, ScalarPartMut, iter_mut)
     }

@@ -87,7 +87,7 @@ impl<T: ScalarElt> Exp<T> {
     }
 }
 
-/// Terms of components, between taking apart and making.
+/// The terms of a value's components.
 #[doc(hidden)]
 #[derive(Clone, Debug)]
 pub struct Components(pub(crate) Vec<TermId>);

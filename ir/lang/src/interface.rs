@@ -58,7 +58,7 @@ pub struct Component {
     pub inner: usize,
 }
 
-/// Makes terms for handles; what becomes of a type is up to who makes.
+/// Makes terms for handles. The implementation decides how a type is represented.
 #[doc(hidden)]
 pub struct Maker<'a> {
     /// Extents of the next array: given its rank, and whether they are those of arrays inside of one.

@@ -1,4 +1,4 @@
-//! Sequence computations: one traversal of streams, element by element, of which no more is held than a step needs.
+//! Sequence computations: one traversal of streams, element by element, which the interpreter holds one at a time and compiled code all at once.
 
 use std::marker::PhantomData;
 

@@ -1,4 +1,4 @@
-//! A problem cut down to a piece of it, so that what is done with the piece costs what the piece is large, and not what the graph is.
+//! Restricts a problem to a piece of it, so that each step costs by the size of the piece and not of the graph.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 

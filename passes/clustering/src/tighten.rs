@@ -1,7 +1,7 @@
 //! Inequalities that fractional solutions break: without them a model's linear relaxation is far below its best solution.
 //!
-//! Whoever is connected by fused pairs is in one cluster. So where two nodes cannot share one, some pair is apart on each way of pairs between
-//! them; and whoever stands between two that share one shares it too. These are path inequalities as those of multicuts (Chopra and Rao,
+//! Nodes that are connected by fused pairs are in one cluster. So if two nodes cannot share a cluster, each path between them has a pair that is
+//! not fused; and a node between two that share one shares it too. These are path inequalities as those of multicuts (Chopra and Rao,
 //! The partition problem, 1993). Ways between what may not be equal are others (`ties`). There are too many to state them all: those are
 //! stated that a fractional solution breaks, until none is.
 

@@ -10,6 +10,10 @@ fn parsed(source: &str) -> Program {
     text::parse(source).unwrap_or_else(|error| panic!("{error}"))
 }
 
+fn array(list: &[i64]) -> Array {
+    Array::new(&[list.len()], list).unwrap_or_else(|error| panic!("{error}"))
+}
+
 fn matrix(rows: usize, columns: usize) -> Value {
     let values: Vec<i64> = (0..rows * columns).map(|at| (at as i64 * 7919) % 101 - 50).collect();
     Array::new(&[rows, columns], &values).unwrap_or_else(|error| panic!("{error}")).into()
@@ -18,7 +22,6 @@ fn matrix(rows: usize, columns: usize) -> Value {
 fn ragged(sizes: &[i64]) -> Value {
     let all: i64 = sizes.iter().sum();
     let values: Vec<i64> = (0..all).map(|at| (at * 31) % 17 - 5).collect();
-    let array = |list: &[i64]| Array::new(&[list.len()], list).unwrap_or_else(|error| panic!("{error}"));
     Value::Nested(Nested { extents: array(sizes), values: array(&values) })
 }
 
@@ -124,7 +127,6 @@ fn a_stream_and_an_array_of_arrays_are_read_side_by_side() {
     let source = "fn f(t: stream [?]i64, a: [n][?]i64) -> i64, [?]i64 {
       let z: i64, s: [z]i64 = consume(|j, x: [k]i64, row: [l]i64| { let u: i64 = fold(|a, b| a + b, j, row); let y: [k]i64 = map(|v| v + u + l, x); yield elements(y) }, t, a)
       return z, s }";
-    let array = |list: &[i64]| Array::new(&[list.len()], list).unwrap_or_else(|error| panic!("{error}"));
     let stream = Value::Stream(vec![array(&[1, 2]), array(&[]), array(&[3])]);
     for sizes in SIZES {
         checked(source, &[stream.clone(), ragged(sizes)]);
@@ -278,4 +280,35 @@ fn a_name_for_an_extent_inside_of_elements_is_refused() {
       return z, s }";
     let error = flatten(&parsed(source), &Config::default()).err().map(|error| error.to_string()).unwrap_or_default();
     insta::assert_snapshot!(error, @"2:31: consume `z` is not flattened: the elements `rows` that it reads are arrays of arrays, and `k` is an extent inside of them; write `?` there, and get it by `element`");
+}
+
+#[test]
+fn elements_that_go_out_as_they_come() {
+    let numbers = |length: i64| Value::from(array(&(0..length).collect::<Vec<_>>()));
+    // Of sources of different lengths the shortest ends the traversal, and elements of streams are of no array.
+    let cases = [
+        ("a: [n]i64, b: [m]i64", "p: i64, q: i64", "p, q", vec![numbers(10), numbers(5)]),
+        ("a: [n, c]i64, b: [m, c]i64", "p: [d]i64, q: [d]i64", "p, q", vec![matrix(3, 4), matrix(5, 4)]),
+        ("a: [n][?]i64, b: [m][?]i64", "p: [d]i64, q: [d]i64", "p, q", vec![ragged(&[2, 0, 3]), ragged(&[2, 0])]),
+    ];
+    for (inputs, params, given, values) in cases {
+        let results = "[?]i64, [?]i64";
+        checked(
+            &format!(
+                "fn f({inputs}) -> i64, {results} {{ let k: i64, v: [k]i64, w: [k]i64 = consume(|i, {params}| {{ yield elements({given}) }}, a, b) return k, v, w }}"
+            ),
+            &values,
+        );
+    }
+    for (inputs, param, values) in [
+        ("a: stream [?]i64", "p: [d]i64", Value::Stream(vec![array(&[1, 2]), array(&[3]), array(&[])])),
+        ("a: stream i64", "p: i64", Value::Stream((0..4i64).map(Array::scalar).collect())),
+    ] {
+        checked(
+            &format!(
+                "fn f({inputs}) -> i64, [?]i64 {{ let k: i64, v: [k]i64 = consume(|i, {param}| {{ yield elements(p) }}, a) return k, v }}"
+            ),
+            &[values],
+        );
+    }
 }

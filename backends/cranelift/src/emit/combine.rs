@@ -2,7 +2,7 @@
 
 use fusebox_ir::{Binary, Lambda};
 
-use super::{Emitter, Result, Val};
+use super::{Emitter, Result, Val, statement::reduce::Maybe};
 use crate::vector::Value;
 
 impl Emitter<'_> {
@@ -58,5 +58,14 @@ impl Emitter<'_> {
         let other: Vec<Value> = left.iter().zip(right).map(|(&l, &r)| self.b.select(has_right, r, l)).collect();
         let combined = self.combine_masked(combine, &one, &other, swap, Some(both))?;
         Ok((combined.iter().zip(&one).map(|(&new, &old)| self.b.select(both, new, old)).collect(), either))
+    }
+
+    /// Combines what may be absent, if anything says that it is.
+    pub(super) fn combine_maybe(&mut self, combine: &Lambda, left: &Maybe, right: &Maybe, swap: bool) -> Result<Maybe> {
+        if let (Some(has_left), Some(has_right)) = (left.1, right.1) {
+            let (values, has) = self.combine_present(combine, (&left.0, has_left), (&right.0, has_right), swap)?;
+            return Ok((values, Some(has)));
+        }
+        Ok((self.combine(combine, &left.0, &right.0, swap)?, None))
     }
 }

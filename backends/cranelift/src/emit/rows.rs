@@ -187,7 +187,9 @@ impl<'k> Emitter<'k> {
         while gangs.len() > 1 {
             let upper = gangs.split_off(gangs.len() / 2);
             let pairs = gangs.iter().zip(&upper);
-            gangs = pairs.map(|(left, right)| self.folded_pair(reduce, left, right)).collect::<Result<Vec<_>>>()?;
+            gangs = pairs
+                .map(|(left, right)| self.combine_maybe(reduce.combine(), left, right, false))
+                .collect::<Result<Vec<_>>>()?;
         }
         let Some(mut all) = gangs.pop() else { return Err(self.broken("a row without gangs")) };
         while self.lanes > 1 {
@@ -197,17 +199,8 @@ impl<'k> Emitter<'k> {
             };
             let (left, right) = (half(self, false), half(self, true));
             self.lanes /= 2;
-            all = self.folded_pair(reduce, &left, &right)?;
+            all = self.combine_maybe(reduce.combine(), &left, &right, false)?;
         }
         Ok(all)
-    }
-
-    fn folded_pair(&mut self, reduce: &Reduce, left: &Maybe, right: &Maybe) -> Result<Maybe> {
-        if let (Some(has_left), Some(has_right)) = (left.1, right.1) {
-            let (values, has) =
-                self.combine_present(reduce.combine(), (&left.0, has_left), (&right.0, has_right), false)?;
-            return Ok((values, Some(has)));
-        }
-        Ok((self.combine(reduce.combine(), &left.0, &right.0, false)?, None))
     }
 }

@@ -7,6 +7,9 @@ use fusebox_ir::{
 
 use crate::{gangs::inside, target::Cpu};
 
+/// A level of so many gangs is long: whatever becomes of its remainder is little of it.
+const SHORT_GANGS: u32 = 4;
+
 /// What the code inside of a level costs and gains across lanes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Tally {
@@ -49,6 +52,28 @@ impl Tally {
     /// Gain less loss.
     pub(super) fn score(&self) -> i64 {
         self.gain - self.loss
+    }
+
+    /// What an element costs in gangs of so many lanes, all of them full, in 1,024ths of an instruction: what gains is one instruction for all
+    /// lanes, what loses is one for each.
+    fn full(&self, lanes: u32) -> i64 {
+        self.gain * 512 / i64::from(lanes) + self.loss * 256
+    }
+
+    /// What an element costs in the mean of `most` full gangs and part of another: with `whole` that is a gang as well, and without it scalar code.
+    fn partly(&self, lanes: u32, most: u32, whole: bool) -> i64 {
+        let (gangs, lanes) = (i64::from(most), i64::from(lanes));
+        let instructions = if whole { gangs + 1 } else { gangs + lanes / 2 };
+        // Half a gang over.
+        self.gain * 1024 * instructions / (lanes * (2 * gangs + 1)) + self.loss * 256
+    }
+
+    /// Below how many steps an outer level is the better one: there the gangs of this level, of which the last is `whole` or scalar code, cost
+    /// more than those of the other. From [`SHORT_GANGS`] gangs on they do not.
+    pub(super) fn short_below(&self, lanes: u32, whole: bool, (outer, outer_lanes): (&Self, u32)) -> u32 {
+        let other = outer.full(outer_lanes);
+        let gangs = (1..SHORT_GANGS).find(|&gangs| self.partly(lanes, gangs, whole) <= other);
+        gangs.unwrap_or(SHORT_GANGS) * lanes
     }
 
     /// Bytes of the widest type in gangs; where nothing but indices are in gangs, theirs.

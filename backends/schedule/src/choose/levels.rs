@@ -28,8 +28,6 @@ use crate::{
 
 /// Steps of a strip: what several batches of accumulators read stays in the innermost cache.
 const STRIP: u32 = 1024;
-/// A level of fewer steps than so many gangs is short: its remainder, which is scalar code, is much of it.
-const SHORT_GANGS: u32 = 4;
 /// Kernels of more statements have one nest, as two would be too much code.
 const MOST_STATEMENTS: usize = 96;
 
@@ -125,10 +123,14 @@ impl<'k> Builder<'k> {
             let lanes = lanes_of(self.kernel, cpu, level, &tally);
             let gang = Gang { level, lanes, masked: false };
             let fits = lanes >= 2 && tally.score() > 0 && may_be_lanes(self.kernel, level, lanes).is_ok();
-            fits.then_some((tally.score(), gang))
+            fits.then_some((tally, gang))
         });
-        let (_, outer) = outer.max_by_key(|(score, gang)| (*score, gang.level))?;
-        Some((gang, Some(outer), SHORT_GANGS * gang.lanes))
+        let (tally, outer) = outer.max_by_key(|(tally, gang)| (tally.score(), gang.level))?;
+        // The last gang is masked, or overlaps the one before it.
+        let whole = rows(self.kernel, cpu, gang, self.preferences.rows).iter().any(|row| row.lanes > 1)
+            || (self.preferences.overlap != Some(false) && may_run_twice(self.kernel, gang.level));
+        let own = Tally::of(self.kernel, cpu, gang.level);
+        Some((gang, Some(outer), own.short_below(gang.lanes, whole, (&tally, outer.lanes))))
     }
 
     /// The outermost level, in pieces for threads.

@@ -1,9 +1,11 @@
-//! Tests of a program that stand in its comments, and what they say.
+//! Tests of a program that stand in its comments: what they say, and how one is carried out.
 
 mod made;
 mod read;
+mod tested;
 
 pub(crate) use read::read;
+pub(crate) use tested::{Bad, Tested};
 
 use std::path::Path;
 

@@ -30,6 +30,10 @@ pub(crate) struct Options {
     /// Write it to a file
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
+    /// Check the program after each pass, which is always done here
+    #[arg(long)]
+    #[expect(dead_code, reason = "every command that runs passes takes it")]
+    verify: bool,
     #[command(flatten)]
     after_all: AfterAll,
 }

@@ -91,6 +91,7 @@ pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Failure>
     }
     if let Some(path) = &options.html {
         explanation.write_html(path)?;
+        eprintln!("wrote {}", path.display());
     }
     let default = if options.html.is_none() { Some(Format::Text) } else { None };
     match options.format.or(default) {

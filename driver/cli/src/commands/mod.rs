@@ -6,6 +6,7 @@ mod choices;
 pub(crate) mod devices;
 pub(crate) mod dump;
 pub(crate) mod explain;
+mod inputs;
 pub(crate) mod new;
 pub(crate) mod ops;
 pub(crate) mod opt;

@@ -29,6 +29,10 @@ pub(crate) struct Options {
     /// Print what each pass counted on standard error
     #[arg(long)]
     report: bool,
+    /// Check the program after each pass, which is always done here
+    #[arg(long)]
+    #[expect(dead_code, reason = "every command that runs passes takes it")]
+    verify: bool,
     #[command(flatten)]
     after_all: AfterAll,
 }

@@ -10,12 +10,16 @@ use std::{
 use anyhow::Context as _;
 use fusebox::{
     Backend, PassReport, Signature,
-    files::{self, Given, Target},
+    files::{self, Target},
 };
 use fusebox_ir::{Made, Value};
 use serde_json::{Map, json};
 
-use super::{after_all::AfterAll, choices::Choices};
+use super::{
+    after_all::AfterAll,
+    choices::Choices,
+    inputs::{Inputs, named},
+};
 use crate::{Failure, progress::Progress, show, source};
 
 /// Run a program, or a plan, on arrays from files
@@ -24,16 +28,16 @@ use crate::{Failure, progress::Progress, show, source};
 ///
 /// Inputs are .npy, .npz, Matrix Market or PNG files, told apart by their content; a scalar may be given as its value. A file of a
 /// complex or structured type, an archive or an image gives all inputs whose names begin with NAME and a dot. Results go to .npy,
-/// .npz, .png or .mtx files, by the end of their names, which are what they were until all results are written. Exit codes: 0; 1 if the
+/// .npz, .png or .mtx files, by the end of their names. Existing files keep their content until all
+/// results are written. Exit codes: 0; 1 if the
 /// program failed while it ran or its results cannot be written; 2 if anything before is wrong. Results that no file is named for are
 /// printed.
 #[derive(clap::Args)]
 pub(crate) struct Options {
     /// The program, as text (.fbx) or JSON; or a plan, as JSON
     program: PathBuf,
-    /// An input and its file (or folder, for a stream); of a program with one input the file alone; or an .npz archive of inputs by name
-    #[arg(long = "input", short = 'i', value_name = "[NAME=]FILE")]
-    inputs: Vec<String>,
+    #[command(flatten)]
+    inputs: Inputs,
     /// A result and its file; or an .npz archive for all, or a file for the only one
     #[arg(long = "output", short = 'o', value_name = "[NAME=]FILE")]
     outputs: Vec<String>,
@@ -76,14 +80,6 @@ pub(crate) struct Options {
     print: bool,
 }
 
-/// `NAME=FILE` or `FILE`.
-fn named(argument: &str) -> (Option<String>, PathBuf) {
-    match argument.split_once('=') {
-        Some((name, path)) if fusebox_ir::is_name(name) => (Some(name.to_owned()), path.into()),
-        _ => (None, argument.into()),
-    }
-}
-
 /// `4096`, `64K`, `1G`.
 fn bytes_of(text: &str) -> Result<u64, String> {
     let (digits, unit) = match text.char_indices().next_back() {
@@ -96,25 +92,11 @@ fn bytes_of(text: &str) -> Result<u64, String> {
     number.checked_mul(unit).ok_or_else(|| "more bytes than there can be".to_owned())
 }
 
-/// Inputs as arguments give them.
-///
-/// # Errors
-/// A name without a file.
-pub(crate) fn given(inputs: &[String]) -> anyhow::Result<Vec<Given>> {
-    (inputs.iter())
-        .map(|text| {
-            let (name, path) = named(text);
-            anyhow::ensure!(!path.as_os_str().is_empty(), "--input {text}: no file, and no value, is behind the `=`");
-            Ok(Given { name, path })
-        })
-        .collect()
-}
-
 pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Failure> {
     let asked: Backend = options.backend.parse().map_err(fusebox::Error::UnknownBackend)?;
     let (backend, reason) = asked.chosen();
     let choices = options.choices.options()?;
-    let inputs = given(&options.inputs)?;
+    let inputs = options.inputs.given()?;
     let outputs: Vec<Target> =
         options.outputs.iter().map(|text| named(text)).map(|(name, path)| Target { name, path }).collect();
     let progress = Progress::start();
@@ -173,6 +155,13 @@ pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Failure>
         Made::Plan(plan) => fusebox::compile_plan(plan, &compile_options)?,
     };
     let compile = begin.elapsed();
+    if let (Some(file), [_, ..]) = (&options.schedule, &*compiled.report().passed_over) {
+        let targets = compiled.report().passed_over.join(", ");
+        eprintln!(
+            "{}: its schedules are for {targets}, and this runs on none of them: it has the usual ones",
+            file.display()
+        );
+    }
     let mut times = Vec::new();
     let mut results = Vec::new();
     let mut peak_bytes = None;
@@ -207,7 +196,8 @@ pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Failure>
     // Who asks for numbers of a run alone does not want its results.
     if options.print || (outputs.is_empty() && !options.stats) {
         for (slot, value) in signature.results.iter().zip(&results) {
-            writeln!(out, "{}: {} = {}", slot.name, slot.spelled, show::value(value)).map_err(Failure::of_results)?;
+            writeln!(out, "{}: {} = {}", slot.name, show::ty(value, slot), show::value(value))
+                .map_err(Failure::of_results)?;
         }
     }
     if options.stats {

@@ -8,13 +8,12 @@ use std::{
 };
 
 use anyhow::Context as _;
-use fusebox::{Backend, Counted, Signature};
-use fusebox_ir::{Made, Program, Tolerance, compare};
+use fusebox::Backend;
 
 use super::choices::Choices;
 use crate::{
     Failure,
-    cases::{self, Case, Wrong},
+    cases::{self, Bad, Case, Tested, Wrong},
     failure::{BAD_INPUT, FAILED},
     source,
 };
@@ -59,6 +58,29 @@ struct Tally {
     left_out: usize,
 }
 
+impl Tally {
+    /// Counts a test, and says what came of it.
+    fn tell(&mut self, file: &Path, case: &Case, outcome: Result<(), Bad>, out: &mut dyn Write) -> Result<(), Failure> {
+        let place = format!("{}:{}", file.display(), case.line);
+        let called = if case.name.is_empty() { String::new() } else { format!(": {}", case.name) };
+        match outcome {
+            Ok(()) => {
+                self.passed += 1;
+                writeln!(out, "{place}{called} … ok")?;
+            }
+            Err(Bad::Failed(messages)) => {
+                self.failed += 1;
+                writeln!(out, "{place}{called} … FAILED\n    {}", messages.join("\n").replace('\n', "\n    "))?;
+            }
+            Err(Bad::Wrong(Wrong { line, message })) => {
+                self.wrong += 1;
+                writeln!(out, "{place}{called} … is no test\n    line {line}: {}", message.replace('\n', "\n    "))?;
+            }
+        }
+        Ok(())
+    }
+}
+
 pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Failure> {
     let named =
         if options.backends.is_empty() { vec!["interp".into(), "cpu".into()] } else { options.backends.clone() };
@@ -98,7 +120,7 @@ pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Failure>
                         || file.file_name().is_some_and(|name| name.to_string_lossy().contains(only))
                 });
                 if wanted {
-                    tested.run(case, &mut tally, out)?;
+                    tally.tell(&file, case, tested.outcome(case), out)?;
                 } else {
                     tally.left_out += 1;
                 }
@@ -138,129 +160,4 @@ fn programs_in(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     }
     found.sort();
     Ok(found)
-}
-
-/// A program that is tested.
-struct Tested<'t> {
-    file: &'t Path,
-    backends: &'t [Backend],
-    options: &'t fusebox::Options,
-    /// The program, or why it is none.
-    program: Result<Program, String>,
-}
-
-/// Why a test did not pass.
-enum Bad {
-    /// The program does something else.
-    Failed(String),
-    /// The test is none.
-    Wrong(Wrong),
-}
-
-impl From<Wrong> for Bad {
-    fn from(wrong: Wrong) -> Self {
-        Self::Wrong(wrong)
-    }
-}
-
-impl<'t> Tested<'t> {
-    fn new(file: &'t Path, text: &str, backends: &'t [Backend], options: &'t fusebox::Options) -> Self {
-        let program = match source::made(file, text) {
-            Ok(Made::Program(program)) => Ok(program),
-            Ok(Made::Plan(_)) => Err(format!("{}: this is a plan, and tests are of programs", file.display())),
-            Err(error) => Err(error.to_string()),
-        };
-        Self { file, backends, options, program }
-    }
-
-    fn run(&self, case: &Case, tally: &mut Tally, out: &mut dyn Write) -> Result<(), Failure> {
-        let place = format!("{}:{}", self.file.display(), case.line);
-        let called = if case.name.is_empty() { String::new() } else { format!(": {}", case.name) };
-        match self.outcome(case) {
-            Ok(()) => {
-                tally.passed += 1;
-                writeln!(out, "{place}{called} … ok")?;
-            }
-            Err(Bad::Failed(message)) => {
-                tally.failed += 1;
-                writeln!(out, "{place}{called} … FAILED\n    {}", message.replace('\n', "\n    "))?;
-            }
-            Err(Bad::Wrong(Wrong { line, message })) => {
-                tally.wrong += 1;
-                writeln!(out, "{place}{called} … is no test\n    line {line}: {}", message.replace('\n', "\n    "))?;
-            }
-        }
-        Ok(())
-    }
-
-    fn outcome(&self, case: &Case) -> Result<(), Bad> {
-        let program = match (&self.program, &case.error) {
-            (Ok(program), _) => program,
-            (Err(message), Some(expected)) => return failed_as(expected, message),
-            (Err(message), None) => return Err(Bad::Failed(message.clone())),
-        };
-        if !case.counts.is_empty() {
-            self.counts(program, case)?;
-        }
-        let signature = Signature::of(program);
-        let folder = self.file.parent().unwrap_or(Path::new(""));
-        let inputs = case.inputs(&signature, folder)?;
-        let mut expected = case.expected(&signature, folder)?;
-        // A result that is not told is that of the first backend, on the others.
-        let mut from = vec![None; expected.len()];
-        for &backend in self.backends {
-            let results = fusebox::compile_program(program, &fusebox::Options { backend, ..self.options.clone() })
-                .and_then(|compiled| compiled.run(&inputs));
-            let results = match (results, &case.error) {
-                (Ok(results), None) => results,
-                (Ok(_), Some(text)) => return failed(format!("on {backend} it runs, and should fail with: {text}")),
-                (Err(error), Some(text)) => {
-                    failed_as(text, &error.to_string())?;
-                    continue;
-                }
-                (Err(error), None) => return failed(format!("on {backend}: {error}")),
-            };
-            let slots = signature.results.iter().zip(&mut expected).zip(&mut from).zip(results);
-            for (((slot, expected), from), result) in slots {
-                let Some(wanted) = expected else {
-                    (*expected, *from) = (Some(result), Some(backend));
-                    continue;
-                };
-                let tolerance = case.within.map_or(Tolerance::usual(slot.ty.element), Tolerance::within);
-                compare(&slot.name, wanted, &result, tolerance).map_err(|mismatch| {
-                    let beside = from.map_or(String::new(), |first| format!(", as on {first}"));
-                    Bad::Failed(format!("on {backend} {mismatch}{beside}"))
-                })?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Compares what the compiled program takes with what is told.
-    fn counts(&self, program: &Program, case: &Case) -> Result<(), Bad> {
-        let explanation = fusebox::explain(program, self.options).map_err(|error| Bad::Failed(error.to_string()))?;
-        let Some(counted): Option<Counted> = explanation.after else {
-            return failed("the program was not compiled, so nothing is counted".into());
-        };
-        for (count, told) in &case.counts {
-            let found = count.of(&counted);
-            let bare = |text: &str| text.split_whitespace().collect::<String>();
-            if bare(&found) != bare(told) {
-                return failed(format!("{} {found}, not {told}", count.name()));
-            }
-        }
-        Ok(())
-    }
-}
-
-fn failed<T>(message: String) -> Result<T, Bad> {
-    Err(Bad::Failed(message))
-}
-
-/// Whether a failure is the one that is expected.
-fn failed_as(expected: &str, message: &str) -> Result<(), Bad> {
-    if message.contains(expected) {
-        return Ok(());
-    }
-    failed(format!("it should fail with: {expected}\nbut fails with: {message}"))
 }

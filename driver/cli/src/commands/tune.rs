@@ -5,7 +5,7 @@ use std::{io::Write, num::NonZeroUsize, path::PathBuf};
 use fusebox::{Signature, TuneConfig, files};
 use fusebox_ir::Made;
 
-use super::{choices::Choices, run::given};
+use super::{choices::Choices, inputs::Inputs};
 use crate::{Failure, progress::Progress, source};
 
 /// Find faster schedules for a program on this machine
@@ -17,9 +17,8 @@ use crate::{Failure, progress::Progress, source};
 pub(crate) struct Options {
     /// The program, as text (.fbx) or JSON
     program: PathBuf,
-    /// An input and its file (or folder, for a stream); of a program with one input the file alone; or an .npz archive of inputs by name
-    #[arg(long = "input", short = 'i', value_name = "[NAME=]FILE")]
-    inputs: Vec<String>,
+    #[command(flatten)]
+    inputs: Inputs,
     /// The file for the schedules [default: the program's name with .schedule.json, in this folder]
     #[arg(long, short = 'o', value_name = "FILE")]
     output: Option<PathBuf>,
@@ -28,6 +27,9 @@ pub(crate) struct Options {
     /// How many threads [default: as many as there are cores]
     #[arg(long)]
     threads: Option<NonZeroUsize>,
+    /// Check the program after each pass
+    #[arg(long)]
+    verify: bool,
     /// How often each alternative runs in turn with the best so far
     #[arg(long, default_value = "9")]
     rounds: NonZeroUsize,
@@ -54,10 +56,10 @@ pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Failure>
         }
     };
     progress.step("reading inputs");
-    let inputs = files::inputs(&Signature::of(&program), &given(&options.inputs)?)?;
+    let inputs = files::inputs(&Signature::of(&program), &options.inputs.given()?)?;
     let mut config = TuneConfig::default();
     (config.rounds, config.tries) = (options.rounds.get(), options.tries.get());
-    let compile = fusebox::Options { threads: options.threads, cache: false, ..choices };
+    let compile = fusebox::Options { threads: options.threads, verify: options.verify, cache: false, ..choices };
     let tuned = fusebox::tune(&program, &inputs, &compile, &config, &mut |step| progress.step(step))?;
     drop(progress);
     for kernel in &tuned.kernels {

@@ -52,6 +52,8 @@ pub(crate) struct Loading {
     pub stages: Vec<Stage>,
     /// How long making and loading code took.
     pub code: Duration,
+    /// The targets of the schedules that were given, where it runs by none of them.
+    pub passed_over: Vec<String>,
 }
 
 impl Backend {
@@ -73,7 +75,7 @@ pub(crate) fn load_plan(plan: &Plan, options: &Options) -> Result<Loading, Error
     match options.backend {
         Backend::Interp => {
             let executable = Box::new(interp::InterpretedPlan::new(plan));
-            Ok(Loading { executable, stages: Vec::new(), code: Duration::ZERO })
+            Ok(Loading { executable, stages: Vec::new(), code: Duration::ZERO, passed_over: Vec::new() })
         }
         _ => planned::load_plan(plan, &options),
     }

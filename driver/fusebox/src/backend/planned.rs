@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 use super::{Executable, Loading, cpu, failed::failed, gpu, without_checks::without_checks};
 use crate::{
     Backend, DeviceValue, Error, KernelTimes, Options, RunReport, Stage, device::Place, passes::run_to_plan,
-    times::times,
+    schedules::passed_over, times::times,
 };
 
 /// Compiles and loads a valid program.
@@ -72,13 +72,17 @@ fn backend_for(plan: &Plan, options: &Options) -> Result<Arc<dyn fusebox_backend
 /// Compiles and loads a plan that needs no guards.
 fn loaded(plan: &ProvedPlan, interface: FlatInterface, options: &Options) -> Result<Loading, Error> {
     let backend = backend_for(plan, options)?;
-    load_by(|| backend.compile_proved(plan), interface, options.backend)
+    let passed_over = passed_over(plan, options)?;
+    let loading = load_by(|| backend.compile_proved(plan), interface, options.backend)?;
+    Ok(Loading { passed_over, ..loading })
 }
 
 /// Compiles and loads a valid plan.
 pub(super) fn load_plan(plan: &Plan, options: &Options) -> Result<Loading, Error> {
     let backend = backend_for(plan, options)?;
-    load_by(|| backend.compile(plan), FlatInterface::of_arrays(plan.outputs.len()), options.backend)
+    let passed_over = passed_over(plan, options)?;
+    let loading = load_by(|| backend.compile(plan), FlatInterface::of_arrays(plan.outputs.len()), options.backend)?;
+    Ok(Loading { passed_over, ..loading })
 }
 
 fn load_by(
@@ -89,7 +93,8 @@ fn load_by(
     let begin = Instant::now();
     let loaded = compile().and_then(|compiled| compiled.load()).map_err(|error| failed(backend, error))?;
     let code = begin.elapsed();
-    Ok(Loading { executable: Box::new(Loaded { program: loaded, interface, backend }), stages: Vec::new(), code })
+    let executable = Box::new(Loaded { program: loaded, interface, backend });
+    Ok(Loading { executable, stages: Vec::new(), code, passed_over: Vec::new() })
 }
 
 struct Loaded {

@@ -23,7 +23,7 @@ pub(super) fn counts(explanation: &Explanation) -> Vec<(&'static str, String, St
 }
 
 /// What counts leave out where they are not exact.
-pub(super) const INEXACT: &str = "Not exact: of loops one test and one turn are counted, of branches and of reads under a condition those of the larger side.";
+pub(super) const INEXACT: &str = "Not exact: of a loop one test and one iteration are counted, of a branch and of reads under a condition the larger side.";
 
 /// What counts leave out, if anything.
 pub(super) fn caveat(explanation: &Explanation) -> Option<&'static str> {

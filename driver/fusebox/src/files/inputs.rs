@@ -187,7 +187,7 @@ fn load(
             return Ok(vec![(index, Loaded::Array(Array::scalar(constant)))]);
         }
     }
-    let source = fetch::open(path).map_err(|fault| at(missing_scalar(fault, alone.map(|(_, leaf)| leaf))))?;
+    let source = fetch::open(path).map_err(|fault| at(no_file(fault, path, alone.map(|(_, leaf)| leaf))))?;
     match (source.kind, alone) {
         (Kind::Npz, Some((index, leaf))) if leaf.slot.ty.stream => {
             let mut archive = Archive::open(source).map_err(at)?;
@@ -234,13 +234,21 @@ fn load(
     }
 }
 
-/// Where a scalar's file is not there, its value was meant perhaps.
-fn missing_scalar(fault: FileFault, leaf: Option<&Leaf<'_>>) -> FileFault {
-    match (&fault, leaf) {
-        (FileFault::Io(error), Some(leaf)) if error.kind() == std::io::ErrorKind::NotFound && leaf.rank == 0 => {
-            unfit(format!("a file, or a value of {}", leaf.spelled), "neither")
-        }
-        _ => fault,
+/// Where a file is not there, a value was meant perhaps: a scalar may be given so.
+fn no_file(fault: FileFault, path: &Path, leaf: Option<&Leaf<'_>>) -> FileFault {
+    let missing = matches!(&fault, FileFault::Io(error) if error.kind() == std::io::ErrorKind::NotFound);
+    let (Some(leaf), Some(written)) = (leaf.filter(|_| missing), path.to_str()) else { return fault };
+    if leaf.rank > 0 {
+        let is_value = text::scalar(written, leaf.element).is_ok() || written.starts_with('[');
+        return if is_value {
+            unfit(format!("a file of {}", leaf.spelled), "a value, and no file of that name")
+        } else {
+            fault
+        };
+    }
+    match text::scalar(written, leaf.element) {
+        Err(why) => unfit(format!("a file, or a value of {}", leaf.spelled), format!("neither: {why}")),
+        Ok(_) => fault,
     }
 }
 
@@ -295,7 +303,25 @@ fn fitting(array: Array, leaf: &Leaf<'_>) -> Result<Array, FileFault> {
     if array.element() == leaf.element && array.extents().len() == leaf.rank {
         return Ok(array);
     }
-    Err(unfit(leaf.spelled.clone(), describe(&array)))
+    let found = describe(&array);
+    let other = array.extents().len() == leaf.rank && array.element().is_number() && leaf.element.is_number();
+    Err(match numpy_name(leaf.element) {
+        Some(name) if other => unfit(leaf.spelled.clone(), format!("{found}; in numpy `x.astype(np.{name})` converts")),
+        _ => unfit(leaf.spelled.clone(), found),
+    })
+}
+
+/// What numpy calls a type of numbers.
+fn numpy_name(element: ElementType) -> Option<String> {
+    let name = element.name();
+    let (kind, bits) = (name.get(..1)?, name.get(1..)?);
+    let kind = match kind {
+        "f" => "float",
+        "i" => "int",
+        "u" => "uint",
+        _ => return None,
+    };
+    Some(format!("{kind}{bits}"))
 }
 
 /// The elements of a stream, a file each.

@@ -27,7 +27,11 @@ pub(super) const CALLS: &[Elsewhere] = &[
         "is written `fold`",
         "let s: f32 = fold(|x, y| x + y, 0.0, xs)",
     ),
-    known(&["sum", "total"], "is written as a `fold`", "let s: f32 = fold(|x, y| x + y, 0.0, xs)"),
+    known(
+        &["sum", "total"],
+        "is written as a `fold`, which goes along the last dimension",
+        "let s: f32 = fold(|x, y| x + y, 0.0, xs)",
+    ),
     known(&["product", "prod"], "is written as a `fold`", "let s: f32 = fold(|x, y| x * y, 1.0, xs)"),
     known(&["maximum", "amax", "nanmax"], "is written as a `fold1`", "let s: f32 = fold1(|x, y| max(x, y), xs)"),
     known(&["minimum", "amin", "nanmin"], "is written as a `fold1`", "let s: f32 = fold1(|x, y| min(x, y), xs)"),
@@ -133,7 +137,7 @@ pub(super) const CALLS: &[Elsewhere] = &[
     ),
     known(
         &["len", "length", "size", "shape", "numel", "dim", "ndim", "extent"],
-        "is the name in the type: `xs: [n]f32` has `n` elements",
+        "is not needed: `xs: [n]f32` has `n` elements",
         "let half = n / 2",
     ),
     known(
@@ -187,6 +191,11 @@ pub(super) const CALLS: &[Elsewhere] = &[
         "is written `stencil`",
         "let c: [n]f32 = stencil(|l, m, r| 0.25 * l + 0.5 * m + 0.25 * r, xs[-1], xs[0], xs[1], xs: clamp)",
     ),
+    known(
+        &["random", "rand", "randn", "randint", "uniform", "normal"],
+        "is not there in text: numbers come as an input, or are hashed from their index; the embedded language has `random`",
+        "let hashed: [n]u32 = generate([n], |i| u32(i) * 2654435761 ^ u32(i) >> 7)",
+    ),
     known(&["fabs", "absolute", "absf"], "is written `abs`", "let t: [n]f32 = map(|x| abs(x), xs)"),
     known(&["ln", "logn"], "is written `log`", "let t: [n]f32 = map(|x| log(x), xs)"),
     known(&["power", "powf", "powi", "powr"], "is written `pow`", "let t: [n]f32 = map(|x| pow(x, 1.5), xs)"),
@@ -209,7 +218,11 @@ pub(super) const CALLS: &[Elsewhere] = &[
         "is written `div`, or `/`, which rounds to zero",
         "let k = div(n, 2)",
     ),
-    known(&["fmod", "rem", "remainder", "modulo"], "is written `%`, or `mod`, which rounds down", "let k = n % 2"),
+    known(
+        &["fmod", "rem", "remainder", "modulo"],
+        "is written `mod(a, b)`, of the sign of `b`, or `%`, of that of `a`",
+        "let k = n % 2",
+    ),
     known(&["float", "float32", "to_f32", "single", "r32"], "is written `f32`", "let y = f32(n)"),
     known(&["double", "float64", "to_f64", "r64"], "is written `f64`", "let y = f64(n)"),
     known(&["int", "int32", "to_i32"], "is written `i32`", "let k = i32(n)"),
@@ -278,10 +291,11 @@ pub(super) const WORDS: &[Elsewhere] = &[
         "is written `if`",
         "let y = if n > 2 { 1.0f32 } else if n > 1 { 2.0 } else { 3.0 }",
     ),
+    known(&["as"], "is written as the name of the type", "let t: [n]i64 = map(|x| i64(x), xs)"),
     known(&["and"], "is written `&&`", "let t: [n]bool = map(|x| x > 0.0 && x < 1.0, xs)"),
     known(&["or"], "is written `||`", "let t: [n]bool = map(|x| x < 0.0 || x > 1.0, xs)"),
     known(&["not"], "is written `!`", "let t: [n]bool = map(|x| !(x > 0.0), xs)"),
-    known(&["mod", "rem"], "is written `mod(a, b)`, or `%`, which rounds to zero", "let k = mod(n, 2)"),
+    known(&["mod", "rem"], "is written `mod(a, b)`, of the sign of `b`, or `%`, of that of `a`", "let k = mod(n, 2)"),
     known(&["div", "quot"], "is written `div(a, b)`, or `/`, which rounds to zero", "let k = div(n, 2)"),
     known(&["lambda", "fn", "where"], "is written with bars", "let y: [n]f32 = map(|x| x + 1.0, xs)"),
 ];
@@ -392,6 +406,13 @@ pub(super) fn word_before(name: &str) -> Option<String> {
     if matches!(name, "lambda" | "fun" | "function" | "def" | "not") { word(name) } else { None }
 }
 
+/// How a comment is written, where one begins as elsewhere.
+pub(super) fn comment(source: &str, at: usize) -> Option<String> {
+    let rest = source.get(at..)?;
+    let sign = ["//", "/*", "--", ";", "%", "(*"].into_iter().find(|sign| rest.starts_with(sign))?;
+    Some(format!("`{sign}` begins no comment: `#` does, up to the end of its line"))
+}
+
 /// What to write instead of a sign that begins at a byte, or one byte before.
 pub(super) fn sign(source: &str, at: usize) -> Option<String> {
     let begins = |from: usize, least: usize| {
@@ -404,7 +425,10 @@ pub(super) fn sign(source: &str, at: usize) -> Option<String> {
     at.checked_sub(1).and_then(|before| begins(before, 2)).or_else(|| begins(at, 1))
 }
 
-/// The element type that has another name elsewhere.
-pub(super) fn element(name: &str) -> Option<&'static str> {
-    TYPES.iter().find(|(names, _)| names.contains(&name)).map(|(_, ty)| *ty)
+/// How an element type is written that has another name elsewhere.
+pub(super) fn element(name: &str) -> Option<String> {
+    if name.to_ascii_lowercase().starts_with("complex") {
+        return Some("as two arrays, such as `z.re` and `z.im`".to_owned());
+    }
+    TYPES.iter().find(|(names, _)| names.contains(&name)).map(|(_, ty)| format!("`{ty}`"))
 }

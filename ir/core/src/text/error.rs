@@ -175,6 +175,16 @@ impl<'s> Lines<'s> {
     }
 }
 
+/// The line of a place with a marker under it, as text errors show it, in two lines; none where the text has no such place.
+pub fn marked(source: &str, place: &Place) -> Option<String> {
+    let line = source.lines().nth(place.line.checked_sub(1)? as usize)?;
+    let (column, _) = line.char_indices().nth(place.column.checked_sub(1)? as usize)?;
+    let start = line.as_ptr() as usize - source.as_ptr() as usize + column;
+    let length = line[column..].find(|c| !super::lexer::continues_name(c)).unwrap_or(line.len() - column);
+    let span = Span { start: start as u32, end: (start + length) as u32 };
+    Some(Lines::new(source, None).error(*fault(span, "")).marked())
+}
+
 fn continuing(bytes: &[u8]) -> u32 {
     bytes.iter().filter(|byte| **byte & 0xc0 == 0x80).count() as u32
 }
@@ -209,6 +219,13 @@ impl Error {
         &self.place
     }
 
+    /// The line with a marker under the place, as two lines.
+    fn marked(&self) -> String {
+        let number = self.place.line.to_string();
+        let (gutter, before) = (" ".repeat(number.len()), " ".repeat(self.marker_at));
+        format!("  {number} | {}\n  {gutter} | {before}{}", self.line, "^".repeat(self.marker_length))
+    }
+
     /// What to do about it, where that is known.
     pub fn help(&self) -> Option<&str> {
         self.help.as_deref()
@@ -221,11 +238,7 @@ crate::debug_is_message!(struct Error { message, place, line, marker_at, marker_
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{}: {}", self.place, self.message)?;
-        let number = self.place.line.to_string();
-        writeln!(f, "  {number} | {}", self.line)?;
-        let (gutter, before) = (" ".repeat(number.len()), " ".repeat(self.marker_at));
-        write!(f, "  {gutter} | {before}{}", "^".repeat(self.marker_length))?;
+        write!(f, "{}: {}\n{}", self.place, self.message, self.marked())?;
         if let Some(help) = &self.help {
             write!(f, "\n  help: {help}")?;
         }

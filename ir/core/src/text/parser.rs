@@ -23,6 +23,9 @@ use crate::{ElementType, MAX_NESTING, Mark};
 /// innermost. A program that is too deep is refused by validation, not by the parser.
 const DEEPEST: u32 = 2 * MAX_NESTING as u32 + 100;
 
+/// How types are written.
+const ARRAY_TYPES: &str = "element types are bool i8 i16 i32 i64 u8 u16 u32 u64 f16 f32 f64; an array is `[n, 3]f32`";
+
 pub(super) struct Parser<'s> {
     source: &'s str,
     lexer: Lexer<'s>,
@@ -165,7 +168,10 @@ impl<'s> Parser<'s> {
             let text = self.text(self.token);
             return Err(match super::lexer::keyword(text) {
                 Some(_) => fault.help(format!("`{text}` is a keyword")),
-                None => fault,
+                None => fault.help_if(
+                    self.at(Kind::ParenOpen),
+                    "several names stand without parentheses: `let a, b = …`, `|x, y| …`",
+                ),
             });
         }
         let token = self.bump()?;
@@ -196,6 +202,10 @@ impl<'s> Parser<'s> {
     /// `fn NAME`
     fn head(&mut self) -> Parsed<Word<'s>> {
         if let Err(fault) = self.expect(Kind::Fn) {
+            let fault = match elsewhere::comment(self.source, self.token.span.start as usize) {
+                Some(help) => fault.help(help),
+                None => fault,
+            };
             // Another word in its place.
             if !self.recovers || !self.at(Kind::Name) || self.next_kind() != Kind::Name {
                 return Err(fault);
@@ -237,11 +247,13 @@ impl<'s> Parser<'s> {
             if fault.help.is_some() {
                 return Err(fault);
             }
-            let types = "element types are bool i8 i16 i32 i64 u8 u16 u32 u64 f16 f32 f64; an array is `[n, 3]f32`";
+            if self.at(Kind::ParenOpen) {
+                return Err(fault.help("types stand without parentheses: `-> [n]f32, i64` gives two results"));
+            }
             let name = self.text(self.token);
             return Err(match elsewhere::element(name) {
-                Some(ty) => fault.help(format!("`{name}` is written `{ty}`; {types}")),
-                None => fault.help(types),
+                Some(ty) => fault.help(format!("`{name}` is written {ty}; {ARRAY_TYPES}")),
+                None => fault.help(ARRAY_TYPES),
             });
         };
         self.bump()?;
@@ -266,7 +278,7 @@ impl<'s> Parser<'s> {
                 let constant = literal.constant(ElementType::I64, token.span, self.source)?;
                 Ok(ExtentSyntax::Constant(constant.as_i64().unwrap_or_default()))
             }
-            _ => Err(self.unexpected("an extent: a number, a name or `?`")),
+            _ => Err(self.unexpected("an extent: a number, a name or `?`").help(ARRAY_TYPES)),
         }
     }
 
@@ -369,7 +381,13 @@ impl<'s> Parser<'s> {
             }
         }
         if !self.at(Kind::Assign) {
-            return Err(self.unexpected("`=`"));
+            let fault = self.unexpected("`=`");
+            // `let mut y = …`
+            let word = pattern.last().filter(|last| last.ty.is_none()).and_then(|last| elsewhere::word(last.name.text));
+            return Err(match word {
+                Some(help) => fault.help(help),
+                None => fault,
+            });
         }
         self.bump()?;
         let value = if self.at_operation() {

@@ -103,7 +103,7 @@ impl Statement {
         statement_parts!(self.when, &self.action, StatementPart, ScalarPart, iter, parts, operands, terms, array, read)
     }
 
-    /// The twin of [`Self::parts`], to change what is held.
+    /// As [`Self::parts`], to change what is held.
     pub fn parts_mut(&mut self) -> Parts<StatementPartMut<'_>> {
         statement_parts!(
             self.when,
@@ -166,7 +166,7 @@ impl Action {
         action_map!(self)
     }
 
-    /// The twin of [`Self::map`], to change the index.
+    /// As [`Self::map`], to change the index.
     pub fn map_mut(&mut self) -> Option<(KernelArrayId, &mut IndexMap)> {
         action_map!(self)
     }
@@ -200,7 +200,7 @@ impl FailureKind {
         fault_operands!(self, iter)
     }
 
-    /// The twin of [`Self::operands`], to change them.
+    /// As [`Self::operands`], to change them.
     pub fn operands_mut(&mut self) -> Vec<&mut ScalarOperand> {
         fault_operands!(self, iter_mut)
     }

@@ -108,7 +108,9 @@ pub enum ProgramFault {
     )]
     OutputExtent { what: String, dim: usize, value: String },
     /// `?` where it may not be.
-    #[error("extent {dim} of {what} is `?`, which only inner arrays, elements of streams and declared results may be")]
+    #[error(
+        "extent {dim} of {what} is `?`, which only inner arrays, elements of streams and declared results may be: a name stands for an extent, as in `[n]f32`"
+    )]
     UnknownExtent { what: String, dim: usize },
     /// A stream where none may be.
     #[error("{what} is a stream, which only inputs, results and what `consume` gives may be")]
@@ -132,7 +134,9 @@ pub enum ProgramFault {
     #[error("{what} has rank {found}, and {expected} is wanted")]
     WrongRank { what: String, found: usize, expected: usize },
     /// An array of rank 0 where at least a vector is wanted.
-    #[error("{what} has rank 0, and at least 1 is wanted")]
+    #[error(
+        "{what} has rank 0, and at least 1 is wanted: `f32` and `[]f32` are one value, `[n]f32` is an array of rank 1"
+    )]
     RankZero { what: String },
     /// An element type other than is wanted.
     #[error("{what} is of {found}, and {expected} is wanted")]
@@ -143,6 +147,9 @@ pub enum ProgramFault {
     /// A value of rank above 0 where a scalar is wanted.
     #[error("{what} is `{value}`, which is {ty} and not a scalar")]
     NoScalar { what: String, value: String, ty: String },
+    /// Another type is declared than there is.
+    #[error("{what} is declared as {declared}, and is {given}")]
+    Declared { what: String, declared: String, given: String },
     /// Values of different types where one is wanted.
     #[error("{what} is {found}, and {expected} is wanted")]
     WrongType { what: String, found: String, expected: String },

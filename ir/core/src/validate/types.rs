@@ -144,8 +144,8 @@ impl<'p> Validator<'p> {
             || declared.element != given.element
             || ranks(declared) != given.inner.iter().map(Vec::len).collect::<Vec<_>>()
         {
-            let (found, expected) = (self.show(declared), self.show_want(given));
-            return self.report(ProgramFault::WrongType { what: what(), found, expected });
+            let (declared, given) = (self.show(declared), self.show_want(given));
+            return self.report(ProgramFault::Declared { what: what(), declared, given });
         }
         let given_extents = given.extents.iter().chain(given.inner.iter().flatten());
         for (dim, (&extent, wanted)) in declared.all_extents().zip(given_extents).enumerate() {

@@ -1,7 +1,7 @@
 //! A part of a graph as an integer linear program: its variables and its constraints.
 //!
-//! Only whether pairs are fused is a whole number: with these fixed, what is left are differences with whole bounds, whose least solution
-//! is whole by itself. Orders are numbered (gathers, downwards, upwards, what expands append) so that every rule is an interval.
+//! Only the variables that say whether a pair is fused are integers. Once they are fixed, differences with whole bounds are left, whose least
+//! solution is whole. Orders are numbered (gathers, downwards, upwards, what expands append) so that every rule is an interval.
 
 mod classes; // what is one for a whole cluster
 mod levels; // who runs before whom

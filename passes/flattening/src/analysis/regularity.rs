@@ -29,7 +29,7 @@ impl Lanes {
         self.0 == 0
     }
 
-    /// Those of both.
+    /// The union of both sets.
     #[must_use]
     pub fn or(self, other: Self) -> Self {
         Self(self.0 | other.0)

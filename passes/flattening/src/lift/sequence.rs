@@ -2,6 +2,8 @@
 //!
 //! Source: Clifton-Everest, "Optimising purely functional GPU programs" (sequences).
 
+use std::borrow::Cow;
+
 use fusebox_ir::{
     ArrayId, ArrayOp, Binary, Binding, Block,
     ElementType::{Bool, I64},
@@ -27,7 +29,7 @@ impl<'p> Lifter<'p> {
     /// Lifts a sequence computation: outside of lanes, or one that puts arrays one after the other.
     pub fn consume(&mut self, binding: &'p Binding, home: ContextId) -> Result<(), Error> {
         let ArrayOp::Consume { limit, body, sinks, streams, chunks } = &binding.op else { return Ok(()) };
-        if is_concatenation(binding) {
+        if is_concatenation(binding, |id| Cow::Borrowed(self.source_type(id))) {
             self.concatenated(binding, home, streams);
             return Ok(());
         }

@@ -3,7 +3,10 @@
 //! A lane's own traversal has no elements but those in memory, so nothing is lost by computing all of them at once. What is left of it is the
 //! one thing that nests cannot say: a `consume` that only puts the arrays of an array of arrays one after the other ([`is_concatenation`]).
 
-use std::collections::{HashMap, HashSet};
+use std::{
+    borrow::Cow,
+    collections::{HashMap, HashSet},
+};
 
 use fusebox_ir::{
     ArrayId, ArrayOp, Binding, Block, ElementType::I64, Extent, Fresh, Operand, PartMut, Program, Sink, Type, Var,
@@ -46,13 +49,22 @@ pub(crate) fn traversals_in_lanes(program: &Program) -> Result<Program, Error> {
     Ok(program)
 }
 
-/// Whether a traversal only puts the arrays that it reads one after the other.
-pub(crate) fn is_concatenation(binding: &Binding) -> bool {
-    matches!(&binding.op, ArrayOp::Consume { limit: None, body, sinks, chunks: false, .. }
-        if matches!(sinks[..], [Sink::Elements { .. }])
-            && body.bindings.is_empty()
-            && body.results.len() + 1 == body.params.len()
-            && body.results.iter().zip(&body.params[1..]).all(|(&id, param)| id == param.id))
+/// Whether a traversal only puts the arrays that it reads one after the other: all elements of all of them, which is so where they have equally
+/// many. `ty` gives the types of values.
+pub(crate) fn is_concatenation<'t>(binding: &Binding, ty: impl Fn(ArrayId) -> Cow<'t, Type>) -> bool {
+    let ArrayOp::Consume { limit: None, body, sinks, streams, chunks: false } = &binding.op else { return false };
+    let plain = matches!(sinks[..], [Sink::Elements { .. }])
+        && body.bindings.is_empty()
+        && body.results.len() + 1 == body.params.len()
+        && body.results.iter().zip(&body.params[1..]).all(|(&id, param)| id == param.id);
+    let number = |id: ArrayId| {
+        let ty = ty(id);
+        // Elements of streams are no rows of an array.
+        ty.extents.first().copied().filter(|_| !ty.stream)
+    };
+    let Some(first) = plain.then(|| streams.first().and_then(|&id| number(id))).flatten() else { return false };
+    let others = &streams[1..];
+    others.is_empty() || first != Extent::Unknown && others.iter().all(|&id| number(id) == Some(first))
 }
 
 impl Lanes<'_> {
@@ -67,7 +79,7 @@ impl Lanes<'_> {
             }
             let nested = matches!(&binding.op, ArrayOp::Consume { chunks: false, streams, .. }
                 if streams.iter().any(|&id| self.is_nested(id)));
-            if !(lanes || nested) || is_concatenation(&binding) {
+            if !(lanes || nested) || is_concatenation(&binding, |id| Cow::Owned(self.ty(id))) {
                 block.bindings.push(binding);
                 continue;
             }

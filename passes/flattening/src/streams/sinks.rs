@@ -1,4 +1,4 @@
-//! What becomes of what the body gives for the one chunk.
+//! Computes the results of sinks from what the body returns for the only chunk.
 
 use fusebox_ir::{
     ArrayId, ArrayOp, Binary, Block, Direction,

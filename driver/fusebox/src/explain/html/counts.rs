@@ -34,7 +34,7 @@ pub(super) fn table(explanation: &Explanation, out: &mut String) {
         );
     }
     *out += "</tbody>\n</table>\n</div>\n<p class=\"small\">Before: without fusion. Loops are nests of loops over memory. Reads and writes are elements, in the sizes of \
-             the program; of scalars those that loops use.";
+             the program; scalars are counted only where a loop reads them.";
     if let Some(caveat) = caveat(explanation) {
         let _ = write!(out, " {}", escape(caveat));
     }

@@ -208,7 +208,8 @@ impl<'a, 's> Lower<'a, 's> {
                 Ok(results)
             }
             End::Broken => Err(follow_up()),
-            End::Expr(_) => Err(fault(body.span, "a block is written in braces").help("`{ let x = …; return x }`")),
+            End::Expr(_) => Err(fault(body.span, "a block is written in braces")
+                .help(format!("`{{ return {} }}`", shown(body.span.text(self.source))))),
             End::Yield(_) => Err(fault(body.span, "`yield` ends the body of a `consume` only: write `return`")),
         }
     }

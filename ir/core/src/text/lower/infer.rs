@@ -90,7 +90,8 @@ impl<'a, 's> Lower<'a, 's> {
                     ty.span,
                     format!("`{}` is scalar code, and its type is an array's", shown(pattern.name.text)),
                 );
-                Err(fault.help("an array is the result of an operation; `compute(a)` is `a`"))
+                Err(fault
+                    .help("arrays are made by operations: `map(|x, y| x + y, xs, ys)` adds two, `compute(xs)` is `xs`"))
             }
             ty => Ok(ty.as_ref().map(|ty| ty.element)),
         }

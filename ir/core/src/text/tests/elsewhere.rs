@@ -94,14 +94,36 @@ fn what_people_write_is_answered() {
         ("let y = if n > 2 then 1.0 else 2.0", "`then` is not needed"),
         ("let y = n > 2 ? 1.0 : 2.0", "`?` is written `if`"),
         ("let t = n > 2 and n < 3", "`and` is written `&&`"),
-        ("let k = xs.len", "`xs.len` is the name in the type"),
+        ("let k = xs.len", "`xs.len` is not needed"),
         ("let t = True", "`True` is written `true`"),
         ("let t: [n]float = map(|x| x, xs)", "`float` is written `f32`"),
         ("let c = a @ b", "`@` is written as a `fold`"),
         ("let y: [n]i64 = map(|x| x, 0..n)", "`..` makes no range"),
         ("let k = n // 2 # no comment", "`//` is written `div`"),
+        ("let y: [n]f32 = xs + ys", "`map(|x, y| x + y, xs, ys)` adds two"),
+        ("let y: [2]f32 = [1.0, 2.0]", "`constant([1.0, 2.0])`"),
+        ("let y: [n]f32 = map(|x| { x + 1.0 }, xs)", "by `return`: `|x| { return x + 1.0 }`"),
+        ("let mut y = 2.0", "`mut` is written `let`; a value never changes"),
+        ("let y: [n]i64 = map(|x| x as i64, xs)", "`as` is written as the name of the type"),
+        ("let y: [n]f32 = map(|x| x if x > 0.0 else 0.0, xs)", "`if` stands first"),
+        ("let y: [n]f32 = map(|x| x ^ 2.0, xs)", "a power is written `pow(x, 2.0)`"),
+        ("let s: f32 = fold(+, 0.0, xs)", "a function has parameters"),
+        ("let y = xs[1:]", "a part of an array is made by `backpermute`"),
+        ("let y: f32[n] = map(|x| x, xs)", "the extents of an array stand before its elements"),
+        ("let y: [f32; n] = map(|x| x, xs)", "an array is `[n, 3]f32`"),
+        ("let z: [n]complex64 = map(|x| x, xs)", "`complex64` is written as two arrays"),
+        ("let y = 2.0 y = y + 1.0", "another one has another name"),
+        ("let k: i64 = while(|k: i64| k < n, |k: i64| { return k + 1 }, 0i64)", "`{ return k < n }`"),
     ] {
         helped(statements, wanted);
+    }
+}
+
+#[test]
+fn comments_of_other_languages_are_answered() {
+    for sign in ["//", "--", "/*", ";"] {
+        let error = parse(&format!("{sign} adds\nfn f(x: f32) -> f32 {{ return x }}")).unwrap_err();
+        assert!(error.help().is_some_and(|help| help.contains("begins no comment: `#` does")), "{sign}: {error}");
     }
 }
 

@@ -79,6 +79,24 @@ fn errors_of_form() {
         |                                  ^^
       help: a text holds one program
     ");
+    // The place is behind what stands last, and not on an empty line.
+    insta::assert_snapshot!(told("fn f(x: f32) -> f32 {\n  let y = x +  # and\n\n\n"), @r"
+    2:14: expected a value, found the end of the text
+      2 |   let y = x +  # and
+        |              ^
+    ");
+    insta::assert_snapshot!(told("fn f(x: f32) -> (f32, f32) { return x, y: x }"), @r"
+    1:17: expected a type, found `(`
+      1 | fn f(x: f32) -> (f32, f32) { return x, y: x }
+        |                 ^
+      help: types stand without parentheses: `-> [n]f32, i64` gives two results
+    ");
+    insta::assert_snapshot!(told("fn f(a: [n]f32) -> f32 { let (s: f32, k: i64) = a return s }"), @r"
+    1:30: expected a name, found `(`
+      1 | fn f(a: [n]f32) -> f32 { let (s: f32, k: i64) = a return s }
+        |                              ^
+      help: several names stand without parentheses: `let a, b = …`, `|x, y| …`
+    ");
 }
 
 #[test]

@@ -130,7 +130,7 @@ fn scalar_code_is_returned() {
     for (text, wanted) in [
         ("fn f(x: f32) -> f32 { return x * 2.0 }", "this result has no name"),
         ("fn f(x: f32) -> f32 { return y: x * 2 }", "`2` is a whole number, and `f32` is expected"),
-        ("fn f(x: f32) -> i64 { return y: x }", "result `y` is i64, and f32 is wanted"),
+        ("fn f(x: f32) -> i64 { return y: x }", "result `y` is declared as i64, and is f32"),
     ] {
         let message = match parse(text) {
             Err(error) => error.message().to_owned(),

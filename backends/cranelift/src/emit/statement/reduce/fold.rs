@@ -1,4 +1,4 @@
-//! The accumulators of a block become one: by halves, or runs of neighbours and then neighbours of those.
+//! The accumulators of a block become one, by halves.
 
 use fusebox_ir::{Binary, Constant, ElementType, Unary};
 
@@ -40,13 +40,7 @@ impl Emitter<'_> {
         }
         self.halve(reduce, tree_level, half, count, 1)?;
         let zero = self.b.int(0);
-        let at = self.slot(reduce, tree_level, zero);
-        let values = self.slot_values(reduce, at, reduce.lanes);
-        let has = (reduce.presence == Presence::Flags).then(|| {
-            let base = self.scratch_at(reduce.layout.flags);
-            self.b.load(ElementType::Bool, reduce.lanes, base, at, Memory::Shared)
-        });
-        Ok((values, has))
+        Ok(self.element(reduce, tree_level, zero))
     }
 
     /// Accumulator l takes accumulator l + half, for ever smaller halves, `lanes` at a time; gives the first half that is too small.
@@ -98,84 +92,15 @@ impl Emitter<'_> {
         Ok(self.b.end_while(open, vec![next])[0])
     }
 
-    /// Runs of neighbours, each in order; then neighbours of those.
-    pub(super) fn fold_runs(&mut self, reduce: &Reduce, tree_level: Value, count: Value) -> Result<Maybe> {
-        let runs = self.b.int(i64::from(reduce.width));
-        let zero = self.b.int(0);
-        let up = self.b.add_int(runs, -1);
-        let rounded = self.b.add(count, up);
-        let shift = self.b.int(reduce.width.trailing_zeros().into());
-        let length = self.b.binary(Binary::Shr, rounded, shift);
-        let some = self.b.constant(Constant::from(true));
-        let none = self.b.constant(Constant::from(false));
-        let lanes = self.b.int(i64::from(reduce.lanes));
-        let run = self.b.begin_loop(zero, runs, 1, &[]);
-        let from = self.b.mul(run.index, length);
-        let to = self.b.add(from, length);
-        let to = self.b.binary(Binary::Min, to, count);
-        let mut starts: Vec<Value> = reduce
-            .types
-            .iter()
-            .map(|&ty| {
-                let zero = self.b.constant(Constant::zero(ty));
-                self.b.splat(zero, reduce.lanes)
-            })
-            .collect();
-        starts.push(self.b.splat(none, reduce.lanes));
-        let each = self.b.begin_loop(from, to, 1, &starts);
-        let at = self.slot(reduce, tree_level, each.index);
+    /// An accumulator of a tree level, or an element that goes into runs.
+    pub(super) fn element(&mut self, reduce: &Reduce, tree_level: Value, element: Value) -> Maybe {
+        let at = self.slot(reduce, tree_level, element);
         let values = self.slot_values(reduce, at, reduce.lanes);
-        let has = if reduce.presence == Presence::Flags {
+        let has = (reduce.presence == Presence::Flags).then(|| {
             let base = self.scratch_at(reduce.layout.flags);
             self.b.load(ElementType::Bool, reduce.lanes, base, at, Memory::Shared)
-        } else {
-            self.b.splat(some, reduce.lanes)
-        };
-        let (before, had) = each.carried.split_at(each.carried.len() - 1);
-        let (mut next, has) = self.combine_present(&reduce.combine, (before, had[0]), (&values, has), reduce.swap)?;
-        next.push(has);
-        let mut result = self.b.end_loop(each, next);
-        let has = result.pop().unwrap_or(none);
-        let at = self.b.mul(run.index, lanes);
-        self.set_run(reduce, at, &result, has);
-        self.b.end_loop(run, Vec::new());
-        let mut stride = 1;
-        while stride < i64::from(reduce.width) {
-            let pairs = self.b.int(i64::from(reduce.width) / (2 * stride));
-            let pair = self.b.begin_loop(zero, pairs, 1, &[]);
-            let twice = self.b.int(2 * stride * i64::from(reduce.lanes));
-            let left_at = self.b.mul(pair.index, twice);
-            let right_at = self.b.add_int(left_at, stride * i64::from(reduce.lanes));
-            let (left, has_left) = self.run(reduce, left_at);
-            let (right, has_right) = self.run(reduce, right_at);
-            let (new, has) =
-                self.combine_present(&reduce.combine, (&left, has_left), (&right, has_right), reduce.swap)?;
-            self.set_run(reduce, left_at, &new, has);
-            self.b.end_loop(pair, Vec::new());
-            stride *= 2;
-        }
-        let (values, has) = self.run(reduce, zero);
-        Ok((values, (reduce.presence == Presence::Flags).then_some(has)))
-    }
-
-    pub(super) fn run(&mut self, reduce: &Reduce, at: Value) -> (Vec<Value>, Value) {
-        let values = (reduce.layout.runs.iter().zip(&reduce.types))
-            .map(|(&place, &ty)| {
-                let base = self.scratch_at(place);
-                self.b.load(ty, reduce.lanes, base, at, Memory::Shared)
-            })
-            .collect();
-        let base = self.scratch_at(reduce.layout.run_flags);
-        (values, self.b.load(ElementType::Bool, reduce.lanes, base, at, Memory::Shared))
-    }
-
-    pub(super) fn set_run(&mut self, reduce: &Reduce, at: Value, values: &[Value], has: Value) {
-        for (&place, &value) in reduce.layout.runs.iter().zip(values) {
-            let base = self.scratch_at(place);
-            self.b.store(base, at, value, None);
-        }
-        let base = self.scratch_at(reduce.layout.run_flags);
-        self.b.store(base, at, has, None);
+        });
+        (values, has)
     }
 
     pub(super) fn slot_values(&mut self, reduce: &Reduce, at: Value, lanes: u32) -> Vec<Value> {

@@ -6,6 +6,7 @@
 mod accumulate;
 mod fold;
 mod peeled;
+mod runs;
 mod scratch;
 mod tree;
 

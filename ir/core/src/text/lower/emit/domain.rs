@@ -19,6 +19,7 @@ impl Lower<'_, '_> {
         let fault = fault(span, format!("`{name}` is for {what}, and `{ty}` is given"));
         Err(match (name, ty) {
             ("!", _) if ty.is_integer() => fault.help("`~` turns the bits of an integer round"),
+            ("^", _) if ty.is_float() => fault.help("a power is written `pow(x, 2.0)`; `^` is exclusive or"),
             ("~", ElementType::Bool) => fault.help("`!` is the other `bool`"),
             (_, _) if matches!(takes, Takes::Floats) && ty.is_integer() => fault.help("`f32(x)` or `f64(x)` converts"),
             _ => fault,
