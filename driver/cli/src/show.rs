@@ -73,6 +73,10 @@ fn rows(array: &Array, extents: &[usize], from: usize, left: &mut usize, text: &
 
 /// Without its type, which the signature says.
 fn scalar(constant: Constant) -> String {
+    // Sign and payload of a NaN are no part of a result.
+    if constant.as_f64().is_some_and(f64::is_nan) {
+        return "nan".to_owned();
+    }
     let text = constant.to_string();
     let ty = constant.ty().name();
     match text.strip_suffix(ty) {
@@ -90,6 +94,7 @@ mod tests {
         let show = |array: Array| value(&array.into());
         assert_eq!(show(Array::new(&[2, 2], &[1, 2, 3, -4]).unwrap()), "[[1, 2], [3, -4]]");
         assert_eq!(show(Array::new(&[3], &[1.5f32, f32::INFINITY, -0.0]).unwrap()), "[1.5, inf, -0.0]");
+        assert_eq!(show(Array::new(&[2], &[-f32::NAN, f32::from_bits(0x7fff_ffff)]).unwrap()), "[nan, nan]");
         assert_eq!(show(Array::from_bools(&[1], &[true]).unwrap()), "[true]");
         assert_eq!(show(Array::scalar(7u64)), "7");
         assert_eq!(show(Array::new::<i32>(&[0], &[]).unwrap()), "[]");

@@ -291,7 +291,7 @@ fn images() {
         "img: [1, 2, 3]u8 = [[[3, 2, 1], [6, 5, 4]]]\n"
     );
     let shown = f.fusebox("run planes.fbx --backend interp --input i=r.png --print").ok();
-    assert!(shown.starts_with("o.r: [h, w]u8 = [[255, 254, 253], "), "{shown}");
+    assert!(shown.starts_with("o.r: [2, 3]u8 = [[255, 254, 253], "), "{shown}");
     f.fusebox("run gray.fbx --backend interp --input img=rgb.png")
         .fails(2, &["expected an image of one channel, found a PNG image of 2 x 1 pixels, channels r, g, b, 8 bits"]);
     f.write("rgba.npy", npy("'|u1'", false, "(1, 1, 4)", &[1, 2, 3, 4]));

@@ -32,7 +32,6 @@ pub(crate) struct Options {
     output: Option<PathBuf>,
     /// Check the program after each pass, which is always done here
     #[arg(long)]
-    #[expect(dead_code, reason = "every command that runs passes takes it")]
     verify: bool,
     #[command(flatten)]
     after_all: AfterAll,

@@ -151,8 +151,8 @@ pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Failure>
     let begin = Instant::now();
     let compiled = match &source {
         Made::Program(program) if options.unchecked => unchecked(program, &compile_options, &values)?,
-        Made::Program(program) => fusebox::compile_program(program, &compile_options)?,
-        Made::Plan(plan) => fusebox::compile_plan(plan, &compile_options)?,
+        Made::Program(program) => compiled(fusebox::compile_program(program, &compile_options), options)?,
+        Made::Plan(plan) => compiled(fusebox::compile_plan(plan, &compile_options), options)?,
     };
     let compile = begin.elapsed();
     if let (Some(file), [_, ..]) = (&options.schedule, &*compiled.report().passed_over) {
@@ -247,6 +247,14 @@ pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Failure>
         writeln!(out, "{line}").map_err(Failure::of_results)?;
     }
     Ok(())
+}
+
+/// What was compiled; errors of schedules name their file.
+fn compiled(made: Result<fusebox::Program, fusebox::Error>, options: &Options) -> Result<fusebox::Program, Failure> {
+    made.map_err(|error| match (&options.schedule, error) {
+        (Some(file), fusebox::Error::Schedules { message }) => anyhow::anyhow!("{}: {message}", file.display()).into(),
+        (_, error) => error.into(),
+    })
 }
 
 /// A program without the checks of its kernels, to be run on these inputs and no others: a program that fails on them fails here.

@@ -87,7 +87,7 @@ pub(crate) fn load(program: &Program, options: &Options) -> Result<Loading, Erro
     match options.backend {
         Backend::Interp => {
             let executable = Box::new(interp::Interpreted::new(program));
-            Ok(Loading { executable, stages: Vec::new(), code: Duration::ZERO })
+            Ok(Loading { executable, stages: Vec::new(), code: Duration::ZERO, passed_over: Vec::new() })
         }
         _ => planned::load(program, &options),
     }

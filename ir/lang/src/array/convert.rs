@@ -4,7 +4,7 @@ use std::alloc::{Layout, handle_alloc_error};
 
 use fusebox_ir::ElementType;
 
-use super::{Array, ArrayError, Scalar, Vector};
+use super::{Array, ArrayError, Matrix, Scalar, Vector};
 use crate::{elt::Elt, shape::Shape};
 
 /// ```
@@ -20,6 +20,42 @@ impl<T: Elt> From<Vec<T>> for Vector<T> {
             Ok(vector) => vector,
             Err(_) => handle_alloc_error(Layout::for_value(elements.as_slice())),
         }
+    }
+}
+
+/// ```
+/// # use fusebox_lang::*;
+/// let squares: Vector<i64> = (0..4).map(|i| i * i).collect();
+/// assert_eq!(squares.to_vec(), [0, 1, 4, 9]);
+/// ```
+impl<T: Elt> FromIterator<T> for Vector<T> {
+    fn from_iter<I: IntoIterator<Item = T>>(elements: I) -> Self {
+        elements.into_iter().collect::<Vec<T>>().into()
+    }
+}
+
+impl<T: Elt> Matrix<T> {
+    /// A matrix of rows of equal lengths.
+    ///
+    /// ```
+    /// # use fusebox_lang::*;
+    /// let m = Matrix::from_rows(&[vec![1.0f32, 2.0], vec![3.0, 4.0]]).unwrap();
+    /// assert_eq!(m[[1, 0]], 3.0);
+    /// assert!(Matrix::from_rows(&[vec![1.0f32], vec![]]).is_err());
+    /// ```
+    ///
+    /// # Errors
+    /// [`ArrayError`] where rows are of different lengths, or no memory holds it.
+    pub fn from_rows(rows: &[impl AsRef<[T]>]) -> Result<Self, ArrayError> {
+        let columns = rows.first().map_or(0, |row| row.as_ref().len());
+        let given = rows.iter().map(|row| row.as_ref().len()).sum();
+        let extents = vec![rows.len(), columns];
+        if rows.iter().any(|row| row.as_ref().len() != columns) {
+            return Err(fusebox_ir::ArrayError::Count { extents, given }.into());
+        }
+        let mut elements = Vec::with_capacity(given);
+        rows.iter().for_each(|row| elements.extend_from_slice(row.as_ref()));
+        Self::of_extents(extents, &elements)
     }
 }
 

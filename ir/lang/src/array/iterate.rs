@@ -60,6 +60,15 @@ impl<Sh: Shape, T: Elt> Array<Sh, T> {
     }
 }
 
+/// The elements in row-major order.
+impl<Sh: Shape, T: Elt> IntoIterator for Array<Sh, T> {
+    type Item = T;
+    type IntoIter = std::vec::IntoIter<T>;
+    fn into_iter(self) -> Self::IntoIter {
+        self.to_vec().into_iter()
+    }
+}
+
 impl<'a, Sh: Shape, T: Elt> IntoIterator for &'a Array<Sh, T> {
     type Item = T;
     type IntoIter = Iter<'a, Sh, T>;
