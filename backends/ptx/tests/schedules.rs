@@ -34,7 +34,9 @@ fn fault(seed: u64, shape: Shape) -> Result<(&'static str, String), String> {
     let Some(kernel) = plan.kernels.first() else { return Ok(("no kernel", String::new())) };
     let all = alternatives(kernel, &target);
     // Few kernels have ways that only some statements allow: where there are any, one of these is as likely as all others.
-    let rare = |own: &&Schedule| [" warp_threads", "private ", "packed ", "staged "].iter().any(|way| own.to_text(kernel).contains(way));
+    let rare = |own: &&Schedule| {
+        [" warp_threads", "private ", "packed ", "staged "].iter().any(|way| own.to_text(kernel).contains(way))
+    };
     let rare: Vec<&Schedule> = all.iter().filter(rare).collect();
     let of_rare = !rare.is_empty() && random.next().is_multiple_of(2);
     let number = random.next() as usize;
@@ -91,7 +93,8 @@ fn random_schedules_have_the_bits_of_the_interpreter() {
         match fault(seed, shape) {
             Ok((outcome, text)) => {
                 *tally.entry(outcome).or_default() += 1;
-                let loops = ["grid_threads", " blocks {", "block_threads", " warp_threads", "private ", "packed ", "staged "];
+                let loops =
+                    ["grid_threads", " blocks {", "block_threads", " warp_threads", "private ", "packed ", "staged "];
                 loops.into_iter().filter(|own| text.contains(own)).for_each(|own| *tally.entry(own).or_default() += 1);
             }
             Err(fault) => faults.push(format!("seed {seed}, {shape:?}: {fault}")),
@@ -158,8 +161,12 @@ const TRANSPOSE: &str =
 fn all_schedules_of_rows_scatters_and_tiles_have_the_same_bits() {
     let mut random = Random(40);
     let lengths = [3i64, 0, 70, 5000, 64, 63, 1];
-    let offsets: Vec<i64> =
-        std::iter::once(0).chain(lengths.iter().scan(0, |sum, length| { *sum += length; Some(*sum) })).collect();
+    let offsets: Vec<i64> = std::iter::once(0)
+        .chain(lengths.iter().scan(0, |sum, length| {
+            *sum += length;
+            Some(*sum)
+        }))
+        .collect();
     let many = *offsets.last().unwrap() as usize;
     let matrix = vec![
         Array::new(&[offsets.len()], &offsets).unwrap(),
@@ -167,7 +174,8 @@ fn all_schedules_of_rows_scatters_and_tiles_have_the_same_bits() {
         random.array(ElementType::F32, &[many]),
         random.array(ElementType::F32, &[9]),
     ];
-    let (values, targets) = (random.ints(ElementType::I32, &[900], -9, 9), random.ints(ElementType::I64, &[900], 0, 40));
+    let (values, targets) =
+        (random.ints(ElementType::I32, &[900], -9, 9), random.ints(ElementType::I64, &[900], 0, 40));
     let cells = Array::new(&[40], &[5i32; 40]).unwrap();
     let matrices = vec![random.array(ElementType::F32, &[37, 11]), random.array(ElementType::F32, &[11, 70])];
     let turned = vec![random.array(ElementType::F32, &[37, 70])];

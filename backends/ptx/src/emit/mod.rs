@@ -12,7 +12,10 @@ use fusebox_ir::{
     Statement,
 };
 
-pub(crate) use self::{levels::Axis, memory::{place, stored}};
+pub(crate) use self::{
+    levels::Axis,
+    memory::{place, stored},
+};
 use crate::{
     failure::Site,
     module::{Argument, Entry, Quantity},

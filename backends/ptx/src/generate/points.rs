@@ -16,15 +16,15 @@ use crate::{
 };
 
 /// Points that a thread takes where its block has copies of targets: a block combines them all once.
-const MANY: i64 = 64;
+const MANY: i64 = 32;
 
 /// Which points a thread takes.
 #[derive(Clone, Copy)]
-struct Taken {
+pub(super) struct Taken {
     /// The number of the thread in the grid, how many threads there are, how many points.
-    numbers: (Val, Val, Val),
+    pub(super) numbers: (Val, Val, Val),
     /// Neighbours at once.
-    items: u32,
+    pub(super) items: u32,
 }
 
 impl Building<'_> {
@@ -62,7 +62,7 @@ impl Building<'_> {
 }
 
 /// The points of this thread.
-fn each(e: &mut Emitter<'_>, axes: &[Axis], taken: Taken, inner: Range<usize>) -> Result {
+pub(super) fn each(e: &mut Emitter<'_>, axes: &[Axis], taken: Taken, inner: Range<usize>) -> Result {
     let levels = axes.len();
     let (thread, stride, points) = taken.numbers;
     if taken.items > 1 {

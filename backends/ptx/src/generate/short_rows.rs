@@ -96,11 +96,7 @@ fn short_row(
 }
 
 /// Something is done by the whole warp for each of its threads of which a predicate holds; it gets the thread's number in the warp.
-fn each_long<'k>(
-    e: &mut Emitter<'k>,
-    holds: Reg,
-    inside: impl FnOnce(&mut Emitter<'k>, Val) -> Result,
-) -> Result {
+fn each_long<'k>(e: &mut Emitter<'k>, holds: Reg, inside: impl FnOnce(&mut Emitter<'k>, Val) -> Result) -> Result {
     let left = e.c.reg(Class::Word);
     e.c.op(format_args!("vote.sync.ballot.b32 {left}, {holds}, 0xffffffff"));
     let (again, behind) = (e.c.label(), e.c.label());

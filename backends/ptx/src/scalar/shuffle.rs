@@ -19,6 +19,11 @@ impl Code {
         self.shuffled(value, "idx.b32", &lane)
     }
 
+    /// The value that the thread has whose lane differs in one bit, of a warp whose threads are all here.
+    pub(crate) fn shuffle_across(&mut self, value: Val, bit: u32) -> Val {
+        self.shuffled(value, "bfly.b32", &bit.to_string())
+    }
+
     /// A value of another thread of the warp: an instruction says whose.
     fn shuffled(&mut self, value: Val, mode: &str, by: &str) -> Val {
         match Class::of(value.ty) {

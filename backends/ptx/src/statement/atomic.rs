@@ -1,6 +1,7 @@
 //! Combining into an element that other threads may be combining into: by the instruction that does so, else by compare and swap.
 
 use fusebox_ir::{Binary, ElementType, KernelArrayId, Lambda, analysis::algebra::built_ins};
+use fusebox_schedule::grid::{WARP, cannot_fail};
 
 use crate::{
     emit::{Emitter, Result},
@@ -66,6 +67,51 @@ impl Emitter<'_> {
             self.c.op(format_args!("red.{space}.{operation}.{of} [{address}], {value}"));
             return Ok(());
         }
+        self.one_for_all(address, combine, &[value], |this, values| this.swap(space, address, combine, values[0]))
+    }
+
+    /// Values of all lanes of a warp that combine into one place are combined first, by shuffles; one lane does the rest. Elsewhere each does its own.
+    ///
+    /// Every order is right for what is combined so.
+    fn one_for_all(
+        &mut self,
+        place: Reg,
+        combine: &Lambda,
+        values: &[Val],
+        each: impl FnOnce(&mut Self, &[Val]) -> Result,
+    ) -> Result {
+        if !cannot_fail(combine) {
+            return each(self, values);
+        }
+        let (alone, behind) = (self.c.label(), self.c.label());
+        let own: Vec<Reg> = values.iter().map(|&value| self.c.variable(value)).collect();
+        let own_values: Vec<Val> = own.iter().zip(values).map(|(&reg, value)| Val::new(value.ty, reg)).collect();
+        let (active, lanes, same) = (self.c.reg(Class::Word), self.c.reg(Class::Word), self.c.reg(Class::Predicate));
+        self.c.op(format_args!("activemask.b32 {active}"));
+        let some = self.c.test("setp.ne.u32", &[&active.to_string(), "0xffffffff"]);
+        self.c.op(format_args!("@{some} bra {alone}"));
+        self.c.op(format_args!("match.all.sync.b64 {lanes}|{same}, {place}, 0xffffffff"));
+        self.c.op(format_args!("@!{same} bra {alone}"));
+        let mut half = WARP / 2;
+        while half > 0 {
+            let others: Vec<Val> = own_values.iter().map(|&value| self.c.shuffle_across(value, half)).collect();
+            let combined = self.combine(combine, &own_values, &others, false)?;
+            self.assign_all(&own, &combined);
+            half /= 2;
+        }
+        let lane = self.c.make(ElementType::U32, "mov.u32", &["%laneid"]);
+        let lane = self.c.text(lane);
+        let other = self.c.test("setp.ne.u32", &[&lane, "0"]);
+        self.c.op(format_args!("@{other} bra {behind}"));
+        self.c.place(alone);
+        each(self, &own_values)?;
+        self.c.place(behind);
+        Ok(())
+    }
+
+    /// `[address] = combine(value, [address])` by compare and swap.
+    fn swap(&mut self, space: AtomicSpace, address: Reg, combine: &Lambda, value: Val) -> Result {
+        let ty = value.ty;
         if ty.bits() < 32 {
             return self.swap_part(space, address, combine, value);
         }
@@ -128,6 +174,10 @@ impl Emitter<'_> {
 
     /// Combines two values of 32 bits into the word that holds a pair, the first in its low half.
     pub(crate) fn packed(&mut self, address: Reg, combine: &Lambda, values: &[Val]) -> Result {
+        self.one_for_all(address, combine, values, |this, values| this.swap_pair(address, combine, values))
+    }
+
+    fn swap_pair(&mut self, address: Reg, combine: &Lambda, values: &[Val]) -> Result {
         let old = self.c.reg(Class::Double);
         self.c.op(format_args!("ld.relaxed.gpu.global.b64 {old}, [{address}]"));
         let again = self.c.label();

@@ -43,7 +43,9 @@ impl Emitter<'_> {
         let left: Vec<Val> = into.values.iter().zip(types).map(|(&reg, ty)| Val::new(ty, reg)).collect();
         let results = self.combine(combine, &left, &element.values, down)?;
         self.assign_all(&into.values, &results);
-        self.c.place(behind);
+        if element.present.is_some() || into.present.is_some() {
+            self.c.place(behind);
+        }
         Ok(())
     }
 

@@ -365,9 +365,7 @@ fn loops(kernel: &Kernel, grid: Grid) -> Nest {
         }
         Grid::Tiled(Tiled { outer, extents, points, steps, threads }) => {
             let (count, body) = (kernel.levels.len(), builder.body(kernel.levels.len() - 1));
-            let mut split = |level: usize, steps| {
-                builder.nest.split(count, Axis(level as u32), SplitBy::Steps(steps))
-            };
+            let mut split = |level: usize, steps| builder.nest.split(count, Axis(level as u32), SplitBy::Steps(steps));
             let (rows, columns) = (split(outer, extents.0), split(outer + 1, extents.1));
             let nodes = if steps == 0 {
                 body

@@ -15,16 +15,14 @@ use std::fmt;
 
 use fusebox_ir::association::{BLOCK, TILE};
 
+pub(crate) use self::tiled::words as words_of_accumulators;
 pub use self::{
     facts::{Ragged, cannot_fail, chunk_levels, flat_levels, is_exact, is_in_chunks, lanes_of_reduces, ragged, tiles},
     legal::{MOST_SHARED, faults},
     neighbours::{contiguous, items, may_take_neighbours},
     read::read,
     scatters::{faults_of_scatters, scatter_forms},
-    tiled::{Stage, Tiled, faults_of_tiles, stage, tiled},
-};
-pub(crate) use self::{
-    tiled::words as words_of_accumulators,
+    tiled::{LEAST_TURNED, Stage, Tiled, faults_of_tiles, stage, tiled},
 };
 
 /// Threads of a warp: those that run together, and exchange registers.

@@ -186,13 +186,7 @@ impl Way<'_> {
             _ => return None,
         };
         let plain = rows.unroll == 1 && columns.unroll == 1;
-        (same && by && plain).then_some(Tiled {
-            outer,
-            extents,
-            points: (row.unroll, column.unroll),
-            steps,
-            threads,
-        })
+        (same && by && plain).then_some(Tiled { outer, extents, points: (row.unroll, column.unroll), steps, threads })
     }
 
     fn blocks(&self, kernel: &Kernel) -> Result<Grid, String> {

@@ -12,6 +12,9 @@ use super::{
 };
 use crate::{schedule::Form, target::Gpu};
 
+/// Rows and columns from which on tiles are turned in shared memory: in launches with fewer most of a tile would be empty, and threads take points one by one.
+pub const LEAST_TURNED: i64 = 16;
+
 /// A tile, and who takes what of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tiled {

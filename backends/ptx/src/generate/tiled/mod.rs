@@ -3,17 +3,23 @@
 mod product;
 mod turned;
 
+use std::ops::Range;
+
 use fusebox_ir::{Action, ElementType, KernelArrayId};
 use fusebox_schedule::{
     Form,
-    grid::{Stage, Tiled, stage},
+    grid::{LEAST_TURNED, Stage, Tiled, stage},
 };
 
-use super::{Building, axes, is_once, once, points_of, prologue};
+use super::{
+    Building, axes, grid, is_once, once,
+    points::{self, Taken},
+    points_of, prologue,
+};
 use crate::{
     emit::{Axis, Emitter, Result, parts},
     module::Quantity,
-    text::{Reg, Space},
+    text::{Label, Reg, Space},
     value::Val,
 };
 
@@ -61,6 +67,10 @@ impl Building<'_> {
         let tiles = e.c.mul(around, down);
         let tiles = e.c.mul(tiles, across);
         let (block, blocks) = (e.special("ctaid.x"), e.special("nctaid.x"));
+        let done = e.c.label();
+        if own.steps == 0 {
+            in_points(&mut e, &axes, inner.clone(), done)?;
+        }
         e.stride_up(block, tiles, blocks, |e, number| {
             let (row, column) = e.parted(number, across);
             let (point, row) = if outer == 0 { (0i64.into(), row) } else { e.parted(row, down) };
@@ -69,6 +79,7 @@ impl Building<'_> {
             let tile = Tile { own, staged: &staged, axes: &axes, thread, start };
             if own.steps == 0 { turned::tile(e, &tile, inner) } else { product::tile(e, &tile, inner) }
         })?;
+        e.c.place(done);
         if is_once(kernel, &before, &behind) {
             let (own, alone) = (e.c.compare("eq", block, 0i64.into()), e.c.compare("eq", thread, 0i64.into()));
             let one = e.c.both(own, alone);
@@ -83,6 +94,21 @@ impl Building<'_> {
         self.entries.push(made);
         Ok(())
     }
+}
+
+/// Where there are few rows or columns, all points one by one, and then on to a label.
+fn in_points(e: &mut Emitter<'_>, axes: &[Axis], inner: Range<usize>, done: Label) -> Result {
+    let tiles = e.c.label();
+    let [.., rows, columns] = axes else { return Err(e.broken("a tile of no levels")) };
+    let least = e.lesser(rows.steps, columns.steps);
+    let enough = e.c.compare("ge", least, LEAST_TURNED.into());
+    e.c.op(format_args!("@{enough} bra {tiles}"));
+    let points = e.points(axes);
+    let (thread, threads) = grid(e);
+    points::each(e, axes, Taken { numbers: (thread, threads, points), items: 1 }, inner)?;
+    e.c.op(format_args!("bra {done}"));
+    e.c.place(tiles);
+    Ok(())
 }
 
 impl Tile<'_> {
