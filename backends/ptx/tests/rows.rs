@@ -4,20 +4,10 @@ mod common;
 
 use std::sync::Arc;
 
-use common::{Random, check, interpreted, plan, proved, same_bits, simulator};
+use common::{Random, SMVM, carried_out, check, plan, simulator};
 use fusebox_ir::{Array, ElementType, Plan};
 use fusebox_ptx::sim::CarriedOut;
 use fusebox_schedule::{Book, Preferences, Schedule, Target, schedule};
-
-const SMVM: &str = "fn smvm(offsets: [n]i64, columns: [m]i32, values: [k]f32, x: [l]f32) -> [?]f32 {
-    let e = min(m, k)
-    let rows = n - 1
-    let y: [rows]f32 = cluster(|| {
-      vertical products: [e]f32 = map(|c, v| v * x[i64(c)], columns, values)
-      last y: [rows]f32 = fold_seg(|a, b| a + b, 0.5, products, offsets: offsets)
-      return y
-    })
-    return y }";
 
 /// The arguments of [`SMVM`], for rows of these lengths.
 fn matrix(random: &mut Random, lengths: &[i64], columns: i64) -> Vec<Array> {
@@ -42,11 +32,7 @@ fn taken(plan: &Plan, inputs: &[Array], edit: impl Fn(&str) -> String) -> Carrie
     let mut book = Book::default();
     book.insert(kernel, Schedule::parse(&edit(&text), kernel).unwrap_or_else(|error| panic!("{error}\n{text}")));
     let backend = simulator("sm_90", 1).with_schedules(Arc::new(book));
-    let loaded = backend.compile_proved_plan(&proved(plan)).unwrap().load_plan().unwrap();
-    let results = loaded.run_plan(inputs).unwrap();
-    let expected = interpreted(plan, inputs).unwrap();
-    assert!(results.iter().zip(&expected).all(|(own, other)| same_bits(own, other)));
-    backend.device().carried_out()
+    carried_out(plan, inputs, &backend)
 }
 
 #[test]

@@ -6,7 +6,7 @@ mod common;
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use common::{Random, interpreted, plan, proved, same_bits, simulator};
+use common::{Random, SMVM, interpreted, plan, proved, same_bits, simulator};
 use fusebox_backend::BackendError;
 use fusebox_conformance::{
     edited,
@@ -131,14 +131,6 @@ const MAP: &str = "fn f(a: [n, m]f32) -> [n, m]f32 { let s: [n, m]f32 = map(|x| 
 const SUMS: &str =
     "fn f(d: [m]f32, v: [n]f32, t: [n]i64) -> [m]f32 { let p: [m]f32 = permute(|x, y| x + y, d, v, at: t) return p }";
 
-const SMVM: &str = "fn f(offsets: [n]i64, columns: [m]i32, values: [m]f32, x: [l]f32) -> [?]f32 {
-    let rows = n - 1
-    let y: [rows]f32 = cluster(|| {
-      vertical p: [m]f32 = map(|c, v| v * x[i64(c)], columns, values)
-      last y: [rows]f32 = fold_seg(|a, b| a + b, 0.5, p, offsets: offsets)
-      return y
-    })
-    return y }";
 const HISTOGRAM: &str =
     "fn f(h: [m]i32, v: [n]i32, t: [n]i64) -> [m]i32 { let p: [m]i32 = permute(|x, y| x + y, h, v, at: t) return p }";
 const PAIRS: &str = "fn f(d: [m]i32, e: [m]i32, v: [n]i32, j: [n]i32, t: [n]i64) -> [m]i32, [m]i32 {

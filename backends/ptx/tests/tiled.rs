@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Random, check, interpreted, plan, proved, same_bits, simulator};
+use common::{Random, carried_out, check, plan, simulator};
 use fusebox_ir::{Array, ElementType, Plan};
 use fusebox_ptx::sim::CarriedOut;
 use fusebox_schedule::Target;
@@ -35,12 +35,7 @@ fn form(plan: &Plan) -> String {
 
 /// What a plan takes; results are the interpreter's.
 fn taken(plan: &Plan, inputs: &[Array]) -> CarriedOut {
-    let backend = simulator("sm_90", 3);
-    let loaded = backend.compile_proved_plan(&proved(plan)).unwrap().load_plan().unwrap();
-    let results = loaded.run_plan(inputs).unwrap();
-    let expected = interpreted(plan, inputs).unwrap();
-    assert!(results.iter().zip(&expected).all(|(own, other)| same_bits(own, other)));
-    backend.device().carried_out()
+    carried_out(plan, inputs, &simulator("sm_90", 3))
 }
 
 #[test]
