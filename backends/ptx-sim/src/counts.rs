@@ -13,8 +13,10 @@ pub struct Counts {
     pub loads: u64,
     /// Stores to device memory by groups of lanes.
     pub stores: u64,
-    /// Atomic updates, counted for every lane.
+    /// Atomic updates of device memory, counted for every lane.
     pub atomics: u64,
+    /// Atomic updates of shared memory, counted for every lane.
+    pub shared_atomics: u64,
     /// Pieces of 32 bytes that loads of device memory touch.
     pub sectors_loaded: u64,
     /// Pieces of 32 bytes that stores to device memory touch.
@@ -23,4 +25,21 @@ pub struct Counts {
     pub bank_conflicts: u64,
     /// Barriers that blocks passed.
     pub barriers: u64,
+}
+
+impl Counts {
+    /// Adds those of another launch.
+    pub fn add(&mut self, other: &Self) {
+        self.instructions += other.instructions;
+        self.thread_instructions += other.thread_instructions;
+        self.divergent_branches += other.divergent_branches;
+        self.loads += other.loads;
+        self.stores += other.stores;
+        self.atomics += other.atomics;
+        self.shared_atomics += other.shared_atomics;
+        self.sectors_loaded += other.sectors_loaded;
+        self.sectors_stored += other.sectors_stored;
+        self.bank_conflicts += other.bank_conflicts;
+        self.barriers += other.barriers;
+    }
 }

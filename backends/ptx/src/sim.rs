@@ -10,7 +10,7 @@ use fusebox_ptx_sim as sim;
 
 use crate::device::{Device, DeviceError, DeviceLaunch};
 
-pub use fusebox_ptx_sim::Options;
+pub use fusebox_ptx_sim::{Counts as CarriedOut, Options};
 
 /// A simulated GPU.
 ///
@@ -21,6 +21,7 @@ pub struct Simulator {
     device: Mutex<sim::Device>,
     keeps_blocks: bool,
     counts: Counts,
+    carried_out: Mutex<sim::Counts>,
 }
 
 #[derive(Debug, Default)]
@@ -51,7 +52,7 @@ impl Simulator {
     /// A device with nothing on it.
     pub fn new(options: Options) -> Self {
         let device = Mutex::new(sim::Device::new(options));
-        Self { device, keeps_blocks: false, counts: Counts::default() }
+        Self { device, keeps_blocks: false, counts: Counts::default(), carried_out: Mutex::default() }
     }
 
     /// The same, where free blocks are used again, as on a GPU.
@@ -75,6 +76,11 @@ impl Simulator {
         let [uploads, uploaded_bytes, downloads, downloaded_bytes, launches] =
             [uploads, uploaded_bytes, downloads, downloaded_bytes, launches].map(|count| count.load(Ordering::Relaxed));
         Asked { uploads, uploaded_bytes, downloads, downloaded_bytes, launches }
+    }
+
+    /// What all launches so far took: instructions, and what of memory they touched.
+    pub fn carried_out(&self) -> CarriedOut {
+        self.carried_out.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn copied_to_host(&self, bytes: &mut [u8], read: Result<Vec<u8>, sim::Fault>) -> Result<(), DeviceError> {
@@ -175,7 +181,9 @@ impl Device for Simulator {
         let extents = sim::Launch { grid: [launch.blocks, 1, 1], block: [launch.threads, 1, 1], shared: 0 };
         self.counts.launches.fetch_add(1, Ordering::Relaxed);
         let counts = self.device().launch(module, launch.entry, extents, launch.arguments);
-        counts.map(|_| ()).map_err(|fault| said(&fault))
+        let counts = counts.map_err(|fault| said(&fault))?;
+        self.carried_out.lock().unwrap_or_else(PoisonError::into_inner).add(&counts);
+        Ok(())
     }
 
     fn record(&self, (): &()) -> Result<(), DeviceError> {

@@ -40,6 +40,16 @@ impl Team {
         }
     }
 
+    /// Whether threads of a warp pass their elements on to lanes, of which there are fewer than threads.
+    pub(crate) fn passes_on(self) -> bool {
+        self.is_warp && matches!(self.lanes, Lanes::Interleaved(lanes) if lanes < self.threads)
+    }
+
+    /// A warp that has so many lanes for long rows.
+    pub(crate) fn long_rows(lanes: u32) -> Self {
+        Self { is_warp: true, ..Self::new(WARP, Some(grid::Lanes::Interleaved(lanes))) }
+    }
+
     /// So many threads, with the lanes of the reduces to a depth.
     pub(crate) fn of_reduces(kernel: &Kernel, to: usize, threads: u32) -> Self {
         Self::new(threads, lanes_of_reduces(kernel, to).unwrap_or_default())

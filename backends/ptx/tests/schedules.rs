@@ -6,13 +6,13 @@ mod common;
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use common::{Random, interpreted, plan, proved, same_bits, simulator};
+use common::{Random, SMVM, interpreted, plan, proved, same_bits, simulator};
 use fusebox_backend::BackendError;
 use fusebox_conformance::{
     edited,
     kernels::{Generated, Shape, generate},
 };
-use fusebox_ir::{Kernel, validate_plan};
+use fusebox_ir::{Array, ElementType, Kernel, validate_plan};
 use fusebox_schedule::{Book, Preferences, Schedule, Target, alternatives, check, schedule};
 
 /// Mostly small kernels; some of several blocks, and of several tiles.
@@ -33,7 +33,14 @@ fn fault(seed: u64, shape: Shape) -> Result<(&'static str, String), String> {
     let target = Target::named(name).ok_or("there is no such target")?;
     let Some(kernel) = plan.kernels.first() else { return Ok(("no kernel", String::new())) };
     let all = alternatives(kernel, &target);
-    let mut chosen = all[random.next() as usize % all.len()].clone();
+    // Few kernels have ways that only some statements allow: where there are any, one of these is as likely as all others.
+    let rare = |own: &&Schedule| {
+        [" warp_threads", "private ", "packed ", "staged "].iter().any(|way| own.to_text(kernel).contains(way))
+    };
+    let rare: Vec<&Schedule> = all.iter().filter(rare).collect();
+    let of_rare = !rare.is_empty() && random.next().is_multiple_of(2);
+    let number = random.next() as usize;
+    let mut chosen = if of_rare { rare[number % rare.len()].clone() } else { all[number % all.len()].clone() };
     let text = chosen.to_text(kernel);
     let again = Schedule::parse(&text, kernel).map_err(|error| format!("{error}\n{text}"))?;
     if again != chosen {
@@ -72,18 +79,22 @@ fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok()?.parse().ok()
 }
 
+/// Seeds that once had a fault: a failure behind tiles, which other threads of the block took for one of an earlier launch.
+const ONCE_WRONG: [u64; 1] = [1826];
+
 #[test]
 fn random_schedules_have_the_bits_of_the_interpreter() {
     let count = number("FUSEBOX_SCHEDULES").unwrap_or(300);
     let seeds = number("FUSEBOX_SEED").map_or(0..count, |seed| seed..seed + 1);
     let mut tally: BTreeMap<&str, usize> = BTreeMap::new();
     let mut faults = Vec::new();
-    for seed in seeds {
+    for seed in seeds.chain(ONCE_WRONG) {
         let shape = SHAPES[(seed % 16) as usize % SHAPES.len()];
         match fault(seed, shape) {
             Ok((outcome, text)) => {
                 *tally.entry(outcome).or_default() += 1;
-                let loops = ["grid_threads", " blocks {", "block_threads"];
+                let loops =
+                    ["grid_threads", " blocks {", "block_threads", " warp_threads", "private ", "packed ", "staged "];
                 loops.into_iter().filter(|own| text.contains(own)).for_each(|own| *tally.entry(own).or_default() += 1);
             }
             Err(fault) => faults.push(format!("seed {seed}, {shape:?}: {fault}")),
@@ -120,6 +131,75 @@ const MAP: &str = "fn f(a: [n, m]f32) -> [n, m]f32 { let s: [n, m]f32 = map(|x| 
 const SUMS: &str =
     "fn f(d: [m]f32, v: [n]f32, t: [n]i64) -> [m]f32 { let p: [m]f32 = permute(|x, y| x + y, d, v, at: t) return p }";
 
+const HISTOGRAM: &str =
+    "fn f(h: [m]i32, v: [n]i32, t: [n]i64) -> [m]i32 { let p: [m]i32 = permute(|x, y| x + y, h, v, at: t) return p }";
+const PAIRS: &str = "fn f(d: [m]i32, e: [m]i32, v: [n]i32, j: [n]i32, t: [n]i64) -> [m]i32, [m]i32 {
+    let p: [m]i32, q: [m]i32 = permute(|x, j, y, l| {
+        let first = x < y || (x == y && j <= l)
+        return if first { x } else { y }, if first { j } else { l } }, (d, e), (v, j), at: t)
+    return p, q }";
+const PRODUCT: &str = "fn f(a: [n, k]f32, b: [k, m]f32) -> [n, m]f32 {
+    let c: [n, m]f32 = cluster(|| {
+      vertical x: [n, m, k]f32 = generate([n, m, k], |i, j, l| a[i, l] * b[l, j])
+      last c: [n, m]f32 = fold(|x, y| x + y, 0.5, x)
+      return c
+    })
+    return c }";
+const TRANSPOSE: &str =
+    "fn f(a: [n, m]f32) -> [m, n]f32 { let t: [m, n]f32 = backpermute([m, n], |i, j| { return j, i }, a) return t }";
+
+/// Every schedule that the scheduler could have chosen, of kernels for which it has ways of their own.
+#[test]
+fn all_schedules_of_rows_scatters_and_tiles_have_the_same_bits() {
+    let mut random = Random(40);
+    let lengths = [3i64, 0, 70, 5000, 64, 63, 1];
+    let offsets: Vec<i64> = std::iter::once(0)
+        .chain(lengths.iter().scan(0, |sum, length| {
+            *sum += length;
+            Some(*sum)
+        }))
+        .collect();
+    let many = *offsets.last().unwrap() as usize;
+    let matrix = vec![
+        Array::new(&[offsets.len()], &offsets).unwrap(),
+        random.ints(ElementType::I32, &[many], 0, 9),
+        random.array(ElementType::F32, &[many]),
+        random.array(ElementType::F32, &[9]),
+    ];
+    let (values, targets) =
+        (random.ints(ElementType::I32, &[900], -9, 9), random.ints(ElementType::I64, &[900], 0, 40));
+    let cells = Array::new(&[40], &[5i32; 40]).unwrap();
+    let matrices = vec![random.array(ElementType::F32, &[37, 11]), random.array(ElementType::F32, &[11, 70])];
+    let turned = vec![random.array(ElementType::F32, &[37, 70])];
+    let mut ways = BTreeMap::new();
+    for (source, inputs) in [
+        (SMVM, matrix),
+        (HISTOGRAM, vec![cells.clone(), values.clone(), targets.clone()]),
+        (PAIRS, vec![cells.clone(), cells, values.clone(), values, targets]),
+        (PRODUCT, matrices),
+        (TRANSPOSE, turned),
+    ] {
+        let plan = plan(source);
+        let kernel = plan.kernels.last().unwrap();
+        let expected = interpreted(&plan, &inputs).unwrap();
+        for own in alternatives(kernel, &Target::named("sm_90").unwrap()) {
+            let text = own.to_text(kernel);
+            assert_eq!(Schedule::parse(&text, kernel).unwrap_or_else(|error| panic!("{error}\n{text}")), own);
+            for way in ["warp_threads", "private ", "packed ", "staged ", "block_threads(256) unroll 4"] {
+                *ways.entry(way).or_insert(0) += usize::from(text.contains(way));
+            }
+            let mut book = Book::default();
+            book.insert(kernel, own);
+            let backend = simulator("sm_90", 7).with_schedules(Arc::new(book));
+            let loaded = backend.compile_proved_plan(&proved(&plan)).unwrap().load_plan().unwrap();
+            let results = loaded.run_plan(&inputs).unwrap_or_else(|error| panic!("{error}\n{text}"));
+            assert!(results.iter().zip(&expected).all(|(own, other)| same_bits(own, other)), "{text}");
+        }
+    }
+    println!("{ways:?}");
+    assert!(ways.values().all(|count| *count >= 2), "{ways:?}");
+}
+
 #[test]
 fn schedules_that_change_bits_or_do_not_fit_are_refused() {
     for (source, edit, expected) in [
@@ -134,6 +214,22 @@ fn schedules_that_change_bits_or_do_not_fit_are_refused() {
         (MAP, ("grid_threads(256)", "grid_threads(100)"), "no whole number of warps"),
         (MAP, ("grid_threads(256) unroll 4", "grid_threads(256) unroll 3"), "has 2 or 4 elements"),
         (MAP, ("grid_threads(256)", "threads"), "no loops by Threads"),
+        (SMVM, ("grid_threads(256)", "grid_threads(48)"), "no whole number of warps"),
+        (SMVM, ("x2 < 64", "x2 < 32"), "rows are long from 64 steps on, and 32 are asked for"),
+        (SMVM, ("by 4096", "by 2048"), "share blocks of 4,096 of long ones"),
+        (SMVM, ("warp_threads", "block_threads(32)"), "share blocks of 4,096 of long ones"),
+        (HISTOGRAM, ("private p 2048", "private p 4096"), ""),
+        (HISTOGRAM, ("private p 2048", "private p 2047"), "no whole words"),
+        (HISTOGRAM, ("private p 2048", "private p 20480"), "take 81920 bytes of shared memory"),
+        (HISTOGRAM, ("private p 2048", "packed p"), "each component is combined by itself"),
+        (PAIRS, ("packed p", "private p 64"), "no known identity"),
+        (PAIRS, ("packed p", "packed p packed p"), "has two forms"),
+        (PRODUCT, ("block_threads(256)", "block_threads(128)"), "do not share the points of the tile"),
+        (PRODUCT, ("by 64", "by 48"), "small powers of two"),
+        (PRODUCT, ("unroll 4", "unroll 8"), "small powers of two"),
+        (PRODUCT, ("staged", "packed"), "it is no scatter"),
+        (TRANSPOSE, ("by 32", "by 64"), ""),
+        (MAP, ("version narrow {", "version narrow { staged x2"), "loads are staged in tiles of points"),
         (SUMS, ("block_threads(256)", "block_threads(1024)"), ""),
         (SUMS, ("block_threads(256)", "block_threads(48)"), "no power of two"),
         (SUMS, ("loop x_chunks blocks", "loop x_chunks grid_threads(32)"), "take points of the outermost levels"),

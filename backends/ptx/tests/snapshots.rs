@@ -50,9 +50,30 @@ snapshots! {
     a_product: "sm_80", "fn f(a: [n, k]f32, b: [k, m]f32) -> [n, m]f32 {
         let x: [n, m, k]f32 = generate([n, m, k], |i, j, l| a[i, l] * b[l, j])
         let c: [n, m]f32 = fold(|x, y| x + y, 0.0, x) return c }";
+    a_tiled_product: "sm_90", "fn f(a: [n, k]f32, b: [k, m]f32) -> [n, m]f32 { let c: [n, m]f32 = cluster(|| {
+        vertical x: [n, m, k]f32 = generate([n, m, k], |i, j, l| a[i, l] * b[l, j])
+        last c: [n, m]f32 = fold(|x, y| x + y, 0.0, x) return c }) return c }";
+    rows_of_different_lengths: "sm_90", "fn f(offsets: [n]i64, at: [m]i32, v: [m]f32, x: [l]f32) -> [?]f32 { let rows = n - 1
+        let y: [rows]f32 = cluster(|| {
+          vertical p: [m]f32 = map(|c, v| v * x[i64(c)], at, v)
+          last y: [rows]f32 = fold_seg(|a, b| a + b, 0.0, p, offsets: offsets) return y }) return y }";
+    pairs_in_words: "sm_90", "fn f(d: [m]i32, e: [m]i32, v: [n]i32, j: [n]i32, t: [n]i64) -> [m]i32, [m]i32 {
+        let p: [m]i32, q: [m]i32 = permute(|x, j, y, l| {
+            let first = x < y || (x == y && j <= l)
+            return if first { x } else { y }, if first { j } else { l } }, (d, e), (v, j), at: t) return p, q }";
     a_scan: "sm_80", "fn f(a: [n]i32) -> [n]i32 { let s: [n]i32 = scanl1(|x, y| x + y, a) return s }";
     a_filter: "sm_80", "fn f(a: [n]f32) -> [?]f32 { let k: i64, r: [k]f32 = filter(|x| x > 0.5, a) return r }";
     a_histogram: "sm_80", "fn f(h: [m]i32, t: [n]i64) -> [m]i32 { let o: [n]i32 = generate([n], |i| 1i32)
         let p: [m]i32 = permute(|x, y| x + y, h, o, at: t) return p }";
     a_sum_in_chunks: "sm_80", "fn f(d: [m]f32, v: [n]f32, t: [n]i64) -> [m]f32 { let p: [m]f32 = permute(|x, y| x + y, d, v, at: t) return p }";
+}
+
+/// The entries of one of the four modules that sort; the others differ in the widths of words.
+#[test]
+fn a_sort() {
+    let texts = fusebox_ptx::sorts(&Target::named("sm_80").unwrap());
+    let (_, text) = texts.into_iter().find(|(name, _)| name == "sort-32-64").unwrap();
+    insta::with_settings!({ omit_expression => true, prepend_module_to_snapshot => false }, {
+        insta::assert_snapshot!("a_sort", text);
+    });
 }

@@ -144,9 +144,18 @@ impl Parser<'_, '_> {
             }
             nest.splits.push(Split { axis, more, by });
         }
-        while self.tokens.takes_word("unroll") {
-            let statement = self.statement()?;
-            nest.forms.push(Form::Unrolled { statement, turns: self.tokens.small()? });
+        loop {
+            nest.forms.push(if self.tokens.takes_word("unroll") {
+                Form::Unrolled { statement: self.statement()?, turns: self.tokens.small()? }
+            } else if self.tokens.takes_word("private") {
+                Form::Private { statement: self.statement()?, cells: self.tokens.small()? }
+            } else if self.tokens.takes_word("packed") {
+                Form::Packed { statement: self.statement()? }
+            } else if self.tokens.takes_word("staged") {
+                Form::Staged { statement: self.statement()? }
+            } else {
+                break;
+            });
         }
         nest.nodes = self.nodes(0)?;
         Ok(nest)

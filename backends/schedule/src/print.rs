@@ -90,6 +90,18 @@ impl Text {
                     let name = self.labels.statement(*statement);
                     self.line(&format!("unroll {name} {turns}"));
                 }
+                Form::Private { statement, cells } => {
+                    let name = self.labels.statement(*statement);
+                    self.line(&format!("private {name} {cells}"));
+                }
+                Form::Staged { statement } => {
+                    let name = self.labels.statement(*statement);
+                    self.line(&format!("staged {name}"));
+                }
+                Form::Packed { statement } => {
+                    let name = self.labels.statement(*statement);
+                    self.line(&format!("packed {name}"));
+                }
             }
         }
         self.nodes(&nest.nodes);

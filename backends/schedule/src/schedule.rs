@@ -84,6 +84,24 @@ pub enum Form {
         /// How many turns it makes.
         turns: u32,
     },
+    /// On a GPU: a scatter combines into copies of its targets in the shared memory of each block, where there are at most so many targets, and
+    /// blocks combine what they have into the targets at their ends.
+    Private {
+        /// The statement (its position).
+        statement: u32,
+        /// Targets that a block has room for.
+        cells: u32,
+    },
+    /// On a GPU: what a load reads at the points of a tile is in the shared memory of the block, which fills it with neighbours in memory.
+    Staged {
+        /// The statement (its position).
+        statement: u32,
+    },
+    /// On a GPU: the two values of 32 bits of each target of a scatter are one word of 64 bits while it combines, so that one instruction swaps both.
+    Packed {
+        /// The statement (its position).
+        statement: u32,
+    },
 }
 
 /// An axis: a level of the kernel, or what a split made.
@@ -298,6 +316,7 @@ impl Nest {
     pub fn unrolled(&self, statement: usize) -> Option<u32> {
         self.forms.iter().find_map(|form| match *form {
             Form::Unrolled { statement: own, turns } => (own as usize == statement).then_some(turns),
+            Form::Private { .. } | Form::Packed { .. } | Form::Staged { .. } => None,
         })
     }
 

@@ -1,5 +1,7 @@
 //! Loads and stores of all lanes of a group.
 
+use std::ops::Range;
+
 use super::block::{Block, Launched, Stepped};
 use super::touch::Touch;
 use super::warp::{Warp, lanes};
@@ -119,20 +121,13 @@ impl Launched<'_> {
                     self.counts.sectors_loaded += touched;
                 }
             }
-            Space::Shared if bytes <= 4 => {
-                let mut words = [u64::MAX; 32];
-                for lane in lanes(active) {
-                    words[lane] = places[lane] / 4;
+            Space::Shared => {
+                // A turn moves a word of each bank: so many lanes take part at once as have words for all banks.
+                let words = bytes.div_ceil(4);
+                for turn in 0..words {
+                    let turns = turns(active, places, words, turn * 32 / words..(turn + 1) * 32 / words);
+                    self.counts.bank_conflicts += turns.saturating_sub(1);
                 }
-                words.sort_unstable();
-                let mut of_bank = [0u64; 32];
-                for (at, &word) in words.iter().enumerate() {
-                    if word != u64::MAX && (at == 0 || words[at - 1] != word) {
-                        of_bank[word as usize % 32] += 1;
-                    }
-                }
-                let most = of_bank.into_iter().max().unwrap_or(0);
-                self.counts.bank_conflicts += most.saturating_sub(1);
             }
             _ => {}
         }
@@ -142,4 +137,22 @@ impl Launched<'_> {
 /// One access of a lane.
 pub(super) fn touch(lane: usize, space: Space, address: u64, ty: Type, order: Order, line: u32) -> Touch {
     Touch { lane, space, address, bytes: ty.bytes() as usize, order, line }
+}
+
+/// In how many turns so many words of each of some lanes are moved: as many as there are different words of one bank.
+fn turns(active: u32, places: &Row, words: usize, lanes: Range<usize>) -> u64 {
+    let (mut moved, mut count) = ([u64::MAX; 32], 0);
+    for lane in lanes.filter(|lane| active >> lane & 1 == 1) {
+        for word in 0..words as u64 {
+            moved[count] = places[lane] / 4 + word;
+            count += 1;
+        }
+    }
+    let moved = &mut moved[..count];
+    moved.sort_unstable();
+    let mut of_bank = [0u64; 32];
+    for (at, &word) in moved.iter().enumerate() {
+        of_bank[word as usize % 32] += u64::from(at == 0 || moved[at - 1] != word);
+    }
+    of_bank.into_iter().max().unwrap_or(0)
 }

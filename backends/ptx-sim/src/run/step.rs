@@ -8,6 +8,7 @@ use crate::code::{NONE, Op, Slot};
 use crate::fault::FaultKind;
 use crate::lanes::Row;
 use crate::order::Messages;
+use crate::text::tree::Space;
 
 impl Launched<'_> {
     /// Runs a warp for some steps, or until all of its lanes wait or have ended.
@@ -218,7 +219,11 @@ impl Launched<'_> {
                     let found = self.update(block, warp, &touch, update);
                     old[lane] = found.map_err(|(kind, message)| self.fault(kind, block, warp, lane, line, message))?;
                 }
-                self.counts.atomics += u64::from(active.count_ones());
+                let updates = u64::from(active.count_ones());
+                match address.space {
+                    Space::Shared => self.counts.shared_atomics += updates,
+                    _ => self.counts.atomics += updates,
+                }
                 if *dst != NONE {
                     warp.set(*dst, active, &old);
                 }

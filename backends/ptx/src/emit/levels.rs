@@ -76,7 +76,7 @@ impl Emitter<'_> {
     }
 
     /// `number / by` of what is not negative and above 0: in 32 bits where both have no more, as that takes a third of the time.
-    fn quotient(&mut self, number: Val, by: Val) -> Val {
+    pub(crate) fn quotient(&mut self, number: Val, by: Val) -> Val {
         let (x, n) = (self.c.in_reg(number).to_string(), self.c.text(by));
         let both = self.c.make(ElementType::U64, "or.b64", &[&x, &n]);
         let both = self.c.text(both);

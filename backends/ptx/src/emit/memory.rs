@@ -23,11 +23,16 @@ pub(crate) fn stored(ty: ElementType) -> &'static str {
     }
 }
 
+/// So many bytes behind an address, as an operand.
+pub(crate) fn place(address: Reg, offset: u64) -> String {
+    if offset == 0 { format!("[{address}]") } else { format!("[{address}+{offset}]") }
+}
+
 impl Emitter<'_> {
     /// The element at an address, in a space such as `global` or `shared`, with qualifiers before it such as `volatile.`.
     pub(crate) fn load_from(&mut self, space: &str, ty: ElementType, address: Reg, offset: u64) -> Val {
         let operation = format!("ld.{space}.{}", stored(ty));
-        let place = if offset == 0 { format!("[{address}]") } else { format!("[{address}+{offset}]") };
+        let place = place(address, offset);
         if ty == ElementType::Bool {
             let byte = self.c.make(ElementType::U8, &operation, &[&place]);
             let byte = self.c.text(byte);
@@ -38,7 +43,7 @@ impl Emitter<'_> {
 
     /// Stores an element at an address.
     pub(crate) fn store_to(&mut self, space: &str, address: Reg, offset: u64, value: Val) {
-        let place = if offset == 0 { format!("[{address}]") } else { format!("[{address}+{offset}]") };
+        let place = place(address, offset);
         let stored = if value.ty == ElementType::Bool { self.c.convert(ElementType::U8, value) } else { value };
         // An immediate says nothing of its width here.
         let reg = self.c.in_reg(stored);

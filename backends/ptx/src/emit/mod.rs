@@ -12,7 +12,10 @@ use fusebox_ir::{
     Statement,
 };
 
-pub(crate) use self::{levels::Axis, memory::stored};
+pub(crate) use self::{
+    levels::Axis,
+    memory::{place, stored},
+};
 use crate::{
     failure::Site,
     module::{Argument, Entry, Quantity},
@@ -83,8 +86,14 @@ pub(crate) struct Emitter<'k> {
     pub(crate) chunks: Vec<Chunk>,
     /// Where scatters leave target and values for the thread that the target belongs to.
     pub(crate) staged: BTreeMap<usize, Reg>,
+    /// For scatters with copies of their targets in shared memory, where the copy of each component is.
+    pub(crate) private: BTreeMap<usize, Vec<Reg>>,
+    /// For scatters of packed pairs, where the words are.
+    pub(crate) packed: BTreeMap<usize, Reg>,
     /// Whether another thread may scatter at the same time.
     pub(crate) contended: bool,
+    /// Whether rows are known to be short, of reduces that take short and long ones apart.
+    pub(crate) short_rows: bool,
     /// Whether positions in arrays have 32 bits.
     pub(crate) narrow: bool,
     /// Locks for scatters of several components.
@@ -129,7 +138,10 @@ impl<'k> Emitter<'k> {
             appended: None,
             chunks: Vec::new(),
             staged: BTreeMap::new(),
+            private: BTreeMap::new(),
+            packed: BTreeMap::new(),
             contended: true,
+            short_rows: false,
             narrow: compiled.narrow,
             locks: None,
         };

@@ -1,15 +1,16 @@
 //! Elements that the threads of a block, or of a warp, make and combine.
 
 use fusebox_ir::{ElementType, association::BLOCK};
+use fusebox_schedule::grid::WARP;
 
 use super::{
     meeting::{agree, phase},
-    shared::{Blocks, Shared, reset_all, restart},
+    shared::{Blocks, Shared, reset, reset_all, restart},
     tree::tree,
 };
 use crate::{
     emit::{Emitter, Result},
-    state::{Accumulator, Lanes},
+    state::{Accumulator, Lanes, Maybe},
     team::Team,
     value::Val,
 };
@@ -51,6 +52,9 @@ fn own_steps_of<'k>(
     bounds: (Val, Val),
     feed: &mut dyn FnMut(&mut Emitter<'k>, Val) -> Result,
 ) -> Result {
+    if let (true, Lanes::Interleaved(lanes)) = (team.passes_on(), team.lanes) {
+        return passed_on(e, shared, (thread, lanes), bounds, feed);
+    }
     let lanes = team.lanes_of_thread();
     if lanes == 1 {
         return own_steps(e, (thread, team), bounds, feed);
@@ -86,6 +90,47 @@ fn own_steps_of<'k>(
             half /= 2;
         }
     }
+    Ok(())
+}
+
+/// The elements of a block, made by all threads of a warp at once, so many as they are; then each lane takes those that are its own, in their order.
+/// Threads beyond the lanes do as a lane does.
+fn passed_on<'k>(
+    e: &mut Emitter<'k>,
+    shared: &[Shared<'_>],
+    (thread, lanes): (Val, u32),
+    (start, end): (Val, Val),
+    feed: &mut dyn FnMut(&mut Emitter<'k>, Val) -> Result,
+) -> Result {
+    let low = e.c.low(thread);
+    let low = e.c.text(low);
+    let lane = e.c.make(ElementType::U32, "and.b32", &[&low, &(lanes - 1).to_string()]);
+    let lane = e.c.text(lane);
+    let ordered = || shared.iter().filter(|each| !each.exact);
+    e.stride_up(start, end, i64::from(WARP).into(), |e, first| {
+        let element = e.c.add(first, thread);
+        for each in ordered() {
+            reset(e, each.combine, &each.more[0]);
+            each.meet_in(e, 1);
+        }
+        phase(e, |e| {
+            let there = e.c.compare("lt", element, end);
+            e.only_if(there, |e| feed(e, element))
+        })?;
+        for each in ordered() {
+            e.operation = e.kernel.operation(&e.kernel.statements[each.position]);
+            let own = each.more[0].maybe(each.types.iter().copied());
+            for turn in 0..WARP / lanes {
+                let from = e.c.make(ElementType::U32, "or.b32", &[&lane, &(turn * lanes).to_string()]);
+                let values = own.values.iter().map(|&value| e.c.shuffle_from(value, from)).collect();
+                let present = own.present.map(|present| e.c.shuffle_from(Val::new(ElementType::Bool, present), from));
+                let passed = Maybe { values, present: present.and_then(Val::register) };
+                e.combine_into(each.combine, &each.own, &passed, each.down)?;
+            }
+        }
+        Ok(())
+    })?;
+    shared.iter().for_each(|each| each.meet(e));
     Ok(())
 }
 

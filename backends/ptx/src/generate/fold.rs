@@ -100,11 +100,13 @@ impl Building<'_> {
     }
 }
 
-/// A later launch does nothing once an earlier one has failed.
+/// A later launch does nothing once an earlier one has failed. A thread that fails in this launch writes the slot after all of its block have read it, so
+/// that they agree; other blocks may see it, and go.
 pub(super) fn stop_if_failed(e: &mut Emitter<'_>) {
     let (slot, exit) = (e.argument(Argument::Error), e.exit);
     let found = e.c.reg(Class::Double);
-    e.c.op(format_args!("ld.global.u64 {found}, [{slot}]"));
+    e.c.op(format_args!("ld.relaxed.gpu.global.u64 {found}, [{slot}]"));
+    e.c.op("bar.sync 0");
     let failed = e.c.test("setp.ne.u64", &[&found.to_string(), "0"]);
     e.c.op(format_args!("@{failed} bra {exit}"));
 }

@@ -6,8 +6,11 @@ mod fold;
 mod meeting;
 mod neighbours;
 mod points;
+mod private;
 mod rows;
 mod shared;
+mod short_rows;
+mod tiled;
 mod tiles;
 mod tree;
 
@@ -82,11 +85,13 @@ pub fn emit_scheduled(
     let mut module = Building { kernel, made_for, sites: Vec::new(), entries: Vec::new(), scratch: Vec::new() };
     match grid {
         Grid::One => module.one()?,
-        Grid::Points { levels, threads, items } => module.points(levels, threads, items)?,
+        Grid::Points { levels, threads, items } => module.points((levels, threads, items), &first.nest.forms)?,
         Grid::Rows { outer, inner, threads } => {
             module.rows(outer, inner, Team::of_reduces(kernel, outer, threads), 1)?
         }
         Grid::WarpRows { outer, inner, warps } => module.rows(outer, inner, Team::warp(kernel, outer), warps)?,
+        Grid::ShortOrLong { outer, threads, .. } => module.short_or_long(outer, threads)?,
+        Grid::Tiled(tiled) => module.tiled(tiled, &first.nest.forms)?,
         Grid::Fold { inner, threads } => module.fold(inner, Team::of_reduces(kernel, 0, threads))?,
         Grid::Chunks { levels, threads } => module.chunks(levels, threads)?,
         Grid::Tiles { steps, threads } => module.tiles(steps, threads)?,
@@ -94,7 +99,8 @@ pub fn emit_scheduled(
     let levels = match grid {
         Grid::One => usize::from(!chunks::chunked(kernel).is_empty()),
         Grid::Points { levels, .. } => levels,
-        Grid::Rows { outer, .. } | Grid::WarpRows { outer, .. } => outer,
+        Grid::Rows { outer, .. } | Grid::WarpRows { outer, .. } | Grid::ShortOrLong { outer, .. } => outer,
+        Grid::Tiled(tiled) => tiled.outer + 2,
         Grid::Fold { inner, .. } => inner,
         Grid::Chunks { .. } | Grid::Tiles { .. } => 1,
     };
@@ -212,9 +218,14 @@ impl Building<'_> {
 
     /// Locks, if a scatter by several threads at once needs them.
     fn locks(&mut self) -> Option<Argument> {
-        let needs = self.kernel.statements.iter().any(|statement| match &statement.action {
+        self.locks_but(|_| false)
+    }
+
+    /// The same, of scatters that are not at some positions.
+    fn locks_but(&mut self, without: impl Fn(usize) -> bool) -> Option<Argument> {
+        let needs = self.kernel.statements.iter().enumerate().any(|(position, statement)| match &statement.action {
             Action::Scatter { arrays, combine, order: ScatterOrder::Any, .. } => {
-                arrays.len() > 1 && built_ins(combine).is_none()
+                arrays.len() > 1 && built_ins(combine).is_none() && !without(position)
             }
             _ => false,
         });

@@ -11,7 +11,7 @@ use fusebox_schedule::grid::contiguous;
 
 use super::around;
 use crate::{
-    emit::{Axis, Emitter, Result},
+    emit::{Axis, Emitter, Result, place},
     text::Reg,
     value::Val,
 };
@@ -96,7 +96,7 @@ fn are_together(e: &mut Emitter<'_>, axes: &[Axis], accesses: &[Access], items: 
 }
 
 /// The locals that a statement reads itself; none where functions inside of it read some.
-fn reads(statement: &Statement) -> Option<Vec<LocalId>> {
+pub(super) fn reads(statement: &Statement) -> Option<Vec<LocalId>> {
     let mut locals: Vec<LocalId> = Vec::new();
     if let Some(ScalarOperand::Local(id)) = statement.when {
         locals.push(id);
@@ -132,7 +132,7 @@ fn at_once(e: &mut Emitter<'_>, axes: &[Axis], accesses: &[Access], inside: Rang
             match &statement.action {
                 Action::Load { result, .. } => {
                     varying.insert(result.id);
-                    let values = e.load_together(ty, access.address, items);
+                    let values = e.load_together("global", ty, (access.address, 0), items);
                     for (point, value) in points.iter_mut().zip(values) {
                         point.insert(result.id, value);
                     }
@@ -175,13 +175,22 @@ fn at_once(e: &mut Emitter<'_>, axes: &[Axis], accesses: &[Access], inside: Rang
 }
 
 impl Emitter<'_> {
-    /// So many neighbouring elements, by one access.
-    fn load_together(&mut self, ty: ElementType, address: Reg, count: usize) -> Vec<Val> {
+    /// So many neighbouring elements, by one access of a space, so many bytes behind an address.
+    pub(super) fn load_together(
+        &mut self,
+        space: &str,
+        ty: ElementType,
+        (address, offset): (Reg, u64),
+        count: usize,
+    ) -> Vec<Val> {
+        if count == 1 {
+            return vec![self.load_from(space, ty, address, offset)];
+        }
         let held = if ty == ElementType::Bool { ElementType::U8 } else { ty };
         let registers: Vec<Reg> = (0..count).map(|_| self.c.reg(crate::text::Class::of(held))).collect();
         let list: Vec<String> = registers.iter().map(ToString::to_string).collect();
         let stored = crate::emit::stored(ty);
-        self.c.op(format_args!("ld.global.v{count}.{stored} {{{}}}, [{address}]", list.join(", ")));
+        self.c.op(format_args!("ld.{space}.v{count}.{stored} {{{}}}, {}", list.join(", "), place(address, offset)));
         let value = |reg: Reg| match ty {
             ElementType::Bool => Val::new(ty, self.c.test("setp.ne.u32", &[&reg.to_string(), "0"])),
             _ => Val::new(ty, reg),

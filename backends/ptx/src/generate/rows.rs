@@ -1,5 +1,7 @@
 //! A block of threads, or a warp, for each point of the first levels: its threads combine the steps of the next.
 
+use std::ops::Range;
+
 use fusebox_ir::ElementType;
 use fusebox_schedule::grid::WARP;
 
@@ -9,12 +11,13 @@ use super::{
     is_once,
     meeting::{agree, phase},
     once, points_of, prologue,
-    shared::{results, shared},
+    shared::{Shared, results, shared},
 };
 use crate::{
     emit::{Emitter, Result, parts},
     module::Argument,
     team::Team,
+    text::Reg,
     value::Val,
 };
 
@@ -42,24 +45,7 @@ impl Building<'_> {
         e.stride_up(block, points, blocks, |e, point| {
             e.enter_all(&rows, point);
             let inside = around(e, 1..outer, deeper)?;
-            let (before, deeper, behind) = parts(e.kernel, outer, inside);
-            super::pure(e, before.clone())?;
-            let axes = axes(e, outer..outer + inner)?;
-            let total = e.points(&axes);
-            fold(e, &mut shared, (thread, team), total, &mut |e, point| {
-                e.enter_all(&axes, point);
-                let inside = around(e, outer + 1..outer + inner, deeper.clone())?;
-                e.depth(outer + inner, inside)
-            })?;
-            phase(e, |e| {
-                e.only_if(first, |e| {
-                    results(e, &mut shared)?;
-                    once(e, before, behind)
-                })
-            })?;
-            // Nobody writes what threads exchange before all have read it.
-            agree(e);
-            Ok(())
+            row(e, (outer, inner), inside, &mut shared, (thread, first, team))
         })?;
         if is_once(kernel, &before, &behind) {
             let own = e.c.compare("eq", block, 0i64.into());
@@ -75,8 +61,36 @@ impl Building<'_> {
     }
 }
 
+/// A point that has been entered, by all threads of a team; one of them is the first.
+pub(super) fn row<'k>(
+    e: &mut Emitter<'k>,
+    (outer, inner): (usize, usize),
+    inside: Range<usize>,
+    shared: &mut [Shared<'k>],
+    (thread, first, team): (Val, Reg, Team),
+) -> Result {
+    let (before, deeper, behind) = parts(e.kernel, outer, inside);
+    super::pure(e, before.clone())?;
+    let axes = axes(e, outer..outer + inner)?;
+    let total = e.points(&axes);
+    fold(e, shared, (thread, team), total, &mut |e, point| {
+        e.enter_all(&axes, point);
+        let inside = around(e, outer + 1..outer + inner, deeper.clone())?;
+        e.depth(outer + inner, inside)
+    })?;
+    phase(e, |e| {
+        e.only_if(first, |e| {
+            results(e, shared)?;
+            once(e, before, behind)
+        })
+    })?;
+    // Nobody writes what threads exchange before all have read it.
+    agree(e);
+    Ok(())
+}
+
 /// The number of this thread in its warp, that of the warp in the grid, and how many warps there are.
-fn warps(e: &mut Emitter<'_>, of_block: u32) -> (Val, Val, Val) {
+pub(super) fn warps(e: &mut Emitter<'_>, of_block: u32) -> (Val, Val, Val) {
     let (thread, block, blocks) = (e.special("tid.x"), e.special("ctaid.x"), e.special("nctaid.x"));
     let text = e.c.text(thread);
     let lane = e.c.make(ElementType::I64, "and.b64", &[&text, &(WARP - 1).to_string()]);

@@ -21,7 +21,7 @@ pub(super) struct Shared<'k> {
     pub(super) types: Vec<ElementType>,
     /// What this thread combines.
     pub(super) own: Accumulator,
-    /// What it combines of further lanes.
+    /// What it combines of further lanes; of a warp that has fewer lanes than threads, one element of its own.
     pub(super) more: Vec<Accumulator>,
     /// Where threads exchange what they have; none of a warp.
     exchange: Option<Reg>,
@@ -52,7 +52,7 @@ impl<'k> Shared<'k> {
         let exact = is_exact(combine);
         let own = e.accumulator(combine, &[]);
         let stride = 8 * types.len() as u64 + 8;
-        let further = if exact { 1 } else { team.lanes_of_thread() };
+        let further = if exact { 1 } else { team.lanes_of_thread().max(1 + u32::from(team.passes_on())) };
         let more = (1..further).map(|_| e.accumulator(combine, &[])).collect();
         let exchange = (!team.is_warp).then(|| e.c.memory(Space::Shared, stride * u64::from(team.threads)));
         let blocks = if exact {

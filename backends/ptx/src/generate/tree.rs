@@ -60,15 +60,18 @@ pub(super) fn tree(e: &mut Emitter<'_>, shared: &[Shared<'_>], thread: Val, team
     }
     if shuffled {
         let first_warp = e.c.compare("lt", thread, i64::from(WARP).into());
-        e.only_if(first_warp, |e| shared.iter().try_for_each(|each| shuffle(e, each, thread)))?;
+        e.only_if(first_warp, |e| shared.iter().try_for_each(|each| shuffle(e, each, (thread, team))))?;
     }
     Ok(())
 }
 
 /// The lanes of the first warp are folded by halves, through registers.
-fn shuffle(e: &mut Emitter<'_>, each: &Shared<'_>, thread: Val) -> Result {
+fn shuffle(e: &mut Emitter<'_>, each: &Shared<'_>, (thread, team): (Val, Team)) -> Result {
     e.operation = e.kernel.operation(&e.kernel.statements[each.position]);
-    let mut half = WARP / 2;
+    let mut half = match team.lanes {
+        Lanes::Interleaved(lanes) if team.passes_on() && !each.exact => lanes / 2,
+        _ => WARP / 2,
+    };
     while half > 0 {
         let own = own_of(each);
         let values = own.values.iter().map(|&value| e.c.shuffle_down(value, half)).collect();

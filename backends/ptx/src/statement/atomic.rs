@@ -1,6 +1,7 @@
 //! Combining into an element that other threads may be combining into: by the instruction that does so, else by compare and swap.
 
 use fusebox_ir::{Binary, ElementType, KernelArrayId, Lambda, analysis::algebra::built_ins};
+use fusebox_schedule::grid::{WARP, cannot_fail};
 
 use crate::{
     emit::{Emitter, Result},
@@ -28,30 +29,103 @@ fn instruction(function: Binary, ty: ElementType) -> Option<(&'static str, &'sta
     }
 }
 
+/// Whose memory is combined into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AtomicSpace {
+    /// The device's.
+    Global,
+    /// The block's.
+    Shared,
+}
+
+impl AtomicSpace {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Global => "global",
+            Self::Shared => "shared",
+        }
+    }
+
+    /// How what others may be writing is read.
+    fn relaxed(self) -> &'static str {
+        match self {
+            Self::Global => "relaxed.gpu.global",
+            Self::Shared => "relaxed.cta.shared",
+        }
+    }
+}
+
 impl Emitter<'_> {
-    /// `[address] = combine(value, [address])` in one step.
-    pub(crate) fn atomic(&mut self, address: Reg, combine: &Lambda, value: Val) -> Result {
+    /// `[address] = combine(value, [address])` in one step, in the memory of the device or of the block.
+    pub(crate) fn atomic(&mut self, space: AtomicSpace, address: Reg, combine: &Lambda, value: Val) -> Result {
         let ty = value.ty;
         if let Some([function]) = built_ins(combine).as_deref()
             && let Some((operation, of)) = instruction(*function, ty)
         {
             let value = self.c.in_reg(value);
-            self.c.op(format_args!("red.global.{operation}.{of} [{address}], {value}"));
+            let space = space.name();
+            self.c.op(format_args!("red.{space}.{operation}.{of} [{address}], {value}"));
             return Ok(());
         }
+        self.one_for_all(address, combine, &[value], |this, values| this.swap(space, address, combine, values[0]))
+    }
+
+    /// Values of all lanes of a warp that combine into one place are combined first, by shuffles; one lane does the rest. Elsewhere each does its own.
+    ///
+    /// Every order is right for what is combined so.
+    fn one_for_all(
+        &mut self,
+        place: Reg,
+        combine: &Lambda,
+        values: &[Val],
+        each: impl FnOnce(&mut Self, &[Val]) -> Result,
+    ) -> Result {
+        if !cannot_fail(combine) {
+            return each(self, values);
+        }
+        let (alone, behind) = (self.c.label(), self.c.label());
+        let own: Vec<Reg> = values.iter().map(|&value| self.c.variable(value)).collect();
+        let own_values: Vec<Val> = own.iter().zip(values).map(|(&reg, value)| Val::new(value.ty, reg)).collect();
+        let (active, lanes, same) = (self.c.reg(Class::Word), self.c.reg(Class::Word), self.c.reg(Class::Predicate));
+        self.c.op(format_args!("activemask.b32 {active}"));
+        let some = self.c.test("setp.ne.u32", &[&active.to_string(), "0xffffffff"]);
+        self.c.op(format_args!("@{some} bra {alone}"));
+        self.c.op(format_args!("match.all.sync.b64 {lanes}|{same}, {place}, 0xffffffff"));
+        self.c.op(format_args!("@!{same} bra {alone}"));
+        let mut half = WARP / 2;
+        while half > 0 {
+            let others: Vec<Val> = own_values.iter().map(|&value| self.c.shuffle_across(value, half)).collect();
+            let combined = self.combine(combine, &own_values, &others, false)?;
+            self.assign_all(&own, &combined);
+            half /= 2;
+        }
+        let lane = self.c.make(ElementType::U32, "mov.u32", &["%laneid"]);
+        let lane = self.c.text(lane);
+        let other = self.c.test("setp.ne.u32", &[&lane, "0"]);
+        self.c.op(format_args!("@{other} bra {behind}"));
+        self.c.place(alone);
+        each(self, &own_values)?;
+        self.c.place(behind);
+        Ok(())
+    }
+
+    /// `[address] = combine(value, [address])` by compare and swap.
+    fn swap(&mut self, space: AtomicSpace, address: Reg, combine: &Lambda, value: Val) -> Result {
+        let ty = value.ty;
         if ty.bits() < 32 {
-            return self.swap_part(address, combine, value);
+            return self.swap_part(space, address, combine, value);
         }
         let class = Class::of(ty);
         let bits = class.untyped();
         let old = self.c.reg(class);
-        self.c.op(format_args!("ld.relaxed.gpu.global.{bits} {old}, [{address}]"));
+        let (name, relaxed) = (space.name(), space.relaxed());
+        self.c.op(format_args!("ld.{relaxed}.{bits} {old}, [{address}]"));
         let again = self.c.label();
         self.c.place(again);
         let new = self.combine(combine, &[value], &[Val::new(ty, old)], false)?;
         let new = self.c.in_reg(new[0]);
         let found = self.c.reg(class);
-        self.c.op(format_args!("atom.global.cas.{bits} {found}, [{address}], {old}, {new}"));
+        self.c.op(format_args!("atom.{name}.cas.{bits} {found}, [{address}], {old}, {new}"));
         let unsigned = if class == Class::Double { "u64" } else { "u32" };
         let lost = self.c.test(&format!("setp.ne.{unsigned}"), &[&found.to_string(), &old.to_string()]);
         self.c.op(format_args!("mov.{bits} {old}, {found}"));
@@ -60,7 +134,7 @@ impl Emitter<'_> {
     }
 
     /// The same for elements of 8 and 16 bits: their whole word is swapped.
-    fn swap_part(&mut self, address: Reg, combine: &Lambda, value: Val) -> Result {
+    fn swap_part(&mut self, space: AtomicSpace, address: Reg, combine: &Lambda, value: Val) -> Result {
         let ty = value.ty;
         let word = self.c.reg(Class::Double);
         self.c.op(format_args!("and.b64 {word}, {address}, -4"));
@@ -72,7 +146,8 @@ impl Emitter<'_> {
         let shift = self.c.text(shift);
         let (width, unsigned) = if ty.bits() == 8 { ("8", ElementType::U8) } else { ("16", ElementType::U16) };
         let old = self.c.reg(Class::Word);
-        self.c.op(format_args!("ld.relaxed.gpu.global.b32 {old}, [{word}]"));
+        let (name, relaxed) = (space.name(), space.relaxed());
+        self.c.op(format_args!("ld.{relaxed}.b32 {old}, [{word}]"));
         let again = self.c.label();
         self.c.place(again);
         let part = self.c.make(unsigned, "bfe.u32", &[&old.to_string(), &shift, width]);
@@ -90,9 +165,30 @@ impl Emitter<'_> {
         let swapped = self.c.reg(Class::Word);
         self.c.op(format_args!("bfi.b32 {swapped}, {new}, {old}, {shift}, {width}"));
         let found = self.c.reg(Class::Word);
-        self.c.op(format_args!("atom.global.cas.b32 {found}, [{word}], {old}, {swapped}"));
+        self.c.op(format_args!("atom.{name}.cas.b32 {found}, [{word}], {old}, {swapped}"));
         let lost = self.c.test("setp.ne.u32", &[&found.to_string(), &old.to_string()]);
         self.c.op(format_args!("mov.b32 {old}, {found}"));
+        self.c.op(format_args!("@{lost} bra {again}"));
+        Ok(())
+    }
+
+    /// Combines two values of 32 bits into the word that holds a pair, the first in its low half.
+    pub(crate) fn packed(&mut self, address: Reg, combine: &Lambda, values: &[Val]) -> Result {
+        self.one_for_all(address, combine, values, |this, values| this.swap_pair(address, combine, values))
+    }
+
+    fn swap_pair(&mut self, address: Reg, combine: &Lambda, values: &[Val]) -> Result {
+        let old = self.c.reg(Class::Double);
+        self.c.op(format_args!("ld.relaxed.gpu.global.b64 {old}, [{address}]"));
+        let again = self.c.label();
+        self.c.place(again);
+        let parts = self.c.unpacked(old, [values[0].ty, values[1].ty]);
+        let combined = self.combine(combine, values, &parts, false)?;
+        let new = self.c.pair([combined[0], combined[1]]);
+        let found = self.c.reg(Class::Double);
+        self.c.op(format_args!("atom.global.cas.b64 {found}, [{address}], {old}, {new}"));
+        let lost = self.c.test("setp.ne.u64", &[&found.to_string(), &old.to_string()]);
+        self.c.op(format_args!("mov.b64 {old}, {found}"));
         self.c.op(format_args!("@{lost} bra {again}"));
         Ok(())
     }

@@ -43,7 +43,9 @@ impl Emitter<'_> {
         let left: Vec<Val> = into.values.iter().zip(types).map(|(&reg, ty)| Val::new(ty, reg)).collect();
         let results = self.combine(combine, &left, &element.values, down)?;
         self.assign_all(&into.values, &results);
-        self.c.place(behind);
+        if element.present.is_some() || into.present.is_some() {
+            self.c.place(behind);
+        }
         Ok(())
     }
 
@@ -63,7 +65,11 @@ impl Emitter<'_> {
             return Err(self.broken("a reduce that is none"));
         };
         let seeds = self.operands(seeds)?;
-        let association = if is_exact(combine) { Association::InOrder } else { *association };
+        let association = match *association {
+            Association::Ragged { .. } if self.short_rows => Association::InOrder,
+            _ if is_exact(combine) => Association::InOrder,
+            association => association,
+        };
         let levels = kernel.statements[position].depth - *to;
         let most =
             if levels == 1 { fusebox_ir::analysis::kernels::trip_count(&kernel.levels[*to as usize]) } else { None };

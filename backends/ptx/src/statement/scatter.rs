@@ -5,6 +5,7 @@ use fusebox_ir::{Action, ElementType, Instruction, KernelArrayId, Lambda, Scalar
 use crate::{
     emit::{Emitter, Result},
     state::Maybe,
+    statement::atomic::AtomicSpace,
     text::Reg,
     value::Val,
 };
@@ -36,6 +37,15 @@ impl Emitter<'_> {
             let alone = !this.contended || once || *order == ScatterOrder::Unique;
             let copy = this.chunks.iter().find(|chunk| chunk.statement == position);
             let copy = copy.map(|chunk| (chunk.is_copy, chunk.copy));
+            if let Some(&words) = this.packed.get(&position) {
+                let word = this.address(words, target, 8);
+                return this.packed(word, combine, &values);
+            }
+            if let Some(copies) = this.private.get(&position).cloned() {
+                return this.combine_each(combine, &values, |this, component, ty| {
+                    Ok((AtomicSpace::Shared, this.address(copies[component], target, ty.bytes() as u64)))
+                });
+            }
             match copy {
                 Some((is_copy, copy)) => this.scatter_to_chunk(arrays, target, (is_copy, copy), combine, &values),
                 None if alone => this.scatter_alone(arrays, target, combine, &values),
@@ -117,22 +127,31 @@ impl Emitter<'_> {
 
     /// Combines new values into targets that other threads may be combining into.
     fn scatter_atomic(&mut self, arrays: &[KernelArrayId], target: Val, combine: &Lambda, values: &[Val]) -> Result {
-        if let ([array], [value]) = (arrays, values) {
-            let address = self.element(*array, target)?;
-            return self.atomic(address, combine, *value);
-        }
-        if let Some(functions) = fusebox_ir::analysis::algebra::built_ins(combine)
-            && functions.len() == arrays.len()
-        {
-            // Every component is combined by itself.
-            for (component, (&array, &value)) in arrays.iter().zip(values).enumerate() {
-                let address = self.element(array, target)?;
-                let own = component_of(combine, component);
-                self.atomic(address, &own, value)?;
-            }
-            return Ok(());
+        let by_itself = fusebox_ir::analysis::algebra::built_ins(combine).is_some();
+        if values.len() == 1 || by_itself && values.len() == arrays.len() {
+            return self.combine_each(combine, values, |this, component, _| {
+                Ok((AtomicSpace::Global, this.element(arrays[component], target)?))
+            });
         }
         self.under_lock(arrays, target, combine, values)
+    }
+
+    /// Combines each component by itself, into its own place.
+    pub(crate) fn combine_each(
+        &mut self,
+        combine: &Lambda,
+        values: &[Val],
+        place: impl Fn(&mut Self, usize, ElementType) -> Result<(AtomicSpace, Reg)>,
+    ) -> Result {
+        for (component, &value) in values.iter().enumerate() {
+            let (space, address) = place(self, component, value.ty)?;
+            if values.len() == 1 {
+                return self.atomic(space, address, combine, value);
+            }
+            let own = component_of(combine, component);
+            self.atomic(space, address, &own, value)?;
+        }
+        Ok(())
     }
 }
 

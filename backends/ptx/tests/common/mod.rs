@@ -71,3 +71,26 @@ impl Ways for Simulated {
 pub fn check(source: &str, all_inputs: &[Vec<Array>]) {
     fusebox_conformance::check(&Simulated, source, all_inputs);
 }
+
+/// What a plan takes on a simulated machine; results are the interpreter's.
+pub fn carried_out(
+    plan: &Plan,
+    inputs: &[Array],
+    backend: &fusebox_ptx::PtxBackend<fusebox_ptx::sim::Simulator>,
+) -> fusebox_ptx::sim::CarriedOut {
+    let loaded = backend.compile_proved_plan(&proved(plan)).unwrap().load_plan().unwrap();
+    let results = loaded.run_plan(inputs).unwrap();
+    let expected = interpreted(plan, inputs).unwrap();
+    assert!(results.iter().zip(&expected).all(|(own, other)| same_bits(own, other)));
+    backend.device().carried_out()
+}
+
+/// The product of a sparse matrix in compressed rows and a vector, in one pass over memory: rows in order where they are short.
+pub const SMVM: &str = "fn smvm(offsets: [n]i64, columns: [m]i32, values: [m]f32, x: [l]f32) -> [?]f32 {
+    let rows = n - 1
+    let y: [rows]f32 = cluster(|| {
+      vertical p: [m]f32 = map(|c, v| v * x[i64(c)], columns, values)
+      last y: [rows]f32 = fold_seg(|a, b| a + b, 0.5, p, offsets: offsets)
+      return y
+    })
+    return y }";

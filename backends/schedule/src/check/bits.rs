@@ -31,14 +31,23 @@ pub(super) fn faults(kernel: &Kernel, nest: &Nest, leaf: &Leaf<'_>) -> Vec<Strin
     check.faults
 }
 
-/// What is wrong with one place on a GPU, inside of the first levels, which several threads share.
-pub(super) fn faults_of_threads(kernel: &Kernel, nest: &Nest, leaf: &Leaf<'_>, shared: usize) -> Vec<String> {
+/// What is wrong with one place on a GPU, inside of the first levels, which several threads share; whether these are tiles, of
+/// which a thread takes several points at once.
+pub(super) fn faults_of_threads(
+    kernel: &Kernel,
+    nest: &Nest,
+    leaf: &Leaf<'_>,
+    (shared, tiled): (usize, bool),
+) -> Vec<String> {
     let mut check = Check { kernel, nest, leaf, faults: Vec::new() };
-    check.order_of_levels();
+    if !tiled {
+        check.order_of_levels();
+    }
     check.order_of_pieces();
     for each in &leaf.loops {
         let plain = each.remainder == Remainder::Scalar && !each.border && each.out_of_cache.is_none();
-        if !plain || each.unroll != 1 && !matches!(each.by, By::GridThreads(_)) {
+        let may_unroll = matches!(each.by, By::GridThreads(_)) || tiled && matches!(each.by, By::BlockThreads(_));
+        if !plain || each.unroll != 1 && !may_unroll {
             check.fault("gangs, their remainders, streams and unrolled loops are those of a processor");
         }
     }

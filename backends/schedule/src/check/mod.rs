@@ -94,7 +94,7 @@ fn nest(kernel: &Kernel, nest: &Nest, target: &Target) -> Vec<String> {
     };
     let mut faults = cover::faults(kernel, nest, &leaves);
     for form in &nest.forms {
-        let Form::Unrolled { statement, turns } = *form;
+        let Form::Unrolled { statement, turns } = *form else { continue };
         match trips(kernel, statement as usize) {
             Some(trips) if trips.turns == turns => {}
             Some(trips) => {
@@ -106,13 +106,23 @@ fn nest(kernel: &Kernel, nest: &Nest, target: &Target) -> Vec<String> {
         }
     }
     match &target.machine {
-        Machine::Cpu(_) => leaves.iter().for_each(|leaf| faults.extend(bits::faults(kernel, nest, leaf))),
+        Machine::Cpu(_) => {
+            leaves.iter().for_each(|leaf| faults.extend(bits::faults(kernel, nest, leaf)));
+            if nest.forms.iter().any(|form| !matches!(form, Form::Unrolled { .. })) {
+                faults.push("copies in shared memory, staged loads and packed pairs are those of a GPU".to_owned());
+            }
+        }
         Machine::Gpu(gpu) => match grid::read(kernel, nest) {
             Err(fault) => faults.push(fault),
             Ok(grid) => {
                 faults.extend(grid::faults(kernel, &grid, gpu));
+                faults.extend(grid::faults_of_scatters(kernel, &grid, &nest.forms, gpu));
+                faults.extend(grid::faults_of_tiles(kernel, &grid, &nest.forms));
                 let shared = grid.shared_levels();
-                leaves.iter().for_each(|leaf| faults.extend(bits::faults_of_threads(kernel, nest, leaf, shared)));
+                let tiled = matches!(grid, grid::Grid::Tiled(_));
+                for leaf in &leaves {
+                    faults.extend(bits::faults_of_threads(kernel, nest, leaf, (shared, tiled)));
+                }
             }
         },
     }

@@ -8,8 +8,11 @@ use super::{
 };
 use crate::{
     gangs::is_counted_before,
-    grid::{Grid, WARP, facts, faults, items, tile_steps},
-    schedule::{Axis, By, Loop, Nest, Node, SplitBy},
+    grid::{
+        Grid, Tiled, WARP, facts, faults, faults_of_tiles, items, scatter_forms, stage, tile_steps, tiled,
+        words_of_accumulators,
+    },
+    schedule::{Axis, By, Form, Loop, Nest, Node, SplitBy},
     target::{Gpu, Target},
 };
 
@@ -39,7 +42,26 @@ pub(super) fn nest(kernel: &Kernel, gpu: &Gpu, preferences: Preferences, choices
             instead_of: found.instead_of,
         });
     }
-    loops(kernel, found.grid)
+    let mut nest = loops(kernel, found.grid);
+    nest.forms = scatter_forms(kernel, &found.grid, choices);
+    nest.forms.extend(staged(kernel, &found.grid));
+    nest
+}
+
+/// The loads of a tile that are staged.
+fn staged(kernel: &Kernel, grid: &Grid) -> Vec<Form> {
+    let Grid::Tiled(tiled) = grid else { return Vec::new() };
+    let levels = (tiled.outer, tiled.steps > 0);
+    let may = |position: &usize| stage(kernel, levels, *position).is_ok();
+    let loads = (0..kernel.statements.len()).filter(may).map(|position| Form::Staged { statement: position as u32 });
+    let mut forms = Vec::new();
+    for load in loads {
+        forms.push(load);
+        if !faults_of_tiles(kernel, grid, &forms).is_empty() {
+            forms.pop();
+        }
+    }
+    forms
 }
 
 /// Whether positions have 32 bits where that is enough.
@@ -63,6 +85,8 @@ pub(super) fn alternatives(kernel: &Kernel, gpu: &Gpu) -> Vec<Nest> {
     let mut grids = vec![Grid::One];
     for threads in [WARP, 64, 128, THREADS, 512] {
         for first in 1..=levels {
+            let ragged = facts::ragged(kernel, first).ok();
+            grids.extend(ragged.map(|own| Grid::ShortOrLong { outer: first, threads, least: own.least }));
             grids.extend([1, 2, 4].map(|items| Grid::Points { levels: first, threads, items }));
             grids.push(Grid::Chunks { levels: first, threads });
             grids.push(Grid::Fold { inner: first, threads });
@@ -73,14 +97,27 @@ pub(super) fn alternatives(kernel: &Kernel, gpu: &Gpu) -> Vec<Nest> {
         }
         grids.extend([1, 2, 8].map(|blocks| Grid::Tiles { steps: blocks * BLOCK as u32, threads }));
     }
+    if let Ok((outer, inner)) = tiled(kernel) {
+        let products = [((64, 64), (4, 4), 256), ((32, 16), (2, 2), 128), ((16, 32), (4, 4), 32)];
+        for (extents, points, threads) in products.into_iter().filter(|_| inner) {
+            grids.extend([2, 8].map(|steps| Grid::Tiled(Tiled { outer, extents, points, steps, threads })));
+        }
+        for (extents, threads) in [((32, 32), 256), ((16, 64), 128)].into_iter().filter(|_| !inner) {
+            grids.push(Grid::Tiled(Tiled { outer, extents, points: (1, 1), steps: 0, threads }));
+        }
+    }
     grids.push(Grid::Chunks { levels: 0, threads: 1 });
     for grid in grids {
         // One thread goes through the one chunk there is.
         let same = matches!(grid, Grid::Chunks { levels: 0, .. }) && facts::is_one_chunk(kernel);
         if levels > 0 && !same && faults(kernel, &grid, gpu).is_empty() {
-            let nest = loops(kernel, grid);
-            if !nests.contains(&nest) {
-                nests.push(nest);
+            let plain = loops(kernel, grid);
+            let mut forms = scatter_forms(kernel, &grid, &mut Vec::new());
+            forms.extend(staged(kernel, &grid));
+            for nest in [Nest { forms, ..plain.clone() }, plain] {
+                if !nests.contains(&nest) {
+                    nests.push(nest);
+                }
             }
         }
     }
@@ -147,6 +184,15 @@ impl Candidates<'_> {
             return self.carried();
         }
         let flat = facts::flat_levels(kernel, free);
+        if let Some(grid) = self.short_or_long(flat, free) {
+            return self.found(
+                grid,
+                "rows have different lengths, and are in order where they are short: threads do not wait for long ones",
+            );
+        }
+        if let Some((grid, because)) = self.tiled() {
+            return self.found(grid, because);
+        }
         let rows = "a block for each point";
         match facts::combined_levels(kernel, flat) {
             Err(why) => self.not(rows, why),
@@ -188,6 +234,50 @@ impl Candidates<'_> {
         }
         let grid = Grid::Points { levels: flat, threads, items: 1 };
         self.found(grid, "points depend on each other in nothing")
+    }
+
+    /// Tiles of points, where shared memory makes up for what threads would read more than once, or apart.
+    fn tiled(&mut self) -> Option<(Grid, &'static str)> {
+        let what = "tiles of points with what they read in shared memory";
+        let (outer, inner) = tiled(self.kernel).map_err(|why| self.not(what, why)).ok()?;
+        let stages: Vec<_> =
+            (0..self.kernel.statements.len()).filter_map(|at| stage(self.kernel, (outer, inner), at).ok()).collect();
+        let few = |level: usize, least: i64| trip_count(&self.kernel.levels[level]).is_some_and(|steps| steps < least);
+        if !inner {
+            if stages.is_empty() {
+                return None;
+            }
+            if few(outer, 32) || few(outer + 1, 32) {
+                self.not(what, "a level has fewer points than a tile");
+                return None;
+            }
+            let tile = Tiled { outer, extents: (32, 32), points: (1, 1), steps: 0, threads: THREADS };
+            let grid = self.fits(what, Grid::Tiled(tile))?;
+            return Some((grid, "neighbours in memory are no neighbouring points: tiles are turned in shared memory"));
+        }
+        let both = stages.iter().any(|stage| stage.row) && stages.iter().any(|stage| !stage.row);
+        if !both || few(outer, 16) || few(outer + 1, 16) || few(outer + 2, 8) {
+            self.not(what, "points share little of what they read, or are few");
+            return None;
+        }
+        // What a thread has in registers of its points.
+        let words = words_of_accumulators(self.kernel);
+        let points = [(4, 4), (4, 2), (2, 2)].into_iter().find(|(down, across)| words * down * across <= 64)?;
+        let extents = (16 * points.0, 16 * points.1);
+        let grid = self.fits(what, Grid::Tiled(Tiled { outer, extents, points, steps: 8, threads: THREADS }))?;
+        Some((grid, "points share what they read: a block loads it once, and a thread has some points in registers"))
+    }
+
+    /// Threads for short rows, and warps for long ones; none where rows are all alike.
+    fn short_or_long(&mut self, outer: usize, free: usize) -> Option<Grid> {
+        let ragged = facts::ragged(self.kernel, outer).ok()?;
+        let what = "a thread for each short row, a warp for each long one";
+        if facts::scatters(self.kernel) || outer < free {
+            self.not(what, "the kernel scatters, or points of further levels are independent of each other");
+            return None;
+        }
+        let threads = THREADS.min(self.gpu.block_threads);
+        self.fits(what, Grid::ShortOrLong { outer, threads, least: ragged.least })
     }
 
     /// The outermost level combines or carries.
@@ -266,6 +356,29 @@ fn loops(kernel: &Kernel, grid: Grid) -> Nest {
             };
             around(0..outer, points, nodes)
         }
+        Grid::ShortOrLong { outer, threads, .. } => {
+            let mut nodes = builder.body(outer - 1);
+            if let [Node::Choose { otherwise, .. }] = &mut nodes[..] {
+                innermost_of(&builder.nest, kernel.levels.len(), outer, otherwise, By::WarpThreads);
+            }
+            around(0..outer, By::GridThreads(threads), nodes)
+        }
+        Grid::Tiled(Tiled { outer, extents, points, steps, threads }) => {
+            let (count, body) = (kernel.levels.len(), builder.body(kernel.levels.len() - 1));
+            let mut split = |level: usize, steps| builder.nest.split(count, Axis(level as u32), SplitBy::Steps(steps));
+            let (rows, columns) = (split(outer, extents.0), split(outer + 1, extents.1));
+            let nodes = if steps == 0 {
+                body
+            } else {
+                let (pieces, piece) = split(outer + 2, steps);
+                vec![each(pieces, By::Serial, vec![each(piece, By::Serial, body)])]
+            };
+            let by = By::BlockThreads(threads);
+            let point = |axis, unroll, body| vec![Node::Loop(Loop { unroll, ..Loop::new(axis, by, body) })];
+            let nodes = point(rows.1, points.0, point(columns.1, points.1, nodes));
+            let nodes = vec![each(rows.0, By::Blocks, vec![each(columns.0, By::Blocks, nodes)])];
+            around(0..outer, By::Blocks, nodes)
+        }
         Grid::Fold { inner, threads } => {
             let body = builder.body(inner - 1);
             builder.in_blocks(0, inner, By::Blocks, By::BlockThreads(threads), body)
@@ -310,6 +423,17 @@ fn each(axis: Axis, by: By, body: Vec<Node>) -> Node {
 /// Loops over levels, one inside of the other, all carried out alike.
 fn around(levels: std::ops::Range<usize>, by: By, body: Vec<Node>) -> Vec<Node> {
     facts::levels(levels).rev().fold(body, |body, level| vec![each(Axis(level), by, body)])
+}
+
+/// The innermost loop over a level or a part of it, on the way that nodes begin with, is carried out in another way.
+fn innermost_of(nest: &Nest, levels: usize, level: usize, nodes: &mut [Node], by: By) {
+    let [Node::Loop(each)] = nodes else { return };
+    let is_over = |axis: Axis| nest.level_of(levels, axis) == Some(level);
+    match &each.body[..] {
+        [Node::Loop(inner)] if is_over(inner.axis) => innermost_of(nest, levels, level, &mut each.body, by),
+        _ if is_over(each.axis) => each.by = by,
+        _ => {}
+    }
 }
 
 impl Builder<'_> {

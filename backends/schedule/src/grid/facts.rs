@@ -24,7 +24,7 @@ pub fn cannot_fail(function: &Lambda) -> bool {
     function.instructions.iter().all(instruction_cannot_fail)
 }
 
-fn instruction_cannot_fail(instruction: &Instruction) -> bool {
+pub(super) fn instruction_cannot_fail(instruction: &Instruction) -> bool {
     match &instruction.op {
         ScalarOp::Binary { function: Binary::Div | Binary::Rem | Binary::DivFloor | Binary::ModFloor, b, .. } => {
             let float = instruction.results.iter().all(|result| result.ty.is_float());
@@ -126,6 +126,38 @@ pub fn lanes_of_reduces(kernel: &Kernel, to: usize) -> Result<Option<Lanes>, &'s
         lanes = Some(own);
     }
     Ok(lanes)
+}
+
+/// How reduces of rows of different lengths associate: one element after the other in short rows, by lanes in others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ragged {
+    /// Lanes in long rows.
+    pub lanes: u32,
+    /// From how many steps on a row is long.
+    pub least: u32,
+}
+
+/// How the reduces that end at a depth take short and long rows apart.
+///
+/// # Errors
+/// Why they do not: none does, or not all that have an order do so alike.
+pub fn ragged(kernel: &Kernel, to: usize) -> Result<Ragged, &'static str> {
+    let mut found = None;
+    for statement in &kernel.statements {
+        let Action::Reduce { to: own, association, combine, .. } = &statement.action else { continue };
+        if *own as usize != to || is_exact(combine) {
+            continue;
+        }
+        let Association::Ragged { lanes, least } = *association else {
+            return Err("a reduce has the same order in short rows as in long ones");
+        };
+        let own = Ragged { lanes, least };
+        if found.is_some_and(|found| found != own) {
+            return Err("reduces take other rows for short");
+        }
+        found = Some(own);
+    }
+    found.ok_or("no reduce takes short and long rows apart")
 }
 
 /// How many levels from `from` on threads can share that combine: all reduces then give their results before those levels.

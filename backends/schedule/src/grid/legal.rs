@@ -5,8 +5,8 @@ use fusebox_ir::{Action, Kernel, association::BLOCK};
 use super::{
     Grid, Lanes, WARP, cannot_fail, contiguous,
     facts::{
-        chunk_levels, combined_levels, exchanged, flat_levels, free_levels, is_in_chunks, lanes_of_reduces, staged,
-        tiles,
+        chunk_levels, combined_levels, exchanged, flat_levels, free_levels, is_in_chunks, lanes_of_reduces, ragged,
+        staged, tiles,
     },
     may_take_neighbours, tile_steps,
 };
@@ -21,7 +21,7 @@ const MOST_EXCHANGED_OF_TILES: u64 = 20 << 10;
 /// Lanes of a reduce that the threads of a warp have, at most: accumulators are in registers.
 const MOST_LANES_OF_WARP: u32 = 4 * WARP;
 /// 32-bit registers that addresses, indices and what is being computed take of each thread, beside accumulators.
-const OTHER_REGISTERS: u32 = 64;
+pub(super) const OTHER_REGISTERS: u32 = 64;
 
 /// What is wrong with a grid for a kernel on a machine.
 pub fn faults(kernel: &Kernel, grid: &Grid, gpu: &Gpu) -> Vec<String> {
@@ -31,9 +31,7 @@ pub fn faults(kernel: &Kernel, grid: &Grid, gpu: &Gpu) -> Vec<String> {
         Grid::One => {}
         Grid::Points { levels, threads, items } => {
             check.free(levels);
-            if !threads.is_multiple_of(WARP) {
-                check.fault(format!("blocks of {threads} threads are no whole number of warps"));
-            }
+            check.whole_warps(threads);
             if items > 1 {
                 check.neighbours(levels, items);
             }
@@ -46,7 +44,13 @@ pub fn faults(kernel: &Kernel, grid: &Grid, gpu: &Gpu) -> Vec<String> {
             check.free(outer);
             check.warp(outer, inner);
         }
+        Grid::ShortOrLong { outer, threads, least } => {
+            check.free(outer);
+            check.whole_warps(threads);
+            check.short_or_long(outer, least);
+        }
         Grid::Fold { inner, threads } => check.team(0, inner, threads),
+        Grid::Tiled(tiled) => check.faults.extend(super::tiled::faults(kernel, &tiled, gpu)),
         Grid::Chunks { levels, threads } => check.chunks(levels, threads),
         Grid::Tiles { steps, threads } => check.tiles(steps, threads),
     }
@@ -113,14 +117,44 @@ impl Check<'_> {
             }
             Ok(_) => {}
         }
+        self.never_fails(from);
+        self.registers(from);
+    }
+
+    /// Threads take short rows, and warps long ones.
+    fn short_or_long(&mut self, from: usize, least: u32) {
+        self.combined(from, 1);
+        match ragged(self.kernel, from) {
+            Err(why) => self.fault(format!("short rows are not taken apart from long ones: {why}")),
+            Ok(own) if own.least != least => {
+                let own = own.least;
+                self.fault(format!("rows are long from {own} steps on, and {least} are asked for"));
+            }
+            Ok(own) if !own.lanes.is_power_of_two() || own.lanes > WARP => {
+                let lanes = own.lanes;
+                self.fault(format!("a reduce has {lanes} lanes, and a warp has a power of two up to {WARP}"));
+            }
+            Ok(_) => {}
+        }
+        self.never_fails(from);
+        self.registers(from);
+    }
+
+    /// Who fails in a warp leaves the others waiting.
+    fn never_fails(&mut self, to: usize) {
         let fails = self.kernel.statements.iter().any(|statement| match &statement.action {
-            Action::Reduce { to, combine, .. } => *to as usize == from && !cannot_fail(combine),
+            Action::Reduce { to: own, combine, .. } => *own as usize == to && !cannot_fail(combine),
             _ => false,
         });
         if fails {
             self.fault("who fails in a warp leaves the others waiting: combining may fail");
         }
-        self.registers(from);
+    }
+
+    fn whole_warps(&mut self, threads: u32) {
+        if !threads.is_multiple_of(WARP) {
+            self.fault(format!("blocks of {threads} threads are no whole number of warps"));
+        }
     }
 
     fn lanes(&mut self, lanes: Result<Option<super::Lanes>, &'static str>, threads: u32) {

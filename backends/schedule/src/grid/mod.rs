@@ -8,16 +8,21 @@ mod legal;
 mod neighbours;
 
 mod read;
+mod scatters;
+mod tiled;
 
 use std::fmt;
 
 use fusebox_ir::association::{BLOCK, TILE};
 
+pub(crate) use self::tiled::words as words_of_accumulators;
 pub use self::{
-    facts::{cannot_fail, chunk_levels, flat_levels, is_exact, is_in_chunks, lanes_of_reduces, tiles},
+    facts::{Ragged, cannot_fail, chunk_levels, flat_levels, is_exact, is_in_chunks, lanes_of_reduces, ragged, tiles},
     legal::{MOST_SHARED, faults},
     neighbours::{contiguous, items, may_take_neighbours},
     read::read,
+    scatters::{faults_of_scatters, scatter_forms},
+    tiled::{LEAST_TURNED, Stage, Tiled, faults_of_tiles, stage, tiled},
 };
 
 /// Threads of a warp: those that run together, and exchange registers.
@@ -57,6 +62,16 @@ pub enum Grid {
         /// Warps of a block.
         warps: u32,
     },
+    /// A thread for each point of the first levels that has few steps of the next, which it goes through alone: `grid_threads`. Points that have more
+    /// are taken one by one by the whole warp that they belong to, whose threads share the steps: `warp_threads` behind a choice.
+    ShortOrLong {
+        /// How many levels threads share.
+        outer: usize,
+        /// Threads of a block.
+        threads: u32,
+        /// From how many steps on the warp takes a point, as the reduces of the level fix it.
+        least: u32,
+    },
     /// Blocks share pieces of 4,096 elements of the first levels; what the pieces give is combined when all are done.
     Fold {
         /// How many levels, numbered together.
@@ -71,6 +86,8 @@ pub enum Grid {
         /// Threads of a block.
         threads: u32,
     },
+    /// A block takes a tile of the points of two levels; what they read together is in its shared memory.
+    Tiled(Tiled),
     /// Blocks share tiles of the outermost level; scans and appends carry from tile to tile.
     Tiles {
         /// Steps of a tile.
@@ -102,9 +119,11 @@ impl Grid {
     pub fn threads(&self) -> u32 {
         match *self {
             Self::One => 1,
+            Self::Tiled(tiled) => tiled.threads,
             Self::WarpRows { warps, .. } => warps.saturating_mul(WARP),
             Self::Points { threads, .. }
             | Self::Rows { threads, .. }
+            | Self::ShortOrLong { threads, .. }
             | Self::Fold { threads, .. }
             | Self::Chunks { threads, .. }
             | Self::Tiles { threads, .. } => threads,
@@ -117,9 +136,12 @@ impl Grid {
             Self::One => 0,
             Self::Points { levels, .. } => levels,
             Self::Rows { outer, inner, .. } | Self::WarpRows { outer, inner, .. } => outer + inner,
+            Self::ShortOrLong { outer, .. } => outer + 1,
             Self::Fold { inner, .. } => inner,
             Self::Chunks { levels, .. } => levels.max(1),
             Self::Tiles { .. } => 1,
+            // What is inside of a tile is read by several threads too.
+            Self::Tiled(tiled) => tiled.outer + 2 + 2 * usize::from(tiled.steps > 0),
         }
     }
 }
@@ -144,6 +166,10 @@ impl fmt::Display for Grid {
             Self::WarpRows { outer, inner, .. } => {
                 write!(f, "a warp for each point of the first {outer}, whose threads share the next {inner}")
             }
+            Self::ShortOrLong { outer, least, .. } => write!(
+                f,
+                "a thread for each point of the first {outer} with fewer than {least} steps of the next, a warp for each other"
+            ),
             Self::Fold { inner, threads } => write!(
                 f,
                 "blocks of {threads} threads fold {} elements each of the first {inner}, one folds the rest",
@@ -153,6 +179,13 @@ impl fmt::Display for Grid {
             Self::Chunks { levels, threads: _ } => write!(
                 f,
                 "a block of threads for each chunk of a scatter, which share the first {levels}, and the targets"
+            ),
+            Self::Tiled(Tiled { extents: (rows, columns), steps: 0, .. }) => {
+                write!(f, "a block for each tile of {rows} by {columns} points, turned in shared memory")
+            }
+            Self::Tiled(Tiled { extents: (rows, columns), points: (down, across), steps, .. }) => write!(
+                f,
+                "a block for each tile of {rows} by {columns} points, {down} by {across} of them a thread's, {steps} steps in shared memory at a time"
             ),
             Self::Tiles { threads, .. } => write!(f, "blocks of {threads} threads take tiles, with look-back"),
         }

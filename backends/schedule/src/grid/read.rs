@@ -2,7 +2,7 @@
 
 use fusebox_ir::{Action, Kernel, association::BLOCK};
 
-use super::{Grid, facts::is_one_chunk};
+use super::{Grid, Tiled, facts::is_one_chunk};
 use crate::schedule::{Axis, By, Loop, Nest, Node, Split, SplitBy};
 
 /// The grid of a nest.
@@ -10,6 +10,9 @@ use crate::schedule::{Axis, By, Loop, Nest, Node, Split, SplitBy};
 /// # Errors
 /// What of its loops is no way in which a GPU shares a kernel.
 pub fn read(kernel: &Kernel, nest: &Nest) -> Result<Grid, String> {
+    if let Some(grid) = short_or_long(kernel, nest) {
+        return grid;
+    }
     let path = path(&nest.nodes)?;
     let way = Way { nest, levels: kernel.levels.len(), path: &path };
     match path.first().map(|each| each.by) {
@@ -29,6 +32,39 @@ pub fn read(kernel: &Kernel, nest: &Nest) -> Result<Grid, String> {
         }
         Some(other) => Err(format!("a GPU has no loops by {other:?}")),
     }
+}
+
+/// Threads that take points with few steps alone, and those with more together with their warp; none of nests without such a choice.
+fn short_or_long(kernel: &Kernel, nest: &Nest) -> Option<Result<Grid, String>> {
+    let levels = kernel.levels.len();
+    let (mut outer, mut threads) = (0, None);
+    let mut nodes = &nest.nodes;
+    while let [Node::Loop(each)] = &nodes[..]
+        && let By::GridThreads(own) = each.by
+        && each.axis == Axis(outer as u32)
+        && each.unroll == 1
+        && threads.is_none_or(|threads| threads == own)
+    {
+        (outer, threads, nodes) = (outer + 1, Some(own), &each.body);
+    }
+    let [Node::Choose { level, fewer_than, then, otherwise }] = &nodes[..] else { return None };
+    let threads = threads.filter(|_| is_shared(then) || is_shared(otherwise))?;
+    let cut = |axis: Axis| nest.made_by(levels, axis).filter(|(split, _)| split.more == 0 && split.by == block());
+    let by_warp = || {
+        let [Node::Loop(pieces)] = &otherwise[..] else { return false };
+        let [Node::Loop(steps)] = &pieces.body[..] else { return false };
+        let (Some((split, true)), Some((same, false))) = (cut(pieces.axis), cut(steps.axis)) else { return false };
+        std::ptr::eq(split, same)
+            && split.axis == Axis(*level)
+            && (pieces.by, steps.by) == (By::Serial, By::WarpThreads)
+            && !is_shared(&steps.body)
+    };
+    Some(if *level as usize == outer && !is_shared(then) && by_warp() {
+        Ok(Grid::ShortOrLong { outer, threads, least: *fewer_than })
+    } else {
+        Err("a thread goes through short rows alone, and the threads of its warp share blocks of 4,096 of long ones"
+            .to_owned())
+    })
 }
 
 /// The loops on the way to the innermost that several threads share, from the outermost; the ways beside them have none.
@@ -125,7 +161,38 @@ impl Way<'_> {
         }
     }
 
+    /// A tile of points of two levels, and what is inside of it.
+    fn tiled(&self) -> Option<Tiled> {
+        let outer = self.together(0, 0, By::Blocks);
+        let [rows, columns, row, column] = self.path.get(outer..)? else { return None };
+        let split = |each: &Loop, level: usize, wanted: bool| match self.nest.made_by(self.levels, each.axis)? {
+            (&Split { axis, by: SplitBy::Steps(steps), more: 0 }, pieces) => {
+                (axis == Axis(level as u32) && pieces == wanted).then_some(steps)
+            }
+            _ => None,
+        };
+        let extents = (split(rows, outer, true)?, split(columns, outer + 1, true)?);
+        let same = (split(row, outer, false)?, split(column, outer + 1, false)?) == extents;
+        let By::BlockThreads(threads) = row.by else { return None };
+        let by = (rows.by, columns.by, column.by) == (By::Blocks, By::Blocks, row.by);
+        let steps = match (&column.body[..], self.levels - outer) {
+            (_, 2) => 0,
+            ([Node::Loop(pieces)], 3) if pieces.unroll == 1 => match &pieces.body[..] {
+                [Node::Loop(step)] if step.unroll == 1 => {
+                    split(pieces, outer + 2, true).filter(|&steps| split(step, outer + 2, false) == Some(steps))?
+                }
+                _ => return None,
+            },
+            _ => return None,
+        };
+        let plain = rows.unroll == 1 && columns.unroll == 1;
+        (same && by && plain).then_some(Tiled { outer, extents, points: (row.unroll, column.unroll), steps, threads })
+    }
+
     fn blocks(&self, kernel: &Kernel) -> Result<Grid, String> {
+        if let Some(tiled) = self.tiled() {
+            return Ok(Grid::Tiled(tiled));
+        }
         match self.pieces(0) {
             None => {
                 let (outer, inner) = self.rows(By::Blocks, &|by| matches!(by, By::BlockThreads(_)))?;
