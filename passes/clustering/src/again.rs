@@ -31,9 +31,16 @@ pub(crate) fn make_again(
         let Some(readers) = readers(&block, clustering, own, var.id) else { continue };
         let copied: Option<Vec<Copy>> =
             readers.iter().map(|&reader| copy(&block, clustering, context, (position, own), reader, fresh)).collect();
-        let id = var.id;
-        for copy in copied.unwrap_or_default() {
+        let Some(copies) = copied.filter(|copies| !copies.is_empty()) else { continue };
+        let (id, name) = (var.id, var.name.0.clone());
+        for copy in copies {
             put(&mut block, clustering, id, copy);
+        }
+        // Nobody outside of its own cluster reads it any more.
+        clustering.written.retain(|&(node, _)| node != position);
+        let written = &mut clustering.report.written;
+        if let Some(at) = written.iter().position(|other| *other == name) {
+            written.remove(at);
         }
     }
     leave_out_unused(&block, clustering, &results);
