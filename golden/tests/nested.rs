@@ -2,9 +2,10 @@
 
 use std::num::NonZeroUsize;
 
-use fusebox::{Flattening, Fusion, Options, compile_program};
+use fusebox::{Flattening, Fusion, Options, compile_program, pipeline_of, run_passes};
 use fusebox_golden::{Golden, load, names};
-use fusebox_ir::{Array, Nested, Property, Value, validate};
+use fusebox_interp::{Counts, run_plan};
+use fusebox_ir::{Array, Made, Nested, Plan, Property, Value, text, validate};
 
 /// The golden programs that are made flat.
 fn nested() -> Vec<Golden> {
@@ -124,4 +125,68 @@ fn errors_name_the_numbers_and_the_lane_in_the_words_of_the_interpreter() {
         return x })
       return r }";
     assert_eq!(fails(asserted, &[vector(&[3, -1, 2]).into()]), "3:17: assertion failed: -1 is not positive, in lane 1");
+}
+
+/// The plan of a program of ragged rows `xss`, and what it counts on rows of these lengths. It gives what the compiled program gives.
+fn counted(source: &str, lengths: &[i64]) -> (Plan, Counts) {
+    let program = text::parse(source).unwrap_or_else(|error| panic!("{error}"));
+    let options = Options::default();
+    let stages = run_passes(&program, &pipeline_of(&program, &options), true);
+    let Some(Made::Plan(plan)) = stages.unwrap_or_else(|error| panic!("{error}")).pop().map(|stage| stage.made) else {
+        panic!("the last pass makes a plan");
+    };
+    let values: Vec<f32> = (0..lengths.iter().sum()).map(|at: i64| (at * 37 % 11) as f32 - 5.0).collect();
+    let array = |array: Result<Array, _>| array.unwrap_or_else(|error: fusebox_ir::ArrayError| panic!("{error}"));
+    let (extents, values) = (array(Array::new(&[lengths.len()], lengths)), array(Array::new(&[values.len()], &values)));
+    let flat = [Value::Array(extents.clone()), Value::Array(values.clone())];
+    let (results, counts) = run_plan(&plan, &flat).unwrap_or_else(|error| panic!("{error}"));
+    let compiled = compile_program(&program, &options).unwrap_or_else(|error| panic!("{error}"));
+    let given = compiled.run(&[Value::Nested(Nested { extents, values })]).unwrap_or_else(|error| panic!("{error}"));
+    let [Value::Nested(given)] = &given[..] else { panic!("rows") };
+    assert_eq!(results, [Value::Array(given.extents.clone()), Value::Array(given.values.clone())]);
+    (*plan, counts)
+}
+
+/// The kernels of a plan that read rows by their offsets, and those of them that look up the row of each element.
+fn over_rows(plan: &Plan) -> (usize, usize) {
+    let reads = |name: &str| {
+        let named = |kernel: &&fusebox_ir::Kernel| kernel.arrays.iter().any(|array| array.name.starts_with(name));
+        plan.kernels
+            .iter()
+            .filter(|kernel| kernel.arrays.iter().any(|array| array.name == "xss.values"))
+            .filter(named)
+            .count()
+    };
+    (reads("offsets"), reads("lane"))
+}
+
+#[test]
+fn a_row_of_its_own_length_is_looked_up_once() {
+    // The greatest element, the sum of the powers, the quotients: three passes. Nothing looks up where an element stands but the last.
+    let softmax = "fn softmax(xss: [n][?]f32) -> [n][?]f32 {
+      let y: [n][?]f32 = nest([n], |i| {
+        let k: i64, row: [k]f32 = element(xss, i)
+        let top: f32 = fold1(|a, b| max(a, b), row)
+        let e: [k]f32 = map(|v| exp(v - top), row)
+        let sum: f32 = fold(|a, b| a + b, 0.0, e)
+        let z: [k]f32 = map(|v| v / sum, e)
+        return z })
+      return y }";
+    let (plan, counts) = counted(softmax, &[3, 1, 70, 5]);
+    assert_eq!(over_rows(&plan), (2, 0), "{plan}");
+    assert_eq!((counts.reads, counts.writes), (439, 260), "{plan}");
+    // The greatest element and the sum in one fold, which scales the sum when there is a greater one: two passes.
+    let online = "fn softmax(xss: [n][?]f32) -> [n][?]f32 {
+      let y: [n][?]f32 = nest([n], |i| {
+        let k: i64, row: [k]f32 = element(xss, i)
+        let one: [k]f32 = generate([k], |j| 1.0)
+        let top: f32, sum: f32 = fold1(|a, s, b, t| {
+          let m = max(a, b)
+          return m, s * exp(a - m) + t * exp(b - m) }, row, one)
+        let z: [k]f32 = map(|v| exp(v - top) / sum, row)
+        return z })
+      return y }";
+    let (plan, counts) = counted(online, &[3, 1, 70, 5]);
+    assert_eq!(over_rows(&plan), (1, 1), "{plan}");
+    assert_eq!((counts.reads, counts.writes), (425, 181), "{plan}");
 }

@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod again;
 mod bits; // sets of nodes
 mod bound;
 mod build; // a block as a graph: the table of operations

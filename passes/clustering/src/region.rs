@@ -9,6 +9,7 @@ use fusebox_ir::{
 
 use crate::{
     Clustering, Config, Error, Graph, Method, Model, Objective, Report, SolverChoice, Status,
+    again::make_again,
     build::{self, Context},
     extract::{Solution, extract},
     fit::Fitter,
@@ -69,6 +70,10 @@ impl Regions<'_> {
         if graph.nodes.iter().any(|node| node.kind != crate::Kind::Outside) {
             let mut clustering = self::graph(&graph, self.config, &mut nests(&block, &self.context))?;
             clustering.report.path = path.to_owned();
+            let block = match self.config.method {
+                Method::Apart => block,
+                _ => make_again(block, &mut clustering, &self.context, &mut self.fresh),
+            };
             let block = mark(block, &clustering, &mut self.fresh);
             self.report.regions.push(clustering.report);
             return self.inside(block, path);

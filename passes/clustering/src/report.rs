@@ -50,6 +50,10 @@ pub struct Region {
     pub greedy: Measures,
     /// Arrays written to memory, results among them: the name of the operation, with the position of an output that is not its only one.
     pub written: Vec<String>,
+    /// Operations that cost less than to read what they make: the name of one for each cluster that makes it again. Measures are those of
+    /// the clusters before.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub again: Vec<String>,
     /// Clusters, in order.
     pub clusters: Vec<ClusterReport>,
     /// Neighbours that are not fused, and why; [`MAX_APART`] at most.

@@ -217,6 +217,34 @@ fn conditions_and_bodies_of_loops_are_regions() {
     assert_eq!(all, ["{b,s}", "{c,d}"]);
 }
 
+#[test]
+fn what_costs_less_to_make_than_to_read_is_made_by_each_cluster_that_reads_it() {
+    let (program, report) = clustered(
+        "fn p(x: [n]i64, t: [n]i64) -> [n]i64, [n]i64 {
+          let i: [n]i64 = generate([n], |i| i)
+          let a: [n]i64 = map(|x, i| x + i, x, i)
+          let s: [n]i64 = scanl1(|x, y| x + y, a)
+          let b: [n]i64 = generate([n], |j| s[n - 1 - j])
+          let c: [n]i64 = map(|b, i| b * i, b, i)
+          return s, c }",
+    );
+    let [_, first, second] = program.split("cluster(").collect::<Vec<_>>()[..] else { panic!("{program}") };
+    for cluster in [first, second] {
+        assert_eq!(cluster.matches("= generate([n], |i2| i2)").count(), 1, "{program}");
+    }
+    assert_eq!(report.regions[0].again, ["i"]);
+    assert_eq!(report.regions[0].written, ["s", "c"]);
+    // An array that is needed whole, or given, is written.
+    let (program, report) = clustered(
+        "fn p(x: [n]i64) -> [n]i64, [n]i64 {
+          let i: [n]i64 = generate([n], |i| i)
+          let s: [n]i64 = scanl1(|x, y| x + y, x)
+          let c: [n]i64 = generate([n], |j| s[n - 1 - j] + i[s[j]])
+          return s, c }",
+    );
+    assert!(report.regions[0].again.is_empty(), "{program}");
+}
+
 /// normalizeInc: greedy clusters are not the best, so that something is left to solve.
 const HARD: &str = "fn p(us: [n]f32) -> [n]f32 {
   let incs: [n]f32 = map(|u| u + 1.0, us)

@@ -6,7 +6,7 @@
 
 use fusebox_ir::{
     ArrayId, ArrayOp, Binding, Block, Operand, PartMut, Var,
-    analysis::work::{PER_BYTE, work},
+    analysis::work::costs_less_than_its_read,
     operations::{How, Signature},
 };
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -22,7 +22,8 @@ pub(crate) fn rematerialise(block: &mut Block, fresh: &mut dyn FnMut(&Var) -> Va
     if !block.bindings.iter().any(|binding| has_bodies(&binding.op)) {
         return choices;
     }
-    let made: Vec<Binding> = block.bindings.iter().filter(|binding| is_free(binding)).cloned().collect();
+    let made: Vec<Binding> =
+        block.bindings.iter().filter(|binding| costs_less_than_its_read(binding)).cloned().collect();
     for binding in &mut block.bindings {
         if !has_bodies(&binding.op) {
             continue;
@@ -59,20 +60,6 @@ pub(crate) fn rematerialise(block: &mut Block, fresh: &mut dyn FnMut(&Var) -> Va
 /// Whether an operation is one into whose bodies copies are made.
 fn has_bodies(op: &ArrayOp) -> bool {
     matches!(op, ArrayOp::While { .. } | ArrayOp::Cond { .. })
-}
-
-/// Whether elements cost less to make than to read: repeated ones of a smaller array, or some that are made of their indices alone.
-fn is_free(binding: &Binding) -> bool {
-    match &binding.op {
-        ArrayOp::Replicate { .. } => true,
-        ArrayOp::Generate { f, .. } => {
-            let mut reads = false;
-            f.outer_uses(&mut |_| reads = true);
-            let bytes: usize = binding.results.iter().map(|var| var.ty.element.bytes()).sum();
-            !reads && work(f) <= bytes as u64 * PER_BYTE
-        }
-        _ => false,
-    }
 }
 
 /// Whether a body uses what a binding makes, and every use is one that takes its elements in.

@@ -6,11 +6,13 @@ mod fluid;
 mod grids;
 mod md5;
 mod nested;
+mod ragged;
 mod ray;
 mod reductions;
 mod rows;
 mod scans;
 mod scatter;
+mod searches;
 mod sorts;
 mod sparse;
 mod spectra;
@@ -33,6 +35,8 @@ pub fn all() -> Vec<Program> {
     all.extend(rows::programs());
     all.extend(spectra::programs());
     all.extend(nested::programs());
+    all.extend(ragged::programs());
+    all.extend(searches::programs());
     all
 }
 

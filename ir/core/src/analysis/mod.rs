@@ -14,6 +14,7 @@ pub mod linear;
 pub mod marks;
 pub mod need;
 pub mod restrict;
+pub mod rows;
 pub mod sizes;
 pub mod spine;
 pub mod union_find;
@@ -31,6 +32,7 @@ pub use self::{
     linear::Linear,
     marks::marks,
     need::{certain_params, possible_params},
+    rows::Rows,
     sizes::{Answer, Size, Sizes},
     spine::{Spine, makes_elements, spine},
     union_find::UnionFind,

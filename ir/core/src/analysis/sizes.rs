@@ -23,7 +23,7 @@ use self::{
 use super::walk::Walk;
 use crate::{
     ArrayId, ArrayOp, Binding, Block, ElementType, Extent, Lambda, Operand, Part, Program, Sink, Type, Var,
-    analysis::Equal,
+    analysis::{Equal, Rows},
 };
 
 /// What the analysis says: only running tells where it is [`Answer::Unknown`].
@@ -68,6 +68,8 @@ pub struct Sizes {
     opaque: u32,
     /// Vectors of integers, which may be offsets of segments.
     vectors: Equal,
+    /// Where rows begin, and which elements stand in them.
+    rows: Rows,
 }
 
 impl Sizes {
@@ -180,6 +182,7 @@ impl Sizes {
         if binding.results.iter().all(is_vector_of_integers) {
             self.vectors.add(binding);
         }
+        self.rows.add(binding, &self.vectors);
         let counted = |sizes: &mut Self, results: &[Var]| results.iter().for_each(|var| sizes.declare_size(var));
         match &binding.op {
             ArrayOp::Unit { f } => {
@@ -225,6 +228,7 @@ impl Sizes {
             ArrayOp::Cluster { body, .. } => {
                 for (var, &inner) in binding.results.iter().zip(&body.results) {
                     self.vectors.note(var.id, inner);
+                    self.rows.note(var.id, inner);
                     if let (true, Some(size)) = (self.facts.contains_key(&var.id), self.value(inner)) {
                         self.define(var.id, size);
                     }
@@ -242,6 +246,11 @@ impl Sizes {
     /// Whether two vectors of integers are known to be equal.
     pub fn same_array(&self, a: ArrayId, b: ArrayId) -> bool {
         self.first_equal(a) == self.first_equal(b)
+    }
+
+    /// Whether `rows` is known to hold, for each element of the segments that begin at `offsets`, the position of its segment.
+    pub fn are_rows_of(&self, rows: ArrayId, offsets: ArrayId) -> bool {
+        self.rows.are_rows_of(rows, offsets, &self.vectors)
     }
 
     /// The size that an extent is; none of `?` and of values that are no `i64` of rank 0.

@@ -3,7 +3,7 @@
 //! The unit is what a core does for one element in the time in which its vector unit retires one simple instruction (an addition, a
 //! comparison): an instruction on a vector of n elements is n units. The right weights differ from machine to machine.
 
-use crate::{Action, Binary, Instruction, Lambda, ScalarOp, Statement, Unary};
+use crate::{Action, ArrayOp, Binary, Binding, Instruction, Lambda, ScalarOp, Statement, Unary};
 
 /// Instructions on one element in the time of a byte from memory.
 pub const PER_BYTE: u64 = 4;
@@ -18,6 +18,20 @@ const PER_ACCESS: u64 = 2;
 pub fn work(f: &Lambda) -> u64 {
     let sum: u64 = f.instructions.iter().map(work_of_instruction).fold(0, u64::saturating_add);
     sum.min(MOST_WORK)
+}
+
+/// Whether elements cost less to make than to read: repeated ones of a smaller array, or some that are made of their indices alone.
+pub fn costs_less_than_its_read(binding: &Binding) -> bool {
+    match &binding.op {
+        ArrayOp::Replicate { .. } => true,
+        ArrayOp::Generate { f, .. } => {
+            let mut reads = false;
+            f.outer_uses(&mut |_| reads = true);
+            let bytes: usize = binding.results.iter().map(|var| var.ty.element.bytes()).sum();
+            !reads && work(f) <= bytes as u64 * PER_BYTE
+        }
+        _ => false,
+    }
 }
 
 /// Units of a kernel's statement at one point of its depth.

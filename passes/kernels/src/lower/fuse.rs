@@ -373,6 +373,9 @@ impl<'l, 'p> Fusing<'l, 'p> {
         if let Some(at) = &self.through[position] {
             return at.clone();
         }
+        if let Some(segments) = self.segments_of(self.station(position).row) {
+            return vec![segments.segment];
+        }
         let index = self.index(position);
         match &self.binding(position).op {
             ArrayOp::Backpermute { f, .. } => self.nest.call(f, &index, code),

@@ -83,3 +83,17 @@ fn overflow_proves_nothing() {
     assert_eq!(sizes.equal(ids[4], Extent::Constant(0)), Answer::Unknown, "0 of an even n alone");
     assert_eq!(sizes.equal(ids[5], ids[0]), Answer::Unknown, "n + 1 may be the smaller");
 }
+
+#[test]
+fn what_is_at_least_zero_is_not_negative() {
+    let (sizes, ids) = sizes(|f, n, m| {
+        let difference = f.sub(n, m);
+        let more = f.add(difference, 1i64);
+        let least = f.binary(Binary::Max, more, 0i64);
+        let other = f.binary(Binary::Max, 0i64, difference);
+        vec![least, other, difference]
+    });
+    assert_eq!(sizes.not_negative(ids[2]), Answer::Proved);
+    assert_eq!(sizes.not_negative(ids[3]), Answer::Proved);
+    assert_eq!(sizes.not_negative(ids[4]), Answer::Unknown);
+}

@@ -1,6 +1,6 @@
 //! How operations use what others of the same cluster make.
 
-use super::{Conflict, Finder, IterationOrder, Made, Why, conflict};
+use super::{Conflict, Finder, IterationOrder, Made, Why, conflict, rows::row};
 use crate::{
     ArrayId, ArrayOp, Extent, LocalId, Operand, Part,
     analysis::need::{free_uses, local},
@@ -14,6 +14,8 @@ pub(super) enum Access {
     Same,
     /// At the first indices that it runs over.
     Prefix,
+    /// At the segment that it runs in.
+    Row,
     /// At an index that it computes.
     Through,
     /// In any way. All of the array has to be there before.
@@ -48,8 +50,10 @@ pub(super) fn uses(finder: &Finder<'_>) -> Result<Vec<Vec<Use>>, Conflict> {
         let mut list = Vec::new();
         let mut whole: Vec<ArrayId> = Vec::new();
         let fills = fills(&binding.op);
+        let at_row = row(finder, position).is_some();
         for read in &finder.signatures[position].reads {
-            let (id, access) = (read.array, Access::from(read.how));
+            let id = read.array;
+            let access = if at_row && read.how == How::Mapped { Access::Row } else { Access::from(read.how) };
             match finder.own.get(&id) {
                 Some(made) if access == Access::Whole || is_whole(finder, *made) => whole.push(id),
                 Some(&made) => list.push(Use { made, access, extent: false }),
@@ -133,8 +137,8 @@ pub(super) fn iteration_orders(finder: &Finder<'_>, uses: &[Vec<Use>]) -> Result
         for of in uses[user].iter().filter(|of| !of.extent) {
             let iteration_order = match (of.access, iteration_orders[user]) {
                 (Access::Same, iteration_order) => iteration_order,
-                (Access::Prefix, IterationOrder::Own) => IterationOrder::Own,
-                (Access::Prefix | Access::Through | Access::Whole, _) => {
+                (Access::Prefix | Access::Row, IterationOrder::Own) => IterationOrder::Own,
+                (Access::Prefix | Access::Row | Access::Through | Access::Whole, _) => {
                     // What is read by need inside of a function may be outside of the array where it is not needed.
                     if let ArrayOp::Transform { .. } = finder.op(user) {
                         return Err(conflict(of.made.position, user, Why::ByNeed));

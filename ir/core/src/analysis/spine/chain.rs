@@ -2,7 +2,12 @@
 
 use std::collections::HashMap;
 
-use super::{Conflict, Finder, IterationOrder, Made, Why, access::Use, conflict};
+use super::{
+    Conflict, Finder, IterationOrder, Made, Why,
+    access::{Access, Use},
+    conflict,
+    rows::row,
+};
 use crate::{
     ArrayId, ArrayOp, Binding, Extent, ScanForm,
     analysis::{Answer, Size, UnionFind},
@@ -37,13 +42,18 @@ fn node(position: usize, which: usize) -> usize {
     3 * position + which
 }
 
+/// The node of a result.
+fn result_node(finder: &Finder<'_>, made: Made) -> usize {
+    node(made.position, if is_total(finder.binding(made.position), made.index) { 2 } else { 1 })
+}
+
 /// Whether a result of a scan is a total.
 pub(super) fn is_total(binding: &Binding, index: usize) -> bool {
     matches!(&binding.op, ArrayOp::Scan { form: ScanForm::Body, sources, .. } if index >= sources.len())
 }
 
 /// The segments that an operation runs in.
-fn offsets_of(binding: &Binding) -> Option<ArrayId> {
+pub(super) fn offsets_of(binding: &Binding) -> Option<ArrayId> {
     match &binding.op {
         ArrayOp::Fold { offsets, .. } | ArrayOp::Scan { offsets, .. } => *offsets,
         _ => None,
@@ -73,6 +83,14 @@ pub(super) fn chain(
         same.unite(node(position, 0), elements);
         let totals = if let ArrayOp::Fold { .. } = finder.op(position) { 1 } else { 2 };
         same.unite(node(position, totals), segments);
+    }
+    for (position, &iteration_order) in iteration_orders.iter().enumerate() {
+        let Some(row) = row(finder, position).filter(|_| iteration_order == IterationOrder::Own) else { continue };
+        let (segments, elements) = ends(of[&row.who]);
+        same.unite(node(position, 0), elements);
+        for of in uses[position].iter().filter(|of| of.access == Access::Row) {
+            same.unite(result_node(finder, of.made), segments);
+        }
     }
     let order = in_order(finder, &links, &mut same, &ends)?;
     let mut step_of: HashMap<usize, usize> = HashMap::new();
@@ -183,7 +201,6 @@ fn tie(
     same: &mut UnionFind,
 ) -> Result<(), Conflict> {
     let result_rank = |made: Made| finder.binding(made.position).results[made.index].ty.rank();
-    let which = |made: Made| if is_total(finder.binding(made.position), made.index) { 2 } else { 1 };
     for position in 0..finder.len() {
         if iteration_orders[position] != IterationOrder::Own {
             continue;
@@ -214,8 +231,8 @@ fn tie(
                 return Err(conflict(of.made.position, position, Why::Segments));
             }
             let through = matches!(iteration_orders[of.made.position], IterationOrder::Through(_));
-            if !through && result_rank(of.made) >= rank && traversed >= rank {
-                same.unite(node(of.made.position, which(of.made)), node(position, 0));
+            if !through && of.access != Access::Row && result_rank(of.made) >= rank && traversed >= rank {
+                same.unite(result_node(finder, of.made), node(position, 0));
             }
         }
     }

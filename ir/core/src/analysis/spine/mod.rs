@@ -9,6 +9,7 @@
 //! - What is made before a deeper level may be used in it (`replicate` along new inner dimensions); what a fold makes is there after it.
 //! - Segmented operations stand in a level over segments and one over the elements of each; arrays of as many elements may run there too.
 //!   Where the segments are the elements of other segments, these are a level around, and so on.
+//! - What a `backpermute` reads at the segment that each element stands in was made before the elements of that segment.
 //! - The elements of `expand` and `filter` are used where they are met: nothing knows their positions. What is filled without sources, as many
 //!   times, is made where they are met; and an `expand` of such elements is a level inside.
 //! - What a `backpermute` reads is made in its order, element by element, by operations whose results nobody else needs.
@@ -17,6 +18,7 @@ mod access;
 mod chain;
 mod orders;
 mod placement;
+mod rows;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -95,6 +97,8 @@ pub struct Placement {
     pub to: u32,
     /// Whether the level of a `scanl` or `scanr` has a step for each of its results, of which there is one more than of its elements.
     pub longer: bool,
+    /// The offsets of the segments that it runs in and reads at: each element reads what belongs to its segment.
+    pub row: Option<ArrayId>,
     /// Whether the results of an `expand` are stored. Their positions are then counted before.
     pub stored: bool,
 }

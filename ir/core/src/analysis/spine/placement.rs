@@ -5,6 +5,7 @@ use super::{
     access::{Access, Use, fills, follows, is_count},
     chain::{chain, is_total},
     conflict,
+    rows::row,
     table::Table,
 };
 use crate::{ArrayOp, Extent, LevelOrder, ScanForm, analysis::Answer};
@@ -229,6 +230,9 @@ impl Nest {
                 longer: exclusive && dims.last().is_some_and(|dim| dim.short),
                 dims,
                 to: self.to[position],
+                row: row(finder, position)
+                    .filter(|_| self.iteration_orders[position] == IterationOrder::Own)
+                    .map(|row| row.offsets),
                 stored: self.stored[position],
             }
         };

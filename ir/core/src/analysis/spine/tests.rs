@@ -22,8 +22,13 @@ fn nest(inputs: &str, bindings: &str, results: &str) -> String {
     );
     let program = text::parse(&source).unwrap_or_else(|error| panic!("{error}\n{source}"));
     validate(&program, &[]).unwrap_or_else(|errors| panic!("{errors}\n{source}"));
-    let (definitions, sizes) = (Definitions::of(&program), Sizes::of_program(&program));
-    let body = program.body.bindings.iter().find_map(|binding| match &binding.op {
+    of_last_cluster(&program)
+}
+
+/// The nest of a program's last cluster, or why there is none; the whole program is valid where there is one, and only then.
+fn of_last_cluster(program: &crate::Program) -> String {
+    let (definitions, sizes) = (Definitions::of(program), Sizes::of_program(program));
+    let body = program.body.bindings.iter().rev().find_map(|binding| match &binding.op {
         ArrayOp::Cluster { body, .. } => Some(body),
         _ => None,
     });
@@ -36,10 +41,10 @@ fn nest(inputs: &str, bindings: &str, results: &str) -> String {
         sizes: &sizes,
     };
     let found = spine(&members);
-    let valid = validate(&program, &[Property::Clustered]);
-    assert_eq!(found.is_ok(), valid.is_ok(), "{source}");
+    let valid = validate(program, &[Property::Clustered]);
+    assert_eq!(found.is_ok(), valid.is_ok(), "{program}");
     match found {
-        Ok(spine) => show(&spine, &list, &program),
+        Ok(spine) => show(&spine, &list, program),
         Err(conflict) => {
             let name = |at: usize| &list[at].results[0].name.0;
             let text = format!("{} {}: {}", name(conflict.first), name(conflict.second), conflict.why);
@@ -424,4 +429,54 @@ fn what_is_filled_is_made_where_elements_are_met() {
 fn a_transform_reads_by_need() {
     let other = of_vectors("e: [n]i64 = map(|A| A + 1, x); b: [n]i64 = transform([n], |i| i, |A| A, e)", "b");
     assert_eq!(other, "e b: the second may not need what would be made of the first");
+}
+
+/// Rows of `x` of lengths `e`: where they begin (`o`), and in which row each element stands (`r`).
+const RAGGED: &str = "fn f(x: [m]i64, e: [n]i64, y: [n]i64) -> [n]i64, [n]i64 {
+  let p = n + 1
+  let o: [p]i64 = cluster(|| {
+    last o: [p]i64 = scanl(|a, b| a + b, 0, e)
+    return o })
+  let i: [n]i64 = cluster(|| {
+    last i: [n]i64 = generate([n], |x| x)
+    return i })
+  let k: i64, r: [k]i64 = cluster(|| {
+    last k: i64, r: [k]i64 = expand(|size, at| size, |size, at, j| at, e, i)
+    return k, r })
+  let w: [n]i64, b: [n]i64 = cluster(|| {
+    BODY
+    return w, b })
+  return w, b }";
+
+/// The nest of the cluster in [`RAGGED`], with this body.
+fn ragged(body: &str) -> String {
+    let program = text::parse(&RAGGED.replace("BODY", body)).unwrap_or_else(|error| panic!("{error}"));
+    validate(&program, &[]).unwrap_or_else(|errors| panic!("{errors}"));
+    of_last_cluster(&program)
+}
+
+#[test]
+fn what_belongs_to_a_segment_is_made_before_its_elements() {
+    let fits = ragged(
+        "diagonal w: [n]i64 = map(|A| A + 1, y)
+         vertical s: [m]i64 = backpermute([m], |j| r[j], w)
+         vertical v: [m]i64 = map(|A, B| A * B, x, s)
+         last b: [n]i64 = fold_seg(|A, B| A + B, 0, v, offsets: o)",
+    );
+    assert_eq!(fits, "[segments o, elements o up]; w 1; s 2; v 2; b 2");
+    let after = ragged(
+        "diagonal w: [n]i64 = fold_seg(|A, B| max(A, B), 0, x, offsets: o)
+         vertical s: [m]i64 = backpermute([m], |j| r[j], w)
+         vertical v: [m]i64 = map(|A, B| A * B, x, s)
+         last b: [n]i64 = fold_seg(|A, B| A + B, 0, v, offsets: o)",
+    );
+    assert_eq!(after, "w s: the first is known only after the loop in which the second needs it");
+    // Another array of positions says nothing of these rows.
+    let other = ragged(
+        "diagonal w: [n]i64 = map(|A| A + 1, y)
+         vertical s: [m]i64 = backpermute([m], |j| x[j], w)
+         vertical v: [m]i64 = map(|A, B| A * B, x, s)
+         last b: [n]i64 = fold_seg(|A, B| A + B, 0, v, offsets: o)",
+    );
+    assert_eq!(other, "w s: the first is stored in its own order, and the second reads it in another");
 }
