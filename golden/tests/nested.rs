@@ -190,3 +190,25 @@ fn a_row_of_its_own_length_is_looked_up_once() {
     assert_eq!(over_rows(&plan), (1, 1), "{plan}");
     assert_eq!((counts.reads, counts.writes), (425, 181), "{plan}");
 }
+
+#[test]
+fn a_number_that_is_copied_and_an_extent_behind_it_is_not_taken_over() {
+    // The number of lanes is the start of a scalar that is scattered into, and then the extent of a result.
+    let source = "fn f(n: i64, m: i64, t: [k]i64) -> [?]i8, i64 {
+      let size = n * m
+      let row: [n, m]i8 = generate([n, m], |i, j| 7)
+      let at: [k]i64 = map(|x| x, t)
+      let last: i64 = permute(|new, old| new, size, at, at: ())
+      let all: [size]i8 = reshape([size], row)
+      return all, last }";
+    let program = text::parse(source).unwrap_or_else(|error| panic!("{error}"));
+    let inputs =
+        [Array::scalar(2i64).into(), Array::scalar(3i64).into(), Value::Array(Array::new(&[1], &[5i64]).unwrap())];
+    for backend in [fusebox::Backend::Interp, fusebox::Backend::Cpu] {
+        let compiled = compile_program(&program, &Options { backend, ..Options::default() });
+        let results = compiled.unwrap_or_else(|error| panic!("{error}")).run(&inputs);
+        let results = results.unwrap_or_else(|error| panic!("{backend}: {error}"));
+        assert_eq!(results[1], Array::scalar(5i64).into());
+        assert_eq!(results[0], Array::new(&[6], &[7i8; 6]).unwrap().into());
+    }
+}

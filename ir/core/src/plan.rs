@@ -298,8 +298,14 @@ impl Step {
         }
     }
 
-    /// Whether a value is freed before any of the steps uses it.
-    pub fn free_unused(id: ValueId, steps: &[Step]) -> bool {
+    /// Whether a value is freed before any of the steps uses it, be it as an extent of what the step makes; `values` are those of the plan.
+    pub fn free_unused(id: ValueId, steps: &[Step], values: &[PlanValue]) -> bool {
+        let types = |step: &Step, used: &mut bool| {
+            let state = if let Step::While { state, .. } = step { &state[..] } else { &[] };
+            for made in step.makes().iter().chain(state).filter_map(|made| values.get(made.index())) {
+                made.ty.for_each_use(&mut |value| *used |= value == id);
+            }
+        };
         for step in steps {
             if let Step::Free { value } = step
                 && *value == id
@@ -308,6 +314,7 @@ impl Step {
             }
             let mut used = false;
             step.for_each_value(&mut |value| used |= value == id);
+            step.within().for_each(|step| types(step, &mut used));
             if used {
                 return false;
             }

@@ -270,7 +270,7 @@ impl PlanRun<'_> {
                 }
                 let copy = self.value(*source).reshaped(extents);
                 let alone = self.memory[source.index()].as_ref().is_some_and(|memory| Rc::strong_count(memory) == 1);
-                let memory = if alone && Step::free_unused(*source, rest) {
+                let memory = if alone && Step::free_unused(*source, rest, &self.plan.values) {
                     self.memory[source.index()].take()
                 } else {
                     Some(self.meter.memory(bytes(&copy)))

@@ -125,7 +125,7 @@ impl<M: Machine> Executor<'_, M> {
         if wanted != stored.extents {
             return Err(self.bad_plan(format!("`{}` is not of the extents of what it copies", self.name(id))));
         }
-        if Step::free_unused(source, rest) && !self.buffers.is_shared(from) {
+        if Step::free_unused(source, rest, &self.plan.values) && !self.buffers.is_shared(from) {
             if let Some(stored) = self.values[source.index()].take() {
                 self.set(id, stored);
             }

@@ -2,29 +2,29 @@
 
 use std::collections::{HashMap, HashSet};
 
-use fusebox_ir::{Access, Kernel, KernelArrayId, Plan, Step, ValueId, analysis::InPlace};
+use fusebox_ir::{Access, Kernel, KernelArrayId, Plan, PlanValue, Step, ValueId, analysis::InPlace};
 
 /// Lets values that kernels write take over the memory of values that they read, where nothing else needs those: frees are in place.
 pub(crate) fn insert(plan: &mut Plan) {
     let kept: HashSet<ValueId> = plan.results.iter().copied().collect();
     let mut steps = std::mem::take(&mut plan.steps);
-    list(&mut steps, &[], &kept, &mut plan.kernels);
+    list(&mut steps, &[], &kept, &mut plan.kernels, &plan.values);
     plan.steps = steps;
 }
 
 /// One list of steps; `state` of the loop whose body it is. `kept` are the results of the plan, for its own list: inside, what is needed after a
 /// list is not freed in it.
-fn list(steps: &mut [Step], state: &[ValueId], kept: &HashSet<ValueId>, kernels: &mut [Kernel]) {
+fn list(steps: &mut [Step], state: &[ValueId], kept: &HashSet<ValueId>, kernels: &mut [Kernel], values: &[PlanValue]) {
     let none = HashSet::new();
     for step in steps.iter_mut() {
         match step {
             Step::If { then, otherwise, .. } => {
-                list(then, &[], &none, kernels);
-                list(otherwise, &[], &none, kernels);
+                list(then, &[], &none, kernels, values);
+                list(otherwise, &[], &none, kernels, values);
             }
             Step::While { state, condition_steps, condition: _, body, next: _ } => {
-                list(condition_steps, &[], &none, kernels);
-                list(body, state, &none, kernels);
+                list(condition_steps, &[], &none, kernels, values);
+                list(body, state, &none, kernels, values);
             }
             _ => {}
         }
@@ -53,7 +53,7 @@ fn list(steps: &mut [Step], state: &[ValueId], kept: &HashSet<ValueId>, kernels:
                     && is_free(&over, written, read)
                     && uses.allows(KernelArrayId::at(written), KernelArrayId::at(read)).is_ok()
                     && (state.contains(&id) || made.get(&id).is_some_and(|&at| at < allocated))
-                    && Step::free_unused(id, &steps[at + 1..])
+                    && Step::free_unused(id, &steps[at + 1..], values)
             });
             let Some(read) = source else { continue };
             over[written] = Some(KernelArrayId::at(read));
