@@ -148,6 +148,7 @@ fn names_of_inputs() {
         &["xs.npy", "expected NAME=FILE, or an .npz archive", "a .npy file"],
     );
     bad(&f, "run add.fbx --input xs=none.npy --input ys=ys.npy", &["none.npy, for `xs`", "No such file"]);
+    bad(&f, "run add.fbx --input xs=[1,2] --input ys=ys.npy", &["for `xs`: expected a file of [n]f32, found a value"]);
     bad(&f, "run scalar.fbx --input k=1.5", &["1.5, for `k`: expected a file, or a value of i64"]);
     bad(&f, "run scalar.fbx --input k=99999999999999999999", &["a value of i64"]);
     f.write("dir/a.npy", f32s(&[1.0]));
@@ -159,7 +160,11 @@ fn types_of_inputs() {
     let f = folder();
     let with = |name: &str| format!("run add.fbx --backend interp --input xs=xs.npy --input ys={name}");
     f.write("doubles.npy", npy("'<f8'", false, "(3,)", &[0; 24]));
-    bad(&f, &with("doubles.npy"), &["doubles.npy, for `ys`: expected [n]f32, found [3]f64"]);
+    bad(
+        &f,
+        &with("doubles.npy"),
+        &["doubles.npy, for `ys`: expected [n]f32, found [3]f64; in numpy `x.astype(np.float32)` converts"],
+    );
     f.write("square.npy", npy("'<f4'", false, "(3, 3)", &[0; 36]));
     bad(&f, &with("square.npy"), &["expected [n]f32, found [3, 3]f32"]);
     f.write("long.npy", f32s(&[1.0; 4]));
@@ -398,4 +403,18 @@ fn what_fails_while_it_runs_is_1() {
             assert!(!f.path("r.npy").exists());
         }
     }
+}
+
+#[test]
+fn programs_that_are_not_valid_are_told_with_their_lines() {
+    let f = folder();
+    f.write("twice.fbx", "fn twice(xs: [n]f32) -> [n]f32 {\n  let y: [n, 2]f32 = map(|x| x + x, xs)\n  return y }");
+    bad(
+        &f,
+        "check twice.fbx",
+        &[
+            "result 0 is declared as [n, 2]f32, and is [n]f32\n  2 |   let y: [n, 2]f32 = map(|x| x + x, xs)\n    |  ",
+            "^^^",
+        ],
+    );
 }

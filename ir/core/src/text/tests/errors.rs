@@ -100,6 +100,22 @@ fn errors_of_form() {
 }
 
 #[test]
+fn the_line_of_a_place_is_marked() {
+    let source = "fn f(x: f32) -> f32 {\n  let größe = sqrt(x)\n  return größe }";
+    let marked = |line, column| crate::text::marked(source, &crate::Place { file: None, line, column });
+    insta::assert_snapshot!(marked(2, 7).unwrap_or_default(), @r"
+      2 |   let größe = sqrt(x)
+        |       ^^^^^
+    ");
+    insta::assert_snapshot!(marked(2, 15).unwrap_or_default(), @r"
+      2 |   let größe = sqrt(x)
+        |               ^^^^
+    ");
+    // A place of another text is in none of its lines.
+    assert_eq!([marked(0, 1), marked(2, 0), marked(2, 90), marked(9, 1)], [None, None, None, None]);
+}
+
+#[test]
 fn errors_of_names() {
     insta::assert_snapshot!(told("fn f(values: [n]f32) -> f32 { let s: f32 = fold(|x, y| x + y, 0.0, valeus) return s }"), @r"
     1:68: unknown name `valeus`
