@@ -162,6 +162,7 @@ impl<'s> Parser<'s> {
         }
     }
 
+    #[inline(never)]
     fn word(&mut self) -> Parsed<Word<'s>> {
         if !self.at(Kind::Name) {
             let fault = self.unexpected("a name");
@@ -307,44 +308,44 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// A statement, or the end of a body. Inlined, as what nests takes stack.
-    #[inline(always)]
+    /// A statement, or the end of a body. Functions of their own, as what nests takes stack.
     fn part(&mut self, statements: &mut Vec<Statement<'s>>) -> Parsed<Option<End<'s>>> {
-        let end = match self.token.kind {
-            Kind::Let => {
-                statements.push(self.statement(None)?);
-                return Ok(None);
-            }
+        match self.token.kind {
+            Kind::Let => self.statement(None, statements)?,
             Kind::Name if self.next_kind() == Kind::Name => {
                 let Some(mark) = self.mark() else { return Err(self.no_statement()) };
-                statements.push(self.statement(Some(mark))?);
-                return Ok(None);
+                self.statement(Some(mark), statements)?;
             }
-            Kind::Return => {
-                self.bump()?;
-                let mut items = Vec::new();
-                if !self.at(Kind::BraceClose) && !self.at(Kind::Semicolon) {
-                    items.push(self.result()?);
-                    while self.eat(Kind::Comma)? {
-                        items.push(self.result()?);
-                    }
-                }
-                End::Return(items)
-            }
-            Kind::Yield => {
-                self.bump()?;
-                let mut sinks = vec![self.operation()?];
-                while self.eat(Kind::Comma)? {
-                    sinks.push(self.operation()?);
-                }
-                End::Yield(sinks)
-            }
+            Kind::Return | Kind::Yield => return self.end().map(Some),
             Kind::BraceClose => return Err(fault(self.token.span, "a block ends with `return`")),
             _ => return Err(self.no_statement()),
+        }
+        Ok(None)
+    }
+
+    /// `return values }` or `yield sinks }`
+    #[inline(never)]
+    fn end(&mut self) -> Parsed<End<'s>> {
+        let returns = self.bump()?.kind == Kind::Return;
+        let end = if returns {
+            let mut items = Vec::new();
+            if !self.at(Kind::BraceClose) && !self.at(Kind::Semicolon) {
+                items.push(self.result()?);
+                while self.eat(Kind::Comma)? {
+                    items.push(self.result()?);
+                }
+            }
+            End::Return(items)
+        } else {
+            let mut sinks = vec![self.operation()?];
+            while self.eat(Kind::Comma)? {
+                sinks.push(self.operation()?);
+            }
+            End::Yield(sinks)
         };
         self.eat(Kind::Semicolon)?;
         self.expect(Kind::BraceClose)?;
-        Ok(Some(end))
+        Ok(end)
     }
 
     /// The mark that stands for `let`.
@@ -369,8 +370,27 @@ impl<'s> Parser<'s> {
         Ok((name, self.expression()?))
     }
 
-    fn statement(&mut self, mark: Option<Mark>) -> Parsed<Statement<'s>> {
+    #[inline(never)]
+    fn statement(&mut self, mark: Option<Mark>, statements: &mut Vec<Statement<'s>>) -> Parsed<()> {
         let start = self.bump()?.span;
+        let pattern = self.pattern()?;
+        let value = if self.at_operation() {
+            Value::Operation(self.operation()?)
+        } else {
+            let is_loop = self.at(Kind::While);
+            let expr = self.expression()?;
+            let bare_loop = is_loop && matches!(self.exprs[expr.0 as usize].kind, ExprKind::While(_));
+            Value::Scalar { expr, bare_loop }
+        };
+        let span = self.since(start);
+        while self.eat(Kind::Semicolon)? {}
+        statements.push(Statement { mark, pattern, value, span, first_variable: Cell::new(0) });
+        Ok(())
+    }
+
+    /// `name: type, name =`, up to what is bound.
+    #[inline(never)]
+    fn pattern(&mut self) -> Parsed<Vec<Pattern<'s>>> {
         let mut pattern = Vec::with_capacity(1);
         loop {
             let name = self.word()?;
@@ -390,17 +410,7 @@ impl<'s> Parser<'s> {
             });
         }
         self.bump()?;
-        let value = if self.at_operation() {
-            Value::Operation(self.operation()?)
-        } else {
-            let is_loop = self.at(Kind::While);
-            let expr = self.expression()?;
-            let bare_loop = is_loop && matches!(self.exprs[expr.0 as usize].kind, ExprKind::While(_));
-            Value::Scalar { expr, bare_loop }
-        };
-        let span = self.since(start);
-        while self.eat(Kind::Semicolon)? {}
-        Ok(Statement { mark, pattern, value, span, first_variable: Cell::new(0) })
+        Ok(pattern)
     }
 
     /// `|x, y: f32| scalar` or with a body in braces.

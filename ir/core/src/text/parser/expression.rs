@@ -132,63 +132,13 @@ impl<'s> Parser<'s> {
         Ok(self.expr(ExprKind::Unary(function, inner), start))
     }
 
+    /// An operand. What is not nested has functions of its own, so that a level takes little of the stack.
     fn primary(&mut self) -> Parsed<ExprId> {
-        let start = self.token.span;
         match self.token.kind {
             Kind::Name => self.name(),
-            Kind::Number => {
-                let token = self.bump()?;
-                let literal = Literal::new(self.text(token), false, token.span)?;
-                Ok(self.expr(ExprKind::Number(literal), start))
-            }
-            Kind::True | Kind::False => {
-                let value = self.bump()?.kind == Kind::True;
-                Ok(self.expr(ExprKind::Constant(value.into()), start))
-            }
-            Kind::Inf(ty) | Kind::Nan(ty) => {
-                let (inf, quiet) = match ty {
-                    ElementType::F16 => (0x7c00, 0x7e00),
-                    ElementType::F32 => (0x7f80_0000, 0x7fc0_0000),
-                    ElementType::F64 => (0x7ff0_0000_0000_0000, 0x7ff8_0000_0000_0000),
-                    _ => return Err(fault(start, format!("`{ty}` has no infinities and no NaN"))),
-                };
-                let is_inf = matches!(self.bump()?.kind, Kind::Inf(_));
-                Ok(self.expr(ExprKind::Constant(Constant::from_bits(ty, if is_inf { inf } else { quiet })), start))
-            }
-            Kind::Bits(to) => {
-                self.bump()?;
-                let a = self.call_of_one()?;
-                let (kind, span) = match &self.exprs[a.0 as usize] {
-                    Expr { kind: ExprKind::Number(literal), span } => {
-                        let bits = literal.unsigned_bits(to);
-                        if bits.is_none() && literal.suffix.is_none() {
-                            return Err(fault(
-                                *span,
-                                format!("the bits of `{to}` are an unsigned whole number of {} bits", to.bits()),
-                            ));
-                        }
-                        (bits.map_or(ExprKind::Bits(to, a), ExprKind::Constant), start)
-                    }
-                    _ => (ExprKind::Bits(to, a), start),
-                };
-                Ok(self.expr(kind, span))
-            }
-            Kind::Element(to) => {
-                self.bump()?;
-                if !self.at(Kind::ParenOpen) {
-                    return Err(self.unexpected("`(`").help(format!("`{to}(x)` converts")));
-                }
-                let a = self.call_of_one()?;
-                // A bare literal under a conversion is a literal of that type.
-                let kind = match self.exprs[a.0 as usize].kind {
-                    ExprKind::Number(literal) if literal.suffix.is_none() => {
-                        let literal = Literal { suffix: Some(to), ..literal };
-                        ExprKind::Constant(literal.constant(to, self.exprs[a.0 as usize].span, self.source)?)
-                    }
-                    _ => ExprKind::Convert(to, a),
-                };
-                Ok(self.expr(kind, start))
-            }
+            Kind::Number | Kind::True | Kind::False | Kind::Inf(_) | Kind::Nan(_) => self.literal(),
+            Kind::Bits(to) => self.bits(to),
+            Kind::Element(to) => self.conversion(to),
             Kind::ParenOpen => {
                 self.bump()?;
                 let inner = self.deeper(Self::expression)?;
@@ -202,7 +152,69 @@ impl<'s> Parser<'s> {
         }
     }
 
+    /// A number, a truth value, an infinity or a NaN.
+    #[inline(never)]
+    fn literal(&mut self) -> Parsed<ExprId> {
+        let token = self.bump()?;
+        let kind = match token.kind {
+            Kind::Number => ExprKind::Number(Literal::new(self.text(token), false, token.span)?),
+            Kind::Inf(ty) | Kind::Nan(ty) => {
+                let (inf, quiet) = match ty {
+                    ElementType::F16 => (0x7c00, 0x7e00),
+                    ElementType::F32 => (0x7f80_0000, 0x7fc0_0000),
+                    ElementType::F64 => (0x7ff0_0000_0000_0000, 0x7ff8_0000_0000_0000),
+                    _ => return Err(fault(token.span, format!("`{ty}` has no infinities and no NaN"))),
+                };
+                let bits = if matches!(token.kind, Kind::Inf(_)) { inf } else { quiet };
+                ExprKind::Constant(Constant::from_bits(ty, bits))
+            }
+            kind => ExprKind::Constant((kind == Kind::True).into()),
+        };
+        Ok(self.expr(kind, token.span))
+    }
+
+    /// `f32_bits(x)`: the bits of a number as another type.
+    #[inline(never)]
+    fn bits(&mut self, to: ElementType) -> Parsed<ExprId> {
+        let start = self.bump()?.span;
+        let a = self.call_of_one()?;
+        let (kind, span) = match &self.exprs[a.0 as usize] {
+            Expr { kind: ExprKind::Number(literal), span } => {
+                let bits = literal.unsigned_bits(to);
+                if bits.is_none() && literal.suffix.is_none() {
+                    return Err(fault(
+                        *span,
+                        format!("the bits of `{to}` are an unsigned whole number of {} bits", to.bits()),
+                    ));
+                }
+                (bits.map_or(ExprKind::Bits(to, a), ExprKind::Constant), start)
+            }
+            _ => (ExprKind::Bits(to, a), start),
+        };
+        Ok(self.expr(kind, span))
+    }
+
+    /// `f32(x)`
+    #[inline(never)]
+    fn conversion(&mut self, to: ElementType) -> Parsed<ExprId> {
+        let start = self.bump()?.span;
+        if !self.at(Kind::ParenOpen) {
+            return Err(self.unexpected("`(`").help(format!("`{to}(x)` converts")));
+        }
+        let a = self.call_of_one()?;
+        // A bare literal under a conversion is a literal of that type.
+        let kind = match self.exprs[a.0 as usize].kind {
+            ExprKind::Number(literal) if literal.suffix.is_none() => {
+                let literal = Literal { suffix: Some(to), ..literal };
+                ExprKind::Constant(literal.constant(to, self.exprs[a.0 as usize].span, self.source)?)
+            }
+            _ => ExprKind::Convert(to, a),
+        };
+        Ok(self.expr(kind, start))
+    }
+
     /// A name, a read, or a call.
+    #[inline(never)]
     fn name(&mut self) -> Parsed<ExprId> {
         if self.next_kind() == Kind::ParenOpen {
             return self.call();
@@ -233,6 +245,7 @@ impl<'s> Parser<'s> {
         Ok(inner)
     }
 
+    #[inline(never)]
     fn call(&mut self) -> Parsed<ExprId> {
         let text = self.text(self.token);
         let unary = Unary::ALL.iter().find(|f| f.text() == text);
@@ -298,6 +311,7 @@ impl<'s> Parser<'s> {
     }
 
     /// `if c { x } else { y }`
+    #[inline(never)]
     fn branches(&mut self) -> Parsed<ExprId> {
         self.deeper(|p| {
             let start = p.bump()?.span;
@@ -334,6 +348,7 @@ impl<'s> Parser<'s> {
     }
 
     /// `while(|…| …, |…| …, starts)`
+    #[inline(never)]
     fn scalar_loop(&mut self) -> Parsed<ExprId> {
         self.deeper(|p| {
             let start = p.bump()?.span;

@@ -183,6 +183,7 @@ impl<'s> Parser<'s> {
     }
 
     /// The column of a token that is the first on its line.
+    #[inline(never)]
     pub(super) fn begins_line(&self, span: Span) -> Option<u32> {
         let mut column = 0;
         for c in self.source[..span.start as usize].chars().rev() {
