@@ -212,3 +212,79 @@ fn a_number_that_is_copied_and_an_extent_behind_it_is_not_taken_over() {
         assert_eq!(results[0], Array::new(&[6], &[7i8; 6]).unwrap().into());
     }
 }
+
+/// What is the same in all lanes is computed outside of them: where no lane needs it, what it asks of extents is not asked.
+#[test]
+fn what_no_lane_needs_asks_nothing_of_extents() {
+    let programs = [
+        // An extent that is declared wrongly, in a traversal and in a nest.
+        "fn f(t: [n]i64, d: i64) -> i64, [?]i64 {
+          let w: [3]i64 = generate([3], |j| j)
+          let k: i64, r: [k]i64 = consume(|i, x: i64| {
+            let s: [d]i64 = scanl(|a, b| a + b, 0, w)
+            let y: i64 = fold(|a, b| a + b, x, s)
+            yield elements(y) }, t)
+          return k, r }",
+        "fn f(t: [n]i64, d: i64) -> [n]i64 {
+          let w: [3]i64 = generate([3], |j| j)
+          let r: [n]i64 = nest([n], |i| {
+            let s: [d]i64 = scanl(|a, b| a + b, 0, w)
+            let y: i64 = fold(|a, b| a + b, i, s)
+            return y })
+          return r }",
+        // A negative extent, of what is the same in all lanes and of what is not.
+        "fn f(t: [n]i64, d: i64) -> [n]i64, [n]i64 {
+          let e = d - 3
+          let r: [n]i64, q: [n]i64 = nest([n], |i| {
+            let s: [e]i64 = generate([e], |j| j)
+            let own: [e]i64 = generate([e], |j| i + j)
+            let y: i64 = fold(|a, b| a + b, 0, s)
+            let z: i64 = fold(|a, b| a + b, 0, own)
+            return y + i, z })
+          return r, q }",
+        // In a branch that no lane takes, and where no lane has lanes of its own.
+        "fn f(t: [n]i64, d: i64) -> [n]i64 {
+          let e = d - 3
+          let r: [n]i64 = nest([n], |i| {
+            let c = t[i] > 1000
+            let y: i64 = cond(c, || {
+              let s: [e]i64 = generate([e], |j| i + j)
+              let z: i64 = fold(|a, b| a + b, 0, s)
+              return z }, || {
+              let z: i64 = unit(|| n)
+              return z })
+            return y })
+          return r }",
+        "fn f(t: [n]i64, d: i64) -> [3]i64 {
+          let w: [2]i64 = generate([2], |j| j)
+          let r: [3]i64 = nest([3], |i| {
+            let inner: [n]i64 = nest([n], |j| {
+              let s: [d]i64 = scanl(|a, b| a + b, 0, w)
+              let x: i64 = fold(|a, b| a + b, i, s)
+              return x + j })
+            let y: i64 = fold(|a, b| a + b, 0, inner)
+            return y })
+          return r }",
+    ];
+    for source in programs {
+        let program = fusebox_ir::text::parse(source).unwrap_or_else(|error| panic!("{error}\n{source}"));
+        for (flattening, threads) in [(Flattening::Regular, 1), (Flattening::Regular, 3), (Flattening::Irregular, 1)] {
+            let options = Options { flattening, threads: NonZeroUsize::new(threads), ..Options::default() };
+            let compiled = compile_program(&program, &options).unwrap_or_else(|error| panic!("{error}\n{source}"));
+            for (t, d) in [(&[][..], 0), (&[], -1), (&[], 3), (&[], 4), (&[7], 0), (&[7, 5], 3), (&[7, 5], 4)] {
+                let inputs: [Value; 2] = [vector(t).into(), Array::scalar(d).into()];
+                let expected = fusebox_interp::run(&program, &inputs);
+                match (expected, compiled.run(&inputs)) {
+                    (Ok(expected), Ok(found)) => assert_eq!(expected, found, "{source}\n{t:?} {d}"),
+                    (Ok(_), Err(error)) => panic!("{error}\n{source}\n{t:?} {d}"),
+                    (Err(error), Ok(_)) => panic!("an error is lost: {error}\n{source}\n{t:?} {d}"),
+                    (Err(_), Err(_)) => {}
+                }
+            }
+        }
+    }
+}
+
+fn vector(values: &[i64]) -> Array {
+    Array::new(&[values.len()], values).unwrap_or_else(|error| panic!("{error}"))
+}
