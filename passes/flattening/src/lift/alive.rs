@@ -10,7 +10,6 @@ use fusebox_ir::{
 use super::{
     Lifter, Value,
     context::{ContextId, Made, scalar},
-    flat::operands,
     loops::Loop,
     slots::Along,
 };
