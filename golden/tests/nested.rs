@@ -101,6 +101,37 @@ fn errors_name_the_numbers_and_the_lane_in_the_words_of_the_interpreter() {
       return r }";
     let said = fails(regular, &[vector(&[0, 1, 2]).into()]);
     assert_eq!(said, "6:17: index [2] is outside of `sorted`, whose extents are [2], in lane 2");
+    // Of rows of an array outside the index is that in the row, and the lane stands apart.
+    let matrix: Value = Array::new(&[3, 4], &[5i64; 12]).unwrap_or_else(|error| panic!("{error}")).into();
+    let row = "fn f(a: [n, m]i64, at: [n]i64) -> [n]i64 {
+      let r: [n]i64 = nest([n], |i| {
+        let row: [m]i64 = slice([i, _], a)
+        let k = at[i]
+        let x = row[k]
+        return x })
+      return r }";
+    let said = fails(row, &[matrix.clone(), vector(&[0, 7, 0]).into()]);
+    assert_eq!(said, "5:17: index [7] is outside of `row`, whose extents are [4], in lane 1");
+    let moved = "fn f(a: [n, m]i64, at: [n]i64) -> [n]i64 {
+      let r: [n]i64 = nest([n], |i| {
+        let row: [m]i64 = slice([i, _], a)
+        let k = at[i]
+        let moved: [2]i64 = backpermute([2], |j| j + k, row)
+        let s: i64 = fold(|a, b| a + b, 0, moved)
+        return s })
+      return r }";
+    let said = fails(moved, &[matrix.clone(), vector(&[0, 1, -1]).into()]);
+    assert_eq!(said, "5:29: index [-1] is outside of `row`, whose extents are [4], in lane 2");
+    // What is read of the array itself is said of it.
+    let whole = "fn f(a: [n, m]i64, at: [n]i64) -> [n]i64 {
+      let r: [n]i64 = nest([n], |i| {
+        let row: [m]i64 = slice([i, _], a)
+        let k = at[i]
+        let x = a[i, k] + row[0]
+        return x })
+      return r }";
+    let said = fails(whole, &[matrix, vector(&[0, 0, 4]).into()]);
+    assert!(said.starts_with("5:17: index [2, 4] is outside of `a`, whose extents are [3, 4]"), "{said}");
     let division = "fn f(a: [n]i64) -> [n]i64 {
       let r: [n]i64 = nest([n], |i| {
         let x = a[i]
@@ -110,6 +141,25 @@ fn errors_name_the_numbers_and_the_lane_in_the_words_of_the_interpreter() {
         return s })
       return r }";
     assert_eq!(fails(division, &[vector(&[1, 0, 2]).into()]), "5:43: division by zero, in lane 1");
+    // Functions that combine carry the lane along where they may fail.
+    for (name, combining) in [
+        ("fold", "let s: i64 = fold(|a, b| a / b, 7, row)"),
+        ("fold1", "let s: i64 = fold1(|a, b| a / b, row)"),
+        ("scanl1", "let t: [2]i64 = scanl1(|a, b| a / b, row)\n let s = t[1]"),
+        ("permute", "let t: [2]i64 = permute(|new, old| old / new, row, row, at: same)\n let s = t[1]"),
+    ] {
+        let source = format!(
+            "fn f(a: [n]i64) -> [n]i64 {{
+      let r: [n]i64 = nest([n], |i| {{
+        let same: [2]i64 = generate([2], |j| j)
+        let row: [2]i64 = generate([2], |j| a[i] - j)
+        {combining}
+        return s }})
+      return r }}"
+        );
+        let said = fails(&source, &[vector(&[3, 2, 1]).into()]);
+        assert!(said.ends_with("division by zero, in lane 2"), "{name}: {said}");
+    }
     let nested = "fn f(a: [n]i64) -> [n][2]i64 {
       let r: [n][2]i64 = nest([n], |i| {
         let row: [2]i64 = nest([2], |j| {
