@@ -55,21 +55,8 @@ fn as_by_hand(nested: (&str, &[Value]), by_hand: (&str, &[Value]), rows: u64, de
 
 #[test]
 fn a_product_of_matrices() {
-    let nested = "fn f(a: [n, k]f32, b: [k, m]f32) -> [n, m]f32 {
-      let c: [n, m]f32 = nest([n, m], |i, j| {
-        let row: [k]f32 = slice([i, _], a)
-        let column: [k]f32 = slice([_, j], b)
-        let products: [k]f32 = map(|x, y| x * y, row, column)
-        let s: f32 = fold(|x, y| x + y, 0.0, products)
-        return s })
-      return c }";
-    let by_hand = "fn f(a: [n, k]f32, b: [k, m]f32) -> [n, m]f32 {
-      let left: [n, m, k]f32 = replicate([_, m, _], a)
-      let columns: [m, k]f32 = backpermute([m, k], |i, j| { return j, i }, b)
-      let right: [n, m, k]f32 = replicate([n, _, _], columns)
-      let products: [n, m, k]f32 = map(|x, y| x * y, left, right)
-      let c: [n, m]f32 = fold(|x, y| x + y, 0.0, products)
-      return c }";
+    let nested = include_str!("../programs/nested_matmul.fbx");
+    let by_hand = include_str!("../programs/matmul.fbx");
     for (n, k, m) in [(7, 11, 5), (1, 1, 1), (0, 3, 2), (3, 0, 4)] {
         let inputs = [numbers(&[n, k]), numbers(&[k, m])];
         as_by_hand((nested, &inputs), (by_hand, &inputs), n as u64, 0);
@@ -78,23 +65,8 @@ fn a_product_of_matrices() {
 
 #[test]
 fn softmax_of_rows() {
-    let nested = "fn f(x: [n, m]f32) -> [n][m]f32 {
-      let y: [n][m]f32 = nest([n], |i| {
-        let row: [m]f32 = slice([i, _], x)
-        let top: f32 = fold1(|a, b| max(a, b), row)
-        let e: [m]f32 = map(|v| exp(v - top), row)
-        let sum: f32 = fold(|a, b| a + b, 0.0, e)
-        let z: [m]f32 = map(|v| v / sum, e)
-        return z })
-      return y }";
-    let by_hand = "fn f(x: [n, m]f32) -> [n, m]f32 {
-      let top: [n]f32 = fold1(|a, b| max(a, b), x)
-      let tops: [n, m]f32 = replicate([_, m], top)
-      let e: [n, m]f32 = map(|v, t| exp(v - t), x, tops)
-      let sum: [n]f32 = fold(|a, b| a + b, 0.0, e)
-      let sums: [n, m]f32 = replicate([_, m], sum)
-      let y: [n, m]f32 = map(|v, s| v / s, e, sums)
-      return y }";
+    let nested = include_str!("../programs/nested_softmax.fbx");
+    let by_hand = include_str!("../programs/softmax_rows.fbx");
     for (n, m) in [(30, 70), (1, 1), (0, 3)] {
         let inputs = [numbers(&[n, m])];
         // The extents of the rows are written.
@@ -104,14 +76,7 @@ fn softmax_of_rows() {
 
 #[test]
 fn a_sparse_matrix_times_a_vector() {
-    let nested = "fn f(columns: [n][?]i64, values: [n][?]f32, x: [m]f32) -> [n]f32 {
-      let y: [n]f32 = nest([n], |i| {
-        let k: i64, at: [k]i64 = element(columns, i)
-        let l: i64, row: [l]f32 = element(values, i)
-        let products: [l]f32 = map(|v, c| v * x[c], row, at)
-        let s: f32 = fold(|a, b| a + b, 0.0, products)
-        return s })
-      return y }";
+    let nested = include_str!("../programs/nested_smvm.fbx");
     let by_hand = "fn f(extents: [n]i64, columns: [t]i64, values: [u]f32, x: [m]f32) -> [n]f32 {
       let more = n + 1
       let offsets: [more]i64 = scanl(|x, y| x + y, 0, extents)
