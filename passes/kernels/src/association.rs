@@ -17,7 +17,7 @@ use crate::nest::{Associates, KernelBuilder};
 const ACCUMULATOR: usize = 256;
 /// Bytes of a gang.
 const GANG: usize = 64;
-/// Lanes where the loop gathers, of what rounds or is not known not to.
+/// Lanes where the loop gathers.
 const GATHER_LANES: u32 = 4;
 /// In ragged levels that gather, the number of steps from which lanes pay.
 const RAGGED_LEAST: u32 = 64;
@@ -125,12 +125,7 @@ fn of_reduce(nest: &KernelBuilder<'_>, to: u32, depth: u32, associates: &Associa
         return Association::InOrder;
     }
     let widest = associates.types.iter().map(|ty| ty.bytes()).max().unwrap_or(8);
-    let lanes = match gathers {
-        // What else the loop computes may then fill gangs.
-        true if associates.exact && !ragged => power_of_two(GANG / widest),
-        true => GATHER_LANES,
-        false => power_of_two(ACCUMULATOR / widest),
-    };
+    let lanes = if gathers { GATHER_LANES } else { power_of_two(ACCUMULATOR / widest) };
     match associates.commutes {
         true if gathers && ragged => Association::Ragged { lanes, least: RAGGED_LEAST },
         true => Association::Interleaved { lanes },

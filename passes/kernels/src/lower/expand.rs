@@ -166,7 +166,7 @@ impl Fusing<'_, '_> {
         let (mut value, mut when, mut at) = (whole(1), when, point);
         for depth in (to..point.depth).rev() {
             let combine = self.nest.built_in(Binary::Add, ElementType::I64);
-            let associates = Associates::exact(ElementType::I64);
+            let associates = Associates { types: vec![ElementType::I64], commutes: true };
             value = self.nest.reduce(at, when, depth, associates, combine, vec![whole(0)], vec![value])[0];
             (when, at) = (None, ProgramPoint::after(depth));
         }

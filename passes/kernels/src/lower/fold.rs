@@ -42,7 +42,7 @@ impl Fusing<'_, '_> {
             let own = restricted(combine, &group);
             let of = |list: &[ScalarOperand]| group.iter().filter_map(|&c| list.get(c).copied()).collect::<Vec<_>>();
             let types: Vec<ElementType> = of(&values).iter().map(|&value| self.nest.ty(value)).collect();
-            let associates = Associates::of(&own, types, *commutes);
+            let associates = Associates { types, commutes: *commutes || algebra(&own).commutes };
             let results = self.reduce(position, &own, associates, of(&seeds), of(&values));
             for (&component, result) in group.iter().zip(results) {
                 let var = &binding.results[component];
@@ -79,7 +79,7 @@ impl Fusing<'_, '_> {
     /// Whether anything takes part, at a depth around.
     fn some(&mut self, at: ProgramPoint, when: Option<ScalarOperand>, to: u32) -> ScalarOperand {
         let combine = self.nest.built_in(Binary::Or, ElementType::Bool);
-        let associates = Associates::exact(ElementType::Bool);
+        let associates = Associates { types: vec![ElementType::Bool], commutes: true };
         let (none, value) = (Constant::from(false).into(), when.unwrap_or(Constant::from(true).into()));
         self.nest.reduce(at, None, to, associates, combine, vec![none], vec![value])[0]
     }

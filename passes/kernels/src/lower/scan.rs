@@ -2,7 +2,10 @@
 
 use fusebox_ir::{
     ArrayId, ArrayOp, Binary, Constant, Direction, ElementType, ScalarOperand, ScanForm, Var,
-    analysis::components::{groups, restricted},
+    analysis::{
+        algebra,
+        components::{groups, restricted},
+    },
 };
 
 use super::fuse::Fusing;
@@ -36,7 +39,7 @@ impl Fusing<'_, '_> {
             let own = restricted(combine, &group);
             let of = |list: &[ScalarOperand]| group.iter().filter_map(|&c| list.get(c).copied()).collect::<Vec<_>>();
             let types: Vec<ElementType> = of(&values).iter().map(|&value| self.nest.ty(value)).collect();
-            let associates = Associates::of(&own, types, *commutes);
+            let associates = Associates { types, commutes: *commutes || algebra(&own).commutes };
             let combine = self.nest.function(&own);
             let (seeds, values) = (of(&seeds), of(&values));
             let parts = ScanParts { exclusive, totals, association: Err(associates), combine, seeds, values };

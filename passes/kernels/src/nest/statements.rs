@@ -4,8 +4,7 @@ use std::collections::HashMap;
 
 use fusebox_ir::{
     Access, Action, Association, Binary, Constant, DimBoundary, DimIndex, ElementType, Failure, FailureKind, IndexMap,
-    Lambda, Local, LocalId, Place, ScalarOperand, Statement, ValueId,
-    analysis::{algebra, need::local},
+    Lambda, Local, LocalId, Place, ScalarOperand, Statement, ValueId, analysis::need::local,
 };
 
 use super::{KernelBuilder, ProgramPoint};
@@ -27,21 +26,6 @@ pub(crate) struct Associates {
     pub(crate) types: Vec<ElementType>,
     /// Whether its function is known to commute.
     pub(crate) commutes: bool,
-    /// Whether its bits are the same however it associates, and in any order.
-    pub(crate) exact: bool,
-}
-
-impl Associates {
-    /// Of a function of these components, of which `commutes` says that it commutes whether or not that is seen of it.
-    pub(crate) fn of(combine: &Lambda, types: Vec<ElementType>, commutes: bool) -> Self {
-        let known = algebra(combine);
-        Self { types, commutes: commutes || known.commutes, exact: known.commutes && !known.rounds }
-    }
-
-    /// Of a built-in function of one type that does not round.
-    pub(crate) fn exact(ty: ElementType) -> Self {
-        Self { types: vec![ty], commutes: true, exact: true }
-    }
 }
 
 /// What a scan is made of.
