@@ -44,6 +44,11 @@ snapshots! {
         let v: i32, k: i32 = while(|v: i32, k: i32| v > 1, |v: i32, k: i32| { return v / 2, k + 1 }, x, 0i32)
         return k }, a) return r }";
     a_stencil: "sm_80", "fn f(u: [n]f32) -> [n]f32 { let p: [n]f32 = stencil(|l, r| 0.5 * (l + r), u[-1], u[1], u: clamp) return p }";
+    a_stencil_of_two_levels: "sm_90", "fn f(u: [n, m]f32) -> [n, m]f32 {
+        let p: [n, m]f32 = stencil(|a, b, c, d, e| a + b + c + d + e, u[0, 0], u[-1, 0], u[1, 0], u[0, 1], u[0, -1], u: clamp) return p }";
+    all_pairs: "sm_90", "fn f(p: [n]f32, q: [n]f32) -> [n]f32 { let s: [n]f32 = cluster(|| {
+        vertical d: [n, n]f32 = generate([n, n], |i, j| q[j] * (p[j] - p[i]))
+        last s: [n]f32 = fold(|x, y| x + y, 0.0, d) return s }) return s }";
     a_fold: "sm_80", "fn f(a: [n]f32) -> f32 { let s: f32 = fold(|x, y| x + y, 0.0, a) return s }";
     a_fold_of_rows: "sm_80", "fn f(a: [n, m]f32) -> [n]f32 { let s: [n]f32 = fold(|x, y| max(x, y), 0.0, a) return s }";
     a_fold_of_short_rows: "sm_80", "fn f(a: [n, 100]f32) -> [n]f32 { let s: [n]f32 = fold(|x, y| x + y, 0.0, a) return s }";

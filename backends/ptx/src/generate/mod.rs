@@ -100,7 +100,7 @@ pub fn emit_scheduled(
         Grid::One => usize::from(!chunks::chunked(kernel).is_empty()),
         Grid::Points { levels, .. } => levels,
         Grid::Rows { outer, .. } | Grid::WarpRows { outer, .. } | Grid::ShortOrLong { outer, .. } => outer,
-        Grid::Tiled(tiled) => tiled.outer + 2,
+        Grid::Tiled(tiled) => tiled.of().points(),
         Grid::Fold { inner, .. } => inner,
         Grid::Chunks { .. } | Grid::Tiles { .. } => 1,
     };

@@ -100,7 +100,7 @@ pub(crate) fn is_flat(kernel: &Kernel, level: usize, from: usize) -> bool {
 }
 
 /// Whether the kernel may write another array over this one.
-fn may_be_overwritten(kernel: &Kernel, array: KernelArrayId) -> bool {
+pub(super) fn may_be_overwritten(kernel: &Kernel, array: KernelArrayId) -> bool {
     kernel.arrays.iter().any(|other| other.in_place_of == Some(array))
 }
 

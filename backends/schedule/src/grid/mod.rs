@@ -4,6 +4,7 @@
 //! the validator asks whether a grid keeps the bits of the kernel and fits the machine.
 
 pub(crate) mod facts;
+mod halo;
 mod legal;
 mod neighbours;
 
@@ -18,11 +19,12 @@ use fusebox_ir::association::{BLOCK, TILE};
 pub(crate) use self::tiled::words as words_of_accumulators;
 pub use self::{
     facts::{Ragged, cannot_fail, chunk_levels, flat_levels, is_exact, is_in_chunks, lanes_of_reduces, ragged, tiles},
+    halo::{Along, Halo, HaloDim, halos},
     legal::{MOST_SHARED, faults},
     neighbours::{contiguous, items, may_take_neighbours},
     read::read,
     scatters::{faults_of_scatters, scatter_forms},
-    tiled::{LEAST_TURNED, Stage, Tiled, faults_of_tiles, stage, tiled},
+    tiled::{LEAST_TURNED, Stage, TileLevels, Tiled, faults_of_tiles, stage, tiled},
 };
 
 /// Threads of a warp: those that run together, and exchange registers.
@@ -141,7 +143,7 @@ impl Grid {
             Self::Chunks { levels, .. } => levels.max(1),
             Self::Tiles { .. } => 1,
             // What is inside of a tile is read by several threads too.
-            Self::Tiled(tiled) => tiled.outer + 2 + 2 * usize::from(tiled.steps > 0),
+            Self::Tiled(tiled) => tiled.outer + tiled.levels + 2 * usize::from(tiled.steps > 0),
         }
     }
 }
@@ -180,9 +182,16 @@ impl fmt::Display for Grid {
                 f,
                 "a block of threads for each chunk of a scatter, which share the first {levels}, and the targets"
             ),
-            Self::Tiled(Tiled { extents: (rows, columns), steps: 0, .. }) => {
-                write!(f, "a block for each tile of {rows} by {columns} points, turned in shared memory")
+            Self::Tiled(Tiled { extents: (_, columns), levels: 1, steps: 0, .. }) => {
+                write!(f, "a block for each tile of {columns} points, which they read from shared memory")
             }
+            Self::Tiled(Tiled { extents: (rows, columns), steps: 0, .. }) => {
+                write!(f, "a block for each tile of {rows} by {columns} points, which they read from shared memory")
+            }
+            Self::Tiled(Tiled { extents: (_, columns), points: (_, across), levels: 1, steps, .. }) => write!(
+                f,
+                "a block for each tile of {columns} points, {across} of them a thread's, {steps} steps in shared memory at a time"
+            ),
             Self::Tiled(Tiled { extents: (rows, columns), points: (down, across), steps, .. }) => write!(
                 f,
                 "a block for each tile of {rows} by {columns} points, {down} by {across} of them a thread's, {steps} steps in shared memory at a time"

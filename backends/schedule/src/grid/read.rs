@@ -2,7 +2,10 @@
 
 use fusebox_ir::{Action, Kernel, association::BLOCK};
 
-use super::{Grid, Tiled, facts::is_one_chunk};
+use super::{
+    Grid, Tiled,
+    facts::{free_levels, is_one_chunk},
+};
 use crate::schedule::{Axis, By, Loop, Nest, Node, Split, SplitBy};
 
 /// The grid of a nest.
@@ -161,36 +164,50 @@ impl Way<'_> {
         }
     }
 
-    /// A tile of points of two levels, and what is inside of it.
-    fn tiled(&self) -> Option<Tiled> {
+    /// A tile of points of one level or of two, and what is inside of it.
+    fn tiled(&self, kernel: &Kernel) -> Option<Tiled> {
         let outer = self.together(0, 0, By::Blocks);
-        let [rows, columns, row, column] = self.path.get(outer..)? else { return None };
         let split = |each: &Loop, level: usize, wanted: bool| match self.nest.made_by(self.levels, each.axis)? {
             (&Split { axis, by: SplitBy::Steps(steps), more: 0 }, pieces) => {
                 (axis == Axis(level as u32) && pieces == wanted).then_some(steps)
             }
             _ => None,
         };
-        let extents = (split(rows, outer, true)?, split(columns, outer + 1, true)?);
-        let same = (split(row, outer, false)?, split(column, outer + 1, false)?) == extents;
-        let By::BlockThreads(threads) = row.by else { return None };
-        let by = (rows.by, columns.by, column.by) == (By::Blocks, By::Blocks, row.by);
-        let steps = match (&column.body[..], self.levels - outer) {
-            (_, 2) => 0,
-            ([Node::Loop(pieces)], 3) if pieces.unroll == 1 => match &pieces.body[..] {
+        // Pieces, and steps of a piece, of a level.
+        let both = |pieces: &Loop, steps: &Loop, level: usize| {
+            let extent = split(pieces, level, true)?;
+            let same = split(steps, level, false)? == extent;
+            (same && pieces.by == By::Blocks && pieces.unroll == 1).then_some(extent)
+        };
+        let (levels, extents, points, last) = match self.path.get(outer..)? {
+            [columns, column] => (1, (1, both(columns, column, outer)?), (1, column.unroll), column),
+            [rows, columns, row, column] => {
+                let extents = (both(rows, row, outer)?, both(columns, column, outer + 1)?);
+                (2, extents, (row.unroll, column.unroll), if row.by == column.by { column } else { return None })
+            }
+            _ => return None,
+        };
+        let By::BlockThreads(threads) = last.by else { return None };
+        let inside = outer + levels;
+        // Pieces of a level that combines or carries are no tiles.
+        if inside > free_levels(kernel) {
+            return None;
+        }
+        let steps = match (&last.body[..], self.levels - inside) {
+            (_, 0) => 0,
+            ([Node::Loop(pieces)], 1) if pieces.unroll == 1 => match &pieces.body[..] {
                 [Node::Loop(step)] if step.unroll == 1 => {
-                    split(pieces, outer + 2, true).filter(|&steps| split(step, outer + 2, false) == Some(steps))?
+                    split(pieces, inside, true).filter(|&steps| split(step, inside, false) == Some(steps))?
                 }
                 _ => return None,
             },
             _ => return None,
         };
-        let plain = rows.unroll == 1 && columns.unroll == 1;
-        (same && by && plain).then_some(Tiled { outer, extents, points: (row.unroll, column.unroll), steps, threads })
+        Some(Tiled { outer, levels, extents, points, steps, threads })
     }
 
     fn blocks(&self, kernel: &Kernel) -> Result<Grid, String> {
-        if let Some(tiled) = self.tiled() {
+        if let Some(tiled) = self.tiled(kernel) {
             return Ok(Grid::Tiled(tiled));
         }
         match self.pieces(0) {
