@@ -7,6 +7,7 @@ mod meeting;
 mod neighbours;
 mod points;
 mod private;
+mod row_scans;
 mod rows;
 mod shared;
 mod short_rows;
@@ -90,7 +91,9 @@ pub fn emit_scheduled(
             module.rows(outer, inner, Team::of_reduces(kernel, outer, threads), 1)?
         }
         Grid::WarpRows { outer, inner, warps } => module.rows(outer, inner, Team::warp(kernel, outer), warps)?,
-        Grid::ShortOrLong { outer, threads, .. } => module.short_or_long(outer, threads)?,
+        Grid::ShortOrLong { outer, threads, least } => {
+            module.short_or_long((outer, threads, least), &first.nest.forms)?
+        }
         Grid::Tiled(tiled) => module.tiled(tiled, &first.nest.forms)?,
         Grid::Fold { inner, threads } => module.fold(inner, Team::of_reduces(kernel, 0, threads))?,
         Grid::Chunks { levels, threads } => module.chunks(levels, threads)?,

@@ -1,19 +1,28 @@
 //! Rows of different lengths: a thread for each short row, the whole warp for each long one that its threads meet.
 //!
 //! Threads look at neighbouring rows. Each goes through its own, if that is short. Then the warp takes the long ones that it has found, one by
-//! one, so that no thread waits for another that has much more to do.
+//! one, so that no thread waits for another that has much more to do. What the threads of a warp do together is to combine the steps of a row, to scan
+//! them, or each to do its own.
 
 use std::ops::Range;
 
-use fusebox_ir::{Constant, ElementType};
-use fusebox_schedule::grid::{WARP, ragged};
+use fusebox_ir::{Constant, ElementType, Kernel, analysis::kernels::totals_along};
+use fusebox_schedule::{
+    Form,
+    grid::{LongRows, WARP, long_rows},
+};
 
 use super::{
     Building, around, axes, is_once,
     meeting::{agree, phase},
-    once, points_of, prologue, pure,
+    once,
+    points::MANY,
+    points_of,
+    private::{Copies, Words},
+    prologue, pure,
+    row_scans::{self, Scans},
     rows::{row, warps},
-    shared::shared,
+    shared::{Shared, shared},
 };
 use crate::{
     emit::{Axis, Emitter, Result, parts},
@@ -23,51 +32,134 @@ use crate::{
     value::Val,
 };
 
+/// How the warp goes through a long row.
+enum Together<'k> {
+    Reduced(Team, Vec<Shared<'k>>),
+    Scanned(Scans<'k>),
+    Apart,
+}
+
 impl Building<'_> {
-    pub(super) fn short_or_long(&mut self, outer: usize, threads: u32) -> Result {
+    pub(super) fn short_or_long(&mut self, (outer, threads, least): (usize, u32, u32), forms: &[Form]) -> Result {
         let (kernel, all) = (self.kernel, self.all());
-        let own = ragged(kernel, outer).map_err(|why| super::unsupported(kernel, why))?;
-        let team = Team::long_rows(own.lanes);
-        let locks: Vec<Argument> = self.locks().into_iter().collect();
-        let mut e = Emitter::new(kernel, self.made_for, &mut self.sites, &locks);
-        e.locks = locks.first().map(|&locks| e.argument(locks));
-        e.failed = Some(e.c.variable(Constant::from(false).into()));
-        e.by_warps = true;
+        let long = long_rows(kernel, outer).map_err(|why| super::unsupported(kernel, why))?;
+        let sliced = matches!(long, LongRows::Scanned { tiles: true, .. }).then(|| totals_along(kernel, outer));
+        let words: Vec<Words> = forms.iter().filter_map(|form| self.words(form)).collect();
+        words.iter().try_for_each(|words| self.pack(words))?;
+        let locks = self.locks_but(|position| words.iter().any(|words| words.position == position));
+        let more: Vec<Argument> = words.iter().map(|words| words.memory).chain(locks).collect();
+        let mut e = Emitter::new(kernel, self.made_for, &mut self.sites, &more);
+        e.locks = locks.map(|locks| e.argument(locks));
+        e.packed = words.iter().map(|words| (words.position, e.argument(words.memory))).collect();
         let (before, deeper, behind) = parts(kernel, 0, all.clone());
         prologue(&mut e, all)?;
         let rows = axes(&mut e, 0..outer)?;
         let points = e.points(&rows);
         let (thread, warp, warps) = warps(&mut e, threads / WARP);
+        let own = Rows { axes: &rows, least, points, numbers: (thread, warp, warps), long, sliced: sliced.as_ref() };
+        let copies = forms.iter().filter_map(|form| Copies::of(kernel, form)).collect::<Vec<_>>();
+        if copies.is_empty() {
+            e.failed = Some(e.c.variable(Constant::from(false).into()));
+            e.by_warps = true;
+            own.all(&mut e, deeper)?;
+        } else {
+            super::private::points(&mut e, &copies, threads, |e| {
+                let alone = e.failed.is_none();
+                if alone {
+                    e.failed = Some(e.c.variable(Constant::from(false).into()));
+                }
+                e.by_warps = true;
+                let done = own.all(e, deeper.clone());
+                e.by_warps = false;
+                if alone {
+                    e.failed = None;
+                }
+                done
+            })?;
+        }
+        if is_once(kernel, &before, &behind) {
+            let lowest = e.c.compare("eq", thread, 0i64.into());
+            let own = e.c.compare("eq", warp, 0i64.into());
+            let one = e.c.both(lowest, own);
+            e.only_if(one, |e| once(e, before, behind))?;
+        }
+        let pieces = i64::from(threads) * if copies.is_empty() { 1 } else { MANY };
+        let made = e.finish("rows", points_of(0..outer).pieces(pieces), threads)?;
+        self.entries.push(made);
+        words.iter().try_for_each(|words| self.unpack(words))
+    }
+}
+
+/// The rows of a kernel, short and long.
+struct Rows<'a, 'k> {
+    /// Of the levels around.
+    axes: &'a [Axis],
+    /// From how many steps on a row is long.
+    least: u32,
+    points: Val,
+    /// The number of the thread in its warp, that of the warp in the grid, and how many warps there are.
+    numbers: (Val, Val, Val),
+    long: LongRows,
+    /// What totals of scans need of the kernel.
+    sliced: Option<&'k Kernel>,
+}
+
+impl<'k> Rows<'_, 'k> {
+    /// Those of all points.
+    fn all(&self, e: &mut Emitter<'k>, deeper: Range<usize>) -> Result {
+        let outer = self.axes.len();
+        let (thread, warp, warps) = self.numbers;
         let lowest = e.c.compare("eq", thread, 0i64.into());
-        let mut shared = shared(&mut e, outer, team, None)?;
-        let groups = e.pieces(points, WARP.into());
+        let mut long = match self.long {
+            LongRows::Reduced(own) => {
+                let team = Team::long_rows(own.lanes);
+                Together::Reduced(team, shared(e, outer, team, None)?)
+            }
+            LongRows::Scanned { total_lanes, .. } => {
+                Together::Scanned(Scans::new(e, outer, (total_lanes, self.sliced))?)
+            }
+            LongRows::Apart => Together::Apart,
+        };
+        let groups = e.pieces(self.points, WARP.into());
         e.stride_up(warp, groups, warps, |e, group| {
             let first = e.c.mul(group, i64::from(WARP).into());
             let point = e.c.add(first, thread);
             let is_long = e.c.variable(Constant::from(false).into());
             let together = std::mem::take(&mut e.together);
             phase(e, |e| {
-                let there = e.c.compare("lt", point, points);
-                e.only_if(there, |e| short_row(e, &rows, (point, deeper.clone()), own.least, is_long))
+                let there = e.c.compare("lt", point, self.points);
+                e.only_if(there, |e| short_row(e, self.axes, (point, deeper.clone()), self.least, is_long))
             })?;
             e.together = together;
             agree(e);
             each_long(e, is_long, |e, lane| {
                 let point = e.c.add(first, lane);
-                e.enter_all(&rows, point);
+                e.enter_all(self.axes, point);
                 let inside = around(e, 1..outer, deeper)?;
-                row(e, (outer, 1), inside, &mut shared, (thread, lowest, team))
+                match &mut long {
+                    Together::Reduced(team, shared) => row(e, (outer, 1), inside, shared, (thread, lowest, *team)),
+                    Together::Scanned(scans) => row_scans::row(e, scans, inside, (thread, lowest)),
+                    Together::Apart => apart(e, outer, inside, (thread, lowest)),
+                }
             })
-        })?;
-        if is_once(kernel, &before, &behind) {
-            let own = e.c.compare("eq", warp, 0i64.into());
-            let one = e.c.both(lowest, own);
-            e.only_if(one, |e| once(e, before, behind))?;
-        }
-        let made = e.finish("rows", points_of(0..outer).pieces(threads.into()), threads)?;
-        self.entries.push(made);
-        Ok(())
+        })
     }
+}
+
+/// A row whose steps do not depend on each other, by all threads of a warp.
+fn apart(e: &mut Emitter<'_>, outer: usize, inside: Range<usize>, (thread, lowest): (Val, Reg)) -> Result {
+    let (before, deeper, behind) = parts(e.kernel, outer, inside);
+    pure(e, before.clone())?;
+    let axis = e.axis(outer)?;
+    phase(e, |e| {
+        e.stride_up(thread, axis.steps, i64::from(WARP).into(), |e, step| {
+            e.enter(&axis, step);
+            e.depth(outer + 1, deeper)
+        })
+    })?;
+    phase(e, |e| e.only_if(lowest, |e| once(e, before, behind)))?;
+    agree(e);
+    Ok(())
 }
 
 /// This thread's row, if it is short; else it is said to be long.

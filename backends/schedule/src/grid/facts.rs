@@ -54,7 +54,7 @@ pub(crate) fn free_levels(kernel: &Kernel) -> usize {
 }
 
 /// Whether the steps of a level depend on each other in nothing.
-fn is_free(kernel: &Kernel, level: usize) -> bool {
+pub(super) fn is_free(kernel: &Kernel, level: usize) -> bool {
     kernel.statements.iter().all(|statement| {
         let depth = statement.depth as usize;
         match &statement.action {

@@ -5,9 +5,10 @@ use fusebox_ir::{Action, Kernel, association::BLOCK};
 use super::{
     Grid, Lanes, WARP, cannot_fail, contiguous,
     facts::{
-        chunk_levels, combined_levels, exchanged, flat_levels, free_levels, is_in_chunks, lanes_of_reduces, ragged,
-        staged, tiles,
+        chunk_levels, combined_levels, exchanged, flat_levels, free_levels, is_in_chunks, lanes_of_reduces, staged,
+        tiles,
     },
+    long_rows::{LongRows, long_rows},
     may_take_neighbours, tile_steps,
 };
 use crate::target::Gpu;
@@ -123,14 +124,13 @@ impl Check<'_> {
 
     /// Threads take short rows, and warps long ones.
     fn short_or_long(&mut self, from: usize, least: u32) {
-        self.combined(from, 1);
-        match ragged(self.kernel, from) {
+        match long_rows(self.kernel, from) {
             Err(why) => self.fault(format!("short rows are not taken apart from long ones: {why}")),
-            Ok(own) if own.least != least => {
+            Ok(LongRows::Reduced(own)) if own.least != least => {
                 let own = own.least;
                 self.fault(format!("rows are long from {own} steps on, and {least} are asked for"));
             }
-            Ok(own) if !own.lanes.is_power_of_two() || own.lanes > WARP => {
+            Ok(LongRows::Reduced(own)) if !own.lanes.is_power_of_two() || own.lanes > WARP => {
                 let lanes = own.lanes;
                 self.fault(format!("a reduce has {lanes} lanes, and a warp has a power of two up to {WARP}"));
             }

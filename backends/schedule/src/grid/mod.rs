@@ -6,6 +6,7 @@
 pub(crate) mod facts;
 mod halo;
 mod legal;
+mod long_rows;
 mod neighbours;
 
 mod read;
@@ -21,6 +22,7 @@ pub use self::{
     facts::{Ragged, cannot_fail, chunk_levels, flat_levels, is_exact, is_in_chunks, lanes_of_reduces, ragged, tiles},
     halo::{Along, Halo, HaloDim, halos},
     legal::{MOST_SHARED, faults},
+    long_rows::{LongRows, long_rows},
     neighbours::{contiguous, items, may_take_neighbours},
     read::read,
     scatters::{faults_of_scatters, scatter_forms},

@@ -5,6 +5,7 @@ use fusebox_ir::{Action, Kernel, association::BLOCK};
 use super::{
     Grid, Tiled,
     facts::{free_levels, is_one_chunk},
+    long_rows::long_rows,
 };
 use crate::schedule::{Axis, By, Loop, Nest, Node, Split, SplitBy};
 
@@ -52,21 +53,35 @@ fn short_or_long(kernel: &Kernel, nest: &Nest) -> Option<Result<Grid, String>> {
     }
     let [Node::Choose { level, fewer_than, then, otherwise }] = &nodes[..] else { return None };
     let threads = threads.filter(|_| is_shared(then) || is_shared(otherwise))?;
-    let cut = |axis: Axis| nest.made_by(levels, axis).filter(|(split, _)| split.more == 0 && split.by == block());
+    let rows = match long_rows(kernel, outer) {
+        Ok(rows) => rows,
+        Err(why) => return Some(Err(format!("short rows are not taken apart from long ones: {why}"))),
+    };
+    let cut = |axis: Axis| {
+        let wanted = SplitBy::Steps(rows.pieces()?);
+        nest.made_by(levels, axis).filter(|(split, _)| split.more == 0 && split.by == wanted)
+    };
     let by_warp = || {
-        let [Node::Loop(pieces)] = &otherwise[..] else { return false };
-        let [Node::Loop(steps)] = &pieces.body[..] else { return false };
-        let (Some((split, true)), Some((same, false))) = (cut(pieces.axis), cut(steps.axis)) else { return false };
+        let [Node::Loop(first)] = &otherwise[..] else { return false };
+        if rows.pieces().is_none() {
+            return first.axis == Axis(*level) && first.by == By::WarpThreads && !is_shared(&first.body);
+        }
+        let [Node::Loop(steps)] = &first.body[..] else { return false };
+        let (Some((split, true)), Some((same, false))) = (cut(first.axis), cut(steps.axis)) else { return false };
         std::ptr::eq(split, same)
             && split.axis == Axis(*level)
-            && (pieces.by, steps.by) == (By::Serial, By::WarpThreads)
+            && (first.by, steps.by) == (By::Serial, By::WarpThreads)
             && !is_shared(&steps.body)
     };
     Some(if *level as usize == outer && !is_shared(then) && by_warp() {
         Ok(Grid::ShortOrLong { outer, threads, least: *fewer_than })
     } else {
-        Err("a thread goes through short rows alone, and the threads of its warp share blocks of 4,096 of long ones"
-            .to_owned())
+        Err(match rows.pieces() {
+            Some(steps) => format!(
+                "a thread goes through short rows alone, and the threads of its warp share pieces of {steps} of long ones"
+            ),
+            None => "a thread goes through short rows alone, and the threads of its warp share long ones".to_owned(),
+        })
     })
 }
 

@@ -2,10 +2,10 @@
 
 use fusebox_ir::{Kernel, analysis::kernels::trip_count};
 
-use super::{FEW, FEW_OF_BLOCK, THREADS, THREADS_OF_ROW, WARPS, tiles};
+use super::{FEW, FEW_OF_BLOCK, SHORT, THREADS, THREADS_OF_ROW, WARPS, tiles};
 use crate::{
     gangs::is_counted_before,
-    grid::{Grid, WARP, facts, faults, items, tile_steps},
+    grid::{Grid, LongRows, WARP, facts, faults, items, long_rows, tile_steps},
     target::Gpu,
 };
 
@@ -69,11 +69,8 @@ impl Candidates<'_> {
             return self.carried();
         }
         let flat = facts::flat_levels(kernel, free);
-        if let Some(grid) = self.short_or_long(flat, free) {
-            return self.found(
-                grid,
-                "rows have different lengths, and are in order where they are short: threads do not wait for long ones",
-            );
+        if let Some((grid, because)) = self.short_or_long(flat, free) {
+            return self.found(grid, because);
         }
         if let Some((grid, because)) = self.tiled() {
             return self.found(grid, because);
@@ -128,16 +125,32 @@ impl Candidates<'_> {
         found.into_iter().find_map(|(tile, because)| Some((self.fits(what, Grid::Tiled(tile))?, because)))
     }
 
-    /// Threads for short rows, and warps for long ones; none where rows are all alike.
-    fn short_or_long(&mut self, outer: usize, free: usize) -> Option<Grid> {
-        let ragged = facts::ragged(self.kernel, outer).ok()?;
+    /// Threads for short rows, and warps for long ones; none where nothing is done with the steps of rows that a warp may do together.
+    fn short_or_long(&mut self, outer: usize, free: usize) -> Option<(Grid, &'static str)> {
+        let rows = long_rows(self.kernel, outer).ok()?;
         let what = "a thread for each short row, a warp for each long one";
-        if facts::scatters(self.kernel) || outer < free {
-            self.not(what, "the kernel scatters, or points of further levels are independent of each other");
+        let (least, because) = match rows {
+            LongRows::Reduced(_) if facts::scatters(self.kernel) || outer < free => {
+                self.not(what, "the kernel scatters, or points of further levels are independent of each other");
+                return None;
+            }
+            LongRows::Reduced(own) => (
+                own.least,
+                "rows have different lengths, and are in order where they are short: threads do not wait for long ones",
+            ),
+            LongRows::Scanned { .. } => {
+                (SHORT, "rows are scanned: neighbours in memory by neighbouring threads, and short ones side by side")
+            }
+            LongRows::Apart => {
+                (WARP, "points have different numbers of steps, which do not depend on each other: threads share many")
+            }
+        };
+        if trip_count(&self.kernel.levels[outer]).is_some_and(|steps| steps < least.into()) {
+            self.not(what, "rows are known to be short");
             return None;
         }
         let threads = THREADS.min(self.gpu.block_threads);
-        self.fits(what, Grid::ShortOrLong { outer, threads, least: ragged.least })
+        Some((self.fits(what, Grid::ShortOrLong { outer, threads, least })?, because))
     }
 
     /// The outermost level combines or carries.

@@ -7,7 +7,7 @@ use super::super::{
     builder::{Builder, Room, Trip},
 };
 use crate::{
-    grid::{Grid, Tiled, facts},
+    grid::{self, Grid, LongRows, Tiled, facts},
     schedule::{Axis, By, Loop, Nest, Node, SplitBy},
 };
 
@@ -45,11 +45,8 @@ pub(super) fn loops(kernel: &Kernel, grid: Grid) -> Nest {
             };
             around(0..outer, points, nodes)
         }
-        Grid::ShortOrLong { outer, threads, .. } => {
-            let mut nodes = builder.body(outer - 1);
-            if let [Node::Choose { otherwise, .. }] = &mut nodes[..] {
-                innermost_of(&builder.nest, kernel.levels.len(), outer, otherwise, By::WarpThreads);
-            }
+        Grid::ShortOrLong { outer, threads, least } => {
+            let nodes = builder.short_or_long(outer, least);
             around(0..outer, By::GridThreads(threads), nodes)
         }
         Grid::Tiled(Tiled { outer, levels, extents, points, steps, threads }) => {
@@ -121,18 +118,25 @@ fn around(levels: std::ops::Range<usize>, by: By, body: Vec<Node>) -> Vec<Node> 
     facts::levels(levels).rev().fold(body, |body, level| vec![each(Axis(level), by, body)])
 }
 
-/// The innermost loop over a level or a part of it, on the way that nodes begin with, is carried out in another way.
-fn innermost_of(nest: &Nest, levels: usize, level: usize, nodes: &mut [Node], by: By) {
-    let [Node::Loop(each)] = nodes else { return };
-    let is_over = |axis: Axis| nest.level_of(levels, axis) == Some(level);
-    match &each.body[..] {
-        [Node::Loop(inner)] if is_over(inner.axis) => innermost_of(nest, levels, level, &mut each.body, by),
-        _ if is_over(each.axis) => each.by = by,
-        _ => {}
-    }
-}
-
 impl Builder<'_> {
+    /// A level that a thread goes through alone where it has few steps, and that the threads of a warp share elsewhere.
+    fn short_or_long(&mut self, level: usize, least: u32) -> Vec<Node> {
+        let axis = Axis(level as u32);
+        let trip = Trip { below: Some(least.into()), decided: [least].into(), ..Trip::default() };
+        let then = self.level(level, axis, &trip);
+        let then = self.with_rest(then);
+        let body = self.body(level);
+        let otherwise = match grid::long_rows(self.kernel, level).ok().and_then(LongRows::pieces) {
+            None => vec![each(axis, By::WarpThreads, body)],
+            Some(steps) => {
+                let (pieces, piece) = self.nest.split(self.kernel.levels.len(), axis, SplitBy::Steps(steps));
+                vec![each(pieces, By::Serial, vec![each(piece, By::WarpThreads, body)])]
+            }
+        };
+        let otherwise = self.with_rest(otherwise);
+        vec![Node::Choose { level: level as u32, fewer_than: least, then, otherwise }]
+    }
+
     /// Levels numbered together, in blocks of 4,096 elements.
     fn in_blocks(&mut self, first: usize, count: usize, pieces: By, steps: By, body: Vec<Node>) -> Vec<Node> {
         let by = SplitBy::Steps(BLOCK as u32);

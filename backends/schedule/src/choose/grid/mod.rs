@@ -12,7 +12,7 @@ use self::{
 };
 use super::{Choice, Preferences};
 use crate::{
-    grid::{Grid, WARP, facts, faults, scatter_forms},
+    grid::{Grid, LongRows, WARP, facts, faults, long_rows, scatter_forms},
     schedule::Nest,
     target::{Gpu, Target},
 };
@@ -25,6 +25,8 @@ const THREADS_OF_ROW: u32 = 64;
 const WARPS: u32 = 8;
 /// Most steps of a level that a warp reduces, where their number is known.
 const FEW_OF_BLOCK: i64 = 1024;
+/// Steps from which on a warp scans a row.
+const SHORT: u32 = 16;
 /// Most steps of a level that one thread reduces, where their number is known.
 const FEW: i64 = 32;
 
@@ -70,8 +72,13 @@ pub(super) fn alternatives(kernel: &Kernel, gpu: &Gpu) -> Vec<Nest> {
     let mut grids = vec![Grid::One];
     for threads in [WARP, 64, 128, THREADS, 512] {
         for first in 1..=levels {
-            let ragged = facts::ragged(kernel, first).ok();
-            grids.extend(ragged.map(|own| Grid::ShortOrLong { outer: first, threads, least: own.least }));
+            let least = match long_rows(kernel, first) {
+                Ok(LongRows::Reduced(own)) => vec![own.least],
+                // A row without steps is not long, and one with a step is.
+                Ok(_) => vec![if threads == WARP { 1 } else { threads - 58 }],
+                Err(_) => Vec::new(),
+            };
+            grids.extend(least.into_iter().map(|least| Grid::ShortOrLong { outer: first, threads, least }));
             grids.extend([1, 2, 4].map(|items| Grid::Points { levels: first, threads, items }));
             grids.push(Grid::Chunks { levels: first, threads });
             grids.push(Grid::Fold { inner: first, threads });
