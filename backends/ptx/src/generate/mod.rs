@@ -14,6 +14,7 @@ mod short_rows;
 mod tiled;
 mod tiles;
 mod tree;
+mod very_long;
 
 use std::ops::Range;
 
@@ -91,8 +92,8 @@ pub fn emit_scheduled(
             module.rows(outer, inner, Team::of_reduces(kernel, outer, threads), 1)?
         }
         Grid::WarpRows { outer, inner, warps } => module.rows(outer, inner, Team::warp(kernel, outer), warps)?,
-        Grid::ShortOrLong { outer, threads, least } => {
-            module.short_or_long((outer, threads, least), &first.nest.forms)?
+        Grid::ShortOrLong { outer, threads, least, cut } => {
+            module.short_or_long((outer, threads), (least, cut), &first.nest.forms)?
         }
         Grid::Tiled(tiled) => module.tiled(tiled, &first.nest.forms)?,
         Grid::Fold { inner, threads } => module.fold(inner, Team::of_reduces(kernel, 0, threads))?,

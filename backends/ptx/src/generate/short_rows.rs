@@ -23,6 +23,7 @@ use super::{
     row_scans::{self, Scans},
     rows::{row, warps},
     shared::{Shared, shared},
+    very_long::{Scatters, VeryLong},
 };
 use crate::{
     emit::{Axis, Emitter, Result, parts},
@@ -32,6 +33,9 @@ use crate::{
     value::Val,
 };
 
+/// Rows up to which a warp looks at each for itself.
+const FEW_ROWS: i64 = 1 << 14;
+
 /// How the warp goes through a long row.
 enum Together<'k> {
     Reduced(Team, Vec<Shared<'k>>),
@@ -40,23 +44,31 @@ enum Together<'k> {
 }
 
 impl Building<'_> {
-    pub(super) fn short_or_long(&mut self, (outer, threads, least): (usize, u32, u32), forms: &[Form]) -> Result {
+    pub(super) fn short_or_long(
+        &mut self,
+        (outer, threads): (usize, u32),
+        (least, cut): (u32, u32),
+        forms: &[Form],
+    ) -> Result {
         let (kernel, all) = (self.kernel, self.all());
         let long = long_rows(kernel, outer).map_err(|why| super::unsupported(kernel, why))?;
         let sliced = matches!(long, LongRows::Scanned { tiles: true, .. }).then(|| totals_along(kernel, outer));
         let words: Vec<Words> = forms.iter().filter_map(|form| self.words(form)).collect();
         words.iter().try_for_each(|words| self.pack(words))?;
         let locks = self.locks_but(|position| words.iter().any(|words| words.position == position));
-        let more: Vec<Argument> = words.iter().map(|words| words.memory).chain(locks).collect();
+        let cut = (cut > 0).then(|| VeryLong::new(self, (outer, threads), (long, cut)));
+        let memory = cut.iter().flat_map(VeryLong::memory);
+        let more: Vec<Argument> = words.iter().map(|words| words.memory).chain(locks).chain(memory).collect();
         let mut e = Emitter::new(kernel, self.made_for, &mut self.sites, &more);
-        e.locks = locks.map(|locks| e.argument(locks));
-        e.packed = words.iter().map(|words| (words.position, e.argument(words.memory))).collect();
+        let scatters = Scatters { locks, packed: words.iter().map(|words| (words.position, words.memory)).collect() };
+        scatters.known_to(&mut e);
         let (before, deeper, behind) = parts(kernel, 0, all.clone());
         prologue(&mut e, all)?;
         let rows = axes(&mut e, 0..outer)?;
         let points = e.points(&rows);
         let (thread, warp, warps) = warps(&mut e, threads / WARP);
-        let own = Rows { axes: &rows, least, points, numbers: (thread, warp, warps), long, sliced: sliced.as_ref() };
+        let numbers = (thread, warp, warps);
+        let own = Rows { axes: &rows, least, cut: cut.as_ref(), points, numbers, long, sliced: sliced.as_ref() };
         let copies = forms.iter().filter_map(|form| Copies::of(kernel, form)).collect::<Vec<_>>();
         if copies.is_empty() {
             e.failed = Some(e.c.variable(Constant::from(false).into()));
@@ -84,8 +96,14 @@ impl Building<'_> {
             e.only_if(one, |e| once(e, before, behind))?;
         }
         let pieces = i64::from(threads) * if copies.is_empty() { 1 } else { MANY };
-        let made = e.finish("rows", points_of(0..outer).pieces(pieces), threads)?;
+        let points = points_of(0..outer);
+        // Of few points a warp may take each.
+        let few = points.clone().at_most(FEW_ROWS).pieces((threads / WARP).into());
+        let made = e.finish("rows", points.pieces(pieces).or_more(few), threads)?;
         self.entries.push(made);
+        if let Some(cut) = cut {
+            self.very_long(&cut, &more, &scatters)?;
+        }
         words.iter().try_for_each(|words| self.unpack(words))
     }
 }
@@ -96,6 +114,8 @@ struct Rows<'a, 'k> {
     axes: &'a [Axis],
     /// From how many steps on a row is long.
     least: u32,
+    /// Where very long ones are left.
+    cut: Option<&'a VeryLong>,
     points: Val,
     /// The number of the thread in its warp, that of the warp in the grid, and how many warps there are.
     numbers: (Val, Val, Val),
@@ -111,8 +131,8 @@ impl<'k> Rows<'_, 'k> {
         let (thread, warp, warps) = self.numbers;
         let lowest = e.c.compare("eq", thread, 0i64.into());
         let mut long = match self.long {
-            LongRows::Reduced(own) => {
-                let team = Team::long_rows(own.lanes);
+            LongRows::Reduced(_) => {
+                let team = team(e.kernel, outer, self.long);
                 Together::Reduced(team, shared(e, outer, team, None)?)
             }
             LongRows::Scanned { total_lanes, .. } => {
@@ -120,46 +140,112 @@ impl<'k> Rows<'_, 'k> {
             }
             LongRows::Apart => Together::Apart,
         };
+        // Threads look at their rows. Long ones are taken by the warp that has found them, or, where there are few rows, once all short ones are done: then
+        // warps look at each row for themselves, so that long neighbours go to several of them.
         let groups = e.pieces(self.points, WARP.into());
-        e.stride_up(warp, groups, warps, |e, group| {
-            let first = e.c.mul(group, i64::from(WARP).into());
+        let few = e.c.compare("le", self.points, FEW_ROWS.into());
+        let width = e.c.variable(i64::from(WARP).into());
+        let width = Val::new(ElementType::I64, width);
+        let count = e.c.variable(groups);
+        let again = e.c.label();
+        e.c.place(again);
+        let alone = e.c.compare("eq", width, 1i64.into());
+        e.stride_up(warp, Val::new(ElementType::I64, count), warps, |e, group| {
+            let first = e.c.mul(group, width);
             let point = e.c.add(first, thread);
             let is_long = e.c.variable(Constant::from(false).into());
             let together = std::mem::take(&mut e.together);
             phase(e, |e| {
                 let there = e.c.compare("lt", point, self.points);
+                let grouped = e.c.not(alone);
+                let there = e.c.both(there, grouped);
                 e.only_if(there, |e| short_row(e, self.axes, (point, deeper.clone()), self.least, is_long))
             })?;
             e.together = together;
             agree(e);
-            each_long(e, is_long, |e, lane| {
+            let one = e.c.both(alone, lowest);
+            let not_few = e.c.not(few);
+            let found = e.c.both(is_long, not_few);
+            let taken = e.c.either(one, found);
+            each_long(e, taken, |e, lane| {
                 let point = e.c.add(first, lane);
                 e.enter_all(self.axes, point);
                 let inside = around(e, 1..outer, deeper)?;
-                match &mut long {
-                    Together::Reduced(team, shared) => row(e, (outer, 1), inside, shared, (thread, lowest, *team)),
-                    Together::Scanned(scans) => row_scans::row(e, scans, inside, (thread, lowest)),
-                    Together::Apart => apart(e, outer, inside, (thread, lowest)),
-                }
+                let (before, _, _) = parts(e.kernel, outer, inside.clone());
+                pure(e, before)?;
+                let axis = e.axis(outer)?;
+                let is_long = e.c.compare("ge", axis.steps, i64::from(self.least).into());
+                e.only_if(is_long, |e| {
+                    let left = match self.cut {
+                        Some(cut) => Some(cut.leave(e, (point, axis.steps), lowest)?),
+                        None => None,
+                    };
+                    match &mut long {
+                        Together::Apart => apart(e, outer, inside, left, (thread, lowest)),
+                        Together::Scanned(scans) => row_scans::row(e, scans, inside, (thread, lowest)),
+                        Together::Reduced(team, shared) => {
+                            let take =
+                                |e: &mut Emitter<'k>| row(e, (outer, 1), inside, shared, (thread, lowest, *team));
+                            match left {
+                                None => take(e),
+                                Some(left) => {
+                                    let own = e.c.not(left);
+                                    e.only_if(own, take)
+                                }
+                            }
+                        }
+                    }
+                })
             })
-        })
+        })?;
+        let behind = e.c.label();
+        e.c.op(format_args!("@!{few} bra {behind}"));
+        e.c.op(format_args!("@{alone} bra {behind}"));
+        let (Some(width), Some(count)) = (width.register(), Some(count)) else {
+            return Err(e.broken("a width that is known"));
+        };
+        e.c.assign(width, 1i64.into());
+        e.c.assign(count, self.points);
+        e.c.op(format_args!("bra {again}"));
+        e.c.place(behind);
+        Ok(())
     }
 }
 
-/// A row whose steps do not depend on each other, by all threads of a warp.
-fn apart(e: &mut Emitter<'_>, outer: usize, inside: Range<usize>, (thread, lowest): (Val, Reg)) -> Result {
+/// The threads of a warp that combine the steps of a long row.
+pub(super) fn team(kernel: &Kernel, outer: usize, long: LongRows) -> Team {
+    match long {
+        LongRows::Reduced(Some(own)) => Team::long_rows(own.lanes),
+        _ => Team::warp(kernel, outer),
+    }
+}
+
+/// A row whose steps do not depend on each other, by all threads of a warp; all but the steps where those are left to others.
+fn apart(
+    e: &mut Emitter<'_>,
+    outer: usize,
+    inside: Range<usize>,
+    left: Option<Reg>,
+    (thread, lowest): (Val, Reg),
+) -> Result {
     let (before, deeper, behind) = parts(e.kernel, outer, inside);
     pure(e, before.clone())?;
     let axis = e.axis(outer)?;
-    phase(e, |e| {
-        e.stride_up(thread, axis.steps, i64::from(WARP).into(), |e, step| {
-            e.enter(&axis, step);
-            e.depth(outer + 1, deeper)
-        })
-    })?;
+    let own = left.map_or(axis.steps, |left| e.c.select(left, 0i64.into(), axis.steps));
+    apart_steps(e, &axis, deeper, (thread, own))?;
     phase(e, |e| e.only_if(lowest, |e| once(e, before, behind)))?;
     agree(e);
     Ok(())
+}
+
+/// Steps that do not depend on each other, from this thread's first up to an end.
+pub(super) fn apart_steps(e: &mut Emitter<'_>, axis: &Axis, steps: Range<usize>, (first, end): (Val, Val)) -> Result {
+    phase(e, |e| {
+        e.stride_up(first, end, i64::from(WARP).into(), |e, step| {
+            e.enter(axis, step);
+            e.depth(axis.level + 1, steps)
+        })
+    })
 }
 
 /// This thread's row, if it is short; else it is said to be long.

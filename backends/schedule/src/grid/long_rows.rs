@@ -7,8 +7,8 @@ use fusebox_ir::{
 };
 
 use super::{
-    Ragged, WARP, cannot_fail,
-    facts::{combined_levels, is_free, ragged},
+    Lanes, Ragged, WARP, cannot_fail,
+    facts::{combined_levels, is_free, lanes_of_reduces, ragged},
     is_exact,
 };
 
@@ -18,8 +18,8 @@ const MOST_TOTAL_LANES: u32 = 4 * WARP;
 /// What the threads of a warp do together with the steps of a level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LongRows {
-    /// They combine them.
-    Reduced(Ragged),
+    /// They combine them, and so does the whole grid those of very long rows; with what takes short and long rows apart, if anything does.
+    Reduced(Option<Ragged>),
     /// They scan them, gang by gang through registers, whose results the next gangs take. Totals of tiles have so many lanes; none: there are no tiles, or
     /// their totals are those of the gangs.
     Scanned {
@@ -33,6 +33,11 @@ pub enum LongRows {
 }
 
 impl LongRows {
+    /// Whether the whole grid may share the steps of very long rows.
+    pub fn may_be_cut(self) -> bool {
+        matches!(self, Self::Reduced(_) | Self::Apart)
+    }
+
     /// In pieces of how many steps the warp goes through a row, one after the other.
     pub fn pieces(self) -> Option<u32> {
         match self {
@@ -58,7 +63,12 @@ pub fn long_rows(kernel: &Kernel, level: usize) -> Result<LongRows, &'static str
     let scans = |depth: u32, action: &Action| depth as usize == level + 1 && matches!(action, Action::Scan { .. });
     if !kernel.statements.iter().any(|statement| scans(statement.depth, &statement.action)) {
         return match combined_levels(kernel, level)? {
-            1 => ragged(kernel, level).map(LongRows::Reduced),
+            1 => match (ragged(kernel, level), lanes_of_reduces(kernel, level)) {
+                (Ok(own), _) => Ok(LongRows::Reduced(Some(own))),
+                (_, Ok(None | Some(Lanes::Interleaved(WARP..=MOST_TOTAL_LANES)))) => Ok(LongRows::Reduced(None)),
+                (_, Err(why)) => Err(why),
+                _ => Err("a reduce has lanes that a warp does not have"),
+            },
             _ => Err("steps of several levels are combined together"),
         };
     }

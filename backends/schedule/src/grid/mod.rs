@@ -73,8 +73,10 @@ pub enum Grid {
         outer: usize,
         /// Threads of a block.
         threads: u32,
-        /// From how many steps on the warp takes a point, as the reduces of the level fix it.
+        /// From how many steps on the warp takes a point, where the reduces of the level fix it as they do.
         least: u32,
+        /// From how many steps on all warps of the grid share those of a point, as long as there are few such points: `warps` in that choice. 0: none is so long.
+        cut: u32,
     },
     /// Blocks share pieces of 4,096 elements of the first levels; what the pieces give is combined when all are done.
     Fold {
@@ -170,10 +172,13 @@ impl fmt::Display for Grid {
             Self::WarpRows { outer, inner, .. } => {
                 write!(f, "a warp for each point of the first {outer}, whose threads share the next {inner}")
             }
-            Self::ShortOrLong { outer, least, .. } => write!(
-                f,
-                "a thread for each point of the first {outer} with fewer than {least} steps of the next, a warp for each other"
-            ),
+            Self::ShortOrLong { outer, least, cut, .. } => {
+                write!(
+                    f,
+                    "a thread for each point of the first {outer} with fewer than {least} steps of the next, a warp for each other"
+                )?;
+                if cut > 0 { write!(f, " with fewer than {cut}, all warps for the rest") } else { Ok(()) }
+            }
             Self::Fold { inner, threads } => write!(
                 f,
                 "blocks of {threads} threads fold {} elements each of the first {inner}, one folds the rest",

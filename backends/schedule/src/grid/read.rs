@@ -57,24 +57,43 @@ fn short_or_long(kernel: &Kernel, nest: &Nest) -> Option<Result<Grid, String>> {
         Ok(rows) => rows,
         Err(why) => return Some(Err(format!("short rows are not taken apart from long ones: {why}"))),
     };
-    let cut = |axis: Axis| {
-        let wanted = SplitBy::Steps(rows.pieces()?);
+    let cut = |axis: Axis, wanted: Option<u32>| {
+        let wanted = SplitBy::Steps(wanted?);
         nest.made_by(levels, axis).filter(|(split, _)| split.more == 0 && split.by == wanted)
     };
-    let by_warp = || {
-        let [Node::Loop(first)] = &otherwise[..] else { return false };
-        if rows.pieces().is_none() {
-            return first.axis == Axis(*level) && first.by == By::WarpThreads && !is_shared(&first.body);
-        }
+    // Pieces by one way, and the steps of each by the threads of a warp.
+    let in_pieces = |nodes: &[Node], pieces: Option<u32>, by: &dyn Fn(By) -> bool| {
+        let [Node::Loop(first)] = nodes else { return false };
         let [Node::Loop(steps)] = &first.body[..] else { return false };
-        let (Some((split, true)), Some((same, false))) = (cut(first.axis), cut(steps.axis)) else { return false };
+        let (Some((split, true)), Some((same, false))) = (cut(first.axis, pieces), cut(steps.axis, pieces)) else {
+            return false;
+        };
         std::ptr::eq(split, same)
             && split.axis == Axis(*level)
-            && (first.by, steps.by) == (By::Serial, By::WarpThreads)
+            && by(first.by)
+            && steps.by == By::WarpThreads
             && !is_shared(&steps.body)
     };
-    Some(if *level as usize == outer && !is_shared(then) && by_warp() {
-        Ok(Grid::ShortOrLong { outer, threads, least: *fewer_than })
+    let by_warp = |nodes: &[Node]| match (nodes, rows.pieces()) {
+        ([Node::Loop(first)], None) => {
+            first.axis == Axis(*level) && first.by == By::WarpThreads && !is_shared(&first.body)
+        }
+        (nodes, pieces) => in_pieces(nodes, pieces, &|by| by == By::Serial),
+    };
+    let (long, very_long) = match &otherwise[..] {
+        [Node::Choose { level: same, fewer_than: cut, then, otherwise }] if same == level => {
+            // Of no whole number of warps that is said elsewhere.
+            let all =
+                |by: By| matches!(by, By::Warps(warps) if threads % super::WARP != 0 || warps == threads / super::WARP);
+            if !in_pieces(otherwise, Some(BLOCK as u32), &all) {
+                return Some(Err("all warps of the grid share pieces of 4,096 of very long rows".to_owned()));
+            }
+            (then, *cut)
+        }
+        _ => (otherwise, 0),
+    };
+    Some(if *level as usize == outer && !is_shared(then) && by_warp(long) {
+        Ok(Grid::ShortOrLong { outer, threads, least: *fewer_than, cut: very_long })
     } else {
         Err(match rows.pieces() {
             Some(steps) => format!(

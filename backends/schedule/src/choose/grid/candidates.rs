@@ -2,7 +2,7 @@
 
 use fusebox_ir::{Kernel, analysis::kernels::trip_count};
 
-use super::{FEW, FEW_OF_BLOCK, SHORT, THREADS, THREADS_OF_ROW, WARPS, tiles};
+use super::{FEW, FEW_OF_BLOCK, FEW_OF_ROW, SHORT, THREADS, THREADS_OF_ROW, VERY_LONG, WARPS, tiles};
 use crate::{
     gangs::is_counted_before,
     grid::{Grid, LongRows, WARP, facts, faults, items, long_rows, tile_steps},
@@ -134,7 +134,13 @@ impl Candidates<'_> {
                 self.not(what, "the kernel scatters, or points of further levels are independent of each other");
                 return None;
             }
-            LongRows::Reduced(own) => (
+            // Rows that are all alike are never cut: blocks or warps take them.
+            LongRows::Reduced(None) if is_counted_before(self.kernel, outer) => return None,
+            LongRows::Reduced(None) => (
+                FEW_OF_ROW,
+                "rows have different lengths: threads take short ones side by side, and do not wait for long ones",
+            ),
+            LongRows::Reduced(Some(own)) => (
                 own.least,
                 "rows have different lengths, and are in order where they are short: threads do not wait for long ones",
             ),
@@ -150,7 +156,8 @@ impl Candidates<'_> {
             return None;
         }
         let threads = THREADS.min(self.gpu.block_threads);
-        Some((self.fits(what, Grid::ShortOrLong { outer, threads, least })?, because))
+        let cut = if rows.may_be_cut() { VERY_LONG } else { 0 };
+        Some((self.fits(what, Grid::ShortOrLong { outer, threads, least, cut })?, because))
     }
 
     /// The outermost level combines or carries.

@@ -7,7 +7,7 @@ use super::super::{
     builder::{Builder, Room, Trip},
 };
 use crate::{
-    grid::{self, Grid, LongRows, Tiled, facts},
+    grid::{self, Grid, LongRows, Tiled, WARP, facts},
     schedule::{Axis, By, Loop, Nest, Node, SplitBy},
 };
 
@@ -45,8 +45,8 @@ pub(super) fn loops(kernel: &Kernel, grid: Grid) -> Nest {
             };
             around(0..outer, points, nodes)
         }
-        Grid::ShortOrLong { outer, threads, least } => {
-            let nodes = builder.short_or_long(outer, least);
+        Grid::ShortOrLong { outer, threads, least, cut } => {
+            let nodes = builder.short_or_long(outer, (least, cut), threads);
             around(0..outer, By::GridThreads(threads), nodes)
         }
         Grid::Tiled(Tiled { outer, levels, extents, points, steps, threads }) => {
@@ -119,21 +119,33 @@ fn around(levels: std::ops::Range<usize>, by: By, body: Vec<Node>) -> Vec<Node> 
 }
 
 impl Builder<'_> {
-    /// A level that a thread goes through alone where it has few steps, and that the threads of a warp share elsewhere.
-    fn short_or_long(&mut self, level: usize, least: u32) -> Vec<Node> {
-        let axis = Axis(level as u32);
+    /// A level that a thread goes through alone where it has few steps, that the threads of a warp share elsewhere, and all warps of the grid where it has
+    /// very many.
+    fn short_or_long(&mut self, level: usize, (least, cut): (u32, u32), threads: u32) -> Vec<Node> {
+        let (axis, levels) = (Axis(level as u32), self.kernel.levels.len());
         let trip = Trip { below: Some(least.into()), decided: [least].into(), ..Trip::default() };
         let then = self.level(level, axis, &trip);
         let then = self.with_rest(then);
         let body = self.body(level);
-        let otherwise = match grid::long_rows(self.kernel, level).ok().and_then(LongRows::pieces) {
-            None => vec![each(axis, By::WarpThreads, body)],
-            Some(steps) => {
-                let (pieces, piece) = self.nest.split(self.kernel.levels.len(), axis, SplitBy::Steps(steps));
-                vec![each(pieces, By::Serial, vec![each(piece, By::WarpThreads, body)])]
-            }
+        let pieces = grid::long_rows(self.kernel, level).ok().and_then(LongRows::pieces);
+        let mut made = None;
+        let mut in_pieces = |steps: u32, by: By| {
+            let split = made.filter(|(own, _)| *own == steps).map(|(_, split)| split);
+            let (pieces, piece) = split.unwrap_or_else(|| self.nest.split(levels, axis, SplitBy::Steps(steps)));
+            made = Some((steps, (pieces, piece)));
+            vec![each(pieces, by, vec![each(piece, By::WarpThreads, body.clone())])]
         };
-        let otherwise = self.with_rest(otherwise);
+        let mut otherwise = match pieces {
+            None => vec![each(axis, By::WarpThreads, body.clone())],
+            Some(steps) => in_pieces(steps, By::Serial),
+        };
+        let very_long = (cut > 0).then(|| in_pieces(BLOCK as u32, By::Warps(threads / WARP)));
+        otherwise = self.with_rest(otherwise);
+        if let Some(very_long) = very_long {
+            let very_long = self.with_rest(very_long);
+            otherwise =
+                vec![Node::Choose { level: level as u32, fewer_than: cut, then: otherwise, otherwise: very_long }];
+        }
         vec![Node::Choose { level: level as u32, fewer_than: least, then, otherwise }]
     }
 

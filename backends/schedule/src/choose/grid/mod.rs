@@ -25,6 +25,10 @@ const THREADS_OF_ROW: u32 = 64;
 const WARPS: u32 = 8;
 /// Most steps of a level that a warp reduces, where their number is known.
 const FEW_OF_BLOCK: i64 = 1024;
+/// Steps from which on a warp reduces a row whose length is its own.
+const FEW_OF_ROW: u32 = 8;
+/// Steps from which on all warps share those of a row.
+const VERY_LONG: u32 = 1 << 15;
 /// Steps from which on a warp scans a row.
 const SHORT: u32 = 16;
 /// Most steps of a level that one thread reduces, where their number is known.
@@ -72,13 +76,16 @@ pub(super) fn alternatives(kernel: &Kernel, gpu: &Gpu) -> Vec<Nest> {
     let mut grids = vec![Grid::One];
     for threads in [WARP, 64, 128, THREADS, 512] {
         for first in 1..=levels {
-            let least = match long_rows(kernel, first) {
-                Ok(LongRows::Reduced(own)) => vec![own.least],
-                // A row without steps is not long, and one with a step is.
-                Ok(_) => vec![if threads == WARP { 1 } else { threads - 58 }],
-                Err(_) => Vec::new(),
-            };
-            grids.extend(least.into_iter().map(|least| Grid::ShortOrLong { outer: first, threads, least }));
+            // A row without steps is not long, and one with a step is.
+            let any = if threads == WARP { 1 } else { threads - 58 };
+            let long = long_rows(kernel, first).map(|rows| match rows {
+                LongRows::Reduced(Some(own)) => (own.least, &[0, 5000][..]),
+                LongRows::Reduced(None) | LongRows::Apart => (any, &[0, 5000][..]),
+                LongRows::Scanned { .. } => (any, &[0][..]),
+            });
+            grids.extend(long.into_iter().flat_map(|(least, cuts)| {
+                cuts.iter().map(move |&cut| Grid::ShortOrLong { outer: first, threads, least, cut })
+            }));
             grids.extend([1, 2, 4].map(|items| Grid::Points { levels: first, threads, items }));
             grids.push(Grid::Chunks { levels: first, threads });
             grids.push(Grid::Fold { inner: first, threads });
