@@ -36,6 +36,24 @@ fn scans_of_rows_have_the_bits_of_the_interpreter() {
     }
 }
 
+/// Several scans of the same rows, of which some have totals of tiles, some those of their gangs, and some none.
+#[test]
+fn scans_of_different_kinds_have_the_bits_of_the_interpreter() {
+    let source = "fn f(a: [n, m]f32, b: [n, m]i32) -> [n, m]f32, [n, m]f32, [n, m]i32, [n]f32 {
+        let s: [n, m]f32, t: [n, m]f32, u: [n, m]i32, v: [n]f32 = cluster(|| {
+          horizontal s: [n, m]f32, v: [n]f32 = scanl'(|x, y| x + y, 0.5, a)
+          horizontal t: [n, m]f32 = scanl1(|x, y| x * 0.5 + y, a)
+          last u: [n, m]i32 = scanl1(|x, y| x + y, b)
+          return s, t, u, v
+        })
+        return s, t, u, v }";
+    assert!(form(&plan(source)).contains("a warp for each other"), "{}", form(&plan(source)));
+    let mut random = Random(65);
+    let inputs = [(3, 0), (5, 20), (2, 33_000)]
+        .map(|(n, m)| vec![random.array(ElementType::F32, &[n, m]), random.array(ElementType::I32, &[n, m])]);
+    check(source, &inputs);
+}
+
 /// Rows of several tiles, with what is carried from tile to tile, and totals.
 #[test]
 fn long_rows_have_the_bits_of_the_interpreter() {

@@ -194,6 +194,9 @@ fn totals<'k>(
     let whole = std::mem::replace(&mut e.kernel, sliced);
     let what = std::mem::replace(&mut e.what, What::Pure);
     scans.totals.iter().for_each(|each| each.meet(e));
+    // Others have no total, or that of their gangs.
+    let others = || scans.scans.iter().filter(|scan| scan.tiles != Some(true)).map(|scan| scan.position);
+    others().for_each(|position| e.left_out[position] = true);
     let (_, deeper, _) = parts(sliced, scans.level, inside);
     let (level, count) = (scans.level, e.c.sub(to, from));
     let done = fold(e, &mut scans.totals, (lane, scans.team), count, &mut |e, step| {
@@ -202,6 +205,7 @@ fn totals<'k>(
         e.depth(level + 1, deeper.clone())
     });
     (e.kernel, e.what) = (whole, what);
+    others().for_each(|position| e.left_out[position] = false);
     done?;
     let by_itself = scans.scans.iter().filter(|scan| scan.tiles == Some(true));
     for (scan, total) in by_itself.zip(&mut scans.totals) {
