@@ -67,6 +67,10 @@ snapshots! {
             let first = x < y || (x == y && j <= l)
             return if first { x } else { y }, if first { j } else { l } }, (d, e), (v, j), at: t) return p, q }";
     a_scan: "sm_80", "fn f(a: [n]i32) -> [n]i32 { let s: [n]i32 = scanl1(|x, y| x + y, a) return s }";
+    a_scan_of_rows: "sm_90", "fn f(a: [n, m]f32) -> [n, m]f32 { let s: [n, m]f32 = scanl1(|x, y| x + y, a) return s }";
+    an_expand: "sm_90", "fn f(sizes: [n]i32, start: [n]i32, d: [m]i32) -> [m]i32 {
+        let c: [m]i32 = permuted_expand(|z, s| i64(z), |z, s, j| { return (i64(s) + j) % m, s, j & 1 == 0 }, |x, y| x + y, d, sizes, start)
+        return c }";
     a_filter: "sm_80", "fn f(a: [n]f32) -> [?]f32 { let k: i64, r: [k]f32 = filter(|x| x > 0.5, a) return r }";
     a_histogram: "sm_80", "fn f(h: [m]i32, t: [n]i64) -> [m]i32 { let o: [n]i32 = generate([n], |i| 1i32)
         let p: [m]i32 = permute(|x, y| x + y, h, o, at: t) return p }";

@@ -252,6 +252,11 @@ impl Parser<'_, '_> {
             } else if self.tokens.takes_word("border") {
                 self.tokens.word("apart")?;
                 each.border = true;
+            } else if self.tokens.takes_word("pack") {
+                each.pack.push(self.statement()?);
+                while self.tokens.takes_word("and") {
+                    each.pack.push(self.statement()?);
+                }
             } else {
                 self.tokens.word("out")?;
                 self.tokens.word("of")?;

@@ -159,6 +159,10 @@ impl Text {
         if each.border {
             head.push_str(", border apart");
         }
+        if !each.pack.is_empty() {
+            let names: Vec<String> = each.pack.iter().map(|&position| self.labels.statement(position)).collect();
+            _ = write!(head, ", pack {}", names.join(" and "));
+        }
         if let Some(out) = &each.out_of_cache {
             let list = |arrays: &[KernelArrayId]| {
                 arrays.iter().map(|&array| self.labels.array(array)).collect::<Vec<_>>().join(", ")

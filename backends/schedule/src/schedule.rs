@@ -177,7 +177,8 @@ pub struct Loop {
     /// How it is carried out.
     #[serde(default, skip_serializing_if = "By::is_serial")]
     pub by: By,
-    /// How many times its body stands in an iteration: of lanes, so many gangs. 1: no unrolling.
+    /// How many times its body stands in an iteration: of lanes, so many gangs; of an innermost level without lanes, all of its steps, of which
+    /// there are no more ([`crate::few`]). 1: no unrolling.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub unroll: u32,
     /// What is done with steps that do not fill a gang.
@@ -189,6 +190,10 @@ pub struct Loop {
     /// What is done in launches over more memory than the caches hold.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub out_of_cache: Option<OutOfCache>,
+    /// Inside of lanes: what these statements load in the level inside is copied to memory of the thread before the loop
+    /// ([`crate::panels`]).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pack: Vec<u32>,
     /// In order.
     pub body: Vec<Node>,
 }
@@ -272,7 +277,16 @@ fn is_one(number: &u32) -> bool {
 impl Loop {
     /// A loop without any of the refinements.
     pub fn new(axis: Axis, by: By, body: Vec<Node>) -> Self {
-        Self { axis, by, unroll: 1, remainder: Remainder::Scalar, border: false, out_of_cache: None, body }
+        Self {
+            axis,
+            by,
+            unroll: 1,
+            remainder: Remainder::Scalar,
+            border: false,
+            out_of_cache: None,
+            pack: Vec::new(),
+            body,
+        }
     }
 }
 

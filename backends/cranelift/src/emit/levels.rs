@@ -47,6 +47,17 @@ impl<'k> Emitter<'k> {
             self.nodes = nodes;
             return Ok(());
         }
+        if let [Node::Loop(each), ..] = nodes
+            && each.by == By::Serial
+            && each.unroll > 1
+            && depth + 1 == kernel.levels.len()
+            && self.part.is_hot()
+        {
+            self.few(depth, inner, each, (from, to))?;
+            self.nodes = nodes;
+            return Ok(());
+        }
+        let panels = self.panels_before(depth, nodes)?;
         let positions = inner.clone();
         let here: Vec<usize> = positions
             .clone()
@@ -86,6 +97,9 @@ impl<'k> Emitter<'k> {
             self.reduce_end_at_steps(position)?;
         }
         self.bounded.truncate(known);
+        for position in panels {
+            self.panels.remove(&position);
+        }
         Ok(())
     }
 

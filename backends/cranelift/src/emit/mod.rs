@@ -10,10 +10,12 @@ mod border;
 mod combine;
 mod divide;
 mod emitted_level;
+mod few;
 mod jammed;
 mod levels;
 mod non_temporal;
 mod operand;
+mod panels;
 mod rows;
 mod scalar;
 mod statement;
@@ -161,6 +163,8 @@ pub struct Emitter<'k> {
     some_steps: Option<Value>,
     /// Steps of a level that run at once.
     jam: Option<jammed::Jam>,
+    /// What is copied before the loops around, by the statement that loads it.
+    panels: HashMap<usize, panels::Panel>,
     /// Of ragged reduces: whether the version for short trips is emitted just now.
     short_trip: HashMap<usize, bool>,
     /// States that say whether a reduce in order, without seeds, has got anything.
@@ -222,6 +226,7 @@ pub fn emit(
         fewer_than: Vec::new(),
         some_steps: None,
         jam: None,
+        panels: HashMap::new(),
         short_trip: HashMap::new(),
         in_order_flags: HashSet::new(),
         appended: None,
@@ -314,7 +319,10 @@ impl<'k> Emitter<'k> {
         };
         match action {
             Action::Load { result, array, map, outside, place } => {
-                let value = self.load(*array, map, outside.as_ref(), place)?;
+                let value = match self.load_from_panel(position)? {
+                    Some(value) => value,
+                    None => self.load(*array, map, outside.as_ref(), place)?,
+                };
                 self.locals.insert(result.id, value);
                 Ok(())
             }

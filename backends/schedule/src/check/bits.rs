@@ -45,10 +45,11 @@ pub(super) fn faults_of_threads(
     }
     check.order_of_pieces();
     for each in &leaf.loops {
-        let plain = each.remainder == Remainder::Scalar && !each.border && each.out_of_cache.is_none();
+        let plain =
+            each.remainder == Remainder::Scalar && !each.border && each.out_of_cache.is_none() && each.pack.is_empty();
         let may_unroll = matches!(each.by, By::GridThreads(_)) || tiled && matches!(each.by, By::BlockThreads(_));
         if !plain || each.unroll != 1 && !may_unroll {
-            check.fault("gangs, their remainders, streams and unrolled loops are those of a processor");
+            check.fault("gangs, their remainders, streams, panels and unrolled loops are those of a processor");
         }
     }
     check.cuts(shared);
@@ -172,7 +173,15 @@ impl<'c> Check<'c> {
                 self.fault("shares and chunks are for threads");
             }
             if each.unroll > 1 && !matches!(each.by, By::Lanes(_)) {
-                self.jam(each, depth);
+                let level = self.level_of(each.axis);
+                if each.by == By::Serial && level + 1 == self.kernel.levels.len() {
+                    self.few(each);
+                } else {
+                    self.jam(each, depth);
+                }
+            }
+            if !each.pack.is_empty() {
+                self.pack(each, depth);
             }
         }
     }

@@ -28,6 +28,7 @@ impl Check<'_> {
                 && (gang || inner.by == By::Serial)
                 && inner.unroll == 1
                 && inner.out_of_cache.is_none()
+                && inner.pack.is_empty()
         });
         if !plain || self.leaf.choices.iter().any(|&(.., around)| around > depth) {
             self.fault(format!("inside of steps of level {level} that run at once each level has one plain loop"));

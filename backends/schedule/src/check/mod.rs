@@ -2,7 +2,9 @@
 
 mod bits;
 mod cover;
+mod few;
 mod jam;
+mod panels;
 mod rows;
 
 use std::fmt;

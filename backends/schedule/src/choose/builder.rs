@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use fusebox_ir::Kernel;
 
 use crate::{
-    choose::{Preferences, at_once::AtOnce},
+    choose::{Preferences, at_once::AtOnce, panels::Panels},
     schedule::{Gang, Nest},
     target::Cpu,
 };
@@ -17,6 +17,8 @@ pub(super) struct Trip {
     pub(super) decided: BTreeSet<u32>,
     /// It has fewer steps.
     pub(super) below: Option<i64>,
+    /// It has more steps than stand in a row.
+    pub(super) many: bool,
     /// Where it has fewer steps than so many it runs as a row, and here it has more.
     pub(super) no_row: Option<u32>,
 }
@@ -30,6 +32,10 @@ pub(super) struct Builder<'k> {
     pub(super) at_once: Option<AtOnce>,
     /// A level that has fewer steps than this.
     pub(super) short: Option<(usize, u32)>,
+    /// What is copied to panels.
+    pub(super) panels: Option<Panels>,
+    /// A level that has too many steps for panels.
+    pub(super) long: Option<usize>,
     pub(super) nest: Nest,
 }
 

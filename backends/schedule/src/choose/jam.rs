@@ -22,8 +22,8 @@ const ENOUGH: u32 = 8;
 /// Whether each level inside has one loop over all of it, without forms of its own.
 fn is_plain(levels: usize, body: &[Node]) -> bool {
     body.iter().all(|node| match node {
-        Node::Loop(Loop { axis, unroll, remainder, out_of_cache, body, .. }) => {
-            let whole = (axis.0 as usize) < levels && *unroll == 1;
+        Node::Loop(Loop { axis, unroll, remainder, out_of_cache, pack, body, .. }) => {
+            let whole = (axis.0 as usize) < levels && *unroll == 1 && pack.is_empty();
             whole && *remainder != Remainder::Masked && out_of_cache.is_none() && is_plain(levels, body)
         }
         Node::Do(_) => true,

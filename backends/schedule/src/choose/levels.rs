@@ -76,20 +76,29 @@ impl<'k> Builder<'k> {
         if let (Some(gang), None) = (gang, at_once) {
             choices.extend(rows(kernel, cpu, gang, preferences.rows).into_iter().map(|row| row.choice(gang.level)));
         }
-        Self { kernel, machine: Room::Cores(cpu, gang), preferences, at_once, short: None, nest: Nest::default() }
+        Self {
+            kernel,
+            machine: Room::Cores(cpu, gang),
+            preferences,
+            at_once,
+            short: None,
+            panels: None,
+            long: None,
+            nest: Nest::default(),
+        }
     }
 
     pub(super) fn build(mut self) -> Nest {
         self.nest.nodes = match self.short() {
-            None => self.whole(),
+            None => self.packed(),
             Some((gang, outer, fewer_than)) => {
                 let level = gang.level as u32;
                 self.short = Some((gang.level, fewer_than));
                 self.machine.set_gang(outer);
-                let then = self.whole();
+                let then = self.packed();
                 self.short = None;
                 self.machine.set_gang(Some(gang));
-                let otherwise = self.whole();
+                let otherwise = self.packed();
                 vec![Node::Choose { level, fewer_than, then, otherwise }]
             }
         };
@@ -97,7 +106,7 @@ impl<'k> Builder<'k> {
     }
 
     /// All loops and statements.
-    fn whole(&mut self) -> Vec<Node> {
+    pub(super) fn whole(&mut self) -> Vec<Node> {
         let nodes = match self.unit() {
             _ if self.kernel.levels.is_empty() => Vec::new(),
             None => self.level(0, Axis(0), &Trip::default()),
@@ -159,7 +168,7 @@ impl<'k> Builder<'k> {
         nodes
     }
 
-    fn gang(&self) -> Option<Gang> {
+    pub(super) fn gang(&self) -> Option<Gang> {
         match self.machine {
             Room::Cores(_, gang) => gang,
             Room::Thread => None,
@@ -220,7 +229,7 @@ impl<'k> Builder<'k> {
             let (then, otherwise) = (self.with_rest(then), self.with_rest(otherwise));
             return vec![Node::Choose { level: level as u32, fewer_than: least, then, otherwise }];
         }
-        if let Some(row) = self.row(level, axis, trip) {
+        if let Some(row) = self.row(level, axis, trip).or_else(|| self.few(level, axis, trip)) {
             return row;
         }
         let tiled = inside(self.kernel, level).any(|(_, statement)| {
@@ -234,7 +243,10 @@ impl<'k> Builder<'k> {
             _ => false,
         });
         let short = self.short.filter(|(own, _)| *own == level).map(|(_, than)| i64::from(than));
-        let most = trip_count(&self.kernel.levels[level]).into_iter().chain(trip.below).chain(short).min();
+        let packed =
+            self.panels.as_ref().filter(|panels| panels.level == level).map(|panels| i64::from(panels.fewer_than));
+        let most =
+            trip_count(&self.kernel.levels[level]).into_iter().chain(trip.below).chain(short).chain(packed).min();
         let longer = |than: i64| most.is_none_or(|steps| steps > than);
         let mut around = Vec::new();
         let mut steps = axis;
@@ -248,6 +260,9 @@ impl<'k> Builder<'k> {
         let mut nodes = self.steps(level, steps, trip);
         for pieces in around.into_iter().rev() {
             nodes = vec![Node::Loop(Loop::new(pieces, By::Serial, nodes))];
+        }
+        if let Some(Node::Loop(outermost)) = nodes.first_mut() {
+            outermost.pack = self.packed_before(level);
         }
         nodes
     }

@@ -4,11 +4,13 @@
 mod accumulate;
 mod at_once;
 mod builder;
+mod few;
 mod gain;
 mod gang;
 mod grid;
 mod jam;
 mod levels;
+mod panels;
 mod rows;
 
 use fusebox_ir::{
@@ -64,6 +66,10 @@ pub struct Preferences {
     pub abreast: Option<u32>,
     /// How many steps of the level around the one across lanes run at once, where they may; 1: one after the other.
     pub jam: Option<u32>,
+    /// Whether innermost levels have their few steps in a row, where they may.
+    pub few: Option<bool>,
+    /// Whether what gangs load again and again is copied to panels, where it may be.
+    pub pack: Option<bool>,
     /// Whether threads take as many elements each where rows have different lengths, and not as many rows.
     pub by_elements: Option<bool>,
     /// Whether threads or blocks share the outermost level, where they may.
@@ -146,6 +152,10 @@ pub fn alternatives(kernel: &Kernel, target: &Target) -> Vec<Schedule> {
                     Preferences { abreast: Some(2), ..usual },
                     Preferences { abreast: Some(3), ..usual },
                     Preferences { abreast: Some(4), ..usual },
+                    Preferences { few: Some(false), ..usual },
+                    Preferences { few: Some(true), ..usual },
+                    Preferences { pack: Some(false), ..usual },
+                    Preferences { few: Some(false), pack: Some(true), ..usual },
                     Preferences { jam: Some(1), ..usual },
                     Preferences { jam: Some(2), ..usual },
                     Preferences { jam: Some(3), ..usual },
@@ -183,6 +193,8 @@ fn nest(kernel: &Kernel, target: &Target, preferences: Preferences, choices: &mu
         Machine::Cpu(cpu) => {
             let nest = Builder::on_cpu(kernel, cpu, preferences, choices).build();
             choices.extend(jam::choices(&nest, kernel));
+            choices.extend(few::choice(&nest, kernel));
+            choices.extend(panels::choice(&nest, kernel));
             nest
         }
         Machine::Gpu(gpu) => grid::nest(kernel, gpu, preferences, choices),

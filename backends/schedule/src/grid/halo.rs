@@ -111,8 +111,8 @@ pub fn halos(kernel: &Kernel, of: TileLevels, loads: &[usize]) -> Result<Vec<Hal
     let mut halos: Vec<Halo> = Vec::new();
     for &position in loads {
         let (array, map, along) = alone(kernel, of, position).map_err(|why| (position, why))?;
-        let among = halos.iter_mut().filter(|halo| halo.array == array);
-        if among.fold(false, |taken, halo| taken || halo.takes(position, map)) {
+        let mut among = halos.iter_mut().filter(|halo| halo.array == array);
+        if among.any(|halo| halo.takes(position, map)) {
             continue;
         }
         let dim = |(index, along): (&DimIndex, Along)| HaloDim { along, index: index.clone(), more: 0 };

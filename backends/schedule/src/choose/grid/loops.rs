@@ -19,6 +19,8 @@ pub(super) fn loops(kernel: &Kernel, grid: Grid) -> Nest {
         preferences: Preferences::default(),
         at_once: None,
         short: None,
+        panels: None,
+        long: None,
         nest: Nest::default(),
     };
     let nodes = match grid {

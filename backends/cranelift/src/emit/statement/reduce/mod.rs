@@ -120,6 +120,11 @@ impl Reduce {
         }
     }
 
+    /// The same, with so many lanes in each accumulator.
+    pub fn in_lanes(self, lanes: u32) -> Self {
+        Self { lanes, ..self }
+    }
+
     /// The function that combines.
     pub fn combine(&self) -> &Lambda {
         &self.combine
@@ -326,6 +331,7 @@ impl Emitter<'_> {
         };
         let seeds = seeds.iter().map(|&seed| self.operand(seed)).collect::<Result<Vec<_>>>()?;
         let seeds: Vec<Value> = seeds.into_iter().map(|seed| self.plain(seed)).collect();
+        let seeds: Vec<Value> = seeds.into_iter().map(|seed| self.b.splat(seed, reduce.lanes)).collect();
         let some = self.b.constant(Constant::from(true));
         let (values, has) = (total.0, total.1.unwrap_or(some));
         for (local, value) in results.iter().zip(self.seeded(reduce, &seeds, (values, has))?) {

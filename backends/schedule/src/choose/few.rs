@@ -1,0 +1,103 @@
+//! Which innermost levels have their few steps in a row.
+
+use fusebox_ir::{Action, Association, Kernel, analysis::kernels::trip_count};
+
+use super::{
+    Choice,
+    builder::{Builder, Room, Trip},
+};
+use crate::{
+    few::may_be_few,
+    gangs::inside,
+    schedule::{Axis, By, Effects, Loop, Nest, Node},
+};
+
+/// Steps in a row, at most: coordinates of points, channels of a picture, columns of small matrices.
+const FEW: u32 = 8;
+
+/// Statements that stand in a row, at most, all steps together.
+const MOST_STATEMENTS: usize = 256;
+
+/// Why steps of the innermost level stand in a row, if they do.
+pub(super) fn choice(nest: &Nest, kernel: &Kernel) -> Option<Choice> {
+    let level = kernel.levels.len().checked_sub(1)?;
+    let steps = in_a_row(&nest.nodes, Axis(level as u32))?;
+    Some(Choice {
+        about: format!("level {level} of at most {steps} steps"),
+        chosen: "its steps in a row, with what they combine in registers".to_owned(),
+        because: "each accumulator gets one element at most".to_owned(),
+        instead_of: vec![
+            "accumulators in scratch memory: to clear, load, store and fold them costs more than few steps".to_owned(),
+        ],
+    })
+}
+
+/// How many steps of an axis stand in a row, in the first place where some do.
+fn in_a_row(nodes: &[Node], axis: Axis) -> Option<u32> {
+    nodes.iter().find_map(|node| match node {
+        Node::Loop(each) if each.axis == axis && each.by == By::Serial && each.unroll > 1 => Some(each.unroll),
+        Node::Loop(each) => in_a_row(&each.body, axis),
+        Node::Do(_) => None,
+        Node::Choose { then, otherwise, .. } => in_a_row(then, axis).or_else(|| in_a_row(otherwise, axis)),
+    })
+}
+
+impl Builder<'_> {
+    /// A level that is not across lanes, with its steps in a row where they are few.
+    pub(super) fn few(&mut self, level: usize, axis: Axis, trip: &Trip) -> Option<Vec<Node>> {
+        let Room::Cores(cpu, gang) = self.machine else { return None };
+        let counted = trip_count(&self.kernel.levels[level]);
+        if trip.many
+            || self.long == Some(level)
+            || axis != Axis(level as u32)
+            || gang.is_some_and(|gang| gang.level == level)
+            || self.at_once.is_some()
+            || self.preferences.few == Some(false)
+        {
+            return None;
+        }
+        // Reduces in order have their accumulators in registers anyway.
+        let combines = inside(self.kernel, level).any(|(_, statement)| {
+            matches!(
+                statement.action,
+                Action::Reduce { association: Association::Interleaved { .. } | Association::Runs { .. }, .. }
+            )
+        });
+        if !combines && self.preferences.few != Some(true) {
+            return None;
+        }
+        // An accumulator for each step, of as many lanes as there are around.
+        let lanes = gang.filter(|gang| gang.level < level).map_or(1, |gang| gang.lanes);
+        let registers: u32 = inside(self.kernel, level)
+            .map(|(_, statement)| match &statement.action {
+                Action::Reduce { combine, values, .. } => {
+                    let types = combine.params.iter().take(values.len());
+                    types.map(|param| cpu.registers_of(lanes, param.ty.bytes()).max(1)).sum()
+                }
+                _ => 0,
+            })
+            .sum();
+        let statements = inside(self.kernel, level).count();
+        let counts = match counted {
+            None => vec![FEW, FEW / 2],
+            Some(steps @ 2..) if steps <= i64::from(FEW) => vec![(steps as u32).next_power_of_two()],
+            Some(_) => Vec::new(),
+        };
+        let fits = |&count: &u32| {
+            registers * count <= cpu.registers
+                && statements * count as usize <= MOST_STATEMENTS
+                && may_be_few(self.kernel, level, count, Some(counted.unwrap_or(count.into()))).is_ok()
+        };
+        let count = counts.into_iter().find(fits)?;
+        let mut each = Loop::new(axis, By::Serial, vec![Node::Do(Effects::Rest)]);
+        each.unroll = count;
+        let then = vec![Node::Loop(each)];
+        if counted.is_some() {
+            return Some(then);
+        }
+        let many = Trip { many: true, ..trip.clone() };
+        let otherwise = self.level(level, axis, &many);
+        let otherwise = self.with_rest(otherwise);
+        Some(vec![Node::Choose { level: level as u32, fewer_than: count + 1, then, otherwise }])
+    }
+}
