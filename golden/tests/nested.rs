@@ -101,6 +101,40 @@ fn errors_name_the_numbers_and_the_lane_in_the_words_of_the_interpreter() {
       return r }";
     let said = fails(regular, &[vector(&[0, 1, 2]).into()]);
     assert_eq!(said, "6:17: index [2] is outside of `sorted`, whose extents are [2], in lane 2");
+    // Of rows of an array outside the index is that in the row, and the lane stands apart.
+    let matrix: Value = Array::new(&[3, 4], &[5i64; 12]).unwrap_or_else(|error| panic!("{error}")).into();
+    let row = "fn f(a: [n, m]i64, at: [n]i64) -> [n]i64 {
+      let r: [n]i64 = nest([n], |i| {
+        let row: [m]i64 = slice([i, _], a)
+        let k = at[i]
+        let x = row[k]
+        return x })
+      return r }";
+    let said = fails(row, &[matrix.clone(), vector(&[0, 7, 0]).into()]);
+    assert_eq!(said, "5:17: index [7] is outside of `row`, whose extents are [4], in lane 1");
+    let moved = "fn f(a: [n, m]i64, at: [n]i64) -> [n]i64 {
+      let r: [n]i64 = nest([n], |i| {
+        let row: [m]i64 = slice([i, _], a)
+        let k = at[i]
+        let moved: [2]i64 = backpermute([2], |j| j + k, row)
+        let s: i64 = fold(|a, b| a + b, 0, moved)
+        return s })
+      return r }";
+    let said = fails(moved, &[matrix.clone(), vector(&[0, 1, -1]).into()]);
+    assert_eq!(said, "5:29: index [-1] is outside of `row`, whose extents are [4], in lane 2");
+    // What is read of the array itself is said of it.
+    let whole = "fn f(a: [n, m]i64, at: [n]i64) -> [n]i64 {
+      let r: [n]i64 = nest([n], |i| {
+        let row: [m]i64 = slice([i, _], a)
+        let k = at[i]
+        let x = a[i, k] + row[0]
+        return x })
+      return r }";
+    let program = fusebox_ir::text::parse(whole).unwrap_or_else(|error| panic!("{error}"));
+    let compiled = compile_program(&program, &Options::default()).unwrap_or_else(|error| panic!("{error}"));
+    let said = compiled.run(&[matrix, vector(&[0, 0, 4]).into()]).err().map(|error| error.to_string());
+    let said = said.unwrap_or_default();
+    assert!(said.ends_with("index [2, 4] is outside of `a`, whose extents are [3, 4]"), "{said}");
     let division = "fn f(a: [n]i64) -> [n]i64 {
       let r: [n]i64 = nest([n], |i| {
         let x = a[i]
@@ -110,6 +144,25 @@ fn errors_name_the_numbers_and_the_lane_in_the_words_of_the_interpreter() {
         return s })
       return r }";
     assert_eq!(fails(division, &[vector(&[1, 0, 2]).into()]), "5:43: division by zero, in lane 1");
+    // Functions that combine carry the lane along where they may fail.
+    for (name, combining) in [
+        ("fold", "let s: i64 = fold(|a, b| a / b, 7, row)"),
+        ("fold1", "let s: i64 = fold1(|a, b| a / b, row)"),
+        ("scanl1", "let t: [2]i64 = scanl1(|a, b| a / b, row)\n let s = t[1]"),
+        ("permute", "let t: [2]i64 = permute(|new, old| old / new, row, row, at: same)\n let s = t[1]"),
+    ] {
+        let source = format!(
+            "fn f(a: [n]i64) -> [n]i64 {{
+      let r: [n]i64 = nest([n], |i| {{
+        let same: [2]i64 = generate([2], |j| j)
+        let row: [2]i64 = generate([2], |j| a[i] - j)
+        {combining}
+        return s }})
+      return r }}"
+        );
+        let said = fails(&source, &[vector(&[3, 2, 1]).into()]);
+        assert!(said.ends_with("division by zero, in lane 2"), "{name}: {said}");
+    }
     let nested = "fn f(a: [n]i64) -> [n][2]i64 {
       let r: [n][2]i64 = nest([n], |i| {
         let row: [2]i64 = nest([2], |j| {
@@ -211,4 +264,80 @@ fn a_number_that_is_copied_and_an_extent_behind_it_is_not_taken_over() {
         assert_eq!(results[1], Array::scalar(5i64).into());
         assert_eq!(results[0], Array::new(&[6], &[7i8; 6]).unwrap().into());
     }
+}
+
+/// What is the same in all lanes is computed outside of them: where no lane needs it, what it asks of extents is not asked.
+#[test]
+fn what_no_lane_needs_asks_nothing_of_extents() {
+    let programs = [
+        // An extent that is declared wrongly, in a traversal and in a nest.
+        "fn f(t: [n]i64, d: i64) -> i64, [?]i64 {
+          let w: [3]i64 = generate([3], |j| j)
+          let k: i64, r: [k]i64 = consume(|i, x: i64| {
+            let s: [d]i64 = scanl(|a, b| a + b, 0, w)
+            let y: i64 = fold(|a, b| a + b, x, s)
+            yield elements(y) }, t)
+          return k, r }",
+        "fn f(t: [n]i64, d: i64) -> [n]i64 {
+          let w: [3]i64 = generate([3], |j| j)
+          let r: [n]i64 = nest([n], |i| {
+            let s: [d]i64 = scanl(|a, b| a + b, 0, w)
+            let y: i64 = fold(|a, b| a + b, i, s)
+            return y })
+          return r }",
+        // A negative extent, of what is the same in all lanes and of what is not.
+        "fn f(t: [n]i64, d: i64) -> [n]i64, [n]i64 {
+          let e = d - 3
+          let r: [n]i64, q: [n]i64 = nest([n], |i| {
+            let s: [e]i64 = generate([e], |j| j)
+            let own: [e]i64 = generate([e], |j| i + j)
+            let y: i64 = fold(|a, b| a + b, 0, s)
+            let z: i64 = fold(|a, b| a + b, 0, own)
+            return y + i, z })
+          return r, q }",
+        // In a branch that no lane takes, and where no lane has lanes of its own.
+        "fn f(t: [n]i64, d: i64) -> [n]i64 {
+          let e = d - 3
+          let r: [n]i64 = nest([n], |i| {
+            let c = t[i] > 1000
+            let y: i64 = cond(c, || {
+              let s: [e]i64 = generate([e], |j| i + j)
+              let z: i64 = fold(|a, b| a + b, 0, s)
+              return z }, || {
+              let z: i64 = unit(|| n)
+              return z })
+            return y })
+          return r }",
+        "fn f(t: [n]i64, d: i64) -> [3]i64 {
+          let w: [2]i64 = generate([2], |j| j)
+          let r: [3]i64 = nest([3], |i| {
+            let inner: [n]i64 = nest([n], |j| {
+              let s: [d]i64 = scanl(|a, b| a + b, 0, w)
+              let x: i64 = fold(|a, b| a + b, i, s)
+              return x + j })
+            let y: i64 = fold(|a, b| a + b, 0, inner)
+            return y })
+          return r }",
+    ];
+    for source in programs {
+        let program = fusebox_ir::text::parse(source).unwrap_or_else(|error| panic!("{error}\n{source}"));
+        for (flattening, threads) in [(Flattening::Regular, 1), (Flattening::Regular, 3), (Flattening::Irregular, 1)] {
+            let options = Options { flattening, threads: NonZeroUsize::new(threads), ..Options::default() };
+            let compiled = compile_program(&program, &options).unwrap_or_else(|error| panic!("{error}\n{source}"));
+            for (t, d) in [(&[][..], 0), (&[], -1), (&[], 3), (&[], 4), (&[7], 0), (&[7, 5], 3), (&[7, 5], 4)] {
+                let inputs: [Value; 2] = [vector(t).into(), Array::scalar(d).into()];
+                let expected = fusebox_interp::run(&program, &inputs);
+                match (expected, compiled.run(&inputs)) {
+                    (Ok(expected), Ok(found)) => assert_eq!(expected, found, "{source}\n{t:?} {d}"),
+                    (Ok(_), Err(error)) => panic!("{error}\n{source}\n{t:?} {d}"),
+                    (Err(error), Ok(_)) => panic!("an error is lost: {error}\n{source}\n{t:?} {d}"),
+                    (Err(_), Err(_)) => {}
+                }
+            }
+        }
+    }
+}
+
+fn vector(values: &[i64]) -> Array {
+    Array::new(&[values.len()], values).unwrap_or_else(|error| panic!("{error}"))
 }

@@ -513,6 +513,12 @@ fn one_input_needs_no_name_and_results_without_files_are_printed() {
     // Or behind the program, without `-i`.
     assert_eq!(f.fusebox("run square.fbx 7").ok(), "s: i64 = 49\n");
     assert_eq!(f.fusebox("run add.fbx x=x.npy k=1 --backend interp").ok(), "y: [2]f32 = [2.0, 3.5]\n");
+    // Small arrays are written out.
+    f.write("sums.fbx", "fn sums(x: [n, m]f32) -> [n]f32 { let y: [n]f32 = fold(|a, b| a + b, 0.0, x) return y }");
+    assert_eq!(f.fusebox("run twice.fbx [1,2.5,-inf]").ok(), "y: [3]f32 = [2.0, 5.0, -inf]\n");
+    assert_eq!(f.fusebox("run add.fbx -i x=[1] -i k=1").ok(), "y: [1]f32 = [2.0]\n");
+    assert_eq!(f.fusebox("run add.fbx x=[] k=1").ok(), "y: [0]f32 = []\n");
+    assert_eq!(f.fusebox("run sums.fbx [[1,2],[3,4]]").ok(), "y: [2]f32 = [3.0, 7.0]\n");
     f.fusebox("run add.fbx x=x.npy k= --backend interp").fails(2, &["k=: no file"]);
     let done = f.fusebox("run twice.fbx -i x.npy -o y.npy");
     assert!(done.err.contains("wrote y.npy"), "{}", done.err);

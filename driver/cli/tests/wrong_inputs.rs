@@ -148,7 +148,11 @@ fn names_of_inputs() {
         &["xs.npy", "expected NAME=FILE, or an .npz archive", "a .npy file"],
     );
     bad(&f, "run add.fbx --input xs=none.npy --input ys=ys.npy", &["none.npy, for `xs`", "No such file"]);
-    bad(&f, "run add.fbx --input xs=[1,2] --input ys=ys.npy", &["for `xs`: expected a file of [n]f32, found a value"]);
+    let wanted = "for `xs`: expected a file, or the elements of [n]f32, found neither: ";
+    bad(&f, "run add.fbx --input xs=[1,x] --input ys=ys.npy", &[wanted, "`x`"]);
+    bad(&f, "run add.fbx --input xs=[[1],[2]] --input ys=ys.npy", &[wanted]);
+    bad(&f, "run add.fbx --input xs=[1,2 --input ys=ys.npy", &[wanted]);
+    bad(&f, "run add.fbx --input xs=1 --input ys=ys.npy", &["in brackets, found a single value"]);
     bad(&f, "run scalar.fbx --input k=1.5", &["1.5, for `k`: expected a file, or a value of i64"]);
     bad(&f, "run scalar.fbx --input k=99999999999999999999", &["a value of i64"]);
     f.write("dir/a.npy", f32s(&[1.0]));

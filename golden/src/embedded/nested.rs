@@ -21,31 +21,25 @@ pub(super) const ALL: &[Embedded] = &[
 type Ragged<T> = Acc<Nested<Ix1, Ix1, T>>;
 
 // ANCHOR: nested_quicksort
-/// All segments of a row are parted at once around their first elements, until each element is one.
+/// All segments of a row are parted at once around their first elements, until each element is one. Each element knows its segment.
 fn quicksort() -> Result<Terms, BuildError> {
     let row = |row: Acc<Vector<i64>>| {
         let m = row.length();
-        let part = |(v, heads): (Acc<Vector<i64>>, Acc<Vector<bool>>)| {
-            let start = scanl1(|a, b| a.max(b), generate(m, |j| cond(heads.at(j), j, -1)));
-            let smaller = generate(m, |j| v.at(j).lt(v.at(start.at(j))).cast::<i64>());
+        type Segments = (Acc<Vector<i64>>, Acc<Vector<i64>>, Acc<Vector<i64>>);
+        let part = |(v, begin, end): Segments| {
+            let smaller = generate(m, |j| v.at(j).lt(v.at(begin.at(j))).cast::<i64>());
             let before = scanl1(|a, b| a + b, smaller);
-            let last = |j: Exp<i64>| (j + 1).eq_(m).or(heads.at((j + 1).min(m - 1)));
-            let end = scanr1(|a, b| a.min(b), generate(m, |j| cond(last(j), j, m)));
+            let middle = generate(m, |j| begin.at(j) + before.at(end.at(j)) - before.at(begin.at(j)));
             let target = generate(m, |j| {
-                let s = start.at(j);
-                let below = before.at(j) - before.at(s) + smaller.at(s);
-                let all = before.at(end.at(j)) - before.at(s) + smaller.at(s);
-                cond(smaller.at(j).eq_(1), s + below - 1, s + all + (j - s - below))
+                let below = before.at(j) - before.at(begin.at(j));
+                cond(smaller.at(j).eq_(1), begin.at(j) + below - 1, middle.at(j) + (j - begin.at(j) - below))
             });
-            let marks = fill(m, true);
-            let pivots = |j: Exp<i64>| some_if(heads.at(j), target.at(j));
-            let nexts = |j: Exp<i64>| some_if(heads.at(j).and((target.at(j) + 1).lt(m)), target.at(j) + 1);
-            let heads = permute(|new: Exp<bool>, old| new.or(old), heads, pivots, marks);
-            let heads = permute(|new: Exp<bool>, old| new.or(old), heads, nexts, marks);
-            (permute_unique(v, |j| target.at(j), v), heads)
+            let begins = generate(m, |j| cond(j.lt(middle.at(j)), begin.at(j), j.min(middle.at(j) + 1)));
+            let ends = generate(m, |j| cond(j.gt(middle.at(j)), end.at(j), j.max(middle.at(j) - 1)));
+            (permute_unique(v, |j| target.at(j), v), begins, ends)
         };
-        let parted = |(_, heads): (Acc<Vector<i64>>, Acc<Vector<bool>>)| !and(heads).get();
-        awhile((row, generate(m, |j| j.eq_(0))), parted, part).0
+        let longer = |(_, begin, end): Segments| or(generate(m, |j| begin.at(j).lt(end.at(j)))).get();
+        awhile((row, fill(m, 0), fill(m, m - 1)), longer, part).0
     };
     let f = |xss: Acc<Matrix<i64>>| rows(xss).map(row);
     Ok(program("nested_quicksort", f).inputs(["xss"]).results(["sorted"]).build()?.terms)

@@ -10,6 +10,7 @@ mod said;
 mod scalars;
 mod scopes;
 mod streams;
+mod views;
 
 use fusebox_ir::{Program, Property, validate};
 

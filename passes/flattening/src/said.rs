@@ -2,12 +2,21 @@
 
 use fusebox_ir::{ArrayId, Block, Fault, Part, Program, RunError, Var};
 
+use crate::views::view_read_at;
+
 /// An error of a flat program in the words of the nested program that it was made of: of an index into the arrays of all lanes, the lane's
-/// part stands apart, and what checks of lanes found is the fault that it is.
+/// part stands apart, and what checks of lanes found is the fault that it is. Of a row of an array it says the row, and not the array.
 pub fn in_words_of_lanes(program: &Program, error: RunError) -> RunError {
     let RunError { operation, place, fault } = error;
     let fault = match fault {
-        Fault::Index { array, index, extents } => of_index(program, array, index, extents),
+        Fault::Index { array, index, extents } => match view_read_at(program, &place, &array) {
+            Some((name, lanes)) if lanes < index.len() && index.len() == extents.len() => {
+                let fault =
+                    Fault::Index { array: name, index: index[lanes..].to_vec(), extents: extents[lanes..].to_vec() };
+                fault.in_lane(index[..lanes].to_vec())
+            }
+            _ => of_index(program, array, index, extents),
+        },
         Fault::Assertion { message } => of_message(message),
         other => other,
     };

@@ -133,7 +133,8 @@ fn a_size_that_is_the_same_sum_in_all_lanes_is_computed_once() {
     fn f(n: i64, m: i64) -> [n]i64 {
       let before: [n]i64 = generate([n], |x| m * 0 + x)
       let k = 3 + m * 2
-      let row: [n, k]i64 = generate([n, k], |x, x1| x * x1)
+      let k1: i64 = unit(|| { let x = n > 0; let x1 = max(k, 0); return if x { k } else { x1 } })
+      let row: [n, k1]i64 = generate([n, k1], |x, x1| x * x1)
       let r: [n]i64 = fold(|a, b| a + b, 0, row)
       return r }
     ");

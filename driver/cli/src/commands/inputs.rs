@@ -10,7 +10,7 @@ pub(crate) struct Inputs {
     /// Inputs, as `--input` takes them
     #[arg(value_name = "[NAME=]FILE")]
     behind: Vec<String>,
-    /// An input and its file (or folder, for a stream); of a program with one input the file alone; or an .npz archive of inputs by name
+    /// An input and its file (or folder, for a stream), or its value, `3` or `[1, 2]`; of a program with one input the file or value alone; or an .npz archive of inputs by name
     #[arg(long = "input", short = 'i', value_name = "[NAME=]FILE")]
     inputs: Vec<String>,
 }

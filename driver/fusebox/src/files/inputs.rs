@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use fusebox_ir::{Array, ElementType, Nested, Value, text};
+use fusebox_ir::{Array, ElementType, Extent, Nested, Type, Value, text};
 
 use super::{
     FileError, FileFault,
@@ -25,7 +25,7 @@ pub struct Given {
     /// An input, or what comes before the dot of several (`z` of `z.re` and `z.im`); without, the file is an archive of inputs by name, or,
     /// where a program has one input, that input.
     pub name: Option<String>,
-    /// The file or folder. For a scalar also its value: `5`, `1.5`, `true`.
+    /// The file or folder. For a scalar also its value: `5`, `1.5`, `true`; for an array of scalars its elements: `[[1, 2], [3, 4]]`.
     pub path: PathBuf,
 }
 
@@ -33,8 +33,8 @@ pub struct Given {
 ///
 /// | input | from |
 /// |---|---|
-/// | an array | `.npy`; `.npz` (the member of its name, or the only one); PNG; Matrix Market, dense |
-/// | a scalar | the same, of rank 0; or the value itself |
+/// | an array | `.npy`; `.npz` (the member of its name, or the only one); PNG; Matrix Market, dense; or its elements, `[1, 2]` |
+/// | a scalar | the same files, of rank 0; or the value itself |
 /// | several `z.*` | `.npy` of a complex or structured type; `.npz` of members `re` or `z.re`; PNG by channels `r g b a`; Matrix Market: below |
 /// | an array of arrays `t` | `t.extents` and `t.values`, as several inputs |
 /// | a stream | `.npy` along its outermost dimension; a folder or `.npz`, each file an element, in natural order of names |
@@ -186,6 +186,9 @@ fn load(
         {
             return Ok(vec![(index, Loaded::Array(Array::scalar(constant)))]);
         }
+        if let Some(array) = written_out(path, leaf).map_err(at)? {
+            return Ok(vec![(index, Loaded::Array(array))]);
+        }
     }
     let source = fetch::open(path).map_err(|fault| at(no_file(fault, path, alone.map(|(_, leaf)| leaf))))?;
     match (source.kind, alone) {
@@ -234,14 +237,29 @@ fn load(
     }
 }
 
-/// Where a file is not there, a value was meant perhaps: a scalar may be given so.
+/// An array that is written out in place of the name of a file: `[1, 2]`.
+fn written_out(path: &Path, leaf: &Leaf<'_>) -> Result<Option<Array>, FileFault> {
+    let text = path.to_str().map(str::trim).filter(|text| text.starts_with('[') && !path.exists());
+    let (Some(text), true, false) = (text, leaf.rank > 0, leaf.slot.ty.stream) else { return Ok(None) };
+    let ty: Type = Type::array(vec![Extent::Unknown; leaf.rank], leaf.element);
+    let wanted = || format!("a file, or the elements of {}", leaf.spelled);
+    match text::value(text, &ty).map_err(|error| unfit(wanted(), format!("neither: {error}")))? {
+        Value::Array(array) => Ok(Some(fitting(array, leaf)?)),
+        _ => Err(unfit(wanted(), "something else")),
+    }
+}
+
+/// Where a file is not there, a value was meant perhaps: scalars and small arrays may be given so.
 fn no_file(fault: FileFault, path: &Path, leaf: Option<&Leaf<'_>>) -> FileFault {
     let missing = matches!(&fault, FileFault::Io(error) if error.kind() == std::io::ErrorKind::NotFound);
     let (Some(leaf), Some(written)) = (leaf.filter(|_| missing), path.to_str()) else { return fault };
     if leaf.rank > 0 {
-        let is_value = text::scalar(written, leaf.element).is_ok() || written.starts_with('[');
+        let is_value = text::scalar(written, leaf.element).is_ok();
         return if is_value {
-            unfit(format!("a file of {}", leaf.spelled), "a value, and no file of that name")
+            unfit(
+                format!("a file of {}, or its elements in brackets", leaf.spelled),
+                "a single value, and no file of that name",
+            )
         } else {
             fault
         };

@@ -4,6 +4,12 @@ use std::fmt;
 
 use crate::{ElementType, Place, analysis::NotInPlace};
 
+/// How an array of numbers becomes one of another type.
+fn converts(found: ElementType, expected: ElementType) -> String {
+    let numbers = found.is_number() && expected.is_number();
+    if numbers { format!(": `map(|x| {expected}(x), …)` converts") } else { String::new() }
+}
+
 /// Every fault of a program, in program order.
 #[derive(Clone, PartialEq)]
 pub struct ValidationErrors {
@@ -141,6 +147,9 @@ pub enum ProgramFault {
     /// An element type other than is wanted.
     #[error("{what} is of {found}, and {expected} is wanted")]
     WrongElement { what: String, found: ElementType, expected: ElementType },
+    /// The same of an array that an operation reads.
+    #[error("{what} is of {found}, and {expected} is wanted{}", converts(*.found, *.expected))]
+    WrongArray { what: String, found: ElementType, expected: ElementType },
     /// A type that is no integer where one is wanted.
     #[error("{what} is of {found}, and an integer type is wanted")]
     NoInteger { what: String, found: ElementType },

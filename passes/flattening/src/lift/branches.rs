@@ -98,11 +98,11 @@ impl<'p> Lifter<'p> {
         for (block, wanted) in [(then, true), (otherwise, false)] {
             let lanes = self.subset(home, condition, wanted);
             self.here = lanes;
-            let mark = self.mark();
+            let (mark, guard) = (self.mark(), self.needed_in(lanes));
             self.bindings(block)?;
             let values: Vec<Value> = block.results.iter().map(|&id| self.array_value(id)).collect();
             self.undo(mark);
-            self.here = outside;
+            (self.here, self.guard) = (outside, guard);
             ways.push((lanes, values));
         }
         let others = self.others(home, taken);

@@ -395,6 +395,10 @@ impl Lifter<'_> {
         self.lifts.retain(|(array, from, to), value| {
             known(array) && [from, to].iter().all(|at| contexts[at.0].level <= here) && known(&value.array)
         });
+        self.guards.retain(|size, list| {
+            list.retain(|(context, made)| known(made) && contexts[context.0].level <= here);
+            known(size) && !list.is_empty()
+        });
         self.conformed.retain(|(array, to), made| known(array) && contexts[to.0].level <= here && known(made));
         for context in &mut self.contexts {
             if let Made::Ragged { origin, .. } = &mut context.made

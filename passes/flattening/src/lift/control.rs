@@ -3,14 +3,14 @@
 use fusebox_ir::{
     ArrayOp, Binary, Binding, Block,
     ElementType::{Bool, I64},
-    Emit, Extent, Lambda, LambdaBuilder, Operand, Part, ScalarOp, ScalarOperand, Type, Var,
+    Extent, Lambda, Operand, Part, Type, Var,
 };
 
 use super::{
     Bound, Lifter, Value,
     branches::Branch,
     code::{Code, Outside},
-    context::{ContextId, Made, ROOT, scalar},
+    context::{ContextId, LaneExtent, Made, ROOT},
     flat::operands,
     lane::in_lane,
     loops::Loop,
@@ -23,7 +23,11 @@ impl<'p> Lifter<'p> {
         self.flat.place = binding.place.clone();
         let home = self.home_of(binding);
         if home == ROOT && is_flat(binding) {
-            self.outside(binding);
+            let asks = self.guard.is_some() && self.asks_of_extents(binding);
+            match asks.then(|| self.perhaps_no_lanes()).flatten() {
+                Some(lanes) => self.outside_if_needed(binding, lanes),
+                None => self.outside(binding),
+            }
         } else {
             self.lifted += 1;
             self.operation(binding, home)?;
@@ -39,25 +43,15 @@ impl<'p> Lifter<'p> {
         Ok(())
     }
 
-    /// Of a number in lanes that is the same in all of them, and may fail: 0 where there are no lanes. It may be an extent of flat arrays,
-    /// which have extents also then.
+    /// A number in lanes that is the same in all of them, and may fail.
     fn needed_by_lanes(&mut self, var: &Var, value: &Value) {
-        if self.here == ROOT || !var.ty.is_scalar() || value.ty != I64 {
+        if self.guard.is_none() || !var.ty.is_scalar() || value.ty != I64 {
             return;
         }
-        let lanes = self.count(self.here);
-        let mut f = LambdaBuilder::new();
-        let some = f.binary(Binary::Gt, scalar(lanes), 0i64);
-        f.open(&[]);
-        let then = f.close(vec![ScalarOperand::Outer(value.array)]);
-        f.open(&[]);
-        let otherwise = f.close(vec![ScalarOperand::Constant(0i64.into())]);
-        let op = ScalarOp::If { condition: some.operand, then, otherwise };
-        let number = f.instruction(op, &[I64])[0];
-        let f = f.finish(&[number]);
-        let array = self.flat.unit(&var.name.0, f);
-        self.risky.insert(array);
-        self.define(var, Value { array, ..value.clone() });
+        if let Some(lanes) = self.perhaps_no_lanes() {
+            let array = self.number_if_needed(value.array, lanes, &var.name.0);
+            self.define(var, Value { array, ..value.clone() });
+        }
     }
 
     /// Whether computing a binding outside of lanes, or something that it is made of, may fail.
@@ -97,12 +91,20 @@ impl<'p> Lifter<'p> {
 
     fn nest(&mut self, binding: &'p Binding, home: ContextId, body: &'p Block) -> Result<(), Error> {
         let extents = self.lane_extents(&binding.results[0].ty.extents);
+        if self.guard.is_none() {
+            for extent in &extents {
+                if let LaneExtent::Uniform(Extent::Value(size)) = extent {
+                    self.outside_extents.insert(*size);
+                }
+            }
+        }
         let mut lanes = home;
         for (param, extent) in body.params.iter().zip(&extents) {
             lanes = self.extend(home, lanes, extent);
             self.env.insert(param.id, Bound::Index(lanes));
         }
         let (outside, mark) = (std::mem::replace(&mut self.here, lanes), self.mark());
+        let guard = self.needed_in(lanes);
         self.bindings(body)?;
         for (var, &result) in binding.results.iter().zip(&body.results) {
             let mut levels = var.ty.inner.iter().cloned();
@@ -115,7 +117,7 @@ impl<'p> Lifter<'p> {
             self.define(var, value);
         }
         self.undo(mark);
-        self.here = outside;
+        (self.here, self.guard) = (outside, guard);
         Ok(())
     }
 

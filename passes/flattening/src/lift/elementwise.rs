@@ -49,6 +49,14 @@ impl<'p> Lifter<'p> {
 
     /// An operation that depends on no lane: as it is, of flat values.
     pub fn outside(&mut self, binding: &'p Binding) {
+        let own = self.bound_outside(binding);
+        for (var, id) in binding.results.iter().zip(own) {
+            self.define_plain(var, id);
+        }
+    }
+
+    /// The flat results of an operation that depends on no lane.
+    pub fn bound_outside(&mut self, binding: &'p Binding) -> Vec<ArrayId> {
         let own: Vec<ArrayId> = binding.results.iter().map(|_| self.flat.id()).collect();
         let position = |id: ArrayId| binding.results.iter().position(|var| var.id == id);
         let mut names = std::collections::HashMap::new();
@@ -61,6 +69,7 @@ impl<'p> Lifter<'p> {
             };
             names.insert(id, flat);
         }
+        self.guard_extents(binding, &mut names);
         if let ArrayOp::Stencil { boundaries, .. } = &binding.op {
             // Each array has one boundary: arrays that were two stay two.
             let mut taken = std::collections::BTreeSet::new();
@@ -85,9 +94,7 @@ impl<'p> Lifter<'p> {
         let results: Vec<_> = results.collect();
         let level = self.flat.here();
         self.flat.bind_ids(level, op, results);
-        for (var, id) in binding.results.iter().zip(own) {
-            self.define_plain(var, id);
-        }
+        own
     }
 
     /// A flat array or scalar outside of lanes as the value of the nested program that it is.

@@ -1,5 +1,5 @@
 //! Loops. Where all lanes take as many turns they stay loops, of flat arrays. Where each lane decides for itself, a turn is computed for the
-//! lanes that take one, and the state is put together again.
+//! lanes that take one; a state that is as large in all lanes is held for these alone (`alive.rs`), another is put together again.
 
 use fusebox_ir::{ArrayId, ArrayOp, Binary, Binding, Block, ElementType::Bool, Lambda, Operand, ScalarOperand, Type};
 
@@ -142,7 +142,6 @@ impl<'p> Lifter<'p> {
         let slots: Vec<Slot> = step.params.iter().map(|param| Slot::new(home, &param.ty)).collect();
         let values: Vec<Value> = starts.iter().map(|&start| self.operand_value(start)).collect();
         let Joined { flat, layouts } = self.joined_up(&step.params, &values, &slots);
-        let mut starting: Vec<Operand> = flat.into_iter().map(Operand::Value).collect();
         let home_dims = self.dims(home);
         // Which lanes begin.
         let mark = self.mark();
@@ -154,7 +153,12 @@ impl<'p> Lifter<'p> {
         let begin = self.array_value(condition.results[0]);
         let begin = self.lifted(&begin, home).array;
         self.undo(mark);
-        starting.push(Operand::Value(begin));
+        if Self::is_as_large(&layouts) {
+            self.repeat_while_alive(of, flat, begin)?;
+            self.here = outside;
+            return Ok(());
+        }
+        let starting = flat.into_iter().chain([begin]).map(Operand::Value).collect();
 
         let params = |lifter: &mut Self| -> (Vec<ArrayId>, ArrayId) {
             let list = lifter.typed(&step.params, &slots, &layouts);

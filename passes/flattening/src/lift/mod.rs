@@ -4,6 +4,7 @@
 //! Blelloch, "Vector models for data-parallel computing". Here a representation is no choice of its own: an array has a context (`context.rs`)
 //! whose steps are uniform or ragged, and what does not depend on a lane has its home above it.
 
+mod alive;
 mod arrange;
 mod block;
 mod branches;
@@ -16,6 +17,7 @@ mod counted;
 mod elementwise;
 mod flat;
 mod functions;
+mod guarded;
 mod inner;
 mod interface;
 mod lane;
@@ -40,6 +42,7 @@ use fusebox_ir::{
 use self::{
     context::{Context, ContextId, LaneExtent, Made, ROOT},
     flat::Flat,
+    guarded::Guard,
     value::Value,
 };
 use crate::{
@@ -70,10 +73,20 @@ struct Lifter<'p> {
     /// What was bound of them, so that it can be undone when the block in which it is known ends.
     forced: Vec<(ArrayId, Option<Bound<'p>>, Option<&'p Binding>)>,
     vars: HashMap<ArrayId, &'p Var>,
+    /// What something uses.
+    used: HashSet<ArrayId>,
     sizes: Sizes,
     regularity: Regularity,
     /// The lanes whose operations are lifted now.
     here: ContextId,
+    /// The lanes that need what is lifted now; none outside of lanes.
+    guard: Option<Guard>,
+    /// For numbers outside of lanes what stands for them as extents in lanes, below a context each.
+    guards: HashMap<ArrayId, Vec<(ContextId, ArrayId)>>,
+    /// Numbers that are 0 where no lane needs them.
+    zeroed: HashSet<ArrayId>,
+    /// Numbers that are extents of arrays outside of lanes, which fail where one is negative whether or not there are lanes.
+    outside_extents: HashSet<ArrayId>,
     names: HashMap<ArrayId, String>,
     /// Flat sizes and inputs.
     inputs: HashSet<ArrayId>,
@@ -110,9 +123,14 @@ pub(crate) fn lift(program: &Program, config: &Config) -> Result<(Program, usize
         pending: HashMap::new(),
         forced: Vec::new(),
         vars,
+        used: used(program),
         sizes: Sizes::of_program(program),
         regularity,
         here: ROOT,
+        guard: None,
+        guards: HashMap::new(),
+        zeroed: HashSet::new(),
+        outside_extents: HashSet::new(),
         names: HashMap::new(),
         inputs: HashSet::new(),
         not_negative: HashSet::new(),
@@ -143,6 +161,14 @@ fn collect<'p>(block: &'p fusebox_ir::Block, vars: &mut HashMap<ArrayId, &'p Var
             }));
         }
     }
+}
+
+/// What bindings and results use.
+fn used(program: &Program) -> HashSet<ArrayId> {
+    let mut used: HashSet<ArrayId> = program.body.results.iter().copied().collect();
+    program.outputs.iter().for_each(|output| output.ty.for_each_use(&mut |id| _ = used.insert(id)));
+    program.body.bindings.iter().for_each(|binding| binding.for_each_use(&mut |id| _ = used.insert(id)));
+    used
 }
 
 /// A scalar operand in a lane.
@@ -229,11 +255,16 @@ impl<'p> Lifter<'p> {
             if let Some(Bound::Value(value)) = first(&size).and_then(|first| self.env.get(&first))
                 && value.home == ROOT
             {
-                return LaneExtent::Uniform(Extent::Value(value.array));
+                let array = value.array;
+                return LaneExtent::Uniform(Extent::Value(self.guarded(array)));
             }
         }
         let value = self.scalar_value(id);
-        if value.home == ROOT { LaneExtent::Uniform(Extent::Value(value.array)) } else { LaneExtent::Varying(value) }
+        if value.home == ROOT {
+            LaneExtent::Uniform(Extent::Value(self.guarded(value.array)))
+        } else {
+            LaneExtent::Varying(value)
+        }
     }
 
     fn refused(&self, binding: &Binding, why: &str) -> Error {

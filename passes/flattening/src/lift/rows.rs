@@ -172,7 +172,7 @@ impl<'p> Lifter<'p> {
     /// A combining function of flat elements. It carries along what it needs of the lane, and a flag where the seed is one of the lane.
     fn carried(&mut self, combine: &'p Lambda, seeds: &[LaneOperand], rows: &Rows) -> Carried {
         let k = rows.sources.len();
-        let (functions, extras) = self.functions(rows.elements, &[(combine, 2 * k)]);
+        let (functions, extras) = self.functions_of_lanes(rows.elements, &[(combine, 2 * k)]);
         let f = functions.into_iter().next().unwrap_or_default();
         let outside: Option<Vec<Operand>> = seeds
             .iter()

@@ -106,7 +106,7 @@ impl<'p> Lifter<'p> {
         order: PermuteOrder,
     ) {
         let k = defaults.len();
-        let (functions, extras) = self.functions(elements, &[(combine, 2 * k)]);
+        let (functions, extras) = self.functions_of_lanes(elements, &[(combine, 2 * k)]);
         let f = functions.into_iter().next().unwrap_or_default();
         let mut flat: Vec<ArrayId> = defaults
             .iter()

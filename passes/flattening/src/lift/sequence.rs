@@ -113,6 +113,7 @@ impl<'p> Lifter<'p> {
             self.elements_of(body, stream, param, chunk, lanes);
         }
         let (outside, mark) = (std::mem::replace(&mut self.here, lanes), self.mark());
+        let guard = self.needed_in(lanes);
         self.bindings(body)?;
         let mut given = Vec::new();
         let mut results = body.results.iter();
@@ -125,7 +126,7 @@ impl<'p> Lifter<'p> {
             self.taken(sink, &taken, lanes, &mut given);
         }
         self.undo(mark);
-        self.here = outside;
+        (self.here, self.guard) = (outside, guard);
         let body = self.flat.close(given);
         self.forget_closed();
         Ok(body)

@@ -112,6 +112,13 @@ impl<'a, 's> Lower<'a, 's> {
             "expand" => {
                 let (size, get) = (args.function()?, args.function()?);
                 let sources = self.sources(args)?;
+                if wanted.len() == 1 {
+                    return Err(fault(
+                        args.operation.name.span,
+                        "`expand` gives the number of elements that it makes, and then these",
+                    )
+                    .help("`let k: i64, y: [k]f32 = expand(…)`"));
+                }
                 let mut elements = self.elements(&sources);
                 let size = self.function(size, &elements, &[I64])?;
                 elements.push(I64);

@@ -221,7 +221,7 @@ impl<'p> Validator<'p> {
         if let Some(ty) = self.array(id, what)
             && ty.element != expected
         {
-            self.report(ProgramFault::WrongElement { what: what(), found: ty.element, expected });
+            self.report(ProgramFault::WrongArray { what: what(), found: ty.element, expected });
         }
     }
 
