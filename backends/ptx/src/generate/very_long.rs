@@ -1,7 +1,7 @@
 //! Very long rows: who meets one leaves it in a list, and all warps of the next entry share its pieces of 4,096 steps. What these give, if the row is reduced,
 //! is combined by a further entry, as a warp alone would: pieces by themselves, then their results.
 
-use fusebox_ir::{Action, ElementType, Kernel, KernelArrayId, association::BLOCK};
+use fusebox_ir::{Action, Constant, ElementType, Kernel, KernelArrayId, association::BLOCK};
 use fusebox_schedule::grid::{LongRows, WARP};
 
 use super::{
@@ -87,7 +87,7 @@ impl VeryLong {
 
     /// Leaves a row to others, if it is very long and there is room: whether it is left.
     pub(super) fn leave(&self, e: &mut Emitter<'_>, (row, steps): (Val, Val), lowest: Reg) -> Result<Reg> {
-        let is_left = e.c.variable(fusebox_ir::Constant::from(false).into());
+        let is_left = e.c.variable(Constant::from(false).into());
         let list = e.argument(self.list);
         let very_long = e.c.compare("ge", steps, i64::from(self.cut).into());
         e.only_if(very_long, |e| {
@@ -114,7 +114,7 @@ impl VeryLong {
                 })
             })?;
             // The lowest thread says it to the others.
-            let said = e.c.shuffle_from(Val::new(ElementType::Bool, is_left), fusebox_ir::Constant::from(0u32).into());
+            let said = e.c.shuffle_from(Val::new(ElementType::Bool, is_left), Constant::from(0u32).into());
             e.c.assign(is_left, said);
             Ok(())
         })?;
@@ -133,12 +133,17 @@ impl VeryLong {
         Ok(room)
     }
 
-    /// Mostly no row is so long, and nothing is to be done.
-    fn stop_if_none(&self, e: &mut Emitter<'_>) {
+    /// An entry begins that goes through the rows that were left. Mostly none is so long, and nothing is to be done.
+    fn begin(&self, e: &mut Emitter<'_>, scatters: &Scatters) -> Result {
+        stop_if_failed(e);
         let (list, exit) = (e.argument(self.list), e.exit);
         let met = e.load_from("global", ElementType::I64, list, 0);
         let none = e.c.compare("eq", met, 0i64.into());
         e.c.op(format_args!("@{none} bra {exit}"));
+        e.failed = Some(e.c.variable(Constant::from(false).into()));
+        e.by_warps = true;
+        scatters.known_to(e);
+        prologue(e, 0..e.kernel.statements.len())
     }
 
     /// Goes through the rows that were left, with the first piece and the number of pieces of each; they have been entered.
@@ -182,16 +187,10 @@ fn added(e: &mut Emitter<'_>, base: Reg, offset: u64, value: Val) -> Val {
 impl Building<'_> {
     /// The entries that go through the rows that were left.
     pub(super) fn very_long(&mut self, cut: &VeryLong, more: &[Argument], scatters: &Scatters) -> Result {
-        let (kernel, all) = (self.kernel, self.all());
-        let outer = cut.outer;
+        let (kernel, outer) = (self.kernel, cut.outer);
         let team = team(kernel, outer, cut.long);
         let mut e = Emitter::new(kernel, self.made_for, &mut self.sites, more);
-        stop_if_failed(&mut e);
-        cut.stop_if_none(&mut e);
-        e.failed = Some(e.c.variable(fusebox_ir::Constant::from(false).into()));
-        e.by_warps = true;
-        scatters.known_to(&mut e);
-        prologue(&mut e, all)?;
+        cut.begin(&mut e, scatters)?;
         let (thread, warp, warps_of_grid) = warps(&mut e, cut.threads / WARP);
         let lowest = e.c.compare("eq", thread, 0i64.into());
         let own = if cut.partial.is_empty() { Vec::new() } else { shared(&mut e, outer, team, Some(BLOCK))? };
@@ -235,15 +234,10 @@ impl Building<'_> {
 
     /// The entry that combines what pieces gave: a warp for each row.
     fn combined_pieces(&mut self, cut: &VeryLong, more: &[Argument], scatters: &Scatters) -> Result {
-        let (kernel, all, outer) = (self.kernel, self.all(), cut.outer);
+        let (kernel, outer) = (self.kernel, cut.outer);
         let team = team(kernel, outer, cut.long);
         let mut e = Emitter::new(kernel, self.made_for, &mut self.sites, more);
-        stop_if_failed(&mut e);
-        cut.stop_if_none(&mut e);
-        e.failed = Some(e.c.variable(fusebox_ir::Constant::from(false).into()));
-        e.by_warps = true;
-        scatters.known_to(&mut e);
-        prologue(&mut e, all)?;
+        cut.begin(&mut e, scatters)?;
         let (thread, warp, warps) = warps(&mut e, cut.threads / WARP);
         let lowest = e.c.compare("eq", thread, 0i64.into());
         let mut own = shared(&mut e, outer, team, None)?;
