@@ -25,10 +25,12 @@ pub struct Counts {
     pub bank_conflicts: u64,
     /// Barriers that blocks passed.
     pub barriers: u64,
+    /// Instructions of the warp that carried out most of them.
+    pub longest_warp: u64,
 }
 
 impl Counts {
-    /// Adds those of another launch.
+    /// Adds those of another launch; of warps that carried out most the one that did more stays.
     pub fn add(&mut self, other: &Self) {
         self.instructions += other.instructions;
         self.thread_instructions += other.thread_instructions;
@@ -41,5 +43,6 @@ impl Counts {
         self.sectors_stored += other.sectors_stored;
         self.bank_conflicts += other.bank_conflicts;
         self.barriers += other.barriers;
+        self.longest_warp = self.longest_warp.max(other.longest_warp);
     }
 }

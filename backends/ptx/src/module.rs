@@ -86,6 +86,12 @@ pub enum Quantity {
     Times(Box<Self>, Box<Self>),
     /// How many pieces of so many there are.
     Pieces(Box<Self>, i64),
+    /// A sum.
+    Plus(Box<Self>, Box<Self>),
+    /// The lesser of two.
+    Least(Box<Self>, Box<Self>),
+    /// The greater of two.
+    Greatest(Box<Self>, Box<Self>),
 }
 
 impl Quantity {
@@ -101,6 +107,24 @@ impl Quantity {
         Self::Pieces(Box::new(self), size)
     }
 
+    /// A sum with another one.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        Self::Plus(Box::new(self), Box::new(other))
+    }
+
+    /// The number, or this one if that is less.
+    #[must_use]
+    pub fn at_most(self, most: i64) -> Self {
+        Self::Least(Box::new(self), Box::new(Self::Number(most)))
+    }
+
+    /// The greater of both numbers.
+    #[must_use]
+    pub fn or_more(self, other: Self) -> Self {
+        Self::Greatest(Box::new(self), Box::new(other))
+    }
+
     /// The number, for steps of levels and elements of arrays; what does not fit is the greatest number.
     pub fn value(&self, steps: &[i64], elements: &dyn Fn(KernelArrayId) -> i64) -> i64 {
         match self {
@@ -112,6 +136,9 @@ impl Quantity {
                 fusebox_ir::association::chunks(steps, elements(*array)).0 - 1
             }
             Self::Times(a, b) => a.value(steps, elements).saturating_mul(b.value(steps, elements)),
+            Self::Plus(a, b) => a.value(steps, elements).saturating_add(b.value(steps, elements)),
+            Self::Least(a, b) => a.value(steps, elements).min(b.value(steps, elements)),
+            Self::Greatest(a, b) => a.value(steps, elements).max(b.value(steps, elements)),
             Self::Pieces(of, size) => {
                 let of = of.value(steps, elements);
                 of / size + i64::from(of % size != 0)

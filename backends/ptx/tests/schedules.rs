@@ -148,6 +148,29 @@ const PRODUCT: &str = "fn f(a: [n, k]f32, b: [k, m]f32) -> [n, m]f32 {
 const TRANSPOSE: &str =
     "fn f(a: [n, m]f32) -> [m, n]f32 { let t: [m, n]f32 = backpermute([m, n], |i, j| { return j, i }, a) return t }";
 
+const STENCIL: &str = "fn f(u: [k, n, m]f64) -> [k, n, m]f64 {
+    let p: [k, n, m]f64 = stencil(|a, b, c, d| a + b + c * d, u[-1, 0, 0], u[1, 1, 0], u[0, -1, 2], u[0, 0, 0], u: clamp)
+    return p }";
+const LINE: &str =
+    "fn f(u: [n]f32) -> [n]f32 { let p: [n]f32 = stencil(|a, b, c| a + b * c, u[-1], u[0], u[2], u: wrap) return p }";
+const ROW_SCANS: &str = "fn f(a: [n, m]f32) -> [n, m]f32 { let s: [n, m]f32 = scanl1(|x, y| x + y, a) return s }";
+const EXPAND: &str = "fn f(sizes: [n]i32, start: [n]i32, defaults: [m]i32) -> [m]i32 {
+    let counts: [m]i32 = permuted_expand(|z, s| i64(z), |z, s, j| { return (i64(s) + 3 * j) % m, s, j & 1 == 0 },
+      |x, y| x + y, defaults, sizes, start)
+    return counts }";
+const GATHER: &str = "fn f(u: [n]f32, at: [n]i64) -> [n]f32 { let p: [n]f32 = map(|k| u[k], at) return p }";
+const PAIRWISE: &str = "fn f(p: [n]f32, q: [n]f32, eps: f32) -> [n]f32, [n]f32 {
+    let s: [n]f32, t: [n]f32 = cluster(|| {
+      vertical d: [n, n]f32, e: [n, n]f32 = generate([n, n], |i, j| {
+        let x = p[j] - p[i]
+        let w = q[j] / (x * x + eps)
+        return w * x, w })
+      horizontal s: [n]f32 = fold(|x, y| x + y, 0.25, d)
+      last t: [n]f32 = fold(|x, y| x + y, 0.0, e)
+      return s, t
+    })
+    return s, t }";
+
 /// Every schedule that the scheduler could have chosen, of kernels for which it has ways of their own.
 #[test]
 fn all_schedules_of_rows_scatters_and_tiles_have_the_same_bits() {
@@ -178,6 +201,21 @@ fn all_schedules_of_rows_scatters_and_tiles_have_the_same_bits() {
         (PAIRS, vec![cells.clone(), cells, values.clone(), values, targets]),
         (PRODUCT, matrices),
         (TRANSPOSE, turned),
+        (ROW_SCANS, vec![random.array(ElementType::F32, &[5, 300])]),
+        (
+            EXPAND,
+            vec![
+                Array::new(&[6], &[3i32, 0, 70, 9000, 31, 32]).unwrap(),
+                random.ints(ElementType::I32, &[6], 0, 100),
+                Array::new(&[40], &[5i32; 40]).unwrap(),
+            ],
+        ),
+        (STENCIL, vec![random.array(ElementType::F64, &[3, 40, 70])]),
+        (LINE, vec![random.array(ElementType::F32, &[2500])]),
+        (
+            PAIRWISE,
+            vec![random.array(ElementType::F32, &[500]), random.array(ElementType::F32, &[500]), Array::scalar(0.5f32)],
+        ),
     ] {
         let plan = plan(source);
         let kernel = plan.kernels.last().unwrap();
@@ -216,8 +254,8 @@ fn schedules_that_change_bits_or_do_not_fit_are_refused() {
         (MAP, ("grid_threads(256)", "threads"), "no loops by Threads"),
         (SMVM, ("grid_threads(256)", "grid_threads(48)"), "no whole number of warps"),
         (SMVM, ("x2 < 64", "x2 < 32"), "rows are long from 64 steps on, and 32 are asked for"),
-        (SMVM, ("by 4096", "by 2048"), "share blocks of 4,096 of long ones"),
-        (SMVM, ("warp_threads", "block_threads(32)"), "share blocks of 4,096 of long ones"),
+        (SMVM, ("by 4096", "by 2048"), "share pieces of 4,096 of very long rows"),
+        (SMVM, ("warp_threads", "block_threads(32)"), "share pieces of 4,096 of very long rows"),
         (HISTOGRAM, ("private p 2048", "private p 4096"), ""),
         (HISTOGRAM, ("private p 2048", "private p 2047"), "no whole words"),
         (HISTOGRAM, ("private p 2048", "private p 20480"), "take 81920 bytes of shared memory"),
@@ -229,6 +267,24 @@ fn schedules_that_change_bits_or_do_not_fit_are_refused() {
         (PRODUCT, ("unroll 4", "unroll 8"), "small powers of two"),
         (PRODUCT, ("staged", "packed"), "it is no scatter"),
         (TRANSPOSE, ("by 32", "by 64"), ""),
+        (STENCIL, ("by 8", "by 16"), ""),
+        (STENCIL, ("by 8", "by 64"), "what is staged takes 104544 bytes of shared memory"),
+        (STENCIL, ("staged x3", "staged x3 staged x3"), "is staged twice"),
+        (STENCIL, ("staged x3", "staged x9"), "it is no load"),
+        (LINE, ("by 1024", "by 1000"), "small powers of two"),
+        (LINE, ("block_threads(256)", "block_threads(96)"), "do not share the points of the tile"),
+        (LINE, ("block_threads(256)", "block_threads(256) unroll 2"), "do not share the points of the tile"),
+        (PAIRWISE, ("by 64", "by 48"), "small powers of two"),
+        (PAIRWISE, ("staged x4", "staged x3"), "where it reads is not known before"),
+        (SMVM, ("x2 < 32768", "x2 < 48"), "rows are cut from 48 steps on"),
+        (SMVM, ("warps(8)", "warps(4)"), "all warps of the grid share pieces of 4,096 of very long rows"),
+        (SMVM, ("warps(8)", "blocks"), "all warps of the grid share pieces of 4,096 of very long rows"),
+        (ROW_SCANS, ("by 32768 -> x1_tiles", "by 4096 -> x1_tiles"), "share pieces of 32768 of long ones"),
+        (ROW_SCANS, ("warp_threads", "block_threads(64)"), "share pieces of 32768 of long ones"),
+        (ROW_SCANS, ("x1 < 16", "x1 < 5"), ""),
+        (EXPAND, ("x1 warp_threads", "x1 grid_threads(256)"), "share long ones"),
+        (EXPAND, ("x1 < 32768", "x1 < 4096"), "rows are cut from 4096 steps on"),
+        (GATHER, ("version narrow {", "version narrow { staged x2"), "loads are staged in tiles of points"),
         (MAP, ("version narrow {", "version narrow { staged x2"), "loads are staged in tiles of points"),
         (SUMS, ("block_threads(256)", "block_threads(1024)"), ""),
         (SUMS, ("block_threads(256)", "block_threads(48)"), "no power of two"),

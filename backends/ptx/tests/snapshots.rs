@@ -44,6 +44,11 @@ snapshots! {
         let v: i32, k: i32 = while(|v: i32, k: i32| v > 1, |v: i32, k: i32| { return v / 2, k + 1 }, x, 0i32)
         return k }, a) return r }";
     a_stencil: "sm_80", "fn f(u: [n]f32) -> [n]f32 { let p: [n]f32 = stencil(|l, r| 0.5 * (l + r), u[-1], u[1], u: clamp) return p }";
+    a_stencil_of_two_levels: "sm_90", "fn f(u: [n, m]f32) -> [n, m]f32 {
+        let p: [n, m]f32 = stencil(|a, b, c, d, e| a + b + c + d + e, u[0, 0], u[-1, 0], u[1, 0], u[0, 1], u[0, -1], u: clamp) return p }";
+    all_pairs: "sm_90", "fn f(p: [n]f32, q: [n]f32) -> [n]f32 { let s: [n]f32 = cluster(|| {
+        vertical d: [n, n]f32 = generate([n, n], |i, j| q[j] * (p[j] - p[i]))
+        last s: [n]f32 = fold(|x, y| x + y, 0.0, d) return s }) return s }";
     a_fold: "sm_80", "fn f(a: [n]f32) -> f32 { let s: f32 = fold(|x, y| x + y, 0.0, a) return s }";
     a_fold_of_rows: "sm_80", "fn f(a: [n, m]f32) -> [n]f32 { let s: [n]f32 = fold(|x, y| max(x, y), 0.0, a) return s }";
     a_fold_of_short_rows: "sm_80", "fn f(a: [n, 100]f32) -> [n]f32 { let s: [n]f32 = fold(|x, y| x + y, 0.0, a) return s }";
@@ -62,6 +67,10 @@ snapshots! {
             let first = x < y || (x == y && j <= l)
             return if first { x } else { y }, if first { j } else { l } }, (d, e), (v, j), at: t) return p, q }";
     a_scan: "sm_80", "fn f(a: [n]i32) -> [n]i32 { let s: [n]i32 = scanl1(|x, y| x + y, a) return s }";
+    a_scan_of_rows: "sm_90", "fn f(a: [n, m]f32) -> [n, m]f32 { let s: [n, m]f32 = scanl1(|x, y| x + y, a) return s }";
+    an_expand: "sm_90", "fn f(sizes: [n]i32, start: [n]i32, d: [m]i32) -> [m]i32 {
+        let c: [m]i32 = permuted_expand(|z, s| i64(z), |z, s, j| { return (i64(s) + j) % m, s, j & 1 == 0 }, |x, y| x + y, d, sizes, start)
+        return c }";
     a_filter: "sm_80", "fn f(a: [n]f32) -> [?]f32 { let k: i64, r: [k]f32 = filter(|x| x > 0.5, a) return r }";
     a_histogram: "sm_80", "fn f(h: [m]i32, t: [n]i64) -> [m]i32 { let o: [n]i32 = generate([n], |i| 1i32)
         let p: [m]i32 = permute(|x, y| x + y, h, o, at: t) return p }";

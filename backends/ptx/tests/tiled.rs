@@ -91,7 +91,7 @@ fn transposes_have_the_bits_of_the_interpreter() {
     for ty in ElementType::ALL {
         let source = transpose(ty);
         let form = form(&plan(&source));
-        assert!(form.contains("turned in shared memory"), "{form}");
+        assert!(form.contains("for each tile of 32 by 32 points"), "{form}");
         let inputs = [(0, 3), (1, 1), (32, 64), (33, 31), (70, 100)].map(|(n, m)| vec![random.array(ty, &[n, m])]);
         check(&source, &inputs);
     }
@@ -127,4 +127,54 @@ fn a_transpose_has_no_bank_conflict_and_whole_sectors() {
         assert_eq!((taken.sectors_loaded, taken.sectors_stored), (sectors, sectors), "{ty}");
         assert_eq!(taken.bank_conflicts, 0, "{ty}");
     }
+}
+
+/// All pairs of points, of which each has the sums of what the others do to it.
+const ALL_PAIRS: &str = "fn f(p: [n]f32, q: [n]f32, eps: f32) -> [n]f32, [n]f32 {
+    let s: [n]f32, t: [n]f32 = cluster(|| {
+      vertical d: [n, n]f32, e: [n, n]f32 = generate([n, n], |i, j| {
+        let x = p[j] - p[i]
+        let w = q[j] / (x * x + eps)
+        return w * x, w })
+      horizontal s: [n]f32 = fold(|x, y| x + y, 0.25, d)
+      last t: [n]f32 = fold(|x, y| max(x, y), -1.0, e)
+      return s, t
+    })
+    return s, t }";
+
+#[test]
+fn all_pairs_have_the_bits_of_the_interpreter() {
+    let mut random = Random(37);
+    let form = form(&plan(ALL_PAIRS));
+    assert!(form.contains("64 steps in shared memory at a time"), "{form}");
+    let inputs = [0, 1, 63, 64, 65, 256, 257, 700].map(|n| {
+        let (p, q) = (random.array(ElementType::F32, &[n]), random.array(ElementType::F32, &[n]));
+        vec![p, q, Array::scalar(0.5f32)]
+    });
+    check(ALL_PAIRS, &inputs);
+    // Several such sums, each of points of its own.
+    let source = "fn f(p: [h, n]f32, q: [m]f32) -> [h, n]f32 {
+        let s: [h, n]f32 = cluster(|| {
+          vertical d: [h, n, m]f32 = generate([h, n, m], |g, i, j| q[j] * (q[j] - p[g, i]))
+          last s: [h, n]f32 = fold(|x, y| x + y, 0.0, d)
+          return s
+        })
+        return s }";
+    let inputs = [(0, 3, 3), (3, 70, 1), (2, 300, 130)]
+        .map(|(h, n, m)| vec![random.array(ElementType::F32, &[h, n]), random.array(ElementType::F32, &[m])]);
+    check(source, &inputs);
+}
+
+/// Each block of 256 points reads what all of them need once, and each point its own element.
+#[test]
+fn all_pairs_read_what_all_need_once_for_each_block() {
+    let mut random = Random(38);
+    let n = 1024usize;
+    let array = |random: &mut Random| random.array(ElementType::F32, &[n]);
+    let inputs = [array(&mut random), array(&mut random), Array::scalar(0.5f32)];
+    let taken = taken(&plan(ALL_PAIRS), &inputs);
+    let (sectors, blocks, warps) = (n as u64 * 4 / 32, n as u64 / 256, n as u64 / 32);
+    // And each warp `eps`.
+    assert_eq!(taken.sectors_loaded, blocks * 2 * sectors + sectors + warps);
+    assert_eq!((taken.sectors_stored, taken.bank_conflicts), (2 * sectors, 0));
 }

@@ -42,6 +42,8 @@ impl Launched<'_> {
         }
         if step.first {
             self.counts.instructions += 1;
+            warp.instructions += 1;
+            self.counts.longest_warp = self.counts.longest_warp.max(warp.instructions);
             self.counts.thread_instructions += u64::from(active.count_ones());
         }
         match &step.op {

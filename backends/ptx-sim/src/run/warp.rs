@@ -51,6 +51,8 @@ pub(crate) struct Warp {
     pub local: Vec<Option<Arena>>,
     /// A lane whose group runs next, for so many steps.
     favoured: Option<(u32, u32)>,
+    /// Instructions that it has carried out.
+    pub instructions: u64,
     polls: u32,
     turns: u32,
 }
@@ -101,7 +103,19 @@ impl Warp {
         let first = Group { pc: 0, lanes: live, state: State::Ready, polls: false, seen: None, spins: None };
         let local = Vec::new();
         let groups = vec![first];
-        Self { number, rows, written, groups, live, threads, local, favoured: None, polls: 0, turns: 0 }
+        Self {
+            number,
+            rows,
+            written,
+            groups,
+            live,
+            threads,
+            local,
+            favoured: None,
+            instructions: 0,
+            polls: 0,
+            turns: 0,
+        }
     }
 
     /// The group to run next, if any can.

@@ -86,6 +86,8 @@ pub(crate) struct Emitter<'k> {
     pub(crate) chunks: Vec<Chunk>,
     /// Where scatters leave target and values for the thread that the target belongs to.
     pub(crate) staged: BTreeMap<usize, Reg>,
+    /// Loads whose elements at the point under way are in shared memory: so many bytes behind an address.
+    pub(crate) in_box: BTreeMap<usize, (Reg, u64)>,
     /// For scatters with copies of their targets in shared memory, where the copy of each component is.
     pub(crate) private: BTreeMap<usize, Vec<Reg>>,
     /// For scatters of packed pairs, where the words are.
@@ -138,6 +140,7 @@ impl<'k> Emitter<'k> {
             appended: None,
             chunks: Vec::new(),
             staged: BTreeMap::new(),
+            in_box: BTreeMap::new(),
             private: BTreeMap::new(),
             packed: BTreeMap::new(),
             contended: true,
@@ -217,7 +220,10 @@ impl<'k> Emitter<'k> {
         let when = when.map(|when| self.condition(when)).transpose()?;
         match action {
             Action::Load { result, array, map, outside, place } => {
-                let value = self.load(*array, map, outside.as_ref(), place)?;
+                let value = match self.in_box.get(&position) {
+                    Some(&at) => self.load_from_box(*array, map, outside.as_ref(), at)?,
+                    None => self.load(*array, map, outside.as_ref(), place)?,
+                };
                 self.locals.insert(result.id, value);
                 Ok(())
             }

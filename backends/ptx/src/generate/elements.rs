@@ -45,7 +45,7 @@ pub(super) fn fold<'k>(
 }
 
 /// The elements of a block that are this thread's, those of each of its lanes with the accumulators of the lane; these are combined then.
-fn own_steps_of<'k>(
+pub(super) fn own_steps_of<'k>(
     e: &mut Emitter<'k>,
     shared: &[Shared<'_>],
     (thread, team): (Val, Team),

@@ -7,12 +7,14 @@ mod meeting;
 mod neighbours;
 mod points;
 mod private;
+mod row_scans;
 mod rows;
 mod shared;
 mod short_rows;
 mod tiled;
 mod tiles;
 mod tree;
+mod very_long;
 
 use std::ops::Range;
 
@@ -90,7 +92,9 @@ pub fn emit_scheduled(
             module.rows(outer, inner, Team::of_reduces(kernel, outer, threads), 1)?
         }
         Grid::WarpRows { outer, inner, warps } => module.rows(outer, inner, Team::warp(kernel, outer), warps)?,
-        Grid::ShortOrLong { outer, threads, .. } => module.short_or_long(outer, threads)?,
+        Grid::ShortOrLong { outer, threads, least, cut } => {
+            module.short_or_long((outer, threads), (least, cut), &first.nest.forms)?
+        }
         Grid::Tiled(tiled) => module.tiled(tiled, &first.nest.forms)?,
         Grid::Fold { inner, threads } => module.fold(inner, Team::of_reduces(kernel, 0, threads))?,
         Grid::Chunks { levels, threads } => module.chunks(levels, threads)?,
@@ -100,7 +104,7 @@ pub fn emit_scheduled(
         Grid::One => usize::from(!chunks::chunked(kernel).is_empty()),
         Grid::Points { levels, .. } => levels,
         Grid::Rows { outer, .. } | Grid::WarpRows { outer, .. } | Grid::ShortOrLong { outer, .. } => outer,
-        Grid::Tiled(tiled) => tiled.outer + 2,
+        Grid::Tiled(tiled) => tiled.of().points(),
         Grid::Fold { inner, .. } => inner,
         Grid::Chunks { .. } | Grid::Tiles { .. } => 1,
     };

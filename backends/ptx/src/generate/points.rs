@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// Points that a thread takes where its block has copies of targets: a block combines them all once.
-const MANY: i64 = 32;
+pub(super) const MANY: i64 = 32;
 
 /// Which points a thread takes.
 #[derive(Clone, Copy)]

@@ -13,7 +13,7 @@ use crate::{
 
 impl Emitter<'_> {
     /// Registers without a value.
-    fn absent(&mut self, types: &[ElementType]) -> Accumulator {
+    pub(crate) fn absent(&mut self, types: &[ElementType]) -> Accumulator {
         let values = types.iter().map(|&ty| self.c.variable(Constant::zero(ty).into())).collect();
         Accumulator { values, present: Some(self.c.variable(Constant::from(false).into())) }
     }

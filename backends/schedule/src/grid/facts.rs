@@ -54,7 +54,7 @@ pub(crate) fn free_levels(kernel: &Kernel) -> usize {
 }
 
 /// Whether the steps of a level depend on each other in nothing.
-fn is_free(kernel: &Kernel, level: usize) -> bool {
+pub(super) fn is_free(kernel: &Kernel, level: usize) -> bool {
     kernel.statements.iter().all(|statement| {
         let depth = statement.depth as usize;
         match &statement.action {
@@ -100,7 +100,7 @@ pub(crate) fn is_flat(kernel: &Kernel, level: usize, from: usize) -> bool {
 }
 
 /// Whether the kernel may write another array over this one.
-fn may_be_overwritten(kernel: &Kernel, array: KernelArrayId) -> bool {
+pub(super) fn may_be_overwritten(kernel: &Kernel, array: KernelArrayId) -> bool {
     kernel.arrays.iter().any(|other| other.in_place_of == Some(array))
 }
 

@@ -5,9 +5,10 @@ use fusebox_ir::{Action, Kernel, association::BLOCK};
 use super::{
     Grid, Lanes, WARP, cannot_fail, contiguous,
     facts::{
-        chunk_levels, combined_levels, exchanged, flat_levels, free_levels, is_in_chunks, lanes_of_reduces, ragged,
-        staged, tiles,
+        chunk_levels, combined_levels, exchanged, flat_levels, free_levels, is_in_chunks, lanes_of_reduces, staged,
+        tiles,
     },
+    long_rows::{LongRows, long_rows},
     may_take_neighbours, tile_steps,
 };
 use crate::target::Gpu;
@@ -44,10 +45,11 @@ pub fn faults(kernel: &Kernel, grid: &Grid, gpu: &Gpu) -> Vec<String> {
             check.free(outer);
             check.warp(outer, inner);
         }
-        Grid::ShortOrLong { outer, threads, least } => {
+        Grid::ShortOrLong { outer, threads, least, cut } => {
             check.free(outer);
             check.whole_warps(threads);
             check.short_or_long(outer, least);
+            check.cut(outer, (least, cut));
         }
         Grid::Fold { inner, threads } => check.team(0, inner, threads),
         Grid::Tiled(tiled) => check.faults.extend(super::tiled::faults(kernel, &tiled, gpu)),
@@ -123,14 +125,13 @@ impl Check<'_> {
 
     /// Threads take short rows, and warps long ones.
     fn short_or_long(&mut self, from: usize, least: u32) {
-        self.combined(from, 1);
-        match ragged(self.kernel, from) {
+        match long_rows(self.kernel, from) {
             Err(why) => self.fault(format!("short rows are not taken apart from long ones: {why}")),
-            Ok(own) if own.least != least => {
+            Ok(LongRows::Reduced(Some(own))) if own.least != least => {
                 let own = own.least;
                 self.fault(format!("rows are long from {own} steps on, and {least} are asked for"));
             }
-            Ok(own) if !own.lanes.is_power_of_two() || own.lanes > WARP => {
+            Ok(LongRows::Reduced(Some(own))) if !own.lanes.is_power_of_two() || own.lanes > WARP => {
                 let lanes = own.lanes;
                 self.fault(format!("a reduce has {lanes} lanes, and a warp has a power of two up to {WARP}"));
             }
@@ -138,6 +139,19 @@ impl Check<'_> {
         }
         self.never_fails(from);
         self.registers(from);
+    }
+
+    /// Very long rows are cut.
+    fn cut(&mut self, from: usize, (least, cut): (u32, u32)) {
+        if cut == 0 {
+            return;
+        }
+        if !long_rows(self.kernel, from).is_ok_and(LongRows::may_be_cut) {
+            self.fault("the grid does not share the steps of a row that is scanned");
+        }
+        if cut < least || i64::from(cut) <= BLOCK {
+            self.fault(format!("rows are cut from {cut} steps on, which is no more than a warp takes at once"));
+        }
     }
 
     /// Who fails in a warp leaves the others waiting.

@@ -4,7 +4,9 @@
 //! the validator asks whether a grid keeps the bits of the kernel and fits the machine.
 
 pub(crate) mod facts;
+mod halo;
 mod legal;
+mod long_rows;
 mod neighbours;
 
 mod read;
@@ -18,11 +20,13 @@ use fusebox_ir::association::{BLOCK, TILE};
 pub(crate) use self::tiled::words as words_of_accumulators;
 pub use self::{
     facts::{Ragged, cannot_fail, chunk_levels, flat_levels, is_exact, is_in_chunks, lanes_of_reduces, ragged, tiles},
+    halo::{Along, Halo, HaloDim, halos},
     legal::{MOST_SHARED, faults},
+    long_rows::{LongRows, long_rows},
     neighbours::{contiguous, items, may_take_neighbours},
     read::read,
     scatters::{faults_of_scatters, scatter_forms},
-    tiled::{LEAST_TURNED, Stage, Tiled, faults_of_tiles, stage, tiled},
+    tiled::{LEAST_TURNED, Stage, TileLevels, Tiled, faults_of_tiles, stage, tiled},
 };
 
 /// Threads of a warp: those that run together, and exchange registers.
@@ -69,8 +73,10 @@ pub enum Grid {
         outer: usize,
         /// Threads of a block.
         threads: u32,
-        /// From how many steps on the warp takes a point, as the reduces of the level fix it.
+        /// From how many steps on the warp takes a point, where the reduces of the level fix it as they do.
         least: u32,
+        /// From how many steps on all warps of the grid share those of a point, as long as there are few such points: `warps` in that choice. 0: none is so long.
+        cut: u32,
     },
     /// Blocks share pieces of 4,096 elements of the first levels; what the pieces give is combined when all are done.
     Fold {
@@ -141,7 +147,7 @@ impl Grid {
             Self::Chunks { levels, .. } => levels.max(1),
             Self::Tiles { .. } => 1,
             // What is inside of a tile is read by several threads too.
-            Self::Tiled(tiled) => tiled.outer + 2 + 2 * usize::from(tiled.steps > 0),
+            Self::Tiled(tiled) => tiled.outer + tiled.levels + 2 * usize::from(tiled.steps > 0),
         }
     }
 }
@@ -166,10 +172,13 @@ impl fmt::Display for Grid {
             Self::WarpRows { outer, inner, .. } => {
                 write!(f, "a warp for each point of the first {outer}, whose threads share the next {inner}")
             }
-            Self::ShortOrLong { outer, least, .. } => write!(
-                f,
-                "a thread for each point of the first {outer} with fewer than {least} steps of the next, a warp for each other"
-            ),
+            Self::ShortOrLong { outer, least, cut, .. } => {
+                write!(
+                    f,
+                    "a thread for each point of the first {outer} with fewer than {least} steps of the next, a warp for each other"
+                )?;
+                if cut > 0 { write!(f, " with fewer than {cut}, all warps for the rest") } else { Ok(()) }
+            }
             Self::Fold { inner, threads } => write!(
                 f,
                 "blocks of {threads} threads fold {} elements each of the first {inner}, one folds the rest",
@@ -180,9 +189,16 @@ impl fmt::Display for Grid {
                 f,
                 "a block of threads for each chunk of a scatter, which share the first {levels}, and the targets"
             ),
-            Self::Tiled(Tiled { extents: (rows, columns), steps: 0, .. }) => {
-                write!(f, "a block for each tile of {rows} by {columns} points, turned in shared memory")
+            Self::Tiled(Tiled { extents: (_, columns), levels: 1, steps: 0, .. }) => {
+                write!(f, "a block for each tile of {columns} points, which they read from shared memory")
             }
+            Self::Tiled(Tiled { extents: (rows, columns), steps: 0, .. }) => {
+                write!(f, "a block for each tile of {rows} by {columns} points, which they read from shared memory")
+            }
+            Self::Tiled(Tiled { extents: (_, columns), points: (_, across), levels: 1, steps, .. }) => write!(
+                f,
+                "a block for each tile of {columns} points, {across} of them a thread's, {steps} steps in shared memory at a time"
+            ),
             Self::Tiled(Tiled { extents: (rows, columns), points: (down, across), steps, .. }) => write!(
                 f,
                 "a block for each tile of {rows} by {columns} points, {down} by {across} of them a thread's, {steps} steps in shared memory at a time"

@@ -2,7 +2,11 @@
 
 use fusebox_ir::{Action, Kernel, association::BLOCK};
 
-use super::{Grid, Tiled, facts::is_one_chunk};
+use super::{
+    Grid, Tiled,
+    facts::{free_levels, is_one_chunk},
+    long_rows::long_rows,
+};
 use crate::schedule::{Axis, By, Loop, Nest, Node, Split, SplitBy};
 
 /// The grid of a nest.
@@ -49,21 +53,54 @@ fn short_or_long(kernel: &Kernel, nest: &Nest) -> Option<Result<Grid, String>> {
     }
     let [Node::Choose { level, fewer_than, then, otherwise }] = &nodes[..] else { return None };
     let threads = threads.filter(|_| is_shared(then) || is_shared(otherwise))?;
-    let cut = |axis: Axis| nest.made_by(levels, axis).filter(|(split, _)| split.more == 0 && split.by == block());
-    let by_warp = || {
-        let [Node::Loop(pieces)] = &otherwise[..] else { return false };
-        let [Node::Loop(steps)] = &pieces.body[..] else { return false };
-        let (Some((split, true)), Some((same, false))) = (cut(pieces.axis), cut(steps.axis)) else { return false };
+    let rows = match long_rows(kernel, outer) {
+        Ok(rows) => rows,
+        Err(why) => return Some(Err(format!("short rows are not taken apart from long ones: {why}"))),
+    };
+    let cut = |axis: Axis, wanted: Option<u32>| {
+        let wanted = SplitBy::Steps(wanted?);
+        nest.made_by(levels, axis).filter(|(split, _)| split.more == 0 && split.by == wanted)
+    };
+    // Pieces by one way, and the steps of each by the threads of a warp.
+    let in_pieces = |nodes: &[Node], pieces: Option<u32>, by: &dyn Fn(By) -> bool| {
+        let [Node::Loop(first)] = nodes else { return false };
+        let [Node::Loop(steps)] = &first.body[..] else { return false };
+        let (Some((split, true)), Some((same, false))) = (cut(first.axis, pieces), cut(steps.axis, pieces)) else {
+            return false;
+        };
         std::ptr::eq(split, same)
             && split.axis == Axis(*level)
-            && (pieces.by, steps.by) == (By::Serial, By::WarpThreads)
+            && by(first.by)
+            && steps.by == By::WarpThreads
             && !is_shared(&steps.body)
     };
-    Some(if *level as usize == outer && !is_shared(then) && by_warp() {
-        Ok(Grid::ShortOrLong { outer, threads, least: *fewer_than })
+    let by_warp = |nodes: &[Node]| match (nodes, rows.pieces()) {
+        ([Node::Loop(first)], None) => {
+            first.axis == Axis(*level) && first.by == By::WarpThreads && !is_shared(&first.body)
+        }
+        (nodes, pieces) => in_pieces(nodes, pieces, &|by| by == By::Serial),
+    };
+    let (long, very_long) = match &otherwise[..] {
+        [Node::Choose { level: same, fewer_than: cut, then, otherwise }] if same == level => {
+            // Of no whole number of warps that is said elsewhere.
+            let all =
+                |by: By| matches!(by, By::Warps(warps) if threads % super::WARP != 0 || warps == threads / super::WARP);
+            if !in_pieces(otherwise, Some(BLOCK as u32), &all) {
+                return Some(Err("all warps of the grid share pieces of 4,096 of very long rows".to_owned()));
+            }
+            (then, *cut)
+        }
+        _ => (otherwise, 0),
+    };
+    Some(if *level as usize == outer && !is_shared(then) && by_warp(long) {
+        Ok(Grid::ShortOrLong { outer, threads, least: *fewer_than, cut: very_long })
     } else {
-        Err("a thread goes through short rows alone, and the threads of its warp share blocks of 4,096 of long ones"
-            .to_owned())
+        Err(match rows.pieces() {
+            Some(steps) => format!(
+                "a thread goes through short rows alone, and the threads of its warp share pieces of {steps} of long ones"
+            ),
+            None => "a thread goes through short rows alone, and the threads of its warp share long ones".to_owned(),
+        })
     })
 }
 
@@ -161,36 +198,50 @@ impl Way<'_> {
         }
     }
 
-    /// A tile of points of two levels, and what is inside of it.
-    fn tiled(&self) -> Option<Tiled> {
+    /// A tile of points of one level or of two, and what is inside of it.
+    fn tiled(&self, kernel: &Kernel) -> Option<Tiled> {
         let outer = self.together(0, 0, By::Blocks);
-        let [rows, columns, row, column] = self.path.get(outer..)? else { return None };
         let split = |each: &Loop, level: usize, wanted: bool| match self.nest.made_by(self.levels, each.axis)? {
             (&Split { axis, by: SplitBy::Steps(steps), more: 0 }, pieces) => {
                 (axis == Axis(level as u32) && pieces == wanted).then_some(steps)
             }
             _ => None,
         };
-        let extents = (split(rows, outer, true)?, split(columns, outer + 1, true)?);
-        let same = (split(row, outer, false)?, split(column, outer + 1, false)?) == extents;
-        let By::BlockThreads(threads) = row.by else { return None };
-        let by = (rows.by, columns.by, column.by) == (By::Blocks, By::Blocks, row.by);
-        let steps = match (&column.body[..], self.levels - outer) {
-            (_, 2) => 0,
-            ([Node::Loop(pieces)], 3) if pieces.unroll == 1 => match &pieces.body[..] {
+        // Pieces, and steps of a piece, of a level.
+        let both = |pieces: &Loop, steps: &Loop, level: usize| {
+            let extent = split(pieces, level, true)?;
+            let same = split(steps, level, false)? == extent;
+            (same && pieces.by == By::Blocks && pieces.unroll == 1).then_some(extent)
+        };
+        let (levels, extents, points, last) = match self.path.get(outer..)? {
+            [columns, column] => (1, (1, both(columns, column, outer)?), (1, column.unroll), column),
+            [rows, columns, row, column] => {
+                let extents = (both(rows, row, outer)?, both(columns, column, outer + 1)?);
+                (2, extents, (row.unroll, column.unroll), if row.by == column.by { column } else { return None })
+            }
+            _ => return None,
+        };
+        let By::BlockThreads(threads) = last.by else { return None };
+        let inside = outer + levels;
+        // Pieces of a level that combines or carries are no tiles.
+        if inside > free_levels(kernel) {
+            return None;
+        }
+        let steps = match (&last.body[..], self.levels - inside) {
+            (_, 0) => 0,
+            ([Node::Loop(pieces)], 1) if pieces.unroll == 1 => match &pieces.body[..] {
                 [Node::Loop(step)] if step.unroll == 1 => {
-                    split(pieces, outer + 2, true).filter(|&steps| split(step, outer + 2, false) == Some(steps))?
+                    split(pieces, inside, true).filter(|&steps| split(step, inside, false) == Some(steps))?
                 }
                 _ => return None,
             },
             _ => return None,
         };
-        let plain = rows.unroll == 1 && columns.unroll == 1;
-        (same && by && plain).then_some(Tiled { outer, extents, points: (row.unroll, column.unroll), steps, threads })
+        Some(Tiled { outer, levels, extents, points, steps, threads })
     }
 
     fn blocks(&self, kernel: &Kernel) -> Result<Grid, String> {
-        if let Some(tiled) = self.tiled() {
+        if let Some(tiled) = self.tiled(kernel) {
             return Ok(Grid::Tiled(tiled));
         }
         match self.pieces(0) {

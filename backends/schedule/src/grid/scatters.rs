@@ -28,7 +28,7 @@ impl<'k> Scatter<'k> {
         let Action::Scatter { arrays, combine, order, .. } = &statement.action else {
             return Err("it is no scatter");
         };
-        if !matches!(grid, Grid::Points { .. }) || statement.depth == 0 {
+        if !matches!(grid, Grid::Points { .. } | Grid::ShortOrLong { .. }) || statement.depth == 0 {
             return Err("its elements do not come from points that threads take");
         }
         let shares = |other: usize| match &kernel.statements[other].action {

@@ -1,13 +1,15 @@
-//! Tiles of points whose block has what they read in its shared memory: products, where many points read the same, and transposes, where
-//! neighbours in memory are no neighbours in the order of the points.
+//! Tiles of points whose block has what they read in its shared memory: products, where many points read the same, transposes, where
+//! neighbours in memory are no neighbours in the order of the points, and stencils, where points read what their neighbours read too.
 
 use fusebox_ir::{
-    Action, Association, DimBoundary, IndexMap, Kernel, LocalId, ScalarOperand, Statement, analysis::kernels::depths,
+    Action, Association, DimBoundary, IndexMap, Kernel, LevelOrder, LocalId, ScalarOperand, Statement,
+    analysis::kernels::depths,
 };
 
 use super::{
     Grid, cannot_fail,
-    facts::{flat_levels, free_levels, instruction_cannot_fail, is_exact},
+    facts::{flat_levels, free_levels, instruction_cannot_fail, is_exact, may_be_overwritten},
+    halo::halos,
     legal::MOST_SHARED,
 };
 use crate::{schedule::Form, target::Gpu};
@@ -18,8 +20,10 @@ pub const LEAST_TURNED: i64 = 16;
 /// A tile, and who takes what of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tiled {
-    /// How many levels are around the two of the tile.
+    /// How many levels are around those of the tile.
     pub outer: usize,
+    /// Levels of the tile: two, rows and columns, or one, whose points are the columns of one row.
+    pub levels: usize,
     /// Rows and columns of points.
     pub extents: (u32, u32),
     /// Rows and columns that a thread has at once, in registers.
@@ -30,10 +34,47 @@ pub struct Tiled {
     pub threads: u32,
 }
 
+/// Which levels tiles are of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TileLevels {
+    /// How many are around those of the tile.
+    pub outer: usize,
+    /// How many the tile has: one or two.
+    pub levels: usize,
+    /// Whether there is one inside.
+    pub inner: bool,
+}
+
+impl TileLevels {
+    /// The level of rows, if the tile has one.
+    pub fn rows(self) -> Option<usize> {
+        (self.levels == 2).then_some(self.outer)
+    }
+
+    /// The level of columns.
+    pub fn columns(self) -> usize {
+        self.points() - 1
+    }
+
+    /// How many levels a point is numbered by.
+    pub fn points(self) -> usize {
+        self.outer + self.levels
+    }
+}
+
 impl Tiled {
+    /// Its levels.
+    pub fn of(&self) -> TileLevels {
+        TileLevels { outer: self.outer, levels: self.levels, inner: self.steps > 0 }
+    }
+
     /// How many elements apart rows of what is staged are: a few more than there are, so that columns are in different banks.
     pub fn stride(&self, extent: u32) -> u32 {
-        if self.steps == 0 { extent + 1 } else { extent + 4 }
+        match (self.steps, extent) {
+            (0, _) => extent + 1,
+            (_, 1) => 1,
+            _ => extent + 4,
+        }
     }
 
     /// Bytes of shared memory of a load.
@@ -58,18 +99,22 @@ pub struct Stage {
     pub along_steps: bool,
 }
 
-/// Levels of tiles: how many are around them, whether there is one inside.
+/// The levels of tiles of so many levels.
 ///
 /// # Errors
 /// Why there are no tiles.
-pub fn tiled(kernel: &Kernel) -> Result<(usize, bool), &'static str> {
+pub fn tiled(kernel: &Kernel, levels: usize) -> Result<TileLevels, &'static str> {
     let free = free_levels(kernel);
     let flat = flat_levels(kernel, free);
-    let Some(outer) = flat.checked_sub(2) else { return Err("points are not numbered by two levels") };
+    let Some(outer) = flat.checked_sub(levels) else { return Err("points are not numbered by two levels") };
     let inner = kernel.levels.len() - flat;
     if inner > 1 || flat < free {
         return Err("there are several levels inside of the points");
     }
+    if (outer..flat).any(|level| kernel.levels[level].order == LevelOrder::Down) {
+        return Err("a level of the points runs down");
+    }
+    let found = TileLevels { outer, levels, inner: inner == 1 };
     let statements = || kernel.statements.iter().enumerate();
     let pure = |statement: &Statement| match &statement.action {
         Action::Load { map, outside, .. } => !map.checked && outside.as_ref().is_none_or(cannot_fail),
@@ -84,7 +129,7 @@ pub fn tiled(kernel: &Kernel) -> Result<(usize, bool), &'static str> {
             )
         };
         return if statements().all(|(_, statement)| statement.depth as usize != flat || plain(statement)) {
-            Ok((outer, false))
+            Ok(found)
         } else {
             Err("points do more than load, compute and store")
         };
@@ -114,15 +159,15 @@ pub fn tiled(kernel: &Kernel) -> Result<(usize, bool), &'static str> {
             _ => return Err("points do more than load, combine and store"),
         }
     }
-    reduced.map(|_| (outer, true)).ok_or("nothing is combined")
+    reduced.map(|_| found).ok_or("nothing is combined")
 }
 
-/// How a load may be staged in tiles of these levels.
+/// How a load may be staged in tiles of these levels, but for those that points share with their neighbours ([`halos`]).
 ///
 /// # Errors
 /// Why it may not.
-pub fn stage(kernel: &Kernel, (outer, inner): (usize, bool), position: usize) -> Result<Stage, &'static str> {
-    let depth = outer + 2 + usize::from(inner);
+pub fn stage(kernel: &Kernel, of: TileLevels, position: usize) -> Result<Stage, &'static str> {
+    let depth = of.points() + usize::from(of.inner);
     let Some(Statement { depth: own, action: Action::Load { array, map, outside: None, .. }, .. }) =
         kernel.statements.get(position)
     else {
@@ -131,33 +176,44 @@ pub fn stage(kernel: &Kernel, (outer, inner): (usize, bool), position: usize) ->
     if *own as usize != depth || map.checked || !is_early(kernel, map) {
         return Err("where it reads is not known before");
     }
-    if kernel.arrays.iter().any(|other| other.in_place_of == Some(*array)) {
+    if map.dims.iter().any(|dim| dim.boundary != DimBoundary::None) {
+        return Err("it is no load, or one with a boundary");
+    }
+    if may_be_overwritten(kernel, *array) {
         return Err("what it reads may be overwritten");
     }
     let index = |level: usize| kernel.levels[level].index.id;
     let reads = |level: usize| map.dims.iter().any(|dim| dim.terms.iter().any(|&(_, local)| local == index(level)));
     let Some(last) = map.dims.last() else { return Err("it reads a scalar") };
     let along = |level: usize| last.terms.contains(&(1, index(level)));
-    let (row, column) = (reads(outer), reads(outer + 1));
-    if !inner {
-        let turned = along(outer) && column && !last.terms.iter().any(|&(_, local)| local == index(outer + 1));
-        return if turned {
-            Ok(Stage { array: array.index(), row: true, along_steps: false })
-        } else {
-            Err("neighbouring points do not read what lies apart, and points below each other neighbours")
-        };
+    let array = array.index();
+    match (of.rows(), of.inner) {
+        (None, false) => Err("one level is not turned"),
+        (Some(rows), false) => {
+            let apart = !last.terms.iter().any(|&(_, local)| local == index(of.columns()));
+            if along(rows) && reads(of.columns()) && apart {
+                Ok(Stage { array, row: true, along_steps: false })
+            } else {
+                Err("neighbouring points do not read what lies apart, and points below each other neighbours")
+            }
+        }
+        (rows, true) => {
+            let (inner, column) = (of.points(), reads(of.columns()));
+            // Of one level all points are the columns of one row, and share what that row reads.
+            let row = rows.map_or(!column, reads);
+            if row == column || !reads(inner) {
+                return Err("points do not share what it reads");
+            }
+            Ok(Stage { array, row, along_steps: along(inner) })
+        }
     }
-    if row == column || !reads(outer + 2) {
-        return Err("points do not share what it reads");
-    }
-    Ok(Stage { array: array.index(), row, along_steps: along(outer + 2) })
 }
 
-/// Whether a map is one of indices and what is known before all levels alone, without boundaries.
-fn is_early(kernel: &Kernel, map: &IndexMap) -> bool {
+/// Whether a map is one of indices and what is known before all levels alone.
+pub(super) fn is_early(kernel: &Kernel, map: &IndexMap) -> bool {
     let known = depths(kernel);
     let early = |local: LocalId| known.get(&local) == Some(&0) || kernel.levels.iter().any(|own| own.index.id == local);
-    map.dims.iter().all(|dim| dim.boundary == DimBoundary::None && dim.terms.iter().all(|&(_, local)| early(local)))
+    map.dims.iter().all(|dim| dim.terms.iter().all(|&(_, local)| early(local)))
 }
 
 /// Accumulators of a point in 32-bit registers.
@@ -174,16 +230,22 @@ pub(crate) fn words(kernel: &Kernel) -> u32 {
 /// What is wrong with a tile.
 pub(super) fn faults(kernel: &Kernel, own: &Tiled, gpu: &Gpu) -> Vec<String> {
     let mut faults = Vec::new();
-    match tiled(kernel) {
+    match tiled(kernel, own.levels) {
+        _ if !matches!(own.levels, 1 | 2) => {
+            faults.push(format!("a tile has one level or two, and not {}", own.levels))
+        }
         Err(why) => faults.push(format!("there are no tiles of points: {why}")),
-        Ok((outer, inner)) if outer != own.outer || inner != (own.steps > 0) => {
+        Ok(of) if of != own.of() => {
+            let outer = of.outer;
             faults.push(format!("tiles are of level {outer} and the next, and others are asked for"));
         }
         Ok(_) => {}
     }
     let ((rows, columns), (down, across)) = (own.extents, own.points);
-    let whole = [rows, columns, down, across].iter().all(|number| number.is_power_of_two() && *number <= 256)
-        && matches!(own.steps, 0 | 2 | 4 | 8 | 16 | 32)
+    let most = if own.steps == 0 { 1024 } else { 256 };
+    let whole = [rows, columns, down, across].iter().all(|number| number.is_power_of_two() && *number <= most)
+        && (own.steps == 0 || own.steps.is_power_of_two() && (2..=256).contains(&own.steps))
+        && rows * columns <= 4096
         && down <= 4
         && across <= 4;
     if !whole {
@@ -192,7 +254,7 @@ pub(super) fn faults(kernel: &Kernel, own: &Tiled, gpu: &Gpu) -> Vec<String> {
     }
     let (points, threads) = (rows * columns, own.threads);
     let shares = if own.steps == 0 {
-        (down, across) == (1, 1) && threads >= rows.max(columns) && points % threads.max(1) == 0
+        (down, across) == (1, 1) && points % threads.max(1) == 0
     } else {
         rows >= down && columns >= across && points == threads * down * across
     };
@@ -210,6 +272,7 @@ pub(super) fn faults(kernel: &Kernel, own: &Tiled, gpu: &Gpu) -> Vec<String> {
 /// What is wrong with the loads that are staged.
 pub fn faults_of_tiles(kernel: &Kernel, grid: &Grid, forms: &[Form]) -> Vec<String> {
     let (mut faults, mut room, mut seen) = (Vec::new(), 0, Vec::new());
+    let (mut turned, mut around) = (false, Vec::new());
     for form in forms {
         let Form::Staged { statement } = *form else { continue };
         if seen.contains(&statement) {
@@ -220,9 +283,26 @@ pub fn faults_of_tiles(kernel: &Kernel, grid: &Grid, forms: &[Form]) -> Vec<Stri
             faults.push("loads are staged in tiles of points".to_owned());
             continue;
         };
-        match stage(kernel, (own.outer, own.steps > 0), statement as usize) {
-            Ok(stage) => room += own.bytes(kernel, stage),
-            Err(why) => faults.push(format!("statement {statement} is not staged: {why}")),
+        match (stage(kernel, own.of(), statement as usize), own.steps) {
+            (Ok(stage), _) => {
+                room += own.bytes(kernel, stage);
+                turned |= own.steps == 0;
+            }
+            (Err(_), 0) => around.push(statement as usize),
+            (Err(why), _) => faults.push(format!("statement {statement} is not staged: {why}")),
+        }
+    }
+    if let Grid::Tiled(own) = grid {
+        match halos(kernel, own.of(), &around) {
+            Ok(halos) => room += halos.iter().map(|halo| halo.bytes(kernel, own.extents)).sum::<u64>(),
+            Err((position, why)) => faults.push(format!("statement {position} is not staged: {why}")),
+        }
+        if turned && !around.is_empty() {
+            faults.push("tiles are turned, or have what is around them, and not both".to_owned());
+        }
+        if turned && own.threads < own.extents.0.max(own.extents.1) {
+            let threads = own.threads;
+            faults.push(format!("{threads} threads do not share the points of the tile"));
         }
     }
     if room > MOST_SHARED {

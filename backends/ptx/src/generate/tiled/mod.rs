@@ -1,5 +1,6 @@
-//! A block for each tile of the points of two levels; what they read is in its shared memory.
+//! A block for each tile of the points of two levels, or of one; what they read is in its shared memory.
 
+mod around;
 mod product;
 mod turned;
 
@@ -8,7 +9,7 @@ use std::ops::Range;
 use fusebox_ir::{Action, ElementType, KernelArrayId};
 use fusebox_schedule::{
     Form,
-    grid::{LEAST_TURNED, Stage, Tiled, stage},
+    grid::{Halo, LEAST_TURNED, Stage, Tiled, halos, stage},
 };
 
 use super::{
@@ -32,52 +33,84 @@ struct Staged {
     base: Reg,
 }
 
+/// What several loads read at the points of a tile and around them.
+struct Boxed {
+    of: Halo,
+    ty: ElementType,
+    /// Where its elements are in shared memory.
+    base: Reg,
+}
+
 /// The tile under way.
 struct Tile<'a> {
     own: Tiled,
     staged: &'a [Staged],
-    /// The levels around, and the two of the tile.
-    axes: &'a [Axis],
+    boxes: &'a [Boxed],
     /// The number of the thread in its block.
     thread: Val,
     /// Its first row and its first column.
     start: (Val, Val),
+    /// The axes of its rows and of its columns; of one level there is one row.
+    levels: (Option<Axis>, Axis),
 }
 
 impl Building<'_> {
     pub(super) fn tiled(&mut self, own: Tiled, forms: &[Form]) -> Result {
         let (kernel, all) = (self.kernel, self.all());
-        let outer = own.outer;
+        let (outer, of) = (own.outer, own.of());
         let mut e = Emitter::new(kernel, self.made_for, &mut self.sites, &[]);
         let (before, inner, behind) = parts(kernel, 0, all.clone());
         prologue(&mut e, all)?;
-        let axes = axes(&mut e, 0..outer + 2)?;
-        let mut staged = Vec::new();
+        let axes = axes(&mut e, 0..of.points())?;
+        let (mut staged, mut around) = (Vec::new(), Vec::new());
         for form in forms {
             let Form::Staged { statement } = *form else { continue };
             let position = statement as usize;
-            let of = stage(kernel, (outer, own.steps > 0), position).map_err(|why| super::unsupported(kernel, why))?;
-            let base = e.c.memory(Space::Shared, own.bytes(kernel, of));
-            staged.push(Staged { position, of, ty: kernel.arrays[of.array].element, base });
+            match stage(kernel, of, position) {
+                Ok(stage) => {
+                    let base = e.c.memory(Space::Shared, own.bytes(kernel, stage));
+                    staged.push(Staged { position, of: stage, ty: kernel.arrays[stage.array].element, base });
+                }
+                Err(_) => around.push(position),
+            }
         }
+        let halos = halos(kernel, of, &around).map_err(|(_, why)| super::unsupported(kernel, why))?;
+        let boxes = halos.into_iter().map(|halo| {
+            let base = e.c.memory(Space::Shared, halo.bytes(kernel, own.extents));
+            Boxed { ty: kernel.arrays[halo.array].element, of: halo, base }
+        });
+        let boxes: Vec<Boxed> = boxes.collect();
         let ((rows, columns), thread) = (own.extents, e.special("tid.x"));
-        let (down, across) =
-            (e.pieces(axes[outer].steps, rows.into()), e.pieces(axes[outer + 1].steps, columns.into()));
-        let around = e.points(&axes[..outer]);
-        let tiles = e.c.mul(around, down);
-        let tiles = e.c.mul(tiles, across);
+        let (row_axis, column_axis) = (of.rows().map(|level| axes[level]), axes[of.columns()]);
+        let down = row_axis.map(|axis| e.pieces(axis.steps, rows.into()));
+        let across = e.pieces(column_axis.steps, columns.into());
+        let mut tiles = e.points(&axes[..outer]);
+        for number in down.into_iter().chain([across]) {
+            tiles = e.c.mul(tiles, number);
+        }
         let (block, blocks) = (e.special("ctaid.x"), e.special("nctaid.x"));
         let done = e.c.label();
-        if own.steps == 0 {
+        if own.steps == 0 && own.levels == 2 {
             in_points(&mut e, &axes, inner.clone(), done)?;
         }
         e.stride_up(block, tiles, blocks, |e, number| {
-            let (row, column) = e.parted(number, across);
-            let (point, row) = if outer == 0 { (0i64.into(), row) } else { e.parted(row, down) };
+            // Of one tile in a row there is nothing to part.
+            let (rest, column) =
+                if outer == 0 && down.is_none() { (0i64.into(), number) } else { e.parted(number, across) };
+            let (point, row) = match down {
+                None => (rest, 0i64.into()),
+                Some(_) if outer == 0 => (0i64.into(), rest),
+                Some(down) => e.parted(rest, down),
+            };
             e.enter_all(&axes[..outer], point);
             let start = (e.c.mul(row, i64::from(rows).into()), e.c.mul(column, i64::from(columns).into()));
-            let tile = Tile { own, staged: &staged, axes: &axes, thread, start };
-            if own.steps == 0 { turned::tile(e, &tile, inner) } else { product::tile(e, &tile, inner) }
+            let levels = (row_axis, column_axis);
+            let tile = Tile { own, staged: &staged, boxes: &boxes, thread, start, levels };
+            match own.steps {
+                0 if staged.is_empty() => around::tile(e, &tile, inner),
+                0 => turned::tile(e, &tile, inner),
+                _ => product::tile(e, &tile, inner),
+            }
         })?;
         e.c.place(done);
         if is_once(kernel, &before, &behind) {
@@ -85,11 +118,9 @@ impl Building<'_> {
             let one = e.c.both(own, alone);
             e.only_if(one, |e| once(e, before, behind))?;
         }
-        let tiles = Quantity::Times(
-            Box::new(Quantity::Steps(outer).pieces(rows.into())),
-            Box::new(Quantity::Steps(outer + 1).pieces(columns.into())),
-        );
-        let tiles = Quantity::Times(Box::new(points_of(0..outer)), Box::new(tiles));
+        let tiles = of.rows().map(|level| Quantity::Steps(level).pieces(rows.into())).into_iter();
+        let tiles = tiles.chain([Quantity::Steps(of.columns()).pieces(columns.into())]);
+        let tiles = tiles.fold(points_of(0..outer), |tiles, more| Quantity::Times(Box::new(tiles), Box::new(more)));
         let made = e.finish("tiled", tiles, own.threads)?;
         self.entries.push(made);
         Ok(())
@@ -112,9 +143,18 @@ fn in_points(e: &mut Emitter<'_>, axes: &[Axis], inner: Range<usize>, done: Labe
 }
 
 impl Tile<'_> {
-    /// The axes of its rows and of its columns.
-    fn levels(&self) -> (&Axis, &Axis) {
-        (&self.axes[self.own.outer], &self.axes[self.own.outer + 1])
+    /// Enters a row of a tile that has rows.
+    fn enter_row(&self, e: &mut Emitter<'_>, step: Val) {
+        if let Some(axis) = &self.levels.0 {
+            e.enter(axis, step);
+        }
+    }
+
+    /// Whether there are such a row and such a column.
+    fn is_there(&self, e: &mut Emitter<'_>, row: Val, column: Val) -> Reg {
+        let down = self.levels.0.map(|axis| e.c.compare("lt", row, axis.steps));
+        let across = e.c.compare("lt", column, self.levels.1.steps);
+        down.map_or(across, |down| e.c.both(down, across))
     }
 
     /// How many columns the columns of a thread are apart.

@@ -21,6 +21,9 @@ use crate::{
 /// Statements inside of the steps from which on the steps in shared memory stand in a loop, and not in a row.
 const MANY_STATEMENTS: usize = 16;
 
+/// Most steps that stand in a row.
+const MOST_IN_A_ROW: i64 = 32;
+
 /// The points of a thread: what locals are at each, row by row.
 struct Points {
     /// The row and the column of the first in the tile. Rows are neighbours; columns lie apart, so that those of neighbouring threads are neighbours.
@@ -35,17 +38,19 @@ struct Points {
 
 /// One tile.
 pub(super) fn tile(e: &mut Emitter<'_>, tile: &Tile<'_>, inner: Range<usize>) -> Result {
-    let outer = tile.own.outer;
-    let range = around(e, 1..outer + 1, inner)?;
-    let (of_rows, range, _) = parts(e.kernel, outer + 1, range);
-    let (before, steps, behind) = parts(e.kernel, outer + 2, range);
+    let of = tile.own.of();
+    let mut range = around(e, 1..of.outer + 1, inner)?;
     let mut points = Points::new(e, tile);
-    for position in of_rows.chain(before) {
-        points.statement(e, position)?;
+    if of.rows().is_some() {
+        let (of_rows, inside, _) = parts(e.kernel, of.outer + 1, range);
+        range = inside;
+        of_rows.into_iter().try_for_each(|position| points.statement(e, position))?;
     }
+    let (before, steps, behind) = parts(e.kernel, of.points(), range);
+    before.into_iter().try_for_each(|position| points.statement(e, position))?;
     points.begin(e, steps.clone())?;
     let places = points.places(e, tile);
-    let level = e.axis(outer + 2)?;
+    let level = e.axis(of.points())?;
     let size = i64::from(tile.own.steps);
     let around = e.locals.clone();
     e.stride_up(0i64.into(), level.steps, size.into(), |e, first| {
@@ -61,7 +66,7 @@ pub(super) fn tile(e: &mut Emitter<'_>, tile: &Tile<'_>, inner: Range<usize>) ->
             let at = e.c.add(first, step);
             points.step(e, (tile, &places), (&level, at, step), steps.clone())
         };
-        if steps.len() < MANY_STATEMENTS {
+        if steps.len() < MANY_STATEMENTS && size <= MOST_IN_A_ROW {
             let (some, behind) = (e.c.label(), e.c.label());
             let whole = e.c.compare("eq", count, size.into());
             e.c.op(format_args!("@!{whole} bra {some}"));
@@ -84,9 +89,11 @@ pub(super) fn tile(e: &mut Emitter<'_>, tile: &Tile<'_>, inner: Range<usize>) ->
 /// Some steps of what a load reads come to shared memory. What is beyond the tile's points is that of the last of them, and nobody stores what comes of it.
 fn fill(e: &mut Emitter<'_>, tile: &Tile<'_>, staged: &Staged, (level, first, count): (&Axis, Val, Val)) -> Result {
     let own = tile.own;
-    let (rows, columns) = tile.levels();
-    let (extent, start, axis) =
-        if staged.of.row { (own.extents.0, tile.start.0, rows) } else { (own.extents.1, tile.start.1, columns) };
+    let (rows, columns) = &tile.levels;
+    let (extent, start, axis) = match (staged.of.row, rows) {
+        (true, rows) => (own.extents.0, tile.start.0, rows.as_ref()),
+        (false, _) => (own.extents.1, tile.start.1, Some(columns)),
+    };
     in_turns(e, (tile.thread, own.threads), extent * own.steps, |e, number| {
         let (point, step) = if staged.of.along_steps {
             e.parted_by(number, own.steps)
@@ -97,7 +104,9 @@ fn fill(e: &mut Emitter<'_>, tile: &Tile<'_>, staged: &Staged, (level, first, co
         let there = e.c.compare("lt", step, count);
         e.only_if(there, |e| {
             let at = e.c.add(start, point);
-            enter_or_last(e, axis, at);
+            if let Some(axis) = axis {
+                enter_or_last(e, axis, at);
+            }
             let at = e.c.add(first, step);
             e.enter(level, at);
             let value = e.of_array(staged)?;
@@ -119,27 +128,31 @@ fn enter_or_last(e: &mut Emitter<'_>, axis: &Axis, step: Val) {
 
 impl Points {
     fn new(e: &mut Emitter<'_>, tile: &Tile<'_>) -> Self {
-        let (rows, columns) = tile.levels();
+        let (rows, columns) = &tile.levels;
         let (down, across) = tile.own.points;
         let around = e.locals.clone();
         let (row, column) = e.parted_by(tile.thread, tile.own.extents.1 / across);
         let first = (e.c.mul(row, i64::from(down).into()), column);
-        let [row, column] = [rows, columns].map(|axis| e.kernel.levels[axis.level].index.id);
+        let [row, column] =
+            [rows.as_ref(), Some(columns)].map(|axis| axis.map(|axis| e.kernel.levels[axis.level].index.id));
         let mut at = vec![vec![around.clone(); across as usize]; down as usize];
-        for r in 0..down {
-            let step = e.c.add(tile.start.0, first.0);
-            let step = e.c.add(step, i64::from(r).into());
-            enter_or_last(e, rows, step);
-            at[r as usize].iter_mut().for_each(|point| _ = point.insert(row, e.locals[&row]));
+        if let (Some(rows), Some(row)) = (rows, row) {
+            for r in 0..down {
+                let step = e.c.add(tile.start.0, first.0);
+                let step = e.c.add(step, i64::from(r).into());
+                enter_or_last(e, rows, step);
+                at[r as usize].iter_mut().for_each(|point| _ = point.insert(row, e.locals[&row]));
+            }
         }
-        for c in 0..across {
+        for (c, column) in (0..across).zip(column.into_iter().cycle()) {
             let step = e.c.add(tile.start.1, first.1);
             let step = e.c.add(step, i64::from(c * tile.apart()).into());
             enter_or_last(e, columns, step);
             at.iter_mut().for_each(|points| _ = points[c as usize].insert(column, e.locals[&column]));
         }
         e.locals = around;
-        Self { first, at, by_row: BTreeSet::from([row]), by_column: BTreeSet::from([column]), into: BTreeMap::new() }
+        let (by_row, by_column) = (row.into_iter().collect(), column.into_iter().collect());
+        Self { first, at, by_row, by_column, into: BTreeMap::new() }
     }
 
     /// Whether a statement differs from row to row, and from column to column.
@@ -281,7 +294,6 @@ impl Points {
 
     /// What stands behind the steps, at the points that there are.
     fn end(&mut self, e: &mut Emitter<'_>, tile: &Tile<'_>, behind: Range<usize>) -> Result {
-        let (rows, columns) = tile.levels();
         let corner = (e.c.add(tile.start.0, self.first.0), e.c.add(tile.start.1, self.first.1));
         for (r, row) in self.at.iter().enumerate() {
             for (c, point) in row.iter().enumerate() {
@@ -294,8 +306,7 @@ impl Points {
                 }
                 let across = c as i64 * i64::from(tile.apart());
                 let (x, y) = (e.c.add(corner.0, (r as i64).into()), e.c.add(corner.1, across.into()));
-                let (down, across) = (e.c.compare("lt", x, rows.steps), e.c.compare("lt", y, columns.steps));
-                let there = e.c.both(down, across);
+                let there = tile.is_there(e, x, y);
                 e.only_if(there, |e| e.statements(behind.clone()))?;
             }
         }

@@ -17,19 +17,17 @@ use crate::{
 pub(super) fn tile(e: &mut Emitter<'_>, tile: &Tile<'_>, inner: Range<usize>) -> Result {
     let own = tile.own;
     let ((rows, columns), threads) = (own.extents, own.threads);
-    let (row_axis, column_axis) = tile.levels();
     e.failed = Some(e.c.variable(Constant::from(false).into()));
     in_turns(e, (tile.thread, threads), rows * columns, |e, number| {
         let (column, row) = e.parted_by(number, rows);
         let (x, y) = (e.c.add(tile.start.0, row), e.c.add(tile.start.1, column));
-        let (down, across) = (e.c.compare("lt", x, row_axis.steps), e.c.compare("lt", y, column_axis.steps));
-        let there = e.c.both(down, across);
+        let there = tile.is_there(e, x, y);
         let stride = own.stride(rows);
         let place = e.c.mul(column, i64::from(stride).into());
         let place = e.c.add(place, row);
         e.only_if(there, |e| {
-            e.enter(row_axis, x);
-            e.enter(column_axis, y);
+            tile.enter_row(e, x);
+            e.enter(&tile.levels.1, y);
             for staged in tile.staged {
                 let value = e.of_array(staged)?;
                 let place = e.address(staged.base, place, staged.ty.bytes().max(4) as u64);
@@ -43,13 +41,12 @@ pub(super) fn tile(e: &mut Emitter<'_>, tile: &Tile<'_>, inner: Range<usize>) ->
         in_turns(e, (tile.thread, threads), rows * columns, |e, number| {
             let (row, column) = e.parted_by(number, columns);
             let (x, y) = (e.c.add(tile.start.0, row), e.c.add(tile.start.1, column));
-            let (down, across) = (e.c.compare("lt", x, row_axis.steps), e.c.compare("lt", y, column_axis.steps));
-            let there = e.c.both(down, across);
+            let there = tile.is_there(e, x, y);
             let place = e.c.mul(column, i64::from(own.stride(rows)).into());
             let place = e.c.add(place, row);
             e.only_if(there, |e| {
-                e.enter(row_axis, x);
-                e.enter(column_axis, y);
+                tile.enter_row(e, x);
+                e.enter(&tile.levels.1, y);
                 let inside = around(e, 1..own.outer + 2, inner.clone())?;
                 for staged in tile.staged {
                     let place = e.address(staged.base, place, staged.ty.bytes().max(4) as u64);

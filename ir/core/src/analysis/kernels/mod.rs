@@ -18,6 +18,6 @@ pub use self::{
     one_row::one_row,
     ranges::{OneRange, in_ranges, scans_outermost},
     row_lengths::{RowLengths, row_lengths},
-    totals::{has_totals, totals_only},
+    totals::{has_totals, has_totals_along, totals_along, totals_only},
     trips::{Trips, constant_trips},
 };

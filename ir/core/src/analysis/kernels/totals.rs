@@ -7,11 +7,11 @@ use crate::{
     analysis::need::local,
 };
 
-/// What is made out of the results of scans along the outermost level.
-fn made_of_scans(kernel: &Kernel) -> HashSet<LocalId> {
+/// What is made out of the results of scans along a level.
+fn made_of_scans(kernel: &Kernel, level: usize) -> HashSet<LocalId> {
     let mut made: HashSet<LocalId> = HashSet::new();
     for statement in &kernel.statements {
-        let scan = statement.depth == 1 && matches!(statement.action, Action::Scan { .. });
+        let scan = statement.depth as usize == level + 1 && matches!(statement.action, Action::Scan { .. });
         if scan || statement.used_locals().iter().any(|id| made.contains(id)) {
             made.extend(defined(statement));
         }
@@ -22,9 +22,14 @@ fn made_of_scans(kernel: &Kernel) -> HashSet<LocalId> {
 /// Whether the scans along the outermost level are in tiles, and none of them needs what one of them makes: then the total of a tile can
 /// be computed before the tile's carry is known.
 pub fn has_totals(kernel: &Kernel) -> bool {
-    let made = made_of_scans(kernel);
+    has_totals_along(kernel, 0)
+}
+
+/// The same of the scans along another level.
+pub fn has_totals_along(kernel: &Kernel, level: usize) -> bool {
+    let made = made_of_scans(kernel, level);
     let apart = kernel.statements.iter().all(|statement| match &statement.action {
-        Action::Scan { association, .. } if statement.depth == 1 => {
+        Action::Scan { association, .. } if statement.depth as usize == level + 1 => {
             matches!(association, Association::Tiles { .. })
                 && !statement.used_locals().iter().any(|id| made.contains(id))
         }
@@ -37,9 +42,14 @@ pub fn has_totals(kernel: &Kernel) -> bool {
 
 /// The kernel with only those statements that the totals of tiles need, and the checks before them; others do nothing, at their places.
 pub fn totals_only(kernel: &Kernel) -> Kernel {
-    let without_checks = needed(kernel, 0);
+    totals_along(kernel, 0)
+}
+
+/// The same for the totals of scans along another level: of checks only those inside of it.
+pub fn totals_along(kernel: &Kernel, level: usize) -> Kernel {
+    let without_checks = needed(kernel, 0, level);
     let deepest = without_checks.iter().map(|&position| kernel.statements[position].depth).max().unwrap_or(0);
-    let needed = needed(kernel, deepest);
+    let needed = needed(kernel, deepest, level);
     let mut kernel = kernel.clone();
     for (position, statement) in kernel.statements.iter_mut().enumerate() {
         if !needed.contains(&position) {
@@ -54,15 +64,15 @@ pub fn totals_only(kernel: &Kernel) -> Kernel {
     kernel
 }
 
-/// Statements that totals need; of checks those of depth 1 to `checks`.
-fn needed(kernel: &Kernel, checks: u32) -> HashSet<usize> {
+/// Statements that totals of scans along a level need; of checks those of depth 1 to `checks`.
+fn needed(kernel: &Kernel, checks: u32, level: usize) -> HashSet<usize> {
     // Checks of what scans make are the second pass's.
-    let made = made_of_scans(kernel);
+    let made = made_of_scans(kernel, level);
     let mut positions = HashSet::new();
     let mut locals: HashSet<LocalId> = HashSet::new();
     for (position, statement) in kernel.statements.iter().enumerate().rev() {
         let wanted = match &statement.action {
-            Action::Scan { .. } if statement.depth == 1 => true,
+            Action::Scan { .. } if statement.depth as usize == level + 1 => true,
             Action::Check { .. } => {
                 statement.depth <= checks && !statement.used_locals().iter().any(|id| made.contains(id))
             }
