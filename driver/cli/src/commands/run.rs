@@ -26,7 +26,7 @@ use crate::{Failure, progress::Progress, show, source};
 ///
 /// A plan is what `dump PROGRAM --stage kernels --format json` prints, as it is or edited; no passes run on it.
 ///
-/// Inputs are .npy, .npz, Matrix Market or PNG files, told apart by their content; a scalar may be given as its value. A file of a
+/// Inputs are .npy, .npz, Matrix Market or PNG files, told apart by their content; a scalar or a small array may be given as its value. A file of a
 /// complex or structured type, an archive or an image gives all inputs whose names begin with NAME and a dot. Results go to .npy,
 /// .npz, .png or .mtx files, by the end of their names. Existing files keep their content until all
 /// results are written. Exit codes: 0; 1 if the

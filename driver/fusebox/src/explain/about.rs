@@ -66,13 +66,18 @@ impl Names {
         }
     }
 
-    /// For each line of a program's text the operations that it is about: those that it defines, or the one that it is inside of.
+    /// For each line of a program's text the inputs or operations that it is about: those that it defines, or the one that it is inside of.
     pub(super) fn of_program<'t>(&self, lines: impl Iterator<Item = &'t str>) -> Vec<Vec<String>> {
         let mut around: Vec<(usize, Vec<String>)> = Vec::new();
         lines
             .map(|line| {
                 let indent = line.len() - line.trim_start().len();
                 around.retain(|(other, _)| *other < indent);
+                let inputs: Vec<String> =
+                    inputs(line).into_iter().filter_map(|name| self.known.get(name).cloned()).collect();
+                if !inputs.is_empty() {
+                    return inputs;
+                }
                 let own: BTreeSet<&str> = defined(line).into_iter().flat_map(|name| self.now(name)).collect();
                 if own.is_empty() {
                     return around.last().map(|(_, names)| names.clone()).unwrap_or_default();
@@ -111,11 +116,21 @@ impl Names {
 /// The names that a line defines: between `let` and `=`, without types.
 fn defined(line: &str) -> Vec<&str> {
     let Some(rest) = line.trim_start().strip_prefix("let ") else { return Vec::new() };
-    let left = rest.split(" = ").next().unwrap_or_default();
+    names_in(rest.split(" = ").next().unwrap_or_default())
+}
+
+/// The inputs that the first line of a program names.
+fn inputs(line: &str) -> Vec<&str> {
+    let Some((_, list)) = line.strip_prefix("fn ").and_then(|rest| rest.split_once('(')) else { return Vec::new() };
+    names_in(list.split(')').next().unwrap_or_default())
+}
+
+/// Names in a list of names with types.
+fn names_in(list: &str) -> Vec<&str> {
     let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.');
     // Commas in extents stand between brackets.
     let mut depth = 0;
-    let parts = left.split(|c: char| {
+    let parts = list.split(|c: char| {
         depth += i32::from(c == '[') - i32::from(c == ']');
         c == ',' && depth == 0
     });
@@ -148,6 +163,9 @@ mod tests {
         assert_eq!(joined, ["", "b", "b", "b", "e", ""]);
         // Names that fusion took in are what they have gone into.
         assert_eq!(names().of_program(["let c: f32 = 1.0"].into_iter()), [["b", "d"]]);
+        // The first line is about the inputs, and what follows is not inside of them.
+        let about = names().of_program("fn f(b: [n, m]f32, x: i64, e: [n]f32) -> f32 {\n  return x }".lines());
+        assert_eq!(about, [vec!["b", "e"], vec![]]);
         assert_eq!(defined("  let a.re: [n]f32, a.im: [n, m]f32 = map("), ["a.re", "a.im"]);
     }
 
