@@ -176,8 +176,12 @@ fn worker() {
     let inputs: Vec<Array> = (golden.inputs.iter())
         .map(|value| if let Value::Array(array) = value { array.clone() } else { panic!("{value:?}") })
         .collect();
-    let backends = [true, false]
-        .map(|wide| Cranelift::new(Config { threads: 2, share_from_ns: 1_000, wide, ..Config::default() }).unwrap());
+    let backends = [true, false].map(|wide| {
+        // Turns of loops are done in strips too.
+        let (strips_from_bytes, strip_bytes) = (0, 2_000);
+        let config = Config { threads: 2, share_from_ns: 1_000, wide, ..Config::default() };
+        Cranelift::new(Config { strips_from_bytes, strip_bytes, ..config }).unwrap()
+    });
     std::panic::set_hook(Box::new(|_| {}));
     let mut out = std::io::stdout();
     for (position, edit) in edits(&plan, all == "all").iter().enumerate().skip(from.parse().unwrap()) {

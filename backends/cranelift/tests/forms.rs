@@ -173,6 +173,28 @@ fn lanes_moved_up() {
     }
 }
 
+#[test]
+fn lanes_in_the_other_order() {
+    for element in UNSIGNED {
+        for lanes in [2u32, 4, 8, 16, 32, 64, 128] {
+            let mut b = Builder::new();
+            let (x, y) = (b.argument(0), b.argument(1));
+            let zero = b.int(0);
+            let value = b.load(element, lanes, x, zero, Memory::Input);
+            let reversed = b.reverse(value);
+            b.store(y, zero, reversed, None);
+            let made = b.finish(format!("{lanes} lanes of {element} reversed"));
+            let mut random = Random(u64::from(lanes));
+            let numbers: Vec<u64> = (0..lanes).map(|_| random.next() >> (64 - element.bits())).collect();
+            let arrays = [bytes(numbers.iter().copied(), element), vec![0xaa; lanes as usize * element.bytes()]];
+            let expected: Vec<u64> = numbers.iter().rev().copied().collect();
+            each_set(&made, (0, 0), &arrays, |set, arrays| {
+                assert_eq!(elements(&arrays[1], element), expected, "{set}: {lanes} lanes of {element}");
+            });
+        }
+    }
+}
+
 /// Numbers of a type with all that is special about it.
 fn corners(element: ElementType) -> Vec<u64> {
     if !element.is_float() {

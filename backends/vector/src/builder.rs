@@ -289,6 +289,12 @@ impl Builder {
         self.one(ty.element, ty.lanes / 2, Op::Half { value, upper })
     }
 
+    /// Lanes in the other order; a gang of elements that are no `bool`.
+    pub fn reverse(&mut self, value: Value) -> Value {
+        let ty = self.ty(value);
+        if ty.lanes == 1 { value } else { self.one(ty.element, ty.lanes, Op::Reverse(value)) }
+    }
+
     /// Lanes moved up by `by`.
     pub fn shift(&mut self, value: Value, by: u32, fill: Value) -> Value {
         let ty = self.ty(value);

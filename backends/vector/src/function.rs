@@ -170,6 +170,8 @@ pub enum Op {
         /// What comes in below.
         fill: Value,
     },
+    /// The lanes in the other order; no mask.
+    Reverse(Value),
     /// Leaves the function with a failure where the condition (a mask, or a `bool`) holds in any lane.
     FailIf {
         /// A mask, or a uniform `bool`.

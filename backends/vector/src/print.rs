@@ -88,6 +88,7 @@ impl Printer<'_> {
             Op::Extract(a, lane) => format!("extract {a}, {lane}"),
             Op::Insert(a, lane, value) => format!("insert {a}, {lane}, {value}"),
             Op::Half { value, upper } => format!("{} half of {value}", if *upper { "upper" } else { "lower" }),
+            Op::Reverse(value) => format!("reverse {value}"),
             Op::Shift { value, by, fill } => format!("shift {value} by {by}, {fill}"),
             Op::FailIf { condition, site, operands } => format!("fail {site} ({}) if {condition}", list(operands)),
             Op::Loop(own) => {

@@ -9,7 +9,13 @@ macro_rules! operands {
     ($op:expr, $iter:ident, $inside:ident) => {
         match $op {
             Op::Parameter(_) | Op::Argument(_) | Op::Constant(_) | Op::Iota => SmallVec::new(),
-            Op::Splat(a) | Op::Unary(_, a) | Op::Convert(a) | Op::Bits(a) | Op::Any(a) | Op::Extract(a, _) => {
+            Op::Splat(a)
+            | Op::Unary(_, a)
+            | Op::Convert(a)
+            | Op::Bits(a)
+            | Op::Any(a)
+            | Op::Extract(a, _)
+            | Op::Reverse(a) => {
                 smallvec![a]
             }
             Op::Half { value, .. } => smallvec![value],

@@ -22,9 +22,14 @@ fn key(op: &Op, ty: Type) -> Option<(Key, bool)> {
         Op::Constant(constant) => (0, constant.bits(), true),
         Op::Unary(function, _) => (*function as u8, 0, true),
         Op::Binary(function, _, _) => (*function as u8, 0, true),
-        Op::Splat(_) | Op::Iota | Op::Fma(..) | Op::Convert(_) | Op::Bits(_) | Op::Select(..) | Op::Any(_) => {
-            (0, 0, true)
-        }
+        Op::Splat(_)
+        | Op::Iota
+        | Op::Fma(..)
+        | Op::Convert(_)
+        | Op::Bits(_)
+        | Op::Select(..)
+        | Op::Any(_)
+        | Op::Reverse(_) => (0, 0, true),
         Op::Load { offset, memory, .. } if *memory != Memory::Shared => (0, *offset as u64, false),
         Op::LoadStrided { memory, .. } if *memory != Memory::Shared => (0, 0, false),
         Op::Extract(_, lane) | Op::Insert(_, lane, _) => (0, u64::from(*lane), true),

@@ -236,6 +236,8 @@ fn operations_ask_for_types_and_lanes() {
         |m| (F32, 16, Op::Extract(m.x, 0)),
         |m| (F32, 16, Op::Insert(m.x, 0, m.y)),
         |m| (F32, 16, Op::Shift { value: m.x, by: 1, fill: m.zero }),
+        |m| (F32, 16, Op::Reverse(m.zero)),
+        |m| (ElementType::Bool, 16, Op::Reverse(m.mask)),
         |m| (F32, 16, Op::Half { value: m.x, upper: true }),
         |m| (I64, 8, Op::Half { value: m.x, upper: false }),
         |m| {

@@ -16,13 +16,13 @@ use crate::{
     turns::{RowShape, TurnArray, TurnLaunch, Turns},
 };
 
-/// The arrays of a loop that change.
+/// The arrays of a loop that change. Few have lists in place: a loop whose turns stay in order asks for no memory.
 struct Changing {
-    ids: Vec<ValueId>,
-    extents: Vec<Extents>,
-    row_bytes: Vec<usize>,
+    ids: Few<ValueId>,
+    extents: Few<Extents>,
+    row_bytes: Few<usize>,
     /// For each array of the state its number, and that of the array that stands there after a turn.
-    states: Vec<(usize, usize)>,
+    states: Few<(usize, usize)>,
     rows: i64,
 }
 
@@ -69,7 +69,7 @@ impl<M: Machine> Executor<'_, M> {
 
     /// What each array that changes is like, if all are of equally many rows.
     fn changing(&self, row_loop: &RowLoop, body: &[Step], moves: &Moves) -> Result<Changing> {
-        let mut ids: Vec<ValueId> = Vec::new();
+        let mut ids: Few<ValueId> = Few::new();
         let mut number = |id: ValueId| {
             ids.iter().position(|&own| own == id).unwrap_or_else(|| {
                 ids.push(id);
@@ -85,13 +85,13 @@ impl<M: Machine> Executor<'_, M> {
                 }
             }
         }
-        let extents = ids.iter().map(|&id| self.extents_of(id, None)).collect::<Result<Vec<Extents>>>()?;
+        let extents = ids.iter().map(|&id| self.extents_of(id, None)).collect::<Result<Few<Extents>>>()?;
         let rows = extents.first().map_or(0, |extents| extents[0]);
         let row_bytes = |(extents, &id): (&Extents, &ValueId)| {
             let elements = extents[1..].iter().product::<i64>();
             usize::try_from(elements).ok()?.checked_mul(self.element(id).bytes())
         };
-        let row_bytes: Option<Vec<usize>> = extents.iter().zip(&ids).map(row_bytes).collect();
+        let row_bytes: Option<Few<usize>> = extents.iter().zip(&ids).map(row_bytes).collect();
         match row_bytes {
             Some(row_bytes) if extents.iter().all(|extents| extents[0] == rows) => {
                 Ok(Changing { ids, extents, row_bytes, states, rows })

@@ -357,6 +357,13 @@ impl Emitter<'_> {
                     // A short gang reads beyond its elements, into the slack or the next row.
                     Val::Gang(self.b.load(element, lanes, base, index, memory))
                 }
+                Some(-1) if self.mask.is_none() && self.some_steps.is_none() && element != ElementType::Bool => {
+                    // The last lane's element is the first in memory.
+                    let last = self.b.int(1 - i64::from(lanes));
+                    let first = self.b.add(index, last);
+                    let loaded = self.b.load(element, lanes, base, first, memory);
+                    Val::Gang(self.b.reverse(loaded))
+                }
                 _ if self.mask.is_some() => {
                     let position = self.masked_position(position);
                     let index = self.gang(position);
@@ -376,54 +383,6 @@ impl Emitter<'_> {
             Val::Linear(index, stride) => Val::Linear(self.b.select(some, index, zero), stride),
             // Lanes that take no part have been seen to.
             Val::Gang(_) => position,
-        }
-    }
-
-    /// A store.
-    pub(super) fn store(
-        &mut self,
-        array: KernelArrayId,
-        map: &IndexMap,
-        value: ScalarOperand,
-        when: Option<Value>,
-    ) -> Result {
-        let index = map.dims.iter().map(|dim| self.dim_index(dim)).collect::<Result<Vec<_>>>()?;
-        let mask = self.b.both(when, self.mask);
-        if map.checked {
-            let outer = std::mem::replace(&mut self.mask, mask);
-            self.check_index(array, &index, &Place::default())?;
-            self.mask = outer;
-        }
-        let position = self.position(array, &index)?;
-        let value = self.operand(value)?;
-        let base = self.arrays[array.index()];
-        if let (true, None, Val::Linear(index, _)) = (self.streaming.contains(&array), mask, position) {
-            let value = self.gang(value);
-            self.b.store_streaming(base, index, value);
-        } else {
-            self.store_at(base, position, value, mask);
-        }
-        Ok(())
-    }
-
-    /// Stores a value at a position, in the lanes of `mask`.
-    pub(super) fn store_at(&mut self, base: Value, position: Val, value: Val, mask: Option<Value>) {
-        match position {
-            Val::Linear(index, stride) if self.b.constant_of(stride).and_then(Constant::as_i64) == Some(1) => {
-                let value = self.gang(value);
-                self.b.store(base, index, value, mask);
-            }
-            // Under a mask of lanes it is the last one of which the mask holds, as if one came after the other.
-            Val::Uniform(index) if mask.is_none_or(|mask| self.b.lanes(mask) == 1) => {
-                let value = self.plain(value);
-                let value = self.b.extract(value, 0);
-                self.b.store(base, index, value, mask);
-            }
-            other => {
-                let index = self.gang(other);
-                let value = self.gang(value);
-                self.b.store(base, index, value, mask);
-            }
         }
     }
 }

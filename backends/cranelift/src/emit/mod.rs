@@ -19,6 +19,7 @@ mod panels;
 mod rows;
 mod scalar;
 mod statement;
+mod stores;
 mod strip_mined;
 mod uniform;
 mod unrolled;

@@ -360,6 +360,7 @@ impl Lower<'_> {
                 self.insert(registers, *lane, new)
             }
             Op::Half { value, upper } => self.half(*value, *upper),
+            Op::Reverse(value) => self.reverse(*value),
             Op::Shift { value, by, fill } => self.shift(*value, *by, *fill),
             Op::Select(condition, a, b) => self.select(*condition, *a, *b),
             Op::Unary(function, a) if ty.lanes == 1 => {

@@ -172,6 +172,10 @@ impl Verify<'_> {
                 let fits = ty.lanes > 1 && own == Type { lanes: ty.lanes.saturating_mul(2), ..ty };
                 self.should(Rule::Types, fits, || format!("half of {own} is not {ty}"));
             }
+            Op::Reverse(value) => {
+                self.is(*value, ty);
+                self.should(Rule::Types, ty.lanes > 1 && ty.element != ElementType::Bool, || format!("{ty} reversed"));
+            }
             Op::Shift { value, by, fill } => {
                 [*value, *fill].into_iter().for_each(|operand| self.is(operand, ty));
                 self.should(Rule::Positions, *by <= ty.lanes, || format!("{ty} moved by {by}"));

@@ -197,6 +197,54 @@ impl Select<'_> {
         Ok(Registers::Gang(all))
     }
 
+    /// The lanes in the other order.
+    pub(super) fn reversed(&mut self, value: Value) -> Outcome<Registers> {
+        let ty = self.ty(value);
+        let bytes = ty.element.bytes();
+        // What of a register is lanes: all of it, but in short gangs.
+        let used = (ty.lanes as usize * bytes).min(self.bytes as usize);
+        let whole = bytes >= 4 && self.features.avx512;
+        // In all of the register or in each 16 bytes, where the register has an instruction for that alone.
+        let lanes = if whole { used } else { used.min(16) } / bytes;
+        let other = |lane: usize| if lane < lanes { lanes - 1 - lane } else { lane };
+        let picks: Vec<u8> = if whole {
+            (0..64 / bytes).flat_map(|lane| (other(lane) as u64).to_le_bytes()[..bytes].to_vec()).collect()
+        } else {
+            let group = (0..16).map(|byte| (other(byte / bytes) * bytes + byte % bytes) as u8);
+            group.collect::<Vec<_>>().repeat(self.bytes as usize / 16)
+        };
+        let picks = self.m.constant(&picks);
+        let picks = self.w(C::EVEX_Vmovdqu64_zmm_k1z_zmmm512, &[Arg::Mem(picks)]);
+        let mut all = Vec::new();
+        for register in self.gang(value)?.into_iter().rev() {
+            all.push(if whole {
+                let code = if bytes == 4 {
+                    C::EVEX_Vpermd_zmm_k1z_zmm_zmmm512b32
+                } else {
+                    C::EVEX_Vpermq_zmm_k1z_zmm_zmmm512b64
+                };
+                self.w(code, &[Arg::Use(picks), Arg::Use(register)])
+            } else {
+                let groups = self.w(C::EVEX_Vpshufb_zmm_k1z_zmm_zmmm512, &[Arg::Use(register), Arg::Use(picks)]);
+                self.groups_reversed(groups, used / 16)
+            });
+        }
+        Ok(Registers::Gang(all))
+    }
+
+    /// The first few groups of 16 bytes in the other order.
+    fn groups_reversed(&mut self, register: VReg, groups: usize) -> VReg {
+        let both = [Arg::Use(register), Arg::Use(register)];
+        match groups {
+            4 => self.w(C::EVEX_Vshufi64x2_zmm_k1z_zmm_zmmm512b64_imm8, &[both[0], both[1], Arg::Imm(0b00_01_10_11)]),
+            2 if self.features.avx512 => {
+                self.w(C::EVEX_Vshufi64x2_zmm_k1z_zmm_zmmm512b64_imm8, &[both[0], both[1], Arg::Imm(0b11_10_00_01)])
+            }
+            2 => self.w(C::VEX_Vpermq_ymm_ymmm256_imm8, &[both[0], Arg::Imm(0b01_00_11_10)]),
+            _ => register,
+        }
+    }
+
     /// Whether all lanes are the same.
     fn is_splat(&self, value: Value) -> bool {
         self.constant_of(value).is_some() || matches!(self.defs[value.0 as usize], Some(Op::Splat(_)))

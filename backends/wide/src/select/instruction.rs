@@ -71,6 +71,7 @@ impl<'a> Select<'a> {
             Op::Extract(value, lane) => Registers::One(self.extract(*value, *lane)?),
             Op::Insert(value, lane, new) => self.insert(*value, *lane, *new)?,
             Op::Half { value, upper } => self.half(*value, *upper)?,
+            Op::Reverse(value) => self.reversed(*value)?,
             Op::Shift { value, by, fill } => self.shift(*value, *by, *fill)?,
             Op::Select(condition, a, b) => self.choose(*condition, *a, *b)?,
             Op::Unary(function, a) if ty.lanes == 1 => {

@@ -95,6 +95,21 @@ impl Lower<'_> {
         if mask { Registers::Mask(bytes, shifted) } else { Registers::Gang(shifted) }
     }
 
+    /// The lanes in the other order.
+    pub(in crate::lower) fn reverse(&mut self, value: Value) -> Registers {
+        let ty = self.ty(value);
+        let bytes = ty.element.bytes();
+        let last = (ty.lanes as usize * bytes).min(16) / bytes - 1;
+        let picks: Vec<u8> =
+            (0..16).map(|byte| (last.saturating_sub(byte / bytes) * bytes + byte % bytes) as u8).collect();
+        let from = self.gang(value);
+        let reversed = from.into_iter().rev().map(|register| {
+            let vector = self.b.func.dfg.value_type(register);
+            self.shuffled(vector, register, register, picks.clone())
+        });
+        Registers::Gang(reversed.collect())
+    }
+
     pub(in crate::lower) fn select(&mut self, condition: Value, a: Value, b: Value) -> Registers {
         let (mut left, mut right) = (self.registers_of(a), self.registers_of(b));
         if let Registers::One(condition) = self.registers_of(condition) {
