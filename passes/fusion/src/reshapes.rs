@@ -119,16 +119,16 @@ fn ends_stored(graph: &Graph, m: &Meeting<'_>) -> bool {
     let home = graph.facts(graph.facts(m.class).home.map_or(m.class, |home| graph.find(home)));
     let is_stored = !home.outside.is_empty() && home.outside.iter().all(|user| !user.fusible);
     let is_reshape = home.forms.first().is_some_and(|form| form.shape == Shape::Reshape);
-    let has_rows = match m.producer.extents[..] {
-        [] | [_] => false,
-        [.., Extent::Constant(row)] => row >= SHORT_ROW,
-        [..] => true,
-    };
-    is_stored && is_reshape && has_rows
+    is_stored && is_reshape && m.producer.extents.len() > 1 && has_long_rows(&m.producer.extents)
 }
 
 /// Rows of fewer elements than this do not fill the vectors of a core.
 const SHORT_ROW: i64 = 8;
+
+/// Whether rows are not known to be short.
+pub(crate) fn has_long_rows(extents: &[Extent]) -> bool {
+    extents.last().is_some_and(|last| !matches!(last, Extent::Constant(row) if *row < SHORT_ROW))
+}
 
 /// The index in the extents of a producer that an index in those of its reshape is.
 fn elsewhere(

@@ -10,7 +10,7 @@ use fusebox_ir::{
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::{index::Indices, report::Choice};
+use crate::{index::Indices, report::Choice, reshapes::has_long_rows};
 
 /// The name of the law in reports.
 const LAW: &str = "made-as-it-is-read";
@@ -217,11 +217,12 @@ fn turns(
 ) -> Option<Vec<Turn>> {
     let order = &ways.first()?.order;
     let (extents, f) = generated(&block.bindings[position])?;
-    if !cannot_fail(f, extents, sizes, types) {
+    let (mut own, own_extents) = (in_order(f, order), permuted(extents, order));
+    // Short rows would be worse to compute than to permute.
+    if !cannot_fail(f, extents, sizes, types) || has_long_rows(extents) && !has_long_rows(&own_extents) {
         return None;
     }
     let mut before = across(f, extents, sizes).len();
-    let (mut own, own_extents) = (in_order(f, order), permuted(extents, order));
     let mut after = 0;
     let mut turns = vec![Turn { position, order: order.clone(), reader: None }];
     for source in sources_of(block, &across(&own, &own_extents, sizes), position, uses) {

@@ -99,7 +99,7 @@ fn what_it_reads_is_made_in_another_order_too() {
 fn every_order_of_three_dimensions() {
     for order in [[0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
         for joined in [false, true] {
-            let (names, extents) = (["i", "j", "k"], ["p", "q", if joined { "12" } else { "3" }]);
+            let (names, extents) = (["i", "j", "k"], ["p", "q", if joined { "12" } else { "9" }]);
             let result = order.map(|dim| extents[dim]);
             let mut index = ["", "", ""];
             (0..3).for_each(|at| index[order[at]] = names[at]);
@@ -109,8 +109,8 @@ fn every_order_of_three_dimensions() {
                     let c: [p, q, 3, 4]f32 = compute(x) let y: [p, q, 12]f32 = reshape([p, q, 12], c)"
                 }
                 false => {
-                    "let x: [p, q, 3]f32 = generate([p, q, 3], |i, j, k| a[i] * f32(j + 2 * k))
-                    let y: [p, q, 3]f32 = compute(x)"
+                    "let x: [p, q, 9]f32 = generate([p, q, 9], |i, j, k| a[i] * f32(j + 2 * k))
+                    let y: [p, q, 9]f32 = compute(x)"
                 }
             };
             let (result, index) = (result.join(", "), index.join(", "));
@@ -165,6 +165,17 @@ fn a_part_of_it_stays() {
           let x: [8, q]f32 = generate([8, q], |i, j| a[i] + f32(j))
           let y: [8, q]f32 = compute(x)
           let r: [q, 4]f32 = backpermute([q, 4], |i, j| { return j, i }, y)
+          return r }",
+    );
+}
+
+#[test]
+fn what_would_have_short_rows_stays() {
+    stays(
+        "fn f(a: [p]f32) -> [p, 3]f32 {
+          let x: [3, p]f32 = generate([3, p], |i, j| exp(a[j] * f32(i)))
+          let y: [3, p]f32 = compute(x)
+          let r: [p, 3]f32 = backpermute([p, 3], |i, j| { return j, i }, y)
           return r }",
     );
 }
