@@ -134,3 +134,17 @@ fn fourier_transforms_of_rows() {
         as_by_hand((&nested, &inputs), (&by_hand, &inputs), n as u64, 2);
     }
 }
+
+#[test]
+fn transforms_of_rows_and_columns_as_of_whole_matrices() {
+    let by_rows = include_str!("../programs/nested_fft_rows.fbx");
+    let whole = include_str!("../programs/nested_fft.fbx");
+    let numbers = |n: usize, factor: usize| -> Value {
+        let values: Vec<f64> = (0..n * 1024).map(|at| (at * factor % 11) as f64 - 5.0).collect();
+        array(&[n, 32, 32], &values).into()
+    };
+    for n in [3, 1, 0] {
+        let inputs = [numbers(n, 37), numbers(n, 41)];
+        as_by_hand((by_rows, &inputs), (whole, &inputs), n as u64, 0);
+    }
+}

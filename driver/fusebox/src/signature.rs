@@ -373,8 +373,11 @@ impl<'s> Sizes<'s> {
             ));
         }
         self.extents(slot, 0, &ty.extents, outer.iter().map(|&extent| extent as i64))?;
-        let mut total = 0i64;
-        for (position, extents) in all.chunks(inner.len()).enumerate() {
+        // Most are vectors of any lengths, and a small program should not take as long to look at them as to run.
+        let lengths = (inner[..] == [Extent::Unknown]).then(|| sum_of_lengths(all)).flatten();
+        let mut total = lengths.unwrap_or(0);
+        let each = if lengths.is_some() { &[] } else { all };
+        for (position, extents) in each.chunks(inner.len()).enumerate() {
             self.extents(slot, outer.len(), inner, extents.iter().copied())?;
             let size = extents.iter().try_fold(1i64, |size, &extent| size.checked_mul(extent).filter(|_| extent >= 0));
             match size.and_then(|size| total.checked_add(size)) {
@@ -400,5 +403,28 @@ impl<'s> Sizes<'s> {
             return wrong(format!("there are {} values, and the extents need {total}", value.values.len()));
         }
         Ok(())
+    }
+}
+
+/// The sum of lengths, if none is negative and their largest times how many there are fits into an `i64`: then it is exact. Its loop has no branch.
+fn sum_of_lengths(lengths: &[i64]) -> Option<i64> {
+    let (bits, sum) = lengths.iter().fold((0, 0i64), |(bits, sum), &length| (bits | length, sum.wrapping_add(length)));
+    // No length is greater than all of their bits together, and these are negative if one length is.
+    let count = i64::try_from(lengths.len()).ok()?;
+    (bits >= 0 && bits.checked_mul(count).is_some()).then_some(sum)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::sum_of_lengths;
+
+    #[test]
+    fn lengths_are_summed_where_the_sum_is_exact() {
+        assert_eq!(sum_of_lengths(&[]), Some(0));
+        assert_eq!(sum_of_lengths(&[3, 0, 5, 1]), Some(9));
+        assert_eq!(sum_of_lengths(&[i64::MAX]), Some(i64::MAX));
+        assert_eq!(sum_of_lengths(&[3, -1, 5]), None);
+        assert_eq!(sum_of_lengths(&[i64::MIN]), None);
+        assert_eq!(sum_of_lengths(&[i64::MAX, i64::MAX, 2]), None);
     }
 }

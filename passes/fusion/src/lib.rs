@@ -32,6 +32,7 @@ mod search;
 mod sources;
 mod summary;
 mod taps;
+mod turned;
 
 use fusebox_ir::{ArrayId, ArrayOp, Block, Part, PartMut, Program, Var, analysis::Sizes, validate};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -135,7 +136,10 @@ impl Fusion<'_> {
             self.report.add(block, &graph, &search, &solution)?;
             decode::decode(block, &graph, &region, &solution);
         }
-        Ok(graph.analysis.tables)
+        let mut tables = graph.analysis.tables;
+        let turned = turned::turn(block, &tables.sizes, &mut tables.types);
+        self.report.rewritten(turned);
+        Ok(tables)
     }
 }
 

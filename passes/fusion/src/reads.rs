@@ -42,7 +42,7 @@ fn replaced(graph: &mut Graph, m: &Meeting<'_>, g: FunctionId, inner: Option<Fun
     if m.consumer.sources().any(|source| source.class == m.of) {
         return Err(Reason::TraversedToo);
     }
-    if let Some(source) = m.producer.sources().find(|source| !manifest(graph, source.class)) {
+    if let Some(source) = m.producer.sources().find(|source| !can_be_read(graph, source.class)) {
         return Err(Reason::WouldBeStored(graph.name_of(graph.array(source))));
     }
     let arrays = graph.facts(m.of).arrays.clone();
@@ -148,6 +148,15 @@ pub(crate) fn call_reading(
 /// Whether an array is stored whatever happens.
 pub(crate) fn manifest(graph: &Graph, class: Id) -> bool {
     graph.is_leaf(class) && graph.facts(class).manifest
+}
+
+/// Whether reading an array by index stores nothing more: it is stored whatever happens, or is that in other extents.
+fn can_be_read(graph: &Graph, class: Id) -> bool {
+    let reshaped = || {
+        let form = graph.facts(class).forms.first().filter(|form| form.shape == Shape::Reshape)?;
+        Some(graph.source_classes(form.node).into_iter().all(|of| manifest(graph, of)))
+    };
+    manifest(graph, class) || reshaped().unwrap_or(false)
 }
 
 struct Reads {

@@ -1,6 +1,6 @@
 //! Laws of reshapes: the same elements in row-major order in other extents.
 
-use fusebox_ir::{Binary, Constant, ElementType, LambdaBuilder, ScalarOperand, ScalarValue};
+use fusebox_ir::{Binary, Constant, ElementType, Extent, LambdaBuilder, ScalarOperand, ScalarValue};
 
 use crate::{
     checks,
@@ -104,7 +104,30 @@ pub(crate) fn of_generate(graph: &mut Graph, m: &Meeting<'_>) -> Outcome {
     let results: Vec<ScalarOperand> = m.consumer.sources().map(|source| values[source.component]).collect();
     let lambda = composer.finish_needed(&results);
     let f = graph.analysis.functions.intern(lambda);
-    met_one(graph, m, m.consumer.like(Shape::Generate).function(f))
+    of_what_is_read(graph, m, m.consumer.like(Shape::Generate).function(f))
+}
+
+/// The operation instead of a reshape, where that gains anything.
+fn of_what_is_read(graph: &mut Graph, m: &Meeting<'_>, operation: Operation) -> Outcome {
+    let met = met_one(graph, m, operation)?;
+    if ends_stored(graph, m) { Err(Reason::StoredAnyway) } else { Ok(met) }
+}
+
+/// Whether nothing will read a reshape's elements in the pass that makes them: it is stored, and so may be what it is of, in whose extents no index
+/// is taken apart by divisions. Not where its rows are too short to be loops of their own.
+fn ends_stored(graph: &Graph, m: &Meeting<'_>) -> bool {
+    let home = graph.facts(graph.facts(m.class).home.map_or(m.class, |home| graph.find(home)));
+    let is_stored = !home.outside.is_empty() && home.outside.iter().all(|user| !user.fusible);
+    let is_reshape = home.forms.first().is_some_and(|form| form.shape == Shape::Reshape);
+    is_stored && is_reshape && m.producer.extents.len() > 1 && has_long_rows(&m.producer.extents)
+}
+
+/// Rows of fewer elements than this do not fill the vectors of a core.
+const SHORT_ROW: i64 = 8;
+
+/// Whether rows are not known to be short.
+pub(crate) fn has_long_rows(extents: &[Extent]) -> bool {
+    extents.last().is_some_and(|last| !matches!(last, Extent::Constant(row) if *row < SHORT_ROW))
 }
 
 /// The index in the extents of a producer that an index in those of its reshape is.
@@ -151,5 +174,5 @@ pub(crate) fn of_indexed(graph: &mut Graph, m: &Meeting<'_>) -> Outcome {
     let (f, sources) = joined(graph, identity, &m.consumer.source_list(), &inlined);
     together(graph, f, &sources)?;
     let operation = indexed(graph, index, f, &sources, m.consumer);
-    met_one(graph, m, operation)
+    of_what_is_read(graph, m, operation)
 }

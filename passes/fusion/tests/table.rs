@@ -174,6 +174,13 @@ const APPLIED: &[(&str, &str, &str)] = &[
         "n",
         "let x: [n]f32 = backpermute([n], |i| n - 1 - i, a) let r: [n]f32 = generate([n], |i| x[n - 1 - i] + 1.0)",
     ),
+    // A reshape of what is stored is no more to store.
+    (
+        "generate-reads-backpermute",
+        "4",
+        "let z: [2, 4]f32 = reshape([2, 4], c) let x: [4, 2]f32 = backpermute([4, 2], |i, j| { return j, i }, z)
+         let r: [4]f32 = generate([4], |i| x[i, 0] + x[3 - i, 1])",
+    ),
     (
         "generate-reads-transform",
         "n",
@@ -212,16 +219,33 @@ const APPLIED: &[(&str, &str, &str)] = &[
     (
         "reshape-backpermute",
         "?",
-        "let x: [q, p]f32 = backpermute([q, p], |i, j| { return j, i }, m) let l = q * p let r: [l]f32 = reshape([l], x)",
+        "let x: [q, p]f32 = backpermute([q, p], |i, j| { return j, i }, m) let l = q * p
+         let y: [l]f32 = reshape([l], x) let r: [l]f32 = scanl1(|e, g| max(e, g), y)",
     ),
     (
         "reshape-transform",
         "?",
         "let x: [q, p]f32 = transform([q, p], |i, j| { return j, i }, |e| e * 2.0, m)
-         let l = q * p let r: [l]f32 = reshape([l], x)",
+         let l = q * p let y: [l]f32 = reshape([l], x) let r: [l]f32 = scanl1(|e, g| max(e, g), y)",
     ),
-    ("reshape-replicate", "?", "let x: [n, p]f32 = replicate([_, p], a) let l = n * p let r: [l]f32 = reshape([l], x)"),
-    ("reshape-slice", "?", "let x: [4, q]f32 = slice([2, _, _], h) let l = q * 4 let r: [l]f32 = reshape([l], x)"),
+    (
+        "reshape-replicate",
+        "?",
+        "let x: [n, p]f32 = replicate([_, p], a) let l = n * p
+         let y: [l]f32 = reshape([l], x) let r: [l]f32 = scanl1(|e, g| max(e, g), y)",
+    ),
+    (
+        "reshape-slice",
+        "?",
+        "let x: [4, q]f32 = slice([2, _, _], h) let l = q * 4
+         let y: [l]f32 = reshape([l], x) let r: [l]f32 = scanl1(|e, g| max(e, g), y)",
+    ),
+    // Rows that are too short to be loops of their own.
+    (
+        "reshape-backpermute",
+        "?",
+        "let x: [q, 4]f32 = backpermute([q, 4], |i, j| { return j, i, j }, h) let l = q * 4 let r: [l]f32 = reshape([l], x)",
+    ),
     (
         "stencil-fill",
         "n",
@@ -516,6 +540,19 @@ const REFUSED: &[(&str, &str, &str, &str)] = &[
          let r: [n, q]f32, w: [n, q]f32 = replicate([n, _], x, y)",
         OTHERS,
     ),
+    // In its own extents it is stored without taking indices apart.
+    (
+        "reshape-backpermute",
+        "?",
+        "let x: [q, p]f32 = backpermute([q, p], |i, j| { return j, i }, m) let l = q * p let r: [l]f32 = reshape([l], x)",
+        STORED,
+    ),
+    (
+        "reshape-generate",
+        "?",
+        "let x: [n, 8]f32 = generate([n, 8], |i, j| f32(i + j)) let l = n * 8 let r: [l]f32 = reshape([l], x)",
+        STORED,
+    ),
     (
         "reshape-backpermute",
         "?",
@@ -590,6 +627,7 @@ const REFUSED: &[(&str, &str, &str, &str)] = &[
     ),
 ];
 
+const STORED: &str = "what it reads is stored anyway";
 const SHORT: &str = "it may run over less than its sources";
 const FORGOTTEN: &str = "what it checks of extents was not proved";
 const UNREAD: &str = "its function may not look at what it reads";
