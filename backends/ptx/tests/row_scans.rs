@@ -2,14 +2,8 @@
 
 mod common;
 
-use common::{Random, carried_out, check, plan, simulator};
-use fusebox_ir::{Array, ElementType, Plan};
-use fusebox_schedule::Target;
-
-/// How the last kernel is carried out.
-fn form(plan: &Plan) -> String {
-    fusebox_ptx::emit(plan.kernels.last().unwrap(), &Target::named("sm_90").unwrap()).unwrap().form
-}
+use common::{Random, carried_out, check, form, plan, simulator};
+use fusebox_ir::{Array, ElementType};
 
 fn scan(ty: ElementType, scan: &str) -> String {
     format!("fn f(a: [n, m]{ty}) -> [n, m]{ty} {{ let s: [n, m]{ty} = {scan} return s }}")

@@ -170,6 +170,14 @@ impl Shadow {
         }
     }
 
+    /// An empty list, with the memory of one that is no longer used.
+    fn unused_readers(&mut self) -> Vec<Readers> {
+        let last = self.unused.last().and_then(|&at| self.many.get_mut(at as usize));
+        let mut readers = last.map(std::mem::take).unwrap_or_default();
+        readers.clear();
+        readers
+    }
+
     #[inline]
     fn renew(&mut self, cell: usize, stamp: u32) {
         let old = &self.cells[cell];
@@ -211,7 +219,7 @@ impl Shadow {
             return Ok(());
         }
         let before = *cell;
-        let mut readers = Vec::with_capacity(2);
+        let mut readers = self.unused_readers();
         for (number, clock, how, line) in [
             (before.reader, before.read_clock, before.read_how, before.read_line),
             (me.number, me.clock, access.how, access.line),
