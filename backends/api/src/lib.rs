@@ -10,6 +10,7 @@ mod machine;
 mod pool;
 mod profile;
 mod resident;
+mod turns;
 
 use fusebox_ir::{Array, Plan, ProvedPlan};
 
@@ -25,6 +26,7 @@ pub use crate::{
     pool::Pool,
     profile::{LaunchTime, profiled},
     resident::{DeviceArray, OnDevice},
+    turns::{RowRun, RowShape, TurnArray, TurnLaunch, Turns, Unrolled, Version, VersionMemory},
 };
 
 /// Something that runs plans.

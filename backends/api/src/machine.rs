@@ -1,9 +1,12 @@
 //! What a backend implements for its device: arrays are allocated and copied, kernels launched, rows sorted.
 
-use fusebox_ir::{Constant, ElementType, ValueId};
+use fusebox_ir::{Constant, ElementType, ValueId, analysis::RowLoop};
 use smallvec::SmallVec;
 
-use crate::BackendError;
+use crate::{
+    BackendError,
+    turns::{RowShape, Turns},
+};
 
 /// A device: it holds arrays and runs kernels.
 pub trait Machine {
@@ -75,6 +78,25 @@ pub trait Machine {
     /// # Errors
     /// What the device says; [`fusebox_ir::Fault::TooLarge`] if there is no memory to work in.
     fn sort(&self, sort: Sort<'_, Self::Buffer>) -> Result<(), BackendError>;
+
+    /// The loop whose state begins with a value, if the machine may do several of its turns at once, over one strip of rows after another.
+    fn row_loop(&self, _state: ValueId) -> Option<&RowLoop> {
+        None
+    }
+
+    /// How many turns of a loop it does at once; none if one after the other is better.
+    fn turns_at_once(&self, _shape: RowShape<'_>) -> Option<usize> {
+        None
+    }
+
+    /// Does some turns at once; whether it did. Where it did not, or fails, the turns are done one after the other instead, from the state
+    /// before, which it leaves as it was.
+    ///
+    /// # Errors
+    /// [`BackendError::Run`], of any step that fails.
+    fn turns(&self, _turns: Turns<'_, Self::Buffer>) -> Result<bool, BackendError> {
+        Ok(false)
+    }
 
     /// Takes back a buffer that nobody uses any more.
     fn release(&self, buffer: Self::Buffer);

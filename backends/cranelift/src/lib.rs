@@ -55,6 +55,10 @@ pub struct Config {
     pub share_from_ns: u64,
     /// From how many bytes of arrays on a kernel is taken to go over more memory than caches hold.
     pub out_of_cache_bytes: usize,
+    /// From how many bytes of the arrays on that a loop changes several of its turns are done over one strip of rows after another.
+    pub strips_from_bytes: usize,
+    /// Bytes of the rows of such a strip: what the cache of a core holds beside them.
+    pub strip_bytes: usize,
     /// Schedules that some kernels are run by. One for 16 bytes (`sse`) alone keeps its kernel from code for longer vectors: on a machine with AVX-512 those
     /// of `avx512` count, else those of `avx2`.
     pub schedules: Arc<Book>,
@@ -70,6 +74,8 @@ impl Default for Config {
             pool_bytes: 1 << 30,
             share_from_ns: 60_000,
             out_of_cache_bytes: 32 << 20,
+            strips_from_bytes: 4 << 20,
+            strip_bytes: 512 << 10,
             schedules: Arc::default(),
         }
     }
@@ -97,6 +103,8 @@ pub(crate) struct Shared {
     pub(crate) memory: Pool,
     pub(crate) share_from_ns: u64,
     pub(crate) out_of_cache_bytes: usize,
+    pub(crate) strips_from_bytes: usize,
+    pub(crate) strip_bytes: usize,
 }
 
 impl Cranelift {
@@ -122,6 +130,8 @@ impl Cranelift {
             memory: Pool::with_advice(config.pool_bytes, huge::pages),
             share_from_ns: config.share_from_ns,
             out_of_cache_bytes: config.out_of_cache_bytes,
+            strips_from_bytes: config.strips_from_bytes,
+            strip_bytes: config.strip_bytes,
         };
         Ok(Self { config, features, shared: Arc::new(shared) })
     }

@@ -1,18 +1,19 @@
 //! Plans as machine code in memory of this process.
 
 use std::{
-    collections::HashSet,
+    collections::{HashMap, HashSet},
     sync::{Arc, Mutex},
 };
 
 use fusebox_backend::{BackendError, Program, Statistics, Stored, Values, check_inputs, execute, lock};
-use fusebox_ir::{Array, Plan};
+use fusebox_ir::{Array, Plan, Step, ValueId, analysis::RowLoop};
 use fusebox_wide::Features;
 
 use crate::{
     Cranelift, Shared,
     code_memory::{CodeMemory, DefinedFunction},
     kernel::{Forced, ScheduledKernel},
+    launch::strips,
     loaded_kernel::{LoadedKernel, OneRow},
     machine::Cpu,
     making::{Made, Making},
@@ -25,6 +26,7 @@ use crate::{
 pub struct LoadedPlan {
     plan: Arc<Plan>,
     kernels: Arc<[LoadedKernel]>,
+    loops: Arc<HashMap<ValueId, RowLoop>>,
     shared: Arc<Shared>,
     /// Owns what the kernels point to.
     memory: Arc<CodeMemory>,
@@ -65,8 +67,9 @@ impl LoadedPlan {
         for ((position, kernel), loaded) in rows.rows.iter().zip(loaded) {
             kernels[*position].row = Some(Arc::new(OneRow { kernel: kernel.clone(), loaded }));
         }
+        let loops = Arc::new(row_loops(&plan, &kernels));
         let kernels = kernels.into();
-        Ok(Self { plan, kernels, shared, memory: Arc::new(memory), codes, cleared, spare: Mutex::default() })
+        Ok(Self { plan, kernels, loops, shared, memory: Arc::new(memory), codes, cleared, spare: Mutex::default() })
     }
 
     /// How many functions were made for the kernels: kernels that are alike share theirs.
@@ -81,9 +84,9 @@ impl LoadedPlan {
 
     /// The same machine code, run by the threads and in the memory of another backend.
     pub fn on(&self, backend: &Cranelift) -> Self {
-        let (plan, kernels) = (self.plan.clone(), self.kernels.clone());
+        let (plan, kernels, loops) = (self.plan.clone(), self.kernels.clone(), self.loops.clone());
         let (shared, memory) = (backend.shared.clone(), self.memory.clone());
-        Self { plan, kernels, shared, memory, codes: self.codes, cleared: self.cleared, spare: Mutex::default() }
+        Self { plan, kernels, loops, shared, memory, codes: self.codes, cleared: self.cleared, spare: Mutex::default() }
     }
 
     /// Runs the plan.
@@ -108,7 +111,13 @@ impl Program for LoadedPlan {
             let extents = array.extents().iter().map(|&extent| extent as i64).collect();
             Ok(Stored { buffer: array.clone(), element: array.element(), extents, scalar: None })
         });
-        let machine = Cpu { plan: &self.plan, kernels: &self.kernels, shared: &self.shared, cleared: self.cleared };
+        let machine = Cpu {
+            plan: &self.plan,
+            kernels: &self.kernels,
+            loops: &self.loops,
+            shared: &self.shared,
+            cleared: self.cleared,
+        };
         let mut values = lock(&self.spare).pop().unwrap_or_default();
         let ran = execute(&machine, &self.plan, &mut values, &sizes, inputs, |stored, output| {
             results.push(machine.handed_back(stored, &output.name)?);
@@ -120,6 +129,21 @@ impl Program for LoadedPlan {
         }
         ran
     }
+}
+
+/// The loops of a plan whose kernels all have code for some of their rows, by the first value of their state.
+fn row_loops(plan: &Plan, kernels: &[LoadedKernel]) -> HashMap<ValueId, RowLoop> {
+    let steps = plan.steps.iter().flat_map(Step::within);
+    let of = |step: &Step| {
+        let Step::While { state, body, .. } = step else { return None };
+        let row_loop = RowLoop::of(plan, step).ok()?;
+        let has_rows = row_loop.launches.iter().all(|launch| {
+            let Some(Step::Launch { kernel, .. }) = body.get(launch.step) else { return false };
+            kernels.get(*kernel).is_some_and(strips::has_rows)
+        });
+        has_rows.then_some((*state.first()?, row_loop))
+    };
+    steps.filter_map(of).collect()
 }
 
 impl std::fmt::Debug for LoadedPlan {

@@ -1,7 +1,9 @@
 //! The CPU as a machine that runs plans: host arrays are its buffers.
 
-use fusebox_backend::{BackendError, Few, Given, Launch, Machine, Sort, Stored};
-use fusebox_ir::{Array, Constant, ElementType, Fault, Place, Plan, RunError, ValueId};
+use std::collections::HashMap;
+
+use fusebox_backend::{BackendError, Few, Given, Launch, Machine, RowShape, Sort, Stored, Turns};
+use fusebox_ir::{Array, Constant, ElementType, Fault, Place, Plan, RunError, ValueId, analysis::RowLoop};
 
 use crate::{Shared, launch, loaded_kernel::LoadedKernel, sort};
 
@@ -9,6 +11,8 @@ use crate::{Shared, launch, loaded_kernel::LoadedKernel, sort};
 pub(crate) struct Cpu<'a> {
     pub(crate) plan: &'a Plan,
     pub(crate) kernels: &'a [LoadedKernel],
+    /// Loops whose turns may be done in strips, by the first value of their state.
+    pub(crate) loops: &'a HashMap<ValueId, RowLoop>,
     pub(crate) shared: &'a Shared,
     /// Whether nobody vouches for the plan: then memory that it may leave unwritten holds zeros, and nothing of other runs.
     pub(crate) cleared: bool,
@@ -104,6 +108,18 @@ impl Machine for Cpu<'_> {
 
     fn sort(&self, sort: Sort<'_, Array>) -> Result<(), BackendError> {
         sort::run(sort, self.shared)
+    }
+
+    fn row_loop(&self, state: ValueId) -> Option<&RowLoop> {
+        self.loops.get(&state)
+    }
+
+    fn turns_at_once(&self, shape: RowShape<'_>) -> Option<usize> {
+        launch::strips::turns_at_once(shape, self.shared)
+    }
+
+    fn turns(&self, turns: Turns<'_, Array>) -> Result<bool, BackendError> {
+        launch::strips::run(turns, self.kernels, (self.shared, self.cleared))
     }
 
     fn release(&self, buffer: Array) {

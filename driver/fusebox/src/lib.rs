@@ -25,7 +25,7 @@ mod unchecked;
 mod whole;
 
 pub use crate::code::code;
-pub use crate::schedules::schedules;
+pub use crate::schedules::{loops, schedules};
 pub use fusebox_backend::{Running, device_memory::Transfers};
 pub use fusebox_ir as ir;
 
@@ -35,8 +35,8 @@ pub use crate::{
     embedded::*,
     error::Error,
     explain::{
-        Apart, Counted, Explanation, Held, KernelCounts, KernelMoves, PlanExplanation, Polynomials, Shown, Stopped,
-        TrafficCounts, explain, explain_plan,
+        Apart, Counted, Explanation, Held, KernelCounts, KernelMoves, KernelSchedule, PlanExplanation, Polynomials,
+        Scheduling, Shown, Stopped, TrafficCounts, explain, explain_plan,
     },
     graph::{Cluster, Edge, Graph, Link, Node, NodeKind},
     options::{Backend, Fusion, Options, UnknownBackend, UnknownFusion},

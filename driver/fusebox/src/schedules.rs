@@ -1,9 +1,12 @@
-//! Schedules of the kernels of a plan: how each runs on a described machine.
+//! Schedules of the kernels and loops of a plan: how each runs on a described machine.
 
 use std::collections::BTreeSet;
 
-use fusebox_ir::Plan;
-use fusebox_schedule::{Book, Preferences, Scheduled, Target, schedule};
+use fusebox_ir::{
+    Plan, Step,
+    analysis::{NotByRow, RowLoop},
+};
+use fusebox_schedule::{Book, Choice, Preferences, Scheduled, Target, schedule};
 
 use crate::{Backend, Error, Options};
 
@@ -48,4 +51,36 @@ pub(crate) fn passed_over(plan: &Plan, options: &Options) -> Result<Vec<String>,
         return Ok(Vec::new());
     }
     Ok(book.targets().collect::<BTreeSet<_>>().into_iter().map(str::to_owned).collect())
+}
+
+/// How the turns of each loop of a plan run on a target, in order, with the reasons; nothing of loops over scalars, nor on GPUs, where one turn follows
+/// the other.
+///
+/// # Errors
+/// [`Error::UnknownTarget`].
+pub fn loops(plan: &Plan, target: &str) -> Result<Vec<Choice>, Error> {
+    let target = Target::named(target).ok_or_else(|| Error::UnknownTarget { name: target.to_owned() })?;
+    if target.cpu().is_none() {
+        return Ok(Vec::new());
+    }
+    let choice = |step: &Step| {
+        let Step::While { state, .. } = step else { return None };
+        let name = state.first().and_then(|id| plan.values.get(id.index())).map(|value| &value.name)?;
+        let about = format!("loop of `{name}`");
+        let in_order = || "one turn after the other".to_owned();
+        match RowLoop::of(plan, step) {
+            Ok(row_loop) => {
+                let (above, below) = row_loop.reach();
+                Some(Choice {
+                    about,
+                    chosen: "where its arrays are larger than the caches, several turns over one strip of rows after another".into(),
+                    because: format!("a turn reaches rows up to {above} above and {below} below"),
+                    instead_of: Vec::new(),
+                })
+            }
+            Err(NotByRow::Scalars) => None,
+            Err(why) => Some(Choice { about, chosen: in_order(), because: why.to_string(), instead_of: Vec::new() }),
+        }
+    };
+    Ok(plan.steps.iter().flat_map(Step::within).filter_map(choice).collect())
 }

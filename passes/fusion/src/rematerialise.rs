@@ -1,4 +1,5 @@
-//! What a loop or branch reads element by element, and what costs less to make than to read, is made where it is read.
+//! What a loop or branch reads element by element, and what costs less to make than to read, is made where it is read: so is what is
+//! wider than what it is made of.
 //!
 //! Blocks are fused one by one, and what is made outside of a loop's body is made once: that is right for all that costs something. But a
 //! repeated or a constant array would be written whole, to be read in every turn. Copies are only made where every use in the body takes
@@ -6,7 +7,10 @@
 
 use fusebox_ir::{
     ArrayId, ArrayOp, Binding, Block, Operand, PartMut, Var,
-    analysis::work::costs_less_than_its_read,
+    analysis::{
+        function_can_fail,
+        work::{PER_BYTE, costs_less_than_its_read, work},
+    },
     operations::{How, Signature},
 };
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -22,8 +26,10 @@ pub(crate) fn rematerialise(block: &mut Block, fresh: &mut dyn FnMut(&Var) -> Va
     if !block.bindings.iter().any(|binding| has_bodies(&binding.op)) {
         return choices;
     }
-    let made: Vec<Binding> =
-        block.bindings.iter().filter(|binding| costs_less_than_its_read(binding)).cloned().collect();
+    let made: Vec<Binding> = (block.bindings.iter())
+        .filter(|binding| costs_less_than_its_read(binding) || is_wider_than_its_sources(binding, block))
+        .cloned()
+        .collect();
     for binding in &mut block.bindings {
         if !has_bodies(&binding.op) {
             continue;
@@ -55,6 +61,23 @@ pub(crate) fn rematerialise(block: &mut Block, fresh: &mut dyn FnMut(&Var) -> Va
         }
     }
     choices
+}
+
+/// Whether elements take more bytes than those that they are made of, by more than it takes to make them (positions that were 32 bits wide, as
+/// `i64`), and nothing can fail: the arrays are as long as the result.
+fn is_wider_than_its_sources(binding: &Binding, block: &Block) -> bool {
+    let ArrayOp::Map { f, sources } = &binding.op else { return false };
+    let vars = || block.params.iter().chain(block.bindings.iter().flat_map(|binding| &binding.results));
+    let alike = |id: &ArrayId| {
+        let source = vars().find(|var| var.id == *id);
+        source.is_some_and(|source| binding.results.iter().all(|var| var.ty.extents == source.ty.extents))
+    };
+    let mut reads = false;
+    f.outer_uses(&mut |_| reads = true);
+    let made: usize = binding.results.iter().map(|var| var.ty.element.bytes()).sum();
+    let read: usize = f.params.iter().map(|param| param.ty.bytes()).sum();
+    let saved = made.saturating_sub(read) as u64 * PER_BYTE;
+    !reads && work(f) < saved && !function_can_fail(f) && sources.iter().all(alike)
 }
 
 /// Whether an operation is one into whose bodies copies are made.

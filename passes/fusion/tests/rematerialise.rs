@@ -106,3 +106,39 @@ fn what_is_read_otherwise_or_costs_more_stays() {
     "
     );
 }
+
+#[test]
+fn wider_copies_are_made_in_the_loop() {
+    let turned = |wide: &str, at: &str| {
+        let source = format!(
+            "fn f(p: [n]i32, q: [n]i64, k: i64) -> [n]f32 {{
+                let z: [n]f32 = generate([n], |i| f32(i))
+                let x: [n]i64 = {wide}
+                let i: i64, r: [n]f32 = while(|i: i64, v: [n]f32| {{ let g = i < k return g }}, |i: i64, v: [n]f32| {{
+                    let w: [n]f32 = {at}
+                    let j = i + 1
+                    return j, w }}, 0i64, z)
+                return r }}"
+        );
+        let before = text::parse(&source).unwrap_or_else(|error| panic!("{error}"));
+        let (after, _) = fuse(&before, &Config::default()).unwrap_or_else(|error| panic!("{error}"));
+        validate(&after, &[]).unwrap_or_else(|errors| panic!("{errors}\n{after}"));
+        let positions = [3, 0, 2, 2];
+        let inputs = [
+            Value::Array(Array::new(&[4], &positions).unwrap()),
+            Value::Array(Array::new(&[4], &positions.map(i64::from)).unwrap()),
+            Value::Array(Array::scalar(5i64)),
+        ];
+        assert_eq!(fusebox_interp::run(&before, &inputs), fusebox_interp::run(&after, &inputs), "{after}");
+        let text = after.to_string();
+        let (before, turn) = text.split_once("while(").unwrap();
+        // Where the array is made, if anywhere.
+        (before.contains("let x: "), turn.contains("i64("))
+    };
+    let gathered = "map(|e| v[e], x)";
+    assert_eq!(turned("map(|e| i64(e), p)", gathered), (false, true));
+    // As wide as what it is made of, too much work, another use, or it may fail.
+    assert_eq!(turned("map(|e| e + 1 - 1 + 0 * e, q)", gathered).0, true);
+    assert_eq!(turned("map(|e| i64(e) % 3 * 2 / 2 % 5 % 3, p)", gathered), (true, false));
+    assert_eq!(turned("map(|e| i64(e), p)", "generate([n], |i| v[x[n - 1 - i]])"), (true, false));
+}

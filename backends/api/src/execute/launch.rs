@@ -1,6 +1,9 @@
 //! Launches of kernels.
 
-use fusebox_ir::{Access, Action, Fault, Kernel, KernelArrayId, KernelExtent, MAX_EXTENT, Place, PlanExtent, ValueId};
+use fusebox_ir::{
+    Access, Action, ElementType, Fault, Kernel, KernelArray, KernelArrayId, KernelExtent, MAX_EXTENT, Place,
+    PlanExtent, ValueId,
+};
 
 use super::{
     buffers::BufferId,
@@ -24,11 +27,7 @@ impl<M: Machine> Executor<'_, M> {
                 declared.name.0
             )));
         }
-        let sizes = sizes.iter().map(|&size| self.extent(size)).collect::<Result<Few<i64>>>()?;
-        if let Some(&size) = sizes.iter().find(|&&size| size > MAX_EXTENT) {
-            let fault = Fault::TooLarge { array: written_name(declared).to_owned(), extents: vec![size] };
-            return Err(failed(&declared.name.0, &Place::default(), fault));
-        }
+        let sizes = self.sizes_of(declared, sizes)?;
         self.check_extents(kernel, &sizes, arrays)?;
         if self.computed(declared, &sizes, arrays)? {
             return Ok(());
@@ -69,6 +68,16 @@ impl<M: Machine> Executor<'_, M> {
         result
     }
 
+    /// The sizes of a launch.
+    pub(super) fn sizes_of(&self, declared: &Kernel, sizes: &[PlanExtent]) -> Result<Few<i64>> {
+        let sizes = sizes.iter().map(|&size| self.extent(size)).collect::<Result<Few<i64>>>()?;
+        if let Some(&size) = sizes.iter().find(|&&size| size > MAX_EXTENT) {
+            let fault = Fault::TooLarge { array: written_name(declared).to_owned(), extents: vec![size] };
+            return Err(failed(&declared.name.0, &Place::default(), fault));
+        }
+        Ok(sizes)
+    }
+
     /// Computes a kernel of scalars here, if the host knows them all; whether it did.
     fn computed(&mut self, kernel: &Kernel, sizes: &[i64], arrays: &[ValueId]) -> Result<bool> {
         if !self.machine.host_computes_scalars() || !on_host::may_compute(kernel) {
@@ -98,24 +107,7 @@ impl<M: Machine> Executor<'_, M> {
         let declared = &self.plan.kernels[kernel];
         for (&id, array) in arrays.iter().zip(&declared.arrays) {
             let stored = self.value(id)?;
-            let expected = |extent: &KernelExtent| match extent {
-                KernelExtent::Constant(extent) => Some(*extent),
-                KernelExtent::Size(id) => {
-                    let position = declared.sizes.iter().position(|size| size.id == *id);
-                    position.and_then(|position| sizes.get(position).copied())
-                }
-            };
-            let same = stored.element == array.element
-                && array.extents.len() == stored.extents.len()
-                && array.extents.iter().zip(&stored.extents).all(|(extent, given)| expected(extent) == Some(*given));
-            if !same {
-                let expected: Vec<Option<i64>> = array.extents.iter().map(expected).collect();
-                let message = format!(
-                    "kernel `{}` counts on {}{:?} of `{}`, which is {}{:?}",
-                    declared.name.0, array.element, expected, array.name, stored.element, stored.extents
-                );
-                return Err(self.bad_plan(message));
-            }
+            self.check_array(declared, sizes, array, (stored.element, &stored.extents))?;
         }
         // One index is for all targets of a scatter: sizes that are equal may have several names.
         for statement in &declared.statements {
@@ -132,6 +124,34 @@ impl<M: Machine> Executor<'_, M> {
             }
         }
         Ok(())
+    }
+
+    /// Checks that an array has the element type and the extents that a kernel declares.
+    pub(super) fn check_array(
+        &self,
+        declared: &Kernel,
+        sizes: &[i64],
+        array: &KernelArray,
+        (element, extents): (ElementType, &[i64]),
+    ) -> Result<()> {
+        let expected = |extent: &KernelExtent| match extent {
+            KernelExtent::Constant(extent) => Some(*extent),
+            KernelExtent::Size(id) => {
+                let position = declared.sizes.iter().position(|size| size.id == *id);
+                position.and_then(|position| sizes.get(position).copied())
+            }
+        };
+        let same = element == array.element
+            && array.extents.len() == extents.len()
+            && array.extents.iter().zip(extents).all(|(extent, given)| expected(extent) == Some(*given));
+        if same {
+            return Ok(());
+        }
+        let expected: Vec<Option<i64>> = array.extents.iter().map(expected).collect();
+        Err(self.bad_plan(format!(
+            "kernel `{}` counts on {}{:?} of `{}`, which is {element}{extents:?}",
+            declared.name.0, array.element, expected, array.name
+        )))
     }
 
     fn launch_with(

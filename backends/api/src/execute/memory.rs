@@ -53,7 +53,7 @@ impl<M: Machine> Executor<'_, M> {
         Some(buffer)
     }
 
-    fn allocate(&mut self, id: ValueId, extents: Extents, operation: &str, place: &Place) -> Result<Value> {
+    pub(super) fn allocate(&mut self, id: ValueId, extents: Extents, operation: &str, place: &Place) -> Result<Value> {
         let sizes: Option<SmallVec<[usize; 4]>> = extents.iter().map(|&extent| usize::try_from(extent).ok()).collect();
         let element = self.element(id);
         let allocated = match sizes {

@@ -8,6 +8,7 @@ mod sizes;
 mod sort;
 mod state;
 mod steps;
+mod turns;
 
 pub use self::state::{Extents, Given, Statistics, Stored, Values};
 

@@ -235,7 +235,7 @@ impl<M: Machine> Executor<'_, M> {
         }
     }
 
-    fn drop_value(&mut self, value: Value) {
+    pub(super) fn drop_value(&mut self, value: Value) {
         self.live_bytes -= value.counted;
         if let Some((buffer, counted)) = value.buffer.and_then(|buffer| self.buffers.leave(buffer)) {
             self.live_bytes -= counted;

@@ -16,7 +16,7 @@ impl<M: Machine> Executor<'_, M> {
     }
 
     /// Runs a step; `rest` are those that follow it in its list.
-    fn step(&mut self, step: &Step, rest: &[Step]) -> Result<()> {
+    pub(super) fn step(&mut self, step: &Step, rest: &[Step]) -> Result<()> {
         match step {
             Step::Allocate { value, in_place_of, operation, place } => {
                 self.make(*value, *in_place_of, operation, place)?;
@@ -62,36 +62,52 @@ impl<M: Machine> Executor<'_, M> {
     ) -> Result<()> {
         let mut made = Made::new();
         makes(body, &mut made);
+        let moves: Moves = state.iter().copied().zip(next.iter().copied()).collect();
+        if let Some(&first) = state.first()
+            && let Some(row_loop) = self.machine.row_loop(first)
+            && self.in_strips(row_loop, (condition_steps, condition), (body, &made), &moves)?
+        {
+            return Ok(());
+        }
         loop {
             self.steps(condition_steps)?;
             if !self.truth(condition)? {
                 return Ok(());
             }
             self.steps(body)?;
-            let mut new: SmallVec<[Value; 4]> = SmallVec::new();
-            for &operand in next {
-                new.push(match operand {
-                    Operand::Value(id) => self.again(id)?,
-                    Operand::Constant(constant) => self.number(constant),
-                });
-            }
-            // What the body made moves: otherwise it would keep a second name, and nothing could be written in place.
-            for &operand in next {
-                if let Operand::Value(id) = operand
-                    && made.contains(&id)
-                {
-                    self.free(id);
-                }
-            }
-            for (&id, stored) in state.iter().zip(new) {
-                self.set(id, stored);
+            self.advance(&moves, &made)?;
+        }
+    }
+
+    /// What a turn made becomes the state.
+    pub(super) fn advance(&mut self, moves: &[(ValueId, PlanOperand)], made: &Made) -> Result<()> {
+        let mut new: SmallVec<[Value; 4]> = SmallVec::new();
+        for &(_, operand) in moves {
+            new.push(match operand {
+                Operand::Value(id) => self.again(id)?,
+                Operand::Constant(constant) => self.number(constant),
+            });
+        }
+        // What the body made moves: otherwise it would keep a second name, and nothing could be written in place.
+        for &(_, operand) in moves {
+            if let Operand::Value(id) = operand
+                && made.contains(&id)
+            {
+                self.free(id);
             }
         }
+        for (&(id, _), stored) in moves.iter().zip(new) {
+            self.set(id, stored);
+        }
+        Ok(())
     }
 }
 
+/// The state of a loop, and what moves there at the end of a turn.
+pub(super) type Moves = SmallVec<[(ValueId, PlanOperand); 4]>;
+
 /// Values that are made in the turns of a loop.
-type Made = SmallVec<[ValueId; 32]>;
+pub(super) type Made = SmallVec<[ValueId; 32]>;
 
 /// The values that steps make, in branches and loops too.
 fn makes(steps: &[Step], made: &mut Made) {

@@ -9,6 +9,7 @@ mod rows;
 mod scan;
 mod scatter;
 mod split;
+pub(crate) mod strips;
 mod table;
 mod workers;
 

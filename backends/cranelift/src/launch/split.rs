@@ -60,10 +60,11 @@ impl KernelLaunch<'_> {
                 None => self.ranges(steps, if in_blocks { BLOCK } else { 64.min(steps / 64).max(1) }),
             },
             None => {
-                // A copy for each thread, where that costs less than it saves.
+                // A copy for each thread, where that costs less than it saves: a target is filled and merged, in order, in less than a
+                // quarter of the time of an element that goes anywhere.
                 let size = any.iter().map(|&position| self.scatter_size(position)).max().unwrap_or(0);
                 let elements = self.elements.map_or(steps as usize, |elements| elements as usize);
-                let most = (elements / size.saturating_mul(2).max(1)).min(self.shared.threads.count());
+                let most = (elements.saturating_mul(4) / size.max(1)).min(self.shared.threads.count());
                 if let Some(cuts) = &self.cuts {
                     Ranges::cut(cuts, most)
                 } else {

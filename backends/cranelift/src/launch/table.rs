@@ -31,19 +31,67 @@ pub(super) struct Table<'m> {
     memory: PhantomData<&'m mut [u8]>,
 }
 
+/// Some rows of an array, in memory that is borrowed: where its row 0 is, or would be. Who calls code with it sees to it that the code touches
+/// only rows that are in that memory, and that no other thread writes them meanwhile.
+#[derive(Clone, Copy)]
+pub(super) struct RowMemory<'m> {
+    address: u64,
+    memory: PhantomData<&'m [u8]>,
+}
+
+impl<'m> RowMemory<'m> {
+    /// All rows.
+    pub(super) fn of(array: &'m Array) -> Self {
+        Self { address: array.bytes().as_ptr() as u64, memory: PhantomData }
+    }
+
+    /// All rows, to be written.
+    pub(super) fn of_mut(array: &'m mut Array) -> Self {
+        Self { address: array.bytes_mut().as_mut_ptr() as u64, memory: PhantomData }
+    }
+
+    /// The same memory for rows before which so many bytes are missing.
+    pub(super) fn without(self, before: usize) -> Self {
+        Self { address: self.address.wrapping_sub(before as u64), ..self }
+    }
+
+    /// Copies bytes `from..to` of the array to another's memory.
+    #[allow(unsafe_code)]
+    pub(super) fn copy_to(self, other: Self, (from, to): (usize, usize)) {
+        let (source, target) = (self.address.wrapping_add(from as u64), other.address.wrapping_add(from as u64));
+        // SAFETY: as for calls: these bytes are in the memory of both, which are two, and nobody else touches them.
+        unsafe { std::ptr::copy_nonoverlapping(source as *const u8, target as *mut u8, to - from) }
+    }
+}
+
 impl<'m> Table<'m> {
     pub(super) fn new(sizes: &[i64], arrays: &'m mut [LaunchArray<'_, Array>], hidden: &'m [HiddenArgument]) -> Self {
-        let mut words: SmallVec<[u64; 32]> = sizes.iter().map(|&size| size as u64).collect();
-        words.extend(arrays.iter_mut().map(|array| match array {
+        let addresses = arrays.iter_mut().map(|array| match array {
             LaunchArray::Read(array) => array.bytes().as_ptr() as u64,
             LaunchArray::Write(array) => array.bytes_mut().as_mut_ptr() as u64,
             LaunchArray::InPlace(_) => 0,
-        }));
+        });
+        let mut table = Self::of_addresses(sizes, addresses, hidden);
         for (position, array) in arrays.iter().enumerate() {
             if let LaunchArray::InPlace(written) = array {
-                words[sizes.len() + position] = words[sizes.len() + written];
+                table.words[sizes.len() + position] = table.words[sizes.len() + written];
             }
         }
+        table
+    }
+
+    /// A table for calls on some rows: of each array the address of row 0.
+    pub(super) fn of_rows(
+        sizes: &[i64],
+        arrays: impl Iterator<Item = RowMemory<'m>>,
+        hidden: &'m [HiddenArgument],
+    ) -> Self {
+        Self::of_addresses(sizes, arrays.map(|rows| rows.address), hidden)
+    }
+
+    fn of_addresses(sizes: &[i64], addresses: impl Iterator<Item = u64>, hidden: &'m [HiddenArgument]) -> Self {
+        let mut words: SmallVec<[u64; 32]> = sizes.iter().map(|&size| size as u64).collect();
+        words.extend(addresses);
         let first = words.len();
         words.extend(hidden.iter().map(|argument| match argument {
             HiddenArgument::Number(number) => alike::bits(*number),

@@ -5,9 +5,11 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
-use super::KernelLaunch;
 use fusebox_backend::lock;
 use fusebox_ir::RunError;
+
+use super::KernelLaunch;
+use crate::threads::Threads;
 
 /// Says that something failed, also if that is this program.
 struct Ended<'s>(&'s AtomicBool, bool);
@@ -21,26 +23,35 @@ impl Drop for Ended<'_> {
 }
 
 impl KernelLaunch<'_> {
-    /// Runs `one` for every range, on all threads; the first failure found is the result, and ranges not begun are skipped. Ranges are
-    /// begun in order, so that one may wait for those before it, until the flag that it is given says that it is in vain.
+    /// As [`each`], on the threads of the launch.
     pub(super) fn each(
         &self,
         count: usize,
         one: impl Fn(usize, &AtomicBool) -> Result<(), RunError> + Sync,
     ) -> Result<(), RunError> {
-        let stop = AtomicBool::new(false);
-        let failure = Mutex::new(None);
-        self.shared.threads.each(count, |range| {
-            if stop.load(Ordering::Acquire) {
-                return;
-            }
-            let mut ended = Ended(&stop, false);
-            let result = one(range, &stop);
-            ended.1 = result.is_ok();
-            if let Err(error) = result {
-                lock(&failure).get_or_insert(error);
-            }
-        });
-        failure.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
+        each(&self.shared.threads, count, one)
     }
+}
+
+/// Runs `one` for every range, on all threads; the first failure found is the result, and ranges not begun are skipped. Ranges are
+/// begun in order, so that one may wait for those before it, until the flag that it is given says that it is in vain.
+pub(super) fn each<E: Send>(
+    threads: &Threads,
+    count: usize,
+    one: impl Fn(usize, &AtomicBool) -> Result<(), E> + Sync,
+) -> Result<(), E> {
+    let stop = AtomicBool::new(false);
+    let failure = Mutex::new(None);
+    threads.each(count, |range| {
+        if stop.load(Ordering::Acquire) {
+            return;
+        }
+        let mut ended = Ended(&stop, false);
+        let result = one(range, &stop);
+        ended.1 = result.is_ok();
+        if let Err(error) = result {
+            lock(&failure).get_or_insert(error);
+        }
+    });
+    failure.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
 }

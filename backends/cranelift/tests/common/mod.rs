@@ -30,6 +30,9 @@ pub fn backends() -> &'static [(String, Cranelift)] {
                     share_from_ns: if threads == 2 { 2_000 } else { 1 },
                     // And some go over memory as if no cache held it.
                     out_of_cache_bytes: if threads == 7 { 0 } else { usize::MAX },
+                    // There turns of loops are done in strips of few rows too.
+                    strips_from_bytes: if threads == 7 { 0 } else { usize::MAX },
+                    strip_bytes: 1_000,
                     ..Config::default()
                 };
                 (format!("{threads} threads, vectors {vectors}, wide {wide}"), Cranelift::new(config).unwrap())

@@ -5,6 +5,7 @@ use std::{io::Write, path::PathBuf};
 use clap::ValueEnum;
 use fusebox::dot;
 use fusebox_ir::{Made, Plan, Program, json, properties};
+use fusebox_schedule::Choice;
 
 use super::{after_all::AfterAll, choices::Choices};
 use crate::{Failure, sink::to_file, source};
@@ -135,12 +136,10 @@ fn print_schedules(plan: &Plan, options: &Options, out: &mut dyn Write) -> Resul
     match options.format {
         Format::Text => {
             for (kernel, scheduled) in plan.kernels.iter().zip(&scheduled) {
-                for choice in &scheduled.choices {
-                    writeln!(out, "# {}: {}, as {}", choice.about, choice.chosen, choice.because)?;
-                    choice.instead_of.iter().try_for_each(|other| writeln!(out, "#   not {other}"))?;
-                }
+                scheduled.choices.iter().try_for_each(|choice| print_choice(choice, out))?;
                 write!(out, "{}", scheduled.schedule.to_text(kernel))?;
             }
+            fusebox::loops(plan, target(options))?.iter().try_for_each(|choice| print_choice(choice, out))?;
         }
         Format::Json => {
             let mut book = fusebox_schedule::Book::default();
@@ -152,6 +151,11 @@ fn print_schedules(plan: &Plan, options: &Options, out: &mut dyn Write) -> Resul
         Format::Dot => return Err(anyhow::anyhow!("schedules have no form for Graphviz: --format text or json").into()),
     }
     Ok(())
+}
+
+fn print_choice(choice: &Choice, out: &mut dyn Write) -> std::io::Result<()> {
+    writeln!(out, "# {}: {}, as {}", choice.about, choice.chosen, choice.because)?;
+    choice.instead_of.iter().try_for_each(|other| writeln!(out, "#   not {other}"))
 }
 
 /// Prints what a pass made.

@@ -10,6 +10,7 @@ mod html;
 mod layout;
 mod moves;
 mod plan;
+mod scheduled;
 mod sentences;
 mod svg;
 mod text;
@@ -33,6 +34,7 @@ pub use self::{
     held::Held,
     moves::KernelMoves,
     plan::{KernelCounts, PlanExplanation, TrafficCounts, explain_plan},
+    scheduled::{KernelSchedule, Scheduling},
 };
 use crate::{
     Error, Fusion, Options,
@@ -83,6 +85,8 @@ pub struct Explanation {
     pub graphs: Vec<Graph>,
     /// What each kernel moves and computes.
     pub kernels: Vec<KernelMoves>,
+    /// How kernels and loops run on a processor, and why.
+    pub scheduling: Scheduling,
     /// Sizes of the run whose times are in `kernels`; empty where there are none.
     pub sizes: BTreeMap<String, i64>,
     /// How the values of nests are held, if there are nests.
@@ -249,6 +253,7 @@ pub(crate) fn explained(program: &Program, options: &Options) -> Explanation {
         },
     }));
     let kernels = line.stages.last().and_then(|stage| stage.plan()).map(moves::kernels).unwrap_or_default();
+    let scheduling = line.stages.last().and_then(|stage| stage.plan()).map(Scheduling::of).unwrap_or_default();
     let mut explanation = Explanation {
         program: program.name.clone(),
         fusion: options.fusion,
@@ -261,6 +266,7 @@ pub(crate) fn explained(program: &Program, options: &Options) -> Explanation {
         apart,
         graphs,
         kernels,
+        scheduling,
         sizes: BTreeMap::new(),
         held: nested(program, &line),
     };

@@ -42,6 +42,15 @@ pub(super) fn text(explanation: &Explanation) -> String {
         out.extend(explanation.apart.iter().map(pair));
         left_out(explanation, &mut out);
     }
+    let scheduling = &explanation.scheduling;
+    if !scheduling.kernels.is_empty() {
+        heading(&format!("Schedules for {}", scheduling.target), &mut out);
+        out.extend(scheduling.loops.iter().cloned());
+        for kernel in &scheduling.kernels {
+            out.push(format!("{}: {}", kernel.kernel, kernel.name));
+            out.extend(kernel.reasons.iter().map(|reason| format!("  {reason}")));
+        }
+    }
     heading("Passes", &mut out);
     for stage in explanation.stages.iter().skip(1) {
         let counts: Vec<_> = stage.counts.iter().map(|(name, count)| format!("{name} {count}")).collect();

@@ -14,6 +14,7 @@ pub mod linear;
 pub mod marks;
 pub mod need;
 pub mod restrict;
+pub mod row_loops;
 pub mod rows;
 pub mod sizes;
 pub mod spine;
@@ -32,6 +33,7 @@ pub use self::{
     linear::Linear,
     marks::marks,
     need::{certain_params, possible_params},
+    row_loops::{NotByRow, RowLaunch, RowLoop},
     rows::Rows,
     sizes::{Answer, Size, Sizes},
     spine::{Spine, makes_elements, spine},

@@ -4,6 +4,7 @@
 mod clusters;
 mod counts;
 mod kernels;
+mod schedules;
 mod stages;
 
 use std::fmt::Write;
@@ -50,11 +51,13 @@ fn scroll(label: &str, class: &str) -> String {
 pub(super) fn page(explanation: &Explanation) -> String {
     let name = escape(&explanation.program);
     let held = if explanation.held.is_empty() { "" } else { " <a href=\"#held\">Nests</a>" };
+    let none = explanation.scheduling.kernels.is_empty();
+    let scheduled = if none { "" } else { " <a href=\"#schedules\">Schedules</a>" };
     let mut out = format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, \
          initial-scale=1\">\n<title>{name}: how it is fused</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<header>\n<h1>{name}</h1>\n\
          <p>{}</p>\n<nav aria-label=\"On this page\"><a href=\"#counts\">Counts</a> <a href=\"#kernels\">Kernels</a> \
-         <a href=\"#clusters\">Clusters</a> <a href=\"#apart\">Not fused</a>{held} <a href=\"#passes\">Passes</a> <a href=\"#stages\">Stages</a> \
+         <a href=\"#clusters\">Clusters</a> <a href=\"#apart\">Not fused</a>{held}{scheduled} <a href=\"#passes\">Passes</a> <a href=\"#stages\">Stages</a> \
          <a href=\"#glossary\">Glossary</a></nav>\n</header>\n<main>\n",
         headline(explanation)
     );
@@ -72,6 +75,7 @@ pub(super) fn page(explanation: &Explanation) -> String {
     clusters::graphs(explanation, &mut out);
     clusters::apart(explanation, &mut out);
     clusters::held(explanation, &mut out);
+    schedules::schedules(explanation, &mut out);
     stages::passes(explanation, &mut out);
     stages::stages(explanation, &names, &mut out);
     glossary(&mut out);

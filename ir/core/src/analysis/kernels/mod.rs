@@ -1,6 +1,7 @@
 //! Facts about one kernel that every backend asks for, whatever its machine is.
 
 mod accumulators;
+mod by_row;
 mod cheap;
 mod depths;
 mod lanes;
@@ -12,6 +13,7 @@ mod trips;
 
 pub use self::{
     accumulators::{Accumulators, accumulators, shared_reduction},
+    by_row::{ByRow, RowUse, by_row},
     cheap::is_cheap,
     depths::{depths, trip_count},
     lanes::{AcrossLanes, Lanes},

@@ -1,0 +1,284 @@
+//! Several turns of a loop of rows at once: which versions of its arrays there are, and which rows of each a strip needs.
+
+use fusebox_ir::analysis::{RowLoop, kernels::RowUse};
+
+use crate::machine::Few;
+
+/// What a machine has to know to say whether it does the turns of a loop in strips of rows.
+#[derive(Clone, Copy, Debug)]
+pub struct RowShape<'a> {
+    /// Rows of every array that changes.
+    pub rows: i64,
+    /// Bytes of one row of all arrays that change.
+    pub row_bytes: usize,
+    /// The loop.
+    pub row_loop: &'a RowLoop,
+}
+
+/// Some turns of a loop of rows, to be done at once.
+#[derive(Debug)]
+pub struct Turns<'a, B> {
+    /// How many: at least one.
+    pub turns: usize,
+    /// Rows of every array that changes.
+    pub rows: i64,
+    /// The launches of a turn, in order.
+    pub launches: Vec<TurnLaunch<'a, B>>,
+    /// Of each array that changes the bytes of a row.
+    pub row_bytes: &'a [usize],
+    /// For each array of the state: which of those that change it is at the beginning of a turn, and which stands there at the end.
+    pub states: &'a [(usize, usize)],
+    /// The state before the first turn.
+    pub before: Vec<&'a B>,
+    /// Where the state after the last turn goes, whose elements may be anything now.
+    pub after: Vec<&'a mut B>,
+}
+
+/// A launch of a turn.
+#[derive(Debug)]
+pub struct TurnLaunch<'a, B> {
+    /// Position in the plan's kernels.
+    pub kernel: usize,
+    /// The kernel's sizes.
+    pub sizes: Few<i64>,
+    /// The kernel's arrays, and what it does with them.
+    pub arrays: Few<(TurnArray<'a, B>, RowUse)>,
+}
+
+/// An array of a launch of a turn.
+#[derive(Debug)]
+pub enum TurnArray<'a, B> {
+    /// It is the same in all turns.
+    Same(&'a B),
+    /// The array of this number among those that change.
+    Changing(usize),
+}
+
+/// The turns as one list of runs, each of which makes new versions of arrays.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unrolled {
+    /// In order.
+    pub runs: Vec<RowRun>,
+    /// All versions; first the state before the first turn.
+    pub versions: Vec<Version>,
+    /// How many pieces of memory a strip needs for versions that are neither before the first turn nor after the last.
+    pub slots: usize,
+    /// Versions in memory of the strip, and the position in the state after the last turn that their rows go to: a strip needs more rows of
+    /// them than it has, and those are other strips' to write.
+    pub copied: Vec<(usize, usize)>,
+}
+
+/// The run of a launch in a turn.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RowRun {
+    /// Position in [`Turns::launches`].
+    pub launch: usize,
+    /// For each array of the kernel that changes, its version.
+    pub versions: Few<Option<usize>>,
+    /// How many rows above those of the strip it has to make.
+    pub above: i64,
+    /// How many below.
+    pub below: i64,
+}
+
+/// A version of an array that changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Version {
+    /// Which array.
+    pub array: usize,
+    /// How many rows above those of the strip are needed.
+    pub above: i64,
+    /// How many below.
+    pub below: i64,
+    /// Where its rows are.
+    pub memory: VersionMemory,
+}
+
+/// Where the rows of a version are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum VersionMemory {
+    /// In the state before the first turn, at this position.
+    Before(usize),
+    /// In the state after the last turn.
+    After(usize),
+    /// In a piece of memory of the strip.
+    Slot(usize),
+}
+
+impl Unrolled {
+    /// The turns in a row; none if an array of the state after them is one of those before them.
+    pub fn of<B>(turns: &Turns<'_, B>) -> Option<Self> {
+        let mut versions: Vec<Version> = Vec::new();
+        let new = |array: usize, memory: VersionMemory| Version { array, above: 0, below: 0, memory };
+        let mut current: Vec<Option<usize>> = vec![None; turns.row_bytes.len()];
+        for (state, &(begin, _)) in turns.states.iter().enumerate() {
+            current[begin] = Some(versions.len());
+            versions.push(new(begin, VersionMemory::Before(state)));
+        }
+        let mut runs = Vec::new();
+        for _ in 0..turns.turns {
+            for (launch, own) in turns.launches.iter().enumerate() {
+                let mut used = Few::new();
+                for (array, row_use) in &own.arrays {
+                    used.push(match *array {
+                        TurnArray::Same(_) => None,
+                        TurnArray::Changing(array) if *row_use == RowUse::Written => {
+                            current[array] = Some(versions.len());
+                            versions.push(new(array, VersionMemory::Slot(0)));
+                            current[array]
+                        }
+                        TurnArray::Changing(array) => Some(current[array]?),
+                    });
+                }
+                runs.push(RowRun { launch, versions: used, above: 0, below: 0 });
+            }
+            let moved: Option<Vec<usize>> = turns.states.iter().map(|&(_, end)| current[end]).collect();
+            for (&(begin, _), version) in turns.states.iter().zip(moved?) {
+                current[begin] = Some(version);
+            }
+        }
+        let mut needed = vec![false; versions.len()];
+        for (state, &(begin, _)) in turns.states.iter().enumerate() {
+            let version = current[begin]?;
+            if version < turns.states.len() || needed[version] {
+                return None;
+            }
+            needed[version] = true;
+            versions[version].memory = VersionMemory::After(state);
+        }
+        let mut unrolled = Self { runs, versions, slots: 0, copied: Vec::new() };
+        unrolled.reach(turns, &mut needed);
+        for (version, own) in unrolled.versions.iter_mut().enumerate() {
+            if let VersionMemory::After(state) = own.memory
+                && (own.above, own.below) != (0, 0)
+            {
+                own.memory = VersionMemory::Slot(0);
+                unrolled.copied.push((version, state));
+            }
+        }
+        unrolled.share_memory();
+        Some(unrolled)
+    }
+
+    /// From the last run to the first: which rows are needed. Runs that nobody needs go.
+    fn reach<B>(&mut self, turns: &Turns<'_, B>, needed: &mut [bool]) {
+        let versions = &mut self.versions;
+        for run in self.runs.iter_mut().rev() {
+            let uses = turns.launches[run.launch].arrays.iter().map(|(_, row_use)| *row_use);
+            let own: Few<(usize, RowUse)> =
+                run.versions.iter().zip(uses).filter_map(|(version, row_use)| Some(((*version)?, row_use))).collect();
+            let written = |(version, row_use): &&(usize, RowUse)| *row_use == RowUse::Written && needed[*version];
+            if own.iter().find(written).is_none() {
+                run.versions.clear();
+                continue;
+            }
+            for (version, _) in own.iter().filter(written) {
+                run.above = run.above.max(versions[*version].above);
+                run.below = run.below.max(versions[*version].below);
+            }
+            for &(version, row_use) in &own {
+                let (above, below) = if let RowUse::Near { above, below } = row_use { (above, below) } else { (0, 0) };
+                let own = &mut versions[version];
+                own.above = own.above.max(run.above + above);
+                own.below = own.below.max(run.below + below);
+                needed[version] = true;
+            }
+        }
+        self.runs.retain(|run| !run.versions.is_empty());
+    }
+
+    /// Versions whose last use is over give their memory to later ones.
+    fn share_memory(&mut self) {
+        let mut last = vec![0; self.versions.len()];
+        for (at, run) in self.runs.iter().enumerate() {
+            run.versions.iter().flatten().for_each(|&version| last[version] = at);
+        }
+        self.copied.iter().for_each(|&(version, _)| last[version] = self.runs.len());
+        let mut taken: Vec<usize> = Vec::new();
+        let mut known = vec![false; self.versions.len()];
+        for (at, run) in self.runs.iter().enumerate() {
+            for &version in run.versions.iter().flatten() {
+                if std::mem::replace(&mut known[version], true) {
+                    continue;
+                }
+                let VersionMemory::Slot(slot) = &mut self.versions[version].memory else { continue };
+                // What this run reads ends here, and its memory is not free yet.
+                let free = taken.iter().position(|&until| until < at);
+                *slot = free.unwrap_or(taken.len());
+                if let Some(until) = taken.get_mut(*slot) {
+                    *until = last[version];
+                } else {
+                    taken.push(last[version]);
+                }
+            }
+        }
+        self.slots = taken.len();
+    }
+
+    /// How many rows beyond its own a strip needs of any version, above and below.
+    pub fn halo(&self) -> (i64, i64) {
+        self.versions.iter().fold((0, 0), |(above, below), own| (above.max(own.above), below.max(own.below)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use smallvec::smallvec;
+
+    use super::*;
+
+    const NEAR: RowUse = RowUse::Near { above: 1, below: 2 };
+
+    /// Turns of launches, each given by the arrays that it reads nearby and the one that it writes.
+    fn unrolled(turns: usize, launches: &[(&[usize], usize)], states: &[(usize, usize)]) -> Option<Unrolled> {
+        let launches = launches.iter().map(|&(read, written)| {
+            let read = read.iter().map(|&array| (TurnArray::Changing(array), NEAR));
+            let arrays = read.chain([(TurnArray::Changing(written), RowUse::Written)]).collect();
+            TurnLaunch { kernel: 0, sizes: smallvec![], arrays }
+        });
+        let (before, after) = (vec![(); states.len()], vec![(); states.len()]);
+        let mut after = after;
+        Unrolled::of(&Turns {
+            turns,
+            rows: 100,
+            launches: launches.collect(),
+            row_bytes: &[1; 8],
+            states,
+            before: before.iter().collect(),
+            after: after.iter_mut().collect(),
+        })
+    }
+
+    #[test]
+    fn each_turn_before_needs_more_rows() {
+        let found = unrolled(4, &[(&[0], 1)], &[(0, 1)]).unwrap();
+        assert_eq!(found.halo(), (4, 8));
+        assert_eq!(
+            found.runs.iter().map(|run| (run.above, run.below)).collect::<Vec<_>>(),
+            [(3, 6), (2, 4), (1, 2), (0, 0)]
+        );
+        // Two of the three versions between are there at a time.
+        assert_eq!((found.slots, found.copied.len()), (2, 0));
+        assert_eq!(found.versions[4].memory, VersionMemory::After(0));
+    }
+
+    #[test]
+    fn launches_that_only_later_turns_would_need_are_left_out() {
+        // Array 2 is made in each turn for the next one; that of the last turn is of no use.
+        let found = unrolled(2, &[(&[0, 3], 1), (&[1], 2), (&[2], 4)], &[(0, 1), (3, 2)]).unwrap();
+        assert_eq!(found.runs.len(), 4, "{found:?}");
+    }
+
+    #[test]
+    fn rows_of_other_strips_are_not_written() {
+        // The second array is computed from the first of the same turn, so more rows of the first are made than the strip has.
+        let found = unrolled(2, &[(&[0, 1], 2), (&[1, 2], 3)], &[(0, 2), (1, 3)]).unwrap();
+        assert_eq!(found.copied.iter().map(|own| own.1).collect::<Vec<_>>(), [0]);
+    }
+
+    #[test]
+    fn a_state_that_was_there_before_is_no_result() {
+        assert_eq!(unrolled(1, &[(&[0], 2)], &[(0, 2), (1, 0)]), None);
+        assert!(unrolled(2, &[(&[0], 2)], &[(0, 2), (1, 0)]).is_some());
+    }
+}
