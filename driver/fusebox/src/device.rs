@@ -12,6 +12,8 @@ use crate::{Backend, Error, backend::failed};
 /// A value that stays where programs run: on a GPU in its memory, on the CPU in that of the host, where nothing is copied. A clone is the
 /// same value, and no run changes it.
 ///
+/// Streams and arrays of arrays stay too: the extents inside and the values are an array each.
+///
 /// Made by [`Program::to_device`](crate::Program::to_device) and by runs; any program takes it. Where the program runs on another device, it
 /// goes through the host.
 #[derive(Clone, Debug)]

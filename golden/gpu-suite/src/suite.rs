@@ -108,8 +108,10 @@ pub(crate) fn suite(
     let of_golden = fusebox_golden::names_in(golden).into_iter().map(Named::Golden);
     let of_benchmarks = programs::all().into_iter().map(|program| Named::Benchmark(program.name.to_owned()));
     let programs: Vec<Named> = of_golden.chain(of_benchmarks).filter(|program| wanted.has(program.name())).collect();
-    if programs.is_empty() {
-        bail!("no program has one of these names: {}", wanted.programs.join(", "));
+    let unknown = |name: &&String| !programs.iter().any(|program| program.name() == name.as_str());
+    let unknown: Vec<&str> = wanted.programs.iter().filter(unknown).map(String::as_str).collect();
+    if !unknown.is_empty() {
+        bail!("no program has one of these names: {}", unknown.join(", "));
     }
     println!("{}", head());
     let begin = Instant::now();

@@ -196,3 +196,35 @@ fn apart(extents: Option<(&Array, usize)>, values: &Array) -> Result<Vec<Array>,
     }
     Ok(elements)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ints(extents: &[usize]) -> Array {
+        let numbers: Vec<i64> = (0..extents.iter().product::<usize>() as i64).collect();
+        Array::new(extents, &numbers).unwrap()
+    }
+
+    #[test]
+    fn values_are_the_arrays_that_they_become() {
+        let nested = Nested { extents: Array::new(&[3], &[2i64, 0, 1]).unwrap(), values: ints(&[3]) };
+        let stream = |shapes: &[&[usize]]| Value::Stream(shapes.iter().map(|shape| ints(shape)).collect());
+        for (value, kind) in [
+            (Value::Array(ints(&[2, 3])), FlatKind::Array),
+            (Value::Nested(nested), FlatKind::Nested),
+            (stream(&[&[], &[]]), FlatKind::Stream { rank: 0, element: ElementType::I64 }),
+            (stream(&[&[2], &[0], &[3]]), FlatKind::Stream { rank: 1, element: ElementType::I64 }),
+            (stream(&[&[2, 2], &[0, 7], &[1, 3]]), FlatKind::Stream { rank: 2, element: ElementType::I64 }),
+        ] {
+            assert_eq!(FlatKind::of_value(&value), Some(kind));
+            let arrays = kind.flat(&value).unwrap();
+            assert_eq!(arrays.len(), kind.arrays());
+            assert_eq!(kind.value(&mut arrays.clone().into_iter()).unwrap().as_ref(), Some(&value));
+            assert_eq!(kind.value(&mut arrays.into_iter().skip(1)).unwrap().is_none(), kind.arrays() == 2);
+            assert_eq!(kind.value(&mut std::iter::empty()).unwrap(), None);
+        }
+        let mixed = Value::Stream(vec![ints(&[2]), ints(&[])]);
+        assert_eq!((FlatKind::of_value(&mixed), FlatKind::of_value(&stream(&[]))), (None, None));
+    }
+}

@@ -113,8 +113,13 @@ impl Access<'_> {
         if other == self.thread.number || self.threads.knows(self.thread, other, clock) {
             return true;
         }
+        self.agrees(other, how)
+    }
+
+    /// Whether this and an access of that thread's block are strong, of one value, and see each other.
+    fn agrees(&self, other: u32, how: How) -> bool {
         let same_block = self.threads.block(other) == self.threads.block(self.thread.number);
-        how.agrees(self.how, same_block)
+        !self.how.constant && !how.constant && how.agrees(self.how, same_block)
     }
 
     fn conflict(&self, other: u32, other_writes: bool, line: u32, how: How) -> Conflict {
@@ -250,6 +255,10 @@ impl Shadow {
         }
         if cell.many {
             for readers in &self.many[cell.reader as usize] {
+                // Those of a warp are of one block.
+                if access.agrees(readers.warp * 32, readers.how) {
+                    continue;
+                }
                 let lanes = (0..32).filter(|lane| readers.lanes >> lane & 1 == 1).map(|lane| readers.warp * 32 + lane);
                 for reader in lanes {
                     if !access.follows(reader, readers.clock, readers.how) {
