@@ -22,8 +22,8 @@ pub(crate) struct LoadedKernel {
     pub(crate) gang: i64,
     /// Where the lengths of its rows are, where threads take as many elements each.
     pub(crate) lengths: Option<RowLengths>,
-    /// Whether a level inside of it goes across lanes.
-    pub(crate) inner_gang: bool,
+    /// If a level inside of it goes across lanes, the fewest steps at which it does.
+    pub(crate) inner_gang: Option<u32>,
     /// One of its rows, for such that all threads share.
     pub(crate) row: Option<Arc<OneRow>>,
 }

@@ -84,7 +84,11 @@ impl Made {
             work: kernel.statements.iter().map(|own| (own.depth, work_of_statement(own))).collect(),
             wide,
             lengths: by_elements.then(|| row_lengths(kernel)).flatten(),
-            inner_gang: functions.gang.is_some_and(|gang| gang.level > 0),
+            inner_gang: functions.gang.filter(|gang| gang.level > 0).map(|_| {
+                let nest =
+                    functions.schedule.iter().flat_map(|schedule| &schedule.versions).map(|version| &version.nest);
+                nest.map(|nest| nest.gangs_from(kernel.levels.len())).min().unwrap_or(0)
+            }),
             gang: functions.gang.filter(|gang| gang.level == 0).map_or(1, |gang| gang.lanes.into()),
             hidden: functions.hidden,
             row: None,

@@ -326,6 +326,21 @@ impl Nest {
         None
     }
 
+    /// The fewest steps of the level across lanes at which they go across lanes: with fewer, a nest of single steps is chosen.
+    pub fn gangs_from(&self, levels: usize) -> u32 {
+        let mut nodes: Vec<&Node> = self.nodes.iter().collect();
+        while let Some(node) = nodes.pop() {
+            match node {
+                Node::Loop(each) => nodes.extend(&each.body),
+                Node::Do(_) => {}
+                Node::Choose { fewer_than, then, .. } => {
+                    return if self.gang_of(levels, then).is_none() { *fewer_than } else { 0 };
+                }
+            }
+        }
+        0
+    }
+
     /// How many times the body of a statement's loop stands in a row; none: it is a loop.
     pub fn unrolled(&self, statement: usize) -> Option<u32> {
         self.forms.iter().find_map(|form| match *form {

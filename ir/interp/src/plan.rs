@@ -23,12 +23,12 @@ use crate::{
 /// What running kernels took. `fusebox_ir::analysis::counts` says the same without running them, but for memory.
 ///
 /// Scalars count where a kernel has levels (a loop that uses the sum that another one made reads one element), but not where it is scalar
-/// code alone.
+/// code alone. A copy of an array, and a sort, are a loop each that reads and writes every element once.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Launches of kernels.
     pub launches: u64,
-    /// Launches of kernels with at least one level: loop nests over memory.
+    /// Launches of kernels with at least one level (loop nests over memory), copies and sorts.
     pub loops: u64,
     /// Elements read.
     pub reads: u64,
@@ -40,6 +40,21 @@ pub struct Counts {
     pub bytes_written: u64,
     /// The most bytes of elements at one time in values that the plan made, results included and inputs not.
     pub peak_bytes: u64,
+}
+
+impl Counts {
+    /// A step that reads and writes all elements of arrays; scalars do not count.
+    fn moved(&mut self, arrays: &[Val]) {
+        let arrays: Vec<&Val> = arrays.iter().filter(|array| !array.extents.is_empty()).collect();
+        self.loops += u64::from(!arrays.is_empty());
+        let (elements, bytes) = arrays
+            .into_iter()
+            .fold((0, 0), |(elements, all), array| (elements + array.len() as u64, all + bytes(array)));
+        self.reads += elements;
+        self.writes += elements;
+        self.bytes_read += bytes;
+        self.bytes_written += bytes;
+    }
 }
 
 /// Runs a valid plan: its results in order, and what it took.
@@ -273,6 +288,7 @@ impl PlanRun<'_> {
                 let memory = if alone && Step::free_unused(*source, rest, &self.plan.values) {
                     self.memory[source.index()].take()
                 } else {
+                    self.counts.moved(std::slice::from_ref(&copy));
                     Some(self.meter.memory(bytes(&copy)))
                 };
                 self.make(*value, copy, memory);
@@ -308,6 +324,7 @@ impl PlanRun<'_> {
                         return Err(bad_plan("arrays of a sort are of different extents".to_owned()));
                     }
                 }
+                self.counts.moved(&sources);
                 for (&result, sorted) in results.iter().zip(sorted(&keys, &sources)) {
                     self.values[result.index()] = Some(sorted);
                 }

@@ -139,7 +139,11 @@ impl<'a> KernelLaunch<'a> {
             let known = if level == 0 { Some(self.outermost) } else { self.steps(level) };
             let steps = known.map_or(8, |steps| steps as u64);
             points.push(match self.elements {
-                Some(elements) if level == 1 => elements / if self.loaded.inner_gang { GANG_STEPS } else { 1 },
+                Some(elements) if level == 1 => {
+                    let length = elements / points[level].max(1);
+                    let in_gangs = self.loaded.inner_gang.is_some_and(|least| length >= u64::from(least));
+                    elements / if in_gangs { GANG_STEPS } else { 1 }
+                }
                 _ => points[level].saturating_mul(steps),
             });
         }

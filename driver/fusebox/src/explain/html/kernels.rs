@@ -64,7 +64,7 @@ pub(super) fn kernels(explanation: &Explanation, out: &mut String) {
     *out += "</tr></tfoot>\n</table>\n</div>\n<p class=\"small\">Bytes of the elements that a launch reads and writes, whether memory or a cache has them; B are bytes, \
              kB 1,000 of them. Flops are operations on floats: additions, subtractions, multiplications, divisions, remainders, square roots, minima and maxima are \
              one each, a fused multiply-add two; of branches the one with more, of loops in scalar code one turn. Scalar code between loops, copies and sorts are \
-             left out.";
+             no kernels; the counts above have copies and sorts.";
     if explanation.kernels.iter().any(|kernel| kernel.repeated) {
         *out += " Launches marked <em>repeated</em> stand in a loop or a branch, and are counted once.";
     }

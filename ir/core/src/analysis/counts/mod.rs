@@ -2,10 +2,12 @@
 //!
 //! `interp::run_plan` counts the same while it runs; the two agree wherever [`Traffic::exact`] holds. Counted are loads and stores of
 //! kernels, scatters and appends, and reads in scalar code; scalars too where a kernel has levels (a loop that uses the sum of another
-//! one reads it), but not where scalar code alone runs. Copies of defaults and sorting are steps of a plan, and not counted.
+//! one reads it), but not where scalar code alone runs. A copy of an array and a sort, which are steps
+//! of a plan, are a loop each that reads and writes every element once.
 
 mod depths;
 mod kernel;
+mod moved;
 mod names;
 mod plan;
 mod polynomial;
@@ -22,7 +24,7 @@ pub use self::{
 /// Loops, and what they move.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Traffic {
-    /// Kernels with at least one level.
+    /// Kernels with at least one level, copies of arrays, sorts.
     pub loops: u64,
     /// Elements read.
     pub reads: Polynomial,

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use serde::Serialize;
 
-use super::{Polynomial, Traffic, kernel, names::Fresh, scalar::constant};
+use super::{Polynomial, Traffic, kernel, moved, names::Fresh, scalar::constant};
 use crate::{Access, Extent, Operand, Plan, PlanExtent, PlanOperand, Step, ValueId, text};
 
 /// Loops nested deeper than this are looked at once: what they do not change is not found out.
@@ -186,7 +186,7 @@ impl Walk<'_> {
     /// Recursion ends: plans nest as deep as validation allows programs to.
     fn steps(&mut self, steps: &[Step], depth: usize) -> Traffic {
         let mut total = Traffic::default();
-        for step in steps {
+        for (position, step) in steps.iter().enumerate() {
             match step {
                 Step::Launch { kernel, sizes, arrays } => {
                     let each = self.launch(*kernel, sizes, arrays);
@@ -202,8 +202,17 @@ impl Walk<'_> {
                     self.set(*value, source);
                 }
                 Step::Copy { value, source } => {
+                    if Step::free_unused(*source, &steps[position + 1..], &self.plan.values) {
+                        // It is taken over, if nothing else has its memory.
+                        total.exact &= moved::has_own_memory(self.plan, *source);
+                    } else {
+                        total.add(&moved::moved(self.plan, &[*value], |extent| self.extent(extent)));
+                    }
                     let source = Some(self.value(*source));
                     self.set(*value, source);
+                }
+                Step::Sort { keys: _, carry: _, results } => {
+                    total.add(&moved::moved(self.plan, results, |extent| self.extent(extent)));
                 }
                 Step::Constant { value, data } => {
                     let data = data.first().and_then(|&data| constant(data));
@@ -237,7 +246,6 @@ impl Walk<'_> {
                 | Step::CheckEqual { .. }
                 | Step::CheckAtMost { .. }
                 | Step::CheckNotNegative { .. }
-                | Step::Sort { .. }
                 | Step::Free { .. } => {}
             }
         }
