@@ -15,6 +15,10 @@ use std::ffi::c_void;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+/// The part of all memory that is left to the driver, and how much at least.
+const PART_OF_DRIVER: u64 = 32;
+const LEAST_OF_DRIVER: u64 = 256 << 20;
+
 /// How a GPU is used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
@@ -80,6 +84,11 @@ impl Cuda {
         &self.gpu
     }
 
+    /// The version of CUDA that the driver is for: `12.2`.
+    pub fn driver(&self) -> String {
+        format!("{}.{}", self.driver / 1000, self.driver % 1000 / 10)
+    }
+
     /// Bytes of memory that are free, and that there are.
     ///
     /// # Errors
@@ -88,6 +97,16 @@ impl Cuda {
         self.current()?;
         let (free, all) = call("asking for memory", result::mem_get_info)?;
         Ok((free as u64, all as u64))
+    }
+
+    /// Bytes that arrays may take: what is free, but for a part that the driver needs for code and for the local memory of threads. It asks for
+    /// that when a kernel is loaded or launched, and then it is too late to make room.
+    ///
+    /// # Errors
+    /// [`Error::Driver`].
+    pub fn room(&self) -> Result<u64, Error> {
+        let (free, all) = self.memory()?;
+        Ok(free.saturating_sub((all / PART_OF_DRIVER).max(LEAST_OF_DRIVER)))
     }
 
     fn current(&self) -> Result<(), Error> {

@@ -2,12 +2,8 @@
 
 mod common;
 
-use std::sync::Arc;
-
-use common::{Random, carried_out, check, plan, simulator};
-use fusebox_ir::{Array, ElementType, Plan};
-use fusebox_ptx::sim::CarriedOut;
-use fusebox_schedule::{Book, Preferences, Schedule, Target, schedule};
+use common::{Random, check, plan, rescheduled};
+use fusebox_ir::{Array, ElementType};
 
 /// Element j of source element i goes to a target; some go nowhere.
 fn expand(combine: &str) -> String {
@@ -28,16 +24,6 @@ fn inputs(random: &mut Random, sizes: &[i32], targets: usize) -> Vec<Array> {
         random.ints(ElementType::I32, &[sizes.len()], 0, 1000),
         random.ints(ElementType::I32, &[targets], -9, 9),
     ]
-}
-
-/// What a plan takes with a schedule of its last kernel made otherwise; results are the interpreter's.
-fn taken(plan: &Plan, inputs: &[Array], edit: impl Fn(&str) -> String) -> CarriedOut {
-    let target = Target::named("sm_90").unwrap();
-    let kernel = plan.kernels.last().unwrap();
-    let text = schedule(kernel, &target, Preferences::default()).schedule.to_text(kernel);
-    let mut book = Book::default();
-    book.insert(kernel, Schedule::parse(&edit(&text), kernel).unwrap_or_else(|error| panic!("{error}\n{text}")));
-    carried_out(plan, inputs, &simulator("sm_90", 1).with_schedules(Arc::new(book)))
 }
 
 #[test]
@@ -68,9 +54,10 @@ fn one_source_element_with_many_targets_does_not_run_on_one_thread() {
     let mut random = Random(82);
     let sizes = [vec![3; 100], vec![200_000], vec![2; 100]].concat();
     let inputs = inputs(&mut random, &sizes, 5000);
-    let cut = taken(&plan, &inputs, str::to_owned);
-    let by_warp = taken(&plan, &inputs, |text| text.replace("< 32768", "< 1000000"));
-    let by_thread = taken(&plan, &inputs, |text| text.replace("< 32 ", "< 900000 ").replace("< 32768", "< 1000000"));
+    let cut = rescheduled(&plan, &inputs, str::to_owned);
+    let by_warp = rescheduled(&plan, &inputs, |text| text.replace("< 32768", "< 1000000"));
+    let by_thread =
+        rescheduled(&plan, &inputs, |text| text.replace("< 32 ", "< 900000 ").replace("< 32768", "< 1000000"));
     // 49 pieces are as many warps', and a warp has 32 threads.
     assert!(cut.longest_warp * 20 < by_warp.longest_warp, "{} and {}", cut.longest_warp, by_warp.longest_warp);
     assert!(by_warp.longest_warp * 15 < by_thread.longest_warp, "{} {}", by_warp.longest_warp, by_thread.longest_warp);

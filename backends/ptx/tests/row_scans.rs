@@ -2,14 +2,8 @@
 
 mod common;
 
-use common::{Random, carried_out, check, plan, simulator};
-use fusebox_ir::{Array, ElementType, Plan};
-use fusebox_schedule::Target;
-
-/// How the last kernel is carried out.
-fn form(plan: &Plan) -> String {
-    fusebox_ptx::emit(plan.kernels.last().unwrap(), &Target::named("sm_90").unwrap()).unwrap().form
-}
+use common::{Random, carried_out, check, form, plan, simulator};
+use fusebox_ir::{Array, ElementType};
 
 fn scan(ty: ElementType, scan: &str) -> String {
     format!("fn f(a: [n, m]{ty}) -> [n, m]{ty} {{ let s: [n, m]{ty} = {scan} return s }}")
@@ -111,5 +105,24 @@ fn rows_that_are_scanned_are_read_whole_sectors_at_a_time() {
         let sectors = (n * m * 4 / 32) as f64;
         assert_eq!(taken.sectors_loaded as f64, sectors * reads, "{n} {m}");
         assert_eq!(taken.sectors_stored as f64, sectors);
+    }
+}
+
+/// The lanes of a gang of short rows are in registers: nothing is in local memory but the totals of tiles, which long rows have.
+#[test]
+fn short_rows_are_scanned_in_registers() {
+    for (ty, function, scan, exact) in [
+        (ElementType::F32, "x + y", "scanl1", false),
+        (ElementType::F64, "x * y", "scanl1", false),
+        (ElementType::F32, "max(x, y)", "scanr1", true),
+        (ElementType::I32, "x + y", "scanl1", true),
+    ] {
+        let plan = plan(&self::scan(ty, &format!("{scan}(|x, y| {function}, a)")));
+        let target = fusebox_schedule::Target::named("sm_90").unwrap();
+        let text = fusebox_ptx::emit(plan.kernels.last().unwrap(), &target).unwrap().text;
+        // Short rows stand first in the text, up to where warps vote for long ones.
+        let short = text.split("vote.sync").next().unwrap();
+        assert!(!short.contains("st.local") && !short.contains("ld.local"), "{ty} {function}\n{short}");
+        assert_eq!(text.contains(".local .align"), !exact, "{ty} {function}");
     }
 }

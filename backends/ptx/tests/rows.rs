@@ -2,12 +2,8 @@
 
 mod common;
 
-use std::sync::Arc;
-
-use common::{Random, SMVM, carried_out, check, plan, simulator};
-use fusebox_ir::{Array, ElementType, Plan};
-use fusebox_ptx::sim::CarriedOut;
-use fusebox_schedule::{Book, Preferences, Schedule, Target, schedule};
+use common::{Random, SMVM, check, plan, rescheduled};
+use fusebox_ir::{Array, ElementType};
 
 /// The arguments of [`SMVM`], for rows of these lengths.
 fn matrix(random: &mut Random, lengths: &[i64], columns: i64) -> Vec<Array> {
@@ -22,17 +18,6 @@ fn matrix(random: &mut Random, lengths: &[i64], columns: i64) -> Vec<Array> {
         random.array(ElementType::F32, &[count]),
         random.array(ElementType::F32, &[columns as usize]),
     ]
-}
-
-/// What a plan takes with a schedule of its last kernel made otherwise; results are the interpreter's.
-fn taken(plan: &Plan, inputs: &[Array], edit: impl Fn(&str) -> String) -> CarriedOut {
-    let target = Target::named("sm_90").unwrap();
-    let kernel = plan.kernels.last().unwrap();
-    let text = schedule(kernel, &target, Preferences::default()).schedule.to_text(kernel);
-    let mut book = Book::default();
-    book.insert(kernel, Schedule::parse(&edit(&text), kernel).unwrap_or_else(|error| panic!("{error}\n{text}")));
-    let backend = simulator("sm_90", 1).with_schedules(Arc::new(book));
-    carried_out(plan, inputs, &backend)
 }
 
 #[test]
@@ -69,8 +54,8 @@ fn what_fails_in_a_row_is_said() {
 fn a_long_row_is_read_by_a_warp_whole_sectors_at_a_time() {
     let plan = plan(SMVM);
     let inputs = matrix(&mut Random(1), &[8192], 8);
-    let warp = taken(&plan, &inputs, str::to_owned);
-    let alone = taken(&plan, &inputs, |text| {
+    let warp = rescheduled(&plan, &inputs, str::to_owned);
+    let alone = rescheduled(&plan, &inputs, |text| {
         assert!(text.contains("_block warp_threads"), "{text}");
         text.replace(" warp_threads", "").replace(" warps(8)", "")
     });
@@ -124,8 +109,8 @@ fn a_very_long_row_does_not_run_on_one_warp() {
         if source == sums {
             inputs = vec![inputs[0].clone(), inputs[2].clone()];
         }
-        let cut = taken(&plan, &inputs, str::to_owned);
-        let whole = taken(&plan, &inputs, |text| {
+        let cut = rescheduled(&plan, &inputs, str::to_owned);
+        let whole = rescheduled(&plan, &inputs, |text| {
             assert!(text.contains("< 32768"), "{text}");
             text.replace("< 32768", "< 1000000")
         });

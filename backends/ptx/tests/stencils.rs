@@ -2,15 +2,8 @@
 
 mod common;
 
-use common::{Random, carried_out, check, plan, simulator};
-use fusebox_ir::{Array, ElementType, Plan};
-use fusebox_ptx::sim::CarriedOut;
-use fusebox_schedule::Target;
-
-/// How the last kernel is carried out.
-fn form(plan: &Plan) -> String {
-    fusebox_ptx::emit(plan.kernels.last().unwrap(), &Target::named("sm_90").unwrap()).unwrap().form
-}
+use common::{Random, check, form, plan, taken};
+use fusebox_ir::{Array, ElementType};
 
 /// The sum of a cross of five, with a boundary.
 fn cross(ty: ElementType, boundary: &str) -> String {
@@ -19,11 +12,6 @@ fn cross(ty: ElementType, boundary: &str) -> String {
          let p: [n, m]{ty} = stencil(|a, b, c, d, e| a + b + c - d + e,
            u[0, 0], u[-1, 0], u[1, 0], u[0, 1], u[0, -1], u: {boundary}) return p }}"
     )
-}
-
-/// What a plan takes; results are the interpreter's.
-fn taken(plan: &Plan, inputs: &[Array]) -> CarriedOut {
-    carried_out(plan, inputs, &simulator("sm_90", 3))
 }
 
 #[test]

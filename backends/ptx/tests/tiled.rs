@@ -2,10 +2,8 @@
 
 mod common;
 
-use common::{Random, carried_out, check, plan, simulator};
-use fusebox_ir::{Array, ElementType, Plan};
-use fusebox_ptx::sim::CarriedOut;
-use fusebox_schedule::Target;
+use common::{Random, check, form, plan, taken};
+use fusebox_ir::{Array, ElementType};
 
 /// The product of matrices of a type.
 fn product(ty: ElementType) -> String {
@@ -26,16 +24,6 @@ fn transpose(ty: ElementType) -> String {
         "fn f(a: [n, m]{ty}) -> [m, n]{ty} {{
          let t: [m, n]{ty} = backpermute([m, n], |i, j| {{ return j, i }}, a) return t }}"
     )
-}
-
-/// How the last kernel is carried out.
-fn form(plan: &Plan) -> String {
-    fusebox_ptx::emit(plan.kernels.last().unwrap(), &Target::named("sm_90").unwrap()).unwrap().form
-}
-
-/// What a plan takes; results are the interpreter's.
-fn taken(plan: &Plan, inputs: &[Array]) -> CarriedOut {
-    carried_out(plan, inputs, &simulator("sm_90", 3))
 }
 
 #[test]

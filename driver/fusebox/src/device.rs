@@ -2,14 +2,17 @@
 
 use std::marker::PhantomData;
 
-use fusebox_backend::{BackendError, DeviceArray};
-use fusebox_ir::{Nested, Value};
+use fusebox_backend::{BackendError, DeviceArray, Input as _};
+use fusebox_ir::{FlatKind, Value};
 use fusebox_lang::{ArrayError, Arrays};
+use smallvec::SmallVec;
 
 use crate::{Backend, Error, backend::failed};
 
 /// A value that stays where programs run: on a GPU in its memory, on the CPU in that of the host, where nothing is copied. A clone is the
 /// same value, and no run changes it.
+///
+/// Streams and arrays of arrays stay too: the extents inside and the values are an array each.
 ///
 /// Made by [`Program::to_device`](crate::Program::to_device) and by runs; any program takes it. Where the program runs on another device, it
 /// goes through the host.
@@ -22,17 +25,22 @@ pub struct DeviceValue {
 /// Where the arrays of a value are.
 #[derive(Clone, Debug)]
 pub(crate) enum Place {
-    /// On the host: streams, and whatever the interpreter runs.
+    /// On the host: whatever the interpreter runs, and streams whose elements do not say what they are, as there are none.
     Host(Value),
-    /// An array.
-    Array(DeviceArray),
-    /// An array of arrays.
-    Nested {
-        /// The extents of the arrays inside.
-        extents: DeviceArray,
-        /// Their values, one after the other.
-        values: DeviceArray,
+    /// As a program takes and gives it.
+    Flat {
+        /// Which arrays these are.
+        kind: FlatKind,
+        /// One or two.
+        arrays: SmallVec<[DeviceArray; 2]>,
+        /// Whether a program made it: then the extents inside are those of its values.
+        made: bool,
     },
+}
+
+/// Whether a stream, by its arrays, has no element.
+pub(crate) fn is_empty(stream: &[DeviceArray]) -> bool {
+    stream.first().is_some_and(|first| first.extents().first() == Some(&0))
 }
 
 impl DeviceValue {
@@ -42,6 +50,16 @@ impl DeviceValue {
 
     pub(crate) fn place(&self) -> &Place {
         &self.place
+    }
+
+    /// The only element, if it is an `i64`.
+    pub(crate) fn number(&self) -> Result<Option<i64>, Error> {
+        let number = match &self.place {
+            Place::Host(Value::Array(array)) => array.number(),
+            Place::Flat { kind: FlatKind::Array, arrays, .. } => arrays.first().map_or(Ok(None), DeviceArray::number),
+            Place::Host(_) | Place::Flat { .. } => Ok(None),
+        };
+        number.map_err(|error| self.failed(error))
     }
 
     /// What an error of the device is an error of.
@@ -66,14 +84,15 @@ impl DeviceValue {
     /// # Errors
     /// [`Error::Backend`]: what the device says, or that the host has no memory for it.
     pub fn to_host(&self) -> Result<Value, Error> {
-        let host = |array: &DeviceArray| array.to_host().map_err(|error| self.failed(error));
-        Ok(match &self.place {
-            Place::Host(value) => value.clone(),
-            Place::Array(array) => Value::Array(host(array)?),
-            Place::Nested { extents, values } => {
-                Value::Nested(Nested { extents: host(extents)?, values: host(values)? })
+        match &self.place {
+            Place::Host(value) => Ok(value.clone()),
+            Place::Flat { kind, arrays, .. } => {
+                let host = |array: &DeviceArray| array.to_host().map_err(|error| self.failed(error));
+                let mut arrays = arrays.iter().map(host).collect::<Result<SmallVec<[_; 2]>, _>>()?.into_iter();
+                let value = kind.value(&mut arrays)?;
+                Ok(value.unwrap_or_else(|| fusebox_ir::bug!("a value on a device", "no array is left for {kind:?}")))
             }
-        })
+        }
     }
 }
 

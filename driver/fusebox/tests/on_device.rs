@@ -137,6 +137,119 @@ fn arrays_of_arrays_and_streams() {
 }
 
 #[test]
+fn streams_and_arrays_of_arrays_stay_on_the_device() {
+    let ints = |numbers: &[i64]| IrArray::new(&[numbers.len()], numbers).unwrap();
+    let streaming = "fn f(rows: stream [?]i64, numbers: stream i64) -> stream [?]i64, stream i64 {
+      let r: stream [?]i64, s: stream i64 = consume(|i, row: [k]i64, x: i64| {
+        let q: [k]i64 = map(|y| y * x + i, row)
+        let t: i64 = fold(|a, b| a + b, 0, row)
+        yield stream_out(q), stream_out(t)
+      }, rows, numbers)
+      return r, s }";
+    let nested = "fn f(rows: [n][?]i64, numbers: [n]i64) -> [n][?]i64, [n]i64 {
+      let r: [n][?]i64, s: [n]i64 = nest([n], |i| {
+        let k: i64, row: [k]i64 = element(rows, i)
+        let x = numbers[i]
+        let q: [k]i64 = map(|y| y * x + i, row)
+        let t: i64 = fold(|a, b| a + b, 0, row)
+        return q, t })
+      return r, s }";
+    let rows: [&[i64]; 4] = [&[1, 2, 3], &[], &[4], &[5, 6]];
+    let streams =
+        [Value::Stream(rows.map(ints).to_vec()), Value::Stream((1..5i64).map(IrArray::scalar).collect::<Vec<_>>())];
+    let arrays = [
+        Value::Nested(ir::Nested { extents: ints(&[3, 0, 1, 2]), values: ints(&[1, 2, 3, 4, 5, 6]) }),
+        ints(&[1, 2, 3, 4]).into(),
+    ];
+    for (number, (source, inputs)) in [(streaming, streams), (nested, arrays)].into_iter().enumerate() {
+        let source = text::parse(source).unwrap();
+        let program = compile_program(&source, &own_simulator(50_001 + number as u64)).unwrap();
+        let mut expected = inputs.to_vec();
+        let mut values = program.to_device(&inputs).unwrap();
+        values = program.run_on_device(&values).unwrap();
+        let before = program.transfers();
+        for _ in 0..3 {
+            values = program.run_on_device(&values).unwrap();
+        }
+        let after = program.transfers();
+        // What is asked of the device between steps is how many elements there are, and nothing else.
+        assert_eq!((after.uploads, after.evictions), (before.uploads, before.evictions), "{source}");
+        let (copies, bytes) = (after.downloads - before.downloads, after.downloaded_bytes - before.downloaded_bytes);
+        assert!(bytes <= 8 * copies && copies <= 6, "{copies} {bytes} {source}");
+        for _ in 0..4 {
+            expected = compile_program(&source, &Options::on(Backend::Interp)).unwrap().run(&expected).unwrap();
+        }
+        assert_eq!(values.iter().map(|value| value.to_host().unwrap()).collect::<Vec<_>>(), expected, "{source}");
+    }
+}
+
+/// What a program made, and another one does not take, is refused in the words of the host.
+#[test]
+fn streams_and_arrays_of_arrays_that_do_not_fit_are_refused_as_elsewhere() {
+    let ints = |numbers: &[i64]| IrArray::new(&[numbers.len()], numbers).unwrap();
+    let rows = |rows: &[&[i64]]| Value::Stream(rows.iter().map(|row| ints(row)).collect());
+    let numbers = |numbers: &[i64]| Value::Stream(numbers.iter().map(|&number| IrArray::scalar(number)).collect());
+    let nested =
+        |extents: &[i64], values: &[i64]| Value::Nested(ir::Nested { extents: ints(extents), values: ints(values) });
+    let table = |extents: &[usize]| {
+        IrArray::new(extents, &vec![1i64; extents.iter().product()]).map(|table| Value::Stream(vec![table])).unwrap()
+    };
+    let same = |ty: &str| format!("fn same(a: {ty}) -> {ty} {{ return a }}");
+    let given = [
+        ("stream [?]i64", vec![rows(&[&[1, 2], &[3, 4]]), rows(&[&[1], &[]]), rows(&[]), rows(&[&[7, 8, 9]])]),
+        ("stream [?, ?]i64", vec![table(&[2, 3]), table(&[2, 2]), table(&[0, 5])]),
+        ("stream i64", vec![numbers(&[1, 2]), numbers(&[])]),
+        ("[n][?]i64", vec![nested(&[2, 2], &[1, 2, 3, 4]), nested(&[1, 0], &[1]), nested(&[], &[])]),
+        ("[n]i64", vec![ints(&[2, 2]).into(), ints(&[]).into()]),
+        ("i64", vec![IrArray::scalar(2i64).into(), IrArray::scalar(3i64).into()]),
+    ];
+    let takers = [
+        "fn f(k: i64, a: stream [k]i64) -> i64 { return k }",
+        "fn f(k: i64, a: stream [?]i64) -> i64 { return k }",
+        "fn f(k: i64, a: stream [2]i64) -> i64 { return k }",
+        "fn f(k: i64, a: stream [2, k]i64) -> i64 { return k }",
+        "fn f(k: i64, a: stream [?, 3]i64) -> i64 { return k }",
+        "fn f(k: i64, a: stream i64) -> i64 { return k }",
+        "fn f(k: i64, a: stream f32) -> i64 { return k }",
+        "fn f(k: i64, a: [k][?]i64) -> i64 { return k }",
+        "fn f(k: i64, a: [n][k]i64) -> i64 { return k }",
+        "fn f(k: i64, a: [n][2]i64) -> i64 { return k }",
+        "fn f(k: i64, a: [n][?]f64) -> i64 { return k }",
+        "fn f(k: i64, a: [k]i64) -> i64 { return k }",
+    ];
+    for backend in [Backend::Interp, Backend::Cpu, Backend::Sim] {
+        let options = Options::on(backend);
+        let two = IrArray::scalar(2i64);
+        let mut made: Vec<(Value, fusebox::DeviceValue)> = Vec::new();
+        for (ty, values) in &given {
+            let same = compile_program(&text::parse(&same(ty)).unwrap(), &options).unwrap();
+            for value in values {
+                let brought = same.to_device(std::slice::from_ref(value)).unwrap();
+                made.push((value.clone(), same.run_on_device(&brought).unwrap().remove(0)));
+                made.push((value.clone(), brought[0].clone()));
+            }
+        }
+        let (mut right, mut wrong) = (0, 0);
+        for taker in takers {
+            let taker = compile_program(&text::parse(taker).unwrap(), &options).unwrap();
+            let k = taker.to_device(&[two.clone().into()]).unwrap().remove(0);
+            for (value, on_device) in &made {
+                let here = taker.run(&[two.clone().into(), value.clone()]).map_err(|error| error.to_string());
+                let there = taker.run_on_device(&[k.clone(), on_device.clone()]).map_err(|error| error.to_string());
+                let there = there.map(|values| values.iter().map(|value| value.to_host().unwrap()).collect::<Vec<_>>());
+                if here.is_ok() {
+                    right += 1
+                } else {
+                    wrong += 1
+                }
+                assert_eq!(here, there, "{backend} {value:?} {}", taker.signature());
+            }
+        }
+        assert!(right > 40 && wrong > 100, "{right} {wrong}");
+    }
+}
+
+#[test]
 fn inputs_that_do_not_fit_are_refused_as_elsewhere() {
     let source =
         "fn f(k: i64, x: [n]f32, y: [n]f32, z: [k]f32) -> [n]f32 { let r: [n]f32 = map(|x, y| x + y, x, y) return r }";

@@ -1,27 +1,37 @@
 #![doc = include_str!("../README.md")]
 
+mod child;
 mod embedded;
 mod peak;
 mod run;
 mod suite;
+mod table;
 mod timed;
+mod watch;
 
-use std::process::ExitCode;
+use std::{
+    path::{Path, PathBuf},
+    process::{Command, ExitCode},
+    time::Duration,
+};
 
 use anyhow::{Context, Result};
 use clap::{Parser, ValueEnum};
+use embedded::Unpacked;
 use fusebox_cuda::Cuda;
 use fusebox_ptx::sim::Simulator;
 use fusebox_schedule::Target;
-
-use suite::{Wanted, suite};
+use suite::{Named, Sizes, Wanted, one, peak, suite};
 
 /// Run the golden programs and the benchmark programs on the GPU of this machine
 #[derive(Parser)]
 struct Options {
-    /// What runs them: the first GPU, or the simulator at tiny sizes
+    /// What runs them: a GPU, or the simulator at tiny sizes
     #[arg(long, default_value = "cuda")]
     backend: Device,
+    /// Which GPU, from 0
+    #[arg(long, default_value_t = 0)]
+    device: usize,
     /// Some programs only, by name
     #[arg(long, value_delimiter = ',')]
     programs: Vec<String>,
@@ -29,8 +39,20 @@ struct Options {
     #[arg(long, default_value_t = 5)]
     runs: u32,
     /// Sizes of tests, on the GPU too
-    #[arg(long)]
+    #[arg(long, conflicts_with = "small")]
     tiny: bool,
+    /// Sizes that fit in the caches of a core
+    #[arg(long)]
+    small: bool,
+    /// Seconds that a program may take, with its results on the CPU
+    #[arg(long, default_value_t = 120.0)]
+    seconds: f64,
+    /// One program, for the process that prints the table
+    #[arg(long, hide = true, requires = "golden")]
+    one: Option<Named>,
+    /// Where the golden programs are
+    #[arg(long, hide = true)]
+    golden: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -46,7 +68,7 @@ fn main() -> ExitCode {
     let options = Options::parse();
     let outcome = match options.backend {
         Device::Sim => simulated(&options),
-        Device::Cuda => match Cuda::open(fusebox_cuda::Options::default()) {
+        Device::Cuda => match Cuda::open(fusebox_cuda::Options { ordinal: options.device, ..Default::default() }) {
             Ok(gpu) => on(gpu, &options),
             Err(error) => {
                 eprintln!("no GPU: {error}");
@@ -66,18 +88,53 @@ fn main() -> ExitCode {
 
 fn simulated(options: &Options) -> Result<usize> {
     let target = Target::named("sm_90").context("the simulated GPU is not described")?;
-    println!("the simulator, as {target}: times say nothing");
-    suite(Simulator::new(fusebox_ptx::sim::Options::default()), target, &wanted(options, true, 1))
+    let wanted = Wanted { sizes: Sizes::Tiny, runs: 1, ..wanted(options)? };
+    let about = format!("the simulator, as {target}: times say nothing");
+    with(|| Ok(Simulator::new(fusebox_ptx::sim::Options::default())), target, options, &wanted, &about)
 }
 
 fn on(gpu: Cuda, options: &Options) -> Result<usize> {
     let (name, architecture) = (gpu.gpu().name.clone(), gpu.gpu().architecture());
     let target = Target::of_gpu(&architecture)
         .with_context(|| format!("{name} is {architecture}, and code is made from sm_70 on"))?;
-    println!("{name} ({architecture}), code for {target}");
-    suite(gpu, target, &wanted(options, options.tiny, options.runs))
+    let about = format!("{name} ({architecture}), driver for CUDA {}, code for {target}", gpu.driver());
+    with(|| Ok(gpu), target, options, &wanted(options)?, &about)
 }
 
-fn wanted(options: &Options, tiny: bool, runs: u32) -> Wanted {
-    Wanted { programs: options.programs.clone(), tiny, runs }
+/// One program, or all of them.
+fn with<D: watch::Watch>(
+    device: impl FnOnce() -> Result<D>,
+    target: Target,
+    options: &Options,
+    wanted: &Wanted,
+    about: &str,
+) -> Result<usize> {
+    if let (Some(program), Some(golden)) = (&options.one, &options.golden) {
+        println!("{}", one(device()?, target, program, golden, wanted)?.line());
+        return Ok(0);
+    }
+    println!("{about}");
+    let peak = peak(device()?, &target, wanted)?;
+    let files = Unpacked::new()?;
+    suite(files.folder(), wanted, peak, |program| process(program, files.folder(), options))
+}
+
+/// This program, for one of the programs.
+fn process(program: &str, golden: &Path, options: &Options) -> Result<Command> {
+    let mut command = Command::new(std::env::current_exe().context("where this program is")?);
+    command.args(["--one", program, "--golden"]).arg(golden);
+    command.args(["--runs", &options.runs.to_string(), "--device", &options.device.to_string()]);
+    command.args(["--backend", if options.backend == Device::Sim { "sim" } else { "cuda" }]);
+    command.args(options.tiny.then_some("--tiny")).args(options.small.then_some("--small"));
+    Ok(command)
+}
+
+fn wanted(options: &Options) -> Result<Wanted> {
+    let sizes = match (options.tiny, options.small) {
+        (true, _) => Sizes::Tiny,
+        (_, true) => Sizes::Small,
+        _ => Sizes::Large,
+    };
+    let most = Duration::try_from_secs_f64(options.seconds).context("--seconds")?;
+    Ok(Wanted { programs: options.programs.clone(), sizes, runs: options.runs, most })
 }

@@ -3,7 +3,7 @@
 use anyhow::{Context, Result};
 use fusebox_ptx::{Device, DeviceLaunch, Remote};
 
-use crate::timed::Timed;
+use crate::{timed::Timed, watch::Watch};
 
 /// What rows of the table are parts of.
 #[derive(Clone, Copy, Debug)]
@@ -50,7 +50,7 @@ fn text(architecture: &str) -> String {
 }
 
 /// Measures a device.
-pub(crate) fn measure<D: Device>(device: &Timed<D>, architecture: &str, effort: Effort) -> Result<Peak> {
+pub(crate) fn measure<D: Watch>(device: &Timed<D>, architecture: &str, effort: Effort) -> Result<Peak> {
     let queue = device.queue()?;
     let allocate =
         |bytes: u64| device.allocate("to measure with", bytes)?.context("there is no memory to measure with");
@@ -58,21 +58,21 @@ pub(crate) fn measure<D: Device>(device: &Timed<D>, architecture: &str, effort: 
     device.clear(&queue, from, effort.bytes)?;
     let mut peak = Peak { bytes: 0.0, operations: 0.0 };
     for _ in 0..effort.runs {
-        device.taken();
+        device.taken()?;
         device.copy(&queue, from, to, effort.bytes)?;
-        peak.bytes = peak.bytes.max(2.0 * effort.bytes as f64 / device.taken().0.as_secs_f64());
+        peak.bytes = peak.bytes.max(2.0 * effort.bytes as f64 / device.taken()?.0.as_secs_f64());
     }
     let sums = allocate(4 * u64::from(effort.blocks * THREADS))?;
     let module = device.load(&text(architecture))?;
     let operations = 2.0 * (STEPS as u64 * effort.turns * u64::from(effort.blocks * THREADS)) as f64;
     for _ in 0..effort.runs {
-        device.taken();
+        device.taken()?;
         let launch =
             DeviceLaunch { entry: "peak", blocks: effort.blocks, threads: THREADS, arguments: &[sums, effort.turns] };
         device.launch(&queue, &module, &launch)?;
-        peak.operations = peak.operations.max(operations / device.taken().0.as_secs_f64());
+        peak.operations = peak.operations.max(operations / device.taken()?.0.as_secs_f64());
     }
+    device.synchronise(&queue)?;
     [from, to, sums].into_iter().for_each(|address| device.free(address));
-    device.taken();
     Ok(peak)
 }

@@ -1,13 +1,14 @@
 //! One program on the device.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use fusebox::{Options, pipeline_of, run_passes};
+use fusebox_backend::{DeviceArray, Program as _};
 use fusebox_ir::{Array, FlatInterface, Program, Value};
-use fusebox_ptx::{Device, PtxBackend};
+use fusebox_ptx::PtxBackend;
 
-use crate::timed::Timed;
+use crate::{timed::Timed, watch::Watch};
 
 /// What came of a program.
 pub(crate) struct Ran {
@@ -15,12 +16,14 @@ pub(crate) struct Ran {
     pub(crate) results: Vec<Value>,
     /// How long the device worked, in the shortest run.
     pub(crate) worked: Duration,
+    /// How long the shortest run took by the clock of the host, from and to arrays on the device.
+    pub(crate) whole: Duration,
     /// Launches of a run.
     pub(crate) launches: u64,
 }
 
-/// Runs a program so many times.
-pub(crate) fn run<D: Device>(
+/// Runs a program so many times, and once more.
+pub(crate) fn run<D: Watch>(
     backend: &PtxBackend<Timed<D>>,
     program: &Program,
     inputs: &[Value],
@@ -34,14 +37,24 @@ pub(crate) fn run<D: Device>(
     let loaded = backend.compile_proved_plan(&plan)?.load_plan()?;
     let interface = FlatInterface::of(program);
     let inputs = interface.flat(inputs)?;
-    let mut ran: Option<(Vec<Array>, Duration, u64)> = None;
+    let given = inputs.iter().map(|input| loaded.to_device(input)).collect::<Result<Vec<DeviceArray>, _>>()?;
+    // The first brings what is not there yet, and gives the results that are compared.
+    backend.device().times(false);
+    let (first, _) = loaded.run_resident(&given)?;
+    let results = first.iter().map(DeviceArray::to_host).collect::<Result<Vec<Array>, _>>()?;
+    drop(first);
+    let mut ran = Ran { results: interface.values(results)?, worked: Duration::MAX, whole: Duration::MAX, launches: 0 };
     for _ in 0..runs.max(1) {
-        backend.device().taken();
-        let results = loaded.run_plan(&inputs)?;
-        let (worked, launches) = backend.device().taken();
-        let shortest = ran.as_ref().map_or(worked, |before| before.1.min(worked));
-        ran = Some((results, shortest, launches));
+        backend.device().times(false);
+        let begin = Instant::now();
+        drop(loaded.run_resident(&given)?);
+        ran.whole = ran.whole.min(begin.elapsed());
+        backend.device().times(true);
+        backend.device().taken()?;
+        drop(loaded.run_resident(&given)?);
+        let (worked, launches) = backend.device().taken()?;
+        ran.worked = ran.worked.min(worked);
+        ran.launches = launches;
     }
-    let (results, worked, launches) = ran.context("there was no run")?;
-    Ok(Ran { results: interface.values(results)?, worked, launches })
+    Ok(ran)
 }

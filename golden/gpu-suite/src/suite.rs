@@ -1,30 +1,50 @@
 //! All programs, and the table.
 
+use std::{
+    path::Path,
+    process::Command,
+    time::{Duration, Instant},
+};
+
 use anyhow::{Context, Result, bail};
 use fusebox::{Backend, Options, compile_program};
-use fusebox_bench::{
-    compare::compare,
-    program::{Program, Work},
-    programs,
-};
-use fusebox_ptx::{Device, PtxBackend};
+use fusebox_bench::{compare::compare, program::Program, programs};
+use fusebox_ptx::PtxBackend;
 use fusebox_schedule::Target;
 
 use crate::{
-    embedded::Unpacked,
+    child::printed,
     peak::{Effort, Peak, measure},
-    run::{Ran, run},
+    run::run,
+    table::{Figures, goal, head},
     timed::Timed,
+    watch::Watch,
 };
 
-/// What is run.
+/// Bytes that are cleared before each piece of work that is timed: more than caches hold.
+const CLEARED: u64 = 128 << 20;
+
+/// What is run, and how.
 pub(crate) struct Wanted {
     /// Names of programs; empty: all.
     pub(crate) programs: Vec<String>,
-    /// Whether sizes are those of tests.
-    pub(crate) tiny: bool,
+    /// The data of benchmark programs.
+    pub(crate) sizes: Sizes,
     /// Runs of each benchmark program.
     pub(crate) runs: u32,
+    /// How long one program may take.
+    pub(crate) most: Duration,
+}
+
+/// Which data benchmark programs have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sizes {
+    /// As in tests.
+    Tiny,
+    /// In the caches of a core.
+    Small,
+    /// In memory.
+    Large,
 }
 
 impl Wanted {
@@ -33,95 +53,136 @@ impl Wanted {
     }
 }
 
-/// Runs everything on a device; gives how many programs are wrong.
-pub(crate) fn suite<D: Device>(device: D, target: Target, wanted: &Wanted) -> Result<usize> {
-    let architecture = target.name.clone();
-    let backend = PtxBackend::new(Timed::new(device), target);
-    let effort = if wanted.tiny {
-        Effort { bytes: 1 << 16, blocks: 2, turns: 4, runs: 1 }
+/// A program, by what it is one of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Named {
+    Golden(String),
+    Benchmark(String),
+}
+
+impl Named {
+    fn name(&self) -> &str {
+        let (Self::Golden(name) | Self::Benchmark(name)) = self;
+        name
+    }
+
+    /// For another process.
+    fn word(&self) -> String {
+        match self {
+            Self::Golden(name) => format!("golden:{name}"),
+            Self::Benchmark(name) => format!("benchmark:{name}"),
+        }
+    }
+}
+
+impl std::str::FromStr for Named {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<Self, String> {
+        match word.split_once(':') {
+            Some(("golden", name)) => Ok(Self::Golden(name.to_owned())),
+            Some(("benchmark", name)) => Ok(Self::Benchmark(name.to_owned())),
+            _ => Err(format!("`{word}` is neither golden:NAME nor benchmark:NAME")),
+        }
+    }
+}
+
+/// What the device reaches.
+pub(crate) fn peak<D: Watch>(device: D, target: &Target, wanted: &Wanted) -> Result<Peak> {
+    let (effort, cleared) = if wanted.sizes == Sizes::Tiny {
+        (Effort { bytes: 1 << 16, blocks: 2, turns: 4, runs: 1 }, 0)
     } else {
-        Effort { bytes: 1 << 28, blocks: 4096, turns: 4096, runs: 10 }
+        (Effort { bytes: 1 << 28, blocks: 4096, turns: 4096, runs: 10 }, CLEARED)
     };
-    let peak = measure(backend.device(), &architecture, effort)?;
+    measure(&Timed::new(device, cleared)?, &target.name, effort)
+}
+
+/// Runs every program in a process of its own, which `process` begins, and prints what comes of it; gives how many programs are wrong.
+pub(crate) fn suite(
+    golden: &Path,
+    wanted: &Wanted,
+    peak: Peak,
+    process: impl Fn(&str) -> Result<Command>,
+) -> Result<usize> {
     println!("a copy: {:.1} GB/s; multiply and add: {:.1} GFLOP/s", peak.bytes / 1e9, peak.operations / 1e9);
-    println!(
-        "{:28} {:>10} {:>9} {:>12} {:>8} {:>6} {:>10} {:>6}",
-        "program", "size", "launches", "us", "GB/s", "", "GFLOP/s", ""
-    );
-    let (mut ran, mut wrong) = (0, 0);
-    let mut row = |name: &str, outcome: Result<Row>| {
-        ran += 1;
-        match outcome {
-            Ok(row) => println!("{}", row.text(name, peak)),
+    let of_golden = fusebox_golden::names_in(golden).into_iter().map(Named::Golden);
+    let of_benchmarks = programs::all().into_iter().map(|program| Named::Benchmark(program.name.to_owned()));
+    let programs: Vec<Named> = of_golden.chain(of_benchmarks).filter(|program| wanted.has(program.name())).collect();
+    let unknown = |name: &&String| !programs.iter().any(|program| program.name() == name.as_str());
+    let unknown: Vec<&str> = wanted.programs.iter().filter(unknown).map(String::as_str).collect();
+    if !unknown.is_empty() {
+        bail!("no program has one of these names: {}", unknown.join(", "));
+    }
+    println!("{}", head());
+    let begin = Instant::now();
+    let (mut wrong, mut goals) = (0, Vec::new());
+    for program in &programs {
+        let found = printed(&mut process(&program.word())?, wanted.most).and_then(|printed| Figures::of(&printed));
+        match found {
+            Ok(figures) => {
+                println!("{}", figures.row(program.name(), peak));
+                let compared = matches!(program, Named::Benchmark(_)) && wanted.sizes == Sizes::Large;
+                goals.extend(compared.then(|| goal(program.name(), &figures, peak)).flatten());
+            }
             Err(error) => {
                 wrong += 1;
-                println!("{name:28} WRONG: {error:#}");
+                println!("{:28} WRONG: {error:#}", program.name());
             }
         }
-    };
-    let files = Unpacked::new()?;
-    for name in fusebox_golden::names_in(files.folder()).into_iter().filter(|name| wanted.has(name)) {
-        row(&name, golden(&backend, &files, &name));
     }
-    for program in programs::all().into_iter().filter(|program| wanted.has(program.name)) {
-        row(program.name, benchmark(&backend, &program, wanted));
-    }
-    if ran == 0 {
-        bail!("no program has one of these names: {}", wanted.programs.join(", "));
-    }
-    println!("{ran} programs, {wrong} wrong");
+    goals.iter().for_each(|goal| println!("{goal}"));
+    println!("{} programs, {wrong} wrong, {:.0} s", programs.len(), begin.elapsed().as_secs_f64());
     Ok(wrong)
 }
 
-/// What is printed of a program.
-struct Row {
-    size: usize,
-    ran: Ran,
-    work: Work,
-}
-
-impl Row {
-    fn text(&self, name: &str, peak: Peak) -> String {
-        let seconds = self.ran.worked.as_secs_f64();
-        let part = |amount: f64, peak: f64| {
-            if amount > 0.0 {
-                let rate = amount / seconds;
-                (format!("{:.1}", rate / 1e9), format!("{:.0}%", 100.0 * rate / peak))
-            } else {
-                (String::new(), String::new())
-            }
-        };
-        let (bytes, of_copy) = part(self.work.bytes, peak.bytes);
-        let (operations, of_peak) = part(self.work.operations, peak.operations);
-        let size = if self.size > 0 { self.size.to_string() } else { String::new() };
-        let row = format!(
-            "{name:28} {size:>10} {:>9} {:>12.1} {bytes:>8} {of_copy:>6} {operations:>10} {of_peak:>6}",
-            self.ran.launches,
-            seconds * 1e6
-        );
-        row.trim_end().to_owned()
+/// Runs one program on a device, and compares its results.
+pub(crate) fn one<D: Watch>(
+    device: D,
+    target: Target,
+    program: &Named,
+    golden: &Path,
+    wanted: &Wanted,
+) -> Result<Figures> {
+    let cleared = if wanted.sizes == Sizes::Tiny { 0 } else { CLEARED };
+    let backend = PtxBackend::new(Timed::new(device, cleared)?, target);
+    match program {
+        Named::Golden(name) => of_golden(&backend, golden, name),
+        Named::Benchmark(name) => {
+            let program = programs::find(name).with_context(|| format!("there is no benchmark `{name}`"))?;
+            of_benchmark(&backend, &program, wanted)
+        }
     }
 }
 
 /// A golden program, with the results that it must have.
-fn golden<D: Device>(backend: &PtxBackend<Timed<D>>, files: &Unpacked, name: &str) -> Result<Row> {
-    let golden = fusebox_golden::load_in(files.folder(), name);
+fn of_golden<D: Watch>(backend: &PtxBackend<Timed<D>>, folder: &Path, name: &str) -> Result<Figures> {
+    let golden = fusebox_golden::load_in(folder, name);
     let ran = run(backend, &golden.program, &golden.inputs, 1)?;
     golden.check(&ran.results).map_err(|mismatch| anyhow::anyhow!("{mismatch}"))?;
-    Ok(Row { size: 0, ran, work: Work::default() })
+    Ok(Figures { launches: ran.launches, worked: ran.worked, whole: ran.whole, ..Figures::default() })
 }
 
 /// A benchmark program, with the results that the CPU gives.
-fn benchmark<D: Device>(backend: &PtxBackend<Timed<D>>, program: &Program, wanted: &Wanted) -> Result<Row> {
-    let size = if wanted.tiny { program.tiny } else { program.sizes.large };
+fn of_benchmark<D: Watch>(backend: &PtxBackend<Timed<D>>, program: &Program, wanted: &Wanted) -> Result<Figures> {
+    let size = match wanted.sizes {
+        Sizes::Tiny => program.tiny,
+        Sizes::Small => program.sizes.small,
+        Sizes::Large => program.sizes.large,
+    };
     let data = (program.generate)(size);
     let ir = program.ir()?;
     let inputs = program.arguments(&ir, &data)?;
     let ran = run(backend, &ir, &inputs, wanted.runs)?;
     let cpu = compile_program(&ir, &Options { backend: Backend::Cpu, ..Options::default() })?;
     let expected = program.select(cpu.run(&inputs)?).context("the CPU's results")?;
-    let found = program.select(ran.results)?;
-    compare(&expected, &found, program.tolerance)?;
+    compare(&expected, &program.select(ran.results)?, program.tolerance)?;
     let work = (program.work)(&data)?;
-    Ok(Row { size, ran: Ran { results: Vec::new(), ..ran }, work })
+    Ok(Figures {
+        size,
+        launches: ran.launches,
+        worked: ran.worked,
+        whole: ran.whole,
+        bytes: work.bytes,
+        operations: work.operations,
+    })
 }

@@ -2,43 +2,79 @@
 
 use std::{
     sync::{
-        Mutex,
-        atomic::{AtomicU64, Ordering},
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use fusebox_ptx::{Device, DeviceError, DeviceLaunch, Remote};
 
-/// Another device; each launch and each copy on it is waited for.
-pub(crate) struct Timed<D> {
+use crate::watch::Watch;
+
+/// Another device, each launch and each copy on which is timed.
+///
+/// Before each of them the device clears some memory. Meanwhile the host asks for the work, so that its own time is in no figure; and nothing of
+/// what the work reads is left in caches.
+pub(crate) struct Timed<D: Watch> {
     device: D,
-    worked: Mutex<Duration>,
+    /// Where that memory is, and how much.
+    cleared: Option<(u64, u64)>,
+    /// Whether work is timed.
+    times: AtomicBool,
+    /// Where each piece of work began and ended.
+    worked: Mutex<Vec<(D::Point, D::Point)>>,
     launches: AtomicU64,
 }
 
-impl<D: Device> Timed<D> {
-    pub(crate) fn new(device: D) -> Self {
-        Self { device, worked: Mutex::default(), launches: AtomicU64::new(0) }
+impl<D: Watch> Timed<D> {
+    /// With so many bytes that are cleared before each piece of work, if there is room.
+    pub(crate) fn new(device: D, bytes: u64) -> Result<Self, DeviceError> {
+        let address = if bytes > 0 { device.allocate("memory that is cleared", bytes)? } else { None };
+        let cleared = address.map(|address| (address, bytes));
+        Ok(Self {
+            device,
+            cleared,
+            times: AtomicBool::new(true),
+            worked: Mutex::default(),
+            launches: AtomicU64::new(0),
+        })
+    }
+
+    /// Whether work is timed from here on.
+    pub(crate) fn times(&self, times: bool) {
+        self.times.store(times, Ordering::Relaxed);
+    }
+
+    fn worked(&self) -> MutexGuard<'_, Vec<(D::Point, D::Point)>> {
+        self.worked.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// How long the device has worked since this was asked last, and how many launches there were.
-    pub(crate) fn taken(&self) -> (Duration, u64) {
-        let mut worked = self.worked.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        (std::mem::take(&mut worked), self.launches.swap(0, Ordering::Relaxed))
+    pub(crate) fn taken(&self) -> Result<(Duration, u64), DeviceError> {
+        let mut all = Duration::ZERO;
+        for (first, last) in std::mem::take(&mut *self.worked()) {
+            all += self.device.between(&first, &last)?;
+        }
+        Ok((all, self.launches.swap(0, Ordering::Relaxed)))
     }
 
     fn timed(&self, queue: &D::Queue, work: impl FnOnce() -> Result<(), DeviceError>) -> Result<(), DeviceError> {
-        self.device.synchronise(queue)?;
-        let before = Instant::now();
+        if !self.times.load(Ordering::Relaxed) {
+            return work();
+        }
+        if let Some((address, bytes)) = self.cleared {
+            self.device.clear(queue, address, bytes)?;
+        }
+        let first = self.device.point(queue)?;
         work()?;
-        self.device.synchronise(queue)?;
-        *self.worked.lock().unwrap_or_else(std::sync::PoisonError::into_inner) += before.elapsed();
+        let last = self.device.point(queue)?;
+        self.worked().push((first, last));
         Ok(())
     }
 }
 
-impl<D: Device> Remote for Timed<D> {
+impl<D: Watch> Remote for Timed<D> {
     type Event = D::Event;
     type Error = DeviceError;
 
@@ -79,7 +115,7 @@ impl<D: Device> Remote for Timed<D> {
     }
 }
 
-impl<D: Device> Device for Timed<D> {
+impl<D: Watch> Device for Timed<D> {
     type Module = D::Module;
     type Queue = D::Queue;
 

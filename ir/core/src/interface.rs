@@ -10,25 +10,87 @@ use crate::{Array, ArrayError, ElementType, Nested, Program, Type, Value};
 /// in memory the extents of its elements and their values one after the other, of a stream of scalars a vector.
 #[derive(Clone, Debug)]
 pub struct FlatInterface {
-    inputs: Arc<[Kind]>,
-    results: Arc<[Kind]>,
+    inputs: Arc<[FlatKind]>,
+    results: Arc<[FlatKind]>,
 }
 
-#[derive(Clone, Copy, Debug)]
-enum Kind {
+/// Which arrays of scalars a value is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FlatKind {
+    /// Itself.
     Array,
+    /// The extents of an array of arrays, and its values.
     Nested,
-    /// Of elements of this rank.
-    Stream(usize, ElementType),
+    /// The extents of the elements of a stream, unless they are scalars, and the values of all of them.
+    Stream {
+        /// The rank of an element.
+        rank: usize,
+        /// The type of the values.
+        element: ElementType,
+    },
 }
 
-impl Kind {
+impl FlatKind {
     fn of(ty: &Type) -> Self {
         match ty {
-            Type { stream: true, .. } => Self::Stream(ty.rank(), ty.element),
+            Type { stream: true, .. } => Self::Stream { rank: ty.rank(), element: ty.element },
             ty if ty.inner.is_empty() => Self::Array,
             _ => Self::Nested,
         }
+    }
+
+    /// That of a value; none of a stream whose elements do not say it, since there are none or they differ.
+    pub fn of_value(value: &Value) -> Option<Self> {
+        match value {
+            Value::Array(_) => Some(Self::Array),
+            Value::Nested(_) => Some(Self::Nested),
+            Value::Stream(elements) => {
+                let first = elements.first()?;
+                let (rank, element) = (first.extents().len(), first.element());
+                let same = |other: &Array| other.extents().len() == rank && other.element() == element;
+                elements.iter().all(same).then_some(Self::Stream { rank, element })
+            }
+        }
+    }
+
+    /// How many arrays there are.
+    pub fn arrays(self) -> usize {
+        match self {
+            Self::Array | Self::Stream { rank: 0, .. } => 1,
+            Self::Nested | Self::Stream { .. } => 2,
+        }
+    }
+
+    /// The arrays that a value is, which has this kind.
+    ///
+    /// # Errors
+    /// [`ArrayError::TooLarge`] if the elements of a stream do not fit in memory.
+    pub fn flat(self, value: &Value) -> Result<SmallVec<[Array; 2]>, ArrayError> {
+        // Clones share their elements.
+        match value {
+            Value::Array(array) => Ok(SmallVec::from_iter([array.clone()])),
+            Value::Nested(nested) => Ok(SmallVec::from_iter([nested.extents.clone(), nested.values.clone()])),
+            Value::Stream(elements) => match self {
+                Self::Stream { rank, element } => joined(elements, rank, element),
+                Self::Array | Self::Nested => joined(elements, 0, ElementType::I64),
+            },
+        }
+    }
+
+    /// The value that the next arrays are; none where there are too few.
+    ///
+    /// # Errors
+    /// [`ArrayError::TooLarge`] if the elements of a stream do not fit in memory.
+    pub fn value(self, arrays: &mut impl Iterator<Item = Array>) -> Result<Option<Value>, ArrayError> {
+        let Some(first) = arrays.next() else { return Ok(None) };
+        let second = if self.arrays() == 2 { arrays.next() } else { None };
+        Ok(match (self, second) {
+            (Self::Array, _) => Some(Value::Array(first)),
+            (Self::Stream { rank: 0, .. }, _) => Some(Value::Stream(apart(None, &first)?)),
+            (Self::Stream { rank, .. }, Some(values)) => Some(Value::Stream(apart(Some((&first, rank)), &values)?)),
+            (Self::Nested, Some(values)) => Some(Value::Nested(Nested { extents: first, values })),
+            (_, None) => None,
+        })
     }
 }
 
@@ -36,24 +98,19 @@ impl FlatInterface {
     /// That of a program.
     pub fn of(program: &Program) -> Self {
         Self {
-            inputs: program.body.params.iter().map(|param| Kind::of(&param.ty)).collect(),
-            results: program.outputs.iter().map(|output| Kind::of(&output.ty)).collect(),
+            inputs: program.body.params.iter().map(|param| FlatKind::of(&param.ty)).collect(),
+            results: program.outputs.iter().map(|output| FlatKind::of(&output.ty)).collect(),
         }
     }
 
     /// That of a plan, which takes and gives arrays.
     pub fn of_arrays(results: usize) -> Self {
-        Self { inputs: Arc::new([]), results: vec![Kind::Array; results].into() }
+        Self { inputs: Arc::new([]), results: vec![FlatKind::Array; results].into() }
     }
 
-    /// How many arrays each result is, and whether it is a stream.
-    pub fn arrays_of_results(&self) -> impl Iterator<Item = (usize, bool)> + '_ {
-        self.results.iter().map(|kind| match kind {
-            Kind::Array => (1, false),
-            Kind::Nested => (2, false),
-            Kind::Stream(0, _) => (1, true),
-            Kind::Stream(..) => (2, true),
-        })
+    /// Which arrays each result is.
+    pub fn results(&self) -> &[FlatKind] {
+        &self.results
     }
 
     /// The arrays that inputs are.
@@ -61,23 +118,20 @@ impl FlatInterface {
     /// # Errors
     /// [`ArrayError::TooLarge`] if the elements of a stream do not fit in memory.
     pub fn flat(&self, values: &[Value]) -> Result<SmallVec<[Array; 8]>, ArrayError> {
-        // Clones share their elements.
         let mut arrays: SmallVec<[Array; 8]> = SmallVec::new();
         for (at, value) in values.iter().enumerate() {
-            match value {
-                Value::Array(array) => arrays.push(array.clone()),
-                Value::Nested(nested) => arrays.extend([nested.extents.clone(), nested.values.clone()]),
-                Value::Stream(elements) => {
-                    let (rank, ty) = match (self.inputs.get(at), elements.first()) {
-                        (Some(&Kind::Stream(rank, ty)), _) => (rank, ty),
-                        (_, Some(first)) => (first.extents().len(), first.element()),
-                        (_, None) => (0, ElementType::I64),
-                    };
-                    joined(elements, rank, ty, &mut arrays)?;
-                }
-            }
+            arrays.extend(self.flat_input(at, value)?);
         }
         Ok(arrays)
+    }
+
+    /// The arrays that the input at a position is.
+    ///
+    /// # Errors
+    /// As [`Self::flat`].
+    pub fn flat_input(&self, at: usize, value: &Value) -> Result<SmallVec<[Array; 2]>, ArrayError> {
+        let declared = self.inputs.get(at).copied().filter(|kind| matches!(kind, FlatKind::Stream { .. }));
+        declared.or_else(|| FlatKind::of_value(value)).unwrap_or(FlatKind::Array).flat(value)
     }
 
     /// The results that arrays are. Where there are fewer arrays than the program has, the rest is left out.
@@ -87,31 +141,17 @@ impl FlatInterface {
     pub fn values(&self, arrays: Vec<Array>) -> Result<Vec<Value>, ArrayError> {
         let mut flat = arrays.into_iter();
         let mut values = Vec::with_capacity(self.results.len());
-        for &kind in self.results.iter() {
-            let Some(first) = flat.next() else { break };
-            values.push(match kind {
-                Kind::Array => Value::Array(first),
-                Kind::Stream(0, _) => Value::Stream(apart(None, &first)?),
-                Kind::Nested | Kind::Stream(..) => {
-                    let Some(values) = flat.next() else { break };
-                    match kind {
-                        Kind::Stream(rank, _) => Value::Stream(apart(Some((&first, rank)), &values)?),
-                        _ => Value::Nested(Nested { extents: first, values }),
-                    }
-                }
-            });
+        for kind in self.results.iter() {
+            let Some(value) = kind.value(&mut flat)? else { break };
+            values.push(value);
         }
         Ok(values)
     }
 }
 
 /// All elements of a stream: their extents, if they are no scalars, and their values.
-fn joined(
-    elements: &[Array],
-    rank: usize,
-    ty: ElementType,
-    arrays: &mut SmallVec<[Array; 8]>,
-) -> Result<(), ArrayError> {
+fn joined(elements: &[Array], rank: usize, ty: ElementType) -> Result<SmallVec<[Array; 2]>, ArrayError> {
+    let mut arrays = SmallVec::new();
     if rank > 0 {
         let extents: Vec<i64> =
             elements.iter().flat_map(|element| element.extents().iter().map(|&extent| extent as i64)).collect();
@@ -127,7 +167,7 @@ fn joined(
         rest = behind;
     }
     arrays.push(values);
-    Ok(())
+    Ok(arrays)
 }
 
 /// The elements of a stream, from their extents and all values.
@@ -155,4 +195,37 @@ fn apart(extents: Option<(&Array, usize)>, values: &Array) -> Result<Vec<Array>,
         elements.push(element);
     }
     Ok(elements)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ints(extents: &[usize]) -> Array {
+        let numbers: Vec<i64> = (0..extents.iter().product::<usize>() as i64).collect();
+        Array::new(extents, &numbers).unwrap()
+    }
+
+    #[test]
+    fn values_are_the_arrays_that_they_become() {
+        let nested = Nested { extents: Array::new(&[3], &[2i64, 0, 1]).unwrap(), values: ints(&[3]) };
+        let stream = |shapes: &[&[usize]]| Value::Stream(shapes.iter().map(|shape| ints(shape)).collect());
+        for (value, kind) in [
+            (Value::Array(ints(&[2, 3])), FlatKind::Array),
+            (Value::Nested(nested), FlatKind::Nested),
+            (stream(&[&[], &[]]), FlatKind::Stream { rank: 0, element: ElementType::I64 }),
+            (stream(&[&[2], &[0], &[3]]), FlatKind::Stream { rank: 1, element: ElementType::I64 }),
+            (stream(&[&[2, 2], &[0, 7], &[1, 3]]), FlatKind::Stream { rank: 2, element: ElementType::I64 }),
+        ] {
+            assert_eq!(FlatKind::of_value(&value), Some(kind));
+            let arrays = kind.flat(&value).unwrap();
+            assert_eq!(arrays.len(), kind.arrays());
+            assert_eq!(kind.value(&mut arrays.clone().into_iter()).unwrap().as_ref(), Some(&value));
+            // One too few.
+            assert_eq!(kind.value(&mut arrays.into_iter().skip(1)).unwrap(), None);
+            assert_eq!(kind.value(&mut std::iter::empty()).unwrap(), None);
+        }
+        let mixed = Value::Stream(vec![ints(&[2]), ints(&[])]);
+        assert_eq!((FlatKind::of_value(&mixed), FlatKind::of_value(&stream(&[]))), (None, None));
+    }
 }

@@ -42,7 +42,7 @@ pub use crate::{
     element::*,
     error::*,
     ids::*,
-    interface::FlatInterface,
+    interface::{FlatInterface, FlatKind},
     kernel::*,
     memory::*,
     pass::*,

@@ -128,15 +128,6 @@ pub(crate) fn funnel(left: bool, wrap: bool) -> Apply {
 
 /// `bfe`: bits from a position (second source), as many as the third says.
 pub(crate) fn extract(ty: Type) -> Option<Apply> {
-    fn field(a: u64, position: u64, length: u64, width: u32, signed: bool) -> u64 {
-        let (position, length) = (position as u32 & 0xff, length as u32 & 0xff);
-        let bit = |at: u32| a >> at.min(width - 1) & 1;
-        let sign = if signed && length > 0 { bit((position + length - 1).min(width - 1)) } else { 0 };
-        (0..width).fold(0, |field, at| {
-            let inside = at < length && position + at < width;
-            field | if inside { bit(position + at) } else { sign } << at
-        })
-    }
     Some(match ty {
         Type::U32 => bits!(|a, b, c| field(a, b, c, 32, false)),
         Type::U64 => bits!(|a, b, c| field(a, b, c, 64, false)),
@@ -148,18 +139,34 @@ pub(crate) fn extract(ty: Type) -> Option<Apply> {
 
 /// `bfi`: the low bits of the first source put into the second at a position, as many as the fourth says.
 pub(crate) fn insert(ty: Type) -> Option<Apply> {
-    fn put(a: u64, b: u64, position: u64, length: u64, width: u32) -> u64 {
-        let (position, length) = (position as u32 & 0xff, length as u32 & 0xff);
-        (position..(position + length).min(width)).fold(b, |b, at| {
-            let bit = a >> (at - position) & 1;
-            b & !(1 << at) | bit << at
-        })
-    }
     Some(match ty {
         Type::B32 => bits!(|a, b, c, d| put(a, b, c, d, 32)),
         Type::B64 => bits!(|a, b, c, d| put(a, b, c, d, 64)),
         _ => return None,
     })
+}
+
+/// So many low bits; at most 64.
+fn low(length: u32) -> u64 {
+    if length == 0 { 0 } else { u64::MAX >> (64 - length) }
+}
+
+fn field(a: u64, position: u64, length: u64, width: u32, signed: bool) -> u64 {
+    let (position, length) = (position as u32 & 0xff, length as u32 & 0xff);
+    let inside = length.min(width.saturating_sub(position));
+    let field = if inside == 0 { 0 } else { a >> position & low(inside) };
+    let is_negative = signed && length > 0 && a >> (position + length - 1).min(width - 1) & 1 == 1;
+    if is_negative { field | low(width) & !low(inside) } else { field }
+}
+
+fn put(a: u64, b: u64, position: u64, length: u64, width: u32) -> u64 {
+    let (position, length) = (position as u32 & 0xff, length as u32 & 0xff);
+    let inside = length.min(width.saturating_sub(position));
+    if inside == 0 {
+        return b;
+    }
+    let bits = low(inside) << position;
+    b & !bits | a << position & bits
 }
 
 /// `bfind`: the highest bit that is set, or that differs from the sign; all ones if there is none.
@@ -218,4 +225,49 @@ pub(crate) fn logic() -> Apply {
             result | matches(a, row >> 2 & 1) & matches(b, row >> 1 & 1) & matches(c, row & 1) & 0xffff_ffff
         })
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{field, put};
+    use crate::random::Random;
+
+    /// As PTX defines it, bit by bit.
+    fn field_by_bits(a: u64, position: u64, length: u64, width: u32, signed: bool) -> u64 {
+        let (position, length) = (position as u32 & 0xff, length as u32 & 0xff);
+        let bit = |at: u32| a >> at.min(width - 1) & 1;
+        let sign = if signed && length > 0 { bit((position + length - 1).min(width - 1)) } else { 0 };
+        (0..width).fold(0, |field, at| {
+            let inside = at < length && position + at < width;
+            field | if inside { bit(position + at) } else { sign } << at
+        })
+    }
+
+    fn put_by_bits(a: u64, b: u64, position: u64, length: u64, width: u32) -> u64 {
+        let (position, length) = (position as u32 & 0xff, length as u32 & 0xff);
+        (position..(position + length).min(width)).fold(b, |b, at| {
+            let bit = a >> (at - position) & 1;
+            b & !(1 << at) | bit << at
+        })
+    }
+
+    #[test]
+    fn fields_are_those_of_their_bits() {
+        let mut random = Random(4);
+        for width in [32, 64] {
+            let mask = u64::MAX >> (64 - width);
+            let places = [0, 1, 7, 8, 15, 16, 31, 32, 33, 40, 63, 64, 65, 100, 254, 255, 256, 300];
+            for (position, length) in places.into_iter().flat_map(|at| places.map(|length| (at, length))) {
+                for _ in 0..8 {
+                    let (a, b) = (random.below(usize::MAX) as u64 & mask, random.below(usize::MAX) as u64 & mask);
+                    for signed in [false, true] {
+                        let expected = field_by_bits(a, position, length, width, signed);
+                        assert_eq!(field(a, position, length, width, signed), expected, "{a:#x} {position} {length}");
+                    }
+                    let expected = put_by_bits(a, b, position, length, width);
+                    assert_eq!(put(a, b, position, length, width), expected, "{a:#x} {b:#x} {position} {length}");
+                }
+            }
+        }
+    }
 }

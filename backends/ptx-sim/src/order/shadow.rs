@@ -113,8 +113,13 @@ impl Access<'_> {
         if other == self.thread.number || self.threads.knows(self.thread, other, clock) {
             return true;
         }
+        self.agrees(other, how)
+    }
+
+    /// Whether this and an access of that thread's block are strong, of one value, and see each other.
+    fn agrees(&self, other: u32, how: How) -> bool {
         let same_block = self.threads.block(other) == self.threads.block(self.thread.number);
-        how.agrees(self.how, same_block)
+        !self.how.constant && !how.constant && how.agrees(self.how, same_block)
     }
 
     fn conflict(&self, other: u32, other_writes: bool, line: u32, how: How) -> Conflict {
@@ -170,6 +175,14 @@ impl Shadow {
         }
     }
 
+    /// An empty list, with the memory of one that is no longer used.
+    fn unused_readers(&mut self) -> Vec<Readers> {
+        let last = self.unused.last().and_then(|&at| self.many.get_mut(at as usize));
+        let mut readers = last.map(std::mem::take).unwrap_or_default();
+        readers.clear();
+        readers
+    }
+
     #[inline]
     fn renew(&mut self, cell: usize, stamp: u32) {
         let old = &self.cells[cell];
@@ -211,7 +224,7 @@ impl Shadow {
             return Ok(());
         }
         let before = *cell;
-        let mut readers = Vec::with_capacity(2);
+        let mut readers = self.unused_readers();
         for (number, clock, how, line) in [
             (before.reader, before.read_clock, before.read_how, before.read_line),
             (me.number, me.clock, access.how, access.line),
@@ -242,6 +255,10 @@ impl Shadow {
         }
         if cell.many {
             for readers in &self.many[cell.reader as usize] {
+                // Those of a warp are of one block.
+                if access.agrees(readers.warp * 32, readers.how) {
+                    continue;
+                }
                 let lanes = (0..32).filter(|lane| readers.lanes >> lane & 1 == 1).map(|lane| readers.warp * 32 + lane);
                 for reader in lanes {
                     if !access.follows(reader, readers.clock, readers.how) {

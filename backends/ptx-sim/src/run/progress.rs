@@ -12,6 +12,8 @@ use std::hash::Hasher;
 const QUIET: u64 = 20_000;
 /// The same for groups that poll nothing, which mostly compute for long.
 const LONG: u64 = 2_000_000;
+/// Every so many turns somebody looks: what turns without end is found as well, and who only changes nothing for long is not held up.
+const EVERY: u32 = 8;
 
 impl Launched<'_> {
     /// A group goes back to an earlier step.
@@ -20,6 +22,10 @@ impl Launched<'_> {
         let group = &mut groups[group];
         let quiet = if group.polls { QUIET } else { LONG };
         if self.quiet < quiet || group.spins == Some(self.version) {
+            return;
+        }
+        group.turns = group.turns.wrapping_add(1);
+        if !group.turns.is_multiple_of(EVERY) {
             return;
         }
         let mut hasher = std::hash::DefaultHasher::new();

@@ -31,6 +31,8 @@ pub(crate) struct Group {
     pub state: State,
     /// It looks at what others may change.
     pub polls: bool,
+    /// How often it went back while nobody changed anything.
+    pub turns: u32,
     /// What it was like at an earlier turn.
     pub seen: Option<Seen>,
     /// The version of memory at which it is known to turn without end.
@@ -100,7 +102,7 @@ impl Warp {
         }
         let lanes = place.count() - number * 32;
         let live = if lanes >= 32 { u32::MAX } else { (1 << lanes) - 1 };
-        let first = Group { pc: 0, lanes: live, state: State::Ready, polls: false, seen: None, spins: None };
+        let first = Group { pc: 0, lanes: live, state: State::Ready, polls: false, turns: 0, seen: None, spins: None };
         let local = Vec::new();
         let groups = vec![first];
         Self {
@@ -182,7 +184,7 @@ impl Warp {
     pub fn split(&mut self, group: usize, lanes: u32, pc: u32, state: State) {
         self.groups[group].lanes &= !lanes;
         (self.groups[group].seen, self.groups[group].spins) = (None, None);
-        self.groups.push(Group { pc, lanes, state, polls: false, seen: None, spins: None });
+        self.groups.push(Group { pc, lanes, state, polls: false, turns: 0, seen: None, spins: None });
     }
 
     pub fn remove(&mut self, group: usize) {

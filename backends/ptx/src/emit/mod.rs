@@ -94,8 +94,8 @@ pub(crate) struct Emitter<'k> {
     pub(crate) packed: BTreeMap<usize, Reg>,
     /// Whether another thread may scatter at the same time.
     pub(crate) contended: bool,
-    /// Whether rows are known to be short, of reduces that take short and long ones apart.
-    pub(crate) short_rows: bool,
+    /// Where rows are known to be short: they have fewer steps than so many.
+    pub(crate) short_rows: Option<u32>,
     /// Whether positions in arrays have 32 bits.
     pub(crate) narrow: bool,
     /// Locks for scatters of several components.
@@ -144,7 +144,7 @@ impl<'k> Emitter<'k> {
             private: BTreeMap::new(),
             packed: BTreeMap::new(),
             contended: true,
-            short_rows: false,
+            short_rows: None,
             narrow: compiled.narrow,
             locks: None,
         };

@@ -266,9 +266,9 @@ fn short_row(
     e.c.assign(is_long, Val::new(ElementType::Bool, long));
     let short = e.c.not(long);
     e.only_if(short, |e| {
-        e.short_rows = true;
+        e.short_rows = Some(least);
         e.level(outer, deeper)?;
-        e.short_rows = false;
+        e.short_rows = None;
         once(e, before, behind)
     })
 }

@@ -24,7 +24,7 @@ use crate::{
 };
 
 /// Rows that are left at most. Where there are more each warp has rows enough.
-const MOST_ROWS: i64 = 256;
+const MOST_ROWS: i64 = 1024;
 /// Bytes of the list before its rows: how many were met, and pieces of all of them.
 const HEAD: i64 = 16;
 /// Bytes of a row in the list: its number, its first piece among those of all rows, how many it has.

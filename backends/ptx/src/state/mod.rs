@@ -8,7 +8,7 @@ use fusebox_ir::ElementType;
 
 pub(crate) use self::{
     reduction::Reduction,
-    scan::{Gangs, Running},
+    scan::{Gangs, Had, Running},
     table::{Lanes, Level, Run, Table},
 };
 use crate::{text::Reg, value::Val};

@@ -26,9 +26,21 @@ pub(crate) struct Gangs {
     pub(crate) lane: Reg,
     /// Elements of the tile.
     pub(crate) count: Reg,
-    /// For each doubling the lanes as they were before it.
-    pub(crate) had: Reg,
+    pub(crate) had: Had,
     pub(crate) total: Option<Table>,
+    /// Whether there may be more steps than the lanes of one gang.
+    pub(crate) several: bool,
+    /// Whether the total of a tile is needed: not where there is only one, and nobody asks for the total of all.
+    pub(crate) totals: bool,
+}
+
+/// For each doubling the lanes of the gang as they were before it.
+#[derive(Clone, Debug)]
+pub(crate) enum Had {
+    /// All of them, in memory.
+    Memory(Reg),
+    /// Those that are still needed: of doubling d the last 2^d, from the last on.
+    Registers(Vec<Vec<Accumulator>>),
 }
 
 impl Running {

@@ -66,7 +66,7 @@ impl Emitter<'_> {
         };
         let seeds = self.operands(seeds)?;
         let association = match *association {
-            Association::Ragged { .. } if self.short_rows => Association::InOrder,
+            Association::Ragged { .. } if self.short_rows.is_some() => Association::InOrder,
             _ if is_exact(combine) => Association::InOrder,
             association => association,
         };

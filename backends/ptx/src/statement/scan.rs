@@ -6,10 +6,13 @@ use fusebox_schedule::grid::is_exact;
 
 use crate::{
     emit::{Emitter, Result},
-    state::{Accumulator, Gangs, Lanes, Maybe, Running, Together},
+    state::{Accumulator, Gangs, Had, Lanes, Maybe, Running, Together},
     text::{Reg, Use},
     value::Val,
 };
+
+/// Registers of 32 bits that lanes of a gang are kept in at most.
+const MOST_REGISTERS: u32 = 64;
 
 impl Emitter<'_> {
     /// Registers without a value.
@@ -37,7 +40,8 @@ impl Emitter<'_> {
     /// A scan starts.
     pub(crate) fn begin_scan(&mut self, position: usize) -> Result {
         let kernel = self.kernel;
-        let Action::Scan { association, combine, seeds, .. } = &kernel.statements[position].action else {
+        let statement = &kernel.statements[position];
+        let Action::Scan { association, combine, seeds, totals, .. } = &statement.action else {
             return Err(self.broken("a scan that is none"));
         };
         let types: Vec<ElementType> = combine.params.iter().take(combine.results.len()).map(|param| param.ty).collect();
@@ -51,11 +55,13 @@ impl Emitter<'_> {
             Association::Tiles { lanes, total_lanes } if !is_exact(combine) => {
                 let before = running.maybe(types.iter().copied());
                 let carry = self.copied(&before);
-                let doublings = u64::from(lanes.ilog2()) + 1;
-                let bytes = (8 * types.len() as u64 + 8) * u64::from(lanes) * doublings;
-                let had = self.c.memory_of((position, Use::Lanes, 0), bytes);
+                let had = self.lanes_before(position, &types, lanes, statement.when.is_some());
+                // Short rows have fewer steps than so many.
+                let fewer_than = |most: i64| self.short_rows.is_some_and(|least| i64::from(least) <= most);
+                let (several, totals) = (!fewer_than(lanes.into()), !fewer_than(TILE) || !totals.is_empty());
                 let total = match total_lanes {
                     0 => None,
+                    _ if !totals => None,
                     _ => Some(self.table(
                         (position, Use::Total),
                         combine,
@@ -66,12 +72,27 @@ impl Emitter<'_> {
                 };
                 let (bare, prefix) = (self.absent(&types), self.absent(&types));
                 let (lane, count) = (self.c.variable(0i64.into()), self.c.variable(0i64.into()));
-                Some(Gangs { lanes, carry, bare, prefix, lane, count, had, total })
+                Some(Gangs { lanes, carry, bare, prefix, lane, count, had, total, several, totals })
             }
             _ => None,
         };
         self.scans.insert(position, Running { types, running, gangs });
         Ok(())
+    }
+
+    /// Where the lanes of a gang are kept for those that come after them.
+    fn lanes_before(&mut self, position: usize, types: &[ElementType], lanes: u32, may_be_absent: bool) -> Had {
+        let words: u32 = types.iter().map(|ty| (ty.bytes() as u32).div_ceil(4)).sum();
+        if (lanes - 1) * (words + u32::from(may_be_absent)) > MOST_REGISTERS {
+            let bytes = (8 * types.len() as u64 + 8) * u64::from(lanes) * u64::from(lanes.ilog2());
+            return Had::Memory(self.c.memory_of((position, Use::Lanes, 0), bytes));
+        }
+        let one = |this: &mut Self| {
+            let one = this.absent(types);
+            Accumulator { present: one.present.filter(|_| may_be_absent), ..one }
+        };
+        let of = |doubling: u32| (0..1 << doubling).map(|_| one(self)).collect();
+        Had::Registers((0..lanes.ilog2()).map(of).collect())
     }
 
     /// One element of a scan: its results.
@@ -135,25 +156,46 @@ impl Emitter<'_> {
         }
         // One more lane: it takes lane l-1, then l-2, l-4, …, each as it was after as many doublings.
         let x = self.copied(element);
-        let x = Accumulator {
-            present: Some(x.present.unwrap_or_else(|| self.c.variable(Constant::from(true).into()))),
-            ..x
+        let x = match gangs.had {
+            Had::Registers(_) => x,
+            Had::Memory(_) => Accumulator {
+                present: Some(x.present.unwrap_or_else(|| self.c.variable(Constant::from(true).into()))),
+                ..x
+            },
         };
         let stride = scan.stride();
-        for doubling in 0..=gangs.lanes.ilog2() {
-            let row = self.address(gangs.had, i64::from(doubling * gangs.lanes).into(), stride);
-            let own = self.address(row, long(gangs.lane), stride);
+        for doubling in 0..gangs.lanes.ilog2() {
             let value = x.maybe(types());
-            self.write_maybe("local", own, &value);
-            if doubling == gangs.lanes.ilog2() {
-                break;
-            }
             let step = 1i64 << doubling;
+            // What is kept in memory is read where it is needed.
+            let kept = match &gangs.had {
+                Had::Registers(lines) => {
+                    let line = &lines[doubling as usize];
+                    let left = self.copied(&line[line.len() - 1].maybe(types()));
+                    for at in (1..line.len()).rev() {
+                        let before = line[at - 1].maybe(types());
+                        self.set_maybe(&line[at], &before);
+                    }
+                    self.set_maybe(&line[0], &value);
+                    Ok(left.maybe(types()))
+                }
+                Had::Memory(had) => {
+                    let row = self.address(*had, i64::from(doubling * gangs.lanes).into(), stride);
+                    let own = self.address(row, long(gangs.lane), stride);
+                    self.write_maybe("local", own, &value);
+                    Err(row)
+                }
+            };
             let reaches = self.c.compare("ge", long(gangs.lane), step.into());
             self.only_if(reaches, |this| {
-                let lane = this.c.sub(long(gangs.lane), step.into());
-                let address = this.address(row, lane, stride);
-                let left = this.read_maybe("local", address, &scan.types);
+                let left = match kept {
+                    Ok(left) => left,
+                    Err(row) => {
+                        let lane = this.c.sub(long(gangs.lane), step.into());
+                        let address = this.address(row, lane, stride);
+                        this.read_maybe("local", address, &scan.types)
+                    }
+                };
                 let combined = this.combine_maybe(combine, &left, &value, down)?;
                 this.set_maybe(&x, &combined);
                 Ok(())
@@ -165,14 +207,22 @@ impl Emitter<'_> {
         let with = self.combine_maybe(combine, &running, &with_in_gang, down)?;
         self.set_maybe(&gangs.prefix, &with_in_gang);
         self.c.op(format_args!("add.s64 {0}, {0}, 1", gangs.lane));
-        self.c.op(format_args!("add.s64 {0}, {0}, 1", gangs.count));
+        if !gangs.several {
+            return Ok((before, with));
+        }
         let full = self.c.compare("eq", long(gangs.lane), i64::from(gangs.lanes).into());
         self.only_if(full, |this| {
             this.set_maybe(&scan.running, &with);
-            this.combine_into(combine, &gangs.bare, &with_in_gang, down)?;
+            if gangs.totals {
+                this.combine_into(combine, &gangs.bare, &with_in_gang, down)?;
+            }
             this.start_gang(gangs);
             Ok(())
         })?;
+        if !gangs.totals {
+            return Ok((before, with));
+        }
+        self.c.op(format_args!("add.s64 {0}, {0}, 1", gangs.count));
         let over = self.c.compare("eq", long(gangs.count), TILE.into());
         self.only_if(over, |this| this.end_tile(scan, gangs, combine, down))?;
         Ok((before, with))

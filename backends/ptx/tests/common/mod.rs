@@ -85,6 +85,28 @@ pub fn carried_out(
     backend.device().carried_out()
 }
 
+/// What a plan takes on a machine of its own.
+pub fn taken(plan: &Plan, inputs: &[Array]) -> fusebox_ptx::sim::CarriedOut {
+    carried_out(plan, inputs, &simulator("sm_90", 3))
+}
+
+/// How the last kernel is carried out, in words.
+pub fn form(plan: &Plan) -> String {
+    let target = fusebox_schedule::Target::named("sm_90").unwrap();
+    fusebox_ptx::emit(plan.kernels.last().unwrap(), &target).unwrap().form
+}
+
+/// What a plan takes with the schedule of its last kernel made otherwise.
+pub fn rescheduled(plan: &Plan, inputs: &[Array], edit: impl Fn(&str) -> String) -> fusebox_ptx::sim::CarriedOut {
+    use fusebox_schedule::{Book, Preferences, Schedule, Target, schedule};
+    let target = Target::named("sm_90").unwrap();
+    let kernel = plan.kernels.last().unwrap();
+    let text = schedule(kernel, &target, Preferences::default()).schedule.to_text(kernel);
+    let mut book = Book::default();
+    book.insert(kernel, Schedule::parse(&edit(&text), kernel).unwrap_or_else(|error| panic!("{error}\n{text}")));
+    carried_out(plan, inputs, &simulator("sm_90", 1).with_schedules(std::sync::Arc::new(book)))
+}
+
 /// The product of a sparse matrix in compressed rows and a vector, in one pass over memory: rows in order where they are short.
 pub const SMVM: &str = "fn smvm(offsets: [n]i64, columns: [m]i32, values: [m]f32, x: [l]f32) -> [?]f32 {
     let rows = n - 1

@@ -15,7 +15,7 @@ mod there {
     };
 
     use fusebox_backend::lock;
-    use fusebox_cuda::Cuda;
+    use fusebox_cuda::{Cuda, Gpu};
     use fusebox_ptx::{
         Device, DeviceMemory, PtxBackend,
         sim::{Options as Machine, Simulator},
@@ -37,14 +37,14 @@ mod there {
     fn shared<D: Device>(
         backends: &Backends<D>,
         options: &Options,
-        open: impl FnOnce() -> Result<(D, Target), Error>,
+        open: impl FnOnce() -> Result<(D, Target, u64), Error>,
     ) -> Result<Arc<PtxBackend<D>>, Error> {
         let mut backends = lock(backends);
         if let Some(backend) = backends.get(&options.device_memory) {
             return Ok(backend.clone());
         }
-        let (device, target) = open()?;
-        let memory = DeviceMemory::with_limit(device, options.device_memory.unwrap_or(u64::MAX));
+        let (device, target, room) = open()?;
+        let memory = DeviceMemory::with_limit(device, options.device_memory.unwrap_or(room));
         let made = Arc::new(PtxBackend::with_memory(memory, target));
         backends.insert(options.device_memory, made.clone());
         Ok(made)
@@ -53,7 +53,14 @@ mod there {
     /// What the first GPU is; or why there is none.
     pub(crate) fn first() -> Result<String, String> {
         let gpus = fusebox_cuda::gpus().map_err(|error| error.to_string())?;
-        gpus.first().map(|gpu| gpu.name.clone()).ok_or_else(|| "the driver knows no GPU".to_owned())
+        let gpu = gpus.first().ok_or("the driver knows no GPU")?;
+        described(gpu).map(|_| gpu.name.clone())
+    }
+
+    /// What code for a GPU is made for; or why there is none.
+    fn described(gpu: &Gpu) -> Result<Target, String> {
+        let too_old = || format!("{} is {}, and code is made from sm_70 on", gpu.name, gpu.architecture());
+        Target::of_gpu(&gpu.architecture()).ok_or_else(too_old)
     }
 
     /// A backend with the schedules that options give for a plan, if they do.
@@ -71,14 +78,13 @@ mod there {
         scheduled(shared(&CUDA, options, opened)?, plan, options)
     }
 
-    fn opened() -> Result<(Cuda, Target), Error> {
+    /// The GPU, what code is made for, and the bytes that arrays may take.
+    fn opened() -> Result<(Cuda, Target, u64), Error> {
         let none = |source| Error::Backend { backend: "cuda", source };
         let device = Cuda::open(fusebox_cuda::Options::default()).map_err(|error| none(Box::new(error)))?;
-        let target = Target::of_gpu(&device.gpu().architecture()).ok_or_else(|| {
-            let (name, own) = (&device.gpu().name, device.gpu().architecture());
-            none(format!("{name} is {own}, and code is made from sm_70 on").into())
-        })?;
-        Ok((device, target))
+        let target = described(device.gpu()).map_err(|why| none(why.into()))?;
+        let room = device.room().map_err(|error| none(Box::new(error)))?;
+        Ok((device, target, room))
     }
 
     pub(crate) fn simulator(plan: &Plan, options: &Options) -> Result<Arc<dyn Backend>, Error> {
@@ -87,7 +93,7 @@ mod there {
                 backend: "sim",
                 source: "the simulated GPU is not described".into(),
             })?;
-            Ok((Simulator::new(Machine::default()), described))
+            Ok((Simulator::new(Machine::default()), described, u64::MAX))
         };
         scheduled(shared(&SIMULATED, options, open)?, plan, options)
     }

@@ -3,13 +3,16 @@
 use std::{sync::Arc, time::Instant};
 
 use fusebox_backend::{BackendError, Compiled, DeviceArray, device_memory::Transfers, profiled};
-use fusebox_ir::{Array, FlatInterface, Nested, Plan, Program, ProvedPlan, Value};
+use fusebox_ir::{Array, FlatInterface, FlatKind, Plan, Program, ProvedPlan, Value};
 use smallvec::SmallVec;
 
 use super::{Executable, Loading, cpu, failed::failed, gpu, without_checks::without_checks};
 use crate::{
-    Backend, DeviceValue, Error, KernelTimes, Options, RunReport, Stage, device::Place, passes::run_to_plan,
-    schedules::passed_over, times::times,
+    Backend, DeviceValue, Error, KernelTimes, Options, RunReport, Stage,
+    device::{Place, is_empty},
+    passes::run_to_plan,
+    schedules::passed_over,
+    times::times,
 };
 
 /// Compiles and loads a valid program.
@@ -104,45 +107,34 @@ struct Loaded {
 }
 
 impl Loaded {
-    /// The arrays that the plan takes. Where one of the inputs is on the host, as streams are, all of them go through it.
+    /// The arrays that the plan takes.
     fn flat(&self, inputs: &[DeviceValue]) -> Result<SmallVec<[DeviceArray; 8]>, Error> {
         let mut arrays = SmallVec::new();
-        for input in inputs {
+        for (at, input) in inputs.iter().enumerate() {
             match input.place() {
-                Place::Array(array) => arrays.push(array.clone()),
-                Place::Nested { extents, values } => arrays.extend([extents.clone(), values.clone()]),
-                Place::Host(_) => {
-                    let values = inputs.iter().map(DeviceValue::to_host).collect::<Result<Vec<_>, _>>()?;
-                    return Ok(self.interface.flat(&values)?.into_iter().map(DeviceArray::of_host).collect());
+                // Of any type, as on the host: the elements that are not there say none.
+                Place::Flat { kind: FlatKind::Stream { .. }, arrays: own, .. } if is_empty(own) => {
+                    let none = self.interface.flat_input(at, &Value::Stream(Vec::new()))?;
+                    arrays.extend(none.into_iter().map(DeviceArray::of_host));
+                }
+                Place::Flat { arrays: own, .. } => arrays.extend(own.iter().cloned()),
+                Place::Host(value) => {
+                    arrays.extend(self.interface.flat_input(at, value)?.into_iter().map(DeviceArray::of_host));
                 }
             }
         }
         Ok(arrays)
     }
 
-    /// The results that arrays are. Where one is a stream, which is on the host, all arrays are copied there.
-    fn values(&self, arrays: Vec<DeviceArray>) -> Result<Vec<DeviceValue>, Error> {
-        let of_device = |array: &DeviceArray| array.to_host().map_err(|error| failed(self.backend, error));
-        let mut on_host = Vec::new();
-        if self.interface.arrays_of_results().any(|(_, stream)| stream) {
-            let arrays = arrays.iter().map(of_device).collect::<Result<Vec<_>, _>>()?;
-            on_host = self.interface.values(arrays)?;
-        }
-        let mut on_host = on_host.into_iter();
+    /// The results that arrays are.
+    fn values(&self, arrays: Vec<DeviceArray>) -> Vec<DeviceValue> {
         let mut arrays = arrays.into_iter();
-        let place = |(count, stream)| {
-            let value = on_host.next();
-            Some(match (count, stream) {
-                (1, false) => Place::Array(arrays.next()?),
-                (_, false) => Place::Nested { extents: arrays.next()?, values: arrays.next()? },
-                (_, true) => {
-                    arrays.by_ref().take(count).for_each(drop);
-                    Place::Host(value?)
-                }
-            })
+        let value = |&kind: &FlatKind| {
+            let own: SmallVec<[DeviceArray; 2]> = arrays.by_ref().take(kind.arrays()).collect();
+            let whole = own.len() == kind.arrays();
+            whole.then(|| DeviceValue::new(self.backend, Place::Flat { kind, arrays: own, made: true }))
         };
-        let places = self.interface.arrays_of_results().map_while(place);
-        Ok(places.map(|place| DeviceValue::new(self.backend, place)).collect())
+        self.interface.results().iter().map_while(value).collect()
     }
 }
 
@@ -158,14 +150,9 @@ impl Executable for Loaded {
     fn to_device(&self, values: &[Value]) -> Result<Vec<DeviceValue>, Error> {
         let brought = |array: &Array| self.program.to_device(array).map_err(|error| failed(self.backend, error));
         let place = |value: &Value| {
-            Ok::<Place, Error>(match value {
-                Value::Array(array) => Place::Array(brought(array)?),
-                Value::Nested(Nested { extents, values }) => {
-                    Place::Nested { extents: brought(extents)?, values: brought(values)? }
-                }
-                // Its elements are put together for each run.
-                Value::Stream(_) => Place::Host(value.clone()),
-            })
+            let Some(kind) = FlatKind::of_value(value) else { return Ok::<Place, Error>(Place::Host(value.clone())) };
+            let arrays = kind.flat(value)?.iter().map(brought).collect::<Result<_, _>>()?;
+            Ok(Place::Flat { kind, arrays, made: false })
         };
         values.iter().map(|value| Ok(DeviceValue::new(self.backend, place(value)?))).collect()
     }
@@ -174,7 +161,7 @@ impl Executable for Loaded {
         let arrays = self.flat(inputs)?;
         let (results, statistics) = self.program.run_resident(&arrays).map_err(|error| failed(self.backend, error))?;
         let report = RunReport { peak_bytes: Some(statistics.peak_bytes) };
-        Ok((self.values(results)?, report))
+        Ok((self.values(results), report))
     }
 
     fn transfers(&self) -> Transfers {
