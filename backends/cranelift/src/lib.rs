@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod alike;
+mod caches;
 mod code_memory;
 mod compile;
 pub mod emit;
@@ -38,6 +39,9 @@ use threads::Threads;
 /// Beyond any machine's, and what systems still give stacks for.
 const MOST_THREADS: usize = 1024;
 
+/// The second cache of a core where the system does not say how large it is.
+const USUAL_SECOND_CACHE: usize = 512 << 10;
+
 /// How the backend runs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
@@ -57,7 +61,7 @@ pub struct Config {
     pub out_of_cache_bytes: usize,
     /// From how many bytes of the arrays on that a loop changes several of its turns are done over one strip of rows after another.
     pub strips_from_bytes: usize,
-    /// Bytes of the rows of such a strip: what the cache of a core holds beside them.
+    /// Bytes of the rows of such a strip; 0: three quarters of the second cache of a core.
     pub strip_bytes: usize,
     /// Schedules that some kernels are run by. One for 16 bytes (`sse`) alone keeps its kernel from code for longer vectors: on a machine with AVX-512 those
     /// of `avx512` count, else those of `avx2`.
@@ -75,7 +79,7 @@ impl Default for Config {
             share_from_ns: 60_000,
             out_of_cache_bytes: 32 << 20,
             strips_from_bytes: 4 << 20,
-            strip_bytes: 512 << 10,
+            strip_bytes: 0,
             schedules: Arc::default(),
         }
     }
@@ -131,7 +135,10 @@ impl Cranelift {
             share_from_ns: config.share_from_ns,
             out_of_cache_bytes: config.out_of_cache_bytes,
             strips_from_bytes: config.strips_from_bytes,
-            strip_bytes: config.strip_bytes,
+            strip_bytes: match config.strip_bytes {
+                0 => caches::second().unwrap_or(USUAL_SECOND_CACHE) / 4 * 3,
+                bytes => bytes,
+            },
         };
         Ok(Self { config, features, shared: Arc::new(shared) })
     }
