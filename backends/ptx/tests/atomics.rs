@@ -30,10 +30,10 @@ fn every_function_of_every_type_into_few_cells() {
     }
 }
 
-/// Every function of these types into one cell, by many blocks; `FUSEBOX_ADDS=1000000` says how often
-/// instead of a hundred thousand times.
+/// Every function of these types into one cell, by many blocks; `FUSEBOX_ADDS=100000` says how often
+/// instead of a million times.
 fn into_one_cell(elements: &[ElementType]) {
-    let count = std::env::var("FUSEBOX_ADDS").ok().and_then(|count| count.parse().ok()).unwrap_or(100_000usize);
+    let count = std::env::var("FUSEBOX_ADDS").ok().and_then(|count| count.parse().ok()).unwrap_or(1_000_000usize);
     let mut random = Random(21);
     for &element in elements {
         for function in functions(element) {
