@@ -17,6 +17,16 @@ pub enum Error {
         /// The other's name.
         taken: String,
     },
+    /// A size that only elements of a stream have.
+    #[error(
+        "size `{size}` is known only when elements of the stream `{stream}` are there: take it as an input, or write `?`"
+    )]
+    SizeOfStream {
+        /// The size.
+        size: String,
+        /// The stream.
+        stream: String,
+    },
     /// An operation in a lane, or on arrays of arrays, that this pass does not lift.
     #[error("{}{operation} `{name}` is not flattened: {why}", at(.place))]
     Unsupported {

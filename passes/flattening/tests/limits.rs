@@ -5,8 +5,8 @@ mod common;
 use std::{fmt::Write, time::Instant};
 
 use common::check;
-use fusebox_flattening::{Config, Error, flatten};
-use fusebox_ir::{Array, Program, Value, text};
+use fusebox_flattening::{Config, Error, flatten, streams_in_memory};
+use fusebox_ir::{Array, Program, Value, text, validate};
 
 fn parsed(source: &str) -> Program {
     text::parse(source).unwrap_or_else(|error| panic!("{error}"))
@@ -102,4 +102,22 @@ fn a_nest_without_dimensions_is_one_lane() {
     if let Err(message) = check(&program, &[Value::from(Array::scalar(4i64))], &Config::default()) {
         panic!("{message}");
     }
+}
+
+/// A size that only elements of a stream have is known when they are there.
+#[test]
+fn sizes_of_streams_are_not_asked_for() {
+    let unused = "fn f(k: i64, a: stream [m, m]i64) -> i64 { return k }";
+    let held = streams_in_memory(&parsed(unused)).unwrap_or_else(|error| panic!("{error}"));
+    validate(&held, &[]).unwrap_or_else(|errors| panic!("{errors}\n{held}"));
+    for used in [
+        "fn f(k: i64, a: stream [m, m]i64) -> i64 { return m }",
+        "fn f(a: stream [m]i64) -> [m]i64 { let r: [m]i64 = generate([m], |i| i) return r }",
+    ] {
+        let error = streams_in_memory(&parsed(used)).unwrap_err();
+        let (size, stream) = ("m".to_owned(), "a".to_owned());
+        assert_eq!(error, Error::SizeOfStream { size, stream }, "{used}");
+    }
+    let both = "fn f(w: [m]i64, a: stream [m]i64) -> i64 { return m }";
+    assert!(streams_in_memory(&parsed(both)).is_ok());
 }

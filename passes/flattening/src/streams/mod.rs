@@ -8,7 +8,7 @@ mod state;
 mod traversal;
 mod writer;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use fusebox_ir::{
     ArrayId, ArrayOp, Block, ElementType, ElementType::I64, Extent, Fresh, Operand, Output, Part, PartMut, Program,
@@ -132,7 +132,7 @@ pub fn streams_in_memory(program: &Program) -> Result<Program, Error> {
     names_are_free(program.outputs.iter().map(|output| (output.name.as_str(), &output.ty)))?;
     let mut program = program.clone();
     let mut streams = Streams { known: Known::of(&program), fresh: Fresh::new(&program) };
-    streams.inputs(&mut program.body);
+    streams.inputs(&mut program)?;
     streams.block(&mut program.body);
     streams.outputs(&mut program);
     program.body.substitute(&mut |id| streams.known.resolved(id));
@@ -141,8 +141,14 @@ pub fn streams_in_memory(program: &Program) -> Result<Program, Error> {
 
 impl Streams {
     /// Streams among the inputs come as extents and values.
-    fn inputs(&mut self, body: &mut Block) {
-        for param in std::mem::take(&mut body.params) {
+    ///
+    /// # Errors
+    /// [`Error::SizeOfStream`].
+    fn inputs(&mut self, program: &mut Program) -> Result<(), Error> {
+        only_of_streams(program)?;
+        let body = &mut program.body;
+        let given = std::mem::take(&mut body.params);
+        for param in given {
             if !param.ty.stream {
                 body.params.push(param);
                 continue;
@@ -174,6 +180,7 @@ impl Streams {
         // In the order in which the inputs meet them.
         let met: Vec<Extent> = body.params.iter().flat_map(|param| param.ty.extents.iter().copied()).collect();
         body.sizes.sort_by_key(|size| met.iter().position(|extent| *extent == Extent::Value(size.id)));
+        Ok(())
     }
 
     /// Streams among the results go as extents and values.
@@ -218,6 +225,29 @@ impl Streams {
             }
         }
     }
+}
+
+/// Takes the sizes out that only types of streams have: elements are there when the program runs, and nothing may ask for their extents before.
+fn only_of_streams(program: &mut Program) -> Result<(), Error> {
+    let body = &mut program.body;
+    let mut used: HashSet<ArrayId> = body.results.iter().copied().collect();
+    body.bindings.iter().for_each(|binding| binding.for_each_use(&mut |id| _ = used.insert(id)));
+    for output in program.outputs.iter().filter(|output| !output.ty.stream) {
+        output.ty.for_each_use(&mut |id| _ = used.insert(id));
+    }
+    for size in std::mem::take(&mut body.sizes) {
+        let has = |param: &&Var| param.ty.all_extents().any(|extent| *extent == Extent::Value(size.id));
+        let stream = body.params.iter().find(|param| param.ty.stream && has(param));
+        match stream.filter(|_| !body.params.iter().any(|param| !param.ty.stream && has(&param))) {
+            Some(stream) if used.contains(&size.id) => {
+                let (size, stream) = (size.name.0.to_string(), stream.name.0.to_string());
+                return Err(Error::SizeOfStream { size, stream });
+            }
+            Some(_) => {}
+            None => body.sizes.push(size),
+        }
+    }
+    Ok(())
 }
 
 /// The extents of an array of the extents of so many elements of a rank.
