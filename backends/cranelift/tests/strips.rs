@@ -6,7 +6,7 @@ use common::{Random, check, compiled, interpreted, plan, same_bits};
 use fusebox_backend::profiled;
 use fusebox_cranelift::{Config, Cranelift};
 use fusebox_ir::{
-    Array, Plan, Step,
+    Action, Array, Plan, Step,
     analysis::{NotByRow, RowLoop},
 };
 
@@ -232,5 +232,19 @@ fn loops_that_are_not_of_rows_say_why() {
     let scalars = "fn f(n: i64) -> i64 { let t: i64, s: i64 = while(|t: i64, s: i64| { let go = t < n return go }, |t: i64, s: i64| { let u = t + 1 let v = s + t return u, v }, 0i64, 0i64) return s }";
     for found in loops(&plan(scalars)) {
         assert_eq!(found, Err(NotByRow::Scalars));
+    }
+}
+
+#[test]
+fn rows_that_are_far_away_are_not_near() {
+    for far in [i64::MIN, i64::MAX, 1 << 40] {
+        let mut plan = plan(&heat("clamp", 1));
+        let loads = plan.kernels.iter_mut().flat_map(|kernel| &mut kernel.statements);
+        let mut maps = loads.filter_map(|statement| match &mut statement.action {
+            Action::Load { map, .. } if map.dims.len() == 2 => Some(map),
+            _ => None,
+        });
+        maps.next().unwrap().dims[0].offset = far;
+        assert!(matches!(loops(&plan)[0], Err(NotByRow::Launch(..))), "{far}");
     }
 }

@@ -1,7 +1,15 @@
 //! What is made outside of a loop, and costs less to make than to read, is made where the loop reads it; what does not, is not.
 
 use fusebox_fusion::{Config, fuse};
-use fusebox_ir::{Array, Value, text, validate};
+use fusebox_ir::{Array, Program, Value, text, validate};
+
+/// A program, and what fusion makes of it.
+fn fused(source: &str) -> (Program, Program) {
+    let before = text::parse(source).unwrap_or_else(|error| panic!("{error}"));
+    let (after, _) = fuse(&before, &Config::default()).unwrap_or_else(|error| panic!("{error}"));
+    validate(&after, &[]).unwrap_or_else(|errors| panic!("{errors}\n{after}"));
+    (before, after)
+}
 
 /// The body of the loop that runs `body` three times over `v`, after `before`; what both programs give is compared.
 fn turned(before: &str, body: &str) -> String {
@@ -15,9 +23,7 @@ fn turned(before: &str, body: &str) -> String {
                 return j, w }}, 0i64, z)
             return r }}"
     );
-    let before = text::parse(&source).unwrap_or_else(|error| panic!("{error}"));
-    let (after, _) = fuse(&before, &Config::default()).unwrap_or_else(|error| panic!("{error}"));
-    validate(&after, &[]).unwrap_or_else(|errors| panic!("{errors}\n{after}"));
+    let (before, after) = fused(&source);
     for (n, m) in [(0, 3), (3, 0), (1, 1), (5, 3)] {
         let row = |n: usize| Value::Array(Array::new(&[n], &vec![1.5f32; n]).unwrap());
         let inputs = [row(n), row(m)];
@@ -120,9 +126,7 @@ fn wider_copies_are_made_in_the_loop() {
                     return j, w }}, 0i64, z)
                 return r }}"
         );
-        let before = text::parse(&source).unwrap_or_else(|error| panic!("{error}"));
-        let (after, _) = fuse(&before, &Config::default()).unwrap_or_else(|error| panic!("{error}"));
-        validate(&after, &[]).unwrap_or_else(|errors| panic!("{errors}\n{after}"));
+        let (before, after) = fused(&source);
         let positions = [3, 0, 2, 2];
         let inputs = [
             Value::Array(Array::new(&[4], &positions).unwrap()),

@@ -1,6 +1,9 @@
 //! Which rows of its arrays a step of a kernel's outermost level touches.
 
-use crate::{Access, Action, Kernel, KernelArrayId, KernelExtent, LocalId, ScalarOperand, StatementPart};
+use crate::{Access, Action, DimIndex, Kernel, KernelArrayId, KernelExtent, LocalId, ScalarOperand, StatementPart};
+
+/// Rows further away than this are not near: no strip of rows holds them, and sums of distances stay small whatever a plan says.
+const MOST_DISTANCE: i64 = 1 << 20;
 
 /// What a step of the outermost level touches of an array. A row is what one index of the first dimension leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +43,9 @@ pub fn by_row(kernel: &Kernel) -> Option<ByRow> {
     for statement in &kernel.statements {
         match &statement.action {
             Action::Load { array, map, .. } => {
-                let near = map.dims.first().filter(|dim| dim.terms == [(1, index)] && statement.depth > 0);
+                let is_near = |offset: i64| (-MOST_DISTANCE..=MOST_DISTANCE).contains(&offset);
+                let along = |dim: &&DimIndex| dim.terms == [(1, index)] && is_near(dim.offset);
+                let near = map.dims.first().filter(along).filter(|_| statement.depth > 0);
                 let own = uses.get_mut(array.index())?;
                 *own = Some(match (near, *own) {
                     (Some(dim), None) => RowUse::Near { above: (-dim.offset).max(0), below: dim.offset.max(0) },
