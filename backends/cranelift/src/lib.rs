@@ -8,6 +8,7 @@ pub mod emit;
 mod failure;
 mod huge;
 mod kernel;
+mod lanes;
 mod launch;
 mod load;
 mod loaded_kernel;
@@ -28,7 +29,7 @@ pub use kernel::{CompiledKernel, compile_kernel, compile_scheduled};
 pub use load::LoadedPlan;
 pub use wide::WideKernel;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use fusebox_backend::{Backend, BackendError, Compiled, Pool};
 use fusebox_ir::{Plan, ProvedPlan, validate_plan};
@@ -109,6 +110,15 @@ pub(crate) struct Shared {
     pub(crate) out_of_cache_bytes: usize,
     pub(crate) strips_from_bytes: usize,
     pub(crate) strip_bytes: usize,
+    /// What threads need to run lanes, of runs that are over.
+    pub(crate) lanes: Mutex<Vec<lanes::Worker>>,
+}
+
+impl Shared {
+    /// The same for a thread that nobody helps.
+    fn alone(&self) -> Self {
+        Self { threads: Threads::alone(), memory: Pool::new(lanes::POOL_BYTES), lanes: Mutex::default(), ..*self }
+    }
 }
 
 impl Cranelift {
@@ -139,6 +149,7 @@ impl Cranelift {
                 0 => caches::second().unwrap_or(USUAL_SECOND_CACHE) / 4 * 3,
                 bytes => bytes,
             },
+            lanes: Mutex::default(),
         };
         Ok(Self { config, features, shared: Arc::new(shared) })
     }

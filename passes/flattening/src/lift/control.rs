@@ -65,6 +65,7 @@ impl<'p> Lifter<'p> {
 
     pub fn control(&mut self, binding: &'p Binding, home: ContextId) -> Result<(), Error> {
         match &binding.op {
+            ArrayOp::Nest { body, .. } if self.runs_alone(binding, home, body) => self.nest_alone(binding, body),
             ArrayOp::Nest { body, .. } => self.nest(binding, home, body),
             ArrayOp::Element { source, index } => self.element(binding, home, *source, index),
             ArrayOp::Cond { condition, then, otherwise } => {
@@ -107,11 +108,8 @@ impl<'p> Lifter<'p> {
         let guard = self.needed_in(lanes);
         self.bindings(body)?;
         for (var, &result) in binding.results.iter().zip(&body.results) {
-            let mut levels = var.ty.inner.iter().cloned();
-            let extents = levels.next().unwrap_or_default();
-            let inner = Type { inner: levels.collect(), ..Type::array(extents, var.ty.element) };
             let value = self.array_value(result);
-            let value = self.declared(&value, lanes, &inner, &self.source_name(var.id));
+            let value = self.declared(&value, lanes, &in_a_lane(&var.ty), &self.source_name(var.id));
             let value = Value { home, ..value };
             let value = if home == ROOT && var.ty.inner.is_empty() { self.plain(var, value) } else { value };
             self.define(var, value);
@@ -122,7 +120,7 @@ impl<'p> Lifter<'p> {
     }
 
     /// A value outside of lanes as the array that its type says.
-    fn plain(&mut self, var: &Var, value: Value) -> Value {
+    pub fn plain(&mut self, var: &Var, value: Value) -> Value {
         let elements = self.plain_elements(&var.ty);
         let dims = self.dims(elements);
         let array = if self.flat.ty(value.array).rank() == dims.len() {
@@ -133,7 +131,7 @@ impl<'p> Lifter<'p> {
         Value { array, elements, ..value }
     }
 
-    fn reshaped_here(&mut self, array: fusebox_ir::ArrayId, extents: Vec<Extent>) -> fusebox_ir::ArrayId {
+    pub fn reshaped_here(&mut self, array: fusebox_ir::ArrayId, extents: Vec<Extent>) -> fusebox_ir::ArrayId {
         let ty = self.flat.ty(array).clone();
         let name = self.name_of(array);
         let op = ArrayOp::Reshape { extents: operands(&extents), sources: vec![array] };
@@ -250,6 +248,13 @@ impl<'p> Lifter<'p> {
             Made::Root | Made::Subset { .. } => Value { array: fusebox_ir::ArrayId(0), home, elements: home, ty: I64 },
         }
     }
+}
+
+/// The type in a lane of a result of a nest.
+pub(super) fn in_a_lane(ty: &Type) -> Type {
+    let mut levels = ty.inner.iter().cloned();
+    let extents = levels.next().unwrap_or_default();
+    Type { inner: levels.collect(), ..Type::array(extents, ty.element) }
 }
 
 /// Whether nothing in a binding is nested parallelism, or an array of arrays.

@@ -5,6 +5,7 @@
 //! whose steps are uniform or ragged, and what does not depend on a lane has its home above it.
 
 mod alive;
+mod alone;
 mod arrange;
 mod block;
 mod branches;
@@ -103,6 +104,10 @@ struct Lifter<'p> {
     conformed: HashMap<(ArrayId, ContextId), ArrayId>,
     /// Whether arrays in lanes are held as irregular ones, whatever is known of them.
     irregular: bool,
+    /// Whether lanes that loop by themselves run one at a time.
+    alone: bool,
+    /// Whether one lane of an outermost nest is lifted now, which runs alone.
+    in_one_lane: bool,
     /// How many arrays of offsets were made.
     descriptors: usize,
     lifted: usize,
@@ -142,6 +147,8 @@ pub(crate) fn lift(program: &Program, config: &Config) -> Result<(Program, usize
         lifts: HashMap::new(),
         conformed: HashMap::new(),
         irregular: config.flattening == Flattening::Irregular,
+        alone: config.flattening == Flattening::Alone,
+        in_one_lane: false,
         descriptors: 0,
         lifted: 0,
     };
