@@ -144,6 +144,7 @@ impl Program for LoadedPlan {
             shared: &self.shared,
             cleared: self.cleared,
             too_large: None,
+            most: None,
         };
         let mut values = lock(&self.spare).pop().unwrap_or_default();
         let ran = execute(&machine, &self.plan, &mut values, &sizes, inputs, |stored, output| {

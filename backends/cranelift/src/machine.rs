@@ -29,6 +29,8 @@ pub(crate) struct Cpu<'a> {
     pub(crate) cleared: bool,
     /// Where it runs one of many lanes, set when the lane asks for an array that all threads should make.
     pub(crate) too_large: Option<&'a AtomicBool>,
+    /// From how many bytes an array is one that all threads should make.
+    pub(crate) most: Option<usize>,
 }
 
 impl Cpu<'_> {
@@ -65,15 +67,13 @@ impl Machine for Cpu<'_> {
     type Buffer = Array;
 
     fn allocate(&self, name: &str, element: ElementType, extents: &[usize]) -> Result<Option<Array>, BackendError> {
-        if let Some(too_large) = self.too_large
-            && extents.iter().try_fold(element.bytes(), |size, &extent| size.checked_mul(extent))
-                >= Some(lanes::ALONE_BYTES)
+        let bytes = extents.iter().try_fold(element.bytes(), |size, &extent| size.checked_mul(extent));
+        if let (Some(too_large), Some(most), Some(bytes)) = (self.too_large, self.most, bytes)
+            && bytes >= most
         {
             too_large.store(true, Ordering::Relaxed);
-            return Err(BackendError::NoRoom {
-                operation: name.to_owned(),
-                message: "a large array in a lane".to_owned(),
-            });
+            let message = "a large array in a lane".to_owned();
+            return Err(BackendError::NoRoom { operation: name.to_owned(), message });
         }
         let Some(mut array) = self.shared.memory.take(element, extents) else { return Ok(None) };
         if self.cleared {

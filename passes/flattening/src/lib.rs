@@ -27,12 +27,14 @@ pub use crate::{
 pub struct Config {
     /// How arrays in lanes are held.
     pub flattening: Flattening,
+    /// Of [`Flattening::Alone`], whether the lanes of all outermost nests run one at a time, if they may: to see what that is worth.
+    pub every_alone: bool,
 }
 
 impl Config {
     /// With arrays held in this way.
     pub fn of(flattening: Flattening) -> Self {
-        Self { flattening }
+        Self { flattening, every_alone: false }
     }
 }
 

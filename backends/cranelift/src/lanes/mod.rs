@@ -113,14 +113,20 @@ pub(crate) fn run(cpu: &Cpu<'_>, plan: &Plan, lanes: &Lanes<'_, Array>) -> Resul
 }
 
 impl Running<'_> {
+    /// The bytes of an array from which on it is worth the work of all threads: fewer where there are not as many lanes as threads.
+    fn most(&self) -> Option<usize> {
+        let threads = self.cpu.shared.threads.count();
+        (threads > 1).then(|| (ALONE_BYTES / threads).saturating_mul(self.lanes.count.min(threads)))
+    }
+
     /// Runs pieces until there are none.
     fn pieces(&self, number: usize, worker: &mut Worker, next: &AtomicUsize, length: usize) {
         let too_large = AtomicBool::new(false);
         let several = self.cpu.shared.threads.count() > 1;
         let Worker { shared, values, memory, kept } = worker;
-        let cpu = Cpu { shared, too_large: several.then_some(&too_large), ..*self.cpu };
+        let cpu = Cpu { shared, too_large: several.then_some(&too_large), most: self.most(), ..*self.cpu };
         let outside = self.lanes.outside.iter().map(|(id, stored)| (*id, stored));
-        let (most, cleared) = (several.then_some(ALONE_BYTES), self.cpu.cleared);
+        let (most, cleared) = (cpu.most, self.cpu.cleared);
         let script = self.cpu.scripts.get(&self.lanes.step.lane());
         let mut script = script.and_then(|script| LaneScript::new(script, memory, outside, (most, cleared)));
         let mut general: Option<LaneRun<'_, Cpu<'_>>> = None;

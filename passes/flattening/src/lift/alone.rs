@@ -3,15 +3,21 @@
 //! Flat, a turn of such a loop is several passes over the arrays of all lanes that go on, until the last lane is done. Alone, a lane stays in a
 //! cache, and every core has lanes of its own.
 
-use fusebox_ir::{ArrayId, ArrayOp, Binding, Block, ElementType::I64, Extent, Part, Sink, Type};
+use fusebox_ir::{
+    ArrayId, ArrayOp, Binary, Binding, Block,
+    ElementType::{Bool, I64},
+    Extent, LambdaBuilder, Part, Sink, Type,
+    operations::Kind,
+};
 
 use super::{
     Bound, Lifter, Value,
     context::{ContextId, LaneExtent, Made, ROOT},
     control::in_a_lane,
     flat::operand,
+    slots::Slot,
 };
-use crate::{Error, analysis::Lanes};
+use crate::{Error, Flattening, analysis::Lanes, extents::scalar};
 
 /// What a lane gives of a result of its nest.
 struct Given {
@@ -30,17 +36,42 @@ enum Dim {
     Of(usize),
 }
 
+/// Whether the lanes of a nest run one at a time.
+pub(super) enum Alone {
+    Never,
+    Always,
+    /// If this scalar holds.
+    If(ArrayId),
+}
+
+/// Elements of a lane's rows from which on it is worth its launches.
+const LONG: i64 = 64;
+/// Lanes from which on there are some for every core.
+const MANY: i64 = 16;
+
 impl<'p> Lifter<'p> {
-    /// Whether the lanes of a nest are to run one at a time.
-    pub fn runs_alone(&self, binding: &'p Binding, home: ContextId, body: &'p Block) -> bool {
-        self.alone
+    /// Whether the lanes of a nest are to run one at a time: always where they loop; where they move elements of rows whose lengths differ, if
+    /// these are long and many.
+    pub fn alone(&mut self, binding: &'p Binding, home: ContextId, body: &'p Block) -> Alone {
+        let may = self.ways == Flattening::Alone
             && home == ROOT
             && self.here == ROOT
             && self.guard.is_none()
             && !self.in_one_lane
             && body.params.len() == 1
-            && !binding.op.uses().into_iter().any(|id| self.may_fail_outside(id))
-            && self.loops_by_itself(body)
+            && !binding.op.uses().into_iter().any(|id| self.may_fail_outside(id));
+        if !may {
+            return Alone::Never;
+        }
+        if self.every_alone || any(body, false, &|binding| self.loops_by_itself(binding)) {
+            return Alone::Always;
+        }
+        if any(body, true, &|binding| self.moves_rows(binding))
+            && let Some(long) = self.rows_are_long(binding)
+        {
+            return Alone::If(long);
+        }
+        Alone::Never
     }
 
     /// Whether a value from outside waits until a lane needs it, or may fail to be computed.
@@ -48,31 +79,85 @@ impl<'p> Lifter<'p> {
         match self.bound(id) {
             Bound::Value(value) => self.risky.contains(&value.array),
             Bound::Index(_) => false,
-            Bound::Code(..) | Bound::Missing => true,
+            Bound::Code(..) => true,
+            // Of the nest's own blocks.
+            Bound::Missing => self.pending.contains_key(&id),
         }
     }
 
-    /// Whether something in a lane loops over arrays as long as the lane decides.
-    fn loops_by_itself(&self, body: &Block) -> bool {
-        let mut blocks = vec![body];
-        while let Some(block) = blocks.pop() {
-            for binding in &block.bindings {
-                if let ArrayOp::While { condition, .. } = &binding.op {
-                    let turns = condition.results.first().map_or(Lanes::NONE, |&id| self.regularity.lanes(id));
-                    if turns.has(0) && binding.results.iter().any(|var| !var.ty.is_scalar()) {
-                        return true;
-                    }
+    /// Whether a lane decides how long something loops over arrays.
+    fn loops_by_itself(&self, binding: &Binding) -> bool {
+        let ArrayOp::While { condition, .. } = &binding.op else { return false };
+        let turns = condition.results.first().map_or(Lanes::NONE, |&id| self.regularity.lanes(id));
+        turns.has(0) && binding.results.iter().any(|var| !var.ty.is_scalar())
+    }
+
+    /// Whether something moves elements of arrays that are of other lengths in other lanes.
+    fn moves_rows(&self, binding: &Binding) -> bool {
+        let differs = |id: ArrayId| self.regularity.extents(id).iter().any(|varies| varies.lanes.has(0));
+        let moves =
+            matches!(binding.op.kind(), Kind::Counted | Kind::Scattered) || matches!(binding.op, ArrayOp::Sort { .. });
+        moves && binding.op.uses().into_iter().chain(binding.results.iter().map(|var| var.id)).any(differs)
+    }
+
+    /// A scalar that says whether the rows of different lengths that a nest reads are long and many, if it reads any.
+    fn rows_are_long(&mut self, binding: &'p Binding) -> Option<ArrayId> {
+        let count = match self.lane_extents(&binding.results[0].ty.extents[..1]).first() {
+            Some(LaneExtent::Uniform(count)) => *count,
+            _ => return None,
+        };
+        let mut totals: Vec<Extent> = Vec::new();
+        for id in binding.op.uses() {
+            let Bound::Value(value) = self.bound(id) else { continue };
+            let ragged = |&step: &ContextId| matches!(self.context(step).made, Made::Ragged { .. });
+            if self.steps(ROOT, value.elements).iter().any(ragged) {
+                let total = self.count(value.elements);
+                if !totals.contains(&total) {
+                    totals.push(total);
                 }
-                if matches!(binding.op, ArrayOp::Nest { .. }) {
-                    continue;
-                }
-                blocks.extend(binding.op.parts().into_iter().filter_map(|part| match part {
-                    Part::Body(body) => Some(body),
-                    _ => None,
-                }));
             }
         }
-        false
+        let (&first, others) = totals.split_first()?;
+        let mut f = LambdaBuilder::new();
+        let total = others.iter().fold(scalar(first), |sum, &other| f.add(sum, scalar(other)));
+        let lanes = scalar(count);
+        let least = f.binary(Binary::Mul, lanes, LONG);
+        let long = f.binary(Binary::Ge, total, least);
+        let many = f.binary(Binary::Ge, lanes, MANY);
+        let both = f.binary(Binary::And, long, many);
+        let f = f.finish(&[both]);
+        Some(self.flat.bind_out(ArrayOp::Unit { f }, &"long".into(), Type::scalar(Bool)))
+    }
+
+    /// The nest in both ways: its lanes one at a time where `long` holds, else all at once.
+    pub fn nest_either(&mut self, binding: &'p Binding, body: &'p Block, long: ArrayId) -> Result<(), Error> {
+        let mark = self.mark();
+        let mut ways = Vec::new();
+        for alone in [true, false] {
+            self.flat.open();
+            if alone {
+                self.nest_alone(binding, body)?;
+            } else {
+                self.nest(binding, ROOT, body)?;
+            }
+            let values: Vec<Value> = binding.results.iter().map(|var| self.array_value(var.id)).collect();
+            self.undo(mark);
+            let open = self.flat.close(Vec::new());
+            self.forget_closed();
+            ways.push((open, values));
+        }
+        let level = self.flat.here();
+        let slots: Vec<Slot> = binding
+            .results
+            .iter()
+            .enumerate()
+            .map(|(at, var)| Slot {
+                home: ROOT,
+                inner: self.agreed(var, ROOT, &[&ways[0].1[at], &ways[1].1[at]], level),
+            })
+            .collect();
+        self.branches(binding, &slots, ways, long.into());
+        Ok(())
     }
 
     /// The nest as lanes that run one at a time.
@@ -196,4 +281,21 @@ impl<'p> Lifter<'p> {
         let dims = self.dims(at);
         if self.flat.ty(vector).extents == dims { vector } else { self.reshaped_here(vector, dims) }
     }
+}
+
+/// Whether something holds of a binding of a block, in blocks inside too; those of nests inside only if `nests`.
+fn any(block: &Block, nests: bool, holds: &dyn Fn(&Binding) -> bool) -> bool {
+    let mut blocks = vec![block];
+    while let Some(block) = blocks.pop() {
+        for binding in &block.bindings {
+            if holds(binding) {
+                return true;
+            }
+            if nests || !matches!(binding.op, ArrayOp::Nest { .. }) {
+                let parts = binding.op.parts().into_iter();
+                blocks.extend(parts.filter_map(|part| if let Part::Body(body) = part { Some(body) } else { None }));
+            }
+        }
+    }
+    false
 }

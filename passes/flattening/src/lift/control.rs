@@ -8,6 +8,7 @@ use fusebox_ir::{
 
 use super::{
     Bound, Lifter, Value,
+    alone::Alone,
     branches::Branch,
     code::{Code, Outside},
     context::{ContextId, LaneExtent, Made, ROOT},
@@ -65,8 +66,11 @@ impl<'p> Lifter<'p> {
 
     pub fn control(&mut self, binding: &'p Binding, home: ContextId) -> Result<(), Error> {
         match &binding.op {
-            ArrayOp::Nest { body, .. } if self.runs_alone(binding, home, body) => self.nest_alone(binding, body),
-            ArrayOp::Nest { body, .. } => self.nest(binding, home, body),
+            ArrayOp::Nest { body, .. } => match self.alone(binding, home, body) {
+                Alone::Never => self.nest(binding, home, body),
+                Alone::Always => self.nest_alone(binding, body),
+                Alone::If(long) => self.nest_either(binding, body, long),
+            },
             ArrayOp::Element { source, index } => self.element(binding, home, *source, index),
             ArrayOp::Cond { condition, then, otherwise } => {
                 self.cond(&Branch { binding, home, then, otherwise }, *condition)
@@ -90,7 +94,7 @@ impl<'p> Lifter<'p> {
         }
     }
 
-    fn nest(&mut self, binding: &'p Binding, home: ContextId, body: &'p Block) -> Result<(), Error> {
+    pub fn nest(&mut self, binding: &'p Binding, home: ContextId, body: &'p Block) -> Result<(), Error> {
         let extents = self.lane_extents(&binding.results[0].ty.extents);
         if self.guard.is_none() {
             for extent in &extents {

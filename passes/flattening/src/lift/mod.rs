@@ -104,8 +104,9 @@ struct Lifter<'p> {
     conformed: HashMap<(ArrayId, ContextId), ArrayId>,
     /// Whether arrays in lanes are held as irregular ones, whatever is known of them.
     irregular: bool,
-    /// Whether lanes that loop by themselves run one at a time.
-    alone: bool,
+    ways: Flattening,
+    /// Whether lanes of all outermost nests run one at a time, if they may.
+    every_alone: bool,
     /// Whether one lane of an outermost nest is lifted now, which runs alone.
     in_one_lane: bool,
     /// How many arrays of offsets were made.
@@ -147,7 +148,8 @@ pub(crate) fn lift(program: &Program, config: &Config) -> Result<(Program, usize
         lifts: HashMap::new(),
         conformed: HashMap::new(),
         irregular: config.flattening == Flattening::Irregular,
-        alone: config.flattening == Flattening::Alone,
+        ways: config.flattening,
+        every_alone: config.every_alone && config.flattening == Flattening::Alone,
         in_one_lane: false,
         descriptors: 0,
         lifted: 0,
