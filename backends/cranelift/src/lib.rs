@@ -64,6 +64,8 @@ pub struct Config {
     pub strips_from_bytes: usize,
     /// Bytes of the rows of such a strip; 0: three quarters of the second cache of a core.
     pub strip_bytes: usize,
+    /// From how many bytes an array of a lane is made by all threads: its lane is left until the others are done.
+    pub lane_bytes: usize,
     /// Schedules that some kernels are run by. One for 16 bytes (`sse`) alone keeps its kernel from code for longer vectors: on a machine with AVX-512 those
     /// of `avx512` count, else those of `avx2`.
     pub schedules: Arc<Book>,
@@ -81,6 +83,7 @@ impl Default for Config {
             out_of_cache_bytes: 32 << 20,
             strips_from_bytes: 4 << 20,
             strip_bytes: 0,
+            lane_bytes: 1 << 20,
             schedules: Arc::default(),
         }
     }
@@ -110,6 +113,7 @@ pub(crate) struct Shared {
     pub(crate) out_of_cache_bytes: usize,
     pub(crate) strips_from_bytes: usize,
     pub(crate) strip_bytes: usize,
+    pub(crate) lane_bytes: usize,
     /// What threads need to run lanes, of runs that are over.
     pub(crate) lanes: Mutex<Vec<lanes::Worker>>,
 }
@@ -149,6 +153,7 @@ impl Cranelift {
                 0 => caches::second().unwrap_or(USUAL_SECOND_CACHE) / 4 * 3,
                 bytes => bytes,
             },
+            lane_bytes: config.lane_bytes,
             lanes: Mutex::default(),
         };
         Ok(Self { config, features, shared: Arc::new(shared) })

@@ -96,6 +96,11 @@ impl LoadedPlan {
         self.kernels.iter().map(|kernel| kernel.wide).collect()
     }
 
+    /// How many steps of lanes have a script, which runs a lane without the cost of a plan.
+    pub fn scripts(&self) -> usize {
+        self.scripts.len()
+    }
+
     /// The same machine code, run by the threads and in the memory of another backend.
     pub fn on(&self, backend: &Cranelift) -> Self {
         let (plan, kernels, loops) = (self.plan.clone(), self.kernels.clone(), self.loops.clone());

@@ -1,7 +1,6 @@
 //! Lanes that run one at a time: each thread takes lanes, and runs them by itself, without another thread's help.
 //!
-//! A lane that asks for more memory than `ALONE_BYTES` is worth the work of all threads on each of its kernels: it is left, and run when the others are
-//! done.
+//! A lane that asks for a large array is worth the work of all threads on each of its kernels: it is left, and run when the others are done.
 
 mod lane;
 mod script;
@@ -17,9 +16,6 @@ use fusebox_ir::{Array, ElementType, Fault, Place, Plan, RunError};
 use self::lane::{LaneMemory, LaneScript, Stop};
 pub(crate) use self::script::Script;
 use crate::{Shared, machine::Cpu};
-
-/// Bytes of an array from which on all threads should share the kernels that make it.
-pub(crate) const ALONE_BYTES: usize = 1 << 20;
 
 /// Most bytes of memory that a thread keeps for later lanes.
 pub(crate) const POOL_BYTES: usize = 16 << 20;
@@ -116,7 +112,7 @@ impl Running<'_> {
     /// The bytes of an array from which on it is worth the work of all threads: fewer where there are not as many lanes as threads.
     fn most(&self) -> Option<usize> {
         let threads = self.cpu.shared.threads.count();
-        (threads > 1).then(|| (ALONE_BYTES / threads).saturating_mul(self.lanes.count.min(threads)))
+        (threads > 1).then(|| (self.cpu.shared.lane_bytes / threads).saturating_mul(self.lanes.count.min(threads)))
     }
 
     /// Runs pieces until there are none.
