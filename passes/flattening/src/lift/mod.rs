@@ -107,8 +107,8 @@ struct Lifter<'p> {
     ways: Flattening,
     /// Whether lanes of all outermost nests run one at a time, if they may.
     every_alone: bool,
-    /// Whether one lane of an outermost nest is lifted now, which runs alone.
-    in_one_lane: bool,
+    /// Where one lane of an outermost nest is lifted, which runs alone, its number and how many there are.
+    in_one_lane: Option<(ArrayId, Extent)>,
     /// How many arrays of offsets were made.
     descriptors: usize,
     lifted: usize,
@@ -150,7 +150,7 @@ pub(crate) fn lift(program: &Program, config: &Config) -> Result<(Program, usize
         irregular: config.flattening == Flattening::Irregular,
         ways: config.flattening,
         every_alone: config.every_alone && config.flattening == Flattening::Alone,
-        in_one_lane: false,
+        in_one_lane: None,
         descriptors: 0,
         lifted: 0,
     };
