@@ -162,6 +162,7 @@ impl<'p> Lifter<'p> {
 
     /// The nest as lanes that run one at a time.
     pub fn nest_alone(&mut self, binding: &'p Binding, body: &'p Block) -> Result<(), Error> {
+        self.done.alone += 1;
         let extents = self.lane_extents(&binding.results[0].ty.extents[..1]);
         let Some(LaneExtent::Uniform(count)) = extents.first().cloned() else {
             fusebox_ir::bug!(self.program, "outside of lanes extents are the same in all");
