@@ -132,8 +132,12 @@ impl<'a> LaneScript<'a> {
 
     /// Gives back what the next run can use.
     pub(super) fn end(self) {
+        let held = self.bytes_held();
         self.memory.scalars = Some(self.scalars);
         self.memory.scratch = Some(self.scratch);
+        if held > super::POOL_BYTES {
+            self.memory.pieces.clear();
+        }
     }
 
     fn steps(&mut self, steps: &'a [Do]) -> Result {

@@ -109,6 +109,11 @@ pub(crate) fn run(cpu: &Cpu<'_>, plan: &Plan, lanes: &Lanes<'_, Array>) -> Resul
     let result = running.rest(workers, &slots);
     drop(slots);
     let joined = result.and_then(|done| joined(&running, &kept, done));
+    // What is large is not kept: memory that the pool keeps has a limit.
+    kept.iter_mut()
+        .flat_map(|worker| &mut worker.kept)
+        .filter(|own| own.capacity() > POOL_BYTES)
+        .for_each(|own| *own = Vec::new());
     lock(&cpu.shared.lanes).extend(kept);
     joined.map(Some)
 }
