@@ -9,7 +9,7 @@
 
 use fusebox_ir::{
     ArrayId, ArrayOp, Binding, Block, ElementType, Extent, Operand, Type, Var,
-    analysis::{Answer, Sizes, Uses, possible_params, rows::reads_at_index},
+    analysis::{Answer, Sizes, Uses, live, possible_params, rows::reads_at_index},
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -41,6 +41,10 @@ pub(crate) fn by_offsets(block: &mut Block, sizes: &Sizes, fresh: &mut dyn FnMut
             });
         }
         block.bindings.push(binding);
+    }
+    if !choices.is_empty() {
+        let mut live = live(block).into_iter();
+        block.bindings.retain(|_| live.next().unwrap_or(true));
     }
     choices
 }

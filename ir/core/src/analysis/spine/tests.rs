@@ -503,7 +503,7 @@ fn what_is_repeated_by_offsets_stands_in_the_nest_of_its_rows() {
     assert_eq!(after, "w b: the first is known only after the loop in which the second needs it");
     // Other offsets are other rows, and an array of another length is not of these rows.
     let other = ragged(
-        "diagonal w: [n]i64 = fold_seg(|A, B| max(A, B), 0, x, offsets: o)
+        "horizontal w: [n]i64 = fold_seg(|A, B| max(A, B), 0, x, offsets: o)
          last b: [m]i64 = replicate_seg([m], y, offsets: e)",
     );
     assert_eq!(other, "w b: their segments are not the same");
@@ -514,7 +514,7 @@ fn what_is_repeated_by_offsets_stands_in_the_nest_of_its_rows() {
     assert_eq!(longer, "w b: their extents are not known to be equal");
     // Elements are made segment by segment.
     let turned = ragged(
-        "vertical w: [m]i64 = replicate_seg([m], y, offsets: o)
+        "diagonal w: [m]i64 = replicate_seg([m], y, offsets: o)
          last b: [m]i64 = backpermute([m], |j| m - 1 - j, w)",
     );
     assert_eq!(turned, "w b: the second reads in an order of its own what is not made element by element");
