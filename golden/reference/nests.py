@@ -161,3 +161,22 @@ def nested_volatility(rng):
         values.append(u.ravel())
     given = dict(strikes=strikes, price=price, volatility=volatility, turns=np.int64(turns), step=np.float64(step))
     return given, nested("values", values, np.float64)
+
+
+@program()
+def lanes(rng):
+    x = np.concatenate([[1, 2, 97, 96, 64, 2 * 3 * 5 * 7 * 11], rng.integers(1, 500, 20)]).astype(np.int64)
+    factors, turns = [], []
+    for number in x.tolist():
+        own = [p for p in range(2, number + 1) if all(p % q for q in range(2, p)) for e in range(1, 12) if number % p**e == 0]
+        factors += own
+        # One turn for each factor, and one for each candidate that is passed over.
+        rest, candidate, turn = number, 2, 0
+        while rest > 1:
+            if rest % candidate == 0:
+                rest //= candidate
+            else:
+                candidate = rest if candidate * candidate > rest else candidate + 1
+            turn += 1
+        turns.append(turn)
+    return dict(x=x), dict(factors=np.array(factors, np.int64), turns=np.array(turns, np.int64))

@@ -10,7 +10,7 @@ use std::{
 
 use fusebox_interp::{run, run_plan};
 use fusebox_ir::{
-    Array, Constant, ElementType, Fault, Program, Value,
+    Array, Constant, ElementType, Fault, FlatInterface, Program, Value,
     generate::{Config, Rounding, inputs, minimize, program},
     json, text, validate, validate_plan,
 };
@@ -135,6 +135,27 @@ fn flattened(program: &Program, inputs: &[Value]) -> Result<Outcome, String> {
         return Ok(run(program, inputs).map_err(Failure::from));
     }
     on_all_cores(program, inputs, fusebox::Fusion::Optimal, [1, 2, 7][program.body.bindings.len() % 3])
+}
+
+/// As [`flattened`], with the lanes of every outermost nest one at a time.
+fn one_lane_at_a_time(program: &Program, inputs: &[Value]) -> Result<Outcome, String> {
+    use fusebox_flattening::{Config, Error, Flattening, flatten, streams_in_memory};
+    let mut config = Config::of(Flattening::Alone);
+    config.every_alone = true;
+    let flat = match flatten(program, &config).and_then(|(flat, _)| streams_in_memory(&flat)) {
+        Ok(flat) => flat,
+        Err(Error::Taken { .. }) => return Ok(run(program, inputs).map_err(Failure::from)),
+        Err(error) => return Err(format!("not flat: {error}")),
+    };
+    let interface = FlatInterface::of(program);
+    let given = interface.flat(inputs).map_err(|error| error.to_string())?;
+    let given: Vec<Value> = given.into_iter().map(Value::Array).collect();
+    let arrays = |value: Value| if let Value::Array(array) = value { Some(array) } else { None };
+    let threads = [1, 2, 7][program.body.bindings.len() % 3];
+    Ok(on_all_cores(&flat, &given, fusebox::Fusion::Optimal, threads)?.and_then(|results| {
+        let results = interface.values(results.into_iter().filter_map(arrays).collect());
+        results.map_err(|error| Failure::Other(error.to_string()))
+    }))
 }
 
 const FAILS: &str = "the program fails";
@@ -341,4 +362,10 @@ fn the_whole_pipeline_of_what_fails() {
 fn nested_programs_on_all_cores() {
     let config = Config { nested: true, max_bindings: 8, ..Config::default() };
     check("nested_programs_on_all_cores", 1_000, &config, flattened);
+}
+
+#[test]
+fn nested_programs_one_lane_at_a_time() {
+    let config = Config { nested: true, max_bindings: 8, ..Config::default() };
+    check("nested_programs_one_lane_at_a_time", 600, &config, one_lane_at_a_time);
 }

@@ -18,13 +18,13 @@ use crate::device_memory::Transfers;
 
 pub use crate::{
     error::BackendError,
-    execute::{Extents, Given, Statistics, Stored, Values, execute},
+    execute::{Extents, Given, Joined, LaneRun, LaneStep, Lanes, Statistics, Stored, Values, execute},
     flight::{Running, start},
     inputs::{Input, check_inputs},
     lock::lock,
-    machine::{Few, Launch, LaunchArray, Machine, Sort},
+    machine::{AtOnce, Few, Launch, LaunchArray, Machine, Sort},
     pool::Pool,
-    profile::{LaunchTime, profiled},
+    profile::{LaunchTime, profiled, timed},
     resident::{DeviceArray, OnDevice},
     turns::{RowRun, RowShape, TurnArray, TurnLaunch, Turns, Unrolled, Version, VersionMemory},
 };

@@ -1,10 +1,11 @@
 //! What a backend implements for its device: arrays are allocated and copied, kernels launched, rows sorted.
 
-use fusebox_ir::{Constant, ElementType, ValueId, analysis::RowLoop};
+use fusebox_ir::{Constant, ElementType, Plan, ValueId, analysis::RowLoop};
 use smallvec::SmallVec;
 
 use crate::{
     BackendError,
+    execute::{Joined, Lanes},
     turns::{RowShape, Turns},
 };
 
@@ -55,16 +56,16 @@ pub trait Machine {
     /// What the device says.
     fn scalar(&self, buffer: &Self::Buffer, element: ElementType) -> Result<Constant, BackendError>;
 
-    /// Copies the first `count` elements from one buffer to another.
+    /// Copies the first `count` elements from one buffer to another, behind the first `at` there.
     ///
     /// # Errors
     /// What the device says.
     fn copy(
         &self,
-        from: &Self::Buffer,
-        to: &mut Self::Buffer,
+        buffers: (&Self::Buffer, &mut Self::Buffer),
         element: ElementType,
         count: usize,
+        at: usize,
     ) -> Result<(), BackendError>;
 
     /// Runs a kernel.
@@ -98,9 +99,21 @@ pub trait Machine {
         Ok(false)
     }
 
+    /// Runs lanes on as many threads as there are: what each of the arrays that they give is, and how many bytes the lanes had at one time;
+    /// none if they are to run one after the other.
+    ///
+    /// # Errors
+    /// What fails in the first lane that does.
+    fn lanes(&self, _plan: &Plan, _lanes: Lanes<'_, Self::Buffer>) -> Result<AtOnce<Self::Buffer>, BackendError> {
+        Ok(None)
+    }
+
     /// Takes back a buffer that nobody uses any more.
     fn release(&self, buffer: Self::Buffer);
 }
+
+/// What lanes gave that ran at once, and the bytes that they had.
+pub type AtOnce<B> = Option<(Vec<Joined<B>>, usize)>;
 
 /// What a launch has one of for each array or size: in place, as most kernels have few.
 pub type Few<T> = SmallVec<[T; 8]>;

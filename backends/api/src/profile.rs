@@ -32,7 +32,7 @@ pub fn profiled<R>(run: impl FnOnce() -> R) -> (R, Vec<LaunchTime>) {
 }
 
 /// Calls `launch`, and takes its time if somebody wants to know it.
-pub(crate) fn timed<R>(kernel: usize, sizes: &[i64], launch: impl FnOnce() -> R) -> R {
+pub fn timed<R>(kernel: usize, sizes: &[i64], launch: impl FnOnce() -> R) -> R {
     if LAUNCHES.with_borrow(Option::is_none) {
         return launch();
     }

@@ -8,6 +8,7 @@ pub mod emit;
 mod failure;
 mod huge;
 mod kernel;
+mod lanes;
 mod launch;
 mod load;
 mod loaded_kernel;
@@ -28,7 +29,7 @@ pub use kernel::{CompiledKernel, compile_kernel, compile_scheduled};
 pub use load::LoadedPlan;
 pub use wide::WideKernel;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use fusebox_backend::{Backend, BackendError, Compiled, Pool};
 use fusebox_ir::{Plan, ProvedPlan, validate_plan};
@@ -63,6 +64,8 @@ pub struct Config {
     pub strips_from_bytes: usize,
     /// Bytes of the rows of such a strip; 0: three quarters of the second cache of a core.
     pub strip_bytes: usize,
+    /// From how many bytes an array of a lane is made by all threads: its lane is left until the others are done.
+    pub lane_bytes: usize,
     /// Schedules that some kernels are run by. One for 16 bytes (`sse`) alone keeps its kernel from code for longer vectors: on a machine with AVX-512 those
     /// of `avx512` count, else those of `avx2`.
     pub schedules: Arc<Book>,
@@ -80,6 +83,7 @@ impl Default for Config {
             out_of_cache_bytes: 32 << 20,
             strips_from_bytes: 4 << 20,
             strip_bytes: 0,
+            lane_bytes: 1 << 20,
             schedules: Arc::default(),
         }
     }
@@ -109,6 +113,16 @@ pub(crate) struct Shared {
     pub(crate) out_of_cache_bytes: usize,
     pub(crate) strips_from_bytes: usize,
     pub(crate) strip_bytes: usize,
+    pub(crate) lane_bytes: usize,
+    /// What threads need to run lanes, of runs that are over.
+    pub(crate) lanes: Mutex<Vec<lanes::Worker>>,
+}
+
+impl Shared {
+    /// The same for a thread that nobody helps.
+    fn alone(&self) -> Self {
+        Self { threads: Threads::alone(), memory: Pool::new(lanes::POOL_BYTES), lanes: Mutex::default(), ..*self }
+    }
 }
 
 impl Cranelift {
@@ -139,6 +153,8 @@ impl Cranelift {
                 0 => caches::second().unwrap_or(USUAL_SECOND_CACHE) / 4 * 3,
                 bytes => bytes,
             },
+            lane_bytes: config.lane_bytes,
+            lanes: Mutex::default(),
         };
         Ok(Self { config, features, shared: Arc::new(shared) })
     }

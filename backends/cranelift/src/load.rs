@@ -13,6 +13,7 @@ use crate::{
     Cranelift, Shared,
     code_memory::{CodeMemory, DefinedFunction},
     kernel::{Forced, ScheduledKernel},
+    lanes::Script,
     launch::strips,
     loaded_kernel::{LoadedKernel, OneRow},
     machine::Cpu,
@@ -27,6 +28,7 @@ pub struct LoadedPlan {
     plan: Arc<Plan>,
     kernels: Arc<[LoadedKernel]>,
     loops: Arc<HashMap<ValueId, RowLoop>>,
+    scripts: Arc<HashMap<ValueId, Script>>,
     shared: Arc<Shared>,
     /// Owns what the kernels point to.
     memory: Arc<CodeMemory>,
@@ -68,8 +70,20 @@ impl LoadedPlan {
             kernels[*position].row = Some(Arc::new(OneRow { kernel: kernel.clone(), loaded }));
         }
         let loops = Arc::new(row_loops(&plan, &kernels));
+        let steps = plan.steps.iter().flat_map(Step::within);
+        let scripts = Arc::new(steps.filter_map(|step| Script::of(&plan, step, &kernels)).collect());
         let kernels = kernels.into();
-        Ok(Self { plan, kernels, loops, shared, memory: Arc::new(memory), codes, cleared, spare: Mutex::default() })
+        Ok(Self {
+            plan,
+            kernels,
+            loops,
+            scripts,
+            shared,
+            memory: Arc::new(memory),
+            codes,
+            cleared,
+            spare: Mutex::default(),
+        })
     }
 
     /// How many functions were made for the kernels: kernels that are alike share theirs.
@@ -82,11 +96,27 @@ impl LoadedPlan {
         self.kernels.iter().map(|kernel| kernel.wide).collect()
     }
 
+    /// How many steps of lanes have a script, which runs a lane without the cost of a plan.
+    pub fn scripts(&self) -> usize {
+        self.scripts.len()
+    }
+
     /// The same machine code, run by the threads and in the memory of another backend.
     pub fn on(&self, backend: &Cranelift) -> Self {
         let (plan, kernels, loops) = (self.plan.clone(), self.kernels.clone(), self.loops.clone());
+        let scripts = self.scripts.clone();
         let (shared, memory) = (backend.shared.clone(), self.memory.clone());
-        Self { plan, kernels, loops, shared, memory, codes: self.codes, cleared: self.cleared, spare: Mutex::default() }
+        Self {
+            plan,
+            kernels,
+            loops,
+            scripts,
+            shared,
+            memory,
+            codes: self.codes,
+            cleared: self.cleared,
+            spare: Mutex::default(),
+        }
     }
 
     /// Runs the plan.
@@ -115,8 +145,11 @@ impl Program for LoadedPlan {
             plan: &self.plan,
             kernels: &self.kernels,
             loops: &self.loops,
+            scripts: &self.scripts,
             shared: &self.shared,
             cleared: self.cleared,
+            too_large: None,
+            most: None,
         };
         let mut values = lock(&self.spare).pop().unwrap_or_default();
         let ran = execute(&machine, &self.plan, &mut values, &sizes, inputs, |stored, output| {

@@ -1,11 +1,20 @@
 //! The CPU as a machine that runs plans: host arrays are its buffers.
 
-use std::collections::HashMap;
+use std::{
+    collections::HashMap,
+    sync::atomic::{AtomicBool, Ordering},
+};
 
-use fusebox_backend::{BackendError, Few, Given, Launch, Machine, RowShape, Sort, Stored, Turns};
+use fusebox_backend::{AtOnce, BackendError, Few, Given, Lanes, Launch, Machine, RowShape, Sort, Stored, Turns};
 use fusebox_ir::{Array, Constant, ElementType, Fault, Place, Plan, RunError, ValueId, analysis::RowLoop};
 
-use crate::{Shared, launch, loaded_kernel::LoadedKernel, sort};
+use crate::{
+    Shared,
+    lanes::{self, Script},
+    launch,
+    loaded_kernel::LoadedKernel,
+    sort,
+};
 
 /// The CPU, for one run of a plan.
 pub(crate) struct Cpu<'a> {
@@ -13,9 +22,15 @@ pub(crate) struct Cpu<'a> {
     pub(crate) kernels: &'a [LoadedKernel],
     /// Loops whose turns may be done in strips, by the first value of their state.
     pub(crate) loops: &'a HashMap<ValueId, RowLoop>,
+    /// What lanes do that run one at a time, by the value that holds the number of the lane.
+    pub(crate) scripts: &'a HashMap<ValueId, Script>,
     pub(crate) shared: &'a Shared,
     /// Whether nobody vouches for the plan: then memory that it may leave unwritten holds zeros, and nothing of other runs.
     pub(crate) cleared: bool,
+    /// Where it runs one of many lanes, set when the lane asks for an array that all threads should make.
+    pub(crate) too_large: Option<&'a AtomicBool>,
+    /// From how many bytes an array is one that all threads should make.
+    pub(crate) most: Option<usize>,
 }
 
 impl Cpu<'_> {
@@ -51,7 +66,15 @@ impl Cpu<'_> {
 impl Machine for Cpu<'_> {
     type Buffer = Array;
 
-    fn allocate(&self, _: &str, element: ElementType, extents: &[usize]) -> Result<Option<Array>, BackendError> {
+    fn allocate(&self, name: &str, element: ElementType, extents: &[usize]) -> Result<Option<Array>, BackendError> {
+        let bytes = extents.iter().try_fold(element.bytes(), |size, &extent| size.checked_mul(extent));
+        if let (Some(too_large), Some(most), Some(bytes)) = (self.too_large, self.most, bytes)
+            && bytes >= most
+        {
+            too_large.store(true, Ordering::Relaxed);
+            let message = "a large array in a lane".to_owned();
+            return Err(BackendError::NoRoom { operation: name.to_owned(), message });
+        }
         let Some(mut array) = self.shared.memory.take(element, extents) else { return Ok(None) };
         if self.cleared {
             array.bytes_mut().fill(0);
@@ -96,9 +119,15 @@ impl Machine for Cpu<'_> {
         Ok(Constant::from_bits(element, u64::from_le_bytes(bits)))
     }
 
-    fn copy(&self, from: &Array, to: &mut Array, element: ElementType, count: usize) -> Result<(), BackendError> {
-        let bytes = count * element.bytes();
-        to.bytes_mut()[..bytes].copy_from_slice(&from.bytes()[..bytes]);
+    fn copy(
+        &self,
+        (from, to): (&Array, &mut Array),
+        element: ElementType,
+        count: usize,
+        at: usize,
+    ) -> Result<(), BackendError> {
+        let (bytes, at) = (count * element.bytes(), at * element.bytes());
+        to.bytes_mut()[at..at + bytes].copy_from_slice(&from.bytes()[..bytes]);
         Ok(())
     }
 
@@ -120,6 +149,10 @@ impl Machine for Cpu<'_> {
 
     fn turns(&self, turns: Turns<'_, Array>) -> Result<bool, BackendError> {
         launch::strips::run(turns, self.kernels, (self.shared, self.cleared))
+    }
+
+    fn lanes(&self, plan: &Plan, lanes: Lanes<'_, Array>) -> Result<AtOnce<Array>, BackendError> {
+        lanes::run(self, plan, &lanes)
     }
 
     fn release(&self, buffer: Array) {

@@ -79,6 +79,11 @@ impl Threads {
         Ok(threads)
     }
 
+    /// The thread that calls.
+    pub(crate) fn alone() -> Self {
+        Self { board: Arc::default(), helpers: Vec::new() }
+    }
+
     /// How many threads.
     pub(crate) fn count(&self) -> usize {
         self.helpers.len() + 1

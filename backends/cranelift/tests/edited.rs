@@ -22,7 +22,7 @@ use fusebox_ir::{Array, Plan, Value, json};
 use serde_json::Value as Json;
 
 /// Golden programs, and what each has that others have not.
-const PROGRAMS: [&str; 16] = [
+const PROGRAMS: [&str; 17] = [
     "filter",             // an append, truncated
     "expand",             // an extent known only when it runs
     "permuted_expand",    // and scattered
@@ -39,10 +39,12 @@ const PROGRAMS: [&str; 16] = [
     "quicksort",          // a loop with distinct targets
     "concat",             // arrays written in parts
     "nan_order",          // branches
+    "lanes",              // lanes that loop, each as long as it likes
 ];
 
 /// Programs whose plans have thousands of numbers, or loops, of which many edits have to be stopped.
-const LONG: [&str; 7] = ["expand", "scans", "segmented_scans", "segmented_sums", "heat", "breadth_first", "quicksort"];
+const LONG: [&str; 8] =
+    ["lanes", "expand", "scans", "segmented_scans", "segmented_sums", "heat", "breadth_first", "quicksort"];
 
 /// The inverse of 15 modulo 2^64: multiples of it are small at the last of 16 lanes, and nowhere between.
 const BACK_AT_15: i64 = -1_229_782_938_247_303_441;
@@ -179,7 +181,8 @@ fn worker() {
     let backends = [true, false].map(|wide| {
         // Turns of loops are done in strips too.
         let (strips_from_bytes, strip_bytes) = (0, 2_000);
-        let config = Config { threads: 2, share_from_ns: 1_000, wide, ..Config::default() };
+        // Some lanes are left to all threads.
+        let config = Config { threads: 2, share_from_ns: 1_000, wide, lane_bytes: 128, ..Config::default() };
         Cranelift::new(Config { strips_from_bytes, strip_bytes, ..config }).unwrap()
     });
     std::panic::set_hook(Box::new(|_| {}));

@@ -167,14 +167,19 @@ impl<D: Device> Gpu<'_, D> {
             return Ok(());
         }
         let copy = self.needed(buffer.bytes(), name)?;
-        self.copy_bytes(buffer, &copy, buffer.bytes())?;
+        self.copy_bytes(buffer, (&copy, 0), buffer.bytes())?;
         *buffer = copy;
         Ok(())
     }
 
     /// Copies the first bytes.
-    pub(crate) fn copy_bytes(&self, from: &Buffer<D>, to: &Buffer<D>, bytes: u64) -> Result<(), BackendError> {
-        if bytes > from.bytes() || bytes > to.bytes() {
+    pub(crate) fn copy_bytes(
+        &self,
+        from: &Buffer<D>,
+        (to, at): (&Buffer<D>, u64),
+        bytes: u64,
+    ) -> Result<(), BackendError> {
+        if bytes > from.bytes() || at > to.bytes() || bytes > to.bytes() - at {
             return Err(BackendError::BadPlan { message: "a copy of more than there is".to_owned() });
         }
         if bytes == 0 {
@@ -183,7 +188,7 @@ impl<D: Device> Gpu<'_, D> {
         let operation = self.operation();
         let arrays = [(&*from.array, Access::Read), (&*to.array, Access::Write)];
         self.work(&operation, &arrays, |pins, queue| {
-            let copied = self.device().copy(queue, pins.address(0), pins.address(1), bytes);
+            let copied = self.device().copy(queue, pins.address(0), pins.address(1) + at, bytes);
             copied.map_err(|error| device_error(&operation, &error))
         })
     }

@@ -54,12 +54,12 @@ impl<D: Device> Machine for Gpu<'_, D> {
 
     fn copy(
         &self,
-        from: &Buffer<D>,
-        to: &mut Buffer<D>,
+        (from, to): (&Buffer<D>, &mut Buffer<D>),
         element: ElementType,
         count: usize,
+        at: usize,
     ) -> Result<(), BackendError> {
-        self.copy_bytes(from, to, (count * element.bytes()) as u64)
+        self.copy_bytes(from, (to, (at * element.bytes()) as u64), (count * element.bytes()) as u64)
     }
 
     fn launch(&self, launch: Launch<'_, Buffer<D>>) -> Result<(), BackendError> {

@@ -182,6 +182,17 @@ impl Graph<ValueId> {
                     self.boxed(plan, otherwise, indent, "else");
                     let _ = results;
                 }
+                Step::Lanes { lane, count, body, results, .. } => {
+                    let node = self.node("diamond", "lanes", indent);
+                    if let fusebox_ir::Extent::Value(id) = count {
+                        self.edge(*id, &node);
+                    }
+                    self.made.insert(*lane, (node.clone(), name(*lane)));
+                    self.boxed(plan, body, indent, "each lane");
+                    for &id in results {
+                        self.made.insert(id, (node.clone(), name(id)));
+                    }
+                }
                 Step::While { condition_steps, condition, body, .. } => {
                     let node = self.node("diamond", "while", indent);
                     self.boxed(plan, condition_steps, indent, "condition");

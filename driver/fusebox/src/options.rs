@@ -17,7 +17,8 @@ pub struct Options {
     pub device_memory: Option<u64>,
     /// How operations become fewer passes over memory; results do not depend on it, but for how sums of floats associate.
     pub fusion: Fusion,
-    /// How arrays in the lanes of nests are held; results do not depend on it, but for how sums of floats associate.
+    /// How lanes of nests run and their arrays are held; results do not depend on it, but for how sums of floats associate. On GPUs lanes never run one at
+    /// a time: there [`Alone`](crate::Flattening::Alone) is [`Regular`](crate::Flattening::Regular).
     pub flattening: crate::Flattening,
     /// Whether programs are checked after each pass; builds with debug assertions always do.
     pub verify: bool,
@@ -39,7 +40,7 @@ impl Default for Options {
             vector_bits: None,
             device_memory: None,
             fusion: Fusion::default(),
-            flattening: crate::Flattening::default(),
+            flattening: crate::Flattening::Alone,
             verify: false,
             sharing: true,
             cache: true,
@@ -52,6 +53,14 @@ impl Options {
     /// These options for another backend.
     pub fn on(backend: Backend) -> Self {
         Self { backend, ..Self::default() }
+    }
+
+    /// How lanes run on the backend.
+    pub(crate) fn way(&self) -> crate::Flattening {
+        match (self.flattening, self.backend) {
+            (crate::Flattening::Alone, Backend::Cuda | Backend::Sim) => crate::Flattening::Regular,
+            (way, _) => way,
+        }
     }
 
     pub(crate) fn verifies(&self) -> bool {

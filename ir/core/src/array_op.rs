@@ -399,6 +399,13 @@ pub struct ClusterMark {
 }
 
 impl ArrayOp {
+    /// Whether it runs a block for each of some numbers alone, and puts what each gives behind what those before gave: lanes that run one at a
+    /// time, or at once. It is a traversal of nothing, which only gathers elements.
+    pub fn is_lanes(&self) -> bool {
+        matches!(self, Self::Consume { limit: Some(_), sinks, streams, chunks: false, .. }
+            if streams.is_empty() && sinks.iter().all(|sink| matches!(sink, Sink::Elements { count: 1 })))
+    }
+
     /// The spelling in text and in messages, such as `fold1_seg` or `scanl'`.
     pub fn name(&self) -> &'static str {
         match self {

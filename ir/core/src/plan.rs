@@ -195,6 +195,26 @@ pub enum Step {
         /// As many as the state.
         next: Vec<PlanOperand>,
     },
+    /// Runs `body` once for each lane, from 0 on: no lane sees what another makes, so lanes may run in any order, and at once. Each makes all
+    /// of `given`, whose elements stand behind those of the lanes before in `results`: for each of `given` the number of all elements, and a
+    /// vector of them. What fails is what fails in the first lane that does.
+    Lanes {
+        /// The number of the lane, in its body.
+        lane: ValueId,
+        /// How many there are; none if negative.
+        count: PlanExtent,
+        /// Makes `given` out of `lane` and of what is made outside.
+        body: Vec<Step>,
+        /// Which elements of the body are kept. The step drops them when a lane is over.
+        given: Vec<PlanOperand>,
+        /// For each of `given` an `i64` and a vector of so many elements.
+        results: Vec<ValueId>,
+        /// The operation, for errors.
+        operation: String,
+        /// In the source.
+        #[serde(default, skip_serializing_if = "Place::is_unknown")]
+        place: Place,
+    },
     /// The value is not used any more. In a loop: one that its steps make, or its state.
     Free {
         /// Which.
@@ -211,7 +231,7 @@ impl Step {
             | Self::Alias { value, .. }
             | Self::Truncate { value, .. }
             | Self::Copy { value, .. } => std::slice::from_ref(value),
-            Self::If { results, .. } => results,
+            Self::If { results, .. } | Self::Lanes { results, .. } => results,
             // The state is made before; the loop itself drops its condition when it has been tested.
             Self::While { .. } => &[],
             Self::Launch { .. }
@@ -228,6 +248,7 @@ impl Step {
         match self {
             Self::If { then, otherwise, .. } => [then, otherwise],
             Self::While { condition_steps, body, .. } => [condition_steps, body],
+            Self::Lanes { body, .. } => [body, &[]],
             Self::Allocate { .. }
             | Self::Constant { .. }
             | Self::Launch { .. }
@@ -276,6 +297,16 @@ impl Step {
             Self::While { state, condition, next, .. } => {
                 next.iter().chain([condition]).for_each(operand);
                 state.iter().for_each(|&id| with(id));
+            }
+            Self::Lanes { lane, count, body: _, given, results, .. } => {
+                extent(count, with);
+                with(*lane);
+                given.iter().for_each(|given| {
+                    if let Operand::Value(id) = given {
+                        with(*id);
+                    }
+                });
+                results.iter().for_each(|&id| with(id));
             }
             Self::Allocate { value, in_place_of, .. } => in_place_of.iter().chain([value]).for_each(|&id| with(id)),
             Self::Constant { value, .. } | Self::Free { value } => with(*value),

@@ -2,6 +2,7 @@
 
 mod associate;
 mod kernel;
+mod lanes;
 mod machine;
 mod memory;
 mod watch;
@@ -13,7 +14,10 @@ use fusebox_ir::{
     PlanOperand, RunError, Step, Value, ValueId,
 };
 
-use self::memory::{Memory, Meter};
+use self::{
+    lanes::Lanes,
+    memory::{Memory, Meter},
+};
 use crate::{
     Error, interface,
     operation::compare,
@@ -353,6 +357,10 @@ impl PlanRun<'_> {
                     self.make(id, value, memory);
                 }
             },
+            Step::Lanes { lane, count, body, given, results, operation, place } => {
+                let joined = Lanes { lane: *lane, body, given, results };
+                self.lanes(self.extent(*count), &joined, (operation, place))?;
+            }
             Step::Free { value } => self.forget(*value),
         }
         Ok(())

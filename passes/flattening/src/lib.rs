@@ -13,7 +13,7 @@ mod spread;
 mod streams;
 mod views;
 
-use fusebox_ir::{Program, Property, validate};
+use fusebox_ir::{Part, Program, Property, validate};
 
 use crate::analysis::{Representation, explain};
 pub use crate::{
@@ -28,12 +28,14 @@ pub use crate::{
 pub struct Config {
     /// How arrays in lanes are held.
     pub flattening: Flattening,
+    /// Of [`Flattening::Alone`], whether the lanes of all outermost nests run one at a time, if they may: to see what that is worth.
+    pub every_alone: bool,
 }
 
 impl Config {
     /// With arrays held in this way.
     pub fn of(flattening: Flattening) -> Self {
-        Self { flattening }
+        Self { flattening, every_alone: false }
     }
 }
 
@@ -46,6 +48,9 @@ pub enum Flattening {
     Regular,
     /// All with descriptors, as if nothing were known: to see what the other is worth.
     Irregular,
+    /// As [`Self::Regular`], but where the lanes of an outermost nest loop over arrays as long as each likes, they run one at a time: each as a
+    /// flat program of its own, several at once where there are several threads. For processors with caches.
+    Alone,
 }
 
 /// What was done.
@@ -64,6 +69,25 @@ pub struct Report {
     pub descriptors: usize,
 }
 
+/// Whether a program is flat, and its lanes run as they are to: lanes that run one at a time do so in no other way than [`Flattening::Alone`].
+pub fn is_flat(program: &Program, way: Flattening) -> bool {
+    validate(program, &[Property::Flat]).is_ok() && (way == Flattening::Alone || !has_lanes_alone(program))
+}
+
+fn has_lanes_alone(program: &Program) -> bool {
+    let mut blocks = vec![&program.body];
+    while let Some(block) = blocks.pop() {
+        for binding in &block.bindings {
+            if binding.op.is_lanes() {
+                return true;
+            }
+            let parts = binding.op.parts().into_iter();
+            blocks.extend(parts.filter_map(|part| if let Part::Body(body) = part { Some(body) } else { None }));
+        }
+    }
+    false
+}
+
 /// Makes a program flat: nested parallelism becomes operations on flat arrays, for all lanes at once.
 ///
 /// The result has [`Property::Flat`]. Results are the same, bit for bit but for how sums of floats associate, and so are errors, but that
@@ -73,7 +97,7 @@ pub struct Report {
 /// [`Error::Invalid`] if the program is not valid, [`Error::Unsupported`] for what is not lifted.
 pub fn flatten(program: &Program, config: &Config) -> Result<(Program, Report), Error> {
     validate(program, &[])?;
-    if validate(program, &[Property::Flat]).is_ok() {
+    if is_flat(program, config.flattening) {
         return Ok((program.clone(), Report::default()));
     }
     let program = &*spread::as_lookups(program);

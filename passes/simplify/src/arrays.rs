@@ -226,6 +226,10 @@ impl Arrays<'_> {
                 whole(sources[param(f, f.results[at])?])
             }
             ArrayOp::Reshape { sources, .. } => whole(sources[at]),
+            ArrayOp::Stencil { f, taps, .. } => {
+                let tap = &taps[param(f, f.results[at])?];
+                if tap.offsets.iter().all(|&offset| offset == 0) { whole(tap.array) } else { None }
+            }
             ArrayOp::Replicate { dims, sources } | ArrayOp::Slice { dims, sources }
                 if dims.iter().all(Option::is_none) =>
             {

@@ -369,3 +369,17 @@ fn without_sharing_results_stay_apart_too() {
     let config = Config { share: false, ..Config::default() };
     assert_eq!(simplify(&parsed(source), &config).0, parsed(source));
 }
+
+#[test]
+fn a_stencil_that_gives_the_middle_is_its_source() {
+    let of = |taps: &str| {
+        simplified(&format!(
+            "fn f(a: [n]i64) -> [n]i64 {{
+              let s: [n]i64 = stencil(|l, x| x + 0 * l, {taps}, a: clamp)
+              let r: [n]i64 = map(|x| x + 1, s)
+              return r }}"
+        ))
+    };
+    assert!(!of("a[-1], a[0]").contains("stencil"), "{}", of("a[-1], a[0]"));
+    assert!(of("a[0], a[-1]").contains("stencil"), "{}", of("a[0], a[-1]"));
+}

@@ -160,7 +160,7 @@ impl<'p> Maker<'p> {
             ArrayOp::While { .. } => self.while_loop(item, later, out),
             ArrayOp::Foreign { .. } => self.foreign(item.binding, &wanted, out),
             ArrayOp::Cluster { .. } => self.cluster(item.binding, &wanted, out),
-            ArrayOp::Consume { .. } | ArrayOp::Nest { .. } => self.whole(item.binding, out),
+            ArrayOp::Consume { .. } | ArrayOp::Nest { .. } => self.whole(item.binding, &wanted, out),
             _ => {
                 let facts = &self.facts;
                 let needed = restrict(item.binding, &wanted);
@@ -194,19 +194,24 @@ impl<'p> Maker<'p> {
     }
 
     /// An operation whose blocks need all that they name.
-    fn whole(&mut self, binding: &'p Binding, out: &mut Vec<Binding>) -> Result<(), Error> {
-        let mut op = binding.op.clone();
-        for (part, from) in op.parts_mut().into_iter().zip(binding.op.parts()) {
+    fn whole(&mut self, binding: &'p Binding, wanted: &[bool], out: &mut Vec<Binding>) -> Result<(), Error> {
+        let mut made = binding.clone();
+        let lanes = binding.op.is_lanes();
+        if lanes {
+            made = restrict(binding, wanted).into_owned();
+        }
+        for (part, from) in made.op.parts_mut().into_iter().zip(binding.op.parts()) {
             let (PartMut::Body(body), Part::Body(from)) = (part, from) else { continue };
             *body = self.inside(binding, |maker| {
                 let (sizes, params) = maker.enter(from);
                 let mut bindings = Vec::new();
-                maker.block(&[], &from.bindings, &from.results, &[], &mut bindings)?;
-                let results = maker.given(&from.results, &mut bindings);
+                let given = body.results.clone();
+                maker.block(&[], &from.bindings, &given, &[], &mut bindings)?;
+                let results = maker.given(&given, &mut bindings);
                 Ok(Block { sizes, params, bindings, results })
             })?;
         }
-        let made = self.renamed(Binding { results: binding.results.clone(), op, place: binding.place.clone() });
+        let made = self.renamed(made);
         out.push(made);
         Ok(())
     }

@@ -135,7 +135,7 @@ impl<M: Machine> Executor<'_, M> {
         let count = extents.iter().product::<i64>() as usize;
         let new = self.allocate(id, extents, "copy", &Place::default())?;
         if let Some((to, mut buffer)) = new.buffer.and_then(|to| Some((to, self.buffers.take(to)?))) {
-            let copied = self.machine.copy(self.buffer(from)?, &mut buffer, element, count);
+            let copied = self.machine.copy((self.buffer(from)?, &mut buffer), element, count, 0);
             self.buffers.put(to, buffer);
             copied?;
         }

@@ -1,6 +1,7 @@
 //! Runs the steps of a plan on a machine.
 
 mod buffers;
+mod lanes;
 mod launch;
 mod memory;
 mod on_host;
@@ -10,7 +11,10 @@ mod state;
 mod steps;
 mod turns;
 
-pub use self::state::{Extents, Given, Statistics, Stored, Values};
+pub use self::{
+    lanes::{Joined, LaneRun, LaneStep, Lanes},
+    state::{Extents, Given, Statistics, Stored, Values},
+};
 
 use fusebox_ir::{Constant, Output, Plan, ValueId};
 
@@ -54,11 +58,7 @@ impl<M: Machine> Executor<'_, M> {
     fn take(&mut self, inputs: impl Iterator<Item = Result<Stored<M::Buffer>>>) -> Result<()> {
         let plan = self.plan;
         for (&id, input) in plan.inputs.iter().zip(inputs) {
-            let Stored { buffer, element, extents, scalar } = input?;
-            let buffer = self.buffers.add(buffer, 0);
-            let value = Value::array(buffer, element, extents);
-            value.learn(scalar);
-            self.set(id, value);
+            self.bind(id, input?);
         }
         Ok(())
     }

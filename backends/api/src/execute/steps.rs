@@ -3,7 +3,10 @@
 use fusebox_ir::{Operand, PlanOperand, Step, ValueId};
 use smallvec::SmallVec;
 
-use super::state::{Executor, Result, Value};
+use super::{
+    lanes::LaneStep,
+    state::{Executor, Result, Value},
+};
 use crate::machine::Machine;
 
 impl<M: Machine> Executor<'_, M> {
@@ -45,6 +48,10 @@ impl<M: Machine> Executor<'_, M> {
             }
             Step::While { state, condition_steps, condition, body, next } => {
                 self.repeat(state, condition_steps, *condition, body, next)?
+            }
+            Step::Lanes { lane, count, body, given, results, operation, place } => {
+                let step = LaneStep { lane: *lane, body, given };
+                self.lanes(step, *count, results, (operation, place))?;
             }
             Step::Free { value } => self.free(*value),
         }
@@ -110,11 +117,13 @@ pub(super) type Moves = SmallVec<[(ValueId, PlanOperand); 4]>;
 pub(super) type Made = SmallVec<[ValueId; 32]>;
 
 /// The values that steps make, in branches and loops too.
-fn makes(steps: &[Step], made: &mut Made) {
+pub(super) fn makes(steps: &[Step], made: &mut Made) {
     for step in steps {
         made.extend(step.makes().iter().copied());
-        if let Step::While { state, .. } = step {
-            made.extend(state.iter().copied());
+        match step {
+            Step::While { state, .. } => made.extend(state.iter().copied()),
+            Step::Lanes { lane, .. } => made.push(*lane),
+            _ => {}
         }
         step.inner().into_iter().for_each(|steps| makes(steps, made));
     }

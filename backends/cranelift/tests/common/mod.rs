@@ -33,6 +33,8 @@ pub fn backends() -> &'static [(String, Cranelift)] {
                     // There turns of loops are done in strips of few rows too.
                     strips_from_bytes: if threads == 7 { 0 } else { usize::MAX },
                     strip_bytes: 1_000,
+                    // And all but short lanes are left to all threads.
+                    lane_bytes: if threads == 7 { 1_000 } else { 1 << 20 },
                     ..Config::default()
                 };
                 (format!("{threads} threads, vectors {vectors}, wide {wide}"), Cranelift::new(config).unwrap())

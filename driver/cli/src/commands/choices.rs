@@ -10,17 +10,19 @@ pub(crate) struct Choices {
     /// How operations are fused: none, greedy, optimal [default: optimal]
     #[arg(long)]
     fusion: Option<String>,
-    /// How arrays in the lanes of nests are held [default: regular]
+    /// How lanes of nests run, and their arrays are held [default: alone]
     #[arg(long, value_enum)]
     flattening: Option<Flattening>,
 }
 
-/// How arrays in the lanes of nests are held.
+/// How lanes of nests run, and their arrays are held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Flattening {
-    /// As plain arrays where all lanes have the same extents
+    /// As regular, but lanes that loop over arrays as long as each likes run one at a time on each thread
+    Alone,
+    /// All lanes at once: plain arrays where all lanes have the same extents, else offsets
     Regular,
-    /// All with offsets, to see what the other is worth
+    /// All lanes at once, all arrays with offsets, to see what the others are worth
     Irregular,
 }
 
@@ -32,7 +34,8 @@ impl Choices {
     pub fn options(&self) -> Result<fusebox::Options, fusebox::Error> {
         let fusion = self.fusion.as_deref().map_or(Ok(fusebox::Fusion::default()), str::parse);
         let flattening = match self.flattening {
-            None | Some(Flattening::Regular) => fusebox::Flattening::Regular,
+            None | Some(Flattening::Alone) => fusebox::Flattening::Alone,
+            Some(Flattening::Regular) => fusebox::Flattening::Regular,
             Some(Flattening::Irregular) => fusebox::Flattening::Irregular,
         };
         let fusion = fusion.map_err(fusebox::Error::UnknownFusion)?;

@@ -38,6 +38,7 @@ pub(super) fn region(region: &Region) -> String {
         RegionKind::Turn => format!("each turn of loop `{}`", region.of),
         RegionKind::Then => format!("where the condition of `{}` holds", region.of),
         RegionKind::Otherwise => format!("where the condition of `{}` does not hold", region.of),
+        RegionKind::Lane => format!("each lane of `{}`", region.of),
     }
 }
 

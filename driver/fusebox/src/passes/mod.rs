@@ -5,7 +5,7 @@ mod stages;
 
 use fusebox_clustering::Method;
 pub use fusebox_flattening::Flattening;
-use fusebox_ir::{Pass, Program, Property, validate};
+use fusebox_ir::{Pass, Program};
 
 use self::each::{Clusters, Flatten, Kernels, Producers, Simplify, Streams, Strict};
 pub use self::{
@@ -20,7 +20,8 @@ use crate::{Fusion, Options};
 
 static SIMPLIFY: Simplify = Simplify { share: true };
 static SIMPLIFY_APART: Simplify = Simplify { share: false };
-static FLATTENING: Flatten = Flatten { way: Flattening::Regular };
+static FLATTENING: Flatten = Flatten { way: Flattening::Alone };
+static FLATTENING_REGULAR: Flatten = Flatten { way: Flattening::Regular };
 static FLATTENING_IRREGULAR: Flatten = Flatten { way: Flattening::Irregular };
 static STREAMS: Streams = Streams;
 static FUSION: Producers = Producers;
@@ -48,9 +49,11 @@ pub fn pipeline_of(program: &Program, options: &Options) -> Vec<&'static dyn Pas
 
 pub(crate) fn explained_pipeline_of(program: &Program, options: &Options) -> Vec<&'static dyn Explained> {
     let flat = explained_pipeline(options);
-    let is_flat = validate(program, &[Property::Flat]).is_ok();
-    let flattening: &'static dyn Explained = match options.flattening {
+    let way = options.way();
+    let is_flat = fusebox_flattening::is_flat(program, way);
+    let flattening: &'static dyn Explained = match way {
         Flattening::Irregular => &FLATTENING_IRREGULAR,
+        Flattening::Regular => &FLATTENING_REGULAR,
         _ => &FLATTENING,
     };
     let mut first: Vec<&'static dyn Explained> = Vec::new();

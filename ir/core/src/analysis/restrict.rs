@@ -41,6 +41,7 @@ pub fn closure(binding: &Binding, wanted: &[bool]) -> Vec<bool> {
             wanted[1] |= !wanted[1..].contains(&true);
         }
         ArrayOp::Sort { keys, .. } => wanted[..keys.len()].fill(true),
+        op if op.is_lanes() => wanted.chunks_exact_mut(2).for_each(|pair| pair.fill(pair.contains(&true))),
         _ => match Signature::of(binding, &|_| None).made {
             Made::ByFunction(_) | Made::BySource | Made::ByBlock => {}
             Made::ByCombining(combine) => {
@@ -129,7 +130,7 @@ fn narrow_sources(size: &mut Lambda, get: &mut Lambda, sources: &mut Vec<ArrayId
     get.params.extend(position);
 }
 
-/// The binding with the wanted results alone (closed as by [`closure`]), for operations that hold no block.
+/// The binding with the wanted results alone (closed as by [`closure`]), for operations that hold no block, and for lanes that run one at a time.
 pub fn restrict<'a>(binding: &'a Binding, wanted: &[bool]) -> Cow<'a, Binding> {
     if !wanted.contains(&false) && is_needed_whole(&binding.op) {
         return Cow::Borrowed(binding);
@@ -187,6 +188,11 @@ pub fn restrict<'a>(binding: &'a Binding, wanted: &[bool]) -> Cow<'a, Binding> {
             keep.params = chosen(&keep.params, &wanted[1..]);
         }
         ArrayOp::Sort { keys, carry } => *carry = chosen(carry, &wanted[keys.len()..]),
+        ArrayOp::Consume { body, sinks, .. } if sinks.len() * 2 == wanted.len() => {
+            let wanted: Vec<bool> = wanted.chunks_exact(2).map(|pair| pair[0]).collect();
+            *sinks = chosen(sinks, &wanted);
+            body.results = chosen(&body.results, &wanted);
+        }
         ArrayOp::Constant { .. }
         | ArrayOp::Concat { .. }
         | ArrayOp::Nest { .. }

@@ -397,6 +397,24 @@ impl<'p> Checker<'p> {
                 });
                 self.kept = kept;
             }
+            Step::Lanes { lane, count, body, given, results, operation: _, place: _ } => {
+                self.extent(*count, "the number of lanes");
+                let kept = self.kept.clone();
+                self.kept.extend(&self.made);
+                self.make(*lane);
+                self.written.insert(*lane);
+                self.scalar_i64(*lane, "the lane");
+                let mut types = Vec::new();
+                self.inner_steps("body", body, depth, &[*lane], |c| {
+                    types = given.iter().map(|given| c.operand(given, "what a lane gives")).collect();
+                });
+                self.made.remove(lane);
+                self.owned.remove(lane);
+                self.kept = kept;
+                if self.report.count("results", results.len(), 2 * given.len()) {
+                    self.joined(results, &types);
+                }
+            }
             Step::Free { value } => {
                 if !self.taken.remove(value) {
                     self.used(*value, "what is freed");
@@ -406,6 +424,33 @@ impl<'p> Checker<'p> {
                 }
                 self.made.remove(value);
             }
+        }
+    }
+
+    /// What lanes give: for each a number and a vector of so many elements.
+    fn joined(&mut self, results: &[ValueId], types: &[Option<PlanType>]) {
+        for (pair, ty) in results.chunks_exact(2).zip(types) {
+            let (total, vector) = (pair[0], pair[1]);
+            self.make(total);
+            self.scalar_i64(total, "the number of all elements");
+            self.extents(vector);
+            self.make(vector);
+            self.written.extend([total, vector]);
+            let what = || "the elements of all lanes".to_owned();
+            let wanted = ty.as_ref().map(|ty| Type::array(vec![Extent::Value(total)], ty.element));
+            self.same_kind(self.ty(vector), wanted.as_ref(), &what(), true);
+            if self.ty(vector).is_some_and(|ty| ty.rank() == 1 && ty.extents[0] != Extent::Value(total)) {
+                let found = self.ty(vector).map_or(String::new(), |ty| self.show(ty));
+                let expected = wanted.map_or(String::new(), |ty| self.show(&ty));
+                self.report.report(ProgramFault::WrongType { what: what(), found, expected });
+            }
+        }
+    }
+
+    fn scalar_i64(&mut self, id: ValueId, what: &str) {
+        if let Some(ty) = self.ty(id).filter(|ty| **ty != Type::scalar(ElementType::I64)) {
+            let (found, expected) = (self.show(ty), "i64".to_owned());
+            self.report.report(ProgramFault::WrongType { what: what.to_owned(), found, expected });
         }
     }
 

@@ -110,7 +110,7 @@ impl<'p> Validator<'p> {
         let why = match op {
             ArrayOp::Nest { .. } => "nested parallelism is flattened",
             ArrayOp::Element { .. } => "there are no arrays of arrays",
-            ArrayOp::Consume { chunks: false, .. } => "its body takes chunks",
+            ArrayOp::Consume { chunks: false, .. } if !op.is_lanes() => "its body takes chunks",
             _ => return,
         };
         self.report(ProgramFault::Property { property: "flat", op: op.name(), why });

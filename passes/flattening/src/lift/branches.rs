@@ -74,18 +74,29 @@ impl<'p> Lifter<'p> {
             let inner = self.agreed(var, of, &[&ways[0].1[at], &ways[1].1[at]], self.flat.here());
             slots.push(Slot { home: of, inner });
         }
+        self.branches(binding, &slots, ways, condition);
+        Ok(())
+    }
+
+    /// A branch of flat arrays with these ways, which are blocks that were open and what they give.
+    pub fn branches(
+        &mut self,
+        binding: &'p Binding,
+        slots: &[Slot],
+        ways: Vec<(Block, Vec<Value>)>,
+        condition: Operand,
+    ) {
         let mut blocks = Vec::new();
         let mut types = Vec::new();
         for (open, values) in ways {
             self.flat.reopen(open);
-            let joined = self.joined_up(&binding.results, &values, &slots);
+            let joined = self.joined_up(&binding.results, &values, slots);
             types = joined.layouts;
             blocks.push(self.flat.close(joined.flat));
             self.forget_closed();
         }
         let [then, otherwise] = <[fusebox_ir::Block; 2]>::try_from(blocks).unwrap_or_default();
-        self.through(binding, &slots, &types, ArrayOp::Cond { condition, then, otherwise });
-        Ok(())
+        self.through(binding, slots, &types, ArrayOp::Cond { condition, then, otherwise });
     }
 
     /// Each lane takes its own branch.

@@ -8,6 +8,7 @@ use fusebox_ir::{
 
 use super::{
     Bound, Lifter, Value,
+    alone::Alone,
     branches::Branch,
     code::{Code, Outside},
     context::{ContextId, LaneExtent, Made, ROOT},
@@ -65,7 +66,11 @@ impl<'p> Lifter<'p> {
 
     pub fn control(&mut self, binding: &'p Binding, home: ContextId) -> Result<(), Error> {
         match &binding.op {
-            ArrayOp::Nest { body, .. } => self.nest(binding, home, body),
+            ArrayOp::Nest { body, .. } => match self.alone(binding, home, body) {
+                Alone::Never => self.nest(binding, home, body),
+                Alone::Always => self.nest_alone(binding, body),
+                Alone::If(long) => self.nest_either(binding, body, long),
+            },
             ArrayOp::Element { source, index } => self.element(binding, home, *source, index),
             ArrayOp::Cond { condition, then, otherwise } => {
                 self.cond(&Branch { binding, home, then, otherwise }, *condition)
@@ -89,7 +94,7 @@ impl<'p> Lifter<'p> {
         }
     }
 
-    fn nest(&mut self, binding: &'p Binding, home: ContextId, body: &'p Block) -> Result<(), Error> {
+    pub fn nest(&mut self, binding: &'p Binding, home: ContextId, body: &'p Block) -> Result<(), Error> {
         let extents = self.lane_extents(&binding.results[0].ty.extents);
         if self.guard.is_none() {
             for extent in &extents {
@@ -107,11 +112,8 @@ impl<'p> Lifter<'p> {
         let guard = self.needed_in(lanes);
         self.bindings(body)?;
         for (var, &result) in binding.results.iter().zip(&body.results) {
-            let mut levels = var.ty.inner.iter().cloned();
-            let extents = levels.next().unwrap_or_default();
-            let inner = Type { inner: levels.collect(), ..Type::array(extents, var.ty.element) };
             let value = self.array_value(result);
-            let value = self.declared(&value, lanes, &inner, &self.source_name(var.id));
+            let value = self.declared(&value, lanes, &in_a_lane(&var.ty), &self.source_name(var.id));
             let value = Value { home, ..value };
             let value = if home == ROOT && var.ty.inner.is_empty() { self.plain(var, value) } else { value };
             self.define(var, value);
@@ -122,7 +124,7 @@ impl<'p> Lifter<'p> {
     }
 
     /// A value outside of lanes as the array that its type says.
-    fn plain(&mut self, var: &Var, value: Value) -> Value {
+    pub fn plain(&mut self, var: &Var, value: Value) -> Value {
         let elements = self.plain_elements(&var.ty);
         let dims = self.dims(elements);
         let array = if self.flat.ty(value.array).rank() == dims.len() {
@@ -133,7 +135,7 @@ impl<'p> Lifter<'p> {
         Value { array, elements, ..value }
     }
 
-    fn reshaped_here(&mut self, array: fusebox_ir::ArrayId, extents: Vec<Extent>) -> fusebox_ir::ArrayId {
+    pub fn reshaped_here(&mut self, array: fusebox_ir::ArrayId, extents: Vec<Extent>) -> fusebox_ir::ArrayId {
         let ty = self.flat.ty(array).clone();
         let name = self.name_of(array);
         let op = ArrayOp::Reshape { extents: operands(&extents), sources: vec![array] };
@@ -250,6 +252,13 @@ impl<'p> Lifter<'p> {
             Made::Root | Made::Subset { .. } => Value { array: fusebox_ir::ArrayId(0), home, elements: home, ty: I64 },
         }
     }
+}
+
+/// The type in a lane of a result of a nest.
+pub(super) fn in_a_lane(ty: &Type) -> Type {
+    let mut levels = ty.inner.iter().cloned();
+    let extents = levels.next().unwrap_or_default();
+    Type { inner: levels.collect(), ..Type::array(extents, ty.element) }
 }
 
 /// Whether nothing in a binding is nested parallelism, or an array of arrays.

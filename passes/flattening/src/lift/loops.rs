@@ -11,7 +11,7 @@ use super::{
     flat::operands,
     slots::{Along, Joined, Slot},
 };
-use crate::Error;
+use crate::{Error, analysis::Lanes};
 
 /// A loop of the nested program, for the lanes of a context.
 pub(super) struct Loop<'p> {
@@ -34,8 +34,17 @@ enum Turns {
 
 impl<'p> Lifter<'p> {
     pub fn repeat(&mut self, of: &Loop<'p>) -> Result<(), Error> {
-        let turns = of.condition.results.first().map_or(crate::analysis::Lanes::NONE, |&id| self.regularity.lanes(id));
+        let turns = of.condition.results.first().map_or(Lanes::NONE, |&id| self.lanes_of(id));
         if turns.is_none() { self.repeat_all(of) } else { self.repeat_by_lanes(of) }
+    }
+
+    /// The nests whose index a value depends on, but for that of which one lane is lifted.
+    fn lanes_of(&self, id: ArrayId) -> Lanes {
+        self.not_alone(self.regularity.lanes(id))
+    }
+
+    fn not_alone(&self, lanes: Lanes) -> Lanes {
+        if self.in_one_lane { lanes.without(0) } else { lanes }
     }
 
     /// All lanes take as many turns.
@@ -45,8 +54,9 @@ impl<'p> Lifter<'p> {
             .params
             .iter()
             .map(|param| {
-                let varies = !self.regularity.lanes(param.id).is_none()
-                    || self.regularity.extents(param.id).iter().any(|varies| !varies.lanes.is_none());
+                let extents = self.regularity.extents(param.id).iter();
+                let varies = !self.lanes_of(param.id).is_none()
+                    || extents.into_iter().any(|varies| !self.not_alone(varies.lanes).is_none());
                 Slot::new(if varies { home } else { ROOT }, &param.ty)
             })
             .collect();

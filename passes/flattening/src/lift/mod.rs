@@ -5,6 +5,7 @@
 //! whose steps are uniform or ragged, and what does not depend on a lane has its home above it.
 
 mod alive;
+mod alone;
 mod arrange;
 mod block;
 mod branches;
@@ -103,6 +104,11 @@ struct Lifter<'p> {
     conformed: HashMap<(ArrayId, ContextId), ArrayId>,
     /// Whether arrays in lanes are held as irregular ones, whatever is known of them.
     irregular: bool,
+    ways: Flattening,
+    /// Whether lanes of all outermost nests run one at a time, if they may.
+    every_alone: bool,
+    /// Whether one lane of an outermost nest is lifted now, which runs alone.
+    in_one_lane: bool,
     /// How many arrays of offsets were made.
     descriptors: usize,
     lifted: usize,
@@ -142,6 +148,9 @@ pub(crate) fn lift(program: &Program, config: &Config) -> Result<(Program, usize
         lifts: HashMap::new(),
         conformed: HashMap::new(),
         irregular: config.flattening == Flattening::Irregular,
+        ways: config.flattening,
+        every_alone: config.every_alone && config.flattening == Flattening::Alone,
+        in_one_lane: false,
         descriptors: 0,
         lifted: 0,
     };

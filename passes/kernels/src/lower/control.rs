@@ -125,6 +125,38 @@ impl<'p> Lower<'p> {
         Ok(())
     }
 
+    /// Lanes one at a time: a traversal of numbers whose steps see nothing of each other.
+    pub(super) fn lanes(&mut self, binding: &'p Binding, steps: &mut Vec<Step>) -> Result<(), Error> {
+        let ArrayOp::Consume { limit: Some(limit), body, .. } = &binding.op else {
+            return Err(super::unsupported(binding));
+        };
+        let (origin, limit) = (self.origin(binding), self.operand(*limit));
+        let count = self.values.operand_as_extent(limit);
+        let mark = self.bindings.log.len();
+        let checkpoint = self.values.checkpoint();
+        let lane = self.stand_ins(&body.params)?;
+        let mut given = Vec::new();
+        let inside = self.branch(body, &mut |this, _| {
+            given = body.results.iter().map(|&id| this.find(id)).collect();
+            Ok(())
+        })?;
+        self.bindings.undo(mark);
+        self.values.restore(checkpoint);
+        let results = self.stand_ins(&binding.results)?;
+        let (operation, place) = (origin.operation, origin.place);
+        steps.push(Step::Lanes {
+            lane: lane[0],
+            count,
+            body: inside,
+            given,
+            results: results.clone(),
+            operation,
+            place,
+        });
+        self.made_all(&binding.results, &results);
+        Ok(())
+    }
+
     /// The fallback.
     pub(super) fn foreign(&mut self, binding: &'p Binding, steps: &mut Vec<Step>) -> Result<(), Error> {
         let ArrayOp::Foreign { fallback, arguments, .. } = &binding.op else { unreachable!("a foreign operation") };

@@ -405,6 +405,7 @@ impl<'p> Lower<'p> {
                 op if makes_elements(op) => {
                     self.kernel(at, Group::alone(binding), bindings, &users, &mut done, steps)?;
                 }
+                ArrayOp::Consume { chunks: false, .. } => self.lanes(binding, steps)?,
                 ArrayOp::Nest { .. } | ArrayOp::Element { .. } | ArrayOp::Consume { .. } => {
                     return Err(unsupported(binding));
                 }

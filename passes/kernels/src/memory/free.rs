@@ -39,6 +39,10 @@ fn list(steps: &mut Vec<Step>, keep: &[ValueId], state: &[ValueId], values: &[Pl
                 list(condition_steps, &kept(std::slice::from_ref(condition)), &[], values);
                 list(body, &kept(next), state, values);
             }
+            Step::Lanes { lane, body, given, .. } => {
+                let kept: Vec<ValueId> = given.iter().filter_map(value).collect();
+                list(body, &kept, &[*lane], values);
+            }
             _ => {}
         }
         out.push(step);

@@ -26,6 +26,7 @@ fn list(steps: &mut [Step], state: &[ValueId], kept: &HashSet<ValueId>, kernels:
                 list(condition_steps, &[], &none, kernels, values);
                 list(body, state, &none, kernels, values);
             }
+            Step::Lanes { body, .. } => list(body, &[], &none, kernels, values),
             _ => {}
         }
     }

@@ -59,6 +59,13 @@ pub enum RegionKind {
     Then,
     /// Where it does not.
     Otherwise,
+    /// One lane of lanes that run one at a time.
+    Lane,
+}
+
+/// Whether something of arrays is read, or run over.
+fn moves(traffic: &Traffic) -> bool {
+    traffic.loops > 0 || traffic.reads.as_constant() != Some(0)
 }
 
 /// The name that counts give to each value of a plan: that which its text has.
@@ -234,12 +241,22 @@ impl Walk<'_> {
                     self.loops(state, condition_steps, body, next, depth);
                     let test = self.region(RegionKind::Test, state, depth, condition_steps);
                     let turn = self.region(RegionKind::Turn, state, depth, body);
-                    let moves = |traffic: &Traffic| traffic.loops > 0 || traffic.reads.as_constant() != Some(0);
                     total.exact &= !moves(&test) && !moves(&turn);
                     total.add(&test);
                     total.add(&turn);
                     let varies = |&&id: &&ValueId| self.symbols.get(id.index()) == self.values.get(id.index());
                     self.left.extend(state.iter().filter(varies));
+                }
+                Step::Lanes { lane, body, results, .. } => {
+                    // As of a loop: what one lane takes, and what it takes to put together what all of them give.
+                    self.set(*lane, None);
+                    let each = self.region(RegionKind::Lane, results.get(1..2).unwrap_or_default(), depth, body);
+                    total.exact &= !moves(&each);
+                    total.add(&each);
+                    for pair in results.chunks_exact(2) {
+                        self.set(pair[0], None);
+                        total.add(&moved::moved(self.plan, &pair[1..], |extent| self.extent(extent)));
+                    }
                 }
                 Step::Allocate { .. }
                 | Step::Truncate { .. }

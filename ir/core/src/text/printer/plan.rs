@@ -145,6 +145,14 @@ impl PlanText<'_> {
                 body.push(Out::new(format!("next {}", next.join(", "))));
                 out.lined(body);
             }
+            Step::Lanes { lane, count, body, given, results, operation, place: _ } => {
+                let (results, lane, count) = (self.names(results), name(lane), self.extent(count));
+                out.text(&format!("{results} = lanes {lane} below {count} for {operation} do "));
+                let given: Vec<_> = given.iter().map(|operand| self.operand(operand)).collect();
+                let mut body = self.steps(body);
+                body.push(Out::new(format!("give {}", given.join(", "))));
+                out.lined(body);
+            }
             Step::Free { value } => out.text(&format!("free {}", name(value))),
         }
         out

@@ -1,0 +1,278 @@
+//! Lanes that run one at a time: each thread takes lanes, and runs them by itself, without another thread's help.
+//!
+//! A lane that asks for a large array is worth the work of all threads on each of its kernels: it is left, and run when the others are done.
+
+mod lane;
+mod script;
+
+use std::sync::{
+    Mutex,
+    atomic::{AtomicBool, AtomicUsize, Ordering},
+};
+
+use fusebox_backend::{AtOnce, BackendError, Joined, LaneRun, Lanes, Stored, Values, lock};
+use fusebox_ir::{Array, ElementType, Fault, Place, Plan, RunError};
+
+use self::lane::{LaneMemory, LaneScript, Stop};
+pub(crate) use self::script::Script;
+use crate::{Shared, machine::Cpu};
+
+/// Most bytes of memory that a thread keeps for later lanes.
+pub(crate) const POOL_BYTES: usize = 16 << 20;
+
+/// How many pieces of work each thread has, so that none waits long for another at the end.
+const PIECES: usize = 32;
+
+/// What a thread needs to run lanes: kept from run to run.
+#[derive(Debug)]
+pub(crate) struct Worker {
+    /// What a thread alone has in the place of what all share.
+    shared: Shared,
+    values: Values<Array>,
+    /// Memory of lanes.
+    memory: LaneMemory,
+    /// For each array that lanes give the bytes of the lanes that were run here.
+    kept: Vec<Vec<u8>>,
+}
+
+/// Lanes one after the other that one worker ran, or one that is left.
+#[derive(Debug)]
+struct Piece {
+    first: usize,
+    worker: usize,
+    /// Where in what the worker kept the bytes are, for each array; none of a lane that is left.
+    bytes: Vec<(usize, usize)>,
+}
+
+/// Pieces and failures of all workers.
+#[derive(Debug, Default)]
+struct Done {
+    pieces: Vec<Piece>,
+    left: Vec<usize>,
+    /// The first lane that failed.
+    failed: Option<(usize, BackendError)>,
+    peak: usize,
+}
+
+impl Done {
+    fn fails(&mut self, lane: usize, error: BackendError) {
+        if self.failed.as_ref().is_none_or(|(first, _)| lane < *first) {
+            self.failed = Some((lane, error));
+        }
+    }
+}
+
+/// Lanes under way.
+struct Running<'a> {
+    cpu: &'a Cpu<'a>,
+    plan: &'a Plan,
+    lanes: &'a Lanes<'a, Array>,
+    done: Mutex<Done>,
+    /// The first lane that failed, or as many as there are: none behind it needs to run.
+    end: AtomicUsize,
+}
+
+/// Runs lanes on all threads.
+///
+/// # Errors
+/// What fails in the first lane that does; [`Fault::TooLarge`] if there is no memory for what all lanes give.
+pub(crate) fn run(cpu: &Cpu<'_>, plan: &Plan, lanes: &Lanes<'_, Array>) -> Result<AtOnce<Array>, BackendError> {
+    let threads = cpu.shared.threads.count();
+    let running = Running { cpu, plan, lanes, done: Mutex::default(), end: AtomicUsize::new(lanes.count) };
+    let length = (lanes.count / (threads * PIECES)).max(1);
+    let workers = threads.min(lanes.count.div_ceil(length)).max(1);
+    let mut kept: Vec<Worker> = {
+        let mut spare = lock(&cpu.shared.lanes);
+        let new = || Worker {
+            shared: cpu.shared.alone(),
+            values: Values::default(),
+            memory: LaneMemory::default(),
+            kept: Vec::new(),
+        };
+        (0..=workers).map(|_| spare.pop().unwrap_or_else(new)).collect()
+    };
+    for worker in &mut kept {
+        worker.kept.resize_with(worker.kept.len().max(lanes.step.given()), Vec::new);
+        worker.kept.iter_mut().for_each(Vec::clear);
+    }
+    let next = AtomicUsize::new(0);
+    let slots: Vec<Mutex<&mut Worker>> = kept.iter_mut().map(Mutex::new).collect();
+    cpu.shared.threads.each(workers, |number| {
+        let mut worker = lock(&slots[number]);
+        running.pieces(number, &mut worker, &next, length);
+    });
+    let result = running.rest(workers, &slots);
+    drop(slots);
+    let joined = result.and_then(|done| joined(&running, &kept, done));
+    lock(&cpu.shared.lanes).extend(kept);
+    joined.map(Some)
+}
+
+impl Running<'_> {
+    /// The bytes of an array from which on it is worth the work of all threads: fewer where there are not as many lanes as threads.
+    fn most(&self) -> Option<usize> {
+        let threads = self.cpu.shared.threads.count();
+        (threads > 1).then(|| (self.cpu.shared.lane_bytes / threads).saturating_mul(self.lanes.count.min(threads)))
+    }
+
+    /// Runs pieces until there are none.
+    fn pieces(&self, number: usize, worker: &mut Worker, next: &AtomicUsize, length: usize) {
+        let too_large = AtomicBool::new(false);
+        let several = self.cpu.shared.threads.count() > 1;
+        let Worker { shared, values, memory, kept } = worker;
+        let cpu = Cpu { shared, too_large: several.then_some(&too_large), most: self.most(), ..*self.cpu };
+        let outside = self.lanes.outside.iter().map(|(id, stored)| (*id, stored));
+        let (most, cleared) = (cpu.most, self.cpu.cleared);
+        let script = self.cpu.scripts.get(&self.lanes.step.lane());
+        let mut script = script.and_then(|script| LaneScript::new(script, memory, outside, (most, cleared)));
+        let mut general: Option<LaneRun<'_, Cpu<'_>>> = None;
+        let mut values = Some(values);
+        loop {
+            let first = next.fetch_add(length, Ordering::Relaxed);
+            if first >= self.end.load(Ordering::Acquire) {
+                break;
+            }
+            let mut piece = Piece { first, worker: number, bytes: ends(kept) };
+            let mut pieces = Vec::new();
+            let mut left = Vec::new();
+            for lane in first..(first + length).min(self.lanes.count) {
+                let before: Vec<usize> = kept.iter().map(Vec::len).collect();
+                let truncate = |kept: &mut [Vec<u8>]| {
+                    kept.iter_mut().zip(&before).for_each(|(kept, &length)| kept.truncate(length));
+                };
+                let keep = |given: usize, bytes: &[u8]| kept[given].extend_from_slice(bytes);
+                match script.as_mut().map(|script| script.lane(lane, keep)) {
+                    Some(Ok(())) => continue,
+                    Some(Err(Stop::Large)) => too_large.store(true, Ordering::Relaxed),
+                    Some(Err(Stop::Failed)) | None => {}
+                }
+                truncate(kept);
+                let ran = if too_large.load(Ordering::Relaxed) {
+                    Err(BackendError::BadPlan { message: "a large lane".to_owned() })
+                } else {
+                    if let Some(values) = values.take() {
+                        general = Some(self.begun(&cpu, values));
+                    }
+                    let Some(run) = &mut general else { break };
+                    run.lane(lane, |given, buffer, element, count| {
+                        kept[given].extend_from_slice(&buffer.bytes()[..count * element.bytes()]);
+                        Ok(())
+                    })
+                };
+                if let Err(error) = ran {
+                    truncate(kept);
+                    if too_large.swap(false, Ordering::Relaxed) {
+                        let rest = Piece { first: lane + 1, worker: number, bytes: ends(kept) };
+                        pieces.push(closed(std::mem::replace(&mut piece, rest), kept));
+                        left.push(lane);
+                        continue;
+                    }
+                    self.end.fetch_min(lane, Ordering::AcqRel);
+                    lock(&self.done).fails(lane, error);
+                    break;
+                }
+            }
+            pieces.push(closed(piece, kept));
+            let mut done = lock(&self.done);
+            done.pieces.extend(pieces);
+            done.left.extend(left);
+        }
+        let mut peak = 0;
+        if let Some(script) = script {
+            peak += script.bytes_held();
+            script.end();
+        }
+        if let Some(run) = general {
+            peak += run.peak_bytes();
+            run.end();
+        }
+        lock(&self.done).peak += peak;
+    }
+
+    /// Runs the lanes that are left, one after the other on all threads; everything in order.
+    fn rest(&self, number: usize, slots: &[Mutex<&mut Worker>]) -> Result<Done, BackendError> {
+        let mut done = std::mem::take(&mut *lock(&self.done));
+        done.left.sort_unstable();
+        let end = self.end.load(Ordering::Acquire);
+        let left = std::mem::take(&mut done.left);
+        if let Some(slot) = slots.get(number).filter(|_| !left.is_empty()) {
+            let mut worker = lock(slot);
+            let Worker { values, kept, .. } = &mut **worker;
+            let mut run = self.begun(self.cpu, values);
+            for &lane in left.iter().filter(|&&lane| lane < end) {
+                let piece = Piece { first: lane, worker: number, bytes: ends(kept) };
+                let ran = run.lane(lane, |given, buffer, element, count| {
+                    kept[given].extend_from_slice(&buffer.bytes()[..count * element.bytes()]);
+                    Ok(())
+                });
+                if let Err(error) = ran {
+                    done.fails(lane, error);
+                    break;
+                }
+                done.pieces.push(closed(piece, kept));
+            }
+            done.peak = done.peak.max(run.peak_bytes());
+            run.end();
+        }
+        match done.failed.take() {
+            Some((_, error)) => Err(error),
+            None => {
+                done.pieces.sort_unstable_by_key(|piece| piece.first);
+                Ok(done)
+            }
+        }
+    }
+
+    fn begun<'a>(&'a self, cpu: &'a Cpu<'a>, values: &'a mut Values<Array>) -> LaneRun<'a, Cpu<'a>> {
+        let outside = self.lanes.outside.iter().map(|(id, stored)| {
+            let Stored { buffer, element, extents, scalar } = stored;
+            let stored =
+                Stored { buffer: (*buffer).clone(), element: *element, extents: extents.clone(), scalar: *scalar };
+            (*id, stored)
+        });
+        LaneRun::new(cpu, self.plan, self.lanes.step, values, outside)
+    }
+}
+
+/// Where what is kept from now on begins.
+fn ends(kept: &[Vec<u8>]) -> Vec<(usize, usize)> {
+    kept.iter().map(|kept| (kept.len(), kept.len())).collect()
+}
+
+/// A piece that ends here.
+fn closed(mut piece: Piece, kept: &[Vec<u8>]) -> Piece {
+    piece.bytes.iter_mut().zip(kept).for_each(|((_, end), kept)| *end = kept.len());
+    piece
+}
+
+/// What all lanes give, in order, and the bytes that there were at one time.
+fn joined(running: &Running<'_>, workers: &[Worker], done: Done) -> Result<(Vec<Joined<Array>>, usize), BackendError> {
+    let mut peak = done.peak;
+    let mut all = Vec::new();
+    for (given, element) in running.lanes.step.elements(running.plan).enumerate() {
+        let part = |piece: &Piece| {
+            let (from, to) = piece.bytes[given];
+            &workers[piece.worker].kept[given][from..to]
+        };
+        let bytes: usize = done.pieces.iter().map(|piece| part(piece).len()).sum();
+        let elements = bytes / element.bytes();
+        let Some(mut array) = running.cpu.shared.memory.take(element, &[elements]) else {
+            return Err(too_large(running.plan, element, elements));
+        };
+        let mut rest = array.bytes_mut();
+        for piece in &done.pieces {
+            let (own, more) = rest.split_at_mut(part(piece).len());
+            own.copy_from_slice(part(piece));
+            rest = more;
+        }
+        peak += bytes;
+        all.push(Joined { buffer: array, elements });
+    }
+    Ok((all, peak))
+}
+
+fn too_large(plan: &Plan, element: ElementType, elements: usize) -> BackendError {
+    let array = format!("{element} elements of all lanes");
+    let fault = Fault::TooLarge { array, extents: vec![i64::try_from(elements).unwrap_or(i64::MAX)] };
+    RunError { operation: format!("program `{}`", plan.name), place: Place::default(), fault }.into()
+}

@@ -1,0 +1,142 @@
+//! Lanes that run one at a time: on threads each by itself, and large ones on all of them.
+
+mod common;
+
+use common::{Random, check, compiled, interpreted, plan, same_bits};
+use fusebox_cranelift::{Config, Cranelift};
+use fusebox_ir::{Array, ElementType, Plan};
+
+/// Rows of a vector between offsets, each halved until all of it is small: a loop over an array that gets shorter, a fold that rounds, a scan, a
+/// scatter and an append in a lane; results of every kind.
+const ROWS: &str = "fn f(x: [total]f32, offsets: [more]i64, n: i64) -> [?]f32, [?]i64, [?]f32, [?]i64, [?]f32 {
+    let a: i64, rows: [a]f32, b: i64, lengths: [b]i64, c: i64, sums: [c]f32, d: i64, numbers: [d]i64, e: i64, all: [e]f32 = consume([n], |i| {
+        let from = offsets[i]
+        let k = offsets[i + 1] - from
+        let row: [k]f32 = generate([k], |j| x[from + j])
+        let h: i64, last: [h]f32, t: i64 = while(|h: i64, v: [h]f32, t: i64| {
+            let go = h > 3
+            return go
+        }, |h: i64, v: [h]f32, t: i64| {
+            let half = h / 2
+            let w: [half]f32 = generate([half], |j| v[j] + v[h - 1 - j])
+            let again = t + 1
+            return half, w, again
+        }, k, row, 0i64)
+        let running: [h]f32 = scanl1(|a, b| a + b, last)
+        let sum: f32 = fold(|a, b| a + b, 0.5, row)
+        let turned: [k]f32 = permute(|new, old| new, row, row, to: |j| k - 1 - j, unique: true)
+        let m: i64, positive: [m]f32 = filter(|a| a > 0.0, turned)
+        yield elements(running), elements(m), elements(sum), elements(i), elements(positive)
+    })
+    return rows, lengths, sums, numbers, all }";
+
+/// Rows of these lengths.
+fn rows(lengths: &[usize]) -> Vec<Array> {
+    let mut random = Random(lengths.iter().sum::<usize>() as u64 + 7);
+    let total: usize = lengths.iter().sum();
+    let mut offsets = vec![0i64];
+    for &length in lengths {
+        offsets.push(offsets[offsets.len() - 1] + length as i64);
+    }
+    vec![
+        random.array(ElementType::F32, &[total]),
+        Array::new(&[offsets.len()], &offsets).unwrap(),
+        Array::scalar(lengths.len() as i64),
+    ]
+}
+
+fn some_lengths() -> Vec<Vec<usize>> {
+    let many: Vec<usize> = (0..500).map(|row| row * 7919 % 61).collect();
+    let mut uneven = vec![1; 40];
+    uneven[23] = 20_000;
+    vec![vec![], vec![0], vec![1], vec![9_000], vec![0, 5, 0, 31], many, uneven]
+}
+
+#[test]
+fn rows_of_all_lengths_with_all_backends() {
+    let inputs: Vec<_> = some_lengths().iter().map(|lengths| rows(lengths)).collect();
+    check(ROWS, &inputs);
+}
+
+fn ran(config: Config, plan: &Plan, inputs: &[Array]) -> Vec<Array> {
+    let backend = Cranelift::new(config).unwrap();
+    let loaded = compiled(&backend, plan).unwrap().load_plan().unwrap();
+    assert_eq!(loaded.scripts(), 1, "its lanes have a script");
+    // The second run finds the memory of the first.
+    loaded.run_plan(inputs).unwrap();
+    loaded.run_plan(inputs).unwrap()
+}
+
+#[test]
+fn large_lanes_are_left_to_all_threads() {
+    let plan = plan(ROWS);
+    for lengths in some_lengths() {
+        let inputs = rows(&lengths);
+        let expected = interpreted(&plan, &inputs).unwrap();
+        for (threads, lane_bytes) in [(1, 0), (2, 0), (2, 100), (7, 64), (3, 40_000), (7, usize::MAX)] {
+            let config = Config { threads, lane_bytes, share_from_ns: 1, ..Config::default() };
+            let found = ran(config, &plan, &inputs);
+            let same = found.iter().zip(&expected).all(|(own, other)| same_bits(own, other));
+            assert!(same, "{threads} threads, lanes of {lane_bytes} bytes, {lengths:?}");
+        }
+    }
+}
+
+#[test]
+fn of_lanes_that_fail_the_first_is_told() {
+    let source = "fn f(x: [n]i64) -> [?]i64 {
+        let t: i64, all: [t]i64 = consume([n], |i| {
+            let k = x[i]
+            let row: [k]i64 = generate([k], |j| 100 / (j - x[i] + 5))
+            let s: i64 = fold(|a, b| a + b, 0, row)
+            yield elements(s)
+        })
+        return all }";
+    let plan = plan(source);
+    let fails = |x: &[i64]| interpreted(&plan, &[Array::new(&[x.len()], x).unwrap()]).unwrap_err();
+    assert!(fails(&[1, 2, 9, -1]).ends_with("division by zero, in lane 2"), "{}", fails(&[1, 2, 9, -1]));
+    assert!(fails(&[1, -4, 9]).contains("in lane 1"), "{}", fails(&[1, -4, 9]));
+    let many: Vec<i64> = (0..3_000).map(|lane| if lane % 700 == 699 { 5 } else { 3 }).collect();
+    let inputs = [vec![1, 2, 9, -1], vec![1, -4, 9], vec![4, 3], vec![], many];
+    let inputs: Vec<Vec<Array>> = inputs.iter().map(|x| vec![Array::new(&[x.len()], x).unwrap()]).collect();
+    check(source, &inputs);
+}
+
+#[test]
+fn lanes_in_branches_and_loops_and_of_numbers() {
+    // Lanes see what a loop around them makes; they give constants and what is outside; some sort.
+    let source = "fn f(x: [n]i64, turns: i64, sorts: bool) -> [?]i64, [?]i64, [n]i64 {
+        let w: [n]i64, t: i64 = while(|v: [n]i64, t: i64| { let go = t < turns return go }, |v: [n]i64, t: i64| {
+            let p: i64, sums: [p]i64 = consume([n], |i| {
+                let k = v[i] % 5 + 1
+                let row: [k]i64 = generate([k], |j| v[(i + j) % n])
+                let s: i64 = fold(|a, b| a + b, 0, row)
+                yield elements(s)
+            })
+            let next: [n]i64 = generate([n], |i| sums[i] % 97)
+            let u = t + 1
+            return next, u }, x, 0i64)
+        let a: i64, ones: [a]i64, b: i64, xs: [b]i64 = cond(sorts, || {
+            let a: i64, ones: [a]i64, b: i64, xs: [b]i64 = consume([n], |i| {
+                let row: [n]i64 = generate([n], |j| w[j] * (i + 1) % 31)
+                let sorted: [n]i64 = sort(row)
+                let one = 1i64
+                yield elements(one), elements(sorted)
+            })
+            return a, ones, b, xs
+        }, || {
+            let a: i64, ones: [a]i64, b: i64, xs: [b]i64 = consume([3], |i| {
+                yield elements(i), elements(w)
+            })
+            return a, ones, b, xs
+        })
+        return ones, xs, w }";
+    let mut inputs = Vec::new();
+    for (n, turns) in [(0, 2), (1, 3), (17, 4), (300, 1)] {
+        for sorts in [false, true] {
+            let x: Vec<i64> = (0..n as i64).map(|i| i * 37 % 101).collect();
+            inputs.push(vec![Array::new(&[n], &x).unwrap(), Array::scalar(turns as i64), Array::scalar(sorts)]);
+        }
+    }
+    check(source, &inputs);
+}
