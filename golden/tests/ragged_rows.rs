@@ -1,5 +1,5 @@
-//! Random nests over rows of different lengths, whose elements are computed with what was computed of their row: as the interpreter gives it, and to the
-//! bit what the plan says, on any number of threads.
+//! Random nests over rows of different lengths, whose elements are computed with what was computed of their row: as the interpreter gives it,
+//! and to the bit what the plan says, on any number of threads.
 
 use std::{fmt::Write, num::NonZeroUsize};
 

@@ -509,9 +509,14 @@ fn what_is_repeated_by_offsets_stands_in_the_nest_of_its_rows() {
     assert_eq!(other, "w b: their segments are not the same");
     let longer = ragged(
         "horizontal w: [m]i64 = replicate_seg([m], y, offsets: o)
-         last b: [p]i64 = map(|A| A + 1, o)",
+         last b: [k]i64 = map(|A| A + 1, r)",
     );
     assert_eq!(longer, "w b: their extents are not known to be equal");
+    let of_segments = ragged(
+        "horizontal w: [m]i64 = replicate_seg([m], y, offsets: o)
+         last b: [n]i64 = map(|A| A + 1, y)",
+    );
+    assert_eq!(of_segments, "[segments o, elements o]; w 2; b 1");
     // Elements are made segment by segment.
     let turned = ragged(
         "diagonal w: [m]i64 = replicate_seg([m], y, offsets: o)
