@@ -67,6 +67,8 @@ pub struct Report {
     pub lifted: usize,
     /// Arrays of offsets that were made.
     pub descriptors: usize,
+    /// Nests whose lanes run one at a time, always or where rows are long.
+    pub alone: usize,
 }
 
 /// Whether a program is flat, and its lanes run as they are to: lanes that run one at a time do so in no other way than [`Flattening::Alone`].
@@ -110,7 +112,6 @@ pub fn flatten(program: &Program, config: &Config) -> Result<(Program, Report), 
         }
     }
     let traversed = streams::traversals_in_lanes(program)?;
-    let (flat, descriptors, lifted) = lift::lift(&live::live(&scalars::scalars(&traversed)), config)?;
-    (report.descriptors, report.lifted) = (descriptors, lifted);
+    let flat = lift::lift(&live::live(&scalars::scalars(&traversed)), config, &mut report)?;
     Ok((flat, report))
 }

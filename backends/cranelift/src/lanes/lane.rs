@@ -1,13 +1,16 @@
-//! Runs the script of a lane, in memory that the next lane finds again.
+//! Runs the script of a lane.
 
 use fusebox_backend::{Stored, timed};
 use fusebox_ir::{Array, MAX_EXTENT, Memory, ValueId};
 
-use super::script::{Call, Do, Given, Move, Number, Script, Slot, Source, Steps, Wanted};
+use super::{
+    arrays::{Home, LaneMemory, NOWHERE, Place},
+    script::{Call, Do, Given, Move, Script, Slot, Source, Steps, Wanted},
+};
 use crate::{code_memory::Code, failure::SLOT_WORDS};
 
 /// Bytes of a scalar: vector code may read as many behind it as behind any array.
-const SCALAR_BYTES: usize = 64;
+pub(super) const SCALAR_BYTES: usize = 64;
 
 /// Why a lane did not end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,71 +21,26 @@ pub(super) enum Stop {
     Failed,
 }
 
-type Result<T = ()> = std::result::Result<T, Stop>;
-
-/// Where an array is.
-#[derive(Clone, Copy, Debug)]
-struct Place {
-    /// 0 where it is not made.
-    address: u64,
-    memory: Home,
-    elements: i64,
-}
-
-/// Whose memory an array is in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Home {
-    /// An array from outside, which nobody writes.
-    Outside,
-    /// Memory of lanes, by number.
-    Own(usize),
-}
-
-const NOWHERE: Place = Place { address: 0, memory: Home::Outside, elements: 0 };
-
-/// Memory of lanes, and how many arrays are in it.
-#[derive(Debug)]
-struct Piece {
-    memory: Memory,
-    arrays: usize,
-}
-
-/// The memory of one worker's lanes.
-#[derive(Debug, Default)]
-pub(super) struct LaneMemory {
-    pieces: Vec<Piece>,
-    /// Those that no array is in.
-    free: Vec<usize>,
-    places: Vec<Place>,
-    extents: Vec<i64>,
-    scalars: Option<Memory>,
-    scratch: Option<Memory>,
-    working: Vec<Memory>,
-    slot: Vec<u64>,
-    words: Vec<u64>,
-    sizes: Vec<i64>,
-    moved: Vec<Moved>,
-    moved_extents: Vec<i64>,
-}
+pub(super) type Result<T = ()> = std::result::Result<T, Stop>;
 
 /// State on its way.
 #[derive(Clone, Copy, Debug)]
-enum Moved {
+pub(super) enum Moved {
     Scalar(u64),
     Array(Place),
 }
 
 /// Lanes of one step, on one thread.
 pub(super) struct LaneScript<'a> {
-    script: &'a Script,
-    memory: &'a mut LaneMemory,
+    pub(super) script: &'a Script,
+    pub(super) memory: &'a mut LaneMemory,
     /// Holds what lanes read from outside.
     _outside: Vec<Array>,
     /// The most bytes of an array; without, any.
-    most: Option<usize>,
+    pub(super) most: Option<usize>,
     /// Whether new arrays hold zeros.
-    cleared: bool,
-    scalars: Memory,
+    pub(super) cleared: bool,
+    pub(super) scalars: Memory,
     scratch: Memory,
 }
 
@@ -174,8 +132,12 @@ impl<'a> LaneScript<'a> {
 
     /// Gives back what the next run can use.
     pub(super) fn end(self) {
+        let held = self.bytes_held();
         self.memory.scalars = Some(self.scalars);
         self.memory.scratch = Some(self.scratch);
+        if held > super::POOL_BYTES {
+            self.memory.pieces.clear();
+        }
     }
 
     fn steps(&mut self, steps: &'a [Do]) -> Result {
@@ -427,175 +389,5 @@ impl<'a> LaneScript<'a> {
         let mut first = [0; 8];
         first.copy_from_slice(&self.scratch.bytes()[..8]);
         Ok(u64::from_le_bytes(first))
-    }
-
-    fn allocate(&mut self, array: usize, in_place_of: Option<usize>) -> Result {
-        let elements = self.extents_of(array)?;
-        let width = self.script.arrays[array].width;
-        let bytes = usize::try_from(elements).ok().and_then(|elements| elements.checked_mul(width));
-        let bytes = bytes.ok_or(Stop::Failed)?;
-        if self.most.is_some_and(|most| bytes >= most) {
-            return Err(Stop::Large);
-        }
-        if let Some(source) = in_place_of {
-            let place = self.memory.places[source];
-            if let Home::Own(piece) = place.memory
-                && place.address != 0
-                && self.memory.pieces[piece].arrays == 1
-                && place.elements as usize * self.script.arrays[source].width == bytes
-            {
-                self.memory.pieces[piece].arrays = 2;
-                self.put(array, Place { elements, ..place });
-                return Ok(());
-            }
-        }
-        let piece = self.piece(bytes)?;
-        let memory = &mut self.memory.pieces[piece];
-        memory.arrays = 1;
-        if self.cleared {
-            memory.memory.bytes_mut().fill(0);
-        }
-        let address = memory.memory.bytes_mut().as_mut_ptr() as u64;
-        self.put(array, Place { address, memory: Home::Own(piece), elements });
-        Ok(())
-    }
-
-    /// Memory of so many bytes that no array is in: what was freed last may still be in a cache.
-    fn piece(&mut self, bytes: usize) -> Result<usize> {
-        let wanted = Memory::capacity_for(bytes).ok_or(Stop::Failed)?;
-        let LaneMemory { pieces, free, .. } = &mut *self.memory;
-        if let Some(at) = free.iter().rposition(|&piece| pieces[piece].memory.capacity() >= wanted) {
-            return Ok(free.remove(at));
-        }
-        // Half as much again, so that lanes a little longer than those before find room.
-        let memory = Memory::zeros(bytes + bytes / 2).ok_or(Stop::Failed)?;
-        match free.pop() {
-            Some(piece) => {
-                pieces[piece].memory = memory;
-                Ok(piece)
-            }
-            None => {
-                pieces.push(Piece { memory, arrays: 0 });
-                Ok(pieces.len() - 1)
-            }
-        }
-    }
-
-    fn copy(&mut self, to: usize, from: usize, take: bool) -> Result {
-        let elements = self.extents_of(to)?;
-        let place = self.made(from)?;
-        if self.own_extents(Slot::Array(to)) != self.own_extents(Slot::Array(from)) {
-            return Err(Stop::Failed);
-        }
-        if let (Home::Own(piece), true) = (place.memory, take)
-            && self.memory.pieces[piece].arrays == 1
-        {
-            self.memory.places[from] = NOWHERE;
-            self.put(to, place);
-            return Ok(());
-        }
-        self.allocate(to, None)?;
-        let bytes = elements as usize * self.script.arrays[to].width;
-        self.copy_bytes(place.address, self.memory.places[to].address, bytes);
-        Ok(())
-    }
-
-    #[allow(unsafe_code)]
-    fn copy_bytes(&mut self, from: u64, to: u64, bytes: usize) {
-        // SAFETY: both are addresses of arrays that are made, of at least so many bytes: the target was just allocated for them, in memory that no other
-        // array is in, and the source is of the same extents and element type.
-        unsafe { std::ptr::copy_nonoverlapping(from as *const u8, to as *mut u8, bytes) }
-    }
-
-    /// Asks for the extents of an array that is to be made; how many elements it has.
-    fn extents_of(&mut self, array: usize) -> Result<i64> {
-        let ty = &self.script.arrays[array];
-        let mut elements = 1i64;
-        for (dim, &extent) in ty.extents.iter().enumerate() {
-            let extent = self.number(extent);
-            if !(0..=MAX_EXTENT).contains(&extent) {
-                return Err(Stop::Failed);
-            }
-            elements = elements.checked_mul(extent).ok_or(Stop::Failed)?;
-            self.memory.extents[ty.first + dim] = extent;
-        }
-        Ok(elements)
-    }
-
-    fn own_extents(&self, slot: Slot) -> &[i64] {
-        match slot {
-            Slot::Scalar(..) => &[],
-            Slot::Array(array) => {
-                let ty = &self.script.arrays[array];
-                &self.memory.extents[ty.first..][..ty.extents.len()]
-            }
-        }
-    }
-
-    fn made(&self, array: usize) -> Result<Place> {
-        let place = self.memory.places[array];
-        if place.address == 0 { Err(Stop::Failed) } else { Ok(place) }
-    }
-
-    /// The place of an array for one more name of it.
-    fn shared(&mut self, array: usize) -> Result<Place> {
-        let place = self.made(array)?;
-        if let Home::Own(piece) = place.memory {
-            self.memory.pieces[piece].arrays += 1;
-        }
-        Ok(place)
-    }
-
-    fn put(&mut self, array: usize, place: Place) {
-        self.free(array);
-        self.memory.places[array] = place;
-    }
-
-    /// An array is gone.
-    fn free(&mut self, array: usize) {
-        let place = std::mem::replace(&mut self.memory.places[array], NOWHERE);
-        if let Home::Own(piece) = place.memory {
-            let memory = &mut self.memory.pieces[piece];
-            memory.arrays -= 1;
-            if memory.arrays == 0 {
-                self.memory.free.push(piece);
-            }
-        }
-    }
-
-    fn bytes(&self, array: usize) -> Option<&[u8]> {
-        match self.memory.places[array].memory {
-            Home::Own(piece) => Some(self.memory.pieces[piece].memory.bytes()),
-            Home::Outside => None,
-        }
-    }
-
-    fn number(&self, number: Number) -> i64 {
-        match number {
-            Number::Constant(number) => number,
-            Number::Scalar(scalar) => self.get(scalar) as i64,
-        }
-    }
-
-    fn bits(&self, source: Source) -> u64 {
-        match source {
-            Source::Bits(bits) => bits,
-            Source::Slot(Slot::Scalar(scalar, _)) => self.get(scalar),
-            Source::Slot(Slot::Array(_)) => 0,
-        }
-    }
-
-    fn holds(&self, condition: Source) -> bool {
-        self.bits(condition) & 0xff != 0
-    }
-
-    fn get(&self, scalar: usize) -> u64 {
-        let mut bits = [0; 8];
-        bits.copy_from_slice(&self.scalars.bytes()[scalar * SCALAR_BYTES..][..8]);
-        u64::from_le_bytes(bits)
-    }
-
-    fn set(&mut self, scalar: usize, bits: u64) {
-        self.scalars.bytes_mut()[scalar * SCALAR_BYTES..][..8].copy_from_slice(&bits.to_le_bytes());
     }
 }

@@ -2,8 +2,10 @@
 //!
 //! A lane that asks for a large array is worth the work of all threads on each of its kernels: it is left, and run when the others are done.
 
+mod arrays;
 mod lane;
 mod script;
+mod writing;
 
 use std::sync::{
     Mutex,
@@ -13,8 +15,11 @@ use std::sync::{
 use fusebox_backend::{AtOnce, BackendError, Joined, LaneRun, Lanes, Stored, Values, lock};
 use fusebox_ir::{Array, ElementType, Fault, Place, Plan, RunError};
 
-use self::lane::{LaneMemory, LaneScript, Stop};
 pub(crate) use self::script::Script;
+use self::{
+    arrays::LaneMemory,
+    lane::{LaneScript, Stop},
+};
 use crate::{Shared, machine::Cpu};
 
 /// Most bytes of memory that a thread keeps for later lanes.
@@ -104,6 +109,11 @@ pub(crate) fn run(cpu: &Cpu<'_>, plan: &Plan, lanes: &Lanes<'_, Array>) -> Resul
     let result = running.rest(workers, &slots);
     drop(slots);
     let joined = result.and_then(|done| joined(&running, &kept, done));
+    // What is large is not kept: memory that the pool keeps has a limit.
+    kept.iter_mut()
+        .flat_map(|worker| &mut worker.kept)
+        .filter(|own| own.capacity() > POOL_BYTES)
+        .for_each(|own| *own = Vec::new());
     lock(&cpu.shared.lanes).extend(kept);
     joined.map(Some)
 }

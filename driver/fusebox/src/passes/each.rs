@@ -85,6 +85,7 @@ impl Pass for Flatten {
             ("irregular", report.irregular),
             ("lifted", report.lifted),
             ("descriptors", report.descriptors),
+            ("alone", report.alone),
         ]);
         Ok(Passed { made: Made::Program(program), report })
     }

@@ -57,7 +57,7 @@ impl<'p> Lifter<'p> {
             && home == ROOT
             && self.here == ROOT
             && self.guard.is_none()
-            && !self.in_one_lane
+            && self.in_one_lane.is_none()
             && body.params.len() == 1
             && !binding.op.uses().into_iter().any(|id| self.may_fail_outside(id));
         if !may {
@@ -162,6 +162,7 @@ impl<'p> Lifter<'p> {
 
     /// The nest as lanes that run one at a time.
     pub fn nest_alone(&mut self, binding: &'p Binding, body: &'p Block) -> Result<(), Error> {
+        self.done.alone += 1;
         let extents = self.lane_extents(&binding.results[0].ty.extents[..1]);
         let Some(LaneExtent::Uniform(count)) = extents.first().cloned() else {
             fusebox_ir::bug!(self.program, "outside of lanes extents are the same in all");
@@ -173,7 +174,7 @@ impl<'p> Lifter<'p> {
         self.not_negative.insert(lane);
         let index = Value { array: lane, home: ROOT, elements: ROOT, ty: I64 };
         self.env.insert(body.params[0].id, Bound::Value(index));
-        self.in_one_lane = true;
+        self.in_one_lane = Some((lane, count));
         let mark = self.mark();
         self.bindings(body)?;
         let mut arrays = Vec::new();
@@ -185,7 +186,7 @@ impl<'p> Lifter<'p> {
             all.push(given);
         }
         self.undo(mark);
-        self.in_one_lane = false;
+        self.in_one_lane = None;
         let results: Vec<Value> = arrays.iter().chain(all.iter().map(|given| &given.value)).cloned().collect();
         let vectors: Vec<_> = results.iter().map(|value| value.array).collect();
         let inside = self.flat.close(vectors);

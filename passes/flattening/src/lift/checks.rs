@@ -32,6 +32,13 @@ impl Code<'_, '_> {
         name: &str,
         lane: &[ScalarOperand],
     ) -> ScalarOperand {
+        // The number of a lane that runs alone is below that of all.
+        if let Some((lane, count)) = self.lifter.in_one_lane
+            && index == ScalarOperand::Outer(lane)
+            && size == Self::extent(count)
+        {
+            return index;
+        }
         let low = self.binary(Binary::Ge, index, Self::constant(0), Bool);
         let high = self.binary(Binary::Lt, index, size, Bool);
         let both = self.binary(Binary::And, low, high, Bool);

@@ -225,7 +225,7 @@ impl Lifter<'_> {
 
     /// Where segments of these sizes begin, and their sum: one more than there are sizes.
     fn offsets_of(&mut self, sizes: ArrayId, count: Extent) -> ArrayId {
-        self.descriptors += 1;
+        self.done.descriptors += 1;
         self.sums_before(sizes, count, "offsets")
     }
 

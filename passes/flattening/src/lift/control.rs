@@ -30,7 +30,7 @@ impl<'p> Lifter<'p> {
                 None => self.outside(binding),
             }
         } else {
-            self.lifted += 1;
+            self.done.lifted += 1;
             self.operation(binding, home)?;
         }
         if home == ROOT && self.is_risky(binding) {

@@ -240,7 +240,7 @@ impl<'p> Lifter<'p> {
         let elements = self.elements(home, &var.ty);
         let value = self.array_value(source);
         let name = self.source_name(source);
-        let array = self.moved_array(&var.name, &value, &name, home, elements, index);
+        let array = self.moved_array(&var.name, &value, &Outside::Error(name), (home, elements), index);
         self.define(var, Value { array, home, elements, ty: var.ty.element });
     }
 
@@ -249,9 +249,8 @@ impl<'p> Lifter<'p> {
         &mut self,
         name: &Name,
         value: &Value,
-        source: &str,
-        home: ContextId,
-        elements: ContextId,
+        outside: &Outside,
+        (home, elements): (ContextId, ContextId),
         index: impl FnOnce(&mut Code<'_, 'p>, &[ScalarOperand]) -> Vec<ScalarOperand>,
     ) -> ArrayId {
         let extents = self.dims(elements);
@@ -262,7 +261,7 @@ impl<'p> Lifter<'p> {
         let from = index(&mut code, &own);
         let coords = code.lane(value.home);
         let inner = code.lifter.steps(value.home, value.elements);
-        let at = code.down(&coords, &inner, &from, &Outside::Error(source.to_owned()));
+        let at = code.down(&coords, &inner, &from, outside);
         let f = code.b.finish_needed(&at);
         let op = self.picked(operands(&extents), f, value.array);
         self.flat.bind(op, vec![(name.clone(), ty)])[0]
@@ -287,9 +286,13 @@ impl<'p> Lifter<'p> {
             .iter()
             .map(|&source| {
                 let (value, name) = (self.array_value(source), self.source_name(source));
-                self.moved_array(&name.as_str().into(), &value, &name, home, elements, |code, own| {
-                    code.call(index, own)
-                })
+                self.moved_array(
+                    &name.as_str().into(),
+                    &value,
+                    &Outside::Error(name.clone()),
+                    (home, elements),
+                    |code, own| code.call(index, own),
+                )
             })
             .collect();
         let (functions, extras) = self.functions_of_lanes(elements, &[(f, sources.len())]);

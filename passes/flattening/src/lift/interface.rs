@@ -3,7 +3,7 @@
 use fusebox_ir::{ArrayId, ArrayOp, Binary, ElementType::I64, Extent, Output, Program, Type, Var};
 
 use super::{
-    Lifter, Value,
+    Done, Lifter, Value,
     code::Code,
     context::{LaneExtent, Made, ROOT},
     flat::operands,
@@ -11,7 +11,7 @@ use super::{
 use crate::{Error, interface::names_are_free};
 
 impl<'p> Lifter<'p> {
-    pub fn run(mut self) -> Result<(Program, usize, usize), Error> {
+    pub fn run(mut self) -> Result<(Program, Done), Error> {
         let program = self.program;
         let inputs = program.body.params.iter().map(|var| (var.name.0.as_str(), &var.ty));
         names_are_free(inputs)?;
@@ -39,10 +39,10 @@ impl<'p> Lifter<'p> {
             });
             results.extend([extents, values]);
         }
-        let (descriptors, lifted) = (self.descriptors, self.lifted);
+        let done = self.done;
         let body = self.flat.finish(results);
         let program = Program { name: program.name.clone(), body, outputs }.renumbered();
-        Ok((program, descriptors, lifted))
+        Ok((program, done))
     }
 
     /// A declared type of a result, of flat inputs; what is computed from extents of arrays of arrays is not said.

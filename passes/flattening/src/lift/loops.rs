@@ -44,7 +44,7 @@ impl<'p> Lifter<'p> {
     }
 
     fn not_alone(&self, lanes: Lanes) -> Lanes {
-        if self.in_one_lane { lanes.without(0) } else { lanes }
+        if self.in_one_lane.is_some() { lanes.without(0) } else { lanes }
     }
 
     /// All lanes take as many turns.

@@ -47,7 +47,7 @@ use self::{
     value::Value,
 };
 use crate::{
-    Config, Error, Flattening,
+    Config, Error, Flattening, Report,
     analysis::{Regularity, regularity, shapes},
 };
 
@@ -107,15 +107,23 @@ struct Lifter<'p> {
     ways: Flattening,
     /// Whether lanes of all outermost nests run one at a time, if they may.
     every_alone: bool,
-    /// Whether one lane of an outermost nest is lifted now, which runs alone.
-    in_one_lane: bool,
+    /// Where one lane of an outermost nest is lifted, which runs alone, its number and how many there are.
+    in_one_lane: Option<(ArrayId, Extent)>,
+    done: Done,
+}
+
+/// What was done so far.
+#[derive(Clone, Copy, Debug, Default)]
+struct Done {
     /// How many arrays of offsets were made.
     descriptors: usize,
     lifted: usize,
+    /// How many nests run their lanes one at a time.
+    alone: usize,
 }
 
-/// The flat program, how many descriptors it makes, and how many operations were lifted.
-pub(crate) fn lift(program: &Program, config: &Config) -> Result<(Program, usize, usize), Error> {
+/// The flat program; the report says how many descriptors it makes, and how many operations were lifted and nests run alone.
+pub(crate) fn lift(program: &Program, config: &Config, report: &mut Report) -> Result<Program, Error> {
     let shapes = shapes(program);
     let regularity = regularity(program, &shapes);
     let mut vars = HashMap::new();
@@ -150,11 +158,12 @@ pub(crate) fn lift(program: &Program, config: &Config) -> Result<(Program, usize
         irregular: config.flattening == Flattening::Irregular,
         ways: config.flattening,
         every_alone: config.every_alone && config.flattening == Flattening::Alone,
-        in_one_lane: false,
-        descriptors: 0,
-        lifted: 0,
+        in_one_lane: None,
+        done: Done::default(),
     };
-    lifter.run()
+    let (flat, done) = lifter.run()?;
+    (report.descriptors, report.lifted, report.alone) = (done.descriptors, done.lifted, done.alone);
+    Ok(flat)
 }
 
 /// All definitions, of inner blocks too.

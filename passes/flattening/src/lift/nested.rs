@@ -4,7 +4,7 @@ use fusebox_ir::{ArrayId, ArrayOp, Binding, ElementType::I64, Extent, Operand, T
 
 use super::{
     LaneOperand, Lifter, Value,
-    code::Code,
+    code::{Code, Outside},
     context::{ContextId, Made, ROOT},
     flat::operands,
 };
@@ -72,13 +72,16 @@ impl<'p> Lifter<'p> {
             let index = [&place(code)[..], own].concat();
             code.extent_at(&value, &lane, rank + dim, &index)
         });
-        let made = self.moved_array(&array.name, &value, &name, home, elements, |code, own| {
-            at.iter()
-                .map(|operand| Self::code_operand(code, operand))
-                .collect::<Vec<_>>()
-                .into_iter()
-                .chain(own.iter().copied())
-                .collect()
+        // An array of its own extents is read nowhere else: the index of the array was looked at.
+        let own = array.ty.extents.iter().zip(sizes).all(|(extent, size)| *extent == Extent::Value(size.id));
+        let all = own && array.ty.extents.len() == sizes.len() && array.ty.inner.is_empty();
+        let outside = if all { Outside::Never } else { Outside::Error(name.clone()) };
+        let made = self.moved_array(&array.name, &value, &outside, (home, elements), |code, own| {
+            let at = match all {
+                true => place(code),
+                false => at.iter().map(|operand| Self::code_operand(code, operand)).collect(),
+            };
+            at.into_iter().chain(own.iter().copied()).collect()
         });
         self.define(array, Value { array: made, home, elements, ty: array.ty.element });
         Ok(())

@@ -62,7 +62,7 @@ impl<'p> Lifter<'p> {
         segments: ContextId,
         name: &str,
     ) -> ArrayId {
-        self.descriptors += 1;
+        self.done.descriptors += 1;
         let rows = self.context(elements).parent;
         let count = self.count(segments);
         let more = self.one_more(count);

@@ -1,0 +1,301 @@
+//! Writes the script of a step of lanes.
+
+use std::collections::HashMap;
+
+use fusebox_ir::{
+    Access, Action, Constant, ElementType, Extent, Kernel, KernelArrayId, KernelExtent, Operand, Plan, PlanExtent,
+    PlanOperand, PlanValue, ScalarOperand, ScatterOrder, Step, ValueId,
+    association::{BLOCK, TILE},
+};
+
+use super::script::{ArrayType, Call, Do, Given, Move, Number, Script, Slot, Source, Steps, Wanted, Working};
+use crate::{
+    emit::{HiddenArgument, Part},
+    loaded_kernel::LoadedKernel,
+};
+
+impl Script {
+    /// The script of a step of lanes; none where a lane does something that has no place in one.
+    pub(crate) fn of(plan: &Plan, step: &Step, kernels: &[LoadedKernel]) -> Option<(ValueId, Self)> {
+        let Step::Lanes { lane, body, given, .. } = step else { return None };
+        let mut writer = Writer {
+            plan,
+            kernels,
+            script: Self {
+                lane: 0,
+                steps: Vec::new(),
+                calls: Vec::new(),
+                given: Vec::new(),
+                arrays: Vec::new(),
+                slots: HashMap::new(),
+                scalars: 0,
+                extents: 0,
+                scratch: 0,
+            },
+        };
+        let Slot::Scalar(number, ElementType::I64) = writer.slot(*lane)? else { return None };
+        writer.script.lane = number;
+        writer.script.steps = writer.steps(body)?;
+        for given in given {
+            let width = match given {
+                Operand::Constant(constant) => constant.ty().bytes(),
+                Operand::Value(id) => plan.values.get(id.index())?.ty.element.bytes(),
+            };
+            let source = writer.source(given)?;
+            writer.script.given.push((source, width));
+        }
+        Some((*lane, writer.script))
+    }
+}
+
+struct Writer<'p> {
+    plan: &'p Plan,
+    kernels: &'p [LoadedKernel],
+    script: Script,
+}
+
+impl Writer<'_> {
+    fn slot(&mut self, id: ValueId) -> Option<Slot> {
+        if let Some(&slot) = self.script.slots.get(&id) {
+            return Some(slot);
+        }
+        let PlanValue { ty, .. } = self.plan.values.get(id.index())?;
+        let slot = if ty.is_scalar() {
+            self.script.scalars += 1;
+            Slot::Scalar(self.script.scalars - 1, ty.element)
+        } else {
+            let extents = ty.extents.iter().map(|extent| self.number(extent)).collect::<Option<_>>()?;
+            let first = self.script.extents;
+            self.script.extents += ty.rank();
+            self.script.arrays.push(ArrayType { width: ty.element.bytes(), extents, first });
+            Slot::Array(self.script.arrays.len() - 1)
+        };
+        self.script.slots.insert(id, slot);
+        Some(slot)
+    }
+
+    fn number(&mut self, extent: &PlanExtent) -> Option<Number> {
+        match extent {
+            Extent::Constant(number) => Some(Number::Constant(*number)),
+            Extent::Value(id) => match self.slot(*id)? {
+                Slot::Scalar(number, ElementType::I64) => Some(Number::Scalar(number)),
+                _ => None,
+            },
+            Extent::Unknown => None,
+        }
+    }
+
+    fn source(&mut self, operand: &PlanOperand) -> Option<Source> {
+        Some(match operand {
+            Operand::Constant(constant) => Source::Bits(constant.bits()),
+            Operand::Value(id) => Source::Slot(self.slot(*id)?),
+        })
+    }
+
+    fn steps(&mut self, steps: &[Step]) -> Option<Vec<Do>> {
+        let mut out = Vec::new();
+        for (position, step) in steps.iter().enumerate() {
+            out.extend(self.step(step, &steps[position + 1..])?);
+        }
+        Some(out)
+    }
+
+    /// One step; nothing for what needs none. Of no step is `None`.
+    fn step(&mut self, step: &Step, rest: &[Step]) -> Option<Option<Do>> {
+        Some(Some(match step {
+            Step::Allocate { value, in_place_of, .. } => match self.slot(*value)? {
+                // Scalars have their place.
+                Slot::Scalar(..) => return Some(None),
+                Slot::Array(array) => {
+                    let in_place_of = match in_place_of.map(|source| self.slot(source)) {
+                        Some(Some(Slot::Array(source))) => Some(source),
+                        Some(_) => return None,
+                        None => None,
+                    };
+                    Do::Allocate { array, in_place_of }
+                }
+            },
+            Step::Constant { value, data } => match self.slot(*value)? {
+                Slot::Scalar(to, _) => Do::SetScalar { to, from: Source::Bits(data.first()?.bits()) },
+                Slot::Array(array) => Do::Data { array, bytes: data.iter().flat_map(bytes_of).collect() },
+            },
+            Step::Launch { kernel, sizes, arrays } => {
+                let call = self.call(*kernel, sizes, arrays)?;
+                self.script.calls.push(call);
+                Do::Launch(self.script.calls.len() - 1)
+            }
+            Step::Alias { value, source, .. } => match (self.slot(*value)?, self.source(source)?) {
+                (Slot::Scalar(to, _), from) if is_scalar(&from) => Do::SetScalar { to, from },
+                (Slot::Array(to), Source::Slot(Slot::Array(from))) => Do::NameArray { to, from },
+                _ => return None,
+            },
+            Step::Truncate { value, source } => match (self.slot(*value)?, self.slot(*source)?) {
+                (Slot::Array(to), Slot::Array(from)) => Do::Truncate { to, from },
+                _ => return None,
+            },
+            Step::Copy { value, source } => match (self.slot(*value)?, self.slot(*source)?) {
+                (Slot::Scalar(to, _), from @ Slot::Scalar(..)) => Do::SetScalar { to, from: Source::Slot(from) },
+                (Slot::Array(to), Slot::Array(from)) => {
+                    Do::CopyArray { to, from, take: Step::free_unused(*source, rest, &self.plan.values) }
+                }
+                _ => return None,
+            },
+            Step::CheckEqual { left, right, .. } => Do::Equal(self.number(left)?, self.number(right)?),
+            Step::CheckAtMost { extent, available, .. } => Do::AtMost(self.number(extent)?, self.number(available)?),
+            Step::CheckNotNegative { extent, .. } => Do::AtMost(Number::Constant(0), self.number(extent)?),
+            Step::If { condition, then, otherwise, .. } => {
+                let condition = self.source(condition)?;
+                Do::If { condition, then: self.steps(then)?, otherwise: self.steps(otherwise)? }
+            }
+            Step::While { state, condition_steps, condition, body, next } => {
+                let test = self.steps(condition_steps)?;
+                let condition = self.source(condition)?;
+                let steps = self.steps(body)?;
+                let made = |id: &ValueId| body.iter().flat_map(Step::within).any(|step| step.makes().contains(id));
+                let mut moves = Vec::new();
+                for (state, next) in state.iter().zip(next) {
+                    moves.push(match (self.slot(*state)?, self.source(next)?) {
+                        (Slot::Scalar(to, _), from) if is_scalar(&from) => Move::Scalar { to, from },
+                        (Slot::Array(to), Source::Slot(Slot::Array(from)))
+                            if self.script.arrays[to].extents.len() == self.script.arrays[from].extents.len() =>
+                        {
+                            let made = matches!(next, Operand::Value(id) if made(id));
+                            Move::Array { to, from, made }
+                        }
+                        _ => return None,
+                    });
+                }
+                Do::While { test, condition, body: steps, moves }
+            }
+            Step::Free { value } => match self.slot(*value)? {
+                Slot::Scalar(..) => return Some(None),
+                Slot::Array(array) => Do::Free(array),
+            },
+            Step::Sort { .. } | Step::Lanes { .. } => return None,
+        }))
+    }
+
+    fn call(&mut self, position: usize, sizes: &[PlanExtent], arrays: &[ValueId]) -> Option<Call> {
+        let (kernel, loaded) = (self.plan.kernels.get(position)?, self.kernels.get(position)?);
+        if sizes.len() != kernel.sizes.len() || arrays.len() != kernel.arrays.len() {
+            return None;
+        }
+        let sizes: Vec<Number> = sizes.iter().map(|size| self.number(size)).collect::<Option<_>>()?;
+        let mut given = Vec::new();
+        for (id, array) in arrays.iter().zip(&kernel.arrays) {
+            let extents = array.extents.iter().map(|extent| wanted(kernel, extent)).collect::<Option<Vec<_>>>()?;
+            let slot = self.slot(*id)?;
+            let fits = match slot {
+                Slot::Scalar(_, element) => element == array.element && extents.is_empty(),
+                Slot::Array(own) => {
+                    let own = &self.script.arrays[own];
+                    own.width == array.element.bytes() && own.extents.len() == extents.len()
+                }
+            };
+            if !fits || self.plan.values.get(id.index())?.ty.element != array.element {
+                return None;
+            }
+            let written = array.access != Access::Read;
+            let over = array.in_place_of.filter(|_| written).map(KernelArrayId::index);
+            given.push(Given { slot, written, over, extents });
+        }
+        let first = sizes.len() + arrays.len();
+        let mut words = vec![0; first];
+        let (mut steps_word, mut working) = (None, Vec::new());
+        for (position, &argument) in loaded.hidden.iter().enumerate() {
+            let word = first + position;
+            words.push(0);
+            match argument {
+                HiddenArgument::Number(number) => words[word] = crate::alike::bits(number),
+                HiddenArgument::Steps => steps_word = Some(word),
+                HiddenArgument::Partial(..) | HiddenArgument::PartialFlags(_) => {
+                    working.push(Working { word, steps: BLOCK });
+                }
+                HiddenArgument::Carry(..)
+                | HiddenArgument::CarryFlags(_)
+                | HiddenArgument::Total(..)
+                | HiddenArgument::TotalFlags(_) => {
+                    working.push(Working { word, steps: TILE });
+                }
+                HiddenArgument::Onward => words[word] = wants_last_carry(kernel).into(),
+                HiddenArgument::Appended | HiddenArgument::OutOfCache => {}
+                // Chunks have copies.
+                HiddenArgument::ChunkSteps(_) | HiddenArgument::Copies(..) | HiddenArgument::CopyFlags(_) => {
+                    return None;
+                }
+            }
+        }
+        let mut alike = Vec::new();
+        let mut count = None;
+        for statement in &kernel.statements {
+            match &statement.action {
+                Action::Scatter { order: ScatterOrder::Chunks, .. } => return None,
+                Action::Scatter { arrays, .. } => {
+                    alike.extend(arrays.windows(2).map(|pair| (pair[0].index(), pair[1].index())));
+                }
+                Action::Append { count: array, .. } => count = Some(array.index()),
+                _ => {}
+            }
+        }
+        let steps = match loaded.part(Part::Steps) {
+            Some(code) => Steps::Code(code.clone()),
+            None => match kernel.levels.first() {
+                None => Steps::None,
+                Some(level) => Steps::Between(bound(kernel, level.from)?, bound(kernel, level.to)?),
+            },
+        };
+        let (code, whole) = match loaded.part(Part::Body) {
+            Some(code) => (code.clone(), false),
+            None => (loaded.part(Part::Whole)?.clone(), true),
+        };
+        let finish = if whole { None } else { loaded.part(Part::Finish).cloned() };
+        let codes = [Some(&code), finish.as_ref(), if let Steps::Code(code) = &steps { Some(code) } else { None }];
+        for code in codes.into_iter().flatten() {
+            self.script.scratch = self.script.scratch.max(code.scratch);
+        }
+        Some(Call {
+            kernel: position,
+            sizes,
+            arrays: given,
+            words,
+            steps,
+            code,
+            whole,
+            finish,
+            steps_word,
+            working,
+            count,
+            alike,
+        })
+    }
+}
+
+fn is_scalar(source: &Source) -> bool {
+    matches!(source, Source::Bits(_) | Source::Slot(Slot::Scalar(..)))
+}
+
+fn bytes_of(constant: &Constant) -> Vec<u8> {
+    constant.bits().to_le_bytes()[..constant.ty().bytes()].to_vec()
+}
+
+fn wanted(kernel: &Kernel, extent: &KernelExtent) -> Option<Wanted> {
+    match extent {
+        KernelExtent::Constant(extent) => Some(Wanted::Constant(*extent)),
+        KernelExtent::Size(id) => kernel.sizes.iter().position(|size| size.id == *id).map(Wanted::Size),
+    }
+}
+
+fn bound(kernel: &Kernel, operand: ScalarOperand) -> Option<Wanted> {
+    match operand {
+        ScalarOperand::Constant(constant) => constant.as_i64().map(Wanted::Constant),
+        ScalarOperand::Local(id) => kernel.sizes.iter().position(|size| size.id == id).map(Wanted::Size),
+        ScalarOperand::Outer(_) => None,
+    }
+}
+
+/// Whether the carry behind the last tile of a scan is a result.
+fn wants_last_carry(kernel: &Kernel) -> bool {
+    kernel.statements.iter().any(|statement| {
+        statement.depth == 1 && matches!(&statement.action, Action::Scan { totals, .. } if !totals.is_empty())
+    })
+}
