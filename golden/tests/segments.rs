@@ -1,4 +1,4 @@
-//! Random programs over segments of segments of segments: folds, scans and maps at each depth, run by the interpreter and as machine code.
+//! Random programs over segments of segments of segments: folds, scans, maps and what is repeated, at each depth, run by the interpreter and as machine code.
 
 use std::{fmt::Write, num::NonZeroUsize};
 
@@ -37,11 +37,15 @@ fn program(random: &mut Random) -> Program {
         let function = ["|p, q| p + q", "|p, q| max(p, q)"][random.below(2)];
         let offsets = format!("offsets: o{}", depth + 1);
         let (name, inner) = (format!("a{at}"), depth < DEPTH);
-        let (line, depth) = match random.below(6) {
+        let (line, depth) = match random.below(8) {
             0 if inner => (format!("fold_seg({function}, 0, {of}, {offsets})"), depth + 1),
             1 if inner => (format!("fold_seg({function}, 5, {of}, {offsets})"), depth + 1),
             2 if inner => (format!("scanl1_seg({function}, {of}, {offsets})"), depth),
             3 if inner => (format!("scanr1_seg({function}, {of}, {offsets})"), depth),
+            6 | 7 if depth > 0 => {
+                let within = depth - 1;
+                (format!("replicate_seg([n{within}], {of}, offsets: o{depth})"), within)
+            }
             4 => {
                 scalars.push(name.clone());
                 writeln!(lines, "let {name}: i64 = fold({function}, 1, {of})").unwrap();

@@ -70,6 +70,15 @@ pub enum ArrayOp {
         /// Arrays of equal extents, whose rank is the number of `None`.
         sources: Vec<ArrayId>,
     },
+    /// Repeats each element along a segment: element `x` is that of the segment which `x` stands in. Shape: `[extent]`.
+    ReplicateSegments {
+        /// The number of elements that all segments have together.
+        extent: Operand,
+        /// Vectors of equal extents, with an element for each segment.
+        sources: Vec<ArrayId>,
+        /// Offsets of segments: one more than there are segments, from 0 to the extent, never falling.
+        offsets: ArrayId,
+    },
     /// Fixes dimensions. Shape: the dimensions kept.
     Slice {
         /// One for each dimension of the source: `None` keeps it, `Some` fixes it at that index.
@@ -408,6 +417,7 @@ impl ArrayOp {
             Self::Backpermute { .. } => "backpermute",
             Self::Transform { .. } => "transform",
             Self::Replicate { .. } => "replicate",
+            Self::ReplicateSegments { .. } => "replicate_seg",
             Self::Slice { .. } => "slice",
             Self::Reshape { .. } => "reshape",
             Self::Concat { .. } => "concat",

@@ -87,6 +87,11 @@ macro_rules! operation_parts {
                 parts.extend(extents.$iter().map(Value));
                 parts.extend(sources.$iter().map(Array));
             }
+            ArrayOp::ReplicateSegments { extent, sources, offsets } => {
+                parts.push(Value(extent));
+                parts.extend(sources.$iter().map(Array));
+                parts.push(Array(offsets));
+            }
             ArrayOp::Fold { combine, seeds, sources, offsets, commutes: _ } => {
                 parts.push(Function(combine));
                 parts.extend(seeds.$iter().map(Value));

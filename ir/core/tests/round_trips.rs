@@ -102,7 +102,7 @@ fn flat_programs_are_flat_and_there_is_every_operation_and_function() {
             note(block, &mut found);
         }
     }
-    let operations = "constant unit compute generate map backpermute transform replicate slice reshape concat fold fold1 fold_seg fold1_seg \
+    let operations = "constant unit compute generate map backpermute transform replicate replicate_seg slice reshape concat fold fold1 fold_seg fold1_seg \
                       scanl scanl1 scanl' scanr scanr1 scanr' scanl_seg scanl1_seg scanl'_seg scanr_seg scanr1_seg scanr'_seg permute expand \
                       permuted_expand filter sort stencil nest element cond while foreign consume cluster if loop assert fma read flat";
     let functions = Unary::ALL.iter().map(|f| f.text()).chain(Binary::ALL.iter().map(|f| f.text()));

@@ -47,6 +47,9 @@ pub(crate) fn evaluate<'p>(evaluator: &Evaluator<'p>, binding: &'p Binding, want
             elementwise::transform(context, extents, index, f, sources)
         }
         ArrayOp::Replicate { dims, sources } => shape::replicate(context, dims, sources),
+        ArrayOp::ReplicateSegments { extent, sources, offsets } => {
+            segments::replicate(context, *extent, sources, *offsets)
+        }
         ArrayOp::Slice { dims, sources } => shape::slice(context, dims, sources),
         ArrayOp::Reshape { extents, sources } => shape::reshape(context, extents, sources),
         ArrayOp::Concat { sources, dim } => shape::concat(context, sources, *dim),
@@ -89,7 +92,9 @@ pub(crate) fn certainly_needs(op: &ArrayOp, wanted: usize) -> Vec<ArrayId> {
         ArrayOp::Compute { sources } | ArrayOp::Replicate { sources, .. } | ArrayOp::Reshape { sources, .. } => {
             vec![sources[wanted]]
         }
-        ArrayOp::Slice { sources, .. } | ArrayOp::Backpermute { sources, .. } => vec![sources[wanted]],
+        ArrayOp::Slice { sources, .. }
+        | ArrayOp::Backpermute { sources, .. }
+        | ArrayOp::ReplicateSegments { sources, .. } => vec![sources[wanted]],
         ArrayOp::Concat { sources, .. } => sources.clone(),
         ArrayOp::Map { f, sources } | ArrayOp::Transform { f, sources, .. } => {
             Function::new(f).needs(&[wanted]).into_iter().map(|i| sources[i]).collect()

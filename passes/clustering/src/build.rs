@@ -41,6 +41,7 @@ pub(crate) fn graph(block: &Block, context: &Context<'_>) -> Graph {
         orders: 0,
         segments: HashMap::new(),
         over_segments: HashMap::new(),
+        in_segments: HashMap::new(),
         chained: Vec::new(),
         longer: HashSet::new(),
     };
@@ -71,6 +72,8 @@ struct Build<'a, 'p> {
     segments: HashMap<ArrayId, u32>,
     /// Arrays with an element for each segment of a class.
     over_segments: HashMap<ArrayId, u32>,
+    /// Arrays of the elements of all segments of a class, where an operation says no more of them.
+    in_segments: HashMap<ArrayId, u32>,
     /// Classes of segments of which one has the others' segments as elements.
     chained: Vec<(u32, u32)>,
     /// What has one element more in each segment.
@@ -210,7 +213,9 @@ impl Build<'_, '_> {
             ArrayOp::Permute { defaults, .. } | ArrayOp::PermutedExpand { defaults, .. } => {
                 defaults.iter().for_each(|&id| note(id, Complete::Defaults));
             }
-            ArrayOp::Fold { offsets: Some(offsets), .. } | ArrayOp::Scan { offsets: Some(offsets), .. } => {
+            ArrayOp::Fold { offsets: Some(offsets), .. }
+            | ArrayOp::Scan { offsets: Some(offsets), .. }
+            | ArrayOp::ReplicateSegments { offsets, .. } => {
                 note(*offsets, Complete::Offsets);
             }
             _ => {}
@@ -317,6 +322,20 @@ impl Build<'_, '_> {
 
     /// What runs over segments, and which segments are the elements of others: these may be one nest.
     fn follow_segments(&mut self, binding: &Binding, node: &Node, traversed: &[ArrayId]) {
+        let within = traversed.iter().find_map(|id| self.in_segments.get(id)).copied();
+        let within = match (&binding.op, node.segments, node.kind) {
+            (ArrayOp::ReplicateSegments { .. }, Some(class), _) => {
+                // What it reads has an element for each segment.
+                self.chained.extend(within.map(|around| (around, class)));
+                self.in_segments.extend(binding.results.iter().map(|var| (var.id, class)));
+                return;
+            }
+            (_, None, Kind::Elementwise) => within,
+            _ => None,
+        };
+        if let Some(class) = within {
+            self.in_segments.extend(binding.results.iter().map(|var| (var.id, class)));
+        }
         let of = traversed.iter().find_map(|id| self.over_segments.get(id)).copied();
         let over = match (node.segments, node.kind) {
             (Some(class), kind) => {
@@ -344,6 +363,7 @@ impl Build<'_, '_> {
     fn finish(&mut self, binding: &Binding, runs: &[Extent], node: &mut Node) {
         let offsets = match &binding.op {
             ArrayOp::Fold { offsets, .. } | ArrayOp::Scan { offsets, .. } => *offsets,
+            ArrayOp::ReplicateSegments { offsets, .. } => Some(*offsets),
             _ => None,
         };
         node.segments = offsets.map(|offsets| {

@@ -9,6 +9,7 @@ mod live;
 mod said;
 mod scalars;
 mod scopes;
+mod spread;
 mod streams;
 mod views;
 
@@ -101,6 +102,7 @@ pub fn flatten(program: &Program, config: &Config) -> Result<(Program, Report), 
     if is_flat(program, config.flattening) {
         return Ok((program.clone(), Report::default()));
     }
+    let program = &*spread::as_lookups(program);
     let mut report = Report::default();
     for line in explain(program) {
         match line.representation {

@@ -18,6 +18,7 @@ mod language;
 mod laws;
 mod ledger;
 mod meeting;
+mod offsets;
 mod pairs;
 mod producers;
 mod reads;
@@ -139,6 +140,15 @@ impl Fusion<'_> {
         let mut tables = graph.analysis.tables;
         let turned = turned::turn(block, &tables.sizes, &mut tables.types);
         self.report.rewritten(turned);
+        let Tables { sizes, types, names, next, .. } = &mut tables;
+        let by_offsets = offsets::by_offsets(block, sizes, &mut |like, ty| {
+            let id = ArrayId(*next);
+            *next += 1;
+            types.insert(id, ty.clone());
+            names.insert(id, like.name.0.clone());
+            Var { id, ty, ..like.clone() }
+        });
+        self.report.rewritten(by_offsets);
         Ok(tables)
     }
 }

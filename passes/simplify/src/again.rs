@@ -91,6 +91,7 @@ fn single_source(binding: &Binding) -> Option<Vec<Binding>> {
     let (ArrayOp::Compute { sources }
     | ArrayOp::Backpermute { sources, .. }
     | ArrayOp::Replicate { sources, .. }
+    | ArrayOp::ReplicateSegments { sources, .. }
     | ArrayOp::Slice { sources, .. }
     | ArrayOp::Reshape { sources, .. }) = &binding.op
     else {
@@ -101,6 +102,7 @@ fn single_source(binding: &Binding) -> Option<Vec<Binding>> {
         if let ArrayOp::Compute { sources }
         | ArrayOp::Backpermute { sources, .. }
         | ArrayOp::Replicate { sources, .. }
+        | ArrayOp::ReplicateSegments { sources, .. }
         | ArrayOp::Slice { sources, .. }
         | ArrayOp::Reshape { sources, .. } = &mut op
         {

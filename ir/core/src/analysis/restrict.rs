@@ -156,6 +156,7 @@ pub fn restrict<'a>(binding: &'a Binding, wanted: &[bool]) -> Cow<'a, Binding> {
         ArrayOp::Compute { sources }
         | ArrayOp::Backpermute { sources, .. }
         | ArrayOp::Replicate { sources, .. }
+        | ArrayOp::ReplicateSegments { sources, .. }
         | ArrayOp::Slice { sources, .. }
         | ArrayOp::Reshape { sources, .. } => *sources = chosen(sources, wanted),
         ArrayOp::Fold { combine, seeds, sources, .. } | ArrayOp::Scan { combine, seeds, sources, .. } => {
@@ -262,6 +263,7 @@ pub fn independent(binding: &Binding) -> Vec<Cow<'_, Binding>> {
         | ArrayOp::Transform { .. }
         | ArrayOp::Backpermute { .. }
         | ArrayOp::Replicate { .. }
+        | ArrayOp::ReplicateSegments { .. }
         | ArrayOp::Slice { .. }
         | ArrayOp::Reshape { .. } => {
             // Results of the same sources and extents stay together.

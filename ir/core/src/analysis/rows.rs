@@ -93,8 +93,26 @@ fn is_param(f: &Lambda, result: ScalarOperand, param: usize) -> bool {
 
 /// The array that a function of one index reads at that index, if that is all it does.
 pub fn read_at_index(f: &Lambda) -> Option<ArrayId> {
-    let ([param], [instruction], [result]) = (&f.params[..], &f.instructions[..], &f.results[..]) else { return None };
-    let (ScalarOp::Read { array, index }, [local]) = (&instruction.op, &instruction.results[..]) else { return None };
-    let own = *index == [ScalarOperand::from(param.id)] && *result == ScalarOperand::from(local.id);
-    own.then_some(*array)
+    match reads_at_index(f)?[..] {
+        [array] => Some(array),
+        _ => None,
+    }
+}
+
+/// The arrays that a function of one index reads: the first at that index, each other one at what was read of the one before. If that is
+/// all it does.
+pub fn reads_at_index(f: &Lambda) -> Option<Vec<ArrayId>> {
+    let ([param], [result]) = (&f.params[..], &f.results[..]) else { return None };
+    let (mut arrays, mut last) = (Vec::new(), ScalarOperand::from(param.id));
+    for instruction in &f.instructions {
+        let (ScalarOp::Read { array, index }, [local]) = (&instruction.op, &instruction.results[..]) else {
+            return None;
+        };
+        if *index != [last] {
+            return None;
+        }
+        arrays.push(*array);
+        last = local.id.into();
+    }
+    (*result == last && !arrays.is_empty()).then_some(arrays)
 }

@@ -23,7 +23,7 @@ pub fn work(f: &Lambda) -> u64 {
 /// Whether elements cost less to make than to read: repeated ones of a smaller array, or some that are made of their indices alone.
 pub fn costs_less_than_its_read(binding: &Binding) -> bool {
     match &binding.op {
-        ArrayOp::Replicate { .. } => true,
+        ArrayOp::Replicate { .. } | ArrayOp::ReplicateSegments { .. } => true,
         ArrayOp::Generate { f, .. } => {
             let mut reads = false;
             f.outer_uses(&mut |_| reads = true);

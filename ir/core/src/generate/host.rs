@@ -106,13 +106,21 @@ fn offsets_of(body: &Block) -> HashMap<ArrayId, Extent> {
     let mut blocks = vec![body];
     while let Some(block) = blocks.pop() {
         for binding in &block.bindings {
-            if let ArrayOp::Fold { sources, offsets: Some(id), .. } | ArrayOp::Scan { sources, offsets: Some(id), .. } =
-                &binding.op
-                && let Some(ty) = sources.first().and_then(|source| types.get(source))
+            let cut = match &binding.op {
+                ArrayOp::Fold { sources, offsets: Some(id), .. } | ArrayOp::Scan { sources, offsets: Some(id), .. } => {
+                    Some((*id, sources.first()))
+                }
+                ArrayOp::ReplicateSegments { offsets, .. } => {
+                    Some((*offsets, binding.results.first().map(|var| &var.id)))
+                }
+                _ => None,
+            };
+            if let Some((id, of)) = cut
+                && let Some(ty) = of.and_then(|of| types.get(of))
                 && let Some(&extent) = ty.extents.last()
-                && body.params.iter().any(|var| var.id == *id)
+                && body.params.iter().any(|var| var.id == id)
             {
-                found.entry(*id).or_insert(extent);
+                found.entry(id).or_insert(extent);
             }
             blocks.extend(blocks_of(&binding.op));
         }

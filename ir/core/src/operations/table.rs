@@ -13,6 +13,7 @@ impl ArrayOp {
             | Self::Backpermute { .. }
             | Self::Transform { .. }
             | Self::Replicate { .. }
+            | Self::ReplicateSegments { .. }
             | Self::Slice { .. } => Kind::Elementwise,
             Self::Stencil { .. } => Kind::Stencil,
             Self::Fold { .. } | Self::Scan { .. } => Kind::Rows,
@@ -54,6 +55,7 @@ impl ArrayOp {
             | Self::Backpermute { .. }
             | Self::Transform { .. }
             | Self::Replicate { .. }
+            | Self::ReplicateSegments { .. }
             | Self::Slice { .. }
             | Self::Reshape { .. }
             | Self::Concat { .. }
@@ -125,6 +127,16 @@ impl<'a> Signature<'a> {
                     .gives(sources.len(), row.replicated(dims, sources), Known::Elements)
                     .over(RunsOver::Result)
             }
+            // That there are as many elements as segments is not asked for: an element that a segment lacks is an index outside.
+            ArrayOp::ReplicateSegments { extent, sources, offsets } => row
+                .start(Made::BySource)
+                .reads(Role::Source, How::Mapped, sources)
+                .reads(Role::Offsets, How::Anywhere, std::slice::from_ref(offsets))
+                .alike(sources)
+                .extents(std::slice::from_ref(extent))
+                .gives(sources.len(), given(std::slice::from_ref(extent)), Known::Elements)
+                .over(RunsOver::Result)
+                .fails(true),
             ArrayOp::Slice { dims, sources } => row
                 .start(Made::BySource)
                 .reads(Role::Source, How::Mapped, sources)

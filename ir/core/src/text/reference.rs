@@ -93,6 +93,8 @@ operations! {
             "let t: [n]f32 = scanr1(|x, y| x + y, xs)";
         "scanr'" "scanr'(|x, y| …, seed, a, …)", "[..sh, n] → [..sh, n], [..sh]", "Running combinations from the right, to the seed; and the whole.",
             "let t: [n]f32, whole: f32 = scanr'(|x, y| x + y, 0.0, xs)";
+        "replicate_seg" "replicate_seg([n], a, …, offsets: o)", "[segments] → [n]", "Repeats each element along a segment.",
+            "let k = o - 1 let t: [n]i64 = replicate_seg([n], ks, offsets: os)";
         "fold_seg" "fold_seg(|x, y| …, seed, a, …, offsets: o)", "[..sh, n] → [..sh, segments]", "A fold of each segment; `offsets` has one entry more than there are segments.",
             "let k = o - 1 let t: [k]f32 = fold_seg(|x, y| x + y, 0.0, xs, offsets: os)";
         "fold1_seg" "fold1_seg(|x, y| …, a, …, offsets: o)", "[..sh, n] → [..sh, segments]", "The same without a seed, of segments that are not empty.",

@@ -177,6 +177,7 @@ impl<'p> Validator<'p> {
                     ArrayOp::Backpermute { .. }
                         | ArrayOp::Transform { .. }
                         | ArrayOp::Replicate { .. }
+                        | ArrayOp::ReplicateSegments { .. }
                         | ArrayOp::Slice { .. }
                 )
             })

@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use fusebox_ir::{ArrayId, Fault};
+use fusebox_ir::{ArrayId, Fault, Operand};
 
-use super::Context;
+use super::{Computed, Context};
 use crate::scalar::Stop;
 
 /// The innermost extent.
@@ -38,4 +38,16 @@ pub(super) fn rows(context: Context<'_, '_>, offsets: Option<ArrayId>, n: i64) -
         least = value;
     }
     Ok(offsets.windows(2).map(|pair| pair[0] as usize..pair[1] as usize).collect())
+}
+
+/// The element of its segment, for each element of an extent.
+pub(super) fn replicate(context: Context<'_, '_>, extent: Operand, sources: &[ArrayId], offsets: ArrayId) -> Computed {
+    let source = sources[context.wanted];
+    context.evaluator.value(source)?;
+    let extents = context.extents(&[extent])?;
+    let mut of = Vec::new();
+    for (segment, range) in rows(context, Some(offsets), innermost(&extents))?.into_iter().enumerate() {
+        of.resize(range.end, segment as i64);
+    }
+    context.tabulate(extents, |index| context.evaluator.element(source, &[of[index[0] as usize]]))
 }

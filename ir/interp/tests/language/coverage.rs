@@ -92,6 +92,7 @@ fn of_operation(op: &ArrayOp) -> Vec<String> {
         | ArrayOp::Backpermute { .. }
         | ArrayOp::Transform { .. }
         | ArrayOp::Replicate { .. }
+        | ArrayOp::ReplicateSegments { .. }
         | ArrayOp::Slice { .. }
         | ArrayOp::Reshape { .. }
         | ArrayOp::Concat { .. }
@@ -138,6 +139,7 @@ fn operations() -> Vec<String> {
         "backpermute",
         "transform",
         "replicate",
+        "replicate_seg",
         "slice",
         "reshape",
         "concat",

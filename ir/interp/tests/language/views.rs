@@ -121,3 +121,34 @@ fn concat_of_unequal_rows() {
             .ends_with("concat `a`: extent 2 of `x` and extent 1 of `y` should be equal")
     );
 }
+
+/// `replicate_seg` repeats each element along its segment; offsets are those of `fold_seg`, and as wrong.
+#[test]
+fn replicate_along_segments() {
+    let program = "fn f(x: [m]i32, o: [k]i64, n: i64) -> [?]i32 {
+        let t: [n]i32 = replicate_seg([n], x, offsets: o) return t }";
+    assert_eq!(run(program, &["[7, 8, 9]", "[0, 2, 2, 5]", "5"]), "[7, 7, 9, 9, 9]");
+    assert_eq!(run(program, &["[]", "[0]", "0"]), "[]");
+    assert_eq!(run(program, &["[1, 2]", "[0, 0, 0]", "0"]), "[]");
+    // An element that no segment stands for is not read; one that a segment lacks only where the segment has elements.
+    assert_eq!(run(program, &["[7, 8, 9]", "[0, 1]", "1"]), "[7]");
+    assert_eq!(run(program, &["[7]", "[0, 2, 2]", "2"]), "[7, 7]");
+    let said = |inputs: &[&str], end: &str| {
+        let message = fails(program, inputs);
+        assert!(message.ends_with(end), "{message}");
+    };
+    said(&["[7]", "[0, 1, 2]", "2"], "index [1] is outside of `x`, whose extents are [1]");
+    said(
+        &["[7, 8]", "[0, 2, 1]", "1"],
+        "replicate_seg `t`: offset 1 of `o` is 2: offsets rise from 0 to the extent, 1",
+    );
+    said(
+        &["[7, 8]", "[0, 1, 1]", "2"],
+        "replicate_seg `t`: offset 2 of `o` is 1: offsets rise from 0 to the extent, 2",
+    );
+    said(
+        &["[7, 8]", "[1, 1, 2]", "2"],
+        "replicate_seg `t`: offset 0 of `o` is 1: offsets rise from 0 to the extent, 2",
+    );
+    said(&["[]", "[]", "0"], "`o` is empty: there is one offset more than segments");
+}

@@ -26,6 +26,10 @@ impl<'p> Lifter<'p> {
             ArrayOp::Backpermute { f, sources, .. } => self.backpermute(binding, home, f, sources),
             ArrayOp::Transform { index, f, sources, .. } => self.transform(binding, home, index, f, sources),
             ArrayOp::Replicate { dims, sources } => self.replicate(binding, home, dims, sources),
+            // Of those of which anything is known of the offsets there are none any more.
+            ArrayOp::ReplicateSegments { .. } => {
+                return Err(self.refused(binding, "it is not known how many offsets there are"));
+            }
             ArrayOp::Slice { dims, sources } => self.slice(binding, home, dims, sources),
             ArrayOp::Reshape { sources, .. } => self.reshape(binding, home, sources),
             ArrayOp::Concat { sources, dim } => self.concat(binding, home, sources, *dim),

@@ -21,6 +21,7 @@ impl Fusing<'_, '_> {
             }
             ArrayOp::Backpermute { sources, .. }
             | ArrayOp::Replicate { sources, .. }
+            | ArrayOp::ReplicateSegments { sources, .. }
             | ArrayOp::Slice { sources, .. } => {
                 let at = self.read_at(position, &mut code);
                 self.sources(position, sources, &at, &mut code)

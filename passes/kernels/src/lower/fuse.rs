@@ -234,8 +234,8 @@ impl<'l, 'p> Fusing<'l, 'p> {
                     count = Some(segment_level(&mut self.nest, offsets, level.order, &origin));
                 }
                 Over::Elements(list) => {
-                    let (position, source) = self.cut_by(*list);
-                    let extent = *self.lower.extents(source).last().expect("what is cut into segments has a dimension");
+                    let (position, cut) = self.cut_by(*list);
+                    let extent = *self.lower.extents(cut).last().expect("what is cut into segments has a dimension");
                     self.enter(position);
                     let (offsets, origin) = (self.lower.array(*list), self.origin(position));
                     let segments = element_level(&mut self.nest, offsets, (count.take(), extent), level.order, &origin);
@@ -251,6 +251,9 @@ impl<'l, 'p> Fusing<'l, 'p> {
         let cut = |(position, binding): (usize, &Binding)| match &binding.op {
             ArrayOp::Fold { offsets: Some(own), sources, .. } | ArrayOp::Scan { offsets: Some(own), sources, .. } => {
                 (*own == offsets).then_some((position, *sources.first()?))
+            }
+            ArrayOp::ReplicateSegments { offsets: own, .. } => {
+                (*own == offsets).then_some((position, binding.results.first()?.id))
             }
             _ => None,
         };

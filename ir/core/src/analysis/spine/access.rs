@@ -1,6 +1,6 @@
 //! How operations use what others of the same cluster make.
 
-use super::{Conflict, Finder, IterationOrder, Made, Why, conflict, rows::row};
+use super::{Conflict, Finder, IterationOrder, Made, Why, chain::offsets_of, conflict, rows::row};
 use crate::{
     ArrayId, ArrayOp, Extent, LocalId, Operand, Part,
     analysis::need::{free_uses, local},
@@ -123,8 +123,8 @@ pub(super) fn iteration_orders(finder: &Finder<'_>, uses: &[Vec<Use>]) -> Result
         // All operations that use this one come after it, so its own order is known here.
         if let Some((iteration_order, by)) = wanted[user] {
             if let IterationOrder::Through(_) = iteration_order {
-                // Only an elementwise operation can make its elements in another order.
-                if finder.op(user).kind() != Kind::Elementwise {
+                // Only an elementwise operation can make its elements in another order, and none that goes by segments.
+                if finder.op(user).kind() != Kind::Elementwise || offsets_of(finder.binding(user)).is_some() {
                     return Err(conflict(user, by, Why::NotElementwise));
                 }
                 let results = finder.binding(user).results.len();

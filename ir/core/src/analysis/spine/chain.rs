@@ -56,6 +56,7 @@ pub(super) fn is_total(binding: &Binding, index: usize) -> bool {
 pub(super) fn offsets_of(binding: &Binding) -> Option<ArrayId> {
     match &binding.op {
         ArrayOp::Fold { offsets, .. } | ArrayOp::Scan { offsets, .. } => *offsets,
+        ArrayOp::ReplicateSegments { offsets, .. } => Some(*offsets),
         _ => None,
     }
 }
@@ -81,8 +82,12 @@ pub(super) fn chain(
     for (&position, &link) in &of {
         let (segments, elements) = ends(link);
         same.unite(node(position, 0), elements);
-        let totals = if let ArrayOp::Fold { .. } = finder.op(position) { 1 } else { 2 };
-        same.unite(node(position, totals), segments);
+        match finder.op(position) {
+            ArrayOp::Fold { .. } => _ = same.unite(node(position, 1), segments),
+            ArrayOp::Scan { .. } => _ = same.unite(node(position, 2), segments),
+            // Its results are elements, and what it reads at the segment stands below.
+            _ => {}
+        }
     }
     for (position, &iteration_order) in iteration_orders.iter().enumerate() {
         let Some(row) = row(finder, position).filter(|_| iteration_order == IterationOrder::Own) else { continue };

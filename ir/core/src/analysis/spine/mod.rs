@@ -9,7 +9,8 @@
 //! - What is made before a deeper level may be used in it (`replicate` along new inner dimensions); what a fold makes is there after it.
 //! - Segmented operations stand in a level over segments and one over the elements of each; arrays of as many elements may run there too.
 //!   Where the segments are the elements of other segments, these are a level around, and so on.
-//! - What a `backpermute` reads at the segment that each element stands in was made before the elements of that segment.
+//! - What a `replicate_seg` repeats, or a `backpermute` reads at the segment that each element stands in, was made before the elements of that
+//!   segment.
 //! - The elements of `expand` and `filter` are used where they are met: nothing knows their positions. What is filled without sources, as many
 //!   times, is made where they are met; and an `expand` of such elements is a level inside.
 //! - What a `backpermute` reads is made in its order, element by element, by operations whose results nobody else needs.

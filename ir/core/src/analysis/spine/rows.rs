@@ -17,6 +17,9 @@ pub(super) struct Row {
 
 /// The segments of other operations at which an operation reads all of its sources, if it runs over their elements.
 pub(super) fn row(finder: &Finder<'_>, position: usize) -> Option<Row> {
+    if let ArrayOp::ReplicateSegments { offsets, .. } = finder.op(position) {
+        return Some(Row { who: position, offsets: *offsets });
+    }
     let ArrayOp::Backpermute { f, sources, .. } = finder.op(position) else { return None };
     let [own] = *finder.traversed(position) else { return None };
     let rows = read_at_index(f)?;

@@ -480,3 +480,47 @@ fn what_belongs_to_a_segment_is_made_before_its_elements() {
     );
     assert_eq!(other, "w s: the first is stored in its own order, and the second reads it in another");
 }
+
+#[test]
+fn what_is_repeated_by_offsets_stands_in_the_nest_of_its_rows() {
+    let alone = ragged(
+        "diagonal w: [n]i64 = map(|A| A + 1, y)
+         vertical s: [m]i64 = replicate_seg([m], w, offsets: o)
+         last b: [m]i64 = map(|A, B| A * B, x, s)",
+    );
+    assert_eq!(alone, "[segments o, elements o]; w 1; s 2; b 2");
+    let folded = ragged(
+        "diagonal w: [n]i64 = map(|A| A + 1, y)
+         vertical s: [m]i64 = replicate_seg([m], w, offsets: o)
+         vertical v: [m]i64 = map(|A, B| A * B, x, s)
+         last b: [n]i64 = fold_seg(|A, B| A + B, 0, v, offsets: o)",
+    );
+    assert_eq!(folded, "[segments o, elements o up]; w 1; s 2; v 2; b 2");
+    let after = ragged(
+        "diagonal w: [n]i64 = fold_seg(|A, B| max(A, B), 0, x, offsets: o)
+         last b: [m]i64 = replicate_seg([m], w, offsets: o)",
+    );
+    assert_eq!(after, "w b: the first is known only after the loop in which the second needs it");
+    // Other offsets are other rows, and an array of another length is not of these rows.
+    let other = ragged(
+        "horizontal w: [n]i64 = fold_seg(|A, B| max(A, B), 0, x, offsets: o)
+         last b: [m]i64 = replicate_seg([m], y, offsets: e)",
+    );
+    assert_eq!(other, "w b: their segments are not the same");
+    let longer = ragged(
+        "horizontal w: [m]i64 = replicate_seg([m], y, offsets: o)
+         last b: [k]i64 = map(|A| A + 1, r)",
+    );
+    assert_eq!(longer, "w b: their extents are not known to be equal");
+    let of_segments = ragged(
+        "horizontal w: [m]i64 = replicate_seg([m], y, offsets: o)
+         last b: [n]i64 = map(|A| A + 1, y)",
+    );
+    assert_eq!(of_segments, "[segments o, elements o]; w 2; b 1");
+    // Elements are made segment by segment.
+    let turned = ragged(
+        "diagonal w: [m]i64 = replicate_seg([m], y, offsets: o)
+         last b: [m]i64 = backpermute([m], |j| m - 1 - j, w)",
+    );
+    assert_eq!(turned, "w b: the second reads in an order of its own what is not made element by element");
+}

@@ -49,7 +49,7 @@ impl Scope<'_> {
     }
 
     /// Offsets of segments of an extent, and how many segments; `filled` asks for segments that are not empty.
-    fn offsets(&mut self, extent: Extent, filled: bool) -> Option<(ArrayId, Extent)> {
+    pub(super) fn offsets(&mut self, extent: Extent, filled: bool) -> Option<(ArrayId, Extent)> {
         let narrow = self.bounds_of(extent).1 <= 127;
         let types: Vec<ElementType> =
             ElementType::ALL.into_iter().filter(|ty| ty.is_integer() && (narrow || ty.bytes() > 2)).collect();

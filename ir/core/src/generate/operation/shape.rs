@@ -7,7 +7,21 @@ use crate::{
 };
 
 impl Scope<'_> {
+    fn replicate_segments(&mut self) -> Option<()> {
+        let extent = self.extent();
+        let (offsets, segments) = self.offsets(extent, false)?;
+        let count = self.random.pick(&[1, 1, 2]);
+        let sources: Vec<_> = (0..count).map(|_| self.produce(None, &[segments])).collect();
+        let types = sources.iter().map(|known| Type::array(vec![extent], known.element())).collect();
+        let op = ArrayOp::ReplicateSegments { extent: operand(extent), sources: ids(&sources), offsets };
+        self.bind(op, types);
+        Some(())
+    }
+
     pub(super) fn replicate(&mut self) -> Option<()> {
+        if self.random.chance(1, 4) {
+            return self.replicate_segments();
+        }
         let sources = self.sources(0)?;
         let kept = sources[0].ty.extents.clone();
         let mut dims: Vec<Option<Operand>> = vec![None; kept.len()];

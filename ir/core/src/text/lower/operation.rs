@@ -79,6 +79,10 @@ impl<'a, 's> Lower<'a, 's> {
                 ArrayOp::Transform { extents, index, f, sources }
             }
             "replicate" => ArrayOp::Replicate { dims: self.dims(args.list()?)?, sources: self.sources(args)? },
+            "replicate_seg" => {
+                known = &["offsets"];
+                self.replicate_segments(args)?
+            }
             "slice" => ArrayOp::Slice { dims: self.dims(args.list()?)?, sources: self.sources(args)? },
             "reshape" => ArrayOp::Reshape { extents: self.extents(args.list()?)?, sources: self.sources(args)? },
             "concat" => {
@@ -261,6 +265,19 @@ impl<'a, 's> Lower<'a, 's> {
         let combine = self.function(combine, &twice, &elements)?;
         let seeds = seeds.iter().zip(&elements).map(|(expr, ty)| self.operand(*expr, *ty)).collect::<Parsed<_>>()?;
         Ok((combine, seeds, sources))
+    }
+
+    fn replicate_segments(&mut self, args: &mut Arguments<'a, 's>) -> Parsed<ArrayOp> {
+        let name = args.operation.name;
+        let extents = self.extents(args.list()?)?;
+        let [extent] = extents[..] else {
+            return Err(fault(name.span, format!("`{}` makes a vector: it has one extent", name.text)));
+        };
+        let sources = self.sources(args)?;
+        match self.offsets(args)? {
+            Some(offsets) => Ok(ArrayOp::ReplicateSegments { extent, sources, offsets }),
+            None => Err(fault(name.span, format!("`{}` needs `offsets: …`", name.text))),
+        }
     }
 
     fn offsets(&self, args: &mut Arguments<'a, 's>) -> Parsed<Option<ArrayId>> {

@@ -60,6 +60,11 @@ impl Printer {
                 list.text(&self.extent_list(extents));
                 list.text(&self.names(sources));
             }
+            ArrayOp::ReplicateSegments { extent, sources, offsets } => {
+                list.text(&self.extent_list(std::slice::from_ref(extent)));
+                list.text(&self.names(sources));
+                list.text(&format!("offsets: {}", self.name(*offsets)));
+            }
             ArrayOp::Concat { sources, dim } => {
                 list.text(&self.names(sources));
                 list.text(&format!("dim: {dim}"));

@@ -42,7 +42,7 @@ impl<'p> Validator<'p> {
     }
 
     /// Offsets of segments: a vector of integers.
-    fn offsets(&mut self, offsets: ArrayId) {
+    pub(super) fn offsets(&mut self, offsets: ArrayId) {
         let what = || "the array of offsets".to_owned();
         self.within(PathStep::Field("offsets"), |v| {
             let Some(ty) = v.array(offsets, &what) else { return };

@@ -56,6 +56,12 @@ impl<'p> Validator<'p> {
                 self.results_of("f", f, &elements(&types))
             }
             ArrayOp::Replicate { dims, sources } => self.replicate(dims, sources),
+            ArrayOp::ReplicateSegments { extent, sources, offsets } => {
+                self.extents(std::slice::from_ref(extent));
+                let types = self.vectors(sources);
+                self.offsets(*offsets);
+                elements(&types)
+            }
             ArrayOp::Slice { dims, sources } => self.slice(dims, sources),
             ArrayOp::Reshape { extents, sources } => self.reshape(extents, sources),
             ArrayOp::Concat { sources, dim } => self.concat(sources, *dim),
