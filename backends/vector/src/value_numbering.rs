@@ -5,9 +5,11 @@
 //! behind it, its condition does not hold.
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::hash_map::Entry,
     mem::{Discriminant, discriminant},
 };
+
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::{Function, If, Inst, Loop, Memory, Op, Region, Type, Value, Values, While};
 
@@ -43,9 +45,10 @@ fn key(op: &Op, ty: Type) -> Option<(Key, bool)> {
 /// A region that is being gone through.
 struct Level {
     insts: Vec<Inst>,
-    known: HashMap<Key, Value>,
+    /// Which of all regions it is.
+    number: usize,
     /// Conditions under which the function has been left.
-    refused: HashSet<Value>,
+    refused: FxHashSet<Value>,
     runs: Runs,
 }
 
@@ -63,6 +66,10 @@ enum Runs {
 struct Numbering<'a> {
     types: &'a [Type],
     levels: Vec<Level>,
+    /// How many regions were begun.
+    regions: usize,
+    /// What is computed, with the region that it is put into: it holds while that one is open.
+    known: FxHashMap<Key, (Value, usize)>,
     /// What a value is replaced by.
     instead: Vec<Value>,
     /// The level at which each value is made.
@@ -75,6 +82,8 @@ pub fn number(function: &Function) -> Function {
     let mut numbering = Numbering {
         types: &function.types,
         levels: Vec::new(),
+        regions: 0,
+        known: FxHashMap::default(),
         instead: (0..count as u32).map(Value).collect(),
         depth: vec![0; count],
     };
@@ -85,7 +94,8 @@ pub fn number(function: &Function) -> Function {
 impl Numbering<'_> {
     /// A region that defines `own`, and what comes behind it while it is open.
     fn region(&mut self, region: &Region, runs: Runs, own: &[Value], behind: impl FnOnce(&mut Self)) -> Region {
-        self.levels.push(Level { insts: Vec::new(), known: HashMap::new(), refused: HashSet::new(), runs });
+        self.regions += 1;
+        self.levels.push(Level { insts: Vec::new(), number: self.regions, refused: FxHashSet::default(), runs });
         for value in own {
             self.depth[value.0 as usize] = self.levels.len() - 1;
         }
@@ -104,13 +114,11 @@ impl Numbering<'_> {
 
     fn inst(&mut self, inst: &Inst) {
         let here = self.levels.len() - 1;
-        if let ([result], Some(_)) = (&inst.results[..], key(&inst.op, self.types[0])) {
-            let mut op = inst.op.clone();
-            for operand in op.operands_mut() {
-                *operand = self.instead[operand.0 as usize];
-            }
-            let Some((key, moves)) = key(&op, self.types[result.0 as usize]) else { return };
-            let deepest = op.operands().iter().map(|operand| self.depth[operand.0 as usize]).max().unwrap_or(0);
+        if let [result] = inst.results[..]
+            && let Some((mut key, moves)) = key(&inst.op, self.types[result.0 as usize])
+        {
+            self.replaced(&mut key.2);
+            let deepest = key.2.iter().map(|operand| self.depth[operand.0 as usize]).max().unwrap_or(0);
             let mut level = here;
             while moves && level > deepest && self.levels[level].runs != Runs::Once {
                 level -= 1;
@@ -119,13 +127,23 @@ impl Numbering<'_> {
             if level < here && self.levels[level + 1].runs == Runs::Behind {
                 level += 1;
             }
-            let known = self.levels[..=here].iter().rev().find_map(|level| level.known.get(&key).copied());
-            if let Some(known) = known {
-                self.instead[result.0 as usize] = known;
-                return;
+            let number = self.levels[level].number;
+            match self.known.entry(key) {
+                Entry::Occupied(mut known) => {
+                    let (value, region) = *known.get();
+                    if self.levels.get(self.depth[value.0 as usize]).is_some_and(|level| level.number == region) {
+                        self.instead[result.0 as usize] = value;
+                        return;
+                    }
+                    known.insert((result, number));
+                }
+                Entry::Vacant(unknown) => _ = unknown.insert((result, number)),
             }
             self.depth[result.0 as usize] = level;
-            self.levels[level].known.insert(key, *result);
+            let mut op = inst.op.clone();
+            for operand in op.operands_mut() {
+                *operand = self.instead[operand.0 as usize];
+            }
             self.levels[level].insts.push(Inst { results: inst.results.clone(), op });
             return;
         }

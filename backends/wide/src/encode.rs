@@ -1,11 +1,12 @@
 //! Instructions with registers to bytes.
 
-use iced_x86::{Code, Encoder, Instruction, OpCodeOperandKind as Kind, OpKind, Register};
+use iced_x86::{Code, Encoder, Instruction, OpKind, Register};
 use regalloc2::{Allocation, Block, Edit, Function as _, InstOrEdit, Output};
 
 use crate::{
     allocate::{RBP, Shape, saved},
     machine::{Encoded, Flow, INT, MASK, Machine, OperandAddress, OperandBase, Slot},
+    operands::{Kind, operands},
 };
 
 struct Encoding<'a> {
@@ -68,7 +69,7 @@ fn target(shape: &Shape<'_>, output: &Output, block: Block) -> Block {
     block
 }
 
-fn int(number: usize, bytes: u32) -> Register {
+fn int(number: usize, bytes: u8) -> Register {
     let (first, number) = match bytes {
         // Numbers 4 to 7 of the enumeration are the second bytes of registers, which are not used.
         1 if number >= 4 => (Register::SPL, number - 4),
@@ -80,23 +81,21 @@ fn int(number: usize, bytes: u32) -> Register {
     first + number as u32
 }
 
+fn vector(number: usize, bytes: u8) -> Register {
+    let first = match bytes {
+        64 => Register::ZMM0,
+        32 => Register::YMM0,
+        _ => Register::XMM0,
+    };
+    first + number as u32
+}
+
 /// The register of that number which an operand wants.
 fn register(kind: Kind, number: usize) -> Option<Register> {
-    use Kind::{
-        k_or_mem, k_reg, k_rm, k_vvvv, r8_opcode, r8_or_mem, r8_reg, r16_or_mem, r16_reg, r16_rm, r32_opcode,
-        r32_or_mem, r32_reg, r32_rm, r32_vvvv, r64_opcode, r64_or_mem, r64_reg, r64_rm, r64_vvvv, xmm_is4, xmm_or_mem,
-        xmm_reg, xmm_rm, xmm_vvvv, ymm_is4, ymm_or_mem, ymm_reg, ymm_rm, ymm_vvvv, zmm_or_mem, zmm_reg, zmm_rm,
-        zmm_vvvv,
-    };
     Some(match kind {
-        r8_or_mem | r8_reg | r8_opcode => int(number, 1),
-        r16_or_mem | r16_reg | r16_rm => int(number, 2),
-        r32_or_mem | r32_reg | r32_rm | r32_vvvv | r32_opcode => int(number, 4),
-        r64_or_mem | r64_reg | r64_rm | r64_vvvv | r64_opcode => int(number, 8),
-        xmm_or_mem | xmm_reg | xmm_rm | xmm_vvvv | xmm_is4 => Register::XMM0 + number as u32,
-        ymm_or_mem | ymm_reg | ymm_rm | ymm_vvvv | ymm_is4 => Register::YMM0 + number as u32,
-        zmm_or_mem | zmm_reg | zmm_rm | zmm_vvvv => Register::ZMM0 + number as u32,
-        k_or_mem | k_reg | k_rm | k_vvvv => Register::K0 + number as u32,
+        Kind::Int(bytes) | Kind::IntOrMemory(bytes) => int(number, bytes),
+        Kind::Vector(bytes) | Kind::VectorOrMemory(bytes) => vector(number, bytes),
+        Kind::Mask => Register::K0 + number as u32,
         _ => return None,
     })
 }
@@ -104,12 +103,12 @@ fn register(kind: Kind, number: usize) -> Option<Register> {
 /// Kinds of immediates.
 fn immediate(instruction: &mut Instruction, operand: u32, kind: Kind, value: i64) -> Result<(), String> {
     let op_kind = match kind {
-        Kind::imm8 => OpKind::Immediate8,
-        Kind::imm8sex32 => OpKind::Immediate8to32,
-        Kind::imm8sex64 => OpKind::Immediate8to64,
-        Kind::imm32 => OpKind::Immediate32,
-        Kind::imm32sex64 => OpKind::Immediate32to64,
-        Kind::imm64 => OpKind::Immediate64,
+        Kind::Imm8 => OpKind::Immediate8,
+        Kind::Imm8As32 => OpKind::Immediate8to32,
+        Kind::Imm8As64 => OpKind::Immediate8to64,
+        Kind::Imm32 => OpKind::Immediate32,
+        Kind::Imm32As64 => OpKind::Immediate32to64,
+        Kind::Imm64 => OpKind::Immediate64,
         other => return Err(format!("no immediate for {other:?}")),
     };
     instruction.set_op_kind(operand, op_kind);
@@ -180,11 +179,9 @@ impl Encoding<'_> {
     fn encoded(&mut self, encoded: &Encoded, allocs: &[Allocation]) -> Result<(), String> {
         let mut instruction = Instruction::default();
         instruction.set_code(encoded.code);
-        let info = encoded.code.op_code();
         let mut constant = None;
-        for (position, slot) in encoded.slots.iter().enumerate() {
+        for (position, (slot, kind)) in encoded.slots.iter().zip(operands(encoded.code)).enumerate() {
             let operand = position as u32;
-            let kind = info.try_op_kind(operand).map_err(|error| format!("{:?}: {error}", encoded.code))?;
             match *slot {
                 Slot::Operand(own) => {
                     if let Some(slot) = allocs[own].as_stack() {
@@ -211,15 +208,14 @@ impl Encoding<'_> {
                     if let (OperandBase::Operand(_), Some(index)) = (address.base, address.index)
                         && allocs[index].as_reg().is_some_and(|reg| reg.class() != INT)
                     {
-                        let number = allocs[index].as_reg().map_or(0, |reg| reg.hw_enc()) as u32;
+                        let number = allocs[index].as_reg().map_or(0, |reg| reg.hw_enc());
                         let plain = OperandAddress { index: None, ..address };
                         instruction.set_op_kind(operand, OpKind::Memory);
                         self.memory(&mut instruction, plain, allocs)?;
-                        instruction.set_memory_index(match kind {
-                            Kind::mem_vsib32z | Kind::mem_vsib64z => Register::ZMM0 + number,
-                            Kind::mem_vsib32y | Kind::mem_vsib64y => Register::YMM0 + number,
-                            _ => Register::XMM0 + number,
-                        });
+                        let Kind::Lanes(bytes) = kind else {
+                            return Err(format!("{:?} takes no address for each lane", encoded.code));
+                        };
+                        instruction.set_memory_index(vector(number, bytes));
                         instruction.set_memory_index_scale(address.scale);
                         continue;
                     }

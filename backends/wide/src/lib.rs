@@ -4,6 +4,7 @@ mod allocate;
 mod encode;
 mod features;
 mod machine;
+mod operands;
 mod select;
 
 pub use features::Features;

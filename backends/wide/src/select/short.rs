@@ -1,15 +1,13 @@
 //! Instructions on 64 bytes as those of AVX2, FMA and F16C on 32.
 
-use iced_x86::{
-    Code::{self, *},
-    EncodingKind, OpCodeOperandKind as Kind,
-};
+use iced_x86::Code::{self, *};
 use regalloc2::{Operand, OperandConstraint};
 
 use super::Outcome;
 use crate::{
     Refusal,
     machine::{MASK, Machine, Slot},
+    operands::{Kind, is_evex, operands},
 };
 
 /// Replaces all instructions by those on 32 bytes.
@@ -26,30 +24,18 @@ pub(super) fn shorten(machine: &mut Machine) -> Outcome<()> {
             let memory = encoded.slots.iter().any(|slot| matches!(slot, Slot::Memory(_)));
             match short(encoded.code, memory) {
                 Some(code) => encoded.code = code,
-                None if encoded.code.op_code().encoding() == EncodingKind::EVEX => {
+                None if is_evex(encoded.code) => {
                     return lacks(format!("{:?}", encoded.code));
                 }
                 None => {}
             }
-            let info = encoded.code.op_code();
-            for (position, slot) in encoded.slots.iter().enumerate() {
-                let kind = info.try_op_kind(position as u32).unwrap_or(Kind::None);
+            for (slot, kind) in encoded.slots.iter().zip(operands(encoded.code)) {
                 match slot {
                     Slot::Memory(address) if address.broadcast => {
                         return lacks(format!("one element for all lanes of {:?}", encoded.code));
                     }
                     // Fewer of these take an operand from memory.
-                    Slot::Operand(own)
-                        if matches!(
-                            kind,
-                            Kind::xmm_reg
-                                | Kind::xmm_vvvv
-                                | Kind::ymm_reg
-                                | Kind::ymm_vvvv
-                                | Kind::xmm_rm
-                                | Kind::ymm_rm
-                        ) =>
-                    {
+                    Slot::Operand(own) if matches!(kind, Kind::Vector(_)) => {
                         let operand = &mut inst.operands[*own];
                         if operand.constraint() == OperandConstraint::Any {
                             *operand = Operand::reg_use(operand.vreg());

@@ -1,6 +1,6 @@
 //! The accumulators of a block become one, by halves.
 
-use fusebox_ir::{Binary, Constant, ElementType, Unary};
+use fusebox_ir::{Binary, Constant, ElementType, Unary, association::BLOCK};
 
 use super::{Maybe, Presence, Reduce, ReduceKind};
 use crate::{
@@ -35,7 +35,12 @@ impl Emitter<'_> {
         let half = self.b.binary(Binary::Shr, width, one);
         let lanes = self.gang.map_or(1, |gang| gang.lanes);
         let mut half = half;
-        if reduce.lanes == 1 && lanes > 1 && matches!(reduce.presence, Presence::Identity(_)) && reduce.width > lanes {
+        let most = match (reduce.most_blocks, self.b.constant_of(tree_level).and_then(Constant::as_i64)) {
+            (Some(most), Some(1..)) => most,
+            _ => BLOCK,
+        };
+        let several = (most as u64).next_power_of_two().min(reduce.width.into()) > lanes.into();
+        if reduce.lanes == 1 && lanes > 1 && matches!(reduce.presence, Presence::Identity(_)) && several {
             half = self.halve(reduce, tree_level, half, count, lanes)?;
         }
         self.halve(reduce, tree_level, half, count, 1)?;

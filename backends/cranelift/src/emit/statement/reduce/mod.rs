@@ -42,6 +42,8 @@ pub struct Reduce {
     counted: bool,
     /// How many elements there are.
     pub steps: Option<Value>,
+    /// How many blocks there are at most, where that is known and no more than a block of them.
+    pub most_blocks: Option<i64>,
     /// Where results of blocks go instead: of this statement.
     partial: Option<usize>,
     /// The peeled first elements, stored until there are enough for lanes.
@@ -114,6 +116,7 @@ impl Reduce {
             element: None,
             counted: false,
             steps: None,
+            most_blocks: None,
             partial: None,
             peeled: None,
             layout: ScratchLayout::default(),
@@ -262,6 +265,7 @@ impl Emitter<'_> {
             element: None,
             counted,
             steps: None,
+            most_blocks: None,
             partial: None,
             peeled: None,
             layout: ScratchLayout::default(),

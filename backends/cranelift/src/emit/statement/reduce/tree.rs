@@ -10,9 +10,16 @@ use crate::{
 
 impl Emitter<'_> {
     /// Gives the result of a block to the second tree level and, when that has a block, its result to the third.
-    pub(super) fn feed(&mut self, reduce: &Reduce, result: Maybe) -> Result {
-        let first = self.b.int(1);
-        self.feed_from(reduce, first, result)
+    pub(super) fn feed(&mut self, reduce: &Reduce, (values, has): Maybe) -> Result {
+        let second = self.b.int(1);
+        if reduce.most_blocks.is_none() {
+            return self.feed_from(reduce, second, (values, has));
+        }
+        let count = self.count(reduce, second);
+        self.feed_one(reduce, second, count, (&values, has))?;
+        let count = self.b.add_int(count, 1);
+        self.set_count(reduce, second, count);
+        Ok(())
     }
 
     pub(super) fn feed_from(&mut self, reduce: &Reduce, tree_level: Value, (values, has): Maybe) -> Result {
@@ -30,20 +37,8 @@ impl Emitter<'_> {
         let count = self.count(reduce, tree_level);
         let inside = self.b.int(BLOCK - 1);
         let element = self.b.binary(Binary::And, count, inside);
+        self.feed_one(reduce, tree_level, element, (&values, flagged.then_some(has)))?;
         let zero = self.b.int(0);
-        let first = self.b.binary(Binary::Eq, element, zero);
-        let width = self.b.int(reduce.width.into());
-        let fill = self.b.select(first, width, zero);
-        self.fill(reduce, tree_level, fill);
-        let fresh = self.b.less(element, width);
-        let slot = if reduce.kind == ReduceKind::Runs {
-            element
-        } else {
-            let last = self.b.int(i64::from(reduce.width) - 1);
-            self.b.binary(Binary::And, element, last)
-        };
-        let at = self.slot(reduce, tree_level, slot);
-        self.accumulate(reduce, at, fresh, &values, flagged.then_some(has))?;
         let count = self.b.add_int(count, 1);
         self.set_count(reduce, tree_level, count);
         let rest = self.b.binary(Binary::And, count, inside);
@@ -62,6 +57,37 @@ impl Emitter<'_> {
         next.push(full);
         self.b.end_while(open, next);
         Ok(())
+    }
+
+    /// Makes the result of a block the element of that number in a block of a tree level.
+    fn feed_one(
+        &mut self,
+        reduce: &Reduce,
+        tree_level: Value,
+        element: Value,
+        (values, has): (&[Value], Option<Value>),
+    ) -> Result {
+        let zero = self.b.int(0);
+        let first = self.b.binary(Binary::Eq, element, zero);
+        let width = self.b.int(reduce.width.into());
+        let used = match reduce.most_blocks {
+            Some(most) => {
+                let most = self.b.int(most);
+                self.used_width(reduce, most)
+            }
+            None => width,
+        };
+        let fill = self.b.select(first, used, zero);
+        self.fill(reduce, tree_level, fill);
+        let fresh = self.b.less(element, width);
+        let slot = if reduce.kind == ReduceKind::Runs {
+            element
+        } else {
+            let last = self.b.int(i64::from(reduce.width) - 1);
+            self.b.binary(Binary::And, element, last)
+        };
+        let at = self.slot(reduce, tree_level, slot);
+        self.accumulate(reduce, at, fresh, values, has)
     }
 
     /// The result of everything that was put, from a tree level on.
@@ -116,7 +142,13 @@ impl Emitter<'_> {
             let several = self.b.binary(Binary::Gt, reduce.steps.unwrap_or(zero), block);
             self.b.open();
             let second = self.b.int(1);
-            self.finish_tree(reduce, second)?;
+            if reduce.most_blocks.is_some() {
+                let count = self.count(reduce, second);
+                let result = self.fold_block(reduce, second, count)?;
+                self.set_out(reduce, &result);
+            } else {
+                self.finish_tree(reduce, second)?;
+            }
             let then = self.b.close();
             self.b.open();
             let otherwise = self.b.close();

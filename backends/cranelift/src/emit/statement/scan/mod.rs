@@ -152,7 +152,7 @@ impl Emitter<'_> {
             scan.shared = shared;
             scan.alone = self.part == Part::Totals && level == 0;
             if total_lanes > 0 {
-                let reduce = self.new_reduce(
+                let mut reduce = self.new_reduce(
                     combine,
                     Association::Interleaved { lanes: total_lanes },
                     scan.types.clone(),
@@ -160,6 +160,7 @@ impl Emitter<'_> {
                     true,
                     false,
                 );
+                reduce.most_blocks = Some(TILE / BLOCK);
                 scan.shared_reduction = shared_reduction(kernel, position);
                 scan.total = Some(reduce);
             } else {
