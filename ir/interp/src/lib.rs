@@ -33,6 +33,12 @@ pub enum Error {
         /// What was given.
         given: String,
     },
+    /// A result whose inner arrays hold arrays again, which no value of the host is.
+    #[error("result `{name}` is an array of arrays of arrays, which programs do not give")]
+    Deep {
+        /// Its name.
+        name: String,
+    },
     /// Inputs whose extents should agree, and do not.
     #[error("inputs do not fit: {0}")]
     Extents(fusebox_ir::Fault),
@@ -67,6 +73,9 @@ pub fn run_in_order(program: &Program, inputs: &[Value]) -> Result<Vec<Value>, E
 }
 
 fn run_as(program: &Program, inputs: &[Value], in_order: bool) -> Result<Vec<Value>, Error> {
+    if let Some(output) = program.outputs.iter().find(|output| output.ty.inner.len() > 1) {
+        return Err(Error::Deep { name: output.name.clone() });
+    }
     let inputs = interface::inputs(program, inputs)?;
     let evaluator = evaluate::Evaluator::new(program, in_order);
     let bound = evaluator.bind(&program.body, &inputs);

@@ -17,6 +17,14 @@ pub enum Error {
         /// The other's name.
         taken: String,
     },
+    /// An input or a result whose inner arrays hold arrays again.
+    #[error(
+        "`{name}` is an array of arrays of arrays, which programs neither take nor give: take or give the arrays one after the other, and how many there are of each"
+    )]
+    Deep {
+        /// The input or result.
+        name: String,
+    },
     /// A size that only elements of a stream have.
     #[error(
         "size `{size}` is known only when elements of the stream `{stream}` are there: take it as an input, or write `?`"

@@ -97,6 +97,36 @@ fn what_is_refused_says_what_to_write() {
 }
 
 #[test]
+fn arrays_of_arrays_of_arrays_stay_inside() {
+    let given = "fn f(t: [n][?][?]i64) -> [n]i64 {
+      let r: [n]i64 = nest([n], |i| { let k: i64, x: [k][?]i64 = element(t, i); let s = k; return s })
+      return r }";
+    let taken = "fn f(n: i64) -> [n][?][?]i64 {
+      let r: [n][?][?]i64 = nest([n], |i| {
+        let rows: [n][?]i64 = nest([n], |j| { let k = i + j; let row: [k]i64 = generate([k], |l| l); return row })
+        return rows })
+      return r }";
+    for (source, name) in [(given, "t"), (taken, "r")] {
+        let refused = flatten(&parsed(source), &Config::default());
+        assert_eq!(refused.map(|(flat, _)| flat.to_string()), Err(Error::Deep { name: name.to_owned() }), "{source}");
+    }
+    // What is inside may be as deep as it likes.
+    let inside = "fn f(n: i64) -> [n]i64 {
+      let r: [n][?][?]i64 = nest([n], |i| {
+        let rows: [n][?]i64 = nest([n], |j| { let k = i + j; let row: [k]i64 = generate([k], |l| l + i); return row })
+        return rows })
+      let s: [n]i64 = nest([n], |i| {
+        let k: i64, rows: [k][?]i64 = element(r, i)
+        let sums: [k]i64 = nest([k], |j| { let l: i64, row: [l]i64 = element(rows, j); let t: i64 = fold(|a, b| a + b, 0, row); return t })
+        let all: i64 = fold(|a, b| a + b, 0, sums)
+        return all })
+      return s }";
+    if let Err(message) = check(&parsed(inside), &[Value::from(Array::scalar(4i64))], &Config::default()) {
+        panic!("{message}");
+    }
+}
+
+#[test]
 fn a_nest_without_dimensions_is_one_lane() {
     let program = parsed("fn f(x: i64) -> i64 { let r: i64 = nest([], || { let y = x + 1; return y }); return r }");
     if let Err(message) = check(&program, &[Value::from(Array::scalar(4i64))], &Config::default()) {

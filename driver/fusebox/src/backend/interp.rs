@@ -52,7 +52,9 @@ fn failed(error: fusebox_interp::Error, name: &str) -> Error {
         fusebox_interp::Error::Input { name, expected, given } => {
             InputError::Type { input: name, expected, found: given }.into()
         }
-        error @ fusebox_interp::Error::BadPlan { .. } => Error::Backend { backend: "interp", source: Box::new(error) },
+        error @ (fusebox_interp::Error::BadPlan { .. } | fusebox_interp::Error::Deep { .. }) => {
+            Error::Backend { backend: "interp", source: Box::new(error) }
+        }
         // Inputs were checked; what the interpreter still finds is about extents.
         other => Error::Run(RunError {
             operation: format!("program `{name}`"),
