@@ -312,3 +312,18 @@ fn elements_that_go_out_as_they_come() {
         );
     }
 }
+
+/// What is the same for all elements, and may fail, is of no extent where there are none: arrays of it have no elements then.
+#[test]
+fn a_size_of_all_elements_is_of_no_use_where_there_are_none() {
+    let source = "fn f(a: [n]i64, v: [m]i64) -> [?]i64, [?]i64 {
+      let z: i64, x: [z]i64, y: [z]i64 = consume(|i, e: i64| {
+        let c: i64, b: [c]i64 = expand(|s| s, |s, j| s + j, v)
+        yield elements(b, b) }, a)
+      return x, y }";
+    for a in [&[][..], &[4], &[1, 2, 3]] {
+        for v in [&[][..], &[0], &[3, 0, 2]] {
+            checked(source, &[array(a).into(), array(v).into()]);
+        }
+    }
+}

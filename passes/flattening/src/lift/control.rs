@@ -177,6 +177,8 @@ impl<'p> Lifter<'p> {
         let array = if self.same_layout(at, value.elements) {
             if self.dims(value.elements) == dims {
                 value.array
+            } else if self.guard.is_some() && self.same_in_lanes(&self.dims(value.elements), &dims) {
+                self.reshaped_here(value.array, dims)
             } else {
                 // Compares extents.
                 let op = ArrayOp::Slice { dims: vec![None; dims.len()], sources: vec![value.array] };

@@ -64,9 +64,20 @@ impl<'p> Lifter<'p> {
         if self.risky.contains(&size) {
             self.risky.insert(made);
         }
+        self.stand_for.insert(made, size);
         self.is_guarded(size, made);
         self.is_guarded(made, made);
         made
+    }
+
+    /// Whether two lists of extents are the same where there is a lane: where there is none, arrays of lanes have no elements whatever their
+    /// extents are.
+    pub fn same_in_lanes(&self, some: &[Extent], others: &[Extent]) -> bool {
+        let number = |extent: &Extent| match extent {
+            Extent::Value(id) => Extent::Value(self.stand_for.get(id).copied().unwrap_or(*id)),
+            other => *other,
+        };
+        some.len() == others.len() && some.iter().zip(others).all(|(a, b)| number(a) == number(b))
     }
 
     /// Notes that a number stands for another where the lanes of now need it.
@@ -191,6 +202,7 @@ impl<'p> Lifter<'p> {
         let f = f.finish(&[number]);
         let array = self.flat.unit(name, f);
         self.risky.insert(array);
+        self.stand_for.insert(array, size);
         self.zeroed.insert(array);
         self.is_guarded(array, array);
         array

@@ -84,6 +84,8 @@ struct Lifter<'p> {
     guard: Option<Guard>,
     /// For numbers outside of lanes what stands for them as extents in lanes, below a context each.
     guards: HashMap<ArrayId, Vec<(ContextId, ArrayId)>>,
+    /// What numbers are where there is a lane, of those that are another where there is none.
+    stand_for: HashMap<ArrayId, ArrayId>,
     /// Numbers that are 0 where no lane needs them.
     zeroed: HashSet<ArrayId>,
     /// Numbers that are extents of arrays outside of lanes, which fail where one is negative whether or not there are lanes.
@@ -143,6 +145,7 @@ pub(crate) fn lift(program: &Program, config: &Config, report: &mut Report) -> R
         here: ROOT,
         guard: None,
         guards: HashMap::new(),
+        stand_for: HashMap::new(),
         zeroed: HashSet::new(),
         outside_extents: HashSet::new(),
         names: HashMap::new(),
