@@ -11,7 +11,7 @@ use std::{
 use fusebox_interp::{run, run_plan};
 use fusebox_ir::{
     Array, Constant, ElementType, Fault, FlatInterface, Program, Value,
-    generate::{Config, Rounding, inputs, minimize, program},
+    generate::{Config, Kind, Rounding, inputs, minimize, program},
     json, text, validate, validate_plan,
 };
 
@@ -368,4 +368,14 @@ fn nested_programs_on_all_cores() {
 fn nested_programs_one_lane_at_a_time() {
     let config = Config { nested: true, max_bindings: 8, ..Config::default() };
     check("nested_programs_one_lane_at_a_time", 600, &config, one_lane_at_a_time);
+}
+
+#[test]
+fn replicates_by_offsets() {
+    let mut config = Config { rounding: Rounding::Marked, segments: true, ..Config::default() };
+    for (kind, weight) in &mut config.operations {
+        *weight *= if *kind == Kind::Replicate { 6 } else { 1 };
+    }
+    check("replicates_by_offsets", 300, &config, as_plan);
+    check("replicates_by_offsets", 100, &config, compiled);
 }

@@ -108,6 +108,8 @@ pub struct Config {
     pub operations: Vec<(Kind, u32)>,
     /// Whether there are arrays of arrays, `nest`, `element` and `consume`.
     pub nested: bool,
+    /// Whether a quarter of the replicates go by offsets.
+    pub segments: bool,
     /// Whether there are clusters.
     pub clusters: bool,
     /// Whether a run may fail. If not: indices are inside, divisors not zero, assertions hold, sizes agree.
@@ -128,6 +130,7 @@ impl Default for Config {
             large: false,
             operations: Kind::DEFAULT.to_vec(),
             nested: false,
+            segments: false,
             clusters: false,
             may_fail: false,
             rounding: Rounding::Never,
@@ -141,6 +144,7 @@ impl Config {
     pub fn forms() -> Self {
         Self {
             nested: true,
+            segments: true,
             clusters: true,
             may_fail: true,
             rounding: Rounding::Free,

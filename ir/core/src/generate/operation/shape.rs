@@ -19,7 +19,7 @@ impl Scope<'_> {
     }
 
     pub(super) fn replicate(&mut self) -> Option<()> {
-        if self.random.chance(1, 4) {
+        if self.config.segments && self.random.chance(1, 4) {
             return self.replicate_segments();
         }
         let sources = self.sources(0)?;
