@@ -379,3 +379,21 @@ fn replicates_by_offsets() {
     check("replicates_by_offsets", 300, &config, as_plan);
     check("replicates_by_offsets", 100, &config, compiled);
 }
+
+/// Seed 997 of `plans_that_fail` with [`Config::segments`]. A scalar that a branch makes is computed before a function that names it, also if the
+/// function runs for no element. By `cargo test -p fusebox-golden --test differential -- --ignored`.
+#[test]
+#[ignore = "known: a branch that only functions without elements need is computed, and may fail"]
+fn a_branch_that_no_element_needs_does_not_fail() {
+    let source = "fn f(n: i64, z: i64) -> [n]i64 {
+      let c = z > 0
+      let x: i64 = cond(c, || { let a = z + 1 return a }, || { let b: i64 = unit(|| assert(z > 5, \"boom\", z)) return b })
+      let r: [n]i64 = generate([n], |i| i + x)
+      return r }";
+    let program = text::parse(source).unwrap_or_else(|error| panic!("{error}"));
+    let inputs: Vec<Value> = vec![Array::scalar(0i64).into(), Array::scalar(0i64).into()];
+    assert!(run(&program, &inputs).is_ok());
+    if let Err(failure) = as_plan(&program, &inputs).unwrap_or_else(|error| panic!("{error}")) {
+        panic!("{failure}");
+    }
+}
