@@ -6,7 +6,10 @@ use std::{
 };
 
 use fusebox_backend::{BackendError, Program, Statistics, Stored, Values, check_inputs, execute, lock};
-use fusebox_ir::{Array, Plan, Step, ValueId, analysis::RowLoop};
+use fusebox_ir::{
+    Array, Plan, Step, ValueId,
+    analysis::{IndependentLaunches, RowLoop},
+};
 use fusebox_wide::Features;
 
 use crate::{
@@ -28,6 +31,7 @@ pub struct LoadedPlan {
     plan: Arc<Plan>,
     kernels: Arc<[LoadedKernel]>,
     loops: Arc<HashMap<ValueId, RowLoop>>,
+    independent: Arc<IndependentLaunches>,
     scripts: Arc<HashMap<ValueId, Script>>,
     shared: Arc<Shared>,
     /// Owns what the kernels point to.
@@ -70,6 +74,7 @@ impl LoadedPlan {
             kernels[*position].row = Some(Arc::new(OneRow { kernel: kernel.clone(), loaded }));
         }
         let loops = Arc::new(row_loops(&plan, &kernels));
+        let independent = Arc::new(IndependentLaunches::of(&plan));
         let steps = plan.steps.iter().flat_map(Step::within);
         let scripts = Arc::new(steps.filter_map(|step| Script::of(&plan, step, &kernels)).collect());
         let kernels = kernels.into();
@@ -77,6 +82,7 @@ impl LoadedPlan {
             plan,
             kernels,
             loops,
+            independent,
             scripts,
             shared,
             memory: Arc::new(memory),
@@ -104,12 +110,13 @@ impl LoadedPlan {
     /// The same machine code, run by the threads and in the memory of another backend.
     pub fn on(&self, backend: &Cranelift) -> Self {
         let (plan, kernels, loops) = (self.plan.clone(), self.kernels.clone(), self.loops.clone());
-        let scripts = self.scripts.clone();
+        let (independent, scripts) = (self.independent.clone(), self.scripts.clone());
         let (shared, memory) = (backend.shared.clone(), self.memory.clone());
         Self {
             plan,
             kernels,
             loops,
+            independent,
             scripts,
             shared,
             memory,
@@ -145,6 +152,7 @@ impl Program for LoadedPlan {
             plan: &self.plan,
             kernels: &self.kernels,
             loops: &self.loops,
+            independent: (self.shared.threads.count() > 1).then_some(&*self.independent),
             scripts: &self.scripts,
             shared: &self.shared,
             cleared: self.cleared,
