@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod alike;
+mod beside;
 mod caches;
 mod code_memory;
 mod compile;
@@ -16,7 +17,6 @@ pub mod lower;
 mod machine;
 mod making;
 mod rounding;
-mod row_kernels;
 mod sort;
 mod threads;
 mod wide;

@@ -14,15 +14,15 @@ use fusebox_wide::Features;
 
 use crate::{
     Cranelift, Shared,
+    beside::Beside,
     code_memory::{CodeMemory, DefinedFunction},
-    kernel::{Forced, ScheduledKernel},
+    kernel::ScheduledKernel,
     lanes::Script,
     launch::strips,
-    loaded_kernel::{LoadedKernel, OneRow},
+    loaded_kernel::{LoadedKernel, LoadedVersion, OneRow},
     machine::Cpu,
     making::{Made, Making},
     rounding::Rounding,
-    row_kernels::RowKernels,
     wide,
 };
 
@@ -46,16 +46,16 @@ pub struct LoadedPlan {
 
 impl LoadedPlan {
     pub(crate) fn new(
-        (plan, rows): (Arc<Plan>, &RowKernels),
-        (narrow, forced): (&[ScheduledKernel], &[Forced]),
+        (plan, beside): (Arc<Plan>, &Beside),
+        narrow: &[ScheduledKernel],
         features: Option<Features>,
         (shared, cleared): (Arc<Shared>, bool),
     ) -> Result<Self, BackendError> {
-        let mut making = Making::new(rows.behind(&plan).collect())?;
+        let mut making = Making::new(beside.behind(&plan).collect())?;
         if let Some(features) = features {
             making.all(
                 true,
-                |position, kernel| wide::emitted(kernel, &narrow[position], &forced[position], features),
+                |position, kernel| wide::emitted(kernel, &narrow[position], &beside.forced[position], features),
                 |kernel, functions| wide::codes(kernel, functions, features),
             )?;
         }
@@ -68,10 +68,14 @@ impl LoadedPlan {
         let made: Vec<Made> = made.into_iter().flatten().collect();
         let codes = made.iter().flat_map(|own| &own.codes).map(DefinedFunction::number).collect::<HashSet<_>>().len();
         let memory = maker.finish()?;
-        let mut loaded = made.into_iter().zip(rows.behind(&plan)).map(|(own, kernel)| own.loaded(kernel, &memory));
+        let mut loaded = made.into_iter().zip(beside.behind(&plan)).map(|(own, kernel)| own.loaded(kernel, &memory));
         let mut kernels: Vec<LoadedKernel> = loaded.by_ref().take(plan.kernels.len()).collect();
-        for ((position, kernel), loaded) in rows.rows.iter().zip(loaded) {
+        for ((position, kernel), loaded) in beside.rows.iter().zip(&mut loaded) {
             kernels[*position].row = Some(Arc::new(OneRow { kernel: kernel.clone(), loaded }));
+        }
+        for (version, loaded) in beside.versions.iter().zip(loaded) {
+            let (when, kernel) = (version.when.clone(), version.kernel.clone());
+            kernels[version.position].versions.push(Arc::new(LoadedVersion { when, kernel, loaded }));
         }
         let loops = Arc::new(row_loops(&plan, &kernels));
         let independent = Arc::new(IndependentLaunches::of(&plan));

@@ -23,9 +23,9 @@ use fusebox_ir::{
 use self::{ranges::Ranges, rows::Rows, table::Table};
 use crate::{
     Shared,
+    beside::LONG_ROW,
     emit::{HiddenArgument, Part},
     loaded_kernel::LoadedKernel,
-    row_kernels::LONG_ROW,
 };
 
 /// Units of work ([`fusebox_ir::analysis::work`]) that a core does in a nanosecond: about two vector instructions on four elements each.
@@ -57,6 +57,11 @@ pub(crate) fn run(
     shared: &Shared,
     mut launch: Launch<'_, Array>,
 ) -> Result<(), BackendError> {
+    let version = loaded.versions.iter().find(|version| {
+        let usual = KernelLaunch::new(kernel, loaded, shared, launch.sizes);
+        version.when.iter().all(|guard| usual.steps(guard.level as usize) == Some(guard.steps))
+    });
+    let (kernel, loaded) = version.map_or((kernel, loaded), |version| (&version.kernel, &version.loaded));
     let appended = run_on(kernel, loaded, shared, (launch.sizes, &mut launch.arrays))?;
     // The number of appended elements goes to an array of the kernel like others.
     if let Some((_, count)) = append_of(kernel)

@@ -82,7 +82,7 @@ fn first_written(plan: &Plan, step: &Step) -> Option<ValueId> {
 /// How many of the first steps are a group: none if the first is no launch, 1 if it is alone.
 fn group(plan: &Plan, steps: &[Step]) -> usize {
     let (mut read, mut written) = (BTreeSet::new(), BTreeSet::new());
-    let mut count = 0;
+    let (mut count, mut freed) = (0, false);
     for (position, step) in steps.iter().enumerate() {
         match step {
             Step::Launch { kernel, sizes, arrays } => {
@@ -107,14 +107,15 @@ fn group(plan: &Plan, steps: &[Step]) -> usize {
                 written.extend(writes);
                 count = position + 1;
             }
-            // Between launches; behind the last one they are not part of the group.
-            Step::Allocate { value, .. } | Step::Constant { value, .. } if count > 0 => {
+            // Between launches; behind the last one they are not part of the group. What is made behind something that is freed could not have its
+            // memory, as the group frees at its end: then a run would hold more at one time.
+            Step::Allocate { value, .. } | Step::Constant { value, .. } if count > 0 && !freed => {
                 let extents = plan.values.get(value.index()).map(|value| &value.ty.extents[..]).unwrap_or_default();
                 if extents.iter().filter_map(named).any(|id| written.contains(&id)) {
                     break;
                 }
             }
-            Step::Free { .. } if count > 0 => {}
+            Step::Free { .. } if count > 0 => freed = true,
             _ => break,
         }
     }
