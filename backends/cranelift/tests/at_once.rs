@@ -116,3 +116,36 @@ fn the_first_failure_in_order_is_told() {
         }
     }
 }
+
+/// Not a test: prints how long a run of four kernels takes on two threads, one after the other and at once. By
+/// `cargo test -p fusebox-cranelift --test at_once -- --ignored --nocapture`.
+#[test]
+#[ignore = "prints times"]
+fn how_long_it_takes() {
+    let source = "fn f(a: [n]f32, b: [m]f32, c: [k]f32, d: [l]f32) -> [n]f32, [m]f32, [k]f32, [l]f32 {
+        let s: [n]f32 = map(|x| exp(x) + sqrt(abs(x)), a)
+        let t: [m]f32 = map(|x| exp(x) + sqrt(abs(x)), b)
+        let u: [k]f32 = map(|x| exp(x) + sqrt(abs(x)), c)
+        let v: [l]f32 = map(|x| exp(x) + sqrt(abs(x)), d)
+        return s, t, u, v }";
+    let plan = plan(source);
+    let mut random = Random(7);
+    let inputs: Vec<Array> =
+        [60_000, 60_100, 60_200, 60_300].map(|size| random.array(ElementType::F32, &[size])).into();
+    let loaded = [u64::MAX, 0].map(|at_once_from_ns| {
+        let config = Config { threads: 2, share_from_ns: u64::MAX, at_once_from_ns, ..Config::default() };
+        compiled(&Cranelift::new(config).unwrap(), &plan).unwrap().load_plan().unwrap()
+    });
+    let mut times = [Vec::new(), Vec::new()];
+    for round in 0..4_000 {
+        let way = round % 2;
+        let begin = std::time::Instant::now();
+        loaded[way].run_plan(&inputs).unwrap();
+        times[way].push(begin.elapsed().as_nanos());
+    }
+    let [alone, at_once] = times.map(|mut times| {
+        times.sort_unstable();
+        times[times.len() / 2] as f64 / 1e3
+    });
+    println!("one after the other {alone:.1} us, at once {at_once:.1} us");
+}

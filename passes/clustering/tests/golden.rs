@@ -411,3 +411,72 @@ fn the_model_of_normalise2() {
     end
     ");
 }
+
+/// Two that read an array in the order of their own elements share its loads, though neither traverses it.
+#[test]
+fn generates_that_read_at_their_own_index() {
+    golden(
+        "fn p(a: [n]f32, e: [n]i64) -> [n]f32, [n]f32 {
+          let c: [n]f32 = generate([n], |j| a[j] + 1.0)
+          let d: [n]f32 = generate([n], |j| if a[j] > 0.0 { a[e[j]] } else { 2.0 })
+          return c, d }",
+        "{c,d}",
+        "c,d",
+        4,
+    );
+}
+
+#[test]
+fn a_map_and_a_generate_of_one_array() {
+    golden(
+        "fn p(a: [n]f32) -> [n]f32, [n]f32 {
+          let c: [n]f32 = map(|x| x * 2.0, a)
+          let d: [n]f32 = generate([n], |j| a[j] + f32(j))
+          return c, d }",
+        "{c,d}",
+        "c,d",
+        4,
+    );
+}
+
+#[test]
+fn generates_that_read_what_is_complete_before() {
+    golden(
+        "fn p(a: [n]f32) -> [n]f32, [n]f32 {
+          let x: [n]f32 = scanl1(|a, b| a + b, a)
+          let c: [n]f32 = generate([n], |j| x[j] / x[n - 1])
+          let d: [n]f32 = generate([n], |j| x[j] - x[0])
+          return c, d }",
+        "{x}{c,d}",
+        "x,c,d",
+        10,
+    );
+}
+
+#[test]
+fn stencils_of_one_array() {
+    golden(
+        "fn p(a: [n, m]f32) -> [n, m]f32, [n, m]f32 {
+          let c: [n, m]f32 = stencil(|x, y| y - x, a[0, -1], a[0, 1], a: clamp)
+          let d: [n, m]f32 = stencil(|x, y| y - x, a[-1, 0], a[1, 0], a: clamp)
+          return c, d }",
+        "{c,d}",
+        "c,d",
+        4,
+    );
+}
+
+/// What is read in another order, or is of other extents, is no reason.
+#[test]
+fn generates_that_read_in_orders_of_their_own() {
+    golden(
+        "fn p(a: [n]f32, b: [m]f32) -> [n]f32, [n]f32, [n]f32 {
+          let c: [n]f32 = generate([n], |j| a[n - 1 - j] + b[j])
+          let d: [n]f32 = generate([n], |j| a[n - 1 - j] * b[j])
+          let e: [n]f32 = generate([n], |j| a[j])
+          return c, d, e }",
+        "{c}{d}{e}",
+        "c,d,e",
+        9,
+    );
+}
