@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use fusebox_backend::BackendError;
 use fusebox_ir::{Kernel, Plan, analysis::kernels::one_row, association::BLOCK};
-use fusebox_schedule::{Book, Guard, Schedule, Target, Version, check, guarded, rows::may_be_by_elements};
+use fusebox_schedule::{Book, Guard, Schedule, Target, Version, guarded, rows::may_be_by_elements};
 use fusebox_wide::Features;
 
-use crate::kernel::{Forced, broken};
+use crate::kernel::{Forced, accepted, broken};
 
 /// Elements of a row that all threads share, at least.
 pub(crate) const LONG_ROW: i64 = 4 * BLOCK;
@@ -73,10 +73,8 @@ impl Beside {
 
 /// Takes the versions that are guarded out of a schedule, with a schedule for each; what is left is the last version.
 fn apart(kernel: &Kernel, schedule: &mut Schedule) -> Result<Vec<(Version, Schedule)>, BackendError> {
-    let target = Target::named(&schedule.target);
-    if let Some(Err(faults)) = target.map(|target| check(kernel, schedule, &target)) {
-        let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
-        return Err(broken(kernel, format!("the schedule is refused: {}", faults.join("; "))));
+    if let Some(target) = Target::named(&schedule.target) {
+        accepted(kernel, schedule, &target)?;
     }
     let last = schedule.versions.pop();
     let guarded = std::mem::replace(&mut schedule.versions, last.into_iter().collect());

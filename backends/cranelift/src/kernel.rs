@@ -120,10 +120,7 @@ impl ScheduledKernel {
     /// # Errors
     /// [`BackendError::Compile`] of a schedule that is refused.
     pub(crate) fn checked(kernel: &Kernel, schedule: Schedule, target: Target) -> Result<Self, BackendError> {
-        fusebox_schedule::check(kernel, &schedule, &target).map_err(|faults| {
-            let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
-            broken(kernel, format!("the schedule is refused: {}", faults.join("; ")))
-        })?;
+        accepted(kernel, &schedule, &target)?;
         Ok(Self { schedule, target })
     }
 
@@ -158,6 +155,17 @@ impl ScheduledKernel {
         }
         Ok(CompiledKernel { schedule: Some(schedule), gang, parts, hidden, first: 0 })
     }
+}
+
+/// Whether a schedule may run.
+///
+/// # Errors
+/// [`BackendError::Compile`] of one that is refused.
+pub(crate) fn accepted(kernel: &Kernel, schedule: &Schedule, target: &Target) -> Result<(), BackendError> {
+    fusebox_schedule::check(kernel, schedule, target).map_err(|faults| {
+        let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
+        broken(kernel, format!("the schedule is refused: {}", faults.join("; ")))
+    })
 }
 
 pub(crate) fn broken(kernel: &Kernel, message: String) -> BackendError {

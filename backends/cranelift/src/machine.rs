@@ -141,7 +141,7 @@ impl Machine for Cpu<'_> {
     }
 
     fn independent(&self, launch: &Step) -> Option<usize> {
-        self.independent?.from(self.plan, launch)
+        self.independent?.steps_at(self.plan, launch)
     }
 
     fn gains_at_once(&self, launches: &[(usize, Few<i64>)]) -> bool {

@@ -33,7 +33,7 @@ impl IndependentLaunches {
     }
 
     /// If a step is the first launch of a group, how many steps the group has, this one included.
-    pub fn from(&self, plan: &Plan, step: &Step) -> Option<usize> {
+    pub fn steps_at(&self, plan: &Plan, step: &Step) -> Option<usize> {
         if self.is_empty() {
             return None;
         }
@@ -43,7 +43,7 @@ impl IndependentLaunches {
     /// The steps of each group.
     pub fn groups<'p>(&self, plan: &'p Plan) -> Vec<&'p [Step]> {
         let group =
-            |steps: &'p [Step], first: usize| self.from(plan, &steps[first]).map(|count| &steps[first..][..count]);
+            |steps: &'p [Step], first: usize| self.steps_at(plan, &steps[first]).map(|count| &steps[first..][..count]);
         let of = |steps: &'p [Step]| (0..steps.len()).filter_map(move |first| group(steps, first));
         lists(plan).into_iter().flat_map(of).collect()
     }
