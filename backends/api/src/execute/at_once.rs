@@ -48,7 +48,16 @@ impl<M: Machine> Executor<'_, M> {
         let mut ready: Few<Ready<M::Buffer>> = Few::new();
         let begun = steps.iter().try_for_each(|step| {
             match step {
-                Step::Launch { kernel, sizes, arrays } => ready.extend(self.ready(*kernel, sizes, arrays)?),
+                Step::Launch { kernel, sizes, arrays } => {
+                    let mut own = Ready::new();
+                    let made = self.make_ready(&mut own, *kernel, sizes, arrays);
+                    if !matches!(made, Ok(true)) {
+                        self.give_back(&mut own);
+                    }
+                    if made? {
+                        ready.push(own);
+                    }
+                }
                 Step::Free { .. } => {}
                 step => self.step(step, &[])?,
             }
@@ -56,7 +65,7 @@ impl<M: Machine> Executor<'_, M> {
         });
         let launches: Result<Few<Launch<'_, M::Buffer>>> = ready.iter_mut().map(|own| own.launch(self)).collect();
         let launched = launches.and_then(|launches| self.machine.launch_all(launches));
-        ready.into_iter().for_each(|own| self.give_back(own));
+        ready.iter_mut().for_each(|own| self.give_back(own));
         launched.and(begun)?;
         for step in steps {
             if let Step::Free { value } = step {

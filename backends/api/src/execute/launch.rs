@@ -28,6 +28,11 @@ pub(super) struct Ready<B> {
 }
 
 impl<B> Ready<B> {
+    /// Of nothing yet.
+    pub(super) fn new() -> Self {
+        Self { kernel: 0, sizes: Few::new(), ids: Few::new(), written: Few::new(), in_place: Few::new() }
+    }
+
     /// The launch, which borrows what it reads from the buffers.
     pub(super) fn launch<'a, M: Machine<Buffer = B>>(
         &'a mut self,
@@ -48,19 +53,25 @@ impl<B> Ready<B> {
 impl<M: Machine> Executor<'_, M> {
     /// Runs a kernel once its arrays and sizes are known to be those that it declares.
     pub(super) fn launch(&mut self, kernel: usize, sizes: &[PlanExtent], arrays: &[ValueId]) -> Result<()> {
-        let Some(mut ready) = self.ready(kernel, sizes, arrays)? else { return Ok(()) };
-        let launched = ready.launch(self).and_then(|launch| self.timed(launch));
-        self.give_back(ready);
+        let mut ready = Ready::new();
+        let launched = match self.make_ready(&mut ready, kernel, sizes, arrays) {
+            Ok(true) => ready.launch(self).and_then(|launch| self.timed(launch)),
+            Ok(false) => Ok(()),
+            Err(error) => Err(error),
+        };
+        self.give_back(&mut ready);
         launched
     }
 
-    /// Checks the arrays and sizes of a launch, and takes what it writes out of the buffers; none if the host has computed the kernel.
-    pub(super) fn ready(
+    /// Checks the arrays and sizes of a launch, and takes what it writes out of the buffers, to be given back also if it fails; whether there
+    /// is something left to launch: else the host has computed the kernel.
+    pub(super) fn make_ready(
         &mut self,
+        ready: &mut Ready<M::Buffer>,
         kernel: usize,
         sizes: &[PlanExtent],
         arrays: &[ValueId],
-    ) -> Result<Option<Ready<M::Buffer>>> {
+    ) -> Result<bool> {
         let declared =
             self.plan.kernels.get(kernel).ok_or_else(|| self.bad_plan(format!("there is no kernel {kernel}")))?;
         if sizes.len() != declared.sizes.len() || arrays.len() != declared.arrays.len() {
@@ -69,24 +80,26 @@ impl<M: Machine> Executor<'_, M> {
                 declared.name.0
             )));
         }
-        let sizes = self.sizes_of(declared, sizes)?;
-        self.check_extents(kernel, &sizes, arrays)?;
-        if self.computed(declared, &sizes, arrays)? {
-            return Ok(None);
+        ready.kernel = kernel;
+        ready.sizes = self.sizes_of(declared, sizes)?;
+        self.check_extents(kernel, &ready.sizes, arrays)?;
+        if self.computed(declared, &ready.sizes, arrays)? {
+            return Ok(false);
         }
-        let ids = arrays.iter().map(|&id| self.bring(id)).collect::<Result<Few<BufferId>>>()?;
+        for &id in arrays {
+            ready.ids.push(self.bring(id)?);
+        }
         // What is in the memory of something that is written lives on in that alone.
-        let mut in_place: Few<Option<usize>> = Few::from_elem(None, arrays.len());
+        ready.in_place.resize(arrays.len(), None);
         for (position, array) in declared.arrays.iter().enumerate() {
             let Some(source) = array.in_place_of.filter(|_| array.access != Access::Read) else { continue };
             let Some(&id) = arrays.get(source.index()).filter(|&&id| id != arrays[position]) else { continue };
-            if self.value(id).is_ok_and(|value| value.buffer == Some(ids[position])) {
-                in_place[source.index()] = Some(position);
+            if self.value(id).is_ok_and(|value| value.buffer == Some(ready.ids[position])) {
+                ready.in_place[source.index()] = Some(position);
                 self.free(id);
             }
         }
         // Written buffers are taken out, so that nothing else can see them meanwhile.
-        let mut ready = Ready { kernel, sizes, ids, written: Few::new(), in_place };
         for (position, (&id, array)) in arrays.iter().zip(&declared.arrays).enumerate() {
             if array.access == Access::Read {
                 ready.written.push(None);
@@ -95,7 +108,6 @@ impl<M: Machine> Executor<'_, M> {
             let buffer = ready.ids[position];
             let own = if self.buffers.is_shared(buffer) { None } else { self.buffers.take(buffer) };
             if own.is_none() {
-                self.give_back(ready);
                 let (kernel, name) = (&declared.name.0, self.name(id));
                 return Err(self.bad_plan(format!("kernel `{kernel}` writes `{name}`, which has another name too")));
             }
@@ -104,12 +116,12 @@ impl<M: Machine> Executor<'_, M> {
                 value.is_written();
             }
         }
-        Ok(Some(ready))
+        Ok(true)
     }
 
     /// Puts what a launch has written back among the buffers.
-    pub(super) fn give_back(&mut self, ready: Ready<M::Buffer>) {
-        for (&id, buffer) in ready.ids.iter().zip(ready.written) {
+    pub(super) fn give_back(&mut self, ready: &mut Ready<M::Buffer>) {
+        for (&id, buffer) in ready.ids.iter().zip(ready.written.drain(..)) {
             if let Some(buffer) = buffer {
                 self.buffers.put(id, buffer);
             }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{Access, Extent, Plan, PlanExtent, Step, ValueId};
 
-/// Groups of launches of which none writes what another reads or writes.
+/// Groups of launches of which none writes what another reads or writes, and at least two have loops: scalar code alone is not worth a thread.
 ///
 /// The launches of a group stand behind each other in one list of steps. Between them memory is made or freed, and nothing else happens, so
 /// a machine makes all of the memory, runs the launches in any order, and frees.
@@ -15,7 +15,7 @@ pub struct IndependentLaunches {
 }
 
 impl IndependentLaunches {
-    /// Finds the groups of two launches and more, in bodies of branches and loops too.
+    /// Finds the groups, in bodies of branches and loops too.
     pub fn of(plan: &Plan) -> Self {
         let mut groups = Self::default();
         lists(plan).into_iter().for_each(|steps| groups.find(plan, steps));
@@ -52,7 +52,9 @@ impl IndependentLaunches {
         let mut position = 0;
         while position < steps.len() {
             let count = group(plan, &steps[position..]);
-            if let Some(id) = first_written(plan, &steps[position]).filter(|_| count > 1) {
+            let group = &steps[position..position + count];
+            let loops = group.iter().filter(|step| has_loops(plan, step)).count();
+            if let Some(id) = first_written(plan, &steps[position]).filter(|_| loops > 1) {
                 self.steps.insert(id, count);
             }
             position += count.max(1);
@@ -73,6 +75,11 @@ fn accesses<'p>(plan: &'p Plan, step: &'p Step) -> impl Iterator<Item = (ValueId
         _ => None,
     };
     launch.into_iter().flat_map(|(kernel, arrays)| arrays.iter().zip(&kernel.arrays).map(|(&id, own)| (id, own.access)))
+}
+
+fn has_loops(plan: &Plan, step: &Step) -> bool {
+    let Step::Launch { kernel, .. } = step else { return false };
+    plan.kernels.get(*kernel).is_some_and(|kernel| !kernel.levels.is_empty())
 }
 
 fn first_written(plan: &Plan, step: &Step) -> Option<ValueId> {
