@@ -380,10 +380,8 @@ fn replicates_by_offsets() {
     check("replicates_by_offsets", 100, &config, compiled);
 }
 
-/// Seed 997 of `plans_that_fail` with [`Config::segments`]. A scalar that a branch makes is computed before a function that names it, also if the
-/// function runs for no element. By `cargo test -p fusebox-golden --test differential -- --ignored`.
+/// Seed 997 of `plans_that_fail` with [`Config::segments`]: a branch gives a scalar to a function that runs for no element.
 #[test]
-#[ignore = "known: a branch that only functions without elements need is computed, and may fail"]
 fn a_branch_that_no_element_needs_does_not_fail() {
     let source = "fn f(n: i64, z: i64) -> [n]i64 {
       let c = z > 0

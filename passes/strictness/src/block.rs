@@ -103,8 +103,13 @@ impl<'p> Maker<'p> {
             }
             if let Some(item) = portion.now {
                 self.report.moved += usize::from(item.depth < self.depth);
-                self.count(item.binding)?;
-                self.binding(&item, &later, out)?;
+                match portion.only_for {
+                    Some(runs) => self.only_for(&item, &runs, &later, out)?,
+                    None => {
+                        self.count(item.binding)?;
+                        self.binding(&item, &later, out)?;
+                    }
+                }
             }
         }
         // Code that only functions hold is somewhere, too.
