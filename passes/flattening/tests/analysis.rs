@@ -1,7 +1,14 @@
 //! What the analysis says of small programs, one for each thing that it has to get right.
 
-use fusebox_flattening::analysis::{explain, regularity, shapes};
-use fusebox_ir::{ArrayId, Program, text};
+mod common;
+
+use common::{check, vector};
+use fusebox_flattening::{
+    Config, Flattening, Report,
+    analysis::{explain, regularity, shapes},
+    flatten, is_flat,
+};
+use fusebox_ir::{Array, ArrayId, ArrayOp, Block, Nested, Program, Value, text};
 
 fn parsed(source: &str) -> Program {
     text::parse(source).unwrap_or_else(|error| panic!("{error}"))
@@ -94,9 +101,36 @@ fn an_extent_that_depends_on_the_lane_makes_irregular() {
     ");
 }
 
-#[test]
-fn branches_of_the_same_shape_are_regular_and_share_it() {
-    let source = "fn f(xss: [n][m]i64) -> [n][m]i64 {
+/// Rows, given one after the other.
+fn rows(rows: &[&[i64]]) -> Value {
+    let array = |list: &[i64]| Array::new(&[list.len()], list).unwrap_or_else(|error| panic!("{error}"));
+    let extents: Vec<i64> = rows.iter().map(|row| row.len() as i64).collect();
+    Value::Nested(Nested { extents: array(&extents), values: array(&rows.concat()) })
+}
+
+/// Flattens a program in each way, and runs it and the flat ones on these inputs: all give the same.
+fn runs(source: &str, inputs: &[&[Value]]) {
+    let program = parsed(source);
+    for way in [Flattening::Regular, Flattening::Irregular, Flattening::Alone] {
+        for inputs in inputs {
+            check(&program, inputs, &Config::of(way)).unwrap_or_else(|message| panic!("{way:?}: {message}"));
+        }
+    }
+}
+
+/// How many arrays of offsets the flat program makes, none of them in a turn of a loop.
+fn descriptors(source: &str, inputs: &[&[Value]]) -> usize {
+    runs(source, inputs);
+    let (flat, report) = flatten(&parsed(source), &Config::default()).unwrap_or_else(|error| panic!("{error}"));
+    let all = flat.body.blocks().flat_map(|block| &block.bindings);
+    for step in all.filter(|binding| matches!(binding.op, ArrayOp::While { .. })) {
+        let mut inside = step.op.bodies().flat_map(Block::blocks).flat_map(|block| &block.bindings);
+        assert!(!inside.any(|binding| binding.results.iter().any(|var| var.name.0.starts_with("offsets"))), "{flat}");
+    }
+    report.descriptors
+}
+
+const BRANCHES: &str = "fn f(xss: [n][m]i64) -> [n][m]i64 {
       let yss: [n][m]i64 = nest([n], |i| {
         let t: [m]i64 = element(xss, i)
         let c = t[0] > 10
@@ -104,7 +138,11 @@ fn branches_of_the_same_shape_are_regular_and_share_it() {
         let r: [m]i64 = cond(c, || { return t }, || { return e })
         return r })
       return yss }";
-    insta::assert_snapshot!(held(source), @r"
+
+#[test]
+fn branches_of_the_same_shape_are_regular_and_share_it() {
+    assert_eq!(descriptors(BRANCHES, &[&[rows(&[&[1, 2], &[20, 3]])], &[rows(&[])], &[rows(&[&[11]])]]), 0);
+    insta::assert_snapshot!(held(BRANCHES), @r"
     line 3: element `t` is regular: all lanes have the same extents
     line 4: unit `c` is regular: one scalar for each lane
     line 5: map `e` is regular: all lanes have the same extents
@@ -185,6 +223,55 @@ fn a_loop_that_keeps_the_shape_is_regular_however_many_turns_lanes_take() {
     assert_eq!(is(&ragged, "ys"), "irregular");
     assert!(equal(&ragged, "xss", "yss"));
     assert!(equal(&ragged, "xs", "ys"));
+    // A regular one needs no offsets, a ragged one those of its input: none is made in a turn.
+    let inputs: [&[Value]; 2] = [&[rows(&[&[8, 1, 5], &[0, 0, 0], &[-1, 1, 0]])], &[rows(&[])]];
+    assert_eq!((descriptors(&regular, &inputs), descriptors(&ragged, &inputs)), (0, 1));
+}
+
+#[test]
+fn lanes_that_take_no_turn_and_rows_without_elements() {
+    let ragged = SORT_ROWS.replace("INPUT", "[n][?]i64").replace("START", "k: i64, xs: [k]i64");
+    let regular = SORT_ROWS.replace("INPUT", "[n][k]i64").replace("START", "xs: [k]i64");
+    // All have ended before the first turn; some have no element; there are no lanes.
+    let ended = rows(&[&[-1, 0], &[], &[-3], &[]]);
+    let mixed = rows(&[&[], &[9, 0, -5], &[], &[-1], &[4]]);
+    runs(&ragged, &[&[ended], &[mixed], &[rows(&[&[], &[]])], &[rows(&[])]]);
+    runs(&regular, &[&[rows(&[&[-1, 0], &[0, -3]])], &[rows(&[&[], &[]])], &[rows(&[])]]);
+    // A state that grows, and one that is a scalar, too.
+    runs(
+        &doubling("sum < 64 && sum > 0"),
+        &[&[rows(&[&[0, 0], &[-1, 0]])], &[rows(&[&[0, 1], &[70, 0]])], &[rows(&[])]],
+    );
+    let scalars = "fn f(xs: [n]i64) -> [n]i64 {
+      let r: [n]i64 = nest([n], |i| {
+        let row: [2]i64 = generate([2], |j| xs[i])
+        let s: i64 = fold(|a, b| a + b, 0, row)
+        let a: i64, b: i64 = while(|a: i64, b: i64| { let go = a > 0; return go }, |a: i64, b: i64| { let c = a / 2; let d = b + 1; return c, d }, s, 0i64)
+        return b })
+      return r }";
+    assert_eq!(descriptors(scalars, &[&[vector(&[0, -1, 0])], &[vector(&[0, 5, 1])], &[vector(&[])]]), 0);
+}
+
+/// Each golden program that has nothing irregular has no offsets, whatever it does in lanes: sorts, transforms, loops, scans.
+#[test]
+fn golden_programs_of_which_all_is_regular_have_no_descriptor() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../golden/programs");
+    let mut regular = Vec::new();
+    let paths = std::fs::read_dir(folder).unwrap_or_else(|error| panic!("{error}")).flatten().map(|entry| entry.path());
+    for path in paths.filter(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("nested_")))
+    {
+        let source = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{error}"));
+        let (flat, report) = flatten(&parsed(&source), &Config::default()).unwrap_or_else(|error| panic!("{error}"));
+        if report.irregular == 0 {
+            assert_eq!(report.descriptors, 0, "{flat}");
+            let results = flat.body.blocks().flat_map(|block| &block.bindings).flat_map(|binding| &binding.results);
+            let mut names = results.map(|var| var.name.0.as_str());
+            assert!(!names.any(|name| name.starts_with("offsets")), "{flat}");
+            regular.push(flat.name);
+        }
+    }
+    regular.sort();
+    insta::assert_snapshot!(regular.join(" "), @"nested_fft nested_fft_rows nested_mandelbrot nested_matmul nested_nearest nested_quicksort nested_softmax nested_volatility");
 }
 
 fn doubling(condition: &str) -> String {
@@ -206,6 +293,8 @@ fn doubling(condition: &str) -> String {
 
 #[test]
 fn a_loop_that_changes_the_shape_is_regular_if_all_lanes_take_as_many_turns() {
+    let inputs: [&[Value]; 3] = [&[rows(&[&[1, 2], &[5, -1]])], &[rows(&[&[3]])], &[rows(&[])]];
+    assert_eq!(descriptors(&doubling("k < 64 && k > 0"), &inputs), 0);
     assert_eq!(is(&doubling("k < 64"), "ys"), "regular");
     assert_eq!(is(&doubling("sum < 64"), "ys"), "irregular");
 }
@@ -266,6 +355,9 @@ fn one_part_of_a_state_may_keep_its_shape_where_another_does_not() {
         return ys, zs })
       return yss, zss }";
     assert_eq!((is(source, "ys").as_str(), is(source, "zs").as_str()), ("irregular", "regular"));
+    // Each part is right, whichever way it is held.
+    let inputs: [&[Value]; 3] = [&[rows(&[&[2, 1], &[0, 5], &[3, 3]])], &[rows(&[&[0], &[-1]])], &[rows(&[])]];
+    runs(source, &inputs);
 }
 
 #[test]
@@ -289,4 +381,103 @@ fn no_lanes_no_elements_and_scalars_have_shapes_too() {
     assert!(equal(source, "a", "xss"));
     assert_eq!(is(source, "e"), "regular");
     assert_eq!(is(source, "q"), "avoided");
+}
+
+/// How each value is held by a program that was flattened in a way, and why.
+fn held_by(source: &str, way: Flattening) -> (String, Report) {
+    let (flat, report) = flatten(&parsed(source), &Config::of(way)).unwrap_or_else(|error| panic!("{error}"));
+    // Lanes that run one at a time are an operation that no other way makes.
+    assert_eq!(report.alone > 0, is_flat(&flat, Flattening::Alone) && !is_flat(&flat, Flattening::Regular));
+    (report.held.iter().map(|line| format!("{line}\n")).collect(), report)
+}
+
+/// The function of a loop is as long as each lane likes; beside it something that is the same in all lanes, and a nest in each.
+const LOOPS: &str = "fn f(xss: [n][m]i64, d: i64) -> [n][m]i64, [n][m]i64 {
+  let yss: [n][m]i64, zss: [n][m]i64 = nest([n], |i| {
+    let xs: [m]i64 = element(xss, i)
+    let c = 2 * d
+    let ys: [m]i64 = while(|v: [m]i64| { let go = v[0] > 0; return go }, |v: [m]i64| {
+      let w: [m]i64 = map(|x| x - c, v)
+      return w }, xs)
+    let zs: [m]i64 = nest([m], |j| {
+      let k = j + 1
+      let own: [k]i64 = generate([k], |l| l * i)
+      let s: i64 = fold(|a, b| a + b, 0, own)
+      return s })
+    return ys, zs })
+  return yss, zss }";
+
+#[test]
+fn lanes_that_run_one_at_a_time_are_said_to() {
+    let (said, report) = held_by(LOOPS, Flattening::Alone);
+    insta::assert_snapshot!(said, @r"
+    line 3: element `xs` is alone: lanes run one at a time: `ys` (line 5) loops as long as each lane likes
+    line 4: unit `c` is alone: lanes run one at a time: `ys` (line 5) loops as long as each lane likes
+    line 5: unit `go` is alone: lanes run one at a time: `ys` (line 5) loops as long as each lane likes
+    line 6: map `w` is alone: lanes run one at a time: `ys` (line 5) loops as long as each lane likes
+    line 5: while `ys` is alone: lanes run one at a time: `ys` (line 5) loops as long as each lane likes
+    line 9: unit `k` is regular: in a lane that runs alone, one scalar for each lane
+    line 10: generate `own` is irregular: in a lane that runs alone, the extent `k` (line 9) depends on the lane
+    line 11: fold `s` is regular: in a lane that runs alone, one scalar for each lane
+    line 8: nest `zs` is alone: lanes run one at a time: `ys` (line 5) loops as long as each lane likes
+    line 2: nest `yss` is regular: all lanes have the same extents
+    line 2: nest `zss` is regular: all lanes have the same extents
+    ");
+    assert_eq!((report.of_one_lane, report.alone), (6, 1));
+    let (together, report) = held_by(LOOPS, Flattening::Regular);
+    insta::assert_snapshot!(together, @r"
+    line 3: element `xs` is regular: all lanes have the same extents
+    line 4: unit `c` is avoided: it is the same in all lanes
+    line 5: unit `go` is regular: one scalar for each lane
+    line 6: map `w` is regular: all lanes have the same extents
+    line 5: while `ys` is regular: however many turns a lane takes, the extents are the same
+    line 9: unit `k` is regular: one scalar for each lane
+    line 10: generate `own` is irregular: the extent `k` (line 9) depends on the lane
+    line 11: fold `s` is regular: one scalar for each lane
+    line 8: nest `zs` is regular: all lanes have the same extents
+    line 2: nest `yss` is regular: all lanes have the same extents
+    line 2: nest `zss` is regular: all lanes have the same extents
+    ");
+    assert_eq!((report.of_one_lane, report.alone, together), (0, 0, held(LOOPS)));
+}
+
+#[test]
+fn where_rows_decide_both_ways_are_said() {
+    let source = "fn f(xss: [n][?]i64) -> [n][?]i64 {
+  let yss: [n][?]i64 = nest([n], |i| {
+    let k: i64, xs: [k]i64 = element(xss, i)
+    let ys: [k]i64 = sort(xs)
+    return ys })
+  return yss }";
+    let (said, report) = held_by(source, Flattening::Alone);
+    insta::assert_snapshot!(said, @r"
+    line 3: element `k` is regular: one scalar for each lane; where rows are long and many, lanes run one at a time: `ys` (line 4) moves elements of rows of different lengths
+    line 3: element `xs` is irregular: the extent `k` (line 3) depends on the lane; where rows are long and many, lanes run one at a time: `ys` (line 4) moves elements of rows of different lengths
+    line 4: sort `ys` is irregular: the extent `k` (line 3) depends on the lane; where rows are long and many, lanes run one at a time: `ys` (line 4) moves elements of rows of different lengths
+    line 2: nest `yss` is irregular: its arrays have extents of their own
+    ");
+    assert_eq!((report.of_one_lane, report.alone, report.irregular), (0, 1, 3));
+}
+
+#[test]
+fn what_is_held_with_offsets_in_any_case_is_said_to() {
+    let source = "fn f(xss: [n][m]i64, d: i64) -> [n][m]i64 {
+  let yss: [n][m]i64 = nest([n], |i| {
+    let xs: [m]i64 = element(xss, i)
+    let s: i64 = fold(|a, b| a + b, 0, xs)
+    let c: [m]i64 = generate([m], |j| j * d)
+    let ys: [m]i64 = map(|x, c| x * s + c, xs, c)
+    return ys })
+  return yss }";
+    let (said, report) = held_by(source, Flattening::Irregular);
+    insta::assert_snapshot!(said, @r"
+    line 3: element `xs` is irregular: everything in lanes is held so, though all lanes have the same extents
+    line 4: fold `s` is regular: one scalar for each lane
+    line 5: generate `c` is avoided: it is the same in all lanes
+    line 6: map `ys` is irregular: everything in lanes is held so, though all lanes have the same extents
+    line 2: nest `yss` is irregular: everything in lanes is held so, though all lanes have the same extents
+    ");
+    assert!(report.descriptors > 0 && report.irregular == 3, "{report:?}");
+    let (_, report) = held_by(source, Flattening::Regular);
+    assert_eq!((report.descriptors, report.irregular), (0, 0), "{report:?}");
 }

@@ -41,15 +41,7 @@ pub(crate) struct Maker<'p> {
 
 /// The strict program.
 pub(crate) fn program(program: &Program, config: &Config) -> Result<(Program, Report), Error> {
-    let mut before = 0;
-    let mut blocks = vec![&program.body];
-    while let Some(block) = blocks.pop() {
-        before += block.bindings.len();
-        blocks.extend(block.bindings.iter().flat_map(|binding| binding.op.parts()).filter_map(|part| match part {
-            Part::Body(body) => Some(body),
-            _ => None,
-        }));
-    }
+    let before = program.body.blocks().map(|block| block.bindings.len()).sum();
     let mut maker = Maker {
         program,
         facts: Facts::of(program),

@@ -231,16 +231,10 @@ fn results_of(binding: &Binding) -> Vec<ArrayId> {
 
 /// Whether a block uses a value as an array, so that no number can stand for it.
 fn is_array(block: &Block, id: ArrayId) -> bool {
-    let mut blocks = vec![block];
-    while let Some(block) = blocks.pop() {
-        for part in block.bindings.iter().flat_map(|binding| binding.op.parts()) {
-            match part {
-                Part::Array(used) if *used == id => return true,
-                Part::Function(f) if f.arrays_read().contains(&id) => return true,
-                Part::Body(body) => blocks.push(body),
-                _ => {}
-            }
-        }
-    }
-    false
+    let bindings = block.blocks().flat_map(|block| &block.bindings);
+    bindings.flat_map(|binding| binding.op.parts()).any(|part| match part {
+        Part::Array(used) => *used == id,
+        Part::Function(f) => f.arrays_read().contains(&id),
+        _ => false,
+    })
 }

@@ -3,7 +3,7 @@
 use fusebox_ir::{
     ArrayOp, Binary, Binding, Block,
     ElementType::{Bool, I64},
-    Extent, Lambda, Operand, Part, Type, Var,
+    Extent, Lambda, Operand, Type, Var,
 };
 
 use super::{
@@ -31,7 +31,12 @@ impl<'p> Lifter<'p> {
             }
         } else {
             self.done.lifted += 1;
+            let asked = self.asks(binding, home);
             self.operation(binding, home)?;
+            self.is_asked(binding, home, asked);
+            if binding.op.bodies().next().is_none() {
+                self.as_declared_by(binding);
+            }
         }
         if home == ROOT && self.is_risky(binding) {
             for var in &binding.results {
@@ -142,6 +147,18 @@ impl<'p> Lifter<'p> {
         self.flat.bind(op, vec![(name.into(), Type::array(extents, ty.element))])[0]
     }
 
+    /// Results have the extents of what they are made of. Those that their types declare are the same, or that is an error.
+    fn as_declared_by(&mut self, binding: &'p Binding) {
+        for var in binding.results.iter().filter(|var| !var.ty.extents.is_empty() && var.ty.inner.is_empty()) {
+            if let Bound::Value(value) = self.bound(var.id) {
+                let declared = self.declared(&value, value.home, &var.ty, &self.source_name(var.id));
+                if declared.array != value.array {
+                    self.define(var, declared);
+                }
+            }
+        }
+    }
+
     /// A value in the lanes of a context, with the extents that a type declares; where it has others, that is an error. Extents that
     /// the type does not say are its own.
     pub fn declared(&mut self, value: &Value, home: ContextId, ty: &Type, name: &str) -> Value {
@@ -231,7 +248,7 @@ impl<'p> Lifter<'p> {
                     && let Some(size) = fallback.sizes.iter().find(|size| size.id == *id)
                     && !self.env.contains_key(id)
                 {
-                    let extent = self.extent_value(step, value.home);
+                    let extent = self.extent_value(step);
                     self.define(size, extent);
                 }
             }
@@ -245,13 +262,13 @@ impl<'p> Lifter<'p> {
         Ok(())
     }
 
-    /// The extent along a step of a value with this home, as a scalar of lanes.
-    pub fn extent_value(&mut self, step: ContextId, home: ContextId) -> Value {
+    /// The extent along a step of a value, as a scalar of lanes.
+    pub fn extent_value(&mut self, step: ContextId) -> Value {
         match self.context(step).made.clone() {
             Made::Ragged { sizes, .. } => sizes,
             Made::Uniform { extent: Extent::Value(id) } => Value { array: id, home: ROOT, elements: ROOT, ty: I64 },
             Made::Uniform { extent } => self.operand_value(super::flat::operand(extent)),
-            Made::Root | Made::Subset { .. } => Value { array: fusebox_ir::ArrayId(0), home, elements: home, ty: I64 },
+            Made::Root | Made::Subset { .. } => fusebox_ir::bug!(self.program, "an array has no such dimension"),
         }
     }
 }
@@ -265,25 +282,14 @@ pub(super) fn in_a_lane(ty: &Type) -> Type {
 
 /// Whether nothing in a binding is nested parallelism, or an array of arrays.
 pub(super) fn is_flat(binding: &Binding) -> bool {
-    let mut bindings = vec![binding];
-    while let Some(binding) = bindings.pop() {
-        let nested = |var: &Var| !var.ty.inner.is_empty();
-        if binding.results.iter().any(nested) {
-            return false;
-        }
-        match &binding.op {
-            ArrayOp::Nest { .. } | ArrayOp::Element { .. } | ArrayOp::Consume { chunks: false, .. } => return false,
-            op => {
-                for part in op.parts() {
-                    if let Part::Body(block) = part {
-                        if block.params.iter().any(nested) {
-                            return false;
-                        }
-                        bindings.extend(&block.bindings);
-                    }
-                }
-            }
-        }
-    }
-    true
+    let nested = |var: &Var| !var.ty.inner.is_empty();
+    let is_nested = |binding: &Binding| {
+        binding.results.iter().any(nested)
+            || matches!(
+                binding.op,
+                ArrayOp::Nest { .. } | ArrayOp::Element { .. } | ArrayOp::Consume { chunks: false, .. }
+            )
+    };
+    let mut inside = binding.op.bodies().flat_map(Block::blocks);
+    !is_nested(binding) && inside.all(|block| !block.params.iter().any(nested) && !block.bindings.iter().any(is_nested))
 }
