@@ -1,5 +1,7 @@
 //! Why a program was not flattened.
 
+use std::fmt;
+
 use fusebox_ir::{Place, ValidationErrors};
 
 /// Why a program was not flattened.
@@ -42,29 +44,39 @@ pub enum Error {
         place: Place,
     },
     /// A traversal of arrays of arrays that gives a name to an extent inside of these: nothing else would say which that is.
-    #[error(
-        "{}consume `{name}` is not flattened: the elements `{element}` that it reads{} are arrays of arrays, and `{size}` is an extent inside of them; write `?` there, and get it by `element`",
-        at(.place),
-        of(.source_name, .made)
-    )]
-    NamedInside {
-        /// The first result of the traversal.
-        name: String,
-        /// An element.
-        element: String,
-        /// The extent.
-        size: String,
-        /// What is traversed.
-        source_name: String,
-        /// Where the traversal stands in the source.
-        place: Place,
-        /// Where what is traversed is made; unknown of an input.
-        made: Place,
-    },
+    #[error("{0}")]
+    NamedInside(Box<NamedInside>),
 }
 
-fn of(name: &str, made: &Place) -> String {
-    if made.is_unknown() { format!(" of `{name}`") } else { format!(" of `{name}` (line {})", made.line) }
+/// A traversal that gives a name to an extent inside of an element.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NamedInside {
+    /// The first result of the traversal.
+    pub name: String,
+    /// The element.
+    pub element: String,
+    /// The extent.
+    pub size: String,
+    /// What is traversed.
+    pub of: String,
+    /// Where the traversal stands in the source.
+    pub place: Place,
+    /// Where what is traversed is made; unknown of an input.
+    pub made: Place,
+}
+
+impl fmt::Display for NamedInside {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { name, element, size, of, place, made } = self;
+        write!(f, "{}consume `{name}` is not flattened: the elements `{element}` that it reads of `{of}`", at(place))?;
+        if !made.is_unknown() {
+            write!(f, " (line {})", made.line)?;
+        }
+        write!(
+            f,
+            " are arrays of arrays, and `{size}` is an extent inside of them; write `?` there, and get it by `element`"
+        )
+    }
 }
 
 fn at(place: &Place) -> String {

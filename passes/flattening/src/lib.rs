@@ -18,7 +18,7 @@ use fusebox_ir::{Program, Property, validate};
 
 use crate::analysis::{Line, Representation, Ways, explain_in};
 pub use crate::{
-    error::Error,
+    error::{Error, NamedInside},
     said::in_words_of_lanes,
     streams::{has_streams, streams_in_memory},
 };

@@ -35,7 +35,7 @@ mod summary;
 mod taps;
 mod turned;
 
-use fusebox_ir::{ArrayId, ArrayOp, Block, Part, PartMut, Program, Var, analysis::Sizes, validate};
+use fusebox_ir::{ArrayId, ArrayOp, Block, PartMut, Program, Var, analysis::Sizes, validate};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 pub use crate::{

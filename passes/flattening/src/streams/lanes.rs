@@ -21,7 +21,7 @@ use super::{
     traversal::{Traversal, steps},
     writer::Writer,
 };
-use crate::Error;
+use crate::{Error, NamedInside};
 
 /// A traversal that is rewritten.
 struct Own {
@@ -88,15 +88,15 @@ impl Lanes<'_> {
                     if let Some((param, size)) = named_inside(&body) {
                         let read = body.params.iter().position(|other| other.id == param.id);
                         let read = read.and_then(|at| streams.get(at.checked_sub(1)?));
-                        let (source_name, made) = read.map(|&id| self.streams.known.origin(id)).unwrap_or_default();
-                        return Err(Error::NamedInside {
+                        let (of, made) = read.map(|&id| self.streams.known.origin(id)).unwrap_or_default();
+                        return Err(Error::NamedInside(Box::new(NamedInside {
                             name: binding.results.first().map_or(String::new(), |var| var.name.0.clone()),
                             element: param.name.0.clone(),
                             size: size.name.0.clone(),
-                            source_name,
+                            of,
                             place: binding.place.clone(),
                             made,
-                        });
+                        })));
                     }
                     let own = Own { results: binding.results, limit, body, sinks, streams };
                     let mut bindings = std::mem::take(&mut block.bindings);
