@@ -3,6 +3,7 @@
 use fusebox::{Options, pipeline_of, run_passes};
 use fusebox_golden::{load, names};
 use fusebox_ir::{Made, json};
+use fusebox_schedule::{Book, Preferences, Target, guards, schedule, with_version};
 use jsonschema::Validator;
 use serde_json::Value;
 
@@ -37,6 +38,33 @@ fn programs_and_plans_are_as_their_schemas_say() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn schedules_are_as_their_schema_says() {
+    let of_schedules = validator(&Book::schema());
+    let mut wrong = Vec::new();
+    for name in names() {
+        let program = load(&name).program;
+        let stages = run_passes(&program, &pipeline_of(&program, &Options::default()), false);
+        let stages = stages.unwrap_or_else(|error| panic!("{name}: {error}"));
+        let Some(plan) = stages.last().and_then(|stage| stage.plan()) else { panic!("{name} has no plan") };
+        for target in Target::DISTINCT {
+            let target = Target::named(target).expect("a target of its own");
+            let mut book = Book::default();
+            for kernel in &plan.kernels {
+                let usual = schedule(kernel, &target, Preferences::default()).schedule;
+                let sizes = vec![4; kernel.sizes.len()];
+                let versions = with_version(kernel, &usual, &guards(kernel, &sizes, 8), &target);
+                book.insert(kernel, versions.filter(|_| target.cpu().is_some()).unwrap_or(usual));
+            }
+            wrong.extend(faults(&of_schedules, &book.to_json()).into_iter().map(|fault| format!("{name}: {fault}")));
+            assert!(Book::from_json(&book.to_json()).is_ok_and(|read| read == book), "{name}");
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    let unknown = r#"{"entries": [], "more": 1}"#;
+    assert!(!of_schedules.is_valid(&serde_json::from_str(unknown).expect("JSON")));
 }
 
 /// Schemas refuse: a field that is not there is no field, and each field has its type.

@@ -1,6 +1,6 @@
 //! What a backend implements for its device: arrays are allocated and copied, kernels launched, rows sorted.
 
-use fusebox_ir::{Constant, ElementType, Plan, ValueId, analysis::RowLoop};
+use fusebox_ir::{Constant, ElementType, Plan, Step, ValueId, analysis::RowLoop};
 use smallvec::SmallVec;
 
 use crate::{
@@ -73,6 +73,25 @@ pub trait Machine {
     /// # Errors
     /// [`BackendError::Run`].
     fn launch(&self, launch: Launch<'_, Self::Buffer>) -> Result<(), BackendError>;
+
+    /// If a step is the first of some launches that the machine may run at once ([`fusebox_ir::analysis::IndependentLaunches`]), how many steps
+    /// there are from it to the last of them.
+    fn independent(&self, _launch: &Step) -> Option<usize> {
+        None
+    }
+
+    /// Whether it gains something to run these kernels, with these sizes, at once.
+    fn gains_at_once(&self, _launches: &[(usize, Few<i64>)]) -> bool {
+        false
+    }
+
+    /// Runs kernels that need nothing of each other, in any order.
+    ///
+    /// # Errors
+    /// [`BackendError::Run`], of the first in this order that fails.
+    fn launch_all(&self, launches: Few<Launch<'_, Self::Buffer>>) -> Result<(), BackendError> {
+        launches.into_iter().try_for_each(|launch| self.launch(launch))
+    }
 
     /// Sorts rows.
     ///

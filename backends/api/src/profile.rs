@@ -31,9 +31,14 @@ pub fn profiled<R>(run: impl FnOnce() -> R) -> (R, Vec<LaunchTime>) {
     (result, launches.unwrap_or_default())
 }
 
+/// Whether somebody wants to know the times of launches that this thread begins.
+pub(crate) fn is_wanted() -> bool {
+    LAUNCHES.with_borrow(Option::is_some)
+}
+
 /// Calls `launch`, and takes its time if somebody wants to know it.
 pub fn timed<R>(kernel: usize, sizes: &[i64], launch: impl FnOnce() -> R) -> R {
-    if LAUNCHES.with_borrow(Option::is_none) {
+    if !is_wanted() {
         return launch();
     }
     let begin = Instant::now();

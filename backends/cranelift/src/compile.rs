@@ -13,9 +13,9 @@ use fusebox_wide::Features;
 use crate::{
     Config, Shared,
     alike::Alike,
+    beside::Beside,
     kernel::{CompiledKernel, Forced, ScheduledKernel, VECTOR_BYTES},
     load::LoadedPlan,
-    row_kernels::RowKernels,
     wide::{self, WideKernel},
 };
 
@@ -23,11 +23,9 @@ use crate::{
 #[derive(Debug)]
 pub struct CompiledPlan {
     plan: Arc<Plan>,
-    /// Rows of its kernels, where there are several threads.
-    rows: RowKernels,
-    /// How each kernel runs with vectors of 16 bytes, or without: those of the plan, then the rows.
+    beside: Beside,
+    /// How each kernel runs with vectors of 16 bytes, or without: those of the plan, then those beside them.
     narrow: Vec<ScheduledKernel>,
-    forced: Vec<Forced>,
     /// What machine code for vectors of 64 or 32 bytes may use; none: there is no such code.
     features: Option<Features>,
     shared: Arc<Shared>,
@@ -43,10 +41,9 @@ impl CompiledPlan {
         shared: Arc<Shared>,
     ) -> Result<Self, BackendError> {
         let bytes = config.vectors.then_some(VECTOR_BYTES);
-        let rows = RowKernels::of(plan, shared.threads.count());
-        let forced = forced(plan, &rows, config);
-        let narrow = scheduled(rows.behind(plan), &forced, |_| bytes)?;
-        Ok(Self { plan: plan.shared(), rows, narrow, forced, features, shared, guarded: false })
+        let beside = Beside::of(plan, shared.threads.count(), (&config.schedules, features))?;
+        let narrow = scheduled(beside.behind(plan), &beside.forced, |_| bytes)?;
+        Ok(Self { plan: plan.shared(), beside, narrow, features, shared, guarded: false })
     }
 
     /// A plan that nobody vouches for: what may be outside of an array is checked. Appends to what may be too short are scalar code, which
@@ -61,11 +58,10 @@ impl CompiledPlan {
         for kernel in &mut plan.kernels {
             *kernel = with_checks(kernel);
         }
-        let rows = RowKernels::of(&plan, shared.threads.count());
-        let forced = forced(&plan, &rows, config);
+        let beside = Beside::of(&plan, shared.threads.count(), (&config.schedules, features))?;
         let bytes = |kernel: &Kernel| (config.vectors && has_room(kernel)).then_some(VECTOR_BYTES);
-        let narrow = scheduled(rows.behind(&plan), &forced, bytes)?;
-        Ok(Self { plan: Arc::new(plan), rows, narrow, forced, features, shared, guarded: true })
+        let narrow = scheduled(beside.behind(&plan), &beside.forced, bytes)?;
+        Ok(Self { plan: Arc::new(plan), beside, narrow, features, shared, guarded: true })
     }
 
     /// The functions of each kernel, for vectors of 16 bytes or without; of kernels that are the same code the first has them. They are made
@@ -86,7 +82,7 @@ impl CompiledPlan {
     /// # Errors
     /// [`BackendError::Compile`].
     pub fn wide_code(&self, features: Features) -> Result<Vec<Option<WideKernel>>, BackendError> {
-        let kernels = self.plan.kernels.iter().zip(&self.narrow).zip(&self.forced);
+        let kernels = self.plan.kernels.iter().zip(&self.narrow).zip(&self.beside.forced);
         kernels.map(|((kernel, narrow), forced)| wide::kernel(kernel, (narrow, forced), features)).collect()
     }
 
@@ -96,8 +92,8 @@ impl CompiledPlan {
     /// [`BackendError::Compile`].
     pub fn load_plan(&self) -> Result<LoadedPlan, BackendError> {
         LoadedPlan::new(
-            (self.plan.clone(), &self.rows),
-            (&self.narrow, &self.forced),
+            (self.plan.clone(), &self.beside),
+            &self.narrow,
             self.features,
             (self.shared.clone(), self.guarded),
         )
@@ -120,16 +116,6 @@ impl Compiled for CompiledPlan {
     fn load(&self) -> Result<Box<dyn Program>, BackendError> {
         Ok(Box::new(self.load_plan()?))
     }
-}
-
-/// Schedules of rows cannot be forced: they have the names of their kernels.
-fn forced(plan: &Plan, rows: &RowKernels, config: &Config) -> Vec<Forced> {
-    let of = |kernel: &Kernel, target: &str| config.schedules.get(kernel, target).cloned();
-    plan.kernels
-        .iter()
-        .map(|kernel| Forced { narrow: of(kernel, "sse"), avx2: of(kernel, "avx2"), avx512: of(kernel, "avx512") })
-        .chain(rows.rows.iter().map(|_| Forced::default()))
-        .collect()
 }
 
 /// The schedules of kernels for the vectors of Cranelift.

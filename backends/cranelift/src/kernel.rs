@@ -5,7 +5,7 @@ use fusebox_ir::{
     Action, Kernel, ScalarOperand, ScatterOrder,
     analysis::kernels::{scans_outermost, totals_only},
 };
-use fusebox_schedule::{Gang, Preferences, Schedule, Target};
+use fusebox_schedule::{Book, Gang, Preferences, Schedule, Target};
 use fusebox_wide::Features;
 
 use crate::{
@@ -54,6 +54,33 @@ pub(crate) struct Forced {
 }
 
 impl Forced {
+    /// What a book has for a kernel.
+    pub(crate) fn of(kernel: &Kernel, book: &Book) -> Self {
+        let of = |target: &str| book.get(kernel, target).cloned();
+        Self { narrow: of("sse"), avx2: of("avx2"), avx512: of("avx512") }
+    }
+
+    /// A schedule for its target alone.
+    pub(crate) fn by(schedule: Schedule) -> Self {
+        let mut forced = Self::default();
+        match schedule.target.as_str() {
+            "avx512" => forced.avx512 = Some(schedule),
+            "avx2" => forced.avx2 = Some(schedule),
+            _ => forced.narrow = Some(schedule),
+        }
+        forced
+    }
+
+    /// The one that runs where code may use these features.
+    pub(crate) fn in_use(&mut self, features: Option<Features>) -> Option<&mut Schedule> {
+        let wide = match features {
+            Some(features) if features.avx512 => self.avx512.as_mut(),
+            Some(_) => self.avx2.as_mut(),
+            None => None,
+        };
+        wide.or(self.narrow.as_mut())
+    }
+
     /// The one for the vectors of these features.
     pub(crate) fn wide(&self, features: Features) -> Option<&Schedule> {
         if features.avx512 { self.avx512.as_ref() } else { self.avx2.as_ref() }
@@ -102,7 +129,7 @@ impl ScheduledKernel {
 
     /// The level across lanes; none: scalar code.
     pub(crate) fn gang(&self, kernel: &Kernel) -> Option<Gang> {
-        self.schedule.versions.first().and_then(|version| version.nest.gang(kernel.levels.len()))
+        self.schedule.versions.last().and_then(|version| version.nest.gang(kernel.levels.len()))
     }
 
     /// The block functions.
@@ -112,7 +139,7 @@ impl ScheduledKernel {
     pub(crate) fn emit(self, kernel: &Kernel) -> Result<CompiledKernel, BackendError> {
         let gang = self.gang(kernel);
         let Self { schedule, target } = self;
-        let (Some(version), Some(cpu)) = (schedule.versions.first(), target.cpu()) else {
+        let (Some(version), Some(cpu)) = (schedule.versions.last(), target.cpu()) else {
             return Err(broken(kernel, format!("there is no version of its schedule for {target}")));
         };
         let bytes = cpu.vector_bytes as usize;
@@ -133,7 +160,7 @@ impl ScheduledKernel {
     }
 }
 
-fn broken(kernel: &Kernel, message: String) -> BackendError {
+pub(crate) fn broken(kernel: &Kernel, message: String) -> BackendError {
     BackendError::Compile { kernel: kernel.name.0.clone(), message }
 }
 

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod alike;
+mod beside;
 mod caches;
 mod code_memory;
 mod compile;
@@ -16,7 +17,6 @@ pub mod lower;
 mod machine;
 mod making;
 mod rounding;
-mod row_kernels;
 mod sort;
 mod threads;
 mod wide;
@@ -58,6 +58,9 @@ pub struct Config {
     pub pool_bytes: usize,
     /// From how many nanoseconds of (estimated) work on a kernel is shared among threads.
     pub share_from_ns: u64,
+    /// From how many nanoseconds of (estimated) work on that it saves, kernels that need nothing of each other run at once, if none of them is
+    /// shared among threads.
+    pub at_once_from_ns: u64,
     /// From how many bytes of arrays on a kernel is taken to go over more memory than caches hold.
     pub out_of_cache_bytes: usize,
     /// From how many bytes of the arrays on that a loop changes several of its turns are done over one strip of rows after another.
@@ -80,6 +83,7 @@ impl Default for Config {
             features: None,
             pool_bytes: 1 << 30,
             share_from_ns: 60_000,
+            at_once_from_ns: 30_000,
             out_of_cache_bytes: 32 << 20,
             strips_from_bytes: 4 << 20,
             strip_bytes: 0,
@@ -110,6 +114,7 @@ pub(crate) struct Shared {
     pub(crate) threads: Threads,
     pub(crate) memory: Pool,
     pub(crate) share_from_ns: u64,
+    pub(crate) at_once_from_ns: u64,
     pub(crate) out_of_cache_bytes: usize,
     pub(crate) strips_from_bytes: usize,
     pub(crate) strip_bytes: usize,
@@ -147,6 +152,7 @@ impl Cranelift {
             threads,
             memory: Pool::with_advice(config.pool_bytes, huge::pages),
             share_from_ns: config.share_from_ns,
+            at_once_from_ns: config.at_once_from_ns,
             out_of_cache_bytes: config.out_of_cache_bytes,
             strips_from_bytes: config.strips_from_bytes,
             strip_bytes: match config.strip_bytes {

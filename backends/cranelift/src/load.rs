@@ -6,20 +6,23 @@ use std::{
 };
 
 use fusebox_backend::{BackendError, Program, Statistics, Stored, Values, check_inputs, execute, lock};
-use fusebox_ir::{Array, Plan, Step, ValueId, analysis::RowLoop};
+use fusebox_ir::{
+    Array, Plan, Step, ValueId,
+    analysis::{IndependentLaunches, RowLoop},
+};
 use fusebox_wide::Features;
 
 use crate::{
     Cranelift, Shared,
+    beside::Beside,
     code_memory::{CodeMemory, DefinedFunction},
-    kernel::{Forced, ScheduledKernel},
+    kernel::ScheduledKernel,
     lanes::Script,
     launch::strips,
-    loaded_kernel::{LoadedKernel, OneRow},
+    loaded_kernel::{LoadedKernel, LoadedVersion, OneRow},
     machine::Cpu,
     making::{Made, Making},
     rounding::Rounding,
-    row_kernels::RowKernels,
     wide,
 };
 
@@ -28,6 +31,7 @@ pub struct LoadedPlan {
     plan: Arc<Plan>,
     kernels: Arc<[LoadedKernel]>,
     loops: Arc<HashMap<ValueId, RowLoop>>,
+    independent: Arc<IndependentLaunches>,
     scripts: Arc<HashMap<ValueId, Script>>,
     shared: Arc<Shared>,
     /// Owns what the kernels point to.
@@ -42,16 +46,16 @@ pub struct LoadedPlan {
 
 impl LoadedPlan {
     pub(crate) fn new(
-        (plan, rows): (Arc<Plan>, &RowKernels),
-        (narrow, forced): (&[ScheduledKernel], &[Forced]),
+        (plan, beside): (Arc<Plan>, &Beside),
+        narrow: &[ScheduledKernel],
         features: Option<Features>,
         (shared, cleared): (Arc<Shared>, bool),
     ) -> Result<Self, BackendError> {
-        let mut making = Making::new(rows.behind(&plan).collect())?;
+        let mut making = Making::new(beside.behind(&plan).collect())?;
         if let Some(features) = features {
             making.all(
                 true,
-                |position, kernel| wide::emitted(kernel, &narrow[position], &forced[position], features),
+                |position, kernel| wide::emitted(kernel, &narrow[position], &beside.forced[position], features),
                 |kernel, functions| wide::codes(kernel, functions, features),
             )?;
         }
@@ -64,12 +68,17 @@ impl LoadedPlan {
         let made: Vec<Made> = made.into_iter().flatten().collect();
         let codes = made.iter().flat_map(|own| &own.codes).map(DefinedFunction::number).collect::<HashSet<_>>().len();
         let memory = maker.finish()?;
-        let mut loaded = made.into_iter().zip(rows.behind(&plan)).map(|(own, kernel)| own.loaded(kernel, &memory));
+        let mut loaded = made.into_iter().zip(beside.behind(&plan)).map(|(own, kernel)| own.loaded(kernel, &memory));
         let mut kernels: Vec<LoadedKernel> = loaded.by_ref().take(plan.kernels.len()).collect();
-        for ((position, kernel), loaded) in rows.rows.iter().zip(loaded) {
+        for ((position, kernel), loaded) in beside.rows.iter().zip(&mut loaded) {
             kernels[*position].row = Some(Arc::new(OneRow { kernel: kernel.clone(), loaded }));
         }
+        for (version, loaded) in beside.versions.iter().zip(loaded) {
+            let (when, kernel) = (version.when.clone(), version.kernel.clone());
+            kernels[version.position].versions.push(Arc::new(LoadedVersion { when, kernel, loaded }));
+        }
         let loops = Arc::new(row_loops(&plan, &kernels));
+        let independent = Arc::new(IndependentLaunches::of(&plan));
         let steps = plan.steps.iter().flat_map(Step::within);
         let scripts = Arc::new(steps.filter_map(|step| Script::of(&plan, step, &kernels)).collect());
         let kernels = kernels.into();
@@ -77,6 +86,7 @@ impl LoadedPlan {
             plan,
             kernels,
             loops,
+            independent,
             scripts,
             shared,
             memory: Arc::new(memory),
@@ -104,12 +114,13 @@ impl LoadedPlan {
     /// The same machine code, run by the threads and in the memory of another backend.
     pub fn on(&self, backend: &Cranelift) -> Self {
         let (plan, kernels, loops) = (self.plan.clone(), self.kernels.clone(), self.loops.clone());
-        let scripts = self.scripts.clone();
+        let (independent, scripts) = (self.independent.clone(), self.scripts.clone());
         let (shared, memory) = (backend.shared.clone(), self.memory.clone());
         Self {
             plan,
             kernels,
             loops,
+            independent,
             scripts,
             shared,
             memory,
@@ -145,6 +156,7 @@ impl Program for LoadedPlan {
             plan: &self.plan,
             kernels: &self.kernels,
             loops: &self.loops,
+            independent: (self.shared.threads.count() > 1).then_some(&*self.independent),
             scripts: &self.scripts,
             shared: &self.shared,
             cleared: self.cleared,

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use fusebox_ir::{Kernel, analysis::kernels::RowLengths};
+use fusebox_schedule::Guard;
 
 use crate::{
     code_memory::Code,
@@ -26,6 +27,16 @@ pub(crate) struct LoadedKernel {
     pub(crate) inner_gang: Option<u32>,
     /// One of its rows, for such that all threads share.
     pub(crate) row: Option<Arc<OneRow>>,
+    /// What runs in its place in launches of certain lengths: the first whose guards hold.
+    pub(crate) versions: Vec<Arc<LoadedVersion>>,
+}
+
+/// A kernel for certain lengths of its levels ([`fusebox_schedule::guarded`]).
+#[derive(Debug)]
+pub(crate) struct LoadedVersion {
+    pub(crate) when: Arc<[Guard]>,
+    pub(crate) kernel: Kernel,
+    pub(crate) loaded: LoadedKernel,
 }
 
 /// One row of a kernel as a kernel of its own ([`fusebox_ir::analysis::kernels::one_row`]).

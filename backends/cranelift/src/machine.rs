@@ -6,7 +6,10 @@ use std::{
 };
 
 use fusebox_backend::{AtOnce, BackendError, Few, Given, Lanes, Launch, Machine, RowShape, Sort, Stored, Turns};
-use fusebox_ir::{Array, Constant, ElementType, Fault, Place, Plan, RunError, ValueId, analysis::RowLoop};
+use fusebox_ir::{
+    Array, Constant, ElementType, Fault, Place, Plan, RunError, Step, ValueId,
+    analysis::{IndependentLaunches, RowLoop},
+};
 
 use crate::{
     Shared,
@@ -22,6 +25,8 @@ pub(crate) struct Cpu<'a> {
     pub(crate) kernels: &'a [LoadedKernel],
     /// Loops whose turns may be done in strips, by the first value of their state.
     pub(crate) loops: &'a HashMap<ValueId, RowLoop>,
+    /// Launches that may run at once; none where there is one thread.
+    pub(crate) independent: Option<&'a IndependentLaunches>,
     /// What lanes do that run one at a time, by the value that holds the number of the lane.
     pub(crate) scripts: &'a HashMap<ValueId, Script>,
     pub(crate) shared: &'a Shared,
@@ -133,6 +138,18 @@ impl Machine for Cpu<'_> {
 
     fn launch(&self, launch: Launch<'_, Array>) -> Result<(), BackendError> {
         launch::run(&self.plan.kernels[launch.kernel], &self.kernels[launch.kernel], self.shared, launch)
+    }
+
+    fn independent(&self, launch: &Step) -> Option<usize> {
+        self.independent?.from(self.plan, launch)
+    }
+
+    fn gains_at_once(&self, launches: &[(usize, Few<i64>)]) -> bool {
+        launch::at_once::gains(launches, (&self.plan.kernels, self.kernels), self.shared)
+    }
+
+    fn launch_all(&self, launches: Few<Launch<'_, Array>>) -> Result<(), BackendError> {
+        launch::at_once::run(launches, &self.shared.threads, |launch| self.launch(launch))
     }
 
     fn sort(&self, sort: Sort<'_, Array>) -> Result<(), BackendError> {

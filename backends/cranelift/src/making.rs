@@ -92,6 +92,7 @@ impl Made {
             gang: functions.gang.filter(|gang| gang.level == 0).map_or(1, |gang| gang.lanes.into()),
             hidden: functions.hidden,
             row: None,
+            versions: Vec::new(),
         }
     }
 }

@@ -183,7 +183,8 @@ fn worker() {
         let (strips_from_bytes, strip_bytes) = (0, 2_000);
         // Some lanes are left to all threads.
         let config = Config { threads: 2, share_from_ns: 1_000, wide, lane_bytes: 128, ..Config::default() };
-        Cranelift::new(Config { strips_from_bytes, strip_bytes, ..config }).unwrap()
+        // What is not shared runs at once.
+        Cranelift::new(Config { strips_from_bytes, strip_bytes, at_once_from_ns: 0, ..config }).unwrap()
     });
     std::panic::set_hook(Box::new(|_| {}));
     let mut out = std::io::stdout();

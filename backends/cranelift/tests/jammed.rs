@@ -73,7 +73,7 @@ fn changed(kernel: &Kernel, from: &str, to: &str) -> String {
 #[test]
 fn tiles_are_chosen_and_refused_with_the_reason() {
     let product = kernel(&product(ElementType::F32, "fold(|x, y| x + y, 0.0, p)", "c"));
-    for (from, to) in [(" unroll 5", ""), (" unroll 5", " unroll 2"), (" unroll 5", " unroll 16")] {
+    for (from, to) in [(" unroll 5", ""), (" unroll 5", " unroll 2"), (" unroll 5", " unroll 8")] {
         assert_eq!(changed(&product, from, to), "accepted", "{from} to {to}");
     }
     let stencil = kernel(
@@ -88,6 +88,7 @@ fn tiles_are_chosen_and_refused_with_the_reason() {
     );
     for (kernel, from, to, reason) in [
         (&product, " unroll 5", " unroll 17", "more than 16"),
+        (&product, " unroll 5", " unroll 16", "take 32 vector registers, and there are 16"),
         (&product, "threads {", "threads unroll 2 {", "only gangs"),
         (&product, "overlapped", "overlapped, out of cache stream r", "one plain loop"),
         (&stencil, "loop x_share {", "loop x_share unroll 2 {", "do at once"),

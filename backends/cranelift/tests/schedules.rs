@@ -7,12 +7,12 @@ mod common;
 use std::{collections::BTreeMap, sync::Arc};
 
 use common::{Random, by_hand};
-use fusebox_backend::BackendError;
+use fusebox_backend::{BackendError, profiled};
 use fusebox_conformance::edited;
 use fusebox_conformance::kernels::{Generated, Shape, generate};
 use fusebox_cranelift::{Config, Cranelift, Features};
-use fusebox_ir::{Kernel, Plan, validate_plan};
-use fusebox_schedule::{Book, Preferences, Schedule, Target, alternatives, check, schedule};
+use fusebox_ir::{Array, Kernel, Plan, validate_plan};
+use fusebox_schedule::{Book, Preferences, Schedule, Target, alternatives, check, guarded, guards, schedule};
 
 /// The targets whose schedules this machine carries out, with the features that code for them may use. A schedule for another would be passed over,
 /// and show nothing.
@@ -58,9 +58,19 @@ fn fault(seed: u64, shape: Shape) -> Result<(&'static str, String), String> {
             _ => {}
         }
     }
+    let expected = common::interpreted(&plan, &inputs);
+    if seed.is_multiple_of(3)
+        && let Some(own) = in_versions(&plan, &inputs, &target, &chosen, &mut random)
+    {
+        let text = own.to_text(kernel);
+        let again = Schedule::parse(&text, kernel).map_err(|error| format!("{error}\n{text}"))?;
+        if again != own {
+            return Err(format!("another schedule was read than written:\n{text}"));
+        }
+        (chosen, outcome) = (own, "versions");
+    }
     let mut book = Book::default();
     book.insert(kernel, chosen.clone());
-    let expected = common::interpreted(&plan, &inputs);
     for threads in [1, 3] {
         let config = Config {
             threads,
@@ -90,6 +100,32 @@ fn fault(seed: u64, shape: Shape) -> Result<(&'static str, String), String> {
         }
     }
     Ok((outcome, chosen.to_text(kernel)))
+}
+
+/// A schedule with a version more, for the lengths of the levels in this run, or for others near them.
+fn in_versions(
+    plan: &Plan,
+    inputs: &[Array],
+    target: &Target,
+    usual: &Schedule,
+    random: &mut Random,
+) -> Option<Schedule> {
+    let kernel = plan.kernels.first()?;
+    let plain = Cranelift::new(Config { threads: 1, vectors: false, ..Config::default() }).ok()?;
+    let loaded = common::compiled(&plain, plan).ok()?.load_plan().ok()?;
+    let (_, launches) = profiled(|| loaded.run_plan(inputs));
+    let mut when = guards(kernel, &launches.first()?.sizes, 300);
+    when.retain(|_| !random.next().is_multiple_of(4));
+    if random.next().is_multiple_of(4) {
+        when.first_mut()?.steps += 1;
+    }
+    let own = guarded(kernel, &when).ok().filter(|_| !when.is_empty())?;
+    let all = alternatives(&own, target);
+    let mut version = all[random.next() as usize % all.len()].versions.last()?.clone();
+    version.when = when;
+    let versions = std::iter::once(version).chain(usual.versions.iter().cloned()).collect();
+    let schedule = Schedule { target: usual.target.clone(), versions };
+    check(kernel, &schedule, target).is_ok().then_some(schedule)
 }
 
 fn number(name: &str) -> Option<u64> {
@@ -122,6 +158,7 @@ fn random_schedules_have_the_bits_of_the_interpreter() {
     if number("FUSEBOX_SEED").is_none() {
         // Else it would show little.
         assert!(tally["alternative"] * 4 > count as usize && tally["edited"] * 50 > count as usize, "{tally:?}");
+        assert!(tally["versions"] * 50 > count as usize, "{tally:?}");
         // Those of rows that go in order are in `rows.rs`.
         let forms = ["remainder masked", "choose when"];
         assert!(
@@ -171,6 +208,16 @@ fn one_change_is_refused_with_the_reason() {
         (&map, "avx512", "threads", "blocks", "those of a GPU"),
         (&map, "avx512", "overlapped", "overlapped, border apart", "it has no border"),
         (&map, "avx512", "shares of 32", "chunks", "no scatter is in chunks"),
+        (&map, "avx512", "version {", "version when x1 == 4 {", "the last version has a guard"),
+        (&map, "avx512", "version {", "version { do * } version {", "none behind it ever runs"),
+        (
+            &map,
+            "avx512",
+            "version {",
+            "version when x1 == 4 and x1 == 4 { loop x1 { do * } } version {",
+            "two are for one",
+        ),
+        (&map, "avx512", "version {", "version when x1 == 1125899906842625 { loop x1 { do * } } version {", "that no array has"),
     ];
     for (kernel, target, from, to, reason) in cases {
         let said = match *from {

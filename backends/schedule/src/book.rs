@@ -1,18 +1,20 @@
 //! Schedules made for certain kernels: what a tuner writes, and what a run is forced to.
 
 use fusebox_ir::Kernel;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{schedule::Schedule, tokens::ParseError};
 
 /// Schedules by kernel and target. A kernel without an entry is scheduled as always.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Book {
     entries: Vec<Entry>,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// A kernel, and how it runs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Entry {
     kernel: Kernel,
@@ -79,6 +81,11 @@ impl Book {
     /// What `serde_json` says.
     pub fn from_json(json: &str) -> Result<Self, serde_json::Error> {
         serde_json::from_str(json)
+    }
+
+    /// The JSON Schema of such files (draft 2020-12).
+    pub fn schema() -> String {
+        format!("{:#}\n", schemars::schema_for!(Self).to_value())
     }
 
     /// As JSON.

@@ -14,6 +14,7 @@ mod labels;
 pub mod panels;
 mod parse;
 mod print;
+pub mod registers;
 pub mod rows;
 mod schedule;
 pub mod slice;
@@ -21,6 +22,7 @@ pub mod streams;
 mod target;
 mod tokens;
 mod unroll;
+mod versions;
 
 pub use self::{
     book::Book,
@@ -33,4 +35,5 @@ pub use self::{
     },
     target::{Cpu, Gpu, Machine, Target},
     tokens::ParseError,
+    versions::{guarded, guards, with_version},
 };

@@ -97,13 +97,9 @@ impl Parser<'_, '_> {
 
     fn guard(&mut self) -> Parsed<Guard> {
         let level = self.level()?;
-        let at_most = self.tokens.takes_sign('<');
-        if !at_most {
-            self.tokens.sign('=')?;
-        }
         self.tokens.sign('=')?;
-        let steps = self.tokens.number()?;
-        Ok(if at_most { Guard::AtMost { level, steps } } else { Guard::Exactly { level, steps } })
+        self.tokens.sign('=')?;
+        Ok(Guard { level, steps: self.tokens.number()? })
     }
 
     /// Splits, then nodes, up to `totals` or a closing brace.

@@ -59,11 +59,7 @@ impl Text {
     }
 
     fn guard(&self, guard: &Guard) -> String {
-        let (level, sign, steps) = match guard {
-            Guard::AtMost { level, steps } => (level, "<=", steps),
-            Guard::Exactly { level, steps } => (level, "==", steps),
-        };
-        format!("{} {sign} {steps}", self.labels.axis(crate::schedule::Axis(*level)))
+        format!("{} == {}", self.labels.axis(crate::schedule::Axis(guard.level)), guard.steps)
     }
 
     fn nest(&mut self, nest: &Nest) {

@@ -24,7 +24,7 @@ pub struct Schedule {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Version {
-    /// Conditions on sizes that all have to hold.
+    /// Conditions on sizes that all have to hold. The sizes are numbers in this version ([`crate::guarded`]).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub when: Vec<Guard>,
     /// On a GPU: whether positions in arrays have 32 bits in launches in which no array has more elements than that, and 64 in others.
@@ -38,24 +38,14 @@ pub struct Version {
     pub totals: Option<Nest>,
 }
 
-/// A condition on what the launch knows.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub enum Guard {
-    /// The level has at most so many steps; its bounds are sizes.
-    AtMost {
-        /// Which level.
-        level: u32,
-        /// So many.
-        steps: i64,
-    },
-    /// The level has just so many steps; its bounds are sizes.
-    Exactly {
-        /// Which level.
-        level: u32,
-        /// So many.
-        steps: i64,
-    },
+/// A condition on what the launch knows: a level that begins at a number and ends at a size has just so many steps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Guard {
+    /// Which level.
+    pub level: u32,
+    /// So many.
+    pub steps: i64,
 }
 
 /// Splits of axes, and a tree of loops over them.

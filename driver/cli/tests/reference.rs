@@ -27,7 +27,11 @@ fn operations_are_listed_and_told() {
 fn schemas_are_those_of_the_files() {
     let f = Folder::new();
     f.write("f.fbx", "fn f(xs: [n]f32) -> f32 { let s: f32 = fold(|x, y| x + y, 0.0, xs) return s }");
-    for (of, dump) in [("program", "dump f.fbx --format json"), ("plan", "dump f.fbx --stage kernels --format json")] {
+    for (of, dump) in [
+        ("program", "dump f.fbx --format json"),
+        ("plan", "dump f.fbx --stage kernels --format json"),
+        ("schedules", "dump f.fbx --stage schedule --format json"),
+    ] {
         let schema: serde_json::Value = serde_json::from_str(&f.fusebox(&format!("schema {of}")).ok()).unwrap();
         let file: serde_json::Value = serde_json::from_str(&f.fusebox(dump).ok()).unwrap();
         let fields = schema["properties"].as_object().unwrap();
@@ -40,7 +44,7 @@ fn schemas_are_those_of_the_files() {
     }
     let graph: serde_json::Value = serde_json::from_str(&f.fusebox("schema graph").ok()).unwrap();
     assert!(graph["properties"]["nodes"].is_object(), "{graph}");
-    f.fusebox("schema house").fails(2, &["program, plan, graph"]);
+    f.fusebox("schema house").fails(2, &["program, plan, schedules, graph"]);
 }
 
 /// Every operation is on the page that `ops` names; where it has a section of its own, that has the same signs for its shapes.

@@ -25,7 +25,7 @@ mod unchecked;
 mod whole;
 
 pub use crate::code::code;
-pub use crate::schedules::{loops, schedules};
+pub use crate::schedules::{schedules, steps};
 pub use fusebox_backend::{Running, device_memory::Transfers};
 pub use fusebox_ir as ir;
 

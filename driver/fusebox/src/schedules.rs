@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use fusebox_ir::{
     Plan, Step,
-    analysis::{NotByRow, RowLoop},
+    analysis::{IndependentLaunches, NotByRow, RowLoop},
 };
 use fusebox_schedule::{Book, Choice, Preferences, Scheduled, Target, schedule};
 
@@ -53,16 +53,20 @@ pub(crate) fn passed_over(plan: &Plan, options: &Options) -> Result<Vec<String>,
     Ok(book.targets().collect::<BTreeSet<_>>().into_iter().map(str::to_owned).collect())
 }
 
-/// How the turns of each loop of a plan run on a target, in order, with the reasons; nothing of loops over scalars, nor on GPUs, where one turn follows
-/// the other.
+/// How the steps of a plan run on a target, with the reasons: the turns of each loop, but for loops over scalars, and launches that run at once.
+/// Nothing on GPUs, where one launch follows the other.
 ///
 /// # Errors
 /// [`Error::UnknownTarget`].
-pub fn loops(plan: &Plan, target: &str) -> Result<Vec<Choice>, Error> {
+pub fn steps(plan: &Plan, target: &str) -> Result<Vec<Choice>, Error> {
     let target = Target::named(target).ok_or_else(|| Error::UnknownTarget { name: target.to_owned() })?;
     if target.cpu().is_none() {
         return Ok(Vec::new());
     }
+    Ok(loops(plan).into_iter().chain(launches_at_once(plan)).collect())
+}
+
+fn loops(plan: &Plan) -> Vec<Choice> {
     let choice = |step: &Step| {
         let Step::While { state, .. } = step else { return None };
         let name = state.first().and_then(|id| plan.values.get(id.index())).map(|value| &value.name)?;
@@ -82,5 +86,22 @@ pub fn loops(plan: &Plan, target: &str) -> Result<Vec<Choice>, Error> {
             Err(why) => Some(Choice { about, chosen: in_order(), because: why.to_string(), instead_of: Vec::new() }),
         }
     };
-    Ok(plan.steps.iter().flat_map(Step::within).filter_map(choice).collect())
+    plan.steps.iter().flat_map(Step::within).filter_map(choice).collect()
+}
+
+fn launches_at_once(plan: &Plan) -> Vec<Choice> {
+    let kernel = |step: &Step| match step {
+        Step::Launch { kernel, .. } => plan.kernels.get(*kernel).map(|kernel| kernel.name.0.as_str()),
+        _ => None,
+    };
+    let choice = |steps: &[Step]| {
+        let names: Vec<&str> = steps.iter().filter_map(kernel).collect();
+        Choice {
+            about: format!("launches of {}", names.join(", ")),
+            chosen: "at once, where none is long enough for threads to share it".into(),
+            because: "none needs what another makes".into(),
+            instead_of: Vec::new(),
+        }
+    };
+    IndependentLaunches::of(plan).groups(plan).into_iter().map(choice).collect()
 }

@@ -10,8 +10,9 @@ use std::{
     time::{Duration, Instant},
 };
 
+use fusebox_backend::{LaunchTime, profiled};
 use fusebox_ir::{Constant, Kernel, Value, validate};
-use fusebox_schedule::{Book, Schedule, Target, alternatives};
+use fusebox_schedule::{Book, Guard, Preferences, Schedule, Target, alternatives, guards, schedule, with_version};
 
 use crate::{
     Backend, Error, Options, Signature,
@@ -75,6 +76,8 @@ pub struct TunedKernel {
 
 /// The least part of the time that an alternative must save.
 const LEAST_GAIN: f64 = 0.02;
+/// Levels of at most so many steps may have a version for just as many.
+const SHORT: i64 = 64;
 /// Runs are repeated until a sample takes as long.
 const SAMPLE: Duration = Duration::from_millis(1);
 /// An alternative that loses so many rounds before it wins one is given up.
@@ -117,8 +120,10 @@ pub fn tune(
     let made = MadePlan::of(program, options)?;
     let plain = Options { schedules: None, ..options.clone() };
     let usual = made.load(&plain)?.executable;
-    let expected = usual.run(inputs)?.0;
-    let mut tuner = Tuner { made: &made, plain, inputs, expected, config, best: Book::default(), running: None, usual };
+    let (expected, launches) = profiled(|| usual.run(inputs));
+    let expected = expected?.0;
+    let best = Book::default();
+    let mut tuner = Tuner { made: &made, plain, inputs, expected, launches, config, best, running: None, usual };
     let mut kernels = Vec::new();
     let mut seen: Vec<&Kernel> = Vec::new();
     for kernel in &made.plan().kernels {
@@ -149,6 +154,8 @@ struct Tuner<'a> {
     plain: Options,
     inputs: &'a [Value],
     expected: Vec<Value>,
+    /// Those of one run.
+    launches: Vec<LaunchTime>,
     config: &'a TuneConfig,
     best: Book,
     /// The program with the best schedules; none while those are the usual ones.
@@ -174,7 +181,33 @@ impl Tuner<'_> {
                 tried.chosen = Some(schedule.to_text(kernel));
             }
         }
+        for schedule in self.for_lengths(kernel) {
+            tell(&format!("kernel `{}`, for its lengths", tried.name));
+            tried.tried.0 += 1;
+            tried.tried.1 += 1;
+            if self.is_better(kernel, &schedule)? {
+                tried.chosen = Some(schedule.to_text(kernel));
+            }
+        }
         Ok(tried)
+    }
+
+    /// The best schedule so far with a version more, for the lengths that short levels of the kernel have in most launches.
+    fn for_lengths(&self, kernel: &Kernel) -> Option<Schedule> {
+        let mut seen: Vec<(usize, Vec<Guard>)> = Vec::new();
+        let own = |launch: &&LaunchTime| self.made.plan().kernels.get(launch.kernel) == Some(kernel);
+        for launch in self.launches.iter().filter(own) {
+            let when = guards(kernel, &launch.sizes, SHORT);
+            match seen.iter_mut().find(|(_, own)| *own == when) {
+                Some((times, _)) => *times += 1,
+                None => seen.push((1, when)),
+            }
+        }
+        let (_, when) = seen.into_iter().filter(|(_, when)| !when.is_empty()).max_by_key(|(times, _)| *times)?;
+        let target = fusebox_cranelift::targets().into_iter().find_map(Target::named)?;
+        let usual = self.best.get(kernel, &target.name).cloned();
+        let usual = usual.unwrap_or_else(|| schedule(kernel, &target, Preferences::default()).schedule);
+        with_version(kernel, &usual, &when, &target)
     }
 
     /// Tries a schedule, and keeps it if it is better.

@@ -8,7 +8,7 @@ use fusebox_ir::{
 use super::{
     buffers::BufferId,
     on_host,
-    state::{Executor, Result, Value, failed},
+    state::{Executor, Result, failed},
 };
 use crate::{
     BackendError,
@@ -16,9 +16,51 @@ use crate::{
     profile::timed,
 };
 
+/// A launch whose arrays and sizes are those that its kernel declares.
+pub(super) struct Ready<B> {
+    kernel: usize,
+    sizes: Few<i64>,
+    ids: Few<BufferId>,
+    /// For each array the buffer, if the kernel writes it.
+    written: Few<Option<B>>,
+    /// For each array the position of the one that is written over it, if there is one.
+    in_place: Few<Option<usize>>,
+}
+
+impl<B> Ready<B> {
+    /// The launch, which borrows what it reads from the buffers.
+    pub(super) fn launch<'a, M: Machine<Buffer = B>>(
+        &'a mut self,
+        executor: &'a Executor<'_, M>,
+    ) -> Result<Launch<'a, B>> {
+        let mut arrays = Few::new();
+        for ((&id, written), in_place) in self.ids.iter().zip(&mut self.written).zip(&self.in_place) {
+            arrays.push(match (written, *in_place) {
+                (Some(buffer), _) => LaunchArray::Write(buffer),
+                (None, Some(position)) => LaunchArray::InPlace(position),
+                (None, None) => LaunchArray::Read(executor.buffer(id)?),
+            });
+        }
+        Ok(Launch { kernel: self.kernel, sizes: &self.sizes, arrays })
+    }
+}
+
 impl<M: Machine> Executor<'_, M> {
     /// Runs a kernel once its arrays and sizes are known to be those that it declares.
     pub(super) fn launch(&mut self, kernel: usize, sizes: &[PlanExtent], arrays: &[ValueId]) -> Result<()> {
+        let Some(mut ready) = self.ready(kernel, sizes, arrays)? else { return Ok(()) };
+        let launched = ready.launch(self).and_then(|launch| self.timed(launch));
+        self.give_back(ready);
+        launched
+    }
+
+    /// Checks the arrays and sizes of a launch, and takes what it writes out of the buffers; none if the host has computed the kernel.
+    pub(super) fn ready(
+        &mut self,
+        kernel: usize,
+        sizes: &[PlanExtent],
+        arrays: &[ValueId],
+    ) -> Result<Option<Ready<M::Buffer>>> {
         let declared =
             self.plan.kernels.get(kernel).ok_or_else(|| self.bad_plan(format!("there is no kernel {kernel}")))?;
         if sizes.len() != declared.sizes.len() || arrays.len() != declared.arrays.len() {
@@ -30,7 +72,7 @@ impl<M: Machine> Executor<'_, M> {
         let sizes = self.sizes_of(declared, sizes)?;
         self.check_extents(kernel, &sizes, arrays)?;
         if self.computed(declared, &sizes, arrays)? {
-            return Ok(());
+            return Ok(None);
         }
         let ids = arrays.iter().map(|&id| self.bring(id)).collect::<Result<Few<BufferId>>>()?;
         // What is in the memory of something that is written lives on in that alone.
@@ -44,28 +86,38 @@ impl<M: Machine> Executor<'_, M> {
             }
         }
         // Written buffers are taken out, so that nothing else can see them meanwhile.
-        let mut written: Few<Option<M::Buffer>> = Few::new();
-        let mut taken = Ok(());
-        for ((&id, &buffer), array) in arrays.iter().zip(&ids).zip(&declared.arrays) {
+        let mut ready = Ready { kernel, sizes, ids, written: Few::new(), in_place };
+        for (position, (&id, array)) in arrays.iter().zip(&declared.arrays).enumerate() {
             if array.access == Access::Read {
-                written.push(None);
+                ready.written.push(None);
                 continue;
             }
+            let buffer = ready.ids[position];
             let own = if self.buffers.is_shared(buffer) { None } else { self.buffers.take(buffer) };
             if own.is_none() {
+                self.give_back(ready);
                 let (kernel, name) = (&declared.name.0, self.name(id));
-                taken = Err(self.bad_plan(format!("kernel `{kernel}` writes `{name}`, which has another name too")));
+                return Err(self.bad_plan(format!("kernel `{kernel}` writes `{name}`, which has another name too")));
             }
-            self.value(id).map(Value::is_written)?;
-            written.push(own);
+            ready.written.push(own);
+            if let Ok(value) = self.value(id) {
+                value.is_written();
+            }
         }
-        let result = taken.and_then(|()| self.launch_with(kernel, &sizes, &ids, &mut written, &in_place));
-        for (&id, buffer) in ids.iter().zip(written) {
+        Ok(Some(ready))
+    }
+
+    /// Puts what a launch has written back among the buffers.
+    pub(super) fn give_back(&mut self, ready: Ready<M::Buffer>) {
+        for (&id, buffer) in ready.ids.iter().zip(ready.written) {
             if let Some(buffer) = buffer {
                 self.buffers.put(id, buffer);
             }
         }
-        result
+    }
+
+    fn timed(&self, launch: Launch<'_, M::Buffer>) -> Result<()> {
+        timed(launch.kernel, launch.sizes, || self.machine.launch(launch))
     }
 
     /// The sizes of a launch.
@@ -152,25 +204,6 @@ impl<M: Machine> Executor<'_, M> {
             "kernel `{}` counts on {}{:?} of `{}`, which is {element}{extents:?}",
             declared.name.0, array.element, expected, array.name
         )))
-    }
-
-    fn launch_with(
-        &self,
-        kernel: usize,
-        sizes: &[i64],
-        ids: &[BufferId],
-        written: &mut [Option<M::Buffer>],
-        in_place: &[Option<usize>],
-    ) -> Result<()> {
-        let mut arrays = Few::new();
-        for ((&id, written), in_place) in ids.iter().zip(written).zip(in_place) {
-            arrays.push(match (written, *in_place) {
-                (Some(buffer), _) => LaunchArray::Write(buffer),
-                (None, Some(position)) => LaunchArray::InPlace(position),
-                (None, None) => LaunchArray::Read(self.buffer(id)?),
-            });
-        }
-        timed(kernel, sizes, || self.machine.launch(Launch { kernel, sizes, arrays }))
     }
 }
 

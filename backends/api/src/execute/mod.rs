@@ -1,5 +1,6 @@
 //! Runs the steps of a plan on a machine.
 
+mod at_once;
 mod buffers;
 mod lanes;
 mod launch;

@@ -12,8 +12,15 @@ use crate::machine::Machine;
 impl<M: Machine> Executor<'_, M> {
     /// Runs steps in order.
     pub(super) fn steps(&mut self, steps: &[Step]) -> Result<()> {
-        for (position, step) in steps.iter().enumerate() {
-            self.step(step, &steps[position + 1..])?;
+        let mut position = 0;
+        while let Some(step) = steps.get(position) {
+            position += match self.machine.independent(step) {
+                Some(count) => self.independent(&steps[position..][..count])?,
+                None => {
+                    self.step(step, &steps[position + 1..])?;
+                    1
+                }
+            };
         }
         Ok(())
     }

@@ -130,7 +130,8 @@ impl Running<'_> {
         let too_large = AtomicBool::new(false);
         let several = self.cpu.shared.threads.count() > 1;
         let Worker { shared, values, memory, kept } = worker;
-        let cpu = Cpu { shared, too_large: several.then_some(&too_large), most: self.most(), ..*self.cpu };
+        let independent = self.cpu.independent.filter(|_| shared.threads.count() > 1);
+        let cpu = Cpu { shared, independent, too_large: several.then_some(&too_large), most: self.most(), ..*self.cpu };
         let outside = self.lanes.outside.iter().map(|(id, stored)| (*id, stored));
         let (most, cleared) = (cpu.most, self.cpu.cleared);
         let script = self.cpu.scripts.get(&self.lanes.step.lane());

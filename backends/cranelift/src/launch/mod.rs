@@ -4,6 +4,7 @@
 //! and other copies only where any order gives the same.
 
 mod append;
+pub(crate) mod at_once;
 mod ranges;
 mod rows;
 mod scan;
@@ -22,9 +23,9 @@ use fusebox_ir::{
 use self::{ranges::Ranges, rows::Rows, table::Table};
 use crate::{
     Shared,
+    beside::LONG_ROW,
     emit::{HiddenArgument, Part},
     loaded_kernel::LoadedKernel,
-    row_kernels::LONG_ROW,
 };
 
 /// Units of work ([`fusebox_ir::analysis::work`]) that a core does in a nanosecond: about two vector instructions on four elements each.
@@ -56,6 +57,11 @@ pub(crate) fn run(
     shared: &Shared,
     mut launch: Launch<'_, Array>,
 ) -> Result<(), BackendError> {
+    let version = loaded.versions.iter().find(|version| {
+        let usual = KernelLaunch::new(kernel, loaded, shared, launch.sizes);
+        version.when.iter().all(|guard| usual.steps(guard.level as usize) == Some(guard.steps))
+    });
+    let (kernel, loaded) = version.map_or((kernel, loaded), |version| (&version.kernel, &version.loaded));
     let appended = run_on(kernel, loaded, shared, (launch.sizes, &mut launch.arrays))?;
     // The number of appended elements goes to an array of the kernel like others.
     if let Some((_, count)) = append_of(kernel)
@@ -76,8 +82,7 @@ fn run_on(
     let read: Few<Option<&Array>> =
         (arrays.iter()).map(|array| if let LaunchArray::Read(array) = array { Some(*array) } else { None }).collect();
     let mut table = Table::new(sizes, arrays, &loaded.hidden);
-    let mut run =
-        KernelLaunch { kernel, loaded, shared, sizes, outermost: 0, elements: None, cuts: None, long: Vec::new() };
+    let mut run = KernelLaunch::new(kernel, loaded, shared, sizes);
     run.outermost = match loaded.part(Part::Steps) {
         None if kernel.levels.is_empty() => 0,
         None => run.steps(0).unwrap_or_else(|| bug!(kernel, "no code gives the steps of the outermost level")),
@@ -116,6 +121,10 @@ fn append_of(kernel: &Kernel) -> Option<(&[KernelArrayId], KernelArrayId)> {
 }
 
 impl<'a> KernelLaunch<'a> {
+    fn new(kernel: &'a Kernel, loaded: &'a LoadedKernel, shared: &'a Shared, sizes: &'a [i64]) -> Self {
+        Self { kernel, loaded, shared, sizes, outermost: 0, elements: None, cuts: None, long: Vec::new() }
+    }
+
     fn operand(&self, operand: ScalarOperand) -> Option<i64> {
         match operand {
             ScalarOperand::Constant(constant) => constant.as_i64(),
@@ -130,6 +139,12 @@ impl<'a> KernelLaunch<'a> {
     fn steps(&self, level: usize) -> Option<i64> {
         let level = self.kernel.levels.get(level)?;
         Some(self.operand(level.to)?.checked_sub(self.operand(level.from)?).unwrap_or(0).max(0))
+    }
+
+    /// Estimated nanoseconds of all work on one thread, if sizes alone say how many steps the outermost level has.
+    fn work_by_sizes(mut self) -> Option<u64> {
+        self.outermost = if self.kernel.levels.is_empty() { 0 } else { self.steps(0)? };
+        Some(self.work())
     }
 
     /// Estimated nanoseconds of all work on one thread.

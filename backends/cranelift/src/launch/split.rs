@@ -3,12 +3,12 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use fusebox_backend::Few;
-use fusebox_ir::{Action, Array, RunError, ScatterOrder, association::BLOCK};
+use fusebox_ir::{Action, Array, RunError, ScatterOrder, association::BLOCK, bug};
 
 use super::{KernelLaunch, Ranges, append_of, scan::Tiles, scatter::Scattered, table::Table};
 use crate::{
     code_memory::Code,
-    emit::{HiddenArgument, Part, identities},
+    emit::{HiddenArgument, Part},
 };
 
 impl KernelLaunch<'_> {
@@ -22,21 +22,20 @@ impl KernelLaunch<'_> {
         scratch.iter_mut().for_each(|(argument, memory)| table.point(*argument, memory.bytes_mut()));
         let scans = self.loaded.part(Part::Totals).is_some();
         let mut in_blocks = false;
-        let mut in_order = false;
         let mut chunked = None;
         let mut any = Vec::new();
         for (position, statement) in self.kernel.statements.iter().enumerate() {
             match &statement.action {
                 Action::Reduce { to: 0, .. } => in_blocks = true,
-                Action::Scatter { arrays, order, combine, .. } => match order {
-                    ScatterOrder::InOrder => in_order = true,
+                Action::Scatter { arrays, order, .. } => match order {
+                    ScatterOrder::InOrder => {
+                        bug!(self.kernel, "a scatter in the order of the source has code for ranges")
+                    }
                     ScatterOrder::Unique => {}
                     ScatterOrder::Chunks => {
                         chunked = Some(Self::chunks(steps, self.target_size(arrays[0])).1);
                         any.push(position);
                     }
-                    // Any order is right, but without an identity there is nothing that a copy could start from.
-                    ScatterOrder::Any if identities(combine).is_none() => in_order = true,
                     ScatterOrder::Any => any.push(position),
                 },
                 _ => {}
@@ -44,9 +43,6 @@ impl KernelLaunch<'_> {
         }
         let ranges = match chunked {
             Some(length) => Ranges::new(steps, length),
-            None if in_order => Ranges::one(steps),
-            // A copy for each tile would be too many.
-            None if scans && !any.is_empty() => Ranges::one(steps),
             None if scans && append_of(self.kernel).is_some() && self.most_appended(steps).is_none() => {
                 Ranges::one(steps)
             }
@@ -83,7 +79,7 @@ impl KernelLaunch<'_> {
             scattered.push(self.scattered(position, ranges.count())?);
         }
         let tiles = self.shared_tiles(&mut table, ranges.count());
-        let appended = self.in_ranges(body, &table, &mut scattered, (&ranges, tiles), in_order)?;
+        let appended = self.in_ranges(body, &table, &mut scattered, (&ranges, tiles))?;
         self.merge(&table, &mut scattered, ranges.count())?;
         if let Some(finish) = self.loaded.part(Part::Finish) {
             table.call(finish, (0, steps))?;
@@ -98,7 +94,6 @@ impl KernelLaunch<'_> {
         table: &Table<'_>,
         scattered: &mut [Scattered<'_>],
         (ranges, tiles): (&Ranges, Option<Tiles<'_>>),
-        in_order: bool,
     ) -> Result<u64, RunError> {
         // Each range has a table of its own where copies take the place of arrays: then there are few.
         let own = if scattered.is_empty() { 0 } else { ranges.count() };
@@ -125,10 +120,7 @@ impl KernelLaunch<'_> {
             }
             Ok(())
         };
-        if in_order {
-            let never = AtomicBool::new(false);
-            (0..ranges.count()).try_for_each(|range| one(range, &never))?;
-        } else if self.outermost > 0 {
+        if self.outermost > 0 {
             self.each(ranges.count(), one)?;
         }
         Ok(appended.map_or(0, |appended| appended.total()))

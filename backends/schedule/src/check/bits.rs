@@ -12,14 +12,16 @@ use super::cover::Leaf;
 use crate::{
     accumulate::may_unroll,
     gangs::{MOST_LANES, gang_of_tiles, has_border, is_counted_before, may_be_lanes, may_run_twice},
+    registers::accumulator_registers,
     rows::may_be_by_elements,
     schedule::{Axis, By, Loop, Nest, Remainder, SplitBy},
     slice::free_slice,
     streams::Streams,
+    target::Cpu,
 };
 
 /// What is wrong with one place, on a processor.
-pub(super) fn faults(kernel: &Kernel, nest: &Nest, leaf: &Leaf<'_>) -> Vec<String> {
+pub(super) fn faults(kernel: &Kernel, nest: &Nest, leaf: &Leaf<'_>, cpu: &Cpu) -> Vec<String> {
     let mut check = Check { kernel, nest, leaf, faults: Vec::new() };
     check.order_of_levels();
     check.order_of_pieces();
@@ -28,6 +30,7 @@ pub(super) fn faults(kernel: &Kernel, nest: &Nest, leaf: &Leaf<'_>) -> Vec<Strin
     check.cuts(0);
     check.divisions();
     check.choices(0);
+    check.registers(cpu);
     check.faults
 }
 
@@ -190,11 +193,6 @@ impl<'c> Check<'c> {
         if let Err(why) = in_ranges(self.kernel) {
             self.fault(format!("the outermost level cannot be shared: {why}"));
         }
-        let in_order =
-            |statement: &Statement| matches!(statement.action, Action::Scatter { order: ScatterOrder::InOrder, .. });
-        if self.kernel.statements.iter().any(in_order) {
-            self.fault("the outermost level cannot be shared: a scatter is in the order of the source");
-        }
     }
 
     fn lanes(&mut self) {
@@ -265,6 +263,27 @@ impl<'c> Check<'c> {
                 self.fault(format!("pieces of {steps} steps are no whole number of gangs of {lanes}"));
             }
             axis = from;
+        }
+    }
+
+    /// Accumulators that stay in registers, of unrolled gangs and of steps at once, take no more registers than there are.
+    fn registers(&mut self, cpu: &Cpu) {
+        let lanes = self.leaf.loops.iter().find_map(|each| match each.by {
+            By::Lanes(lanes) => Some(lanes),
+            _ => None,
+        });
+        // Steps of an innermost level that stand in a row have rules of their own.
+        let in_a_row = |each: &Loop| each.by == By::Serial && self.level_of(each.axis) + 1 == self.kernel.levels.len();
+        let unrolled = self.leaf.loops.iter().filter(|each| each.unroll > 1 && !in_a_row(each));
+        let copies = unrolled.clone().fold(1u32, |copies, each| copies.saturating_mul(each.unroll));
+        let Some(outermost) = unrolled.map(|each| self.level_of(each.axis)).min() else { return };
+        let one = accumulator_registers(self.kernel, cpu, (outermost, lanes.unwrap_or(1)), |position| {
+            self.leaf.statements.contains(&position)
+        });
+        let needed = one.saturating_mul(copies);
+        if needed > cpu.registers {
+            let there = cpu.registers;
+            self.fault(format!("accumulators in registers take {needed} vector registers, and there are {there}"));
         }
     }
 

@@ -19,6 +19,7 @@ use crate::{
     schedule::{Form, Nest, Schedule},
     target::{Machine, Target},
     unroll::trips,
+    versions::{MOST_VERSIONS, guarded},
 };
 
 /// Why a schedule is refused.
@@ -52,14 +53,32 @@ pub fn check(kernel: &Kernel, schedule: &Schedule, target: &Target) -> Result<()
     if schedule.target != target.name {
         whole(format!("it is for {}, and the target is {}", schedule.target, target.name));
     }
-    if schedule.versions.len() != 1 {
-        whole(format!("it has {} versions: backends carry out schedules of one version", schedule.versions.len()));
+    if schedule.versions.is_empty() {
+        whole("it has no version".to_owned());
+    }
+    if schedule.versions.len() > MOST_VERSIONS {
+        whole(format!("it has {} versions, and {MOST_VERSIONS} are the most", schedule.versions.len()));
     }
     for (number, version) in schedule.versions.iter().enumerate() {
         let mut found = Vec::new();
-        if !version.when.is_empty() {
-            found.push((false, "guards are not carried out by any backend".to_owned()));
+        match (version.when.is_empty(), number + 1 == schedule.versions.len()) {
+            (true, false) => found.push((false, "it has no guard, so that none behind it ever runs".to_owned())),
+            (false, true) => {
+                found.push((false, "the last version has a guard, so that some launches have none".to_owned()))
+            }
+            _ => {}
         }
+        if !version.when.is_empty() && target.cpu().is_none() {
+            found.push((false, "guarded versions are those of a processor".to_owned()));
+        }
+        let of_lengths = guarded(kernel, &version.when);
+        let kernel = match &of_lengths {
+            Ok(own) => own,
+            Err(why) => {
+                found.push((false, why.clone()));
+                kernel
+            }
+        };
         if version.narrow && target.cpu().is_some() {
             found.push((false, "narrow positions are those of a GPU".to_owned()));
         }
@@ -108,8 +127,8 @@ fn nest(kernel: &Kernel, nest: &Nest, target: &Target) -> Vec<String> {
         }
     }
     match &target.machine {
-        Machine::Cpu(_) => {
-            leaves.iter().for_each(|leaf| faults.extend(bits::faults(kernel, nest, leaf)));
+        Machine::Cpu(cpu) => {
+            leaves.iter().for_each(|leaf| faults.extend(bits::faults(kernel, nest, leaf, cpu)));
             if nest.forms.iter().any(|form| !matches!(form, Form::Unrolled { .. })) {
                 faults.push("copies in shared memory, staged loads and packed pairs are those of a GPU".to_owned());
             }

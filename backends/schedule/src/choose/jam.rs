@@ -1,14 +1,14 @@
 //! How many steps of a level run at once: register tiles.
 
-use fusebox_ir::{Action, Kernel};
+use fusebox_ir::Kernel;
 
 use super::{
     Choice,
     builder::{Builder, Room},
 };
 use crate::{
-    gangs::inside,
     jam::{MOST_JAMMED, combines, may_jam, shared_loads},
+    registers::accumulator_registers,
     schedule::{Axis, By, Gang, Loop, Nest, Node, Remainder},
 };
 
@@ -49,13 +49,7 @@ impl Builder<'_> {
         if let Some(wanted) = self.preferences.jam {
             return Some(wanted.clamp(2, MOST_JAMMED));
         }
-        let mut accumulators = 0;
-        for (_, statement) in inside(self.kernel, level) {
-            if let Action::Reduce { combine, values, .. } = &statement.action {
-                let types = combine.params.iter().take(values.len());
-                accumulators += types.map(|param| cpu.registers_of(lanes, param.ty.bytes())).sum::<u32>();
-            }
-        }
+        let accumulators = accumulator_registers(self.kernel, cpu, (level, lanes), |_| true);
         if accumulators == 0 || shared_loads(self.kernel, level) == 0 {
             return None;
         }

@@ -186,9 +186,6 @@ impl<'k> Builder<'k> {
         let order = |wanted: ScatterOrder| {
             statements.iter().any(|s| matches!(&s.action, Action::Scatter { order, .. } if *order == wanted))
         };
-        if order(ScatterOrder::InOrder) {
-            return None;
-        }
         if order(ScatterOrder::Chunks) {
             return Some(Unit::Chunks);
         }

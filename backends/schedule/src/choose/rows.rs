@@ -15,6 +15,7 @@ use super::{
 use crate::{
     abreast::may_be_abreast,
     gangs::{inside, is_counted_before},
+    registers::accumulator_registers,
     rows::may_be_row,
     schedule::{Axis, By, Effects, Gang, Loop, Node, Remainder},
     target::Cpu,
@@ -130,14 +131,7 @@ fn widths(kernel: &Kernel, level: usize) -> BTreeSet<u32> {
 
 /// Whether all accumulators of an iteration fit the registers that there are for them.
 fn fits(kernel: &Kernel, cpu: &Cpu, level: usize, (lanes, unroll): (u32, u32)) -> bool {
-    let registers = inside(kernel, level).map(|(_, statement)| match &statement.action {
-        Action::Reduce { combine, values, .. } => {
-            let types = combine.params.iter().take(values.len());
-            types.map(|param| cpu.registers_of(lanes, param.ty.bytes()) * unroll).sum()
-        }
-        _ => 0,
-    });
-    registers.sum::<u32>() <= cpu.accumulator_registers()
+    accumulator_registers(kernel, cpu, (level, lanes), |_| true).saturating_mul(unroll) <= cpu.accumulator_registers()
 }
 
 /// Whether a step of a level waits for what the one before has combined: what takes one cycle is done before the next step asks.

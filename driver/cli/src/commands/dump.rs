@@ -139,7 +139,7 @@ fn print_schedules(plan: &Plan, options: &Options, out: &mut dyn Write) -> Resul
                 scheduled.choices.iter().try_for_each(|choice| print_choice(choice, out))?;
                 write!(out, "{}", scheduled.schedule.to_text(kernel))?;
             }
-            fusebox::loops(plan, target(options))?.iter().try_for_each(|choice| print_choice(choice, out))?;
+            fusebox::steps(plan, target(options))?.iter().try_for_each(|choice| print_choice(choice, out))?;
         }
         Format::Json => {
             let mut book = fusebox_schedule::Book::default();

@@ -7,7 +7,7 @@ use fusebox_ir::json;
 
 use crate::Failure;
 
-/// Print the JSON Schema of programs, of plans, or of graphs for clustering
+/// Print the JSON Schema of programs, plans, schedules, or graphs for clustering
 #[derive(clap::Args)]
 pub(crate) struct Options {
     /// Of which files
@@ -22,6 +22,8 @@ enum Of {
     Program,
     /// What `dump --stage kernels --format json` prints
     Plan,
+    /// What `dump --stage schedule --format json` prints, and `run --schedule` takes
+    Schedules,
     /// What the crate `fusebox-clustering` takes of programs in any representation
     Graph,
 }
@@ -30,6 +32,7 @@ pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Failure>
     let schema = match options.of {
         Of::Program => json::schema(),
         Of::Plan => json::plan_schema(),
+        Of::Schedules => fusebox_schedule::Book::schema(),
         Of::Graph => fusebox_clustering::schema(),
     };
     write!(out, "{schema}")?;

@@ -1,10 +1,10 @@
-//! How kernels and loops run on a machine, and why.
+//! How kernels and steps run on a machine, and why.
 
 use fusebox_ir::Plan;
 use fusebox_schedule::Choice;
 use serde::Serialize;
 
-use crate::schedules::{loops, schedules};
+use crate::schedules::{schedules, steps};
 
 /// The machine that schedules are explained for, whatever machine explains them: most processors of desktops have its vectors.
 pub(super) const TARGET: &str = "avx2";
@@ -29,8 +29,8 @@ pub struct Scheduling {
     pub target: String,
     /// The kernels that have loops.
     pub kernels: Vec<KernelSchedule>,
-    /// What was decided of the turns of loops around kernels.
-    pub loops: Vec<String>,
+    /// What was decided of the turns of loops around kernels, and of launches at once.
+    pub steps: Vec<String>,
 }
 
 impl Scheduling {
@@ -46,8 +46,8 @@ impl Scheduling {
                 reasons,
             }
         });
-        let loops = loops(plan, TARGET).unwrap_or_default();
-        Self { target: TARGET.to_owned(), kernels: kernels.collect(), loops: loops.iter().map(sentence).collect() }
+        let steps = steps(plan, TARGET).unwrap_or_default();
+        Self { target: TARGET.to_owned(), kernels: kernels.collect(), steps: steps.iter().map(sentence).collect() }
     }
 }
 

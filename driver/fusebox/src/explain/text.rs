@@ -47,7 +47,7 @@ pub(super) fn text(explanation: &Explanation) -> String {
     let scheduling = &explanation.scheduling;
     if !scheduling.kernels.is_empty() {
         heading(&format!("Schedules for {}", scheduling.target), &mut out);
-        out.extend(scheduling.loops.iter().cloned());
+        out.extend(scheduling.steps.iter().cloned());
         for kernel in &scheduling.kernels {
             out.push(format!("{}: {}", kernel.kernel, kernel.name));
             out.extend(kernel.reasons.iter().map(|reason| format!("  {reason}")));

@@ -8,6 +8,7 @@ pub mod demand;
 pub mod effects;
 pub mod equal;
 pub mod in_place;
+pub mod independent;
 pub mod inside;
 pub mod kernels;
 pub mod linear;
@@ -29,6 +30,7 @@ pub use self::{
     effects::{can_fail, demand_is_known, function_can_fail, instruction_can_fail},
     equal::Equal,
     in_place::{InPlace, NotInPlace},
+    independent::IndependentLaunches,
     inside::{has_room, with_checks},
     linear::Linear,
     marks::marks,

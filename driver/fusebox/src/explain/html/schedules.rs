@@ -16,7 +16,7 @@ pub(super) fn schedules(explanation: &Explanation, out: &mut String) {
          where sums are. <code>fusebox dump --stage schedule --target {0}</code> prints the same; it takes other machines too.</p>",
         escape(&scheduling.target)
     );
-    *out += &list(&scheduling.loops);
+    *out += &list(&scheduling.steps);
     for kernel in &scheduling.kernels {
         let _ = writeln!(out, "<details><summary>{}: {}</summary>", kernel.kernel, marked(&kernel.name));
         *out += &list(&kernel.reasons);

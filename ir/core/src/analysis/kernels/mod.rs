@@ -5,6 +5,7 @@ mod by_row;
 mod cheap;
 mod depths;
 mod lanes;
+mod of_lengths;
 mod one_row;
 mod ranges;
 mod row_lengths;
@@ -17,6 +18,7 @@ pub use self::{
     cheap::is_cheap,
     depths::{depths, trip_count},
     lanes::{AcrossLanes, Lanes},
+    of_lengths::of_lengths,
     one_row::one_row,
     ranges::{OneRange, in_ranges, scans_outermost},
     row_lengths::{RowLengths, row_lengths},

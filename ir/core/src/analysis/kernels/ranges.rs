@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{Action, Association, Kernel, ScatterOrder, Statement};
+use crate::{Action, Association, Kernel, ScatterOrder, Statement, analysis::algebra::identities};
 
 use super::totals::has_totals;
 
@@ -15,6 +15,12 @@ pub enum OneRange {
     Reduce(usize),
     /// A scatter or an append outside of all levels (a statement).
     Outside(usize),
+    /// A scatter in the order of the source (a statement).
+    InOrder(usize),
+    /// A scatter whose function has no identity, so that there is nothing that a copy of its targets could start from (a statement).
+    NoIdentity(usize),
+    /// A scatter in any order beside a scan of the outermost level: a copy of its targets for each tile would be too many.
+    CopiesAndTiles,
     /// A scatter in chunks beside a reduce or a scan of the outermost level: they are cut at different places.
     ChunksAndBlocks,
     /// Scatters in chunks of different sizes.
@@ -29,6 +35,11 @@ impl fmt::Display for OneRange {
             Self::NoLevel => "there is no level",
             Self::Reduce(_) => "a reduce to depth 0 takes its elements in order, or over several levels",
             Self::Outside(_) => "a scatter or an append is outside of all levels",
+            Self::InOrder(_) => "a scatter is in the order of the source",
+            Self::NoIdentity(_) => {
+                "the function of a scatter has no identity, from which copies of its targets could start"
+            }
+            Self::CopiesAndTiles => "a scatter would need a copy of its targets for each tile of a scan",
             Self::ChunksAndBlocks => {
                 "chunks of a scatter and blocks of a reduce or tiles of a scan are cut at different places"
             }
@@ -48,6 +59,7 @@ pub fn in_ranges(kernel: &Kernel) -> Result<(), OneRange> {
     if kernel.statements.iter().all(|statement| statement.depth == 0) {
         return Err(OneRange::NoLevel);
     }
+    let scans = scans_outermost(kernel);
     let mut chunks: Vec<_> = Vec::new();
     let mut reduces = false;
     for (position, statement) in kernel.statements.iter().enumerate() {
@@ -62,13 +74,18 @@ pub fn in_ranges(kernel: &Kernel) -> Result<(), OneRange> {
             Action::Append { .. } | Action::Scatter { .. } if statement.depth == 0 => {
                 return Err(OneRange::Outside(position));
             }
-            Action::Scatter { order: ScatterOrder::Chunks, arrays, .. } => {
-                chunks.extend(arrays.first().map(|array| &kernel.arrays[array.index()].extents));
-            }
+            Action::Scatter { order, arrays, combine, .. } => match order {
+                ScatterOrder::InOrder => return Err(OneRange::InOrder(position)),
+                ScatterOrder::Any if identities(combine).is_none() => return Err(OneRange::NoIdentity(position)),
+                ScatterOrder::Any if scans => return Err(OneRange::CopiesAndTiles),
+                ScatterOrder::Any | ScatterOrder::Unique => {}
+                ScatterOrder::Chunks => {
+                    chunks.extend(arrays.first().map(|array| &kernel.arrays[array.index()].extents));
+                }
+            },
             _ => {}
         }
     }
-    let scans = scans_outermost(kernel);
     if !chunks.is_empty() && (reduces || scans) {
         return Err(OneRange::ChunksAndBlocks);
     }
