@@ -200,10 +200,10 @@ fn a_negative_extent_is_that_of_the_array() {
 fn extents_that_disagree() {
     let cases = [
         ("let s: [k]i64 = map(|x, y| x + y, row, own)", "index [3] is outside of `own`, whose extents are [3]"),
-        ("let s: [k]i64 = scanl1(|x, y| x + y, own)", "`s` has other extents than its type says"),
+        ("let s: [k]i64 = scanl1(|x, y| x + y, own)", "extent 5 of `s` and extent 3 of `own` should be equal"),
         ("let s: [k]i64 = scanl(|x, y| x + y, 0, less)", "extent 5 of `s` and extent 3 of `less` should be equal"),
-        ("let s: [k]i64 = sort(own)", "`s` has other extents than its type says"),
-        ("let s: [k]i64 = fold(|x, y| x + y, 0, table)", "`s` has other extents than its type says"),
+        ("let s: [k]i64 = sort(own)", "extent 5 of `s` and extent 3 of `own` should be equal"),
+        ("let s: [k]i64 = fold(|x, y| x + y, 0, table)", "extent 5 of `s` and extent 3 of `table` should be equal"),
         ("let s: [k]i64 = slice([_, 0], table)", "extent 5 of `s` and extent 3 of `table` should be equal"),
         (
             "let t: [k, 2]i64 = replicate([_, 2], own)\n let s: [k]i64 = slice([_, 0], t)",
@@ -262,6 +262,45 @@ fn extents_that_disagree() {
         }
         let said = fault(&[3, 2, 5], &Options { flattening: Flattening::Regular, ..Options::default() });
         assert_eq!(said.trim_start_matches("assertion failed: "), format!("{says}, in lane 2"), "{source}");
+    }
+}
+
+/// Where extents are the same in all lanes, the arrays of all lanes are asked.
+#[test]
+fn extents_that_disagree_in_all_lanes() {
+    for made in [
+        "scanl1(|x, y| x + y, own)",
+        "sort(own)",
+        "slice([_], own)",
+        "map(|x, y| x + y, own, other)",
+        "scanl(|x, y| x + y, 0, less)",
+    ] {
+        let source = format!(
+            "fn f(a: [n]i64, d: i64, e: i64) -> [n]i64 {{
+      let l = e - 1
+      let r: [n]i64 = nest([n], |i| {{
+        let own: [e]i64 = generate([e], |j| i * j)
+        let other: [e]i64 = generate([e], |j| i + j)
+        let less: [l]i64 = generate([l], |j| i * j)
+        let s: [d]i64 = {made}
+        let total: i64 = fold(|a, b| a + b, 0, s)
+        return total }})
+      return r }}"
+        );
+        let program = parsed(&source);
+        for (list, d, e) in [(&[3, 2][..], 2i64, 2i64), (&[3, 2], 2, 3), (&[3, 2], 3, 2), (&[], 2, 2)] {
+            let inputs = [vector(list).into(), Array::scalar(d).into(), Array::scalar(e).into()];
+            let fails = run(&program, &inputs, &Options::on(Backend::Interp)).is_some();
+            for flattening in [Flattening::Regular, Flattening::Irregular] {
+                let found = run(&program, &inputs, &Options { flattening, ..Options::default() });
+                assert_eq!(found.is_some(), fails, "{flattening:?} {list:?} {d} {e}: {found:?}\n{source}");
+            }
+            assert_eq!(
+                run_alone(&program, &inputs, &Options::default()).is_some(),
+                fails,
+                "{list:?} {d} {e}\n{source}"
+            );
+        }
     }
 }
 

@@ -34,9 +34,6 @@ impl<'p> Lifter<'p> {
             let asked = self.asks(binding, home);
             self.operation(binding, home)?;
             self.is_asked(binding, home, asked);
-            if binding.op.bodies().next().is_none() {
-                self.as_declared_by(binding);
-            }
         }
         if home == ROOT && self.is_risky(binding) {
             for var in &binding.results {
@@ -147,18 +144,6 @@ impl<'p> Lifter<'p> {
         self.flat.bind(op, vec![(name.into(), Type::array(extents, ty.element))])[0]
     }
 
-    /// Results have the extents of what they are made of. Those that their types declare are the same, or that is an error.
-    fn as_declared_by(&mut self, binding: &'p Binding) {
-        for var in binding.results.iter().filter(|var| !var.ty.extents.is_empty() && var.ty.inner.is_empty()) {
-            if let Bound::Value(value) = self.bound(var.id) {
-                let declared = self.declared(&value, value.home, &var.ty, &self.source_name(var.id));
-                if declared.array != value.array {
-                    self.define(var, declared);
-                }
-            }
-        }
-    }
-
     /// A value in the lanes of a context, with the extents that a type declares; where it has others, that is an error. Extents that
     /// the type does not say are its own.
     pub fn declared(&mut self, value: &Value, home: ContextId, ty: &Type, name: &str) -> Value {
@@ -199,8 +184,7 @@ impl<'p> Lifter<'p> {
             } else {
                 // Compares extents.
                 let op = ArrayOp::Slice { dims: vec![None; dims.len()], sources: vec![value.array] };
-                let ty = Type::array(dims, value.ty);
-                self.flat.bind(op, vec![(name.into(), ty)])[0]
+                self.where_there_are_lanes(op, name, Type::array(dims, value.ty))
             }
         } else {
             let own = self.steps(home, at);

@@ -21,6 +21,9 @@ use crate::faults;
 
 /// What an operation asks, and what its extents were bound to before they had to ask it.
 pub(super) struct Asked<'p> {
+    /// Whether it asks that extents be equal that are not known to be.
+    any: bool,
+    /// What of it differs by lane, or is held as if it did.
     demands: Vec<Demand>,
     before: Vec<(ArrayId, Option<Bound<'p>>)>,
 }
@@ -28,7 +31,10 @@ pub(super) struct Asked<'p> {
 impl<'p> Lifter<'p> {
     /// Lets extents that an operation gives fail in lanes where something that it asks does not hold.
     pub fn asks(&mut self, binding: &'p Binding, home: ContextId) -> Asked<'p> {
-        let mut asked = Asked { demands: self.unknown_demands(binding, home), before: Vec::new() };
+        let mut demands = self.unknown_demands(binding, home);
+        let any = !demands.is_empty();
+        demands.retain(|demand| self.irregular || self.differs(binding, demand));
+        let mut asked = Asked { any, demands, before: Vec::new() };
         if asked.demands.is_empty() {
             return asked;
         }
@@ -59,7 +65,8 @@ impl<'p> Lifter<'p> {
         asked
     }
 
-    /// After the operation: where no extent of it differs by lane, its elements ask.
+    /// After the operation: where no extent of it differs by lane, its elements ask. Results have the extents of what they are made of; those that
+    /// their types declare are the same, or that is an error.
     pub fn is_asked(&mut self, binding: &'p Binding, home: ContextId, asked: Asked<'p>) {
         if !asked.demands.is_empty() && asked.before.is_empty() {
             for var in &binding.results {
@@ -75,6 +82,13 @@ impl<'p> Lifter<'p> {
                 let op = ArrayOp::Generate { extents: operands(&dims), f };
                 let array = self.flat.bind(op, vec![(var.name.clone(), Type::array(dims, value.ty))])[0];
                 self.define(var, Value { array, ..value });
+            }
+        }
+        if asked.any {
+            for var in binding.results.iter().filter(|var| !var.ty.extents.is_empty()) {
+                let Bound::Value(value) = self.bound(var.id) else { continue };
+                let declared = self.declared(&value, value.home, &var.ty, &self.source_name(var.id));
+                self.define(var, declared);
             }
         }
         for (id, before) in asked.before {
@@ -95,14 +109,16 @@ impl<'p> Lifter<'p> {
         // An array that is too short is found where an element of it is read, in each lane: that costs less where it is long enough.
         demands.retain(|demand| demand.relation == Relation::Equal);
         demands.retain(|demand| !demand_is_known(demand, binding, &self.sizes, &type_of));
-        demands.retain(|demand| {
-            let both = [&demand.left.0, &demand.right.0];
-            both.into_iter().flat_map(|sum| &sum.terms).any(|term| match self.number(binding, term) {
-                Some(Operand::Value(id)) => !matches!(self.bound(id), Bound::Value(value) if value.home == ROOT),
-                Some(Operand::Constant(_)) | None => false,
-            })
-        });
         demands
+    }
+
+    /// Whether what is asked differs by lane.
+    fn differs(&self, binding: &'p Binding, demand: &Demand) -> bool {
+        let both = [&demand.left.0, &demand.right.0];
+        both.into_iter().flat_map(|sum| &sum.terms).any(|term| match self.number(binding, term) {
+            Some(Operand::Value(id)) => !matches!(self.bound(id), Bound::Value(value) if value.home == ROOT),
+            Some(Operand::Constant(_)) | None => false,
+        })
     }
 
     /// The number that a term is, by the types of what it names.
