@@ -217,7 +217,13 @@ fn one_change_is_refused_with_the_reason() {
             "version when x1 == 4 and x1 == 4 { loop x1 { do * } } version {",
             "two are for one",
         ),
-        (&map, "avx512", "version {", "version when x1 == 1125899906842625 { loop x1 { do * } } version {", "that no array has"),
+        (
+            &map,
+            "avx512",
+            "version {",
+            "version when x1 == 1125899906842625 { loop x1 { do * } } version {",
+            "that no array has",
+        ),
     ];
     for (kernel, target, from, to, reason) in cases {
         let said = match *from {

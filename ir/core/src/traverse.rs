@@ -13,7 +13,9 @@ use std::{
 use smallvec::{SmallVec, smallvec};
 
 pub use self::statement::{StatementPart, StatementPartMut};
-use crate::{ArrayId, ArrayOp, Block, Boundary, Lambda, LocalId, Operand, Order, ScalarOp, ScalarOperand, Sink};
+use crate::{
+    ArrayId, ArrayOp, Block, Boundary, Instruction, Lambda, LocalId, Operand, Order, ScalarOp, ScalarOperand, Sink,
+};
 
 /// What something holds: a list that needs no memory of its own while it is short, as most are.
 pub type Parts<T> = SmallVec<[T; 6]>;
@@ -301,20 +303,22 @@ impl Lambda {
         }
     }
 
+    /// Its instructions, and those of inner bodies, in no order that means anything.
+    pub fn instructions_within(&self) -> impl Iterator<Item = &Instruction> {
+        let mut rest: Vec<&Instruction> = self.instructions.iter().collect();
+        std::iter::from_fn(move || {
+            let instruction = rest.pop()?;
+            let bodies = instruction.op.parts().into_iter();
+            let bodies = bodies.filter_map(|part| if let ScalarPart::Body(inner) = part { Some(inner) } else { None });
+            rest.extend(bodies.flat_map(|body| &body.instructions));
+            Some(instruction)
+        })
+    }
+
     /// The arrays that it reads by index, in inner bodies too, each once, in the order of their ids.
     pub fn arrays_read(&self) -> BTreeSet<ArrayId> {
-        let mut arrays = BTreeSet::new();
-        let mut bodies = vec![self];
-        while let Some(body) = bodies.pop() {
-            for part in body.instructions.iter().flat_map(|instruction| instruction.op.parts()) {
-                match part {
-                    ScalarPart::Operand(_) => {}
-                    ScalarPart::Array(id) => _ = arrays.insert(*id),
-                    ScalarPart::Body(inner) => bodies.push(inner),
-                }
-            }
-        }
-        arrays
+        let parts = self.instructions_within().flat_map(|instruction| instruction.op.parts());
+        parts.filter_map(|part| if let ScalarPart::Array(id) = part { Some(*id) } else { None }).collect()
     }
 
     /// A local that none of the function has, nor any after it.

@@ -1,9 +1,9 @@
 //! A block of a program as a graph: how the model sees each operation, which the table of operations decides.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use fusebox_ir::{
-    ArrayId, ArrayOp, Binding, Block, Extent, Lambda, Operand, Part, ScanForm,
+    ArrayId, ArrayOp, Binding, Block, Extent, Lambda, Local, Operand, Part, ScalarOp, ScalarOperand, ScanForm,
     analysis::{
         Definitions, Size, Sizes, UnionFind,
         spine::fills,
@@ -44,6 +44,7 @@ pub(crate) fn graph(block: &Block, context: &Context<'_>) -> Graph {
         in_segments: HashMap::new(),
         chained: Vec::new(),
         longer: HashSet::new(),
+        completed: HashMap::new(),
     };
     for binding in &block.bindings {
         build.binding(binding);
@@ -78,6 +79,8 @@ struct Build<'a, 'p> {
     chained: Vec<(u32, u32)>,
     /// What has one element more in each segment.
     longer: HashSet<ArrayId>,
+    /// Arrays of the block for those that read them when they are complete.
+    completed: HashMap<ArrayId, Source>,
 }
 
 /// What is folded one dimension inside.
@@ -146,6 +149,7 @@ impl Build<'_, '_> {
             }
         }
         self.follow_segments(binding, &node, &traversed);
+        let near = if node.kind == Kind::Outside { Vec::new() } else { self.read_in_order(binding) };
         self.graph.nodes.push(node);
         let mut edges: Vec<(ArrayId, Option<Complete>)> = complete.iter().map(|(&id, &why)| (id, Some(why))).collect();
         edges.sort_unstable();
@@ -166,9 +170,7 @@ impl Build<'_, '_> {
                 // What comes from outside is complete: only who else traverses it matters.
                 None if why.is_some() => continue,
                 None => {
-                    let from = Source::External(self.graph.externals.len());
-                    let name = self.context.definitions.get(id).map_or(String::new(), |d| d.var().name.0.clone());
-                    self.graph.externals.push(if name.is_empty() { id.to_string() } else { name });
+                    let from = self.external(id);
                     self.sources.insert(id, from);
                     from
                 }
@@ -178,6 +180,10 @@ impl Build<'_, '_> {
             }
             self.graph.edges.push(Edge { from, to: position, complete: why });
         }
+        for id in near.into_iter().filter(|id| !all.contains(id)) {
+            let from = self.complete_source(id);
+            self.graph.edges.push(Edge { from, to: position, complete: None });
+        }
         let longer = matches!(&binding.op, ArrayOp::Scan { form: ScanForm::Exclusive, offsets: Some(_), .. });
         for (output, var) in binding.results.iter().enumerate() {
             self.sources.insert(var.id, Source::Output(position, output));
@@ -185,6 +191,58 @@ impl Build<'_, '_> {
                 self.longer.insert(var.id);
             }
         }
+    }
+
+    fn external(&mut self, id: ArrayId) -> Source {
+        let name = self.context.definitions.get(id).map_or(String::new(), |d| d.var().name.0.clone());
+        self.graph.externals.push(if name.is_empty() { id.to_string() } else { name });
+        Source::External(self.graph.externals.len() - 1)
+    }
+
+    /// An array that is complete for whoever asks: of one that the block makes this is not the node, with which its reader is not fused.
+    fn complete_source(&mut self, id: ArrayId) -> Source {
+        match self.sources.get(&id) {
+            Some(&from @ Source::External(_)) => return from,
+            Some(Source::Output(..)) => {}
+            None => {
+                let from = self.external(id);
+                self.sources.insert(id, from);
+                return from;
+            }
+        }
+        if let Some(&from) = self.completed.get(&id) {
+            return from;
+        }
+        let from = self.external(id);
+        self.completed.insert(id, from);
+        from
+    }
+
+    /// Arrays that an operation does not traverse, and reads in the order of its own elements nevertheless: `a[i]` of a `generate` at its own
+    /// index, or neighbours of it. Two readers in one loop share these loads.
+    fn read_in_order(&self, binding: &Binding) -> Vec<ArrayId> {
+        let candidates: BTreeSet<ArrayId> = match &binding.op {
+            ArrayOp::Generate { f, .. } => {
+                let own = |operand: (&ScalarOperand, &Local)| *operand.0 == ScalarOperand::Local(operand.1.id);
+                f.instructions_within()
+                    .filter_map(|instruction| match &instruction.op {
+                        ScalarOp::Read { array, index } => {
+                            let at_own = index.len() == f.params.len() && index.iter().zip(&f.params).all(own);
+                            at_own.then_some(*array)
+                        }
+                        _ => None,
+                    })
+                    .collect()
+            }
+            ArrayOp::Stencil { taps, .. } => taps.iter().map(|tap| tap.array).collect(),
+            _ => return Vec::new(),
+        };
+        let Some(result) = binding.results.first() else { return Vec::new() };
+        let known =
+            |extents: &[Extent]| extents.iter().map(|&extent| self.size(extent).ok()).collect::<Option<Vec<_>>>();
+        let own = known(&result.ty.extents);
+        let same = |id: &ArrayId| self.context.definitions.ty(*id).is_some_and(|ty| known(&ty.extents) == own);
+        candidates.into_iter().filter(|id| own.is_some() && !result.ty.extents.is_empty() && same(id)).collect()
     }
 
     /// Of what is filled without sources, as often as an `expand` or `filter` makes elements: these elements.
