@@ -1,4 +1,5 @@
-//! Nested programs beside the same flattened by hand in this language: they give the same, in as many passes, and read and write as much.
+//! Nested programs beside the same flattened by hand in this language: they give the same, in as many passes, read and write as much, and hold
+//! as much memory.
 
 use fusebox::{Options, compile_program, pipeline_of, run_passes};
 use fusebox_interp::{Counts, run_plan};
@@ -51,6 +52,9 @@ fn as_by_hand(nested: (&str, &[Value]), by_hand: (&str, &[Value]), rows: u64, de
     for (own, theirs) in [(own.reads, theirs.reads), (own.writes, theirs.writes)] {
         assert!(10 * own <= 11 * theirs + 10 * of_rows, "{own} elements, not {theirs}\n{}", nested.0);
     }
+    // At the peak there are as many bytes, but for the descriptors.
+    let (own, theirs, of_rows) = (own.peak_bytes, theirs.peak_bytes, 8 * of_rows);
+    assert!(own <= theirs + of_rows, "{own} bytes at the peak, not {theirs} and {of_rows}\n{}", nested.0);
 }
 
 #[test]

@@ -127,14 +127,40 @@ fn on_all_cores(
     Ok(compiled.run(inputs).map_err(Failure::from))
 }
 
-/// As [`compiled`], of programs that nest and traverse streams, on 1, 2 or 7 threads; those of which names are taken are left out.
+/// As [`compiled`], of programs that nest and traverse streams, on 1, 2 and 7 threads; those of which names are taken are left out. The flat program
+/// on the interpreter gives the same.
 fn flattened(program: &Program, inputs: &[Value]) -> Result<Outcome, String> {
-    use fusebox_flattening::{Config, Error, flatten, streams_in_memory};
-    let flat = flatten(program, &Config::default()).and_then(|(flat, _)| streams_in_memory(&flat));
-    if let Err(Error::Taken { .. }) = flat {
-        return Ok(run(program, inputs).map_err(Failure::from));
+    use fusebox_flattening::{Config, Error, Flattening, flatten, streams_in_memory};
+    let flat = flatten(program, &Config::of(Flattening::Alone)).and_then(|(flat, _)| streams_in_memory(&flat));
+    let flat = match flat {
+        Ok(flat) => flat,
+        Err(Error::Taken { .. }) => return Ok(run(program, inputs).map_err(Failure::from)),
+        Err(error) => return Err(format!("not flat: {error}")),
+    };
+    let interface = FlatInterface::of(program);
+    let given = interface.flat(inputs).map_err(|error| error.to_string())?;
+    let given: Vec<Value> = given.into_iter().map(Value::Array).collect();
+    let first = of_flat(&interface, run(&flat, &given).map_err(Failure::from));
+    for threads in [1, 2, 7] {
+        match (&first, on_all_cores(program, inputs, fusebox::Fusion::Optimal, threads)?) {
+            (Ok(expected), Ok(found)) => {
+                if let Some(other) = different(program, expected, &found) {
+                    return Err(format!("not what the flat program gives, on {threads} threads: {other}"));
+                }
+            }
+            (Err(_), Err(Failure::Run(_))) => {}
+            (_, Err(error)) => return Err(format!("it alone fails on {threads} threads: {error}")),
+            (Err(error), Ok(_)) => return Err(format!("the flat program alone fails on the interpreter: {error}")),
+        }
     }
-    on_all_cores(program, inputs, fusebox::Fusion::Optimal, [1, 2, 7][program.body.bindings.len() % 3])
+    Ok(first)
+}
+
+/// What a flat program gave, as what the nested one gives.
+fn of_flat(interface: &FlatInterface, outcome: Outcome) -> Outcome {
+    let arrays = |value: Value| if let Value::Array(array) = value { Some(array) } else { None };
+    let results = interface.values(outcome?.into_iter().filter_map(arrays).collect());
+    results.map_err(|error| Failure::Other(error.to_string()))
 }
 
 /// As [`flattened`], with the lanes of every outermost nest one at a time.
@@ -150,12 +176,8 @@ fn one_lane_at_a_time(program: &Program, inputs: &[Value]) -> Result<Outcome, St
     let interface = FlatInterface::of(program);
     let given = interface.flat(inputs).map_err(|error| error.to_string())?;
     let given: Vec<Value> = given.into_iter().map(Value::Array).collect();
-    let arrays = |value: Value| if let Value::Array(array) = value { Some(array) } else { None };
     let threads = [1, 2, 7][program.body.bindings.len() % 3];
-    Ok(on_all_cores(&flat, &given, fusebox::Fusion::Optimal, threads)?.and_then(|results| {
-        let results = interface.values(results.into_iter().filter_map(arrays).collect());
-        results.map_err(|error| Failure::Other(error.to_string()))
-    }))
+    Ok(of_flat(&interface, on_all_cores(&flat, &given, fusebox::Fusion::Optimal, threads)?))
 }
 
 const FAILS: &str = "the program fails";
@@ -364,6 +386,15 @@ fn nested_programs_on_all_cores() {
     check("nested_programs_on_all_cores", 1_000, &config, flattened);
 }
 
+/// One row of a thousand elements beside short ones, nests in nests in nests.
+#[test]
+fn deep_nests_and_rows_of_very_unequal_length_on_all_cores() {
+    let deep = Config { nested: true, max_bindings: 8, max_depth: 5, ..Config::default() };
+    check("deep_nests_and_rows_of_very_unequal_length_on_all_cores", 150, &deep, flattened);
+    let long = Config { nested: true, max_bindings: 8, max_depth: 5, long_rows: true, ..Config::default() };
+    check("deep_nests_and_rows_of_very_unequal_length_on_all_cores", 150, &long, flattened);
+}
+
 #[test]
 fn nested_programs_one_lane_at_a_time() {
     let config = Config { nested: true, max_bindings: 8, ..Config::default() };
@@ -380,10 +411,8 @@ fn replicates_by_offsets() {
     check("replicates_by_offsets", 100, &config, compiled);
 }
 
-/// Seed 997 of `plans_that_fail` with [`Config::segments`]. A scalar that a branch makes is computed before a function that names it, also if the
-/// function runs for no element. By `cargo test -p fusebox-golden --test differential -- --ignored`.
+/// Seed 997 of `plans_that_fail` with [`Config::segments`]: a branch gives a scalar to a function that runs for no element.
 #[test]
-#[ignore = "known: a branch that only functions without elements need is computed, and may fail"]
 fn a_branch_that_no_element_needs_does_not_fail() {
     let source = "fn f(n: i64, z: i64) -> [n]i64 {
       let c = z > 0

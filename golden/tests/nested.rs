@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use fusebox::{Flattening, Fusion, Options, compile_program, pipeline_of, run_passes};
 use fusebox_golden::{Golden, load, names};
 use fusebox_interp::{Counts, run_plan};
-use fusebox_ir::{Array, Made, Nested, Plan, Property, Value, text, validate};
+use fusebox_ir::{Action, Array, Association, Made, Nested, Plan, Program, Property, Value, text, validate};
 
 /// The golden programs that are made flat.
 fn nested() -> Vec<Golden> {
@@ -57,137 +57,19 @@ fn what_no_lane_needs_does_not_fail() {
     assert!(run(1, 0).is_err());
 }
 
-/// The place and what happened, on one thread and on two: as the interpreter says of the nested program.
-fn fails(source: &str, inputs: &[Value]) -> String {
-    let program = fusebox_ir::text::parse(source).unwrap_or_else(|error| panic!("{error}"));
-    let said = |error: fusebox::Error| match error {
-        fusebox::Error::Run(error) => format!("{}: {}", error.place, error.fault),
-        other => panic!("{other}"),
+fn planned(program: &Program) -> Plan {
+    let stages = run_passes(program, &pipeline_of(program, &Options::default()), true);
+    let Some(Made::Plan(plan)) = stages.unwrap_or_else(|error| panic!("{error}")).pop().map(|stage| stage.made) else {
+        panic!("the last pass makes a plan");
     };
-    let run = |options: &Options| {
-        let compiled = compile_program(&program, options).unwrap_or_else(|error| panic!("{error}"));
-        compiled.run(inputs).err().map(said).unwrap_or_default()
-    };
-    let expected = run(&Options { backend: fusebox::Backend::Interp, ..Options::default() });
-    for threads in [1, 2] {
-        for flattening in [Flattening::Regular, Flattening::Irregular] {
-            let threads = NonZeroUsize::new(threads);
-            assert_eq!(run(&Options { threads, flattening, ..Options::default() }), expected, "{source}");
-        }
-    }
-    expected
-}
-
-#[test]
-fn errors_name_the_numbers_and_the_lane_in_the_words_of_the_interpreter() {
-    let vector = |list: &[i64]| Array::new(&[list.len()], list).unwrap_or_else(|error| panic!("{error}"));
-    let rows = Nested { extents: vector(&[2, 3, 1]), values: vector(&[1, 2, 3, 4, 5, 6]) };
-    let index = "fn f(rows: [n][?]i64, at: [n]i64) -> [n]i64 {
-      let r: [n]i64 = nest([n], |i| {
-        let m: i64, row: [m]i64 = element(rows, i)
-        let k = at[i]
-        let x = row[k]
-        return x })
-      return r }";
-    let said = fails(index, &[Value::Nested(rows), vector(&[0, 3, 0]).into()]);
-    assert_eq!(said, "5:17: index [3] is outside of `row`, whose extents are [3], in lane 1");
-    let regular = "fn f(at: [n]i64) -> [n]i64 {
-      let r: [n]i64 = nest([n], |i| {
-        let row: [2]i64 = generate([2], |j| at[i] + j)
-        let sorted: [2]i64 = sort(row)
-        let k = at[i]
-        let x = sorted[k]
-        return x })
-      return r }";
-    let said = fails(regular, &[vector(&[0, 1, 2]).into()]);
-    assert_eq!(said, "6:17: index [2] is outside of `sorted`, whose extents are [2], in lane 2");
-    // Of rows of an array outside the index is that in the row, and the lane stands apart.
-    let matrix: Value = Array::new(&[3, 4], &[5i64; 12]).unwrap_or_else(|error| panic!("{error}")).into();
-    let row = "fn f(a: [n, m]i64, at: [n]i64) -> [n]i64 {
-      let r: [n]i64 = nest([n], |i| {
-        let row: [m]i64 = slice([i, _], a)
-        let k = at[i]
-        let x = row[k]
-        return x })
-      return r }";
-    let said = fails(row, &[matrix.clone(), vector(&[0, 7, 0]).into()]);
-    assert_eq!(said, "5:17: index [7] is outside of `row`, whose extents are [4], in lane 1");
-    let moved = "fn f(a: [n, m]i64, at: [n]i64) -> [n]i64 {
-      let r: [n]i64 = nest([n], |i| {
-        let row: [m]i64 = slice([i, _], a)
-        let k = at[i]
-        let moved: [2]i64 = backpermute([2], |j| j + k, row)
-        let s: i64 = fold(|a, b| a + b, 0, moved)
-        return s })
-      return r }";
-    let said = fails(moved, &[matrix.clone(), vector(&[0, 1, -1]).into()]);
-    assert_eq!(said, "5:29: index [-1] is outside of `row`, whose extents are [4], in lane 2");
-    // What is read of the array itself is said of it.
-    let whole = "fn f(a: [n, m]i64, at: [n]i64) -> [n]i64 {
-      let r: [n]i64 = nest([n], |i| {
-        let row: [m]i64 = slice([i, _], a)
-        let k = at[i]
-        let x = a[i, k] + row[0]
-        return x })
-      return r }";
-    let program = fusebox_ir::text::parse(whole).unwrap_or_else(|error| panic!("{error}"));
-    let compiled = compile_program(&program, &Options::default()).unwrap_or_else(|error| panic!("{error}"));
-    let said = compiled.run(&[matrix, vector(&[0, 0, 4]).into()]).err().map(|error| error.to_string());
-    let said = said.unwrap_or_default();
-    assert!(said.ends_with("index [2, 4] is outside of `a`, whose extents are [3, 4]"), "{said}");
-    let division = "fn f(a: [n]i64) -> [n]i64 {
-      let r: [n]i64 = nest([n], |i| {
-        let x = a[i]
-        let row: [3]i64 = generate([3], |j| j)
-        let quotients: [3]i64 = map(|y| y / x, row)
-        let s: i64 = fold(|a, b| a + b, 0, quotients)
-        return s })
-      return r }";
-    assert_eq!(fails(division, &[vector(&[1, 0, 2]).into()]), "5:43: division by zero, in lane 1");
-    // Functions that combine carry the lane along where they may fail.
-    for (name, combining) in [
-        ("fold", "let s: i64 = fold(|a, b| a / b, 7, row)"),
-        ("fold1", "let s: i64 = fold1(|a, b| a / b, row)"),
-        ("scanl1", "let t: [2]i64 = scanl1(|a, b| a / b, row)\n let s = t[1]"),
-        ("permute", "let t: [2]i64 = permute(|new, old| old / new, row, row, at: same)\n let s = t[1]"),
-    ] {
-        let source = format!(
-            "fn f(a: [n]i64) -> [n]i64 {{
-      let r: [n]i64 = nest([n], |i| {{
-        let same: [2]i64 = generate([2], |j| j)
-        let row: [2]i64 = generate([2], |j| a[i] - j)
-        {combining}
-        return s }})
-      return r }}"
-        );
-        let said = fails(&source, &[vector(&[3, 2, 1]).into()]);
-        assert!(said.ends_with("division by zero, in lane 2"), "{name}: {said}");
-    }
-    let nested = "fn f(a: [n]i64) -> [n][2]i64 {
-      let r: [n][2]i64 = nest([n], |i| {
-        let row: [2]i64 = nest([2], |j| {
-          let x = a[i] - j
-          let q = 12 % x
-          return q })
-        return row })
-      return r }";
-    assert_eq!(fails(nested, &[vector(&[3, 1, 2]).into()]), "5:22: division by zero, in lane [1, 1]");
-    let asserted = "fn f(a: [n]i64) -> [n]i64 {
-      let r: [n]i64 = nest([n], |i| {
-        let x = assert(a[i] > 0, \"{} is not positive\", a[i], a[i])
-        return x })
-      return r }";
-    assert_eq!(fails(asserted, &[vector(&[3, -1, 2]).into()]), "3:17: assertion failed: -1 is not positive, in lane 1");
+    *plan
 }
 
 /// The plan of a program of ragged rows `xss`, and what it counts on rows of these lengths. It gives what the compiled program gives.
 fn counted(source: &str, lengths: &[i64]) -> (Plan, Counts) {
     let program = text::parse(source).unwrap_or_else(|error| panic!("{error}"));
     let options = Options::default();
-    let stages = run_passes(&program, &pipeline_of(&program, &options), true);
-    let Some(Made::Plan(plan)) = stages.unwrap_or_else(|error| panic!("{error}")).pop().map(|stage| stage.made) else {
-        panic!("the last pass makes a plan");
-    };
+    let plan = planned(&program);
     let values: Vec<f32> = (0..lengths.iter().sum()).map(|at: i64| (at * 37 % 11) as f32 - 5.0).collect();
     let array = |array: Result<Array, _>| array.unwrap_or_else(|error: fusebox_ir::ArrayError| panic!("{error}"));
     let (extents, values) = (array(Array::new(&[lengths.len()], lengths)), array(Array::new(&[values.len()], &values)));
@@ -197,7 +79,7 @@ fn counted(source: &str, lengths: &[i64]) -> (Plan, Counts) {
     let given = compiled.run(&[Value::Nested(Nested { extents, values })]).unwrap_or_else(|error| panic!("{error}"));
     let [Value::Nested(given)] = &given[..] else { panic!("rows") };
     assert_eq!(results, [Value::Array(given.extents.clone()), Value::Array(given.values.clone())]);
-    (*plan, counts)
+    (plan, counts)
 }
 
 /// The kernels of a plan that read rows by their offsets, and those of them that look up the row of each element.
@@ -244,6 +126,48 @@ fn a_row_of_its_own_length_is_looked_up_once() {
     assert_eq!(over_rows(&plan), (2, 0), "{plan}");
     assert!(!makes_rows(&plan), "{plan}");
     assert_eq!((counts.reads, counts.writes), (190, 92), "{plan}");
+}
+
+/// Whether all scans of a plan are by tiles, as those of whole rows are; there is one at least.
+fn scans_in_tiles(plan: &Plan) -> bool {
+    let statements = plan.kernels.iter().flat_map(|kernel| &kernel.statements);
+    let scans = statements.filter_map(|statement| match &statement.action {
+        Action::Scan { association, .. } => Some(matches!(association, Association::Tiles { .. })),
+        _ => None,
+    });
+    let scans: Vec<bool> = scans.collect();
+    !scans.is_empty() && scans.into_iter().all(|tiles| tiles)
+}
+
+#[test]
+fn scans_of_regular_rows_stay_in_tiles() {
+    let of = |row: &str, rows: &str| {
+        format!(
+            "fn f({rows}) -> [n]f32 {{
+      let top: [n]f32 = nest([n], |i| {{
+        {row}
+        let s: [k]f32 = scanl1(|a, b| a + b, row)
+        let t: [k]f32 = scanr1(|a, b| max(a, b), row)
+        let z: [k]f32 = map(|v, w| v - w, s, t)
+        let top: f32 = fold(|a, b| max(a, b), 0.0, z)
+        return top }})
+      return top }}"
+        )
+    };
+    let regular = of("let row: [k]f32 = slice([i, _], xs)", "xs: [n, k]f32");
+    let program = text::parse(&regular).unwrap_or_else(|error| panic!("{error}"));
+    let plan = planned(&program);
+    assert!(scans_in_tiles(&plan), "{plan}");
+    assert!(!plan.to_string().contains("offsets"), "{plan}");
+    // It is the plan of the matrix.
+    let matrix = "fn f(xs: [n, k]f32) -> [n]f32 {
+      let s: [n, k]f32 = scanl1(|a, b| a + b, xs)
+      let t: [n, k]f32 = scanr1(|a, b| max(a, b), xs)
+      let z: [n, k]f32 = map(|v, w| v - w, s, t)
+      let top: [n]f32 = fold(|a, b| max(a, b), 0.0, z)
+      return top }";
+    let by_hand = planned(&text::parse(matrix).unwrap_or_else(|error| panic!("{error}")));
+    assert_eq!(plan.to_string(), by_hand.to_string());
 }
 
 /// Whether a plan makes an array of the row of each element.
@@ -359,13 +283,54 @@ fn what_no_lane_needs_asks_nothing_of_extents() {
             let y: i64 = fold(|a, b| a + b, 0, inner)
             return y })
           return r }",
+        // In a turn of a loop that no lane takes, of a state that is as large in all lanes, and of one that is not.
+        "fn f(t: [n]i64, d: i64) -> [n]i64 {
+          let e = d - 3
+          let r: [n]i64 = nest([n], |i| {
+            let v0: [2]i64 = generate([2], |j| t[i] + j)
+            let v: [2]i64 = while(|v: [2]i64| { let go = v[0] > 1000 return go }, |v: [2]i64| {
+              let s: [e]i64 = generate([e], |j| j)
+              let z: i64 = fold(|a, b| a + b, 0, s)
+              let w: [2]i64 = map(|x| x - 1 - z, v)
+              return w }, v0)
+            let y: i64 = fold(|a, b| a + b, 0, v)
+            return y })
+          return r }",
+        "fn f(t: [n]i64, d: i64) -> [n]i64 {
+          let w: [3]i64 = generate([3], |j| j)
+          let r: [n]i64 = nest([n], |i| {
+            let k0 = max(t[i], 0)
+            let v0: [k0]i64 = generate([k0], |j| t[i] + j)
+            let k: i64, v: [k]i64 = while(|k: i64, v: [k]i64| { let go = k > 1000 return go }, |k: i64, v: [k]i64| {
+              let s: [d]i64 = scanl(|a, b| a + b, 0, w)
+              let l = k - 1 - s[0]
+              let x: [l]i64 = generate([l], |j| v[j])
+              return l, x }, k0, v0)
+            let y: i64 = fold(|a, b| a + b, 0, v)
+            return y })
+          return r }",
+        // What divides by zero there, the same in all lanes.
+        "fn f(t: [n]i64, d: i64) -> [n]i64 {
+          let r: [n]i64 = nest([n], |i| {
+            let v0: [2]i64 = generate([2], |j| t[i] + j)
+            let v: [2]i64 = while(|v: [2]i64| { let go = v[0] > 6 return go }, |v: [2]i64| {
+              let q = 12 / d
+              let w: [2]i64 = map(|x| x - 1 - q, v)
+              return w }, v0)
+            let y: i64 = fold(|a, b| a + b, 0, v)
+            return y })
+          return r }",
     ];
     for source in programs {
         let program = fusebox_ir::text::parse(source).unwrap_or_else(|error| panic!("{error}\n{source}"));
-        for (flattening, threads) in [(Flattening::Regular, 1), (Flattening::Regular, 3), (Flattening::Irregular, 1)] {
+        let ways =
+            [(Flattening::Regular, 1), (Flattening::Regular, 3), (Flattening::Irregular, 1), (Flattening::Alone, 3)];
+        for (flattening, threads) in ways {
             let options = Options { flattening, threads: NonZeroUsize::new(threads), ..Options::default() };
             let compiled = compile_program(&program, &options).unwrap_or_else(|error| panic!("{error}\n{source}"));
-            for (t, d) in [(&[][..], 0), (&[], -1), (&[], 3), (&[], 4), (&[7], 0), (&[7, 5], 3), (&[7, 5], 4)] {
+            for (t, d) in
+                [(&[][..], 0), (&[], -1), (&[], 3), (&[], 4), (&[5], 0), (&[7], 0), (&[7, 5], 3), (&[7, 5], 4)]
+            {
                 let inputs: [Value; 2] = [vector(t).into(), Array::scalar(d).into()];
                 let expected = fusebox_interp::run(&program, &inputs);
                 match (expected, compiled.run(&inputs)) {

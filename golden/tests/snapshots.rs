@@ -1,6 +1,6 @@
 //! What each stage makes of each golden program: `cargo xtask bless` rewrites, `git diff` shows what changed.
 
-use fusebox::{Fusion, Options, Stage, pipeline_of, run_passes};
+use fusebox::{Flattening, Fusion, Options, Stage, pipeline_of, run_passes};
 use fusebox_golden::{Golden, load, names};
 use fusebox_interp::run_plan;
 use fusebox_ir::Plan;
@@ -52,6 +52,26 @@ fn simplify() {
 #[test]
 fn flattening() {
     each("flattening", |golden| after(golden, "flattening"));
+}
+
+/// Programs of which every form is shown, by what each says of it: rows that are sorted, searched and transformed.
+const FORMS: [&str; 4] = ["nested_quicksort", "nested_bubble_sort", "nested_find", "nested_fft"];
+
+/// What flattening makes of some programs if all lanes run at once, and if everything in lanes is held with offsets.
+#[test]
+fn flattening_in_other_ways() {
+    for (way, folder) in [(Flattening::Regular, "flattening_regular"), (Flattening::Irregular, "flattening_irregular")]
+    {
+        each(folder, |golden| {
+            let shown = FORMS.contains(&golden.name.as_str());
+            let passes =
+                shown.then(|| pipeline_of(&golden.program, &Options { flattening: way, ..Options::default() }))?;
+            let upto = passes.iter().position(|pass| pass.name() == "flattening")?;
+            let stages = run_passes(&golden.program, &passes[..=upto], false);
+            let stages = stages.unwrap_or_else(|error| panic!("{}: {error}", golden.name));
+            stages.last()?.program().map(ToString::to_string)
+        });
+    }
 }
 
 /// Of programs that read streams.

@@ -11,6 +11,37 @@ const HELP: Style = AnsiColor::Cyan.on_default().bold();
 /// Words at the begin of a line that say what comes.
 const HEADS: [(&str, Style); 3] = [("fusebox:", ERROR), ("help:", HELP), ("note:", HELP)];
 
+/// How values of nests are held, by the words that `explain` has for it.
+const HELD: [(&str, Style); 4] = [
+    ("avoided", AnsiColor::Green.on_default()),
+    ("regular", AnsiColor::Cyan.on_default()),
+    ("irregular", AnsiColor::Yellow.on_default()),
+    ("alone", AnsiColor::Magenta.on_default()),
+];
+
+/// What `explain` prints on standard output, with colours if that shows them.
+pub(crate) fn explanation(text: String) -> String {
+    match anstream::AutoStream::choice(&std::io::stdout()) {
+        anstream::ColorChoice::Never => text,
+        _ => painted_nests(&text),
+    }
+}
+
+/// An explanation in which the ways that values of nests are held have colours.
+fn painted_nests(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 256);
+    let mut nests = false;
+    for line in text.split_inclusive('\n') {
+        nests = if nests { line != "\n" } else { line == "== Nests\n" };
+        let word = line.trim_start().split_whitespace().next().unwrap_or_default();
+        match HELD.iter().find(|(held, _)| nests && *held == word) {
+            Some((held, style)) => out.push_str(&line.replacen(held, &format!("{style}{held}{style:#}"), 1)),
+            None => out.push_str(line),
+        }
+    }
+    out
+}
+
 /// Prints what went wrong on standard error.
 pub(crate) fn print_error(message: &str) {
     anstream::eprintln!("{}", painted(&format!("fusebox: {message}")));
@@ -54,7 +85,7 @@ fn paint(line: &str, out: &mut String) {
 
 #[cfg(test)]
 mod tests {
-    use super::painted;
+    use super::{painted, painted_nests};
 
     /// What a terminal shows.
     fn plain(text: &str) -> String {
@@ -75,6 +106,16 @@ mod tests {
         ] {
             assert_eq!(plain(&painted(message)), message);
         }
+    }
+
+    #[test]
+    fn ways_to_hold_values_are_coloured_where_nests_are_explained() {
+        let text = "regular\n\n== Nests\n  regular    line 2: map `a`: why\n  irregular  line 3: map `regular`: why\n\n== Passes\nregular\n";
+        let shown = painted_nests(text);
+        assert_eq!(plain(&shown), text);
+        assert_eq!(shown.matches('\u{1b}').count(), 4, "{shown:?}");
+        assert!(shown.contains("\u{1b}[36mregular\u{1b}[0m    line 2"), "{shown:?}");
+        assert!(shown.contains("\u{1b}[33mirregular\u{1b}[0m  line 3: map `regular`"), "{shown:?}");
     }
 
     #[test]

@@ -304,12 +304,64 @@ fn representations_of_nests_have_a_legend_and_reasons() {
     let f = folder();
     f.fusebox("explain nested.fbx --html page.html").ok();
     let page = String::from_utf8(f.read("page.html")).unwrap();
-    for name in ["avoided", "regular", "irregular"] {
+    for name in ["avoided", "regular", "irregular", "alone"] {
         assert!(page.contains(&format!("<li><span class=\"held {name}\">{name}</span>")), "{name}");
     }
     assert!(page.contains("<td><span class=\"held irregular\">irregular</span></td>"), "{page}");
     assert!(page.contains("its arrays have extents of their own") || page.contains("depends on the lane"), "{page}");
+    // The text has the same, with lines.
+    let text = f.fusebox("explain nested.fbx").ok();
+    let (_, nests) = text.split_once("\n== Nests\n").unwrap_or_else(|| panic!("{text}"));
+    assert!(nests.contains("  irregular  "), "{nests}");
     // Of a flat program there is nothing to say.
     f.fusebox("explain add.fbx --html page.html").ok();
     assert!(!String::from_utf8(f.read("page.html")).unwrap().contains("class=\"held "));
+}
+
+#[test]
+fn the_text_says_how_values_of_nests_are_held_in_each_way_and_why() {
+    let f = folder();
+    f.write(
+        "held.fbx",
+        "fn held(xss: [n][m]i64, d: i64) -> [n][m]i64, [n]i64 {
+  let yss: [n][m]i64, zs: [n]i64 = nest([n], |i| {
+    let xs: [m]i64 = element(xss, i)
+    let c: [m]i64 = generate([m], |j| j * d)
+    let ys: [m]i64 = while(|v: [m]i64| { let go = v[0] > 0 return go }, |v: [m]i64| {
+      let w: [m]i64 = map(|x| x - 1, v)
+      return w }, xs)
+    let k = xs[0]
+    let own: [k]i64 = generate([k], |j| j * i + c[0])
+    let z: i64 = fold(|a, b| a + b, 0, own)
+    return ys, z })
+  return yss, zs }",
+    );
+    let lines = |options: &str| {
+        let text = f.fusebox(&format!("explain held.fbx {options}")).ok();
+        let nests = text.split_once("\n== Nests\n").and_then(|(_, rest)| rest.split_once("\n\n"));
+        nests.unwrap_or_else(|| panic!("{text}")).0.to_owned()
+    };
+    let has = |text: &str, line: &str| assert!(text.lines().any(|other| other == line), "{line}\n{text}");
+    let regular = lines("--flattening regular");
+    has(&regular, "  regular      line 3: element `xs`: all lanes have the same extents");
+    has(&regular, "  avoided      line 4: generate `c`: it is the same in all lanes");
+    has(&regular, "  irregular    line 9: generate `own`: the extent `k` (line 8) depends on the lane");
+    has(&regular, "  regular    line 2: nest `yss`: all lanes have the same extents");
+    let irregular = lines("--flattening irregular");
+    has(
+        &irregular,
+        "  irregular    line 3: element `xs`: everything in lanes is held so, though all lanes have the same extents",
+    );
+    has(&irregular, "  avoided      line 4: generate `c`: it is the same in all lanes");
+    let alone = lines("");
+    has(
+        &alone,
+        "  alone        line 4: generate `c`: lanes run one at a time: `ys` (line 5) loops as long as each lane likes",
+    );
+    has(
+        &alone,
+        "  alone        line 9: generate `own`: lanes run one at a time: `ys` (line 5) loops as long as each lane likes",
+    );
+    has(&alone, "  regular    line 2: nest `yss`: all lanes have the same extents");
+    assert!(!alone.contains('\u{1b}'), "no colours but on a terminal: {alone:?}");
 }

@@ -228,7 +228,8 @@ impl Program {
 
     /// An error of a run; of a nested program in the words of it.
     fn said(&self, error: Error) -> Error {
-        let nested = self.source.as_ref().map(|source| &source.program);
+        let nested = self.source.as_ref().filter(|_| !self.loaded.executable.runs_as_read());
+        let nested = nested.map(|source| &source.program);
         match (error, nested.filter(|program| validate(program, &[Property::Flat]).is_err())) {
             (Error::Run(error), Some(program)) => Error::Run(fusebox_flattening::in_words_of_lanes(program, error)),
             (error, _) => error,

@@ -5,6 +5,11 @@ use std::collections::HashSet;
 use crate::{ArrayId, ArrayOp, Binding, Block, Extent, Operand, Part, PartMut, Program, Type, Var};
 
 impl ArrayOp {
+    /// The blocks that the operation holds.
+    pub fn bodies(&self) -> impl Iterator<Item = &Block> {
+        self.parts().into_iter().filter_map(|part| if let Part::Body(body) = part { Some(body) } else { None })
+    }
+
     /// Calls `visit` with every value that the operation uses, those used (and made) in its blocks too, as often as they occur.
     pub fn for_each_use(&self, visit: &mut dyn FnMut(ArrayId)) {
         let mut operations = vec![self];
@@ -142,18 +147,21 @@ impl Block {
         self.results.iter_mut().for_each(|id| substitute_id(id, map));
     }
 
+    /// The block and all blocks inside of it, each after the one that it is in.
+    pub fn blocks(&self) -> impl Iterator<Item = &Self> {
+        let mut waiting = vec![self];
+        std::iter::from_fn(move || {
+            let block = waiting.pop()?;
+            waiting.extend(block.bindings.iter().flat_map(|binding| binding.op.bodies()));
+            Some(block)
+        })
+    }
+
     /// Calls `visit` with every value defined in the block, in blocks inside too.
     pub fn for_each_definition(&self, visit: &mut dyn FnMut(&Var)) {
-        let mut blocks = vec![self];
-        while let Some(block) = blocks.pop() {
+        for block in self.blocks() {
             block.sizes.iter().chain(&block.params).for_each(&mut *visit);
-            for binding in &block.bindings {
-                binding.results.iter().for_each(&mut *visit);
-                blocks.extend(binding.op.parts().into_iter().filter_map(|part| match part {
-                    Part::Body(body) => Some(body),
-                    _ => None,
-                }));
-            }
+            block.bindings.iter().flat_map(|binding| &binding.results).for_each(&mut *visit);
         }
     }
 }

@@ -3,6 +3,7 @@
 pub mod analysis;
 mod error;
 mod extents;
+mod faults;
 mod interface;
 mod lift;
 mod live;
@@ -13,11 +14,11 @@ mod spread;
 mod streams;
 mod views;
 
-use fusebox_ir::{Part, Program, Property, validate};
+use fusebox_ir::{Program, Property, validate};
 
-use crate::analysis::{Representation, explain};
+use crate::analysis::{Line, Representation, Ways, explain_in};
 pub use crate::{
-    error::Error,
+    error::{Error, NamedInside},
     said::in_words_of_lanes,
     streams::{has_streams, streams_in_memory},
 };
@@ -54,15 +55,19 @@ pub enum Flattening {
 }
 
 /// What was done.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Report {
+    /// How each value in nests is held, and each array of arrays, and why.
+    pub held: Vec<Line>,
     /// Values in nests that are the same in all lanes.
     pub avoided: usize,
     /// Values held as arrays of higher rank, or as one scalar for each lane.
     pub regular: usize,
     /// Values held with a descriptor.
     pub irregular: usize,
+    /// Values of lanes that run one at a time.
+    pub of_one_lane: usize,
     /// Operations that were lifted.
     pub lifted: usize,
     /// Arrays of offsets that were made.
@@ -77,17 +82,7 @@ pub fn is_flat(program: &Program, way: Flattening) -> bool {
 }
 
 fn has_lanes_alone(program: &Program) -> bool {
-    let mut blocks = vec![&program.body];
-    while let Some(block) = blocks.pop() {
-        for binding in &block.bindings {
-            if binding.op.is_lanes() {
-                return true;
-            }
-            let parts = binding.op.parts().into_iter();
-            blocks.extend(parts.filter_map(|part| if let Part::Body(body) = part { Some(body) } else { None }));
-        }
-    }
-    false
+    program.body.blocks().flat_map(|block| &block.bindings).any(|binding| binding.op.is_lanes())
 }
 
 /// Makes a program flat: nested parallelism becomes operations on flat arrays, for all lanes at once.
@@ -96,22 +91,29 @@ fn has_lanes_alone(program: &Program) -> bool {
 /// some say less of where in a lane they happened. An input or a result `t` that is an array of arrays becomes `t.extents` and `t.values`.
 ///
 /// # Errors
-/// [`Error::Invalid`] if the program is not valid, [`Error::Unsupported`] for what is not lifted.
+/// [`Error::Invalid`] if the program is not valid; [`Error::Deep`], [`Error::Taken`] where an input or a result has no form as flat arrays;
+/// [`Error::NamedInside`] of a traversal that gives a name to an extent inside of arrays of arrays.
 pub fn flatten(program: &Program, config: &Config) -> Result<(Program, Report), Error> {
     validate(program, &[])?;
     if is_flat(program, config.flattening) {
         return Ok((program.clone(), Report::default()));
     }
     let program = &*spread::as_lookups(program);
-    let mut report = Report::default();
-    for line in explain(program) {
-        match line.representation {
-            Representation::Avoided => report.avoided += 1,
-            Representation::Regular => report.regular += 1,
-            Representation::Irregular => report.irregular += 1,
-        }
-    }
     let traversed = streams::traversals_in_lanes(program)?;
-    let flat = lift::lift(&live::live(&scalars::scalars(&traversed)), config, &mut report)?;
+    let mut needed = live::live(&scalars::scalars(&traversed));
+    faults::as_own_messages(&mut needed.body);
+    let (flat, done) = lift::lift(&needed, config)?;
+    let held = explain_in(program, &Ways { irregular: config.flattening == Flattening::Irregular, alone: done.alone });
+    let count = |representation| held.iter().filter(|line| line.representation == representation).count();
+    let report = Report {
+        avoided: count(Representation::Avoided),
+        regular: count(Representation::Regular),
+        irregular: count(Representation::Irregular),
+        of_one_lane: count(Representation::Alone),
+        lifted: done.lifted,
+        descriptors: done.descriptors,
+        alone: done.nests_alone,
+        held,
+    };
     Ok((flat, report))
 }

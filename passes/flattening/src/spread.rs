@@ -6,15 +6,16 @@
 use std::{borrow::Cow, collections::HashMap};
 
 use fusebox_ir::{
-    ArrayId, ArrayOp, Binary, Binding, Block, ElementType, ElementType::I64, Extent, Fresh, Lambda, LambdaBuilder,
-    Operand, Part, Program, ScalarOperand, ScalarValue, Type, Var,
+    ArrayId, ArrayOp, Binary, Binding, ElementType, ElementType::I64, Extent, Fresh, Lambda, LambdaBuilder, Operand,
+    Program, ScalarOperand, ScalarValue, Type, Var,
 };
 
 use crate::extents::{operands, scalar};
 
 /// The program without `replicate_seg`.
 pub(crate) fn as_lookups(program: &Program) -> Cow<'_, Program> {
-    if !is_in(&program.body) {
+    let mut bindings = program.body.blocks().flat_map(|block| &block.bindings);
+    if !bindings.any(|binding| matches!(binding.op, ArrayOp::ReplicateSegments { .. })) {
         return Cow::Borrowed(program);
     }
     let mut types: HashMap<ArrayId, Type> = HashMap::new();
@@ -31,24 +32,6 @@ pub(crate) fn as_lookups(program: &Program) -> Cow<'_, Program> {
         _ => vec![binding],
     });
     Cow::Owned(rewritten)
-}
-
-/// Whether a block has a `replicate_seg`, or one inside of it.
-fn is_in(block: &Block) -> bool {
-    let mut blocks = vec![block];
-    while let Some(block) = blocks.pop() {
-        for binding in &block.bindings {
-            if let ArrayOp::ReplicateSegments { .. } = binding.op {
-                return true;
-            }
-            let bodies = binding.op.parts().into_iter().filter_map(|part| match part {
-                Part::Body(body) => Some(body),
-                _ => None,
-            });
-            blocks.extend(bodies);
-        }
-    }
-    false
 }
 
 /// The bindings that stand for one.

@@ -121,6 +121,6 @@ impl Found {
 }
 
 /// Whether two places are known and the same.
-fn is_at(a: &Place, b: &Place) -> bool {
+pub(crate) fn is_at(a: &Place, b: &Place) -> bool {
     !a.is_unknown() && (&a.file, a.line, a.column) == (&b.file, b.line, b.column)
 }

@@ -1,7 +1,14 @@
 //! What the analysis says of small programs, one for each thing that it has to get right.
 
-use fusebox_flattening::analysis::{explain, regularity, shapes};
-use fusebox_ir::{ArrayId, Program, text};
+mod common;
+
+use common::{check, vector};
+use fusebox_flattening::{
+    Config, Flattening,
+    analysis::{explain, regularity, shapes},
+    flatten,
+};
+use fusebox_ir::{Array, ArrayId, ArrayOp, Block, Nested, Program, Value, text};
 
 fn parsed(source: &str) -> Program {
     text::parse(source).unwrap_or_else(|error| panic!("{error}"))
@@ -94,9 +101,36 @@ fn an_extent_that_depends_on_the_lane_makes_irregular() {
     ");
 }
 
-#[test]
-fn branches_of_the_same_shape_are_regular_and_share_it() {
-    let source = "fn f(xss: [n][m]i64) -> [n][m]i64 {
+/// Rows, given one after the other.
+fn rows(rows: &[&[i64]]) -> Value {
+    let array = |list: &[i64]| Array::new(&[list.len()], list).unwrap_or_else(|error| panic!("{error}"));
+    let extents: Vec<i64> = rows.iter().map(|row| row.len() as i64).collect();
+    Value::Nested(Nested { extents: array(&extents), values: array(&rows.concat()) })
+}
+
+/// Flattens a program in each way, and runs it and the flat ones on these inputs: all give the same.
+fn runs(source: &str, inputs: &[&[Value]]) {
+    let program = parsed(source);
+    for way in [Flattening::Regular, Flattening::Irregular, Flattening::Alone] {
+        for inputs in inputs {
+            check(&program, inputs, &Config::of(way)).unwrap_or_else(|message| panic!("{way:?}: {message}"));
+        }
+    }
+}
+
+/// How many arrays of offsets the flat program makes, none of them in a turn of a loop.
+fn descriptors(source: &str, inputs: &[&[Value]]) -> usize {
+    runs(source, inputs);
+    let (flat, report) = flatten(&parsed(source), &Config::default()).unwrap_or_else(|error| panic!("{error}"));
+    let all = flat.body.blocks().flat_map(|block| &block.bindings);
+    for step in all.filter(|binding| matches!(binding.op, ArrayOp::While { .. })) {
+        let mut inside = step.op.bodies().flat_map(Block::blocks).flat_map(|block| &block.bindings);
+        assert!(!inside.any(|binding| binding.results.iter().any(|var| var.name.0.starts_with("offsets"))), "{flat}");
+    }
+    report.descriptors
+}
+
+const BRANCHES: &str = "fn f(xss: [n][m]i64) -> [n][m]i64 {
       let yss: [n][m]i64 = nest([n], |i| {
         let t: [m]i64 = element(xss, i)
         let c = t[0] > 10
@@ -104,7 +138,11 @@ fn branches_of_the_same_shape_are_regular_and_share_it() {
         let r: [m]i64 = cond(c, || { return t }, || { return e })
         return r })
       return yss }";
-    insta::assert_snapshot!(held(source), @r"
+
+#[test]
+fn branches_of_the_same_shape_are_regular_and_share_it() {
+    assert_eq!(descriptors(BRANCHES, &[&[rows(&[&[1, 2], &[20, 3]])], &[rows(&[])], &[rows(&[&[11]])]]), 0);
+    insta::assert_snapshot!(held(BRANCHES), @r"
     line 3: element `t` is regular: all lanes have the same extents
     line 4: unit `c` is regular: one scalar for each lane
     line 5: map `e` is regular: all lanes have the same extents
@@ -185,6 +223,55 @@ fn a_loop_that_keeps_the_shape_is_regular_however_many_turns_lanes_take() {
     assert_eq!(is(&ragged, "ys"), "irregular");
     assert!(equal(&ragged, "xss", "yss"));
     assert!(equal(&ragged, "xs", "ys"));
+    // A regular one needs no offsets, a ragged one those of its input: none is made in a turn.
+    let inputs: [&[Value]; 2] = [&[rows(&[&[8, 1, 5], &[0, 0, 0], &[-1, 1, 0]])], &[rows(&[])]];
+    assert_eq!((descriptors(&regular, &inputs), descriptors(&ragged, &inputs)), (0, 1));
+}
+
+#[test]
+fn lanes_that_take_no_turn_and_rows_without_elements() {
+    let ragged = SORT_ROWS.replace("INPUT", "[n][?]i64").replace("START", "k: i64, xs: [k]i64");
+    let regular = SORT_ROWS.replace("INPUT", "[n][k]i64").replace("START", "xs: [k]i64");
+    // All have ended before the first turn; some have no element; there are no lanes.
+    let ended = rows(&[&[-1, 0], &[], &[-3], &[]]);
+    let mixed = rows(&[&[], &[9, 0, -5], &[], &[-1], &[4]]);
+    runs(&ragged, &[&[ended], &[mixed], &[rows(&[&[], &[]])], &[rows(&[])]]);
+    runs(&regular, &[&[rows(&[&[-1, 0], &[0, -3]])], &[rows(&[&[], &[]])], &[rows(&[])]]);
+    // A state that grows, and one that is a scalar, too.
+    runs(
+        &doubling("sum < 64 && sum > 0"),
+        &[&[rows(&[&[0, 0], &[-1, 0]])], &[rows(&[&[0, 1], &[70, 0]])], &[rows(&[])]],
+    );
+    let scalars = "fn f(xs: [n]i64) -> [n]i64 {
+      let r: [n]i64 = nest([n], |i| {
+        let row: [2]i64 = generate([2], |j| xs[i])
+        let s: i64 = fold(|a, b| a + b, 0, row)
+        let a: i64, b: i64 = while(|a: i64, b: i64| { let go = a > 0; return go }, |a: i64, b: i64| { let c = a / 2; let d = b + 1; return c, d }, s, 0i64)
+        return b })
+      return r }";
+    assert_eq!(descriptors(scalars, &[&[vector(&[0, -1, 0])], &[vector(&[0, 5, 1])], &[vector(&[])]]), 0);
+}
+
+/// Each golden program that has nothing irregular has no offsets, whatever it does in lanes: sorts, transforms, loops, scans.
+#[test]
+fn golden_programs_of_which_all_is_regular_have_no_descriptor() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../golden/programs");
+    let mut regular = Vec::new();
+    let paths = std::fs::read_dir(folder).unwrap_or_else(|error| panic!("{error}")).flatten().map(|entry| entry.path());
+    for path in paths.filter(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("nested_")))
+    {
+        let source = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{error}"));
+        let (flat, report) = flatten(&parsed(&source), &Config::default()).unwrap_or_else(|error| panic!("{error}"));
+        if report.irregular == 0 {
+            assert_eq!(report.descriptors, 0, "{flat}");
+            let results = flat.body.blocks().flat_map(|block| &block.bindings).flat_map(|binding| &binding.results);
+            let mut names = results.map(|var| var.name.0.as_str());
+            assert!(!names.any(|name| name.starts_with("offsets")), "{flat}");
+            regular.push(flat.name);
+        }
+    }
+    regular.sort();
+    insta::assert_snapshot!(regular.join(" "), @"nested_fft nested_fft_rows nested_mandelbrot nested_matmul nested_nearest nested_quicksort nested_softmax nested_volatility");
 }
 
 fn doubling(condition: &str) -> String {
@@ -206,6 +293,8 @@ fn doubling(condition: &str) -> String {
 
 #[test]
 fn a_loop_that_changes_the_shape_is_regular_if_all_lanes_take_as_many_turns() {
+    let inputs: [&[Value]; 3] = [&[rows(&[&[1, 2], &[5, -1]])], &[rows(&[&[3]])], &[rows(&[])]];
+    assert_eq!(descriptors(&doubling("k < 64 && k > 0"), &inputs), 0);
     assert_eq!(is(&doubling("k < 64"), "ys"), "regular");
     assert_eq!(is(&doubling("sum < 64"), "ys"), "irregular");
 }
@@ -266,6 +355,9 @@ fn one_part_of_a_state_may_keep_its_shape_where_another_does_not() {
         return ys, zs })
       return yss, zss }";
     assert_eq!((is(source, "ys").as_str(), is(source, "zs").as_str()), ("irregular", "regular"));
+    // Each part is right, whichever way it is held.
+    let inputs: [&[Value]; 3] = [&[rows(&[&[2, 1], &[0, 5], &[3, 3]])], &[rows(&[&[0], &[-1]])], &[rows(&[])]];
+    runs(source, &inputs);
 }
 
 #[test]

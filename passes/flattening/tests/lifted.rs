@@ -254,7 +254,7 @@ fn errors_in_lanes_name_the_operation_and_its_place() {
         let x: [k]i64 = generate([k], |j| j)
         return x })
       return r }";
-    insta::assert_snapshot!(fails(negative, &[vector(&[1, -1])]), @"4:25: map `k`: assertion failed: extent `k` is -1, in lane 1");
+    insta::assert_snapshot!(fails(negative, &[vector(&[1, -1])]), @"4:25: map `k`: assertion failed: extent -1 of `k` is negative, in lane 1");
 }
 
 #[test]

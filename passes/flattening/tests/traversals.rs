@@ -279,7 +279,7 @@ fn a_name_for_an_extent_inside_of_elements_is_refused() {
       let z: i64, s: [z]i64 = consume(|j, rows: [l][k]i64| { let y = k; yield elements(y) }, b)
       return z, s }";
     let error = flatten(&parsed(source), &Config::default()).err().map(|error| error.to_string()).unwrap_or_default();
-    insta::assert_snapshot!(error, @"2:31: consume `z` is not flattened: the elements `rows` that it reads are arrays of arrays, and `k` is an extent inside of them; write `?` there, and get it by `element`");
+    insta::assert_snapshot!(error, @"2:31: consume `z` is not flattened: the elements `rows` that it reads of `b` are arrays of arrays, and `k` is an extent inside of them; write `?` there, and get it by `element`");
 }
 
 #[test]

@@ -35,7 +35,7 @@ mod summary;
 mod taps;
 mod turned;
 
-use fusebox_ir::{ArrayId, ArrayOp, Block, Part, PartMut, Program, Var, analysis::Sizes, validate};
+use fusebox_ir::{ArrayId, ArrayOp, Block, PartMut, Program, Var, analysis::Sizes, validate};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 pub use crate::{
@@ -155,16 +155,9 @@ impl Fusion<'_> {
 
 fn tapped(body: &Block) -> FxHashSet<ArrayId> {
     let mut tapped = FxHashSet::default();
-    let mut blocks = vec![body];
-    while let Some(block) = blocks.pop() {
-        for binding in &block.bindings {
-            if let ArrayOp::Stencil { taps, .. } = &binding.op {
-                tapped.extend(taps.iter().map(|tap| tap.array));
-            }
-            blocks.extend(binding.op.parts().into_iter().filter_map(|part| match part {
-                Part::Body(body) => Some(body),
-                _ => None,
-            }));
+    for binding in body.blocks().flat_map(|block| &block.bindings) {
+        if let ArrayOp::Stencil { taps, .. } = &binding.op {
+            tapped.extend(taps.iter().map(|tap| tap.array));
         }
     }
     tapped

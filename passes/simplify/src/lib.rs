@@ -60,16 +60,5 @@ pub fn simplify(program: &Program, config: &Config) -> (Program, Report) {
 }
 
 fn bindings(program: &Program) -> usize {
-    let mut count = 0;
-    let mut blocks = vec![&program.body];
-    while let Some(block) = blocks.pop() {
-        count += block.bindings.len();
-        for binding in &block.bindings {
-            blocks.extend(binding.op.parts().into_iter().filter_map(|part| match part {
-                fusebox_ir::Part::Body(body) => Some(body),
-                _ => None,
-            }));
-        }
-    }
-    count
+    program.body.blocks().map(|block| block.bindings.len()).sum()
 }

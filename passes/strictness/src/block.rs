@@ -41,15 +41,7 @@ pub(crate) struct Maker<'p> {
 
 /// The strict program.
 pub(crate) fn program(program: &Program, config: &Config) -> Result<(Program, Report), Error> {
-    let mut before = 0;
-    let mut blocks = vec![&program.body];
-    while let Some(block) = blocks.pop() {
-        before += block.bindings.len();
-        blocks.extend(block.bindings.iter().flat_map(|binding| binding.op.parts()).filter_map(|part| match part {
-            Part::Body(body) => Some(body),
-            _ => None,
-        }));
-    }
+    let before = program.body.blocks().map(|block| block.bindings.len()).sum();
     let mut maker = Maker {
         program,
         facts: Facts::of(program),
@@ -103,8 +95,13 @@ impl<'p> Maker<'p> {
             }
             if let Some(item) = portion.now {
                 self.report.moved += usize::from(item.depth < self.depth);
-                self.count(item.binding)?;
-                self.binding(&item, &later, out)?;
+                match portion.only_for {
+                    Some(runs) => self.only_for(&item, &runs, &later, out)?,
+                    None => {
+                        self.count(item.binding)?;
+                        self.binding(&item, &later, out)?;
+                    }
+                }
             }
         }
         // Code that only functions hold is somewhere, too.

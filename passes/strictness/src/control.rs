@@ -1,13 +1,14 @@
 //! Branches and loops: what only they need is computed in them, or before a loop.
 
 use fusebox_ir::{
-    ArrayId, ArrayOp, Binding, Block, ElementType, Name, Operand, Part, Type, Var,
+    ArrayId, ArrayOp, Binding, Block, Constant, ElementType, Name, Operand, Part, Type, Var,
     analysis::{demand::chosen, restrict::with_sizes},
 };
 
 use crate::{
     Error,
     block::Maker,
+    elements::{Runs, some},
     names::Named,
     parts::{Before, Item, before_loop},
 };
@@ -33,6 +34,43 @@ impl<'p> Maker<'p> {
         let (then, otherwise) = (branch(then, &[*condition])?, branch(otherwise, &[])?);
         let condition = self.operand(*condition);
         let results = self.results(binding, wanted);
+        out.push(Binding { results, op: ArrayOp::Cond { condition, then, otherwise }, place: binding.place.clone() });
+        Ok(())
+    }
+
+    /// A branch that only functions need, computed where one of them has elements, with all that it needs; elsewhere it gives zeros.
+    pub(crate) fn only_for(
+        &mut self,
+        item: &Item<'p>,
+        runs: &Runs,
+        waits: &[Item<'p>],
+        out: &mut Vec<Binding>,
+    ) -> Result<(), Error> {
+        let binding = item.binding;
+        let mut f = some(runs);
+        let mut known = true;
+        f.outer_uses(&mut |id| known &= matches!(self.names.get(id), Some(Named::Value(_) | Named::Constant(_))));
+        let (own, given) = (std::slice::from_ref(binding), chosen(&results_of(binding), &item.wanted));
+        if !known {
+            return self.block(waits, own, &given, &[], out);
+        }
+        self.report.asked += 1;
+        f.map_outer(&mut |id| self.operand(Operand::Value(id)));
+        let some = Var { id: self.fresh.id(), ty: Type::scalar(ElementType::Bool), name: "some".into() };
+        let condition = some.id.into();
+        out.push(Binding { results: vec![some], op: ArrayOp::Unit { f }, place: binding.place.clone() });
+        let then = self.inside(binding, |maker| {
+            let mut bindings = Vec::new();
+            maker.block(waits, own, &given, &[], &mut bindings)?;
+            let results = maker.given(&given, &mut bindings);
+            Ok(Block { bindings, results, ..Block::default() })
+        })?;
+        let mut bindings = Vec::new();
+        let vars = binding.results.iter().zip(&item.wanted).filter(|(_, wanted)| **wanted);
+        let zeros = vars.map(|(var, _)| Operand::Constant(Constant::zero(var.ty.element)));
+        let results = zeros.map(|zero| self.value(zero, &mut bindings)).collect();
+        let otherwise = Block { bindings, results, ..Block::default() };
+        let results = self.results(binding, &item.wanted);
         out.push(Binding { results, op: ArrayOp::Cond { condition, then, otherwise }, place: binding.place.clone() });
         Ok(())
     }
@@ -187,18 +225,16 @@ impl<'p> Maker<'p> {
     }
 }
 
+fn results_of(binding: &Binding) -> Vec<ArrayId> {
+    binding.results.iter().map(|var| var.id).collect()
+}
+
 /// Whether a block uses a value as an array, so that no number can stand for it.
 fn is_array(block: &Block, id: ArrayId) -> bool {
-    let mut blocks = vec![block];
-    while let Some(block) = blocks.pop() {
-        for part in block.bindings.iter().flat_map(|binding| binding.op.parts()) {
-            match part {
-                Part::Array(used) if *used == id => return true,
-                Part::Function(f) if f.arrays_read().contains(&id) => return true,
-                Part::Body(body) => blocks.push(body),
-                _ => {}
-            }
-        }
-    }
-    false
+    let bindings = block.blocks().flat_map(|block| &block.bindings);
+    bindings.flat_map(|binding| binding.op.parts()).any(|part| match part {
+        Part::Array(used) => *used == id,
+        Part::Function(f) => f.arrays_read().contains(&id),
+        _ => false,
+    })
 }

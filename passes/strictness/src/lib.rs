@@ -4,6 +4,7 @@ mod block; // a block: what is computed where it stands, and what waits
 mod cluster; // clusters that a program has already
 mod code; // scalar code that may fail, put into functions
 mod control; // branches and loops
+mod elements; // what only functions need, where they have elements
 mod error;
 mod names; // what a value of the program is called in the strict one
 mod parts; // which results of a binding are needed now, which later
@@ -42,6 +43,8 @@ pub struct Report {
     pub cut: usize,
     /// Loops that were put under their own condition.
     pub guarded: usize,
+    /// Branches that are computed only where there are elements to compute with what they give.
+    pub asked: usize,
     /// Whether what cannot fail was left where it stands, as the program would grow or nest too much.
     pub limit_reached: bool,
 }
@@ -83,6 +86,7 @@ impl Report {
         self.dropped += more.dropped;
         self.cut += more.cut;
         self.guarded += more.guarded;
+        self.asked += more.asked;
         self.limit_reached |= more.limit_reached;
     }
 }

@@ -12,6 +12,8 @@ use fusebox_ir::{
     },
 };
 
+use crate::elements::{Elements, Runs};
+
 /// What is known of the program.
 pub(crate) struct Facts<'p> {
     pub(crate) definitions: Definitions<'p>,
@@ -68,6 +70,8 @@ pub(crate) struct Item<'p> {
 pub(crate) struct Portion<'p> {
     pub(crate) now: Option<Item<'p>>,
     pub(crate) later: Option<Item<'p>>,
+    /// Of what is computed, for whose elements alone it is, if for some: then what it needs waits.
+    pub(crate) only_for: Option<Runs>,
 }
 
 /// What is to be cut.
@@ -91,20 +95,27 @@ pub(crate) fn parts<'p>(list: &Bindings<'_, 'p>, facts: &Facts<'p>, early: bool)
         Item { binding, certain: vec![false; wanted.len()], wanted, depth: list.depth }
     };
     let items: Vec<Item<'p>> = list.waits.iter().cloned().chain(list.own.iter().map(all)).collect();
+    let mut elements = Elements::of(&items, || self::harmless(&items, facts));
     let harmless = if early { harmless(&items, facts) } else { vec![false; items.len()] };
     let mut demand = Demand::new(&facts.fallible, list.holds);
     list.results.iter().for_each(|&id| demand.add(id, Need::Now));
-    let mut parts = Vec::new();
+    list.results.iter().for_each(|&id| elements.needed(id));
+    let mut parts: Vec<Portion<'p>> = Vec::new();
     for (item, harmless) in items.into_iter().zip(harmless).rev() {
         let of = |at: usize, id: ArrayId| if item.wanted[at] { demand.of(id) } else { None };
         let needs: Vec<Option<Need>> =
             item.binding.results.iter().enumerate().map(|(at, var)| of(at, var.id)).collect();
         let mut now: Vec<bool> =
             needs.iter().map(|need| *need == Some(Need::Now) || harmless && need.is_some()).collect();
-        let mut part = Portion { now: None, later: None };
+        let mut part = Portion { now: None, later: None, only_for: None };
         if now.contains(&true) {
+            part.only_for = elements.only_for(&item, &now, facts);
             now = closure(item.binding, &now);
-            demand.computed(item.binding, &now);
+            elements.computed(item.binding, facts);
+            match part.only_for {
+                Some(_) => demand.perhaps(item.binding),
+                None => demand.computed(item.binding, &now),
+            }
             // What comes along and nothing needs is not wanted.
             let wanted = needs.iter().zip(&now).map(|(need, &now)| need.is_some() && now).collect();
             let certain = needs.iter().map(|need| *need == Some(Need::Now)).collect();
@@ -118,6 +129,7 @@ pub(crate) fn parts<'p>(list: &Bindings<'_, 'p>, facts: &Facts<'p>, early: bool)
                 demand.function(f);
             }
             demand.perhaps(item.binding);
+            elements.waits(item.binding);
             part.later = Some(Item { wanted: later, ..item.clone() });
         }
         if part.now.is_some() || part.later.is_some() {
@@ -125,7 +137,37 @@ pub(crate) fn parts<'p>(list: &Bindings<'_, 'p>, facts: &Facts<'p>, early: bool)
         }
     }
     parts.reverse();
+    late(&mut parts);
     parts
+}
+
+/// Puts what is only for some elements before the first binding that names it: there it is known whether it has elements.
+fn late(parts: &mut Vec<Portion<'_>>) {
+    for at in (0..parts.len()).rev() {
+        let Some(item) = parts[at].now.as_ref().filter(|_| parts[at].only_for.is_some()) else { continue };
+        let mut names: HashSet<ArrayId> = item.binding.results.iter().map(|var| var.id).collect();
+        let first = parts.iter().skip(at + 1).position(|part| {
+            let names_it = |item: &Item<'_>| {
+                let mut uses = false;
+                item.binding.for_each_use(&mut |id| uses |= names.contains(&id));
+                uses
+            };
+            if part.now.as_ref().is_some_and(names_it) {
+                return true;
+            }
+            if let Some(code) = part.later.as_ref().filter(|item| names_it(item)) {
+                names.extend(code.binding.results.iter().map(|var| var.id));
+            }
+            false
+        });
+        if let Some(others) = first.filter(|others| *others > 0) {
+            let (now, only_for) = (parts[at].now.take(), parts[at].only_for.take());
+            parts.insert(at + 1 + others, Portion { now, later: None, only_for });
+            if parts[at].later.is_none() {
+                parts.remove(at);
+            }
+        }
+    }
 }
 
 /// Which items cannot fail, nor anything of the list that they need.

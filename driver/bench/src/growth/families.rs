@@ -34,6 +34,12 @@ pub const ALL: &[Family] = &[
     Family { name: "normalised", summary: "arrays, each the one before minus its own sum", terms: normalised },
     Family { name: "conds", summary: "branches, each on the result of the one before", terms: conds },
     Family { name: "loops", summary: "loops, each from the result of the one before", terms: loops },
+    Family {
+        name: "nested",
+        summary: "rows of eight elements in a nest: maps, scans and zips, each of the one before",
+        terms: nested,
+    },
+    Family { name: "nested loops", summary: "the same in a loop that each lane ends for itself", terms: nested_loops },
     Family { name: "mixed", summary: "operations of all kinds on what is there, in no regular order", terms: mixed },
 ];
 
@@ -150,6 +156,31 @@ fn conds(count: usize) -> Result<Terms, BuildError> {
 fn loops(count: usize) -> Result<Terms, BuildError> {
     of_vector("loops", |x: V| {
         (0..count.div_ceil(2)).fold(x, |a, i| aiterate(2, |state: V| state.map(|v| v + number(i)), a))
+    })
+}
+
+/// Operations on rows of eight elements, each of the one before.
+fn on_rows(row: V, count: usize) -> V {
+    (0..count).fold(row, |a, i| match i % 3 {
+        0 => a.map(|v| v - number(i)),
+        1 => scanl1(|v, w| v.max(w), a),
+        _ => plus(a, row),
+    })
+}
+
+fn row_of(v: Exp<f32>) -> V {
+    generate(8, |j| v + j.cast::<f32>())
+}
+
+fn nested(count: usize) -> Result<Terms, BuildError> {
+    of_vector("nested", |x: V| x.map(|v| sum(on_rows(row_of(v), count)).get()))
+}
+
+fn nested_loops(count: usize) -> Result<Terms, BuildError> {
+    of_vector("nested_loops", |x: V| {
+        x.map(|v| {
+            sum(awhile(row_of(v), |row: V| row.at(0).gt(0.0), |row: V| on_rows(row, count).map(|v| v - 1.0))).get()
+        })
     })
 }
 

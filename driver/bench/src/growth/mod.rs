@@ -158,7 +158,7 @@ fn child(family: &Family, size: usize, without: Option<&str>) -> Result<()> {
     report("validate", begin.elapsed(), "")?;
     let options = fusebox::Options { cache: false, ..fusebox::Options::default() };
     let mut program = program;
-    for pass in fusebox::pipeline(&options).into_iter().filter(|pass| Some(pass.name()) != without) {
+    for pass in fusebox::pipeline_of(&program, &options).into_iter().filter(|pass| Some(pass.name()) != without) {
         let begin = Clock::now();
         let passed = pass.run(&program).map_err(|error| anyhow::anyhow!("{}: {error}", pass.name()))?;
         report(pass.name(), begin.elapsed(), &counts(pass, &passed.report))?;

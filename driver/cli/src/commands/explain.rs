@@ -12,7 +12,7 @@ use fusebox::KernelTimes;
 use fusebox_ir::{Made, Plan};
 
 use super::choices::Choices;
-use crate::{Failure, progress::Progress, source};
+use crate::{Failure, colour, progress::Progress, source};
 
 /// Say what each pass makes of a program, which operations were fused, which were not and why, and what that is worth
 ///
@@ -96,7 +96,7 @@ pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Failure>
     let default = if options.html.is_none() { Some(Format::Text) } else { None };
     match options.format.or(default) {
         None => {}
-        Some(Format::Text) => write!(out, "{explanation}")?,
+        Some(Format::Text) => write!(out, "{}", colour::explanation(explanation.to_string()))?,
         Some(Format::Dot) => write!(out, "{}", explanation.to_dot())?,
         Some(Format::Json) => writeln!(out, "{}", explanation.to_json())?,
     }

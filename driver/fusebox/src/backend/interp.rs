@@ -17,6 +17,10 @@ impl Interpreted {
 }
 
 impl Executable for Interpreted {
+    fn runs_as_read(&self) -> bool {
+        true
+    }
+
     fn run(&self, inputs: &[Value]) -> Result<(Vec<Value>, RunReport), Error> {
         let results = fusebox_interp::run(&self.program, inputs).map_err(|error| failed(error, &self.program.name))?;
         Ok((results, RunReport::default()))

@@ -22,6 +22,11 @@ pub(crate) trait Executable: Send + Sync {
     /// Runs on inputs that fit.
     fn run(&self, inputs: &[Value]) -> Result<(Vec<Value>, RunReport), Error>;
 
+    /// Whether it runs the program as it was read, without any pass.
+    fn runs_as_read(&self) -> bool {
+        false
+    }
+
     /// Brings values to where the program runs.
     fn to_device(&self, values: &[Value]) -> Result<Vec<DeviceValue>, Error> {
         Ok(values.iter().map(|value| DeviceValue::new(Backend::Interp, Place::Host(value.clone()))).collect())

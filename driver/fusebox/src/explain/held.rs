@@ -1,7 +1,6 @@
 //! How flattening holds what is in the lanes of nests.
 
-use fusebox_flattening::analysis::{Representation, explain};
-use fusebox_ir::Program;
+use fusebox_flattening::analysis::{Line, Representation};
 use serde::Serialize;
 
 /// How a value of a nested program is held once the program is flat.
@@ -16,25 +15,26 @@ pub struct Held {
     pub place: String,
     /// How many nests are around it.
     pub depth: usize,
-    /// `avoided`, `regular` or `irregular`.
+    /// `avoided`, `regular`, `irregular` or `alone`.
     pub representation: &'static str,
     /// Why, in words.
     pub why: String,
 }
 
 /// Representations, and what they mean, in the order of a legend.
-pub(super) const LEGEND: [(&str, &str); 3] = [
+pub(super) const LEGEND: [(&str, &str); 4] = [
     ("avoided", "the same in all lanes: computed once"),
     ("regular", "the same extents in all lanes: a plain array with dimensions for the lanes"),
     ("irregular", "extents that differ from lane to lane: all elements one after the other, with offsets"),
+    ("alone", "of a nest whose lanes run one at a time, each as a program of its own"),
 ];
 
-/// What is said of each value in the nests of a program, in order.
-pub(super) fn held(program: &Program) -> Vec<Held> {
-    let lines = explain(program).into_iter();
+/// What flattening says of each value in the nests of a program, in order.
+pub(super) fn held(lines: &[Line]) -> Vec<Held> {
+    let lines = lines.iter();
     lines
         .map(|line| Held {
-            name: line.name,
+            name: line.name.clone(),
             operation: line.operation,
             place: line.place.to_string(),
             depth: line.depth,
@@ -42,8 +42,9 @@ pub(super) fn held(program: &Program) -> Vec<Held> {
                 Representation::Avoided => "avoided",
                 Representation::Regular => "regular",
                 Representation::Irregular => "irregular",
+                Representation::Alone => "alone",
             },
-            why: line.why,
+            why: line.why.clone(),
         })
         .collect()
 }

@@ -212,9 +212,10 @@ pub(crate) fn explained(program: &Program, options: &Options) -> Explanation {
         let (line, _) = run(program, &Options { fusion: Fusion::None, ..options.clone() });
         line.stages.last().and_then(|stage| stage.plan()).map(Counted::of)
     };
-    let (mut producers, mut clustering) = (None, None);
+    let (mut producers, mut clustering, mut held) = (None, None, Vec::new());
     for details in &line.details {
         match details {
+            Details::Flattening(report) => held = held::held(&report.held),
             Details::Fusion(report) => producers = Some(report.clone()),
             Details::Clustering(report) => clustering = Some(report.clone()),
             Details::None => {}
@@ -268,17 +269,10 @@ pub(crate) fn explained(program: &Program, options: &Options) -> Explanation {
         kernels,
         scheduling,
         sizes: BTreeMap::new(),
-        held: nested(program, &line),
+        held,
     };
     explanation.name_kernels();
     explanation
-}
-
-/// How the values of nests are held, of the program that flattening takes.
-fn nested(program: &Program, line: &Line<'_>) -> Vec<Held> {
-    let Some(at) = line.stages.iter().position(|stage| stage.pass == "flattening") else { return Vec::new() };
-    let before = at.checked_sub(1).and_then(|before| line.stages[before].program());
-    held::held(before.unwrap_or(program))
 }
 
 /// As text, on a terminal.

@@ -3,10 +3,11 @@
 use fusebox_ir::analysis::counts::Traffic;
 
 use super::{
+    held::LEGEND,
     moves::speed,
     sentences::{self, caveat, choices, clusterings, counts, pair, regions, search},
 };
-use crate::{Explanation, KernelMoves};
+use crate::{Explanation, Held, KernelMoves};
 
 /// The explanation as text.
 pub(super) fn text(explanation: &Explanation) -> String {
@@ -26,6 +27,7 @@ pub(super) fn text(explanation: &Explanation) -> String {
         let indent = "  ".repeat(region.depth);
         out.push(format!("{indent}{}: loops {loops}, reads {reads}, writes {writes}", sentences::region(region)));
     }
+    held(explanation, &mut out);
     if let Some(search) = search(explanation) {
         heading("Producers", &mut out);
         out.push(search);
@@ -82,6 +84,21 @@ fn table(explanation: &Explanation, out: &mut Vec<String>) {
     out.push(format!("{:13}  {:before$}  after", "", "before"));
     for (what, was, is) in &rows {
         out.push(format!("{what:13}  {was:before$}  {is}"));
+    }
+}
+
+/// How the values of nests are held: what they are in one column, and why, with the line, in the other.
+fn held(explanation: &Explanation, out: &mut Vec<String>) {
+    if explanation.held.is_empty() {
+        return;
+    }
+    heading("Nests", out);
+    let wide = LEGEND.iter().map(|(name, _)| name.len()).max().unwrap_or_default();
+    for value in &explanation.held {
+        let indent = "  ".repeat(value.depth);
+        let Held { name, operation, place, representation, why, .. } = value;
+        let line = place.rsplit(':').nth(1).map_or_else(String::new, |line| format!("line {line}: "));
+        out.push(format!("  {representation:wide$}  {indent}{line}{operation} `{name}`: {why}"));
     }
 }
 

@@ -18,6 +18,8 @@ pub enum Details {
     /// Numbers are all.
     #[default]
     None,
+    /// How values in lanes are held, and why.
+    Flattening(fusebox_flattening::Report),
     /// Which operations became one, and which did not.
     Fusion(fusebox_fusion::Report),
     /// Which operations share a pass over memory, and which do not.
@@ -78,20 +80,25 @@ impl Pass for Flatten {
     }
 
     fn run(&self, program: &Program) -> Result<Passed, Failed> {
+        Ok(self.explained(program)?.0)
+    }
+}
+
+impl Explained for Flatten {
+    fn explained(&self, program: &Program) -> Result<(Passed, Details), Failed> {
         let (program, report) = fusebox_flattening::flatten(program, &fusebox_flattening::Config::of(self.way))?;
-        let report = report_of([
+        let counts = report_of([
             ("avoided", report.avoided),
             ("regular", report.regular),
             ("irregular", report.irregular),
+            ("of_one_lane", report.of_one_lane),
             ("lifted", report.lifted),
             ("descriptors", report.descriptors),
             ("alone", report.alone),
         ]);
-        Ok(Passed { made: Made::Program(program), report })
+        Ok((Passed { made: Made::Program(program), report: counts }, Details::Flattening(report)))
     }
 }
-
-impl Explained for Flatten {}
 
 /// Traversals of streams that are in memory.
 pub(super) struct Streams;
@@ -192,6 +199,7 @@ impl Pass for Strict {
             ("dropped", report.dropped),
             ("cut", report.cut),
             ("guarded", report.guarded),
+            ("asked", report.asked),
             ("limit_reached", usize::from(report.limit_reached)),
         ]);
         Ok(Passed { made: Made::Program(program), report })

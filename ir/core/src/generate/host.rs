@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 
 use super::{
-    Config,
+    Config, LONG_ROW,
     random::Random,
     scope::{LARGE, LINEAR},
 };
 use crate::{
-    Array, ArrayId, ArrayOp, Binary, Block, Constant, ElementType, Extent, Nested, Part, Program, ScalarOp,
-    ScalarOperand, Type, Value,
+    Array, ArrayId, ArrayOp, Binary, Block, Constant, ElementType, Extent, Nested, Program, ScalarOp, ScalarOperand,
+    Type, Value,
 };
 
 /// Inputs for a program of [`program`](super::program()): extents agree, offsets are valid; if runs may fail, mostly so.
@@ -59,7 +59,7 @@ pub fn inputs(program: &Program, seed: u64, config: &Config) -> Vec<Value> {
             values.push(Value::Array(offsets_array(&mut random, param.ty.element, count, extent_of(extent, &sizes))));
             continue;
         }
-        values.push(value(&mut random, &param.ty, &sizes, config.max_extent));
+        values.push(value(&mut random, &param.ty, &sizes, config));
     }
     values
 }
@@ -92,19 +92,14 @@ fn extent_of(extent: Extent, sizes: &HashMap<ArrayId, i64>) -> i64 {
 fn offsets_of(body: &Block) -> HashMap<ArrayId, Extent> {
     let types: HashMap<ArrayId, &Type> = {
         let mut types = HashMap::new();
-        let mut blocks = vec![body];
-        while let Some(block) = blocks.pop() {
-            types.extend(block.params.iter().map(|var| (var.id, &var.ty)));
-            for binding in &block.bindings {
-                types.extend(binding.results.iter().map(|var| (var.id, &var.ty)));
-                blocks.extend(blocks_of(&binding.op));
-            }
+        for block in body.blocks() {
+            let results = block.bindings.iter().flat_map(|binding| &binding.results);
+            types.extend(block.params.iter().chain(results).map(|var| (var.id, &var.ty)));
         }
         types
     };
     let mut found = HashMap::new();
-    let mut blocks = vec![body];
-    while let Some(block) = blocks.pop() {
+    for block in body.blocks() {
         for binding in &block.bindings {
             let cut = match &binding.op {
                 ArrayOp::Fold { sources, offsets: Some(id), .. } | ArrayOp::Scan { sources, offsets: Some(id), .. } => {
@@ -122,23 +117,14 @@ fn offsets_of(body: &Block) -> HashMap<ArrayId, Extent> {
             {
                 found.entry(id).or_insert(extent);
             }
-            blocks.extend(blocks_of(&binding.op));
         }
     }
     found
 }
 
-fn blocks_of(op: &ArrayOp) -> impl Iterator<Item = &Block> {
-    op.parts().into_iter().filter_map(|part| match part {
-        Part::Body(body) => Some(body),
-        _ => None,
-    })
-}
-
 /// Whether sizes grow by sums alone, so that large inputs make no huge arrays; what is made smaller may have lost that.
 fn is_linear(program: &Program) -> bool {
-    let mut blocks = vec![&program.body];
-    while let Some(block) = blocks.pop() {
+    for block in program.body.blocks() {
         let results = block.bindings.iter().flat_map(|binding| &binding.results);
         for var in block.params.iter().chain(results) {
             let sizes = var.ty.all_extents().filter(|extent| !matches!(extent, Extent::Constant(_))).count();
@@ -163,7 +149,6 @@ fn is_linear(program: &Program) -> bool {
                     return false;
                 }
             }
-            blocks.extend(blocks_of(&binding.op));
         }
     }
     true
@@ -195,7 +180,8 @@ fn some_array(random: &mut Random, element: ElementType, extents: &[usize]) -> A
     array(element, extents, &constants)
 }
 
-fn value(random: &mut Random, ty: &Type, sizes: &HashMap<ArrayId, i64>, most: i64) -> Value {
+fn value(random: &mut Random, ty: &Type, sizes: &HashMap<ArrayId, i64>, config: &Config) -> Value {
+    let most = config.max_extent;
     let extents = |random: &mut Random, list: &[Extent]| -> Vec<usize> {
         list.iter()
             .map(|&extent| {
@@ -221,8 +207,14 @@ fn value(random: &mut Random, ty: &Type, sizes: &HashMap<ArrayId, i64>, most: i6
     let outer = extents(random, &ty.extents);
     let Some(inner) = ty.inner.first() else { return Value::Array(some_array(random, ty.element, &outer)) };
     let (mut of_arrays, mut total) = (Vec::new(), 0);
-    for _ in 0..outer.iter().product::<usize>() {
-        let extents = extents(random, inner);
+    let count: usize = outer.iter().product();
+    let long = inner.iter().position(|extent| *extent == Extent::Unknown).filter(|_| config.long_rows && count > 0);
+    let long = long.map(|dim| (random.below(count), dim));
+    for at in 0..count {
+        let mut extents = extents(random, inner);
+        if let Some((_, dim)) = long.filter(|(row, _)| *row == at) {
+            extents[dim] = LONG_ROW as usize;
+        }
         total += extents.iter().product::<usize>();
         of_arrays.extend(extents.into_iter().map(|n| Constant::from(n as i64)));
     }

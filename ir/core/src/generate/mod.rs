@@ -95,6 +95,9 @@ pub enum Rounding {
     Free,
 }
 
+/// How many elements the long array has where there is one ([`Config::long_rows`]).
+pub const LONG_ROW: i64 = 1_000;
+
 /// What kind of programs and inputs are made.
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -108,6 +111,10 @@ pub struct Config {
     pub operations: Vec<(Kind, u32)>,
     /// Whether there are arrays of arrays, `nest`, `element` and `consume`.
     pub nested: bool,
+    /// How deep blocks are nested at most.
+    pub max_depth: usize,
+    /// Whether one array of each array of arrays among the inputs has [`LONG_ROW`] elements, beside short ones.
+    pub long_rows: bool,
     /// Whether a quarter of the replicates go by offsets.
     pub segments: bool,
     /// Whether there are clusters.
@@ -130,6 +137,8 @@ impl Default for Config {
             large: false,
             operations: Kind::DEFAULT.to_vec(),
             nested: false,
+            max_depth: 3,
+            long_rows: false,
             segments: false,
             clusters: false,
             may_fail: false,

@@ -5,6 +5,7 @@ mod report;
 mod shape;
 mod shape_walk;
 
+pub(crate) use self::report::{NestAlone, Ways, explain_in};
 pub use self::{
     regularity::{Lanes, Regularity, regularity},
     report::{Line, Representation, explain},

@@ -2,9 +2,9 @@
 
 use std::{collections::HashMap, fmt};
 
-use fusebox_ir::{ArrayId, ArrayOp, Binding, Block, Extent, Part, Place, Program, Var};
+use fusebox_ir::{ArrayId, ArrayOp, Binding, Block, Extent, Place, Program, Var};
 
-use super::{Regularity, regularity, shapes};
+use super::{Lanes, Regularity, regularity, shapes};
 
 /// How a value is held once there are no nests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -15,6 +15,8 @@ pub enum Representation {
     Regular,
     /// The elements of all lanes one after the other, with the offsets at which those of a lane begin.
     Irregular,
+    /// A value of one lane: the lanes run one at a time, each as a program of its own.
+    Alone,
 }
 
 impl fmt::Display for Representation {
@@ -23,6 +25,7 @@ impl fmt::Display for Representation {
             Self::Avoided => "avoided",
             Self::Regular => "regular",
             Self::Irregular => "irregular",
+            Self::Alone => "alone",
         })
     }
 }
@@ -55,11 +58,36 @@ impl fmt::Display for Line {
     }
 }
 
-/// What becomes of each binding inside of a nest, and of each array of arrays, of a valid program, in order.
+/// In which ways a program is flattened, other than as the analysis says.
+#[derive(Debug, Default)]
+pub(crate) struct Ways {
+    /// Whether arrays in lanes are held with offsets, whatever is known of them.
+    pub irregular: bool,
+    /// Outermost nests whose lanes run one at a time.
+    pub alone: Vec<NestAlone>,
+}
+
+/// A nest whose lanes run one at a time.
+#[derive(Clone, Debug)]
+pub(crate) struct NestAlone {
+    pub results: Vec<ArrayId>,
+    pub place: Place,
+    /// Whether they do in any case, and not only where rows are long and many.
+    pub always: bool,
+    pub why: String,
+}
+
+/// What becomes of each binding inside of a nest, and of each array of arrays, of a valid program, in order, if all lanes run together and what
+/// is regular is held so. [`Report::held`](crate::Report) says it of a program that was flattened in another way.
 pub fn explain(program: &Program) -> Vec<Line> {
+    explain_in(program, &Ways::default())
+}
+
+/// As [`explain`], of a program that is flattened in these ways.
+pub(crate) fn explain_in(program: &Program, ways: &Ways) -> Vec<Line> {
     let shapes = shapes(program);
     let found = regularity(program, &shapes);
-    let mut writer = Writer { found: &found, vars: HashMap::new(), lines: Vec::new() };
+    let mut writer = Writer { found: &found, ways, around: None, vars: HashMap::new(), lines: Vec::new() };
     program.body.for_each_definition(&mut |var| {
         writer.vars.insert(var.id, (var.name.0.clone(), Place::default()));
     });
@@ -69,11 +97,14 @@ pub fn explain(program: &Program) -> Vec<Line> {
 
 struct Writer<'a> {
     found: &'a Regularity,
+    ways: &'a Ways,
+    /// The nest around whose lanes run one at a time.
+    around: Option<&'a NestAlone>,
     vars: HashMap<ArrayId, (String, Place)>,
     lines: Vec<Line>,
 }
 
-impl Writer<'_> {
+impl<'a> Writer<'a> {
     fn name(&self, id: ArrayId) -> String {
         self.vars.get(&id).map(|(name, _)| name.clone()).filter(|name| !name.is_empty()).unwrap_or(id.to_string())
     }
@@ -83,11 +114,10 @@ impl Writer<'_> {
             for var in &binding.results {
                 self.vars.insert(var.id, (var.name.0.clone(), binding.place.clone()));
             }
-            for part in binding.op.parts() {
-                if let Part::Body(body) = part {
-                    self.block(body);
-                }
-            }
+            let outside = self.around;
+            self.around = outside.or_else(|| self.alone(binding));
+            binding.op.bodies().for_each(|body| self.block(body));
+            self.around = outside;
             for var in &binding.results {
                 if self.found.depth(var.id) > 0 || !var.ty.inner.is_empty() {
                     self.line(binding, var);
@@ -96,8 +126,19 @@ impl Writer<'_> {
         }
     }
 
+    /// How the lanes of a nest run one at a time, if they do. Traversals become nests at their place.
+    fn alone(&self, binding: &Binding) -> Option<&'a NestAlone> {
+        let same = |at: &Place| !at.is_unknown() && (at.line, at.column) == (binding.place.line, binding.place.column);
+        let is = |nest: &&NestAlone| match &binding.op {
+            ArrayOp::Nest { .. } => binding.results.iter().any(|var| nest.results.contains(&var.id)),
+            ArrayOp::Consume { .. } => same(&nest.place),
+            _ => false,
+        };
+        self.ways.alone.iter().find(is)
+    }
+
     fn line(&mut self, binding: &Binding, var: &Var) {
-        let (representation, why) = self.held(binding, var);
+        let (representation, why) = self.held_here(binding, var);
         self.lines.push(Line {
             id: var.id,
             name: self.name(var.id),
@@ -109,9 +150,30 @@ impl Writer<'_> {
         });
     }
 
-    fn held(&self, binding: &Binding, var: &Var) -> (Representation, String) {
+    /// How a value is held, and why, whether its lane runs by itself or together with the others.
+    fn held_here(&self, binding: &Binding, var: &Var) -> (Representation, String) {
+        let Some(nest) = self.around.filter(|_| self.found.depth(var.id) > 0) else {
+            return self.held(binding, var, false);
+        };
+        if !nest.always {
+            let (representation, why) = self.held(binding, var, false);
+            return (
+                representation,
+                format!("{why}; where rows are long and many, lanes run one at a time: {}", nest.why),
+            );
+        }
+        if self.found.depth(var.id) == 1 && var.ty.inner.is_empty() {
+            return (Representation::Alone, format!("lanes run one at a time: {}", nest.why));
+        }
+        let (representation, why) = self.held(binding, var, true);
+        (representation, format!("in a lane that runs alone, {why}"))
+    }
+
+    /// The same where all lanes run together, or of the nests inside of a lane that runs alone.
+    fn held(&self, binding: &Binding, var: &Var, in_one: bool) -> (Representation, String) {
+        let of = |lanes: Lanes| if in_one { lanes.without(0) } else { lanes };
         if let Some((extent, varies)) =
-            var.ty.all_extents().zip(self.found.extents(var.id)).find(|(_, v)| v.ragged || !v.lanes.is_none())
+            var.ty.all_extents().zip(self.found.extents(var.id)).find(|(_, v)| v.ragged || !of(v.lanes).is_none())
         {
             let why = match extent {
                 Extent::Value(id) if !varies.ragged => {
@@ -123,8 +185,14 @@ impl Writer<'_> {
             };
             return (Representation::Irregular, why);
         }
-        if self.found.lanes(var.id).is_none() && var.ty.inner.is_empty() {
+        if of(self.found.lanes(var.id)).is_none() && var.ty.inner.is_empty() {
             return (Representation::Avoided, "it is the same in all lanes".to_owned());
+        }
+        let in_lanes =
+            if self.found.depth(var.id) > 0 { var.ty.all_extents().count() } else { var.ty.inner.concat().len() };
+        if self.ways.irregular && in_lanes > 0 {
+            let why = "everything in lanes is held so, though all lanes have the same extents";
+            return (Representation::Irregular, why.to_owned());
         }
         let why = match &binding.op {
             _ if var.ty.extents.is_empty() => "one scalar for each lane",

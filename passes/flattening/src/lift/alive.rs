@@ -9,7 +9,7 @@ use fusebox_ir::{
 
 use super::{
     Lifter, Value,
-    context::{ContextId, Made, scalar},
+    context::{Context, ContextId, Made, scalar},
     loops::Loop,
     slots::Along,
 };
@@ -57,8 +57,12 @@ impl<'p> Lifter<'p> {
 
         // The lanes that begin, and all lanes as they are if they never do.
         let beginning = self.subset(home, begin, true);
-        let Made::Subset { up } = self.context(beginning).made else { return Ok(()) };
-        let count = self.context(beginning).dims[0];
+        let Context { made: Made::Subset { up }, dims, .. } = self.context(beginning) else {
+            fusebox_ir::bug!(self.program, "some lanes are left out");
+        };
+        let (up, &[Extent::Value(count)]) = (*up, &dims[..]) else {
+            fusebox_ir::bug!(self.program, "the lanes that begin are counted");
+        };
         let state: Vec<ArrayId> = starts
             .iter()
             .zip(&step.params)
@@ -68,7 +72,6 @@ impl<'p> Lifter<'p> {
                 self.lifted(&Value { array, home, elements, ty: param.ty.element }, beginning).array
             })
             .collect();
-        let Extent::Value(count) = count else { return Ok(()) };
         let mut starting = Alive { count, lane: up, state }.flat();
         for (at, &array) in starts.iter().enumerate() {
             if leaving.read[at] {
@@ -128,12 +131,7 @@ impl<'p> Lifter<'p> {
             next.push(self.declared(&value, here, &param.ty, &param.name.0));
         }
         // Whether a lane goes on is asked of those that have taken this turn.
-        for (param, value) in condition.params.iter().zip(&next) {
-            self.define(param, value.clone());
-        }
-        self.bindings(condition)?;
-        let again = self.array_value(condition.results[0]);
-        let again = self.lifted(&again, here).array;
+        let again = self.asked(condition, &next, here)?;
         self.undo(mark);
         self.here = outside;
 

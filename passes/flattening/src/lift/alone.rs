@@ -6,7 +6,7 @@
 use fusebox_ir::{
     ArrayId, ArrayOp, Binary, Binding, Block,
     ElementType::{Bool, I64},
-    Extent, LambdaBuilder, Part, Sink, Type,
+    Extent, LambdaBuilder, Sink, Type,
     operations::Kind,
 };
 
@@ -17,7 +17,11 @@ use super::{
     flat::operand,
     slots::Slot,
 };
-use crate::{Error, Flattening, analysis::Lanes, extents::scalar};
+use crate::{
+    Error, Flattening,
+    analysis::{Lanes, NestAlone},
+    extents::scalar,
+};
 
 /// What a lane gives of a result of its nest.
 struct Given {
@@ -63,15 +67,41 @@ impl<'p> Lifter<'p> {
         if !may {
             return Alone::Never;
         }
-        if self.every_alone || any(body, false, &|binding| self.loops_by_itself(binding)) {
+        if let Some(own) = found(body, false, &|binding| self.loops_by_itself(binding)) {
+            self.runs_alone(binding, true, format!("{} loops as long as each lane likes", self.said_of(own)));
             return Alone::Always;
         }
-        if any(body, true, &|binding| self.moves_rows(binding))
+        if self.every_alone {
+            self.runs_alone(binding, true, "the lanes of all outermost nests run one at a time".to_owned());
+            return Alone::Always;
+        }
+        if let Some(own) = found(body, true, &|binding| self.moves_rows(binding))
             && let Some(long) = self.rows_are_long(binding)
         {
+            self.runs_alone(
+                binding,
+                false,
+                format!("{} moves elements of rows of different lengths", self.said_of(own)),
+            );
             return Alone::If(long);
         }
         Alone::Never
+    }
+
+    /// Notes that the lanes of a nest run one at a time, and why.
+    fn runs_alone(&mut self, binding: &Binding, always: bool, why: String) {
+        let results = binding.results.iter().map(|var| var.id).collect();
+        self.done.alone.push(NestAlone { results, place: binding.place.clone(), always, why });
+    }
+
+    /// An operation by its first array and its line.
+    fn said_of(&self, binding: &Binding) -> String {
+        let array = binding.results.iter().find(|var| !var.ty.is_scalar()).or(binding.results.first());
+        let name = array.map_or_else(String::new, |var| self.source_name(var.id));
+        match binding.place.line {
+            0 => format!("`{name}`"),
+            line => format!("`{name}` (line {line})"),
+        }
     }
 
     /// Whether a value from outside waits until a lane needs it, or may fail to be computed.
@@ -162,7 +192,7 @@ impl<'p> Lifter<'p> {
 
     /// The nest as lanes that run one at a time.
     pub fn nest_alone(&mut self, binding: &'p Binding, body: &'p Block) -> Result<(), Error> {
-        self.done.alone += 1;
+        self.done.nests_alone += 1;
         let extents = self.lane_extents(&binding.results[0].ty.extents[..1]);
         let Some(LaneExtent::Uniform(count)) = extents.first().cloned() else {
             fusebox_ir::bug!(self.program, "outside of lanes extents are the same in all");
@@ -284,19 +314,14 @@ impl<'p> Lifter<'p> {
     }
 }
 
-/// Whether something holds of a binding of a block, in blocks inside too; those of nests inside only if `nests`.
-fn any(block: &Block, nests: bool, holds: &dyn Fn(&Binding) -> bool) -> bool {
-    let mut blocks = vec![block];
-    while let Some(block) = blocks.pop() {
-        for binding in &block.bindings {
-            if holds(binding) {
-                return true;
-            }
-            if nests || !matches!(binding.op, ArrayOp::Nest { .. }) {
-                let parts = binding.op.parts().into_iter();
-                blocks.extend(parts.filter_map(|part| if let Part::Body(body) = part { Some(body) } else { None }));
-            }
-        }
+/// A binding of a block of which something holds, in blocks inside too; those of nests inside only if `nests`.
+fn found<'b>(block: &'b Block, nests: bool, holds: &dyn Fn(&Binding) -> bool) -> Option<&'b Binding> {
+    if nests {
+        return block.blocks().flat_map(|block| &block.bindings).find(|binding| holds(binding));
     }
-    false
+    block.bindings.iter().find_map(|binding| match &binding.op {
+        _ if holds(binding) => Some(binding),
+        ArrayOp::Nest { .. } => None,
+        op => op.bodies().find_map(|body| found(body, nests, holds)),
+    })
 }

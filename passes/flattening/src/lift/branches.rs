@@ -39,7 +39,7 @@ impl<'p> Lifter<'p> {
         match self.lane_operand(condition) {
             LaneOperand::Outside(condition) => self.cond_of_all(branch, condition),
             LaneOperand::Varying(condition) => self.cond_by_lanes(branch, &condition),
-            LaneOperand::Index(_) => Err(self.refused(branch.binding, "its condition is a number")),
+            LaneOperand::Index(_) => fusebox_ir::bug!(self.program, "a condition is no number"),
         }
     }
 
@@ -95,7 +95,9 @@ impl<'p> Lifter<'p> {
             blocks.push(self.flat.close(joined.flat));
             self.forget_closed();
         }
-        let [then, otherwise] = <[fusebox_ir::Block; 2]>::try_from(blocks).unwrap_or_default();
+        let Ok([then, otherwise]) = <[Block; 2]>::try_from(blocks) else {
+            fusebox_ir::bug!(self.program, "a branch has two blocks");
+        };
         self.through(binding, slots, &types, ArrayOp::Cond { condition, then, otherwise });
     }
 

@@ -11,6 +11,7 @@ use super::{
     context::{Made, ROOT},
     lane::in_lane,
 };
+use crate::faults;
 
 impl Code<'_, '_> {
     /// `condition ? value : error`, of which the message says where in which lanes.
@@ -42,7 +43,7 @@ impl Code<'_, '_> {
         let low = self.binary(Binary::Ge, index, Self::constant(0), Bool);
         let high = self.binary(Binary::Lt, index, size, Bool);
         let both = self.binary(Binary::And, low, high, Bool);
-        let (message, lane) = in_lane(&format!("index [{{}}] is outside of `{name}`, whose extents are [{{}}]"), lane);
+        let (message, lane) = in_lane(&faults::index_outside(name), lane);
         let shown = [&[index, size][..], &lane].concat();
         self.assert(both, (message, shown), index, I64)
     }
@@ -83,7 +84,7 @@ impl Code<'_, '_> {
         }
         let zero = ScalarOperand::Constant(Constant::from_bits(ty, 0));
         let fine = self.binary(Binary::Ne, by, zero, Bool);
-        self.assert(fine, in_lane("division by zero", &lane), by, ty)
+        self.assert(fine, in_lane(faults::DIVISION, &lane), by, ty)
     }
 }
 

@@ -287,7 +287,8 @@ impl<'l, 'p> Code<'l, 'p> {
     }
 
     /// The scalar that a value of the nested program is in this lane.
-    fn scalar(&mut self, id: ArrayId) -> ScalarOperand {
+    /// A scalar of the nested program in the lane.
+    pub fn scalar(&mut self, id: ArrayId) -> ScalarOperand {
         match self.lifter.bound(id) {
             Bound::Value(value) if value.home == ROOT => ScalarOperand::Outer(value.array),
             Bound::Value(value) => {

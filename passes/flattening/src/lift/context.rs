@@ -16,6 +16,7 @@ use super::{
 };
 
 pub(super) use crate::extents::scalar;
+use crate::faults;
 
 /// A set of lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -205,7 +206,7 @@ impl Lifter<'_> {
         let lane: Vec<_> = ty.extents.iter().map(|_| f.param("", I64).operand).collect();
         let fine = f.binary(Binary::Ge, size, 0i64);
         let name = &self.name_of(sizes.array);
-        let (message, lane) = in_lane(&format!("extent `{name}` is {{}}"), &lane);
+        let (message, lane) = in_lane(&faults::negative_extent(name), &lane);
         let shown = [&[size.operand][..], &lane].concat();
         // Where the array is made that has the size.
         f.at(self.flat.place.clone());

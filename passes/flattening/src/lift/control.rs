@@ -3,7 +3,7 @@
 use fusebox_ir::{
     ArrayOp, Binary, Binding, Block,
     ElementType::{Bool, I64},
-    Extent, Lambda, Operand, Part, Type, Var,
+    Extent, Lambda, Operand, Type, Var,
 };
 
 use super::{
@@ -31,7 +31,9 @@ impl<'p> Lifter<'p> {
             }
         } else {
             self.done.lifted += 1;
+            let asked = self.asks(binding, home);
             self.operation(binding, home)?;
+            self.is_asked(binding, home, asked);
         }
         if home == ROOT && self.is_risky(binding) {
             for var in &binding.results {
@@ -182,8 +184,7 @@ impl<'p> Lifter<'p> {
             } else {
                 // Compares extents.
                 let op = ArrayOp::Slice { dims: vec![None; dims.len()], sources: vec![value.array] };
-                let ty = Type::array(dims, value.ty);
-                self.flat.bind(op, vec![(name.into(), ty)])[0]
+                self.where_there_are_lanes(op, name, Type::array(dims, value.ty))
             }
         } else {
             let own = self.steps(home, at);
@@ -231,7 +232,7 @@ impl<'p> Lifter<'p> {
                     && let Some(size) = fallback.sizes.iter().find(|size| size.id == *id)
                     && !self.env.contains_key(id)
                 {
-                    let extent = self.extent_value(step, value.home);
+                    let extent = self.extent_value(step);
                     self.define(size, extent);
                 }
             }
@@ -245,13 +246,13 @@ impl<'p> Lifter<'p> {
         Ok(())
     }
 
-    /// The extent along a step of a value with this home, as a scalar of lanes.
-    pub fn extent_value(&mut self, step: ContextId, home: ContextId) -> Value {
+    /// The extent along a step of a value, as a scalar of lanes.
+    pub fn extent_value(&mut self, step: ContextId) -> Value {
         match self.context(step).made.clone() {
             Made::Ragged { sizes, .. } => sizes,
             Made::Uniform { extent: Extent::Value(id) } => Value { array: id, home: ROOT, elements: ROOT, ty: I64 },
             Made::Uniform { extent } => self.operand_value(super::flat::operand(extent)),
-            Made::Root | Made::Subset { .. } => Value { array: fusebox_ir::ArrayId(0), home, elements: home, ty: I64 },
+            Made::Root | Made::Subset { .. } => fusebox_ir::bug!(self.program, "an array has no such dimension"),
         }
     }
 }
@@ -265,25 +266,14 @@ pub(super) fn in_a_lane(ty: &Type) -> Type {
 
 /// Whether nothing in a binding is nested parallelism, or an array of arrays.
 pub(super) fn is_flat(binding: &Binding) -> bool {
-    let mut bindings = vec![binding];
-    while let Some(binding) = bindings.pop() {
-        let nested = |var: &Var| !var.ty.inner.is_empty();
-        if binding.results.iter().any(nested) {
-            return false;
-        }
-        match &binding.op {
-            ArrayOp::Nest { .. } | ArrayOp::Element { .. } | ArrayOp::Consume { chunks: false, .. } => return false,
-            op => {
-                for part in op.parts() {
-                    if let Part::Body(block) = part {
-                        if block.params.iter().any(nested) {
-                            return false;
-                        }
-                        bindings.extend(&block.bindings);
-                    }
-                }
-            }
-        }
-    }
-    true
+    let nested = |var: &Var| !var.ty.inner.is_empty();
+    let is_nested = |binding: &Binding| {
+        binding.results.iter().any(nested)
+            || matches!(
+                binding.op,
+                ArrayOp::Nest { .. } | ArrayOp::Element { .. } | ArrayOp::Consume { chunks: false, .. }
+            )
+    };
+    let mut inside = binding.op.bodies().flat_map(Block::blocks);
+    !is_nested(binding) && inside.all(|block| !block.params.iter().any(nested) && !block.bindings.iter().any(is_nested))
 }

@@ -76,8 +76,7 @@ impl<'p> Lifter<'p> {
 
     pub fn filter(&mut self, binding: &'p Binding, home: ContextId, keep: &'p Lambda, sources: &[ArrayId]) {
         let vectors = self.vectors(home, sources);
-        let (functions, extras) = self.functions_of_lanes(vectors.elements, &[(keep, sources.len())]);
-        let f = functions.into_iter().next().unwrap_or_default();
+        let ([f], extras) = self.functions_of_lanes(vectors.elements, [(keep, sources.len())]);
         let mut all = vectors.arrays.clone();
         for &extra in &extras {
             all.push(self.as_vector(extra));
@@ -141,9 +140,8 @@ impl<'p> Lifter<'p> {
         results: &[(Name, ElementType)],
     ) -> (Value, ArrayId, Vec<ArrayId>) {
         let vectors = self.vectors(home, sources);
-        let (functions, extras) =
-            self.functions_of_lanes(vectors.elements, &[(size, sources.len()), (get, sources.len())]);
-        let [size, get] = <[Lambda; 2]>::try_from(functions).unwrap_or_default();
+        let ([size, get], extras) =
+            self.functions_of_lanes(vectors.elements, [(size, sources.len()), (get, sources.len())]);
         let mut all = vectors.arrays.clone();
         for &extra in &extras {
             all.push(self.as_vector(extra));

@@ -28,7 +28,7 @@ impl<'p> Lifter<'p> {
             ArrayOp::Replicate { dims, sources } => self.replicate(binding, home, dims, sources),
             // Of those of which anything is known of the offsets there are none any more.
             ArrayOp::ReplicateSegments { .. } => {
-                return Err(self.refused(binding, "it is not known how many offsets there are"));
+                fusebox_ir::bug!(self.program, "it is known how many offsets there are")
             }
             ArrayOp::Slice { dims, sources } => self.slice(binding, home, dims, sources),
             ArrayOp::Reshape { sources, .. } => self.reshape(binding, home, sources),
@@ -125,8 +125,7 @@ impl<'p> Lifter<'p> {
             let types = results.iter().map(|(name, ty)| (name.clone(), Type::array(dims.clone(), *ty))).collect();
             return self.flat.bind(ArrayOp::Generate { extents: operands(&dims), f }, types);
         }
-        let (functions, extras) = self.functions_of_lanes(home, &[(f, 0)]);
-        let f = functions.into_iter().next().unwrap_or_default();
+        let ([f], extras) = self.functions_of_lanes(home, [(f, 0)]);
         let types = results.iter().map(|(name, ty)| (name.clone(), Type::array(dims.clone(), *ty))).collect();
         let op = if home == ROOT { ArrayOp::Unit { f } } else { self.mapped(home, f, extras) };
         self.flat.bind(op, types)
@@ -201,8 +200,7 @@ impl<'p> Lifter<'p> {
             ArrayOp::Generate { extents: operands(&self.dims(elements)), f }
         } else {
             let indices: Vec<ArrayId> = steps.iter().map(|&step| self.index_array(step, elements)).collect();
-            let (functions, extras) = self.functions_of_lanes(elements, &[(f, indices.len())]);
-            let f = functions.into_iter().next().unwrap_or_default();
+            let ([f], extras) = self.functions_of_lanes(elements, [(f, indices.len())]);
             self.mapped(elements, f, [indices, extras].concat())
         };
         self.bind_results(binding, home, op, &contexts);
@@ -223,8 +221,7 @@ impl<'p> Lifter<'p> {
     fn map(&mut self, binding: &'p Binding, home: ContextId, f: &'p Lambda, sources: &[ArrayId]) {
         let elements = self.elements(home, &binding.results[0].ty);
         let arrays = self.all_conformed(sources, home, elements);
-        let (functions, extras) = self.functions_of_lanes(elements, &[(f, sources.len())]);
-        let f = functions.into_iter().next().unwrap_or_default();
+        let ([f], extras) = self.functions_of_lanes(elements, [(f, sources.len())]);
         let contexts = self.all_elements(home, &binding.results);
         self.bind_results(binding, home, ArrayOp::Map { f, sources: [arrays, extras].concat() }, &contexts);
     }
@@ -295,8 +292,7 @@ impl<'p> Lifter<'p> {
                 )
             })
             .collect();
-        let (functions, extras) = self.functions_of_lanes(elements, &[(f, sources.len())]);
-        let f = functions.into_iter().next().unwrap_or_default();
+        let ([f], extras) = self.functions_of_lanes(elements, [(f, sources.len())]);
         let contexts = self.all_elements(home, &binding.results);
         self.bind_results(binding, home, ArrayOp::Map { f, sources: [moved, extras].concat() }, &contexts);
     }

@@ -47,9 +47,8 @@ impl Flat {
     }
 
     pub fn close(&mut self, results: Vec<ArrayId>) -> Block {
-        let mut block = self.blocks.pop().unwrap_or_default();
-        block.results = results;
-        block
+        let Some(block) = self.blocks.pop() else { panic!("no block is open") };
+        Block { results, ..block }
     }
 
     pub fn id(&mut self) -> ArrayId {

@@ -77,32 +77,39 @@ impl Lifter<'_> {
     }
 
     /// As [`Self::functions`], of code whose errors name the lane, which takes its coordinates.
-    pub fn functions_of_lanes(&mut self, context: ContextId, list: &[(&Lambda, usize)]) -> (Vec<Lambda>, Vec<ArrayId>) {
+    pub fn functions_of_lanes<const N: usize>(
+        &mut self,
+        context: ContextId,
+        list: [(&Lambda, usize); N],
+    ) -> ([Lambda; N], Vec<ArrayId>) {
         let names = context != ROOT && list.iter().any(|(f, _)| self.names_lane(f));
         self.functions_with(context, list, names)
     }
 
     /// Functions for each element of a context, with what they need of the lane as further parameters after the first `split` ones.
     /// Gives the functions, and the flat arrays over the context that those parameters are elements of.
-    pub fn functions(&mut self, context: ContextId, list: &[(&Lambda, usize)]) -> (Vec<Lambda>, Vec<ArrayId>) {
+    pub fn functions<const N: usize>(
+        &mut self,
+        context: ContextId,
+        list: [(&Lambda, usize); N],
+    ) -> ([Lambda; N], Vec<ArrayId>) {
         self.functions_with(context, list, false)
     }
 
-    fn functions_with(
+    fn functions_with<const N: usize>(
         &mut self,
         context: ContextId,
-        list: &[(&Lambda, usize)],
+        list: [(&Lambda, usize); N],
         coords: bool,
-    ) -> (Vec<Lambda>, Vec<ArrayId>) {
+    ) -> ([Lambda; N], Vec<ArrayId>) {
         let mut needs = Needs { coords, ..Needs::default() };
         list.iter().for_each(|(f, _)| self.needs(f, &mut needs));
         let scalars: Vec<ArrayId> = needs.scalars.iter().copied().collect();
         let types: Vec<ElementType> = scalars.iter().map(|&id| self.source_type(id).element).collect();
         let rank = if needs.coords { self.context(context).dims.len() } else { 0 };
-        let mut made = Vec::new();
-        for (f, split) in list {
+        let made = list.map(|(f, split)| {
             let mut code = Code::new(self, context);
-            let (before, after) = f.params.split_at(*split);
+            let (before, after) = f.params.split_at(split);
             let mut arguments: Vec<ScalarOperand> =
                 before.iter().map(|p| code.b.param(&p.name.0, p.ty).operand).collect();
             code.scalars = scalars.iter().zip(&types).map(|(&id, &ty)| (id, code.b.param("", ty).operand)).collect();
@@ -111,8 +118,8 @@ impl Lifter<'_> {
                 code.scalars.iter().map(|(_, operand)| *operand).chain(code.coords.clone()).collect();
             arguments.extend(after.iter().map(|p| code.b.param(&p.name.0, p.ty).operand));
             let results = code.call(f, &arguments);
-            made.push((code.b.finish_needed(&results), extras));
-        }
+            (code.b.finish_needed(&results), extras)
+        });
         // Of what was offered what some function takes.
         let taken: Vec<bool> = (0..scalars.len() + rank)
             .map(|at| {
@@ -123,21 +130,18 @@ impl Lifter<'_> {
                 })
             })
             .collect();
-        let functions = made
-            .into_iter()
-            .map(|(mut f, extras)| {
-                let dropped: BTreeSet<LocalId> = extras
-                    .iter()
-                    .zip(&taken)
-                    .filter_map(|(extra, taken)| match extra {
-                        ScalarOperand::Local(id) if !taken => Some(*id),
-                        _ => None,
-                    })
-                    .collect();
-                f.params.retain(|param| !dropped.contains(&param.id));
-                f
-            })
-            .collect();
+        let functions = made.map(|(mut f, extras)| {
+            let dropped: BTreeSet<LocalId> = extras
+                .iter()
+                .zip(&taken)
+                .filter_map(|(extra, taken)| match extra {
+                    ScalarOperand::Local(id) if !taken => Some(*id),
+                    _ => None,
+                })
+                .collect();
+            f.params.retain(|param| !dropped.contains(&param.id));
+            f
+        });
         let mut arrays = Vec::new();
         for (at, &id) in scalars.iter().enumerate() {
             if taken[at] {

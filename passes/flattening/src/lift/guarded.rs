@@ -4,9 +4,9 @@
 use std::collections::HashMap;
 
 use fusebox_ir::{
-    ArrayId, ArrayOp, Binary, Binding, Constant,
-    ElementType::I64,
-    Emit, Extent, Lambda, LambdaBuilder, Part, ScalarOp, ScalarOperand, ScalarValue, Type,
+    ArrayId, ArrayOp, Binary, Binding, Block, Constant,
+    ElementType::{Bool, I64},
+    Emit, Extent, Lambda, LambdaBuilder, Name, ScalarOp, ScalarOperand, ScalarValue, Type,
     analysis::effects::{demand_is_known, sizes_are_known},
     operations::{Kind, Signature},
 };
@@ -107,18 +107,8 @@ impl<'p> Lifter<'p> {
         {
             return true;
         }
-        let mut waiting = vec![binding];
-        while let Some(of) = waiting.pop() {
-            for part in of.op.parts() {
-                if let Part::Body(body) = part {
-                    if body.bindings.iter().any(|inner| !sizes_are_known(inner, &self.sizes, &type_of)) {
-                        return true;
-                    }
-                    waiting.extend(&body.bindings);
-                }
-            }
-        }
-        false
+        let mut inside = binding.op.bodies().flat_map(Block::blocks).flat_map(|block| &block.bindings);
+        inside.any(|inner| !sizes_are_known(inner, &self.sizes, &type_of))
     }
 
     /// Lets extents of what an operation outside of lanes gives be such that are not negative where there are no lanes. Those that arrays it
@@ -142,13 +132,51 @@ impl<'p> Lifter<'p> {
         }
     }
 
-    /// As [`Self::outside`], where there are lanes; elsewhere what it gives is zeros.
-    pub fn outside_if_needed(&mut self, binding: &'p Binding, lanes: Extent) {
+    /// An array that an operation gives which may fail by what it asks of extents; where no lane needs it, zeros.
+    pub fn where_there_are_lanes(&mut self, op: ArrayOp, name: &str, ty: Type) -> ArrayId {
+        let Some(lanes) = self.perhaps_no_lanes() else {
+            return self.flat.bind(op, vec![(name.into(), ty)])[0];
+        };
+        let some = self.some(lanes);
+        self.flat.open();
+        let then = self.flat.bind(op, vec![(name.into(), ty.clone())]);
+        let then = self.flat.close(then);
+        self.forget_closed();
+        self.flat.open();
+        let otherwise = self.zeros(&name.into(), ty.clone());
+        let otherwise = self.flat.close(vec![otherwise]);
+        self.forget_closed();
+        let (id, level) = (self.flat.id(), self.flat.here());
+        self.flat.bind_ids(
+            level,
+            ArrayOp::Cond { condition: some.into(), then, otherwise },
+            vec![(id, name.into(), ty)],
+        );
+        id
+    }
+
+    /// Whether there are any of so many lanes.
+    fn some(&mut self, lanes: Extent) -> ArrayId {
         let mut f = LambdaBuilder::new();
         let some = f.binary(Binary::Gt, scalar(lanes), 0i64);
         let f = f.finish(&[some]);
-        let some = self.flat.bind_out(ArrayOp::Unit { f }, &"some".into(), Type::scalar(fusebox_ir::ElementType::Bool));
+        self.flat.bind_out(ArrayOp::Unit { f }, &"some".into(), Type::scalar(Bool))
+    }
 
+    fn zeros(&mut self, name: &Name, ty: Type) -> ArrayId {
+        let zero = ScalarOperand::Constant(Constant::zero(ty.element));
+        let indices = vec![("", I64); ty.rank()];
+        let f = Lambda { results: vec![zero], ..Lambda::build(&indices, |_, _| Vec::new()) };
+        let op = match ty.is_scalar() {
+            true => ArrayOp::Unit { f },
+            false => ArrayOp::Generate { extents: operands(&ty.extents), f },
+        };
+        self.flat.bind(op, vec![(name.clone(), ty)])[0]
+    }
+
+    /// As [`Self::outside`], where there are lanes; elsewhere what it gives is zeros.
+    pub fn outside_if_needed(&mut self, binding: &'p Binding, lanes: Extent) {
+        let some = self.some(lanes);
         self.flat.open();
         let own = self.bound_outside(binding);
         let types: Vec<Type> = own.iter().map(|&id| self.flat.ty(id).clone()).collect();
@@ -165,15 +193,7 @@ impl<'p> Lifter<'p> {
         let mut zeros: Vec<ArrayId> = Vec::new();
         for (var, ty) in binding.results.iter().zip(&types) {
             let ty = among(ty, &zeros);
-            let zero = ScalarOperand::Constant(Constant::zero(ty.element));
-            let indices = vec![("", I64); ty.rank()];
-            let f = Lambda { results: vec![zero], ..Lambda::build(&indices, |_, _| Vec::new()) };
-            let op = if ty.is_scalar() {
-                ArrayOp::Unit { f }
-            } else {
-                ArrayOp::Generate { extents: operands(&ty.extents), f }
-            };
-            zeros.extend(self.flat.bind(op, vec![(var.name.clone(), ty)]));
+            zeros.push(self.zeros(&var.name, ty));
         }
         let otherwise = self.flat.close(zeros);
         self.forget_closed();

@@ -8,14 +8,12 @@ use super::{
     context::{LaneExtent, Made, ROOT},
     flat::operands,
 };
-use crate::{Error, interface::names_are_free};
+use crate::{Error, interface::has_flat_interface};
 
 impl<'p> Lifter<'p> {
     pub fn run(mut self) -> Result<(Program, Done), Error> {
         let program = self.program;
-        let inputs = program.body.params.iter().map(|var| (var.name.0.as_str(), &var.ty));
-        names_are_free(inputs)?;
-        names_are_free(program.outputs.iter().map(|output| (output.name.as_str(), &output.ty)))?;
+        has_flat_interface(program)?;
         self.inputs()?;
         self.bindings(&program.body)?;
         let (mut outputs, mut results) = (Vec::new(), Vec::new());

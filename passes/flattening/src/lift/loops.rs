@@ -22,6 +22,14 @@ pub(super) struct Loop<'p> {
     pub starts: &'p [Operand],
 }
 
+/// The state of a loop that each lane ends for itself, as what goes through a flat loop.
+struct State {
+    slots: Vec<Slot>,
+    layouts: Vec<Vec<Along>>,
+    /// The type of what says which lanes go on.
+    active: Type,
+}
+
 /// What became of a loop of which all lanes take as many turns.
 enum Turns {
     /// The flat loop, and how its state is laid out.
@@ -83,7 +91,7 @@ impl<'p> Lifter<'p> {
 
     /// The loop with its state in these slots.
     fn turns(&mut self, of: &Loop<'p>, starts: &[Value], slots: &mut [Slot]) -> Result<Turns, Error> {
-        let &Loop { binding, home, condition, step, .. } = of;
+        let &Loop { home, condition, step, .. } = of;
         let Joined { flat, layouts } = self.joined_up(&step.params, starts, slots);
         let starts = flat.into_iter().map(Operand::Value).collect();
         let (mark, level) = (self.mark(), self.flat.here());
@@ -124,9 +132,8 @@ impl<'p> Lifter<'p> {
                 }
                 let joined = self.joined_up(&block.params, &results, slots);
                 if joined.layouts != layouts {
-                    return Err(
-                        self.refused(binding, "its state changes its representation; give its extents names that stay")
-                    );
+                    // Its dimensions go by its type and its slot, which now stay.
+                    fusebox_ir::bug!(self.program, "the state of a loop is laid out in one way");
                 }
                 joined.flat
             };
@@ -134,7 +141,9 @@ impl<'p> Lifter<'p> {
             blocks.push(self.flat.close(results));
             self.forget_closed();
         }
-        let [condition, step] = <[fusebox_ir::Block; 2]>::try_from(blocks).unwrap_or_default();
+        let Ok([condition, step]) = <[Block; 2]>::try_from(blocks) else {
+            fusebox_ir::bug!(self.program, "a loop has two blocks");
+        };
         Ok(Turns::Done(Box::new(ArrayOp::While { condition, step, starts }), layouts))
     }
 
@@ -148,40 +157,57 @@ impl<'p> Lifter<'p> {
     /// Each lane takes as many turns as it needs.
     fn repeat_by_lanes(&mut self, of: &Loop<'p>) -> Result<(), Error> {
         let &Loop { binding, home, condition, step, starts } = of;
-        let outside = self.here;
         let slots: Vec<Slot> = step.params.iter().map(|param| Slot::new(home, &param.ty)).collect();
         let values: Vec<Value> = starts.iter().map(|&start| self.operand_value(start)).collect();
         let Joined { flat, layouts } = self.joined_up(&step.params, &values, &slots);
-        let home_dims = self.dims(home);
-        // Which lanes begin.
-        let mark = self.mark();
-        for (param, value) in condition.params.iter().zip(&values) {
-            self.define(param, value.clone());
-        }
-        self.here = home;
-        self.bindings(condition)?;
-        let begin = self.array_value(condition.results[0]);
-        let begin = self.lifted(&begin, home).array;
+        let (outside, mark) = (std::mem::replace(&mut self.here, home), self.mark());
+        let begin = self.asked(condition, &values, home)?;
         self.undo(mark);
         if Self::is_as_large(&layouts) {
             self.repeat_while_alive(of, flat, begin)?;
             self.here = outside;
             return Ok(());
         }
-        let starting = flat.into_iter().chain([begin]).map(Operand::Value).collect();
+        let starts = flat.into_iter().chain([begin]).map(Operand::Value).collect();
+        let state = State { slots, layouts, active: Type::array(self.dims(home), Bool) };
+        let condition = self.one_goes_on(of, &state);
+        let step = self.turn_by_lanes(of, &state)?;
+        self.here = outside;
 
-        let params = |lifter: &mut Self| -> (Vec<ArrayId>, ArrayId) {
-            let list = lifter.typed(&step.params, &slots, &layouts);
-            let ids = list.iter().map(|(id, _, _)| *id).collect();
-            for (id, name, ty) in list {
-                lifter.flat.param_as(id, &name, ty);
-            }
-            let active = lifter.flat.param(&"active".into(), Type::array(home_dims.clone(), Bool));
-            (ids, active)
-        };
-        // As long as one lane goes on.
+        let State { slots, layouts, active } = state;
+        let mut results = self.typed(&binding.results, &slots, &layouts);
+        let ids: Vec<ArrayId> = results.iter().map(|(id, _, _)| *id).collect();
+        results.push((self.flat.id(), "active".into(), active));
+        let level = self.flat.here();
+        self.flat.bind_ids(level, ArrayOp::While { condition, step, starts }, results);
+        self.define_slots(&binding.results, &slots, &layouts, &ids);
+        Ok(())
+    }
+
+    /// Which lanes of a context go on from this state.
+    pub fn asked(&mut self, condition: &'p Block, state: &[Value], lanes: ContextId) -> Result<ArrayId, Error> {
+        for (param, value) in condition.params.iter().zip(state) {
+            self.define(param, value.clone());
+        }
+        self.bindings(condition)?;
+        let go = self.array_value(condition.results[0]);
+        Ok(self.lifted(&go, lanes).array)
+    }
+
+    /// Parameters of a flat block for the state of all lanes, and for which of them go on.
+    fn params_by_lanes(&mut self, of: &Loop<'p>, state: &State) -> (Vec<ArrayId>, ArrayId) {
+        let list = self.typed(&of.step.params, &state.slots, &state.layouts);
+        let ids = list.iter().map(|(id, _, _)| *id).collect();
+        for (id, name, ty) in list {
+            self.flat.param_as(id, &name, ty);
+        }
+        (ids, self.flat.param(&"active".into(), state.active.clone()))
+    }
+
+    /// Whether one lane goes on, as a flat block.
+    fn one_goes_on(&mut self, of: &Loop<'p>, state: &State) -> Block {
         self.flat.open();
-        let (_, active) = params(self);
+        let (_, active) = self.params_by_lanes(of, state);
         let vector = self.as_vector(active);
         let op = ArrayOp::Fold {
             combine: Lambda::componentwise(&[(Binary::Or, Bool)]),
@@ -191,12 +217,18 @@ impl<'p> Lifter<'p> {
             commutes: false,
         };
         let any = self.flat.bind_out(op, &"go".into(), Type::scalar(Bool));
-        let goes_on = self.flat.close(vec![any]);
+        let block = self.flat.close(vec![any]);
         self.forget_closed();
+        block
+    }
 
+    /// A turn of the lanes that go on, as a flat block: the state of all lanes after it, and which of them go on.
+    fn turn_by_lanes(&mut self, of: &Loop<'p>, state: &State) -> Result<Block, Error> {
+        let &Loop { home, condition, step, .. } = of;
+        let mark = self.mark();
         self.flat.open();
-        let (ids, active) = params(self);
-        self.define_slots(&step.params, &slots, &layouts, &ids);
+        let (ids, active) = self.params_by_lanes(of, state);
+        self.define_slots(&step.params, &state.slots, &state.layouts, &ids);
         let old: Vec<Value> = step.params.iter().map(|param| self.array_value(param.id)).collect();
         let taken = self.numbers(home, active);
         let lanes = self.subset(home, active, true);
@@ -204,12 +236,7 @@ impl<'p> Lifter<'p> {
         self.bindings(step)?;
         let next: Vec<Value> = step.results.iter().map(|&id| self.array_value(id)).collect();
         // Whether a lane goes on is asked of the lanes that have taken this turn.
-        for (param, value) in condition.params.iter().zip(&next) {
-            self.define(param, value.clone());
-        }
-        self.bindings(condition)?;
-        let again = self.array_value(condition.results[0]);
-        let again = self.lifted(&again, lanes).array;
+        let again = self.asked(condition, &next, lanes)?;
         self.undo(mark);
         self.here = home;
         let ways = [
@@ -218,7 +245,16 @@ impl<'p> Lifter<'p> {
         ];
         self.rejoin(&step.params, home, active, &ways);
         let joined: Vec<Value> = step.params.iter().map(|param| self.array_value(param.id)).collect();
-        let mut results = self.joined_up(&step.params, &joined, &slots).flat;
+        let mut results = self.joined_up(&step.params, &joined, &state.slots).flat;
+        results.push(self.those_again(home, active, taken, again));
+        let turn = self.flat.close(results);
+        self.forget_closed();
+        Ok(turn)
+    }
+
+    /// Of all lanes those that were active and go on again; `taken` says where the answer of each active one is.
+    fn those_again(&mut self, home: ContextId, active: ArrayId, taken: ArrayId, again: ArrayId) -> ArrayId {
+        let dims = self.dims(home);
         let mut code = Code::over(self, home);
         let coords = code.coords.clone();
         let was = code.read(active, coords.clone());
@@ -226,26 +262,14 @@ impl<'p> Lifter<'p> {
             was,
             Bool,
             |code| {
-                let position = code.flattened(&home_dims, &coords);
+                let position = code.flattened(&dims, &coords);
                 let number = code.read(taken, vec![position]);
                 code.read(again, vec![number])
             },
             |_| ScalarOperand::Constant(false.into()),
         );
         let f = code.b.finish_needed(&[goes]);
-        let op = ArrayOp::Generate { extents: operands(&home_dims), f };
-        let active = self.flat.bind(op, vec![("active".into(), Type::array(home_dims.clone(), Bool))])[0];
-        results.push(active);
-        let turn = self.flat.close(results);
-        self.forget_closed();
-        self.here = outside;
-
-        let mut results = self.typed(&binding.results, &slots, &layouts);
-        let ids: Vec<ArrayId> = results.iter().map(|(id, _, _)| *id).collect();
-        results.push((self.flat.id(), "active".into(), Type::array(home_dims, Bool)));
-        let level = self.flat.here();
-        self.flat.bind_ids(level, ArrayOp::While { condition: goes_on, step: turn, starts: starting }, results);
-        self.define_slots(&binding.results, &slots, &layouts, &ids);
-        Ok(())
+        let op = ArrayOp::Generate { extents: operands(&dims), f };
+        self.flat.bind(op, vec![("active".into(), Type::array(dims, Bool))])[0]
     }
 }

@@ -15,6 +15,7 @@ mod concatenation;
 mod context;
 mod control;
 mod counted;
+mod demands;
 mod elementwise;
 mod flat;
 mod functions;
@@ -47,8 +48,8 @@ use self::{
     value::Value,
 };
 use crate::{
-    Config, Error, Flattening, Report,
-    analysis::{Regularity, regularity, shapes},
+    Config, Error, Flattening,
+    analysis::{NestAlone, Regularity, regularity, shapes},
 };
 
 /// What stands for a value of the nested program.
@@ -115,17 +116,19 @@ struct Lifter<'p> {
 }
 
 /// What was done so far.
-#[derive(Clone, Copy, Debug, Default)]
-struct Done {
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Done {
     /// How many arrays of offsets were made.
-    descriptors: usize,
-    lifted: usize,
-    /// How many nests run their lanes one at a time.
-    alone: usize,
+    pub descriptors: usize,
+    pub lifted: usize,
+    /// How often a nest was made one whose lanes run one at a time.
+    pub nests_alone: usize,
+    /// The nests whose lanes run one at a time, each once.
+    pub alone: Vec<NestAlone>,
 }
 
-/// The flat program; the report says how many descriptors it makes, and how many operations were lifted and nests run alone.
-pub(crate) fn lift(program: &Program, config: &Config, report: &mut Report) -> Result<Program, Error> {
+/// The flat program, and what was done.
+pub(crate) fn lift(program: &Program, config: &Config) -> Result<(Program, Done), Error> {
     let shapes = shapes(program);
     let regularity = regularity(program, &shapes);
     let mut vars = HashMap::new();
@@ -164,23 +167,14 @@ pub(crate) fn lift(program: &Program, config: &Config, report: &mut Report) -> R
         in_one_lane: None,
         done: Done::default(),
     };
-    let (flat, done) = lifter.run()?;
-    (report.descriptors, report.lifted, report.alone) = (done.descriptors, done.lifted, done.alone);
-    Ok(flat)
+    lifter.run()
 }
 
 /// All definitions, of inner blocks too.
 fn collect<'p>(block: &'p fusebox_ir::Block, vars: &mut HashMap<ArrayId, &'p Var>) {
-    let mut blocks = vec![block];
-    while let Some(block) = blocks.pop() {
-        vars.extend(block.sizes.iter().chain(&block.params).map(|var| (var.id, var)));
-        for binding in &block.bindings {
-            vars.extend(binding.results.iter().map(|var| (var.id, var)));
-            blocks.extend(binding.op.parts().into_iter().filter_map(|part| match part {
-                fusebox_ir::Part::Body(body) => Some(body),
-                _ => None,
-            }));
-        }
+    for block in block.blocks() {
+        let results = block.bindings.iter().flat_map(|binding| &binding.results);
+        vars.extend(block.sizes.iter().chain(&block.params).chain(results).map(|var| (var.id, var)));
     }
 }
 
@@ -285,15 +279,6 @@ impl<'p> Lifter<'p> {
             LaneExtent::Uniform(Extent::Value(self.guarded(value.array)))
         } else {
             LaneExtent::Varying(value)
-        }
-    }
-
-    fn refused(&self, binding: &Binding, why: &str) -> Error {
-        Error::Unsupported {
-            operation: binding.op.name(),
-            name: binding.results.first().map_or(String::new(), |var| self.source_name(var.id)),
-            why: why.to_owned(),
-            place: binding.place.clone(),
         }
     }
 

@@ -22,13 +22,15 @@ impl<'p> Lifter<'p> {
         let ty = self.source_type(source);
         let (rank, level) = (ty.rank(), ty.inner.first().cloned().unwrap_or_default());
         let steps = self.steps(value.home, value.elements);
-        let Some((array, sizes)) = binding.results.split_last() else { return Ok(()) };
+        let Some((array, sizes)) = binding.results.split_last() else {
+            fusebox_ir::bug!(self.program, "an element is an array");
+        };
         let fixed: Vec<Option<Operand>> = index.iter().map(|&operand| Some(operand)).collect();
         let unknown: Vec<usize> =
             level.iter().enumerate().filter(|(_, extent)| **extent == Extent::Unknown).map(|(dim, _)| dim).collect();
         if let Some(row) = self.row_of(&value, &fixed) {
             for (var, &dim) in sizes.iter().zip(&unknown) {
-                let size = self.extent_value(steps[rank + dim], row.home);
+                let size = self.extent_value(steps[rank + dim]);
                 self.define(var, size);
             }
             self.define(array, row);
@@ -51,7 +53,7 @@ impl<'p> Lifter<'p> {
         for (var, &dim) in sizes.iter().zip(&unknown) {
             let step = steps[rank + dim];
             if let Made::Uniform { .. } = self.context(step).made {
-                let size = self.extent_value(step, ROOT);
+                let size = self.extent_value(step);
                 self.define(var, size);
                 continue;
             }

@@ -39,80 +39,71 @@ struct Carried {
     extras: Vec<ArrayId>,
 }
 
-impl<'p> Lifter<'p> {
-    pub fn rows(&mut self, binding: &'p Binding, home: ContextId) -> Result<(), Error> {
-        let (combine, seeds, sources, offsets, commutes, scan) = match &binding.op {
+/// A fold or a scan, in parts.
+struct Rowwise<'p> {
+    combine: &'p Lambda,
+    seeds: &'p [Operand],
+    sources: &'p [ArrayId],
+    offsets: Option<ArrayId>,
+    commutes: bool,
+    scan: Option<(Direction, ScanForm)>,
+}
+
+impl<'p> Rowwise<'p> {
+    fn of(op: &'p ArrayOp) -> Option<Self> {
+        match op {
             ArrayOp::Fold { combine, seeds, sources, offsets, commutes } => {
-                (combine, seeds, sources, *offsets, *commutes, None)
+                Some(Self { combine, seeds, sources, offsets: *offsets, commutes: *commutes, scan: None })
             }
             ArrayOp::Scan { direction, form, combine, seeds, sources, offsets, commutes } => {
-                (combine, seeds, sources, *offsets, *commutes, Some((*direction, *form)))
+                let scan = Some((*direction, *form));
+                Some(Self { combine, seeds, sources, offsets: *offsets, commutes: *commutes, scan })
             }
-            _ => return Ok(()),
-        };
-        let rows = self.rows_of(binding, home, sources, offsets)?;
-        let lane_seeds: Vec<LaneOperand> = seeds.iter().map(|&seed| self.lane_operand(seed)).collect();
-        let carried = self.carried(combine, &lane_seeds, &rows);
-        let k = sources.len();
+            _ => None,
+        }
+    }
 
-        let true_flags = carried.flag.then(|| self.flags(&rows));
-        let mut all: Vec<ArrayId> = true_flags.into_iter().chain(rows.sources.iter().copied()).collect();
-        for &extra in &carried.extras {
+    /// The same operation of others.
+    fn with(&self, combine: Lambda, seeds: Vec<Operand>, sources: Vec<ArrayId>, offsets: Option<ArrayId>) -> ArrayOp {
+        let commutes = self.commutes;
+        match self.scan {
+            None => ArrayOp::Fold { combine, seeds, sources, offsets, commutes },
+            Some((direction, form)) => ArrayOp::Scan { direction, form, combine, seeds, sources, offsets, commutes },
+        }
+    }
+}
+
+impl<'p> Lifter<'p> {
+    pub fn rows(&mut self, binding: &'p Binding, home: ContextId) -> Result<(), Error> {
+        let Some(of) = Rowwise::of(&binding.op) else { fusebox_ir::bug!(self.program, "folds and scans go by rows") };
+        let rows = self.rows_of(binding, home, of.sources, of.offsets)?;
+        let lane_seeds: Vec<LaneOperand> = of.seeds.iter().map(|&seed| self.lane_operand(seed)).collect();
+        let Carried { combine, seeds, flag, extras } = self.carried(of.combine, &lane_seeds, &rows);
+
+        let there = flag.then(|| self.flags(&rows));
+        let mut all: Vec<ArrayId> = there.into_iter().chain(rows.sources.iter().copied()).collect();
+        for &extra in &extras {
             all.push(if rows.as_vectors { self.as_vector(extra) } else { extra });
         }
-        let (combine_flat, seeds_flat, flag) = (carried.combine, carried.seeds, carried.flag);
         let components: Vec<ElementType> = all.iter().map(|&id| self.flat.ty(id).element).collect();
-        let skip = usize::from(flag);
 
-        // The contexts of the results: bodies, then totals.
-        let mut contexts = Vec::new();
-        let body = match scan {
+        // Results are bodies, then totals.
+        let k = of.sources.len();
+        let body = match of.scan {
             None => rows.outer,
             Some((_, ScanForm::Exclusive)) => self.elements(home, &binding.results[0].ty),
             Some(_) => rows.elements,
         };
-        contexts.extend(std::iter::repeat_n(body, k));
-        if let Some((_, ScanForm::Body)) = scan {
-            contexts.extend(std::iter::repeat_n(rows.outer, k));
-        }
-        let op = match scan {
-            None => ArrayOp::Fold {
-                combine: combine_flat,
-                seeds: seeds_flat,
-                sources: all,
-                offsets: rows.offsets,
-                commutes,
-            },
-            Some((direction, form)) => ArrayOp::Scan {
-                direction,
-                form,
-                combine: combine_flat,
-                seeds: seeds_flat,
-                sources: all,
-                offsets: rows.offsets,
-                commutes,
-            },
-        };
-        let groups = contexts.len() / k;
-        let mut types = Vec::new();
-        for group in 0..groups {
-            for (component, &ty) in components.iter().enumerate() {
-                let at = component.checked_sub(skip).filter(|at| *at < k);
-                let name: Name = at.map_or(Name::default(), |at| binding.results[group * k + at].name.clone());
-                let dims = self.dims(contexts[group * k]);
-                let dims = if rows.as_vectors { vec![self.product(&dims)] } else { dims };
-                types.push((name, Type::array(dims, ty)));
-            }
-        }
-        let ids = self.flat.bind(op, types);
-        for group in 0..groups {
-            let ids = &ids[group * components.len()..][..components.len()];
-            let vars = &binding.results[group * k..][..k];
-            let context = contexts[group * k];
+        let totals = matches!(of.scan, Some((_, ScanForm::Body))).then_some(rows.outer);
+        let groups: Vec<(ContextId, &[Var])> =
+            [body].into_iter().chain(totals).zip(binding.results.chunks(k)).collect();
+        let types = self.types_of_rows(&groups, &components, usize::from(flag), rows.as_vectors);
+        let ids = self.flat.bind(of.with(combine, seeds, all, rows.offsets), types);
+        for (&(context, vars), ids) in groups.iter().zip(ids.chunks(components.len())) {
             let made: Vec<ArrayId> = ids.iter().map(|&id| self.shaped(id, context)).collect();
             if flag {
-                let direction = scan.map_or(Direction::Left, |(direction, _)| direction);
-                self.with_seeds(vars, home, context, &made[..=k], combine, &lane_seeds, direction);
+                let direction = of.scan.map_or(Direction::Left, |(direction, _)| direction);
+                self.with_seeds(vars, home, context, &made[..=k], of.combine, &lane_seeds, direction);
             } else {
                 for (var, &array) in vars.iter().zip(&made) {
                     self.define(var, Value { array, home, elements: context, ty: var.ty.element });
@@ -120,6 +111,26 @@ impl<'p> Lifter<'p> {
             }
         }
         Ok(())
+    }
+
+    /// Names and types of what flat rows give: for each group of results one of each component, of which the first `skip` are no results.
+    fn types_of_rows(
+        &mut self,
+        groups: &[(ContextId, &[Var])],
+        components: &[ElementType],
+        skip: usize,
+        as_vectors: bool,
+    ) -> Vec<(Name, Type)> {
+        let mut types = Vec::new();
+        for &(context, vars) in groups {
+            let dims = self.dims(context);
+            let dims = if as_vectors { vec![self.product(&dims)] } else { dims };
+            for (component, &ty) in components.iter().enumerate() {
+                let var = component.checked_sub(skip).and_then(|at| vars.get(at));
+                types.push((var.map_or(Name::default(), |var| var.name.clone()), Type::array(dims.clone(), ty)));
+            }
+        }
+        types
     }
 
     /// A flat array over a context, in its extents.
@@ -172,8 +183,7 @@ impl<'p> Lifter<'p> {
     /// A combining function of flat elements. It carries along what it needs of the lane, and a flag where the seed is one of the lane.
     fn carried(&mut self, combine: &'p Lambda, seeds: &[LaneOperand], rows: &Rows) -> Carried {
         let k = rows.sources.len();
-        let (functions, extras) = self.functions_of_lanes(rows.elements, &[(combine, 2 * k)]);
-        let f = functions.into_iter().next().unwrap_or_default();
+        let ([f], extras) = self.functions_of_lanes(rows.elements, [(combine, 2 * k)]);
         let outside: Option<Vec<Operand>> = seeds
             .iter()
             .map(|seed| match seed {

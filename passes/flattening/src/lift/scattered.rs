@@ -15,7 +15,9 @@ use crate::Error;
 
 impl<'p> Lifter<'p> {
     pub fn permute(&mut self, binding: &'p Binding, home: ContextId) -> Result<(), Error> {
-        let ArrayOp::Permute { combine, defaults, values, targets, keep, order } = &binding.op else { return Ok(()) };
+        let ArrayOp::Permute { combine, defaults, values, targets, keep, order } = &binding.op else {
+            fusebox_ir::bug!(self.program, "it is a permute");
+        };
         let into = self.elements(home, &binding.results[0].ty);
         let sources: Vec<ArrayId> = values.iter().chain(targets).chain(keep).copied().collect();
         let first = self.array_value(sources[0]);
@@ -106,8 +108,7 @@ impl<'p> Lifter<'p> {
         order: PermuteOrder,
     ) {
         let k = defaults.len();
-        let (functions, extras) = self.functions_of_lanes(elements, &[(combine, 2 * k)]);
-        let f = functions.into_iter().next().unwrap_or_default();
+        let ([f], extras) = self.functions_of_lanes(elements, [(combine, 2 * k)]);
         let mut flat: Vec<ArrayId> = defaults
             .iter()
             .zip(&binding.results)

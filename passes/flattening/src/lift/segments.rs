@@ -29,7 +29,7 @@ impl<'p> Lifter<'p> {
             return Ok(self.lane_extent(extent));
         }
         let steps = self.steps(offsets.home, offsets.elements);
-        let Some(&step) = steps.first() else { return Err(self.refused(binding, "its offsets are no vector")) };
+        let Some(&step) = steps.first() else { fusebox_ir::bug!(self.program, "offsets are a vector") };
         Ok(match self.context(step).made.clone() {
             Made::Ragged { .. } => {
                 let mut code = Code::over(self, home);
@@ -49,7 +49,7 @@ impl<'p> Lifter<'p> {
                 let f = f.finish(&[less]);
                 LaneExtent::Uniform(Extent::Value(self.flat.unit("segments", f)))
             }
-            Made::Root | Made::Subset { .. } => return Err(self.refused(binding, "its offsets are no vector")),
+            Made::Root | Made::Subset { .. } => fusebox_ir::bug!(self.program, "offsets are a vector"),
         })
     }
 

@@ -28,7 +28,9 @@ struct Chunk {
 impl<'p> Lifter<'p> {
     /// Lifts a sequence computation: outside of lanes, or one that puts arrays one after the other.
     pub fn consume(&mut self, binding: &'p Binding, home: ContextId) -> Result<(), Error> {
-        let ArrayOp::Consume { limit, body, sinks, streams, chunks } = &binding.op else { return Ok(()) };
+        let ArrayOp::Consume { limit, body, sinks, streams, chunks } = &binding.op else {
+            fusebox_ir::bug!(self.program, "it is a traversal");
+        };
         if is_concatenation(binding, |id| Cow::Borrowed(self.source_type(id))) {
             self.concatenated(binding, home, streams);
             return Ok(());

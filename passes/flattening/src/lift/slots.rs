@@ -196,7 +196,9 @@ impl<'p> Lifter<'p> {
                         self.ragged(at, &sizes, total)
                     }
                     _ => {
-                        let (Some(array), total) = (ids.next(), ids.next()) else { return };
+                        let (Some(array), total) = (ids.next(), ids.next()) else {
+                            fusebox_ir::bug!(self.program, "extents go through as two values");
+                        };
                         self.not_negative.insert(array);
                         let above = contexts[levels.start(dim)];
                         self.ragged(at, &Value { array, home: above, elements: above, ty: I64 }, total)
@@ -204,7 +206,9 @@ impl<'p> Lifter<'p> {
                 };
                 contexts.push(next);
             }
-            let Some(array) = ids.next() else { return };
+            let Some(array) = ids.next() else {
+                fusebox_ir::bug!(self.program, "{} goes through as a value", var.id);
+            };
             let elements = contexts[contexts.len() - 1];
             self.define(var, Value { array, home: slot.home, elements, ty: var.ty.element });
         }

@@ -17,7 +17,9 @@ use crate::Error;
 
 impl<'p> Lifter<'p> {
     pub fn stencil(&mut self, binding: &'p Binding, home: ContextId) -> Result<(), Error> {
-        let ArrayOp::Stencil { f, taps, boundaries } = &binding.op else { return Ok(()) };
+        let ArrayOp::Stencil { f, taps, boundaries } = &binding.op else {
+            fusebox_ir::bug!(self.program, "it is a stencil");
+        };
         let elements = self.elements(home, &binding.results[0].ty);
         let mut needs = Needs::default();
         self.needs(f, &mut needs);
@@ -38,8 +40,7 @@ impl<'p> Lifter<'p> {
         });
         if plain && uniform && !varies {
             let lanes = self.context(home).dims.len();
-            let (functions, _) = self.functions(elements, &[(f, taps.len())]);
-            let f = functions.into_iter().next().unwrap_or_default();
+            let ([f], _) = self.functions(elements, [(f, taps.len())]);
             let flat = |id: ArrayId| boundaries.iter().position(|b| b.array == id).map_or(id, |at| values[at].array);
             let lifted_taps: Vec<Tap> = taps
                 .iter()
@@ -58,7 +59,9 @@ impl<'p> Lifter<'p> {
                     }
                     Boundary::Constant(operand) => match self.lane_operand(*operand) {
                         LaneOperand::Outside(operand) => Boundary::Constant(operand),
-                        LaneOperand::Varying(_) | LaneOperand::Index(_) => Boundary::Clamp,
+                        LaneOperand::Varying(_) | LaneOperand::Index(_) => {
+                            fusebox_ir::bug!(self.program, "a constant of a boundary is the same in all lanes here")
+                        }
                     },
                     same => same.clone(),
                 };

@@ -1,8 +1,8 @@
 //! What the body of a traversal in lanes takes at a step: the element of a stream, computed from the step's number.
 
 use fusebox_ir::{
-    ArrayId, ArrayOp, Binary, Block, ElementType::I64, Extent, Lambda, LambdaBuilder, Operand, Place, ScalarOp,
-    ScalarValue, Type, Var,
+    ArrayId, ArrayOp, Binary, Block, ElementType::I64, Extent, Lambda, LambdaBuilder, Operand, ScalarOp, ScalarValue,
+    Type, Var,
 };
 
 use super::{
@@ -11,10 +11,7 @@ use super::{
     state::Lanes,
     writer::{Writer, number},
 };
-use crate::{
-    Error,
-    extents::{operands, scalar},
-};
+use crate::extents::{operands, scalar};
 
 /// What a body reads from one of the streams, and the element that it takes itself.
 pub(super) struct Element<'t> {
@@ -142,23 +139,15 @@ impl Lanes<'_> {
     }
 }
 
-/// An extent of arrays inside of an element cannot be a size of the body, as nothing else would bind it.
-pub(super) fn names_inside(body: &Block, results: &[Var], place: &Place) -> Result<(), Error> {
-    for param in &body.params {
+/// An element that is an array of arrays, and a size of the body that is an extent inside of it: nothing else would bind that.
+pub(super) fn named_inside(body: &Block) -> Option<(&Var, &Var)> {
+    body.params.iter().find_map(|param| {
         let named = param.ty.inner.iter().flatten().find_map(|extent| match extent {
             Extent::Value(id) => body.sizes.iter().find(|size| size.id == *id),
             _ => None,
         });
-        if let Some(size) = named {
-            let why = format!(
-                "the elements `{}` that it reads are arrays of arrays, and `{}` is an extent inside of them; write `?` there, and get it by `element`",
-                param.name.0, size.name.0
-            );
-            let name = results.first().map_or(String::new(), |var| var.name.0.clone());
-            return Err(Error::Unsupported { operation: "consume", name, why, place: place.clone() });
-        }
-    }
-    Ok(())
+        named.map(|size| (param, size))
+    })
 }
 
 /// The id under which an element is bound: that of the parameter, unless its extents have to be compared first.

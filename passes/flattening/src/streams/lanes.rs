@@ -14,14 +14,14 @@ use fusebox_ir::{
 
 use super::{
     Known, Streams,
-    elements::{Element, names_inside},
+    elements::{Element, named_inside},
     gathered::Nest,
     has_streams,
     state::Lanes,
     traversal::{Traversal, steps},
     writer::Writer,
 };
-use crate::Error;
+use crate::{Error, NamedInside};
 
 /// A traversal that is rewritten.
 struct Own {
@@ -35,7 +35,7 @@ struct Own {
 /// The program with traversals in lanes, and those of arrays of arrays, as nests.
 ///
 /// # Errors
-/// [`Error::Unsupported`] where an element gives a name to an extent of arrays inside of it.
+/// [`Error::NamedInside`] where an element gives a name to an extent of arrays inside of it.
 pub(crate) fn traversals_in_lanes(program: &Program) -> Result<Program, Error> {
     if !has_streams(program) {
         return Ok(program.clone());
@@ -85,7 +85,19 @@ impl Lanes<'_> {
             }
             match binding.op {
                 ArrayOp::Consume { limit, body, sinks, streams, chunks: false } => {
-                    names_inside(&body, &binding.results, &binding.place)?;
+                    if let Some((param, size)) = named_inside(&body) {
+                        let read = body.params.iter().position(|other| other.id == param.id);
+                        let read = read.and_then(|at| streams.get(at.checked_sub(1)?));
+                        let (of, made) = read.map(|&id| self.streams.known.origin(id)).unwrap_or_default();
+                        return Err(Error::NamedInside(Box::new(NamedInside {
+                            name: binding.results.first().map_or(String::new(), |var| var.name.0.clone()),
+                            element: param.name.0.clone(),
+                            size: size.name.0.clone(),
+                            of,
+                            place: binding.place.clone(),
+                            made,
+                        })));
+                    }
                     let own = Own { results: binding.results, limit, body, sinks, streams };
                     let mut bindings = std::mem::take(&mut block.bindings);
                     let streamed = own.sinks.iter().any(|sink| matches!(sink, Sink::StreamOut))

@@ -11,13 +11,13 @@ mod writer;
 use std::collections::{HashMap, HashSet};
 
 use fusebox_ir::{
-    ArrayId, ArrayOp, Block, ElementType, ElementType::I64, Extent, Fresh, Operand, Output, Part, PartMut, Program,
-    Type, Var, validate,
+    ArrayId, ArrayOp, Block, ElementType, ElementType::I64, Extent, Fresh, Name, Operand, Output, PartMut, Place,
+    Program, Type, Var, validate,
 };
 
 pub(crate) use self::lanes::{is_concatenation, traversals_in_lanes};
 use self::writer::Writer;
-use crate::{Error, extents::operand, interface::names_are_free};
+use crate::{Error, extents::operand, interface::has_flat_interface};
 
 /// Elements of a stream in memory.
 #[derive(Clone, Debug)]
@@ -42,6 +42,9 @@ struct Known {
     /// What stands for values that are gone.
     instead: HashMap<ArrayId, Operand>,
     types: HashMap<ArrayId, Type>,
+    /// Where values are made.
+    places: HashMap<ArrayId, Place>,
+    names: HashMap<ArrayId, Name>,
 }
 
 /// A program on its way.
@@ -53,9 +56,21 @@ struct Streams {
 impl Known {
     /// Of a program the types of all values.
     fn of(program: &Program) -> Self {
-        let mut types = HashMap::new();
-        program.body.for_each_definition(&mut |var| _ = types.insert(var.id, var.ty.clone()));
-        Self { stored: HashMap::new(), instead: HashMap::new(), types }
+        let (mut types, mut names) = (HashMap::new(), HashMap::new());
+        program.body.for_each_definition(&mut |var| {
+            types.insert(var.id, var.ty.clone());
+            names.insert(var.id, var.name.clone());
+        });
+        let bindings = program.body.blocks().flat_map(|block| &block.bindings);
+        let places = bindings.flat_map(|binding| binding.results.iter().map(|var| (var.id, binding.place.clone())));
+        Self { stored: HashMap::new(), instead: HashMap::new(), types, places: places.collect(), names }
+    }
+
+    /// What a value is called, and where it is made.
+    fn origin(&self, id: ArrayId) -> (String, Place) {
+        let name =
+            self.names.get(&id).filter(|name| !name.is_empty()).map_or_else(|| id.to_string(), |name| name.0.clone());
+        (name, self.places.get(&id).cloned().unwrap_or_default())
     }
 
     /// How many elements there are along the outermost dimension.
@@ -105,17 +120,10 @@ impl Known {
 
 /// Whether a program reads or makes streams, or traverses arrays as such.
 pub fn has_streams(program: &Program) -> bool {
-    let mut blocks = vec![&program.body];
-    while let Some(block) = blocks.pop() {
-        if block.params.iter().any(|var| var.ty.stream)
+    program.body.blocks().any(|block| {
+        block.params.iter().any(|var| var.ty.stream)
             || block.bindings.iter().any(|binding| matches!(binding.op, ArrayOp::Consume { .. }))
-        {
-            return true;
-        }
-        let parts = block.bindings.iter().flat_map(|binding| binding.op.parts());
-        blocks.extend(parts.filter_map(|part| if let Part::Body(body) = part { Some(body) } else { None }));
-    }
-    false
+    })
 }
 
 /// Replaces traversals of a flat program, of which all elements are in memory: the body runs once, on one chunk of all elements.
@@ -127,9 +135,7 @@ pub fn has_streams(program: &Program) -> bool {
 /// [`Error::Invalid`] if the program is not valid or not flat, [`Error::Taken`].
 pub fn streams_in_memory(program: &Program) -> Result<Program, Error> {
     validate(program, &[fusebox_ir::Property::Flat])?;
-    let inputs = program.body.params.iter().map(|var| (var.name.0.as_str(), &var.ty));
-    names_are_free(inputs)?;
-    names_are_free(program.outputs.iter().map(|output| (output.name.as_str(), &output.ty)))?;
+    has_flat_interface(program)?;
     let mut program = program.clone();
     let mut streams = Streams { known: Known::of(&program), fresh: Fresh::new(&program) };
     streams.inputs(&mut program)?;
@@ -240,8 +246,15 @@ fn only_of_streams(program: &mut Program) -> Result<(), Error> {
         let stream = body.params.iter().find(|param| param.ty.stream && has(param));
         match stream.filter(|_| !body.params.iter().any(|param| !param.ty.stream && has(&param))) {
             Some(stream) if used.contains(&size.id) => {
+                let mut bindings = body.bindings.iter();
+                let by = bindings.find(|binding| {
+                    let mut uses = false;
+                    binding.for_each_use(&mut |id| uses |= id == size.id);
+                    uses
+                });
+                let place = by.map(|binding| binding.place.clone()).unwrap_or_default();
                 let (size, stream) = (size.name.0.to_string(), stream.name.0.to_string());
-                return Err(Error::SizeOfStream { size, stream });
+                return Err(Error::SizeOfStream { size, stream, place });
             }
             Some(_) => {}
             None => body.sizes.push(size),

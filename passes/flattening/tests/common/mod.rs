@@ -61,7 +61,7 @@ pub fn check(program: &Program, inputs: &[Value], config: &Config) -> Result<Che
     })?;
     let (flat, report) = match flattened {
         Ok(done) => done,
-        Err(Error::Unsupported { .. } | Error::Taken { .. }) => return Ok(Checked { lifted: false, ran: false }),
+        Err(Error::NamedInside(_) | Error::Taken { .. }) => return Ok(Checked { lifted: false, ran: false }),
         Err(error) => return Err(error.to_string()),
     };
     validate(&flat, &[Property::Flat]).map_err(|errors| format!("it is not valid and flat: {errors}\n{flat}"))?;

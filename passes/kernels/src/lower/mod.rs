@@ -159,17 +159,14 @@ pub(crate) fn lower(program: &Program) -> Result<Plan, Error> {
 /// What operations take as an array or a function reads.
 fn used_as_arrays(body: &Block) -> HashSet<ArrayId> {
     let mut used = HashSet::new();
-    let mut blocks = vec![body];
-    while let Some(block) = blocks.pop() {
-        for part in block.bindings.iter().flat_map(|binding| binding.op.parts()) {
-            match part {
-                Part::Array(id) => {
-                    used.insert(*id);
-                }
-                Part::Function(f) => used.extend(f.arrays_read()),
-                Part::Body(block) => blocks.push(block),
-                Part::Value(_) | Part::Argument(_) | Part::Inner(_) => {}
+    let bindings = body.blocks().flat_map(|block| &block.bindings);
+    for part in bindings.flat_map(|binding| binding.op.parts()) {
+        match part {
+            Part::Array(id) => {
+                used.insert(*id);
             }
+            Part::Function(f) => used.extend(f.arrays_read()),
+            Part::Body(_) | Part::Value(_) | Part::Argument(_) | Part::Inner(_) => {}
         }
     }
     used
@@ -177,19 +174,9 @@ fn used_as_arrays(body: &Block) -> HashSet<ArrayId> {
 
 /// All values, of nested blocks too.
 fn vars_in<'p>(body: &'p Block, vars: &mut HashMap<ArrayId, &'p Var>) {
-    let mut blocks = vec![body];
-    while let Some(block) = blocks.pop() {
-        vars.extend(block.sizes.iter().chain(&block.params).map(|var| (var.id, var)));
-        for binding in &block.bindings {
-            vars.extend(binding.results.iter().map(|var| (var.id, var)));
-            blocks.extend(
-                binding
-                    .op
-                    .parts()
-                    .into_iter()
-                    .filter_map(|part| if let Part::Body(block) = part { Some(block) } else { None }),
-            );
-        }
+    for block in body.blocks() {
+        let results = block.bindings.iter().flat_map(|binding| &binding.results);
+        vars.extend(block.sizes.iter().chain(&block.params).chain(results).map(|var| (var.id, var)));
     }
 }
 

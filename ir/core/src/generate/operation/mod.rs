@@ -10,9 +10,6 @@ mod shape;
 
 use super::{Kind, scope::Scope};
 
-/// Blocks are not nested deeper.
-const MAX_DEPTH: usize = 3;
-
 impl Scope<'_> {
     /// So many operations, about.
     pub fn steps(&mut self, count: usize) {
@@ -63,9 +60,9 @@ impl Scope<'_> {
     fn allows(&self, kind: Kind) -> bool {
         match kind {
             Kind::Constant | Kind::Unit | Kind::Reshape | Kind::Concat | Kind::Sort => !self.in_cluster,
-            Kind::Cond | Kind::While | Kind::Foreign => !self.in_cluster && self.depth < MAX_DEPTH,
+            Kind::Cond | Kind::While | Kind::Foreign => !self.in_cluster && self.depth < self.config.max_depth,
             Kind::Nest | Kind::Consume => {
-                self.config.nested && !self.in_cluster && !self.linear && self.depth < MAX_DEPTH
+                self.config.nested && !self.in_cluster && !self.linear && self.depth < self.config.max_depth
             }
             Kind::Cluster => self.config.clusters && !self.in_cluster,
             Kind::Compute

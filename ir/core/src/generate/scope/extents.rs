@@ -3,7 +3,7 @@
 use super::{Bounds, Known, LARGE, Scope};
 use crate::{
     ArrayOp, Binary, Constant, ElementType, Extent, Instruction, Lambda, Local, LocalId, Name, Operand, Place,
-    ScalarOp, ScalarOperand, Type,
+    ScalarOp, ScalarOperand, Type, generate::LONG_ROW,
 };
 
 const ANY: Bounds = (i64::MIN, i64::MAX);
@@ -29,7 +29,9 @@ impl<'c> Scope<'c> {
 
     /// How many elements an array may have.
     pub fn max_elements(&self) -> i64 {
-        if self.linear { 4 * LARGE } else { ((self.config.max_extent * 90).max(90) / self.lanes).max(8) }
+        // A row for each lane, if there are as many as extents of inputs go.
+        let long = if self.config.long_rows { LONG_ROW * (self.config.max_extent + 1) } else { 0 };
+        if self.linear { 4 * LARGE } else { ((self.config.max_extent * 90).max(90).max(long) / self.lanes).max(8) }
     }
 
     /// Whether arrays of these extents are not too large.

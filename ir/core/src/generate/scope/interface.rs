@@ -1,7 +1,7 @@
 //! Inputs of a program, and its results.
 
 use super::{Known, LARGE, LINEAR, Scope};
-use crate::{Binary, ElementType, Extent, Output, Program, Type, Var};
+use crate::{Binary, ElementType, Extent, Output, Program, Type, Var, generate::LONG_ROW};
 
 impl<'c> Scope<'c> {
     pub fn inputs(&mut self) {
@@ -93,7 +93,8 @@ impl<'c> Scope<'c> {
                 }
             }
             ty.inner = vec![inner];
-            self.nested_most.insert(known.id, self.config.max_extent);
+            let most = if self.config.long_rows { LONG_ROW } else { self.config.max_extent };
+            self.nested_most.insert(known.id, most);
         } else {
             if (0..known.ty.rank()).any(|at| first(self, at)) {
                 return;
