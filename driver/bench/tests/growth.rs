@@ -13,11 +13,15 @@ fn compiled(program: &Program, backend: Backend) -> fusebox::Program {
         .unwrap_or_else(|error| panic!("{error}\n{program}"))
 }
 
-/// What clustering says of the body of a program of a family, before anything was fused.
+/// What clustering says of the body of a program of a family, before anything was fused. Nests are flattened.
 fn clustered(family: &str, size: usize) -> Region {
     let family = families::find(family).unwrap();
     let program = program(family, size).unwrap();
-    let (_, mut report) = cluster(&program, &Config::default()).unwrap();
+    let passes = fusebox::pipeline_of(&program, &Options::default());
+    let flattening: Vec<_> = passes.into_iter().filter(|pass| pass.name() == "flattening").collect();
+    let flat = fusebox::run_passes(&program, &flattening, false).unwrap().pop();
+    let flat = flat.as_ref().and_then(|stage| stage.program()).unwrap_or(&program);
+    let (_, mut report) = cluster(flat, &Config::default()).unwrap();
     report.regions.swap_remove(0)
 }
 

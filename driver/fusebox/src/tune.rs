@@ -182,7 +182,7 @@ impl Tuner<'_> {
                 tried.chosen = Some(schedule.to_text(kernel));
             }
         }
-        for schedule in self.for_lengths(kernel) {
+        if let Some(schedule) = self.for_lengths(kernel) {
             tell(&format!("kernel `{}`, for its lengths", tried.name));
             tried.tried.0 += 1;
             tried.tried.1 += 1;
