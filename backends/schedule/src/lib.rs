@@ -27,7 +27,7 @@ mod versions;
 pub use self::{
     book::Book,
     check::{Fault, check},
-    choose::{Accumulators, Choice, Preferences, Scheduled, alternatives, schedule},
+    choose::{Accumulators, Choice, Preferences, Scheduled, alternatives, schedule, with_version},
     effects::{effects, has_effect},
     schedule::{
         Axis, By, Effects, Form, Gang, Guard, Loop, Nest, Node, OutOfCache, Remainder, Schedule, Split, SplitBy,
@@ -35,5 +35,5 @@ pub use self::{
     },
     target::{Cpu, Gpu, Machine, Target},
     tokens::ParseError,
-    versions::{guarded, guards, with_version},
+    versions::{guarded, guards},
 };

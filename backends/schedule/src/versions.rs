@@ -2,11 +2,7 @@
 
 use fusebox_ir::{Kernel, ScalarOperand, analysis::kernels::of_lengths};
 
-use crate::{
-    choose::{Preferences, schedule},
-    schedule::{Guard, Schedule, Version},
-    target::Target,
-};
+use crate::schedule::Guard;
 
 /// Versions of a schedule, at most: each is code of its own.
 pub(crate) const MOST_VERSIONS: usize = 8;
@@ -35,14 +31,4 @@ pub fn guards(kernel: &Kernel, sizes: &[i64], most: i64) -> Vec<Guard> {
         (steps <= most && guarded(kernel, &[guard]).is_ok()).then_some(guard)
     };
     kernel.levels.iter().enumerate().filter_map(guard).collect()
-}
-
-/// A schedule with one more version, for launches in which these guards hold: what the scheduler chooses for the kernel whose sizes are
-/// numbers. None if a guard is none, or if the schedule has as many versions as one may have.
-pub fn with_version(kernel: &Kernel, usual: &Schedule, when: &[Guard], target: &Target) -> Option<Schedule> {
-    let own = guarded(kernel, when).ok().filter(|_| usual.versions.len() < MOST_VERSIONS)?;
-    let best = schedule(&own, target, Preferences::default()).schedule.versions.pop()?;
-    let mut versions = vec![Version { when: when.to_vec(), ..best }];
-    versions.extend(usual.versions.iter().cloned());
-    Some(Schedule { target: usual.target.clone(), versions })
 }

@@ -1,9 +1,9 @@
 //! A block of a program as a graph: how the model sees each operation, which the table of operations decides.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 
 use fusebox_ir::{
-    ArrayId, ArrayOp, Binding, Block, Extent, Lambda, Local, Operand, Part, ScalarOp, ScalarOperand, ScanForm,
+    ArrayId, ArrayOp, Binding, Block, Extent, Lambda, Operand, Part, ScanForm,
     analysis::{
         Definitions, Size, Sizes, UnionFind,
         spine::fills,
@@ -12,7 +12,10 @@ use fusebox_ir::{
     operations::{self, How, RunsOver, Sequence, Signature},
 };
 
-use crate::graph::{Complete, Edge, Graph, Kind, Node, Output, Source};
+use crate::{
+    graph::{Complete, Edge, Graph, Kind, Node, Output, Source},
+    in_order::read_in_order,
+};
 
 /// What is known of the whole program.
 pub(crate) struct Context<'p> {
@@ -149,7 +152,11 @@ impl Build<'_, '_> {
             }
         }
         self.follow_segments(binding, &node, &traversed);
-        let near = if node.kind == Kind::Outside { Vec::new() } else { self.read_in_order(binding) };
+        let near = if node.kind == Kind::Outside {
+            Vec::new()
+        } else {
+            read_in_order(binding, &self.context.definitions, &self.context.sizes)
+        };
         self.graph.nodes.push(node);
         let mut edges: Vec<(ArrayId, Option<Complete>)> = complete.iter().map(|(&id, &why)| (id, Some(why))).collect();
         edges.sort_unstable();
@@ -216,33 +223,6 @@ impl Build<'_, '_> {
         let from = self.external(id);
         self.completed.insert(id, from);
         from
-    }
-
-    /// Arrays that an operation does not traverse, and reads in the order of its own elements nevertheless: `a[i]` of a `generate` at its own
-    /// index, or neighbours of it. Two readers in one loop share these loads.
-    fn read_in_order(&self, binding: &Binding) -> Vec<ArrayId> {
-        let candidates: BTreeSet<ArrayId> = match &binding.op {
-            ArrayOp::Generate { f, .. } => {
-                let own = |operand: (&ScalarOperand, &Local)| *operand.0 == ScalarOperand::Local(operand.1.id);
-                f.instructions_within()
-                    .filter_map(|instruction| match &instruction.op {
-                        ScalarOp::Read { array, index } => {
-                            let at_own = index.len() == f.params.len() && index.iter().zip(&f.params).all(own);
-                            at_own.then_some(*array)
-                        }
-                        _ => None,
-                    })
-                    .collect()
-            }
-            ArrayOp::Stencil { taps, .. } => taps.iter().map(|tap| tap.array).collect(),
-            _ => return Vec::new(),
-        };
-        let Some(result) = binding.results.first() else { return Vec::new() };
-        let known =
-            |extents: &[Extent]| extents.iter().map(|&extent| self.size(extent).ok()).collect::<Option<Vec<_>>>();
-        let own = known(&result.ty.extents);
-        let same = |id: &ArrayId| self.context.definitions.ty(*id).is_some_and(|ty| known(&ty.extents) == own);
-        candidates.into_iter().filter(|id| own.is_some() && !result.ty.extents.is_empty() && same(id)).collect()
     }
 
     /// Of what is filled without sources, as often as an `expand` or `filter` makes elements: these elements.

@@ -13,6 +13,7 @@ mod feasible_orders; // orders in which nodes may run, and what stands between t
 mod fit; // whether nodes fit into one cluster: the rules, said directly
 mod graph; // what is clustered, for any representation
 mod greedy; // merging wherever the rules allow
+mod in_order; // arrays that are read in order, though not traversed
 pub mod legacy; // the models that this one grew out of
 mod linear; // integer linear programs as data
 mod mark; // clusters as bindings of a program

@@ -12,6 +12,7 @@ mod jam;
 mod levels;
 mod panels;
 mod rows;
+mod version;
 
 use fusebox_ir::{
     Kernel,
@@ -26,6 +27,8 @@ use crate::{
     unroll::trips,
 };
 use builder::Builder;
+
+pub use self::version::with_version;
 
 /// A decision of the scheduler, for people.
 #[derive(Clone, Debug, PartialEq, Eq)]
