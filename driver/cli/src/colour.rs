@@ -33,7 +33,7 @@ fn painted_nests(text: &str) -> String {
     let mut nests = false;
     for line in text.split_inclusive('\n') {
         nests = if nests { line != "\n" } else { line == "== Nests\n" };
-        let word = line.trim_start().split_whitespace().next().unwrap_or_default();
+        let word = line.split_whitespace().next().unwrap_or_default();
         match HELD.iter().find(|(held, _)| nests && *held == word) {
             Some((held, style)) => out.push_str(&line.replacen(held, &format!("{style}{held}{style:#}"), 1)),
             None => out.push_str(line),
