@@ -196,3 +196,36 @@ impl std::fmt::Debug for LoadedPlan {
         f.debug_struct("LoadedPlan").field("plan", &self.plan.name).field("kernels", &self.kernels.len()).finish()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use fusebox_ir::ScalarOperand;
+    use fusebox_schedule::{Book, Guard, Preferences, Target, schedule, with_version};
+
+    use super::*;
+    use crate::{Config, launch::version_for};
+
+    #[test]
+    fn a_launch_of_the_lengths_of_a_version_has_that_version() {
+        let plan = fusebox_conformance::plan(
+            "fn f(a: [n, m]f32) -> [n]f32 { let s: [n]f32 = fold(|x, y| x + y, 0.0, a) return s }",
+        );
+        let kernel = &plan.kernels[0];
+        let target = Target::named("sse").unwrap();
+        let usual = schedule(kernel, &target, Preferences::default()).schedule;
+        let mut book = Book::default();
+        book.insert(kernel, with_version(kernel, &usual, &[Guard { level: 1, steps: 4 }], &target).unwrap());
+        let config = Config { threads: 1, wide: false, schedules: Arc::new(book), ..Config::default() };
+        let loaded = Cranelift::new(config).unwrap().compile_plan(&plan).unwrap().load_plan().unwrap();
+        assert_eq!(loaded.kernels[0].versions.len(), 1);
+        let ScalarOperand::Local(columns) = kernel.levels[1].to else { panic!("{kernel}") };
+        let with_columns = |columns_are: i64| -> Vec<i64> {
+            kernel.sizes.iter().map(|size| if size.id == columns { columns_are } else { 7 }).collect()
+        };
+        for (columns, expected) in [(4, true), (3, false), (5, false), (0, false)] {
+            let sizes = with_columns(columns);
+            let version = version_for(&loaded.plan.kernels[0], &loaded.kernels[0], &loaded.shared, &sizes);
+            assert_eq!(version.is_some(), expected, "{columns}");
+        }
+    }
+}

@@ -14,7 +14,7 @@ mod labels;
 pub mod panels;
 mod parse;
 mod print;
-pub mod registers;
+mod registers;
 pub mod rows;
 mod schedule;
 pub mod slice;

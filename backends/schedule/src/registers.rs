@@ -5,7 +5,7 @@ use fusebox_ir::{Action, Kernel};
 use crate::{gangs::inside, target::Cpu};
 
 /// Vector registers that an accumulator for each of so many lanes takes, of all reduces inside of a level together, or of some of them.
-pub fn accumulator_registers(
+pub(crate) fn registers_of_accumulators(
     kernel: &Kernel,
     cpu: &Cpu,
     (level, lanes): (usize, u32),

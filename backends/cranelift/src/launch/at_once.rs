@@ -45,3 +45,46 @@ pub(crate) fn run(
     });
     failure.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), |(_, error)| Err(error))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    fn launches(count: usize) -> Few<Launch<'static, Array>> {
+        (0..count).map(|kernel| Launch { kernel, sizes: &[], arrays: Few::new() }).collect()
+    }
+
+    /// Each launch waits until both are under way: one after the other they would wait for ever.
+    #[test]
+    fn two_launches_are_under_way_at_one_time() {
+        let threads = Threads::new(2).unwrap();
+        let came = AtomicUsize::new(0);
+        let run = run(launches(2), &threads, |_| {
+            came.fetch_add(1, Ordering::AcqRel);
+            while came.load(Ordering::Acquire) < 2 {
+                std::thread::yield_now();
+            }
+            Ok(())
+        });
+        assert!(run.is_ok());
+    }
+
+    #[test]
+    fn all_run_and_the_first_failure_in_order_is_told() {
+        for count in [1, 2, 7] {
+            let threads = Threads::new(count).unwrap();
+            let ran = AtomicUsize::new(0);
+            let error = run(launches(6), &threads, |launch| {
+                ran.fetch_add(1, Ordering::Relaxed);
+                match launch.kernel {
+                    2 | 4 => Err(BackendError::BadPlan { message: launch.kernel.to_string() }),
+                    _ => Ok(()),
+                }
+            });
+            assert!(matches!(error, Err(BackendError::BadPlan { message }) if message == "2"), "{count} threads");
+            assert_eq!(ran.into_inner(), 6);
+        }
+    }
+}

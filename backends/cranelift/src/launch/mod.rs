@@ -25,7 +25,7 @@ use crate::{
     Shared,
     beside::LONG_ROW,
     emit::{HiddenArgument, Part},
-    loaded_kernel::LoadedKernel,
+    loaded_kernel::{LoadedKernel, LoadedVersion},
 };
 
 /// Units of work ([`fusebox_ir::analysis::work`]) that a core does in a nanosecond: about two vector instructions on four elements each.
@@ -57,10 +57,7 @@ pub(crate) fn run(
     shared: &Shared,
     mut launch: Launch<'_, Array>,
 ) -> Result<(), BackendError> {
-    let version = loaded.versions.iter().find(|version| {
-        let usual = KernelLaunch::new(kernel, loaded, shared, launch.sizes);
-        version.when.iter().all(|guard| usual.steps(guard.level as usize) == Some(guard.steps))
-    });
+    let version = version_for(kernel, loaded, shared, launch.sizes);
     let (kernel, loaded) = version.map_or((kernel, loaded), |version| (&version.kernel, &version.loaded));
     let appended = run_on(kernel, loaded, shared, (launch.sizes, &mut launch.arrays))?;
     // The number of appended elements goes to an array of the kernel like others.
@@ -70,6 +67,20 @@ pub(crate) fn run(
         array.set(0, Constant::from(appended as i64));
     }
     Ok(())
+}
+
+/// What runs in the place of a kernel in a launch with these sizes; none: the kernel itself.
+pub(crate) fn version_for<'a>(
+    kernel: &'a Kernel,
+    loaded: &'a LoadedKernel,
+    shared: &'a Shared,
+    sizes: &'a [i64],
+) -> Option<&'a LoadedVersion> {
+    let version = loaded.versions.iter().find(|version| {
+        let usual = KernelLaunch::new(kernel, loaded, shared, sizes);
+        version.when.iter().all(|guard| usual.steps(guard.level as usize) == Some(guard.steps))
+    });
+    version.map(|version| &**version)
 }
 
 /// The number of appended elements.

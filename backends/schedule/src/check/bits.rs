@@ -12,7 +12,7 @@ use super::cover::Leaf;
 use crate::{
     accumulate::may_unroll,
     gangs::{MOST_LANES, gang_of_tiles, has_border, is_counted_before, may_be_lanes, may_run_twice},
-    registers::accumulator_registers,
+    registers::registers_of_accumulators,
     rows::may_be_by_elements,
     schedule::{Axis, By, Loop, Nest, Remainder, SplitBy},
     slice::free_slice,
@@ -277,7 +277,7 @@ impl<'c> Check<'c> {
         let unrolled = self.leaf.loops.iter().filter(|each| each.unroll > 1 && !in_a_row(each));
         let copies = unrolled.clone().fold(1u32, |copies, each| copies.saturating_mul(each.unroll));
         let Some(outermost) = unrolled.map(|each| self.level_of(each.axis)).min() else { return };
-        let one = accumulator_registers(self.kernel, cpu, (outermost, lanes.unwrap_or(1)), |position| {
+        let one = registers_of_accumulators(self.kernel, cpu, (outermost, lanes.unwrap_or(1)), |position| {
             self.leaf.statements.contains(&position)
         });
         let needed = one.saturating_mul(copies);

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     jam::{MOST_JAMMED, combines, may_jam, shared_loads},
-    registers::accumulator_registers,
+    registers::registers_of_accumulators,
     schedule::{Axis, By, Gang, Loop, Nest, Node, Remainder},
 };
 
@@ -49,7 +49,7 @@ impl Builder<'_> {
         if let Some(wanted) = self.preferences.jam {
             return Some(wanted.clamp(2, MOST_JAMMED));
         }
-        let accumulators = accumulator_registers(self.kernel, cpu, (level, lanes), |_| true);
+        let accumulators = registers_of_accumulators(self.kernel, cpu, (level, lanes), |_| true);
         if accumulators == 0 || shared_loads(self.kernel, level) == 0 {
             return None;
         }

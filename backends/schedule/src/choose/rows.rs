@@ -15,7 +15,7 @@ use super::{
 use crate::{
     abreast::may_be_abreast,
     gangs::{inside, is_counted_before},
-    registers::accumulator_registers,
+    registers::registers_of_accumulators,
     rows::may_be_row,
     schedule::{Axis, By, Effects, Gang, Loop, Node, Remainder},
     target::Cpu,
@@ -131,7 +131,8 @@ fn widths(kernel: &Kernel, level: usize) -> BTreeSet<u32> {
 
 /// Whether all accumulators of an iteration fit the registers that there are for them.
 fn fits(kernel: &Kernel, cpu: &Cpu, level: usize, (lanes, unroll): (u32, u32)) -> bool {
-    accumulator_registers(kernel, cpu, (level, lanes), |_| true).saturating_mul(unroll) <= cpu.accumulator_registers()
+    registers_of_accumulators(kernel, cpu, (level, lanes), |_| true).saturating_mul(unroll)
+        <= cpu.accumulator_registers()
 }
 
 /// Whether a step of a level waits for what the one before has combined: what takes one cycle is done before the next step asks.
