@@ -130,16 +130,10 @@ fn on_all_cores(
 /// As [`compiled`], of programs that nest and traverse streams, on 1, 2 and 7 threads; those of which names are taken are left out. The flat program
 /// on the interpreter gives the same.
 fn flattened(program: &Program, inputs: &[Value]) -> Result<Outcome, String> {
-    use fusebox_flattening::{Config, Error, Flattening, flatten, streams_in_memory};
-    let flat = flatten(program, &Config::of(Flattening::Alone)).and_then(|(flat, _)| streams_in_memory(&flat));
-    let flat = match flat {
-        Ok(flat) => flat,
-        Err(Error::Taken { .. }) => return Ok(run(program, inputs).map_err(Failure::from)),
-        Err(error) => return Err(format!("not flat: {error}")),
+    let config = fusebox_flattening::Config::of(fusebox_flattening::Flattening::Alone);
+    let Some((flat, interface, given)) = in_flat_form(program, inputs, &config)? else {
+        return Ok(run(program, inputs).map_err(Failure::from));
     };
-    let interface = FlatInterface::of(program);
-    let given = interface.flat(inputs).map_err(|error| error.to_string())?;
-    let given: Vec<Value> = given.into_iter().map(Value::Array).collect();
     let first = of_flat(&interface, run(&flat, &given).map_err(Failure::from));
     for threads in [1, 2, 7] {
         match (&first, on_all_cores(program, inputs, fusebox::Fusion::Optimal, threads)?) {
@@ -156,6 +150,23 @@ fn flattened(program: &Program, inputs: &[Value]) -> Result<Outcome, String> {
     Ok(first)
 }
 
+/// A program with nests and traversals as a flat one, what it takes and gives, and its inputs; none if names are taken.
+fn in_flat_form(
+    program: &Program,
+    inputs: &[Value],
+    config: &fusebox_flattening::Config,
+) -> Result<Option<(Program, FlatInterface, Vec<Value>)>, String> {
+    use fusebox_flattening::{Error, flatten, streams_in_memory};
+    let flat = match flatten(program, config).and_then(|(flat, _)| streams_in_memory(&flat)) {
+        Ok(flat) => flat,
+        Err(Error::Taken { .. }) => return Ok(None),
+        Err(error) => return Err(format!("not flat: {error}")),
+    };
+    let interface = FlatInterface::of(program);
+    let given = interface.flat(inputs).map_err(|error| error.to_string())?;
+    Ok(Some((flat, interface, given.into_iter().map(Value::Array).collect())))
+}
+
 /// What a flat program gave, as what the nested one gives.
 fn of_flat(interface: &FlatInterface, outcome: Outcome) -> Outcome {
     let arrays = |value: Value| if let Value::Array(array) = value { Some(array) } else { None };
@@ -165,17 +176,11 @@ fn of_flat(interface: &FlatInterface, outcome: Outcome) -> Outcome {
 
 /// As [`flattened`], with the lanes of every outermost nest one at a time.
 fn one_lane_at_a_time(program: &Program, inputs: &[Value]) -> Result<Outcome, String> {
-    use fusebox_flattening::{Config, Error, Flattening, flatten, streams_in_memory};
-    let mut config = Config::of(Flattening::Alone);
+    let mut config = fusebox_flattening::Config::of(fusebox_flattening::Flattening::Alone);
     config.every_alone = true;
-    let flat = match flatten(program, &config).and_then(|(flat, _)| streams_in_memory(&flat)) {
-        Ok(flat) => flat,
-        Err(Error::Taken { .. }) => return Ok(run(program, inputs).map_err(Failure::from)),
-        Err(error) => return Err(format!("not flat: {error}")),
+    let Some((flat, interface, given)) = in_flat_form(program, inputs, &config)? else {
+        return Ok(run(program, inputs).map_err(Failure::from));
     };
-    let interface = FlatInterface::of(program);
-    let given = interface.flat(inputs).map_err(|error| error.to_string())?;
-    let given: Vec<Value> = given.into_iter().map(Value::Array).collect();
     let threads = [1, 2, 7][program.body.bindings.len() % 3];
     Ok(of_flat(&interface, on_all_cores(&flat, &given, fusebox::Fusion::Optimal, threads)?))
 }
