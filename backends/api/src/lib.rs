@@ -26,7 +26,7 @@ pub use crate::{
     pool::Pool,
     profile::{LaunchTime, profiled, timed},
     resident::{DeviceArray, OnDevice},
-    turns::{RowRun, RowShape, TurnArray, TurnLaunch, Turns, Unrolled, Version, VersionMemory},
+    turns::{RowBytes, RowRun, RowShape, TurnArray, TurnLaunch, Turns, Unrolled, Version, VersionMemory},
 };
 
 /// Something that runs plans.

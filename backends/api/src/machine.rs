@@ -1,6 +1,9 @@
 //! What a backend implements for its device: arrays are allocated and copied, kernels launched, rows sorted.
 
-use fusebox_ir::{Constant, ElementType, Plan, Step, ValueId, analysis::RowLoop};
+use fusebox_ir::{
+    Constant, ElementType, Plan, Step, ValueId,
+    analysis::{RowLoop, RowSequence},
+};
 use smallvec::SmallVec;
 
 use crate::{
@@ -105,12 +108,22 @@ pub trait Machine {
     }
 
     /// How many turns of a loop it does at once; none if one after the other is better.
-    fn turns_at_once(&self, _shape: RowShape<'_>) -> Option<usize> {
+    fn turns_at_once(&self, _shape: RowShape) -> Option<usize> {
         None
     }
 
-    /// Does some turns at once; whether it did. Where it did not, or fails, the turns are done one after the other instead, from the state
-    /// before, which it leaves as it was.
+    /// The launches of rows that begin with a step, if the machine may do them over one strip of rows after another.
+    fn row_sequence(&self, _step: &Step) -> Option<&RowSequence> {
+        None
+    }
+
+    /// Whether it does launches of rows over one strip after another; else it does one after the other over all rows.
+    fn gains_in_strips(&self, _shape: RowShape) -> bool {
+        false
+    }
+
+    /// Does some turns of a loop, or the launches of a sequence, in strips; whether it did. Where it did not, or fails, they are done one after the
+    /// other instead, from the state before, which it leaves as it was.
     ///
     /// # Errors
     /// [`BackendError::Run`], of any step that fails.

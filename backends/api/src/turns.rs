@@ -1,18 +1,28 @@
-//! Several turns of a loop of rows at once: which versions of its arrays there are, and which rows of each a strip needs.
+//! Several turns of a loop of rows at once, or launches of rows one after the other, which are one turn of no loop: which versions of their
+//! arrays there are, and which rows of each a strip needs.
 
-use fusebox_ir::analysis::{RowLoop, kernels::RowUse};
+use fusebox_ir::analysis::kernels::RowUse;
 
 use crate::machine::Few;
 
-/// What a machine has to know to say whether it does the turns of a loop in strips of rows.
+/// What a machine has to know to say whether it does launches in strips of rows.
 #[derive(Clone, Copy, Debug)]
-pub struct RowShape<'a> {
+pub struct RowShape {
     /// Rows of every array that changes.
     pub rows: i64,
-    /// Bytes of one row of all arrays that change.
+    /// Bytes of one row of all arrays that are read or written row by row; in the mean, if they are segments.
     pub row_bytes: usize,
-    /// The loop.
-    pub row_loop: &'a RowLoop,
+    /// How many rows above and below of an array the launches need for one row after them, at most.
+    pub reach: (i64, i64),
+}
+
+/// How the rows of an array lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RowBytes {
+    /// Each row has so many bytes.
+    Each(usize),
+    /// Row r has the elements of segment r, of so many bytes each, and all rows have at most so many elements.
+    Segment(usize, i64),
 }
 
 /// Some turns of a loop of rows, to be done at once.
@@ -22,13 +32,18 @@ pub struct Turns<'a, B> {
     pub turns: usize,
     /// Rows of every array that changes.
     pub rows: i64,
+    /// Bytes of one row, as [`RowShape::row_bytes`].
+    pub all_row_bytes: usize,
     /// The launches of a turn, in order.
     pub launches: Vec<TurnLaunch<'a, B>>,
-    /// Of each array that changes the bytes of a row.
-    pub row_bytes: &'a [usize],
-    /// For each array of the state: which of those that change it is at the beginning of a turn, and which stands there at the end.
-    pub states: &'a [(usize, usize)],
-    /// The state before the first turn.
+    /// Of each array that changes how its rows lie.
+    pub row_bytes: &'a [RowBytes],
+    /// Where segments begin and end: a number for each row, and one behind.
+    pub offsets: Option<&'a B>,
+    /// For each array of the state: which of those that change it is at the beginning of a turn, if it is there before; and which stands there
+    /// at the end.
+    pub states: &'a [(Option<usize>, usize)],
+    /// The state before the first turn: as many as are there before.
     pub before: Vec<&'a B>,
     /// Where the state after the last turn goes, whose elements may be anything now.
     pub after: Vec<&'a mut B>,
@@ -75,6 +90,8 @@ pub struct RowRun {
     pub launch: usize,
     /// For each array of the kernel that changes, its version.
     pub versions: Few<Option<usize>>,
+    /// The versions that it makes.
+    pub written: Few<usize>,
     /// How many rows above those of the strip it has to make.
     pub above: i64,
     /// How many below.
@@ -97,7 +114,7 @@ pub struct Version {
 /// Where the rows of a version are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VersionMemory {
-    /// In the state before the first turn, at this position.
+    /// In the state before the first turn, at this position in [`Turns::before`].
     Before(usize),
     /// In the state after the last turn.
     After(usize),
@@ -111,36 +128,38 @@ impl Unrolled {
         let mut versions: Vec<Version> = Vec::new();
         let new = |array: usize, memory: VersionMemory| Version { array, above: 0, below: 0, memory };
         let mut current: Vec<Option<usize>> = vec![None; turns.row_bytes.len()];
-        for (state, &(begin, _)) in turns.states.iter().enumerate() {
+        for begin in turns.states.iter().filter_map(|&(begin, _)| begin) {
             current[begin] = Some(versions.len());
-            versions.push(new(begin, VersionMemory::Before(state)));
+            versions.push(new(begin, VersionMemory::Before(versions.len())));
         }
-        let mut runs = Vec::new();
+        let (mut runs, mut after) = (Vec::new(), Vec::new());
         for _ in 0..turns.turns {
             for (launch, own) in turns.launches.iter().enumerate() {
-                let mut used = Few::new();
+                let (mut used, mut written) = (Few::new(), Few::new());
                 for (array, row_use) in &own.arrays {
                     used.push(match *array {
                         TurnArray::Same(_) => None,
-                        TurnArray::Changing(array) if *row_use == RowUse::Written => {
+                        TurnArray::Changing(array) if row_use.is_written() => {
                             current[array] = Some(versions.len());
+                            written.push(versions.len());
                             versions.push(new(array, VersionMemory::Slot(0)));
                             current[array]
                         }
                         TurnArray::Changing(array) => Some(current[array]?),
                     });
                 }
-                runs.push(RowRun { launch, versions: used, above: 0, below: 0 });
+                runs.push(RowRun { launch, versions: used, written, above: 0, below: 0 });
             }
-            let moved: Option<Vec<usize>> = turns.states.iter().map(|&(_, end)| current[end]).collect();
-            for (&(begin, _), version) in turns.states.iter().zip(moved?) {
-                current[begin] = Some(version);
+            after = turns.states.iter().map(|&(_, end)| current[end]).collect::<Option<Vec<usize>>>()?;
+            for (&(begin, _), &version) in turns.states.iter().zip(&after) {
+                if let Some(begin) = begin {
+                    current[begin] = Some(version);
+                }
             }
         }
         let mut needed = vec![false; versions.len()];
-        for (state, &(begin, _)) in turns.states.iter().enumerate() {
-            let version = current[begin]?;
-            if version < turns.states.len() || needed[version] {
+        for (state, &version) in after.iter().enumerate() {
+            if matches!(versions[version].memory, VersionMemory::Before(_)) || needed[version] {
                 return None;
             }
             needed[version] = true;
@@ -167,7 +186,7 @@ impl Unrolled {
             let uses = turns.launches[run.launch].arrays.iter().map(|(_, row_use)| *row_use);
             let own: Few<(usize, RowUse)> =
                 run.versions.iter().zip(uses).filter_map(|(version, row_use)| Some(((*version)?, row_use))).collect();
-            let written = |(version, row_use): &&(usize, RowUse)| *row_use == RowUse::Written && needed[*version];
+            let written = |(version, row_use): &&(usize, RowUse)| row_use.is_written() && needed[*version];
             if own.iter().find(written).is_none() {
                 run.versions.clear();
                 continue;
@@ -215,6 +234,16 @@ impl Unrolled {
         self.slots = taken.len();
     }
 
+    /// Whether no run behind this one reads what it makes, and all of that is in the state after the last turn.
+    pub fn is_last(&self, run: usize) -> bool {
+        let is_after = |version: &usize| matches!(self.versions[*version].memory, VersionMemory::After(_));
+        let made = self.runs[run].written.iter();
+        made.clone().all(is_after)
+            && !self.runs[run + 1..]
+                .iter()
+                .any(|later| later.versions.iter().flatten().any(|own| made.clone().any(|made| made == own)))
+    }
+
     /// How many rows beyond its own a strip needs of any version, above and below.
     pub fn halo(&self) -> (i64, i64) {
         self.versions.iter().fold((0, 0), |(above, below), own| (above.max(own.above), below.max(own.below)))
@@ -230,19 +259,21 @@ mod tests {
     const NEAR: RowUse = RowUse::Near { above: 1, below: 2 };
 
     /// Turns of launches, each given by the arrays that it reads nearby and the one that it writes.
-    fn unrolled(turns: usize, launches: &[(&[usize], usize)], states: &[(usize, usize)]) -> Option<Unrolled> {
+    fn unrolled(turns: usize, launches: &[(&[usize], usize)], states: &[(Option<usize>, usize)]) -> Option<Unrolled> {
         let launches = launches.iter().map(|&(read, written)| {
             let read = read.iter().map(|&array| (TurnArray::Changing(array), NEAR));
             let arrays = read.chain([(TurnArray::Changing(written), RowUse::Written)]).collect();
             TurnLaunch { kernel: 0, sizes: smallvec![], arrays }
         });
-        let (before, after) = (vec![(); states.len()], vec![(); states.len()]);
+        let (before, after) = (vec![(); states.iter().flat_map(|own| own.0).count()], vec![(); states.len()]);
         let mut after = after;
         Unrolled::of(&Turns {
             turns,
             rows: 100,
+            all_row_bytes: 8,
             launches: launches.collect(),
-            row_bytes: &[1; 8],
+            row_bytes: &[RowBytes::Each(1); 8],
+            offsets: None,
             states,
             before: before.iter().collect(),
             after: after.iter_mut().collect(),
@@ -251,7 +282,7 @@ mod tests {
 
     #[test]
     fn each_turn_before_needs_more_rows() {
-        let found = unrolled(4, &[(&[0], 1)], &[(0, 1)]).unwrap();
+        let found = unrolled(4, &[(&[0], 1)], &[(Some(0), 1)]).unwrap();
         assert_eq!(found.halo(), (4, 8));
         assert_eq!(
             found.runs.iter().map(|run| (run.above, run.below)).collect::<Vec<_>>(),
@@ -265,20 +296,31 @@ mod tests {
     #[test]
     fn launches_that_only_later_turns_would_need_are_left_out() {
         // Array 2 is made in each turn for the next one; that of the last turn is of no use.
-        let found = unrolled(2, &[(&[0, 3], 1), (&[1], 2), (&[2], 4)], &[(0, 1), (3, 2)]).unwrap();
+        let found = unrolled(2, &[(&[0, 3], 1), (&[1], 2), (&[2], 4)], &[(Some(0), 1), (Some(3), 2)]).unwrap();
         assert_eq!(found.runs.len(), 4, "{found:?}");
     }
 
     #[test]
     fn rows_of_other_strips_are_not_written() {
         // The second array is computed from the first of the same turn, so more rows of the first are made than the strip has.
-        let found = unrolled(2, &[(&[0, 1], 2), (&[1, 2], 3)], &[(0, 2), (1, 3)]).unwrap();
+        let found = unrolled(2, &[(&[0, 1], 2), (&[1, 2], 3)], &[(Some(0), 2), (Some(1), 3)]).unwrap();
         assert_eq!(found.copied.iter().map(|own| own.1).collect::<Vec<_>>(), [0]);
     }
 
     #[test]
     fn a_state_that_was_there_before_is_no_result() {
-        assert_eq!(unrolled(1, &[(&[0], 2)], &[(0, 2), (1, 0)]), None);
-        assert!(unrolled(2, &[(&[0], 2)], &[(0, 2), (1, 0)]).is_some());
+        assert_eq!(unrolled(1, &[(&[0], 2)], &[(Some(0), 2), (Some(1), 0)]), None);
+        assert!(unrolled(2, &[(&[0], 2)], &[(Some(0), 2), (Some(1), 0)]).is_some());
+    }
+    #[test]
+    fn what_launches_one_after_the_other_make_for_each_other_is_in_memory_of_the_strip() {
+        // Array 0 is made for array 1, and both for array 2, which stays.
+        let found = unrolled(1, &[(&[], 0), (&[0], 1), (&[0, 1], 2)], &[(None, 2)]).unwrap();
+        let memory: Vec<VersionMemory> = found.versions.iter().map(|own| own.memory).collect();
+        assert_eq!(memory, [VersionMemory::Slot(0), VersionMemory::Slot(1), VersionMemory::After(0)]);
+        assert_eq!([0, 1, 2].map(|run| found.is_last(run)), [false, false, true]);
+        // Two that stay, of which one is read again.
+        let found = unrolled(1, &[(&[], 0), (&[0], 1)], &[(None, 0), (None, 1)]).unwrap();
+        assert_eq!([0, 1].map(|run| found.is_last(run)), [false, true]);
     }
 }

@@ -8,7 +8,7 @@ use std::{
 use fusebox_backend::{BackendError, Program, Statistics, Stored, Values, check_inputs, execute, lock};
 use fusebox_ir::{
     Array, Plan, Step, ValueId,
-    analysis::{IndependentLaunches, RowLoop},
+    analysis::{IndependentLaunches, RowLoop, RowSequences},
 };
 use fusebox_wide::Features;
 
@@ -31,6 +31,7 @@ pub struct LoadedPlan {
     plan: Arc<Plan>,
     kernels: Arc<[LoadedKernel]>,
     loops: Arc<HashMap<ValueId, RowLoop>>,
+    sequences: Arc<RowSequences>,
     independent: Arc<IndependentLaunches>,
     scripts: Arc<HashMap<ValueId, Script>>,
     shared: Arc<Shared>,
@@ -78,6 +79,8 @@ impl LoadedPlan {
             kernels[version.position].versions.push(Arc::new(LoadedVersion { when, kernel, loaded }));
         }
         let loops = Arc::new(row_loops(&plan, &kernels));
+        let has_rows = |kernel: usize| kernels.get(kernel).is_some_and(strips::has_rows);
+        let sequences = Arc::new(RowSequences::of(&plan, has_rows));
         let independent = Arc::new(IndependentLaunches::of(&plan));
         let steps = plan.steps.iter().flat_map(Step::within);
         let scripts = Arc::new(steps.filter_map(|step| Script::of(&plan, step, &kernels)).collect());
@@ -86,6 +89,7 @@ impl LoadedPlan {
             plan,
             kernels,
             loops,
+            sequences,
             independent,
             scripts,
             shared,
@@ -114,12 +118,14 @@ impl LoadedPlan {
     /// The same machine code, run by the threads and in the memory of another backend.
     pub fn on(&self, backend: &Cranelift) -> Self {
         let (plan, kernels, loops) = (self.plan.clone(), self.kernels.clone(), self.loops.clone());
-        let (independent, scripts) = (self.independent.clone(), self.scripts.clone());
+        let (sequences, independent, scripts) =
+            (self.sequences.clone(), self.independent.clone(), self.scripts.clone());
         let (shared, memory) = (backend.shared.clone(), self.memory.clone());
         Self {
             plan,
             kernels,
             loops,
+            sequences,
             independent,
             scripts,
             shared,
@@ -156,6 +162,7 @@ impl Program for LoadedPlan {
             plan: &self.plan,
             kernels: &self.kernels,
             loops: &self.loops,
+            sequences: &self.sequences,
             independent: (self.shared.threads.count() > 1).then_some(&*self.independent),
             scripts: &self.scripts,
             shared: &self.shared,

@@ -8,7 +8,7 @@ use std::{
 use fusebox_backend::{AtOnce, BackendError, Few, Given, Lanes, Launch, Machine, RowShape, Sort, Stored, Turns};
 use fusebox_ir::{
     Array, Constant, ElementType, Fault, Place, Plan, RunError, Step, ValueId,
-    analysis::{IndependentLaunches, RowLoop},
+    analysis::{IndependentLaunches, RowLoop, RowSequence, RowSequences},
 };
 
 use crate::{
@@ -25,6 +25,8 @@ pub(crate) struct Cpu<'a> {
     pub(crate) kernels: &'a [LoadedKernel],
     /// Loops whose turns may be done in strips, by the first value of their state.
     pub(crate) loops: &'a HashMap<ValueId, RowLoop>,
+    /// Launches of rows that may be done in strips, one after the other.
+    pub(crate) sequences: &'a RowSequences,
     /// Launches that may run at once; none where there is one thread.
     pub(crate) independent: Option<&'a IndependentLaunches>,
     /// What lanes do that run one at a time, by the value that holds the number of the lane.
@@ -160,8 +162,16 @@ impl Machine for Cpu<'_> {
         self.loops.get(&state)
     }
 
-    fn turns_at_once(&self, shape: RowShape<'_>) -> Option<usize> {
+    fn turns_at_once(&self, shape: RowShape) -> Option<usize> {
         launch::strips::turns_at_once(shape, self.shared)
+    }
+
+    fn row_sequence(&self, step: &Step) -> Option<&RowSequence> {
+        self.sequences.at(step)
+    }
+
+    fn gains_in_strips(&self, shape: RowShape) -> bool {
+        launch::strips::gains(shape, self.shared)
     }
 
     fn turns(&self, turns: Turns<'_, Array>) -> Result<bool, BackendError> {

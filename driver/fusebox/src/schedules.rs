@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use fusebox_ir::{
     Plan, Step,
-    analysis::{IndependentLaunches, NotByRow, RowLoop},
+    analysis::{IndependentLaunches, NotByRow, RowLoop, RowSequence, RowSequences},
 };
 use fusebox_schedule::{Book, Choice, Preferences, Scheduled, Target, schedule};
 
@@ -53,7 +53,8 @@ pub(crate) fn passed_over(plan: &Plan, options: &Options) -> Result<Vec<String>,
     Ok(book.targets().collect::<BTreeSet<_>>().into_iter().map(str::to_owned).collect())
 }
 
-/// How the steps of a plan run on a target, with the reasons: the turns of each loop, but for loops over scalars, and launches that run at once.
+/// How the steps of a plan run on a target, with the reasons: the turns of each loop, but for loops over scalars, launches
+/// of rows in strips, and launches that run at once.
 /// Nothing on GPUs, where one launch follows the other.
 ///
 /// # Errors
@@ -63,7 +64,7 @@ pub fn steps(plan: &Plan, target: &str) -> Result<Vec<Choice>, Error> {
     if target.cpu().is_none() {
         return Ok(Vec::new());
     }
-    Ok(loops(plan).into_iter().chain(launches_at_once(plan)).collect())
+    Ok(loops(plan).into_iter().chain(sequences(plan)).chain(launches_at_once(plan)).collect())
 }
 
 fn loops(plan: &Plan) -> Vec<Choice> {
@@ -89,19 +90,40 @@ fn loops(plan: &Plan) -> Vec<Choice> {
     plan.steps.iter().flat_map(Step::within).filter_map(choice).collect()
 }
 
-fn launches_at_once(plan: &Plan) -> Vec<Choice> {
+/// The names of the kernels that steps launch.
+fn launched<'p>(plan: &'p Plan, steps: impl IntoIterator<Item = &'p Step>) -> String {
     let kernel = |step: &Step| match step {
         Step::Launch { kernel, .. } => plan.kernels.get(*kernel).map(|kernel| kernel.name.0.as_str()),
         _ => None,
     };
-    let choice = |steps: &[Step]| {
-        let names: Vec<&str> = steps.iter().filter_map(kernel).collect();
+    steps.into_iter().filter_map(kernel).collect::<Vec<_>>().join(", ")
+}
+
+fn sequences(plan: &Plan) -> Vec<Choice> {
+    let choice = |(sequence, steps): (&RowSequence, &[Step])| {
+        let (above, below) = sequence.reach();
+        let launches = sequence.launches.iter().map(|launch| &steps[launch.step]);
+        let because = match (above, below) {
+            (0, 0) => "each row needs the same row of what is made before".to_owned(),
+            _ => format!("a row needs rows of what is made before, up to {above} above and {below} below"),
+        };
         Choice {
-            about: format!("launches of {}", names.join(", ")),
-            chosen: "at once, where none is long enough for threads to share it".into(),
-            because: "none needs what another makes".into(),
+            about: format!("launches of {}", launched(plan, launches)),
+            chosen: "where their arrays are larger than the caches, all of them over one strip of rows after another"
+                .into(),
+            because,
             instead_of: Vec::new(),
         }
+    };
+    RowSequences::of(plan, |_| true).all(plan).into_iter().map(choice).collect()
+}
+
+fn launches_at_once(plan: &Plan) -> Vec<Choice> {
+    let choice = |steps: &[Step]| Choice {
+        about: format!("launches of {}", launched(plan, steps)),
+        chosen: "at once, where none is long enough for threads to share it".into(),
+        because: "none needs what another makes".into(),
+        instead_of: Vec::new(),
     };
     IndependentLaunches::of(plan).groups(plan).into_iter().map(choice).collect()
 }

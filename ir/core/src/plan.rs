@@ -222,6 +222,14 @@ pub enum Step {
     },
 }
 
+impl Plan {
+    /// All lists of steps: its own, and those of branches, loops and lanes.
+    pub fn lists(&self) -> Vec<&[Step]> {
+        let inner = self.steps.iter().flat_map(Step::within).flat_map(Step::inner);
+        std::iter::once(&self.steps[..]).chain(inner).filter(|steps| !steps.is_empty()).collect()
+    }
+}
+
 impl Step {
     /// Values that the step makes in its own list.
     pub fn makes(&self) -> &[ValueId] {

@@ -2,10 +2,12 @@
 
 mod at_once;
 mod buffers;
+mod by_row;
 mod lanes;
 mod launch;
 mod memory;
 mod on_host;
+mod sequence;
 mod sizes;
 mod sort;
 mod state;

@@ -14,6 +14,12 @@ impl<M: Machine> Executor<'_, M> {
     pub(super) fn steps(&mut self, steps: &[Step]) -> Result<()> {
         let mut position = 0;
         while let Some(step) = steps.get(position) {
+            if let Some(sequence) = self.machine.row_sequence(step)
+                && self.sequence(sequence, &steps[position..][..sequence.steps])?
+            {
+                position += sequence.steps;
+                continue;
+            }
             position += match self.machine.independent(step) {
                 Some(count) => self.independent(&steps[position..][..count])?,
                 None => {

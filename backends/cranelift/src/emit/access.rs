@@ -4,10 +4,10 @@ use std::ops::Range;
 
 use fusebox_ir::{
     Access, Action, Binary, Constant, DimBoundary, DimIndex, ElementType, FailureKind, IndexMap, KernelArrayId,
-    KernelExtent, Lambda, LocalId, MAX_EXTENT, Place, ScalarOperand,
+    KernelExtent, Lambda, LocalId, MAX_EXTENT, Place, ScalarOperand, analysis::kernels::RowUse,
 };
 
-use super::{Emitter, Result, Val};
+use super::{Emitter, HiddenArgument, Result, Val};
 use crate::vector::{Memory, Value};
 
 impl Emitter<'_> {
@@ -268,8 +268,11 @@ impl Emitter<'_> {
             self.check_written(array, &index, &written, &extents, &kernel.arrays[array.index()].extents, place)?;
         }
         let position = self.position(array, &index)?;
-        let position =
-            if map.checked || matches!(position, Val::Gang(_)) { self.masked_position(position) } else { position };
+        let position = if map.checked || matches!(position, Val::Gang(_)) {
+            self.masked_position(array, position)
+        } else {
+            position
+        };
         let innermost = self
             .kernel
             .levels
@@ -319,7 +322,7 @@ impl Emitter<'_> {
         let there = self.plain(there);
         let inside = self.b.not(out);
         self.mask = self.b.both(outer, Some(inside));
-        let position = self.masked_position(position);
+        let position = self.masked_position(array, position);
         self.mask = outer;
         let here = self.load_at(array, position, Memory::Guarded)?;
         let here = self.plain(here);
@@ -344,7 +347,7 @@ impl Emitter<'_> {
             declared.access == Access::Read && self.kernel.arrays.iter().all(|other| other.in_place_of != Some(array));
         let memory = if stays { memory } else { Memory::Shared };
         let (element, lanes) = (declared.element, self.lanes);
-        let position = self.somewhere(position);
+        let position = self.somewhere(array, position);
         Ok(match position {
             Val::Uniform(index) => Val::Uniform(self.b.load(element, 1, base, index, memory)),
             Val::Gang(index) => {
@@ -365,7 +368,7 @@ impl Emitter<'_> {
                     Val::Gang(self.b.reverse(loaded))
                 }
                 _ if self.mask.is_some() => {
-                    let position = self.masked_position(position);
+                    let position = self.masked_position(array, position);
                     let index = self.gang(position);
                     Val::Gang(self.b.load(element, lanes, base, index, Memory::Guarded))
                 }
@@ -375,14 +378,24 @@ impl Emitter<'_> {
     }
 
     /// A position that is that of an element, or the first one, where a row may have no steps (there is slack behind an empty array).
-    fn somewhere(&mut self, position: Val) -> Val {
+    fn somewhere(&mut self, array: KernelArrayId, position: Val) -> Val {
         let Some(some) = self.some_steps else { return position };
-        let zero = self.b.int(0);
+        let first = self.first_element(array);
         match position {
-            Val::Uniform(index) => Val::Uniform(self.b.select(some, index, zero)),
-            Val::Linear(index, stride) => Val::Linear(self.b.select(some, index, zero), stride),
+            Val::Uniform(index) => Val::Uniform(self.b.select(some, index, first)),
+            Val::Linear(index, stride) => Val::Linear(self.b.select(some, index, first), stride),
             // Lanes that take no part have been seen to.
             Val::Gang(_) => position,
         }
+    }
+
+    /// The position of the first element of an array that is in memory: 0, but for some rows of an array alone.
+    pub(super) fn first_element(&mut self, array: KernelArrayId) -> Value {
+        let in_rows = self.in_rows.as_ref().is_some_and(|own| own.uses[array.index()] != RowUse::Anywhere);
+        if !in_rows {
+            return self.b.int(0);
+        }
+        let bytes = self.kernel.arrays[array.index()].element.bytes();
+        self.hidden_argument(HiddenArgument::FirstElement(array, bytes))
     }
 }

@@ -32,7 +32,9 @@ use std::{
 use fusebox_backend::BackendError;
 use fusebox_ir::{
     Action, Constant, DimIndex, Failure, Kernel, KernelArrayId, KernelExtent, LocalId, ScalarOp, ScalarOperand,
-    Statement, bug,
+    Statement,
+    analysis::kernels::{ByRow, by_row},
+    bug,
 };
 
 use crate::vector::{Builder, Function, Site, Value};
@@ -109,6 +111,8 @@ pub enum HiddenArgument {
     TotalFlags(usize),
     /// Whether the launch goes over more memory than caches hold.
     OutOfCache,
+    /// The position of the first element of an array, of so many bytes each, that is in memory, where some of its rows alone are.
+    FirstElement(KernelArrayId, usize),
     /// A number in which kernels that share their code differ.
     Number(Constant),
 }
@@ -162,6 +166,8 @@ pub struct Emitter<'k> {
     fewer_than: Vec<(usize, u32)>,
     /// In gangs of which any number of lanes may take part: whether some do.
     some_steps: Option<Value>,
+    /// What steps of the outermost level touch of each array, where code may run on some rows alone.
+    in_rows: Option<ByRow>,
     /// Steps of a level that run at once.
     jam: Option<jammed::Jam>,
     /// What is copied before the loops around, by the statement that loads it.
@@ -226,6 +232,7 @@ pub fn emit(
         done: HashSet::new(),
         fewer_than: Vec::new(),
         some_steps: None,
+        in_rows: by_row(kernel),
         jam: None,
         panels: HashMap::new(),
         short_trip: HashMap::new(),

@@ -169,7 +169,7 @@ impl Emitter<'_> {
     pub(super) fn checked_read(&mut self, array: KernelArrayId, index: &[Val], place: &Place) -> Result<Val> {
         self.check_index(array, index, place)?;
         let position = self.position(array, index)?;
-        let position = self.masked_position(position);
+        let position = self.masked_position(array, position);
         self.load_at(array, position, Memory::Guarded)
     }
 
@@ -182,16 +182,16 @@ impl Emitter<'_> {
         }
         let extents: Vec<KernelExtent> = kernel.arrays[array.index()].extents.clone();
         self.check_inside(array, &[position], &[size], &extents, place)?;
-        let position = self.masked_position(position);
+        let position = self.masked_position(array, position);
         self.load_at(array, position, Memory::Guarded)
     }
 
     /// Where not all lanes take part, those that do not read the first element (there is slack behind an empty array).
-    pub(super) fn masked_position(&mut self, position: Val) -> Val {
+    pub(super) fn masked_position(&mut self, array: KernelArrayId, position: Val) -> Val {
         let Some(mask) = self.mask else { return position };
         let position = self.plain(position);
-        let zero = self.b.int(0);
-        let position = self.b.select(mask, position, zero);
+        let first = self.first_element(array);
+        let position = self.b.select(mask, position, first);
         self.val(position)
     }
 

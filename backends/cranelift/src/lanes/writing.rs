@@ -218,7 +218,7 @@ impl Writer<'_> {
                     working.push(Working { word, steps: TILE });
                 }
                 HiddenArgument::Onward => words[word] = wants_last_carry(kernel).into(),
-                HiddenArgument::Appended | HiddenArgument::OutOfCache => {}
+                HiddenArgument::Appended | HiddenArgument::OutOfCache | HiddenArgument::FirstElement(..) => {}
                 // Chunks have copies.
                 HiddenArgument::ChunkSteps(_) | HiddenArgument::Copies(..) | HiddenArgument::CopyFlags(_) => {
                     return None;

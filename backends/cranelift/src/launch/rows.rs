@@ -35,14 +35,7 @@ impl<'a> Rows<'a> {
         let rows = usize::try_from(rows).ok().filter(|&rows| rows > 0)?;
         let array = |id: KernelArrayId| arrays.get(id.index()).copied().flatten();
         match lengths {
-            RowLengths::Offsets { array: id, first } => {
-                let (array, first) = (array(id)?, usize::try_from(first).ok()?);
-                let range = first..first.checked_add(rows)?.checked_add(1)?;
-                Some(match array.element() {
-                    ElementType::I32 => Self::Offsets32(array.as_slice::<i32>()?.get(range)?),
-                    _ => Self::Offsets64(array.as_slice::<i64>()?.get(range)?),
-                })
-            }
+            RowLengths::Offsets { array: id, first } => Self::between(array(id)?, usize::try_from(first).ok()?, rows),
             RowLengths::Sizes { array: id, first } => {
                 let (array, first) = (array(id)?, usize::try_from(first).ok()?);
                 let range = first..first.checked_add(rows)?;
@@ -58,6 +51,15 @@ impl<'a> Rows<'a> {
                 })
             }
         }
+    }
+
+    /// Rows between numbers of an array, from one on.
+    pub(super) fn between(offsets: &'a Array, first: usize, rows: usize) -> Option<Self> {
+        let range = first..first.checked_add(rows)?.checked_add(1)?;
+        Some(match offsets.element() {
+            ElementType::I32 => Self::Offsets32(offsets.as_slice::<i32>()?.get(range)?),
+            _ => Self::Offsets64(offsets.as_slice::<i64>()?.get(range)?),
+        })
     }
 
     /// Places where rows can be cut, less one; where they are; what is before them.
@@ -91,6 +93,24 @@ impl<'a> Rows<'a> {
     pub(super) fn elements(&self) -> u64 {
         let rows = self.row(self.places()) * ROW;
         self.before(self.places()).saturating_sub(rows).max(0) as u64
+    }
+
+    /// Whether rows are segments: they begin with element 0, and none begins before the one before it.
+    pub(super) fn are_segments(&self) -> bool {
+        match self {
+            Self::Offsets32(offsets) => offsets[0] == 0 && offsets.is_sorted(),
+            Self::Offsets64(offsets) => offsets[0] == 0 && offsets.is_sorted(),
+            Self::Groups32(..) | Self::Groups64(..) => false,
+        }
+    }
+
+    /// The element that a row begins with, or, behind the last row, how many there are: of segments ([`Self::are_segments`]).
+    pub(super) fn begin(&self, row: i64) -> usize {
+        match self {
+            Self::Offsets32(offsets) => offsets[row as usize] as usize,
+            Self::Offsets64(offsets) => offsets[row as usize] as usize,
+            Self::Groups32(..) | Self::Groups64(..) => 0,
+        }
     }
 
     /// How many elements a row has.

@@ -1,13 +1,15 @@
-//! Several turns of a loop of rows over one strip of rows after another: what turns make in between stays in a cache.
+//! Several turns of a loop of rows, or launches of rows one after the other, over one strip of rows after another: what they make in between
+//! stays in a cache.
 //!
-//! A strip begins with as many more rows as its turns reach beyond it, so that strips need nothing of each other and threads take them in any
-//! order (overlapped tiling). The first and the last rows are one strip together: only there a boundary may ask for rows of the other
+//! A strip begins with as many more rows as its launches reach beyond it, so that strips need nothing of each other and threads take them in
+//! any order (overlapped tiling). The first and the last rows are one strip together: only there a boundary may ask for rows of the other
 //! end. Rows keep their numbers: memory of a strip is addressed as if its array were whole.
 
-use fusebox_backend::{BackendError, RowShape, TurnArray, TurnLaunch, Turns, Unrolled, VersionMemory};
-use fusebox_ir::{Array, ElementType, RunError, analysis::RowLoop};
+use fusebox_backend::{BackendError, RowBytes, RowShape, TurnArray, TurnLaunch, Turns, Unrolled, VersionMemory};
+use fusebox_ir::{Array, ElementType, RunError};
 
 use super::{
+    rows::Rows,
     table::{RowMemory, Table},
     workers::each,
 };
@@ -23,73 +25,93 @@ const MOST_TURNS: i64 = 16;
 /// A strip has so many times the rows that its turns reach beyond it on both sides: half of the reach is computed twice.
 const ROWS_OF_REACH: i64 = 4;
 
-/// Whether code of a kernel can run on some rows, without anything before or after that has to do with other rows.
+/// A segment of so many elements is long, if it has more than a quarter of a thread's share of all elements.
+const LONG_SEGMENT: i64 = 1 << 14;
+
+/// Whether code of a kernel can run on some rows, without anything before or after that has to do with other rows. How many rows there are is
+/// known otherwise.
 pub(crate) fn has_rows(loaded: &LoadedKernel) -> bool {
     let own = |part: Part| loaded.part(part).is_some();
     let across = |hidden: &HiddenArgument| {
-        !matches!(hidden, HiddenArgument::OutOfCache | HiddenArgument::Steps | HiddenArgument::Number(_))
+        !matches!(
+            hidden,
+            HiddenArgument::OutOfCache
+                | HiddenArgument::Steps
+                | HiddenArgument::FirstElement(..)
+                | HiddenArgument::Number(_)
+        )
     };
-    own(Part::Body) && !own(Part::Totals) && !own(Part::Steps) && !loaded.hidden.iter().any(across)
+    own(Part::Body) && !own(Part::Totals) && !loaded.hidden.iter().any(across)
 }
 
 /// How many turns of a loop are done at once: as many as leave strips that fit into the cache, if all rows do not.
-pub(crate) fn turns_at_once(shape: RowShape<'_>, shared: &Shared) -> Option<usize> {
-    let bytes = usize::try_from(shape.rows).ok()?.checked_mul(shape.row_bytes)?;
-    if bytes < shared.strips_from_bytes || shape.row_bytes == 0 {
-        return None;
-    }
-    let rows = i64::try_from(shared.strip_bytes / shape.row_bytes).ok()?;
-    let turns = most_turns(rows, shape.row_loop).min(MOST_TURNS);
+pub(crate) fn turns_at_once(shape: RowShape, shared: &Shared) -> Option<usize> {
+    let rows = rows_of_a_strip(shape, shared)?;
+    let turns = most_turns(rows, shape.reach).min(MOST_TURNS);
     // Both ends and some strips between.
     (turns >= 2 && shape.rows >= 4 * rows).then_some(turns as usize)
 }
 
+/// Whether launches of rows are done in strips, one after the other: if strips fit into the cache and all rows do not.
+pub(crate) fn gains(shape: RowShape, shared: &Shared) -> bool {
+    let threads = shared.threads.count() as i64;
+    let rows = rows_of_a_strip(shape, shared);
+    rows.is_some_and(|rows| most_turns(rows, shape.reach) >= 1 && shape.rows >= 4 * rows.max(threads))
+}
+
+/// How many rows fit into the cache, if all rows do not.
+fn rows_of_a_strip(shape: RowShape, shared: &Shared) -> Option<i64> {
+    let bytes = usize::try_from(shape.rows).ok()?.checked_mul(shape.row_bytes)?;
+    if bytes < shared.strips_from_bytes || shape.row_bytes == 0 {
+        return None;
+    }
+    i64::try_from(shared.strip_bytes / shape.row_bytes).ok().filter(|&rows| rows > 0)
+}
+
 /// How many turns a strip of so many rows, with what the turns reach beyond it, is enough for.
-fn most_turns(rows: i64, row_loop: &RowLoop) -> i64 {
-    let (above, below) = row_loop.reach();
+fn most_turns(rows: i64, (above, below): (i64, i64)) -> i64 {
     rows / ((ROWS_OF_REACH + 1) * (above + below)).max(1)
 }
 
-/// Does turns of a loop in strips; whether it did.
+/// Does launches in strips; whether it did.
 pub(crate) fn run(
     turns: Turns<'_, Array>,
     kernels: &[LoadedKernel],
     (shared, cleared): (&Shared, bool),
 ) -> Result<bool, BackendError> {
     let Some(unrolled) = Unrolled::of(&turns) else { return Ok(false) };
-    let Turns { rows, launches, row_bytes, before, after, .. } = turns;
-    let (above, below) = unrolled.halo();
-    let own = shared.strip_bytes / row_bytes.iter().sum::<usize>().max(1);
-    let own = (own as i64 - above - below).max(above + below).max(1);
-    // Boundaries that reflect need as many rows at an end as a launch reaches.
-    let end = (own / 2).max(above.max(below) + 1);
-    if rows < 4 * (end + above + below) {
-        return Ok(false);
-    }
-    let loop_run = Strips {
+    let Turns { rows, all_row_bytes, launches, row_bytes, before, after, offsets, .. } = turns;
+    let segments = match offsets.map(|offsets| Rows::between(offsets, 0, usize::try_from(rows).unwrap_or_default())) {
+        Some(None) => return Ok(false),
+        found => found.flatten(),
+    };
+    let mut run = Strips {
+        past: vec![false; unrolled.runs.len()],
         unrolled: &unrolled,
         launches: &launches,
         kernels,
         row_bytes,
+        all_row_bytes,
+        segments,
         shared,
         cleared,
         rows,
         before: before.into_iter().map(RowMemory::of).collect(),
-        after: after.into_iter().map(RowMemory::of_mut).collect(),
+        after: Vec::new(),
     };
-    if !loop_run.begin()? {
+    if !run.segments_hold() {
         return Ok(false);
     }
-    let between = rows - 2 * end;
-    let strips = (between as u64).div_ceil(own as u64) as i64;
+    run.past = run.runs_past_caches(&after);
+    run.after = after.into_iter().map(RowMemory::of_mut).collect();
+    let Some((end, strips)) = run.strips() else { return Ok(false) };
+    if !run.begin()? {
+        return Ok(false);
+    }
     // The ends first: their memory is as long as the arrays, though little of it is touched.
-    let done = each(&shared.threads, 1 + strips as usize, |strip, _| {
-        if strip == 0 {
-            return loop_run.ends(end);
-        }
-        let first = end + between * (strip as i64 - 1) / strips;
-        let last = end + between * strip as i64 / strips;
-        loop_run.strip(first, last)
+    let done = each(&shared.threads, strips.len(), |number, _| match strips[number] {
+        (first, last) if first > last => run.ends(end),
+        (first, last) => run.strip(first, last),
     });
     match done {
         Ok(()) => Ok(true),
@@ -116,16 +138,76 @@ struct Strips<'t, 'a> {
     unrolled: &'t Unrolled,
     launches: &'t [TurnLaunch<'a, Array>],
     kernels: &'t [LoadedKernel],
-    row_bytes: &'t [usize],
+    row_bytes: &'t [RowBytes],
+    /// Bytes of one row of all arrays.
+    all_row_bytes: usize,
+    /// Where segments begin, if there are arrays of segments.
+    segments: Option<Rows<'t>>,
     shared: &'t Shared,
     /// Whether new memory holds zeros.
     cleared: bool,
     rows: i64,
     before: Vec<RowMemory<'t>>,
     after: Vec<RowMemory<'t>>,
+    /// For each run whether what it makes goes past the caches.
+    past: Vec<bool>,
 }
 
 impl<'t> Strips<'t, '_> {
+    /// Whether segments are what code for some of them counts on, no array has fewer elements than they have, and no segment is so long that all threads should share it.
+    fn segments_hold(&self) -> bool {
+        let segments = self.segments.as_ref().filter(|segments| segments.are_segments());
+        let hold = |own: &RowBytes| match own {
+            RowBytes::Each(_) => true,
+            RowBytes::Segment(_, most) => segments.is_some_and(|segments| segments.begin(self.rows) as i64 <= *most),
+        };
+        let threads = self.shared.threads.count() as i64;
+        self.row_bytes.iter().all(hold)
+            && segments.is_none_or(|segments| segments.long(LONG_SEGMENT, 4 * threads).is_empty())
+    }
+
+    /// Which runs make nothing that is read again, of arrays that no cache holds.
+    fn runs_past_caches(&self, after: &[&mut Array]) -> Vec<bool> {
+        let bytes: usize = after.iter().map(|array| array.bytes().len()).sum();
+        let is_large = bytes >= self.shared.out_of_cache_bytes;
+        (0..self.unrolled.runs.len()).map(|run| is_large && self.unrolled.is_last(run)).collect()
+    }
+
+    /// How many rows at either end are one strip, and the strips: first that of the ends, if there is one, whose numbers stand the other way round.
+    fn strips(&self) -> Option<(i64, Vec<(i64, i64)>)> {
+        let (above, below) = self.unrolled.halo();
+        if (above, below) == (0, 0) {
+            let all = self.all_row_bytes.saturating_mul(usize::try_from(self.rows).ok()?);
+            let count = i64::try_from(all.div_ceil(self.shared.strip_bytes.max(1))).ok()?;
+            let cuts = match &self.segments {
+                Some(segments) => segments.cuts(count),
+                None => {
+                    (0..=count).map(|at| (i128::from(self.rows) * i128::from(at) / i128::from(count)) as i64).collect()
+                }
+            };
+            return Some((0, cuts.windows(2).map(|ends| (ends[0], ends[1])).collect()));
+        }
+        let own = self.shared.strip_bytes / self.all_row_bytes.max(1);
+        let own = (own as i64 - above - below).max(above + below).max(1);
+        // Boundaries that reflect need as many rows at an end as a launch reaches.
+        let end = (own / 2).max(above.max(below) + 1);
+        if self.rows < 4 * (end + above + below) {
+            return None;
+        }
+        let between = self.rows - 2 * end;
+        let count = (between as u64).div_ceil(own as u64) as i64;
+        let row = |strip: i64| end + between * strip / count;
+        Some((end, std::iter::once((1, 0)).chain((0..count).map(|strip| (row(strip), row(strip + 1)))).collect()))
+    }
+
+    /// Bytes of an array before a row.
+    fn bytes_before(&self, array: usize, row: i64) -> usize {
+        match self.row_bytes[array] {
+            RowBytes::Each(bytes) => row as usize * bytes,
+            RowBytes::Segment(bytes, _) => self.segments.as_ref().map_or(0, |segments| segments.begin(row)) * bytes,
+        }
+    }
+
     /// What kernels do outside of all rows: checks. Whether all kernels have code for rows.
     fn begin(&self) -> Result<bool, RunError> {
         for (position, launch) in self.launches.iter().enumerate() {
@@ -136,25 +218,26 @@ impl<'t> Strips<'t, '_> {
                 && let Some(run) = self.unrolled.runs.iter().position(|run| run.launch == position)
             {
                 // Nothing at depth 0 has to do with rows, so any memory does.
-                self.table(run, &|_| self.before[0]).call(finish, (0, self.rows))?;
+                self.table(run, &|_| RowMemory::nowhere()).call(finish, (0, self.rows))?;
             }
         }
         Ok(true)
     }
 
-    /// Memory for so many rows of the versions in between.
-    fn memory(&self, rows: i64) -> Result<Vec<Array>, Stop> {
+    /// Memory for the versions in between, of rows `first..last` and of those that are needed around them.
+    fn memory(&self, (first, last): (i64, i64)) -> Result<Vec<Array>, Stop> {
         let mut bytes = vec![0; self.unrolled.slots];
         for version in &self.unrolled.versions {
             if let VersionMemory::Slot(slot) = version.memory
                 && let Some(bytes) = bytes.get_mut(slot)
             {
-                *bytes = self.row_bytes[version.array].max(*bytes);
+                let before = |row: i64| self.bytes_before(version.array, row);
+                let own = before((last + version.below).min(self.rows)) - before((first - version.above).max(0));
+                *bytes = own.max(*bytes);
             }
         }
-        let rows = usize::try_from(rows).map_err(|_| Stop::NoRoom)?;
         let own = |bytes: usize| {
-            let mut own = self.shared.memory.take(ElementType::U8, &[bytes.checked_mul(rows)?])?;
+            let mut own = self.shared.memory.take(ElementType::U8, &[bytes])?;
             if self.cleared {
                 own.bytes_mut().fill(0);
             }
@@ -165,13 +248,11 @@ impl<'t> Strips<'t, '_> {
 
     /// All turns for rows `first..last`, which are far from the ends.
     fn strip(&self, first: i64, last: i64) -> Result<(), Stop> {
-        let (above, below) = self.unrolled.halo();
-        let mut memory = self.memory(last - first + above + below)?;
+        let mut memory = self.memory((first, last))?;
         let slots: Vec<RowMemory<'_>> = memory.iter_mut().map(RowMemory::of_mut).collect();
         let place = |version: usize| {
             let own = &self.unrolled.versions[version];
-            let before = (first - own.above) as usize * self.row_bytes[own.array];
-            self.place(version, &slots, before)
+            self.place(version, &slots, self.bytes_before(own.array, first - own.above))
         };
         for (position, run) in self.unrolled.runs.iter().enumerate() {
             self.call(position, &place, (first - run.above, last + run.below))?;
@@ -182,7 +263,7 @@ impl<'t> Strips<'t, '_> {
 
     /// All turns for the first `end` rows and for as many at the end.
     fn ends(&self, end: i64) -> Result<(), Stop> {
-        let mut memory = self.memory(self.rows)?;
+        let mut memory = self.memory((0, self.rows))?;
         let slots: Vec<RowMemory<'_>> = memory.iter_mut().map(RowMemory::of_mut).collect();
         let place = |version: usize| self.place(version, &slots, 0);
         for (position, run) in self.unrolled.runs.iter().enumerate() {
@@ -220,16 +301,18 @@ impl<'t> Strips<'t, '_> {
     where
         't: 'm,
     {
+        let past = self.past[run];
         let run = &self.unrolled.runs[run];
         let launch = &self.launches[run.launch];
         let arrays = launch.arrays.iter().zip(&run.versions).map(|((array, _), version)| match (array, version) {
             (TurnArray::Same(array), _) => RowMemory::of(array),
             (TurnArray::Changing(_), Some(version)) => place(*version),
-            (TurnArray::Changing(_), None) => self.before[0],
+            (TurnArray::Changing(_), None) => RowMemory::nowhere(),
         });
         let hidden = &self.kernels[launch.kernel].hidden;
         let mut table = Table::of_rows(&launch.sizes, arrays, hidden);
         table.set(HiddenArgument::Steps, self.rows as u64);
+        table.set(HiddenArgument::OutOfCache, past.into());
         table
     }
 
@@ -239,8 +322,8 @@ impl<'t> Strips<'t, '_> {
         't: 'm,
     {
         for &(version, state) in &self.unrolled.copied {
-            let bytes = self.row_bytes[self.unrolled.versions[version].array];
-            place(version).copy_to(self.after[state], (first as usize * bytes, last as usize * bytes));
+            let before = |row: i64| self.bytes_before(self.unrolled.versions[version].array, row);
+            place(version).copy_to(self.after[state], (before(first), before(last)));
         }
     }
 }

@@ -36,23 +36,30 @@ pub(super) struct Table<'m> {
 #[derive(Clone, Copy)]
 pub(super) struct RowMemory<'m> {
     address: u64,
+    /// Bytes of the array before the first that is in memory.
+    missing: usize,
     memory: PhantomData<&'m [u8]>,
 }
 
 impl<'m> RowMemory<'m> {
     /// All rows.
     pub(super) fn of(array: &'m Array) -> Self {
-        Self { address: array.bytes().as_ptr() as u64, memory: PhantomData }
+        Self { address: array.bytes().as_ptr() as u64, missing: 0, memory: PhantomData }
     }
 
     /// All rows, to be written.
     pub(super) fn of_mut(array: &'m mut Array) -> Self {
-        Self { address: array.bytes_mut().as_mut_ptr() as u64, memory: PhantomData }
+        Self { address: array.bytes_mut().as_mut_ptr() as u64, missing: 0, memory: PhantomData }
+    }
+
+    /// No rows: no code that is called with it touches the array.
+    pub(super) fn nowhere() -> Self {
+        Self { address: std::ptr::NonNull::<u64>::dangling().as_ptr() as u64, missing: 0, memory: PhantomData }
     }
 
     /// The same memory for rows before which so many bytes are missing.
     pub(super) fn without(self, before: usize) -> Self {
-        Self { address: self.address.wrapping_sub(before as u64), ..self }
+        Self { address: self.address.wrapping_sub(before as u64), missing: before, ..self }
     }
 
     /// Copies bytes `from..to` of the array to another's memory.
@@ -86,7 +93,14 @@ impl<'m> Table<'m> {
         arrays: impl Iterator<Item = RowMemory<'m>>,
         hidden: &'m [HiddenArgument],
     ) -> Self {
-        Self::of_addresses(sizes, arrays.map(|rows| rows.address), hidden)
+        let rows: SmallVec<[RowMemory<'m>; 8]> = arrays.collect();
+        let mut table = Self::of_addresses(sizes, rows.iter().map(|rows| rows.address), hidden);
+        for (word, argument) in hidden.iter().enumerate() {
+            if let HiddenArgument::FirstElement(array, bytes) = argument {
+                table.words[table.first + word] = rows.get(array.index()).map_or(0, |own| own.missing / bytes) as u64;
+            }
+        }
+        table
     }
 
     fn of_addresses(sizes: &[i64], addresses: impl Iterator<Item = u64>, hidden: &'m [HiddenArgument]) -> Self {

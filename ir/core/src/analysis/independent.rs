@@ -18,9 +18,9 @@ impl IndependentLaunches {
     /// Finds the groups, in bodies of branches and loops too.
     pub fn of(plan: &Plan) -> Self {
         let mut groups = Self::default();
-        lists(plan).into_iter().for_each(|steps| groups.find(plan, steps));
+        plan.lists().into_iter().for_each(|steps| groups.find(plan, steps));
         let mut written = BTreeMap::<ValueId, usize>::new();
-        for (id, access) in lists(plan).into_iter().flatten().flat_map(|step| accesses(plan, step)) {
+        for (id, access) in plan.lists().into_iter().flatten().flat_map(|step| accesses(plan, step)) {
             *written.entry(id).or_default() += usize::from(access != Access::Read);
         }
         groups.steps.retain(|id, _| written.get(id) == Some(&1));
@@ -45,7 +45,7 @@ impl IndependentLaunches {
         let group =
             |steps: &'p [Step], first: usize| self.steps_at(plan, &steps[first]).map(|count| &steps[first..][..count]);
         let of = |steps: &'p [Step]| (0..steps.len()).filter_map(move |first| group(steps, first));
-        lists(plan).into_iter().flat_map(of).collect()
+        plan.lists().into_iter().flat_map(of).collect()
     }
 
     fn find(&mut self, plan: &Plan, steps: &[Step]) {
@@ -60,12 +60,6 @@ impl IndependentLaunches {
             position += count.max(1);
         }
     }
-}
-
-/// All lists of steps.
-fn lists(plan: &Plan) -> Vec<&[Step]> {
-    let inner = plan.steps.iter().flat_map(Step::within).flat_map(Step::inner);
-    std::iter::once(&plan.steps[..]).chain(inner).filter(|steps| !steps.is_empty()).collect()
 }
 
 /// What a launch does with each of its arrays; nothing of other steps.

@@ -16,6 +16,7 @@ pub mod marks;
 pub mod need;
 pub mod restrict;
 pub mod row_loops;
+pub mod row_sequences;
 pub mod rows;
 pub mod sizes;
 pub mod spine;
@@ -36,6 +37,7 @@ pub use self::{
     marks::marks,
     need::{certain_params, possible_params},
     row_loops::{NotByRow, RowLaunch, RowLoop},
+    row_sequences::{RowSequence, RowSequences},
     rows::Rows,
     sizes::{Answer, Size, Sizes},
     spine::{Spine, makes_elements, spine},

@@ -20,15 +20,30 @@ pub struct RowLoop {
     pub states: Vec<(usize, ValueId)>,
 }
 
-/// A launch in the body of a loop.
+/// A launch in the body of a loop, or in a [`super::RowSequence`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RowLaunch {
     /// The position of its step in the body.
     pub step: usize,
-    /// What it does with each array of the kernel; of those that stay the same in all turns [`RowUse::Anywhere`].
+    /// What it does with each array of the kernel; of those that no launch here writes [`RowUse::Anywhere`].
     pub uses: Vec<RowUse>,
-    /// Which size of the kernel is the number of rows.
+    /// Which array of the kernel is in the memory of which: an array may have several names.
+    pub arrays: Vec<ValueId>,
+    /// Which size of the kernel is the number of rows, or `less` more.
     pub rows: usize,
+    /// 1 where the size is that of the offsets of rows, else 0.
+    pub less: i64,
+}
+
+/// How many rows above and below of an array launches need, one after the other, for one row of what is there after them: at most.
+pub(super) fn reach(launches: &[RowLaunch]) -> (i64, i64) {
+    let near = |uses: &RowLaunch| {
+        uses.uses.iter().fold((0, 0), |(above, below), own| match *own {
+            RowUse::Near { above: a, below: b } => (above.max(a), below.max(b)),
+            RowUse::Written | RowUse::WritesSegment | RowUse::Segment | RowUse::Anywhere => (above, below),
+        })
+    };
+    launches.iter().map(near).fold((0, 0), |(above, below), (a, b)| (above + a, below + b))
 }
 
 /// Why the turns of a loop are not done in strips.
@@ -69,13 +84,7 @@ impl RowLoop {
 
     /// How many rows above and below of an array a turn needs for one row of what is there after it: at most.
     pub fn reach(&self) -> (i64, i64) {
-        let near = |uses: &RowLaunch| {
-            uses.uses.iter().fold((0, 0), |(above, below), own| match *own {
-                RowUse::Near { above: a, below: b } => (above.max(a), below.max(b)),
-                RowUse::Written | RowUse::Anywhere => (above, below),
-            })
-        };
-        self.launches.iter().map(near).fold((0, 0), |(above, below), (a, b)| (above + a, below + b))
+        reach(&self.launches)
     }
 }
 
@@ -136,7 +145,9 @@ impl Looked<'_> {
     fn launch(&self, step: usize, kernel: usize, arrays: &[ValueId]) -> Result<RowLaunch, NotByRow> {
         let Some(declared) = self.plan.kernels.get(kernel) else { return Err(NotByRow::Kernel(String::new())) };
         let name = || declared.name.0.clone();
-        let by_row = by_row(declared).ok_or_else(|| NotByRow::Kernel(name()))?;
+        // Loops over segments go on in order.
+        let by_row = by_row(declared).filter(|own| own.less == 0 && own.offsets.is_none());
+        let by_row = by_row.ok_or_else(|| NotByRow::Kernel(name()))?;
         let mut uses = Vec::with_capacity(arrays.len());
         for (&id, own) in arrays.iter().zip(by_row.uses) {
             uses.push(match (self.changes(id), own) {
@@ -153,7 +164,8 @@ impl Looked<'_> {
             });
         }
         let rows = declared.sizes.iter().position(|size| size.id == by_row.rows);
-        Ok(RowLaunch { step, uses, rows: rows.ok_or_else(|| NotByRow::Kernel(name()))? })
+        let rows = rows.ok_or_else(|| NotByRow::Kernel(name()))?;
+        Ok(RowLaunch { step, uses, arrays: arrays.to_vec(), rows, less: 0 })
     }
 
     /// Whether another launch before a step of the body has the array.
