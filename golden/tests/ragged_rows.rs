@@ -1,11 +1,14 @@
 //! Random nests over rows of different lengths, whose elements are computed with what was computed of their row: as the interpreter gives it,
 //! and to the bit what the plan says, on any number of threads.
 
+mod common;
+
 use std::{fmt::Write, num::NonZeroUsize};
 
-use fusebox::{Options, compile_program, pipeline_of, run_passes};
+use common::plan_of;
+use fusebox::{Options, compile_program};
 use fusebox_interp::{run, run_plan};
-use fusebox_ir::{Array, Constant, Made, Nested, Plan, Program, Scalar, SplitMix64, Value, text};
+use fusebox_ir::{Array, Constant, Nested, Plan, Program, Scalar, SplitMix64, Value, text};
 
 fn below(random: &mut SplitMix64, limit: usize) -> usize {
     random.below(limit as u64) as usize
@@ -73,15 +76,6 @@ fn lengths(random: &mut SplitMix64) -> Vec<i64> {
 
 fn vector<T: Scalar>(list: &[T]) -> Array {
     Array::new(&[list.len()], list).unwrap_or_else(|error| panic!("{error}"))
-}
-
-fn plan_of(program: &Program) -> Plan {
-    let options = Options::default();
-    let stages = run_passes(program, &pipeline_of(program, &options), true).unwrap_or_else(|error| panic!("{error}"));
-    match stages.into_iter().next_back().map(|stage| stage.made) {
-        Some(Made::Plan(plan)) => *plan,
-        _ => panic!("no plan of {program}"),
-    }
 }
 
 /// Whether a plan looks up the row of elements.

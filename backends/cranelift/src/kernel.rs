@@ -32,11 +32,6 @@ pub struct CompiledKernel {
 }
 
 impl CompiledKernel {
-    /// Whether copies of a scatter's targets need a byte each.
-    pub(crate) fn needs_flags(action: &Action) -> bool {
-        Emitter::needs_flags(action)
-    }
-
     /// Drops what the functions do, once it is machine code or another's is taken: where they may fail stays.
     pub(crate) fn drop_bodies(&mut self) {
         for (_, function) in &mut self.parts {

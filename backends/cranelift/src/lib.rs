@@ -33,7 +33,7 @@ use std::sync::{Arc, Mutex};
 
 use fusebox_backend::{Backend, BackendError, Compiled, Pool};
 use fusebox_ir::{Plan, ProvedPlan, validate_plan};
-use fusebox_schedule::Book;
+use fusebox_schedule::{Book, Strips};
 
 use threads::Threads;
 
@@ -63,13 +63,13 @@ pub struct Config {
     pub at_once_from_ns: u64,
     /// From how many bytes of arrays on a kernel is taken to go over more memory than caches hold.
     pub out_of_cache_bytes: usize,
-    /// From how many bytes of the arrays on that a loop changes several of its turns are done over one strip of rows after another.
+    /// From how many bytes of arrays on turns of loops, and kernels that follow each other, are done over one strip of rows after another.
     pub strips_from_bytes: usize,
     /// Bytes of the rows of such a strip; 0: three quarters of the second cache of a core.
     pub strip_bytes: usize,
     /// From how many bytes an array of a lane is made by all threads: its lane is left until the others are done.
     pub lane_bytes: usize,
-    /// Schedules that some kernels are run by. One for 16 bytes (`sse`) alone keeps its kernel from code for longer vectors: on a machine with AVX-512 those
+    /// Schedules that some kernels are run by, and strips, which count more than the two numbers above. One for 16 bytes (`sse`) alone keeps its kernel from code for longer vectors: on a machine with AVX-512 those
     /// of `avx512` count, else those of `avx2`.
     pub schedules: Arc<Book>,
 }
@@ -85,7 +85,7 @@ impl Default for Config {
             share_from_ns: 60_000,
             at_once_from_ns: 30_000,
             out_of_cache_bytes: 32 << 20,
-            strips_from_bytes: 4 << 20,
+            strips_from_bytes: Strips::FROM as usize,
             strip_bytes: 0,
             lane_bytes: 1 << 20,
             schedules: Arc::default(),
@@ -130,6 +130,20 @@ impl Shared {
     }
 }
 
+/// Bytes of a strip, and from how many bytes on there are strips.
+fn strips(config: &Config) -> (usize, usize) {
+    let bytes = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
+    match (config.schedules.strips(), config.strip_bytes) {
+        (Some(Strips::Never), own) => (own, usize::MAX),
+        (Some(Strips::Of { bytes: own, from }), _) => (bytes(own), bytes(from)),
+        (None, 0) => {
+            let second = caches::second().unwrap_or(USUAL_SECOND_CACHE);
+            (bytes(Strips::bytes_for(second as u64)), config.strips_from_bytes)
+        }
+        (None, own) => (own, config.strips_from_bytes),
+    }
+}
+
 impl Cranelift {
     /// A backend of its own threads.
     ///
@@ -148,17 +162,15 @@ impl Cranelift {
         }
         let threads = Threads::new(count)
             .map_err(|error| BackendError::Unsupported { backend: "cpu", what: format!("{count} threads: {error}") })?;
+        let (strip_bytes, strips_from_bytes) = strips(&config);
         let shared = Shared {
             threads,
             memory: Pool::with_advice(config.pool_bytes, huge::pages),
             share_from_ns: config.share_from_ns,
             at_once_from_ns: config.at_once_from_ns,
             out_of_cache_bytes: config.out_of_cache_bytes,
-            strips_from_bytes: config.strips_from_bytes,
-            strip_bytes: match config.strip_bytes {
-                0 => caches::second().unwrap_or(USUAL_SECOND_CACHE) / 4 * 3,
-                bytes => bytes,
-            },
+            strips_from_bytes,
+            strip_bytes,
             lane_bytes: config.lane_bytes,
             lanes: Mutex::default(),
         };

@@ -2,12 +2,13 @@
 
 mod common;
 
-use std::fmt::Write;
+use std::{fmt::Write, sync::Arc};
 
 use common::{Random, check, compiled, interpreted, plan, same_bits};
 use fusebox_backend::{BackendError, Program};
 use fusebox_cranelift::{Config, Cranelift};
 use fusebox_ir::{Array, ElementType, Plan, analysis::RowSequences};
+use fusebox_schedule::{Book, Strips};
 
 /// A backend with strips of so many bytes, or with none.
 fn backend(threads: usize, strip_bytes: Option<usize>) -> Cranelift {
@@ -249,6 +250,27 @@ fn random_launches_of_rows() {
         less += usize::from(held < in_order);
     }
     assert!(found >= 30 && less >= 10, "{found} of 60 have sequences, {less} hold less");
+}
+
+#[test]
+fn strips_are_what_schedules_say() {
+    let plan = plan(SOFTMAX);
+    let x = [Random(9).array(ElementType::F32, &[500, 16])];
+    let held = |strips: Option<Strips>, strips_from_bytes: usize| {
+        let mut book = Book::default();
+        book.set_strips(strips);
+        let config =
+            Config { threads: 2, strips_from_bytes, strip_bytes: 1000, schedules: Arc::new(book), ..Config::default() };
+        run(&plan, &x, &Cranelift::new(config).unwrap()).unwrap().1
+    };
+    let (in_order, in_strips) = (held(None, usize::MAX), held(None, 0));
+    assert!(in_strips < in_order);
+    assert_eq!(held(Some(Strips::Never), 0), in_order);
+    assert_eq!(held(Some(Strips::Of { bytes: 2000, from: 0 }), usize::MAX), in_strips);
+    assert_eq!(held(Some(Strips::Of { bytes: 2000, from: u64::MAX }), 0), in_order);
+    // All rows are one strip, or none fits.
+    assert_eq!(held(Some(Strips::Of { bytes: u64::MAX, from: 0 }), 0), in_order);
+    assert_eq!(held(Some(Strips::Of { bytes: 1, from: 0 }), 0), in_order);
 }
 
 #[test]

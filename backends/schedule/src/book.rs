@@ -4,13 +4,16 @@ use fusebox_ir::Kernel;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{schedule::Schedule, tokens::ParseError};
+use crate::{schedule::Schedule, strips::Strips, tokens::ParseError};
 
 /// Schedules by kernel and target. A kernel without an entry is scheduled as always.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Book {
     entries: Vec<Entry>,
+    /// How turns of loops, and kernels that follow each other, run over rows; none: as usual on the machine at hand.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    strips: Option<Strips>,
 }
 
 /// A kernel, and how it runs.
@@ -53,34 +56,51 @@ impl Book {
 
     /// Whether nothing has been noted.
     pub fn is_empty(&self) -> bool {
-        self.entries.is_empty()
+        self.entries.is_empty() && self.strips.is_none()
     }
 
-    /// Reads schedules as text, one behind the other: each is of the first kernel of its name that has none for its target yet.
+    /// How turns of loops, and kernels that follow each other, run over rows, if that has been noted.
+    pub fn strips(&self) -> Option<Strips> {
+        self.strips
+    }
+
+    /// Notes how they do, or forgets it.
+    pub fn set_strips(&mut self, strips: Option<Strips>) {
+        self.strips = strips;
+    }
+
+    /// Reads schedules as text, one behind the other: each is of the first kernel of its name that has none for its target yet. Strips may stand
+    /// before, between and behind them, once.
     ///
     /// # Errors
     /// The first thing that is wrong, with its place: a schedule whose kernel there is not, too.
     pub fn parse(text: &str, kernels: &[Kernel]) -> Result<Self, ParseError> {
         let mut book = Self::default();
+        let mut strips = None;
         let mut given: Vec<(usize, String)> = Vec::new();
-        Schedule::parse_all(text, |name, target| {
+        let find = |name: &str, target: &str| {
             let free = |position: &usize| !given.iter().any(|(own, of)| own == position && of == target);
             let position =
                 (0..kernels.len()).filter(|&position| format!("{:?}", kernels[position].name.0) == name).find(free)?;
             given.push((position, target.to_owned()));
             Some(&kernels[position])
-        })?
-        .into_iter()
-        .for_each(|(kernel, schedule)| book.insert(kernel, schedule));
+        };
+        let found = Schedule::parse_all(text, find, &mut strips)?;
+        found.into_iter().for_each(|(kernel, schedule)| book.insert(kernel, schedule));
+        book.strips = strips;
         Ok(book)
     }
 
     /// From JSON.
     ///
     /// # Errors
-    /// What `serde_json` says.
+    /// What `serde_json` says; strips of no bytes.
     pub fn from_json(json: &str) -> Result<Self, serde_json::Error> {
-        serde_json::from_str(json)
+        let book: Self = serde_json::from_str(json)?;
+        match book.strips {
+            Some(Strips::Of { bytes: 0, .. }) => Err(serde::de::Error::custom("a strip has one byte at least")),
+            _ => Ok(book),
+        }
     }
 
     /// The JSON Schema of such files (draft 2020-12).

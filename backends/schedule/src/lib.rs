@@ -19,6 +19,7 @@ pub mod rows;
 mod schedule;
 pub mod slice;
 pub mod streams;
+mod strips;
 mod target;
 mod tokens;
 mod unroll;
@@ -33,6 +34,7 @@ pub use self::{
         Axis, By, Effects, Form, Gang, Guard, Loop, Nest, Node, OutOfCache, Remainder, Schedule, Split, SplitBy,
         Version,
     },
+    strips::Strips,
     target::{Cpu, Gpu, Machine, Target},
     tokens::ParseError,
     versions::{guarded, guards},

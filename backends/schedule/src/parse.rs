@@ -7,6 +7,7 @@ use crate::{
     schedule::{
         Axis, By, Effects, Form, Guard, Loop, Nest, Node, OutOfCache, Remainder, Schedule, Split, SplitBy, Version,
     },
+    strips::Strips,
     tokens::{ParseError, Token, Tokens},
 };
 
@@ -26,14 +27,22 @@ impl Schedule {
         Ok(schedule)
     }
 
-    /// Reads several, one behind the other; `find` has the kernel of a name (in quotes) and a target.
+    /// Reads several, one behind the other; `find` has the kernel of a name (in quotes) and a target. Strips may stand among them, once.
     pub(crate) fn parse_all<'k>(
         text: &str,
         mut find: impl FnMut(&str, &str) -> Option<&'k Kernel>,
+        strips: &mut Option<Strips>,
     ) -> Result<Vec<(&'k Kernel, Self)>, ParseError> {
         let mut tokens = Tokens::new(text);
         let mut found = Vec::new();
         while tokens.end().is_err() {
+            if tokens.takes_word("strips") {
+                if strips.is_some() {
+                    return Err(tokens.before("strips stand here a second time".to_owned()));
+                }
+                *strips = Some(Strips::parse(&mut tokens)?);
+                continue;
+            }
             let (name, target) = head(&mut tokens)?;
             let Some(kernel) = find(&name, &target) else {
                 return Err(tokens.before(format!("the plan has no (other) kernel {name} to schedule for {target}")));

@@ -35,6 +35,8 @@ pub struct Cpu {
     pub registers: u32,
     /// Bytes of the innermost cache of a core.
     pub innermost_cache: u64,
+    /// Bytes of the second cache of a core.
+    pub second_cache: u64,
     /// Bytes of a line of the caches.
     pub line: u32,
 }
@@ -65,7 +67,7 @@ impl Target {
     /// A target by its name.
     pub fn named(name: &str) -> Option<Self> {
         let cpu = |vector_bytes, registers| {
-            Machine::Cpu(Cpu { vector_bytes, registers, innermost_cache: 32 << 10, line: 64 })
+            Machine::Cpu(Cpu { vector_bytes, registers, innermost_cache: 32 << 10, second_cache: 1 << 20, line: 64 })
         };
         // Of each compute capability the largest machine, with so many KB of shared memory for a block.
         let gpu = |compute, multiprocessors, shared: u32| {

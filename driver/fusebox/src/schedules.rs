@@ -6,7 +6,7 @@ use fusebox_ir::{
     Plan, Step,
     analysis::{IndependentLaunches, NotByRow, RowLoop, RowSequence, RowSequences},
 };
-use fusebox_schedule::{Book, Choice, Preferences, Scheduled, Target, schedule};
+use fusebox_schedule::{Book, Choice, Preferences, Scheduled, Strips, Target, schedule};
 
 use crate::{Backend, Error, Options};
 
@@ -51,6 +51,21 @@ pub(crate) fn passed_over(plan: &Plan, options: &Options) -> Result<Vec<String>,
         return Ok(Vec::new());
     }
     Ok(book.targets().collect::<BTreeSet<_>>().into_iter().map(str::to_owned).collect())
+}
+
+/// The strips that loops and kernels of a plan take on a target, where some go row by row.
+///
+/// # Errors
+/// [`Error::UnknownTarget`].
+pub fn strips(plan: &Plan, target: &str) -> Result<Option<Strips>, Error> {
+    let target = Target::named(target).ok_or_else(|| Error::UnknownTarget { name: target.to_owned() })?;
+    Ok(target.cpu().filter(|_| has_rows(plan)).map(Strips::usual))
+}
+
+/// Whether loops of a plan, or kernels that follow each other, go row by row.
+pub(crate) fn has_rows(plan: &Plan) -> bool {
+    let mut steps = plan.steps.iter().flat_map(Step::within);
+    steps.any(|step| RowLoop::of(plan, step).is_ok()) || !RowSequences::of(plan, |_| true).is_empty()
 }
 
 /// How the steps of a plan run on a target, with the reasons: the turns of each loop, but for loops over scalars, launches

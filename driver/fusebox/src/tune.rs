@@ -12,11 +12,14 @@ use std::{
 
 use fusebox_backend::{LaunchTime, profiled};
 use fusebox_ir::{Constant, Kernel, Value, validate};
-use fusebox_schedule::{Book, Guard, Preferences, Schedule, Target, alternatives, guards, schedule, with_version};
+use fusebox_schedule::{
+    Book, Guard, Preferences, Schedule, Strips, Target, alternatives, guards, schedule, with_version,
+};
 
 use crate::{
     Backend, Error, Options, Signature,
     backend::{Executable, MadePlan},
+    schedules::has_rows,
     whole,
 };
 
@@ -45,6 +48,8 @@ pub struct Tuned {
     pub schedules: String,
     /// Each kernel of the plan, in order; of kernels that are the same the first.
     pub kernels: Vec<TunedKernel>,
+    /// How loops and kernels that follow each other run over rows, where some do.
+    pub strips: Option<TunedStrips>,
     /// The median time of a run as programs are scheduled otherwise, and with [`Self::schedules`], in turn.
     pub times: (Duration, Duration),
     /// The median over rounds of the time with [`Self::schedules`] as a part of the time without; 1 where nothing was gained.
@@ -73,6 +78,16 @@ pub struct TunedKernel {
     pub tried: (usize, usize),
     /// The schedule that was faster, if one was, as text.
     pub chosen: Option<String>,
+}
+
+/// What was tried for all that goes row by row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TunedStrips {
+    /// How many alternatives were tried, of how many.
+    pub tried: (usize, usize),
+    /// The one that was faster, if one was.
+    pub chosen: Option<Strips>,
 }
 
 /// The least part of the time that an alternative must save.
@@ -133,6 +148,7 @@ pub fn tune(
             kernels.push(tuner.kernel(kernel, tell)?);
         }
     }
+    let strips = if has_rows(made.plan()) { tuner.strips(tell)? } else { None };
     tell("comparing");
     let rounds = 2 * config.rounds.max(1) + 1;
     let (times, ratio) = match &tuner.running {
@@ -147,7 +163,7 @@ pub fn tune(
             ((time, time), 1.0)
         }
     };
-    Ok(Tuned { schedules: tuner.best.to_json(), kernels, times, ratio })
+    Ok(Tuned { schedules: tuner.best.to_json(), kernels, strips, times, ratio })
 }
 
 struct Tuner<'a> {
@@ -193,6 +209,24 @@ impl Tuner<'_> {
         Ok(tried)
     }
 
+    /// Tries other strips, by the kernels as they are then.
+    fn strips(&mut self, tell: &mut dyn FnMut(&str)) -> Result<Option<TunedStrips>, Error> {
+        let target = fusebox_cranelift::targets().into_iter().find_map(Target::named);
+        let Some(cpu) = target.as_ref().and_then(Target::cpu) else { return Ok(None) };
+        let all = Strips::alternatives(cpu);
+        let tries = self.config.tries.min(all.len());
+        let mut tried = TunedStrips { tried: (tries, all.len()), chosen: None };
+        for (position, &strips) in all[..tries].iter().enumerate() {
+            tell(&format!("strips of rows, {} of {tries}", position + 1));
+            let mut book = self.best.clone();
+            book.set_strips(Some(strips));
+            if self.wins(book, || strips.to_text())? {
+                tried.chosen = Some(strips);
+            }
+        }
+        Ok(Some(tried))
+    }
+
     /// The best schedule so far with a version more, for the lengths that short levels of the kernel have in most launches.
     fn for_lengths(&self, kernel: &Kernel) -> Option<Schedule> {
         let mut seen: Vec<(usize, Vec<Guard>)> = Vec::new();
@@ -217,13 +251,18 @@ impl Tuner<'_> {
         // Of several targets the widest counts: the kernel has one schedule.
         book.remove(kernel);
         book.insert(kernel, schedule.clone());
+        self.wins(book, || format!("of kernel\n{kernel}\n{}", schedule.to_text(kernel)))
+    }
+
+    /// Tries schedules, and keeps them if they are better; `tried` says what is new.
+    fn wins(&mut self, book: Book, tried: impl Fn() -> String) -> Result<bool, Error> {
         let options = Options { schedules: Some(Arc::from(book.to_json())), ..self.plain.clone() };
         let candidate = self.made.load(&options)?.executable;
         let results = candidate.run(self.inputs)?.0;
         assert!(
             results.iter().zip(&self.expected).all(|(new, old)| is_same(new, old)),
-            "a schedule changes a result, of kernel\n{kernel}\n{}",
-            schedule.to_text(kernel)
+            "a schedule changes a result, {}",
+            tried()
         );
         let best = self.running.as_deref().unwrap_or(&*self.usual);
         let rounds = self.config.rounds.max(1);
@@ -345,6 +384,27 @@ mod tests {
         let usual = compile_program(&products, &options).unwrap().run(&inputs).unwrap();
         let forced = Options { schedules: Some(tuned.schedules.into()), ..options };
         assert_eq!(compile_program(&products, &forced).unwrap().run(&inputs).unwrap(), usual);
+    }
+
+    #[test]
+    fn strips_are_tried_where_something_goes_row_by_row() {
+        let softmax = program(
+            "fn softmax(x: [n, m]f32) -> [n, m]f32 {
+              let top: [n]f32 = fold1(|a, b| max(a, b), x)
+              let e: [n, m]f32 = generate([n, m], |i, j| exp(x[i, j] - top[i]))
+              let sum: [n]f32 = fold(|a, b| a + b, 0.0, e)
+              let y: [n, m]f32 = generate([n, m], |i, j| e[i, j] / sum[i])
+              return y }",
+        );
+        let numbers: Vec<f32> = (0..1000 * 200).map(|i| (i % 23) as f32 / 8.0).collect();
+        let inputs: Vec<Value> = vec![Array::new(&[1000, 200], &numbers).unwrap().into()];
+        let options = Options { cache: false, ..Options::default() };
+        let config = TuneConfig { rounds: 1, tries: 2 };
+        let tuned = tune(&softmax, &inputs, &options, &config, &mut |_| {}).unwrap();
+        assert_eq!(tuned.strips.unwrap().tried, (2, 6));
+        let sum = program("fn sum(a: [n]i32) -> i32 { let s: i32 = fold(|x, y| x + y, 0, a) return s }");
+        let inputs: Vec<Value> = vec![Array::new(&[3], &[1, 2, 3]).unwrap().into()];
+        assert_eq!(tune(&sum, &inputs, &options, &config, &mut |_| {}).unwrap().strips, None);
     }
 
     #[test]

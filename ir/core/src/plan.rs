@@ -273,9 +273,10 @@ impl Step {
 
     /// The step itself, then every step inside of it, in order.
     pub fn within(&self) -> impl Iterator<Item = &Self> {
-        let mut rest = vec![self];
+        // Steps without others inside need no list: executors ask in each turn of a loop.
+        let (mut first, mut rest) = (Some(self), Vec::new());
         std::iter::from_fn(move || {
-            let step = rest.pop()?;
+            let step = first.take().or_else(|| rest.pop())?;
             let [first, second] = step.inner();
             rest.extend(second.iter().rev().chain(first.iter().rev()));
             Some(step)

@@ -1,11 +1,15 @@
 //! Launches of rows one after the other, where the machine does them in strips.
 
-use fusebox_ir::{Place, Step, analysis::RowSequence};
+use fusebox_ir::{
+    Place, Step, ValueId,
+    analysis::{RowLaunch, RowSequence},
+};
 
 use super::state::{Executor, Result, Value};
 use crate::{
     machine::{Few, Machine},
     profile,
+    turns::RowShape,
 };
 
 impl<M: Machine> Executor<'_, M> {
@@ -14,15 +18,15 @@ impl<M: Machine> Executor<'_, M> {
     ///
     /// Whoever asks for the times of launches gets those of each alone.
     pub(super) fn sequence(&mut self, sequence: &RowSequence, steps: &[Step]) -> Result<bool> {
+        if profile::is_wanted() || !self.gains(sequence, steps) {
+            return Ok(false);
+        }
         let launches = (&sequence.launches[..], steps);
         let written = sequence.kept.iter().filter(|id| sequence.arrays.contains(id)).map(|&id| (None, id));
         // What is wrong with a step is said where its turn comes.
         let Ok(changing) = self.changing(launches, written, (&sequence.read, sequence.offsets)) else {
             return Ok(false);
         };
-        if profile::is_wanted() || !self.machine.gains_in_strips(changing.shape(sequence.reach())) {
-            return Ok(false);
-        }
         for &position in &sequence.before {
             if self.step(&steps[position], &[]).is_err() {
                 return Ok(false);
@@ -45,6 +49,23 @@ impl<M: Machine> Executor<'_, M> {
         }
         self.names(sequence, steps)?;
         Ok(true)
+    }
+
+    /// Whether the machine gains by strips: as far as sizes say, without lists.
+    fn gains(&self, sequence: &RowSequence, steps: &[Step]) -> bool {
+        let rows = |launch: &RowLaunch| match &steps[launch.step] {
+            Step::Launch { sizes, .. } => Some(self.extent(*sizes.get(launch.rows)?).ok()? - launch.less),
+            _ => None,
+        };
+        let bytes = |id: ValueId| {
+            let extents = self.extents_of(id, None).ok()?;
+            usize::try_from(extents.iter().product::<i64>()).ok()?.checked_mul(self.element(id).bytes())
+        };
+        let arrays = sequence.arrays.iter().chain(&sequence.read);
+        let all = arrays.map(|&id| bytes(id)).try_fold(0usize, |all, own| all.checked_add(own?));
+        let (Some(rows), Some(all)) = (sequence.launches.first().and_then(rows), all) else { return false };
+        let row_bytes = all / usize::try_from(rows).unwrap_or_default().max(1);
+        self.machine.gains_in_strips(RowShape { rows, row_bytes, reach: sequence.reach() })
     }
 
     /// Gives the arrays that are there afterwards their names, and frees what the steps free.

@@ -101,7 +101,7 @@ impl<M: Machine> Executor<'_, M> {
 
     /// What a turn made becomes the state.
     pub(super) fn advance(&mut self, moves: &[(ValueId, PlanOperand)], made: &Made) -> Result<()> {
-        let mut new: SmallVec<[Value; 4]> = SmallVec::new();
+        let mut new: SmallVec<[Value; 8]> = SmallVec::new();
         for &(_, operand) in moves {
             new.push(match operand {
                 Operand::Value(id) => self.again(id)?,
@@ -124,10 +124,10 @@ impl<M: Machine> Executor<'_, M> {
 }
 
 /// The state of a loop, and what moves there at the end of a turn.
-pub(super) type Moves = SmallVec<[(ValueId, PlanOperand); 4]>;
+pub(super) type Moves = SmallVec<[(ValueId, PlanOperand); 8]>;
 
 /// Values that are made in the turns of a loop.
-pub(super) type Made = SmallVec<[ValueId; 32]>;
+pub(super) type Made = SmallVec<[ValueId; 64]>;
 
 /// The values that steps make, in branches and loops too.
 pub(super) fn makes(steps: &[Step], made: &mut Made) {

@@ -179,7 +179,7 @@ impl Emitter<'_> {
                 let index = self.dim_index(dim)?;
                 if let Val::Uniform(_) = index {
                     let bound = self.extent(extent)?;
-                    let bounded = self.bounded(index, bound, dim.boundary);
+                    let bounded = self.bounded(index, bound, dim.boundary, self.wraps_once(dim, extent));
                     self.bounded.push((dim.clone(), extent, bounded));
                 }
             }
@@ -187,8 +187,21 @@ impl Emitter<'_> {
         Ok(before)
     }
 
-    /// What a boundary makes of an index.
-    fn bounded(&mut self, index: Val, extent: Value, boundary: DimBoundary) -> Val {
+    /// Whether an index wraps, and is one of the dimension itself but for one step: it is one extent away at most, as there are points.
+    fn wraps_once(&self, dim: &DimIndex, extent: KernelExtent) -> bool {
+        let [(1, own)] = dim.terms[..] else { return false };
+        let Some(level) = self.kernel.levels.iter().find(|level| level.index.id == own) else { return false };
+        let from_zero = matches!(level.from, ScalarOperand::Constant(from) if from.as_i64() == Some(0));
+        let to_extent = match (level.to, extent) {
+            (ScalarOperand::Local(to), KernelExtent::Size(size)) => to == size,
+            (ScalarOperand::Constant(to), KernelExtent::Constant(extent)) => to.as_i64() == Some(extent),
+            _ => false,
+        };
+        dim.boundary == DimBoundary::Wrap && (-1..=1).contains(&dim.offset) && from_zero && to_extent
+    }
+
+    /// What a boundary makes of an index; of one that wraps `once` at most without a division.
+    fn bounded(&mut self, index: Val, extent: Value, boundary: DimBoundary, once: bool) -> Val {
         if boundary == DimBoundary::None || (self.interior && !matches!(index, Val::Uniform(_))) {
             return index;
         }
@@ -199,6 +212,10 @@ impl Emitter<'_> {
             let index = self.b.binary(Binary::Min, index, last);
             let index = self.b.binary(Binary::Max, index, zero);
             return self.val(index);
+        }
+        if once {
+            let folded = self.folded_once(index, extent, last, boundary);
+            return self.val(folded);
         }
         if self.b.lanes(index) > 1 {
             let folded = self.folded_anywhere(index, extent, last, boundary);
@@ -211,6 +228,17 @@ impl Emitter<'_> {
         let not_above = self.b.binary(Binary::Lt, index, twice);
         let near = self.b.binary(Binary::And, not_below, not_above);
         self.b.open();
+        let folded = self.folded_once(index, extent, last, boundary);
+        let then = self.b.close();
+        self.b.open();
+        let anywhere = self.folded_anywhere(index, extent, last, boundary);
+        let otherwise = self.b.close();
+        Val::Uniform(self.b.end_if(near, (then, vec![folded]), (otherwise, vec![anywhere]))[0])
+    }
+
+    /// Wraps or mirrors an index that is one extent away at most.
+    fn folded_once(&mut self, index: Value, extent: Value, last: Value, boundary: DimBoundary) -> Value {
+        let zero = self.b.int(0);
         let below = self.b.binary(Binary::Lt, index, zero);
         let (low, high) = if boundary == DimBoundary::Wrap {
             (self.b.add(index, extent), self.b.sub(index, extent))
@@ -220,12 +248,7 @@ impl Emitter<'_> {
         };
         let above = self.b.binary(Binary::Ge, index, extent);
         let folded = self.b.select(above, high, index);
-        let folded = self.b.select(below, low, folded);
-        let then = self.b.close();
-        self.b.open();
-        let anywhere = self.folded_anywhere(index, extent, last, boundary);
-        let otherwise = self.b.close();
-        Val::Uniform(self.b.end_if(near, (then, vec![folded]), (otherwise, vec![anywhere]))[0])
+        self.b.select(below, low, folded)
     }
 
     /// Wraps or mirrors any index; that of an empty array stays outside.
@@ -260,7 +283,8 @@ impl Emitter<'_> {
             .map(|(at, ((&index, &extent), dim))| {
                 let declared = self.kernel.arrays[array.index()].extents[at];
                 let known = self.bounded.iter().find(|known| known.0 == *dim && known.1 == declared);
-                known.map(|known| known.2).unwrap_or_else(|| self.bounded(index, extent, dim.boundary))
+                let once = self.wraps_once(dim, declared);
+                known.map(|known| known.2).unwrap_or_else(|| self.bounded(index, extent, dim.boundary, once))
             })
             .collect();
         if map.checked {

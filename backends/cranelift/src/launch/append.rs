@@ -5,7 +5,7 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use fusebox_backend::lock;
+use fusebox_backend::{Few, lock};
 use fusebox_ir::{Action, KernelArrayId};
 
 use super::{KernelLaunch, Ranges, append_of, table::Table};
@@ -20,7 +20,7 @@ pub(super) struct Appended<'m> {
     word: Option<usize>,
     table: Table<'m>,
     /// Arrays, and bytes of their elements.
-    arrays: Vec<(KernelArrayId, usize)>,
+    arrays: Few<(KernelArrayId, usize)>,
     ranges: Ranges,
     front: Mutex<Front>,
 }
@@ -48,8 +48,11 @@ impl Appended<'_> {
     pub(super) fn done(&self, range: usize, end: u64) {
         let mut front = lock(&self.front);
         let Front { together, total, counts } = &mut *front;
-        counts.insert(range, end - self.place(range));
-        while let Some(count) = counts.remove(together) {
+        let mut next = Some(end - self.place(range));
+        if range != *together {
+            counts.extend(next.take().map(|count| (range, count)));
+        }
+        while let Some(count) = next.take().or_else(|| counts.remove(together)) {
             let from = self.place(*together);
             for &array in &self.arrays {
                 self.table.move_down(array, from, *total, count);

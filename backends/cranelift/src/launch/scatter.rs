@@ -6,10 +6,7 @@ use super::{
     KernelLaunch,
     table::{Table, parts},
 };
-use crate::{
-    emit::{HiddenArgument, Part, identities},
-    kernel::CompiledKernel,
-};
+use crate::emit::{HiddenArgument, Part, identities};
 
 /// What the ranges of a launch do to the targets of one scatter.
 pub(super) struct Scattered<'k> {
@@ -33,6 +30,11 @@ impl<'a> KernelLaunch<'a> {
         }
     }
 
+    /// Whether targets of a scatter need flags, in the array itself too.
+    pub(super) fn has_flags(&self, statement: usize) -> bool {
+        self.loaded.hidden.contains(&HiddenArgument::CopyFlags(statement))
+    }
+
     /// Copies for `ranges` ranges of one scatter.
     ///
     /// # Errors
@@ -52,8 +54,9 @@ impl<'a> KernelLaunch<'a> {
             });
         };
         let size = self.target_size(arrays[0]);
-        let identity = identities(combine);
-        let flagged = CompiledKernel::needs_flags(action);
+        // One range has no copies.
+        let identity = if ranges > 1 { identities(combine) } else { None };
+        let flagged = self.has_flags(statement);
         let mut copies = Vec::new();
         for (component, array) in arrays.iter().enumerate() {
             let element = kernel.arrays[array.index()].element;

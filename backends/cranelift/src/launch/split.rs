@@ -23,7 +23,7 @@ impl KernelLaunch<'_> {
         let scans = self.loaded.part(Part::Totals).is_some();
         let mut in_blocks = false;
         let mut chunked = None;
-        let mut any = Vec::new();
+        let mut any: Few<usize> = Few::new();
         for (position, statement) in self.kernel.statements.iter().enumerate() {
             match &statement.action {
                 Action::Reduce { to: 0, .. } => in_blocks = true,
@@ -76,7 +76,10 @@ impl KernelLaunch<'_> {
         let ranges = if self.long.is_empty() { ranges } else { ranges.without(&self.long) };
         let mut scattered: Vec<Scattered<'_>> = Vec::new();
         for position in any {
-            scattered.push(self.scattered(position, ranges.count())?);
+            // One range works on the targets themselves.
+            if ranges.count() > 1 || self.has_flags(position) {
+                scattered.push(self.scattered(position, ranges.count())?);
+            }
         }
         let tiles = self.shared_tiles(&mut table, ranges.count());
         let appended = self.in_ranges(body, &table, &mut scattered, (&ranges, tiles))?;

@@ -140,12 +140,16 @@ fn print_schedules(plan: &Plan, options: &Options, out: &mut dyn Write) -> Resul
                 write!(out, "{}", scheduled.schedule.to_text(kernel))?;
             }
             fusebox::steps(plan, target(options))?.iter().try_for_each(|choice| print_choice(choice, out))?;
+            if let Some(strips) = fusebox::strips(plan, target(options))? {
+                write!(out, "{}", strips.to_text())?;
+            }
         }
         Format::Json => {
             let mut book = fusebox_schedule::Book::default();
             for (kernel, scheduled) in plan.kernels.iter().zip(scheduled) {
                 book.insert(kernel, scheduled.schedule);
             }
+            book.set_strips(fusebox::strips(plan, target(options))?);
             writeln!(out, "{}", book.to_json())?;
         }
         Format::Dot => return Err(anyhow::anyhow!("schedules have no form for Graphviz: --format text or json").into()),

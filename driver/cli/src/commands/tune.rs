@@ -67,7 +67,15 @@ pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Failure>
         let found = if kernel.chosen.is_some() { "a faster one" } else { "none is faster" };
         writeln!(out, "kernel {}: {tried} of {all} other schedules tried: {found}", kernel.name)?;
     }
-    if tuned.kernels.iter().all(|kernel| kernel.chosen.is_none()) {
+    if let Some(strips) = &tuned.strips {
+        let (tried, all) = strips.tried;
+        let found = strips
+            .chosen
+            .map_or("none is faster".to_owned(), |chosen| format!("faster: {}", chosen.to_text().trim_end()));
+        writeln!(out, "strips of rows: {tried} of {all} others tried: {found}")?;
+    }
+    let strips = tuned.strips.is_none_or(|strips| strips.chosen.is_none());
+    if strips && tuned.kernels.iter().all(|kernel| kernel.chosen.is_none()) {
         writeln!(out, "nothing was gained, and no file is written")?;
         return Ok(());
     }

@@ -80,6 +80,11 @@ impl RowSequences {
         Self { sequences }
     }
 
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.sequences.is_empty()
+    }
+
     /// The sequence that begins with a step.
     pub fn at(&self, step: &Step) -> Option<&RowSequence> {
         match step {

@@ -6,7 +6,8 @@ use super::{
 };
 use crate::{
     Access, Action, Association, ElementType, Extent, IndexMap, Kernel, KernelArrayId, KernelExtent, Lambda,
-    LevelOrder, Local, LocalId, MAX_EXTENT, MAX_NESTING, MAX_RANK, ScalarOp, ScalarOperand, Statement, Type, Var,
+    LevelOrder, Local, LocalId, MAX_EXTENT, MAX_NESTING, MAX_RANK, ScalarOp, ScalarOperand, Statement, StatementPart,
+    Type, Var,
     analysis::{InPlace, NotInPlace},
     association::BLOCK,
 };
@@ -174,6 +175,7 @@ impl<'p> Validator<'p> {
 
     fn statement(&mut self, statement: &'p Statement, kernel: &'p Kernel, scopes: &mut Scopes) {
         let depth = scopes.depth;
+        self.read_by_code(statement, kernel);
         if let Some(when) = &statement.when {
             self.scalar_operand_of(when, ElementType::Bool, &|| "`when`".to_owned());
             if let Action::Load { .. } | Action::Scalar(_) = statement.action {
@@ -417,6 +419,25 @@ impl<'p> Validator<'p> {
             if !index.terms.is_sorted_by(|a, b| a.1 < b.1) {
                 self.report(ProgramFault::Terms { dim });
             }
+        }
+    }
+
+    /// Functions read no array that the kernel writes: which elements are there already would depend on the schedule.
+    fn read_by_code(&mut self, statement: &Statement, kernel: &Kernel) {
+        let (mut code, mut read) = (Vec::new(), Vec::new());
+        for part in statement.parts() {
+            match part {
+                StatementPart::Body(body) => code.extend(body.arrays_read()),
+                StatementPart::Array(array, Access::Read) => read.push(array),
+                _ => {}
+            }
+        }
+        if let Action::Load { .. } = statement.action {
+            read.clear();
+        }
+        read.extend(code.into_iter().map(KernelArrayId::of_code));
+        for array in read.into_iter().filter(|array| array.index() < kernel.arrays.len()) {
+            self.accessed(kernel, array, &[Access::Read], "an array that code reads");
         }
     }
 

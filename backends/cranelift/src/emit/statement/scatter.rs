@@ -1,9 +1,9 @@
 //! Scatters: elements combined into targets, in order; copies for chunks.
 
-use fusebox_ir::{Action, Binary, Constant, ElementType, ScatterOrder};
+use fusebox_ir::{Action, Binary, Constant, ElementType, ScatterOrder, analysis::algebra::built_ins};
 
 use crate::{
-    emit::{Emitter, HiddenArgument, Part, Result, Val, identities},
+    emit::{Emitter, HiddenArgument, Part, Result, identities},
     vector::{Memory, Value},
 };
 
@@ -117,13 +117,41 @@ impl Emitter<'_> {
     /// Combines copied targets `from..to` of one scatter into its arrays. The first flags are those of the copy.
     pub(in crate::emit) fn merge(&mut self, position: usize) -> Result {
         let kernel = self.kernel;
+        self.operation = kernel.operation(&kernel.statements[position]);
+        let (mut from, to) = self.range;
+        let lanes = self.lanes_of_merge(position);
+        if lanes > 1 {
+            let targets = self.b.sub(to, from);
+            let whole = self.b.int(-i64::from(lanes));
+            let targets = self.b.binary(Binary::And, targets, whole);
+            let end = self.b.add(from, targets);
+            self.merged(position, (from, end), lanes)?;
+            from = end;
+        }
+        self.merged(position, (from, to), 1)
+    }
+
+    /// How many targets are combined at once: a register of them, where each component has a function of its own that registers have.
+    fn lanes_of_merge(&self, position: usize) -> u32 {
+        let action = &self.kernel.statements[position].action;
+        let Action::Scatter { arrays, combine, .. } = action else { self.misplaced(position) };
+        let in_registers =
+            |function: &Binary| matches!(function, Binary::Add | Binary::Min | Binary::Max | Binary::And | Binary::Or);
+        let elements = arrays.iter().map(|array| self.kernel.arrays[array.index()].element);
+        let are_numbers = elements.clone().all(|own| !matches!(own, ElementType::Bool | ElementType::F16));
+        let plain = built_ins(combine).is_some_and(|functions| functions.iter().all(in_registers));
+        let bytes = elements.map(ElementType::bytes).min().unwrap_or(8);
+        if are_numbers && plain && !Self::needs_flags(action) { (self.vector_bytes / bytes).max(1) as u32 } else { 1 }
+    }
+
+    /// Targets `from..to`, so many at once.
+    fn merged(&mut self, position: usize, (from, to): (Value, Value), lanes: u32) -> Result {
+        let kernel = self.kernel;
         let action = &kernel.statements[position].action;
         let Action::Scatter { arrays, combine, .. } = action else { self.misplaced(position) };
-        self.operation = kernel.operation(&kernel.statements[position]);
-        let (from, to) = self.range;
-        let open = self.b.begin_loop(from, to, 1, &[]);
+        let open = self.b.begin_loop(from, to, lanes.into(), &[]);
         let at = open.index;
-        let load = |this: &mut Self, base: Value, ty: ElementType| this.b.load(ty, 1, base, at, Memory::Shared);
+        let load = |this: &mut Self, base: Value, ty: ElementType| this.b.load(ty, lanes, base, at, Memory::Shared);
         let types: Vec<ElementType> = arrays.iter().map(|array| kernel.arrays[array.index()].element).collect();
         let mut copies = Vec::new();
         let mut old = Vec::new();
@@ -139,10 +167,13 @@ impl Emitter<'_> {
             let some = self.b.constant(Constant::from(true));
             self.combine_present(combine, (&copies, has), (&old, some), false)?.0
         } else {
-            self.combine(combine, &copies, &old, false)?
+            let outer = std::mem::replace(&mut self.lanes, lanes);
+            let new = self.combine(combine, &copies, &old, false)?;
+            self.lanes = outer;
+            new
         };
         for (array, value) in arrays.iter().zip(new) {
-            self.store_at(self.arrays[array.index()], Val::Uniform(at), Val::Uniform(value), None);
+            self.b.store(self.arrays[array.index()], at, value, None);
         }
         self.b.end_loop(open, Vec::new());
         Ok(())

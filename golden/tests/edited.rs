@@ -1,7 +1,8 @@
 //! Plans of golden programs with one number changed: refused, failed, or run as the interpreter of plans runs them. Never a panic, a signal, or
 //! memory of others.
 //!
-//! Every number of every plan is changed. The test command gives each number all values, in long plans and those with loops one of them; `FUSEBOX_EDITS=all` gives all of them to all programs, and `FUSEBOX_EDITS=NAME` to one. Edits run in other processes, with a limit of memory on Linux: what ends such a process is
+//! Plans are those of operations each in a kernel of its own, of some programs, and of all programs those that the passes make. `FUSEBOX_EDITS=all` gives every number of every plan all values, and `FUSEBOX_EDITS=NAME` those of one program. The test command does so where it is short, gives each
+//! number of long plans and those with loops one value, and of the plans that the passes make takes some numbers, spread over all of each. Edits run in other processes, with a limit of memory on Linux: what ends such a process is
 //! told with the edit that did. An edit that makes loops as good as endless is stopped; there may be few.
 
 mod common;
@@ -16,13 +17,15 @@ use std::{
 };
 
 use fusebox_backend::BackendError;
+use fusebox_conformance::{lowered, same_bits};
 use fusebox_cranelift::{Config, Cranelift};
+use fusebox_golden::Golden;
 use fusebox_interp::run_plan_with_unwritten;
 use fusebox_ir::{Array, Plan, Value, json};
 use serde_json::Value as Json;
 
-/// Golden programs, and what each has that others have not.
-const PROGRAMS: [&str; 17] = [
+/// Golden programs whose operations are each a kernel, and what each has that others have not.
+const EACH_ALONE: [&str; 17] = [
     "filter",             // an append, truncated
     "expand",             // an extent known only when it runs
     "permuted_expand",    // and scattered
@@ -45,6 +48,9 @@ const PROGRAMS: [&str; 17] = [
 /// Programs whose plans have thousands of numbers, or loops, of which many edits have to be stopped.
 const LONG: [&str; 8] =
     ["lanes", "expand", "scans", "segmented_scans", "segmented_sums", "heat", "breadth_first", "quicksort"];
+
+/// Numbers of a plan that the passes make which the test command changes.
+const MOST: usize = 60;
 
 /// The inverse of 15 modulo 2^64: multiples of it are small at the last of 16 lanes, and nowhere between.
 const BACK_AT_15: i64 = -1_229_782_938_247_303_441;
@@ -85,19 +91,41 @@ struct Edit {
     to: i64,
 }
 
-/// All edits of a plan, or one value for each number, another for each.
-fn edits(plan: &Json, all: bool) -> Vec<Edit> {
+/// How many of the edits of a plan are made.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Which {
+    /// All values of every number.
+    All,
+    /// One value of each number, another for each.
+    One,
+    /// One value of so many numbers at most.
+    Most(usize),
+}
+
+/// A plan whose numbers are changed.
+#[derive(Clone)]
+struct Case {
+    name: String,
+    /// Whether each operation is a kernel of its own; else it is what the passes make.
+    alone: bool,
+    edits: Which,
+}
+
+/// Edits of a plan.
+fn edits(plan: &Json, which: Which) -> Vec<Edit> {
     let mut places = Vec::new();
     numbers(&plan["plan"], "/plan".to_owned(), &mut places);
+    let all = which == Which::All;
+    let step = if let Which::Most(most) = which { places.len().div_ceil(most) } else { 1 };
     let mut edits = Vec::new();
-    for (position, at) in places.into_iter().enumerate() {
+    for (position, at) in places.into_iter().enumerate().step_by(step) {
         let was = match plan.pointer(&at) {
             Some(Json::Number(number)) => number.as_i64().unwrap_or(0),
             Some(Json::String(text)) => constant(text).map_or(0, |(number, _)| number),
             _ => 0,
         };
         let values = values(was);
-        let chosen: Vec<i64> = if all { values } else { vec![values[position % values.len()]] };
+        let chosen: Vec<i64> = if all { values } else { vec![values[position / step % values.len()]] };
         edits.extend(chosen.into_iter().map(|to| Edit { at: at.clone(), to }));
     }
     edits
@@ -128,7 +156,8 @@ fn outcome(plan: &Json, edit: &Edit, inputs: &[Array], backend: &Cranelift) -> R
         catch_unwind(AssertUnwindSafe(|| run_plan_with_unwritten(&plan, &given, unwritten)))
             .map_err(|panic| format!("the interpreter panics: {}", shown(panic)))
     };
-    let first = interpreted(0xa5a5_a5a5_a5a5_a5a5)?;
+    // Numbers of every type that change whatever is computed with them, and zeros.
+    let first = interpreted(0x45a5_45a5_45a5_45a5)?;
     let second = interpreted(0)?;
     let (first, second) = match (first, second) {
         (Ok((first, _)), Ok((second, _))) => (first, second),
@@ -146,7 +175,7 @@ fn outcome(plan: &Json, edit: &Edit, inputs: &[Array], backend: &Cranelift) -> R
         _ => return Ok("unspecified"),
     };
     let same = |left: &[Value], right: &[Array]| {
-        left.iter().zip(right).all(|(left, right)| matches!(left, Value::Array(left) if common::same_bits(left, right)))
+        left.iter().zip(right).all(|(left, right)| matches!(left, Value::Array(left) if same_bits(left, right)))
     };
     let again: Vec<Array> = second
         .iter()
@@ -164,6 +193,13 @@ fn on_cpu(plan: &Plan, inputs: &[Array], backend: &Cranelift) -> Result<Vec<Arra
     backend.compile_plan(plan)?.load_plan()?.run_plan(inputs)
 }
 
+fn plan_of(golden: &Golden, alone: bool) -> Plan {
+    if alone {
+        return lowered(&golden.program).unwrap();
+    }
+    common::plan_of(&golden.program)
+}
+
 const WORKER: &str = "FUSEBOX_EDITS_WORKER";
 
 /// The other process: runs the edits of a program from some number on, if it is one.
@@ -171,13 +207,16 @@ const WORKER: &str = "FUSEBOX_EDITS_WORKER";
 fn worker() {
     let Ok(words) = std::env::var(WORKER) else { return };
     let words: Vec<&str> = words.split(' ').collect();
-    let [name, all, from] = words[..] else { panic!("{words:?}") };
+    let [name, alone, edited, from] = words[..] else { panic!("{words:?}") };
     let golden = fusebox_golden::load(name);
-    let plan = common::lowered(&golden.program).unwrap();
+    let plan = plan_of(&golden, alone == "alone");
     let plan: Json = serde_json::from_str(&json::plan_to_json(&plan)).unwrap();
-    let inputs: Vec<Array> = (golden.inputs.iter())
-        .map(|value| if let Value::Array(array) = value { array.clone() } else { panic!("{value:?}") })
-        .collect();
+    let inputs = golden.flat_arrays();
+    let which = match edited {
+        "all" => Which::All,
+        "one" => Which::One,
+        most => Which::Most(most.parse().unwrap()),
+    };
     let backends = [true, false].map(|wide| {
         // Turns of loops are done in strips too.
         let (strips_from_bytes, strip_bytes) = (0, 2_000);
@@ -188,7 +227,7 @@ fn worker() {
     });
     std::panic::set_hook(Box::new(|_| {}));
     let mut out = std::io::stdout();
-    for (position, edit) in edits(&plan, all == "all").iter().enumerate().skip(from.parse().unwrap()) {
+    for (position, edit) in edits(&plan, which).iter().enumerate().skip(from.parse().unwrap()) {
         writeln!(out, "begin {position} {} = {}", edit.at, edit.to).unwrap();
         out.flush().unwrap();
         let told = match outcome(&plan, edit, &inputs, &backends[position % 2]) {
@@ -202,7 +241,7 @@ fn worker() {
 }
 
 /// Starts a worker, and hands on what it says.
-fn start(name: &str, all: bool, from: usize) -> (Child, Receiver<String>) {
+fn start(case: &Case, from: usize) -> (Child, Receiver<String>) {
     let this = std::env::current_exe().unwrap();
     let mut command = if cfg!(target_os = "linux") {
         let mut command = Command::new("sh");
@@ -212,7 +251,12 @@ fn start(name: &str, all: bool, from: usize) -> (Child, Receiver<String>) {
     } else {
         Command::new(this)
     };
-    let words = format!("{name} {} {from}", if all { "all" } else { "some" });
+    let which = match case.edits {
+        Which::All => "all".to_owned(),
+        Which::One => "one".to_owned(),
+        Which::Most(most) => most.to_string(),
+    };
+    let words = format!("{} {} {which} {from}", case.name, if case.alone { "alone" } else { "fused" });
     command.args(["--exact", "worker", "--nocapture", "--test-threads=1"]).env(WORKER, words);
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     let (send, receive) = channel();
@@ -230,11 +274,12 @@ struct Tally {
     defects: Vec<String>,
 }
 
-fn check(name: &str, all: bool) -> Tally {
+fn check(case: &Case) -> Tally {
+    let name = &case.name;
     let mut tally = Tally::default();
     let mut from = 0;
     'workers: loop {
-        let (mut child, said) = start(name, all, from);
+        let (mut child, said) = start(case, from);
         let mut edit = String::new();
         // To load the program, and then for each edit.
         let mut limit = Duration::from_secs(60);
@@ -282,17 +327,28 @@ fn every_number_of_golden_plans() {
         return;
     }
     let wanted = std::env::var("FUSEBOX_EDITS").unwrap_or_default();
-    let all = |name: &str| !wanted.is_empty() || !LONG.contains(&name);
-    let programs: Vec<&str> =
-        PROGRAMS.into_iter().filter(|&name| wanted.is_empty() || wanted == "all" || wanted == name).collect();
+    let some = |usual: Which| if wanted.is_empty() { usual } else { Which::All };
+    let alone = EACH_ALONE.into_iter().map(|name| {
+        let usual = if LONG.contains(&name) { Which::One } else { Which::All };
+        Case { name: name.to_owned(), alone: true, edits: some(usual) }
+    });
+    let fused = fusebox_golden::names().into_iter();
+    let fused = fused.map(|name| Case { name, alone: false, edits: some(Which::Most(MOST)) });
+    let cases: Vec<Case> =
+        alone.chain(fused).filter(|case| wanted.is_empty() || wanted == "all" || wanted == case.name).collect();
     let next = std::sync::atomic::AtomicUsize::new(0);
     let tallies = std::sync::Mutex::new(Vec::new());
     std::thread::scope(|scope| {
         for _ in 0..2 {
             scope.spawn(|| {
-                while let Some(name) = programs.get(next.fetch_add(1, std::sync::atomic::Ordering::Relaxed)) {
-                    let tally = check(name, all(name));
-                    println!("{name}: {:?}", tally.outcomes);
+                while let Some(case) = cases.get(next.fetch_add(1, std::sync::atomic::Ordering::Relaxed)) {
+                    let tally = check(case);
+                    println!(
+                        "{}, {}: {:?}",
+                        case.name,
+                        if case.alone { "each alone" } else { "fused" },
+                        tally.outcomes
+                    );
                     tallies.lock().unwrap().push(tally);
                 }
             });

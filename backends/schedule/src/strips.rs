@@ -1,0 +1,82 @@
+//! Strips of rows: over one after another a processor runs turns of a loop, or kernels that follow each other.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    target::Cpu,
+    tokens::{ParseError, Tokens},
+};
+
+/// How turns of loops of rows run ([`fusebox_ir::analysis::RowLoop`]), and kernels of rows that follow each other
+/// ([`fusebox_ir::analysis::RowSequence`]). Results do not depend on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Strips {
+    /// One after the other, over all rows.
+    Never,
+    /// Over strips.
+    Of {
+        /// Bytes of the rows of a strip, of all arrays.
+        #[schemars(range(min = 1))]
+        bytes: u64,
+        /// From how many bytes of all arrays on.
+        from: u64,
+    },
+}
+
+impl Strips {
+    /// From how many bytes of arrays on strips are taken, if nothing else is said: about what the third cache has for a core.
+    pub const FROM: u64 = 4 << 20;
+
+    /// Bytes of a strip for a second cache of so many bytes: three quarters, as the rest holds what all rows need.
+    pub fn bytes_for(second_cache: u64) -> u64 {
+        second_cache / 4 * 3
+    }
+
+    /// What a processor takes, if nothing else is said.
+    pub fn usual(cpu: &Cpu) -> Self {
+        Self::Of { bytes: Self::bytes_for(cpu.second_cache), from: Self::FROM }
+    }
+
+    /// What else may be faster: smaller and larger strips, for fewer and more bytes, and none.
+    pub fn alternatives(cpu: &Cpu) -> Vec<Self> {
+        let bytes = Self::bytes_for(cpu.second_cache);
+        let of = |bytes, from| Self::Of { bytes, from };
+        vec![
+            Self::Never,
+            of(bytes / 2, Self::FROM),
+            of(bytes / 4, Self::FROM),
+            of(2 * bytes, Self::FROM),
+            of(bytes, Self::FROM / 8),
+            of(bytes / 4, Self::FROM / 8),
+        ]
+    }
+
+    /// As text, which [`crate::Book::parse`] reads.
+    pub fn to_text(self) -> String {
+        match self {
+            Self::Never => "strips never\n".to_owned(),
+            Self::Of { bytes, from } => format!("strips of {bytes} from {from}\n"),
+        }
+    }
+
+    /// Reads what stands behind the word `strips`.
+    pub(crate) fn parse(tokens: &mut Tokens<'_>) -> Result<Self, ParseError> {
+        if tokens.takes_word("never") {
+            return Ok(Self::Never);
+        }
+        tokens.word("of")?;
+        let bytes = bytes(tokens)?;
+        if bytes == 0 {
+            return Err(tokens.before("a strip has one byte at least".to_owned()));
+        }
+        tokens.word("from")?;
+        Ok(Self::Of { bytes, from: self::bytes(tokens)? })
+    }
+}
+
+fn bytes(tokens: &mut Tokens<'_>) -> Result<u64, ParseError> {
+    let number = tokens.number()?;
+    u64::try_from(number).map_err(|_| tokens.before("a number of bytes is not negative".to_owned()))
+}
