@@ -69,17 +69,19 @@ fn radix_sort() -> Result<Terms, BuildError> {
 
 /// A vector sorted; `le` says that a key does not come after another. Equal keys keep their order.
 ///
-/// Flattened: every turn parts all segments at once, each around the key in its middle. Each element knows its segment. Once segments are
-/// short, each element counts those in front of it.
+/// Flattened: every turn parts all segments at once, each around one of its keys. Each element knows its segment. Pivots stand anywhere, so
+/// that no order of keys takes many turns. Once segments are short, each element counts those in front of it.
 pub(super) fn quicksorted<T: Elt>(keys: Acc<Vector<T>>, le: impl Fn(Exp<T>, Exp<T>) -> Exp<bool>) -> Acc<Vector<T>> {
     type Bounds = Acc<Vector<i64>>;
+    /// Keys, where the segment of each begins and ends, and where pivots stand in their segments, in parts of 65,536.
+    type State<T> = (Acc<Vector<T>>, Bounds, Bounds, Exp<i64>);
     let n = keys.length();
     let in_front = |keys: Acc<Vector<T>>, a: Exp<i64>, b: Exp<i64>| {
         let (x, y) = (keys.at(a), keys.at(b));
         (le(x, y) & (a.lt(b) | !le(y, x))).cast::<i64>()
     };
-    let pivot = |begin: Exp<i64>, end: Exp<i64>| ((begin + end) >> 1).named("pivot");
-    let part = |(keys, begins, ends): (Acc<Vector<T>>, Bounds, Bounds)| {
+    let part = |(keys, begins, ends, chance): State<T>| {
+        let pivot = |begin: Exp<i64>, end: Exp<i64>| (begin + ((end - begin + 1) * chance >> 16)).named("pivot");
         let smaller = generate(n, |j| in_front(keys, j, pivot(begins.at(j), ends.at(j)))).named("smaller");
         let before = scanl(|a, b| a + b, 0, smaller).named("before");
         let (at, begins, ends) = unzip3(generate(n, |j| {
@@ -93,13 +95,14 @@ pub(super) fn quicksorted<T: Elt>(keys: Acc<Vector<T>>, le: impl Fn(Exp<T>, Exp<
             let begin = cond(j.lt(middle), begin, j.min(middle + 1));
             (at, begin, cond(j.gt(middle), end, j.max(middle - 1)))
         }));
-        (permute_unique(keys, |j| at.at(j), keys).named("keys"), begins, ends)
+        (permute_unique(keys, |j| at.at(j), keys).named("keys"), begins, ends, (chance * 25173 + 13849) & 65535)
     };
     // What counting would take: eight steps for each element are less than a turn and what comes after it.
-    let long = |(_, begins, ends): (Acc<Vector<T>>, Bounds, Bounds)| {
+    let long = |(_, begins, ends, _): State<T>| {
         sum(zip_with(|begin, end| end - begin, begins, ends)).get().named("steps").gt(n * 8)
     };
-    let (keys, begins, ends) = awhile((keys, fill(n, 0i64), fill(n, n - 1)), long, part);
+    let start = (keys, fill(n, 0i64), fill(n, n - 1), constant(32768i64));
+    let (keys, begins, ends, _) = awhile(start, long, part);
     let place = generate(n, |j| {
         let start = lift::<(i64, i64)>((begins.at(j), begins.at(j)));
         let step = |state: Exp<(i64, i64)>| (state.fst() + 1, state.snd() + in_front(keys, state.fst(), j));
