@@ -81,7 +81,7 @@ pub(super) fn quicksorted<T: Elt>(keys: Acc<Vector<T>>, le: impl Fn(Exp<T>, Exp<
         (le(x, y) & (a.lt(b) | !le(y, x))).cast::<i64>()
     };
     let part = |(keys, begins, ends, chance): State<T>| {
-        let pivot = |begin: Exp<i64>, end: Exp<i64>| (begin + ((end - begin + 1) * chance >> 16)).named("pivot");
+        let pivot = |begin: Exp<i64>, end: Exp<i64>| (begin + (((end - begin + 1) * chance) >> 16)).named("pivot");
         let smaller = generate(n, |j| in_front(keys, j, pivot(begins.at(j), ends.at(j)))).named("smaller");
         let before = scanl(|a, b| a + b, 0, smaller).named("before");
         let (at, begins, ends) = unzip3(generate(n, |j| {
