@@ -4,7 +4,7 @@
 use fusebox_ir::term::Terms;
 use fusebox_lang::*;
 
-use super::Embedded;
+use super::{Embedded, rearrangement::quicksorted};
 
 pub(super) const ALL: &[Embedded] = &[
     Embedded { name: "nested_bubble_sort", build: bubble_sort },
@@ -21,27 +21,9 @@ pub(super) const ALL: &[Embedded] = &[
 type Ragged<T> = Acc<Nested<Ix1, Ix1, T>>;
 
 // ANCHOR: nested_quicksort
-/// All segments of a row are parted at once around their first elements, until each element is one. Each element knows its segment.
+/// Each row by a loop of its own.
 fn quicksort() -> Result<Terms, BuildError> {
-    let row = |row: Acc<Vector<i64>>| {
-        let m = row.length();
-        type Segments = (Acc<Vector<i64>>, Acc<Vector<i64>>, Acc<Vector<i64>>);
-        let part = |(v, begin, end): Segments| {
-            let smaller = generate(m, |j| v.at(j).lt(v.at(begin.at(j))).cast::<i64>());
-            let before = scanl1(|a, b| a + b, smaller);
-            let middle = generate(m, |j| begin.at(j) + before.at(end.at(j)) - before.at(begin.at(j)));
-            let target = generate(m, |j| {
-                let below = before.at(j) - before.at(begin.at(j));
-                cond(smaller.at(j).eq_(1), begin.at(j) + below - 1, middle.at(j) + (j - begin.at(j) - below))
-            });
-            let begins = generate(m, |j| cond(j.lt(middle.at(j)), begin.at(j), j.min(middle.at(j) + 1)));
-            let ends = generate(m, |j| cond(j.gt(middle.at(j)), end.at(j), j.max(middle.at(j) - 1)));
-            (permute_unique(v, |j| target.at(j), v), begins, ends)
-        };
-        let longer = |(_, begin, end): Segments| or(generate(m, |j| begin.at(j).lt(end.at(j)))).get();
-        awhile((row, fill(m, 0), fill(m, m - 1)), longer, part).0
-    };
-    let f = |xss: Acc<Matrix<i64>>| rows(xss).map(row);
+    let f = |xss: Acc<Matrix<i64>>| rows(xss).map(|row| quicksorted(row, |a, b| a.le(b)));
     Ok(program("nested_quicksort", f).inputs(["xss"]).results(["sorted"]).build()?.terms)
 }
 // ANCHOR_END: nested_quicksort
@@ -73,7 +55,7 @@ fn number_below<T: Elt>(row: Acc<Vector<T>>, below: impl FnOnce(Exp<T>) -> Exp<b
         |state| state.fst().lt(state.snd()),
         |state| {
             let (low, high) = state.parts();
-            let middle = (low + high) / 2;
+            let middle = (low + high) >> 1;
             let under = below(row.at(middle));
             (cond(under, middle + 1, low), cond(under, high, middle))
         },
@@ -81,29 +63,40 @@ fn number_below<T: Elt>(row: Acc<Vector<T>>, below: impl FnOnce(Exp<T>) -> Exp<b
     found.fst()
 }
 
-/// An element goes to its index and the number of smaller ones of the other row.
+/// An element of one row goes to its index and the number of smaller ones of the other; what is left are the places of the other.
 fn merge() -> Result<Terms, BuildError> {
     let f = |a: Ragged<i32>, b: Ragged<i32>| {
         nest(a.shape(), |i| {
             let (x, y) = (a.element(i), b.element(i));
-            let own = generate(x.length(), |j| j + number_below(y, |other| other.lt(x.at(j))));
-            let others = generate(y.length(), |j| j + number_below(x, |other| other.le(y.at(j))));
-            let empty = fill(x.length() + y.length(), 0i32);
-            permute_unique(permute_unique(empty, |j| own.at(j), x), |j| others.at(j), y)
+            let places = generate(x.length(), |j| j + number_below(y, |other| other.lt(x.at(j))));
+            let none = fill(x.length() + y.length(), false);
+            let first = permute_unique(none, |j| places.at(j), fill(x.length(), true));
+            let before = scanl_total(|a, b| a + b, 0, first.map(|own| own.cast::<i64>())).0;
+            generate(x.length() + y.length(), |t| cond(first.at(t), x.at(before.at(t)), y.at(t - before.at(t))))
         })
     };
     Ok(program("nested_merge", f).inputs(["a", "b"]).results(["merged"]).build()?.terms)
 }
 
-/// Of each vertex the pairs of its later neighbours that are neighbours.
+/// Of each vertex the pairs of its later neighbours that are neighbours: two ascending lists are gone through at once.
 fn triangles() -> Result<Terms, BuildError> {
     let f = |later: Ragged<i64>| {
         later.map(|own| {
-            let has = |v: Exp<i64>| {
-                let low = number_below(own, |other| other.lt(v));
-                cond(low.lt(own.length()), own.at(low).eq_(v).cast::<i64>(), 0)
+            let of = |p: Exp<i64>| {
+                let theirs = later.element(own.at(p));
+                let (k, l) = (own.length(), theirs.length());
+                let both = |state: Exp<(i64, i64, i64)>| {
+                    let (a, b, _) = state.parts();
+                    a.lt(k) & b.lt(l)
+                };
+                let step = |state: Exp<(i64, i64, i64)>| {
+                    let (a, b, count) = state.parts();
+                    let (x, y) = (own.at(a), theirs.at(b));
+                    let one = |holds: Exp<bool>| holds.cast::<i64>();
+                    (a + one(x.le(y)), b + one(y.le(x)), count + one(x.eq_(y)))
+                };
+                while_loop(lift::<(i64, i64, i64)>((p + 1, 0i64, 0i64)), both, step).parts().2
             };
-            let of = |p: Exp<i64>| sum(later.element(own.at(p)).map(has)).get();
             sum(generate(own.length(), of)).get()
         })
     };
@@ -124,16 +117,39 @@ fn find() -> Result<Terms, BuildError> {
     Ok(program("nested_find", f).inputs(["texts", "pattern"]).results(["places", "counts"]).build()?.terms)
 }
 
-/// The three nearest of many points to each query: a sort in each lane.
+/// The three nearest of many points to each query: a fold that keeps three.
 fn nearest() -> Result<Terms, BuildError> {
     type Points = Acc<Vector<i64>>;
+    /// A distance and the point that is so far.
+    type Far = (i64, i64);
+    let least = |a: Exp<Far>, b: Exp<Far>| {
+        let ((d, i), (e, j)) = (a.parts(), b.parts());
+        cond(d.lt(e).or(d.eq_(e).and(i.lt(j))), a, b)
+    };
+    let greatest = |a: Exp<Far>, b: Exp<Far>| {
+        let ((d, i), (e, j)) = (a.parts(), b.parts());
+        cond(d.lt(e).or(d.eq_(e).and(i.lt(j))), b, a)
+    };
+    // Of two sorted triples the three least, sorted: the third is not in front of the second of one and the first of the other.
+    let merge = |x: Exp<(Far, Far, Far)>, y: Exp<(Far, Far, Far)>| {
+        let ((a, b, c), (d, e, f)) = (x.parts(), y.parts());
+        let second = least(greatest(a, d), least(b, e));
+        let third = least(least(greatest(b, d), greatest(a, e)), least(c, f));
+        (least(a, d), second, third)
+    };
     let f = |px: Points, py: Points, qx: Points, qy: Points| {
         rows(zip(qx, qy)).map(|query| {
             let (x, y) = query.get().parts();
-            let distances = zip_with(|a, b| (a - x) * (a - x) + (b - y) * (b - y), px, py);
-            let (sorted, order) = sort_with(distances, iota(px.length()));
-            let first = |xs: Points| backpermute(3, |i| i, xs);
-            (first(order), first(sorted))
+            let none = || lift::<Far>((i64::MAX, i64::MAX));
+            let far = generate(px.length(), |i| {
+                let (a, b) = (px.at(i) - x, py.at(i) - y);
+                lift::<(Far, Far, Far)>(((a * a + b * b, i), none(), none()))
+            });
+            let (first, second, third) = fold_commuting(merge, (none(), none(), none()), far).get().parts();
+            let place = |of: fn(Exp<Far>) -> Exp<i64>| {
+                generate(3, |s| cond(s.eq_(0), of(first), cond(s.eq_(1), of(second), of(third))))
+            };
+            (place(Exp::snd), place(Exp::fst))
         })
     };
     let inputs = ["px", "py", "qx", "qy"];

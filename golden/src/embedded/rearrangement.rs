@@ -67,57 +67,53 @@ fn radix_sort() -> Result<Terms, BuildError> {
     Ok(program("radix_sort", f).inputs(["keys"]).results(["sorted"]).build()?.terms)
 }
 
-/// An element, and the bounds of its segment.
-#[derive(Clone, Copy, Debug, Elt)]
-struct Item {
-    key: f32,
-    begin: i64,
-    end: i64,
+/// A vector sorted; `le` says that a key does not come after another. Equal keys keep their order.
+///
+/// Flattened: every turn parts all segments at once, each around one of its keys. Each element knows its segment. Pivots stand anywhere, so
+/// that no order of keys takes many turns. Once segments are short, each element counts those in front of it.
+pub(super) fn quicksorted<T: Elt>(keys: Acc<Vector<T>>, le: impl Fn(Exp<T>, Exp<T>) -> Exp<bool>) -> Acc<Vector<T>> {
+    type Bounds = Acc<Vector<i64>>;
+    /// Keys, where the segment of each begins and ends, and where pivots stand in their segments, in parts of 65,536.
+    type State<T> = (Acc<Vector<T>>, Bounds, Bounds, Exp<i64>);
+    let n = keys.length();
+    let in_front = |keys: Acc<Vector<T>>, a: Exp<i64>, b: Exp<i64>| {
+        let (x, y) = (keys.at(a), keys.at(b));
+        (le(x, y) & (a.lt(b) | !le(y, x))).cast::<i64>()
+    };
+    let part = |(keys, begins, ends, chance): State<T>| {
+        let pivot = |begin: Exp<i64>, end: Exp<i64>| (begin + (((end - begin + 1) * chance) >> 16)).named("pivot");
+        let smaller = generate(n, |j| in_front(keys, j, pivot(begins.at(j), ends.at(j)))).named("smaller");
+        let before = scanl(|a, b| a + b, 0, smaller).named("before");
+        let (at, begins, ends) = unzip3(generate(n, |j| {
+            let (begin, end) = (begins.at(j), ends.at(j));
+            let pivot = pivot(begin, end);
+            let below = (before.at(j) - before.at(begin)).named("below");
+            let middle = (begin + (before.at(end + 1) - before.at(begin))).named("middle");
+            let above = middle + (j - begin - below) + j.lt(pivot).cast::<i64>();
+            let at = cond(before.at(j + 1).gt(before.at(j)), begin + below, cond(j.eq_(pivot), middle, above));
+            // The pivot becomes a segment of its own.
+            let begin = cond(j.lt(middle), begin, j.min(middle + 1));
+            (at, begin, cond(j.gt(middle), end, j.max(middle - 1)))
+        }));
+        (permute_unique(keys, |j| at.at(j), keys).named("keys"), begins, ends, (chance * 25173 + 13849) & 65535)
+    };
+    // What counting would take: eight steps for each element are less than a turn and what comes after it.
+    let long = |(_, begins, ends, _): State<T>| {
+        sum(zip_with(|begin, end| end - begin, begins, ends)).get().named("steps").gt(n * 8)
+    };
+    let start = (keys, fill(n, 0i64), fill(n, n - 1), constant(32768i64));
+    let (keys, begins, ends, _) = awhile(start, long, part);
+    let place = generate(n, |j| {
+        let start = lift::<(i64, i64)>((begins.at(j), begins.at(j)));
+        let step = |state: Exp<(i64, i64)>| (state.fst() + 1, state.snd() + in_front(keys, state.fst(), j));
+        while_loop(start, |state| state.fst().le(ends.at(j)), step).snd()
+    });
+    permute_unique(keys, |j| place.named("place").at(j), keys)
 }
 
-/// Flattened: every turn splits all segments at once, each by its first element, into less, equal, greater; one scan counts all three.
 fn quicksort() -> Result<Terms, BuildError> {
-    let f = |keys: Acc<Vector<f32>>| {
-        let n = keys.length();
-        let split = |(_, items): (Exp<bool>, Acc<Vector<Item>>)| {
-            let pivot = |item: Exp<Item>| items.at(item.begin()).key().named("pivot");
-            let kinds = items.map(|item| {
-                let (x, pivot) = (item.key(), pivot(item));
-                let one = |holds: Exp<bool>| holds.cast::<i64>();
-                (one(x.lt(pivot)), one(x.eq_(pivot)), one(x.gt(pivot)))
-            });
-            let add = |a: Exp<(i64, i64, i64)>, b: Exp<(i64, i64, i64)>| {
-                let ((a, b, c), (d, e, f)) = (a.parts(), b.parts());
-                (a + d, b + e, c + f)
-            };
-            let (less, same, above) = unzip3(scanl(add, (0i64, 0i64, 0i64), kinds));
-            let moved = items.imap(|i, item| {
-                let (x, begin, end) = item.fields();
-                let pivot = pivot(item);
-                let middle = (begin + less.at(end) - less.at(begin)).named("middle");
-                let upper = (middle + same.at(end) - same.at(begin)).named("upper");
-                let target = |first: Exp<i64>, counts: Acc<Vector<i64>>| first + counts.at(i) - counts.at(begin);
-                cond(
-                    x.lt(pivot),
-                    lift::<(i64, i64, i64)>((target(begin, less), begin, middle)),
-                    cond(
-                        x.eq_(pivot),
-                        lift::<(i64, i64, i64)>((target(middle, same), middle, upper)),
-                        lift::<(i64, i64, i64)>((target(upper, above), upper, end)),
-                    ),
-                )
-            });
-            let (at, begins, ends) = unzip3(moved);
-            let next = zip_with3(|item: Exp<Item>, begin, end| Item::exp(item.key(), begin, end), items, begins, ends);
-            let items = permute_unique(items, |i| at.at(i), next).named("items");
-            let key = |i: Exp<i64>| items.at(i).key();
-            let wrong = generate(n, |i| (i + 1).lt(n).and(key(i).gt(key(i + 1)))).named("wrong");
-            (or(wrong).get(), items)
-        };
-        let start = keys.map(|key| Item::exp(key, 0i64, n)).named("item");
-        let (_, sorted) = awhile((constant(true), start), |(more, _)| more, split);
-        sorted.map(|item| item.key())
-    };
+    // NaN comes last.
+    let f = |keys: Acc<Vector<f32>>| quicksorted(keys, |a, b| a.le(b) | b.is_nan());
     Ok(program("quicksort", f).inputs(["keys"]).results(["sorted"]).build()?.terms)
 }
 
