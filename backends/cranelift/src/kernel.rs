@@ -9,7 +9,7 @@ use fusebox_schedule::{Book, Gang, Preferences, Schedule, Target};
 use fusebox_wide::Features;
 
 use crate::{
-    emit::{Emitter, HiddenArgument, Part, emit, identities},
+    emit::{HiddenArgument, Part, emit, identities},
     vector::{Function, Region},
 };
 

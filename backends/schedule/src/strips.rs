@@ -80,3 +80,53 @@ fn bytes(tokens: &mut Tokens<'_>) -> Result<u64, ParseError> {
     let number = tokens.number()?;
     u64::try_from(number).map_err(|_| tokens.before("a number of bytes is not negative".to_owned()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Strips;
+    use crate::{Book, Target};
+
+    fn read(text: &str) -> Result<Option<Strips>, String> {
+        Book::parse(text, &[]).map(|book| book.strips()).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn text_and_json_are_read_again() {
+        for name in Target::NAMES {
+            let Some(cpu) = Target::named(name).unwrap().cpu().cloned() else { continue };
+            for strips in Strips::alternatives(&cpu).into_iter().chain([Strips::usual(&cpu)]) {
+                assert_eq!(read(&strips.to_text()), Ok(Some(strips)));
+                let mut book = Book::default();
+                assert!(book.is_empty());
+                book.set_strips(Some(strips));
+                assert!(!book.is_empty());
+                assert_eq!(Book::from_json(&book.to_json()).unwrap(), book);
+            }
+            // Nothing is tried that is usual.
+            assert!(!Strips::alternatives(&cpu).contains(&Strips::usual(&cpu)));
+        }
+        assert_eq!(read(""), Ok(None));
+        let commented = "# nothing\nstrips of 4096 # bytes\nfrom 0";
+        assert_eq!(read(commented), Ok(Some(Strips::Of { bytes: 4096, from: 0 })));
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_with_its_place() {
+        for (text, expected) in [
+            ("strips", "line 1, column 7"),
+            ("strips always", "line 1, column 8"),
+            ("strips of 0 from 1", "line 1, column 11: a strip has one byte at least"),
+            ("strips of 5", "line 1, column 12"),
+            ("strips of -5 from 0", "line 1, column 11"),
+            ("strips of 99999999999999999999 from 0", "line 1, column 11"),
+            ("strips never\nstrips of 5 from 0", "line 2, column 1: strips stand here a second time"),
+        ] {
+            let found = read(text).unwrap_err();
+            assert!(found.starts_with(expected), "{text}: {found}");
+        }
+        for strips in [r#"{"of": {"bytes": 0, "from": 1}}"#, r#""always""#] {
+            assert!(Book::from_json(&format!(r#"{{"entries": [], "strips": {strips}}}"#)).is_err(), "{strips}");
+        }
+        assert!(Book::schema().contains("\"never\""), "{}", Book::schema());
+    }
+}
