@@ -15,6 +15,7 @@ use crate::{
     alike::Alike,
     beside::Beside,
     kernel::{CompiledKernel, Forced, ScheduledKernel, VECTOR_BYTES},
+    launch::strips,
     load::LoadedPlan,
     wide::{self, WideKernel},
 };
@@ -42,7 +43,7 @@ impl CompiledPlan {
     ) -> Result<Self, BackendError> {
         let bytes = config.vectors.then_some(VECTOR_BYTES);
         let beside = Beside::of(plan, shared.threads.count(), (&config.schedules, features))?;
-        let narrow = scheduled(beside.behind(plan), &beside.forced, |_| bytes)?;
+        let narrow = scheduled(plan, &beside, |_| bytes)?;
         Ok(Self { plan: plan.shared(), beside, narrow, features, shared, guarded: false })
     }
 
@@ -60,7 +61,7 @@ impl CompiledPlan {
         }
         let beside = Beside::of(&plan, shared.threads.count(), (&config.schedules, features))?;
         let bytes = |kernel: &Kernel| (config.vectors && has_room(kernel)).then_some(VECTOR_BYTES);
-        let narrow = scheduled(beside.behind(&plan), &beside.forced, bytes)?;
+        let narrow = scheduled(&plan, &beside, bytes)?;
         Ok(Self { plan: Arc::new(plan), beside, narrow, features, shared, guarded: true })
     }
 
@@ -119,14 +120,20 @@ impl Compiled for CompiledPlan {
 }
 
 /// The schedules of kernels for the vectors of Cranelift.
-fn scheduled<'p>(
-    kernels: impl Iterator<Item = &'p Kernel>,
-    forced: &[Forced],
+fn scheduled(
+    plan: &Plan,
+    beside: &Beside,
     vector_bytes: impl Fn(&Kernel) -> Option<usize>,
 ) -> Result<Vec<ScheduledKernel>, BackendError> {
     let own = |(kernel, forced): (&Kernel, &Forced)| match (&forced.narrow, Target::of_vectors(VECTOR_BYTES)) {
         (Some(schedule), Some(target)) => ScheduledKernel::checked(kernel, schedule.clone(), target),
         _ => ScheduledKernel::best(kernel, vector_bytes(kernel)),
     };
-    kernels.zip(forced).map(own).collect()
+    let mut all = beside.behind(plan).zip(&beside.forced).map(own).collect::<Result<Vec<_>, _>>()?;
+    for kernel in strips::kernels(plan) {
+        if let Some(own) = all.get_mut(kernel) {
+            own.in_strips = true;
+        }
+    }
+    Ok(all)
 }

@@ -92,6 +92,8 @@ impl Forced {
 pub(crate) struct ScheduledKernel {
     schedule: Schedule,
     target: Target,
+    /// Whether the kernel may run over strips of rows: its code then expects some rows of arrays alone.
+    pub(crate) in_strips: bool,
 }
 
 impl ScheduledKernel {
@@ -116,7 +118,12 @@ impl ScheduledKernel {
     /// [`BackendError::Compile`] of a schedule that is refused.
     pub(crate) fn checked(kernel: &Kernel, schedule: Schedule, target: Target) -> Result<Self, BackendError> {
         accepted(kernel, &schedule, &target)?;
-        Ok(Self { schedule, target })
+        Ok(Self { schedule, target, in_strips: false })
+    }
+
+    /// For strips of rows, if another is.
+    pub(crate) fn for_strips_as(self, other: &Self) -> Self {
+        Self { in_strips: other.in_strips, ..self }
     }
 
     /// The level across lanes; none: scalar code.
@@ -130,7 +137,7 @@ impl ScheduledKernel {
     /// [`BackendError::Unsupported`], [`BackendError::Compile`].
     pub(crate) fn emit(self, kernel: &Kernel) -> Result<CompiledKernel, BackendError> {
         let gang = self.gang(kernel);
-        let Self { schedule, target } = self;
+        let Self { schedule, target, in_strips } = self;
         let (Some(version), Some(cpu)) = (schedule.versions.last(), target.cpu()) else {
             return Err(broken(kernel, format!("there is no version of its schedule for {target}")));
         };
@@ -142,9 +149,9 @@ impl ScheduledKernel {
                 (Part::Totals, totals) => {
                     let lacks = || broken(kernel, "its schedule has no nest for totals".to_owned());
                     let nest = totals.as_ref().ok_or_else(lacks)?;
-                    emit(&totals_only(kernel), part, (nest, bytes), &mut hidden)?
+                    emit(&totals_only(kernel), part, (nest, bytes, in_strips), &mut hidden)?
                 }
-                _ => emit(kernel, part, (&version.nest, bytes), &mut hidden)?,
+                _ => emit(kernel, part, (&version.nest, bytes, in_strips), &mut hidden)?,
             };
             parts.push((part, function));
         }

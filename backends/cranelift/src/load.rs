@@ -78,8 +78,11 @@ impl LoadedPlan {
             let (when, kernel) = (version.when.clone(), version.kernel.clone());
             kernels[version.position].versions.push(Arc::new(LoadedVersion { when, kernel, loaded }));
         }
-        let loops = Arc::new(row_loops(&plan, &kernels));
-        let has_rows = |kernel: usize| kernels.get(kernel).is_some_and(strips::has_rows);
+        let has_rows = |kernel: usize| {
+            let in_strips = narrow.get(kernel).is_some_and(|own| own.in_strips);
+            in_strips && kernels.get(kernel).is_some_and(strips::has_rows)
+        };
+        let loops = Arc::new(row_loops(&plan, has_rows));
         let sequences = Arc::new(RowSequences::of(&plan, has_rows));
         let independent = Arc::new(IndependentLaunches::of(&plan));
         let steps = plan.steps.iter().flat_map(Step::within);
@@ -184,16 +187,16 @@ impl Program for LoadedPlan {
 }
 
 /// The loops of a plan whose kernels all have code for some of their rows, by the first value of their state.
-fn row_loops(plan: &Plan, kernels: &[LoadedKernel]) -> HashMap<ValueId, RowLoop> {
+fn row_loops(plan: &Plan, has_rows: impl Fn(usize) -> bool) -> HashMap<ValueId, RowLoop> {
     let steps = plan.steps.iter().flat_map(Step::within);
     let of = |step: &Step| {
         let Step::While { state, body, .. } = step else { return None };
         let row_loop = RowLoop::of(plan, step).ok()?;
-        let has_rows = row_loop.launches.iter().all(|launch| {
+        let all = row_loop.launches.iter().all(|launch| {
             let Some(Step::Launch { kernel, .. }) = body.get(launch.step) else { return false };
-            kernels.get(*kernel).is_some_and(strips::has_rows)
+            has_rows(*kernel)
         });
-        has_rows.then_some((*state.first()?, row_loop))
+        all.then_some((*state.first()?, row_loop))
     };
     steps.filter_map(of).collect()
 }

@@ -8,7 +8,7 @@ use fusebox_wide::{Code, Features, Refusal, compile};
 use crate::{
     Config,
     emit::Part,
-    kernel::{CompiledKernel, Forced, ScheduledKernel, compile_scheduled},
+    kernel::{CompiledKernel, Forced, ScheduledKernel},
 };
 
 /// What wide code may use under a configuration; none where there is to be no wide code. Everything that is loaded asks here.
@@ -59,7 +59,8 @@ pub(crate) fn emitted(
 ) -> Result<Option<CompiledKernel>, BackendError> {
     let bytes = features.vector_bytes();
     if let (Some(schedule), Some(target)) = (forced.wide(features), Target::of_vectors(bytes)) {
-        return compile_scheduled(kernel, schedule.clone(), &target).map(Some);
+        let scheduled = ScheduledKernel::checked(kernel, schedule.clone(), target)?;
+        return scheduled.for_strips_as(narrow).emit(kernel).map(Some);
     }
     // Scalar code is as good from Cranelift, but for rows: what is used in them alone has no register outside.
     let rows = (1..kernel.levels.len()).any(|level| !is_counted_before(kernel, level));
@@ -68,7 +69,7 @@ pub(crate) fn emitted(
     if forced.is_narrow(features) || narrow.gang(kernel).is_none() && !rows && !halves {
         return Ok(None);
     }
-    let scheduled = ScheduledKernel::best(kernel, Some(bytes))?;
+    let scheduled = ScheduledKernel::best(kernel, Some(bytes))?.for_strips_as(narrow);
     (scheduled.gang(kernel).is_some() || rows).then(|| scheduled.emit(kernel)).transpose()
 }
 

@@ -18,7 +18,7 @@ fn taken_over(steps: &[Step]) -> usize {
     inside + steps.iter().filter(|step| matches!(step, Step::Allocate { in_place_of: Some(_), .. })).count()
 }
 
-/// Every backend gives what the interpreter gives, and takes as much memory.
+/// Every backend gives what the interpreter gives, and takes as much memory, or less in strips of rows.
 fn check(plan: &Plan, given: &[Array]) {
     let values: Vec<Value> = given.iter().cloned().map(Value::Array).collect();
     let expected = run_plan(plan, &values);
@@ -26,13 +26,17 @@ fn check(plan: &Plan, given: &[Array]) {
         let compiled = common::compiled(backend, plan).and_then(|compiled| compiled.load_plan());
         let loaded = compiled.unwrap_or_else(|error| panic!("{what}: {error}\n{plan}"));
         let before: Vec<Array> = given.iter().map(copied).collect();
+        let in_strips = backend.config().strips_from_bytes == 0;
         match (loaded.run_with_statistics(given), &expected) {
             (Ok((results, statistics)), Ok((expected, counts))) => {
                 for (result, expected) in results.iter().zip(expected) {
                     let Value::Array(expected) = expected else { panic!("{expected:?}") };
                     assert!(same_bits(result, expected), "{what}: {result:?}, should be {expected:?}\n{plan}");
                 }
-                assert_eq!(statistics.peak_bytes as u64, counts.peak_bytes, "{what}\n{plan}");
+                let peak = statistics.peak_bytes as u64;
+                // What strips of rows make in between is never whole.
+                let fits = if in_strips { peak <= counts.peak_bytes } else { peak == counts.peak_bytes };
+                assert!(fits, "{what}: {peak} bytes, should be {}\n{plan}", counts.peak_bytes);
             }
             (Err(BackendError::Run(_)), Err(_)) => {}
             (found, expected) => panic!("{what}: {found:?}, should be {expected:?}\n{plan}"),

@@ -12,17 +12,13 @@ use crate::{
 };
 
 impl<M: Machine> Executor<'_, M> {
-    /// Runs a group of steps whose launches need nothing of each other: at once where the machine gains by it, else in order. How many steps
-    /// were run: all.
-    pub(super) fn independent(&mut self, steps: &[Step]) -> Result<usize> {
-        if self.gains_at_once(steps) {
+    /// Runs a group of steps whose launches need nothing of each other at once, if the machine gains by it; whether it did.
+    pub(super) fn independent(&mut self, steps: &[Step]) -> Result<bool> {
+        let gains = self.gains_at_once(steps);
+        if gains {
             self.at_once(steps)?;
-        } else {
-            for (position, step) in steps.iter().enumerate() {
-                self.step(step, &steps[position + 1..])?;
-            }
         }
-        Ok(steps.len())
+        Ok(gains)
     }
 
     /// Whoever asks for the times of launches gets those of each alone.

@@ -20,13 +20,14 @@ impl<M: Machine> Executor<'_, M> {
                 position += sequence.steps;
                 continue;
             }
-            position += match self.machine.independent(step) {
-                Some(count) => self.independent(&steps[position..][..count])?,
-                None => {
-                    self.step(step, &steps[position + 1..])?;
-                    1
-                }
-            };
+            if let Some(count) = self.machine.independent(step)
+                && self.independent(&steps[position..][..count])?
+            {
+                position += count;
+                continue;
+            }
+            self.step(step, &steps[position + 1..])?;
+            position += 1;
         }
         Ok(())
     }

@@ -192,14 +192,14 @@ pub struct Emitter<'k> {
 
 type Result<T = ()> = std::result::Result<T, BackendError>;
 
-/// The function for one part of a kernel, as a nest says, for vectors of so many bytes.
+/// The function for one part of a kernel, as a nest says, for vectors of so many bytes, and perhaps for strips of rows.
 ///
 /// # Errors
 /// [`BackendError::Unsupported`] for functions that should have been expanded.
 pub fn emit(
     kernel: &Kernel,
     part: Part,
-    (nest, vector_bytes): (&Nest, usize),
+    (nest, vector_bytes, in_strips): (&Nest, usize, bool),
     hidden: &mut Vec<HiddenArgument>,
 ) -> Result<Function> {
     let mut b = Builder::new();
@@ -232,7 +232,7 @@ pub fn emit(
         done: HashSet::new(),
         fewer_than: Vec::new(),
         some_steps: None,
-        in_rows: by_row(kernel),
+        in_rows: if in_strips { by_row(kernel) } else { None },
         jam: None,
         panels: HashMap::new(),
         short_trip: HashMap::new(),

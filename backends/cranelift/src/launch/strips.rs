@@ -5,8 +5,13 @@
 //! any order (overlapped tiling). The first and the last rows are one strip together: only there a boundary may ask for rows of the other
 //! end. Rows keep their numbers: memory of a strip is addressed as if its array were whole.
 
+use std::collections::HashSet;
+
 use fusebox_backend::{BackendError, RowBytes, RowShape, TurnArray, TurnLaunch, Turns, Unrolled, VersionMemory};
-use fusebox_ir::{Array, ElementType, RunError};
+use fusebox_ir::{
+    Array, ElementType, Plan, RunError, Step,
+    analysis::{RowLaunch, RowLoop, RowSequences},
+};
 
 use super::{
     rows::Rows,
@@ -27,6 +32,27 @@ const ROWS_OF_REACH: i64 = 4;
 
 /// A segment of so many elements is long, if it has more than a quarter of a thread's share of all elements.
 const LONG_SEGMENT: i64 = 1 << 14;
+
+/// The kernels of a plan, by position, that may run over strips: in loops of rows, or one after the other.
+pub(crate) fn kernels(plan: &Plan) -> HashSet<usize> {
+    let mut found = HashSet::new();
+    let mut add = |steps: &[Step], launches: &[RowLaunch]| {
+        let kernel = |launch: &RowLaunch| match steps.get(launch.step) {
+            Some(Step::Launch { kernel, .. }) => Some(*kernel),
+            _ => None,
+        };
+        found.extend(launches.iter().filter_map(kernel));
+    };
+    for step in plan.steps.iter().flat_map(Step::within) {
+        if let (Step::While { body, .. }, Ok(row_loop)) = (step, RowLoop::of(plan, step)) {
+            add(body, &row_loop.launches);
+        }
+    }
+    for (sequence, steps) in RowSequences::of(plan, |_| true).all(plan) {
+        add(steps, &sequence.launches);
+    }
+    found
+}
 
 /// Whether code of a kernel can run on some rows, without anything before or after that has to do with other rows. How many rows there are is
 /// known otherwise.
@@ -154,7 +180,8 @@ struct Strips<'t, 'a> {
 }
 
 impl<'t> Strips<'t, '_> {
-    /// Whether segments are what code for some of them counts on, no array has fewer elements than they have, and no segment is so long that all threads should share it.
+    /// Whether segments are what code for some of them counts on: they rise, no array has fewer elements than they have, and none is so long that
+    /// all threads should share it.
     fn segments_hold(&self) -> bool {
         let segments = self.segments.as_ref().filter(|segments| segments.are_segments());
         let hold = |own: &RowBytes| match own {
@@ -178,7 +205,7 @@ impl<'t> Strips<'t, '_> {
         let (above, below) = self.unrolled.halo();
         if (above, below) == (0, 0) {
             let all = self.all_row_bytes.saturating_mul(usize::try_from(self.rows).ok()?);
-            let count = i64::try_from(all.div_ceil(self.shared.strip_bytes.max(1))).ok()?;
+            let count = i64::try_from(all.div_ceil(self.shared.strip_bytes.max(1))).ok()?.max(1);
             let cuts = match &self.segments {
                 Some(segments) => segments.cuts(count),
                 None => {
