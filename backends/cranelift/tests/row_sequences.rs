@@ -81,7 +81,7 @@ fn a_softmax_holds_its_result_and_nothing_else() {
     for (rows, columns) in [(400, 50), (1000, 7), (113, 257), (5000, 1)] {
         let x = random.array(ElementType::F32, &[rows, columns]);
         for strip in [12, 40, 97] {
-            let (held, in_order) = in_strips(&plan, &[x.clone()], strip * (columns + 3));
+            let (held, in_order) = in_strips(&plan, std::slice::from_ref(&x), strip * (columns + 3));
             // In order the sums of rows are there too.
             assert_eq!((held, in_order), (4 * rows * columns, 4 * rows * (columns + 1)));
         }

@@ -1,7 +1,7 @@
 //! Launches of rows one after the other, where the machine does them in strips.
 
 use fusebox_ir::{
-    Place, Step, ValueId,
+    Operand, Place, Step, ValueId,
     analysis::{RowLaunch, RowSequence},
 };
 
@@ -80,10 +80,8 @@ impl<M: Machine> Executor<'_, M> {
                     }
                 }
                 // Of arrays that are not kept there is nothing to name.
-                Step::Alias { source: fusebox_ir::Operand::Value(source), .. } if !is_done => {
-                    if self.value(*source).is_ok() {
-                        self.step(step, &[])?;
-                    }
+                Step::Alias { source: Operand::Value(source), .. } if !is_done && self.value(*source).is_ok() => {
+                    self.step(step, &[])?;
                 }
                 Step::Free { value } => self.free(*value),
                 _ => {}
