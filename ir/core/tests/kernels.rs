@@ -149,6 +149,24 @@ fn broken_kernels_are_refused() {
         |k| k.arrays[0].access = Access::Write,
         "statements[0]: the array of a load is `x`, whose access is write, and read is wanted",
     );
+    // Which elements are there already would depend on the schedule.
+    let read = || ScalarOp::Read { array: ArrayId(1), index: Vec::new() };
+    let as_op = |k: &mut Kernel, op: ScalarOp| {
+        let Action::Scalar(instruction) = &mut k.statements[1].action else { panic!("{k}") };
+        instruction.op = op;
+    };
+    let refused = "statements[1]: an array that code reads is `s`, whose access is write, and read is wanted";
+    kernel_refused(|k| as_op(k, read()), refused);
+    kernel_refused(
+        |k| {
+            let condition = Constant::from(true).into();
+            let instruction = Instruction { results: vec![local(9, F32)], op: read(), place: Place::default() };
+            let then = Lambda { params: Vec::new(), instructions: vec![instruction], results: vec![operand(9)] };
+            let otherwise = Lambda { params: Vec::new(), instructions: Vec::new(), results: vec![operand(2)] };
+            as_op(k, ScalarOp::If { condition, then, otherwise });
+        },
+        refused,
+    );
     kernel_refused(|k| k.arrays[0].element = I64, "statements[0]: the result of a load is of f32, and i64 is wanted");
     kernel_refused(|k| k.arrays[0].extents.clear(), "statements[0]: dimensions of the map: 1 given, and 0 wanted");
     kernel_refused(
