@@ -48,7 +48,6 @@ fn later_runs_of_golden_programs_ask_for_no_memory() {
         let asked = measure(|| _ = loaded.run_into(&inputs, &mut results).unwrap()).count_total;
         found.push((name, asked));
     }
-    println!("COUNT {}", found.len());
     assert!(found.len() > 60, "{found:?}");
     let asking: Vec<_> = found.iter().filter(|(_, asked)| *asked > 0).collect();
     assert!(asking.is_empty(), "of {} programs: {asking:?}", found.len());
