@@ -184,11 +184,11 @@ pub enum ArrayOp {
         #[serde(default, skip_serializing_if = "PermuteOrder::is_source")]
         order: PermuteOrder,
     },
-    /// The elements of which `keep` holds, in order. Results: their number (`i64`), then a vector for each source.
+    /// The elements of which `keep` holds, in row-major order. Results: their number (`i64`), then a vector for each source.
     Filter {
         /// Elements to `bool`.
         keep: Lambda,
-        /// Vectors of equal extents.
+        /// Arrays of equal extents, of any rank above 0.
         sources: Vec<ArrayId>,
     },
     /// Sorts rows by keys in the order of `min`, NaN last, stably. Results: keys, then what is carried along.

@@ -101,12 +101,13 @@ pub enum Step {
         #[serde(default, skip_serializing_if = "Place::is_unknown")]
         place: Place,
     },
-    /// `value` is the first elements of the vector `source`, as many as its extent says (after an append). Files may say `shorten`.
+    /// The vector `value` is the first elements of `source` in row-major order, as many as its extent says (after an append). Files may say
+    /// `shorten`.
     #[serde(alias = "shorten")]
     Truncate {
         /// The new name.
         value: ValueId,
-        /// A vector of at least that extent.
+        /// An array of at least as many elements.
         source: ValueId,
     },
     /// `value` starts as a copy of `source`, of the same size; if that has no other use, it is taken over (defaults of a permute).

@@ -40,7 +40,7 @@ impl Emitter<'_> {
         Ok(sum)
     }
 
-    fn extents(&mut self, array: KernelArrayId) -> Result<Vec<Value>> {
+    pub(super) fn extents(&mut self, array: KernelArrayId) -> Result<Vec<Value>> {
         let kernel = self.kernel;
         kernel.arrays[array.index()].extents.iter().map(|&extent| self.extent(extent)).collect()
     }

@@ -40,19 +40,21 @@ fn dim_inside(kernel: &Kernel, depth: usize, dim: &DimIndex, extent: KernelExten
     }
 }
 
-/// Whether the arrays of a kernel's append, if it has one, plainly have room: one element at most for each step of the outermost level,
-/// which runs over their extent.
+/// Whether the arrays of a kernel's append, if it has one, plainly have room: one element at most for each point of the levels around it,
+/// which run over their extents.
 pub fn has_room(kernel: &Kernel) -> bool {
     let appends = kernel.statements.iter().filter_map(|statement| match &statement.action {
         Action::Append { arrays, .. } => Some((statement.depth, arrays)),
         _ => None,
     });
     appends.into_iter().all(|(depth, arrays)| {
-        let extents =
-            arrays.iter().map(|array| kernel.arrays.get(array.index()).and_then(|array| array.extents.first()));
-        let level = kernel.levels.first().filter(|_| depth == 1);
-        level.is_some_and(|level| {
-            extents.into_iter().all(|extent| extent.is_some_and(|&extent| runs_over(level, extent)))
+        let levels = kernel.levels.get(..depth as usize).filter(|levels| !levels.is_empty());
+        levels.is_some_and(|levels| {
+            arrays.iter().all(|array| {
+                let extents = kernel.arrays.get(array.index()).map_or(&[][..], |array| &array.extents);
+                extents.len() == levels.len()
+                    && levels.iter().zip(extents).all(|(level, &extent)| runs_over(level, extent))
+            })
         })
     })
 }

@@ -255,7 +255,9 @@ impl<'p> Validator<'p> {
                 for (array, value) in arrays.iter().zip(values) {
                     let element = self.accessed(kernel, *array, &[Access::Write], "an array of an append");
                     self.value_of(value, element, "a value of an append");
-                    self.rank_is(kernel, *array, 1, "an array of an append");
+                    if let Some(0) = rank(kernel, *array) {
+                        self.report(ProgramFault::RankZero { what: "an array of an append".to_owned() });
+                    }
                 }
                 let element = self.accessed(kernel, *count, &[Access::Write], "the count of an append");
                 if let Some(found) = element

@@ -331,10 +331,13 @@ impl<'p> Checker<'p> {
                 self.extents(*value);
                 self.make(*value);
                 self.written.insert(*value);
-                self.same_kind(self.ty(*value), source, "the shorter vector", true);
-                if let Some(ty) = source.filter(|ty| ty.rank() != 1) {
-                    let (what, found) = ("the source".to_owned(), ty.rank());
+                self.same_kind(self.ty(*value), source, "the shorter vector", false);
+                if let Some(found) = self.ty(*value).map(PlanType::rank).filter(|&rank| rank != 1) {
+                    let what = "the shorter vector".to_owned();
                     self.report.report(ProgramFault::WrongRank { what, found, expected: 1 });
+                }
+                if source.is_some_and(|ty| ty.rank() == 0) {
+                    self.report.report(ProgramFault::RankZero { what: "the source".to_owned() });
                 }
             }
             Step::Copy { value, source } => {

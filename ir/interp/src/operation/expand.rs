@@ -13,8 +13,17 @@ fn element(context: Context<'_, '_>, sources: &[ArrayId], param: usize, i: i64) 
     context.evaluator.element(sources[param], &[i])
 }
 
-/// The sources that functions need for some results; of equal extents. Their extent.
+/// The extent of vectors that functions need for some results.
 fn extent(context: Context<'_, '_>, sources: &[ArrayId], needs: impl IntoIterator<Item = usize>) -> Result<i64, Stop> {
+    Ok(extents(context, sources, needs)?[0])
+}
+
+/// The sources that functions need for some results; of equal extents. Their extents.
+fn extents(
+    context: Context<'_, '_>,
+    sources: &[ArrayId],
+    needs: impl IntoIterator<Item = usize>,
+) -> Result<Vec<i64>, Stop> {
     let mut needs: Vec<usize> = needs.into_iter().filter(|&param| param < sources.len()).collect();
     needs.sort_unstable();
     needs.dedup();
@@ -22,7 +31,7 @@ fn extent(context: Context<'_, '_>, sources: &[ArrayId], needs: impl IntoIterato
     if ids.is_empty() {
         ids.push(sources[0]);
     }
-    Ok(context.equal_extents(&ids)?[0].extents[0])
+    Ok(context.equal_extents(&ids)?[0].extents.clone())
 }
 
 /// The size of each element; a negative one counts as zero.
@@ -93,16 +102,19 @@ pub(super) fn permuted_expand<'p>(
 pub(super) fn filter<'p>(context: Context<'_, 'p>, keep: &'p Lambda, sources: &[ArrayId]) -> Computed {
     let keep = Function::new(keep);
     let wanted = context.wanted.checked_sub(1);
-    let n = extent(context, sources, keep.needs(&[0]).into_iter().chain(wanted))?;
+    let extents = extents(context, sources, keep.needs(&[0]).into_iter().chain(wanted))?;
+    let element = |source: usize, position: usize| {
+        context.evaluator.element(sources[source], &val::index(&extents, position))
+    };
     let mut kept = Vec::new();
-    for i in 0..n {
-        if keep.call(context.evaluator, &|param| element(context, sources, param, i), [0])?[0].bits() != 0 {
-            kept.push(i);
+    for position in 0..val::count(&extents) {
+        if keep.call(context.evaluator, &|param| element(param, position), [0])?[0].bits() != 0 {
+            kept.push(position);
         }
     }
     let mut computed = vec![(0, Val::scalar((kept.len() as i64).into()))];
     if let Some(source) = wanted {
-        let scalars = kept.iter().map(|&i| element(context, sources, source, i)).collect::<Result<Vec<_>, _>>()?;
+        let scalars = kept.iter().map(|&position| element(source, position)).collect::<Result<Vec<_>, _>>()?;
         computed.push((context.wanted, Val::new(context.element(context.wanted), vec![kept.len() as i64], scalars)));
     }
     Ok(computed)

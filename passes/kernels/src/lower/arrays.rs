@@ -72,12 +72,12 @@ impl<'p> Lower<'p> {
             }
             ArrayOp::Filter { .. } if appended => {
                 let capacity = self.capacity(list, spine, position);
-                self.append_to(&stored(&binding.results[1..]), capacity, made, origin, steps);
+                self.append_to(&stored(&binding.results[1..]), &capacity, made, origin, steps);
                 binding.results[..1].to_vec()
             }
             _ if appended => {
                 let capacity = self.capacity(list, spine, position);
-                self.append_to(&stored(&binding.results), capacity, made, origin, steps);
+                self.append_to(&stored(&binding.results), &capacity, made, origin, steps);
                 return Ok(());
             }
             _ => stored(&binding.results),
@@ -90,26 +90,26 @@ impl<'p> Lower<'p> {
     fn append_to(
         &mut self,
         vars: &[Var],
-        capacity: PlanExtent,
+        capacity: &[PlanExtent],
         made: &mut MadeArrays,
         origin: &Origin,
         steps: &mut Vec<Step>,
     ) {
         for var in vars {
-            let whole = self.allocate(name(var), Type::array(vec![capacity], var.ty.element), origin, steps);
+            let whole = self.allocate(name(var), Type::array(capacity.to_vec(), var.ty.element), origin, steps);
             made.appended.push((var.clone(), whole));
         }
     }
 
-    /// How many elements there are at most of what a filter keeps.
-    fn capacity(&self, list: &[Binding], spine: &Spine, mut position: usize) -> PlanExtent {
+    /// The extents of what a filter keeps elements of: there are as many at most.
+    fn capacity(&self, list: &[Binding], spine: &Spine, mut position: usize) -> Vec<PlanExtent> {
         while let IterationOrder::Counted(of) = spine.placements[position].iteration_order {
             position = of;
         }
         let ArrayOp::Filter { sources, .. } = &list[position].op else {
             unreachable!("what is appended is of filters")
         };
-        self.extents(sources[0])[0]
+        self.extents(sources[0])
     }
 
     /// The extents of a value of the program, in the plan or only in a nest.
@@ -132,8 +132,10 @@ impl<'p> Lower<'p> {
         let Some(filter) = spine.appended else { return Ok(()) };
         let capacity = self.capacity(list, spine, filter);
         // There are no more than before.
-        let (count, capacity) = (self.array(list[filter].results[0].id), self.values.form(capacity));
-        self.values.note_at_most(&Linear::term(Atom::Value(count)), &capacity);
+        if let [capacity] = capacity[..] {
+            let (count, capacity) = (self.array(list[filter].results[0].id), self.values.form(capacity));
+            self.values.note_at_most(&Linear::term(Atom::Value(count)), &capacity);
+        }
         for (var, source) in made.appended {
             let ty = self.plan_type(&var)?;
             self.values.made(&ty);

@@ -46,7 +46,11 @@ impl Emitter<'_> {
             if !has_room(kernel) {
                 let outer = std::mem::replace(&mut self.mask, mask);
                 for &array in arrays {
-                    self.check_index(array, &[Val::Uniform(count)], &Place::default())?;
+                    let extents = self.extents(array)?;
+                    let room = extents.into_iter().reduce(|all, extent| self.b.mul(all, extent));
+                    let declared = &kernel.arrays[array.index()].extents;
+                    let at = [Val::Uniform(count)];
+                    self.check_inside(array, &at, room.as_slice(), declared, &Place::default())?;
                 }
                 self.mask = outer;
             }

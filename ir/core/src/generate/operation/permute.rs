@@ -188,11 +188,19 @@ impl Scope<'_> {
     }
 
     pub(super) fn filter(&mut self) -> Option<()> {
-        let sources = self.vectors(1)?;
+        let most = self.max_elements();
+        let first = self.pick(|scope, known| {
+            known.is_array() && known.ty.rank() > 0 && scope.most_elements(&known.ty.extents) <= most
+        })?;
+        let extents = first.ty.extents.clone();
+        let mut sources = vec![first];
+        for _ in 1..self.several() {
+            sources.push(self.produce(None, &extents));
+        }
         let params: Vec<Param> = sources.iter().map(|known| (known.element(), None)).collect();
         let keep = self.lambda(&params, &[ElementType::Bool]);
         let types: Vec<ElementType> = sources.iter().map(Known::element).collect();
-        let most = self.bounds_of(sources[0].ty.extents[0]).1;
+        let most = self.most_elements(&extents);
         self.counted(ArrayOp::Filter { keep, sources: ids(&sources) }, &types, most);
         Some(())
     }

@@ -17,6 +17,11 @@ impl<'c> Scope<'c> {
         }
     }
 
+    /// How many elements an array of these extents has at most.
+    pub fn most_elements(&self, extents: &[Extent]) -> i64 {
+        extents.iter().fold(1, |all: i64, &extent| all.saturating_mul(self.bounds_of(extent).1))
+    }
+
     /// Whether an extent is never 0.
     pub fn positive(&self, extent: Extent) -> bool {
         self.bounds_of(extent).0 >= 1

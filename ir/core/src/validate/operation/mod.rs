@@ -97,7 +97,7 @@ impl<'p> Validator<'p> {
                 self.permuted_expand(size, get, combine, defaults, sources)
             }
             ArrayOp::Filter { keep, sources } => {
-                let params = elements(&self.vectors(sources));
+                let params = elements(&self.sources("sources", sources, 1, false));
                 self.function_to("keep", keep, &params, &[Some(ElementType::Bool)]);
                 counted(params)
             }
