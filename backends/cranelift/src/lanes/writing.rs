@@ -219,10 +219,10 @@ impl Writer<'_> {
                 }
                 HiddenArgument::Onward => words[word] = wants_last_carry(kernel).into(),
                 HiddenArgument::Appended | HiddenArgument::OutOfCache | HiddenArgument::FirstElement(..) => {}
-                // Chunks have copies.
-                HiddenArgument::ChunkSteps(_) | HiddenArgument::Copies(..) | HiddenArgument::CopyFlags(_) => {
-                    return None;
-                }
+                // Only ranges but the first have copies, and a lane is one range.
+                HiddenArgument::Copies(..) => {}
+                // Chunks have copies, and flags.
+                HiddenArgument::ChunkSteps(_) | HiddenArgument::CopyFlags(_) => return None,
             }
         }
         let mut alike = Vec::new();

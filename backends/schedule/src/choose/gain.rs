@@ -1,7 +1,10 @@
 //! What gangs along a level would gain and lose against scalar code, in units of about one instruction for an element.
 
+use std::collections::HashSet;
+
 use fusebox_ir::{
-    Action, Association, Binary, ElementType, Instruction, Kernel, Lambda, ScalarOp, ScalarPart, Unary,
+    Action, Association, Binary, ElementType, Instruction, Kernel, Lambda, LocalId, ScalarOp, ScalarOperand, ScalarPart,
+    Unary,
     analysis::kernels::{AcrossLanes, Lanes},
 };
 
@@ -27,13 +30,16 @@ impl Tally {
     /// Of gangs along a level of a kernel.
     pub(super) fn of(kernel: &Kernel, cpu: &Cpu, level: usize) -> Self {
         let lanes = Lanes::of(kernel, level);
+        let mut conditions = HashSet::new();
         let mut tally = Self { converts_halves: cpu.converts_halves(), ..Self::default() };
         for (_, statement) in inside(kernel, level) {
             match &statement.action {
                 Action::Load { array, map, .. } | Action::Store { array, map, .. } => {
                     tally.access(lanes.position(map), kernel.arrays[array.index()].element);
                 }
-                Action::Scalar(instruction) => tally.scalar(instruction, &|operand| lanes.operand(operand)),
+                Action::Scalar(instruction) => {
+                    tally.scalar(instruction, &|operand| lanes.operand(operand), &mut conditions);
+                }
                 Action::Check { .. } => tally.gain += 1,
                 Action::Reduce { combine, association, .. } => {
                     tally.function(combine);
@@ -96,22 +102,31 @@ impl Tally {
 
     /// A combining function: all that it computes is in gangs.
     fn function(&mut self, lambda: &Lambda) {
+        let class = |operand: ScalarOperand| match operand {
+            ScalarOperand::Local(_) => AcrossLanes::Varying,
+            _ => AcrossLanes::Uniform,
+        };
+        let mut conditions = HashSet::new();
         for instruction in &lambda.instructions {
-            self.scalar(instruction, &|operand| match operand {
-                fusebox_ir::ScalarOperand::Local(_) => AcrossLanes::Varying,
-                _ => AcrossLanes::Uniform,
-            });
+            self.scalar(instruction, &class, &mut conditions);
         }
         for param in &lambda.params {
             self.bytes = self.bytes.max(if param.ty == ElementType::I64 { 1 } else { param.ty.bytes() });
         }
     }
 
-    fn scalar(&mut self, instruction: &Instruction, class: &dyn Fn(fusebox_ir::ScalarOperand) -> AcrossLanes) {
+    /// `conditions` are the locals so far that are `bool`: masks of gangs.
+    fn scalar(
+        &mut self,
+        instruction: &Instruction,
+        class: &dyn Fn(ScalarOperand) -> AcrossLanes,
+        conditions: &mut HashSet<LocalId>,
+    ) {
         let parts = instruction.op.parts();
         let bodies = parts.iter().filter_map(|part| if let ScalarPart::Body(body) = part { Some(*body) } else { None });
         let bodies: Vec<&Lambda> = bodies.collect();
         let results = &instruction.results;
+        conditions.extend(results.iter().filter(|local| local.ty == ElementType::Bool).map(|local| local.id));
         let varies = match results.first() {
             Some(result) => class(result.id.into()) == AcrossLanes::Varying,
             None => true,
@@ -134,6 +149,8 @@ impl Tally {
                 (division && !(float && *function == Binary::Div)) || by_lane
             }
             ScalarOp::Read { .. } | ScalarOp::ReadFlat { .. } => true,
+            // A mask becomes ones by one instruction.
+            ScalarOp::Convert { a: ScalarOperand::Local(id), .. } if conditions.contains(id) => false,
             ScalarOp::Convert { to, .. } => matches!(to, ElementType::I64 | ElementType::U64),
             _ => false,
         };
@@ -144,7 +161,7 @@ impl Tally {
             self.gain += if bodies.is_empty() { 2 } else { 0 };
         }
         for instruction in bodies.iter().flat_map(|body| &body.instructions) {
-            self.scalar(instruction, class);
+            self.scalar(instruction, class, conditions);
         }
     }
 }

@@ -75,16 +75,24 @@ impl<'p> Lifter<'p> {
     }
 
     pub fn filter(&mut self, binding: &'p Binding, home: ContextId, keep: &'p Lambda, sources: &[ArrayId]) {
-        let vectors = self.vectors(home, sources);
-        let ([f], extras) = self.functions_of_lanes(vectors.elements, [(keep, sources.len())]);
-        let mut all = vectors.arrays.clone();
-        for &extra in &extras {
-            all.push(self.as_vector(extra));
+        let first = self.array_value(sources[0]);
+        let elements = self.lifted(&first, home).elements;
+        let mut all = self.all_conformed(sources, home, elements);
+        let ([f], extras) = self.functions_of_lanes(elements, [(keep, sources.len())]);
+        all.extend(&extras);
+        // Plain arrays stay as they are: in a vector, dividing would find the lane and the index of each element.
+        let rank = self.dims(elements).len();
+        if all.iter().any(|&array| self.flat.ty(array).rank() != rank) {
+            all = all.into_iter().map(|array| self.as_vector(array)).collect();
         }
         // Of each element whether it stays, as a number.
         let numbers = self.as_number(&f, &all);
         let name = binding.results[0].name.clone();
-        let count = self.counts(vectors.elements, numbers, &name);
+        let mut count = self.counts(elements, numbers, &name);
+        // Of arrays of several dimensions one after the other is summed.
+        while count.home != home {
+            count = self.counts(count.home, count.array, &name);
+        }
         let more: Vec<_> = extras.iter().map(|&id| (Name::default(), self.flat.ty(id).element)).collect();
         let results = self.totalled(&binding.results[1..], &more);
         let ids: Vec<ArrayId> = results.iter().map(|(id, _, _)| *id).collect();
