@@ -271,7 +271,7 @@ fn golden_programs_of_which_all_is_regular_have_no_descriptor() {
         }
     }
     regular.sort();
-    insta::assert_snapshot!(regular.join(" "), @"nested_fft nested_fft_rows nested_mandelbrot nested_matmul nested_nearest nested_quicksort nested_softmax nested_volatility");
+    insta::assert_snapshot!(regular.join(" "), @"nested_fft nested_fft_rows nested_mandelbrot nested_matmul nested_nearest nested_softmax nested_volatility");
 }
 
 fn doubling(condition: &str) -> String {

@@ -99,9 +99,10 @@ impl<M: Machine> Executor<'_, M> {
     pub(super) fn truncate(&mut self, id: ValueId, source: ValueId) -> Result<()> {
         let extents = self.extents_of(id, None)?;
         let available = &self.value(source)?.extents;
-        let within = available.iter().try_fold(1i64, |all, &extent| all.checked_mul(extent)).is_none_or(|all| {
-            extents.len() == 1 && extents[0] <= all
-        });
+        let within = available
+            .iter()
+            .try_fold(1i64, |all, &extent| all.checked_mul(extent))
+            .is_none_or(|all| extents.len() == 1 && extents[0] <= all);
         if !within {
             return Err(self.bad_plan(format!("`{}` is longer than what it is cut from", self.name(id))));
         }

@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 
 use fusebox_ir::{
-    Action, Association, Binary, ElementType, Instruction, Kernel, Lambda, LocalId, ScalarOp, ScalarOperand, ScalarPart,
-    Unary,
+    Action, Association, Binary, ElementType, Instruction, Kernel, Lambda, LocalId, ScalarOp, ScalarOperand,
+    ScalarPart, Unary,
     analysis::kernels::{AcrossLanes, Lanes},
 };
 

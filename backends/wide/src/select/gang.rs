@@ -1,7 +1,7 @@
 //! Functions on gangs: one or some instructions on each register.
 
 use fusebox_ir::{Binary, Constant, ElementType, Unary};
-use fusebox_vector::{Type, Value};
+use fusebox_vector::{Op, Type, Value};
 use iced_x86::Code as C;
 use regalloc2::VReg;
 
@@ -179,6 +179,9 @@ impl Select<'_> {
         if function.is_comparison() {
             return self.compare_gang(function, a, b);
         }
+        if let Some(counted) = self.count_condition(function, a, b)? {
+            return Ok(counted);
+        }
         let (mut a, mut b) = (a, b);
         if codes::commutes(function) && matches!(self.registers_of(a)?, Registers::Known) {
             (a, b) = (b, a);
@@ -198,6 +201,45 @@ impl Select<'_> {
             }
         }
         Ok(Registers::Gang(all))
+    }
+
+    /// A condition as a number that is added or taken away: one where its mask holds, in a single instruction.
+    fn count_condition(&mut self, function: Binary, a: Value, b: Value) -> Outcome<Option<Registers>> {
+        let ty = self.ty(a);
+        let inverse = match function {
+            Binary::Add => Binary::Sub,
+            Binary::Sub => Binary::Add,
+            _ => return Ok(None),
+        };
+        let condition = |value: Value| match self.defs[value.0 as usize] {
+            Some(&Op::Convert(from)) if self.ty(from) == Type { element: ElementType::Bool, lanes: ty.lanes } => {
+                Some(from)
+            }
+            _ => None,
+        };
+        let (from, condition) = match (condition(b), condition(a)) {
+            (Some(condition), _) => (a, condition),
+            (None, Some(condition)) if function == Binary::Add => (b, condition),
+            _ => return Ok(None),
+        };
+        let code = |function: Binary| codes::binary(function, ty.element).filter(|_| ty.element.is_integer());
+        let (Some(code), Some(inverse)) = (code(function), code(inverse)) else { return Ok(None) };
+        let bytes = ty.element.bytes();
+        let masks = self.mask(condition, self.bytes / bytes as u32)?;
+        let one = Constant::from_i64(ty.element, 1).bits().to_le_bytes();
+        let ones: Vec<u8> = (0..self.bytes as usize).map(|byte| one[byte % bytes]).collect();
+        let mut all = Vec::new();
+        for (register, mask) in masks.into_iter().enumerate() {
+            let from = self.reg(from, register)?;
+            all.push(if self.features.avx512 {
+                let ones = self.m.constant(&ones);
+                self.merged(code, mask, from, &[Arg::Use(from), Arg::Mem(ones)])
+            } else {
+                // Where it holds the mask is -1.
+                self.w(inverse, &[Arg::Use(from), Arg::Use(mask)])
+            });
+        }
+        Ok(Some(Registers::Gang(all)))
     }
 
     /// Functions of lanes that take several instructions.

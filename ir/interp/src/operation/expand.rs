@@ -103,9 +103,8 @@ pub(super) fn filter<'p>(context: Context<'_, 'p>, keep: &'p Lambda, sources: &[
     let keep = Function::new(keep);
     let wanted = context.wanted.checked_sub(1);
     let extents = extents(context, sources, keep.needs(&[0]).into_iter().chain(wanted))?;
-    let element = |source: usize, position: usize| {
-        context.evaluator.element(sources[source], &val::index(&extents, position))
-    };
+    let element =
+        |source: usize, position: usize| context.evaluator.element(sources[source], &val::index(&extents, position));
     let mut kept = Vec::new();
     for position in 0..val::count(&extents) {
         if keep.call(context.evaluator, &|param| element(param, position), [0])?[0].bits() != 0 {
