@@ -139,16 +139,29 @@ fn fourier_transforms_of_rows() {
     }
 }
 
+/// Matrices of 32 x 32 numbers.
+fn matrices(n: usize, factor: usize) -> Value {
+    let values: Vec<f64> = (0..n * 1024).map(|at| (at * factor % 11) as f64 - 5.0).collect();
+    array(&[n, 32, 32], &values).into()
+}
+
+#[test]
+fn fourier_transforms_of_matrices() {
+    let nested = include_str!("../programs/nested_fft.fbx");
+    let by_hand = include_str!("by_hand/fft.fbx");
+    for n in [3, 1, 0] {
+        let inputs = [matrices(n, 37), matrices(n, 41)];
+        // The extents of the lanes' arrays are written.
+        as_by_hand((nested, &inputs), (by_hand, &inputs), n as u64, 2);
+    }
+}
+
 #[test]
 fn transforms_of_rows_and_columns_as_of_whole_matrices() {
     let by_rows = include_str!("../programs/nested_fft_rows.fbx");
     let whole = include_str!("../programs/nested_fft.fbx");
-    let numbers = |n: usize, factor: usize| -> Value {
-        let values: Vec<f64> = (0..n * 1024).map(|at| (at * factor % 11) as f64 - 5.0).collect();
-        array(&[n, 32, 32], &values).into()
-    };
     for n in [3, 1, 0] {
-        let inputs = [numbers(n, 37), numbers(n, 41)];
+        let inputs = [matrices(n, 37), matrices(n, 41)];
         as_by_hand((by_rows, &inputs), (whole, &inputs), n as u64, 0);
     }
 }

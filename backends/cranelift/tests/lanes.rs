@@ -46,6 +46,26 @@ fn rows(lengths: &[usize]) -> Vec<Array> {
     ]
 }
 
+/// The greatest element of each class of a row: a scatter that combines in any order, in a lane that has a script.
+#[test]
+fn scatters_in_any_order_have_scripts() {
+    let source = "fn f(x: [n]i64) -> [?]i64 {
+        let t: i64, all: [t]i64 = consume([n], |i| {
+            let k = x[i]
+            let row: [k]i64 = generate([k], |j| (j * 7919 + i) % 1009)
+            let class: [k]i64 = generate([k], |j| row[j] % 5)
+            let none: [5]i64 = generate([5], |c| -1)
+            let most: [5]i64 = permute(|new, old| max(new, old), none, row, at: class)
+            yield elements(most)
+        })
+        return all }";
+    let plan = plan(source);
+    let inputs = [Array::new(&[5], &[3i64, 0, 100, 1, 5000]).unwrap()];
+    let expected = interpreted(&plan, &inputs).unwrap();
+    let found = ran(Config { threads: 2, ..Config::default() }, &plan, &inputs);
+    assert!(found.iter().zip(&expected).all(|(own, other)| same_bits(own, other)));
+}
+
 fn some_lengths() -> Vec<Vec<usize>> {
     let many: Vec<usize> = (0..500).map(|row| row * 7919 % 61).collect();
     let mut uneven = vec![1; 40];

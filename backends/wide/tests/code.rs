@@ -22,6 +22,12 @@ fn site(lanes: u32) -> Site {
     Site { failure: Failure { operation: "a test".into(), place: Default::default(), fault }, lanes, operands: 1 }
 }
 
+/// Zeros in a gang of 16 `f32`.
+fn zeros(b: &mut Builder) -> Value {
+    let zero = b.constant(Constant::from(0f32));
+    b.splat(zero, 16)
+}
+
 /// A loop over gangs of 16 `f32`, whose body stores what is made of an element.
 fn map(make: impl FnOnce(&mut Builder, Value) -> Value) -> Function {
     let mut b = Builder::new();
@@ -115,6 +121,21 @@ fn what_is_computed_already_is_not_computed_again() {
         b.binary(Binary::Add, first, second)
     });
     assert_eq!(uses(&twice, |code| code.mnemonic() == Mnemonic::Vsqrtps), 1);
+}
+
+/// A condition that is added, or taken away, as a number: one sum under its mask, and no gang of ones and zeros.
+#[test]
+fn conditions_are_counted_under_their_masks() {
+    for (function, mnemonic) in [(Binary::Add, Mnemonic::Vpaddd), (Binary::Sub, Mnemonic::Vpsubd)] {
+        let counted = map(|b, a| {
+            let bits = b.bits(ElementType::I32, a);
+            let below = b.binary(Binary::Lt, a, zeros(b));
+            let one = b.convert(ElementType::I32, below);
+            b.binary(function, bits, one)
+        });
+        assert_eq!(uses(&counted, |code| code.mnemonic() == mnemonic), 1, "{function:?}");
+        assert_eq!(uses(&counted, |code| code.mnemonic() == Mnemonic::Vmovdqu32), 0, "{function:?}");
+    }
 }
 
 /// The square root of a uniform number comes before the loop.

@@ -95,6 +95,39 @@ fn extents_that_change_go_through_a_loop() {
 }
 
 #[test]
+fn filters_of_tables_in_lanes() {
+    // Of ragged rows, of rows of one length, and in lanes of which a branch leaves some out.
+    let source = "fn f(a: [n][?]i64, b: [p, m]i64) -> [n][?]i64, [n]i64, [p][?]i64, [p][?]i64 {
+      let r: [n][?]i64, c: [n]i64 = nest([n], |i| {
+        let w: i64, row: [w]i64 = element(a, i)
+        let table: [3, w]i64 = generate([3, w], |j, l| row[l] * (j + i))
+        let k: i64, d: [k]i64 = filter(|x| x % 2 == 0, table)
+        return d, k })
+      let s: [p][?]i64 = nest([p], |i| {
+        let row: [m]i64 = slice([i, _], b)
+        let rows: [4, m]i64 = replicate([4, _], row)
+        let own: [4, m]bool = generate([4, m], |j, l| row[l] % 4 == j)
+        let k: i64, d: [k]i64, e: [k]bool = filter(|x, y| y, rows, own)
+        return d })
+      let t: [p][?]i64 = nest([p], |i| {
+        let odd = i % 2 == 1
+        let k: i64, d: [k]i64 = cond(odd, || {
+          let table: [2, m]i64 = generate([2, m], |j, l| b[i, l] + j)
+          let g: i64, e: [g]i64 = filter(|x| x > i, table)
+          return g, e }, || { let e: [1]i64 = generate([1], |j| i); return 1, e })
+        return d })
+      return r, c, s, t }";
+    let table = |extents: &[usize]| {
+        let values: Vec<i64> = (0..extents.iter().product()).map(|at: usize| (at * 37 % 11) as i64).collect();
+        Value::from(Array::new(extents, &values).unwrap())
+    };
+    descriptors(
+        source,
+        &[&[rows(&[2, 0, 3, 7, 1]), table(&[5, 7])], &[rows(&[]), table(&[0, 3])], &[rows(&[0]), table(&[3, 0])]],
+    );
+}
+
+#[test]
 fn each_lane_decides_what_array_of_arrays_it_has() {
     // A branch, and a loop of as many turns as the lane says, of arrays of arrays of the lane.
     let source = "fn f(a: [n][?]i64) -> [n]i64, [n]i64 {

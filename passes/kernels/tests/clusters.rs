@@ -301,6 +301,20 @@ fn what_a_filter_keeps() {
     ");
 }
 
+/// Levels for all dimensions, and room for as many elements as there are points.
+#[test]
+fn a_filter_of_a_matrix() {
+    let source = "fn f(x: [n]i64, low: [m]i64) -> i64, [?]i64, [?]i64 { let k: i64, v: [k]i64, w: [k]i64 = cluster(|| {
+      vertical a: [m, n]i64 = replicate([m, _], x)
+      vertical b: [m, n]i64 = replicate([_, n], low)
+      diagonal k: i64, v: [k]i64, l: [k]i64 = filter(|a, b| a > b, a, b)
+      last w: [k]i64 = map(|a, b| a - b, v, l)
+      return k, v, w }) return k, v, w }";
+    let inputs =
+        [vec![ints(&[3, 0, 4, 1, -5]), ints(&[2, 0])], vec![ints(&[0]), ints(&[])], vec![ints(&[]), ints(&[1])]];
+    insta::assert_snapshot!(kernels(source, &inputs), @r"");
+}
+
 #[test]
 fn a_filter_of_a_filter_and_how_many() {
     let source = "fn f(x: [n]i64, d: [m]i64) -> i64, [m]i64 { let k: i64, p: [m]i64 = cluster(|| {

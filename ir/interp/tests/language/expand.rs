@@ -83,6 +83,16 @@ fn filter() {
     assert_eq!(run(program, &["[]"]), "0; []");
 }
 
+/// Of a matrix the elements are kept in row-major order.
+#[test]
+fn filter_of_a_matrix() {
+    let program = "fn f(x: [n, m]i64, y: [n, m]bool) -> i64, [?]i64, [?]bool {
+        let k: i64, a: [k]i64, b: [k]bool = filter(|u, v| v, x, y) return k, a, b }";
+    let keep = "[[true, false, true], [false, true, true]]";
+    assert_eq!(run(program, &["[[1, 2, 3], [4, 5, 6]]", keep]), "4; [1, 3, 5, 6]; [true, true, true, true]");
+    assert_eq!(run(program, &["[[], []]", "[[], []]"]), "0; []; []");
+}
+
 /// Several arrays are filtered by one function of their elements.
 #[test]
 fn filter_several() {
