@@ -312,7 +312,14 @@ fn a_filter_of_a_matrix() {
       return k, v, w }) return k, v, w }";
     let inputs =
         [vec![ints(&[3, 0, 4, 1, -5]), ints(&[2, 0])], vec![ints(&[0]), ints(&[])], vec![ints(&[]), ints(&[1])]];
-    insta::assert_snapshot!(kernels(source, &inputs), @r"");
+    insta::assert_snapshot!(kernels(source, &inputs), @r"
+    kernel cluster `k` (m, n) reads x: [n]i64, low: [m]i64 writes v: [m, n]i64, w: [m, n]i64, k: i64 over x1 < m, x2 < n {
+      1: x3 = load low[x1]
+      2: x4 = load x[x2]
+      2: x5 = x4 > x3
+      2: x6 = x4 - x3
+      2: append v, w = x4, x6 counting k when x5 }
+    ");
 }
 
 #[test]
