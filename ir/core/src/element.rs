@@ -180,6 +180,14 @@ impl Constant {
         self.bits
     }
 
+    /// Of which power of two an integer is, if it is one.
+    pub fn power_of_two(self) -> Option<u32> {
+        let bits = self.bits();
+        let is_number =
+            self.ty().is_integer() && (!self.ty().is_signed() || self.as_i64().is_some_and(|value| value > 0));
+        (is_number && bits.is_power_of_two()).then(|| bits.trailing_zeros())
+    }
+
     /// The value of an integer or `bool`, sign-extended where the type is signed; `u64` above `i64::MAX` and floats give `None`.
     pub fn as_i64(self) -> Option<i64> {
         let shift = 64 - self.ty.bits();

@@ -26,6 +26,30 @@ pub(super) fn exact_reciprocal(divisor: Constant) -> Option<Constant> {
 }
 
 impl Emitter<'_> {
+    /// A quotient or remainder by a constant power of two, as shifts and masks.
+    pub(super) fn divided_by_power(&mut self, function: Binary, x: Value, divisor: Value) -> Option<Value> {
+        let constant = self.b.constant_of(divisor)?;
+        let (power, element) = (constant.power_of_two()?, constant.ty());
+        let by = self.b.constant(Constant::from_bits(element, power.into()));
+        let below = self.b.constant(Constant::from_bits(element, constant.bits() - 1));
+        let rounds_to_zero = element.is_signed() && matches!(function, Binary::Div | Binary::Rem);
+        let quotient = matches!(function, Binary::Div | Binary::DivFloor);
+        if !rounds_to_zero {
+            let (function, with) = if quotient { (Binary::Shr, by) } else { (Binary::And, below) };
+            return Some(self.b.binary(function, x, with));
+        }
+        // A shift rounds down: what is below zero is moved up first.
+        let last = self.b.constant(Constant::from_bits(element, u64::from(element.bits()) - 1));
+        let sign = self.b.binary(Binary::Shr, x, last);
+        let moved = self.b.binary(Binary::And, sign, below);
+        let sum = self.b.binary(Binary::Add, x, moved);
+        if quotient {
+            return Some(self.b.binary(Binary::Shr, sum, by));
+        }
+        let rest = self.b.binary(Binary::And, sum, below);
+        Some(self.b.binary(Binary::Sub, rest, moved))
+    }
+
     /// The quotients or remainders of neighbouring numbers by one divisor. If that is no less than there are lanes, the quotient grows by one at
     /// most from the first lane to the last, so that one division does for all.
     pub(super) fn divided_row(

@@ -116,6 +116,12 @@ impl Emitter<'_> {
             return Ok(self.val(result));
         }
         let integer = !self.b.element(x).is_float();
+        if integer
+            && is_division(function)
+            && let Some(result) = self.divided_by_power(function, x, y)
+        {
+            return Ok(self.val(result));
+        }
         if integer && is_division(function) {
             let known = self.b.constant_of(y).is_some_and(|y| y.bits() != 0);
             if !known {

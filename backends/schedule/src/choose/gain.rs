@@ -145,6 +145,7 @@ impl Tally {
             ScalarOp::Binary { function, a: _, b } => {
                 let float = results.iter().any(|result| result.ty.is_float());
                 let division = matches!(function, Binary::Div | Binary::Rem | Binary::DivFloor | Binary::ModFloor);
+                let division = division && !matches!(b, ScalarOperand::Constant(by) if by.power_of_two().is_some());
                 let by_lane = function.is_shift() && class(*b) != AcrossLanes::Uniform;
                 (division && !(float && *function == Binary::Div)) || by_lane
             }
