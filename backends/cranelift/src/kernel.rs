@@ -5,7 +5,7 @@ use fusebox_ir::{
     Action, Kernel, ScalarOperand, ScatterOrder,
     analysis::kernels::{scans_outermost, totals_only},
 };
-use fusebox_schedule::{Book, Gang, Preferences, Schedule, Target};
+use fusebox_schedule::{Book, Gang, Nest, Preferences, Schedule, Target};
 use fusebox_wide::Features;
 
 use crate::{
@@ -144,7 +144,7 @@ impl ScheduledKernel {
         let bytes = cpu.vector_bytes as usize;
         let mut hidden = Vec::new();
         let mut parts = Vec::new();
-        for part in parts_of(kernel, version.nest.is_shared()) {
+        for part in parts_of(kernel, &version.nest) {
             let function = match (part, &version.totals) {
                 (Part::Totals, totals) => {
                     let lacks = || broken(kernel, "its schedule has no nest for totals".to_owned());
@@ -190,10 +190,13 @@ pub fn compile_scheduled(kernel: &Kernel, schedule: Schedule, target: &Target) -
     ScheduledKernel::checked(kernel, schedule, target.clone())?.emit(kernel)
 }
 
-/// The parts that a kernel is run by, where threads share its outermost level or do not.
-fn parts_of(kernel: &Kernel, shared: bool) -> Vec<Part> {
-    let mut parts = if shared {
+/// The parts that a kernel is run by, as a nest says.
+fn parts_of(kernel: &Kernel, nest: &Nest) -> Vec<Part> {
+    let mut parts = if nest.is_shared() {
         let mut parts = vec![Part::Body];
+        if let Some((statement, ..)) = nest.partitioned() {
+            parts.extend([Part::Aside(statement), Part::Records(statement)]);
+        }
         if scans_outermost(kernel) {
             parts.extend([Part::Totals, Part::Carry]);
         }

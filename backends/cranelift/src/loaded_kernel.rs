@@ -25,10 +25,25 @@ pub(crate) struct LoadedKernel {
     pub(crate) lengths: Option<RowLengths>,
     /// If a level inside of it goes across lanes, the fewest steps at which it does.
     pub(crate) inner_gang: Option<u32>,
+    /// The scatter whose elements may be put aside.
+    pub(crate) aside: Option<Aside>,
     /// One of its rows, for such that all threads share.
     pub(crate) row: Option<Arc<OneRow>>,
     /// What runs in its place in launches of certain lengths: the first whose guards hold.
     pub(crate) versions: Vec<Arc<LoadedVersion>>,
+}
+
+/// A scatter whose elements may be put aside ([`fusebox_schedule::Form::Partitioned`]).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Aside {
+    /// The statement.
+    pub(crate) statement: usize,
+    /// Bytes of a record.
+    pub(crate) record: usize,
+    /// Targets of a part, at least: a power of two.
+    pub(crate) targets: u32,
+    /// In launches in which the targets have so many bytes, or more.
+    pub(crate) from: u64,
 }
 
 /// A kernel for certain lengths of its levels ([`fusebox_schedule::guarded`]).

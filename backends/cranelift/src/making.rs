@@ -3,7 +3,10 @@
 use fusebox_backend::BackendError;
 use fusebox_ir::{
     Kernel,
-    analysis::{kernels::row_lengths, work_of_statement},
+    analysis::{
+        kernels::{in_partitions, row_lengths},
+        work_of_statement,
+    },
 };
 use fusebox_wide::Code;
 
@@ -11,7 +14,7 @@ use crate::{
     alike::Alike,
     code_memory::{CodeMemory, CodeMemoryBuilder, DefinedFunction},
     kernel::CompiledKernel,
-    loaded_kernel::LoadedKernel,
+    loaded_kernel::{Aside, LoadedKernel},
 };
 
 /// Kernels, some of them machine code.
@@ -78,6 +81,12 @@ impl Made {
         let Self { functions, codes, wide } = self;
         let by_elements = (functions.schedule.iter().flat_map(|schedule| &schedule.versions))
             .any(|version| version.nest.by_elements());
+        let aside = (functions.schedule.iter().flat_map(|schedule| schedule.versions.last()))
+            .find_map(|version| version.nest.partitioned())
+            .and_then(|(statement, targets, from)| {
+                let record = in_partitions(kernel, statement).ok()?.bytes;
+                Some(Aside { statement, record, targets, from })
+            });
         let parts = codes.into_iter().zip(&functions.parts);
         LoadedKernel {
             parts: parts.map(|(made, (part, function))| (*part, memory.code(made, function))).collect(),
@@ -91,6 +100,7 @@ impl Made {
             }),
             gang: functions.gang.filter(|gang| gang.level == 0).map_or(1, |gang| gang.lanes.into()),
             hidden: functions.hidden,
+            aside,
             row: None,
             versions: Vec::new(),
         }

@@ -152,6 +152,12 @@ impl Parser<'_, '_> {
         loop {
             nest.forms.push(if self.tokens.takes_word("unroll") {
                 Form::Unrolled { statement: self.statement()?, turns: self.tokens.small()? }
+            } else if self.tokens.takes_word("partition") {
+                let statement = self.statement()?;
+                self.tokens.word("by")?;
+                let targets = self.tokens.small()?;
+                self.tokens.word("from")?;
+                Form::Partitioned { statement, targets, from: self.tokens.bytes()? }
             } else if self.tokens.takes_word("private") {
                 Form::Private { statement: self.statement()?, cells: self.tokens.small()? }
             } else if self.tokens.takes_word("packed") {

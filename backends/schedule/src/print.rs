@@ -86,6 +86,10 @@ impl Text {
                     let name = self.labels.statement(*statement);
                     self.line(&format!("unroll {name} {turns}"));
                 }
+                Form::Partitioned { statement, targets, from } => {
+                    let name = self.labels.statement(*statement);
+                    self.line(&format!("partition {name} by {targets} from {from}"));
+                }
                 Form::Private { statement, cells } => {
                     let name = self.labels.statement(*statement);
                     self.line(&format!("private {name} {cells}"));

@@ -74,6 +74,17 @@ pub enum Form {
         /// How many turns it makes.
         turns: u32,
     },
+    /// On a processor: a scatter's elements are put aside first, sorted by the parts of the targets that they go to, and then each part is combined
+    /// by one thread, in the order of the source ([`fusebox_ir::analysis::kernels::in_partitions`]). In launches on several threads in which
+    /// the levels inside of the outermost one have lengths that are known, and a scatter in chunks has one chunk.
+    Partitioned {
+        /// The statement (its position).
+        statement: u32,
+        /// Targets of a part: a power of two. Where that were more than 512 parts, twice as many, or four times.
+        targets: u32,
+        /// In launches in which the targets have so many bytes, or more.
+        from: u64,
+    },
     /// On a GPU: a scatter combines into copies of its targets in the shared memory of each block, where there are at most so many targets, and
     /// blocks combine what they have into the targets at their ends.
     Private {
@@ -335,7 +346,15 @@ impl Nest {
     pub fn unrolled(&self, statement: usize) -> Option<u32> {
         self.forms.iter().find_map(|form| match *form {
             Form::Unrolled { statement: own, turns } => (own as usize == statement).then_some(turns),
-            Form::Private { .. } | Form::Packed { .. } | Form::Staged { .. } => None,
+            Form::Partitioned { .. } | Form::Private { .. } | Form::Packed { .. } | Form::Staged { .. } => None,
+        })
+    }
+
+    /// The scatter whose elements are put aside, with the targets of a part, and the bytes of all targets from which on that is done.
+    pub fn partitioned(&self) -> Option<(usize, u32, u64)> {
+        self.forms.iter().find_map(|form| match *form {
+            Form::Partitioned { statement, targets, from } => Some((statement as usize, targets, from)),
+            Form::Unrolled { .. } | Form::Private { .. } | Form::Packed { .. } | Form::Staged { .. } => None,
         })
     }
 

@@ -67,18 +67,13 @@ impl Strips {
             return Ok(Self::Never);
         }
         tokens.word("of")?;
-        let bytes = bytes(tokens)?;
+        let bytes = tokens.bytes()?;
         if bytes == 0 {
             return Err(tokens.before("a strip has one byte at least".to_owned()));
         }
         tokens.word("from")?;
-        Ok(Self::Of { bytes, from: self::bytes(tokens)? })
+        Ok(Self::Of { bytes, from: tokens.bytes()? })
     }
-}
-
-fn bytes(tokens: &mut Tokens<'_>) -> Result<u64, ParseError> {
-    let number = tokens.number()?;
-    u64::try_from(number).map_err(|_| tokens.before("a number of bytes is not negative".to_owned()))
 }
 
 #[cfg(test)]

@@ -166,6 +166,12 @@ impl<'s> Tokens<'s> {
         }
     }
 
+    /// A number of bytes.
+    pub(crate) fn bytes(&mut self) -> Result<u64, ParseError> {
+        let number = self.number()?;
+        u64::try_from(number).map_err(|_| self.before("a number of bytes is not negative".to_owned()))
+    }
+
     pub(crate) fn end(&mut self) -> Result<(), ParseError> {
         if self.peek().is_none() { Ok(()) } else { Err(self.expected("the end")) }
     }

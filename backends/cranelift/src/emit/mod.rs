@@ -60,25 +60,34 @@ pub enum Part {
     Finish,
     /// Combines a range of copied targets of one scatter (by statement) into its arrays.
     Merge(usize),
+    /// As [`Self::Body`], but the elements of one scatter (by statement) are put aside as records, from the first on.
+    Aside(usize),
+    /// Combines a range of records of one scatter (by statement) into its arrays.
+    Records(usize),
 }
 
 impl Part {
     /// Whether statements of depth 0 are another part's, but for what others need.
     fn is_inside(self) -> bool {
-        matches!(self, Self::Body | Self::Totals | Self::Carry | Self::Steps)
+        self.is_body() || matches!(self, Self::Totals | Self::Carry | Self::Steps)
+    }
+
+    /// Whether it does everything of a range of the outermost level.
+    pub fn is_body(self) -> bool {
+        matches!(self, Self::Body | Self::Aside(_))
     }
 
     /// Whether it runs once for each element or target, and not once for each block, tile or launch.
     pub fn is_hot(self) -> bool {
         match self {
-            Self::Whole | Self::Body | Self::Totals | Self::Merge(_) => true,
+            Self::Whole | Self::Body | Self::Totals | Self::Merge(_) | Self::Aside(_) | Self::Records(_) => true,
             Self::Steps | Self::Carry | Self::Finish => false,
         }
     }
 
     /// Whether it runs a range of the outermost level.
     pub fn is_ranged(self) -> bool {
-        matches!(self, Self::Body | Self::Totals)
+        self.is_body() || self == Self::Totals
     }
 }
 
@@ -97,6 +106,8 @@ pub enum HiddenArgument {
     Copies(usize, usize),
     /// Which targets have elements, of a scatter: a byte each, for all chunks.
     CopyFlags(usize),
+    /// Records of a scatter (a statement).
+    Records(usize),
     /// Elements that were appended before this range, then with it.
     Appended,
     /// Whether a body makes the carry behind its last tile.
@@ -176,7 +187,7 @@ pub struct Emitter<'k> {
     short_trip: HashMap<usize, bool>,
     /// States that say whether a reduce in order, without seeds, has got anything.
     in_order_flags: HashSet<usize>,
-    /// The state that counts appended elements.
+    /// The state that counts appended elements, or those that are put aside.
     appended: Option<usize>,
     /// Where appends of a gang write what is not kept.
     spare: i64,
@@ -246,18 +257,24 @@ pub fn emit(
         scratch,
         range,
     };
-    if let Part::Merge(statement) = part {
-        emitter.merge(statement)?;
-    } else {
-        emitter.append_begin();
-        emitter.depth(0, 0..kernel.statements.len())?;
-        emitter.append_end();
+    match part {
+        Part::Merge(statement) => emitter.merge(statement)?,
+        Part::Records(statement) => emitter.records(statement)?,
+        _ => emitter.everything()?,
     }
     let name = format!("{} {part:?}", kernel.name.0).to_lowercase();
     Ok(emitter.b.finish(name))
 }
 
 impl<'k> Emitter<'k> {
+    /// All statements of the kernel.
+    fn everything(&mut self) -> Result {
+        self.append_begin();
+        self.depth(0, 0..self.kernel.statements.len())?;
+        self.append_end();
+        Ok(())
+    }
+
     /// The value of a hidden argument.
     fn hidden_argument(&mut self, argument: HiddenArgument) -> Value {
         let position = self.hidden.iter().position(|&known| known == argument).unwrap_or_else(|| {

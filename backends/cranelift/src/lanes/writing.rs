@@ -220,7 +220,7 @@ impl Writer<'_> {
                 HiddenArgument::Onward => words[word] = wants_last_carry(kernel).into(),
                 HiddenArgument::Appended | HiddenArgument::OutOfCache | HiddenArgument::FirstElement(..) => {}
                 // Only ranges but the first have copies, and a lane is one range.
-                HiddenArgument::Copies(..) => {}
+                HiddenArgument::Copies(..) | HiddenArgument::Records(_) => {}
                 // Chunks have copies, and flags.
                 HiddenArgument::ChunkSteps(_) | HiddenArgument::CopyFlags(_) => return None,
             }

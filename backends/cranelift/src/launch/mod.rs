@@ -4,6 +4,7 @@
 //! and other copies only where any order gives the same.
 
 mod append;
+mod aside;
 pub(crate) mod at_once;
 mod ranges;
 mod rows;

@@ -3,12 +3,12 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use fusebox_backend::Few;
-use fusebox_ir::{Action, Array, RunError, ScatterOrder, association::BLOCK, bug};
+use fusebox_ir::{Action, Array, RunError, ScatterOrder, association::BLOCK};
 
 use super::{KernelLaunch, Ranges, append_of, scan::Tiles, scatter::Scattered, table::Table};
 use crate::{
     code_memory::Code,
-    emit::{HiddenArgument, Part},
+    emit::{HiddenArgument, Part, identities},
 };
 
 impl KernelLaunch<'_> {
@@ -20,17 +20,25 @@ impl KernelLaunch<'_> {
         let mut table = table;
         table.set(HiddenArgument::Steps, steps as u64);
         scratch.iter_mut().for_each(|(argument, memory)| table.point(*argument, memory.bytes_mut()));
+        if let Some(aside) = self.aside()? {
+            self.in_parts(&table, aside)?;
+            if let Some(finish) = self.loaded.part(Part::Finish) {
+                table.call(finish, (0, steps))?;
+            }
+            return Ok(0);
+        }
         let scans = self.loaded.part(Part::Totals).is_some();
+        let mut in_order = false;
         let mut in_blocks = false;
         let mut chunked = None;
         let mut any: Few<usize> = Few::new();
         for (position, statement) in self.kernel.statements.iter().enumerate() {
             match &statement.action {
                 Action::Reduce { to: 0, .. } => in_blocks = true,
-                Action::Scatter { arrays, order, .. } => match order {
-                    ScatterOrder::InOrder => {
-                        bug!(self.kernel, "a scatter in the order of the source has code for ranges")
-                    }
+                Action::Scatter { arrays, order, combine, .. } => match order {
+                    ScatterOrder::InOrder => in_order = true,
+                    // Nothing is there that a copy could start from.
+                    ScatterOrder::Any if identities(combine).is_none() => in_order = true,
                     ScatterOrder::Unique => {}
                     ScatterOrder::Chunks => {
                         chunked = Some(Self::chunks(steps, self.target_size(arrays[0])).1);
@@ -42,6 +50,8 @@ impl KernelLaunch<'_> {
             }
         }
         let ranges = match chunked {
+            // What could be put aside, but is not.
+            _ if in_order => Ranges::one(steps),
             Some(length) => Ranges::new(steps, length),
             None if scans && append_of(self.kernel).is_some() && self.most_appended(steps).is_none() => {
                 Ranges::one(steps)

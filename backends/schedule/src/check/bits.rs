@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use fusebox_ir::{
     Action, Association, Kernel, ScatterOrder, Statement,
-    analysis::kernels::{accumulators, in_ranges},
+    analysis::kernels::{accumulators, in_ranges_apart_from},
     association::{BLOCK, TILE},
 };
 
@@ -190,7 +190,9 @@ impl<'c> Check<'c> {
     }
 
     fn shared_level(&mut self) {
-        if let Err(why) = in_ranges(self.kernel) {
+        // What may not be put aside is a fault of its own.
+        let put_aside = self.nest.partitioned().map(|(statement, ..)| statement);
+        if let Err(why) = in_ranges_apart_from(self.kernel, put_aside) {
             self.fault(format!("the outermost level cannot be shared: {why}"));
         }
     }

@@ -5,6 +5,7 @@ mod cover;
 mod few;
 mod jam;
 mod panels;
+mod partitions;
 mod rows;
 
 use std::fmt;
@@ -129,11 +130,15 @@ fn nest(kernel: &Kernel, nest: &Nest, target: &Target) -> Vec<String> {
     match &target.machine {
         Machine::Cpu(cpu) => {
             leaves.iter().for_each(|leaf| faults.extend(bits::faults(kernel, nest, leaf, cpu)));
-            if nest.forms.iter().any(|form| !matches!(form, Form::Unrolled { .. })) {
+            faults.extend(partitions::faults(kernel, nest));
+            if nest.forms.iter().any(|form| !matches!(form, Form::Unrolled { .. } | Form::Partitioned { .. })) {
                 faults.push("copies in shared memory, staged loads and packed pairs are those of a GPU".to_owned());
             }
         }
         Machine::Gpu(gpu) => match grid::read(kernel, nest) {
+            _ if nest.partitioned().is_some() => {
+                faults.push("elements of scatters are put aside on processors".to_owned());
+            }
             Err(fault) => faults.push(fault),
             Ok(grid) => {
                 faults.extend(grid::faults(kernel, &grid, gpu));

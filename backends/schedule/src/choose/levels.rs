@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use fusebox_ir::{
     Action, Association, Kernel, ScatterOrder,
-    analysis::kernels::{accumulators, in_ranges, trip_count},
+    analysis::kernels::{accumulators, in_ranges_apart_from, trip_count},
     association::{BLOCK, TILE},
 };
 
@@ -15,6 +15,7 @@ use super::{
     builder::{Builder, Room, Trip},
     gain::Tally,
     gang::{gang, lanes_of},
+    partitions,
     rows::rows,
 };
 use crate::{
@@ -89,6 +90,11 @@ impl<'k> Builder<'k> {
     }
 
     pub(super) fn build(mut self) -> Nest {
+        if let Room::Cores(cpu, _) = self.machine
+            && self.preferences.shared != Some(false)
+        {
+            self.nest.forms.extend(partitions::form(self.kernel, cpu, self.preferences.partitioned));
+        }
         self.nest.nodes = match self.short() {
             None => self.packed(),
             Some((gang, outer, fewer_than)) => {
@@ -181,7 +187,8 @@ impl<'k> Builder<'k> {
 
     /// In what pieces the outermost level may be shared.
     fn unit(&self) -> Option<Unit> {
-        in_ranges(self.kernel).ok().filter(|()| self.preferences.shared != Some(false))?;
+        let put_aside = self.nest.partitioned().map(|(statement, ..)| statement);
+        in_ranges_apart_from(self.kernel, put_aside).ok().filter(|()| self.preferences.shared != Some(false))?;
         let statements = &self.kernel.statements;
         let order = |wanted: ScatterOrder| {
             statements.iter().any(|s| matches!(&s.action, Action::Scatter { order, .. } if *order == wanted))

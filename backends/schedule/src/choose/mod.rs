@@ -11,6 +11,7 @@ mod grid;
 mod jam;
 mod levels;
 mod panels;
+mod partitions;
 mod rows;
 mod version;
 
@@ -77,6 +78,8 @@ pub struct Preferences {
     pub by_elements: Option<bool>,
     /// Whether threads or blocks share the outermost level, where they may.
     pub shared: Option<bool>,
+    /// Whether elements of scatters are put aside, by parts of the targets, where they may be.
+    pub partitioned: Option<bool>,
     /// Whether loops of scalar instructions that turn a known number of times stand that often in a row.
     pub unrolled: Option<bool>,
 }
@@ -146,6 +149,8 @@ pub fn alternatives(kernel: &Kernel, target: &Target) -> Vec<Schedule> {
                 for wanted in [
                     usual,
                     Preferences { shared: Some(false), ..usual },
+                    Preferences { partitioned: Some(false), ..usual },
+                    Preferences { partitioned: Some(true), ..usual },
                     Preferences { by_elements: Some(false), ..usual },
                     Preferences { unrolled: Some(false), ..usual },
                     Preferences { unrolled: Some(true), ..usual },
@@ -198,6 +203,7 @@ fn nest(kernel: &Kernel, target: &Target, preferences: Preferences, choices: &mu
             choices.extend(jam::choices(&nest, kernel));
             choices.extend(few::choice(&nest, kernel));
             choices.extend(panels::choice(&nest, kernel));
+            choices.extend(partitions::choice(&nest));
             nest
         }
         Machine::Gpu(gpu) => grid::nest(kernel, gpu, preferences, choices),

@@ -12,8 +12,13 @@ impl Emitter<'_> {
         self.kernel.statements.iter().position(|statement| matches!(statement.action, Action::Append { .. }))
     }
 
-    /// The count starts with what ranges before this one have put.
+    /// The count starts with what ranges before this one have put; that of elements put aside with none.
     pub(in crate::emit) fn append_begin(&mut self) {
+        if let Part::Aside(_) = self.part {
+            let none = self.b.int(0);
+            self.appended = Some(self.states.len());
+            self.states.push(none);
+        }
         if self.append_statement().is_some() && matches!(self.part, Part::Whole | Part::Body) {
             let start = self.hidden_argument(HiddenArgument::Appended);
             self.appended = Some(self.states.len());

@@ -2,6 +2,7 @@
 
 pub(super) mod append;
 mod carry;
+mod records;
 pub(super) mod reduce;
 pub(super) mod scan;
 pub(super) mod scatter;

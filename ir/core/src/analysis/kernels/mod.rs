@@ -7,6 +7,7 @@ mod depths;
 mod lanes;
 mod of_lengths;
 mod one_row;
+mod partitions;
 mod ranges;
 mod row_lengths;
 mod totals;
@@ -20,7 +21,8 @@ pub use self::{
     lanes::{AcrossLanes, Lanes},
     of_lengths::of_lengths,
     one_row::one_row,
-    ranges::{OneRange, in_ranges, scans_outermost},
+    partitions::{Record, in_partitions},
+    ranges::{OneRange, in_ranges, in_ranges_apart_from, scans_outermost},
     row_lengths::{RowLengths, row_lengths},
     totals::{has_totals, has_totals_along, totals_along, totals_only},
     trips::{Trips, constant_trips},

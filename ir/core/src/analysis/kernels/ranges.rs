@@ -56,6 +56,14 @@ impl fmt::Display for OneRange {
 /// # Errors
 /// The first reason why not.
 pub fn in_ranges(kernel: &Kernel) -> Result<(), OneRange> {
+    in_ranges_apart_from(kernel, None)
+}
+
+/// The same where one scatter (a statement) does not matter, as its elements are put aside.
+///
+/// # Errors
+/// The first reason why not.
+pub fn in_ranges_apart_from(kernel: &Kernel, scatter: Option<usize>) -> Result<(), OneRange> {
     if kernel.statements.iter().all(|statement| statement.depth == 0) {
         return Err(OneRange::NoLevel);
     }
@@ -75,6 +83,7 @@ pub fn in_ranges(kernel: &Kernel) -> Result<(), OneRange> {
                 return Err(OneRange::Outside(position));
             }
             Action::Scatter { order, arrays, combine, .. } => match order {
+                ScatterOrder::InOrder | ScatterOrder::Any if scatter == Some(position) => {}
                 ScatterOrder::InOrder => return Err(OneRange::InOrder(position)),
                 ScatterOrder::Any if identities(combine).is_none() => return Err(OneRange::NoIdentity(position)),
                 ScatterOrder::Any if scans => return Err(OneRange::CopiesAndTiles),

@@ -188,7 +188,7 @@ impl Emitter<'_> {
         if let Some(least) = least {
             self.peel(&mut reduce, least);
         }
-        if self.part == Part::Body && *to == 0 {
+        if self.part.is_body() && *to == 0 {
             reduce.partial = Some(position);
         }
         if let ReduceKind::InOrder(_) = reduce.kind {

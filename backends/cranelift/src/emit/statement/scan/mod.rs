@@ -110,7 +110,7 @@ impl Emitter<'_> {
             history: Vec::new(),
             earlier: Vec::new(),
         };
-        let shared = self.part == Part::Body && level == 0 && matches!(association, Association::Tiles { .. });
+        let shared = self.part.is_body() && level == 0 && matches!(association, Association::Tiles { .. });
         let (starts, has) = if shared {
             let shift = self.b.int(TILE.trailing_zeros().into());
             let tile = self.b.binary(Binary::Shr, self.range.0, shift);

@@ -1,0 +1,91 @@
+//! Scatters in parts: elements are put aside first, a *record* each, sorted by which part of the targets they go to; then each part is combined
+//! by one thread. Each target still gets its elements in the order of the source, so that the bits are those of one thread.
+
+use std::collections::HashSet;
+
+use crate::{Action, Kernel, LocalId, ScalarOperand, ScatterOrder, Statement};
+
+use super::ranges::{in_ranges_apart_from, scans_outermost};
+
+/// Bytes of a record, at most.
+const MOST_BYTES: usize = 32;
+
+/// An element of a scatter on its way: its target, in 32 bits, and its values.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// Bytes of it: 8, 16, 24 or 32.
+    pub bytes: usize,
+    /// Where each value is, in bytes from the beginning; the target is at the beginning. A multiple of the value's own size.
+    pub offsets: Vec<usize>,
+}
+
+/// The records of a scatter (a statement) that may run in parts.
+///
+/// A scatter in chunks may, in launches in which it has one chunk alone.
+///
+/// # Errors
+/// Why it may not.
+pub fn in_partitions(kernel: &Kernel, position: usize) -> Result<Record, String> {
+    let Some(Statement { depth, action: Action::Scatter { arrays, combine, order, .. }, .. }) =
+        kernel.statements.get(position)
+    else {
+        return Err("it is no scatter".to_owned());
+    };
+    if *depth == 0 {
+        return Err("it is outside of all levels".to_owned());
+    }
+    if *order == ScatterOrder::Unique {
+        return Err("no two elements have one target, so that threads write where they like".to_owned());
+    }
+    let others = kernel.statements.iter().enumerate().filter(|&(other, _)| other != position);
+    for (_, other) in others {
+        match &other.action {
+            Action::Append { .. } => return Err("something is appended beside it".to_owned()),
+            Action::Scatter { order, .. } if *order != ScatterOrder::Unique => {
+                return Err("another scatter stands beside it".to_owned());
+            }
+            _ => {}
+        }
+    }
+    if scans_outermost(kernel) {
+        return Err("something is scanned along the outermost level".to_owned());
+    }
+    in_ranges_apart_from(kernel, Some(position)).map_err(|why| why.to_string())?;
+    // Parts are combined when all levels are done.
+    let known: HashSet<LocalId> = (kernel.sizes.iter().map(|size| size.id))
+        .chain(combine.params.iter().map(|param| param.id))
+        .chain(combine.instructions.iter().flat_map(defined))
+        .collect();
+    let mut captures = false;
+    combine.for_each_operand(&mut |operand| {
+        captures |= matches!(operand, ScalarOperand::Local(id) if !known.contains(id));
+    });
+    if captures {
+        return Err("its function uses more than the elements that it combines".to_owned());
+    }
+    let mut bytes = size_of::<u32>();
+    let mut offsets = Vec::new();
+    for array in arrays {
+        let own = kernel.arrays[array.index()].element.bytes();
+        bytes = bytes.next_multiple_of(own);
+        offsets.push(bytes);
+        bytes += own;
+    }
+    let bytes = bytes.next_multiple_of(8);
+    if bytes > MOST_BYTES {
+        return Err(format!("an element on its way has {bytes} bytes, and {MOST_BYTES} are the most"));
+    }
+    Ok(Record { bytes, offsets })
+}
+
+/// What an instruction makes, and the functions in it.
+fn defined(instruction: &crate::Instruction) -> Vec<LocalId> {
+    let mut made: Vec<LocalId> = instruction.results.iter().map(|local| local.id).collect();
+    for part in instruction.op.parts() {
+        if let crate::ScalarPart::Body(body) = part {
+            made.extend(body.params.iter().map(|param| param.id));
+            made.extend(body.instructions.iter().flat_map(defined));
+        }
+    }
+    made
+}
