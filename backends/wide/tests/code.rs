@@ -129,7 +129,8 @@ fn conditions_are_counted_under_their_masks() {
     for (function, mnemonic) in [(Binary::Add, Mnemonic::Vpaddd), (Binary::Sub, Mnemonic::Vpsubd)] {
         let counted = map(|b, a| {
             let bits = b.bits(ElementType::I32, a);
-            let below = b.binary(Binary::Lt, a, zeros(b));
+            let zero = zeros(b);
+            let below = b.binary(Binary::Lt, a, zero);
             let one = b.convert(ElementType::I32, below);
             b.binary(function, bits, one)
         });

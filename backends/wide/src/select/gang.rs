@@ -211,10 +211,11 @@ impl Select<'_> {
             Binary::Sub => Binary::Add,
             _ => return Ok(None),
         };
+        let masks = Type { element: ElementType::Bool, lanes: ty.lanes };
+        // What others use too is there as a number.
+        let once = |value: Value| self.uses[value.0 as usize] == 1;
         let condition = |value: Value| match self.defs[value.0 as usize] {
-            Some(&Op::Convert(from)) if self.ty(from) == Type { element: ElementType::Bool, lanes: ty.lanes } => {
-                Some(from)
-            }
+            Some(&Op::Convert(from)) if self.ty(from) == masks && once(value) => Some(from),
             _ => None,
         };
         let (from, condition) = match (condition(b), condition(a)) {
