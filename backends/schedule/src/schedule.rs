@@ -75,8 +75,8 @@ pub enum Form {
         turns: u32,
     },
     /// On a processor: a scatter's elements are put aside first, sorted by the parts of the targets that they go to, and then each part is combined
-    /// by one thread, in the order of the source ([`fusebox_ir::analysis::kernels::in_partitions`]). In launches on several threads in which
-    /// the levels inside of the outermost one have lengths that are known, and a scatter in chunks has one chunk.
+    /// by one thread, in the order of the source ([`fusebox_ir::analysis::kernels::in_partitions`]). In launches on several threads, of
+    /// scatters in chunks in those that have one chunk.
     Partitioned {
         /// The statement (its position).
         statement: u32,

@@ -6,7 +6,7 @@
 
 use fusebox_ir::{
     Action, Kernel, KernelExtent,
-    analysis::kernels::{Record, in_partitions},
+    analysis::kernels::{Record, in_partitions, in_ranges},
 };
 
 use super::Choice;
@@ -27,6 +27,11 @@ pub(super) fn scatter(kernel: &Kernel) -> Option<(usize, Record)> {
 pub(super) fn form(kernel: &Kernel, cpu: &Cpu, wanted: Option<bool>) -> Option<Form> {
     let (position, _) = scatter(kernel).filter(|_| wanted != Some(false))?;
     let Action::Scatter { arrays, .. } = &kernel.statements[position].action else { return None };
+    // Where loops make each element, and threads share these anyway, it is not worth so much more code.
+    let made_in_loops = kernel.levels.len() > kernel.statements[position].depth as usize;
+    if wanted.is_none() && made_in_loops && in_ranges(kernel).is_ok() {
+        return None;
+    }
     let from = if wanted.is_some() { 0 } else { SECOND_CACHES * cpu.second_cache };
     let bytes: u64 = arrays.iter().map(|array| kernel.arrays[array.index()].element.bytes() as u64).sum();
     let extents = arrays.first().map_or(&[][..], |array| &kernel.arrays[array.index()].extents);

@@ -37,6 +37,14 @@ pub fn in_partitions(kernel: &Kernel, position: usize) -> Result<Record, String>
     if *order == ScatterOrder::Unique {
         return Err("no two elements have one target, so that threads write where they like".to_owned());
     }
+    let is_known = |operand: ScalarOperand| match operand {
+        ScalarOperand::Constant(_) => true,
+        ScalarOperand::Local(id) => kernel.sizes.iter().any(|size| size.id == id),
+        ScalarOperand::Outer(_) => false,
+    };
+    if kernel.levels[..*depth as usize].iter().skip(1).any(|level| !is_known(level.from) || !is_known(level.to)) {
+        return Err("how many elements a step has is not known before it".to_owned());
+    }
     let others = kernel.statements.iter().enumerate().filter(|&(other, _)| other != position);
     for (_, other) in others {
         match &other.action {
