@@ -132,7 +132,7 @@ fn what_may_not_be_put_aside_is_refused_with_the_reason() {
     let kernel = |source: &str| plan(source).kernels.pop().unwrap();
     let target = Target::named("avx2").unwrap();
     let preferences = Preferences { partitioned: Some(true), ..Preferences::default() };
-    let scatter = kernel(&PROGRAMS[0]);
+    let scatter = kernel(PROGRAMS[0]);
     let text = schedule(&scatter, &target, preferences).schedule.to_text(&scatter);
     let line = text.lines().find(|line| line.contains("partition ")).unwrap().trim();
     let own = line.split(' ').nth(1).unwrap();
