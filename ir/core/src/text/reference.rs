@@ -119,7 +119,7 @@ operations! {
             "let k: i64, t: [k]f32 = expand(|x| 2, |x, j| x + f32(j), xs)";
         "permuted_expand" "permuted_expand(|x| size, |x, j| { return target, value }, |new, old| …, defaults, a, …)", "that of the defaults", "An `expand` whose elements go to a `permute` at once.",
             "let t: [n]f32 = permuted_expand(|k| k, |k, j| { return j, 1.0f32 }, |new, old| new + old, xs, ks)";
-        "filter" "filter(|x, …| …, a, …)", "[n] → i64, [number]", "The elements of which the function holds, in order.",
+        "filter" "filter(|x, …| …, a, …)", "[..sh, n] → i64, [number]", "The elements of which the function holds, in row-major order.",
             "let k: i64, t: [k]f32 = filter(|x| x > 0.0, xs)";
         "sort" "sort(a, carry: (b, …))", "that of the arrays", "Sorts each row, stably, and takes other arrays along; several keys stand in parentheses.",
             "let t: [n]f32, u: [n]i64 = sort(xs, carry: ks)";
