@@ -8,7 +8,7 @@ use fusebox_ir::{Action, Array, RunError, ScatterOrder, association::BLOCK};
 use super::{KernelLaunch, Ranges, append_of, scan::Tiles, scatter::Scattered, table::Table};
 use crate::{
     code_memory::Code,
-    emit::{HiddenArgument, Part, identities},
+    emit::{HiddenArgument, Part},
 };
 
 impl KernelLaunch<'_> {
@@ -35,10 +35,10 @@ impl KernelLaunch<'_> {
         for (position, statement) in self.kernel.statements.iter().enumerate() {
             match &statement.action {
                 Action::Reduce { to: 0, .. } => in_blocks = true,
-                Action::Scatter { arrays, order, combine, .. } => match order {
+                Action::Scatter { arrays, order, .. } => match order {
                     ScatterOrder::InOrder => in_order = true,
                     // Nothing is there that a copy could start from.
-                    ScatterOrder::Any if identities(combine).is_none() => in_order = true,
+                    ScatterOrder::Any if self.loaded.part(Part::Merge(position)).is_none() => in_order = true,
                     ScatterOrder::Unique => {}
                     ScatterOrder::Chunks => {
                         chunked = Some(Self::chunks(steps, self.target_size(arrays[0])).1);
