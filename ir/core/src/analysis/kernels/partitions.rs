@@ -3,7 +3,10 @@
 
 use std::collections::HashSet;
 
-use crate::{Action, Kernel, LocalId, ScalarOperand, ScatterOrder, Statement};
+use crate::{
+    Action, Kernel, LocalId, ScalarOperand, ScatterOrder, Statement,
+    analysis::need::{free_uses, local},
+};
 
 use super::ranges::{in_ranges_apart_from, scans_outermost};
 
@@ -60,15 +63,10 @@ pub fn in_partitions(kernel: &Kernel, position: usize) -> Result<Record, String>
     }
     in_ranges_apart_from(kernel, Some(position)).map_err(|why| why.to_string())?;
     // Parts are combined when all levels are done.
-    let known: HashSet<LocalId> = (kernel.sizes.iter().map(|size| size.id))
-        .chain(combine.params.iter().map(|param| param.id))
-        .chain(combine.instructions.iter().flat_map(defined))
-        .collect();
-    let mut captures = false;
-    combine.for_each_operand(&mut |operand| {
-        captures |= matches!(operand, ScalarOperand::Local(id) if !known.contains(id));
-    });
-    if captures {
+    let own = combine.params.iter().chain(combine.instructions.iter().flat_map(|own| &own.results));
+    let known: HashSet<LocalId> = kernel.sizes.iter().chain(own).map(|local| local.id).collect();
+    let mut used = combine.instructions.iter().flat_map(free_uses).chain(combine.results.iter().filter_map(local));
+    if used.any(|id| !known.contains(&id)) {
         return Err("its function uses more than the elements that it combines".to_owned());
     }
     let mut bytes = size_of::<u32>();
@@ -84,16 +82,4 @@ pub fn in_partitions(kernel: &Kernel, position: usize) -> Result<Record, String>
         return Err(format!("an element on its way has {bytes} bytes, and {MOST_BYTES} are the most"));
     }
     Ok(Record { bytes, offsets })
-}
-
-/// What an instruction makes, and the functions in it.
-fn defined(instruction: &crate::Instruction) -> Vec<LocalId> {
-    let mut made: Vec<LocalId> = instruction.results.iter().map(|local| local.id).collect();
-    for part in instruction.op.parts() {
-        if let crate::ScalarPart::Body(body) = part {
-            made.extend(body.params.iter().map(|param| param.id));
-            made.extend(body.instructions.iter().flat_map(defined));
-        }
-    }
-    made
 }
