@@ -9,6 +9,7 @@ mod effects;
 pub mod few;
 pub mod gangs;
 pub mod grid;
+pub mod interchange;
 pub mod jam;
 mod labels;
 pub mod panels;

@@ -17,10 +17,10 @@ use crate::vector::Value;
 
 /// Some steps of a level: from, to, and the first that is counted in its block.
 #[derive(Clone, Copy)]
-struct Steps {
-    low: Value,
-    high: Value,
-    first: Value,
+pub(super) struct Steps {
+    pub(super) low: Value,
+    pub(super) high: Value,
+    pub(super) first: Value,
 }
 
 impl<'k> Emitter<'k> {
@@ -39,6 +39,11 @@ impl<'k> Emitter<'k> {
             let (from, to) = (self.plain(from), self.plain(to));
             let counted = *level as usize;
             return self.short_or_long_trip((depth, counted), inner, *fewer_than, (then, otherwise), (from, to));
+        }
+        if let Some((pieces, length)) = self.pieces_of_inner(depth, nodes) {
+            self.in_windows(depth, inner, (pieces, length))?;
+            self.nodes = nodes;
+            return Ok(());
         }
         if let [Node::Loop(each), ..] = nodes
             && self.nest.is_row(kernel, each)
@@ -73,7 +78,11 @@ impl<'k> Emitter<'k> {
         let zero = self.b.int(0);
         let steps = self.b.sub(to, from);
         let steps = self.b.binary(Binary::Max, steps, zero);
-        let (low, high) = if depth == 0 && self.part.is_ranged() { self.range } else { (zero, steps) };
+        let (low, high) = match self.window {
+            Some((level, window)) if level == depth => window,
+            _ if depth == 0 && self.part.is_ranged() => self.range,
+            _ => (zero, steps),
+        };
         for &position in &here {
             self.reduce_begin_at_steps(position)?;
         }
@@ -186,7 +195,7 @@ impl<'k> Emitter<'k> {
     }
 
     /// The split by which a loop's axis is the pieces of another, with the length of a piece.
-    fn piece(&self, each: &Loop) -> Option<i64> {
+    pub(super) fn piece(&self, each: &Loop) -> Option<i64> {
         match self.nest.made_by(self.kernel.levels.len(), each.axis)? {
             (split, true) => match split.by {
                 SplitBy::Steps(steps) => Some(steps.into()),
@@ -197,7 +206,12 @@ impl<'k> Emitter<'k> {
     }
 
     /// A loop over pieces of so many steps; `body` gets each.
-    fn in_pieces(&mut self, length: i64, steps: Steps, body: impl FnOnce(&mut Self, Value, Value) -> Result) -> Result {
+    pub(super) fn in_pieces(
+        &mut self,
+        length: i64,
+        steps: Steps,
+        body: impl FnOnce(&mut Self, Value, Value) -> Result,
+    ) -> Result {
         let open = self.b.begin_loop(steps.low, steps.high, length, &self.states.clone());
         self.states.clone_from(&open.carried);
         let start = open.index;

@@ -11,6 +11,7 @@ mod combine;
 mod divide;
 mod emitted_level;
 mod few;
+mod interchanged;
 mod jammed;
 mod levels;
 mod non_temporal;
@@ -173,6 +174,8 @@ pub struct Emitter<'k> {
     only: Option<HashSet<usize>>,
     /// Reduces, and scans' totals, that have got what is emitted already.
     done: HashSet<usize>,
+    /// A level of which some steps alone run: the first of them, and the one behind the last.
+    window: Option<(usize, (Value, Value))>,
     /// Levels that have fewer steps than so many, where it is known by a choice.
     fewer_than: Vec<(usize, u32)>,
     /// In gangs of which any number of lanes may take part: whether some do.
@@ -241,6 +244,7 @@ pub fn emit(
         streaming: HashSet::new(),
         only: None,
         done: HashSet::new(),
+        window: None,
         fewer_than: Vec::new(),
         some_steps: None,
         in_rows: if in_strips { by_row(kernel) } else { None },

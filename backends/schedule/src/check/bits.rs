@@ -23,7 +23,7 @@ use crate::{
 /// What is wrong with one place, on a processor.
 pub(super) fn faults(kernel: &Kernel, nest: &Nest, leaf: &Leaf<'_>, cpu: &Cpu) -> Vec<String> {
     let mut check = Check { kernel, nest, leaf, faults: Vec::new() };
-    check.order_of_levels();
+    check.order_of_levels(true);
     check.order_of_pieces();
     check.threads();
     check.lanes();
@@ -44,7 +44,7 @@ pub(super) fn faults_of_threads(
 ) -> Vec<String> {
     let mut check = Check { kernel, nest, leaf, faults: Vec::new() };
     if !tiled {
-        check.order_of_levels();
+        check.order_of_levels(false);
     }
     check.order_of_pieces();
     for each in &leaf.loops {
@@ -87,13 +87,6 @@ impl<'c> Check<'c> {
         kernel.statements.iter().enumerate().filter(move |(position, statement)| {
             statement.depth as usize == level + 1 && leaf.statements.contains(position)
         })
-    }
-
-    fn order_of_levels(&mut self) {
-        let levels: Vec<usize> = self.leaf.loops.iter().map(|each| self.level_of(each.axis)).collect();
-        if levels.windows(2).any(|pair| pair[0] > pair[1]) {
-            self.fault("a loop over an outer level is inside of one over an inner level, which no backend carries out");
-        }
     }
 
     /// Pieces come outside of their steps; but groups of accumulators may come outside of the steps that feed them.

@@ -3,6 +3,7 @@
 mod bits;
 mod cover;
 mod few;
+mod interchange;
 mod jam;
 mod panels;
 mod partitions;

@@ -6,7 +6,7 @@ use fusebox_ir::Kernel;
 
 use crate::{
     choose::{Preferences, at_once::AtOnce, panels::Panels},
-    schedule::{Gang, Nest},
+    schedule::{Axis, Gang, Nest},
     target::Cpu,
 };
 
@@ -36,6 +36,8 @@ pub(super) struct Builder<'k> {
     pub(super) panels: Option<Panels>,
     /// A level that has too many steps for panels.
     pub(super) long: Option<usize>,
+    /// A level of which pieces run outside of the one around it, and the steps of a piece.
+    pub(super) interchanged: Option<(usize, Axis)>,
     pub(super) nest: Nest,
 }
 

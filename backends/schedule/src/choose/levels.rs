@@ -85,6 +85,7 @@ impl<'k> Builder<'k> {
             short: None,
             panels: None,
             long: None,
+            interchanged: None,
             nest: Nest::default(),
         }
     }
@@ -92,6 +93,7 @@ impl<'k> Builder<'k> {
     pub(super) fn build(mut self) -> Nest {
         if let Room::Cores(cpu, _) = self.machine
             && self.preferences.shared != Some(false)
+            && self.preferences.interchanged != Some(true)
         {
             self.nest.forms.extend(partitions::form(self.kernel, cpu, self.preferences.partitioned));
         }
@@ -214,6 +216,14 @@ impl<'k> Builder<'k> {
 
     /// The loops of a level, over a part of it.
     pub(super) fn level(&mut self, level: usize, axis: Axis, trip: &Trip) -> Vec<Node> {
+        if let Some(steps) = self.window(level) {
+            let (pieces, steps) = self.split(Axis(level as u32 + 1), SplitBy::Steps(steps));
+            self.interchanged = Some((level + 1, steps));
+            let nodes = self.level(level, axis, trip);
+            self.interchanged = None;
+            return vec![Node::Loop(Loop::new(pieces, By::Serial, nodes))];
+        }
+        let in_window = self.interchanged.is_some_and(|(own, _)| own == level);
         let direct = |statement: &fusebox_ir::Statement| statement.depth as usize == level + 1;
         let undecided = inside(self.kernel, level).find_map(|(_, statement)| match statement.action {
             Action::Reduce { to, association: Association::Ragged { least, .. }, .. }
@@ -233,7 +243,7 @@ impl<'k> Builder<'k> {
             let (then, otherwise) = (self.with_rest(then), self.with_rest(otherwise));
             return vec![Node::Choose { level: level as u32, fewer_than: least, then, otherwise }];
         }
-        if let Some(row) = self.row(level, axis, trip).or_else(|| self.few(level, axis, trip)) {
+        if !in_window && let Some(row) = self.row(level, axis, trip).or_else(|| self.few(level, axis, trip)) {
             return row;
         }
         let tiled = inside(self.kernel, level).any(|(_, statement)| {
@@ -285,9 +295,11 @@ impl<'k> Builder<'k> {
                     return vec![Node::Loop(each)];
                 }
                 let body = self.body(level);
-                let by = self.abreast(level, axis, trip).map_or(By::Serial, By::Abreast);
+                let around_window = self.interchanged.is_some_and(|(own, _)| own == level + 1);
+                let abreast = if around_window { None } else { self.abreast(level, axis, trip) };
+                let by = abreast.map_or(By::Serial, By::Abreast);
                 let mut each = Loop::new(axis, by, body);
-                if by == By::Serial {
+                if by == By::Serial && !around_window {
                     each.unroll = self.jammed(level, axis, &each.body).unwrap_or(1);
                 }
                 return vec![Node::Loop(each)];
@@ -334,7 +346,8 @@ impl<'k> Builder<'k> {
         };
         each.border = !gang.masked && has_border(self.kernel, level);
         let streams = Streams::of(self.kernel, level, gang.lanes, |_| true);
-        if !streams.is_empty() && self.preferences.streams != Some(false) {
+        let interchanged = self.interchanged.is_some_and(|(own, _)| own == level || own == level + 1);
+        if !interchanged && !streams.is_empty() && self.preferences.streams != Some(false) {
             each.out_of_cache = Some(OutOfCache {
                 prefetch: streams.loads.into_keys().collect(),
                 past_caches: streams.stores.into_keys().collect(),
@@ -352,7 +365,9 @@ impl<'k> Builder<'k> {
     /// What is inside of a step of a level.
     pub(super) fn body(&mut self, level: usize) -> Vec<Node> {
         if inside(self.kernel, level).any(|(_, statement)| statement.depth as usize > level + 1) {
-            let nodes = self.level(level + 1, Axis(level as u32 + 1), &Trip::default());
+            let whole = Axis(level as u32 + 1);
+            let axis = self.interchanged.filter(|(own, _)| *own == level + 1).map_or(whole, |(_, steps)| steps);
+            let nodes = self.level(level + 1, axis, &Trip::default());
             self.with_rest(nodes)
         } else {
             vec![Node::Do(Effects::Rest)]

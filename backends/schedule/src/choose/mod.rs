@@ -8,6 +8,7 @@ mod few;
 mod gain;
 mod gang;
 mod grid;
+mod interchange;
 mod jam;
 mod levels;
 mod panels;
@@ -70,6 +71,8 @@ pub struct Preferences {
     pub abreast: Option<u32>,
     /// How many steps of the level around the one across lanes run at once, where they may; 1: one after the other.
     pub jam: Option<u32>,
+    /// Whether pieces of the level inside run outside of a level, where they may.
+    pub interchanged: Option<bool>,
     /// Whether innermost levels have their few steps in a row, where they may.
     pub few: Option<bool>,
     /// Whether what gangs load again and again is copied to panels, where it may be.
@@ -160,6 +163,8 @@ pub fn alternatives(kernel: &Kernel, target: &Target) -> Vec<Schedule> {
                     Preferences { abreast: Some(2), ..usual },
                     Preferences { abreast: Some(3), ..usual },
                     Preferences { abreast: Some(4), ..usual },
+                    Preferences { interchanged: Some(false), ..usual },
+                    Preferences { interchanged: Some(true), ..usual },
                     Preferences { few: Some(false), ..usual },
                     Preferences { few: Some(true), ..usual },
                     Preferences { pack: Some(false), ..usual },
@@ -201,6 +206,7 @@ fn nest(kernel: &Kernel, target: &Target, preferences: Preferences, choices: &mu
         Machine::Cpu(cpu) => {
             let nest = Builder::on_cpu(kernel, cpu, preferences, choices).build();
             choices.extend(jam::choices(&nest, kernel));
+            choices.extend(interchange::choice(&nest, kernel));
             choices.extend(few::choice(&nest, kernel));
             choices.extend(panels::choice(&nest, kernel));
             choices.extend(partitions::choice(&nest));

@@ -21,6 +21,7 @@ pub(super) fn loops(kernel: &Kernel, grid: Grid) -> Nest {
         short: None,
         panels: None,
         long: None,
+        interchanged: None,
         nest: Nest::default(),
     };
     let nodes = match grid {

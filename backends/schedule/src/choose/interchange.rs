@@ -1,0 +1,88 @@
+//! Which level has pieces that run outside of the level around it: where what is loaded lies side by side along the outer level, and apart along
+//! the inner one, as in a transposition.
+
+use fusebox_ir::{
+    Action, Kernel,
+    analysis::kernels::{AcrossLanes, Lanes, trip_count},
+};
+
+use super::{
+    Choice,
+    builder::{Builder, Room},
+};
+use crate::{
+    gangs::inside,
+    interchange::may_be_interchanged,
+    schedule::{Gang, Nest, Node, SplitBy},
+};
+
+/// Bytes of a window: a line. Of as many lines as a window has steps, each is in the innermost cache until the outer level has gone through it, even where
+/// they are as far apart as lines that share a set of the cache; and what is stored at a step of the outer level are whole lines.
+const WINDOW_BYTES: usize = 64;
+
+/// Whether a load has its neighbours along one level, and not along the level inside of it.
+fn is_across(kernel: &Kernel, outer: usize) -> Option<usize> {
+    let (around, own) = (Lanes::of(kernel, outer), Lanes::of(kernel, outer + 1));
+    inside(kernel, outer + 1).find_map(|(_, statement)| {
+        let Action::Load { array, map, .. } = &statement.action else { return None };
+        let apart = !matches!(own.position(map), AcrossLanes::Uniform | AcrossLanes::Linear(Some(1)));
+        let across = apart && around.position(map) == AcrossLanes::Linear(Some(1));
+        across.then(|| kernel.arrays[array.index()].element.bytes())
+    })
+}
+
+impl Builder<'_> {
+    /// How many steps of the level inside of a level run at a time, outside of the level.
+    pub(super) fn window(&self, outer: usize) -> Option<u32> {
+        let Room::Cores(_, gang) = self.machine else { return None };
+        if self.interchanged.is_some()
+            || self.at_once.is_some()
+            || self.panels.is_some()
+            || self.nest.partitioned().is_some()
+            || self.preferences.interchanged == Some(false)
+            || gang.is_some_and(|gang| gang.masked)
+        {
+            return None;
+        }
+        may_be_interchanged(self.kernel, outer).ok()?;
+        let bytes = match is_across(self.kernel, outer) {
+            Some(bytes) => bytes,
+            None if self.preferences.interchanged == Some(true) => 8,
+            None => return None,
+        };
+        let lanes = gang.filter(|gang: &Gang| gang.level == outer + 1).map_or(1, |gang| gang.lanes);
+        let steps = ((WINDOW_BYTES / bytes) as u32).max(lanes);
+        let longer = trip_count(&self.kernel.levels[outer + 1]).is_none_or(|count| count > i64::from(steps));
+        longer.then_some(steps)
+    }
+}
+
+/// The pieces of a nest that run outside of the level around them, and why.
+pub(super) fn choice(nest: &Nest, kernel: &Kernel) -> Option<Choice> {
+    let levels = kernel.levels.len();
+    let mut nodes: Vec<&Node> = nest.nodes.iter().collect();
+    while let Some(node) = nodes.pop() {
+        match node {
+            Node::Loop(each) => {
+                let level = nest.level_of(levels, each.axis)?;
+                if let [Node::Loop(around)] = each.body.as_slice()
+                    && nest.level_of(levels, around.axis).is_some_and(|outer| outer < level)
+                    && let Some((split, true)) = nest.made_by(levels, each.axis)
+                    && let SplitBy::Steps(steps) = split.by
+                {
+                    return Some(Choice {
+                        about: format!("the order of levels {} and {level}", level - 1),
+                        chosen: format!("{steps} steps of level {level} at a time, for all steps of level {}", level - 1),
+                        because: "what is loaded lies side by side along the outer level: its lines stay in the caches until all of them is used"
+                            .to_owned(),
+                        instead_of: vec!["one level inside of the other: each line is loaded again for each of its elements".to_owned()],
+                    });
+                }
+                nodes.extend(&each.body);
+            }
+            Node::Do(_) => {}
+            Node::Choose { then, otherwise, .. } => nodes.extend(then.iter().chain(otherwise)),
+        }
+    }
+    None
+}
