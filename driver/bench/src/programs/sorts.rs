@@ -1,5 +1,5 @@
-//! Sorts: `radixsort` by the operation `sort`, `radixsort_scans` by scans and permutes of one bit a turn, `quicksort` by splitting all
-//! segments at once. By hand all three are the same: what an expert would call who wants sorted keys.
+//! Sorts: `radixsort` by the operation `sort`, `radixsort_scans` by scans and permutes of one bit a turn, `quicksort` by parting keys around
+//! many pivots at once. By hand all three are the same: what an expert would call who wants sorted keys.
 
 use anyhow::Result;
 use fusebox::ir::Scalar;
@@ -39,7 +39,6 @@ pub(super) fn programs() -> [Program; 3] {
         sort("radixsort_scans", scans, sizes, |n| keys(n, 24, |bits| bits as i32), by_hand::<i32>),
         Program {
             tiny: 5_000,
-            // Some tens of turns of several passes each.
             ..sort(
                 "quicksort",
                 quicksort,
