@@ -1,4 +1,4 @@
-//! Golden programs in the embedded language: each the same `Program` as its text, but for nested ones.
+//! Golden programs in the embedded language: each the same `Program` as its text, but for nested ones and those that are written another way.
 
 mod digests;
 mod finance;
@@ -26,6 +26,11 @@ pub struct Embedded {
 /// Nested golden programs in the embedded language: they give what their texts give, but are not the same programs.
 pub fn nested() -> Vec<Embedded> {
     [nested::ALL, nested_numbers::ALL].concat()
+}
+
+/// Flat golden programs that are written another way in the embedded language: they give what their texts give.
+pub fn another_way() -> Vec<Embedded> {
+    rearrangement::ANOTHER_WAY.to_vec()
 }
 
 /// Every golden program that there is in the embedded language, the same as its text.

@@ -30,12 +30,17 @@ pub struct Program {
     /// Makes inputs of a size.
     pub generate: fn(usize) -> Data,
     /// The hand-written program.
-    pub hand: for<'d> fn(&'d Data) -> Result<Box<dyn Hand + 'd>>,
+    pub hand: ByHand,
+    /// The program's own steps by hand, where [`Self::hand`] has a better algorithm: what the compiler costs apart from the algorithm.
+    pub same_steps: Option<ByHand>,
     /// The least work there is.
     pub work: fn(&Data) -> Result<Work>,
     /// How near results must be.
     pub tolerance: Tolerance,
 }
+
+/// Makes a hand-written program of its inputs.
+pub type ByHand = for<'d> fn(&'d Data) -> Result<Box<dyn Hand + 'd>>;
 
 /// Sizes to measure at.
 #[derive(Clone, Copy, Debug)]

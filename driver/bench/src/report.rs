@@ -38,6 +38,8 @@ pub struct Row {
     pub hand: Times,
     /// The program, for each way that was measured.
     pub ours: Vec<Option<Times>>,
+    /// The program's own steps by hand, if there are some.
+    pub same_steps: Option<Times>,
 }
 
 impl Row {
@@ -103,6 +105,10 @@ impl Report {
         if let [first, others @ ..] = self.ways.as_slice() {
             head.extend(others.iter().map(|way| format!("{} / {}", name(first), name(way))));
         }
+        let has_steps = self.rows.iter().any(|row| row.same_steps.is_some());
+        if has_steps {
+            head.extend(["same steps ms", "ratio"].map(String::from));
+        }
         head.extend(["of bandwidth", "Rust's", "of arithmetic", "Rust's"].map(String::from));
         let percent = |part: Option<f64>| part.map_or_else(|| "-".into(), |part| format!("{:.0} %", 100.0 * part));
         let row = |row: &Row| {
@@ -120,6 +126,12 @@ impl Report {
             }
             let gain = |gain: Option<Spread>| gain.map_or("-".into(), |gain| format!("{:.2}", gain.median));
             cells.extend(row.gains().into_iter().map(gain));
+            if has_steps {
+                let steps = row.same_steps.as_ref();
+                let ratio = row.ours.first().and_then(|ours| Some(ours.as_ref()?.over(steps?).median));
+                cells.push(steps.map_or_else(|| "-".into(), |steps| milliseconds(steps.median())));
+                cells.push(ratio.map_or_else(|| "-".into(), |ratio| format!("{ratio:.2}")));
+            }
             let best = row.ours.iter().flatten().min_by(|a, b| a.median().total_cmp(&b.median())).unwrap_or(&row.hand);
             cells.extend([best, &row.hand].map(|times| percent(row.bandwidth(times, self.machine.as_ref()))));
             cells.extend([best, &row.hand].map(|times| percent(row.arithmetic(times, self.machine.as_ref()))));
@@ -178,6 +190,7 @@ impl Report {
                     Some(json!({
                         "fusion": way.fusion.name(), "unchecked": way.unchecked, "time": times(ours),
                         "ratio": ratio.median, "ratio_low": ratio.low, "ratio_high": ratio.high,
+                        "same_steps_ratio": row.same_steps.as_ref().map(|steps| ours.over(steps).median),
                         "of_bandwidth": row.bandwidth(ours, self.machine.as_ref()),
                         "of_arithmetic": row.arithmetic(ours, self.machine.as_ref()),
                     }))
@@ -185,7 +198,7 @@ impl Report {
                 .collect();
             json!({
                 "program": row.program, "size": row.size, "bytes": row.work.bytes, "operations": row.work.operations,
-                "rust": times(&row.hand), "fusebox": ours,
+                "rust": times(&row.hand), "same_steps": row.same_steps.as_ref().map(times), "fusebox": ours,
             })
         };
         let machine = |machine: &Machine| {
@@ -270,6 +283,7 @@ mod tests {
             work: Work { bytes: 5e6, operations: 0.0 },
             hand: times(1e-3),
             ours: ways.iter().zip([4e-3, 2e-3, 1e-3]).map(|(_, median)| Some(times(median))).collect(),
+            same_steps: None,
         };
         Report { machine: Some(machine), load: Some(0.25), ways: ways.into(), rows: vec![row], failed: vec![] }
     }
@@ -307,6 +321,17 @@ mod tests {
         assert_eq!(json["rows"][0]["fusebox"][2]["fusion"], "optimal");
         assert_eq!(json["rows"][0]["fusebox"][2]["ratio"], 1.0);
         assert_eq!(json["machine"]["copy"], 1e10);
+    }
+
+    #[test]
+    fn the_same_steps_have_columns_where_some_program_has_them() {
+        let mut report = report(&[Fusion::None.into()]);
+        assert!(!report.table().contains("same steps"));
+        report.rows[0].same_steps = Some(times(8e-3));
+        let table = report.table();
+        let row: Vec<_> = table.lines().last().unwrap().split_whitespace().collect();
+        assert!(table.contains("same steps ms") && row[12..14] == ["8.00", "0.50"], "{table}");
+        assert_eq!(report.json()["rows"][0]["fusebox"][0]["same_steps_ratio"], 0.5);
     }
 
     #[test]

@@ -201,6 +201,11 @@ fn measure(program: &Program, size: usize, ways: &[Way], options: &Options) -> R
         compare(&expected, &made.results()?, program.tolerance).with_context(|| way.name())?;
         compiled.push(made);
     }
+    let mut same_steps = program.same_steps.map(|hand| hand(&data)).transpose()?;
+    if let Some(hand) = &mut same_steps {
+        hand.run();
+        compare(&expected, &hand.results(), program.tolerance).context("the same steps by hand")?;
+    }
     drop(expected);
     let mut by_hand = || {
         hand.run();
@@ -210,10 +215,19 @@ fn measure(program: &Program, size: usize, ways: &[Way], options: &Options) -> R
     for made in &compiled {
         runs.push(Box::new(move || timed(|| made.run())));
     }
+    if let Some(hand) = &mut same_steps {
+        runs.push(Box::new(|| {
+            timed(|| {
+                hand.run();
+                Ok(())
+            })
+        }));
+    }
     let mut times = alternate(&mut runs, options.rounds.get())?.into_iter();
     let Some(hand) = times.next() else { bail!("nothing was measured") };
     let ours = ways.iter().map(|&way| if is_measured(way) { times.next() } else { None }).collect();
-    Ok(Row { program: program.name, size, work: (program.work)(&data)?, hand, ours })
+    let same_steps = times.next();
+    Ok(Row { program: program.name, size, work: (program.work)(&data)?, hand, ours, same_steps })
 }
 
 #[cfg(test)]

@@ -26,6 +26,7 @@ pub(super) fn programs() -> [Program; 5] {
             needs_fusion: false,
             sizes: Sizes { small: 128, large: 1400 },
             tiny: 40,
+            same_steps: None,
             generate: |n| {
                 let named = [("w", n as f64), ("h", n as f64), ("x0", -2.0), ("x1", 0.75), ("y0", -1.25), ("y1", 1.25)];
                 named
@@ -49,6 +50,7 @@ pub(super) fn programs() -> [Program; 5] {
             needs_fusion: true,
             sizes: Sizes { small: 512, large: 8192 },
             tiny: 100,
+            same_steps: None,
             generate: |n| {
                 let mut random = Random::new(40);
                 let mut data = Data::new().with_param("n", n as f64).with_param("eps2", 0.01);
@@ -74,6 +76,7 @@ pub(super) fn programs() -> [Program; 5] {
             needs_fusion: true,
             sizes: Sizes { small: 128, large: 1024 },
             tiny: 50,
+            same_steps: None,
             generate: |n| {
                 let mut random = Random::new(41);
                 let data = Data::new().with_param("n", n as f64);
@@ -96,6 +99,7 @@ pub(super) fn programs() -> [Program; 5] {
             needs_fusion: true,
             sizes: Sizes { small: 10_000, large: 1_000_000 },
             tiny: 2_000,
+            same_steps: None,
             generate: |n| {
                 let mut random = Random::new(42);
                 let data = Data::new().with_param("n", n as f64).with_param("k", 16.0);
@@ -118,6 +122,7 @@ pub(super) fn programs() -> [Program; 5] {
             needs_fusion: false,
             sizes: Sizes { small: 4_000, large: 2_000_000 },
             tiny: 500,
+            same_steps: None,
             generate: |n| {
                 let mut random = Random::new(43);
                 let words: Vec<u32> = (0..16 * n).map(|_| random.bits() as u32).collect();

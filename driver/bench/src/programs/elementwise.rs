@@ -22,6 +22,7 @@ pub(super) fn programs() -> [Program; 3] {
             needs_fusion: false,
             sizes: Sizes { small: 50_000, large: 20_000_000 },
             tiny: 5_000,
+            same_steps: None,
             generate: |n| two_vectors(n).with_param("a", 1.5),
             hand: saxpy,
             work: |data| vectors(data, 3.0, 2.0),
@@ -36,6 +37,7 @@ pub(super) fn programs() -> [Program; 3] {
             needs_fusion: false,
             sizes: Sizes { small: 20_000, large: 10_000_000 },
             tiny: 2_000,
+            same_steps: None,
             generate: options,
             hand: black_scholes,
             work: |data| vectors(data, 5.0, 70.0),
@@ -50,6 +52,7 @@ pub(super) fn programs() -> [Program; 3] {
             needs_fusion: false,
             sizes: Sizes { small: 50_000, large: 20_000_000 },
             tiny: 5_000,
+            same_steps: None,
             generate: |n| {
                 let a = Random::new(4).floats(n, -1.0, 1.0);
                 Data::new().with_param("n", n as f64).with_array("a", &[n], &a)

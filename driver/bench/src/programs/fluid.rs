@@ -44,6 +44,7 @@ pub(super) fn programs() -> [Program; 1] {
         needs_fusion: false,
         sizes: Sizes { small: 128, large: 1024 },
         tiny: 20,
+        same_steps: None,
         generate: |n| {
             let mut random = Random::new(80);
             let k = 8;

@@ -22,6 +22,7 @@ pub(super) fn programs() -> [Program; 4] {
             needs_fusion: false,
             sizes: Sizes { small: 200, large: 2000 },
             tiny: 70,
+            same_steps: None,
             generate: |n| image(n).with_param("iters", 20.0),
             hand: jacobi,
             work: |data| pixels(data, 8.0 * data.param("iters")?, 5.0 * data.param("iters")?),
@@ -36,6 +37,7 @@ pub(super) fn programs() -> [Program; 4] {
             needs_fusion: false,
             sizes: Sizes { small: 200, large: 8192 },
             tiny: 70,
+            same_steps: None,
             generate: image,
             hand: blur,
             work: |data| pixels(data, 8.0, 0.0),
@@ -50,6 +52,7 @@ pub(super) fn programs() -> [Program; 4] {
             needs_fusion: false,
             sizes: Sizes { small: 200, large: 2048 },
             tiny: 70,
+            same_steps: None,
             generate: |n| image(n).with_param("lo", 0.2).with_param("hi", 0.5),
             hand: canny,
             work: |data| pixels(data, 5.0, 60.0),
@@ -64,6 +67,7 @@ pub(super) fn programs() -> [Program; 4] {
             needs_fusion: false,
             sizes: Sizes { small: 400, large: 4096 },
             tiny: 70,
+            same_steps: None,
             generate: |n| {
                 let mut random = Random::new(31);
                 let grid: Vec<u8> = (0..n * n).map(|_| random.below(2) as u8).collect();

@@ -39,6 +39,7 @@ pub(super) fn programs() -> [Program; 6] {
         needs_fusion: false,
         sizes: Sizes { small: 32, large: 20_000 },
         tiny: 3,
+        same_steps: None,
         generate: |n| {
             let mut random = Random::new(71);
             ["re", "im"].into_iter().fold(Data::new().with_param("n", n as f64), |data, name| {
@@ -63,6 +64,7 @@ pub(super) fn programs() -> [Program; 6] {
             needs_fusion: false,
             sizes: Sizes { small: 20, large: 1000 },
             tiny: 3,
+            same_steps: None,
             generate: |n| {
                 let mut random = Random::new(70);
                 let numbers: Vec<i64> = (0..n * COLUMNS).map(|_| random.below(1 << 40) as i64).collect();
@@ -86,6 +88,7 @@ pub(super) fn programs() -> [Program; 6] {
             needs_fusion: false,
             sizes: Sizes { small: 5_000, large: 500_000 },
             tiny: 500,
+            same_steps: None,
             generate: sparse,
             hand: products,
             work: |data| {
@@ -107,6 +110,7 @@ pub(super) fn programs() -> [Program; 6] {
             needs_fusion: false,
             sizes: Sizes { small: 64, large: 1024 },
             tiny: 20,
+            same_steps: None,
             generate: |n| {
                 let points = |low: i64, high: i64| -> Vec<i64> {
                     (0..n as i64).map(|at| low + (high - low) * at / n as i64).collect()

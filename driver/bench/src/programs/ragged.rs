@@ -30,6 +30,7 @@ pub(super) fn programs() -> [Program; 4] {
             needs_fusion: false,
             sizes: Sizes { small: 1_000, large: 100_000 },
             tiny: 60,
+            same_steps: None,
             generate: graph,
             hand: triangles,
             work: |data| {
@@ -48,6 +49,7 @@ pub(super) fn programs() -> [Program; 4] {
             needs_fusion: false,
             sizes: Sizes { small: 200, large: 20_000 },
             tiny: 20,
+            same_steps: None,
             generate: |n| {
                 let mut random = Random::new(81);
                 let lengths = lengths(&mut random, n, 30.0);
@@ -71,6 +73,7 @@ pub(super) fn programs() -> [Program; 4] {
             needs_fusion: false,
             sizes: Sizes { small: 100, large: 20_000 },
             tiny: 20,
+            same_steps: None,
             generate: |n| {
                 let mut random = Random::new(82);
                 let lengths = lengths(&mut random, n, 1000.0);
@@ -93,6 +96,7 @@ pub(super) fn programs() -> [Program; 4] {
             needs_fusion: false,
             sizes: Sizes { small: 100, large: 20_000 },
             tiny: 20,
+            same_steps: None,
             generate: |n| {
                 let mut random = Random::new(83);
                 ["a", "b"].into_iter().fold(Data::new(), |data, name| {

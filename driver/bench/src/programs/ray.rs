@@ -42,6 +42,7 @@ pub(super) fn programs() -> [Program; 1] {
         needs_fusion: false,
         sizes: Sizes { small: 64, large: 1024 },
         tiny: 24,
+        same_steps: None,
         generate: |n| {
             let mut random = Random::new(70);
             // A large one below, small ones above it.

@@ -23,6 +23,7 @@ pub(super) fn programs() -> [Program; 3] {
             needs_fusion: false,
             sizes: Sizes { small: 50_000, large: 20_000_000 },
             tiny: 10_000,
+            same_steps: None,
             generate: two_vectors,
             hand: |data| {
                 let (x, y) = (data.slice("x")?, data.slice("y")?);
@@ -41,6 +42,7 @@ pub(super) fn programs() -> [Program; 3] {
             needs_fusion: false,
             sizes: Sizes { small: 50_000, large: 20_000_000 },
             tiny: 10_000,
+            same_steps: None,
             generate: |n| two_vectors(n).with_param("a", 1.5),
             hand: |data| {
                 let (a, x, y) = (data.param("a")? as f32, data.slice("x")?, data.slice("y")?);
@@ -62,6 +64,7 @@ pub(super) fn programs() -> [Program; 3] {
             needs_fusion: false,
             sizes: Sizes { small: 100_000, large: 50_000_000 },
             tiny: 10_000,
+            same_steps: None,
             generate: |n| {
                 let x = Random::new(5).floats(n, -2.0, 5.0);
                 Data::new().with_param("n", n as f64).with_array("x", &[n], &x)

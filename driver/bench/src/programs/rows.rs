@@ -29,6 +29,7 @@ pub(super) fn programs() -> [Program; 2] {
             needs_fusion: true,
             sizes: Sizes { small: 128, large: 2048 },
             tiny: 50,
+            same_steps: None,
             generate: |n| {
                 let mut random = Random::new(51);
                 ["q", "k", "v"].into_iter().fold(Data::new().with_param("n", n as f64), |data, name| {
@@ -57,6 +58,7 @@ pub(super) fn softmax_of(name: &'static str, text: &'static str) -> Program {
         needs_fusion: false,
         sizes: Sizes { small: 128, large: 40_000 },
         tiny: 20,
+        same_steps: None,
         generate: |n| {
             let x = Random::new(50).floats(n * COLUMNS, -4.0, 4.0);
             Data::new().with_param("n", n as f64).with_array("x", &[n, COLUMNS], &x)

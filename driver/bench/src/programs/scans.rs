@@ -28,6 +28,7 @@ pub(super) fn programs() -> [Program; 3] {
             needs_fusion: false,
             sizes: Sizes { small: 100_000, large: 50_000_000 },
             tiny: 100_000,
+            same_steps: None,
             generate: |n| {
                 // Small integers that keep their sums small: every association is exact.
                 let mut random = Random::new(6);
@@ -50,6 +51,7 @@ pub(super) fn programs() -> [Program; 3] {
             needs_fusion: false,
             sizes: Sizes { small: 100_000, large: 50_000_000 },
             tiny: 100_000,
+            same_steps: None,
             generate: |n| {
                 let x = Random::new(7).integers(n, 100);
                 Data::new().with_param("n", n as f64).with_array("x", &[n], &x)
@@ -70,6 +72,7 @@ pub(super) fn programs() -> [Program; 3] {
             needs_fusion: false,
             sizes: Sizes { small: 50_000, large: 50_000_000 },
             tiny: 10_000,
+            same_steps: None,
             generate: |n| {
                 let x = Random::new(8).floats(n, 0.0, 1.0);
                 Data::new().with_param("n", n as f64).with_array("x", &[n], &x)

@@ -24,6 +24,7 @@ pub(super) fn programs() -> Vec<Program> {
         needs_fusion: false,
         sizes,
         tiny,
+        same_steps: None,
         generate,
         hand: histogram,
         work: |data| Ok(Work { bytes: 4.0 * (data.param("n")? + data.param("bins")?), operations: 0.0 }),
@@ -52,6 +53,7 @@ pub(super) fn programs() -> Vec<Program> {
             needs_fusion: false,
             sizes: Sizes { small: 100_000, large: 20_000_000 },
             tiny: 100_000,
+            same_steps: None,
             generate: |n| {
                 let x = Random::new(22).floats(n, 0.0, 1.0);
                 let kept = x.iter().filter(|&&x| x > 0.5).count();
@@ -73,6 +75,7 @@ pub(super) fn programs() -> Vec<Program> {
             needs_fusion: false,
             sizes: Sizes { small: 10_000, large: 2_000_000 },
             tiny: 2_000,
+            same_steps: None,
             generate: segments,
             hand: expand,
             work: |data| {

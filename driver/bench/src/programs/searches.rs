@@ -33,6 +33,7 @@ pub(super) fn programs() -> [Program; 4] {
             needs_fusion: false,
             sizes: Sizes { small: 100, large: 5_000 },
             tiny: 10,
+            same_steps: None,
             generate: |n| {
                 let mut random = Random::new(84);
                 let lengths: Vec<i64> = (0..n).map(|_| 2 + random.exponential(200.0) as i64).collect();
@@ -58,6 +59,7 @@ pub(super) fn programs() -> [Program; 4] {
             needs_fusion: false,
             sizes: Sizes { small: 4, large: 200 },
             tiny: 3,
+            same_steps: None,
             generate: |n| {
                 let spread = |count: usize, low: f64, high: f64| -> Vec<f64> {
                     (0..count).map(|at| low + (high - low) * at as f64 / (count - 1).max(1) as f64).collect()
@@ -85,6 +87,7 @@ pub(super) fn programs() -> [Program; 4] {
             needs_fusion: false,
             sizes: Sizes { small: 8, large: 12 },
             tiny: 6,
+            same_steps: None,
             generate: |n| Data::new().with_param("n", n as f64),
             hand: queens,
             work: |data| {
@@ -103,6 +106,7 @@ pub(super) fn programs() -> [Program; 4] {
             needs_fusion: false,
             sizes: Sizes { small: 20, large: 1000 },
             tiny: 3,
+            same_steps: None,
             generate: |n| {
                 let mut random = Random::new(85);
                 [("px", POINTS), ("py", POINTS), ("qx", n), ("qy", n)].into_iter().fold(

@@ -1,5 +1,7 @@
-//! Sorts: `radixsort` by the operation `sort`, `radixsort_scans` by scans and permutes of one bit a turn, `quicksort` by splitting all
-//! segments at once. By hand all three are the same: what an expert would call who wants sorted keys.
+//! Sorts: `radixsort` by the operation `sort`, `radixsort_scans` by scans and permutes of one bit a turn, `quicksort` by parting keys around
+//! many pivots at once. By hand all three are the same: what an expert would call who wants sorted keys.
+
+mod bits;
 
 use anyhow::Result;
 use fusebox::ir::Scalar;
@@ -24,6 +26,7 @@ pub(super) fn programs() -> [Program; 3] {
         needs_fusion: false,
         sizes,
         tiny: 20_000,
+        same_steps: None,
         generate,
         hand,
         // By hand three passes by digits of eleven bits: the least is not known.
@@ -36,10 +39,12 @@ pub(super) fn programs() -> [Program; 3] {
     let quicksort = include_str!("../../../../golden/programs/quicksort.fbx");
     [
         Program { outside: true, ..sort("radixsort", radixsort, sizes, |n| keys(n, 24, |bits| bits), by_hand::<u32>) },
-        sort("radixsort_scans", scans, sizes, |n| keys(n, 24, |bits| bits as i32), by_hand::<i32>),
+        Program {
+            same_steps: Some(bits::by_hand),
+            ..sort("radixsort_scans", scans, sizes, |n| keys(n, 24, |bits| bits as i32), by_hand::<i32>)
+        },
         Program {
             tiny: 5_000,
-            // Some tens of turns of several passes each.
             ..sort(
                 "quicksort",
                 quicksort,

@@ -22,6 +22,7 @@ pub(super) fn programs() -> Vec<Program> {
         needs_fusion: false,
         sizes: Sizes { small: 100_000, large: 20_000_000 },
         tiny: 20_000,
+        same_steps: None,
         generate,
         hand: segment_sums,
         work: |data| {
@@ -39,6 +40,7 @@ pub(super) fn programs() -> Vec<Program> {
         needs_fusion: false,
         sizes: Sizes { small: 5_000, large: 500_000 },
         tiny: 2_000,
+        same_steps: None,
         generate,
         hand,
         work: |data| {
@@ -58,6 +60,7 @@ pub(super) fn programs() -> Vec<Program> {
         needs_fusion: false,
         sizes: Sizes { small: 5_000, large: 1_000_000 },
         tiny: 1_000,
+        same_steps: None,
         generate: graph,
         hand: pagerank,
         work: |data| {

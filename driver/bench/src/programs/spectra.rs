@@ -23,6 +23,7 @@ pub(super) fn programs() -> [Program; 1] {
         needs_fusion: false,
         sizes: Sizes { small: 4096, large: 1 << 20 },
         tiny: 512,
+        same_steps: None,
         generate: |n| {
             let n = n.next_power_of_two();
             let mut random = Random::new(60);
