@@ -33,7 +33,7 @@ use std::sync::{Arc, Mutex};
 
 use fusebox_backend::{Backend, BackendError, Compiled, Pool};
 use fusebox_ir::{Plan, ProvedPlan, validate_plan};
-use fusebox_schedule::{Book, Strips};
+use fusebox_schedule::{Book, Sorts, Strips};
 
 use threads::Threads;
 
@@ -119,6 +119,7 @@ pub(crate) struct Shared {
     pub(crate) strips_from_bytes: usize,
     pub(crate) strip_bytes: usize,
     pub(crate) lane_bytes: usize,
+    pub(crate) sorts: Sorts,
     /// What threads need to run lanes, of runs that are over.
     pub(crate) lanes: Mutex<Vec<lanes::Worker>>,
 }
@@ -172,6 +173,7 @@ impl Cranelift {
             strips_from_bytes,
             strip_bytes,
             lane_bytes: config.lane_bytes,
+            sorts: config.schedules.sorts().unwrap_or(Sorts::USUAL),
             lanes: Mutex::default(),
         };
         Ok(Self { config, features, shared: Arc::new(shared) })

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use fusebox_backend::Few;
 use fusebox_ir::{Kernel, analysis::kernels::RowLengths};
 use fusebox_schedule::Guard;
 
@@ -27,6 +28,8 @@ pub(crate) struct LoadedKernel {
     pub(crate) inner_gang: Option<u32>,
     /// The scatter whose elements may be put aside.
     pub(crate) aside: Option<Aside>,
+    /// Scatters of which threads have copies ([`fusebox_schedule::Form::Copied`]), with the targets of all copies for each element, at most.
+    pub(crate) copied: Few<(usize, u32)>,
     /// One of its rows, for such that all threads share.
     pub(crate) row: Option<Arc<OneRow>>,
     /// What runs in its place in launches of certain lengths: the first whose guards hold.

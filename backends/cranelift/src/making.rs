@@ -87,6 +87,8 @@ impl Made {
                 let record = in_partitions(kernel, statement).ok()?.bytes;
                 Some(Aside { statement, record, targets, from })
             });
+        let last = functions.schedule.iter().flat_map(|schedule| schedule.versions.last());
+        let copied = last.flat_map(|version| version.nest.copied()).collect();
         let parts = codes.into_iter().zip(&functions.parts);
         LoadedKernel {
             parts: parts.map(|(made, (part, function))| (*part, memory.code(made, function))).collect(),
@@ -101,6 +103,7 @@ impl Made {
             gang: functions.gang.filter(|gang| gang.level == 0).map_or(1, |gang| gang.lanes.into()),
             hidden: functions.hidden,
             aside,
+            copied,
             row: None,
             versions: Vec::new(),
         }

@@ -4,7 +4,7 @@ use fusebox_ir::Kernel;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{schedule::Schedule, strips::Strips, tokens::ParseError};
+use crate::{schedule::Schedule, sorts::Sorts, strips::Strips, tokens::ParseError};
 
 /// Schedules by kernel and target. A kernel without an entry is scheduled as always.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -14,6 +14,9 @@ pub struct Book {
     /// How turns of loops, and kernels that follow each other, run over rows; none: as usual on the machine at hand.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     strips: Option<Strips>,
+    /// How sorts run; none: as usual.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    sorts: Option<Sorts>,
 }
 
 /// A kernel, and how it runs.
@@ -56,7 +59,7 @@ impl Book {
 
     /// Whether nothing has been noted.
     pub fn is_empty(&self) -> bool {
-        self.entries.is_empty() && self.strips.is_none()
+        self.entries.is_empty() && self.strips.is_none() && self.sorts.is_none()
     }
 
     /// How turns of loops, and kernels that follow each other, run over rows, if that has been noted.
@@ -69,14 +72,24 @@ impl Book {
         self.strips = strips;
     }
 
-    /// Reads schedules as text, one behind the other: each is of the first kernel of its name that has none for its target yet. Strips may stand
-    /// before, between and behind them, once.
+    /// How sorts run, if that has been noted.
+    pub fn sorts(&self) -> Option<Sorts> {
+        self.sorts
+    }
+
+    /// Notes how they do, or forgets it.
+    pub fn set_sorts(&mut self, sorts: Option<Sorts>) {
+        self.sorts = sorts;
+    }
+
+    /// Reads schedules as text, one behind the other: each is of the first kernel of its name that has none for its target yet. Strips and sorts may
+    /// stand before, between and behind them, once each.
     ///
     /// # Errors
     /// The first thing that is wrong, with its place: a schedule whose kernel there is not, too.
     pub fn parse(text: &str, kernels: &[Kernel]) -> Result<Self, ParseError> {
         let mut book = Self::default();
-        let mut strips = None;
+        let (mut strips, mut sorts) = (None, None);
         let mut given: Vec<(usize, String)> = Vec::new();
         let find = |name: &str, target: &str| {
             let free = |position: &usize| !given.iter().any(|(own, of)| own == position && of == target);
@@ -85,21 +98,24 @@ impl Book {
             given.push((position, target.to_owned()));
             Some(&kernels[position])
         };
-        let found = Schedule::parse_all(text, find, &mut strips)?;
+        let found = Schedule::parse_all(text, find, (&mut strips, &mut sorts))?;
         found.into_iter().for_each(|(kernel, schedule)| book.insert(kernel, schedule));
-        book.strips = strips;
+        (book.strips, book.sorts) = (strips, sorts);
         Ok(book)
     }
 
     /// From JSON.
     ///
     /// # Errors
-    /// What `serde_json` says; strips of no bytes.
+    /// What `serde_json` says; strips of no bytes; sorts by digits that are too long.
     pub fn from_json(json: &str) -> Result<Self, serde_json::Error> {
         let book: Self = serde_json::from_str(json)?;
-        match book.strips {
-            Some(Strips::Of { bytes: 0, .. }) => Err(serde::de::Error::custom("a strip has one byte at least")),
-            _ => Ok(book),
+        if let Some(Strips::Of { bytes: 0, .. }) = book.strips {
+            return Err(serde::de::Error::custom("a strip has one byte at least"));
+        }
+        match book.sorts.and_then(Sorts::fault) {
+            Some(fault) => Err(serde::de::Error::custom(fault)),
+            None => Ok(book),
         }
     }
 

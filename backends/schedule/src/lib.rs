@@ -19,6 +19,7 @@ mod registers;
 pub mod rows;
 mod schedule;
 pub mod slice;
+mod sorts;
 pub mod streams;
 mod strips;
 mod target;
@@ -35,6 +36,7 @@ pub use self::{
         Axis, By, Effects, Form, Gang, Guard, Loop, Nest, Node, OutOfCache, Remainder, Schedule, Split, SplitBy,
         Version,
     },
+    sorts::Sorts,
     strips::Strips,
     target::{Cpu, Gpu, Machine, Target},
     tokens::ParseError,

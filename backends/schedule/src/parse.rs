@@ -7,6 +7,7 @@ use crate::{
     schedule::{
         Axis, By, Effects, Form, Guard, Loop, Nest, Node, OutOfCache, Remainder, Schedule, Split, SplitBy, Version,
     },
+    sorts::Sorts,
     strips::Strips,
     tokens::{ParseError, Token, Tokens},
 };
@@ -27,11 +28,12 @@ impl Schedule {
         Ok(schedule)
     }
 
-    /// Reads several, one behind the other; `find` has the kernel of a name (in quotes) and a target. Strips may stand among them, once.
+    /// Reads several, one behind the other; `find` has the kernel of a name (in quotes) and a target. Strips and sorts may stand among
+    /// them, once each.
     pub(crate) fn parse_all<'k>(
         text: &str,
         mut find: impl FnMut(&str, &str) -> Option<&'k Kernel>,
-        strips: &mut Option<Strips>,
+        (strips, sorts): (&mut Option<Strips>, &mut Option<Sorts>),
     ) -> Result<Vec<(&'k Kernel, Self)>, ParseError> {
         let mut tokens = Tokens::new(text);
         let mut found = Vec::new();
@@ -41,6 +43,13 @@ impl Schedule {
                     return Err(tokens.before("strips stand here a second time".to_owned()));
                 }
                 *strips = Some(Strips::parse(&mut tokens)?);
+                continue;
+            }
+            if tokens.takes_word("sorts") {
+                if sorts.is_some() {
+                    return Err(tokens.before("sorts stand here a second time".to_owned()));
+                }
+                *sorts = Some(Sorts::parse(&mut tokens)?);
                 continue;
             }
             let (name, target) = head(&mut tokens)?;
@@ -158,6 +167,8 @@ impl Parser<'_, '_> {
                 let targets = self.tokens.small()?;
                 self.tokens.word("from")?;
                 Form::Partitioned { statement, targets, from: self.tokens.bytes()? }
+            } else if self.tokens.takes_word("copy") {
+                Form::Copied { statement: self.statement()?, targets: self.tokens.small()? }
             } else if self.tokens.takes_word("private") {
                 Form::Private { statement: self.statement()?, cells: self.tokens.small()? }
             } else if self.tokens.takes_word("packed") {

@@ -90,6 +90,10 @@ impl Text {
                     let name = self.labels.statement(*statement);
                     self.line(&format!("partition {name} by {targets} from {from}"));
                 }
+                Form::Copied { statement, targets } => {
+                    let name = self.labels.statement(*statement);
+                    self.line(&format!("copy {name} {targets}"));
+                }
                 Form::Private { statement, cells } => {
                     let name = self.labels.statement(*statement);
                     self.line(&format!("private {name} {cells}"));

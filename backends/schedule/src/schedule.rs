@@ -85,6 +85,14 @@ pub enum Form {
         /// In launches in which the targets have so many bytes, or more.
         from: u64,
     },
+    /// On a processor: each thread combines a scatter's elements, in any order, into a copy of its targets, and copies come together afterwards. There are
+    /// as many copies as have so many targets for each element, at most. Where that is one, or the form is not given, one thread combines all elements.
+    Copied {
+        /// The statement (its position).
+        statement: u32,
+        /// Targets of all copies for each element.
+        targets: u32,
+    },
     /// On a GPU: a scatter combines into copies of its targets in the shared memory of each block, where there are at most so many targets, and
     /// blocks combine what they have into the targets at their ends.
     Private {
@@ -346,7 +354,11 @@ impl Nest {
     pub fn unrolled(&self, statement: usize) -> Option<u32> {
         self.forms.iter().find_map(|form| match *form {
             Form::Unrolled { statement: own, turns } => (own as usize == statement).then_some(turns),
-            Form::Partitioned { .. } | Form::Private { .. } | Form::Packed { .. } | Form::Staged { .. } => None,
+            Form::Partitioned { .. }
+            | Form::Copied { .. }
+            | Form::Private { .. }
+            | Form::Packed { .. }
+            | Form::Staged { .. } => None,
         })
     }
 
@@ -354,7 +366,19 @@ impl Nest {
     pub fn partitioned(&self) -> Option<(usize, u32, u64)> {
         self.forms.iter().find_map(|form| match *form {
             Form::Partitioned { statement, targets, from } => Some((statement as usize, targets, from)),
-            Form::Unrolled { .. } | Form::Private { .. } | Form::Packed { .. } | Form::Staged { .. } => None,
+            Form::Unrolled { .. }
+            | Form::Copied { .. }
+            | Form::Private { .. }
+            | Form::Packed { .. }
+            | Form::Staged { .. } => None,
+        })
+    }
+
+    /// The scatters of which threads have copies, with the targets that all copies have for each element at most.
+    pub fn copied(&self) -> impl Iterator<Item = (usize, u32)> {
+        self.forms.iter().filter_map(|form| match *form {
+            Form::Copied { statement, targets } => Some((statement as usize, targets)),
+            _ => None,
         })
     }
 

@@ -166,6 +166,12 @@ impl<'s> Tokens<'s> {
         }
     }
 
+    /// A number from 0 to that of `u32`.
+    pub(crate) fn count(&mut self) -> Result<u32, ParseError> {
+        let number = self.number()?;
+        u32::try_from(number).map_err(|_| self.before(format!("{number} is not between 0 and {}", u32::MAX)))
+    }
+
     /// A number of bytes.
     pub(crate) fn bytes(&mut self) -> Result<u64, ParseError> {
         let number = self.number()?;

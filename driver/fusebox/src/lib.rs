@@ -25,7 +25,7 @@ mod unchecked;
 mod whole;
 
 pub use crate::code::code;
-pub use crate::schedules::{schedules, steps, strips};
+pub use crate::schedules::{schedules, sorts, steps, strips};
 pub use fusebox_backend::{Running, device_memory::Transfers};
 pub use fusebox_ir as ir;
 
@@ -47,7 +47,7 @@ pub use crate::{
     program::{Program, compile_plan, compile_program},
     report::{CompileReport, KernelTime, KernelTimes, PassReport, RunReport},
     signature::{InputError, Signature, Slot},
-    tune::{TuneConfig, Tuned, TunedKernel, TunedStrips, tune},
+    tune::{TuneConfig, Tuned, TunedForm, TunedKernel, tune},
     unchecked::compile_unchecked,
 };
 

@@ -6,7 +6,7 @@ use fusebox_ir::{
     Plan, Step,
     analysis::{IndependentLaunches, NotByRow, RowLoop, RowSequence, RowSequences},
 };
-use fusebox_schedule::{Book, Choice, Preferences, Scheduled, Strips, Target, schedule};
+use fusebox_schedule::{Book, Choice, Preferences, Scheduled, Sorts, Strips, Target, schedule};
 
 use crate::{Backend, Error, Options};
 
@@ -60,6 +60,20 @@ pub(crate) fn passed_over(plan: &Plan, options: &Options) -> Result<Vec<String>,
 pub fn strips(plan: &Plan, target: &str) -> Result<Option<Strips>, Error> {
     let target = Target::named(target).ok_or_else(|| Error::UnknownTarget { name: target.to_owned() })?;
     Ok(target.cpu().filter(|_| has_rows(plan)).map(Strips::usual))
+}
+
+/// How the sorts of a plan run on a target, where there are some.
+///
+/// # Errors
+/// [`Error::UnknownTarget`].
+pub fn sorts(plan: &Plan, target: &str) -> Result<Option<Sorts>, Error> {
+    let target = Target::named(target).ok_or_else(|| Error::UnknownTarget { name: target.to_owned() })?;
+    Ok((target.cpu().is_some() && has_sorts(plan)).then_some(Sorts::USUAL))
+}
+
+/// Whether a plan sorts.
+pub(crate) fn has_sorts(plan: &Plan) -> bool {
+    plan.steps.iter().flat_map(Step::within).any(|step| matches!(step, Step::Sort { .. }))
 }
 
 /// Whether loops of a plan, or kernels that follow each other, go row by row.

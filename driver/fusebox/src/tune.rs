@@ -13,13 +13,13 @@ use std::{
 use fusebox_backend::{LaunchTime, profiled};
 use fusebox_ir::{Constant, Kernel, Value, validate};
 use fusebox_schedule::{
-    Book, Guard, Preferences, Schedule, Strips, Target, alternatives, guards, schedule, with_version,
+    Book, Guard, Preferences, Schedule, Sorts, Strips, Target, alternatives, guards, schedule, with_version,
 };
 
 use crate::{
     Backend, Error, Options, Signature,
     backend::{Executable, MadePlan},
-    schedules::has_rows,
+    schedules::{has_rows, has_sorts},
     whole,
 };
 
@@ -49,7 +49,9 @@ pub struct Tuned {
     /// Each kernel of the plan, in order; of kernels that are the same the first.
     pub kernels: Vec<TunedKernel>,
     /// How loops and kernels that follow each other run over rows, where some do.
-    pub strips: Option<TunedStrips>,
+    pub strips: Option<TunedForm<Strips>>,
+    /// How sorts run, where there are some.
+    pub sorts: Option<TunedForm<Sorts>>,
     /// The median time of a run as programs are scheduled otherwise, and with [`Self::schedules`], in turn.
     pub times: (Duration, Duration),
     /// The median over rounds of the time with [`Self::schedules`] as a part of the time without; 1 where nothing was gained.
@@ -80,14 +82,14 @@ pub struct TunedKernel {
     pub chosen: Option<String>,
 }
 
-/// What was tried for all that goes row by row.
+/// What was tried for all strips, or all sorts, of a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct TunedStrips {
+pub struct TunedForm<T> {
     /// How many alternatives were tried, of how many.
     pub tried: (usize, usize),
     /// The one that was faster, if one was.
-    pub chosen: Option<Strips>,
+    pub chosen: Option<T>,
 }
 
 /// The least part of the time that an alternative must save.
@@ -149,6 +151,12 @@ pub fn tune(
         }
     }
     let strips = if has_rows(made.plan()) { tuner.strips(tell)? } else { None };
+    let sorts = if has_sorts(made.plan()) {
+        let set = |book: &mut Book, sorts| book.set_sorts(Some(sorts));
+        Some(tuner.form("sorts", &Sorts::alternatives(), (set, Sorts::to_text), tell)?)
+    } else {
+        None
+    };
     tell("comparing");
     let rounds = 2 * config.rounds.max(1) + 1;
     let (times, ratio) = match &tuner.running {
@@ -163,7 +171,7 @@ pub fn tune(
             ((time, time), 1.0)
         }
     };
-    Ok(Tuned { schedules: tuner.best.to_json(), kernels, strips, times, ratio })
+    Ok(Tuned { schedules: tuner.best.to_json(), kernels, strips, sorts, times, ratio })
 }
 
 struct Tuner<'a> {
@@ -210,21 +218,32 @@ impl Tuner<'_> {
     }
 
     /// Tries other strips, by the kernels as they are then.
-    fn strips(&mut self, tell: &mut dyn FnMut(&str)) -> Result<Option<TunedStrips>, Error> {
+    fn strips(&mut self, tell: &mut dyn FnMut(&str)) -> Result<Option<TunedForm<Strips>>, Error> {
         let target = fusebox_cranelift::targets().into_iter().find_map(Target::named);
         let Some(cpu) = target.as_ref().and_then(Target::cpu) else { return Ok(None) };
-        let all = Strips::alternatives(cpu);
+        let set = |book: &mut Book, strips| book.set_strips(Some(strips));
+        self.form("strips of rows", &Strips::alternatives(cpu), (set, Strips::to_text), tell).map(Some)
+    }
+
+    /// Tries what holds for a plan as a whole, by the schedules that its kernels have then.
+    fn form<T: Copy>(
+        &mut self,
+        name: &str,
+        all: &[T],
+        (set, text): (impl Fn(&mut Book, T), impl Fn(T) -> String),
+        tell: &mut dyn FnMut(&str),
+    ) -> Result<TunedForm<T>, Error> {
         let tries = self.config.tries.min(all.len());
-        let mut tried = TunedStrips { tried: (tries, all.len()), chosen: None };
-        for (position, &strips) in all[..tries].iter().enumerate() {
-            tell(&format!("strips of rows, {} of {tries}", position + 1));
+        let mut tried = TunedForm { tried: (tries, all.len()), chosen: None };
+        for (position, &form) in all[..tries].iter().enumerate() {
+            tell(&format!("{name}, {} of {tries}", position + 1));
             let mut book = self.best.clone();
-            book.set_strips(Some(strips));
-            if self.wins(book, || strips.to_text())? {
-                tried.chosen = Some(strips);
+            set(&mut book, form);
+            if self.wins(book, || text(form))? {
+                tried.chosen = Some(form);
             }
         }
-        Ok(Some(tried))
+        Ok(tried)
     }
 
     /// The best schedule so far with a version more, for the lengths that short levels of the kernel have in most launches.
@@ -404,7 +423,25 @@ mod tests {
         assert_eq!(tuned.strips.unwrap().tried, (2, 6));
         let sum = program("fn sum(a: [n]i32) -> i32 { let s: i32 = fold(|x, y| x + y, 0, a) return s }");
         let inputs: Vec<Value> = vec![Array::new(&[3], &[1, 2, 3]).unwrap().into()];
-        assert_eq!(tune(&sum, &inputs, &options, &config, &mut |_| {}).unwrap().strips, None);
+        let tuned = tune(&sum, &inputs, &options, &config, &mut |_| {}).unwrap();
+        assert_eq!((tuned.strips, tuned.sorts), (None, None));
+    }
+
+    #[test]
+    fn sorts_are_tried_and_forced() {
+        let ordered = program("fn ordered(a: [n]f32) -> [n]f32 { let s: [n]f32 = sort(a) return s }");
+        let numbers: Vec<f32> = (0..50_000).map(|i| (i * 7919 % 50_000) as f32 - 100.5).collect();
+        let inputs: Vec<Value> = vec![Array::new(&[numbers.len()], &numbers).unwrap().into()];
+        let options = Options { cache: false, ..Options::default() };
+        let config = TuneConfig { rounds: 1, tries: 3 };
+        let tuned = tune(&ordered, &inputs, &options, &config, &mut |_| {}).unwrap();
+        assert_eq!(tuned.sorts.unwrap().tried, (3, 6));
+        let usual = compile_program(&ordered, &options).unwrap().run(&inputs).unwrap();
+        let forced = |text: &str| Options { schedules: Some(text.into()), ..options.clone() };
+        let by = |text: &str| compile_program(&ordered, &forced(text)).and_then(|made| made.run(&inputs));
+        assert_eq!(by("sorts by 3 bits spread by 2 bits into 5 compare 0").unwrap(), usual);
+        let error = by("sorts by 3 bits spread by 12 bits into 5 compare 0").unwrap_err().to_string();
+        assert!(error.contains("1 to 9 bits"), "{error}");
     }
 
     #[test]

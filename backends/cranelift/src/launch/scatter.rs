@@ -30,6 +30,15 @@ impl<'a> KernelLaunch<'a> {
         }
     }
 
+    /// How many copies of a scatter's targets there may be, with the targets themselves; none where the schedule has no copies, or nothing is there that a
+    /// copy could start from.
+    pub(super) fn copies(&self, statement: usize) -> Option<usize> {
+        let (_, targets) = self.loaded.copied.iter().copied().find(|(own, _)| *own == statement)?;
+        self.loaded.part(Part::Merge(statement))?;
+        let elements = self.elements.unwrap_or(self.outermost as u64) as usize;
+        Some(elements.saturating_mul(targets as usize) / self.scatter_size(statement).max(1))
+    }
+
     /// Whether targets of a scatter need flags, in the array itself too.
     pub(super) fn has_flags(&self, statement: usize) -> bool {
         self.loaded.hidden.contains(&HiddenArgument::CopyFlags(statement))

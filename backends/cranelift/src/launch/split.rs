@@ -32,25 +32,30 @@ impl KernelLaunch<'_> {
         let mut in_blocks = false;
         let mut chunked = None;
         let mut any: Few<usize> = Few::new();
+        let mut copies = self.shared.threads.count();
         for (position, statement) in self.kernel.statements.iter().enumerate() {
             match &statement.action {
                 Action::Reduce { to: 0, .. } => in_blocks = true,
                 Action::Scatter { arrays, order, .. } => match order {
                     ScatterOrder::InOrder => in_order = true,
-                    // Nothing is there that a copy could start from.
-                    ScatterOrder::Any if self.loaded.part(Part::Merge(position)).is_none() => in_order = true,
                     ScatterOrder::Unique => {}
                     ScatterOrder::Chunks => {
                         chunked = Some(Self::chunks(steps, self.target_size(arrays[0])).1);
                         any.push(position);
                     }
-                    ScatterOrder::Any => any.push(position),
+                    ScatterOrder::Any => match self.copies(position) {
+                        Some(most) => {
+                            any.push(position);
+                            copies = copies.min(most);
+                        }
+                        None => in_order = true,
+                    },
                 },
                 _ => {}
             }
         }
         let ranges = match chunked {
-            // What could be put aside, but is not.
+            // What could be put aside or copied, but is not.
             _ if in_order => Ranges::one(steps),
             Some(length) => Ranges::new(steps, length),
             None if scans && append_of(self.kernel).is_some() && self.most_appended(steps).is_none() => {
@@ -66,15 +71,10 @@ impl KernelLaunch<'_> {
                 None => self.ranges(steps, if in_blocks { BLOCK } else { 64.min(steps / 64).max(1) }),
             },
             None => {
-                // A copy for each thread, where that costs less than it saves: a target is filled and merged, in order, in less than a
-                // quarter of the time of an element that goes anywhere.
-                let size = any.iter().map(|&position| self.scatter_size(position)).max().unwrap_or(0);
-                let elements = self.elements.map_or(steps as usize, |elements| elements as usize);
-                let most = (elements.saturating_mul(4) / size.max(1)).min(self.shared.threads.count());
                 if let Some(cuts) = &self.cuts {
-                    Ranges::cut(cuts, most)
+                    Ranges::cut(cuts, copies)
                 } else {
-                    let wanted = self.ranges(steps, 1).count().min(most).max(1);
+                    let wanted = self.ranges(steps, 1).count().min(copies).max(1);
                     let unit = if in_blocks { BLOCK as usize } else { 1 };
                     let length = (steps as usize).div_ceil(wanted).checked_next_multiple_of(unit);
                     length

@@ -2,13 +2,12 @@
 //!
 //! Each pass reads one array and writes the other in the order of one digit. Equal digits keep their order, and so do equal ranks.
 
+use fusebox_schedule::Sorts;
+
 use super::item::{Item, Order};
 
-/// Up to this many elements are compared with each other: counts of digits cost more.
-const FEW: usize = 192;
-
 /// Bits of a digit at most: the counts of a pass fit the innermost cache beside what is moved.
-const MOST_BITS: u32 = 11;
+const MOST_BITS: u32 = Sorts::MOST_DIGIT;
 
 /// Bits of a digit at most where elements are fewer than counts of longer ones.
 const FEWER_BITS: u32 = 8;
@@ -31,13 +30,13 @@ struct Digits {
 
 impl Digits {
     /// For ranks that differ in these bits.
-    fn new(differing: u64, count: usize) -> Self {
+    fn new(differing: u64, count: usize, most_bits: u32) -> Self {
         if differing == 0 {
             return Self { low: 0, bits: 1, passes: 0 };
         }
         let low = differing.trailing_zeros();
         let bits = u64::BITS - differing.leading_zeros() - low;
-        let passes = bits.div_ceil(if count < MANY { FEWER_BITS } else { MOST_BITS });
+        let passes = bits.div_ceil(if count < MANY { FEWER_BITS.min(most_bits) } else { most_bits });
         Self { low, bits: bits.div_ceil(passes), passes }
     }
 
@@ -61,17 +60,17 @@ pub(super) fn differing<T: Item, O: Order>(items: &[T]) -> u64 {
 }
 
 /// How many passes elements of so many differing bits need, where there are many of them.
-pub(super) fn passes(bits: u32) -> u32 {
-    bits.div_ceil(MOST_BITS)
+pub(super) fn passes(bits: u32, sorts: &Sorts) -> u32 {
+    bits.div_ceil(sorts.digit)
 }
 
 /// Sorts `items`, of which there are fewer than 2^32, into `to`, with `spare` in between.
-pub(super) fn sort<T: Item, O: Order>(items: &[T], to: &mut [T], spare: &mut [T]) {
-    if items.len() <= FEW {
+pub(super) fn sort<T: Item, O: Order>(items: &[T], to: &mut [T], spare: &mut [T], sorts: &Sorts) {
+    if items.len() <= sorts.compare as usize {
         to.copy_from_slice(items);
         return compare::<T, O>(to);
     }
-    let digits = Digits::new(differing::<T, O>(items), items.len());
+    let digits = Digits::new(differing::<T, O>(items), items.len(), sorts.digit);
     let mut counts = counts::<T, O>(items, &digits);
     let Some((first, rest)) = counts.split_first_mut() else { return to.copy_from_slice(items) };
     let (mut next, mut other) = if rest.len() % 2 == 0 { (to, spare) } else { (spare, to) };
@@ -83,15 +82,15 @@ pub(super) fn sort<T: Item, O: Order>(items: &[T], to: &mut [T], spare: &mut [T]
 }
 
 /// Sorts what is in `items`, fewer than 2^32 elements, with `other` in between; the result is in `items`, or `in_other`.
-pub(super) fn sort_within<T: Item, O: Order>(items: &mut [T], other: &mut [T], in_other: bool) {
-    if items.len() <= FEW {
+pub(super) fn sort_within<T: Item, O: Order>(items: &mut [T], other: &mut [T], in_other: bool, sorts: &Sorts) {
+    if items.len() <= sorts.compare as usize {
         compare::<T, O>(items);
         if in_other {
             other.copy_from_slice(items);
         }
         return;
     }
-    let digits = Digits::new(differing::<T, O>(items), items.len());
+    let digits = Digits::new(differing::<T, O>(items), items.len(), sorts.digit);
     let mut counts = counts::<T, O>(items, &digits);
     let moves = (digits.passes % 2 == 1) != in_other;
     let (mut from, mut to) = (items, other);
@@ -168,19 +167,29 @@ mod tests {
         let mut expected = records.clone();
         expected.sort_by_key(|&record| O::rank(record));
         let (mut to, mut spare) = (vec![[0; 2]; records.len()], vec![[0; 2]; records.len()]);
-        sort::<_, O>(&records, &mut to, &mut spare);
-        assert!(to == expected, "{}", records.len());
-        for in_other in [false, true] {
-            let mut items = records.clone();
-            sort_within::<_, O>(&mut items, &mut spare, in_other);
-            assert!((if in_other { &spare } else { &items }) == &expected, "{} {in_other}", records.len());
+        for sorts in [
+            Sorts::USUAL,
+            Sorts { digit: 1, compare: 0, ..Sorts::USUAL },
+            Sorts { digit: 5, compare: 1_000, ..Sorts::USUAL },
+        ] {
+            sort::<_, O>(&records, &mut to, &mut spare, &sorts);
+            assert!(to == expected, "{} {sorts:?}", records.len());
+            for in_other in [false, true] {
+                let mut items = records.clone();
+                sort_within::<_, O>(&mut items, &mut spare, in_other, &sorts);
+                assert!(
+                    (if in_other { &spare } else { &items }) == &expected,
+                    "{} {in_other} {sorts:?}",
+                    records.len()
+                );
+            }
         }
     }
 
     #[test]
     fn equal_ranks_keep_their_order() {
         for mask in [u64::MAX, 0, 1, 0xf0, 0x7ff << 53, 0xff_ffff << 11, 1 << 63 | 1] {
-            for count in [0, 1, 2, 24, 25, FEW, FEW + 1, MANY, 9_000] {
+            for count in [0, 1, 2, 24, 25, 192, 193, MANY, 9_000] {
                 let numbers = numbers(count, mask);
                 checked::<Unsigned>(&numbers);
                 checked::<Signed>(&numbers);

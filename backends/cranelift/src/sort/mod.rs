@@ -45,6 +45,7 @@ pub(crate) fn run(sort: Sort<'_, Array>, shared: &Shared) -> std::result::Result
         shared,
         workers: Workers {
             threads: &shared.threads,
+            sorts: shared.sorts,
             grain: ((MEETINGS * shared.share_from_ns / ELEMENT_NS) as usize / 2).max(LEAST),
         },
         rows,

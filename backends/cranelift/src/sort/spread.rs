@@ -7,6 +7,7 @@
 use std::sync::Mutex;
 
 use fusebox_backend::lock;
+use fusebox_schedule::Sorts;
 
 use super::{
     digits,
@@ -14,14 +15,8 @@ use super::{
 };
 use crate::threads::Threads;
 
-/// Bits that elements are spread by at most. With more, places to write would be too many for the innermost cache.
-const MOST_BITS: u32 = 9;
-
 /// Buckets at most.
-const MOST_BUCKETS: usize = 1 << MOST_BITS;
-
-/// Elements of a bucket, as far as fewer buckets have them: below, counts of digits cost more than to spread saves.
-const BUCKET: usize = 4_096;
+const MOST_BUCKETS: usize = 1 << Sorts::MOST_SPREAD;
 
 /// The digit by which elements are spread.
 #[derive(Clone, Copy)]
@@ -32,8 +27,8 @@ struct Digit {
 
 impl Digit {
     /// The highest digit of ranks of so many bits, for so many elements.
-    fn highest(bits: u32, count: usize) -> Self {
-        let wanted = (count / BUCKET).max(8).ilog2().min(MOST_BITS);
+    fn highest(bits: u32, count: usize, sorts: &Sorts) -> Self {
+        let wanted = (count / sorts.bucket as usize).max(8).ilog2().min(sorts.spread);
         let bits_of_digit = wanted.min(bits).max(1);
         Self { shift: bits.saturating_sub(bits_of_digit), bits: bits_of_digit }
     }
@@ -54,6 +49,8 @@ pub(super) struct Workers<'t> {
     pub(super) threads: &'t Threads,
     /// Elements that a thread should have at least.
     pub(super) grain: usize,
+    /// How.
+    pub(super) sorts: Sorts,
 }
 
 impl Workers<'_> {
@@ -108,10 +105,11 @@ impl<T: Item> Places<T> {
 /// Sorts `items` into `to`, with `spare` in between.
 pub(super) fn sort<T: Item, O: Order>(items: &[T], to: &mut [T], spare: &mut [T], workers: &Workers<'_>) {
     if !workers.share(items.len()) && u32::try_from(items.len()).is_ok() {
-        return digits::sort::<T, O>(items, to, spare);
+        return digits::sort::<T, O>(items, to, spare, &workers.sorts);
     }
     // So that the passes that follow end in `to`, if all bits differ.
-    let in_to = digits::passes(Digit::highest(T::BITS, items.len()).shift).is_multiple_of(2);
+    let in_to =
+        digits::passes(Digit::highest(T::BITS, items.len(), &workers.sorts).shift, &workers.sorts).is_multiple_of(2);
     let starts = spread::<T, O>(items, if in_to { &mut *to } else { &mut *spare }, workers);
     buckets::<T, O>(starts, in_to, to, spare, workers);
 }
@@ -120,7 +118,7 @@ pub(super) fn sort<T: Item, O: Order>(items: &[T], to: &mut [T], spare: &mut [T]
 pub(super) fn sort_within<T: Item, O: Order>(in_to: bool, to: &mut [T], spare: &mut [T], workers: &Workers<'_>) {
     if !workers.share(to.len()) && u32::try_from(to.len()).is_ok() {
         let (from, other) = if in_to { (to, spare) } else { (spare, to) };
-        return digits::sort_within::<T, O>(from, other, !in_to);
+        return digits::sort_within::<T, O>(from, other, !in_to, &workers.sorts);
     }
     let starts = if in_to { spread::<T, O>(to, spare, workers) } else { spread::<T, O>(spare, to, workers) };
     buckets::<T, O>(starts, !in_to, to, spare, workers);
@@ -131,11 +129,11 @@ fn spread<T: Item, O: Order>(from: &[T], to: &mut [T], workers: &Workers<'_>) ->
     let length = workers.piece(from.len());
     let pieces: Vec<&[T]> = from.chunks(length).collect();
     // Most often ranks differ in the highest bits that there are: counts are right at once then.
-    let mut digit = Digit::highest(T::BITS, from.len());
+    let mut digit = Digit::highest(T::BITS, from.len(), &workers.sorts);
     let (counts, differing) = loop {
         let (counts, some, all) = counted::<T, O>(&pieces, digit, workers);
         let differing = some & !all;
-        let wanted = Digit::highest(u64::BITS - differing.leading_zeros(), from.len());
+        let wanted = Digit::highest(u64::BITS - differing.leading_zeros(), from.len(), &workers.sorts);
         if digit.shift <= wanted.shift {
             break (counts, differing);
         }
@@ -249,7 +247,7 @@ fn buckets<T: Item, O: Order>(
             (own, to) = to.split_at_mut(pair[1] - pair[0]);
             (own_spare, spare) = spare.split_at_mut(pair[1] - pair[0]);
             let (from, other) = if in_to { (own, own_spare) } else { (own_spare, own) };
-            digits::sort_within::<T, O>(from, other, !in_to);
+            digits::sort_within::<T, O>(from, other, !in_to, &workers.sorts);
         }
     });
 }

@@ -1,6 +1,7 @@
 //! The validator: whether a schedule gives the bits that its kernel fixes, and every point once, and fits the target.
 
 mod bits;
+mod copies;
 mod cover;
 mod few;
 mod interchange;
@@ -132,13 +133,19 @@ fn nest(kernel: &Kernel, nest: &Nest, target: &Target) -> Vec<String> {
         Machine::Cpu(cpu) => {
             leaves.iter().for_each(|leaf| faults.extend(bits::faults(kernel, nest, leaf, cpu)));
             faults.extend(partitions::faults(kernel, nest));
-            if nest.forms.iter().any(|form| !matches!(form, Form::Unrolled { .. } | Form::Partitioned { .. })) {
+            faults.extend(copies::faults(kernel, nest));
+            let of_a_gpu =
+                |form: &Form| matches!(form, Form::Private { .. } | Form::Staged { .. } | Form::Packed { .. });
+            if nest.forms.iter().any(of_a_gpu) {
                 faults.push("copies in shared memory, staged loads and packed pairs are those of a GPU".to_owned());
             }
         }
         Machine::Gpu(gpu) => match grid::read(kernel, nest) {
             _ if nest.partitioned().is_some() => {
                 faults.push("elements of scatters are put aside on processors".to_owned());
+            }
+            _ if nest.copied().next().is_some() => {
+                faults.push("threads have copies of the targets of scatters on processors".to_owned());
             }
             Err(fault) => faults.push(fault),
             Ok(grid) => {

@@ -13,6 +13,7 @@ use super::{
     accumulate::{self, Kept},
     at_once::AtOnce,
     builder::{Builder, Room, Trip},
+    copies,
     gain::Tally,
     gang::{gang, lanes_of},
     partitions,
@@ -110,6 +111,8 @@ impl<'k> Builder<'k> {
                 vec![Node::Choose { level, fewer_than, then, otherwise }]
             }
         };
+        let copies = copies::forms(self.kernel, &self.nest, self.preferences.copied);
+        self.nest.forms.extend(copies.into_iter().filter(|_| matches!(self.machine, Room::Cores(..))));
         self.nest
     }
 

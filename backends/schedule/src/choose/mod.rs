@@ -4,6 +4,7 @@
 mod accumulate;
 mod at_once;
 mod builder;
+mod copies;
 mod few;
 mod gain;
 mod gang;
@@ -83,6 +84,8 @@ pub struct Preferences {
     pub shared: Option<bool>,
     /// Whether elements of scatters are put aside, by parts of the targets, where they may be.
     pub partitioned: Option<bool>,
+    /// How many targets copies of a scatter's targets have for each element at most; 0: there are none.
+    pub copied: Option<u32>,
     /// Whether loops of scalar instructions that turn a known number of times stand that often in a row.
     pub unrolled: Option<bool>,
 }
@@ -154,6 +157,8 @@ pub fn alternatives(kernel: &Kernel, target: &Target) -> Vec<Schedule> {
                     Preferences { shared: Some(false), ..usual },
                     Preferences { partitioned: Some(false), ..usual },
                     Preferences { partitioned: Some(true), ..usual },
+                    Preferences { copied: Some(0), ..usual },
+                    Preferences { copied: Some(64), ..usual },
                     Preferences { by_elements: Some(false), ..usual },
                     Preferences { unrolled: Some(false), ..usual },
                     Preferences { unrolled: Some(true), ..usual },
@@ -210,6 +215,7 @@ fn nest(kernel: &Kernel, target: &Target, preferences: Preferences, choices: &mu
             choices.extend(few::choice(&nest, kernel));
             choices.extend(panels::choice(&nest, kernel));
             choices.extend(partitions::choice(&nest));
+            choices.extend(copies::choices(&nest));
             nest
         }
         Machine::Gpu(gpu) => grid::nest(kernel, gpu, preferences, choices),

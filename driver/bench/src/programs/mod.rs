@@ -5,6 +5,7 @@ mod elementwise;
 mod fluid;
 mod grids;
 mod md5;
+mod moving;
 mod nested;
 mod ragged;
 mod ray;
@@ -28,6 +29,7 @@ pub fn all() -> Vec<Program> {
     all.extend(sparse::programs());
     all.extend(scatter::programs());
     all.extend(sorts::programs());
+    all.extend(moving::programs());
     all.extend(grids::programs());
     all.extend(fluid::programs());
     all.extend(compute::programs());

@@ -143,6 +143,9 @@ fn print_schedules(plan: &Plan, options: &Options, out: &mut dyn Write) -> Resul
             if let Some(strips) = fusebox::strips(plan, target(options))? {
                 write!(out, "{}", strips.to_text())?;
             }
+            if let Some(sorts) = fusebox::sorts(plan, target(options))? {
+                write!(out, "{}", sorts.to_text())?;
+            }
         }
         Format::Json => {
             let mut book = fusebox_schedule::Book::default();
@@ -150,6 +153,7 @@ fn print_schedules(plan: &Plan, options: &Options, out: &mut dyn Write) -> Resul
                 book.insert(kernel, scheduled.schedule);
             }
             book.set_strips(fusebox::strips(plan, target(options))?);
+            book.set_sorts(fusebox::sorts(plan, target(options))?);
             writeln!(out, "{}", book.to_json())?;
         }
         Format::Dot => return Err(anyhow::anyhow!("schedules have no form for Graphviz: --format text or json").into()),

@@ -4,6 +4,7 @@ use std::{io::Write, num::NonZeroUsize, path::PathBuf};
 
 use fusebox::{Signature, TuneConfig, files};
 use fusebox_ir::Made;
+use fusebox_schedule::{Sorts, Strips};
 
 use super::{choices::Choices, inputs::Inputs};
 use crate::{Failure, progress::Progress, source};
@@ -67,15 +68,15 @@ pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Failure>
         let found = if kernel.chosen.is_some() { "a faster one" } else { "none is faster" };
         writeln!(out, "kernel {}: {tried} of {all} other schedules tried: {found}", kernel.name)?;
     }
-    if let Some(strips) = &tuned.strips {
-        let (tried, all) = strips.tried;
-        let found = strips
-            .chosen
-            .map_or("none is faster".to_owned(), |chosen| format!("faster: {}", chosen.to_text().trim_end()));
-        writeln!(out, "strips of rows: {tried} of {all} others tried: {found}")?;
+    let strips = tuned.strips.map(|strips| ("strips of rows", strips.tried, strips.chosen.map(Strips::to_text)));
+    let sorts = tuned.sorts.map(|sorts| ("sorts", sorts.tried, sorts.chosen.map(Sorts::to_text)));
+    let forms: Vec<_> = strips.into_iter().chain(sorts).collect();
+    for (name, (tried, all), chosen) in &forms {
+        let found = chosen.as_ref().map_or("none is faster".to_owned(), |text| format!("faster: {}", text.trim_end()));
+        writeln!(out, "{name}: {tried} of {all} others tried: {found}")?;
     }
-    let strips = tuned.strips.is_none_or(|strips| strips.chosen.is_none());
-    if strips && tuned.kernels.iter().all(|kernel| kernel.chosen.is_none()) {
+    if forms.iter().all(|(_, _, chosen)| chosen.is_none()) && tuned.kernels.iter().all(|kernel| kernel.chosen.is_none())
+    {
         writeln!(out, "nothing was gained, and no file is written")?;
         return Ok(());
     }
