@@ -85,18 +85,18 @@ fn orders_are_chosen_and_refused_with_the_reason() {
     let transposed = kernel(PROGRAMS[0]);
     let usual = Preferences::default();
     for changes in [
-        &[("by 16 ->", "by 5 ->")][..],
-        &[("loop x1_16 {", "loop x1_16 lanes(8), remainder overlapped {")],
+        &[("by 8 ->", "by 5 ->")][..],
+        &[("loop x1_8 {", "loop x1_8 lanes(8), remainder overlapped {")],
         &[("loop x_share {", "loop x_share lanes(8) {"), ("shares of 1", "shares of 8")],
     ] {
         assert_eq!(changed(&transposed, usual, changes), "accepted", "{changes:?}");
     }
     for (changes, reason) in [
-        (&[("loop x1_16 {", "loop x1_16 lanes(8), remainder masked {")][..], "all in plain loops"),
-        (&[("loop x1_16 {", "loop x1_16 unroll 16 {")], "all in plain loops"),
-        (&[("loop x1_16s {", "loop x1_16s unroll 2 {")], "all in plain loops"),
+        (&[("loop x1_8 {", "loop x1_8 lanes(8), remainder masked {")][..], "all in plain loops"),
+        (&[("loop x1_8 {", "loop x1_8 unroll 8 {")], "all in plain loops"),
+        (&[("loop x1_8s {", "loop x1_8s unroll 2 {")], "all in plain loops"),
         (&[("loop x_share {", "loop x_share unroll 2 {")], "all in plain loops"),
-        (&[("loop x1_16s {", "loop x1 {"), ("loop x1_16 {", "loop x1_16s {")], "run over more than once"),
+        (&[("loop x1_8s {", "loop x1 {"), ("loop x1_8 {", "loop x1_8s {")], "run over more than once"),
     ] {
         let said = changed(&transposed, usual, changes);
         assert!(said.contains(reason), "{changes:?}: should be refused as `{reason}`:\n{said}");
@@ -116,7 +116,7 @@ fn orders_are_chosen_and_refused_with_the_reason() {
     ] {
         let kernel = kernel(source);
         let nest = Schedule::parse(
-            "schedule \"K\" for avx2 { version { split x1 by 16 -> x1_16s, x1_16 loop x1_16s { loop x { loop x1_16 { do * } } } } }"
+            "schedule \"K\" for avx2 { version { split x1 by 8 -> x1_8s, x1_8 loop x1_8s { loop x { loop x1_8 { do * } } } } }"
                 .replace("\"K\"", &format!("{:?}", kernel.name.0))
                 .as_str(),
             &kernel,

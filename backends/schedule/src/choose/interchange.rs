@@ -16,18 +16,17 @@ use crate::{
     schedule::{Gang, Nest, Node, SplitBy},
 };
 
-/// Bytes of a window: a line. Of as many lines as a window has steps, each is in the innermost cache until the outer level has gone through it, even where
-/// they are as far apart as lines that share a set of the cache; and what is stored at a step of the outer level are whole lines.
-const WINDOW_BYTES: usize = 64;
+/// Steps of a window: so many lines are in the innermost cache until the outer level has gone through them, even where they are as far apart as lines that
+/// share a set of it, and a processor sees so many rows of memory at once that are read in order.
+const WINDOW: u32 = 8;
 
 /// Whether a load has its neighbours along one level, and not along the level inside of it.
-fn is_across(kernel: &Kernel, outer: usize) -> Option<usize> {
+fn is_across(kernel: &Kernel, outer: usize) -> bool {
     let (around, own) = (Lanes::of(kernel, outer), Lanes::of(kernel, outer + 1));
-    inside(kernel, outer + 1).find_map(|(_, statement)| {
-        let Action::Load { array, map, .. } = &statement.action else { return None };
+    inside(kernel, outer + 1).any(|(_, statement)| {
+        let Action::Load { map, .. } = &statement.action else { return false };
         let apart = !matches!(own.position(map), AcrossLanes::Uniform | AcrossLanes::Linear(Some(1)));
-        let across = apart && around.position(map) == AcrossLanes::Linear(Some(1));
-        across.then(|| kernel.arrays[array.index()].element.bytes())
+        apart && around.position(map) == AcrossLanes::Linear(Some(1))
     })
 }
 
@@ -45,13 +44,11 @@ impl Builder<'_> {
             return None;
         }
         may_be_interchanged(self.kernel, outer).ok()?;
-        let bytes = match is_across(self.kernel, outer) {
-            Some(bytes) => bytes,
-            None if self.preferences.interchanged == Some(true) => 8,
-            None => return None,
-        };
+        if self.preferences.interchanged.is_none() && !is_across(self.kernel, outer) {
+            return None;
+        }
         let lanes = gang.filter(|gang: &Gang| gang.level == outer + 1).map_or(1, |gang| gang.lanes);
-        let steps = ((WINDOW_BYTES / bytes) as u32).max(lanes);
+        let steps = WINDOW.max(lanes);
         let longer = trip_count(&self.kernel.levels[outer + 1]).is_none_or(|count| count > i64::from(steps));
         longer.then_some(steps)
     }

@@ -35,8 +35,8 @@ pub(super) fn programs() -> [Program; 1] {
     }]
 }
 
-/// Rows and columns of a tile: of the tiles of 8 to 128 that were tried the one that took least, for both sizes.
-const TILE: usize = 32;
+/// Rows and columns of a tile: of 8 to 256 of both those that took least for the large size.
+const TILE: [usize; 2] = [64, 256];
 
 fn transpose<'d>(data: &'d Data) -> Result<Box<dyn Hand + 'd>> {
     let a: &[f32] = data.slice("a")?;
@@ -44,9 +44,9 @@ fn transpose<'d>(data: &'d Data) -> Result<Box<dyn Hand + 'd>> {
     hand::filling(&[m, n], move |out: &mut [f32]| {
         // A band of rows of the result, in tiles.
         let band = |(number, band): (usize, &mut [f32])| {
-            let first = number * TILE;
-            for column in (0..n).step_by(TILE) {
-                let columns = TILE.min(n - column);
+            let first = number * TILE[0];
+            for column in (0..n).step_by(TILE[1]) {
+                let columns = TILE[1].min(n - column);
                 for (row, out) in band.chunks_exact_mut(n).enumerate() {
                     for (at, out) in out[column..][..columns].iter_mut().enumerate() {
                         *out = a[(column + at) * m + first + row];
@@ -55,9 +55,9 @@ fn transpose<'d>(data: &'d Data) -> Result<Box<dyn Hand + 'd>> {
             }
         };
         if n * m < hand::BLOCK {
-            out.chunks_mut(TILE * n).enumerate().for_each(band);
+            out.chunks_mut(TILE[0] * n).enumerate().for_each(band);
         } else {
-            out.par_chunks_mut(TILE * n).enumerate().for_each(band);
+            out.par_chunks_mut(TILE[0] * n).enumerate().for_each(band);
         }
     })
 }
