@@ -195,7 +195,7 @@ fn parts_of(kernel: &Kernel, nest: &Nest) -> Vec<Part> {
     let mut parts = if nest.is_shared() {
         let mut parts = vec![Part::Body];
         if let Some((statement, ..)) = nest.partitioned() {
-            parts.extend([Part::Aside(statement), Part::Records(statement)]);
+            parts.extend([Part::Partition(statement), Part::Combine(statement)]);
         }
         if scans_outermost(kernel) {
             parts.extend([Part::Totals, Part::Carry]);

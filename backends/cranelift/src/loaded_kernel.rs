@@ -27,7 +27,7 @@ pub(crate) struct LoadedKernel {
     /// If a level inside of it goes across lanes, the fewest steps at which it does.
     pub(crate) inner_gang: Option<u32>,
     /// The scatter whose elements may be put aside.
-    pub(crate) aside: Option<Aside>,
+    pub(crate) partitioned: Option<Partitioned>,
     /// Scatters of which threads have copies ([`fusebox_schedule::Form::Copied`]), with the targets of all copies for each element, at most.
     pub(crate) copied: Few<(usize, u32)>,
     /// One of its rows, for such that all threads share.
@@ -38,7 +38,7 @@ pub(crate) struct LoadedKernel {
 
 /// A scatter whose elements may be put aside ([`fusebox_schedule::Form::Partitioned`]).
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Aside {
+pub(crate) struct Partitioned {
     /// The statement.
     pub(crate) statement: usize,
     /// Bytes of a record.

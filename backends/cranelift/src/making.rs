@@ -14,7 +14,7 @@ use crate::{
     alike::Alike,
     code_memory::{CodeMemory, CodeMemoryBuilder, DefinedFunction},
     kernel::CompiledKernel,
-    loaded_kernel::{Aside, LoadedKernel},
+    loaded_kernel::{LoadedKernel, Partitioned},
 };
 
 /// Kernels, some of them machine code.
@@ -81,11 +81,11 @@ impl Made {
         let Self { functions, codes, wide } = self;
         let by_elements = (functions.schedule.iter().flat_map(|schedule| &schedule.versions))
             .any(|version| version.nest.by_elements());
-        let aside = (functions.schedule.iter().flat_map(|schedule| schedule.versions.last()))
+        let partitioned = (functions.schedule.iter().flat_map(|schedule| schedule.versions.last()))
             .find_map(|version| version.nest.partitioned())
             .and_then(|(statement, targets, from)| {
                 let record = in_partitions(kernel, statement).ok()?.bytes;
-                Some(Aside { statement, record, targets, from })
+                Some(Partitioned { statement, record, targets, from })
             });
         let last = functions.schedule.iter().flat_map(|schedule| schedule.versions.last());
         let copied = last.flat_map(|version| version.nest.copied()).collect();
@@ -102,7 +102,7 @@ impl Made {
             }),
             gang: functions.gang.filter(|gang| gang.level == 0).map_or(1, |gang| gang.lanes.into()),
             hidden: functions.hidden,
-            aside,
+            partitioned,
             copied,
             row: None,
             versions: Vec::new(),

@@ -113,7 +113,7 @@ mod tests {
             ("compare 192", "", "expected `compare`"),
             ("bits", "bytes", "expected `bits`"),
             ("compare 192", "compare -1", "line 1"),
-            ("\n", " sorts by 1", "line 1, column 56: sorts stand here a second time"),
+            ("\n", " sorts by 1", "line 1, column 57: sorts stand here a second time"),
         ] {
             let found = read(&text.replace(from, to)).unwrap_err();
             assert!(found.contains(expected), "{from} to {to}: {found}");

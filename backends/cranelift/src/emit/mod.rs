@@ -61,10 +61,10 @@ pub enum Part {
     Finish,
     /// Combines a range of copied targets of one scatter (by statement) into its arrays.
     Merge(usize),
-    /// As [`Self::Body`], but the elements of one scatter (by statement) are put aside as records, from the first on.
-    Aside(usize),
-    /// Combines a range of records of one scatter (by statement) into its arrays.
-    Records(usize),
+    /// As [`Self::Body`], but the elements of one scatter (by statement) are put aside as records, from the first on, for partitions of its targets.
+    Partition(usize),
+    /// Combines a range of records of one scatter (by statement), those of one partition, into its arrays.
+    Combine(usize),
 }
 
 impl Part {
@@ -75,13 +75,13 @@ impl Part {
 
     /// Whether it does everything of a range of the outermost level.
     pub fn is_body(self) -> bool {
-        matches!(self, Self::Body | Self::Aside(_))
+        matches!(self, Self::Body | Self::Partition(_))
     }
 
     /// Whether it runs once for each element or target, and not once for each block, tile or launch.
     pub fn is_hot(self) -> bool {
         match self {
-            Self::Whole | Self::Body | Self::Totals | Self::Merge(_) | Self::Aside(_) | Self::Records(_) => true,
+            Self::Whole | Self::Body | Self::Totals | Self::Merge(_) | Self::Partition(_) | Self::Combine(_) => true,
             Self::Steps | Self::Carry | Self::Finish => false,
         }
     }
@@ -263,7 +263,7 @@ pub fn emit(
     };
     match part {
         Part::Merge(statement) => emitter.merge(statement)?,
-        Part::Records(statement) => emitter.records(statement)?,
+        Part::Combine(statement) => emitter.records(statement)?,
         _ => emitter.everything()?,
     }
     let name = format!("{} {part:?}", kernel.name.0).to_lowercase();

@@ -4,8 +4,8 @@
 //! and other copies only where any order gives the same.
 
 mod append;
-mod aside;
 pub(crate) mod at_once;
+mod partitioned;
 mod ranges;
 mod rows;
 mod scan;

@@ -20,8 +20,8 @@ impl KernelLaunch<'_> {
         let mut table = table;
         table.set(HiddenArgument::Steps, steps as u64);
         scratch.iter_mut().for_each(|(argument, memory)| table.point(*argument, memory.bytes_mut()));
-        if let Some(aside) = self.aside()? {
-            self.in_parts(&table, aside)?;
+        if let Some(partitions) = self.partitions()? {
+            self.in_parts(&table, partitions)?;
             if let Some(finish) = self.loaded.part(Part::Finish) {
                 table.call(finish, (0, steps))?;
             }

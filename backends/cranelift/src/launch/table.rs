@@ -154,7 +154,7 @@ impl<'m> Table<'m> {
             // SAFETY: the function is compiled from a checked kernel for this argument table: its addresses are of arrays that hold the
             // extents in the table, and of memory of the size that the hidden argument asks for, all borrowed as long as the table lives.
             // Of a table for rows (`of_rows`), the kernel touches only rows near its range (`by_row`), and whoever places them makes room
-            // for those and no other range's. Of records (`aside`), each call combines into the targets of one part, which no other call has. Scratch memory has the bytes it asks for, the slot has room for every failure.
+            // for those and no other range's. Of records (`partitioned`), each call combines into the targets of one part, which no other call has. Scratch memory has the bytes it asks for, the slot has room for every failure.
             let result = unsafe {
                 (code.function)(self.words.as_ptr(), from, to, aligned.as_mut_ptr().cast(), slot.as_mut_ptr())
             };

@@ -14,7 +14,7 @@ impl Emitter<'_> {
 
     /// The count starts with what ranges before this one have put; that of elements put aside with none.
     pub(in crate::emit) fn append_begin(&mut self) {
-        if let Part::Aside(_) = self.part {
+        if let Part::Partition(_) = self.part {
             let none = self.b.int(0);
             self.appended = Some(self.states.len());
             self.states.push(none);

@@ -34,7 +34,7 @@ impl Emitter<'_> {
         // Of a gang along the outermost level each lane is a step of its own.
         let along = self.lanes > 1 && self.gang.is_some_and(|gang| gang.level == 0);
         self.lane_by_lane(&all, mask, |this, lane, values, mask| match mask {
-            _ if this.part == Part::Aside(position) => this.put_aside(position, values, mask),
+            _ if this.part == Part::Partition(position) => this.put_aside(position, values, mask),
             None => this.scatter_one(position, values, if along { lane } else { 0 }),
             Some(mask) => {
                 this.b.open();
@@ -82,7 +82,7 @@ impl Emitter<'_> {
         let old: Vec<Value> = (bases.iter().zip(arrays))
             .map(|(&base, array)| self.b.load(kernel.arrays[array.index()].element, 1, base, target, Memory::Shared))
             .collect();
-        let new = if Self::needs_flags(action) && !matches!(self.part, Part::Records(_)) {
+        let new = if Self::needs_flags(action) && !matches!(self.part, Part::Combine(_)) {
             let mut flags = self.hidden_argument(HiddenArgument::CopyFlags(position));
             if let Some(Some(chunk)) = chunk {
                 let mut size = self.b.int(1);

@@ -21,7 +21,7 @@ pub use self::{
     lanes::{AcrossLanes, Lanes},
     of_lengths::of_lengths,
     one_row::one_row,
-    partitions::{Record, in_partitions},
+    partitions::{NotPartitioned, Record, in_partitions},
     ranges::{OneRange, in_ranges, in_ranges_apart_from, scans_outermost},
     row_lengths::{RowLengths, row_lengths},
     totals::{has_totals, has_totals_along, totals_along, totals_only},

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     emit::{HiddenArgument, Part},
-    loaded_kernel::Aside,
+    loaded_kernel::Partitioned,
 };
 
 /// Records of a range, at most, unless a step has more: what is sorted stays in the second cache.
@@ -23,7 +23,7 @@ const MOST_PARTS: u64 = 512;
 
 /// How the elements of one launch are put aside.
 pub(super) struct InParts {
-    aside: Aside,
+    scatter: Partitioned,
     /// A target shifted by so many bits to the right is its part.
     shift: u32,
     parts: usize,
@@ -36,19 +36,19 @@ pub(super) struct InParts {
 
 impl KernelLaunch<'_> {
     /// Whether this launch puts elements aside, and how; none also where there is no memory for them.
-    pub(super) fn aside(&self) -> Result<Option<InParts>, RunError> {
-        let Some(aside) = self.loaded.aside else { return Ok(None) };
-        let statement = &self.kernel.statements[aside.statement];
+    pub(super) fn partitions(&self) -> Result<Option<InParts>, RunError> {
+        let Some(scatter) = self.loaded.partitioned else { return Ok(None) };
+        let statement = &self.kernel.statements[scatter.statement];
         let Action::Scatter { arrays, order, .. } = &statement.action else { return Ok(None) };
         let targets = self.target_size(arrays[0]) as u64;
         let bytes = arrays.iter().map(|array| self.kernel.arrays[array.index()].element.bytes() as u64).sum::<u64>();
         let steps = self.outermost;
         let in_one_chunk = *order != ScatterOrder::Chunks || Self::chunks(steps, targets as usize).0 == 1;
-        let few = targets.saturating_mul(bytes) < aside.from || u32::try_from(targets).is_err();
+        let few = targets.saturating_mul(bytes) < scatter.from || u32::try_from(targets).is_err();
         if self.shared.threads.count() == 1 || few || !in_one_chunk || self.work() < self.shared.share_from_ns {
             return Ok(None);
         }
-        let mut shift = aside.targets.ilog2();
+        let mut shift = scatter.targets.ilog2();
         while targets.div_ceil(1 << shift) > MOST_PARTS {
             shift += 1;
         }
@@ -65,29 +65,30 @@ impl KernelLaunch<'_> {
         let room = length.min(steps.max(1)).checked_mul(inner.max(1)).and_then(|room| u32::try_from(room).ok());
         // One more is written where the last does not take part.
         let Some(room) = room.and_then(|room| room.checked_add(1)).map(|room| room as usize) else { return Ok(None) };
-        let words = aside.record / size_of::<u64>();
+        let words = scatter.record / size_of::<u64>();
         let records = self.shared.memory.take(ElementType::U64, &[ranges.count(), room, words]);
-        Ok(records.map(|records| InParts { aside, shift, parts: count, ranges, room, records }))
+        Ok(records.map(|records| InParts { scatter, shift, parts: count, ranges, room, records }))
     }
 
     /// Runs the ranges, and then the parts.
     pub(super) fn in_parts(&self, table: &Table<'_>, in_parts: InParts) -> Result<(), RunError> {
-        let InParts { aside, shift, parts: count, ranges, room, mut records } = in_parts;
-        let (body, combine) = (Part::Aside(aside.statement), Part::Records(aside.statement));
+        let InParts { scatter, shift, parts: count, ranges, room, mut records } = in_parts;
+        let (body, combine) = (Part::Partition(scatter.statement), Part::Combine(scatter.statement));
         let (Some(body), Some(combine)) = (self.loaded.part(body), self.loaded.part(combine)) else {
             bug!(self.kernel, "no code puts elements aside")
         };
-        let argument = HiddenArgument::Records(aside.statement);
+        let argument = HiddenArgument::Records(scatter.statement);
         // What a range has put aside, before it is sorted: as many as there are threads.
         let spare: Mutex<Vec<Array>> = Mutex::default();
-        let sorted: Vec<Mutex<(&mut [u8], Vec<u32>)>> = parts(records.bytes_mut(), ranges.count(), room * aside.record)
-            .into_iter()
-            .map(|own| Mutex::new((own, Vec::new())))
-            .collect();
+        let sorted: Vec<Mutex<(&mut [u8], Vec<u32>)>> =
+            parts(records.bytes_mut(), ranges.count(), room * scatter.record)
+                .into_iter()
+                .map(|own| Mutex::new((own, Vec::new())))
+                .collect();
         self.each(ranges.count(), |range, _| {
             let mut own = match lock(&spare).pop() {
                 Some(own) => own,
-                None => self.scratch(aside.statement, || "elements put aside".to_owned(), room, aside.record)?,
+                None => self.scratch(scatter.statement, || "elements put aside".to_owned(), room, scatter.record)?,
             };
             let put = {
                 let mut table = table.clone();
@@ -96,7 +97,7 @@ impl KernelLaunch<'_> {
             };
             let mut sorted = lock(&sorted[range]);
             let (to, ends) = &mut *sorted;
-            *ends = sort(&own.bytes()[..put as usize * aside.record], to, (aside.record, shift, count));
+            *ends = sort(&own.bytes()[..put as usize * scatter.record], to, (scatter.record, shift, count));
             lock(&spare).push(own);
             Ok(())
         })?;
