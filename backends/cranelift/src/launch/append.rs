@@ -19,8 +19,8 @@ pub(super) struct Appended<'m> {
     /// The word of the argument table that says where a range begins to put.
     word: Option<usize>,
     table: Table<'m>,
-    /// Arrays, and bytes of their elements.
-    arrays: Few<(KernelArrayId, usize)>,
+    /// Arrays, bytes of their elements, and how many they have room for.
+    arrays: Few<(KernelArrayId, usize, usize)>,
     ranges: Ranges,
     front: Mutex<Front>,
 }
@@ -40,8 +40,20 @@ impl Appended<'_> {
     }
 
     /// Where a range begins to put.
+    ///
+    /// That place is written here, with what it holds. Gangs of which no lane is kept store there with an empty mask, and while nobody has written to the page, a processor takes
+    /// hundreds of cycles for each such store: it would fault, and the mask says that it does not.
     pub(super) fn start(&self, range: usize) -> Option<(usize, u64)> {
-        self.word.map(|word| (word, self.place(range)))
+        let place = self.place(range);
+        let (from, to) = self.ranges.get(range);
+        // Steps that put nothing have no places of their own.
+        let own = from < to && (self.most > 0 || self.ranges.count() == 1);
+        for &(array, width, room) in self.arrays.iter().filter(|_| own) {
+            if place < room as u64 {
+                self.table.touch((array, width), place);
+            }
+        }
+        self.word.map(|word| (word, place))
     }
 
     /// A range is done; `end` is behind the last element that it has put.
@@ -54,8 +66,8 @@ impl Appended<'_> {
         }
         while let Some(count) = next.take().or_else(|| counts.remove(together)) {
             let from = self.place(*together);
-            for &array in &self.arrays {
-                self.table.move_down(array, from, *total, count);
+            for &(array, width, _) in &self.arrays {
+                self.table.move_down((array, width), from, *total, count);
             }
             *total += count;
             *together += 1;
@@ -83,7 +95,10 @@ impl KernelLaunch<'_> {
     pub(super) fn appended<'m>(&self, table: &Table<'m>, ranges: Ranges) -> Option<Appended<'m>> {
         let (arrays, _) = append_of(self.kernel)?;
         let word = table.word_of(HiddenArgument::Appended);
-        let arrays = arrays.iter().map(|&id| (id, self.kernel.arrays[id.index()].element.bytes())).collect();
+        let arrays = arrays
+            .iter()
+            .map(|&id| (id, self.kernel.arrays[id.index()].element.bytes(), self.target_size(id)))
+            .collect();
         let most = if ranges.count() > 1 { self.most_appended(self.outermost).unwrap_or(0) } else { 0 };
         let front = Mutex::new(Front { together: 0, total: 0, counts: BTreeMap::new() });
         Some(Appended { most, word, table: table.clone(), arrays, ranges, front })

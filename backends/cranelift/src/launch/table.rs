@@ -166,6 +166,17 @@ impl<'m> Table<'m> {
         })
     }
 
+    /// Writes an element of `width` bytes of an array that the kernel appends to, with what it holds: its page is there then.
+    #[allow(unsafe_code)]
+    pub(super) fn touch(&self, (array, width): (KernelArrayId, usize), at: u64) {
+        let base = self.words[self.arrays + array.index()] as *mut u8;
+        // SAFETY: the caller says that the element is within the array, and the first that a range puts: it is that range's alone until then.
+        unsafe {
+            let place = base.add(at as usize * width);
+            place.write_volatile(place.read_volatile());
+        }
+    }
+
     /// Moves `count` elements of `width` bytes down within an array that the kernel appends to.
     #[allow(unsafe_code)]
     pub(super) fn move_down(&self, (array, width): (KernelArrayId, usize), from: u64, to: u64, count: u64) {

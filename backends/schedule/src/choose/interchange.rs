@@ -70,7 +70,7 @@ pub(super) fn choice(nest: &Nest, kernel: &Kernel) -> Option<Choice> {
                     return Some(Choice {
                         about: format!("the order of levels {} and {level}", level - 1),
                         chosen: format!("{steps} steps of level {level} at a time, for all steps of level {}", level - 1),
-                        because: "what is loaded lies side by side along the outer level: its lines stay in the caches until all of them is used"
+                        because: "what is loaded lies side by side along the outer level: each line stays in the caches until all of it is used"
                             .to_owned(),
                         instead_of: vec!["one level inside of the other: each line is loaded again for each of its elements".to_owned()],
                     });
