@@ -7,6 +7,7 @@ mod check;
 mod choose;
 mod effects;
 pub mod few;
+mod form;
 pub mod gangs;
 pub mod grid;
 pub mod interchange;
@@ -32,9 +33,9 @@ pub use self::{
     check::{Fault, check},
     choose::{Accumulators, Choice, Preferences, Scheduled, alternatives, schedule, with_version},
     effects::{effects, has_effect},
+    form::Form,
     schedule::{
-        Axis, By, Effects, Form, Gang, Guard, Loop, Nest, Node, OutOfCache, Remainder, Schedule, Split, SplitBy,
-        Version,
+        Axis, By, Effects, Gang, Guard, Loop, Nest, Node, OutOfCache, Remainder, Schedule, Split, SplitBy, Version,
     },
     sorts::Sorts,
     strips::Strips,

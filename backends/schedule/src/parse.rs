@@ -3,10 +3,9 @@
 use fusebox_ir::{Kernel, KernelArrayId};
 
 use crate::{
+    form::Form,
     labels::Labels,
-    schedule::{
-        Axis, By, Effects, Form, Guard, Loop, Nest, Node, OutOfCache, Remainder, Schedule, Split, SplitBy, Version,
-    },
+    schedule::{Axis, By, Effects, Guard, Loop, Nest, Node, OutOfCache, Remainder, Schedule, Split, SplitBy, Version},
     sorts::Sorts,
     strips::Strips,
     tokens::{ParseError, Token, Tokens},

@@ -5,8 +5,9 @@ use std::fmt::Write;
 use fusebox_ir::{Kernel, KernelArrayId};
 
 use crate::{
+    form::Form,
     labels::Labels,
-    schedule::{By, Effects, Form, Guard, Loop, Nest, Node, Remainder, Schedule, SplitBy},
+    schedule::{By, Effects, Guard, Loop, Nest, Node, Remainder, Schedule, SplitBy},
 };
 
 impl Schedule {

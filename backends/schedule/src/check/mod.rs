@@ -18,8 +18,9 @@ use fusebox_ir::{
 };
 
 use crate::{
+    form::Form,
     grid,
-    schedule::{Form, Nest, Schedule},
+    schedule::{Nest, Schedule},
     target::{Machine, Target},
     unroll::trips,
     versions::{MOST_VERSIONS, guarded},

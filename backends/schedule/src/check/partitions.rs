@@ -2,7 +2,8 @@
 
 use fusebox_ir::{Kernel, analysis::kernels::in_partitions};
 
-use crate::schedule::{Form, Nest};
+use crate::form::Form;
+use crate::schedule::Nest;
 
 /// What is wrong with the parts of scatters.
 pub(super) fn faults(kernel: &Kernel, nest: &Nest) -> Vec<String> {

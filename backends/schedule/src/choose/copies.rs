@@ -3,7 +3,8 @@
 use fusebox_ir::{Action, Kernel, ScatterOrder, analysis::algebra::identities};
 
 use super::Choice;
-use crate::schedule::{Form, Nest};
+use crate::form::Form;
+use crate::schedule::Nest;
 
 /// A target is filled and merged, in order, in less than a quarter of the time of an element that goes anywhere.
 const TARGETS: u32 = 4;

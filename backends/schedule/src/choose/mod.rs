@@ -24,8 +24,9 @@ use fusebox_ir::{
 
 use crate::{
     check::check,
+    form::Form,
     gangs::{MOST_LANES, may_be_lanes},
-    schedule::{Form, Nest, Schedule, Version},
+    schedule::{Nest, Schedule, Version},
     target::{Machine, Target},
     unroll::trips,
 };

@@ -10,10 +10,7 @@ use fusebox_ir::{
 };
 
 use super::Choice;
-use crate::{
-    schedule::{Form, Nest},
-    target::Cpu,
-};
+use crate::{form::Form, schedule::Nest, target::Cpu};
 
 /// The second caches that targets fill at least: there are as many bytes in the third cache of a machine, about.
 const SECOND_CACHES: u64 = 16;

@@ -6,7 +6,7 @@ use fusebox_ir::{
 };
 
 use super::{Grid, cannot_fail, is_exact, legal::MOST_SHARED};
-use crate::{choose::Choice, schedule::Form, target::Gpu};
+use crate::{choose::Choice, form::Form, target::Gpu};
 
 /// Bytes of copies of targets in shared memory that are chosen at most: so many leave room for several blocks on a multiprocessor.
 const MOST_CHOSEN: u64 = 16 << 10;

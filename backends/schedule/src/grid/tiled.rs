@@ -12,7 +12,7 @@ use super::{
     halo::halos,
     legal::MOST_SHARED,
 };
-use crate::{schedule::Form, target::Gpu};
+use crate::{form::Form, target::Gpu};
 
 /// Rows and columns from which on tiles are turned in shared memory: in launches with fewer most of a tile would be empty, and threads take points one by one.
 pub const LEAST_TURNED: i64 = 16;

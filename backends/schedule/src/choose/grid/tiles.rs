@@ -4,8 +4,8 @@ use fusebox_ir::{Kernel, analysis::kernels::trip_count};
 
 use super::THREADS;
 use crate::{
+    form::Form,
     grid::{Grid, Halo, TileLevels, Tiled, faults_of_tiles, halos, stage, tiled, words_of_accumulators},
-    schedule::Form,
 };
 
 /// Bytes of shared memory that boxes around tiles take at most: so many leave room for several blocks on a multiprocessor.

@@ -1,0 +1,91 @@
+//! Forms: how single statements are carried out, where that is not in the usual way.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::schedule::Nest;
+
+/// How a statement is carried out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Form {
+    /// A scalar instruction that is a loop of a known number of turns: its body stands that many times in a row, so that what depends on the
+    /// turn alone is constant.
+    Unrolled {
+        /// The statement (its position).
+        statement: u32,
+        /// How many turns it makes.
+        turns: u32,
+    },
+    /// On a processor: a scatter's elements are put aside first, sorted by the parts of the targets that they go to, and then each part is combined
+    /// by one thread, in the order of the source ([`fusebox_ir::analysis::kernels::in_partitions`]). In launches on several threads, of
+    /// scatters in chunks in those that have one chunk.
+    Partitioned {
+        /// The statement (its position).
+        statement: u32,
+        /// Targets of a part: a power of two. Where that were more than 512 parts, twice as many, or four times.
+        targets: u32,
+        /// In launches in which the targets have so many bytes, or more.
+        from: u64,
+    },
+    /// On a processor: each thread combines a scatter's elements, in any order, into a copy of its targets, and copies come together afterwards. There are
+    /// as many copies as have so many targets for each element, at most. Where that is one, or the form is not given, one thread combines all elements.
+    Copied {
+        /// The statement (its position).
+        statement: u32,
+        /// Targets of all copies for each element.
+        targets: u32,
+    },
+    /// On a GPU: a scatter combines into copies of its targets in the shared memory of each block, where there are at most so many targets, and
+    /// blocks combine what they have into the targets at their ends.
+    Private {
+        /// The statement (its position).
+        statement: u32,
+        /// Targets that a block has room for.
+        cells: u32,
+    },
+    /// On a GPU: what a load reads at the points of a tile is in the shared memory of the block, which fills it with neighbours in memory.
+    Staged {
+        /// The statement (its position).
+        statement: u32,
+    },
+    /// On a GPU: the two values of 32 bits of each target of a scatter are one word of 64 bits while it combines, so that one instruction swaps both.
+    Packed {
+        /// The statement (its position).
+        statement: u32,
+    },
+}
+
+impl Nest {
+    /// How many times the body of a statement's loop stands in a row; none: it is a loop.
+    pub fn unrolled(&self, statement: usize) -> Option<u32> {
+        self.forms.iter().find_map(|form| match *form {
+            Form::Unrolled { statement: own, turns } => (own as usize == statement).then_some(turns),
+            Form::Partitioned { .. }
+            | Form::Copied { .. }
+            | Form::Private { .. }
+            | Form::Packed { .. }
+            | Form::Staged { .. } => None,
+        })
+    }
+
+    /// The scatter whose elements are put aside, with the targets of a part, and the bytes of all targets from which on that is done.
+    pub fn partitioned(&self) -> Option<(usize, u32, u64)> {
+        self.forms.iter().find_map(|form| match *form {
+            Form::Partitioned { statement, targets, from } => Some((statement as usize, targets, from)),
+            Form::Unrolled { .. }
+            | Form::Copied { .. }
+            | Form::Private { .. }
+            | Form::Packed { .. }
+            | Form::Staged { .. } => None,
+        })
+    }
+
+    /// The scatters of which threads have copies, with the targets that all copies have for each element at most.
+    pub fn copied(&self) -> impl Iterator<Item = (usize, u32)> {
+        self.forms.iter().filter_map(|form| match *form {
+            Form::Copied { statement, targets } => Some((statement as usize, targets)),
+            _ => None,
+        })
+    }
+}
