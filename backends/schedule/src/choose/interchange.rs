@@ -13,7 +13,7 @@ use super::{
 use crate::{
     gangs::inside,
     interchange::may_be_interchanged,
-    schedule::{Gang, Nest, Node, SplitBy},
+    schedule::{Axis, Gang, Nest, Node, SplitBy},
 };
 
 /// Steps of a window: so many lines are in the innermost cache until the outer level has gone through them, even where they are as far apart as lines that
@@ -51,6 +51,19 @@ impl Builder<'_> {
         let steps = WINDOW.max(lanes);
         let longer = trip_count(&self.kernel.levels[outer + 1]).is_none_or(|count| count > i64::from(steps));
         longer.then_some(steps)
+    }
+
+    /// Whether a level runs in windows, outside of the level around it.
+    pub(super) fn is_in_window(&self, level: usize) -> bool {
+        self.interchanged.is_some_and(|(own, _)| own == level)
+    }
+
+    /// What the loops of a level run over where they stand: its steps, or those of a window.
+    pub(super) fn axis_of(&self, level: usize) -> Axis {
+        match self.interchanged {
+            Some((own, steps)) if own == level => steps,
+            _ => Axis(level as u32),
+        }
     }
 }
 

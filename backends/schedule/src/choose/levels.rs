@@ -226,7 +226,6 @@ impl<'k> Builder<'k> {
             self.interchanged = None;
             return vec![Node::Loop(Loop::new(pieces, By::Serial, nodes))];
         }
-        let in_window = self.interchanged.is_some_and(|(own, _)| own == level);
         let direct = |statement: &fusebox_ir::Statement| statement.depth as usize == level + 1;
         let undecided = inside(self.kernel, level).find_map(|(_, statement)| match statement.action {
             Action::Reduce { to, association: Association::Ragged { least, .. }, .. }
@@ -246,7 +245,9 @@ impl<'k> Builder<'k> {
             let (then, otherwise) = (self.with_rest(then), self.with_rest(otherwise));
             return vec![Node::Choose { level: level as u32, fewer_than: least, then, otherwise }];
         }
-        if !in_window && let Some(row) = self.row(level, axis, trip).or_else(|| self.few(level, axis, trip)) {
+        if !self.is_in_window(level)
+            && let Some(row) = self.row(level, axis, trip).or_else(|| self.few(level, axis, trip))
+        {
             return row;
         }
         let tiled = inside(self.kernel, level).any(|(_, statement)| {
@@ -298,7 +299,7 @@ impl<'k> Builder<'k> {
                     return vec![Node::Loop(each)];
                 }
                 let body = self.body(level);
-                let around_window = self.interchanged.is_some_and(|(own, _)| own == level + 1);
+                let around_window = self.is_in_window(level + 1);
                 let abreast = if around_window { None } else { self.abreast(level, axis, trip) };
                 let by = abreast.map_or(By::Serial, By::Abreast);
                 let mut each = Loop::new(axis, by, body);
@@ -349,7 +350,7 @@ impl<'k> Builder<'k> {
         };
         each.border = !gang.masked && has_border(self.kernel, level);
         let streams = Streams::of(self.kernel, level, gang.lanes, |_| true);
-        let interchanged = self.interchanged.is_some_and(|(own, _)| own == level || own == level + 1);
+        let interchanged = self.is_in_window(level) || self.is_in_window(level + 1);
         if !interchanged && !streams.is_empty() && self.preferences.streams != Some(false) {
             each.out_of_cache = Some(OutOfCache {
                 prefetch: streams.loads.into_keys().collect(),
@@ -368,9 +369,7 @@ impl<'k> Builder<'k> {
     /// What is inside of a step of a level.
     pub(super) fn body(&mut self, level: usize) -> Vec<Node> {
         if inside(self.kernel, level).any(|(_, statement)| statement.depth as usize > level + 1) {
-            let whole = Axis(level as u32 + 1);
-            let axis = self.interchanged.filter(|(own, _)| *own == level + 1).map_or(whole, |(_, steps)| steps);
-            let nodes = self.level(level + 1, axis, &Trip::default());
+            let nodes = self.level(level + 1, self.axis_of(level + 1), &Trip::default());
             self.with_rest(nodes)
         } else {
             vec![Node::Do(Effects::Rest)]
