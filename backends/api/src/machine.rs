@@ -28,9 +28,15 @@ pub trait Machine {
         extents: &[usize],
     ) -> Result<Option<Self::Buffer>, BackendError>;
 
-    /// Whether the host computes kernels of scalars that it knows, instead of launching them: where a launch takes longer than that, and the
-    /// host has to ask for scalars that the device computes. Then a scalar gets memory only when a kernel needs it there.
-    fn host_computes_scalars(&self) -> bool;
+    /// Of how many instructions at most the host computes kernels of scalars that it knows, instead of launching them: as many as take about as
+    /// long as a launch and, where the host has to ask for what a device computes, the answer. A scalar then gets memory only when a kernel
+    /// needs it there. 0: the host computes none.
+    fn instructions_on_host(&self) -> usize;
+
+    /// Whether there are kernels of scalars that the host computes.
+    fn host_computes_scalars(&self) -> bool {
+        self.instructions_on_host() > 0
+    }
 
     /// The number of bytes of elements that a buffer was allocated for.
     fn bytes(&self, buffer: &Self::Buffer) -> usize;

@@ -89,9 +89,8 @@ impl Machine for Cpu<'_> {
         Ok(Some(array))
     }
 
-    fn host_computes_scalars(&self) -> bool {
-        // A call of machine code takes no longer, and its scalars are the host's.
-        false
+    fn instructions_on_host(&self) -> usize {
+        16
     }
 
     fn bytes(&self, buffer: &Array) -> usize {

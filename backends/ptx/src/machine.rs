@@ -16,8 +16,8 @@ impl<D: Device> Machine for Gpu<'_, D> {
         Gpu::allocate(self, name, element, extents)
     }
 
-    fn host_computes_scalars(&self) -> bool {
-        true
+    fn instructions_on_host(&self) -> usize {
+        2_000
     }
 
     fn bytes(&self, buffer: &Buffer<D>) -> usize {

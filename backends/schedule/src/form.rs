@@ -36,6 +36,12 @@ pub enum Form {
         /// Targets of all copies for each element.
         targets: u32,
     },
+    /// On a processor: the elements of a gang that a scatter puts at places one behind the other are packed, and stored together
+    /// ([`fusebox_ir::analysis::kernels::in_runs`]).
+    Runs {
+        /// The statement (its position).
+        statement: u32,
+    },
     /// On a GPU: a scatter combines into copies of its targets in the shared memory of each block, where there are at most so many targets, and
     /// blocks combine what they have into the targets at their ends.
     Private {
@@ -61,11 +67,7 @@ impl Nest {
     pub fn unrolled(&self, statement: usize) -> Option<u32> {
         self.forms.iter().find_map(|form| match *form {
             Form::Unrolled { statement: own, turns } => (own as usize == statement).then_some(turns),
-            Form::Partitioned { .. }
-            | Form::Copied { .. }
-            | Form::Private { .. }
-            | Form::Packed { .. }
-            | Form::Staged { .. } => None,
+            _ => None,
         })
     }
 
@@ -73,11 +75,7 @@ impl Nest {
     pub fn partitioned(&self) -> Option<(usize, u32, u64)> {
         self.forms.iter().find_map(|form| match *form {
             Form::Partitioned { statement, targets, from } => Some((statement as usize, targets, from)),
-            Form::Unrolled { .. }
-            | Form::Copied { .. }
-            | Form::Private { .. }
-            | Form::Packed { .. }
-            | Form::Staged { .. } => None,
+            _ => None,
         })
     }
 
@@ -85,6 +83,14 @@ impl Nest {
     pub fn copied(&self) -> impl Iterator<Item = (usize, u32)> {
         self.forms.iter().filter_map(|form| match *form {
             Form::Copied { statement, targets } => Some((statement as usize, targets)),
+            _ => None,
+        })
+    }
+
+    /// The scatters whose elements are packed and stored in runs.
+    pub fn in_runs(&self) -> impl Iterator<Item = usize> {
+        self.forms.iter().filter_map(|form| match *form {
+            Form::Runs { statement } => Some(statement as usize),
             _ => None,
         })
     }

@@ -95,6 +95,10 @@ impl Text {
                     let name = self.labels.statement(*statement);
                     self.line(&format!("copy {name} {targets}"));
                 }
+                Form::Runs { statement } => {
+                    let name = self.labels.statement(*statement);
+                    self.line(&format!("runs {name}"));
+                }
                 Form::Private { statement, cells } => {
                     let name = self.labels.statement(*statement);
                     self.line(&format!("private {name} {cells}"));

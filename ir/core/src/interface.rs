@@ -120,7 +120,10 @@ impl FlatInterface {
     pub fn flat(&self, values: &[Value]) -> Result<SmallVec<[Array; 8]>, ArrayError> {
         let mut arrays: SmallVec<[Array; 8]> = SmallVec::new();
         for (at, value) in values.iter().enumerate() {
-            arrays.extend(self.flat_input(at, value)?);
+            match (self.inputs.get(at), value) {
+                (None | Some(FlatKind::Array | FlatKind::Nested), Value::Array(array)) => arrays.push(array.clone()),
+                _ => arrays.extend(self.flat_input(at, value)?),
+            }
         }
         Ok(arrays)
     }

@@ -9,7 +9,6 @@ use crate::{Constant, ElementType, Memory, memory::SharedMemory};
 /// A dense array in row-major order, aligned to [`crate::ALIGNMENT`] bytes with as much readable slack behind.
 ///
 /// Clones share the elements until one of them is written to: handing an array on costs nothing.
-#[derive(Clone)]
 pub struct Array {
     element: ElementType,
     extents: SmallVec<[usize; 4]>,
@@ -50,6 +49,13 @@ macro_rules! scalars {
 }
 scalars!(i8 => I8, i16 => I16, i32 => I32, i64 => I64, u8 => U8, u16 => U16, u32 => U32, u64 => U64, half::f16 => F16, f32 => F32, f64 => F64);
 
+impl Clone for Array {
+    fn clone(&self) -> Self {
+        // A copy of the extents as a whole: each one for itself takes as long as all else in a clone.
+        Self { element: self.element, extents: SmallVec::from_slice(&self.extents), memory: self.memory.clone() }
+    }
+}
+
 impl Array {
     /// An array of zeros (`false`).
     ///
@@ -58,7 +64,7 @@ impl Array {
     pub fn zeros(element: ElementType, extents: &[usize]) -> Result<Self, ArrayError> {
         let too_large = || ArrayError::TooLarge { extents: extents.to_vec(), element };
         let memory = bytes_of(element, extents).and_then(Memory::zeros).ok_or_else(too_large)?;
-        Ok(Self { element, extents: extents.into(), memory: SharedMemory::new(Arc::new(memory)) })
+        Ok(Self { element, extents: SmallVec::from_slice(extents), memory: SharedMemory::new(Arc::new(memory)) })
     }
 
     /// An array of any contents in memory that is there; the memory back if it is too small.
@@ -68,7 +74,7 @@ impl Array {
     pub fn in_memory(memory: Arc<Memory>, element: ElementType, extents: &[usize]) -> Result<Self, Arc<Memory>> {
         match bytes_of(element, extents).and_then(Memory::capacity_for) {
             Some(wanted) if wanted <= memory.capacity() => {
-                Ok(Self { element, extents: extents.into(), memory: SharedMemory::new(memory) })
+                Ok(Self { element, extents: SmallVec::from_slice(extents), memory: SharedMemory::new(memory) })
             }
             _ => Err(memory),
         }
@@ -166,7 +172,7 @@ impl Array {
         if size != Some(self.len()) {
             return Err(ArrayError::Count { extents: extents.to_vec(), given: self.len() });
         }
-        self.extents = extents.into();
+        self.extents = SmallVec::from_slice(extents);
         Ok(self)
     }
 
@@ -179,7 +185,7 @@ impl Array {
         match bytes_of(element, extents).and_then(Memory::capacity_for) {
             Some(wanted) if wanted <= self.capacity() && self.capacity() / 4 <= wanted && !self.is_shared() => {
                 self.element = element;
-                self.extents = extents.into();
+                self.extents = SmallVec::from_slice(extents);
                 Ok(self)
             }
             _ => Err(self),

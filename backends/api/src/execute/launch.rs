@@ -134,7 +134,11 @@ impl<M: Machine> Executor<'_, M> {
 
     /// The sizes of a launch.
     pub(super) fn sizes_of(&self, declared: &Kernel, sizes: &[PlanExtent]) -> Result<Few<i64>> {
-        let sizes = sizes.iter().map(|&size| self.extent(size)).collect::<Result<Few<i64>>>()?;
+        let mut all: Few<i64> = Few::new();
+        for &size in sizes {
+            all.push(self.extent(size)?);
+        }
+        let sizes = all;
         if let Some(&size) = sizes.iter().find(|&&size| size > MAX_EXTENT) {
             let fault = Fault::TooLarge { array: written_name(declared).to_owned(), extents: vec![size] };
             return Err(failed(&declared.name.0, &Place::default(), fault));
@@ -144,11 +148,12 @@ impl<M: Machine> Executor<'_, M> {
 
     /// Computes a kernel of scalars here, if the host knows them all; whether it did.
     fn computed(&mut self, kernel: &Kernel, sizes: &[i64], arrays: &[ValueId]) -> Result<bool> {
-        if !self.machine.host_computes_scalars() || !on_host::may_compute(kernel) {
+        let most = self.machine.instructions_on_host();
+        if !on_host::may_compute(kernel, most) {
             return Ok(false);
         }
         let known = |array: KernelArrayId| self.value(*arrays.get(array.index())?).ok()?.known();
-        let written = match on_host::computed(kernel, sizes, known) {
+        let written = match on_host::computed(kernel, sizes, known, most) {
             Ok(written) => written,
             Err(on_host::Stop::NotHere) => return Ok(false),
             Err(on_host::Stop::Failed(error)) => return Err(BackendError::Run(*error)),

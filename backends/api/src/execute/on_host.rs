@@ -2,17 +2,16 @@
 //! or the extent that it decides.
 //!
 //! What each instruction gives is said by [`primitive`], as everywhere. What is not plain scalar code over scalars is left to the device, and
-//! so is what takes more than a few thousand instructions.
+//! so is what takes more instructions than the machine says.
 
 use fusebox_ir::{
     Access, Action, Constant, Fault, Instruction, Kernel, KernelArrayId, Lambda, LocalId, Place, RunError, ScalarOp,
     ScalarOperand, primitive,
 };
 
-use crate::Few;
+use smallvec::SmallVec;
 
-/// Instructions that are computed here at most: as many as take about as long as a launch and the answer of a device.
-const MOST_INSTRUCTIONS: usize = 2_000;
+use crate::Few;
 
 /// Why a kernel is not computed here.
 pub(super) enum Stop {
@@ -25,9 +24,12 @@ pub(super) enum Stop {
 /// The scalars that a kernel writes, by array.
 pub(super) type Written = Few<(KernelArrayId, Constant)>;
 
-/// Whether the host may compute a kernel, once it knows all scalars that the kernel reads.
-pub(super) fn may_compute(kernel: &Kernel) -> bool {
-    kernel.levels.is_empty()
+/// Whether the host may compute a kernel, once it knows all scalars that the kernel reads, in `most` instructions.
+pub(super) fn may_compute(kernel: &Kernel, most: usize) -> bool {
+    let instructions = || kernel.statements.iter().filter(|one| matches!(one.action, Action::Scalar(_))).count();
+    most > 0
+        && kernel.levels.is_empty()
+        && instructions() <= most
         && kernel.arrays.iter().all(|array| array.extents.is_empty() && array.access != Access::Update)
         && kernel.statements.iter().all(|statement| {
             matches!(
@@ -42,8 +44,9 @@ pub(super) fn computed(
     kernel: &Kernel,
     sizes: &[i64],
     read: impl Fn(KernelArrayId) -> Option<Constant>,
+    most: usize,
 ) -> Result<Written, Stop> {
-    let mut host = Host { operation: "", locals: Vec::new(), left: MOST_INSTRUCTIONS };
+    let mut host = Host { operation: "", locals: SmallVec::new(), left: most };
     for (size, &value) in kernel.sizes.iter().zip(sizes) {
         host.set(size.id, value.into());
     }
@@ -84,7 +87,8 @@ pub(super) fn computed(
 struct Host<'k> {
     /// Of the statement that runs, for errors.
     operation: &'k str,
-    locals: Vec<Option<Constant>>,
+    /// A few take no memory of their own: a call of a small program takes a microsecond.
+    locals: SmallVec<[Option<Constant>; 16]>,
     /// Instructions that may still be computed.
     left: usize,
 }

@@ -32,7 +32,10 @@ impl<M: Machine> Executor<'_, M> {
     /// `i64` however many are taken, so no other code checks that. An error names the operation `at`; without one the plan is to blame.
     pub(super) fn extents_of(&self, id: ValueId, at: Option<(&str, &Place)>) -> Result<Extents> {
         let value = self.plan.values.get(id.index()).ok_or_else(|| self.bad_plan(format!("{id} is no value")))?;
-        let extents = value.ty.extents.iter().map(|&extent| self.extent(extent)).collect::<Result<Extents>>()?;
+        let mut extents = Extents::new();
+        for &extent in &value.ty.extents {
+            extents.push(self.extent(extent)?);
+        }
         let array = || self.name(id).to_owned();
         let fault = if let Some(&extent) = extents.iter().find(|&&extent| extent < 0) {
             Fault::NegativeExtent { array: array(), extent }

@@ -94,7 +94,8 @@ impl<B> Default for Values<B> {
 /// What a run of a plan took.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Statistics {
-    /// The most bytes of elements at one time in values that the plan made, results included and inputs not.
+    /// The most bytes of elements at one time in values that the plan made, results included and inputs not. A scalar
+    /// that the host knows counts for each of its names.
     pub peak_bytes: usize,
 }
 

@@ -111,7 +111,7 @@ fn run_on(
         }
     }
     table.set(HiddenArgument::OutOfCache, (run.bytes() >= shared.out_of_cache_bytes).into());
-    let appended = if let Some(code) = loaded.part(Part::Body) { run.split(table, code)? } else { run.whole(table)? };
+    let appended = if let Some(code) = loaded.part(Part::Body) { run.split(table, code)? } else { run.whole(&table)? };
     if let Some(row) = &loaded.row {
         let mut sizes: Few<i64> = sizes.iter().copied().chain([0]).collect();
         for &step in &run.long {
@@ -247,7 +247,7 @@ impl<'a> KernelLaunch<'a> {
     }
 
     /// Everything in one call; the number of appended elements.
-    fn whole(&self, table: Table<'_>) -> Result<u64, RunError> {
+    fn whole(&self, table: &Table<'_>) -> Result<u64, RunError> {
         let Some(code) = self.loaded.part(Part::Whole) else { return Ok(0) };
         let steps = self.outermost;
         let kernel = self.kernel;
@@ -272,7 +272,7 @@ impl<'a> KernelLaunch<'a> {
             table.call(code, (0, steps))?
         };
         for (scatter, chunks, _) in &mut scattered {
-            self.merge(&table, std::slice::from_mut(scatter), *chunks)?;
+            self.merge(table, std::slice::from_mut(scatter), *chunks)?;
         }
         Ok(appended)
     }

@@ -87,13 +87,12 @@ impl<'a> KernelLaunch<'a> {
         Ranges::new(steps, TILE)
     }
 
-    /// Room for carries and totals of tiles, and for which of them are there; the hidden argument that each is for.
+    /// Makes room for carries and totals of tiles, and for which of them are there; with the hidden argument that each is for.
     ///
     /// # Errors
     /// [`fusebox_ir::Fault::TooLarge`].
-    pub(super) fn carries(&self, steps: i64) -> Result<Few<(HiddenArgument, Array)>, RunError> {
+    pub(super) fn carries(&self, steps: i64, scratch: &mut Few<(HiddenArgument, Array)>) -> Result<(), RunError> {
         let tiles = (steps as u64).div_ceil(TILE as u64) as usize;
-        let mut scratch = Few::new();
         for &argument in &self.loaded.hidden {
             if let HiddenArgument::Carry(statement, _)
             | HiddenArgument::CarryFlags(statement)
@@ -103,7 +102,7 @@ impl<'a> KernelLaunch<'a> {
                 scratch.push((argument, self.scratch(statement, || "carries of tiles".to_owned(), tiles, 8)?));
             }
         }
-        Ok(scratch)
+        Ok(())
     }
 
     /// For `count` ranges of one tile each; `None` for one range of all steps, and where nothing is scanned.

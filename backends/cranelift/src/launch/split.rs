@@ -15,8 +15,9 @@ impl KernelLaunch<'_> {
     /// The body in ranges, then what is at depth 0; the number of appended elements.
     pub(super) fn split(&self, table: Table<'_>, body: &Code) -> Result<u64, RunError> {
         let steps = self.outermost;
-        let mut scratch = self.carries(steps)?;
-        scratch.extend(self.partials(steps)?);
+        let mut scratch = Few::new();
+        self.carries(steps, &mut scratch)?;
+        self.partials(steps, &mut scratch)?;
         let mut table = table;
         table.set(HiddenArgument::Steps, steps as u64);
         scratch.iter_mut().for_each(|(argument, memory)| table.point(*argument, memory.bytes_mut()));
@@ -139,18 +140,17 @@ impl KernelLaunch<'_> {
         Ok(appended.map_or(0, |appended| appended.total()))
     }
 
-    /// Room for the results of blocks; the hidden argument that each is for.
+    /// Makes room for the results of blocks; with the hidden argument that each is for.
     ///
     /// # Errors
     /// [`fusebox_ir::Fault::TooLarge`].
-    fn partials(&self, steps: i64) -> Result<Few<(HiddenArgument, Array)>, RunError> {
+    fn partials(&self, steps: i64, scratch: &mut Few<(HiddenArgument, Array)>) -> Result<(), RunError> {
         let blocks = (steps as u64).div_ceil(BLOCK as u64) as usize;
-        let mut scratch = Few::new();
         for &argument in &self.loaded.hidden {
             if let HiddenArgument::Partial(statement, _) | HiddenArgument::PartialFlags(statement) = argument {
                 scratch.push((argument, self.scratch(statement, || "results of blocks".to_owned(), blocks, 8)?));
             }
         }
-        Ok(scratch)
+        Ok(())
     }
 }

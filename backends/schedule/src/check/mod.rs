@@ -9,6 +9,7 @@ mod jam;
 mod panels;
 mod partitions;
 mod rows;
+mod runs;
 
 use std::fmt;
 
@@ -135,6 +136,7 @@ fn nest(kernel: &Kernel, nest: &Nest, target: &Target) -> Vec<String> {
             leaves.iter().for_each(|leaf| faults.extend(bits::faults(kernel, nest, leaf, cpu)));
             faults.extend(partitions::faults(kernel, nest));
             faults.extend(copies::faults(kernel, nest));
+            faults.extend(runs::faults(kernel, nest));
             let of_a_gpu =
                 |form: &Form| matches!(form, Form::Private { .. } | Form::Staged { .. } | Form::Packed { .. });
             if nest.forms.iter().any(of_a_gpu) {
@@ -147,6 +149,9 @@ fn nest(kernel: &Kernel, nest: &Nest, target: &Target) -> Vec<String> {
             }
             _ if nest.copied().next().is_some() => {
                 faults.push("threads have copies of the targets of scatters on processors".to_owned());
+            }
+            _ if nest.in_runs().next().is_some() => {
+                faults.push("elements are packed and stored in runs on processors".to_owned());
             }
             Err(fault) => faults.push(fault),
             Ok(grid) => {

@@ -18,6 +18,7 @@ use super::{
     gang::{gang, lanes_of},
     partitions,
     rows::rows,
+    runs,
 };
 use crate::{
     effects::effects,
@@ -112,7 +113,9 @@ impl<'k> Builder<'k> {
             }
         };
         let copies = copies::forms(self.kernel, &self.nest, self.preferences.copied);
-        self.nest.forms.extend(copies.into_iter().filter(|_| matches!(self.machine, Room::Cores(..))));
+        let runs = runs::forms(self.kernel, &self.nest, self.preferences.runs);
+        let forms = copies.into_iter().chain(runs);
+        self.nest.forms.extend(forms.filter(|_| matches!(self.machine, Room::Cores(..))));
         self.nest
     }
 

@@ -15,6 +15,7 @@ mod levels;
 mod panels;
 mod partitions;
 mod rows;
+mod runs;
 mod version;
 
 use fusebox_ir::{
@@ -87,6 +88,8 @@ pub struct Preferences {
     pub partitioned: Option<bool>,
     /// How many targets copies of a scatter's targets have for each element at most; 0: there are none.
     pub copied: Option<u32>,
+    /// Whether elements that a gang puts at places one behind the other are stored together.
+    pub runs: Option<bool>,
     /// Whether loops of scalar instructions that turn a known number of times stand that often in a row.
     pub unrolled: Option<bool>,
 }
@@ -160,6 +163,7 @@ pub fn alternatives(kernel: &Kernel, target: &Target) -> Vec<Schedule> {
                     Preferences { partitioned: Some(true), ..usual },
                     Preferences { copied: Some(0), ..usual },
                     Preferences { copied: Some(64), ..usual },
+                    Preferences { runs: Some(false), ..usual },
                     Preferences { by_elements: Some(false), ..usual },
                     Preferences { unrolled: Some(false), ..usual },
                     Preferences { unrolled: Some(true), ..usual },
@@ -217,6 +221,7 @@ fn nest(kernel: &Kernel, target: &Target, preferences: Preferences, choices: &mu
             choices.extend(panels::choice(&nest, kernel));
             choices.extend(partitions::choice(&nest));
             choices.extend(copies::choices(&nest));
+            choices.extend(runs::choices(&nest));
             nest
         }
         Machine::Gpu(gpu) => grid::nest(kernel, gpu, preferences, choices),

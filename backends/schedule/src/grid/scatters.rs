@@ -100,9 +100,9 @@ pub fn faults_of_scatters(kernel: &Kernel, grid: &Grid, forms: &[Form], gpu: &Gp
     let mut room = 0;
     for form in forms {
         let (statement, what) = match *form {
-            Form::Unrolled { .. } | Form::Staged { .. } | Form::Partitioned { .. } | Form::Copied { .. } => continue,
             Form::Private { statement, .. } => (statement, "has copies in shared memory"),
             Form::Packed { statement } => (statement, "packs pairs"),
+            _ => continue,
         };
         if seen.contains(&statement) {
             faults.push(format!("statement {statement} has two forms"));

@@ -4,5 +4,6 @@ pub(super) mod append;
 mod carry;
 mod records;
 pub(super) mod reduce;
+pub(super) mod runs;
 pub(super) mod scan;
 pub(super) mod scatter;

@@ -19,6 +19,9 @@ impl Emitter<'_> {
         let Action::Scatter { arrays, map, values, place, .. } = &kernel.statements[position].action else {
             return Ok(());
         };
+        if self.is_in_runs(position) {
+            return self.scatter_in_runs(position, when);
+        }
         let index = map.dims.iter().map(|dim| self.dim_index(dim)).collect::<Result<Vec<_>>>()?;
         let values = values.iter().map(|&value| self.operand(value)).collect::<Result<Vec<_>>>()?;
         let mask = self.b.both(when, self.mask);

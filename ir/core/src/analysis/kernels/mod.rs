@@ -10,6 +10,7 @@ mod one_row;
 mod partitions;
 mod ranges;
 mod row_lengths;
+mod runs;
 mod totals;
 mod trips;
 
@@ -24,6 +25,7 @@ pub use self::{
     partitions::{NotPartitioned, Record, in_partitions},
     ranges::{OneRange, in_ranges, in_ranges_apart_from, scans_outermost},
     row_lengths::{RowLengths, row_lengths},
+    runs::{NotInRuns, Run, RunPlace, Runs, in_runs},
     totals::{has_totals, has_totals_along, totals_along, totals_only},
     trips::{Trips, constant_trips},
 };

@@ -59,7 +59,7 @@ impl Emitter<'_> {
         let (Some(step), Some(end)) = (scan.step, scan.end) else {
             return Err(self.broken("a scan in tiles outside of its tile"));
         };
-        if let Some(total) = &scan.total {
+        if let (false, Some(total)) = (scan.exact, &scan.total) {
             if total.is_in_registers() {
                 self.put(total, values, mask)?;
             } else {
@@ -109,7 +109,13 @@ impl Emitter<'_> {
         }
         let running: Vec<Value> = self.states[at..at + k].to_vec();
         let has_running = self.states[at + k];
-        let at_last = self.b.binary(Binary::Eq, lane, last);
+        let mut at_last = self.b.binary(Binary::Eq, lane, last);
+        if scan.exact {
+            // The tile ends with what has run up to its end.
+            let next = self.b.add_int(step, 1);
+            let at_end = self.b.binary(Binary::Eq, next, end);
+            at_last = self.b.binary(Binary::Or, at_last, at_end);
+        }
         let out = if scan.identity.is_some() {
             self.combine(&scan.combine, &running, &x, scan.swap)?
         } else {
@@ -117,7 +123,7 @@ impl Emitter<'_> {
             self.states[at + k] = self.b.select(at_last, has, has_running);
             out
         };
-        if scan.total.is_none() {
+        if scan.total.is_none() && !scan.exact {
             let from = at + 2 * k + 2;
             let next = self.b.add_int(step, 1);
             let at_end = self.b.binary(Binary::Eq, next, end);
@@ -148,7 +154,7 @@ impl Emitter<'_> {
     /// What runs through a tile, and whether there is any, as its gangs need it: in every lane.
     pub(super) fn spread(&mut self, scan: &Scan, states: &[Value]) -> Vec<Value> {
         let lanes = match scan.tiles {
-            Some(gang) if !scan.by_lane => gang,
+            Some(gang) if !scan.by_lane && !scan.counts => gang,
             _ => scan.lanes,
         };
         // With an identity nobody asks whether there is any.
@@ -164,7 +170,7 @@ impl Emitter<'_> {
     }
 
     /// A gang: Kogge and Stone's prefix inside, then what ran up to it.
-    pub(super) fn scan_gang(
+    pub(in crate::emit::statement) fn scan_gang(
         &mut self,
         scan: &Scan,
         values: &[Value],
@@ -233,7 +239,7 @@ impl Emitter<'_> {
             self.states[at + k] = self.last_of(has);
             out
         };
-        if scan.total.is_none() {
+        if scan.total.is_none() && !scan.exact {
             // The running total of the tile alone.
             let from = at + 2 * k + 2;
             let last: Vec<Value> = x.iter().zip(&scan.lasts).map(|(&x, &place)| self.last_lane(x, place)).collect();

@@ -6,13 +6,13 @@ use std::collections::HashMap;
 
 use fusebox_ir::{
     Action, Association, Binary, Constant, ElementType, Lambda, LevelOrder,
-    analysis::kernels::shared_reduction,
+    analysis::{algebra::built_ins, kernels::shared_reduction},
     association::{BLOCK, TILE},
 };
 
 use super::reduce::{Maybe, Reduce};
 use crate::{
-    emit::{Emitter, HiddenArgument, Part, Result, identities},
+    emit::{Emitter, HiddenArgument, Part, Result, Val, identities},
     vector::Value,
 };
 
@@ -39,7 +39,11 @@ pub struct Scan {
     shared: bool,
     /// Whether only the totals of tiles are wanted.
     alone: bool,
-    /// Whether the total has got what comes already.
+    /// Whether the carry behind a tile is what has run up to there: integers, of which every order of combining gives the same.
+    exact: bool,
+    /// Whether elements are only counted, by the scatter that puts them in runs: what runs is no gang.
+    counts: bool,
+    /// Whether the total has got what comes already, or none is wanted.
     total_is_done: bool,
     /// Where in scratch memory gangs are laid out for their last lanes: of each component, of the mask.
     lasts: Vec<i64>,
@@ -68,6 +72,16 @@ impl Scan {
 
     fn k(&self) -> usize {
         self.types.len()
+    }
+
+    /// Whether a scatter that puts elements in runs says how many there are.
+    pub fn counts(&self) -> bool {
+        self.counts
+    }
+
+    /// The first of its states: what has run up to the element that comes.
+    pub fn running(&self) -> usize {
+        self.at
     }
 }
 
@@ -101,6 +115,8 @@ impl Emitter<'_> {
             need: None,
             shared: false,
             alone: false,
+            exact: false,
+            counts: false,
             total_is_done: false,
             lasts: Vec::new(),
             last_flag: 0,
@@ -121,6 +137,11 @@ impl Emitter<'_> {
         if let Association::Tiles { lanes: gang, .. } = *association {
             scan.tiles = Some(gang);
             scan.by_lane = self.gang.is_none_or(|gang| gang.level != level);
+            let integers = scan.types.iter().all(|ty| !ty.is_float());
+            let whole = scan.identity.is_some() && integers && built_ins(combine).is_some();
+            scan.exact = whole && !(self.part == Part::Totals && level == 0);
+            scan.total_is_done = scan.exact;
+            scan.counts = scan.exact && !scan.by_lane && self.counted_by(position).is_some();
         }
         let running: Vec<Value> = starts.iter().copied().chain([has]).collect();
         let running = self.spread(&scan, &running);
@@ -186,7 +207,9 @@ impl Emitter<'_> {
         let carry = self.states[at + k + 1..=at + 2 * k + 1].to_vec();
         let running = self.spread(&scan, &carry);
         self.states.splice(at..=at + k, running);
-        if let Some(total) = &mut scan.total {
+        if scan.exact {
+            // Nobody asks for a total.
+        } else if let Some(total) = &mut scan.total {
             total.steps = Some(self.b.sub(end, start));
             let total = total.clone();
             self.where_needed(&scan, |this| {
@@ -222,6 +245,9 @@ impl Emitter<'_> {
         emit: impl FnOnce(&mut Self) -> Result,
     ) -> Result {
         let Some(scan) = self.scans.get(&position).cloned() else { self.misplaced(position) };
+        if scan.exact {
+            return Ok(());
+        }
         self.only_total(position, true);
         self.where_needed(&scan, emit)?;
         self.only_total(position, scan.alone);
@@ -237,7 +263,7 @@ impl Emitter<'_> {
     /// Opens a block of a total.
     pub(in crate::emit) fn total_block_begin(&mut self, position: usize, count: Value) -> Result {
         // Also where the total is not wanted: accumulators in registers are combined anyway.
-        let own = self.scans.get(&position).is_some_and(|scan| scan.shared_reduction.is_none());
+        let own = self.scans.get(&position).is_some_and(|scan| scan.shared_reduction.is_none() && !scan.exact);
         if own { self.block_begin(position, count) } else { Ok(()) }
     }
 
@@ -250,6 +276,9 @@ impl Emitter<'_> {
         results: &HashMap<usize, Maybe>,
     ) -> Result {
         let Some(scan) = self.scans.get(&position).cloned() else { self.misplaced(position) };
+        if scan.exact {
+            return Ok(());
+        }
         let known = scan.shared_reduction.and_then(|shared_reduction| results.get(&shared_reduction)).cloned();
         self.where_needed(&scan, |this| {
             let result = match known {
@@ -266,6 +295,14 @@ impl Emitter<'_> {
         let (Some(need), at, k) = (scan.need, scan.at, scan.k()) else { return Ok(()) };
         let kernel = self.kernel;
         self.operation = kernel.operation(&kernel.statements[position]);
+        if scan.exact {
+            let mut last: Vec<Value> = self.states[at..=at + k].to_vec();
+            if !scan.by_lane {
+                last.iter_mut().for_each(|state| *state = self.b.extract(*state, 0));
+            }
+            self.states.splice(at + k + 1..at + 2 * k + 2, last);
+            return Ok(());
+        }
         let carry: Vec<Value> = self.states[at + k + 1..at + 2 * k + 2].to_vec();
         self.b.open();
         let (total, has) = match &scan.total {
@@ -328,7 +365,7 @@ impl Emitter<'_> {
         let Some(mut scan) = self.scans.get(&position).cloned() else {
             return Err(self.broken("a scan outside of its level"));
         };
-        scan.total_is_done = self.done.contains(&position) || scan.shared_reduction.is_some();
+        scan.total_is_done |= self.done.contains(&position) || scan.shared_reduction.is_some();
         let scan = scan;
         let mask = self.b.both(when, self.mask);
         let values: Vec<Value> = values.into_iter().map(|value| self.gang(value)).collect();
@@ -338,6 +375,13 @@ impl Emitter<'_> {
                 return Ok(());
             }
             return self.put(total, &values, mask);
+        }
+        if scan.counts {
+            // The scatter moves it on.
+            for (component, local) in results.iter().enumerate() {
+                self.locals.insert(local.id, Val::Uniform(self.states[scan.at + component]));
+            }
+            return Ok(());
         }
         let outer = self.mask.take();
         let out = match scan.tiles {
