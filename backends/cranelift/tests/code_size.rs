@@ -36,11 +36,11 @@ fn a_scan() {
     sse Body: 625 instructions
     sse Totals: 417 instructions
     sse Carry: 30 instructions
-    avx2 Body: 816 instructions, 4401 bytes
-    avx2 Totals: 569 instructions, 2267 bytes
+    avx2 Body: 751 instructions, 4247 bytes
+    avx2 Totals: 504 instructions, 2205 bytes
     avx2 Carry: 30 instructions, 153 bytes
-    avx512 Body: 816 instructions, 3297 bytes
-    avx512 Totals: 569 instructions, 1905 bytes
+    avx512 Body: 751 instructions, 3128 bytes
+    avx512 Totals: 504 instructions, 1802 bytes
     avx512 Carry: 30 instructions, 135 bytes
     ");
 }
@@ -51,9 +51,9 @@ fn a_fold() {
     insta::assert_snapshot!(sizes(source), @r"
     sse Body: 318 instructions
     sse Finish: 402 instructions
-    avx2 Body: 398 instructions, 1307 bytes
+    avx2 Body: 333 instructions, 1204 bytes
     avx2 Finish: 402 instructions, 1387 bytes
-    avx512 Body: 322 instructions, 1201 bytes
+    avx512 Body: 254 instructions, 1044 bytes
     avx512 Finish: 402 instructions, 1466 bytes
     ");
 }

@@ -96,7 +96,7 @@ impl<'k> Emitter<'k> {
             .filter(|position| self.reduces.get(position).is_some_and(Reduce::is_blocked))
             .collect();
         blocked.extend(tiled.iter().copied().filter(|position| self.scans[position].has_total()));
-        let nest = EmittedLevel { depth, inner, from, to, tiled, blocked };
+        let nest = EmittedLevel { depth, inner, from, to, tiled, blocked, held: false };
         self.tiles(&nest, nodes, Steps { low, high, first: low })?;
         self.nodes = nodes;
         for &position in scans.iter().rev() {
@@ -270,14 +270,16 @@ impl<'k> Emitter<'k> {
         }
         let block = |this: &mut Self, nodes: &'k [Node], start: Value, end: Value| {
             let count = this.b.sub(end, start);
-            for &position in &nest.blocked {
+            let held = this.holds(nest, nodes);
+            for &position in nest.blocked.iter().filter(|_| !held) {
                 if this.scans.contains_key(&position) {
                     this.total_block_begin(position, count)?;
                 } else {
                     this.block_begin(position, count)?;
                 }
             }
-            this.piece_of(nest, nodes, Steps { low: start, high: end, first: start })?;
+            let own = EmittedLevel { held, ..nest.clone() };
+            this.piece_of(&own, nodes, Steps { low: start, high: end, first: start })?;
             let mut results = HashMap::new();
             for &position in &nest.blocked {
                 if this.scans.contains_key(&position) {
@@ -353,22 +355,40 @@ impl<'k> Emitter<'k> {
         let full = self.b.binary(Binary::And, length, width);
         let zero = self.b.int(0);
         let full = self.b.binary(Binary::Max, full, zero);
-        let mut main_end = self.b.add(main_from, full);
+        let main_end = self.b.add(main_from, full);
         self.lanes = lanes;
         self.interior = each.border;
-        // Unrolled and strip-mined loops begin with the first accumulator.
+        // Strip-mined loops and blocks that are held begin with the first accumulator.
         if main_from == first {
             if let Some((strips, length)) = strips {
                 let end = self.whole(main_from, full, strips.width);
                 self.run_strip_mined(nest, strips, length, (main_from, end), first)?;
                 main_from = end;
-            } else if let Some(unrolled) = Unrolled::of(self.kernel, nest.depth, lanes, each.unroll) {
+            } else if nest.held
+                && let Some(unrolled) = Unrolled::of(self.kernel, nest.depth, lanes, each.unroll)
+            {
                 let end = self.whole(main_from, full, unrolled.width());
-                self.run_unrolled(nest, &unrolled, each, (main_from, end), lanes)?;
-                main_from = end;
+                return self.run_held(nest, &unrolled, each, (main_from, end, high), |this| {
+                    this.last_gangs(nest, each, lanes, (end, main_end), (main_to, high), first)
+                });
             }
         }
-        main_end = self.gangs(nest, (main_from, main_end), overlaps.then_some(main_to), lanes, first, (each, None))?;
+        self.last_gangs(nest, each, lanes, (main_from, main_end), (main_to, high), first)
+    }
+
+    /// The gangs from the step `main_from` on, up to `main_end`; then the remainder, up to `high`.
+    fn last_gangs(
+        &mut self,
+        nest: &EmittedLevel,
+        each: &'k Loop,
+        lanes: u32,
+        (main_from, main_end): (Value, Value),
+        (main_to, high): (Value, Value),
+        first: Value,
+    ) -> Result {
+        let overlaps = each.remainder == Remainder::Overlapped;
+        let main_end =
+            self.gangs(nest, (main_from, main_end), overlaps.then_some(main_to), lanes, first, (each, None))?;
         self.interior = false;
         if each.remainder == Remainder::Masked {
             let rest = self.b.less(main_end, high);

@@ -11,6 +11,7 @@ mod combine;
 mod divide;
 mod emitted_level;
 mod few;
+mod held;
 mod interchanged;
 mod jammed;
 mod levels;
@@ -34,7 +35,7 @@ use fusebox_backend::BackendError;
 use fusebox_ir::{
     Action, Constant, DimIndex, Failure, Kernel, KernelArrayId, KernelExtent, LocalId, ScalarOp, ScalarOperand,
     Statement,
-    analysis::kernels::{ByRow, by_row},
+    analysis::kernels::{ByRow, by_row, used},
     bug,
 };
 
@@ -162,6 +163,8 @@ pub struct Emitter<'k> {
     /// Whether taps along the level across lanes are known to be inside.
     interior: bool,
     locals: HashMap<LocalId, Val>,
+    /// Locals that something uses.
+    used: HashSet<LocalId>,
     /// Values that the loops around carry.
     states: Vec<Value>,
     reduces: HashMap<usize, Reduce>,
@@ -237,6 +240,7 @@ pub fn emit(
         remainder: None,
         interior: false,
         locals,
+        used: used(kernel),
         states: Vec::new(),
         reduces: HashMap::new(),
         scans: HashMap::new(),

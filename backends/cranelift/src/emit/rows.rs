@@ -173,34 +173,10 @@ impl<'k> Emitter<'k> {
                 .collect();
             first += reduce.states();
             self.operation = kernel.operation(&kernel.statements[position]);
-            self.lanes = gangs.lanes;
-            let total = self.folded(&reduce, all)?;
-            self.lanes = 1;
+            let total = self.fold_registers(&reduce, all, gangs.lanes)?;
             self.reduce_results(position, &reduce, total)?;
         }
         self.lanes = 1;
         Ok(())
-    }
-
-    /// Gangs of accumulators, folded by halves until there is one value.
-    fn folded(&mut self, reduce: &Reduce, mut gangs: Vec<Maybe>) -> Result<Maybe> {
-        while gangs.len() > 1 {
-            let upper = gangs.split_off(gangs.len() / 2);
-            let pairs = gangs.iter().zip(&upper);
-            gangs = pairs
-                .map(|(left, right)| self.combine_maybe(reduce.combine(), left, right, false))
-                .collect::<Result<Vec<_>>>()?;
-        }
-        let Some(mut all) = gangs.pop() else { return Err(self.broken("a row without gangs")) };
-        while self.lanes > 1 {
-            let half = |this: &mut Self, upper: bool| -> Maybe {
-                let values = all.0.iter().map(|&value| this.b.half(value, upper)).collect();
-                (values, all.1.map(|has| this.b.half(has, upper)))
-            };
-            let (left, right) = (half(self, false), half(self, true));
-            self.lanes /= 2;
-            all = self.combine_maybe(reduce.combine(), &left, &right, false)?;
-        }
-        Ok(all)
     }
 }

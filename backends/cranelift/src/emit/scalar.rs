@@ -63,7 +63,7 @@ impl Emitter<'_> {
                 vec![self.flat_read(KernelArrayId::of_code(*array), position, place)?]
             }
             ScalarOp::If { condition, then, otherwise } => self.branch(*condition, then, otherwise)?,
-            ScalarOp::While { condition, step, starts } => self.repeat(condition, step, starts)?,
+            ScalarOp::While { condition, step, starts } => self.repeat(condition, step, starts, results)?,
             ScalarOp::Assert { condition, message, shown, value } => {
                 let condition = self.operand(*condition)?;
                 let condition = self.plain(condition);
@@ -288,7 +288,15 @@ impl Emitter<'_> {
         Ok(results)
     }
 
-    fn repeat(&mut self, condition: &Lambda, step: &Lambda, starts: &[ScalarOperand]) -> Result<Vec<Val>> {
+    /// A loop. Lanes that have left it are computed with the others. What they leave it with is kept where something uses it: what nobody uses is
+    /// whatever comes out, and the next turn does not wait until it is known which lanes go on.
+    fn repeat(
+        &mut self,
+        condition: &Lambda,
+        step: &Lambda,
+        starts: &[ScalarOperand],
+        results: &[Local],
+    ) -> Result<Vec<Val>> {
         let starts = starts.iter().map(|&start| self.operand(start)).collect::<Result<Vec<_>>>()?;
         // Under a mask, what is read for lanes that take part is not what it is for others.
         if self.mask.is_none_or(|mask| self.b.lanes(mask) == 1)
@@ -317,9 +325,10 @@ impl Emitter<'_> {
         let mut next: Vec<Value> = next
             .into_iter()
             .zip(&state)
-            .map(|(new, &old)| {
+            .zip(results)
+            .map(|((new, &old), result)| {
                 let new = self.gang(new);
-                self.b.select(active, new, old)
+                if self.used.contains(&result.id) { self.b.select(active, new, old) } else { new }
             })
             .collect();
         next.push(active);

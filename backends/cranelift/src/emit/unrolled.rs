@@ -2,10 +2,7 @@
 //! iteration gives every accumulator one element.
 
 use fusebox_ir::Kernel;
-use fusebox_schedule::{
-    Loop,
-    accumulate::{may_unroll, own_accumulators},
-};
+use fusebox_schedule::accumulate::{may_unroll, own_accumulators};
 
 use super::{Emitter, Result, emitted_level::EmittedLevel};
 use crate::vector::Value;
@@ -31,39 +28,38 @@ impl Unrolled {
     pub(super) fn width(&self) -> u32 {
         self.width
     }
+
+    /// The reduces, and scans for their totals.
+    pub(super) fn positions(&self) -> &[usize] {
+        &self.positions
+    }
 }
 
 impl<'k> Emitter<'k> {
-    /// Steps `low..high`, a multiple of the width, in unrolled iterations.
-    pub(super) fn run_unrolled(
-        &mut self,
-        nest: &EmittedLevel,
-        unrolled: &Unrolled,
-        each: &'k Loop,
-        (low, high): (Value, Value),
-        gang: u32,
-    ) -> Result {
-        let own = self.states.len();
+    /// The accumulators of a block that has begun, those of the first gang of each reduce first.
+    pub(super) fn load_accumulators(&mut self, unrolled: &Unrolled, gang: u32) -> Vec<Value> {
+        let mut all = Vec::new();
         for number in 0..unrolled.width / gang {
             let slot = self.b.int(i64::from(number * gang));
             for &position in &unrolled.positions {
                 let reduce = self.reduce_or_total(position);
-                let values = self.accumulators(&reduce, slot, gang);
-                self.states.extend(values);
+                all.extend(self.accumulators(&reduce, slot, gang));
             }
         }
-        self.gangs(nest, (low, high), None, gang, low, (each, Some(unrolled)))?;
-        let mut in_registers = self.states.split_off(own).into_iter();
+        all
+    }
+
+    /// The accumulators of a block are these now.
+    pub(super) fn store_accumulators(&mut self, unrolled: &Unrolled, mut all: &[Value], gang: u32) {
         for number in 0..unrolled.width / gang {
             let slot = self.b.int(i64::from(number * gang));
             for &position in &unrolled.positions {
-                self.set_registers(position, None);
                 let reduce = self.reduce_or_total(position);
-                let values: Vec<Value> = in_registers.by_ref().take(reduce.components()).collect();
-                self.put_back(&reduce, slot, &values);
+                let (own, others) = all.split_at(reduce.components());
+                self.put_back(&reduce, slot, own);
+                all = others;
             }
         }
-        Ok(())
     }
 
     /// The unrolled iteration that begins at a step.

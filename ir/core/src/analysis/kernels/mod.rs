@@ -13,6 +13,7 @@ mod row_lengths;
 mod runs;
 mod totals;
 mod trips;
+mod used;
 
 pub use self::{
     accumulators::{Accumulators, accumulators, shared_reduction},
@@ -28,4 +29,5 @@ pub use self::{
     runs::{NotInRuns, Run, RunPlace, Runs, in_runs},
     totals::{has_totals, has_totals_along, totals_along, totals_only},
     trips::{Trips, constant_trips},
+    used::used,
 };

@@ -2,7 +2,7 @@
 
 use fusebox_ir::{Action, Binary, Constant, ElementType, association::BLOCK};
 
-use super::{Presence, Reduce, ReduceKind};
+use super::{Maybe, Presence, Reduce, ReduceKind};
 use crate::{
     emit::{Emitter, Result},
     vector::{Memory, Value},
@@ -139,6 +139,15 @@ impl Emitter<'_> {
             reduce.in_registers = states;
         } else if let Some(total) = self.scans.get_mut(&position).and_then(|scan| scan.total.as_mut()) {
             total.in_registers = states;
+        }
+    }
+
+    /// The accumulators that a block has kept in registers, a gang behind the other, of a reduce or of a scan's total.
+    pub(in crate::emit) fn set_held(&mut self, position: usize, gangs: Vec<Maybe>, lanes: u32) {
+        if let Some(reduce) = self.reduces.get_mut(&position) {
+            reduce.held = Some((gangs, lanes));
+        } else if let Some(total) = self.scans.get_mut(&position).and_then(|scan| scan.total.as_mut()) {
+            total.held = Some((gangs, lanes));
         }
     }
 

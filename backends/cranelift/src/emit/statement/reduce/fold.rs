@@ -48,6 +48,35 @@ impl Emitter<'_> {
         Ok(self.element(reduce, tree_level, zero))
     }
 
+    /// Gangs of accumulators in registers, combined by halves until there is one value.
+    pub(in crate::emit) fn fold_registers(
+        &mut self,
+        reduce: &Reduce,
+        mut gangs: Vec<Maybe>,
+        lanes: u32,
+    ) -> Result<Maybe> {
+        let around = std::mem::replace(&mut self.lanes, lanes);
+        while gangs.len() > 1 {
+            let upper = gangs.split_off(gangs.len() / 2);
+            let pairs = gangs.iter().zip(&upper);
+            gangs = pairs
+                .map(|(left, right)| self.combine_maybe(&reduce.combine, left, right, reduce.swap))
+                .collect::<Result<Vec<_>>>()?;
+        }
+        let Some(mut all) = gangs.pop() else { return Err(self.broken("a fold of no accumulators")) };
+        while self.lanes > 1 {
+            let half = |this: &mut Self, upper: bool| -> Maybe {
+                let values = all.0.iter().map(|&value| this.b.half(value, upper)).collect();
+                (values, all.1.map(|has| this.b.half(has, upper)))
+            };
+            let (left, right) = (half(self, false), half(self, true));
+            self.lanes /= 2;
+            all = self.combine_maybe(&reduce.combine, &left, &right, reduce.swap)?;
+        }
+        self.lanes = around;
+        Ok(all)
+    }
+
     /// Accumulator l takes accumulator l + half, for ever smaller halves, `lanes` at a time; gives the first half that is too small.
     pub(super) fn halve(
         &mut self,

@@ -35,6 +35,8 @@ pub struct Reduce {
     width: u32,
     /// The first of the states that are the accumulators of the gang that comes; else they are in memory.
     in_registers: Option<usize>,
+    /// The accumulators of the block that ends, a gang behind the other, with its lanes, where they have been in registers all the time.
+    held: Option<(Vec<Maybe>, u32)>,
     /// Whether those hold nothing, whatever gang comes.
     pub untouched: bool,
     /// The element's number in its block, where the loop knows it; else it is counted in memory.
@@ -112,6 +114,7 @@ impl Reduce {
             types,
             width,
             in_registers: None,
+            held: None,
             untouched: true,
             element: None,
             counted: false,
@@ -261,6 +264,7 @@ impl Emitter<'_> {
             types,
             width,
             in_registers: None,
+            held: None,
             untouched: false,
             element: None,
             counted,

@@ -215,6 +215,9 @@ impl Emitter<'_> {
         let reduce = self.reduce_or_total(position);
         let kernel = self.kernel;
         self.operation = kernel.operation(&kernel.statements[position]);
+        if let Some((gangs, lanes)) = reduce.held.clone() {
+            return self.fold_registers(&reduce, gangs, lanes);
+        }
         let tree_level = self.b.int(0);
         self.fold_block(&reduce, tree_level, count)
     }
