@@ -179,10 +179,30 @@ pub fn branches_and_loops_that_lanes_disagree_on(ways: &dyn Ways) {
     check(ways, reads, &[vec![corners(ElementType::F32, 0), corners(ElementType::I32, 1)]]);
 }
 
+/// Integers of every type divided by constants that are powers of two, and by others.
+pub fn integers_divided_by_constants(ways: &dyn Ways) {
+    for element in ElementType::ALL.into_iter().filter(|element| element.is_integer()) {
+        let most = element.bits() - u32::from(element.is_signed()) - 1;
+        let powers = [0, 1, 2, 5, most - 1, most].map(|power| (1u128 << power).to_string());
+        let others = if element.is_signed() { vec!["3", "-1", "-2", "-4"] } else { vec!["3", "7"] };
+        let mut inputs: Vec<Vec<Array>> = [1, 7, 300].map(|n| vec![Random(7).array(element, &[n])]).into();
+        inputs.push(vec![corners(element, 0)]);
+        for by in powers.iter().map(String::as_str).chain(others) {
+            let source = format!(
+                "fn f(a: [n]{element}) -> [n]{element}, [n]{element}, [n]{element}, [n]{element} {{
+                let q: [n]{element}, r: [n]{element}, p: [n]{element}, m: [n]{element} = map(|x| {{
+                    return x / {by}, x % {by}, div(x, {by}), mod(x, {by}) }}, a)
+                return q, r, p, m }}"
+            );
+            check(ways, &source, &inputs);
+        }
+    }
+}
+
 /// Makes a test of each case.
 #[macro_export]
 macro_rules! scalars {
     ($ways:expr) => {
-        $crate::each!($ways, scalars: functions_of_one_operand, functions_of_two_operands, shifts_by_amounts_of_other_types_and_by_one_amount_for_all, conversions_between_all_types, fused_products_of_all_float_types, branches_and_loops_that_lanes_disagree_on);
+        $crate::each!($ways, scalars: functions_of_one_operand, functions_of_two_operands, shifts_by_amounts_of_other_types_and_by_one_amount_for_all, conversions_between_all_types, fused_products_of_all_float_types, branches_and_loops_that_lanes_disagree_on, integers_divided_by_constants);
     };
 }

@@ -33,26 +33,6 @@ fn indices_divided_by_one_number() {
     }
 }
 
-/// Of every integer type, by constants that are powers of two and others; loaded elements, in gangs and one by one.
-#[test]
-fn integers_divided_by_constants() {
-    for element in ElementType::ALL.into_iter().filter(|element| element.is_integer()) {
-        let most = element.bits() - u32::from(element.is_signed()) - 1;
-        let powers = [0, 1, 2, 5, most - 1, most].map(|power| (1u128 << power).to_string());
-        let others = if element.is_signed() { vec!["3", "-1", "-2", "-4"] } else { vec!["3", "7"] };
-        let inputs: Vec<Vec<Array>> = [1, 7, 300].map(|n| vec![Random(7).array(element, &[n])]).into();
-        for by in powers.iter().map(String::as_str).chain(others) {
-            let source = format!(
-                "fn f(a: [n]{element}) -> [n]{element}, [n]{element}, [n]{element}, [n]{element} {{
-                let q: [n]{element}, r: [n]{element}, p: [n]{element}, m: [n]{element} = map(|x| {{
-                    return x / {by}, x % {by}, div(x, {by}), mod(x, {by}) }}, a)
-                return q, r, p, m }}"
-            );
-            check(&source, &inputs);
-        }
-    }
-}
-
 /// Of all bits: subnormal numbers, infinities and NaN among them.
 #[test]
 fn floats_divided_by_constants() {

@@ -47,6 +47,9 @@ struct Options {
     /// Seconds that a program may take, with its results on the CPU
     #[arg(long, default_value_t = 120.0)]
     seconds: f64,
+    /// So many entries of each program, and what they took: those that took longest
+    #[arg(long, default_value_t = 0)]
+    parts: usize,
     /// One program, for the process that prints the table
     #[arg(long, hide = true, requires = "golden")]
     one: Option<Named>,
@@ -110,7 +113,7 @@ fn with<D: watch::Watch>(
     about: &str,
 ) -> Result<usize> {
     if let (Some(program), Some(golden)) = (&options.one, &options.golden) {
-        println!("{}", one(device()?, target, program, golden, wanted)?.line());
+        println!("{}", one(device()?, target, program, golden, wanted)?);
         return Ok(0);
     }
     println!("{about}");
@@ -124,6 +127,7 @@ fn process(program: &str, golden: &Path, options: &Options) -> Result<Command> {
     let mut command = Command::new(std::env::current_exe().context("where this program is")?);
     command.args(["--one", program, "--golden"]).arg(golden);
     command.args(["--runs", &options.runs.to_string(), "--device", &options.device.to_string()]);
+    command.args(["--parts", &options.parts.to_string()]);
     command.args(["--backend", if options.backend == Device::Sim { "sim" } else { "cuda" }]);
     command.args(options.tiny.then_some("--tiny")).args(options.small.then_some("--small"));
     Ok(command)
@@ -136,5 +140,5 @@ fn wanted(options: &Options) -> Result<Wanted> {
         _ => Sizes::Large,
     };
     let most = Duration::try_from_secs_f64(options.seconds).context("--seconds")?;
-    Ok(Wanted { programs: options.programs.clone(), sizes, runs: options.runs, most })
+    Ok(Wanted { programs: options.programs.clone(), sizes, runs: options.runs, most, parts: options.parts })
 }

@@ -60,7 +60,7 @@ pub(crate) fn measure<D: Watch>(device: &Timed<D>, architecture: &str, effort: E
     for _ in 0..effort.runs {
         device.taken()?;
         device.copy(&queue, from, to, effort.bytes)?;
-        peak.bytes = peak.bytes.max(2.0 * effort.bytes as f64 / device.taken()?.0.as_secs_f64());
+        peak.bytes = peak.bytes.max(2.0 * effort.bytes as f64 / device.taken()?.worked.as_secs_f64());
     }
     let sums = allocate(4 * u64::from(effort.blocks * THREADS))?;
     let module = device.load(&text(architecture))?;
@@ -70,7 +70,7 @@ pub(crate) fn measure<D: Watch>(device: &Timed<D>, architecture: &str, effort: E
         let launch =
             DeviceLaunch { entry: "peak", blocks: effort.blocks, threads: THREADS, arguments: &[sums, effort.turns] };
         device.launch(&queue, &module, &launch)?;
-        peak.operations = peak.operations.max(operations / device.taken()?.0.as_secs_f64());
+        peak.operations = peak.operations.max(operations / device.taken()?.worked.as_secs_f64());
     }
     device.synchronise(&queue)?;
     [from, to, sums].into_iter().for_each(|address| device.free(address));

@@ -8,7 +8,10 @@ use fusebox_backend::{DeviceArray, Program as _};
 use fusebox_ir::{Array, FlatInterface, Program, Value};
 use fusebox_ptx::PtxBackend;
 
-use crate::{timed::Timed, watch::Watch};
+use crate::{
+    timed::{Part, Timed},
+    watch::Watch,
+};
 
 /// What came of a program.
 pub(crate) struct Ran {
@@ -20,6 +23,8 @@ pub(crate) struct Ran {
     pub(crate) whole: Duration,
     /// Launches of a run.
     pub(crate) launches: u64,
+    /// What took how long in the shortest run.
+    pub(crate) parts: Vec<Part>,
 }
 
 /// Runs a program so many times, and once more.
@@ -43,7 +48,13 @@ pub(crate) fn run<D: Watch>(
     let (first, _) = loaded.run_resident(&given)?;
     let results = first.iter().map(DeviceArray::to_host).collect::<Result<Vec<Array>, _>>()?;
     drop(first);
-    let mut ran = Ran { results: interface.values(results)?, worked: Duration::MAX, whole: Duration::MAX, launches: 0 };
+    let mut ran = Ran {
+        results: interface.values(results)?,
+        worked: Duration::MAX,
+        whole: Duration::MAX,
+        launches: 0,
+        parts: Vec::new(),
+    };
     for _ in 0..runs.max(1) {
         backend.device().times(false);
         let begin = Instant::now();
@@ -52,9 +63,11 @@ pub(crate) fn run<D: Watch>(
         backend.device().times(true);
         backend.device().taken()?;
         drop(loaded.run_resident(&given)?);
-        let (worked, launches) = backend.device().taken()?;
-        ran.worked = ran.worked.min(worked);
-        ran.launches = launches;
+        let taken = backend.device().taken()?;
+        ran.launches = taken.launches;
+        if taken.worked < ran.worked {
+            (ran.worked, ran.parts) = (taken.worked, taken.parts);
+        }
     }
     Ok(ran)
 }

@@ -16,8 +16,8 @@ use crate::{
     child::printed,
     peak::{Effort, Peak, measure},
     run::run,
-    table::{Figures, goal, head},
-    timed::Timed,
+    table::{Figures, goal, head, part_lines, part_rows},
+    timed::{Part, Timed},
     watch::Watch,
 };
 
@@ -34,6 +34,8 @@ pub(crate) struct Wanted {
     pub(crate) runs: u32,
     /// How long one program may take.
     pub(crate) most: Duration,
+    /// Parts of each program's work that are listed.
+    pub(crate) parts: usize,
 }
 
 /// Which data benchmark programs have.
@@ -117,10 +119,12 @@ pub(crate) fn suite(
     let begin = Instant::now();
     let (mut wrong, mut goals) = (0, Vec::new());
     for program in &programs {
-        let found = printed(&mut process(&program.word())?, wanted.most).and_then(|printed| Figures::of(&printed));
+        let found = printed(&mut process(&program.word())?, wanted.most)
+            .and_then(|printed| Ok((Figures::of(&printed)?, part_rows(&printed)?)));
         match found {
-            Ok(figures) => {
+            Ok((figures, parts)) => {
                 println!("{}", figures.row(program.name(), peak));
+                parts.iter().for_each(|part| println!("{part}"));
                 let compared = matches!(program, Named::Benchmark(_)) && wanted.sizes == Sizes::Large;
                 goals.extend(compared.then(|| goal(program.name(), &figures, peak)).flatten());
             }
@@ -135,35 +139,41 @@ pub(crate) fn suite(
     Ok(wrong)
 }
 
-/// Runs one program on a device, and compares its results.
+/// Runs one program on a device, and compares its results: what another process prints of it.
 pub(crate) fn one<D: Watch>(
     device: D,
     target: Target,
     program: &Named,
     golden: &Path,
     wanted: &Wanted,
-) -> Result<Figures> {
+) -> Result<String> {
     let cleared = if wanted.sizes == Sizes::Tiny { 0 } else { CLEARED };
     let backend = PtxBackend::new(Timed::new(device, cleared)?, target);
-    match program {
-        Named::Golden(name) => of_golden(&backend, golden, name),
+    let (figures, parts) = match program {
+        Named::Golden(name) => of_golden(&backend, golden, name)?,
         Named::Benchmark(name) => {
             let program = programs::find(name).with_context(|| format!("there is no benchmark `{name}`"))?;
-            of_benchmark(&backend, &program, wanted)
+            of_benchmark(&backend, &program, wanted)?
         }
-    }
+    };
+    Ok(format!("{}{}", part_lines(&parts, wanted.parts), figures.line()))
 }
 
 /// A golden program, with the results that it must have.
-fn of_golden<D: Watch>(backend: &PtxBackend<Timed<D>>, folder: &Path, name: &str) -> Result<Figures> {
+fn of_golden<D: Watch>(backend: &PtxBackend<Timed<D>>, folder: &Path, name: &str) -> Result<(Figures, Vec<Part>)> {
     let golden = fusebox_golden::load_in(folder, name);
     let ran = run(backend, &golden.program, &golden.inputs, 1)?;
     golden.check(&ran.results).map_err(|mismatch| anyhow::anyhow!("{mismatch}"))?;
-    Ok(Figures { launches: ran.launches, worked: ran.worked, whole: ran.whole, ..Figures::default() })
+    let figures = Figures { launches: ran.launches, worked: ran.worked, whole: ran.whole, ..Figures::default() };
+    Ok((figures, ran.parts))
 }
 
 /// A benchmark program, with the results that the CPU gives.
-fn of_benchmark<D: Watch>(backend: &PtxBackend<Timed<D>>, program: &Program, wanted: &Wanted) -> Result<Figures> {
+fn of_benchmark<D: Watch>(
+    backend: &PtxBackend<Timed<D>>,
+    program: &Program,
+    wanted: &Wanted,
+) -> Result<(Figures, Vec<Part>)> {
     let size = match wanted.sizes {
         Sizes::Tiny => program.tiny,
         Sizes::Small => program.sizes.small,
@@ -177,12 +187,13 @@ fn of_benchmark<D: Watch>(backend: &PtxBackend<Timed<D>>, program: &Program, wan
     let expected = program.select(cpu.run(&inputs)?).context("the CPU's results")?;
     compare(&expected, &program.select(ran.results)?, program.tolerance)?;
     let work = (program.work)(&data)?;
-    Ok(Figures {
+    let figures = Figures {
         size,
         launches: ran.launches,
         worked: ran.worked,
         whole: ran.whole,
         bytes: work.bytes,
         operations: work.operations,
-    })
+    };
+    Ok((figures, ran.parts))
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 
-use crate::peak::Peak;
+use crate::{peak::Peak, timed::Part};
 
 /// What is found of one program.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -75,6 +75,28 @@ impl Figures {
     }
 }
 
+/// Begins a line about a part of a run.
+const PART: &str = "part";
+
+/// For another process: what took longest in a run, so many of them.
+pub(crate) fn part_lines(parts: &[Part], most: usize) -> String {
+    let line = |part: &Part| format!("{PART} {} {} {}\n", part.times, part.worked.as_nanos(), part.name);
+    parts.iter().take(most).map(line).collect()
+}
+
+/// The rows of parts that a process printed.
+pub(crate) fn part_rows(printed: &str) -> Result<Vec<String>> {
+    let lines = printed.lines().filter_map(|line| line.strip_prefix(PART)).map(str::trim_start);
+    lines
+        .map(|line| {
+            let mut words = line.splitn(3, ' ');
+            let mut next = || words.next().context("it printed other parts");
+            let (times, nanoseconds, name): (u64, u64, &str) = (next()?.parse()?, next()?.parse()?, next()?);
+            Ok(format!("  {name:37} {times:>9} {:>12.1}", Duration::from_nanos(nanoseconds).as_secs_f64() * 1e6))
+        })
+        .collect()
+}
+
 /// The names of columns.
 pub(crate) fn head() -> String {
     let columns = ["GB/s", "", "GFLOP/s", ""];
@@ -137,6 +159,17 @@ mod tests {
     fn figures(bytes: f64, operations: f64) -> Figures {
         let (worked, whole) = (Duration::from_micros(100), Duration::from_micros(130));
         Figures { size: 10_000_000, launches: 2, worked, whole, bytes, operations }
+    }
+
+    #[test]
+    fn parts_have_rows() {
+        let part =
+            |name: &str, micros, times| Part { name: name.to_owned(), worked: Duration::from_micros(micros), times };
+        let lines = part_lines(&[part("sum_tiles", 90, 1), part("clear", 10, 2), part("copy", 1, 1)], 2);
+        let rows = part_rows(&format!("{lines}figures 1 2 3 4 5 6\n")).unwrap();
+        let words: Vec<Vec<&str>> = rows.iter().map(|row| row.split_whitespace().collect()).collect();
+        assert_eq!(words, [["sum_tiles", "1", "90.0"], ["clear", "2", "10.0"]]);
+        part_rows("part 1 many sum").unwrap_err();
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! A device that adds up how long it worked.
 
 use std::{
+    collections::HashMap,
     sync::{
         Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering},
@@ -22,9 +23,33 @@ pub(crate) struct Timed<D: Watch> {
     cleared: Option<(u64, u64)>,
     /// Whether work is timed.
     times: AtomicBool,
-    /// Where each piece of work began and ended.
-    worked: Mutex<Vec<(D::Point, D::Point)>>,
+    /// What each piece of work was, and where it began and ended.
+    worked: Mutex<Vec<Piece<D::Point>>>,
     launches: AtomicU64,
+}
+
+/// A piece of work.
+struct Piece<P> {
+    name: String,
+    first: P,
+    last: P,
+}
+
+/// What a device has done.
+pub(crate) struct Taken {
+    /// How long it worked.
+    pub(crate) worked: Duration,
+    pub(crate) launches: u64,
+    /// The same for each entry of a module, and for copies and clears; what took longest comes first.
+    pub(crate) parts: Vec<Part>,
+}
+
+/// All pieces of work that have one name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Part {
+    pub(crate) name: String,
+    pub(crate) worked: Duration,
+    pub(crate) times: u64,
 }
 
 impl<D: Watch> Timed<D> {
@@ -46,20 +71,33 @@ impl<D: Watch> Timed<D> {
         self.times.store(times, Ordering::Relaxed);
     }
 
-    fn worked(&self) -> MutexGuard<'_, Vec<(D::Point, D::Point)>> {
+    fn worked(&self) -> MutexGuard<'_, Vec<Piece<D::Point>>> {
         self.worked.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How long the device has worked since this was asked last, and how many launches there were.
-    pub(crate) fn taken(&self) -> Result<(Duration, u64), DeviceError> {
-        let mut all = Duration::ZERO;
-        for (first, last) in std::mem::take(&mut *self.worked()) {
-            all += self.device.between(&first, &last)?;
+    /// What the device has done since this was asked last.
+    pub(crate) fn taken(&self) -> Result<Taken, DeviceError> {
+        let mut worked = Duration::ZERO;
+        let mut parts: HashMap<String, (Duration, u64)> = HashMap::new();
+        for piece in std::mem::take(&mut *self.worked()) {
+            let time = self.device.between(&piece.first, &piece.last)?;
+            worked += time;
+            let (all, times) = parts.entry(piece.name).or_default();
+            *all += time;
+            *times += 1;
         }
-        Ok((all, self.launches.swap(0, Ordering::Relaxed)))
+        let mut parts: Vec<Part> =
+            parts.into_iter().map(|(name, (worked, times))| Part { name, worked, times }).collect();
+        parts.sort_by(|a, b| b.worked.cmp(&a.worked).then_with(|| a.name.cmp(&b.name)));
+        Ok(Taken { worked, launches: self.launches.swap(0, Ordering::Relaxed), parts })
     }
 
-    fn timed(&self, queue: &D::Queue, work: impl FnOnce() -> Result<(), DeviceError>) -> Result<(), DeviceError> {
+    fn timed(
+        &self,
+        queue: &D::Queue,
+        name: &str,
+        work: impl FnOnce() -> Result<(), DeviceError>,
+    ) -> Result<(), DeviceError> {
         if !self.times.load(Ordering::Relaxed) {
             return work();
         }
@@ -69,7 +107,7 @@ impl<D: Watch> Timed<D> {
         let first = self.device.point(queue)?;
         work()?;
         let last = self.device.point(queue)?;
-        self.worked().push((first, last));
+        self.worked().push(Piece { name: name.to_owned(), first, last });
         Ok(())
     }
 }
@@ -128,11 +166,11 @@ impl<D: Watch> Device for Timed<D> {
     }
 
     fn copy(&self, queue: &D::Queue, from: u64, to: u64, bytes: u64) -> Result<(), DeviceError> {
-        self.timed(queue, || self.device.copy(queue, from, to, bytes))
+        self.timed(queue, "copy", || self.device.copy(queue, from, to, bytes))
     }
 
     fn clear(&self, queue: &D::Queue, address: u64, bytes: u64) -> Result<(), DeviceError> {
-        self.timed(queue, || self.device.clear(queue, address, bytes))
+        self.timed(queue, "clear", || self.device.clear(queue, address, bytes))
     }
 
     fn load(&self, text: &str) -> Result<Self::Module, DeviceError> {
@@ -141,7 +179,7 @@ impl<D: Watch> Device for Timed<D> {
 
     fn launch(&self, queue: &D::Queue, module: &Self::Module, launch: &DeviceLaunch<'_>) -> Result<(), DeviceError> {
         self.launches.fetch_add(1, Ordering::Relaxed);
-        self.timed(queue, || self.device.launch(queue, module, launch))
+        self.timed(queue, launch.entry, || self.device.launch(queue, module, launch))
     }
 
     fn record(&self, queue: &D::Queue) -> Result<D::Event, DeviceError> {

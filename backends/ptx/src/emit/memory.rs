@@ -251,15 +251,26 @@ impl Emitter<'_> {
         }
     }
 
-    /// `index mod period`; where there is no period, 0 of one element, and outside of none.
+    /// `index mod period`; where there is no period, 0 of one element, and outside of none. Nearly all indices are in the first period, and a division of 64
+    /// bits takes about a hundred instructions.
     fn wrapped(&mut self, index: Val, period: Val, extent: Val) -> Result<Val> {
-        let near = self.c.compare("gt", period, 0i64.into());
-        let divisor = self.c.select(near, period, 1i64.into());
-        let folded = self.c.binary(Binary::ModFloor, index, divisor);
-        let folded = self.expanded(folded)?;
-        // Of an array without elements any index is outside of 0..0.
-        let folded = self.c.select(near, folded, 0i64.into());
-        let some = self.c.compare("gt", extent, 0i64.into());
-        Ok(self.c.select(some, folded, index))
+        let result = self.c.variable(index);
+        let behind = self.c.compare("ge", index, 0i64.into());
+        let before = self.c.compare("lt", index, period);
+        let inside = self.c.both(behind, before);
+        let outside = self.c.not(inside);
+        self.only_if(outside, |e| {
+            let near = e.c.compare("gt", period, 0i64.into());
+            let divisor = e.c.select(near, period, 1i64.into());
+            let folded = e.c.binary(Binary::ModFloor, index, divisor);
+            let folded = e.expanded(folded)?;
+            // Of an array without elements any index is outside of 0..0.
+            let folded = e.c.select(near, folded, 0i64.into());
+            let some = e.c.compare("gt", extent, 0i64.into());
+            let wrapped = e.c.select(some, folded, index);
+            e.c.assign(result, wrapped);
+            Ok(())
+        })?;
+        Ok(Val::new(ElementType::I64, result))
     }
 }

@@ -1,6 +1,6 @@
 //! Integers.
 
-use fusebox_ir::{Binary, ElementType, Unary};
+use fusebox_ir::{Binary, Constant, ElementType, Unary};
 
 use super::{Result, Unexpanded, suffix};
 use crate::{
@@ -139,19 +139,33 @@ impl Code {
     /// Division by what is not zero. The least number by -1, which overflows, is its negation.
     fn division(&mut self, function: Binary, a: Val, b: Val) -> Val {
         let (ty, s) = (a.ty, suffix(a.ty));
+        if let Some(power) = b.constant().and_then(Constant::power_of_two) {
+            return self.divided_by_power(function, a, power);
+        }
         let x = self.text(a);
         if ty.is_unsigned() {
             let y = self.text(b);
             let operation = if matches!(function, Binary::Div | Binary::DivFloor) { "div" } else { "rem" };
             return self.make(ty, &format!("{operation}.{s}"), &[&x, &y]);
         }
-        let minus_one = self.compare("eq", b, Self::number(ty, -1));
-        let divisor = self.select(minus_one, Self::number(ty, 1), b);
+        // Of other constants the assembler makes products.
+        let other = b.constant().is_some_and(|divisor| divisor.as_i64() != Some(-1));
+        let negation = (!other).then(|| {
+            let minus_one = self.compare("eq", b, Self::number(ty, -1));
+            (minus_one, self.make(ty, &format!("neg.{s}"), &[&x]))
+        });
+        let divisor = match negation {
+            Some((minus_one, _)) => self.select(minus_one, Self::number(ty, 1), b),
+            None => b,
+        };
         let y = self.text(divisor);
         let quotient = self.make(ty, &format!("div.{s}"), &[&x, &y]);
-        let negated = self.make(ty, &format!("neg.{s}"), &[&x]);
+        let unless_negated = |this: &mut Self, quotient: Val| match negation {
+            Some((minus_one, negated)) => this.select(minus_one, negated, quotient),
+            None => quotient,
+        };
         if function == Binary::Div {
-            return self.select(minus_one, negated, quotient);
+            return unless_negated(self, quotient);
         }
         let q = self.text(quotient);
         let product = self.make(ty, &format!("mul.lo.{s}"), &[&q, &y]);
@@ -173,7 +187,34 @@ impl Code {
         }
         let down = self.make(ty, &format!("sub.{s}"), &[&q, "1"]);
         let quotient = self.select(adjust, down, quotient);
-        self.select(minus_one, negated, quotient)
+        unless_negated(self, quotient)
+    }
+
+    /// A quotient or remainder by 2 to a power, with shifts and masks.
+    fn divided_by_power(&mut self, function: Binary, a: Val, power: u32) -> Val {
+        let (ty, s) = (a.ty, suffix(a.ty));
+        let untyped = Class::of(ty).untyped();
+        let (x, by, below) = (self.text(a), power.to_string(), ((1u64 << power) - 1).to_string());
+        let shift = |this: &mut Self, of: &str, by: &str| this.make(ty, &format!("shr.{s}"), &[of, by]);
+        let mask = |this: &mut Self, of: &str| this.make(ty, &format!("and.{untyped}"), &[of, &below]);
+        let quotient = matches!(function, Binary::Div | Binary::DivFloor);
+        if ty.is_unsigned() || matches!(function, Binary::DivFloor | Binary::ModFloor) {
+            return if quotient { shift(self, &x, &by) } else { mask(self, &x) };
+        }
+        // A shift rounds down: what is below zero is moved up first.
+        let last = if untyped == "b64" { "63" } else { "31" };
+        let sign = shift(self, &x, last);
+        let sign = self.text(sign);
+        let moved = mask(self, &sign);
+        let moved = self.text(moved);
+        let sum = self.make(ty, &format!("add.{s}"), &[&x, &moved]);
+        let sum = self.text(sum);
+        if quotient {
+            return shift(self, &sum, &by);
+        }
+        let rest = mask(self, &sum);
+        let rest = self.text(rest);
+        self.make(ty, &format!("sub.{s}"), &[&rest, &moved])
     }
 
     /// The amount of a shift as an unsigned 32-bit number that keeps what matters: a negative one is large.

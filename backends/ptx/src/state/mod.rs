@@ -49,14 +49,16 @@ pub(crate) enum Together {
     },
     /// Elements go to memory, each to its place.
     Put(Staged),
-    /// Results come from memory, each from its place.
-    Take(Staged),
+    /// Results are known: one for each component.
+    Take(Vec<Val>),
 }
 
 /// Elements of a chunk in memory.
 #[derive(Clone, Debug)]
 pub(crate) struct Staged {
     pub(crate) place: Reg,
+    /// Whether each step has one, so that nothing says so.
+    pub(crate) always: bool,
 }
 
 /// Where a scatter in chunks puts its elements.

@@ -107,9 +107,7 @@ impl Emitter<'_> {
         if let Some(together) = self.together.get(&position).cloned() {
             match together {
                 Together::Put(staged) => self.put(&staged, &element),
-                Together::Take(staged) => {
-                    let types: Vec<ElementType> = results.iter().map(|result| result.ty).collect();
-                    let values = self.taken(&staged, &types);
+                Together::Take(values) => {
                     for (local, value) in results.iter().zip(values) {
                         self.locals.insert(local.id, value);
                     }

@@ -291,11 +291,25 @@ impl Emitter<'_> {
 impl Emitter<'_> {
     /// Puts an element to its place in shared memory.
     pub(crate) fn put(&mut self, staged: &Staged, element: &Maybe) {
-        self.write_maybe("shared", staged.place, element);
+        self.write_element(staged.place, element, staged.always);
     }
 
-    /// Takes results from their place.
-    pub(crate) fn taken(&mut self, staged: &Staged, types: &[ElementType]) -> Vec<Val> {
-        self.read_maybe("shared", staged.place, types).values
+    /// Puts an element to an address in shared memory, and whether there is one unless there always is.
+    pub(crate) fn write_element(&mut self, address: Reg, element: &Maybe, always: bool) {
+        if !always {
+            return self.write_maybe("shared", address, element);
+        }
+        for (at, &value) in element.values.iter().enumerate() {
+            self.store_to("shared", address, 8 * at as u64, value);
+        }
+    }
+
+    /// Reads what [`Self::write_element`] has put.
+    pub(crate) fn read_element(&mut self, address: Reg, types: &[ElementType], always: bool) -> Maybe {
+        if !always {
+            return self.read_maybe("shared", address, types);
+        }
+        let values = types.iter().enumerate().map(|(at, &ty)| self.load_from("shared", ty, address, 8 * at as u64));
+        Maybe { values: values.collect(), present: None }
     }
 }

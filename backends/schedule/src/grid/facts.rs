@@ -266,6 +266,9 @@ pub fn tiles(kernel: &Kernel) -> Result<(Option<Lanes>, bool), &'static str> {
                 scans = true;
                 match association {
                     _ if is_exact(combine) => {}
+                    Association::Tiles { lanes, .. } if *lanes > WARP => {
+                        return Err("a gang of a scan has more lanes than a warp has threads");
+                    }
                     Association::Tiles { total_lanes, .. } if *total_lanes > 0 && agrees(*total_lanes) => exact = false,
                     _ => return Err("a scan has no total of its tiles, or another one than others have"),
                 }

@@ -1,6 +1,7 @@
 //! What carries from tile to tile.
 
 use fusebox_ir::{Binary, Constant, ElementType, Instruction, Lambda, Local, LocalId, Name, Place, ScalarOp};
+use fusebox_schedule::grid::WARP;
 
 use crate::{
     emit::{Emitter, Result},
@@ -9,8 +10,8 @@ use crate::{
     text::Reg,
 };
 
-/// Lanes of a gang where every order is right.
-pub(super) const GANG: u32 = 16;
+/// Lanes of a gang where every order is right: a warp.
+pub(super) const GANG: u32 = WARP;
 /// The state of a tile whose total is there.
 pub(super) const TOTAL: i64 = 1;
 /// The state of a tile behind which what is carried is there.
@@ -26,6 +27,8 @@ pub(super) struct Carried<'k> {
     /// None: the append.
     pub(super) seeds: Option<&'k [fusebox_ir::ScalarOperand]>,
     pub(super) gang: u32,
+    /// Whether each step has an element.
+    pub(super) always: bool,
     /// In scratch memory: totals of tiles, and what is carried behind them.
     pub(super) totals: Argument,
     pub(super) carries: Argument,
@@ -35,17 +38,33 @@ pub(super) struct Carried<'k> {
 pub(super) struct Own {
     /// Elements of a chunk.
     pub(super) staged: Reg,
-    /// Where the element under way is.
+    /// Where the element under way goes.
     pub(super) place: Reg,
     /// What each gang starts from.
     pub(super) starts: Reg,
-    /// In the first thread: what is carried so far.
+    /// In the threads of the first warp: what is carried so far.
     pub(super) running: Accumulator,
 }
 
 impl Carried<'_> {
     pub(super) fn stride(&self) -> u64 {
         8 * self.types.len() as u64 + 8
+    }
+
+    /// Bytes of an element of a chunk: where each step has one, nothing says so.
+    pub(super) fn staged_stride(&self) -> u64 {
+        8 * self.types.len() as u64 + if self.always { 0 } else { 8 }
+    }
+
+    /// The element of a chunk at an address.
+    pub(super) fn staged(&self, e: &mut Emitter<'_>, address: Reg) -> Maybe {
+        e.read_element(address, &self.types, self.always)
+    }
+
+    /// Registers for an element of a chunk.
+    pub(super) fn element(&self, e: &mut Emitter<'_>) -> Accumulator {
+        let element = self.absent(e);
+        Accumulator { present: element.present.filter(|_| !self.always), ..element }
     }
 
     pub(super) fn absent(&self, e: &mut Emitter<'_>) -> Accumulator {

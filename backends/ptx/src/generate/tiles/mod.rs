@@ -46,25 +46,25 @@ impl Building<'_> {
         let mut carried = Vec::new();
         let mut appends = false;
         for (position, statement) in kernel.statements.iter().enumerate() {
-            let (combine, seeds, exclusive, types, gang) = match &statement.action {
+            let (combine, seeds, exclusive, types, gang, always) = match &statement.action {
                 Action::Scan { combine, seeds, exclusive, association, .. } if statement.depth == 1 => {
                     let types = combine.params.iter().take(combine.results.len()).map(|param| param.ty).collect();
                     let gang = match association {
                         fusebox_ir::Association::Tiles { lanes, .. } if !exact => *lanes,
                         _ => GANG,
                     };
-                    (combine, Some(&seeds[..]), *exclusive, types, gang)
+                    (combine, Some(&seeds[..]), *exclusive, types, gang, statement.when.is_none())
                 }
                 Action::Append { .. } if statement.depth > 0 => {
                     appends = true;
-                    (&sum, None, true, vec![ElementType::I64], GANG)
+                    (&sum, None, true, vec![ElementType::I64], GANG, true)
                 }
                 _ => continue,
             };
             let bytes = count.clone().times(8 * types.len() as i64 + 8);
             let (totals, carries) = (self.scratch(bytes.clone(), false), self.scratch(bytes, false));
             let down = kernel.levels[0].order == fusebox_ir::LevelOrder::Down && seeds.is_some();
-            carried.push(Carried { position, combine, down, exclusive, types, seeds, gang, totals, carries });
+            carried.push(Carried { position, combine, down, exclusive, types, seeds, gang, always, totals, carries });
         }
         let partial: Vec<Argument> = (kernel.statements.iter())
             .filter_map(|statement| match &statement.action {
@@ -77,7 +77,7 @@ impl Building<'_> {
         let mut more = vec![status, ticket];
         more.extend(carried.iter().flat_map(|each| [each.totals, each.carries]));
         more.extend(partial.iter().chain(&locks));
-        let staged: u64 = carried.iter().map(Carried::stride).sum();
+        let staged: u64 = carried.iter().map(Carried::staged_stride).sum();
         let chunk = (STAGED_BYTES / staged.max(1)).clamp(64, 1024);
         let chunk = 1i64 << chunk.ilog2();
         let sizes = Sizes { team, tile, chunk };
@@ -102,7 +102,7 @@ impl Building<'_> {
         }
         let mut own = Vec::new();
         for each in &carried {
-            let staged = e.c.memory(Space::Shared, each.stride() * chunk as u64);
+            let staged = e.c.memory(Space::Shared, each.staged_stride() * chunk as u64);
             let starts = e.c.memory(Space::Shared, each.stride() * (chunk as u64 / u64::from(each.gang)).max(1));
             let (place, running) = (e.c.variable(0i64.into()), each.absent(&mut e));
             own.push(Own { staged, place, starts, running });

@@ -1,10 +1,11 @@
 //! The passes over a tile: its totals, what is carried into it, then its results, chunk by chunk.
 
 use fusebox_ir::{ElementType, Kernel, association::BLOCK};
+use fusebox_schedule::grid::WARP;
 
 use super::{
     carried::{Carried, Own},
-    gangs::{apply, chain, prefix},
+    gangs::{by_warp, chain, prefix, result},
 };
 use crate::{
     emit::{Axis, Emitter, Result, What},
@@ -81,7 +82,8 @@ impl<'k> Pass<'_, 'k> {
             Ok(())
         })?;
         agree(e);
-        phase(e, |e| e.only_if(first, |e| self.look_back(e, totals, (number, status))))?;
+        let leads = e.c.compare("lt", self.thread, i64::from(WARP).into());
+        phase(e, |e| e.only_if(leads, |e| by_warp(e, |e| self.look_back(e, totals, (number, status), first))))?;
         agree(e);
         let blocks = e.pieces(steps, BLOCK);
         e.count_up(blocks, |e, block| {
@@ -96,7 +98,7 @@ impl<'k> Pass<'_, 'k> {
                 let left = e.c.text(left);
                 let count = e.c.make(ElementType::I64, "min.s64", &[&left, &self.sizes.chunk.to_string()]);
                 let begin = e.c.add(begin, skipped);
-                self.chunk(e, begin, count, first)
+                self.chunk(e, begin, count, leads)
             })?;
             if self.reduces.is_empty() {
                 return Ok(());
@@ -126,10 +128,10 @@ impl<'k> Pass<'_, 'k> {
     }
 
     /// One chunk: elements to shared memory, scanned there, then everything else at each step.
-    pub(super) fn chunk(&mut self, e: &mut Emitter<'k>, begin: Val, count: Val, first: Reg) -> Result {
+    fn chunk(&mut self, e: &mut Emitter<'k>, begin: Val, count: Val, leads: Reg) -> Result {
         let stride = i64::from(self.sizes.team.threads).into();
         for (each, own) in self.carried.iter().zip(&self.own) {
-            e.together.insert(each.position, Together::Put(Staged { place: own.place }));
+            e.together.insert(each.position, Together::Put(Staged { place: own.place, always: each.always }));
         }
         phase(e, |e| {
             e.stride_up(self.thread, count, stride, |e, step| {
@@ -138,7 +140,7 @@ impl<'k> Pass<'_, 'k> {
                 let count = self.count(e, at)?;
                 for (each, own) in self.carried.iter().zip(&self.own) {
                     if each.seeds.is_none() {
-                        e.write_maybe("shared", own.place, &Maybe { values: vec![count], present: None });
+                        e.write_element(own.place, &Maybe { values: vec![count], present: None }, each.always);
                     }
                 }
                 Ok(())
@@ -147,24 +149,22 @@ impl<'k> Pass<'_, 'k> {
         agree(e);
         for (each, own) in self.carried.iter().zip(&self.own) {
             e.operation = e.kernel.operation(&e.kernel.statements[each.position]);
-            let gangs = e.pieces(count, each.gang.into());
-            phase(e, |e| e.stride_up(self.thread, gangs, stride, |e, gang| prefix(e, each, own, gang, count)))?;
+            let threads = (self.thread, self.sizes.team.threads);
+            phase(e, |e| by_warp(e, |e| prefix(e, each, own, threads, count)))?;
             agree(e);
-            phase(e, |e| e.only_if(first, |e| chain(e, each, own, gangs, count)))?;
-            agree(e);
-            phase(e, |e| e.stride_up(self.thread, gangs, stride, |e, gang| apply(e, each, own, gang, count)))?;
-            e.together.insert(each.position, Together::Take(Staged { place: own.place }));
+            phase(e, |e| e.only_if(leads, |e| by_warp(e, |e| chain(e, each, own, self.thread, count))))?;
         }
         agree(e);
         phase(e, |e| {
             e.stride_up(self.thread, count, stride, |e, step| {
-                self.places(e, step);
                 let at = e.c.add(begin, step);
                 e.enter(&self.axis, at);
                 for (each, own) in self.carried.iter().zip(&self.own) {
-                    if each.seeds.is_none() {
-                        let value = e.load_from("shared", ElementType::I64, own.place, 0);
-                        e.appended = Some(e.c.variable(value));
+                    e.operation = e.kernel.operation(&e.kernel.statements[each.position]);
+                    let found = result(e, each, own, step)?;
+                    match (each.seeds, &found.values[..]) {
+                        (None, &[before]) => e.appended = Some(e.c.variable(before)),
+                        _ => _ = e.together.insert(each.position, Together::Take(found.values)),
                     }
                 }
                 e.depth(1, self.inner.clone())?;
@@ -178,7 +178,7 @@ impl<'k> Pass<'_, 'k> {
 
     pub(super) fn places(&self, e: &mut Emitter<'k>, step: Val) {
         for (each, own) in self.carried.iter().zip(&self.own) {
-            let place = e.address(own.staged, step, each.stride());
+            let place = e.address(own.staged, step, each.staged_stride());
             e.c.assign(own.place, Val::new(ElementType::I64, place));
         }
     }
