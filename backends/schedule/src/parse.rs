@@ -262,6 +262,9 @@ impl Parser<'_, '_> {
         if self.tokens.takes_word("unroll") {
             each.unroll = self.tokens.small()?;
         }
+        if self.tokens.takes_word("points") {
+            each.points = self.tokens.small()?;
+        }
         while self.tokens.takes_sign(',') {
             if self.tokens.takes_word("remainder") {
                 each.remainder = if self.tokens.takes_word("masked") {

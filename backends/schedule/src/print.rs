@@ -160,6 +160,9 @@ impl Text {
         if each.unroll > 1 {
             _ = write!(head, " unroll {}", each.unroll);
         }
+        if each.points > 1 {
+            _ = write!(head, " points {}", each.points);
+        }
         match each.remainder {
             Remainder::Scalar => {}
             Remainder::Masked => head.push_str(", remainder masked"),

@@ -2,7 +2,8 @@
 //! result. Rows of different lengths then cost nothing but their steps: no accumulator is in memory, and nothing is scalar code.
 
 use fusebox_ir::{
-    ALIGNMENT, Action, Association, DimBoundary, Kernel, LevelOrder, ScatterOrder, analysis::kernels::row_lengths,
+    ALIGNMENT, Action, Association, DimBoundary, ElementType, Kernel, LevelOrder, ScatterOrder,
+    analysis::{algebra::identities, kernels::row_lengths},
     association::BLOCK,
 };
 
@@ -55,6 +56,39 @@ pub fn may_be_row(kernel: &Kernel, level: usize, (lanes, unroll): (u32, u32), mo
         };
         if !fits {
             return Err(format!("statement {position} is none of a row in {unroll} gangs of {lanes}"));
+        }
+    }
+    Ok(())
+}
+
+/// Bytes of the accumulators that are folded together: all of a vector register, of any target.
+const TOGETHER: usize = 64;
+
+/// Whether the accumulators of a level that runs as a row, in gangs of `lanes`, may be folded together with those of other points of the level
+/// around, which is across as many lanes: each instruction then combines accumulators of several points.
+///
+/// # Errors
+/// The first reason why not.
+pub fn may_be_together(kernel: &Kernel, level: usize, lanes: u32) -> Result<(), String> {
+    let Some(around) = level.checked_sub(1) else {
+        return Err("the rows of points are those of a level inside of another".to_owned());
+    };
+    may_be_lanes(kernel, around, lanes)
+        .map_err(|why| format!("level {around} cannot be across {lanes} lanes, a row each: {why}"))?;
+    for (position, statement) in inside(kernel, level) {
+        match &statement.action {
+            // A failure would be that of the first row and not of the first step.
+            Action::Check { .. } => return Err(format!("statement {position} may fail, in rows that are together")),
+            Action::Reduce { combine, values, .. } => {
+                let mut types = combine.params.iter().take(values.len()).map(|param| param.ty);
+                let whole = |ty: ElementType| matches!(ty.bytes(), 4 | 8) && ty.bytes() * lanes as usize >= TOGETHER;
+                if identities(combine).is_none() || !types.all(whole) {
+                    return Err(format!(
+                        "what statement {position} reduces is not folded together: it has no identity, or lanes are not 4 or 8 bytes, {TOGETHER} in all"
+                    ));
+                }
+            }
+            _ => {}
         }
     }
     Ok(())

@@ -141,6 +141,10 @@ pub struct Loop {
     /// there are no more ([`crate::few`]). 1: no unrolling.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub unroll: u32,
+    /// Of a row inside of lanes, each of which is a point with a row of its own: of how many points gangs stand in an iteration
+    /// ([`crate::rows::may_be_together`]). 1: one row after the other.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub points: u32,
     /// What is done with steps that do not fill a gang.
     #[serde(default, skip_serializing_if = "Remainder::is_scalar")]
     pub remainder: Remainder,
@@ -241,6 +245,7 @@ impl Loop {
             axis,
             by,
             unroll: 1,
+            points: 1,
             remainder: Remainder::Scalar,
             border: false,
             out_of_cache: None,

@@ -295,6 +295,12 @@ impl Builder {
         if ty.lanes == 1 { value } else { self.one(ty.element, ty.lanes, Op::Reverse(value)) }
     }
 
+    /// Every other run of `run` lanes of the first and then of the second ([`Op::Unzip`]).
+    pub fn unzip(&mut self, first: Value, second: Value, run: u32, odd: bool) -> Value {
+        let ty = self.ty(first);
+        self.one(ty.element, ty.lanes, Op::Unzip { first, second, run, odd })
+    }
+
     /// Lanes moved up by `by`.
     pub fn shift(&mut self, value: Value, by: u32, fill: Value) -> Value {
         let ty = self.ty(value);

@@ -172,6 +172,18 @@ pub enum Op {
     },
     /// The lanes in the other order; no mask.
     Reverse(Value),
+    /// Of the lanes of the first and then of the second, in runs of `run`: every other run, from the first or the second on. Of gangs of 64 bytes
+    /// at least, in lanes of 4 or 8.
+    Unzip {
+        /// What comes first.
+        first: Value,
+        /// What comes behind it.
+        second: Value,
+        /// Lanes of a run: a power of two, and at most half of a gang.
+        run: u32,
+        /// Whether the second run of two is taken, and not the first.
+        odd: bool,
+    },
     /// Leaves the function with a failure where the condition (a mask, or a `bool`) holds in any lane.
     FailIf {
         /// A mask, or a uniform `bool`.

@@ -90,6 +90,9 @@ impl Printer<'_> {
             Op::Half { value, upper } => format!("{} half of {value}", if *upper { "upper" } else { "lower" }),
             Op::Reverse(value) => format!("reverse {value}"),
             Op::Shift { value, by, fill } => format!("shift {value} by {by}, {fill}"),
+            Op::Unzip { first, second, run, odd } => {
+                format!("{} runs of {run} of {first}, {second}", if *odd { "odd" } else { "even" })
+            }
             Op::FailIf { condition, site, operands } => format!("fail {site} ({}) if {condition}", list(operands)),
             Op::Loop(own) => {
                 let Loop { from, to, step, index, starts, carried, body, next } = &**own;

@@ -21,6 +21,7 @@ macro_rules! operands {
             Op::Half { value, .. } => smallvec![value],
             Op::Binary(_, a, b) | Op::Insert(a, _, b) => smallvec![a, b],
             Op::Shift { value, fill, .. } => smallvec![value, fill],
+            Op::Unzip { first, second, .. } => smallvec![first, second],
             Op::Fma(a, b, c) | Op::Select(a, b, c) => smallvec![a, b, c],
             Op::Load { base, index, .. } | Op::Prefetch { base, index, .. } => smallvec![base, index],
             Op::LoadStrided { base, index, stride, .. } => smallvec![base, index, stride],

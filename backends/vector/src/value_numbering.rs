@@ -37,6 +37,7 @@ fn key(op: &Op, ty: Type) -> Option<(Key, bool)> {
         Op::Extract(_, lane) | Op::Insert(_, lane, _) => (0, u64::from(*lane), true),
         Op::Half { upper, .. } => (u8::from(*upper), 0, true),
         Op::Shift { by, .. } => (0, u64::from(*by), true),
+        Op::Unzip { run, odd, .. } => (u8::from(*odd), u64::from(*run), true),
         _ => return None,
     };
     Some((Key(discriminant(op), function, op.operands(), number, ty), moves))

@@ -238,6 +238,8 @@ fn operations_ask_for_types_and_lanes() {
         |m| (F32, 16, Op::Shift { value: m.x, by: 1, fill: m.zero }),
         |m| (F32, 16, Op::Reverse(m.zero)),
         |m| (ElementType::Bool, 16, Op::Reverse(m.mask)),
+        |m| (F32, 16, Op::Unzip { first: m.x, second: m.zero, run: 1, odd: false }),
+        |m| (ElementType::Bool, 16, Op::Unzip { first: m.mask, second: m.mask, run: 1, odd: false }),
         |m| (F32, 16, Op::Half { value: m.x, upper: true }),
         |m| (I64, 8, Op::Half { value: m.x, upper: false }),
         |m| {

@@ -23,6 +23,7 @@ mod scalar;
 mod statement;
 mod stores;
 mod strip_mined;
+mod together;
 mod uniform;
 mod unrolled;
 

@@ -3,13 +3,13 @@
 //! Whole iterations of gangs come first, as many gangs as there are accumulators, and then one iteration in which lanes behind the end do
 //! nothing. Where the level has no more steps than such an iteration, it is that one alone: no loop, and no branch. Nothing is in scratch memory.
 
-use std::ops::Range;
+use std::{collections::HashMap, ops::Range};
 
-use fusebox_ir::{Action, Association, Binary, ElementType, LevelOrder, analysis::kernels::trip_count};
+use fusebox_ir::{Action, Association, Binary, ElementType, LevelOrder, LocalId, analysis::kernels::trip_count};
 use fusebox_schedule::{By, Loop};
 
 use super::{
-    Emitter, Result,
+    Emitter, Result, Val,
     emitted_level::EmittedLevel,
     statement::reduce::{Maybe, Reduce},
 };
@@ -19,12 +19,22 @@ use crate::vector::Value;
 struct Gangs {
     /// Lanes of a gang.
     lanes: u32,
-    /// Gangs of an iteration.
+    /// Gangs of an iteration, of each point.
     count: u32,
+    /// What is known at the points of which gangs stand in an iteration.
+    points: Vec<HashMap<LocalId, Val>>,
     /// Reduces of the level.
     reduces: Vec<usize>,
     /// Where the states of the first gang begin.
     states: usize,
+}
+
+/// What the gangs of a row have combined, of one reduce.
+pub(super) struct Folded {
+    pub(super) position: usize,
+    pub(super) reduce: Reduce,
+    /// One gang of accumulators.
+    pub(super) total: Maybe,
 }
 
 impl Gangs {
@@ -41,8 +51,32 @@ impl<'k> Emitter<'k> {
         depth: usize,
         inner: Range<usize>,
         each: &'k Loop,
-        (from, to): (Value, Value),
+        bounds: (Value, Value),
     ) -> Result {
+        if self.lanes > 1 {
+            return self.rows_together(depth, inner, each, bounds);
+        }
+        let here = self.locals.clone();
+        let folded = self.row_gangs(depth, inner, each, bounds, vec![here.clone()])?;
+        self.locals = here;
+        for Folded { position, reduce, total } in folded.into_iter().flatten() {
+            self.operation = self.kernel.operation(&self.kernel.statements[position]);
+            let lanes = self.b.lanes(total.0[0]);
+            let total = self.fold_registers(&reduce, vec![total], lanes)?;
+            self.reduce_results(position, &reduce, total)?;
+        }
+        Ok(())
+    }
+
+    /// The gangs of the rows of some points, of which these locals are known: what they combine, of each point and each reduce.
+    pub(super) fn row_gangs(
+        &mut self,
+        depth: usize,
+        inner: Range<usize>,
+        each: &'k Loop,
+        (from, to): (Value, Value),
+        points: Vec<HashMap<LocalId, Val>>,
+    ) -> Result<Vec<Vec<Folded>>> {
         let kernel = self.kernel;
         let By::Lanes(lanes) = each.by else { return Err(self.broken("a row that is not in gangs")) };
         if kernel.levels[depth].order == LevelOrder::Down {
@@ -50,11 +84,12 @@ impl<'k> Emitter<'k> {
         }
         let reduces =
             inner.clone().filter(|&position| matches!(kernel.statements[position].action, Action::Reduce { .. }));
-        let gangs = Gangs { lanes, count: each.unroll, reduces: reduces.collect(), states: self.states.len() };
+        let (count, states) = (each.unroll, self.states.len());
+        let gangs = Gangs { lanes, count, points, reduces: reduces.collect(), states };
         let zero = self.b.int(0);
         let steps = self.b.sub(to, from);
         let steps = self.b.binary(Binary::Max, steps, zero);
-        for _ in 0..gangs.count {
+        for _ in 0..gangs.count as usize * gangs.points.len() {
             for &position in &gangs.reduces {
                 self.row_begin(position, &gangs)?;
             }
@@ -76,10 +111,23 @@ impl<'k> Emitter<'k> {
             let next = std::mem::take(&mut self.states);
             self.states = self.b.end_loop(open, next);
         }
-        // Without steps nothing is known of where elements would be.
-        self.some_steps = Some(self.b.less(zero, steps));
-        let width = self.row_mask_type(&row);
-        self.row_iteration(&row, &gangs, |this, ahead| {
+        if start == zero {
+            // Without steps nothing is known of where elements would be.
+            self.some_steps = Some(self.b.less(zero, steps));
+            self.row_rest(&row, &gangs, (start, steps))?;
+            self.some_steps = None;
+        } else {
+            let left = self.b.sub(steps, start);
+            self.where_more_than(left, 0, |this| this.row_rest(&row, &gangs, (start, steps)))?;
+        }
+        self.row_end(&gangs)
+    }
+
+    /// The iteration that begins at `start`, in which lanes behind the end do nothing.
+    fn row_rest(&mut self, row: &EmittedLevel, gangs: &Gangs, (start, steps): (Value, Value)) -> Result {
+        let lanes = gangs.lanes;
+        let width = self.row_mask_type(row);
+        self.row_iteration(row, gangs, |this, ahead| {
             // The last gang begins at the end of the row at most: behind that as much can be read as a gang has.
             let own = this.b.add_int(start, ahead);
             let own = if ahead == 0 { own } else { this.b.binary(Binary::Min, own, steps) };
@@ -89,9 +137,7 @@ impl<'k> Emitter<'k> {
             let left = this.b.convert(width, left);
             let iota = this.b.iota(width, lanes);
             Ok((own, Some(this.b.less(iota, left))))
-        })?;
-        self.some_steps = None;
-        self.row_end(&gangs)
+        })
     }
 
     /// A type of lanes that is as wide as what is loaded: the mask then needs no other width.
@@ -119,13 +165,16 @@ impl<'k> Emitter<'k> {
     ) -> Result {
         let mut state = gangs.states;
         for number in 0..gangs.count {
-            for &position in &gangs.reduces {
-                self.set_registers(position, Some(state));
-                state += self.reduce_or_total(position).states();
-            }
             let (step, mask) = place(self, i64::from(number) * i64::from(gangs.lanes))?;
             self.mask = mask;
-            self.step(row, step, gangs.lanes)?;
+            for point in &gangs.points {
+                self.locals.clone_from(point);
+                for &position in &gangs.reduces {
+                    self.set_registers(position, Some(state));
+                    state += self.reduce_or_total(position).states();
+                }
+                self.step(row, step, gangs.lanes)?;
+            }
             self.mask = None;
         }
         Ok(())
@@ -160,23 +209,26 @@ impl<'k> Emitter<'k> {
         }
     }
 
-    /// The results of a row's reduces become locals.
-    fn row_end(&mut self, gangs: &Gangs) -> Result {
+    /// What the gangs of an iteration make together, of each point and each reduce.
+    fn row_end(&mut self, gangs: &Gangs) -> Result<Vec<Vec<Folded>>> {
         let kernel = self.kernel;
         let states = self.states.split_off(gangs.states);
+        let points = gangs.points.len();
+        let stride = states.len() / (gangs.count as usize * points);
         let mut first = 0;
+        let mut folded: Vec<Vec<Folded>> = gangs.points.iter().map(|_| Vec::new()).collect();
         for &position in &gangs.reduces {
             let Some(reduce) = self.reduces.remove(&position) else { self.misplaced(position) };
-            let stride = states.len() / gangs.count as usize;
-            let all: Vec<Maybe> = (0..gangs.count as usize)
-                .map(|gang| reduce.of_states(&states[gang * stride + first..][..reduce.states()]))
-                .collect();
-            first += reduce.states();
             self.operation = kernel.operation(&kernel.statements[position]);
-            let total = self.fold_registers(&reduce, all, gangs.lanes)?;
-            self.reduce_results(position, &reduce, total)?;
+            for (point, folded) in folded.iter_mut().enumerate() {
+                let own = (0..gangs.count as usize).map(|gang| (gang * points + point) * stride + first);
+                let all = own.map(|at| reduce.of_states(&states[at..][..reduce.states()])).collect();
+                let total = self.fold_gangs(&reduce, all)?;
+                folded.push(Folded { position, reduce: reduce.clone(), total });
+            }
+            first += reduce.states();
         }
         self.lanes = 1;
-        Ok(())
+        Ok(folded)
     }
 }

@@ -361,6 +361,7 @@ impl Lower<'_> {
             }
             Op::Half { value, upper } => self.half(*value, *upper),
             Op::Reverse(value) => self.reverse(*value),
+            Op::Unzip { first, second, run, odd } => self.unzip(*first, *second, *run, *odd),
             Op::Shift { value, by, fill } => self.shift(*value, *by, *fill),
             Op::Select(condition, a, b) => self.select(*condition, *a, *b),
             Op::Unary(function, a) if ty.lanes == 1 => {

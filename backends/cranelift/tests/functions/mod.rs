@@ -222,6 +222,13 @@ impl Maker {
             }
             15 => {
                 let a = self.pick(|_, l| l == lanes)?;
+                let bytes = self.b.element(a).bytes();
+                if bytes >= 4 && bytes * lanes as usize >= 64 && self.random.next().is_multiple_of(2) {
+                    let (other, run) = (self.same(a), 1 << (self.random.next() as u32 % lanes.ilog2()));
+                    let unzipped = self.b.unzip(a, other, run, self.random.next().is_multiple_of(2));
+                    self.values.push(unzipped);
+                    return Some(());
+                }
                 let fill = self.same(a);
                 let by = 1 << (self.random.next() as u32 % lanes.ilog2().max(1));
                 self.b.shift(a, by, fill)

@@ -191,10 +191,13 @@ impl<'c> Check<'c> {
     }
 
     fn lanes(&mut self) {
-        let mut in_lanes = self.leaf.loops.iter().filter(|each| matches!(each.by, By::Lanes(_)));
-        let gang = in_lanes.next().copied();
-        if in_lanes.next().is_some() {
-            self.fault("two loops around a statement are across lanes");
+        let in_lanes = self.leaf.loops.iter().filter(|each| matches!(each.by, By::Lanes(_)));
+        let in_lanes: Vec<&Loop> = in_lanes.copied().collect();
+        if let [around, row, more @ ..] = in_lanes.as_slice() {
+            self.together(around, row);
+            if !more.is_empty() {
+                self.fault("three loops around a statement are across lanes");
+            }
         }
         for each in &self.leaf.loops {
             if !matches!(each.by, By::Lanes(_))
@@ -202,11 +205,14 @@ impl<'c> Check<'c> {
             {
                 self.fault("a border, a remainder and streams are those of gangs");
             }
+            if each.points != 1 && !in_lanes.get(1).is_some_and(|row| row.axis == each.axis) {
+                self.fault("points at once are those of a row inside of lanes");
+            }
         }
-        if let Some(each) = gang
-            && let By::Lanes(lanes) = each.by
-        {
-            self.gang(each, lanes);
+        for each in in_lanes {
+            if let By::Lanes(lanes) = each.by {
+                self.gang(each, lanes);
+            }
         }
     }
 
@@ -269,8 +275,9 @@ impl<'c> Check<'c> {
         });
         // Steps of an innermost level that stand in a row have rules of their own.
         let in_a_row = |each: &Loop| each.by == By::Serial && self.level_of(each.axis) + 1 == self.kernel.levels.len();
-        let unrolled = self.leaf.loops.iter().filter(|each| each.unroll > 1 && !in_a_row(each));
-        let copies = unrolled.clone().fold(1u32, |copies, each| copies.saturating_mul(each.unroll));
+        let unrolled = self.leaf.loops.iter().filter(|each| each.unroll.max(each.points) > 1 && !in_a_row(each));
+        let count = |each: &Loop| each.unroll.saturating_mul(each.points);
+        let copies = unrolled.clone().fold(1u32, |copies, each| copies.saturating_mul(count(each)));
         let Some(outermost) = unrolled.map(|each| self.level_of(each.axis)).min() else { return };
         let one = registers_of_accumulators(self.kernel, cpu, (outermost, lanes.unwrap_or(1)), |position| {
             self.leaf.statements.contains(&position)

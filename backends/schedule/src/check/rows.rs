@@ -5,8 +5,8 @@ use fusebox_ir::analysis::kernels::trip_count;
 use super::bits::Check;
 use crate::{
     abreast::{MOST_ABREAST, may_be_abreast},
-    rows::may_be_row,
-    schedule::{Axis, By, Loop},
+    rows::{may_be_row, may_be_together},
+    schedule::{Axis, By, Loop, Remainder},
 };
 
 impl Check<'_> {
@@ -45,6 +45,29 @@ impl Check<'_> {
             self.fault("a row has no border, and no streams");
         }
         if let Err(why) = may_be_row(self.kernel, level, (lanes, each.unroll), self.most(level)) {
+            self.fault(why);
+        }
+    }
+
+    /// Rows of the points that are lanes of the level around.
+    pub(super) fn together(&mut self, around: &Loop, row: &Loop) {
+        let (outer, level) = (self.level_of(around.axis), self.level_of(row.axis));
+        let (By::Lanes(points), By::Lanes(lanes)) = (around.by, row.by) else { return };
+        if !self.nest.is_row(self.kernel, row) || outer + 1 != level {
+            self.fault("two loops around a statement are across lanes, and they are no rows of the points of a level");
+            return;
+        }
+        if points != lanes {
+            self.fault(format!("{points} rows in gangs of {lanes} are not folded together: there are as many of both"));
+        }
+        let plain = around.unroll == 1 && !around.border && around.out_of_cache.is_none() && around.pack.is_empty();
+        if !plain || around.remainder == Remainder::Masked {
+            self.fault("lanes that are points with rows have no border, no streams, no panels, and no masked remainder");
+        }
+        if !row.points.is_power_of_two() || row.points > points {
+            self.fault(format!("{} points at once are no power of two up to {points}", row.points));
+        }
+        if let Err(why) = may_be_together(self.kernel, level, lanes) {
             self.fault(why);
         }
     }

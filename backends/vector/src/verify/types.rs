@@ -180,6 +180,14 @@ impl Verify<'_> {
                 [*value, *fill].into_iter().for_each(|operand| self.is(operand, ty));
                 self.should(Rule::Positions, *by <= ty.lanes, || format!("{ty} moved by {by}"));
             }
+            Op::Unzip { first, second, run, .. } => {
+                [*first, *second].into_iter().for_each(|operand| self.is(operand, ty));
+                let bytes = ty.element.bytes();
+                let whole = bytes >= 4 && ty.element != ElementType::Bool && bytes * ty.lanes as usize >= 64;
+                self.should(Rule::Types, whole, || format!("runs of lanes of {ty}"));
+                let fits = run.is_power_of_two() && *run <= ty.lanes / 2;
+                self.should(Rule::Positions, fits, || format!("runs of {run} lanes of {ty}"));
+            }
             Op::FailIf { condition, site, operands } => self.failure(*condition, *site, operands),
             Op::Loop(own) => {
                 let Loop { from, to, step, index, starts, carried, next, .. } = &**own;

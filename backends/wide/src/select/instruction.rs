@@ -73,6 +73,7 @@ impl<'a> Select<'a> {
             Op::Half { value, upper } => self.half(*value, *upper)?,
             Op::Reverse(value) => self.reversed(*value)?,
             Op::Shift { value, by, fill } => self.shift(*value, *by, *fill)?,
+            Op::Unzip { first, second, run, odd } => self.unzipped(*first, *second, *run, *odd)?,
             Op::Select(condition, a, b) => self.choose(*condition, *a, *b)?,
             Op::Unary(function, a) if ty.lanes == 1 => {
                 if let (Unary::Not, Some(&Test::Ints(holds, x, y))) = (function, self.tests.get(a)) {

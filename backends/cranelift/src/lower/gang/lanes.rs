@@ -110,6 +110,22 @@ impl Lower<'_> {
         Registers::Gang(reversed.collect())
     }
 
+    /// Every other run of so many lanes of two gangs: registers, or what lies in pairs of them.
+    pub(in crate::lower) fn unzip(&mut self, first: Value, second: Value, run: u32, odd: bool) -> Registers {
+        let bytes = run as usize * self.ty(first).element.bytes();
+        let (all, odd) = ([self.gang(first), self.gang(second)].concat(), usize::from(odd));
+        if bytes >= 16 {
+            let runs = all.chunks(bytes / 16).skip(odd).step_by(2);
+            return Registers::Gang(runs.flatten().copied().collect());
+        }
+        let picks: Vec<u8> = (0..32u8).filter(|&byte| usize::from(byte) / bytes % 2 == odd).collect();
+        let pairs = all.chunks(2).map(|pair| {
+            let vector = self.b.func.dfg.value_type(pair[0]);
+            self.shuffled(vector, pair[0], pair[1], picks.clone())
+        });
+        Registers::Gang(pairs.collect())
+    }
+
     pub(in crate::lower) fn select(&mut self, condition: Value, a: Value, b: Value) -> Registers {
         let (mut left, mut right) = (self.registers_of(a), self.registers_of(b));
         if let Registers::One(condition) = self.registers_of(condition) {

@@ -52,18 +52,11 @@ impl Emitter<'_> {
     pub(in crate::emit) fn fold_registers(
         &mut self,
         reduce: &Reduce,
-        mut gangs: Vec<Maybe>,
+        gangs: Vec<Maybe>,
         lanes: u32,
     ) -> Result<Maybe> {
         let around = std::mem::replace(&mut self.lanes, lanes);
-        while gangs.len() > 1 {
-            let upper = gangs.split_off(gangs.len() / 2);
-            let pairs = gangs.iter().zip(&upper);
-            gangs = pairs
-                .map(|(left, right)| self.combine_maybe(&reduce.combine, left, right, reduce.swap))
-                .collect::<Result<Vec<_>>>()?;
-        }
-        let Some(mut all) = gangs.pop() else { return Err(self.broken("a fold of no accumulators")) };
+        let mut all = self.fold_gangs(reduce, gangs)?;
         while self.lanes > 1 {
             let half = |this: &mut Self, upper: bool| -> Maybe {
                 let values = all.0.iter().map(|&value| this.b.half(value, upper)).collect();
@@ -75,6 +68,18 @@ impl Emitter<'_> {
         }
         self.lanes = around;
         Ok(all)
+    }
+
+    /// Gangs of accumulators, combined by halves until there is one gang.
+    pub(in crate::emit) fn fold_gangs(&mut self, reduce: &Reduce, mut gangs: Vec<Maybe>) -> Result<Maybe> {
+        while gangs.len() > 1 {
+            let upper = gangs.split_off(gangs.len() / 2);
+            let pairs = gangs.iter().zip(&upper);
+            gangs = pairs
+                .map(|(left, right)| self.combine_maybe(&reduce.combine, left, right, reduce.swap))
+                .collect::<Result<Vec<_>>>()?;
+        }
+        gangs.pop().ok_or_else(|| self.broken("a fold of no accumulators"))
     }
 
     /// Accumulator l takes accumulator l + half, for ever smaller halves, `lanes` at a time; gives the first half that is too small.

@@ -1,0 +1,157 @@
+//! Rows of several points: the level around a row is across lanes, and its points go through their rows one after the other. What the gangs of a
+//! point's row have combined is one gang of accumulators; those of all points are folded together, so that each instruction combines accumulators
+//! of several points, and a point has its result in its lane.
+
+use std::{
+    collections::{BTreeSet, HashMap},
+    ops::Range,
+};
+
+use fusebox_ir::{LocalId, Statement};
+use fusebox_schedule::{Gang, Loop};
+
+use super::{
+    Emitter, Result, Val,
+    rows::Folded,
+    statement::reduce::{Maybe, Reduce},
+};
+use crate::vector::{Memory, Value};
+
+/// A local that the row uses, and that differs between points.
+enum ByPoint {
+    /// That of a point is here in scratch memory.
+    Kept(i64, Value),
+    /// `i64`: that of the first point, and how far it is from point to point.
+    Linear(Value, Value),
+}
+
+/// The accumulators of all points of a reduce, in scratch memory.
+struct Accumulators {
+    position: usize,
+    reduce: Reduce,
+    /// Where those of each component begin, with a value that has their type.
+    places: Vec<(i64, Value)>,
+}
+
+impl<'k> Emitter<'k> {
+    /// The level `depth` around the statements `inner` as a row, for each of the points that are lanes just now.
+    pub(super) fn rows_together(
+        &mut self,
+        depth: usize,
+        inner: Range<usize>,
+        each: &'k Loop,
+        bounds: (Value, Value),
+    ) -> Result {
+        let points = self.lanes;
+        if self.mask.is_some() {
+            return Err(self.broken("rows of lanes of which some take no part"));
+        }
+        let (outer, gang) = (self.locals.clone(), self.gang);
+        let differ = self.differ_by_point(inner.clone());
+        let zero = self.b.int(0);
+        let behind = self.b.int(points.into());
+        let open = self.b.begin_loop(zero, behind, i64::from(each.points), &self.states.clone());
+        self.states.clone_from(&open.carried);
+        self.lanes = 1;
+        self.gang = Some(Gang { level: depth, lanes: points, masked: true });
+        let numbers: Vec<Value> = (0..each.points).map(|ahead| self.b.add_int(open.index, ahead.into())).collect();
+        let own: Vec<_> = numbers.iter().map(|&number| self.locals_at(&outer, &differ, number)).collect();
+        let mut all: Vec<Accumulators> = Vec::new();
+        for (number, own) in numbers.into_iter().zip(self.row_gangs(depth, inner, each, bounds, own)?) {
+            if all.is_empty() {
+                all = own.iter().map(|own| self.accumulators_of_points(own, points)).collect();
+            }
+            let at = self.b.mul(number, behind);
+            for (kept, own) in all.iter().zip(own) {
+                for (&(place, _), value) in kept.places.iter().zip(own.total.0) {
+                    let base = self.scratch_at(place);
+                    self.b.store(base, at, value, None);
+                }
+            }
+        }
+        let next = std::mem::take(&mut self.states);
+        self.states = self.b.end_loop(open, next);
+        (self.locals, self.gang, self.lanes) = (outer, gang, points);
+        for own in all {
+            self.operation = self.kernel.operation(&self.kernel.statements[own.position]);
+            let total = self.fold_together(&own, (0, points))?;
+            let Accumulators { position, reduce, .. } = own;
+            self.reduce_results(position, &reduce.in_lanes(points), total)?;
+        }
+        Ok(())
+    }
+
+    /// The locals that these statements use, and that differ between lanes; what is no line is stored, for each point to load its own.
+    fn differ_by_point(&mut self, inner: Range<usize>) -> Vec<(LocalId, ByPoint)> {
+        let used: BTreeSet<LocalId> = self.kernel.statements[inner].iter().flat_map(Statement::used_locals).collect();
+        let mut differ = Vec::new();
+        for id in used {
+            match self.locals.get(&id) {
+                Some(&Val::Gang(value)) => {
+                    let place = self.b.scratch(self.b.element(value).bytes() * self.lanes as usize);
+                    let (base, zero) = (self.scratch_at(place), self.b.int(0));
+                    self.b.store(base, zero, value, None);
+                    differ.push((id, ByPoint::Kept(place, value)));
+                }
+                Some(&Val::Linear(first, stride)) => differ.push((id, ByPoint::Linear(first, stride))),
+                Some(Val::Uniform(_)) | None => {}
+            }
+        }
+        differ
+    }
+
+    /// What is known at a point, by its number.
+    fn locals_at(
+        &mut self,
+        outer: &HashMap<LocalId, Val>,
+        differ: &[(LocalId, ByPoint)],
+        number: Value,
+    ) -> HashMap<LocalId, Val> {
+        let mut locals = outer.clone();
+        for (id, own) in differ {
+            let own = match *own {
+                ByPoint::Kept(place, like) => {
+                    let base = self.scratch_at(place);
+                    self.b.load(self.b.element(like), 1, base, number, Memory::Shared)
+                }
+                ByPoint::Linear(first, stride) => {
+                    let ahead = self.b.mul(number, stride);
+                    self.b.add(first, ahead)
+                }
+            };
+            locals.insert(*id, Val::Uniform(own));
+        }
+        locals
+    }
+
+    /// Room for what the gangs of so many points' rows combine, each a gang.
+    fn accumulators_of_points(&mut self, like: &Folded, points: u32) -> Accumulators {
+        let places = like.total.0.iter().map(|&value| {
+            let bytes = self.b.element(value).bytes() * points as usize * points as usize;
+            (self.b.scratch(bytes), value)
+        });
+        Accumulators { position: like.position, places: places.collect(), reduce: like.reduce.clone() }
+    }
+
+    /// The accumulators of so many points from the first on, combined by halves until they are one gang: that of each point one behind the other.
+    fn fold_together(&mut self, own: &Accumulators, (first, count): (u32, u32)) -> Result<Maybe> {
+        let lanes = self.lanes;
+        if count == 1 {
+            let at = self.b.int(i64::from(first) * i64::from(lanes));
+            let load = |&(place, like): &(i64, Value)| {
+                let base = self.scratch_at(place);
+                self.b.load(self.b.element(like), lanes, base, at, Memory::Shared)
+            };
+            return Ok((own.places.iter().map(load).collect(), None));
+        }
+        let half = count / 2;
+        let (low, _) = self.fold_together(own, (first, half))?;
+        let (high, _) = self.fold_together(own, (first + half, half))?;
+        let mut halves = |odd: bool| -> Maybe {
+            let pairs = low.iter().zip(&high);
+            (pairs.map(|(&low, &high)| self.b.unzip(low, high, lanes / count, odd)).collect(), None)
+        };
+        let (left, right) = (halves(false), halves(true));
+        self.combine_maybe(own.reduce.combine(), &left, &right, own.reduce.swaps())
+    }
+}
