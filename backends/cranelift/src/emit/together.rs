@@ -7,7 +7,7 @@ use std::{
     ops::Range,
 };
 
-use fusebox_ir::{LocalId, Statement};
+use fusebox_ir::{LocalId, Statement, analysis::kernels::depths};
 use fusebox_schedule::{Gang, Loop};
 
 use super::{
@@ -47,7 +47,7 @@ impl<'k> Emitter<'k> {
             return Err(self.broken("rows of lanes of which some take no part"));
         }
         let (outer, gang) = (self.locals.clone(), self.gang);
-        let differ = self.differ_by_point(inner.clone());
+        let differ = self.differ_by_point(depth, inner.clone());
         let zero = self.b.int(0);
         let behind = self.b.int(points.into());
         let open = self.b.begin_loop(zero, behind, i64::from(each.points), &self.states.clone());
@@ -81,9 +81,13 @@ impl<'k> Emitter<'k> {
         Ok(())
     }
 
-    /// The locals that these statements use, and that differ between lanes; what is no line is stored, for each point to load its own.
-    fn differ_by_point(&mut self, inner: Range<usize>) -> Vec<(LocalId, ByPoint)> {
-        let used: BTreeSet<LocalId> = self.kernel.statements[inner].iter().flat_map(Statement::used_locals).collect();
+    /// The locals that statements inside of level `depth` use, and that differ between lanes; what is no line is stored, for each point to load its own.
+    fn differ_by_point(&mut self, depth: usize, inner: Range<usize>) -> Vec<(LocalId, ByPoint)> {
+        let known = depths(self.kernel);
+        // What is made inside may be known still, from another version of the level.
+        let outside = |id: &LocalId| known.get(id).is_some_and(|&own| own <= depth);
+        let used = self.kernel.statements[inner].iter().flat_map(Statement::used_locals).filter(outside);
+        let used: BTreeSet<LocalId> = used.collect();
         let mut differ = Vec::new();
         for id in used {
             match self.locals.get(&id) {

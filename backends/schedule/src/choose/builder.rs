@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use fusebox_ir::Kernel;
 
 use crate::{
-    choose::{Preferences, at_once::AtOnce, panels::Panels},
+    choose::{Preferences, at_once::AtOnce, panels::Panels, together::Together},
     schedule::{Axis, Gang, Nest},
     target::Cpu,
 };
@@ -38,6 +38,12 @@ pub(super) struct Builder<'k> {
     pub(super) long: Option<usize>,
     /// A level of which pieces run outside of the one around it, and the steps of a piece.
     pub(super) interchanged: Option<(usize, Axis)>,
+    /// How rows of the level across lanes are folded together, if they are.
+    pub(super) together: Option<Together>,
+    /// Whether the nest is being made in which they are.
+    pub(super) rows_together: bool,
+    /// A level that has this many steps or more.
+    pub(super) longer_than: Option<(usize, u32)>,
     pub(super) nest: Nest,
 }
 

@@ -92,7 +92,8 @@ impl Builder<'_> {
         let mut each = Loop::new(axis, By::Serial, vec![Node::Do(Effects::Rest)]);
         each.unroll = count;
         let then = vec![Node::Loop(each)];
-        if counted.is_some() {
+        let short = self.short.is_some_and(|(own, than)| own == level && than <= count + 1);
+        if counted.is_some() || short {
             return Some(then);
         }
         let many = Trip { many: true, ..trip.clone() };

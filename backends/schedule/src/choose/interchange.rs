@@ -36,6 +36,7 @@ impl Builder<'_> {
         let Room::Cores(_, gang) = self.machine else { return None };
         if self.interchanged.is_some()
             || self.at_once.is_some()
+            || self.rows_together
             || self.panels.is_some()
             || self.nest.partitioned().is_some()
             || self.preferences.interchanged == Some(false)

@@ -68,8 +68,9 @@ pub(super) fn choices(nest: &Nest, kernel: &Kernel) -> Vec<Choice> {
     while let Some(node) = nodes.pop() {
         match node {
             Node::Loop(each) => {
-                if each.by == By::Serial && each.unroll > 1 {
-                    let level = nest.level_of(levels, each.axis).unwrap_or(0);
+                let level = nest.level_of(levels, each.axis).unwrap_or(0);
+                // Steps of an innermost level stand in a row.
+                if each.by == By::Serial && each.unroll > 1 && level + 1 < levels {
                     let choice = choice(level, each.unroll, combines(kernel, level));
                     // Short levels and others may have it alike.
                     if !found.contains(&choice) {

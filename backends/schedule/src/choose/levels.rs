@@ -9,7 +9,7 @@ use fusebox_ir::{
 };
 
 use super::{
-    Choice, Preferences,
+    Accumulators, Choice, Preferences,
     accumulate::{self, Kept},
     at_once::AtOnce,
     builder::{Builder, Room, Trip},
@@ -19,6 +19,7 @@ use super::{
     partitions,
     rows::rows,
     runs,
+    together::Together,
 };
 use crate::{
     effects::effects,
@@ -76,6 +77,9 @@ impl<'k> Builder<'k> {
             }
         };
         let at_once = gang.filter(|_| preferences.jam.is_none()).and_then(|gang| AtOnce::of(kernel, gang));
+        let together =
+            gang.filter(|_| at_once.is_none()).and_then(|gang| Together::of(kernel, cpu, gang, preferences));
+        choices.extend(together.map(|together| together.choice()));
         if let (Some(gang), None) = (gang, at_once) {
             choices.extend(rows(kernel, cpu, gang, preferences.rows).into_iter().map(|row| row.choice(gang.level)));
         }
@@ -88,6 +92,9 @@ impl<'k> Builder<'k> {
             panels: None,
             long: None,
             interchanged: None,
+            together,
+            rows_together: false,
+            longer_than: None,
             nest: Nest::default(),
         }
     }
@@ -100,15 +107,17 @@ impl<'k> Builder<'k> {
             self.nest.forms.extend(partitions::form(self.kernel, cpu, self.preferences.partitioned));
         }
         self.nest.nodes = match self.short() {
-            None => self.packed(),
+            None => self.long_nest(),
             Some((gang, outer, fewer_than)) => {
+                let least = self.together.map_or(fewer_than, |_| Together::least());
+                let fewer_than = fewer_than.min(least);
                 let level = gang.level as u32;
                 self.short = Some((gang.level, fewer_than));
                 self.machine.set_gang(outer);
                 let then = self.packed();
                 self.short = None;
                 self.machine.set_gang(Some(gang));
-                let otherwise = self.packed();
+                let otherwise = self.long_nest();
                 vec![Node::Choose { level, fewer_than, then, otherwise }]
             }
         };
@@ -248,6 +257,9 @@ impl<'k> Builder<'k> {
             let (then, otherwise) = (self.with_rest(then), self.with_rest(otherwise));
             return vec![Node::Choose { level: level as u32, fewer_than: least, then, otherwise }];
         }
+        if let Some(rows) = self.rows_of_points(level) {
+            return rows;
+        }
         if !self.is_in_window(level)
             && let Some(row) = self.row(level, axis, trip).or_else(|| self.few(level, axis, trip))
         {
@@ -314,7 +326,8 @@ impl<'k> Builder<'k> {
         };
         let by = By::Lanes(gang.lanes);
         let place = accumulate::Level { kernel: self.kernel, level, gang: gang.lanes, cpu };
-        match place.kept(self.preferences.accumulators) {
+        let wanted = if self.rows_together { Some(Accumulators::Scratch) } else { self.preferences.accumulators };
+        match place.kept(wanted) {
             Kept::Scratch => vec![self.gangs(gang, axis, 1)],
             Kept::Unrolled(gangs) => vec![self.gangs(gang, axis, gangs)],
             Kept::Strips { batches, width, rest } => {
@@ -351,6 +364,9 @@ impl<'k> Builder<'k> {
         } else {
             Remainder::Scalar
         };
+        if self.rows_together {
+            return Node::Loop(each);
+        }
         each.border = !gang.masked && has_border(self.kernel, level);
         let streams = Streams::of(self.kernel, level, gang.lanes, |_| true);
         let interchanged = self.is_in_window(level) || self.is_in_window(level + 1);

@@ -16,6 +16,7 @@ mod panels;
 mod partitions;
 mod rows;
 mod runs;
+mod together;
 mod version;
 
 use fusebox_ir::{
@@ -70,6 +71,8 @@ pub struct Preferences {
     pub overlap: Option<bool>,
     /// Whether levels that may be short run as rows too, where they may.
     pub rows: Option<bool>,
+    /// Whether rows of several points are folded together, where they may be.
+    pub together: Option<bool>,
     /// How many points of the level around have their short rows done at once, where they may; 1: one after the other.
     pub abreast: Option<u32>,
     /// How many steps of the level around the one across lanes run at once, where they may; 1: one after the other.
@@ -169,6 +172,8 @@ pub fn alternatives(kernel: &Kernel, target: &Target) -> Vec<Schedule> {
                     Preferences { unrolled: Some(true), ..usual },
                     Preferences { rows: Some(false), ..usual },
                     Preferences { rows: Some(true), ..usual },
+                    Preferences { together: Some(false), ..usual },
+                    Preferences { together: Some(true), ..usual },
                     Preferences { abreast: Some(1), ..usual },
                     Preferences { abreast: Some(2), ..usual },
                     Preferences { abreast: Some(3), ..usual },

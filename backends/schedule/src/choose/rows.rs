@@ -154,7 +154,9 @@ impl Builder<'_> {
             return None;
         }
         let rows = rows(self.kernel, cpu, gang, self.preferences.rows);
-        let row = rows.into_iter().find(|row| trip.no_row.is_none_or(|than| row.fewer_than > than))?;
+        let longer = self.longer_than.filter(|(own, _)| *own == level).map(|(_, than)| than);
+        let least = trip.no_row.max(longer);
+        let row = rows.into_iter().find(|row| least.is_none_or(|than| row.fewer_than > than))?;
         let then = if row.lanes == 1 {
             let body = self.body(level);
             vec![Node::Loop(Loop::new(axis, By::Serial, body))]

@@ -22,6 +22,9 @@ pub(super) fn loops(kernel: &Kernel, grid: Grid) -> Nest {
         panels: None,
         long: None,
         interchanged: None,
+        together: None,
+        rows_together: false,
+        longer_than: None,
         nest: Nest::default(),
     };
     let nodes = match grid {

@@ -1,0 +1,139 @@
+//! Which rows are folded together for several points of the level around.
+
+use fusebox_ir::{Action, Association, Kernel, analysis::kernels::trip_count};
+
+use super::{
+    Choice, Preferences,
+    builder::{Builder, Room},
+};
+use crate::{
+    gangs::{MOST_LANES, gang_of_tiles, inside, is_counted_before},
+    registers::registers_of_accumulators,
+    rows::{may_be_row, may_be_together},
+    schedule::{Axis, By, Effects, Gang, Loop, Node, Remainder},
+    target::Cpu,
+};
+
+/// Rows of fewer steps have them in a row, with points in lanes.
+const LEAST: i64 = 9;
+/// Rows of more steps take so long that it is nothing to fold each alone; threads have fewer points each then.
+const MOST: i64 = 512;
+/// Points of which gangs stand in an iteration, at most.
+const POINTS: u32 = 8;
+/// Statements of an iteration, at most.
+const STATEMENTS: u32 = 256;
+
+/// How rows are folded together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Together {
+    /// The level whose rows they are.
+    pub(super) level: usize,
+    /// Lanes of gangs: points of the level around, and steps of rows.
+    pub(super) lanes: u32,
+    /// Gangs of an iteration of a long row: so many hold all accumulators.
+    unroll: u32,
+    /// Points of which gangs stand in an iteration: of long rows, and of those of one gang.
+    points: (u32, u32),
+    /// How many steps a row has, where that is a number.
+    steps: Option<i64>,
+}
+
+impl Together {
+    /// How the rows of the level across lanes are folded together, if they are: where all have as many steps, and are not long.
+    pub(super) fn of(kernel: &Kernel, cpu: &Cpu, gang: Gang, preferences: Preferences) -> Option<Self> {
+        let (level, steps) = (gang.level, trip_count(&kernel.levels[gang.level]));
+        let wanted = preferences.together == Some(true);
+        let counted = steps.map_or(is_counted_before(kernel, level), |steps| (LEAST..=MOST).contains(&steps));
+        let chosen = preferences.together.is_none() && preferences.gang.is_none() && preferences.rows != Some(false);
+        if level == 0 || gang.masked || gang_of_tiles(kernel).is_some() || !counted || !(wanted || chosen) {
+            return None;
+        }
+        let mut widths = inside(kernel, level).filter_map(|(_, statement)| match statement.action {
+            Action::Reduce { association: Association::Interleaved { lanes }, .. } => Some(lanes),
+            _ => None,
+        });
+        let width = widths.next().filter(|&first| widths.all(|other| other == first))?;
+        let lanes = (4..=MOST_LANES.ilog2()).map(|bits| 1 << bits).filter(|&lanes| !wanted || lanes >= gang.lanes);
+        let statements = inside(kernel, level).count() as u32;
+        lanes.filter(|&lanes| lanes <= width).find_map(|lanes| {
+            let unroll = width / lanes;
+            may_be_together(kernel, level, lanes).ok()?;
+            may_be_row(kernel, level, (lanes, unroll), Some(MOST)).ok()?;
+            let one = registers_of_accumulators(kernel, cpu, (level, lanes), |_| true);
+            // Half of the registers are for what is loaded and computed.
+            let fits = |gangs: u32| one * gangs <= cpu.registers / 2 && statements * gangs <= STATEMENTS;
+            let points = |unroll: u32| (0..=POINTS.ilog2()).rev().map(|bits| 1 << bits).find(|&p| fits(unroll * p));
+            Some(Self { level, lanes, unroll, points: (points(unroll)?, points(1)?), steps })
+        })
+    }
+
+    /// Rows of fewer steps than this are folded together, where how many they have is not known.
+    pub(super) fn fewer_than(&self) -> Option<u32> {
+        self.steps.is_none().then_some(MOST as u32 + 1)
+    }
+
+    /// Rows of fewer steps than this are not.
+    pub(super) fn least() -> u32 {
+        LEAST as u32
+    }
+
+    /// The level across lanes: that of the points.
+    pub(super) fn gang(&self) -> Gang {
+        Gang { level: self.level - 1, lanes: self.lanes, masked: false }
+    }
+
+    /// The rows of the points of a gang.
+    fn rows(&self) -> Vec<Node> {
+        let row = |unroll: u32, points: u32| {
+            let axis = Axis(self.level as u32);
+            let mut each = Loop::new(axis, By::Lanes(self.lanes), vec![Node::Do(Effects::Rest)]);
+            (each.unroll, each.points, each.remainder) = (unroll, points, Remainder::Masked);
+            vec![Node::Loop(each)]
+        };
+        let (long, short) = (row(self.unroll, self.points.0), row(1, self.points.1));
+        match self.steps {
+            _ if self.unroll == 1 => short,
+            Some(steps) if steps <= i64::from(self.lanes) => short,
+            Some(_) => long,
+            None => {
+                let (level, fewer_than) = (self.level as u32, self.lanes + 1);
+                vec![Node::Choose { level, fewer_than, then: short, otherwise: long }]
+            }
+        }
+    }
+
+    /// Why they are.
+    pub(super) fn choice(&self) -> Choice {
+        let Self { level, lanes, .. } = self;
+        Choice {
+            about: format!("level {level} of {} to {MOST} steps", LEAST),
+            chosen: format!("{lanes} points of the level around at once, whose accumulators are folded together"),
+            because: "each instruction then combines accumulators of several points, and what is done with the results is done in lanes".to_owned(),
+            instead_of: vec!["one point after the other: most of a fold is instructions of few lanes that wait for each other".to_owned()],
+        }
+    }
+}
+
+impl Builder<'_> {
+    /// All loops and statements where the level across lanes is not too short for gangs.
+    pub(super) fn long_nest(&mut self) -> Vec<Node> {
+        let Room::Cores(_, Some(gang)) = self.machine else { return self.packed() };
+        let Some(together) = self.together else { return self.packed() };
+        self.machine.set_gang(Some(together.gang()));
+        self.rows_together = true;
+        let then = self.whole();
+        self.rows_together = false;
+        self.machine.set_gang(Some(gang));
+        let Some(fewer_than) = together.fewer_than() else { return then };
+        self.longer_than = Some((together.level, fewer_than));
+        let otherwise = self.packed();
+        self.longer_than = None;
+        vec![Node::Choose { level: together.level as u32, fewer_than, then, otherwise }]
+    }
+
+    /// The rows of a level whose points are lanes.
+    pub(super) fn rows_of_points(&self, level: usize) -> Option<Vec<Node>> {
+        let own = self.together.filter(|own| self.rows_together && own.level == level);
+        own.map(|own| own.rows())
+    }
+}
