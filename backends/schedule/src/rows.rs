@@ -76,19 +76,13 @@ pub fn may_be_together(kernel: &Kernel, level: usize, lanes: u32) -> Result<(), 
     may_be_lanes(kernel, around, lanes)
         .map_err(|why| format!("level {around} cannot be across {lanes} lanes, a row each: {why}"))?;
     for (position, statement) in inside(kernel, level) {
-        match &statement.action {
-            // A failure would be that of the first row and not of the first step.
-            Action::Check { .. } => return Err(format!("statement {position} may fail, in rows that are together")),
-            Action::Reduce { combine, values, .. } => {
-                let mut types = combine.params.iter().take(values.len()).map(|param| param.ty);
-                let whole = |ty: ElementType| matches!(ty.bytes(), 4 | 8) && ty.bytes() * lanes as usize >= TOGETHER;
-                if identities(combine).is_none() || !types.all(whole) {
-                    return Err(format!(
-                        "what statement {position} reduces is not folded together: it has no identity, or lanes are not 4 or 8 bytes, {TOGETHER} in all"
-                    ));
-                }
-            }
-            _ => {}
+        let Action::Reduce { combine, values, .. } = &statement.action else { continue };
+        let mut types = combine.params.iter().take(values.len()).map(|param| param.ty);
+        let whole = |ty: ElementType| matches!(ty.bytes(), 4 | 8) && ty.bytes() * lanes as usize >= TOGETHER;
+        if identities(combine).is_none() || !types.all(whole) {
+            return Err(format!(
+                "what statement {position} reduces is not folded together: it has no identity, or lanes are not 4 or 8 bytes, {TOGETHER} in all"
+            ));
         }
     }
     Ok(())

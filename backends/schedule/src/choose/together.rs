@@ -53,7 +53,7 @@ impl Together {
             _ => None,
         });
         let width = widths.next().filter(|&first| widths.all(|other| other == first))?;
-        let lanes = (4..=MOST_LANES.ilog2()).map(|bits| 1 << bits).filter(|&lanes| !wanted || lanes >= gang.lanes);
+        let lanes = (3..=MOST_LANES.ilog2()).map(|bits| 1 << bits).filter(|&lanes| !wanted || lanes >= gang.lanes);
         let statements = inside(kernel, level).count() as u32;
         lanes.filter(|&lanes| lanes <= width).find_map(|lanes| {
             let unroll = width / lanes;
