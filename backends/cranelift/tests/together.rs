@@ -160,7 +160,10 @@ fn rows_together_are_chosen_and_refused_with_the_reason() {
         (&[("unroll 4 points 4", "unroll 4 points 3")], "no power of two"),
         (&[("unroll 4 points 4", "unroll 4 points 32")], "no power of two"),
         (&[("unroll 4 points 4", "unroll 4 points 16")], "vector registers"),
-        (&[("x_share.2 lanes(16), remainder overlapped", "x_share.2 lanes(16), remainder masked")], "no masked remainder"),
+        (
+            &[("x_share.2 lanes(16), remainder overlapped", "x_share.2 lanes(16), remainder masked")],
+            "no masked remainder",
+        ),
         (&[("x_share.2 lanes(16), remainder overlapped", "x_share.2 lanes(16) unroll 4")], "no border"),
         (&[("x_share.2 lanes(16), remainder overlapped", "x_share.2")], "points at once are those of a row"),
         (&[("x1 lanes(16) unroll 4 points 4, remainder masked", "x1 lanes(16)")], "no rows of the points"),

@@ -42,6 +42,12 @@ pub enum Form {
         /// The statement (its position).
         statement: u32,
     },
+    /// On a processor: a reduce has one accumulator, which takes its elements one after the other, wherever its levels are not across lanes
+    /// ([`crate::chains::may_be_chain`]).
+    Chain {
+        /// The statement (its position).
+        statement: u32,
+    },
     /// On a GPU: a scatter combines into copies of its targets in the shared memory of each block, where there are at most so many targets, and
     /// blocks combine what they have into the targets at their ends.
     Private {
@@ -83,6 +89,14 @@ impl Nest {
     pub fn copied(&self) -> impl Iterator<Item = (usize, u32)> {
         self.forms.iter().filter_map(|form| match *form {
             Form::Copied { statement, targets } => Some((statement as usize, targets)),
+            _ => None,
+        })
+    }
+
+    /// The reduces that have one accumulator.
+    pub fn chains(&self) -> impl Iterator<Item = usize> {
+        self.forms.iter().filter_map(|form| match *form {
+            Form::Chain { statement } => Some(statement as usize),
             _ => None,
         })
     }

@@ -3,6 +3,7 @@
 pub mod abreast;
 pub mod accumulate;
 mod book;
+pub mod chains;
 mod check;
 mod choose;
 mod effects;

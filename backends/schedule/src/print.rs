@@ -99,6 +99,10 @@ impl Text {
                     let name = self.labels.statement(*statement);
                     self.line(&format!("runs {name}"));
                 }
+                Form::Chain { statement } => {
+                    let name = self.labels.statement(*statement);
+                    self.line(&format!("chain {name}"));
+                }
                 Form::Private { statement, cells } => {
                     let name = self.labels.statement(*statement);
                     self.line(&format!("private {name} {cells}"));

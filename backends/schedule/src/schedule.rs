@@ -5,6 +5,8 @@
 //! scans, stores, scatters, appends, checks, and loads that may fail. What only computes a value is computed where a placed statement needs
 //! it, in the outermost loop in which its operands are known.
 
+use std::collections::BTreeSet;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -289,6 +291,21 @@ impl Nest {
             }
         }
         None
+    }
+
+    /// The levels that are across lanes somewhere, outermost of their lanes.
+    pub fn gangs(&self, levels: usize) -> BTreeSet<usize> {
+        let mut found = BTreeSet::new();
+        let mut nodes: Vec<&Node> = self.nodes.iter().collect();
+        while let Some(node) = nodes.pop() {
+            match node {
+                Node::Loop(Loop { axis, by: By::Lanes(_), .. }) => found.extend(self.level_of(levels, *axis)),
+                Node::Loop(each) => nodes.extend(&each.body),
+                Node::Do(_) => {}
+                Node::Choose { then, otherwise, .. } => nodes.extend(then.iter().chain(otherwise)),
+            }
+        }
+        found
     }
 
     /// The fewest steps of the level across lanes at which they go across lanes: with fewer, a nest of single steps is chosen.

@@ -1,5 +1,7 @@
 //! Builds functions region by region, folding what is known.
 
+use std::collections::HashMap;
+
 use fusebox_ir::{Binary, Constant, ElementType, Unary, primitive};
 
 use crate::{Function, If, Inst, Loop, Memory, Op, Region, Site, Type, Value, While};
@@ -9,6 +11,8 @@ use crate::{Function, If, Inst, Loop, Memory, Op, Region, Site, Type, Value, Whi
 pub struct Builder {
     types: Vec<Type>,
     constants: Vec<Option<Constant>>,
+    /// What is known to be another uniform `i64` and a number.
+    sums: HashMap<Value, (Value, i64)>,
     regions: Vec<Region>,
     sites: Vec<Site>,
     scratch: usize,
@@ -143,13 +147,36 @@ impl Builder {
         self.one(element, lanes, Op::Binary(function, a, b))
     }
 
-    /// The sum of two `i64`.
+    /// The sum of two `i64`. Of uniform ones, numbers are added last: addresses take them for nothing, and what they are added to is the same for
+    /// neighbours.
     pub fn add(&mut self, a: Value, b: Value) -> Value {
         match (self.constant_of(a).map(Constant::bits), self.constant_of(b).map(Constant::bits)) {
             (Some(0), None) => b,
             (None, Some(0)) => a,
-            _ => self.binary(Binary::Add, a, b),
+            _ if self.lanes(a) > 1 || self.lanes(b) > 1 => self.binary(Binary::Add, a, b),
+            (Some(_), Some(_)) => self.binary(Binary::Add, a, b),
+            (Some(number), None) => self.add_number(b, number as i64),
+            (None, Some(number)) => self.add_number(a, number as i64),
+            (None, None) => {
+                let apart = |value: Value| self.sums.get(&value).copied().unwrap_or((value, 0));
+                let ((x, m), (y, n)) = (apart(a), apart(b));
+                let sum = self.binary(Binary::Add, x, y);
+                self.add_number(sum, m.wrapping_add(n))
+            }
         }
+    }
+
+    /// A uniform `i64` and a number.
+    fn add_number(&mut self, a: Value, number: i64) -> Value {
+        let (rest, before) = self.sums.get(&a).copied().unwrap_or((a, 0));
+        let number = number.wrapping_add(before);
+        if number == 0 {
+            return rest;
+        }
+        let known = self.int(number);
+        let sum = self.binary(Binary::Add, rest, known);
+        self.sums.insert(sum, (rest, number));
+        sum
     }
 
     /// The product of two `i64`.

@@ -35,7 +35,7 @@ impl<'k> Emitter<'k> {
         let mut combined: Vec<Combined> = Vec::new();
         for position in inner.clone() {
             let Action::Reduce { association, .. } = kernel.statements[position].action else { continue };
-            if association == Association::InOrder {
+            if association == Association::InOrder || self.is_chain(position) {
                 self.reduce_begin(position)?;
                 in_order.push(position);
             } else {
@@ -78,7 +78,12 @@ impl<'k> Emitter<'k> {
     }
 
     /// Code that runs where there are more than `number` steps; elsewhere the states stay as they are.
-    pub(super) fn where_more_than(&mut self, steps: Value, number: u32, code: impl FnOnce(&mut Self) -> Result) -> Result {
+    pub(super) fn where_more_than(
+        &mut self,
+        steps: Value,
+        number: u32,
+        code: impl FnOnce(&mut Self) -> Result,
+    ) -> Result {
         if let Some(known) = self.b.constant_of(steps).and_then(Constant::as_i64) {
             return if known > i64::from(number) { code(self) } else { Ok(()) };
         }

@@ -46,13 +46,7 @@ impl Gangs {
 
 impl<'k> Emitter<'k> {
     /// The level `depth` around the statements `inner`, from its first index to the one behind its last, in gangs of which the last are masked.
-    pub(super) fn row(
-        &mut self,
-        depth: usize,
-        inner: Range<usize>,
-        each: &'k Loop,
-        bounds: (Value, Value),
-    ) -> Result {
+    pub(super) fn row(&mut self, depth: usize, inner: Range<usize>, each: &'k Loop, bounds: (Value, Value)) -> Result {
         if self.lanes > 1 {
             return self.rows_together(depth, inner, each, bounds);
         }

@@ -1,6 +1,7 @@
 //! The validator: whether a schedule gives the bits that its kernel fixes, and every point once, and fits the target.
 
 mod bits;
+mod chains;
 mod copies;
 mod cover;
 mod few;
@@ -137,6 +138,7 @@ fn nest(kernel: &Kernel, nest: &Nest, target: &Target) -> Vec<String> {
             faults.extend(partitions::faults(kernel, nest));
             faults.extend(copies::faults(kernel, nest));
             faults.extend(runs::faults(kernel, nest));
+            faults.extend(chains::faults(kernel, nest));
             let of_a_gpu =
                 |form: &Form| matches!(form, Form::Private { .. } | Form::Staged { .. } | Form::Packed { .. });
             if nest.forms.iter().any(of_a_gpu) {

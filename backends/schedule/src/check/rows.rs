@@ -62,7 +62,9 @@ impl Check<'_> {
         }
         let plain = around.unroll == 1 && !around.border && around.out_of_cache.is_none() && around.pack.is_empty();
         if !plain || around.remainder == Remainder::Masked {
-            self.fault("lanes that are points with rows have no border, no streams, no panels, and no masked remainder");
+            self.fault(
+                "lanes that are points with rows have no border, no streams, no panels, and no masked remainder",
+            );
         }
         if !row.points.is_power_of_two() || row.points > points {
             self.fault(format!("{} points at once are no power of two up to {points}", row.points));

@@ -13,7 +13,7 @@ use super::{
     accumulate::{self, Kept},
     at_once::AtOnce,
     builder::{Builder, Room, Trip},
-    copies,
+    chains, copies,
     gain::Tally,
     gang::{gang, lanes_of},
     partitions,
@@ -77,8 +77,7 @@ impl<'k> Builder<'k> {
             }
         };
         let at_once = gang.filter(|_| preferences.jam.is_none()).and_then(|gang| AtOnce::of(kernel, gang));
-        let together =
-            gang.filter(|_| at_once.is_none()).and_then(|gang| Together::of(kernel, cpu, gang, preferences));
+        let together = gang.filter(|_| at_once.is_none()).and_then(|gang| Together::of(kernel, cpu, gang, preferences));
         choices.extend(together.map(|together| together.choice()));
         if let (Some(gang), None) = (gang, at_once) {
             choices.extend(rows(kernel, cpu, gang, preferences.rows).into_iter().map(|row| row.choice(gang.level)));
@@ -123,7 +122,8 @@ impl<'k> Builder<'k> {
         };
         let copies = copies::forms(self.kernel, &self.nest, self.preferences.copied);
         let runs = runs::forms(self.kernel, &self.nest, self.preferences.runs);
-        let forms = copies.into_iter().chain(runs);
+        let chains = chains::forms(self.kernel, &self.nest, self.preferences.chains);
+        let forms = copies.into_iter().chain(runs).chain(chains);
         self.nest.forms.extend(forms.filter(|_| matches!(self.machine, Room::Cores(..))));
         self.nest
     }

@@ -4,6 +4,7 @@
 mod accumulate;
 mod at_once;
 mod builder;
+mod chains;
 mod copies;
 mod few;
 mod gain;
@@ -93,6 +94,8 @@ pub struct Preferences {
     pub copied: Option<u32>,
     /// Whether elements that a gang puts at places one behind the other are stored together.
     pub runs: Option<bool>,
+    /// Whether reduces have one accumulator, where they may.
+    pub chains: Option<bool>,
     /// Whether loops of scalar instructions that turn a known number of times stand that often in a row.
     pub unrolled: Option<bool>,
 }
@@ -167,6 +170,7 @@ pub fn alternatives(kernel: &Kernel, target: &Target) -> Vec<Schedule> {
                     Preferences { copied: Some(0), ..usual },
                     Preferences { copied: Some(64), ..usual },
                     Preferences { runs: Some(false), ..usual },
+                    Preferences { chains: Some(false), ..usual },
                     Preferences { by_elements: Some(false), ..usual },
                     Preferences { unrolled: Some(false), ..usual },
                     Preferences { unrolled: Some(true), ..usual },
@@ -227,6 +231,7 @@ fn nest(kernel: &Kernel, target: &Target, preferences: Preferences, choices: &mu
             choices.extend(partitions::choice(&nest));
             choices.extend(copies::choices(&nest));
             choices.extend(runs::choices(&nest));
+            choices.extend(chains::choices(&nest));
             nest
         }
         Machine::Gpu(gpu) => grid::nest(kernel, gpu, preferences, choices),

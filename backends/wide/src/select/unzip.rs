@@ -47,11 +47,8 @@ impl Select<'_> {
         let picks: Vec<u8> = (0..64 / u64::from(bytes)).flat_map(|run| lane(run)[..bytes as usize].to_vec()).collect();
         let picks = self.m.constant(&picks);
         let picks = self.w(C::EVEX_Vmovdqu64_zmm_k1z_zmmm512, &[Arg::Mem(picks)]);
-        let code = if bytes == 8 {
-            C::EVEX_Vpermt2q_zmm_k1z_zmm_zmmm512b64
-        } else {
-            C::EVEX_Vpermt2d_zmm_k1z_zmm_zmmm512b32
-        };
+        let code =
+            if bytes == 8 { C::EVEX_Vpermt2q_zmm_k1z_zmm_zmmm512b64 } else { C::EVEX_Vpermt2d_zmm_k1z_zmm_zmmm512b32 };
         self.over(code, low, &[Arg::Use(picks), Arg::Use(high)])
     }
 

@@ -24,6 +24,17 @@ pub fn algebra(combine: &Lambda) -> Algebra {
     }
 }
 
+/// Whether elements give the same however they are grouped, in their order, to the bit (of NaN but for sign and payload): built-in functions that
+/// commute and do not round, tuples of them, and choices of one of both operands by comparisons.
+pub fn regroups(combine: &Lambda) -> bool {
+    match typed_built_ins(combine) {
+        Some(all) => {
+            all.into_iter().all(|(function, ty)| !ty.is_float() || matches!(function, Binary::Min | Binary::Max))
+        }
+        None => is_choice(combine),
+    }
+}
+
 /// The function of each component, where every component is combined by itself with a built-in function that commutes.
 pub fn built_ins(combine: &Lambda) -> Option<Vec<Binary>> {
     Some(typed_built_ins(combine)?.into_iter().map(|(function, _)| function).collect())
@@ -146,26 +157,112 @@ fn is_selection(combine: &Lambda) -> bool {
 }
 
 fn select(combine: &Lambda, arguments: [i64; 4]) -> Option<(i64, i64)> {
-    let mut run = Run { values: HashMap::new(), components: HashMap::new() };
-    for (position, (param, argument)) in combine.params.iter().zip(arguments).enumerate() {
-        run.values.insert(param.id, Constant::from_i64(param.ty, argument));
-        run.components.insert(param.id, position % 2);
-    }
-    run.body(combine, 0)?;
+    let arguments: Vec<Constant> =
+        combine.params.iter().zip(arguments).map(|(param, argument)| Constant::from_i64(param.ty, argument)).collect();
+    let run = Run::of(combine, &arguments)?;
     let result = |operand: &ScalarOperand| {
-        run.components.get(&local(operand)?)?;
+        run.component(operand)?;
         run.get(operand)?.as_i64()
     };
     Some((result(combine.results.first()?)?, result(combine.results.get(1)?)?))
 }
 
+/// Components that a choice compares, at most.
+const MOST_COMPARED: usize = 2;
+
+/// One of both operands, all of its components, chosen by comparisons of like components, so that of three operands the same one is left however
+/// they are grouped.
+///
+/// Decided by trying it on all orders that the compared components of three operands may have, with NaN among them.
+fn is_choice(combine: &Lambda) -> bool {
+    let k = combine.results.len();
+    if combine.params.len() != 2 * k || k == 0 {
+        return false;
+    }
+    let mut compared: Vec<usize> = Vec::new();
+    'wider: loop {
+        if compared.len() > MOST_COMPARED {
+            return false;
+        }
+        let domains: Vec<Vec<Constant>> =
+            compared.iter().flat_map(|&component| vec![domain(combine.params[component].ty); 3]).collect();
+        let cases: usize = domains.iter().map(Vec::len).product();
+        for case in 0..cases {
+            let mut operands: [Vec<Constant>; 3] =
+                std::array::from_fn(|_| combine.params[..k].iter().map(|param| Constant::zero(param.ty)).collect());
+            let mut rest = case;
+            for (position, domain) in domains.iter().enumerate() {
+                operands[position % 3][compared[position / 3]] = domain[rest % domain.len()];
+                rest /= domain.len();
+            }
+            // Which of two operands is left; an operand that is chosen twice is left as it is.
+            let mut seen = None;
+            let mut left = |a: usize, b: usize| -> Option<usize> {
+                let arguments = [operands[a].as_slice(), &operands[b]].concat();
+                let run = Run::of(combine, &arguments)?;
+                seen = run.compared.iter().copied().find(|component| !compared.contains(component)).or(seen);
+                let origins = combine.results.iter().enumerate().map(|(component, result)| {
+                    let origin = run.origins.get(&local(result)?)?.param?;
+                    (origin % k == component).then_some(origin / k)
+                });
+                let mut sides = origins.collect::<Option<Vec<_>>>()?;
+                sides.dedup();
+                (sides.len() == 1).then(|| [a, b][sides[0]])
+            };
+            let Some((first, last)) = left(0, 1).zip(left(1, 2)) else { return false };
+            let Some((one, other)) = left(first, 2).zip(left(0, last)) else { return false };
+            if let Some(component) = seen {
+                compared.push(component);
+                continue 'wider;
+            }
+            if one != other {
+                return false;
+            }
+        }
+        return true;
+    }
+}
+
+/// Values of a type that are in every order to each other that there is.
+fn domain(ty: ElementType) -> Vec<Constant> {
+    let numbers = (0..3).map(|number| Constant::from_i64(ty, number));
+    match ty {
+        ElementType::Bool => vec![Constant::from(false), Constant::from(true)],
+        _ if ty.is_float() => numbers.chain([primitive::float(ty, f64::NAN)]).collect(),
+        _ => numbers.collect(),
+    }
+}
+
+/// Where a value comes from.
+#[derive(Clone, Copy)]
+struct Origin {
+    /// It is this component of an operand.
+    component: usize,
+    /// It is this parameter, if that does not hang on values.
+    param: Option<usize>,
+}
+
 struct Run {
     values: HashMap<LocalId, Constant>,
-    /// Of values that are one of the operands: which component.
-    components: HashMap<LocalId, usize>,
+    /// Of values that are one of the operands.
+    origins: HashMap<LocalId, Origin>,
+    /// Components that were compared, or are conditions.
+    compared: Vec<usize>,
 }
 
 impl Run {
+    /// What a function computes of these arguments, if it is made of comparisons of like components, logic and selections alone.
+    fn of(combine: &Lambda, arguments: &[Constant]) -> Option<Self> {
+        let mut run = Self { values: HashMap::new(), origins: HashMap::new(), compared: Vec::new() };
+        let k = combine.results.len();
+        for (position, (param, &argument)) in combine.params.iter().zip(arguments).enumerate() {
+            run.values.insert(param.id, argument);
+            run.origins.insert(param.id, Origin { component: position % k.max(1), param: Some(position) });
+        }
+        run.body(combine, 0)?;
+        Some(run)
+    }
+
     fn get(&self, operand: &ScalarOperand) -> Option<Constant> {
         match operand {
             ScalarOperand::Local(id) => self.values.get(id).copied(),
@@ -174,8 +271,20 @@ impl Run {
         }
     }
 
+    fn origin(&self, operand: &ScalarOperand) -> Option<Origin> {
+        self.origins.get(&local(operand)?).copied()
+    }
+
     fn component(&self, operand: &ScalarOperand) -> Option<usize> {
-        self.components.get(&local(operand)?).copied()
+        Some(self.origin(operand)?.component)
+    }
+
+    /// The values of operands that decide something.
+    fn read(&mut self, operands: &[&ScalarOperand]) -> Option<Vec<Constant>> {
+        for operand in operands {
+            self.compared.extend(self.component(operand));
+        }
+        operands.iter().map(|operand| self.get(operand)).collect()
     }
 
     fn body(&mut self, body: &Lambda, depth: usize) -> Option<()> {
@@ -183,9 +292,10 @@ impl Run {
             return None;
         }
         for instruction in &body.instructions {
-            let results: Vec<(Constant, Option<usize>)> = match &instruction.op {
+            let results: Vec<(Constant, Option<Origin>)> = match &instruction.op {
                 ScalarOp::Binary { function, a, b } => {
-                    let (left, right) = (self.get(a)?, self.get(b)?);
+                    let read = self.read(&[a, b])?;
+                    let (left, right) = (read[0], read[1]);
                     let component = self.component(a).filter(|_| self.component(a) == self.component(b));
                     let compared = function.is_comparison() && component.is_some();
                     let extreme = matches!(function, Binary::Min | Binary::Max) && component.is_some();
@@ -197,22 +307,24 @@ impl Run {
                         Binary::LogicalOr => Constant::from(left.as_bool()? || right.as_bool()?),
                         _ => primitive::binary(*function, left, right).ok().flatten()?,
                     };
-                    vec![(value, component.filter(|_| extreme))]
+                    vec![(value, component.filter(|_| extreme).map(|component| Origin { component, param: None }))]
                 }
                 ScalarOp::Unary { function: Unary::Not, a } => {
-                    vec![(Constant::from(!self.get(a)?.as_bool()?), None)]
+                    let read = self.read(&[a])?;
+                    vec![(Constant::from(!read[0].as_bool()?), None)]
                 }
                 ScalarOp::If { condition, then, otherwise } => {
-                    let taken = if self.get(condition)?.as_bool()? { then } else { otherwise };
+                    let read = self.read(&[condition])?;
+                    let taken = if read[0].as_bool()? { then } else { otherwise };
                     self.body(taken, depth + 1)?;
-                    let results = taken.results.iter().map(|result| Some((self.get(result)?, self.component(result))));
+                    let results = taken.results.iter().map(|result| Some((self.get(result)?, self.origin(result))));
                     results.collect::<Option<_>>()?
                 }
                 _ => return None,
             };
-            for (local, (value, component)) in instruction.results.iter().zip(results) {
+            for (local, (value, origin)) in instruction.results.iter().zip(results) {
                 self.values.insert(local.id, value);
-                component.into_iter().for_each(|component| _ = self.components.insert(local.id, component));
+                origin.into_iter().for_each(|origin| _ = self.origins.insert(local.id, origin));
             }
         }
         Some(())
@@ -252,6 +364,40 @@ mod tests {
         assert!(algebra(&arg_extreme(Binary::Gt, Binary::Lt, I32)).commutes);
         assert!(!algebra(&arg_extreme(Binary::Lt, Binary::Lt, F32)).commutes, "a NaN key depends on the order");
         assert!(!algebra(&arg_extreme(Binary::Le, Binary::Lt, I32)).commutes, "of equal keys the left one stays");
+    }
+
+    #[test]
+    fn choices_and_exact_functions_regroup() {
+        use ElementType::{F32, F64, I32};
+        for function in [(Binary::Add, I32), (Binary::Mul, I32), (Binary::Max, F32), (Binary::Min, F64)] {
+            assert!(regroups(&Lambda::componentwise(&[function])), "{function:?}");
+        }
+        assert!(!regroups(&Lambda::componentwise(&[(Binary::Add, I32), (Binary::Add, F32)])), "sums of floats round");
+        assert!(!regroups(&Lambda::componentwise(&[(Binary::Sub, I32)])));
+        for (function, ties, key, regrouped) in [
+            (Binary::Lt, Binary::Lt, I32, true),
+            (Binary::Gt, Binary::Lt, I32, true),
+            (Binary::Le, Binary::Lt, I32, true),
+            // A NaN among keys stays or goes by what it meets first.
+            (Binary::Lt, Binary::Lt, F32, false),
+        ] {
+            assert_eq!(regroups(&arg_extreme(function, ties, key)), regrouped, "{function:?} {ties:?} {key}");
+        }
+        // The first smallest key, and the first NaN before all: the index is not looked at.
+        let smallest = |with_nan: bool| {
+            let mut f = LambdaBuilder::new();
+            let (x, i) = (f.param("x", F32), f.param("i", ElementType::I64));
+            let (y, j) = (f.param("y", F32), f.param("j", ElementType::I64));
+            let (before, number) = (f.binary(Binary::Lt, y, x), f.binary(Binary::Eq, x, x));
+            let nan = f.binary(Binary::Ne, y, y);
+            let either = f.binary(Binary::LogicalOr, before, nan);
+            let both = f.binary(Binary::LogicalAnd, number, either);
+            let right = if with_nan { both } else { before };
+            let results = f.branch(right, |_| vec![y, j], |_| vec![x, i]);
+            f.finish(&results)
+        };
+        assert!(regroups(&smallest(true)));
+        assert!(!regroups(&smallest(false)), "of NaN, 2, 1 either NaN or 1 is left");
     }
 
     #[test]

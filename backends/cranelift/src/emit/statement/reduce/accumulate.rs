@@ -237,7 +237,12 @@ impl Emitter<'_> {
         let k = values.len();
         let old: Vec<Value> = self.states[at..at + k].to_vec();
         let has = self.states.get(at + k).copied().filter(|_| self.flagged(reduce, at + k));
-        let new = if let Some(has) = has {
+        let new = if let Some(has) = has.filter(|&has| self.b.lanes(has) < reduce.lanes) {
+            // A chain of a function that cannot fail: what it makes of nothing is not used.
+            let new = self.combine_masked(&reduce.combine, &old, values, reduce.swap, None)?;
+            self.states[at + k] = self.b.constant(Constant::from(true));
+            new.into_iter().zip(values).map(|(new, &value)| self.b.select(has, new, value)).collect()
+        } else if let Some(has) = has {
             let some = self.b.constant(Constant::from(true));
             let here = self.b.splat(mask.unwrap_or(some), reduce.lanes);
             let values: Vec<Value> = values.iter().map(|&value| self.b.splat(value, reduce.lanes)).collect();

@@ -49,12 +49,7 @@ impl Emitter<'_> {
     }
 
     /// Gangs of accumulators in registers, combined by halves until there is one value.
-    pub(in crate::emit) fn fold_registers(
-        &mut self,
-        reduce: &Reduce,
-        gangs: Vec<Maybe>,
-        lanes: u32,
-    ) -> Result<Maybe> {
+    pub(in crate::emit) fn fold_registers(&mut self, reduce: &Reduce, gangs: Vec<Maybe>, lanes: u32) -> Result<Maybe> {
         let around = std::mem::replace(&mut self.lanes, lanes);
         let mut all = self.fold_gangs(reduce, gangs)?;
         while self.lanes > 1 {

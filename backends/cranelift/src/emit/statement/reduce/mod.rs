@@ -183,7 +183,9 @@ impl Emitter<'_> {
         let optional = statement.when.is_some() || self.lanes_may_miss(*to as usize, depth);
         let counted = depth > *to as usize + 1;
         let types: Vec<ElementType> = combine.params.iter().take(values.len()).map(|param| param.ty).collect();
+        let chained = self.is_chain(position);
         let (association, least) = match *association {
+            _ if chained => (Association::InOrder, None),
             Association::Ragged { lanes, least } => match self.short_trip.get(&position) {
                 Some(true) => (Association::InOrder, None),
                 Some(false) => (Association::Interleaved { lanes }, None),
@@ -202,18 +204,21 @@ impl Emitter<'_> {
         if let ReduceKind::InOrder(_) = reduce.kind {
             reduce.kind = ReduceKind::InOrder(self.states.len());
             let lanes = self.lanes;
+            // A chain begins with what changes nothing, if there is that; else lanes that all take part have something alike.
+            let identity = identities(combine).filter(|_| chained);
             for (component, &ty) in reduce.types.iter().enumerate() {
+                let identity = identity.as_ref().map_or(Constant::zero(ty), |all| all[component]);
                 let start = match seeds.get(component) {
                     Some(&seed) => self.operand(seed)?,
-                    None => Val::Uniform(self.b.constant(Constant::zero(ty))),
+                    None => Val::Uniform(self.b.constant(identity)),
                 };
                 let start = self.plain(start);
                 let start = self.b.splat(start, lanes);
                 self.states.push(start);
             }
-            if seeds.is_empty() {
+            if seeds.is_empty() && identity.is_none() {
                 let none = self.b.constant(Constant::from(false));
-                let none = self.b.splat(none, lanes);
+                let none = if chained && !optional { none } else { self.b.splat(none, lanes) };
                 self.in_order_flags.insert(self.states.len());
                 self.states.push(none);
             }
@@ -229,6 +234,14 @@ impl Emitter<'_> {
         }
         self.reduces.insert(position, reduce);
         Ok(())
+    }
+
+    /// Whether a reduce has one accumulator, here: none of its levels is across lanes.
+    pub(in crate::emit) fn is_chain(&self, position: usize) -> bool {
+        let statement = &self.kernel.statements[position];
+        let Action::Reduce { to, .. } = statement.action else { return false };
+        let along = self.gang.is_some_and(|gang| (to as usize..statement.depth as usize).contains(&gang.level));
+        !along && self.nest.chains().any(|own| own == position)
     }
 
     /// Whether some lanes or points of a loop over levels `to..depth` may have no element of their own.
