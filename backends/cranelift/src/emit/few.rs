@@ -47,9 +47,14 @@ impl<'k> Emitter<'k> {
             own.first = self.states.len();
             self.few_begin(own.position, own.association, each.unroll)?;
         }
-        let zero = self.b.int(0);
-        let steps = self.b.sub(to, from);
-        let steps = self.b.binary(fusebox_ir::Binary::Max, steps, zero);
+        let steps = match self.steps_by_choices(depth) {
+            Some(steps) => self.b.int(steps),
+            None => {
+                let zero = self.b.int(0);
+                let steps = self.b.sub(to, from);
+                self.b.binary(fusebox_ir::Binary::Max, steps, zero)
+            }
+        };
         self.nodes = &each.body;
         let level = EmittedLevel::plain(depth, inner, from, to);
         for number in 0..each.unroll {
@@ -75,6 +80,15 @@ impl<'k> Emitter<'k> {
             self.reduce_end(position)?;
         }
         Ok(())
+    }
+
+    /// How many steps a level has, where the choices around leave one number.
+    fn steps_by_choices(&self, level: usize) -> Option<i64> {
+        let of = |bounds: &[(usize, u32)]| -> Vec<i64> {
+            bounds.iter().filter(|(own, _)| *own == level).map(|&(_, steps)| steps.into()).collect()
+        };
+        let most = of(&self.fewer_than).into_iter().min()? - 1;
+        (of(&self.at_least).into_iter().max()? == most).then_some(most)
     }
 
     /// Code that runs where there are more than `number` steps; elsewhere the states stay as they are.

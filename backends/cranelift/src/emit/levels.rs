@@ -145,7 +145,7 @@ impl<'k> Emitter<'k> {
             })
             .collect();
         let steps = self.b.sub(to, from);
-        let known = self.fewer_than.len();
+        let (known, known_least) = (self.fewer_than.len(), self.at_least.len());
         let bound = self.b.int(least.into());
         let is_short = self.b.less(steps, bound);
         let mut made: Vec<LocalId> = (inner.clone())
@@ -164,14 +164,14 @@ impl<'k> Emitter<'k> {
         for (side, nodes) in [(true, short), (false, long)] {
             self.states = states.clone();
             self.short_trip.extend(positions.iter().map(|&position| (position, side)));
-            if side {
-                self.fewer_than.push((counted, least));
-            }
+            let bounds = if side { &mut self.fewer_than } else { &mut self.at_least };
+            bounds.push((counted, least));
             self.b.open();
             self.nodes = nodes;
             self.gang = self.nest.gang_of(kernel.levels.len(), nodes).or(gang.filter(|gang| gang.level < depth));
             self.level(depth, inner.clone())?;
             self.fewer_than.truncate(known);
+            self.at_least.truncate(known_least);
             let mut values = std::mem::take(&mut self.states);
             // A part that leaves results of blocks makes no locals of them.
             made.retain(|id| self.locals.contains_key(id));

@@ -182,6 +182,8 @@ pub struct Emitter<'k> {
     window: Option<(usize, (Value, Value))>,
     /// Levels that have fewer steps than so many, where it is known by a choice.
     fewer_than: Vec<(usize, u32)>,
+    /// Levels that have at least so many steps, where it is known by a choice.
+    at_least: Vec<(usize, u32)>,
     /// In gangs of which any number of lanes may take part: whether some do.
     some_steps: Option<Value>,
     /// What steps of the outermost level touch of each array, where code may run on some rows alone.
@@ -251,6 +253,7 @@ pub fn emit(
         done: HashSet::new(),
         window: None,
         fewer_than: Vec::new(),
+        at_least: Vec::new(),
         some_steps: None,
         in_rows: if in_strips { by_row(kernel) } else { None },
         jam: None,

@@ -34,6 +34,8 @@ pub(super) struct Builder<'k> {
     pub(super) short: Option<(usize, u32)>,
     /// What is copied to panels.
     pub(super) panels: Option<Panels>,
+    /// A level that has fewer steps than so many, which are few.
+    pub(super) count: Option<(usize, u32)>,
     /// A level that has too many steps for panels.
     pub(super) long: Option<usize>,
     /// A level of which pieces run outside of the one around it, and the steps of a piece.

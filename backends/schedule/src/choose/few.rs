@@ -1,5 +1,7 @@
 //! Which innermost levels have their few steps in a row.
 
+use std::ops::RangeInclusive;
+
 use fusebox_ir::{Action, Association, Kernel, analysis::kernels::trip_count};
 
 use super::{
@@ -8,12 +10,18 @@ use super::{
 };
 use crate::{
     few::may_be_few,
-    gangs::inside,
+    gangs::{inside, is_counted_before},
     schedule::{Axis, By, Effects, Loop, Nest, Node},
 };
 
 /// Steps in a row, at most: coordinates of points, channels of a picture, columns of small matrices.
 const FEW: u32 = 8;
+
+/// How many steps are usual: coordinates of points and vectors.
+const USUAL: RangeInclusive<u32> = 2..=4;
+
+/// Statements of a step, at most, where there is a nest for each usual number of steps.
+const MOST_COUNTED: usize = 16;
 
 /// Statements that stand in a row, at most, all steps together.
 const MOST_STATEMENTS: usize = 256;
@@ -43,6 +51,40 @@ fn in_a_row(nodes: &[Node], axis: Axis) -> Option<u32> {
 }
 
 impl Builder<'_> {
+    /// All loops and statements: where the innermost level has few steps at each step of another, in one nest for each of the numbers of them that
+    /// are usual. Steps that are counted ask for nothing.
+    pub(super) fn by_count(&mut self) -> Vec<Node> {
+        let level = self.kernel.levels.len() - 1;
+        let otherwise = self.whole();
+        if !self.counts_steps(level, &otherwise) {
+            return otherwise;
+        }
+        let mut fewer_than = |than: u32| {
+            self.count = Some((level, than));
+            let nodes = self.whole();
+            self.count = None;
+            nodes
+        };
+        let choose = |than: u32, then: Vec<Node>, otherwise: Vec<Node>| {
+            vec![Node::Choose { level: level as u32, fewer_than: than, then, otherwise }]
+        };
+        let mut nodes = fewer_than(*USUAL.start());
+        for steps in USUAL {
+            nodes = choose(steps, nodes, fewer_than(steps + 1));
+        }
+        choose(USUAL.end() + 1, nodes, otherwise)
+    }
+
+    /// Whether a level has nests of its own for the usual numbers of steps: where they stand in a row, in lanes of another level.
+    fn counts_steps(&self, level: usize, usual: &[Node]) -> bool {
+        level > 1
+            && self.preferences.few.is_none()
+            && trip_count(&self.kernel.levels[level]).is_none()
+            && is_counted_before(self.kernel, level)
+            && inside(self.kernel, level).count() <= MOST_COUNTED
+            && in_a_row(usual, Axis(level as u32)).is_some()
+    }
+
     /// A level that is not across lanes, with its steps in a row where they are few.
     pub(super) fn few(&mut self, level: usize, axis: Axis, trip: &Trip) -> Option<Vec<Node>> {
         let Room::Cores(cpu, gang) = self.machine else { return None };
@@ -78,7 +120,9 @@ impl Builder<'_> {
             })
             .sum();
         let statements = inside(self.kernel, level).count();
+        let known = self.count.filter(|(own, ..)| *own == level).map(|(_, than)| than);
         let counts = match counted {
+            None if known.is_some() => known.map(|than| (than - 1).next_power_of_two()).into_iter().collect(),
             None => vec![FEW, FEW / 2],
             Some(steps @ 2..) if steps <= i64::from(FEW) => vec![(steps as u32).next_power_of_two()],
             Some(_) => Vec::new(),
@@ -93,7 +137,7 @@ impl Builder<'_> {
         each.unroll = count;
         let then = vec![Node::Loop(each)];
         let short = self.short.is_some_and(|(own, than)| own == level && than <= count + 1);
-        if counted.is_some() || short {
+        if counted.is_some() || known.is_some() || short {
             return Some(then);
         }
         let many = Trip { many: true, ..trip.clone() };

@@ -89,6 +89,7 @@ impl<'k> Builder<'k> {
             at_once,
             short: None,
             panels: None,
+            count: None,
             long: None,
             interchanged: None,
             together,

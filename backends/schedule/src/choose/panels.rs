@@ -40,7 +40,7 @@ impl Builder<'_> {
         let Some(panels) = self.panels() else { return self.whole() };
         let (level, fewer_than) = (panels.level, panels.fewer_than);
         self.panels = Some(panels);
-        let then = self.whole();
+        let then = self.by_count();
         self.panels = None;
         let short = self.short.is_some_and(|(own, than)| own == level && than <= fewer_than);
         if short || trip_count(&self.kernel.levels[level]).is_some() {

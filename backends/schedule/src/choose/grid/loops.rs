@@ -20,6 +20,7 @@ pub(super) fn loops(kernel: &Kernel, grid: Grid) -> Nest {
         at_once: None,
         short: None,
         panels: None,
+        count: None,
         long: None,
         interchanged: None,
         together: None,
