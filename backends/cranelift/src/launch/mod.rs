@@ -209,7 +209,10 @@ impl<'a> KernelLaunch<'a> {
             return None;
         }
         let pieces = work / (self.shared.share_from_ns / 2).max(1);
-        Some(pieces.clamp(2, 16 * self.shared.threads.count() as u64) as i64)
+        let threads = self.shared.threads.count() as u64;
+        // As many for each thread: of three on two threads one waits for the last.
+        let pieces = if pieces < threads { pieces } else { pieces.next_multiple_of(threads) };
+        Some(pieces.clamp(2, 16 * threads) as i64)
     }
 
     /// Ranges of the outermost level; `unit` steps are never parted, nor is what makes a gang: its rest would be scalar code.

@@ -8,6 +8,9 @@ use super::{
 };
 use crate::emit::{HiddenArgument, Part, identities};
 
+/// Elements for each target of all copies where there are more copies than threads.
+const ELEMENTS_OF_A_TARGET: usize = 8;
+
 /// What the ranges of a launch do to the targets of one scatter.
 pub(super) struct Scattered<'k> {
     pub(super) statement: usize,
@@ -36,7 +39,11 @@ impl<'a> KernelLaunch<'a> {
         let (_, targets) = self.loaded.copied.iter().copied().find(|(own, _)| *own == statement)?;
         self.loaded.part(Part::Merge(statement))?;
         let elements = self.elements.unwrap_or(self.outermost as u64) as usize;
-        Some(elements.saturating_mul(targets as usize) / self.scatter_size(statement).max(1))
+        let size = self.scatter_size(statement).max(1);
+        let most = elements.saturating_mul(targets as usize) / size;
+        // More than one for each thread, so that a thread that comes late finds work, where there are few targets for all elements.
+        let several = elements / size.saturating_mul(ELEMENTS_OF_A_TARGET);
+        Some(most.min(several.max(self.shared.threads.count())))
     }
 
     /// Whether targets of a scatter need flags, in the array itself too.

@@ -33,7 +33,7 @@ impl KernelLaunch<'_> {
         let mut in_blocks = false;
         let mut chunked = None;
         let mut any: Few<usize> = Few::new();
-        let mut copies = self.shared.threads.count();
+        let mut copies = 4 * self.shared.threads.count();
         for (position, statement) in self.kernel.statements.iter().enumerate() {
             match &statement.action {
                 Action::Reduce { to: 0, .. } => in_blocks = true,
@@ -76,7 +76,8 @@ impl KernelLaunch<'_> {
                     Ranges::cut(cuts, copies)
                 } else {
                     let wanted = self.ranges(steps, 1).count().min(copies).max(1);
-                    let unit = if in_blocks { BLOCK as usize } else { 1 };
+                    // The rest of a gang would be scalar code.
+                    let unit = if in_blocks { BLOCK as usize } else { self.loaded.gang as usize };
                     let length = (steps as usize).div_ceil(wanted).checked_next_multiple_of(unit);
                     length
                         .and_then(|length| i64::try_from(length).ok())

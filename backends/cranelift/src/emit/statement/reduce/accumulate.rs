@@ -94,7 +94,10 @@ impl Emitter<'_> {
             let some = self.b.constant(Constant::from(true));
             let has = self.b.splat(mask.unwrap_or(some), self.lanes);
             let new = if reduce.untouched {
-                values.iter().zip(&old).map(|(&value, &old)| self.b.select(has, value, old)).collect()
+                match mask {
+                    None => values.iter().map(|&value| self.b.splat(value, self.lanes)).collect(),
+                    Some(_) => values.iter().zip(&old).map(|(&value, &old)| self.b.select(has, value, old)).collect(),
+                }
             } else {
                 let (new, has) =
                     self.combine_present(&reduce.combine, (&old, self.states[flag]), (values, has), reduce.swap)?;
