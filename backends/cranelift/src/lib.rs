@@ -6,6 +6,7 @@ mod caches;
 mod code_memory;
 mod compile;
 pub mod emit;
+mod estimate;
 mod failure;
 mod huge;
 mod kernel;
@@ -82,8 +83,8 @@ impl Default for Config {
             wide: true,
             features: None,
             pool_bytes: 1 << 30,
-            share_from_ns: 60_000,
-            at_once_from_ns: 30_000,
+            share_from_ns: 20_000,
+            at_once_from_ns: 20_000,
             out_of_cache_bytes: 32 << 20,
             strips_from_bytes: Strips::FROM as usize,
             strip_bytes: 0,

@@ -16,7 +16,7 @@ use crate::{
 pub(crate) struct LoadedKernel {
     pub(crate) parts: Vec<(Part, Code)>,
     pub(crate) hidden: Vec<HiddenArgument>,
-    /// The depth and the estimated work of each statement, in units of [`fusebox_ir::analysis::work`].
+    /// The depth and the estimated time of each statement ([`crate::estimate::statements`]).
     pub(crate) work: Vec<(u32, u64)>,
     /// Whether it is code for vectors of 64 or 32 bytes.
     pub(crate) wide: bool,

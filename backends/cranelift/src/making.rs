@@ -3,16 +3,14 @@
 use fusebox_backend::BackendError;
 use fusebox_ir::{
     Kernel,
-    analysis::{
-        kernels::{in_partitions, row_lengths},
-        work_of_statement,
-    },
+    analysis::kernels::{in_partitions, row_lengths},
 };
 use fusebox_wide::Code;
 
 use crate::{
     alike::Alike,
     code_memory::{CodeMemory, CodeMemoryBuilder, DefinedFunction},
+    estimate,
     kernel::CompiledKernel,
     loaded_kernel::{LoadedKernel, Partitioned},
 };
@@ -92,7 +90,7 @@ impl Made {
         let parts = codes.into_iter().zip(&functions.parts);
         LoadedKernel {
             parts: parts.map(|(made, (part, function))| (*part, memory.code(made, function))).collect(),
-            work: kernel.statements.iter().map(|own| (own.depth, work_of_statement(own))).collect(),
+            work: estimate::statements(kernel, functions.gang, functions.schedule.as_ref()),
             wide,
             lengths: by_elements.then(|| row_lengths(kernel)).flatten(),
             inner_gang: functions.gang.filter(|gang| gang.level > 0).map(|_| {

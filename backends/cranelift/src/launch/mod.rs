@@ -26,11 +26,12 @@ use crate::{
     Shared,
     beside::LONG_ROW,
     emit::{HiddenArgument, Part},
+    estimate::PARTS_OF_NS,
     loaded_kernel::{LoadedKernel, LoadedVersion},
 };
 
-/// Units of work ([`fusebox_ir::analysis::work`]) that a core does in a nanosecond: about two vector instructions on four elements each.
-const UNITS_PER_NS: u64 = 8;
+/// A piece of work that is long takes so many times as long as work that threads share at all.
+const LONG_PIECES: u64 = 5;
 
 /// Steps of a row in gangs that take as long as one step is estimated to take.
 const GANG_STEPS: u64 = 4;
@@ -175,7 +176,7 @@ impl<'a> KernelLaunch<'a> {
             });
         }
         let works = self.loaded.work.iter().map(|&(depth, work)| points[depth as usize].saturating_mul(work));
-        works.fold(0u64, u64::saturating_add) / UNITS_PER_NS
+        works.fold(0u64, u64::saturating_add) / PARTS_OF_NS
     }
 
     /// Zeroed memory for a statement to work in: `count` times as many bytes, and a few more words.
@@ -208,11 +209,11 @@ impl<'a> KernelLaunch<'a> {
         if self.shared.threads.count() == 1 || work < self.shared.share_from_ns {
             return None;
         }
-        let pieces = work / (self.shared.share_from_ns / 2).max(1);
         let threads = self.shared.threads.count() as u64;
-        // As many for each thread: of three on two threads one waits for the last.
-        let pieces = if pieces < threads { pieces } else { pieces.next_multiple_of(threads) };
-        Some(pieces.clamp(2, 16 * threads) as i64)
+        let most = (work / (self.shared.share_from_ns / 2).max(1)).max(2);
+        // One piece for each thread, which finds in its cache what it made of the same rows before; more of long work, as threads may come late.
+        let each = (work / (threads * LONG_PIECES * self.shared.share_from_ns).max(1)).clamp(1, 16);
+        Some((threads * each).min(most) as i64)
     }
 
     /// Ranges of the outermost level; `unit` steps are never parted, nor is what makes a gang: its rest would be scalar code.

@@ -22,7 +22,7 @@ use crate::Shared;
 const ELEMENT_NS: u64 = 4;
 
 /// How many times as much work as a kernel a thread should have: threads meet three times, and elements move from one core to another.
-const MEETINGS: u64 = 4;
+const MEETINGS: u64 = 12;
 
 /// Elements that a thread has at least, whatever the configuration says.
 const LEAST: usize = 64;
