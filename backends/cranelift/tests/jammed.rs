@@ -93,7 +93,7 @@ fn tiles_are_chosen_and_refused_with_the_reason() {
         (&product, "overlapped", "overlapped, out of cache stream r", "one plain loop"),
         (&stencil, "loop x_share {", "loop x_share unroll 2 {", "do at once"),
         (&scan, "loop x_share {", "loop x_share unroll 2 {", "do at once"),
-        (&sums, "loop x_share.2 {", "loop x_share.2 unroll 2 {", "do at once"),
+        (&sums, "loop x_share.3 {", "loop x_share.3 unroll 2 {", "do at once"),
         (&rows, "loop x_share {", "loop x_share unroll 2 {", "other bounds at each step"),
     ] {
         let said = changed(kernel, from, to);

@@ -155,25 +155,25 @@ impl Builder {
             (None, Some(0)) => a,
             _ if self.lanes(a) > 1 || self.lanes(b) > 1 => self.binary(Binary::Add, a, b),
             (Some(_), Some(_)) => self.binary(Binary::Add, a, b),
-            (Some(number), None) => self.add_number(b, number as i64),
-            (None, Some(number)) => self.add_number(a, number as i64),
+            (Some(number), None) => self.add_number(b, number as i64, Some(a)),
+            (None, Some(number)) => self.add_number(a, number as i64, Some(b)),
             (None, None) => {
                 let apart = |value: Value| self.sums.get(&value).copied().unwrap_or((value, 0));
                 let ((x, m), (y, n)) = (apart(a), apart(b));
                 let sum = self.binary(Binary::Add, x, y);
-                self.add_number(sum, m.wrapping_add(n))
+                self.add_number(sum, m.wrapping_add(n), None)
             }
         }
     }
 
-    /// A uniform `i64` and a number.
-    fn add_number(&mut self, a: Value, number: i64) -> Value {
+    /// A uniform `i64` and a number, which may be a value already.
+    fn add_number(&mut self, a: Value, number: i64, value: Option<Value>) -> Value {
         let (rest, before) = self.sums.get(&a).copied().unwrap_or((a, 0));
         let number = number.wrapping_add(before);
         if number == 0 {
             return rest;
         }
-        let known = self.int(number);
+        let known = value.filter(|_| before == 0).unwrap_or_else(|| self.int(number));
         let sum = self.binary(Binary::Add, rest, known);
         self.sums.insert(sum, (rest, number));
         sum

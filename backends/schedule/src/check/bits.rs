@@ -205,7 +205,7 @@ impl<'c> Check<'c> {
             {
                 self.fault("a border, a remainder and streams are those of gangs");
             }
-            if each.points != 1 && !in_lanes.get(1).is_some_and(|row| row.axis == each.axis) {
+            if each.points != 1 && in_lanes.get(1).is_none_or(|row| row.axis != each.axis) {
                 self.fault("points at once are those of a row inside of lanes");
             }
         }
