@@ -113,6 +113,11 @@ fn chains_are_refused_with_the_reason() {
             let said = legal(&kernel, &edited, &target);
             let said = said.map_or_else(|faults| format!("{faults:?}"), |()| String::new());
             assert!(said.contains(reason) && said.is_empty() == reason.is_empty(), "{source}\n{said}");
+            let gpu = Target::named("sm_90").unwrap();
+            let mut of_a_gpu = schedule(&kernel, &gpu, Preferences::default()).schedule;
+            of_a_gpu.versions[0].nest.forms.extend(edited.versions[0].nest.forms.clone());
+            let said = format!("{:?}", legal(&kernel, &of_a_gpu, &gpu));
+            assert!(said.contains("one accumulator on processors"), "{said}");
         }
     }
 }

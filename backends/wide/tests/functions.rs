@@ -155,7 +155,11 @@ fn choices_and_moves_between_lanes() {
             b.insert(a, last, one)
         });
         let moved = (1..lanes).map(move |by| function(element, lanes, |b, a, c| b.shift(a, by, c)));
-        [chosen, spread, replaced].into_iter().chain(moved).collect::<Vec<_>>()
+        let whole = element.bytes() >= 4 && element.bytes() * lanes as usize >= 64;
+        let runs = (0..lanes.ilog2()).filter(move |_| whole).map(|bits| 1 << bits);
+        let unzipped = runs
+            .flat_map(move |run| [false, true].map(|odd| function(element, lanes, |b, a, c| b.unzip(a, c, run, odd))));
+        [chosen, spread, replaced].into_iter().chain(moved).chain(unzipped).collect::<Vec<_>>()
     });
     assert_eq!(lacking(all), [""; 0]);
 }

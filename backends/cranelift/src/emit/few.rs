@@ -82,15 +82,6 @@ impl<'k> Emitter<'k> {
         Ok(())
     }
 
-    /// How many steps a level has, where the choices around leave one number.
-    fn steps_by_choices(&self, level: usize) -> Option<i64> {
-        let of = |bounds: &[(usize, u32)]| -> Vec<i64> {
-            bounds.iter().filter(|(own, _)| *own == level).map(|&(_, steps)| steps.into()).collect()
-        };
-        let most = of(&self.fewer_than).into_iter().min()? - 1;
-        (of(&self.at_least).into_iter().max()? == most).then_some(most)
-    }
-
     /// Code that runs where there are more than `number` steps; elsewhere the states stay as they are.
     pub(super) fn where_more_than(
         &mut self,

@@ -3,7 +3,7 @@
 use std::{collections::HashMap, ops::Range};
 
 use fusebox_ir::{
-    Action, Association, Binary, LevelOrder, LocalId,
+    Action, Binary, LevelOrder,
     analysis::kernels::trip_count,
     association::{BLOCK, TILE},
 };
@@ -122,75 +122,6 @@ impl<'k> Emitter<'k> {
         let steps = self.b.binary(Binary::Max, steps, zero);
         let place = self.scratch;
         self.b.store(place, zero, steps, None);
-        Ok(())
-    }
-
-    /// The level in two versions: for short trips (fewer than `least` steps) and others. In the first, ragged reduces of this threshold run in
-    /// order, else by lanes.
-    fn short_or_long_trip(
-        &mut self,
-        (depth, counted): (usize, usize),
-        inner: Range<usize>,
-        least: u32,
-        (short, long): (&'k [Node], &'k [Node]),
-        (from, to): (Value, Value),
-    ) -> Result {
-        let (kernel, nodes, gang) = (self.kernel, self.nodes, self.gang);
-        let positions: Vec<usize> = (inner.clone())
-            .filter(|&position| match &kernel.statements[position].action {
-                Action::Reduce { association: Association::Ragged { least: own, .. }, .. } => {
-                    counted == depth && *own == least && kernel.statements[position].depth as usize == depth + 1
-                }
-                _ => false,
-            })
-            .collect();
-        let steps = self.b.sub(to, from);
-        let (known, known_least) = (self.fewer_than.len(), self.at_least.len());
-        let bound = self.b.int(least.into());
-        let is_short = self.b.less(steps, bound);
-        let mut made: Vec<LocalId> = (inner.clone())
-            .flat_map(|position| match &kernel.statements[position].action {
-                Action::Reduce { results, to, .. } if *to as usize == depth => {
-                    results.iter().map(|local| local.id).collect()
-                }
-                Action::Scan { totals, .. } if kernel.statements[position].depth as usize == depth + 1 => {
-                    totals.iter().map(|local| local.id).collect()
-                }
-                _ => Vec::new(),
-            })
-            .collect();
-        let states = self.states.clone();
-        let mut sides = Vec::new();
-        for (side, nodes) in [(true, short), (false, long)] {
-            self.states = states.clone();
-            self.short_trip.extend(positions.iter().map(|&position| (position, side)));
-            let bounds = if side { &mut self.fewer_than } else { &mut self.at_least };
-            bounds.push((counted, least));
-            self.b.open();
-            self.nodes = nodes;
-            self.gang = self.nest.gang_of(kernel.levels.len(), nodes).or(gang.filter(|gang| gang.level < depth));
-            self.level(depth, inner.clone())?;
-            self.fewer_than.truncate(known);
-            self.at_least.truncate(known_least);
-            let mut values = std::mem::take(&mut self.states);
-            // A part that leaves results of blocks makes no locals of them.
-            made.retain(|id| self.locals.contains_key(id));
-            for &id in &made {
-                let value = self.local(id)?;
-                values.push(self.plain(value));
-            }
-            sides.push((self.b.close(), values));
-        }
-        (self.nodes, self.gang) = (nodes, gang);
-        self.short_trip.retain(|position, _| !positions.contains(position));
-        let (Some(long), Some(short)) = (sides.pop(), sides.pop()) else { unreachable!("both versions were made") };
-        let mut values = self.b.end_if(is_short, short, long);
-        let locals = values.split_off(states.len());
-        self.states = values;
-        for (id, value) in made.into_iter().zip(locals) {
-            let value = self.val(value);
-            self.locals.insert(id, value);
-        }
         Ok(())
     }
 

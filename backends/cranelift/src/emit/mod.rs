@@ -7,6 +7,7 @@
 mod abreast;
 mod access;
 mod border;
+mod choices;
 mod combine;
 mod divide;
 mod emitted_level;

@@ -1,6 +1,6 @@
 //! Panels: what a gang loads again and again, copied to scratch memory before the loops between, a gang behind the other.
 
-use fusebox_ir::{Action, Binary, analysis::kernels::trip_count};
+use fusebox_ir::{Action, Binary};
 use fusebox_schedule::{Node, panels::panel};
 
 use super::{Emitter, Result, Val};
@@ -42,8 +42,7 @@ impl Emitter<'_> {
         let some = self.b.less(outer_from, outer_to);
         let steps = self.b.sub(to, from);
         let steps = self.b.select(some, steps, zero);
-        let bound = self.fewer_than.iter().filter(|(own, _)| *own == level).map(|&(_, than)| i64::from(than) - 1);
-        let Some(most) = bound.chain(trip_count(inner)).min() else {
+        let Some(most) = self.most_steps(level) else {
             return Err(self.broken("a panel for as many steps as one likes"));
         };
         let mut made = Vec::new();

@@ -5,7 +5,7 @@
 
 use std::{collections::HashMap, ops::Range};
 
-use fusebox_ir::{Action, Association, Binary, ElementType, LevelOrder, LocalId, analysis::kernels::trip_count};
+use fusebox_ir::{Action, Association, Binary, ElementType, LevelOrder, LocalId};
 use fusebox_schedule::{By, Loop};
 
 use super::{
@@ -91,8 +91,7 @@ impl<'k> Emitter<'k> {
         let row = EmittedLevel::plain(depth, inner, from, to);
         self.nodes = &each.body;
         self.lanes = lanes;
-        let bound = self.fewer_than.iter().filter(|(level, _)| *level == depth).map(|&(_, than)| i64::from(than) - 1);
-        let most = bound.chain(trip_count(&kernel.levels[depth])).min();
+        let most = self.most_steps(depth);
         let mut start = zero;
         if most.is_none_or(|most| most > gangs.width()) {
             let whole = self.b.int(-gangs.width());

@@ -11,7 +11,7 @@ use fusebox_ir::{
 use super::cover::Leaf;
 use crate::{
     accumulate::may_unroll,
-    gangs::{MOST_LANES, gang_of_tiles, has_border, is_counted_before, may_be_lanes, may_run_twice},
+    gangs::{MOST_LANES, gang_of_tiles, has_border, may_be_lanes, may_run_twice},
     registers::registers_of_accumulators,
     rows::may_be_by_elements,
     schedule::{Axis, By, Loop, Nest, Remainder, SplitBy},
@@ -48,8 +48,11 @@ pub(super) fn faults_of_threads(
     }
     check.order_of_pieces();
     for each in &leaf.loops {
-        let plain =
-            each.remainder == Remainder::Scalar && !each.border && each.out_of_cache.is_none() && each.pack.is_empty();
+        let plain = each.remainder == Remainder::Scalar
+            && each.points == 1
+            && !each.border
+            && each.out_of_cache.is_none()
+            && each.pack.is_empty();
         let may_unroll = matches!(each.by, By::GridThreads(_)) || tiled && matches!(each.by, By::BlockThreads(_));
         if !plain || each.unroll != 1 && !may_unroll {
             check.fault("gangs, their remainders, streams, panels and unrolled loops are those of a processor");
@@ -82,7 +85,7 @@ impl<'c> Check<'c> {
     }
 
     /// The statements that stand here, of one level's direct inside.
-    fn direct(&self, level: usize) -> impl Iterator<Item = (usize, &'c Statement)> + use<'c> {
+    pub(super) fn direct(&self, level: usize) -> impl Iterator<Item = (usize, &'c Statement)> + use<'c> {
         let (kernel, leaf) = (self.kernel, self.leaf);
         kernel.statements.iter().enumerate().filter(move |(position, statement)| {
             statement.depth as usize == level + 1 && leaf.statements.contains(position)
@@ -386,45 +389,5 @@ impl<'c> Check<'c> {
         }
         sizes.reverse();
         sizes
-    }
-
-    /// The thresholds of the ragged reduces along a level, among these statements.
-    fn thresholds(level: usize, statements: impl Iterator<Item = &'c Statement>) -> BTreeSet<u32> {
-        let asks = |statement: &Statement| match &statement.action {
-            Action::Reduce { to, association: Association::Ragged { least, .. }, .. } => {
-                (*to as usize == level && statement.depth as usize == level + 1).then_some(*least)
-            }
-            _ => None,
-        };
-        statements.filter_map(asks).collect()
-    }
-
-    /// Ragged reduces along the levels from `first` on ask for a choice by their threshold, before the loops of their level. Any level may be asked for
-    /// right before its loops, and one whose steps are known before all others outside of all loops.
-    fn choices(&mut self, first: usize) {
-        for level in 0..self.kernel.levels.len() {
-            let asked = Self::thresholds(level, self.direct(level).map(|(_, statement)| statement));
-            let may_ask = Self::thresholds(level, self.kernel.statements.iter());
-            let made: Vec<_> = self.leaf.choices.iter().filter(|choice| choice.0 as usize == level).copied().collect();
-            for &least in asked.iter().filter(|_| level >= first) {
-                if !made.iter().any(|choice| choice.1 == least) {
-                    self.fault(format!(
-                        "level {level} has a reduce that depends on whether there are fewer than {least} steps: a choice is missing"
-                    ));
-                }
-            }
-            for (_, than, _, around) in made {
-                let (loops, inner) = self.leaf.loops.split_at(around);
-                let known = level > 0 && inner.iter().all(|each| self.level_of(each.axis) >= level);
-                if !(may_ask.contains(&than) || known || around == 0 && is_counted_before(self.kernel, level)) {
-                    self.fault(format!(
-                        "whether level {level} has fewer than {than} steps is asked where it is not known"
-                    ));
-                }
-                if loops.iter().any(|each| self.level_of(each.axis) >= level) {
-                    self.fault(format!("the choice by level {level} stands inside of its loops"));
-                }
-            }
-        }
     }
 }

@@ -2,6 +2,7 @@
 
 mod bits;
 mod chains;
+mod choices;
 mod copies;
 mod cover;
 mod few;
@@ -154,6 +155,9 @@ fn nest(kernel: &Kernel, nest: &Nest, target: &Target) -> Vec<String> {
             }
             _ if nest.in_runs().next().is_some() => {
                 faults.push("elements are packed and stored in runs on processors".to_owned());
+            }
+            _ if nest.chains().next().is_some() => {
+                faults.push("reduces have one accumulator on processors".to_owned());
             }
             Err(fault) => faults.push(fault),
             Ok(grid) => {
