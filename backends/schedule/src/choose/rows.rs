@@ -147,6 +147,28 @@ fn waits(kernel: &Kernel, level: usize) -> bool {
 }
 
 impl Builder<'_> {
+    /// All loops and statements where the level across lanes is not too short for gangs.
+    pub(super) fn long_nest(&mut self) -> Vec<Node> {
+        let Room::Cores(_, Some(gang)) = self.machine else { return self.packed() };
+        let Some(together) = self.together else { return self.packed() };
+        self.machine.set_gang(Some(together.gang()));
+        self.rows_together = true;
+        let then = self.whole();
+        self.rows_together = false;
+        self.machine.set_gang(Some(gang));
+        let Some(fewer_than) = together.fewer_than() else { return then };
+        self.longer_than = Some((together.level, fewer_than));
+        let otherwise = self.packed();
+        self.longer_than = None;
+        vec![Node::Choose { level: together.level as u32, fewer_than, then, otherwise }]
+    }
+
+    /// The rows of a level whose points are lanes.
+    pub(super) fn rows_of_points(&self, level: usize) -> Option<Vec<Node>> {
+        let own = self.together.filter(|own| self.rows_together && own.level == level);
+        own.map(|own| own.rows())
+    }
+
     /// The level as a row where it is short, and otherwise where it is not.
     pub(super) fn row(&mut self, level: usize, axis: Axis, trip: &Trip) -> Option<Vec<Node>> {
         let Room::Cores(cpu, Some(gang)) = self.machine else { return None };

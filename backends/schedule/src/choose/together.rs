@@ -2,10 +2,7 @@
 
 use fusebox_ir::{Action, Association, Kernel, analysis::kernels::trip_count};
 
-use super::{
-    Choice, Preferences,
-    builder::{Builder, Room},
-};
+use super::{Choice, Preferences};
 use crate::{
     gangs::{MOST_LANES, gang_of_tiles, inside, is_counted_before},
     registers::registers_of_accumulators,
@@ -83,7 +80,7 @@ impl Together {
     }
 
     /// The rows of the points of a gang.
-    fn rows(&self) -> Vec<Node> {
+    pub(super) fn rows(&self) -> Vec<Node> {
         let row = |unroll: u32, points: u32| {
             let axis = Axis(self.level as u32);
             let mut each = Loop::new(axis, By::Lanes(self.lanes), vec![Node::Do(Effects::Rest)]);
@@ -111,29 +108,5 @@ impl Together {
             because: "each instruction then combines accumulators of several points, and what is done with the results is done in lanes".to_owned(),
             instead_of: vec!["one point after the other: most of a fold is instructions of few lanes that wait for each other".to_owned()],
         }
-    }
-}
-
-impl Builder<'_> {
-    /// All loops and statements where the level across lanes is not too short for gangs.
-    pub(super) fn long_nest(&mut self) -> Vec<Node> {
-        let Room::Cores(_, Some(gang)) = self.machine else { return self.packed() };
-        let Some(together) = self.together else { return self.packed() };
-        self.machine.set_gang(Some(together.gang()));
-        self.rows_together = true;
-        let then = self.whole();
-        self.rows_together = false;
-        self.machine.set_gang(Some(gang));
-        let Some(fewer_than) = together.fewer_than() else { return then };
-        self.longer_than = Some((together.level, fewer_than));
-        let otherwise = self.packed();
-        self.longer_than = None;
-        vec![Node::Choose { level: together.level as u32, fewer_than, then, otherwise }]
-    }
-
-    /// The rows of a level whose points are lanes.
-    pub(super) fn rows_of_points(&self, level: usize) -> Option<Vec<Node>> {
-        let own = self.together.filter(|own| self.rows_together && own.level == level);
-        own.map(|own| own.rows())
     }
 }

@@ -18,6 +18,7 @@ pub mod restrict;
 pub mod row_loops;
 pub mod row_sequences;
 pub mod rows;
+mod selection;
 pub mod sizes;
 pub mod spine;
 pub mod union_find;
