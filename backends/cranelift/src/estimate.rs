@@ -9,13 +9,14 @@ use fusebox_ir::{
 };
 use fusebox_schedule::{Gang, Schedule, Target};
 
-/// Parts of a nanosecond in which estimates are: in as many a core does one unit of work ([`fusebox_ir::analysis::work_of_statement`]) in vectors of 64 lanes.
+/// Parts of a nanosecond in which estimates are. A unit of work ([`fusebox_ir::analysis::work_of_statement`]) on a whole vector takes 64 of them, and
+/// one lane of a byte, of 64 in a vector, takes one.
 pub(crate) const PARTS_OF_NS: u64 = 128;
 
-/// Bytes of a vector in which a core does as many units as there are parts of a nanosecond, if each lane has one.
+/// Parts that a unit of work takes on a whole vector.
 const VECTOR: u64 = 64;
 
-/// The same of a single value, and of a lane that is apart from others in memory.
+/// Parts that it takes on a single value, and on a lane that is apart from others in memory.
 const SINGLE: u64 = VECTOR / 2;
 const APART: u64 = VECTOR / 4;
 

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Random, every_schedule, plan};
+use common::{Random, changed, every_schedule, plan};
 use fusebox_ir::{Array, ElementType, Kernel};
 use fusebox_schedule::{Preferences, Schedule, Target, check as legal, schedule};
 
@@ -67,19 +67,6 @@ fn kernel(source: &str) -> Kernel {
     plan(source).kernels.pop().unwrap()
 }
 
-/// Whether the text of a kernel's schedule is legal when parts of it are replaced; else why not.
-fn changed(kernel: &Kernel, preferences: Preferences, changes: &[(&str, &str)]) -> String {
-    let target = Target::named("avx2").unwrap();
-    let mut text = schedule(kernel, &target, preferences).schedule.to_text(kernel);
-    for (from, to) in changes {
-        assert!(text.contains(from), "there is no `{from}` in\n{text}");
-        text = text.replace(from, to);
-    }
-    let edited = Schedule::parse(&text, kernel).unwrap_or_else(|error| panic!("{error}\n{text}"));
-    assert_eq!(Schedule::parse(&edited.to_text(kernel), kernel).as_ref(), Ok(&edited));
-    legal(kernel, &edited, &target).map_or_else(|faults| format!("{faults:?}"), |()| "accepted".to_owned())
-}
-
 #[test]
 fn orders_are_chosen_and_refused_with_the_reason() {
     let transposed = kernel(PROGRAMS[0]);
@@ -89,7 +76,7 @@ fn orders_are_chosen_and_refused_with_the_reason() {
         &[("loop x1_8 {", "loop x1_8 lanes(8), remainder overlapped {")],
         &[("loop x_share {", "loop x_share lanes(8) {"), ("shares of 1", "shares of 8")],
     ] {
-        assert_eq!(changed(&transposed, usual, changes), "accepted", "{changes:?}");
+        assert_eq!(changed(&transposed, "avx2", usual, changes), "accepted", "{changes:?}");
     }
     for (changes, reason) in [
         (&[("loop x1_8 {", "loop x1_8 lanes(8), remainder masked {")][..], "all in plain loops"),
@@ -98,7 +85,7 @@ fn orders_are_chosen_and_refused_with_the_reason() {
         (&[("loop x_share {", "loop x_share unroll 2 {")], "all in plain loops"),
         (&[("loop x1_8s {", "loop x1 {"), ("loop x1_8 {", "loop x1_8s {")], "run over more than once"),
     ] {
-        let said = changed(&transposed, usual, changes);
+        let said = changed(&transposed, "avx2", usual, changes);
         assert!(said.contains(reason), "{changes:?}: should be refused as `{reason}`:\n{said}");
     }
     let wanted = Preferences { gang: Some(None), ..usual };

@@ -2,13 +2,13 @@
 
 mod common;
 
-use common::{Random, every_schedule, plan};
+use common::{Random, changed, every_schedule, plan};
 use fusebox_ir::{
     Array, ElementType,
     ElementType::{F32, F64, I32, I64, U32, U64},
     Kernel,
 };
-use fusebox_schedule::{Preferences, Schedule, Target, check as legal, schedule};
+use fusebox_schedule::{Preferences, Schedule, Target, check as legal};
 
 /// Points and steps around gangs, iterations and thresholds.
 const SIZES: [[usize; 2]; 14] = [
@@ -129,19 +129,6 @@ fn kernel(source: &str) -> Kernel {
     plan(source).kernels.pop().unwrap()
 }
 
-/// Whether the usual schedule of a kernel, with parts of its text replaced, is legal; else why not.
-fn changed(kernel: &Kernel, changes: &[(&str, &str)]) -> String {
-    let target = Target::named("avx512").unwrap();
-    let mut text = schedule(kernel, &target, Preferences::default()).schedule.to_text(kernel);
-    for (from, to) in changes {
-        assert!(text.contains(from), "there is no `{from}` in\n{text}");
-        text = text.replace(from, to);
-    }
-    let edited = Schedule::parse(&text, kernel).unwrap_or_else(|error| panic!("{error}\n{text}"));
-    assert_eq!(Schedule::parse(&edited.to_text(kernel), kernel).as_ref(), Ok(&edited));
-    legal(kernel, &edited, &target).map_or_else(|faults| format!("{faults:?}"), |()| "accepted".to_owned())
-}
-
 const SUMS: &str = "fn f(a: [n, m]f32) -> [n]f32 { let r: [n]f32 = fold(|x, y| x + y, 0.0, a) return r }";
 
 #[test]
@@ -153,7 +140,7 @@ fn rows_together_are_chosen_and_refused_with_the_reason() {
         &[("unroll 4 points 4", "unroll 4 points 2")],
         &[("x_share.2 lanes(16), remainder overlapped", "x_share.2 lanes(16)")],
     ] {
-        assert_eq!(changed(&sums, changes), "accepted", "{changes:?}");
+        assert_eq!(changed(&sums, "avx512", Preferences::default(), changes), "accepted", "{changes:?}");
     }
     for (changes, reason) in [
         (&[("x_share.2 lanes(16)", "x_share.2 lanes(32)"), ("shares of 16", "shares of 32")][..], "are not folded"),
@@ -168,7 +155,7 @@ fn rows_together_are_chosen_and_refused_with_the_reason() {
         (&[("x_share.2 lanes(16), remainder overlapped", "x_share.2")], "points at once are those of a row"),
         (&[("x1 lanes(16) unroll 4 points 4, remainder masked", "x1 lanes(16)")], "no rows of the points"),
     ] {
-        let said = changed(&sums, changes);
+        let said = changed(&sums, "avx512", Preferences::default(), changes);
         assert!(said.contains(reason), "{changes:?}: should be refused as `{reason}`:\n{said}");
     }
     // Bytes are folded in registers of their own.

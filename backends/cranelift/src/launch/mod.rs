@@ -33,7 +33,8 @@ use crate::{
 /// A piece of work that is long takes so many times as long as work that threads share at all.
 const LONG_PIECES: u64 = 5;
 
-/// Steps of a row in gangs that take as long as one step is estimated to take.
+/// Steps of a row in gangs that take as long as one step is estimated to take, beside what the estimate says of gangs: with fewer, sparse products
+/// were shared that are done sooner by one thread.
 const GANG_STEPS: u64 = 4;
 
 /// A launch under way.
@@ -212,7 +213,8 @@ impl<'a> KernelLaunch<'a> {
         let threads = self.shared.threads.count() as u64;
         let most = (work / (self.shared.share_from_ns / 2).max(1)).max(2);
         // One piece for each thread, which finds in its cache what it made of the same rows before; more of long work, as threads may come late.
-        let each = (work / (threads * LONG_PIECES * self.shared.share_from_ns).max(1)).clamp(1, 16);
+        let long = self.shared.share_from_ns.saturating_mul(threads * LONG_PIECES).max(1);
+        let each = (work / long).clamp(1, 16);
         Some((threads * each).min(most) as i64)
     }
 

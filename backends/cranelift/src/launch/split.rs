@@ -11,6 +11,9 @@ use crate::{
     emit::{HiddenArgument, Part},
 };
 
+/// Ranges with copies of their own for each thread, at most.
+const COPIES_OF_A_THREAD: usize = 4;
+
 impl KernelLaunch<'_> {
     /// The body in ranges, then what is at depth 0; the number of appended elements.
     pub(super) fn split(&self, table: Table<'_>, body: &Code) -> Result<u64, RunError> {
@@ -33,7 +36,7 @@ impl KernelLaunch<'_> {
         let mut in_blocks = false;
         let mut chunked = None;
         let mut any: Few<usize> = Few::new();
-        let mut copies = 4 * self.shared.threads.count();
+        let mut copies = COPIES_OF_A_THREAD * self.shared.threads.count();
         for (position, statement) in self.kernel.statements.iter().enumerate() {
             match &statement.action {
                 Action::Reduce { to: 0, .. } => in_blocks = true,

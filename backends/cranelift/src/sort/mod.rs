@@ -21,7 +21,7 @@ use crate::Shared;
 /// Nanoseconds that an element takes on one thread.
 const ELEMENT_NS: u64 = 4;
 
-/// How many times as much work as a kernel a thread should have: threads meet three times, and elements move from one core to another.
+/// How many times as much work as a kernel that is shared a sort should have: threads meet three times, and elements move from one core to another.
 const MEETINGS: u64 = 12;
 
 /// Elements that a thread has at least, whatever the configuration says.
@@ -46,7 +46,7 @@ pub(crate) fn run(sort: Sort<'_, Array>, shared: &Shared) -> std::result::Result
         workers: Workers {
             threads: &shared.threads,
             sorts: shared.sorts,
-            grain: ((MEETINGS * shared.share_from_ns / ELEMENT_NS) as usize / 2).max(LEAST),
+            grain: ((shared.share_from_ns.saturating_mul(MEETINGS) / ELEMENT_NS) as usize / 2).max(LEAST),
         },
         rows,
         length,

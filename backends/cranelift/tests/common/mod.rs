@@ -10,8 +10,8 @@ use std::sync::{Arc, OnceLock};
 use fusebox_backend::{BackendError, Program};
 use fusebox_conformance::{Way, Ways};
 use fusebox_cranelift::{CompiledPlan, Config, Cranelift, Features, LoadedPlan};
-use fusebox_ir::{Array, Plan, ProvedPlan};
-use fusebox_schedule::{Book, Target, alternatives};
+use fusebox_ir::{Array, Kernel, Plan, ProvedPlan};
+use fusebox_schedule::{Book, Preferences, Schedule, Target, alternatives, check as legal, schedule};
 
 /// Threads and gangs that every program is run with.
 pub fn backends() -> &'static [(String, Cranelift)] {
@@ -136,4 +136,17 @@ pub fn every_schedule(source: &str, inputs: &[Vec<Array>], forms: &[&str]) -> Ve
         }
     }
     counts
+}
+
+/// Whether the schedule of a kernel for a target, with parts of its text replaced, is legal; else why not.
+pub fn changed(kernel: &Kernel, target: &str, preferences: Preferences, changes: &[(&str, &str)]) -> String {
+    let target = Target::named(target).unwrap();
+    let mut text = schedule(kernel, &target, preferences).schedule.to_text(kernel);
+    for (from, to) in changes {
+        assert!(text.contains(from), "there is no `{from}` in\n{text}");
+        text = text.replace(from, to);
+    }
+    let edited = Schedule::parse(&text, kernel).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    assert_eq!(Schedule::parse(&edited.to_text(kernel), kernel).as_ref(), Ok(&edited));
+    legal(kernel, &edited, &target).map_or_else(|faults| format!("{faults:?}"), |()| "accepted".to_owned())
 }

@@ -80,7 +80,10 @@ impl<'k> Builder<'k> {
         let together = gang.filter(|_| at_once.is_none()).and_then(|gang| Together::of(kernel, cpu, gang, preferences));
         choices.extend(together.map(|together| together.choice()));
         if let (Some(gang), None) = (gang, at_once) {
-            choices.extend(rows(kernel, cpu, gang, preferences.rows).into_iter().map(|row| row.choice(gang.level)));
+            // Shorter ones are folded together.
+            let longer = together.and_then(|together| together.fewer_than()).unwrap_or(0);
+            let rows = rows(kernel, cpu, gang, preferences.rows).into_iter().filter(|row| row.fewer_than > longer);
+            choices.extend(rows.map(|row| row.choice(gang.level)));
         }
         Self {
             kernel,
