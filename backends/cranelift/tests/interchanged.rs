@@ -74,6 +74,7 @@ fn orders_are_chosen_and_refused_with_the_reason() {
     for changes in [
         &[("by 8 ->", "by 5 ->")][..],
         &[("loop x1_8 {", "loop x1_8 lanes(8), remainder overlapped {")],
+        &[("loop x_share {", "loop x_share unroll 2 {")],
         &[("loop x_share {", "loop x_share lanes(8) {"), ("shares of 1", "shares of 8")],
     ] {
         assert_eq!(changed(&transposed, "avx2", usual, changes), "accepted", "{changes:?}");
@@ -82,7 +83,6 @@ fn orders_are_chosen_and_refused_with_the_reason() {
         (&[("loop x1_8 {", "loop x1_8 lanes(8), remainder masked {")][..], "all in plain loops"),
         (&[("loop x1_8 {", "loop x1_8 unroll 8 {")], "all in plain loops"),
         (&[("loop x1_8s {", "loop x1_8s unroll 2 {")], "all in plain loops"),
-        (&[("loop x_share {", "loop x_share unroll 2 {")], "all in plain loops"),
         (&[("loop x1_8s {", "loop x1 {"), ("loop x1_8 {", "loop x1_8s {")], "run over more than once"),
     ] {
         let said = changed(&transposed, "avx2", usual, changes);

@@ -1,5 +1,6 @@
-//! Panels: what a gang loads at each step of an inner level, again for each step of a level between, is copied once to memory of the thread, a gang
-//! behind the other. Elements that lie apart in the array are side by side there.
+//! Panels: what a gang loads at each step of an inner level, again for each step of another level, is copied once to memory of the thread, a gang
+//! behind the other. Elements that lie apart in the array are side by side there. The other level is between the two, or it is around both, where
+//! each gang is a window that runs outside of it ([`crate::interchange`]): so a matrix product has the columns of a gang side by side for all of its rows.
 
 use fusebox_ir::{
     Access, Action, DimBoundary, Kernel, ScalarOperand,
@@ -8,6 +9,9 @@ use fusebox_ir::{
 
 /// Bytes of all panels that are there at once: half of the smallest innermost cache.
 pub const PANEL_BYTES: u64 = 16 << 10;
+
+/// The same where the gang is a window: half of the smallest second cache, as each element is loaded for several steps of the level around at once.
+pub const WINDOW_PANEL_BYTES: u64 = 512 << 10;
 
 /// What a panel holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,20 +29,27 @@ impl Panel {
     }
 }
 
-/// Whether what a statement loads in gangs along level `gang` may be copied before the loops of the level `before`, which is inside.
+/// The level that has an element of a panel at each step: the one inside of both.
+pub fn level_of_panel(gang: usize, before: usize) -> usize {
+    gang.max(before) + 1
+}
+
+/// Whether what a statement loads in gangs along level `gang` may be copied before the loops of the level `before`, which is inside, or right around it:
+/// then a gang is a window.
 ///
 /// # Errors
 /// The first reason why not.
 pub fn panel(kernel: &Kernel, gang: usize, before: usize, position: usize) -> Result<Panel, String> {
-    let level = before + 1;
+    let level = level_of_panel(gang, before);
     let Some(statement) = kernel.statements.get(position) else {
         return Err(format!("there is no statement {position} to copy before level {before}"));
     };
     let Action::Load { array, map, outside: None, .. } = &statement.action else {
         return Err(format!("statement {position} is no load of elements that are all inside of an array"));
     };
-    if gang >= before || statement.depth as usize != level + 1 || level >= kernel.levels.len() {
-        return Err(format!("statement {position} does not load in the level inside of level {before}"));
+    let in_order = gang < before || gang == before + 1;
+    if !in_order || statement.depth as usize != level + 1 || level >= kernel.levels.len() {
+        return Err(format!("statement {position} does not load in the level inside of levels {gang} and {before}"));
     }
     let own = &kernel.arrays[array.index()];
     let stays = own.access == Access::Read && kernel.arrays.iter().all(|other| other.in_place_of != Some(*array));
@@ -67,13 +78,15 @@ pub fn panel(kernel: &Kernel, gang: usize, before: usize, position: usize) -> Re
         ScalarOperand::Local(id) => known.get(&id).is_some_and(|&depth| depth <= before),
         ScalarOperand::Constant(_) | ScalarOperand::Outer(_) => true,
     };
-    let steps = &kernel.levels[level];
-    if !early(steps.from) || !early(steps.to) {
-        return Err(format!("level {level} has other bounds at each step of level {before}"));
+    for inside in before + 1..=level {
+        if !early(kernel.levels[inside].from) || !early(kernel.levels[inside].to) {
+            return Err(format!("level {inside} has other bounds at each step of level {before}"));
+        }
     }
+    let (steps, across) = (kernel.levels[level].index.id, kernel.levels[gang].index.id);
     let mut terms = map.dims.iter().flat_map(|dim| &dim.terms);
-    if !terms.clone().any(|&(_, id)| id == steps.index.id)
-        || !terms.all(|&(_, id)| id == steps.index.id || early(id.into()))
+    if !terms.clone().any(|&(_, id)| id == steps)
+        || !terms.all(|&(_, id)| id == steps || id == across || early(id.into()))
     {
         return Err(format!("what statement {position} loads is not the same at each step of level {before}"));
     }

@@ -3,7 +3,7 @@
 
 use std::{collections::HashMap, ops::Range};
 
-use fusebox_ir::{Action, Association, Binary, LevelOrder, LocalId};
+use fusebox_ir::{Action, Association, Binary, LocalId};
 use fusebox_schedule::{By, Loop, Node};
 
 use super::{Emitter, Result, Val, emitted_level::EmittedLevel, statement::reduce::Reduce};
@@ -195,12 +195,7 @@ impl<'k> Emitter<'k> {
         if level.depth == 0 {
             self.outer_step = Some(step);
         }
-        let index = if own.order == LevelOrder::Down {
-            let last = self.b.add_int(level.to, -1);
-            self.b.sub(last, step)
-        } else {
-            self.b.add(level.from, step)
-        };
-        self.locals.insert(own.index.id, Val::Uniform(index));
+        let index = self.index_at(level.depth, (level.from, level.to), step, 1);
+        self.locals.insert(own.index.id, index);
     }
 }

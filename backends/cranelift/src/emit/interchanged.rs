@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use fusebox_ir::Binary;
-use fusebox_schedule::{By, Loop, Node};
+use fusebox_schedule::{By, Loop, Node, Remainder};
 
 use super::{Emitter, Result, Val, levels::Steps};
 
@@ -19,7 +19,7 @@ impl<'k> Emitter<'k> {
             [Node::Loop(each), ..] => each,
             _ => return None,
         };
-        let level = self.nest.level_of(self.kernel.levels.len(), each.axis)?;
+        let level = self.level_of(each)?;
         (level > depth).then(|| self.piece(each).map(|length| (each, length)))?
     }
 
@@ -39,12 +39,34 @@ impl<'k> Emitter<'k> {
         let zero = self.b.int(0);
         let steps = self.b.sub(to, from);
         let high = self.b.binary(Binary::Max, steps, zero);
+        // The last window begins earlier where its gangs may: so it is whole.
+        let last = self.overlaps(depth + 1, &pieces.body).then(|| {
+            let last = self.b.add_int(high, -length);
+            self.b.binary(Binary::Max, last, zero)
+        });
         self.in_pieces(length, Steps { low: zero, high, first: zero }, |this, start, end| {
+            let start = last.map_or(start, |last| this.b.binary(Binary::Min, start, last));
             let around = this.window.replace((depth + 1, (start, end)));
             this.nodes = &pieces.body;
             let done = this.level(depth, inner);
             this.window = around;
             done
         })
+    }
+
+    /// Whether gangs of a level may overlap others, wherever there are some.
+    fn overlaps(&self, level: usize, nodes: &[Node]) -> bool {
+        nodes.iter().any(|node| match node {
+            Node::Loop(each) if matches!(each.by, By::Lanes(_)) && self.level_of(each) == Some(level) => {
+                each.remainder == Remainder::Overlapped
+            }
+            Node::Loop(each) => self.overlaps(level, &each.body),
+            Node::Do(_) => false,
+            Node::Choose { then, otherwise, .. } => self.overlaps(level, then) && self.overlaps(level, otherwise),
+        })
+    }
+
+    fn level_of(&self, each: &Loop) -> Option<usize> {
+        self.nest.level_of(self.kernel.levels.len(), each.axis)
     }
 }

@@ -390,22 +390,27 @@ impl<'k> Emitter<'k> {
                 scan.step = Some(step);
             }
         }
-        let index = if level.order == LevelOrder::Down {
-            let last = self.b.add_int(nest.to, -1);
-            self.b.sub(last, step)
-        } else {
-            self.b.add(nest.from, step)
-        };
-        let index = if lanes == 1 {
-            Val::Uniform(index)
-        } else {
-            let stride = self.b.int(if level.order == LevelOrder::Down { -1 } else { 1 });
-            Val::Linear(index, stride)
-        };
+        let index = self.index_at(nest.depth, (nest.from, nest.to), step, lanes);
         self.locals.insert(level.index.id, index);
         self.depth(nest.depth + 1, nest.inner.clone())?;
         self.locals.remove(&level.index.id);
         Ok(())
+    }
+
+    /// The index at a step of a level with these bounds, or at a gang of steps from it on.
+    pub(super) fn index_at(&mut self, depth: usize, (from, to): (Value, Value), step: Value, lanes: u32) -> Val {
+        let down = self.kernel.levels[depth].order == LevelOrder::Down;
+        let index = if down {
+            let last = self.b.add_int(to, -1);
+            self.b.sub(last, step)
+        } else {
+            self.b.add(from, step)
+        };
+        if lanes == 1 {
+            return Val::Uniform(index);
+        }
+        let stride = self.b.int(if down { -1 } else { 1 });
+        Val::Linear(index, stride)
     }
 
     /// Tells reduces and totals of this level which element of the block comes.

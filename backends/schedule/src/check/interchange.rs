@@ -53,7 +53,9 @@ impl Check<'_> {
             _ => false,
         };
         let in_lanes = matches!(around.by, By::Lanes(_)) && around.unroll == 1 && around.out_of_cache.is_none();
-        if !of_inner(pieces, true) || !plain(pieces) || !whole || !(plain(around) || in_lanes) || !in_window {
+        // Steps at once, and panels, have rules of their own.
+        let serial = around.by == By::Serial;
+        if !of_inner(pieces, true) || !plain(pieces) || !whole || !(serial || in_lanes) || !in_window {
             self.fault("pieces of a level run outside of the whole level around it, and their steps inside, all in plain loops");
         }
         if self.nest.partitioned().is_some() {

@@ -3,11 +3,11 @@
 use super::bits::Check;
 use crate::{
     jam::{MOST_JAMMED, may_jam},
-    schedule::{Axis, By, Loop, Remainder},
+    schedule::{Axis, By, Loop, Remainder, SplitBy},
 };
 
 impl Check<'_> {
-    /// Some steps at once are single steps of a serial loop, and each level inside has one plain loop over all of it.
+    /// Some steps at once are single steps of a serial loop, and each level inside has one plain loop over all of it, or over a window of it.
     pub(super) fn jam(&mut self, each: &Loop, depth: usize) {
         if each.by != By::Serial {
             self.fault("only gangs, and steps one after the other on a processor, are unrolled");
@@ -23,7 +23,10 @@ impl Check<'_> {
         let inner = &self.leaf.loops[depth + 1..];
         let plain = inner.iter().all(|inner| {
             let gang = matches!(inner.by, By::Lanes(_)) && inner.remainder != Remainder::Masked;
-            inner.axis == Axis(self.level_of(inner.axis) as u32)
+            let whole = Axis(self.level_of(inner.axis) as u32);
+            // The loop over the windows is outside, as it is none of these.
+            let window = matches!(self.made_by(inner.axis), Some((SplitBy::Steps(_), from, false)) if from == whole);
+            (inner.axis == whole || window)
                 && self.level_of(inner.axis) > level
                 && (gang || inner.by == By::Serial)
                 && inner.unroll == 1

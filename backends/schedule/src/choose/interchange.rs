@@ -34,10 +34,12 @@ impl Builder<'_> {
     /// How many steps of the level inside of a level run at a time, outside of the level.
     pub(super) fn window(&self, outer: usize) -> Option<u32> {
         let Room::Cores(_, gang) = self.machine else { return None };
+        if let Some(panels) = self.panels.as_ref().filter(|_| self.interchanged.is_none()) {
+            return panels.window(outer);
+        }
         if self.interchanged.is_some()
             || self.at_once.is_some()
             || self.rows_together
-            || self.panels.is_some()
             || self.nest.partitioned().is_some()
             || self.preferences.interchanged == Some(false)
             || gang.is_some_and(|gang| gang.masked)
@@ -81,12 +83,25 @@ pub(super) fn choice(nest: &Nest, kernel: &Kernel) -> Option<Choice> {
                     && let Some((split, true)) = nest.made_by(levels, each.axis)
                     && let SplitBy::Steps(steps) = split.by
                 {
+                    let (because, otherwise) = if around.pack.is_empty() {
+                        (
+                            "what is loaded lies side by side along the outer level: each line stays in the caches until all of it is used",
+                            "each line is loaded again for each of its elements",
+                        )
+                    } else {
+                        (
+                            "what so many steps load is the same for all steps of the outer level, and stays in the caches until all of them had it",
+                            "each step of the outer level loads all of it again",
+                        )
+                    };
                     return Some(Choice {
                         about: format!("the order of levels {} and {level}", level - 1),
-                        chosen: format!("{steps} steps of level {level} at a time, for all steps of level {}", level - 1),
-                        because: "what is loaded lies side by side along the outer level: each line stays in the caches until all of it is used"
-                            .to_owned(),
-                        instead_of: vec!["one level inside of the other: each line is loaded again for each of its elements".to_owned()],
+                        chosen: format!(
+                            "{steps} steps of level {level} at a time, for all steps of level {}",
+                            level - 1
+                        ),
+                        because: because.to_owned(),
+                        instead_of: vec![format!("one level inside of the other: {otherwise}")],
                     });
                 }
                 nodes.extend(&each.body);

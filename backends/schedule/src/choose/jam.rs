@@ -19,12 +19,13 @@ const BESIDE: u32 = 4;
 /// Steps of a tile: more share a load among more, but are left over more often.
 const ENOUGH: u32 = 8;
 
-/// Whether each level inside has one loop over all of it, without forms of its own.
-fn is_plain(levels: usize, body: &[Node]) -> bool {
+/// Whether each level inside has one loop over all of it, or over the steps of a window, without forms of its own.
+fn is_plain((levels, window): (usize, Option<Axis>), body: &[Node]) -> bool {
     body.iter().all(|node| match node {
         Node::Loop(Loop { axis, unroll, remainder, out_of_cache, pack, body, .. }) => {
-            let whole = (axis.0 as usize) < levels && *unroll == 1 && pack.is_empty();
-            whole && *remainder != Remainder::Masked && out_of_cache.is_none() && is_plain(levels, body)
+            let whole = (axis.0 as usize) < levels || Some(*axis) == window;
+            let plain = *unroll == 1 && pack.is_empty() && *remainder != Remainder::Masked && out_of_cache.is_none();
+            whole && plain && is_plain((levels, window), body)
         }
         Node::Do(_) => true,
         Node::Choose { .. } => false,
@@ -39,7 +40,7 @@ impl Builder<'_> {
         // A nest for short levels has few steps inside.
         if own != level + 1
             || !steps
-            || !is_plain(self.kernel.levels.len(), body)
+            || !is_plain((self.kernel.levels.len(), self.interchanged.map(|(_, steps)| steps)), body)
             || self.short.is_some()
             || self.preferences.jam == Some(1)
         {

@@ -322,7 +322,7 @@ impl<'k> Builder<'k> {
                 let abreast = if around_window { None } else { self.abreast(level, axis, trip) };
                 let by = abreast.map_or(By::Serial, By::Abreast);
                 let mut each = Loop::new(axis, by, body);
-                if by == By::Serial && !around_window {
+                if by == By::Serial && (!around_window || self.panels.is_some()) {
                     each.unroll = self.jammed(level, axis, &each.body).unwrap_or(1);
                 }
                 return vec![Node::Loop(each)];

@@ -11,8 +11,10 @@ use super::{
 };
 use crate::{
     gangs::is_counted_before,
-    panels::{PANEL_BYTES, panel},
-    schedule::{Nest, Node},
+    interchange::may_be_interchanged,
+    jam::{combines, may_jam},
+    panels::{PANEL_BYTES, WINDOW_PANEL_BYTES, panel},
+    schedule::{Gang, Nest, Node},
 };
 
 /// Kernels of more statements have no panels: they take another version of the code.
@@ -20,6 +22,9 @@ const MOST_STATEMENTS: usize = 96;
 
 /// Fewer steps than this of the level between do not pay for a copy.
 const LEAST: i64 = 3;
+
+/// Fewer steps than this of the level around, which threads share, do not pay for a copy in each of them.
+const LEAST_AROUND: u32 = 256;
 
 /// The panels of a nest.
 #[derive(Clone, Debug)]
@@ -32,16 +37,32 @@ pub(super) struct Panels {
     pub(super) fewer_than: u32,
     /// The loads.
     statements: Vec<u32>,
+    /// Where the level across lanes is inside of the one before whose loops they are made: the lanes of a gang, which is a window.
+    window: Option<u32>,
+}
+
+impl Panels {
+    /// How many steps of the level inside of a level run outside of it.
+    pub(super) fn window(&self, outer: usize) -> Option<u32> {
+        self.window.filter(|_| self.before == outer)
+    }
 }
 
 impl Builder<'_> {
-    /// All loops and statements, with panels where the level inside has few enough steps for them.
+    /// All loops and statements, with panels where the level inside has few enough steps for them, and the level around enough.
     pub(super) fn packed(&mut self) -> Vec<Node> {
         let Some(panels) = self.panels() else { return self.whole() };
-        let (level, fewer_than) = (panels.level, panels.fewer_than);
+        let (level, before, fewer_than) = (panels.level, panels.before, panels.fewer_than);
+        let in_window = panels.window.is_some();
         self.panels = Some(panels);
         let then = self.by_count();
         self.panels = None;
+        let then = if in_window && trip_count(&self.kernel.levels[before]).is_none() {
+            let few = self.whole();
+            vec![Node::Choose { level: before as u32, fewer_than: LEAST_AROUND, then: few, otherwise: then }]
+        } else {
+            then
+        };
         let short = self.short.is_some_and(|(own, than)| own == level && than <= fewer_than);
         if short || trip_count(&self.kernel.levels[level]).is_some() {
             return then;
@@ -60,36 +81,57 @@ impl Builder<'_> {
         }
     }
 
-    /// What loads elements that lie apart, in gangs, in the innermost level, and the same ones at each step of the level around it.
+    /// What is loaded in gangs in the innermost level, the same at each step of another: of the one around it, if elements lie apart across lanes, or
+    /// of the one around that across lanes, if they lie apart along the innermost.
     fn panels(&self) -> Option<Panels> {
         let (Room::Cores(..), gang) = (&self.machine, self.gang()?) else { return None };
         let level = self.kernel.levels.len().checked_sub(1)?;
-        let before = level.checked_sub(1)?;
+        let in_window = gang.level + 1 == level;
+        let before = if in_window { gang.level.checked_sub(1)? } else { level.checked_sub(1)? };
         let counted = trip_count(&self.kernel.levels[level]);
-        let often = trip_count(&self.kernel.levels[before]).is_none_or(|steps| steps >= LEAST);
+        let least = if in_window { i64::from(LEAST_AROUND) } else { LEAST };
+        let often = trip_count(&self.kernel.levels[before]).is_none_or(|steps| steps >= least);
         if self.preferences.pack == Some(false)
             || gang.masked
+            || gang.level > level
             || self.at_once.is_some()
             || !often
             || counted.is_none() && !is_counted_before(self.kernel, level)
             || self.kernel.statements.len() > MOST_STATEMENTS
+            || in_window && !self.may_be_window(gang)
         {
             return None;
         }
-        let lanes = Lanes::of(self.kernel, gang.level);
+        let (across, along) = (Lanes::of(self.kernel, gang.level), Lanes::of(self.kernel, level));
         let mut statements = Vec::new();
         let mut bytes = 0;
         for (position, statement) in self.kernel.statements.iter().enumerate() {
             let Action::Load { map, .. } = &statement.action else { continue };
+            let lanes = if in_window { &along } else { &across };
             let apart = !matches!(lanes.position(map), AcrossLanes::Uniform | AcrossLanes::Linear(Some(1)));
             if let (true, Ok(panel)) = (apart, panel(self.kernel, gang.level, before, position)) {
                 statements.push(position as u32);
                 bytes += panel.size(gang.lanes, 1);
             }
         }
-        let most = (PANEL_BYTES / bytes.max(1)) as i64;
+        let room = if in_window { WINDOW_PANEL_BYTES } else { PANEL_BYTES };
+        let most = (room / bytes.max(1)) as i64;
         let fits = !statements.is_empty() && counted.is_none_or(|steps| steps <= most) && most > 1;
-        fits.then_some(Panels { before, level, fewer_than: most as u32 + 1, statements })
+        let window = in_window.then_some(gang.lanes);
+        fits.then_some(Panels { before, level, fewer_than: most as u32 + 1, statements, window })
+    }
+
+    /// Whether each gang may be a window, outside of the level around, of which several steps run at once.
+    fn may_be_window(&self, gang: Gang) -> bool {
+        let outer = gang.level - 1;
+        let chosen = [self.preferences.interchanged, self.preferences.together].iter().all(|wanted| wanted.is_none())
+            && self.preferences.jam != Some(1)
+            && !self.rows_together
+            && self.nest.partitioned().is_none();
+        chosen
+            && combines(self.kernel, outer)
+            && may_be_interchanged(self.kernel, outer).is_ok()
+            && may_jam(self.kernel, outer).is_ok()
     }
 }
 
@@ -105,8 +147,8 @@ pub(super) fn choice(nest: &Nest, kernel: &Kernel) -> Option<Choice> {
     Some(Choice {
         about: format!("loads of {}", arrays.join(", ")),
         chosen: "they are copied once for each gang, side by side".to_owned(),
-        because: "the same elements are loaded again at each step of a level between, and they lie apart".to_owned(),
-        instead_of: vec!["loads one by one for each lane, each time".to_owned()],
+        because: "the same elements are loaded again at each step of another level, and they lie apart".to_owned(),
+        instead_of: vec!["loads from where they are, each time".to_owned()],
     })
 }
 
