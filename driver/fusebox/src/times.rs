@@ -39,6 +39,23 @@ pub(crate) fn times(plan: &Plan, inputs: &[Array], launches: &[LaunchTime]) -> K
     KernelTimes { sizes: sizes(plan, inputs), kernels: kernels.into_values().map(rounded).collect() }
 }
 
+impl KernelTimes {
+    /// For each kernel the median of its times in some runs of a program on the same inputs; none of no runs.
+    pub fn median(runs: Vec<Self>) -> Option<Self> {
+        let mut times: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
+        for kernel in runs.iter().flat_map(|run| &run.kernels) {
+            times.entry(kernel.kernel).or_default().push(kernel.milliseconds);
+        }
+        let mut last = runs.into_iter().next_back()?;
+        for kernel in &mut last.kernels {
+            let Some(times) = times.get_mut(&kernel.kernel) else { continue };
+            times.sort_by(f64::total_cmp);
+            kernel.milliseconds = times[times.len() / 2];
+        }
+        Some(last)
+    }
+}
+
 /// The values of sizes that types of inputs bind, and of inputs that are integers themselves.
 fn sizes(plan: &Plan, inputs: &[Array]) -> BTreeMap<String, i64> {
     let names = plan_names(plan);
@@ -60,4 +77,20 @@ fn sizes(plan: &Plan, inputs: &[Array]) -> BTreeMap<String, i64> {
         }
     }
     sizes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn medians_are_of_each_kernel() {
+        let run = |times: [f64; 2]| {
+            let kernel = |(kernel, &milliseconds)| KernelTime { kernel, milliseconds, ..KernelTime::default() };
+            KernelTimes { kernels: times.iter().enumerate().map(kernel).collect(), ..KernelTimes::default() }
+        };
+        let median = KernelTimes::median(vec![run([3.0, 1.0]), run([1.0, 5.0]), run([2.0, 4.0])]);
+        assert_eq!(median, Some(run([2.0, 4.0])));
+        assert_eq!(KernelTimes::median(Vec::new()), None);
+    }
 }

@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use fusebox_ir::{
-    Access, Action, Binary, Constant, DimBoundary, DimIndex, ElementType, FailureKind, IndexMap, KernelArrayId,
-    KernelExtent, Lambda, LocalId, MAX_EXTENT, Place, ScalarOperand, analysis::kernels::RowUse,
+    Access, Action, Binary, Constant, DimBoundary, DimIndex, ElementType, IndexMap, KernelArrayId, KernelExtent,
+    Lambda, LocalId, Place, ScalarOperand, analysis::kernels::RowUse,
 };
 
 use super::{Emitter, HiddenArgument, Result, Val};
@@ -57,7 +57,7 @@ impl Emitter<'_> {
     }
 
     /// Whether an index is outside of `0..extent`.
-    fn outside(&mut self, index: Val, extent: Value) -> Value {
+    pub(super) fn outside(&mut self, index: Val, extent: Value) -> Value {
         let index = self.plain(index);
         if self.b.lanes(index) == 1 {
             let (index, extent) = (self.b.bits(ElementType::U64, index), self.b.bits(ElementType::U64, extent));
@@ -67,101 +67,6 @@ impl Emitter<'_> {
         let below = self.b.binary(Binary::Lt, index, zero);
         let above = self.b.binary(Binary::Ge, index, extent);
         self.b.binary(Binary::Or, below, above)
-    }
-
-    /// Fails where the index is outside of the array.
-    pub(super) fn check_index(&mut self, array: KernelArrayId, index: &[Val], place: &Place) -> Result {
-        let extents = self.extents(array)?;
-        let kernel = self.kernel;
-        self.check_inside(array, index, &extents, &kernel.arrays[array.index()].extents, place)
-    }
-
-    /// Fails where an index is outside of `0..bounds`; the error says the array's extents.
-    pub(super) fn check_inside(
-        &mut self,
-        array: KernelArrayId,
-        index: &[Val],
-        bounds: &[Value],
-        extents: &[KernelExtent],
-        place: &Place,
-    ) -> Result {
-        self.check_written(array, index, index, bounds, extents, place)
-    }
-
-    /// The same, where boundaries made `index` out of what is `written`.
-    fn check_written(
-        &mut self,
-        array: KernelArrayId,
-        index: &[Val],
-        written: &[Val],
-        bounds: &[Value],
-        extents: &[KernelExtent],
-        place: &Place,
-    ) -> Result {
-        let none = ScalarOperand::Constant(Constant::from(0i64));
-        let failure = self.failure(
-            place,
-            FailureKind::Index {
-                array: self.kernel.arrays[array.index()].name.clone(),
-                index: vec![none; written.len()],
-                extents: vec![none; extents.len()],
-            },
-        );
-        let extents =
-            extents.iter().map(|&extent| Ok(Val::Uniform(self.extent(extent)?))).collect::<Result<Vec<_>>>()?;
-        if self.mask.is_none() && self.lanes > 1 && index.iter().chain(written).all(|&index| self.is_straight(index)) {
-            // Inside at both ends is inside between.
-            for lane in [0, i64::from(self.lanes) - 1] {
-                let lane_value = self.b.int(lane);
-                let at = |this: &mut Self, index: &Val| match *index {
-                    Val::Linear(base, stride) => {
-                        let steps = this.b.mul(stride, lane_value);
-                        Val::Uniform(this.b.add(base, steps))
-                    }
-                    other => other,
-                };
-                let here: Vec<Val> = index.iter().map(|index| at(self, index)).collect();
-                let there: Vec<Val> = written.iter().map(|index| at(self, index)).collect();
-                self.check_lanes(&here, &there, bounds, &extents, failure.clone());
-            }
-            return Ok(());
-        }
-        self.check_lanes(index, written, bounds, &extents, failure);
-        Ok(())
-    }
-
-    /// Whether an index goes from lane to lane by steps that do not wrap around within a gang, wherever it starts inside of an array.
-    fn is_straight(&self, index: Val) -> bool {
-        match index {
-            Val::Uniform(_) => true,
-            Val::Gang(_) => false,
-            Val::Linear(_, stride) => {
-                let stride = self.b.constant_of(stride).and_then(Constant::as_i64);
-                stride.is_some_and(|stride| stride.unsigned_abs() <= MAX_EXTENT as u64)
-            }
-        }
-    }
-
-    fn check_lanes(
-        &mut self,
-        index: &[Val],
-        written: &[Val],
-        bounds: &[Value],
-        extents: &[Val],
-        failure: fusebox_ir::Failure,
-    ) {
-        let mut failed: Option<Value> = None;
-        for (&index, &bound) in index.iter().zip(bounds) {
-            let outside = self.outside(index, bound);
-            failed = Some(match failed {
-                None => outside,
-                Some(before) => self.b.binary(Binary::Or, before, outside),
-            });
-        }
-        if let Some(failed) = failed {
-            let operands: Vec<Val> = written.iter().chain(extents).copied().collect();
-            self.fail(failed, failure, &operands);
-        }
     }
 
     /// Before a level: what boundaries make of those dimensions of loads inside that do not depend on it. Gives how many were known before.
@@ -289,7 +194,8 @@ impl Emitter<'_> {
             .collect();
         if map.checked {
             let kernel = self.kernel;
-            self.check_written(array, &index, &written, &extents, &kernel.arrays[array.index()].extents, place)?;
+            let declared = &kernel.arrays[array.index()].extents;
+            self.check_written(array, (&index, &written), &map.dims, &extents, declared, place)?;
         }
         let position = self.position(array, &index)?;
         let position = if map.checked || matches!(position, Val::Gang(_)) {

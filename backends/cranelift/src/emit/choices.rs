@@ -15,6 +15,12 @@ impl<'k> Emitter<'k> {
         bounds.chain(trip_count(&self.kernel.levels[level])).min()
     }
 
+    /// The fewest steps that a level has, as far as it is a number or the choices around say it.
+    pub(super) fn least_steps(&self, level: usize) -> i64 {
+        let bounds = self.at_least.iter().filter(|(own, _)| *own == level).map(|&(_, steps)| i64::from(steps));
+        bounds.chain(trip_count(&self.kernel.levels[level])).max().unwrap_or(0)
+    }
+
     /// How many steps a level has, where the choices around leave one number.
     pub(super) fn steps_by_choices(&self, level: usize) -> Option<i64> {
         let least = self.at_least.iter().filter(|(own, _)| *own == level).map(|&(_, steps)| i64::from(steps)).max()?;

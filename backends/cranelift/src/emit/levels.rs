@@ -354,11 +354,8 @@ impl<'k> Emitter<'k> {
         self.b.add(from, whole)
     }
 
-    /// The loop itself.
-    pub(super) fn steps(&mut self, nest: &EmittedLevel, low: Value, high: Value, lanes: u32, first: Value) -> Result {
-        self.steps_up_to(nest, (low, high), None, lanes, first)
-    }
-    /// The same, where no gang begins behind `last`: the last one may run steps again.
+    /// The loop itself, in which no gang begins behind `last`, if there is one: the last gang may run steps again. In all of its steps these flags of
+    /// accumulators say that there is something.
     pub(super) fn steps_up_to(
         &mut self,
         nest: &EmittedLevel,
@@ -366,9 +363,11 @@ impl<'k> Emitter<'k> {
         last: Option<Value>,
         lanes: u32,
         first: Value,
+        flags: &[usize],
     ) -> Result {
         let open = self.b.begin_loop(low, high, i64::from(lanes), &self.states.clone());
         self.states = open.carried.clone();
+        self.have_something(flags);
         let step = last.map_or(open.index, |last| self.b.binary(Binary::Min, open.index, last));
         let element = self.b.sub(step, first);
         self.numbered(nest, element);
@@ -414,7 +413,7 @@ impl<'k> Emitter<'k> {
     }
 
     /// Tells reduces and totals of this level which element of the block comes.
-    fn numbered(&mut self, nest: &EmittedLevel, element: Value) {
+    pub(super) fn numbered(&mut self, nest: &EmittedLevel, element: Value) {
         for position in nest.inner.clone() {
             if self.kernel.statements[position].depth as usize != nest.depth + 1 {
                 continue;

@@ -7,11 +7,13 @@
 mod abreast;
 mod access;
 mod border;
+mod checks;
 mod choices;
 mod combine;
 mod divide;
 mod emitted_level;
 mod few;
+mod first_step;
 mod held;
 mod interchanged;
 mod jammed;

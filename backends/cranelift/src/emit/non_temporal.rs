@@ -105,7 +105,7 @@ impl<'k> Emitter<'k> {
         let some = self.b.less(low, high);
         let end = self.b.select(some, end, high);
         let last = self.b.add_int(end, -i64::from(lanes));
-        self.steps_up_to(nest, (low, end), Some(last), lanes, first)?;
+        self.steps_up_to(nest, (low, end), Some(last), lanes, first, &[])?;
         Ok(end)
     }
 
@@ -121,7 +121,7 @@ impl<'k> Emitter<'k> {
         let some = self.b.less(low, high);
         let end = self.b.select(some, end, high);
         let last = self.b.add_int(end, -i64::from(lanes));
-        self.steps_up_to(nest, (high, end), Some(last), lanes, first)?;
+        self.steps_up_to(nest, (high, end), Some(last), lanes, first, &[])?;
         Ok(end)
     }
 

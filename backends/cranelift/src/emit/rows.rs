@@ -1,7 +1,8 @@
 //! Short rows: a level of at most one block, whose accumulators are in registers from its first element to its result.
 //!
 //! Whole iterations of gangs come first, as many gangs as there are accumulators, and then one iteration in which lanes behind the end do
-//! nothing. Where the level has no more steps than such an iteration, it is that one alone: no loop, and no branch. Nothing is in scratch memory.
+//! nothing. Where the level has no more steps than such an iteration, it is that one alone: no loop, and no branch. Where it has as many at least, the
+//! first iteration is outside of the loop, and its elements are the accumulators. Nothing is in scratch memory.
 
 use std::{collections::HashMap, ops::Range};
 
@@ -30,6 +31,7 @@ struct Gangs {
 }
 
 /// What the gangs of a row have combined, of one reduce.
+#[derive(Clone)]
 pub(super) struct Folded {
     pub(super) position: usize,
     pub(super) reduce: Reduce,
@@ -91,25 +93,31 @@ impl<'k> Emitter<'k> {
         let row = EmittedLevel::plain(depth, inner, from, to);
         self.nodes = &each.body;
         self.lanes = lanes;
-        let most = self.most_steps(depth);
+        let (least, most, width) = (self.least_steps(depth), self.most_steps(depth), gangs.width());
         let mut start = zero;
-        if most.is_none_or(|most| most > gangs.width()) {
-            let whole = self.b.int(-gangs.width());
-            start = self.b.binary(Binary::And, steps, whole);
+        if least >= width {
+            // Accumulators that hold nothing take the first elements as they are.
+            self.row_iteration(&row, &gangs, |this, ahead| Ok((this.b.int(ahead), None)))?;
+            start = self.b.int(width);
+        }
+        if most.is_none_or(|most| most > width) {
+            let whole = self.b.int(-width);
+            let end = self.b.binary(Binary::And, steps, whole);
             self.untouched(&gangs, false);
-            let open = self.b.begin_loop(zero, start, gangs.width(), &self.states.clone());
+            let open = self.b.begin_loop(start, end, width, &self.states.clone());
             self.states.clone_from(&open.carried);
             let index = open.index;
             self.row_iteration(&row, &gangs, |this, ahead| Ok((this.b.add_int(index, ahead), None)))?;
             let next = std::mem::take(&mut self.states);
             self.states = self.b.end_loop(open, next);
+            start = end;
         }
         if start == zero {
             // Without steps nothing is known of where elements would be.
-            self.some_steps = Some(self.b.less(zero, steps));
+            self.some_steps = (least == 0).then(|| self.b.less(zero, steps));
             self.row_rest(&row, &gangs, (start, steps))?;
             self.some_steps = None;
-        } else {
+        } else if most != Some(width) {
             let left = self.b.sub(steps, start);
             self.where_more_than(left, 0, |this| this.row_rest(&row, &gangs, (start, steps)))?;
         }

@@ -173,7 +173,7 @@ impl Emitter<'_> {
 
     /// `array[index…]` that fails outside.
     pub(super) fn checked_read(&mut self, array: KernelArrayId, index: &[Val], place: &Place) -> Result<Val> {
-        self.check_index(array, index, place)?;
+        self.check_index(array, index, &[], place)?;
         let position = self.position(array, index)?;
         let position = self.masked_position(array, position);
         self.load_at(array, position, Memory::Guarded)

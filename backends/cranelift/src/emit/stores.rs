@@ -18,7 +18,7 @@ impl Emitter<'_> {
         let mask = self.b.both(when, self.mask);
         if map.checked {
             let outer = std::mem::replace(&mut self.mask, mask);
-            self.check_index(array, &index, &Place::default())?;
+            self.check_index(array, &index, &map.dims, &Place::default())?;
             self.mask = outer;
         }
         let position = self.position(array, &index)?;

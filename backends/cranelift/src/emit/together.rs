@@ -25,7 +25,7 @@ enum ByPoint {
     Linear(Value, Value),
 }
 
-/// The accumulators of all points of a reduce, in scratch memory.
+/// The accumulators of a reduce, in scratch memory: a gang for the points that are done at once, one behind the other.
 struct Accumulators {
     position: usize,
     reduce: Reduce,
@@ -50,32 +50,47 @@ impl<'k> Emitter<'k> {
         let differ = self.differ_by_point(depth, inner.clone());
         let zero = self.b.int(0);
         let behind = self.b.int(points.into());
+        let folded = self.b.int(i64::from(points / each.points));
         let open = self.b.begin_loop(zero, behind, i64::from(each.points), &self.states.clone());
         self.states.clone_from(&open.carried);
         self.lanes = 1;
         self.gang = Some(Gang { level: depth, lanes: points, masked: true });
         let numbers: Vec<Value> = (0..each.points).map(|ahead| self.b.add_int(open.index, ahead.into())).collect();
         let own: Vec<_> = numbers.iter().map(|&number| self.locals_at(&outer, &differ, number)).collect();
-        let mut all: Vec<Accumulators> = Vec::new();
-        for (number, own) in numbers.into_iter().zip(self.row_gangs(depth, inner, each, bounds, own)?) {
-            if all.is_empty() {
-                all = own.iter().map(|own| self.accumulators_of_points(own, points)).collect();
+        let mut of_points = self.row_gangs(depth, inner, each, bounds, own)?;
+        self.lanes = points;
+        let at = self.b.mul(open.index, folded);
+        let mut all = Vec::new();
+        for number in 0..of_points.first().map_or(0, Vec::len) {
+            let gangs = of_points.iter_mut().map(|own| std::mem::take(&mut own[number].total)).collect();
+            let Folded { position, reduce, .. } = of_points[0][number].clone();
+            self.operation = self.kernel.operation(&self.kernel.statements[position]);
+            let (values, _) = self.fold_points(&reduce, gangs, 1)?;
+            let mut places = Vec::new();
+            for value in values {
+                let bytes = self.b.element(value).bytes() * (points * points / each.points) as usize;
+                let place = self.b.scratch(bytes);
+                let base = self.scratch_at(place);
+                self.b.store(base, at, value, None);
+                places.push((place, value));
             }
-            let at = self.b.mul(number, behind);
-            for (kept, own) in all.iter().zip(own) {
-                for (&(place, _), value) in kept.places.iter().zip(own.total.0) {
-                    let base = self.scratch_at(place);
-                    self.b.store(base, at, value, None);
-                }
-            }
+            all.push(Accumulators { position, reduce, places });
         }
         let next = std::mem::take(&mut self.states);
         self.states = self.b.end_loop(open, next);
         (self.locals, self.gang, self.lanes) = (outer, gang, points);
-        for own in all {
-            self.operation = self.kernel.operation(&self.kernel.statements[own.position]);
-            let total = self.fold_together(&own, (0, points))?;
-            let Accumulators { position, reduce, .. } = own;
+        for Accumulators { position, reduce, places } in all {
+            self.operation = self.kernel.operation(&self.kernel.statements[position]);
+            let mut gangs: Vec<Maybe> = Vec::new();
+            for at in (0..points / each.points).map(|number| i64::from(number * points)) {
+                let at = self.b.int(at);
+                let load = |&(place, like): &(i64, Value)| {
+                    let base = self.scratch_at(place);
+                    self.b.load(self.b.element(like), points, base, at, Memory::Shared)
+                };
+                gangs.push((places.iter().map(load).collect(), None));
+            }
+            let total = self.fold_points(&reduce, gangs, each.points)?;
             self.reduce_results(position, &reduce.in_lanes(points), total)?;
         }
         Ok(())
@@ -128,34 +143,22 @@ impl<'k> Emitter<'k> {
         locals
     }
 
-    /// Room for what the gangs of so many points' rows combine, each a gang.
-    fn accumulators_of_points(&mut self, like: &Folded, points: u32) -> Accumulators {
-        let places = like.total.0.iter().map(|&value| {
-            let bytes = self.b.element(value).bytes() * points as usize * points as usize;
-            (self.b.scratch(bytes), value)
-        });
-        Accumulators { position: like.position, places: places.collect(), reduce: like.reduce.clone() }
-    }
-
-    /// The accumulators of so many points from the first on, combined by halves until they are one gang: that of each point one behind the other.
-    fn fold_together(&mut self, own: &Accumulators, (first, count): (u32, u32)) -> Result<Maybe> {
-        let lanes = self.lanes;
-        if count == 1 {
-            let at = self.b.int(i64::from(first) * i64::from(lanes));
-            let load = |&(place, like): &(i64, Value)| {
-                let base = self.scratch_at(place);
-                self.b.load(self.b.element(like), lanes, base, at, Memory::Shared)
-            };
-            return Ok((own.places.iter().map(load).collect(), None));
+    /// Gangs of accumulators, each of so many points, combined two by two until they are one: what its points have is one behind the other.
+    fn fold_points(&mut self, reduce: &Reduce, mut gangs: Vec<Maybe>, points: u32) -> Result<Maybe> {
+        let mut run = self.lanes / points;
+        while gangs.len() > 1 {
+            run /= 2;
+            let mut folded = Vec::new();
+            for pair in gangs.chunks_exact(2) {
+                let mut halves = |odd: bool| -> Maybe {
+                    let pairs = pair[0].0.iter().zip(&pair[1].0);
+                    (pairs.map(|(&low, &high)| self.b.unzip(low, high, run, odd)).collect(), None)
+                };
+                let (left, right) = (halves(false), halves(true));
+                folded.push(self.combine_maybe(reduce.combine(), &left, &right, reduce.swaps())?);
+            }
+            gangs = folded;
         }
-        let half = count / 2;
-        let (low, _) = self.fold_together(own, (first, half))?;
-        let (high, _) = self.fold_together(own, (first + half, half))?;
-        let mut halves = |odd: bool| -> Maybe {
-            let pairs = low.iter().zip(&high);
-            (pairs.map(|(&low, &high)| self.b.unzip(low, high, lanes / count, odd)).collect(), None)
-        };
-        let (left, right) = (halves(false), halves(true));
-        self.combine_maybe(own.reduce.combine(), &left, &right, own.reduce.swaps())
+        gangs.pop().ok_or_else(|| self.broken("accumulators of no points"))
     }
 }

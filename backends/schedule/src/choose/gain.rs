@@ -49,6 +49,15 @@ impl Tally {
                 }
                 Action::Scan { combine, .. } => tally.function(combine),
                 Action::Append { .. } => tally.loss += 2,
+                // Into targets that lie side by side all elements of a gang are combined at once.
+                Action::Scatter { combine, map, arrays, .. }
+                    if level > 0 && lanes.position(map) == AcrossLanes::Linear(Some(1)) =>
+                {
+                    arrays.iter().for_each(|array| {
+                        tally.access(AcrossLanes::Linear(Some(1)), kernel.arrays[array.index()].element);
+                    });
+                    tally.function(combine);
+                }
                 Action::Scatter { .. } => tally.loss += 4,
             }
         }

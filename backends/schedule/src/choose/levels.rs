@@ -32,6 +32,8 @@ use crate::{
 
 /// Steps of a strip: what several batches of accumulators read stays in the innermost cache.
 const STRIP: u32 = 1024;
+/// Bytes of the shortest vectors.
+const SHORTEST: u32 = 16;
 /// Kernels of more statements have one nest, as two would be too much code.
 const MOST_STATEMENTS: usize = 96;
 
@@ -60,6 +62,17 @@ fn has_rest(nodes: &[Node], named: &mut BTreeSet<u32>) -> bool {
         };
         before || here
     })
+}
+
+/// Gangs of the shortest vectors, for short rows whose rest would be single steps: where rows are added to others.
+fn narrow(kernel: &Kernel, gang: Gang) -> Option<Gang> {
+    let scatters = inside(kernel, gang.level).filter_map(|(_, statement)| match &statement.action {
+        Action::Scatter { arrays, .. } => arrays.iter().map(|array| kernel.arrays[array.index()].element.bytes()).max(),
+        _ => None,
+    });
+    let lanes = SHORTEST / scatters.max()? as u32;
+    let narrower = gang.level > 0 && lanes > 1 && lanes < gang.lanes && may_be_lanes(kernel, gang.level, lanes).is_ok();
+    narrower.then_some(Gang { lanes, ..gang })
 }
 
 impl<'k> Builder<'k> {
@@ -161,7 +174,9 @@ impl<'k> Builder<'k> {
             let fits = lanes >= 2 && tally.score() > 0 && may_be_lanes(self.kernel, level, lanes).is_ok();
             fits.then_some((tally, gang))
         });
-        let (tally, outer) = outer.max_by_key(|(tally, gang)| (tally.score(), gang.level))?;
+        let Some((tally, outer)) = outer.max_by_key(|(tally, gang)| (tally.score(), gang.level)) else {
+            return narrow(self.kernel, gang).map(|narrow| (gang, Some(narrow), gang.lanes));
+        };
         // The last gang is masked, or overlaps the one before it.
         let whole = rows(self.kernel, cpu, gang, self.preferences.rows).iter().any(|row| row.lanes > 1)
             || (self.preferences.overlap != Some(false) && may_run_twice(self.kernel, gang.level));
@@ -374,7 +389,9 @@ impl<'k> Builder<'k> {
         each.border = !gang.masked && has_border(self.kernel, level);
         let streams = Streams::of(self.kernel, level, gang.lanes, |_| true);
         let interchanged = self.is_in_window(level) || self.is_in_window(level + 1);
-        if !interchanged && !streams.is_empty() && self.preferences.streams != Some(false) {
+        // A row of few gangs ends before what it asks for.
+        let short = self.short.is_some_and(|(own, _)| own == level);
+        if !interchanged && !short && !streams.is_empty() && self.preferences.streams != Some(false) {
             each.out_of_cache = Some(OutOfCache {
                 prefetch: streams.loads.into_keys().collect(),
                 past_caches: streams.stores.into_keys().collect(),

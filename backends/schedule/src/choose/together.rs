@@ -93,8 +93,12 @@ impl Together {
             Some(steps) if steps <= i64::from(self.lanes) => short,
             Some(_) => long,
             None => {
-                let (level, fewer_than) = (self.level as u32, self.lanes + 1);
-                vec![Node::Choose { level, fewer_than, then: short, otherwise: long }]
+                // Rows of less than an iteration need no loop, and others begin with one that is whole.
+                let choose = |steps: u32, then, otherwise| {
+                    vec![Node::Choose { level: self.level as u32, fewer_than: steps, then, otherwise }]
+                };
+                let longer = choose(self.lanes * self.unroll, long.clone(), long);
+                choose(self.lanes + 1, short, longer)
             }
         }
     }

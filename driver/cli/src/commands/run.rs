@@ -9,7 +9,7 @@ use std::{
 
 use anyhow::Context as _;
 use fusebox::{
-    Backend, PassReport, Signature,
+    Backend, KernelTimes, PassReport, Signature,
     files::{self, Target},
 };
 use fusebox_ir::{Made, Value};
@@ -64,7 +64,8 @@ pub(crate) struct Options {
     /// How often to run it; times are medians
     #[arg(long, default_value = "1")]
     repeat: NonZeroUsize,
-    /// Print times and sizes as one line of JSON, with what each kernel took in the last run: `explain --stats` shows it
+    /// Print times and sizes as one line of JSON, with what each kernel took, the median of the last run and every second before it:
+    /// `explain --stats` shows it
     #[arg(long)]
     stats: bool,
     /// Check the program after each pass
@@ -165,7 +166,7 @@ pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Failure>
     let mut times = Vec::new();
     let mut results = Vec::new();
     let mut peak_bytes = None;
-    let mut kernels = None;
+    let mut timed = Vec::new();
     for turn in 1..=options.repeat.get() {
         progress.step(if options.repeat.get() == 1 {
             "running".into()
@@ -174,10 +175,10 @@ pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Failure>
         });
         drop(std::mem::take(&mut results)); // their memory is free for this turn
         let begin = Instant::now();
-        // Kernels are timed in the last run.
-        let (made, report) = if options.stats && turn == options.repeat.get() {
-            let (made, report, timed) = compiled.run_timed(&values)?;
-            kernels = Some(timed);
+        // Kernels are timed in the last run, and in every second one before it.
+        let (made, report) = if options.stats && (options.repeat.get() - turn).is_multiple_of(2) {
+            let (made, report, kernels) = compiled.run_timed(&values)?;
+            timed.push(kernels);
             (made, report)
         } else {
             compiled.run_with_report(&values)?
@@ -211,6 +212,7 @@ pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Failure>
             _ => options.threads.or(std::thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get),
         };
         times.sort();
+        let kernels = KernelTimes::median(timed);
         let transfers = compiled.transfers();
         let line = json!({
             "program": signature.name,

@@ -43,7 +43,7 @@ impl<'k> Emitter<'k> {
         if map.checked && counting.is_none() {
             let index = [self.dim_index(runs.index)?];
             let outer = std::mem::replace(&mut self.mask, mask);
-            self.check_index(arrays[0], &index, place)?;
+            self.check_index(arrays[0], &index, &[], place)?;
             self.mask = outer;
         }
         let values = values.iter().map(|&value| self.operand(value)).collect::<Result<Vec<_>>>()?;
@@ -125,7 +125,7 @@ impl<'k> Emitter<'k> {
         }
         self.mask = mask;
         let index = [self.dim_index(runs.index)?];
-        self.check_index(arrays[0], &index, place)?;
+        self.check_index(arrays[0], &index, &[], place)?;
         self.mask = outer;
         let then = self.b.close();
         self.b.open();

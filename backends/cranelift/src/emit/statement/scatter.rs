@@ -3,7 +3,7 @@
 use fusebox_ir::{Action, Binary, Constant, ElementType, ScatterOrder, analysis::algebra::built_ins};
 
 use crate::{
-    emit::{Emitter, HiddenArgument, Part, Result, identities},
+    emit::{Emitter, HiddenArgument, Part, Result, Val, identities},
     vector::{Memory, Value},
 };
 
@@ -27,10 +27,20 @@ impl Emitter<'_> {
         let mask = self.b.both(when, self.mask);
         let outer = std::mem::replace(&mut self.mask, mask);
         if map.checked {
-            self.check_index(arrays[0], &index, place)?;
+            self.check_index(arrays[0], &index, &map.dims, place)?;
         }
         let target = self.position(arrays[0], &index)?;
         self.mask = None;
+        if let Some(first) = self.side_by_side(position, target, mask) {
+            let mut all = Vec::new();
+            for value in values {
+                all.push(self.gang(value));
+            }
+            all.push(first);
+            self.scatter_one(position, &all, 0)?;
+            self.mask = outer;
+            return Ok(());
+        }
         let target = self.gang(target);
         let mut all: Vec<Value> = values.into_iter().map(|value| self.gang(value)).collect();
         all.push(target);
@@ -53,6 +63,20 @@ impl Emitter<'_> {
         Ok(())
     }
 
+    /// The first target of a gang whose targets lie side by side, each lane's own: elements are combined into all of them at once.
+    fn side_by_side(&self, position: usize, target: Val, mask: Option<Value>) -> Option<Value> {
+        let Val::Linear(first, stride) = target else { return None };
+        let action = &self.kernel.statements[position].action;
+        let Action::Scatter { arrays, .. } = action else { return None };
+        let near = self.b.constant_of(stride).and_then(Constant::as_i64) == Some(1);
+        // Steps of the outermost level may be of several chunks.
+        let inside = self.gang.is_some_and(|gang| gang.level > 0);
+        let are_numbers = arrays.iter().all(|array| self.kernel.arrays[array.index()].element != ElementType::Bool);
+        let own = self.part != Part::Partition(position) && !Self::needs_flags(action);
+        (near && inside && are_numbers && own && mask.is_none()).then_some(first)
+    }
+
+    /// Elements into the target of one, or into those of a gang that lie side by side from the last value on.
     pub(super) fn scatter_one(&mut self, position: usize, values: &[Value], lane: u32) -> Result {
         let kernel = self.kernel;
         let action = &kernel.statements[position].action;
@@ -83,7 +107,10 @@ impl Emitter<'_> {
             bases.push(base);
         }
         let old: Vec<Value> = (bases.iter().zip(arrays))
-            .map(|(&base, array)| self.b.load(kernel.arrays[array.index()].element, 1, base, target, Memory::Shared))
+            .map(|(&base, array)| {
+                let element = kernel.arrays[array.index()].element;
+                self.b.load(element, self.lanes, base, target, Memory::Shared)
+            })
             .collect();
         let new = if Self::needs_flags(action) && !matches!(self.part, Part::Combine(_)) {
             let mut flags = self.hidden_argument(HiddenArgument::CopyFlags(position));

@@ -14,6 +14,7 @@ mod runs;
 mod totals;
 mod trips;
 mod used;
+mod within;
 
 pub use self::{
     accumulators::{Accumulators, accumulators, shared_reduction},
@@ -30,4 +31,5 @@ pub use self::{
     totals::{has_totals, has_totals_along, totals_along, totals_only},
     trips::{Trips, constant_trips},
     used::used,
+    within::is_within,
 };

@@ -97,6 +97,14 @@ impl Reduce {
         !matches!(self.kind, ReduceKind::InOrder(_)) && !self.counted
     }
 
+    /// The first of the states that are the accumulators of a reduce in order, or of a chain.
+    pub fn in_order(&self) -> Option<usize> {
+        match self.kind {
+            ReduceKind::InOrder(at) => Some(at),
+            _ => None,
+        }
+    }
+
     /// Whether the accumulators of the gang that comes are states.
     pub fn is_in_registers(&self) -> bool {
         self.in_registers.is_some()
