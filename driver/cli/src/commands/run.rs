@@ -175,8 +175,9 @@ pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Failure>
         });
         drop(std::mem::take(&mut results)); // their memory is free for this turn
         let begin = Instant::now();
-        // Kernels are timed in the last run, and in every second one before it.
-        let (made, report) = if options.stats && (options.repeat.get() - turn).is_multiple_of(2) {
+        // Kernels are timed in the last run, and in every second one before it: those take longer, and count as runs if there are no others.
+        let times_kernels = options.stats && (options.repeat.get() - turn).is_multiple_of(2);
+        let (made, report) = if times_kernels {
             let (made, report, kernels) = compiled.run_timed(&values)?;
             timed.push(kernels);
             (made, report)
@@ -184,7 +185,9 @@ pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Failure>
             compiled.run_with_report(&values)?
         };
         (results, peak_bytes) = (made, report.peak_bytes);
-        times.push(begin.elapsed());
+        if !times_kernels || options.repeat.get() == 1 {
+            times.push(begin.elapsed());
+        }
     }
     progress.step("writing results");
     let begin = Instant::now();
@@ -230,7 +233,7 @@ pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Failure>
                 "run_min": milliseconds(times.first().copied().unwrap_or_default()),
                 "write_results": milliseconds(write),
             },
-            "runs": times.len(),
+            "runs": options.repeat,
             "counts": counts,
             "bytes_in": values.iter().map(bytes).sum::<usize>(),
             "peak_bytes": peak_bytes,
