@@ -109,7 +109,9 @@ impl Together {
         Choice {
             about: format!("level {level} of {} to {MOST} steps", LEAST),
             chosen: format!("{lanes} points of the level around at once, whose accumulators are folded together"),
-            because: "each instruction then combines accumulators of several points, and what is done with the results is done in lanes".to_owned(),
+            because: "each instruction then combines accumulators of several points, and what is done with the results is done in lanes; rows that have fewer \
+                steps than an iteration have a nest of their own, as others begin with steps that all count"
+                .to_owned(),
             instead_of: vec!["one point after the other: most of a fold is instructions of few lanes that wait for each other".to_owned()],
         }
     }
