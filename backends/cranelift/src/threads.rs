@@ -9,7 +9,7 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     sync::{
         Arc, Condvar, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
     },
     thread::{Builder, JoinHandle, Thread},
     time::{Duration, Instant},
@@ -21,6 +21,16 @@ use crate::rounding::Rounding;
 
 /// How long a helper looks for work before it sleeps, and a caller for helpers to end.
 const LOOKOUT: Duration = Duration::from_micros(100);
+
+/// Estimated nanoseconds of work that helpers are woken for in any case. Waking takes the caller some 15 microseconds on a virtual machine, and a helper
+/// comes up to 100 later.
+const WORTH_WAKING_NS: u64 = 200_000;
+
+/// Nanoseconds of work done without helpers that slept, after which they are woken: work comes often enough then.
+const ENOUGH_ALONE_NS: u64 = LOOKOUT.as_nanos() as u64;
+
+/// How many others somebody wakes: those wake others in turn.
+const WOKEN_BY_ONE: usize = 2;
 
 /// A number of threads, of which all but one are helpers: the caller is the other.
 #[derive(Debug)]
@@ -36,13 +46,16 @@ struct Board {
     put_up: Condvar,
     /// How many helpers are wanted in all, for those that look without the lock.
     wanted: AtomicUsize,
+    /// How many helpers sleep; changed under the lock.
+    asleep: AtomicUsize,
+    /// Nanoseconds of work that callers did alone because helpers slept.
+    alone: AtomicU64,
     ended: AtomicBool,
 }
 
 #[derive(Debug, Default)]
 struct Notices {
     work: Vec<Arc<Work>>,
-    asleep: usize,
 }
 
 /// The work of one caller.
@@ -107,6 +120,22 @@ impl Threads {
         });
     }
 
+    /// The same, of work that is estimated to take one thread so many nanoseconds: on this thread alone where that is less than waking the others is worth.
+    pub(crate) fn each_of(&self, ns: u64, count: usize, one: impl Fn(usize) + Sync) {
+        if self.are_worth_waking(ns) {
+            return self.each(count, one);
+        }
+        let begin = Instant::now();
+        (0..count).for_each(one);
+        self.board.alone.fetch_add(begin.elapsed().as_nanos() as u64, Ordering::Relaxed);
+    }
+
+    /// Whether helpers are awake, or work of so many nanoseconds, or what was done without them, is enough to wake them.
+    fn are_worth_waking(&self, ns: u64) -> bool {
+        let awake = self.board.asleep.load(Ordering::Relaxed) < self.helpers.len();
+        awake || ns >= WORTH_WAKING_NS || self.board.alone.load(Ordering::Relaxed) >= ENOUGH_ALONE_NS
+    }
+
     /// Runs `work` on this thread and on up to `helpers` others that find the time before this one is done.
     #[allow(unsafe_code)]
     fn together(&self, helpers: usize, work: &(dyn Fn() + Sync)) {
@@ -126,11 +155,9 @@ impl Threads {
             let mut notices = self.board.lock();
             notices.work.push(Arc::clone(&notice));
             self.board.wanted.fetch_add(helpers, Ordering::Release);
-            notices.asleep
+            self.board.asleep.load(Ordering::Relaxed)
         };
-        for _ in 0..helpers.min(asleep) {
-            self.board.put_up.notify_one();
-        }
+        self.board.wake(helpers.min(asleep));
         work();
         drop(down);
         let panic = lock(&notice.panic).take();
@@ -195,24 +222,42 @@ impl Board {
         }
     }
 
-    /// Waits for work and comes in; `None` at the end.
+    /// Wakes helpers, of so many that sleep and are wanted.
+    fn wake(&self, wanted: usize) {
+        if wanted > 0 {
+            self.alone.store(0, Ordering::Relaxed);
+        }
+        for _ in 0..wanted.min(WOKEN_BY_ONE) {
+            self.put_up.notify_one();
+        }
+    }
+
+    /// Waits for work and comes in; `None` at the end. Who was woken too late for the work looks out for more of it, as work comes often then.
     fn next(&self, lookout: Duration) -> Option<Arc<Work>> {
         let is_wanted = || self.wanted.load(Ordering::Acquire) > 0 || self.ended.load(Ordering::Acquire);
-        look_out(lookout, is_wanted);
-        let mut notices = self.lock();
+        let mut slept = false;
         loop {
+            look_out(lookout, is_wanted);
+            let mut notices = self.lock();
             if self.ended.load(Ordering::Acquire) {
                 return None;
             }
             if let Some(work) = notices.work.iter().find(|work| work.wanted.load(Ordering::Relaxed) > 0) {
-                work.wanted.fetch_sub(1, Ordering::Relaxed);
+                let others = work.wanted.fetch_sub(1, Ordering::Relaxed) - 1;
                 work.inside.fetch_add(1, Ordering::Relaxed);
                 self.wanted.fetch_sub(1, Ordering::Relaxed);
-                return Some(Arc::clone(work));
+                let work = Arc::clone(work);
+                drop(notices);
+                if slept {
+                    self.wake(others.min(self.asleep.load(Ordering::Relaxed)));
+                }
+                return Some(work);
             }
-            notices.asleep += 1;
+            self.asleep.fetch_add(1, Ordering::Relaxed);
             notices = self.put_up.wait(notices).unwrap_or_else(PoisonError::into_inner);
-            notices.asleep -= 1;
+            self.asleep.fetch_sub(1, Ordering::Relaxed);
+            drop(notices);
+            slept = true;
         }
     }
 }
@@ -290,6 +335,36 @@ mod tests {
             let came = AtomicUsize::new(0);
             threads.each(2, |_| meet(&came));
         }
+    }
+
+    #[test]
+    fn short_work_is_done_alone_while_helpers_sleep_until_it_is_enough() {
+        let threads = Threads::new(2).unwrap();
+        while threads.board.asleep.load(Ordering::Relaxed) == 0 {
+            std::thread::sleep(LOOKOUT);
+        }
+        let caller = std::thread::current().id();
+        threads.each_of(1, 2, |_| assert_eq!(std::thread::current().id(), caller));
+        let came = AtomicUsize::new(0);
+        threads.each_of(WORTH_WAKING_NS, 2, |_| meet(&came));
+        while threads.board.asleep.load(Ordering::Relaxed) == 0 {
+            std::thread::sleep(LOOKOUT);
+        }
+        threads.each_of(1, 2, |_| std::thread::sleep(LOOKOUT));
+        let came = AtomicUsize::new(0);
+        threads.each_of(1, 2, |_| meet(&came));
+    }
+
+    #[test]
+    fn all_helpers_come_although_the_caller_wakes_few() {
+        let threads = Threads::new(9).unwrap();
+        let came = AtomicUsize::new(0);
+        threads.each(9, |_| {
+            came.fetch_add(1, Ordering::AcqRel);
+            while came.load(Ordering::Acquire) < 9 {
+                std::thread::yield_now();
+            }
+        });
     }
 
     #[test]

@@ -23,26 +23,26 @@ impl Drop for Ended<'_> {
 }
 
 impl KernelLaunch<'_> {
-    /// As [`each`], on the threads of the launch.
+    /// As [`each`], on the threads of the launch, for all of its work.
     pub(super) fn each(
         &self,
         count: usize,
         one: impl Fn(usize, &AtomicBool) -> Result<(), RunError> + Sync,
     ) -> Result<(), RunError> {
-        each(&self.shared.threads, count, one)
+        each(&self.shared.threads, (count, self.work()), one)
     }
 }
 
-/// Runs `one` for every range, on all threads; the first failure found is the result, and ranges not begun are skipped. Ranges are
+/// Runs `one` for every range, of work that takes one thread so many nanoseconds, on all threads; the first failure found is the result, and ranges not begun are skipped. Ranges are
 /// begun in order, so that one may wait for those before it, until the flag that it is given says that it is in vain.
 pub(super) fn each<E: Send>(
     threads: &Threads,
-    count: usize,
+    (count, ns): (usize, u64),
     one: impl Fn(usize, &AtomicBool) -> Result<(), E> + Sync,
 ) -> Result<(), E> {
     let stop = AtomicBool::new(false);
     let failure = Mutex::new(None);
-    threads.each(count, |range| {
+    threads.each_of(ns, count, |range| {
         if stop.load(Ordering::Acquire) {
             return;
         }
