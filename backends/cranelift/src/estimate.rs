@@ -1,10 +1,10 @@
 //! How much work the statements of a kernel are estimated to be, by what its code does of them at once.
 
 use fusebox_ir::{
-    Action, Kernel, Statement,
+    Action, Association, Kernel, Statement,
     analysis::{
         kernels::{AcrossLanes, Lanes},
-        work_of_statement,
+        work, work_of_statement,
     },
 };
 use fusebox_schedule::{Gang, Schedule, Target};
@@ -37,9 +37,19 @@ pub(crate) fn statements(kernel: &Kernel, gang: Option<Gang>, schedule: Option<&
                 Some(_) => APART,
             }
         });
-        (statement.depth, work_of_statement(statement) * share.clamp(1, VECTOR))
+        (statement.depth, (work_of_statement(statement) + more_of_scan(statement)) * share.clamp(1, VECTOR))
     };
     kernel.statements.iter().map(one).collect()
+}
+
+/// What a gang of a scan does beside combining once: it combines lanes that are 1, 2, 4, ... apart, and then what ran up before the gang.
+fn more_of_scan(statement: &Statement) -> u64 {
+    match &statement.action {
+        Action::Scan { association: Association::Tiles { lanes, .. }, combine, .. } => {
+            work(combine) * u64::from(lanes.max(&1).ilog2())
+        }
+        _ => 0,
+    }
 }
 
 /// Bytes of what a statement makes or stores, of the widest component.
