@@ -27,7 +27,7 @@ const LOOKOUT: Duration = Duration::from_micros(100);
 const WORTH_WAKING_NS: u64 = 200_000;
 
 /// Nanoseconds of work done without helpers that slept, after which they are woken: work comes often enough then.
-const ENOUGH_ALONE_NS: u64 = LOOKOUT.as_nanos() as u64;
+const ENOUGH_ALONE_NS: u64 = LOOKOUT.as_nanos() as u64 / 2;
 
 /// How many others somebody wakes: those wake others in turn.
 const WOKEN_BY_ONE: usize = 2;
@@ -121,8 +121,8 @@ impl Threads {
     }
 
     /// The same, of work that is estimated to take one thread so many nanoseconds: on this thread alone where that is less than waking the others is worth.
-    pub(crate) fn each_of(&self, ns: u64, count: usize, one: impl Fn(usize) + Sync) {
-        if self.are_worth_waking(ns) {
+    pub(crate) fn each_of(&self, ns: impl FnOnce() -> u64, count: usize, one: impl Fn(usize) + Sync) {
+        if count < 2 || self.are_awake_or_worth_it(ns) {
             return self.each(count, one);
         }
         let begin = Instant::now();
@@ -131,9 +131,9 @@ impl Threads {
     }
 
     /// Whether helpers are awake, or work of so many nanoseconds, or what was done without them, is enough to wake them.
-    fn are_worth_waking(&self, ns: u64) -> bool {
+    fn are_awake_or_worth_it(&self, ns: impl FnOnce() -> u64) -> bool {
         let awake = self.board.asleep.load(Ordering::Relaxed) < self.helpers.len();
-        awake || ns >= WORTH_WAKING_NS || self.board.alone.load(Ordering::Relaxed) >= ENOUGH_ALONE_NS
+        awake || self.board.alone.load(Ordering::Relaxed) >= ENOUGH_ALONE_NS || ns() >= WORTH_WAKING_NS
     }
 
     /// Runs `work` on this thread and on up to `helpers` others that find the time before this one is done.
@@ -344,15 +344,15 @@ mod tests {
             std::thread::sleep(LOOKOUT);
         }
         let caller = std::thread::current().id();
-        threads.each_of(1, 2, |_| assert_eq!(std::thread::current().id(), caller));
+        threads.each_of(|| 1, 2, |_| assert_eq!(std::thread::current().id(), caller));
         let came = AtomicUsize::new(0);
-        threads.each_of(WORTH_WAKING_NS, 2, |_| meet(&came));
+        threads.each_of(|| WORTH_WAKING_NS, 2, |_| meet(&came));
         while threads.board.asleep.load(Ordering::Relaxed) == 0 {
             std::thread::sleep(LOOKOUT);
         }
-        threads.each_of(1, 2, |_| std::thread::sleep(LOOKOUT));
+        threads.each_of(|| 1, 2, |_| std::thread::sleep(LOOKOUT));
         let came = AtomicUsize::new(0);
-        threads.each_of(1, 2, |_| meet(&came));
+        threads.each_of(|| 1, 2, |_| meet(&came));
     }
 
     #[test]

@@ -225,7 +225,7 @@ impl<'a> KernelLaunch<'a> {
         let Some(pieces) = self.pieces().filter(|_| steps > unit) else { return Ranges::one(steps) };
         let length = (steps / pieces).max(1);
         let length = (length as u64).checked_next_multiple_of(unit as u64).map_or(steps, |length| length as i64);
-        Ranges::new(steps, length)
+        Ranges::new(steps, length).joined(gang)
     }
 
     fn target_size(&self, array: KernelArrayId) -> usize {

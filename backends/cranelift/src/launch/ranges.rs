@@ -42,6 +42,19 @@ impl Ranges {
         Self { own: Some(own), ..*self }
     }
 
+    /// The ranges, the last one together with the one before it where it has fewer than so many steps: fewer than a gang are scalar code, and in a longer range
+    /// the last gang overlaps another.
+    pub(super) fn joined(self, least: i64) -> Self {
+        let count = self.count();
+        let (from, to) = self.get(count - 1);
+        if count == 1 || to - from >= least {
+            return self;
+        }
+        let before = (0..count - 2).map(|range| self.get(range));
+        let last = (self.get(count - 2).0, to);
+        Self { own: Some(before.chain([last]).collect()), ..self }
+    }
+
     /// All steps in one range.
     pub(super) fn one(steps: i64) -> Self {
         Self::new(steps, steps)
@@ -94,6 +107,10 @@ mod tests {
         assert_eq!(left(Ranges::cut(&cuts, 9).without(&[0, 4, 6])), [(1, 3), (3, 4), (5, 6), (7, 9)]);
         assert_eq!(left(Ranges::new(7, 3).without(&[2, 3, 6])), [(0, 2), (4, 6)]);
         assert_eq!(left(Ranges::new(2, 1).without(&[0, 1])), [(2, 2)]);
+        assert_eq!(left(Ranges::new(33, 16).joined(16)), [(0, 16), (16, 33)]);
+        assert_eq!(left(Ranges::new(20, 16).joined(16)), [(0, 20)]);
+        assert_eq!(left(Ranges::new(32, 16).joined(16)), [(0, 16), (16, 32)]);
+        assert_eq!(left(Ranges::new(5, 16).joined(16)), [(0, 5)]);
         let ranges = Ranges::new(i64::MAX, 1 << 40);
         assert_eq!(ranges.get(ranges.count() - 1).1, i64::MAX);
     }

@@ -84,7 +84,7 @@ impl KernelLaunch<'_> {
                     let length = (steps as usize).div_ceil(wanted).checked_next_multiple_of(unit);
                     length
                         .and_then(|length| i64::try_from(length).ok())
-                        .map_or(Ranges::one(steps), |length| Ranges::new(steps, length))
+                        .map_or(Ranges::one(steps), |length| Ranges::new(steps, length).joined(self.loaded.gang))
                 }
             }
         };

@@ -29,7 +29,7 @@ impl KernelLaunch<'_> {
         count: usize,
         one: impl Fn(usize, &AtomicBool) -> Result<(), RunError> + Sync,
     ) -> Result<(), RunError> {
-        each(&self.shared.threads, (count, self.work()), one)
+        each(&self.shared.threads, (count, || self.work()), one)
     }
 }
 
@@ -37,7 +37,7 @@ impl KernelLaunch<'_> {
 /// begun in order, so that one may wait for those before it, until the flag that it is given says that it is in vain.
 pub(super) fn each<E: Send>(
     threads: &Threads,
-    (count, ns): (usize, u64),
+    (count, ns): (usize, impl FnOnce() -> u64),
     one: impl Fn(usize, &AtomicBool) -> Result<(), E> + Sync,
 ) -> Result<(), E> {
     let stop = AtomicBool::new(false);
