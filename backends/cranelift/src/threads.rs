@@ -22,9 +22,9 @@ use crate::rounding::Rounding;
 /// How long a helper looks for work before it sleeps, and a caller for helpers to end.
 const LOOKOUT: Duration = Duration::from_micros(100);
 
-/// Estimated nanoseconds of work that helpers are woken for in any case. Waking takes the caller some 15 microseconds on a virtual machine, and a helper
-/// comes up to 100 later.
-const WORTH_WAKING_NS: u64 = 200_000;
+/// Estimated nanoseconds of work that helpers are woken for in any case. Waking takes the caller some 15 microseconds on a virtual machine, and work takes
+/// half of what is estimated, in the median of the programs of the suite.
+const WORTH_WAKING_NS: u64 = 40_000;
 
 /// Nanoseconds of work done without helpers that slept, after which they are woken: work comes often enough then.
 const ENOUGH_ALONE_NS: u64 = LOOKOUT.as_nanos() as u64 / 2;
