@@ -78,8 +78,8 @@ fn rows_outside_and_elements_that_fail() {
     let divided = rows(ElementType::I32, "x / y", "j", ", ordered: true");
     check(&divided, &inputs(ElementType::I32, false));
     let with_zeros = |mut all: Vec<Array>| {
-        let zeros = vec![0i32; all[0].len()];
-        all[0] = Array::new(&all[0].extents().to_vec(), &zeros).unwrap();
+        let zeros = Array::new(all[0].extents(), &vec![0i32; all[0].len()]).unwrap();
+        all[0] = zeros;
         all
     };
     let failing: Vec<_> = inputs(ElementType::I32, false).into_iter().map(with_zeros).collect();

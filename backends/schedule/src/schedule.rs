@@ -156,8 +156,8 @@ pub struct Loop {
     /// What is done in launches over more memory than the caches hold.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub out_of_cache: Option<OutOfCache>,
-    /// Inside of lanes: what these statements load in the level inside is copied to memory of the thread before the loop
-    /// ([`crate::panels`]).
+    /// Inside of lanes, or around those of a window: what these statements load in the level inside is copied to memory of the thread before the
+    /// loop ([`crate::panels`]).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pack: Vec<u32>,
     /// In order.
