@@ -22,10 +22,6 @@ use crate::rounding::Rounding;
 /// How long a helper looks for work before it sleeps, and a caller for helpers to end.
 const LOOKOUT: Duration = Duration::from_micros(100);
 
-/// Estimated nanoseconds of work that helpers are woken for in any case. Waking takes the caller some 15 microseconds on a virtual machine, and work takes
-/// half of what is estimated, in the median of the programs of the suite.
-const WORTH_WAKING_NS: u64 = 40_000;
-
 /// Nanoseconds of work done without helpers that slept, after which they are woken: work comes often enough then.
 const ENOUGH_ALONE_NS: u64 = LOOKOUT.as_nanos() as u64 / 2;
 
@@ -120,20 +116,16 @@ impl Threads {
         });
     }
 
-    /// The same, of work that is estimated to take one thread so many nanoseconds: on this thread alone where that is less than waking the others is worth.
-    pub(crate) fn each_of(&self, ns: impl FnOnce() -> u64, count: usize, one: impl Fn(usize) + Sync) {
-        if count < 2 || self.are_awake_or_worth_it(ns) {
+    /// The same: on this thread alone where all helpers sleep, and the work is not worth waking them.
+    pub(crate) fn each_of(&self, worth_waking: impl FnOnce() -> bool, count: usize, one: impl Fn(usize) + Sync) {
+        let alone = || self.board.alone.load(Ordering::Relaxed) < ENOUGH_ALONE_NS && !worth_waking();
+        let asleep = self.board.asleep.load(Ordering::Relaxed) >= self.helpers.len();
+        if self.helpers.is_empty() || count < 2 || !asleep || !alone() {
             return self.each(count, one);
         }
         let begin = Instant::now();
         (0..count).for_each(one);
         self.board.alone.fetch_add(begin.elapsed().as_nanos() as u64, Ordering::Relaxed);
-    }
-
-    /// Whether helpers are awake, or work of so many nanoseconds, or what was done without them, is enough to wake them.
-    fn are_awake_or_worth_it(&self, ns: impl FnOnce() -> u64) -> bool {
-        let awake = self.board.asleep.load(Ordering::Relaxed) < self.helpers.len();
-        awake || self.board.alone.load(Ordering::Relaxed) >= ENOUGH_ALONE_NS || ns() >= WORTH_WAKING_NS
     }
 
     /// Runs `work` on this thread and on up to `helpers` others that find the time before this one is done.
@@ -344,20 +336,23 @@ mod tests {
             std::thread::sleep(LOOKOUT);
         }
         let caller = std::thread::current().id();
-        threads.each_of(|| 1, 2, |_| assert_eq!(std::thread::current().id(), caller));
+        threads.each_of(|| false, 2, |_| assert_eq!(std::thread::current().id(), caller));
         let came = AtomicUsize::new(0);
-        threads.each_of(|| WORTH_WAKING_NS, 2, |_| meet(&came));
+        threads.each_of(|| true, 2, |_| meet(&came));
         while threads.board.asleep.load(Ordering::Relaxed) == 0 {
             std::thread::sleep(LOOKOUT);
         }
-        threads.each_of(|| 1, 2, |_| std::thread::sleep(LOOKOUT));
+        threads.each_of(|| false, 2, |_| std::thread::sleep(LOOKOUT));
         let came = AtomicUsize::new(0);
-        threads.each_of(|| 1, 2, |_| meet(&came));
+        threads.each_of(|| false, 2, |_| meet(&came));
     }
 
     #[test]
     fn all_helpers_come_although_the_caller_wakes_few() {
         let threads = Threads::new(9).unwrap();
+        while threads.board.asleep.load(Ordering::Relaxed) < 8 {
+            std::thread::sleep(LOOKOUT);
+        }
         let came = AtomicUsize::new(0);
         threads.each(9, |_| {
             came.fetch_add(1, Ordering::AcqRel);

@@ -86,6 +86,20 @@ fn rows_outside_and_elements_that_fail() {
     check(&divided, &failing);
 }
 
+/// The last level ends where the rows of the source do, and not where those of the target do.
+#[test]
+fn rows_longer_than_those_they_go_to() {
+    let source = "fn f(d: [m, n]f32, a: [l, k]f32, at: [l]i64) -> [m, n]f32 {
+         let i: [l, k]i64, j: [l, k]i64 = generate([l, k], |i, j| { return at[i], j })
+         let r: [m, n]f32 = permute(|x, y| x + y, d, a, at: (i, j)) return r }";
+    let mut random = Random(23);
+    let of = |[n, k]: [usize; 2]| {
+        let (d, a) = (random.array(ElementType::F32, &[3, n]), random.array(ElementType::F32, &[5, k]));
+        vec![d, a, Array::new(&[5], &[0i64, 2, 1, 2, 0]).unwrap()]
+    };
+    check(source, &[[4, 4], [7, 4], [4, 5], [40, 33], [33, 40], [0, 1]].map(of));
+}
+
 #[test]
 fn short_rows_have_narrow_gangs() {
     let kernel = plan(&rows(ElementType::F32, "x + y", "j", "")).kernels.pop().unwrap();

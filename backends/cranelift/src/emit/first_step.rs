@@ -2,10 +2,9 @@
 //! ask whether there were any.
 
 use fusebox_ir::{Action, Binary, Constant};
-
 use fusebox_schedule::{By, Node};
 
-use super::{Emitter, Result, emitted_level::EmittedLevel, statement::reduce::Reduce};
+use super::{Emitter, Result, emitted_level::EmittedLevel};
 use crate::vector::Value;
 
 /// Statements of a step, at most, that stand twice for that.
@@ -74,11 +73,4 @@ fn is_short(nodes: &[Node]) -> bool {
         Node::Loop(each) => each.by == By::Serial && each.unroll > 1 && is_short(&each.body),
         Node::Choose { .. } => false,
     })
-}
-
-impl Reduce {
-    /// The state that says whether a reduce in order has something, if one says it.
-    fn flag_in_order(&self) -> Option<usize> {
-        self.in_order().map(|first| first + self.components())
-    }
 }

@@ -33,8 +33,8 @@ impl<'a> KernelLaunch<'a> {
         }
     }
 
-    /// How many copies of a scatter's targets there may be, with the targets themselves: as many as threads, or more where targets are few; none where the schedule has no copies, or nothing is there that a
-    /// copy could start from.
+    /// How many copies of a scatter's targets there may be, with the targets themselves: as many as threads, or more where targets are few; none
+    /// where the schedule has no copies, or nothing is there that a copy could start from.
     pub(super) fn copies(&self, statement: usize) -> Option<usize> {
         let (_, targets) = self.loaded.copied.iter().copied().find(|(own, _)| *own == statement)?;
         self.loaded.part(Part::Merge(statement))?;

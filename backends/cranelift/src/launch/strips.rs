@@ -135,7 +135,7 @@ pub(crate) fn run(
         return Ok(false);
     }
     // The ends first: their memory is as long as the arrays, though little of it is touched.
-    let done = each(&shared.threads, (strips.len(), || u64::MAX), |number, _| match strips[number] {
+    let done = each(&shared.threads, (strips.len(), || true), |number, _| match strips[number] {
         (first, last) if first > last => run.ends(end),
         (first, last) => run.strip(first, last),
     });

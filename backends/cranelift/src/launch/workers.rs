@@ -11,6 +11,10 @@ use fusebox_ir::RunError;
 use super::KernelLaunch;
 use crate::threads::Threads;
 
+/// Helpers that sleep are woken for so many times as long work as is worth sharing. Waking takes the caller some 15 microseconds on a virtual machine, and
+/// work takes half of what is estimated, in the median of the programs of the suite.
+const WORTH_WAKING: u64 = 2;
+
 /// Says that something failed, also if that is this program.
 struct Ended<'s>(&'s AtomicBool, bool);
 
@@ -29,20 +33,22 @@ impl KernelLaunch<'_> {
         count: usize,
         one: impl Fn(usize, &AtomicBool) -> Result<(), RunError> + Sync,
     ) -> Result<(), RunError> {
-        each(&self.shared.threads, (count, || self.work()), one)
+        let worth_waking = || self.work() >= self.shared.share_from_ns.saturating_mul(WORTH_WAKING);
+        each(&self.shared.threads, (count, worth_waking), one)
     }
 }
 
-/// Runs `one` for every range, of work that takes one thread so many nanoseconds, on all threads; the first failure found is the result, and ranges not begun are skipped. Ranges are
-/// begun in order, so that one may wait for those before it, until the flag that it is given says that it is in vain.
+/// Runs `one` for every range, on all threads if some are awake or the work is worth waking them; the first failure found is the result, and
+/// ranges not begun are skipped. Ranges are begun in order, so that one may wait for those before it, until the flag that it is given says that it
+/// is in vain.
 pub(super) fn each<E: Send>(
     threads: &Threads,
-    (count, ns): (usize, impl FnOnce() -> u64),
+    (count, worth_waking): (usize, impl FnOnce() -> bool),
     one: impl Fn(usize, &AtomicBool) -> Result<(), E> + Sync,
 ) -> Result<(), E> {
     let stop = AtomicBool::new(false);
     let failure = Mutex::new(None);
-    threads.each_of(ns, count, |range| {
+    threads.each_of(worth_waking, count, |range| {
         if stop.load(Ordering::Acquire) {
             return;
         }

@@ -19,30 +19,27 @@ const BESIDE: u32 = 4;
 /// Steps of a tile: more share a load among more, but are left over more often.
 const ENOUGH: u32 = 8;
 
-/// Whether each level inside has one loop over all of it, or over the steps of a window, without forms of its own.
-fn is_plain((levels, window): (usize, Option<Axis>), body: &[Node]) -> bool {
-    body.iter().all(|node| match node {
-        Node::Loop(Loop { axis, unroll, remainder, out_of_cache, pack, body, .. }) => {
-            let whole = (axis.0 as usize) < levels || Some(*axis) == window;
-            let plain = *unroll == 1 && pack.is_empty() && *remainder != Remainder::Masked && out_of_cache.is_none();
-            whole && plain && is_plain((levels, window), body)
-        }
-        Node::Do(_) => true,
-        Node::Choose { .. } => false,
-    })
-}
-
 impl Builder<'_> {
+    /// Whether each level inside has one loop over all of it, or over the steps of a window, without forms of its own.
+    fn is_plain(&self, body: &[Node]) -> bool {
+        body.iter().all(|node| match node {
+            Node::Loop(Loop { axis, unroll, remainder, out_of_cache, pack, body, .. }) => {
+                let window = self.interchanged.is_some_and(|(_, steps)| steps == *axis);
+                let whole = (axis.0 as usize) < self.kernel.levels.len() || window;
+                let masked = *remainder == Remainder::Masked;
+                whole && *unroll == 1 && pack.is_empty() && !masked && out_of_cache.is_none() && self.is_plain(body)
+            }
+            Node::Do(_) => true,
+            Node::Choose { .. } => false,
+        })
+    }
+
     /// How many steps of a level run at once: of that around the level across lanes, where they have elements in common.
     pub(super) fn jammed(&self, level: usize, axis: Axis, body: &[Node]) -> Option<u32> {
         let Room::Cores(cpu, Some(Gang { level: own, lanes, masked: false })) = self.machine else { return None };
         let steps = axis.0 as usize == level || self.is_share(axis);
         // A nest for short levels has few steps inside.
-        if own != level + 1
-            || !steps
-            || !is_plain((self.kernel.levels.len(), self.interchanged.map(|(_, steps)| steps)), body)
-            || self.short.is_some()
-            || self.preferences.jam == Some(1)
+        if own != level + 1 || !steps || !self.is_plain(body) || self.short.is_some() || self.preferences.jam == Some(1)
         {
             return None;
         }

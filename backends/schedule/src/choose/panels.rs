@@ -41,6 +41,20 @@ pub(super) struct Panels {
     window: Option<u32>,
 }
 
+/// Where panels may be.
+struct Place {
+    /// The level before whose loops they are made.
+    before: usize,
+    /// The level along which elements lie apart that are worth copying.
+    apart: usize,
+    /// Fewer steps of the level before whose loops they are made do not pay for a copy.
+    least: i64,
+    /// Bytes of all of them.
+    room: u64,
+    /// As of [`Panels`].
+    window: Option<u32>,
+}
+
 impl Panels {
     /// How many steps of the level inside of a level run outside of it.
     pub(super) fn window(&self, outer: usize) -> Option<u32> {
@@ -81,43 +95,48 @@ impl Builder<'_> {
         }
     }
 
-    /// What is loaded in gangs in the innermost level, the same at each step of another: of the one around it, if elements lie apart across lanes, or
-    /// of the one around that across lanes, if they lie apart along the innermost.
+    /// Where a gang may have panels of what it loads in the innermost level: for the steps of the level around that, or of the level around the gang's own,
+    /// outside of which each gang is a window.
+    fn place(&self, gang: Gang) -> Option<Place> {
+        let level = self.kernel.levels.len().checked_sub(1)?;
+        if gang.level + 1 != level {
+            let before = level.checked_sub(1)?;
+            return Some(Place { before, apart: gang.level, least: LEAST, room: PANEL_BYTES, window: None });
+        }
+        let before = gang.level.checked_sub(1)?;
+        let (least, room, window) = (LEAST_AROUND.into(), WINDOW_PANEL_BYTES, Some(gang.lanes));
+        self.may_be_window(gang).then_some(Place { before, apart: level, least, room, window })
+    }
+
+    /// What is loaded in gangs in the innermost level, the same at each step of another, from elements that lie apart.
     fn panels(&self) -> Option<Panels> {
         let (Room::Cores(..), gang) = (&self.machine, self.gang()?) else { return None };
-        let level = self.kernel.levels.len().checked_sub(1)?;
-        let in_window = gang.level + 1 == level;
-        let before = if in_window { gang.level.checked_sub(1)? } else { level.checked_sub(1)? };
+        let Place { before, apart, least, room, window } = self.place(gang)?;
+        let level = self.kernel.levels.len() - 1;
         let counted = trip_count(&self.kernel.levels[level]);
-        let least = if in_window { i64::from(LEAST_AROUND) } else { LEAST };
         let often = trip_count(&self.kernel.levels[before]).is_none_or(|steps| steps >= least);
         if self.preferences.pack == Some(false)
             || gang.masked
-            || gang.level > level
             || self.at_once.is_some()
             || !often
             || counted.is_none() && !is_counted_before(self.kernel, level)
             || self.kernel.statements.len() > MOST_STATEMENTS
-            || in_window && !self.may_be_window(gang)
         {
             return None;
         }
-        let (across, along) = (Lanes::of(self.kernel, gang.level), Lanes::of(self.kernel, level));
+        let lanes = Lanes::of(self.kernel, apart);
         let mut statements = Vec::new();
         let mut bytes = 0;
         for (position, statement) in self.kernel.statements.iter().enumerate() {
             let Action::Load { map, .. } = &statement.action else { continue };
-            let lanes = if in_window { &along } else { &across };
             let apart = !matches!(lanes.position(map), AcrossLanes::Uniform | AcrossLanes::Linear(Some(1)));
             if let (true, Ok(panel)) = (apart, panel(self.kernel, gang.level, before, position)) {
                 statements.push(position as u32);
                 bytes += panel.size(gang.lanes, 1);
             }
         }
-        let room = if in_window { WINDOW_PANEL_BYTES } else { PANEL_BYTES };
         let most = (room / bytes.max(1)) as i64;
         let fits = !statements.is_empty() && counted.is_none_or(|steps| steps <= most) && most > 1;
-        let window = in_window.then_some(gang.lanes);
         fits.then_some(Panels { before, level, fewer_than: most as u32 + 1, statements, window })
     }
 

@@ -97,10 +97,10 @@ impl Reduce {
         !matches!(self.kind, ReduceKind::InOrder(_)) && !self.counted
     }
 
-    /// The first of the states that are the accumulators of a reduce in order, or of a chain.
-    pub fn in_order(&self) -> Option<usize> {
+    /// Where the state is that says whether there is anything yet, of a reduce in order, or of a chain, without seeds.
+    pub fn flag_in_order(&self) -> Option<usize> {
         match self.kind {
-            ReduceKind::InOrder(at) => Some(at),
+            ReduceKind::InOrder(first) => Some(first + self.types.len()),
             _ => None,
         }
     }
