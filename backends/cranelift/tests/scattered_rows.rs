@@ -3,15 +3,21 @@
 mod common;
 
 use common::{Random, changed, check, every_schedule, plan};
-use fusebox_ir::{Array, ElementType};
+use fusebox_ir::{
+    Action, Array, ElementType,
+    analysis::kernels::{AcrossLanes, Lanes},
+};
 use fusebox_schedule::Preferences;
 
-/// Rows of `a` into rows of `d`, as `combine` says, where `to` is the row and `column` the place in it.
+/// Rows of `a` into rows of `d`, as `combine` says, where `at` is the row and `column` the place in it, as one kernel.
 fn rows(element: ElementType, combine: &str, column: &str, how: &str) -> String {
     format!(
         "fn f(d: [m, n]{element}, a: [l, n]{element}, at: [l]i64) -> [m, n]{element} {{
-         let i: [l, n]i64, j: [l, n]i64 = generate([l, n], |i, j| {{ return at[i], {column} }})
-         let r: [m, n]{element} = permute(|x, y| {combine}, d, a, at: (i, j){how}) return r }}"
+         let r: [m, n]{element} = cluster(|| {{
+           vertical i: [l, n]i64, j: [l, n]i64 = generate([l, n], |i, j| {{ return at[i], {column} }})
+           last r: [m, n]{element} = permute(|x, y| {combine}, d, a, at: (i, j){how})
+           return r }})
+         return r }}"
     )
 }
 
@@ -90,8 +96,11 @@ fn rows_outside_and_elements_that_fail() {
 #[test]
 fn rows_longer_than_those_they_go_to() {
     let source = "fn f(d: [m, n]f32, a: [l, k]f32, at: [l]i64) -> [m, n]f32 {
-         let i: [l, k]i64, j: [l, k]i64 = generate([l, k], |i, j| { return at[i], j })
-         let r: [m, n]f32 = permute(|x, y| x + y, d, a, at: (i, j)) return r }";
+         let r: [m, n]f32 = cluster(|| {
+           vertical i: [l, k]i64, j: [l, k]i64 = generate([l, k], |i, j| { return at[i], j })
+           last r: [m, n]f32 = permute(|x, y| x + y, d, a, at: (i, j))
+           return r })
+         return r }";
     let mut random = Random(23);
     let of = |[n, k]: [usize; 2]| {
         let (d, a) = (random.array(ElementType::F32, &[3, n]), random.array(ElementType::F32, &[5, k]));
@@ -103,8 +112,13 @@ fn rows_longer_than_those_they_go_to() {
 #[test]
 fn short_rows_have_narrow_gangs() {
     let kernel = plan(&rows(ElementType::F32, "x + y", "j", "")).kernels.pop().unwrap();
+    let targets = kernel.statements.iter().find_map(|statement| match &statement.action {
+        Action::Scatter { map, .. } => Some(Lanes::of(&kernel, 1).position(map)),
+        _ => None,
+    });
+    assert_eq!(targets, Some(AcrossLanes::Linear(Some(1))), "targets lie side by side");
     let usual = Preferences::default();
-    for changes in [&[("x1 < 16", "x1 < 8")][..], &[("lanes(4)", "lanes(2)")], &[("lanes(16)", "lanes(8)")]] {
+    for changes in [&[("x1 < 32", "x1 < 8")][..], &[("lanes(4)", "lanes(2)")], &[("lanes(32)", "lanes(8)")]] {
         assert_eq!(changed(&kernel, "avx512", usual, changes), "accepted", "{changes:?}");
     }
 }
