@@ -88,6 +88,50 @@ fn every_form_has_the_bits_of_the_interpreter() {
     }
 }
 
+/// The same of points whose coordinates are rows: a gang has a lane for each point, and each reduce is in order. No fold has seeds.
+fn nearest_of_columns(element: ElementType, fold: &str, least: &str) -> String {
+    format!(
+        "fn f(p: [n, m]{element}, c: [k, n]{element}) -> [m]{element}, [m]i64 {{
+        let r: [m]{element}, o: [m]i64 = cluster(|| {{
+            vertical d: [m, k, n]{element} = generate([m, k, n], |i, j, l| {{ let z = p[l, i] - c[j, l] return z * z }})
+            vertical s: [m, k]{element} = fold1(|x, y| {fold}, d)
+            vertical g: [m, k]i64 = generate([m, k], |i, j| j)
+            last r: [m]{element}, o: [m]i64 = fold1(|x, i, y, j| {{ {least} return a, b }}, s, g)
+            return r, o }})
+        return r, o }}"
+    )
+}
+
+#[test]
+fn few_steps_of_reduces_in_order() {
+    let least = "let a, b = if y < x { return y, j } else { return x, i }";
+    let inputs = |element| -> Vec<Vec<Array>> {
+        let of = |&[m, k, n]: &[usize; 3]| {
+            let mut random = Random((m + 7 * k + 30 * n) as u64);
+            vec![random.array(element, &[n, m]), random.array(element, &[k, n])]
+        };
+        SIZES.iter().map(of).collect()
+    };
+    for element in [ElementType::F32, ElementType::F64, ElementType::I32, ElementType::U8, ElementType::F16] {
+        check(&nearest_of_columns(element, "x + y", least), &inputs(element));
+        check(&nearest_of_columns(element, "if x < y { y } else { x - y }", least), &inputs(element));
+    }
+    // A function that may fail is not called before there are two elements: many of these are 0.
+    check(&nearest_of_columns(ElementType::I32, "y / (x - x) + y", least), &inputs(ElementType::I32));
+    check(
+        &nearest_of_columns(
+            ElementType::I32,
+            "x + y",
+            "let q = x / i32(j) let a, b = if q < y { return y, j } else { return x, j }",
+        ),
+        &inputs(ElementType::I32),
+    );
+    let some: Vec<_> = inputs(ElementType::F32).into_iter().step_by(2).collect();
+    let forms = [" unroll 4 {", " unroll 8 {", "choose when x2 < 3"];
+    let seen = every_schedule(&nearest_of_columns(ElementType::F32, "x + y", least), &some, &forms);
+    assert!(seen.iter().all(|&count| count > 1), "{seen:?}");
+}
+
 #[test]
 fn a_known_number_of_steps_needs_no_choice() {
     let source = nearest(ElementType::F32, "fold(|x, y| x + y, w, d)").replace("n]", "3]");

@@ -171,7 +171,7 @@ fn joins(from: &[Extent], to: &[Extent]) -> Option<Vec<Vec<usize>>> {
 }
 
 /// Of each dimension of its sources which of its own a backpermute reads, if it permutes them and does nothing else.
-fn permutation(binding: &Binding) -> Option<Vec<usize>> {
+pub(crate) fn permutation(binding: &Binding) -> Option<Vec<usize>> {
     let ArrayOp::Backpermute { f, .. } = &binding.op else { return None };
     let own = |of: &ScalarOperand| f.params.iter().position(|param| *of == param.id.into());
     let dims: Vec<usize> = f.results.iter().map(own).collect::<Option<_>>()?;

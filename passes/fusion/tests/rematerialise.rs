@@ -146,3 +146,54 @@ fn wider_copies_are_made_in_the_loop() {
     assert_eq!(turned("map(|e| i64(e) % 3 * 2 / 2 % 5 % 3, p)", gathered), (true, false));
     assert_eq!(turned("map(|e| i64(e), p)", "generate([n], |i| v[x[n - 1 - i]])"), (true, false));
 }
+
+#[test]
+fn what_has_its_dimensions_in_another_order_is_read_in_the_loop_that_repeats_its_rows() {
+    /// Whether there is a copy before the loop, and whether the loop reads the source.
+    fn turned(extents: &str, wide: &str, distances: &str, results: [&str; 2]) -> (bool, bool) {
+        let source = format!(
+            "fn f(p: [n, m]f32, c: [k, n]f32, t: i64) -> [m, k]f32{} {{
+                let rows: [m, n]f32 = backpermute({extents}, |i, j| {{ return j, i }}, p)
+                let z: [m, k]f32 = generate([m, k], |i, j| 0.0)
+                {wide}
+                let i: i64, r: [m, k]f32 = while(|i: i64, v: [m, k]f32| {{ let g = i < t return g }}, |i: i64, v: [m, k]f32| {{
+                    let b: [m, k, n]f32 = replicate([m, _, _], c)
+                    {distances}
+                    let s: [m, k]f32 = fold(|x, y| x + y, 0.0, d)
+                    let w: [m, k]f32 = map(|x, y| x + y, s, v)
+                    let j = i + 1
+                    return j, w }}, 0i64, z)
+                return r{} }}",
+            results[0], results[1]
+        );
+        let (before, after) = fused(&source);
+        for (n, m, k, t) in [(2, 3, 4, 2), (1, 5, 1, 1), (3, 3, 2, 0), (0, 3, 2, 1), (4, 0, 2, 1)] {
+            let array = |rows: usize, columns: usize| {
+                let values: Vec<f32> = (0..rows * columns).map(|at| (at * 7 % 11) as f32).collect();
+                Value::Array(Array::new(&[rows, columns], &values).unwrap())
+            };
+            let inputs = [array(n, m), array(k, n), Value::Array(Array::scalar(t as i64))];
+            assert_eq!(fusebox_interp::run(&before, &inputs), fusebox_interp::run(&after, &inputs), "{after}");
+        }
+        let text = after.to_string();
+        let (before, turn) = text.split_once("while(").unwrap();
+        (before.contains("let rows"), turn.contains(", p)") || turn.contains(" p["))
+    }
+    let (wide, distances) = ("let a: [m, k, n]f32 = replicate([_, k, _], rows)", "map(|x, y| (x - y) * (x - y), a, b)");
+    let distances = format!("let d: [m, k, n]f32 = {distances}");
+    assert_eq!(turned("[m, n]", wide, &distances, [""; 2]), (false, true));
+    // The repetition too may be in the loop.
+    assert_eq!(turned("[m, n]", "", &format!("{wide} {distances}"), [""; 2]), (false, true));
+    // It is in memory anyway.
+    assert_eq!(turned("[m, n]", wide, &distances, [", [m, n]f32", ", rows"]), (true, false));
+    // Elements are read at indices that the loop computes.
+    let anywhere = "let d: [m, k, n]f32 = generate([m, k, n], |i, j, l| rows[m - 1 - i, l] - b[i, j, l])";
+    assert_eq!(turned("[m, n]", "", anywhere, [""; 2]), (true, false));
+    // Each is read once in a turn.
+    let once = "let e: [m, n]f32 = map(|x| x + 1.0, rows) let o: [m]f32 = fold(|x, y| x + y, 0.0, e)
+        let d: [m, k, n]f32 = map(|x, y| (x - y), replicate([_, k, n], o), b)";
+    let once = once
+        .replace("replicate([_, k, n], o), b)", "u, b)")
+        .replace("let d:", "let u: [m, k, n]f32 = replicate([_, k, n], o) let d:");
+    assert_eq!(turned("[m, n]", "", &once, [""; 2]), (true, false));
+}

@@ -11,6 +11,9 @@ use crate::emit::{HiddenArgument, Part, identities};
 /// Elements for each target of all copies where there are more copies than threads.
 const ELEMENTS_OF_A_TARGET: usize = 8;
 
+/// Lines of caches that are fetched together are in so many bytes.
+const APART: usize = 128;
+
 /// What the ranges of a launch do to the targets of one scatter.
 pub(super) struct Scattered<'k> {
     pub(super) statement: usize,
@@ -23,6 +26,11 @@ pub(super) struct Scattered<'k> {
     pub(super) copies: Vec<Array>,
     /// For all ranges, if it is flagged: a byte a target.
     pub(super) flags: Option<Array>,
+}
+
+/// Bytes from one copy to the next: so many that no two threads write to the same line of a cache, or to two that are fetched together.
+fn apart(bytes: usize) -> usize {
+    bytes.saturating_add(2 * APART - 1) / APART * APART
 }
 
 impl<'a> KernelLaunch<'a> {
@@ -77,7 +85,8 @@ impl<'a> KernelLaunch<'a> {
         for (component, array) in arrays.iter().enumerate() {
             let element = kernel.arrays[array.index()].element;
             let what = || format!("copies of `{}`", kernel.arrays[array.index()].name);
-            let mut copy = self.scratch(statement, what, ranges.saturating_sub(1), size * element.bytes())?;
+            let bytes = apart(size.saturating_mul(element.bytes()));
+            let mut copy = self.scratch(statement, what, ranges.saturating_sub(1), bytes)?;
             // Whole words of the repeated identity.
             let bits = identity.as_ref().map_or(0, |identity| identity[component].bits());
             let word = (0..8 / element.bytes()).fold(0u64, |word, lane| word | bits << (lane * element.bytes() * 8));
@@ -88,7 +97,7 @@ impl<'a> KernelLaunch<'a> {
         }
         let mut flags = None;
         if flagged {
-            let mut memory = self.scratch(statement, || "flags of targets".to_owned(), ranges, size)?;
+            let mut memory = self.scratch(statement, || "flags of targets".to_owned(), ranges, apart(size))?;
             memory.bytes_mut()[..size].fill(1);
             flags = Some(memory);
         }
@@ -105,12 +114,12 @@ impl<'a> KernelLaunch<'a> {
         let mut tables = vec![table.clone(); ranges];
         for scatter in scattered {
             for (&array, copies) in scatter.arrays.iter().zip(&mut scatter.copies) {
-                let bytes = self.kernel.arrays[array.index()].element.bytes() * scatter.size;
+                let bytes = apart(self.kernel.arrays[array.index()].element.bytes() * scatter.size);
                 let copies = parts(copies.bytes_mut(), ranges.saturating_sub(1), bytes);
                 tables.iter_mut().skip(1).zip(copies).for_each(|(table, copy)| table.replace(array, copy));
             }
             if let Some(flags) = &mut scatter.flags {
-                let flags = parts(flags.bytes_mut(), ranges, scatter.size);
+                let flags = parts(flags.bytes_mut(), ranges, apart(scatter.size));
                 let argument = HiddenArgument::CopyFlags(scatter.statement);
                 tables.iter_mut().zip(flags).for_each(|(table, flags)| table.point(argument, flags));
             }
@@ -133,14 +142,14 @@ impl<'a> KernelLaunch<'a> {
             );
             let mut tables = vec![table.clone(); ranges - 1];
             for (component, (&array, copies)) in scatter.arrays.iter().zip(&mut scatter.copies).enumerate() {
-                let bytes = self.kernel.arrays[array.index()].element.bytes() * scatter.size;
+                let bytes = apart(self.kernel.arrays[array.index()].element.bytes() * scatter.size);
                 let argument = HiddenArgument::Copies(scatter.statement, component);
                 let copies = parts(copies.bytes_mut(), ranges - 1, bytes);
                 tables.iter_mut().zip(copies).for_each(|(table, copy)| table.point(argument, copy));
             }
             if let Some(flags) = &mut scatter.flags {
                 let argument = HiddenArgument::CopyFlags(scatter.statement);
-                let flags = parts(flags.bytes_mut(), ranges, scatter.size).into_iter().skip(1);
+                let flags = parts(flags.bytes_mut(), ranges, apart(scatter.size)).into_iter().skip(1);
                 tables.iter_mut().zip(flags).for_each(|(table, flags)| table.point(argument, flags));
             }
             let piece = 65_536usize;
@@ -151,5 +160,22 @@ impl<'a> KernelLaunch<'a> {
             })?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn copies_share_no_lines() {
+        for bytes in [1, 64, 100, 128, 129, 256, 4096] {
+            // Wherever the first begins.
+            for start in [0, 8, 64, 120] {
+                let line = |copy: usize, byte: usize| (start + copy * apart(bytes) + byte) / APART;
+                assert!(line(0, bytes - 1) < line(1, 0), "{bytes} bytes at {start}");
+                assert!(line(1, bytes - 1) < line(2, 0), "{bytes} bytes at {start}");
+            }
+        }
     }
 }

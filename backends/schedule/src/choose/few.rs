@@ -54,8 +54,8 @@ impl Builder<'_> {
     /// All loops and statements: where the innermost level has few steps at each step of another, in one nest for each of the numbers of them that
     /// are usual. Steps that are counted ask for nothing.
     pub(super) fn by_count(&mut self) -> Vec<Node> {
-        let level = self.kernel.levels.len() - 1;
         let otherwise = self.whole();
+        let Some(level) = self.kernel.levels.len().checked_sub(1) else { return otherwise };
         if !self.counts_steps(level, &otherwise) {
             return otherwise;
         }
@@ -75,9 +75,19 @@ impl Builder<'_> {
         choose(USUAL.end() + 1, nodes, otherwise)
     }
 
+    /// Whether gangs repeat a level that is reduced in order at each step of another level: its loop costs as much as few of its steps.
+    fn repeats_in_order(&self, level: usize) -> bool {
+        let in_order = inside(self.kernel, level).any(|(_, statement)| match statement.action {
+            Action::Reduce { association: Association::InOrder, to, .. } => to as usize == level,
+            _ => false,
+        });
+        in_order && self.panels.is_none() && self.gang().is_some_and(|gang| gang.level + 1 < level)
+    }
+
     /// Whether a level has nests of its own for the usual numbers of steps: where they stand in a row, in lanes of another level.
     fn counts_steps(&self, level: usize, usual: &[Node]) -> bool {
         level > 1
+            && (self.panels.is_some() || self.repeats_in_order(level))
             && self.preferences.few.is_none()
             && trip_count(&self.kernel.levels[level]).is_none()
             && is_counted_before(self.kernel, level)
@@ -98,13 +108,14 @@ impl Builder<'_> {
         {
             return None;
         }
-        // Reduces in order have their accumulators in registers anyway.
         let combines = inside(self.kernel, level).any(|(_, statement)| {
             matches!(
                 statement.action,
                 Action::Reduce { association: Association::Interleaved { .. } | Association::Runs { .. }, .. }
             )
         });
+        // Reduces in order have their accumulators in registers anyway.
+        let combines = combines || self.repeats_in_order(level);
         if !combines && self.preferences.few != Some(true) {
             return None;
         }

@@ -65,7 +65,7 @@ impl Panels {
 impl Builder<'_> {
     /// All loops and statements, with panels where the level inside has few enough steps for them, and the level around enough.
     pub(super) fn packed(&mut self) -> Vec<Node> {
-        let Some(panels) = self.panels() else { return self.whole() };
+        let Some(panels) = self.panels() else { return self.by_count() };
         let (level, before, fewer_than) = (panels.level, panels.before, panels.fewer_than);
         let in_window = panels.window.is_some();
         self.panels = Some(panels);

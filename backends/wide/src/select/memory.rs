@@ -107,7 +107,8 @@ impl Select<'_> {
         let start = self.address(base, index, 0, bytes)?;
         let start = self.i(C::Lea_r64_m, &[Arg::Mem(start)]);
         let stride = self.one(stride)?;
-        if bytes < 4 || !self.features.avx512 {
+        // The lanes of 16 bytes take less one by one than a gather and the positions that it wants.
+        if bytes < 4 || !self.features.avx512 || ty.lanes * bytes <= 16 {
             return self.strided_by_lanes(ty, start, stride);
         }
         let steps = self.spread_int(8, stride);

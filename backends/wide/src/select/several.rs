@@ -172,9 +172,9 @@ impl Select<'_> {
     /// Lanes of 4 or 8 bytes, each from its own place.
     pub(super) fn lanes_from(&mut self, bytes: u32, places: &[Address]) -> Vec<VReg> {
         let (first, next) = if bytes == 4 {
-            (C::VEX_Vmovd_xmm_rm32, C::VEX_Vpinsrd_xmm_xmm_rm32_imm8)
+            (C::EVEX_Vmovd_xmm_rm32, C::EVEX_Vpinsrd_xmm_xmm_rm32_imm8)
         } else {
-            (C::VEX_Vmovq_xmm_rm64, C::VEX_Vpinsrq_xmm_xmm_rm64_imm8)
+            (C::EVEX_Vmovq_xmm_rm64, C::EVEX_Vpinsrq_xmm_xmm_rm64_imm8)
         };
         let mut halves = Vec::new();
         for places in places.chunks(16 / bytes as usize) {

@@ -145,6 +145,8 @@ pub(super) fn short(code: Code, memory: bool) -> Option<Code> {
             VEX_Vpandn_ymm_ymm_ymmm256
         }
         EVEX_Vpermd_zmm_k1z_zmm_zmmm512b32 => VEX_Vpermd_ymm_ymm_ymmm256,
+        EVEX_Vpinsrd_xmm_xmm_rm32_imm8 => VEX_Vpinsrd_xmm_xmm_rm32_imm8,
+        EVEX_Vpinsrq_xmm_xmm_rm64_imm8 => VEX_Vpinsrq_xmm_xmm_rm64_imm8,
         EVEX_Vpmaddubsw_zmm_k1z_zmm_zmmm512 => VEX_Vpmaddubsw_ymm_ymm_ymmm256,
         EVEX_Vpmaddwd_zmm_k1z_zmm_zmmm512 => VEX_Vpmaddwd_ymm_ymm_ymmm256,
         EVEX_Vpmaxsb_zmm_k1z_zmm_zmmm512 => VEX_Vpmaxsb_ymm_ymm_ymmm256,

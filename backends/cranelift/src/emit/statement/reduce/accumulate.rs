@@ -241,7 +241,7 @@ impl Emitter<'_> {
         let old: Vec<Value> = self.states[at..at + k].to_vec();
         let has = self.states.get(at + k).copied().filter(|_| self.flagged(reduce, at + k));
         let new = if let Some(has) = has.filter(|&has| self.b.lanes(has) < reduce.lanes) {
-            // A chain of a function that cannot fail: what it makes of nothing is not used.
+            // One flag for all lanes, of a function that cannot fail: what it makes of nothing is not used.
             let new = self.combine_masked(&reduce.combine, &old, values, reduce.swap, None)?;
             self.states[at + k] = self.b.constant(Constant::from(true));
             new.into_iter().zip(values).map(|(new, &value)| self.b.select(has, new, value)).collect()

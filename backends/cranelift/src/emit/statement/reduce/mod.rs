@@ -10,7 +10,9 @@ mod runs;
 mod scratch;
 mod tree;
 
-use fusebox_ir::{Action, Association, Constant, ElementType, Lambda, LevelOrder, association::BLOCK};
+use fusebox_ir::{
+    Action, Association, Constant, ElementType, Lambda, LevelOrder, analysis::function_can_fail, association::BLOCK,
+};
 
 use crate::{
     emit::{Emitter, Part, Result, Val, identities},
@@ -226,7 +228,9 @@ impl Emitter<'_> {
             }
             if seeds.is_empty() && identity.is_none() {
                 let none = self.b.constant(Constant::from(false));
-                let none = if chained && !optional { none } else { self.b.splat(none, lanes) };
+                // All lanes have their first element at once; and what a function that cannot fail makes of nothing is not used.
+                let alike = !optional && !self.is_along_lanes(position) && !function_can_fail(combine);
+                let none = if alike { none } else { self.b.splat(none, lanes) };
                 self.in_order_flags.insert(self.states.len());
                 self.states.push(none);
             }
@@ -246,10 +250,14 @@ impl Emitter<'_> {
 
     /// Whether a reduce has one accumulator, here: none of its levels is across lanes.
     pub(in crate::emit) fn is_chain(&self, position: usize) -> bool {
+        !self.is_along_lanes(position) && self.nest.chains().any(|own| own == position)
+    }
+
+    /// Whether one of the levels of a reduce is across lanes.
+    fn is_along_lanes(&self, position: usize) -> bool {
         let statement = &self.kernel.statements[position];
         let Action::Reduce { to, .. } = statement.action else { return false };
-        let along = self.gang.is_some_and(|gang| (to as usize..statement.depth as usize).contains(&gang.level));
-        !along && self.nest.chains().any(|own| own == position)
+        self.gang.is_some_and(|gang| (to as usize..statement.depth as usize).contains(&gang.level))
     }
 
     /// Whether some lanes or points of a loop over levels `to..depth` may have no element of their own.
