@@ -132,6 +132,31 @@ pub fn scans_of_rows(ways: &dyn Ways) {
     );
 }
 
+/// Scans of rows of the same length by functions that cost more than their loads: in order, so that rows may be lanes.
+pub fn scans_of_rows_by_costly_functions(ways: &dyn Ways) {
+    let mut random = Random(12);
+    let shapes = [[0, 4], [4, 0], [1, 1], [1, 90], [7, 3], [16, 5], [21, 33], [70, 20], [3, 5000]];
+    let inputs: Vec<Vec<Array>> =
+        shapes.iter().map(|shape| vec![random.array(F64, shape), random.array(F64, shape)]).collect();
+    let function =
+        "|x, y, z, w| { let c = x * z - y * w let d = x * w + y * z let s = 1.0 / max(1.0, max(abs(c), abs(d)))
+        return c * s, d * s }";
+    for (results, scan) in [("[n, m]", "scanl1"), ("[n, m]", "scanr1"), ("[n, ?]", "scanl")] {
+        let (own, seeds, k) =
+            if scan == "scanl" { ("[n, k]", "1.0, 0.5, ", "let k = m + 1") } else { (results, "", "") };
+        let source = format!(
+            "fn f(a: [n, m]f64, b: [n, m]f64) -> {results}f64, {results}f64 {{ {k}
+             let s: {own}f64, t: {own}f64 = {scan}({function}, {seeds}a, b) return s, t }}"
+        );
+        check(ways, &source, &inputs);
+    }
+    let totals = format!(
+        "fn f(a: [n, m]f64, b: [n, m]f64) -> [n, m]f64, [n, m]f64, [n]f64, [n]f64 {{
+         let s: [n, m]f64, t: [n, m]f64, u: [n]f64, v: [n]f64 = scanr'({function}, 1.0, 0.5, a, b) return s, t, u, v }}"
+    );
+    check(ways, &totals, &inputs);
+}
+
 /// Segments.
 pub fn segments(ways: &dyn Ways) {
     let mut random = Random(13);
@@ -259,6 +284,6 @@ pub fn scans_of_components_that_are_apart(ways: &dyn Ways) {
 #[macro_export]
 macro_rules! associations {
     ($ways:expr) => {
-        $crate::each!($ways, associations: folds_of_functions_that_commute, folds_of_functions_without_an_identity, folds_of_functions_that_do_not_commute, folds_of_rows_and_columns, matrix_products, scans_of_functions_that_commute, scans_of_functions_that_do_not_commute, scans_of_rows, segments, permutes_in_every_order, filters_and_expands, stencils_with_every_boundary, scans_of_components_that_are_apart);
+        $crate::each!($ways, associations: folds_of_functions_that_commute, folds_of_functions_without_an_identity, folds_of_functions_that_do_not_commute, folds_of_rows_and_columns, matrix_products, scans_of_functions_that_commute, scans_of_functions_that_do_not_commute, scans_of_rows, scans_of_rows_by_costly_functions, segments, permutes_in_every_order, filters_and_expands, stencils_with_every_boundary, scans_of_components_that_are_apart);
     };
 }

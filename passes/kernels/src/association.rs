@@ -8,6 +8,7 @@ use fusebox_ir::{
     analysis::{
         Algebra, algebra,
         need::{free_uses, local},
+        work::work,
     },
 };
 
@@ -22,10 +23,15 @@ const GATHER_LANES: u32 = 4;
 /// In ragged levels that gather, the number of steps from which lanes pay.
 const RAGGED_LEAST: u32 = 64;
 
+/// Units of work of a function from which on a scan of rows calls it once for each element, and not as often again for each doubling of a gang.
+const COSTLY: u64 = 16;
+
 /// What decides, of the loop inside depth `to`.
 struct Loop {
     /// Some parallel level makes every load contiguous or constant along it.
     vector_along_parallel: bool,
+    /// The levels inside of some parallel level are as long at each of its steps.
+    even_in_parallel: bool,
     /// An index is computed in the loop.
     gathers: bool,
     /// The innermost level's length depends on data.
@@ -48,13 +54,15 @@ fn inspect(nest: &KernelBuilder<'_>, to: u32, depth_of: u32) -> Loop {
     let reads_in_bodies =
         inner.iter().any(|s| if let Action::Scalar(instruction) = &s.action { reads(&instruction.op) } else { false });
     let gathers = reads_in_bodies || dims.iter().any(|dims| dims.iter().any(computed));
+    // Loops of other lengths for each index of the level cannot fill a vector with neighbours along it.
+    let even = |level: usize| {
+        nest.levels[level + 1..].iter().all(|inner| depth(inner.from).max(depth(inner.to)) as usize <= level)
+    };
     let along = |level: usize| {
         let own = nest.levels[level].index.id;
-        // Loops of other lengths for each index of the level cannot fill a vector with neighbours along it.
-        let even =
-            nest.levels[level + 1..].iter().all(|inner| depth(inner.from).max(depth(inner.to)) as usize <= level);
         let depends = |id: LocalId| index_of(id).is_none() && nest.depth_of(id) as usize > level;
-        even && !reads_in_bodies
+        even(level)
+            && !reads_in_bodies
             && dims.iter().all(|dims| {
                 dims.iter().enumerate().all(|(at, dim)| {
                     let factor = dim.terms.iter().find(|&&(_, id)| id == own).map_or(0, |&(factor, _)| factor);
@@ -63,11 +71,13 @@ fn inspect(nest: &KernelBuilder<'_>, to: u32, depth_of: u32) -> Loop {
                 })
             })
     };
-    let outer = nest.levels.iter().take(to as usize).enumerate();
-    let vector_along_parallel = outer.into_iter().any(|(at, level)| level.order == LevelOrder::Parallel && along(at));
+    let in_parallel = |holds: &dyn Fn(usize) -> bool| {
+        (0..to as usize).any(|level| nest.levels[level].order == LevelOrder::Parallel && holds(level))
+    };
+    let (vector_along_parallel, even_in_parallel) = (in_parallel(&along), in_parallel(&even));
     let ragged =
         nest.levels[to as usize..depth_of as usize].iter().any(|level| depth(level.from).max(depth(level.to)) > 0);
-    Loop { vector_along_parallel, gathers, ragged }
+    Loop { vector_along_parallel, even_in_parallel, gathers, ragged }
 }
 
 fn reads(op: &ScalarOp) -> bool {
@@ -103,7 +113,7 @@ pub(crate) fn put(nest: &mut KernelBuilder<'_>) {
             continue;
         };
         let association = match &statement.action {
-            Action::Scan { values, .. } => of_scan(nest, statement.depth, values, associates),
+            Action::Scan { values, combine, .. } => of_scan(nest, statement.depth, (combine, values), associates),
             _ => of_reduce(nest, to, statement.depth, associates),
         };
         found.insert(first, association);
@@ -120,7 +130,7 @@ pub(crate) fn put(nest: &mut KernelBuilder<'_>) {
 
 /// How a reduce to depth `to` associates (rules 2 and 4).
 fn of_reduce(nest: &KernelBuilder<'_>, to: u32, depth: u32, associates: &Associates) -> Association {
-    let Loop { vector_along_parallel, gathers, ragged } = inspect(nest, to, depth);
+    let Loop { vector_along_parallel, gathers, ragged, .. } = inspect(nest, to, depth);
     if vector_along_parallel {
         return Association::InOrder;
     }
@@ -134,9 +144,16 @@ fn of_reduce(nest: &KernelBuilder<'_>, to: u32, depth: u32, associates: &Associa
 }
 
 /// How a scan at a depth, along the level around it, associates (rule 5).
-fn of_scan(nest: &KernelBuilder<'_>, depth: u32, values: &[ScalarOperand], associates: &Associates) -> Association {
+fn of_scan(
+    nest: &KernelBuilder<'_>,
+    depth: u32,
+    (combine, values): (&Lambda, &[ScalarOperand]),
+    associates: &Associates,
+) -> Association {
     let to = depth.saturating_sub(1);
-    if inspect(nest, to, depth).vector_along_parallel {
+    let Loop { vector_along_parallel, even_in_parallel, .. } = inspect(nest, to, depth);
+    // In tiles a gang of n combines log n + 1 times, for each row by itself; in order once for each element, in as many rows at once.
+    if vector_along_parallel || even_in_parallel && work(combine) >= COSTLY {
         return Association::InOrder;
     }
     let own = associates.types.iter().map(|ty| ty.bytes()).max().unwrap_or(8);

@@ -124,6 +124,31 @@ fn normalise2_is_two_kernels() {
 }
 
 #[test]
+fn scans_of_equally_long_rows_by_costly_functions_are_in_order() {
+    // Products of matrices of two rows, kept near 1; and sums.
+    let costly =
+        "|a, b, c, d| { let x = a * c + b * d let y = a * d - b * c let s = 1.0 / max(1.0, max(abs(x), abs(y)))
+        return x * s, y * s }";
+    let association = |extents: &str, function: &str| {
+        let source = format!(
+            "fn f(a: {extents}f64, b: {extents}f64) -> {extents}f64, {extents}f64 {{
+             let r: {extents}f64, s: {extents}f64 = cluster(|| {{
+               last r: {extents}f64, s: {extents}f64 = scanl1({function}, a, b)
+               return r, s }})
+             return r, s }}"
+        );
+        let text = kernels(&source, &[]);
+        let (_, scan) = text.split_once("scan(").unwrap();
+        scan.split(", |").next().unwrap().to_owned()
+    };
+    assert_eq!(association("[n, m]", costly), "L 1");
+    assert_eq!(association("[k, n, m]", costly), "L 1");
+    // One row alone is scanned in gangs, and so are rows by what costs less than their loads.
+    assert_eq!(association("[m]", costly), "tiles 8, running totals");
+    assert_eq!(association("[n, m]", "|a, b, c, d| { return c + d * a, b * d }"), "tiles 8, running totals");
+}
+
+#[test]
 fn rows_before_and_after_what_is_deeper() {
     let source = "fn f(x: [n]i64, a: [n, m]i64) -> [n]i64, i64 { let g: [n]i64, h: i64 = cluster(|| {
       vertical v: [n]i64 = map(|x| x + 1, x)

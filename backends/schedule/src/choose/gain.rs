@@ -69,13 +69,8 @@ impl Tally {
         self.gain - self.loss
     }
 
-    /// What an element costs in gangs of so many lanes, all of them full, in 1,024ths of an instruction: what gains is one instruction for all
-    /// lanes, what loses is one for each.
-    fn full(&self, lanes: u32) -> i64 {
-        self.gain * 512 / i64::from(lanes) + self.loss * 256
-    }
-
-    /// What an element costs in the mean of `most` full gangs and part of another: with `whole` that is a gang as well, and without it scalar code.
+    /// What an element costs in the mean of `most` full gangs and part of another, in 1,024ths of an instruction: what gains is one instruction for
+    /// all lanes, what loses is one for each. With `whole` the part is a gang as well, and without it scalar code.
     fn partly(&self, lanes: u32, most: u32, whole: bool) -> i64 {
         let (gangs, lanes) = (i64::from(most), i64::from(lanes));
         let instructions = if whole { gangs + 1 } else { gangs + lanes / 2 };
@@ -84,9 +79,9 @@ impl Tally {
     }
 
     /// Below how many steps an outer level is the better one: there the gangs of this level, of which the last is `whole` or scalar code, cost
-    /// more than those of the other. From [`SHORT_GANGS`] gangs on they do not.
+    /// more than those of the other, of which there may be as few. From [`SHORT_GANGS`] gangs on they do not.
     pub(super) fn short_below(&self, lanes: u32, whole: bool, (outer, outer_lanes): (&Self, u32)) -> u32 {
-        let other = outer.full(outer_lanes);
+        let other = outer.partly(outer_lanes, 1, true);
         let gangs = (1..SHORT_GANGS).find(|&gangs| self.partly(lanes, gangs, whole) <= other);
         gangs.unwrap_or(SHORT_GANGS) * lanes
     }
