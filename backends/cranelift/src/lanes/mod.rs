@@ -3,6 +3,7 @@
 //! A lane that asks for a large array is worth the work of all threads on each of its kernels: it is left, and run when the others are done.
 
 mod arrays;
+mod kept;
 mod lane;
 mod script;
 mod writing;
@@ -18,12 +19,16 @@ use fusebox_ir::{Array, ElementType, Fault, Place, Plan, RunError};
 pub(crate) use self::script::Script;
 use self::{
     arrays::LaneMemory,
+    kept::Kept,
     lane::{LaneScript, Stop},
 };
 use crate::{Shared, machine::Cpu};
 
 /// Most bytes of memory that a thread keeps for later lanes.
 pub(crate) const POOL_BYTES: usize = 16 << 20;
+
+/// Bytes that lanes give from which on all threads put them together: one copies as many in the time that it takes to call the others.
+const TOGETHER_FROM: usize = 1 << 18;
 
 /// How many pieces of work each thread has, so that none waits long for another at the end.
 const PIECES: usize = 32;
@@ -37,7 +42,7 @@ pub(crate) struct Worker {
     /// Memory of lanes.
     memory: LaneMemory,
     /// For each array that lanes give the bytes of the lanes that were run here.
-    kept: Vec<Vec<u8>>,
+    kept: Vec<Kept>,
 }
 
 /// Lanes one after the other that one worker ran, or one that is left.
@@ -47,6 +52,14 @@ struct Piece {
     worker: usize,
     /// Where in what the worker kept the bytes are, for each array; none of a lane that is left.
     bytes: Vec<(usize, usize)>,
+}
+
+impl Piece {
+    /// How many bytes it has of an array.
+    fn length(&self, given: usize) -> usize {
+        let (from, to) = self.bytes[given];
+        to - from
+    }
 }
 
 /// Pieces and failures of all workers.
@@ -97,8 +110,7 @@ pub(crate) fn run(cpu: &Cpu<'_>, plan: &Plan, lanes: &Lanes<'_, Array>) -> Resul
         (0..=workers).map(|_| spare.pop().unwrap_or_else(new)).collect()
     };
     for worker in &mut kept {
-        worker.kept.resize_with(worker.kept.len().max(lanes.step.given()), Vec::new);
-        worker.kept.iter_mut().for_each(Vec::clear);
+        worker.kept.resize_with(worker.kept.len().max(lanes.step.given()), Kept::default);
     }
     let next = AtomicUsize::new(0);
     let slots: Vec<Mutex<&mut Worker>> = kept.iter_mut().map(Mutex::new).collect();
@@ -109,11 +121,7 @@ pub(crate) fn run(cpu: &Cpu<'_>, plan: &Plan, lanes: &Lanes<'_, Array>) -> Resul
     let result = running.rest(workers, &slots);
     drop(slots);
     let joined = result.and_then(|done| joined(&running, &kept, done));
-    // What is large is not kept: memory that the pool keeps has a limit.
-    kept.iter_mut()
-        .flat_map(|worker| &mut worker.kept)
-        .filter(|own| own.capacity() > POOL_BYTES)
-        .for_each(|own| *own = Vec::new());
+    kept.iter_mut().flat_map(|worker| &mut worker.kept).for_each(Kept::clear);
     lock(&cpu.shared.lanes).extend(kept);
     joined.map(Some)
 }
@@ -130,6 +138,7 @@ impl Running<'_> {
         let too_large = AtomicBool::new(false);
         let several = self.cpu.shared.threads.count() > 1;
         let Worker { shared, values, memory, kept } = worker;
+        let pool = &self.cpu.shared.memory;
         let independent = self.cpu.independent.filter(|_| shared.threads.count() > 1);
         let cpu = Cpu { shared, independent, too_large: several.then_some(&too_large), most: self.most(), ..*self.cpu };
         let outside = self.lanes.outside.iter().map(|(id, stored)| (*id, stored));
@@ -147,11 +156,11 @@ impl Running<'_> {
             let mut pieces = Vec::new();
             let mut left = Vec::new();
             for lane in first..(first + length).min(self.lanes.count) {
-                let before: Vec<usize> = kept.iter().map(Vec::len).collect();
-                let truncate = |kept: &mut [Vec<u8>]| {
+                let before: Vec<usize> = kept.iter().map(Kept::len).collect();
+                let truncate = |kept: &mut [Kept]| {
                     kept.iter_mut().zip(&before).for_each(|(kept, &length)| kept.truncate(length));
                 };
-                let keep = |given: usize, bytes: &[u8]| kept[given].extend_from_slice(bytes);
+                let keep = |given: usize, bytes: &[u8]| kept[given].extend(bytes, pool);
                 match script.as_mut().map(|script| script.lane(lane, keep)) {
                     Some(Ok(())) => continue,
                     Some(Err(Stop::Large)) => too_large.store(true, Ordering::Relaxed),
@@ -166,7 +175,7 @@ impl Running<'_> {
                     }
                     let Some(run) = &mut general else { break };
                     run.lane(lane, |given, buffer, element, count| {
-                        kept[given].extend_from_slice(&buffer.bytes()[..count * element.bytes()]);
+                        kept[given].extend(&buffer.bytes()[..count * element.bytes()], pool);
                         Ok(())
                     })
                 };
@@ -213,7 +222,7 @@ impl Running<'_> {
             for &lane in left.iter().filter(|&&lane| lane < end) {
                 let piece = Piece { first: lane, worker: number, bytes: ends(kept) };
                 let ran = run.lane(lane, |given, buffer, element, count| {
-                    kept[given].extend_from_slice(&buffer.bytes()[..count * element.bytes()]);
+                    kept[given].extend(&buffer.bytes()[..count * element.bytes()], &self.cpu.shared.memory);
                     Ok(())
                 });
                 if let Err(error) = ran {
@@ -246,12 +255,12 @@ impl Running<'_> {
 }
 
 /// Where what is kept from now on begins.
-fn ends(kept: &[Vec<u8>]) -> Vec<(usize, usize)> {
+fn ends(kept: &[Kept]) -> Vec<(usize, usize)> {
     kept.iter().map(|kept| (kept.len(), kept.len())).collect()
 }
 
 /// A piece that ends here.
-fn closed(mut piece: Piece, kept: &[Vec<u8>]) -> Piece {
+fn closed(mut piece: Piece, kept: &[Kept]) -> Piece {
     piece.bytes.iter_mut().zip(kept).for_each(|((_, end), kept)| *end = kept.len());
     piece
 }
@@ -261,20 +270,36 @@ fn joined(running: &Running<'_>, workers: &[Worker], done: Done) -> Result<(Vec<
     let mut peak = done.peak;
     let mut all = Vec::new();
     for (given, element) in running.lanes.step.elements(running.plan).enumerate() {
-        let part = |piece: &Piece| {
-            let (from, to) = piece.bytes[given];
-            &workers[piece.worker].kept[given][from..to]
-        };
-        let bytes: usize = done.pieces.iter().map(|piece| part(piece).len()).sum();
+        let bytes: usize = done.pieces.iter().map(|piece| piece.length(given)).sum();
         let elements = bytes / element.bytes();
-        let Some(mut array) = running.cpu.shared.memory.take(element, &[elements]) else {
+        let array = running.cpu.shared.memory.take(element, &[elements]);
+        let lacks = workers.iter().any(|worker| worker.kept[given].lacks());
+        let Some(mut array) = array.filter(|_| !lacks) else {
             return Err(too_large(running.plan, element, elements));
         };
+        let kept: Vec<&Kept> = workers.iter().map(|worker| &worker.kept[given]).collect();
         let mut rest = array.bytes_mut();
+        let mut parts = Vec::new();
         for piece in &done.pieces {
-            let (own, more) = rest.split_at_mut(part(piece).len());
-            own.copy_from_slice(part(piece));
+            let (own, more) = rest.split_at_mut(piece.length(given));
+            parts.push((piece, Mutex::new(own)));
             rest = more;
+        }
+        let put = |number: usize| {
+            let (piece, own) = &parts[number];
+            let (from, to) = piece.bytes[given];
+            let mut own = lock(own);
+            let mut rest: &mut [u8] = &mut own;
+            for bytes in kept[piece.worker].bytes(from..to) {
+                let (now, more) = rest.split_at_mut(bytes.len());
+                now.copy_from_slice(bytes);
+                rest = more;
+            }
+        };
+        if bytes < TOGETHER_FROM {
+            (0..parts.len()).for_each(put);
+        } else {
+            running.cpu.shared.threads.each(parts.len(), put);
         }
         peak += bytes;
         all.push(Joined { buffer: array, elements });
