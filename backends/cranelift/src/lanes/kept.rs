@@ -11,7 +11,7 @@ const FIRST: usize = 1 << 14;
 const LARGEST: usize = 1 << 22;
 
 /// Bytes that stay here from run to run, at most.
-const STAY: usize = 1 << 19;
+const STAY: usize = 1 << 23;
 
 /// Bytes of an array that several lanes give.
 #[derive(Debug, Default)]

@@ -28,7 +28,7 @@ use crate::{Shared, machine::Cpu};
 pub(crate) const POOL_BYTES: usize = 16 << 20;
 
 /// Bytes that lanes give from which on all threads put them together: one copies as many in the time that it takes to call the others.
-const TOGETHER_FROM: usize = 1 << 18;
+const TOGETHER_FROM: usize = 1 << 20;
 
 /// How many pieces of work each thread has, so that none waits long for another at the end.
 const PIECES: usize = 32;
@@ -278,28 +278,28 @@ fn joined(running: &Running<'_>, workers: &[Worker], done: Done) -> Result<(Vec<
             return Err(too_large(running.plan, element, elements));
         };
         let kept: Vec<&Kept> = workers.iter().map(|worker| &worker.kept[given]).collect();
-        let mut rest = array.bytes_mut();
-        let mut parts = Vec::new();
-        for piece in &done.pieces {
-            let (own, more) = rest.split_at_mut(piece.length(given));
-            parts.push((piece, Mutex::new(own)));
-            rest = more;
-        }
-        let put = |number: usize| {
-            let (piece, own) = &parts[number];
+        let put = |piece: &Piece, mut own: &mut [u8]| {
             let (from, to) = piece.bytes[given];
-            let mut own = lock(own);
-            let mut rest: &mut [u8] = &mut own;
             for bytes in kept[piece.worker].bytes(from..to) {
-                let (now, more) = rest.split_at_mut(bytes.len());
+                let (now, more) = own.split_at_mut(bytes.len());
                 now.copy_from_slice(bytes);
-                rest = more;
+                own = more;
             }
         };
+        let mut rest = array.bytes_mut();
+        let parts = done.pieces.iter().map(|piece| {
+            let (own, more) = std::mem::take(&mut rest).split_at_mut(piece.length(given));
+            rest = more;
+            (piece, own)
+        });
         if bytes < TOGETHER_FROM {
-            (0..parts.len()).for_each(put);
+            parts.for_each(|(piece, own)| put(piece, own));
         } else {
-            running.cpu.shared.threads.each(parts.len(), put);
+            let parts: Vec<_> = parts.map(|(piece, own)| (piece, Mutex::new(own))).collect();
+            running.cpu.shared.threads.each(parts.len(), |number| {
+                let (piece, own) = &parts[number];
+                put(piece, &mut lock(own));
+            });
         }
         peak += bytes;
         all.push(Joined { buffer: array, elements });
