@@ -313,6 +313,26 @@ fn what_makes_no_difference_is_accepted() {
     }
 }
 
+/// Long code has gangs of two registers only where few of its values are live at one time.
+#[test]
+fn gangs_of_long_code_are_as_wide_as_registers_allow() {
+    let gangs = |body: &str, target: &str| {
+        let source = format!("fn f(a: [n]f32) -> [n]f32 {{ let r: [n]f32 = map(|x| {{ {body} }}, a) return r }}");
+        let kernel = common::plan(&source).kernels.pop().unwrap();
+        let text = schedule(&kernel, &Target::named(target).unwrap(), Preferences::default()).schedule.to_text(&kernel);
+        let (_, lanes) = text.split_once("lanes(").unwrap();
+        lanes.split(')').next().unwrap().parse::<u32>().unwrap()
+    };
+    let chain: String = (0..60).map(|at| format!("let y{} = y{at} * x + {at}.5 ", at + 1)).collect();
+    let chain = format!("let y0 = x + 1.0 {chain} return y60");
+    assert_eq!((gangs(&chain, "avx512"), gangs(&chain, "avx2"), gangs(&chain, "sse")), (32, 16, 8));
+    // Thirty square roots that are all used after the last is there.
+    let many: String = (0..30).map(|at| format!("let y{at} = sqrt(x + {at}.5) ")).collect();
+    let sum: String = (0..30).map(|at| format!("let s{} = s{at} * y{at} ", at + 1)).collect();
+    let many = format!("{many} let s0 = y29 + 1.0 {sum} return s30");
+    assert_eq!((gangs(&many, "avx512"), gangs(&many, "avx2"), gangs(&many, "sse")), (16, 8, 4));
+}
+
 /// A plan is refused, and nothing panics, where a book has what does not fit its kernel.
 #[test]
 fn schedules_that_do_not_fit_are_errors() {

@@ -2,14 +2,15 @@
 
 use fusebox_ir::{Action, Association, Kernel, analysis::kernels::trip_count};
 
-use super::{Choice, at_once::AtOnce, gain::Tally};
+use super::{Choice, at_once::AtOnce, gain::Tally, live::live_registers};
 use crate::{
     gangs::{MOST_LANES, gang_of_tiles, may_be_lanes},
     schedule::Gang,
     target::Cpu,
 };
 
-/// Most instructions of a loop on gangs of two registers: with more, values are moved to the stack and back.
+/// Most instructions of a loop on gangs of two registers, where more values are live at one time than three quarters of the registers hold: with more
+/// instructions, values are moved to the stack and back.
 const MOST_INSTRUCTIONS: usize = 48;
 
 /// Lanes of a gang along a level: as many elements of the widest type as fit one register or two, and no more than there are accumulators.
@@ -19,7 +20,8 @@ pub(super) fn lanes_of(kernel: &Kernel, cpu: &Cpu, level: usize, tally: &Tally) 
     // Where steps of the level around run at once, the loop holds the instructions of all.
     let at_once = AtOnce::of(kernel, Gang { level, lanes: fitting(2), masked: false });
     let instructions = tally.instructions.saturating_mul(at_once.map_or(1, |at_once| at_once.steps as usize));
-    let mut lanes = fitting(if instructions <= MOST_INSTRUCTIONS { 2 } else { 1 });
+    let fits = || at_once.is_none() && live_registers(kernel, cpu, (level, fitting(2))) * 4 <= cpu.registers * 3;
+    let mut lanes = fitting(if instructions <= MOST_INSTRUCTIONS || fits() { 2 } else { 1 });
     for statement in &kernel.statements {
         if let Action::Reduce { to, association: Association::Interleaved { lanes: width }, .. } = statement.action
             && to as usize == level

@@ -13,6 +13,7 @@ mod grid;
 mod interchange;
 mod jam;
 mod levels;
+mod live;
 mod panels;
 mod partitions;
 mod rows;
