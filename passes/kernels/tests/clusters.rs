@@ -149,6 +149,51 @@ fn scans_of_equally_long_rows_by_costly_functions_are_in_order() {
 }
 
 #[test]
+fn what_levels_over_segments_say_is_not_loaded() {
+    // For each element what its segment weighs, and where in its segment it is; segments have `lengths`, and `counted` others.
+    let source = |counted: &str, number: &str| {
+        format!(
+            "fn f(lengths: [n]i64, others: [n]i64, w: [n]i64, v: [m]i64) -> [n]i64, [m]i64 {{
+             let more = n + 1
+             let o: [more]i64 = cluster(|| {{ last o: [more]i64 = scanl(|x, y| x + y, 0, {counted}) return o }})
+             let i: [n]i64 = cluster(|| {{ last j: [n]i64 = generate([n], |x| {number}) return j }})
+             let t: i64, lane: [t]i64, place: [t]i64 = cluster(|| {{
+               last t: i64, lane: [t]i64, place: [t]i64 = expand(|k, e| k, |k, e, p| {{ return e, p }}, lengths, i)
+               return t, lane, place }})
+             let s: [n]i64, r: [m]i64 = cluster(|| {{
+               vertical i: [m]i64 = generate([m], |x| x)
+               vertical d: [m]i64 = map(|x, y| x * w[lane[y]] + 10 * place[y], v, i)
+               horizontal s: [n]i64 = fold_seg(|x, y| x + y, 0, d, offsets: o)
+               last r: [m]i64 = scanr1_seg(|x, y| x + y, d, offsets: o)
+               return s, r }})
+             return s, r }}"
+        )
+    };
+    let inputs = |lengths: &[i64], others: &[i64]| {
+        let m: i64 = lengths.iter().sum();
+        let weights: Vec<i64> = (0..lengths.len() as i64).map(|at| at + 2).collect();
+        let values: Vec<i64> = (0..m).map(|at| at * at % 7).collect();
+        vec![ints(lengths), ints(others), ints(&weights), ints(&values)]
+    };
+    let alike = [inputs(&[2, 0, 3, 1], &[2, 0, 3, 1]), inputs(&[0, 0], &[0, 0]), inputs(&[], &[]), inputs(&[5], &[5])];
+    let loads = |text: &str, array: &str| text.matches(&format!("load {array}[")).count();
+    let text = kernels(&source("lengths", "x"), &alike);
+    assert_eq!((loads(&text, "lane"), loads(&text, "place")), (0, 0), "{text}");
+    // Segments of other lengths, and numbers that are not those of the segments.
+    let text = kernels(&source("others", "x"), &alike);
+    assert_eq!((loads(&text, "lane"), loads(&text, "place")), (1, 1), "{text}");
+    let text = kernels(&source("lengths", "n - 1 - x"), &alike);
+    assert_eq!((loads(&text, "lane"), loads(&text, "place")), (1, 0), "{text}");
+    // Lengths that are not those of the elements fail, wherever that is seen first.
+    let program = parsed(&source("lengths", "x"));
+    for lengths in [[2, 2], [7, -2], [-1, 6]] {
+        let mut wrong = inputs(&[2, 3], &[2, 3]);
+        wrong[0] = ints(&lengths);
+        assert!(run(&program, &wrong).is_err() && run_plan(&plan(&program), &wrong).is_err(), "{lengths:?}");
+    }
+}
+
+#[test]
 fn rows_before_and_after_what_is_deeper() {
     let source = "fn f(x: [n]i64, a: [n, m]i64) -> [n]i64, i64 { let g: [n]i64, h: i64 = cluster(|| {
       vertical v: [n]i64 = map(|x| x + 1, x)

@@ -261,7 +261,7 @@ impl<'a> KernelLaunch<'a> {
         for (position, statement) in kernel.statements.iter().enumerate() {
             if let Action::Scatter { order: ScatterOrder::Chunks, arrays, .. } = &statement.action {
                 let (chunks, chunk_steps) = Self::chunks(steps, self.target_size(arrays[0]));
-                scattered.push((self.scattered(position, chunks as usize)?, chunks as usize, chunk_steps));
+                scattered.push((self.scattered(position, chunks as usize, false)?, chunks as usize, chunk_steps));
             }
         }
         let appended = {

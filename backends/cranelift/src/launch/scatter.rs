@@ -26,6 +26,16 @@ pub(super) struct Scattered<'k> {
     pub(super) copies: Vec<Array>,
     /// For all ranges, if it is flagged: a byte a target.
     pub(super) flags: Option<Array>,
+    /// Whether copies are apart from each other; else they lie side by side, as code expects that finds those of its chunks by itself.
+    apart: bool,
+}
+
+impl Scattered<'_> {
+    /// Bytes from one copy to the next, of elements of so many.
+    fn step(&self, width: usize) -> usize {
+        let bytes = self.size.saturating_mul(width);
+        if self.apart { apart(bytes) } else { bytes }
+    }
 }
 
 /// Bytes from one copy to the next: so many that no two threads write to the same line of a cache, or to two that are fetched together.
@@ -59,49 +69,52 @@ impl<'a> KernelLaunch<'a> {
         self.loaded.hidden.contains(&HiddenArgument::CopyFlags(statement))
     }
 
-    /// Copies for `ranges` ranges of one scatter.
+    /// Copies for `ranges` ranges of one scatter, apart from each other or side by side.
     ///
     /// # Errors
     /// [`fusebox_ir::Fault::TooLarge`].
-    pub(super) fn scattered(&self, statement: usize, ranges: usize) -> Result<Scattered<'a>, RunError> {
+    pub(super) fn scattered(&self, statement: usize, ranges: usize, apart: bool) -> Result<Scattered<'a>, RunError> {
         let kernel = self.kernel;
         let action = &kernel.statements[statement].action;
-        let Action::Scatter { arrays, combine, .. } = action else {
-            return Ok(Scattered {
-                statement,
-                arrays: &[],
-                size: 0,
-                identity: None,
-                flagged: false,
-                copies: Vec::new(),
-                flags: None,
-            });
+        let none = Scattered {
+            statement,
+            arrays: &[],
+            size: 0,
+            identity: None,
+            flagged: self.has_flags(statement),
+            copies: Vec::new(),
+            flags: None,
+            apart,
         };
-        let size = self.target_size(arrays[0]);
+        let Action::Scatter { arrays, combine, .. } = action else { return Ok(none) };
         // One range has no copies.
         let identity = if ranges > 1 { identities(combine) } else { None };
-        let flagged = self.has_flags(statement);
-        let mut copies = Vec::new();
+        let mut scattered = Scattered { arrays, size: self.target_size(arrays[0]), identity, ..none };
         for (component, array) in arrays.iter().enumerate() {
             let element = kernel.arrays[array.index()].element;
             let what = || format!("copies of `{}`", kernel.arrays[array.index()].name);
-            let bytes = apart(size.saturating_mul(element.bytes()));
+            let bytes = scattered.step(element.bytes());
             let mut copy = self.scratch(statement, what, ranges.saturating_sub(1), bytes)?;
             // Whole words of the repeated identity.
-            let bits = identity.as_ref().map_or(0, |identity| identity[component].bits());
+            let bits = scattered.identity.as_ref().map_or(0, |identity| identity[component].bits());
             let word = (0..8 / element.bytes()).fold(0u64, |word, lane| word | bits << (lane * element.bytes() * 8));
             if word != 0 {
                 copy.bytes_mut().chunks_exact_mut(8).for_each(|bytes| bytes.copy_from_slice(&word.to_le_bytes()));
             }
-            copies.push(copy);
+            scattered.copies.push(copy);
         }
-        let mut flags = None;
-        if flagged {
-            let mut memory = self.scratch(statement, || "flags of targets".to_owned(), ranges, apart(size))?;
-            memory.bytes_mut()[..size].fill(1);
-            flags = Some(memory);
+        if scattered.flagged {
+            let what = || "flags of targets".to_owned();
+            let mut memory = self.scratch(statement, what, ranges, scattered.step(1))?;
+            memory.bytes_mut()[..scattered.size].fill(1);
+            scattered.flags = Some(memory);
         }
-        Ok(Scattered { statement, arrays, size, identity, flagged, copies, flags })
+        Ok(scattered)
+    }
+
+    /// Bytes from one copy to the next, of each component.
+    fn steps_of_copies(&self, scatter: &Scattered<'_>) -> Vec<usize> {
+        scatter.arrays.iter().map(|array| scatter.step(self.kernel.arrays[array.index()].element.bytes())).collect()
     }
 
     /// The argument tables of ranges: their copies in place of the arrays.
@@ -113,13 +126,14 @@ impl<'a> KernelLaunch<'a> {
     ) -> Vec<Table<'m>> {
         let mut tables = vec![table.clone(); ranges];
         for scatter in scattered {
-            for (&array, copies) in scatter.arrays.iter().zip(&mut scatter.copies) {
-                let bytes = apart(self.kernel.arrays[array.index()].element.bytes() * scatter.size);
+            let steps = self.steps_of_copies(scatter);
+            let step = scatter.step(1);
+            for ((&array, copies), bytes) in scatter.arrays.iter().zip(&mut scatter.copies).zip(steps) {
                 let copies = parts(copies.bytes_mut(), ranges.saturating_sub(1), bytes);
                 tables.iter_mut().skip(1).zip(copies).for_each(|(table, copy)| table.replace(array, copy));
             }
             if let Some(flags) = &mut scatter.flags {
-                let flags = parts(flags.bytes_mut(), ranges, apart(scatter.size));
+                let flags = parts(flags.bytes_mut(), ranges, step);
                 let argument = HiddenArgument::CopyFlags(scatter.statement);
                 tables.iter_mut().zip(flags).for_each(|(table, flags)| table.point(argument, flags));
             }
@@ -141,15 +155,16 @@ impl<'a> KernelLaunch<'a> {
                 "a copy starts from an identity, or with flags"
             );
             let mut tables = vec![table.clone(); ranges - 1];
-            for (component, (&array, copies)) in scatter.arrays.iter().zip(&mut scatter.copies).enumerate() {
-                let bytes = apart(self.kernel.arrays[array.index()].element.bytes() * scatter.size);
+            let steps = self.steps_of_copies(scatter);
+            let step = scatter.step(1);
+            for (component, (copies, bytes)) in scatter.copies.iter_mut().zip(steps).enumerate() {
                 let argument = HiddenArgument::Copies(scatter.statement, component);
                 let copies = parts(copies.bytes_mut(), ranges - 1, bytes);
                 tables.iter_mut().zip(copies).for_each(|(table, copy)| table.point(argument, copy));
             }
             if let Some(flags) = &mut scatter.flags {
                 let argument = HiddenArgument::CopyFlags(scatter.statement);
-                let flags = parts(flags.bytes_mut(), ranges, apart(scatter.size)).into_iter().skip(1);
+                let flags = parts(flags.bytes_mut(), ranges, step).into_iter().skip(1);
                 tables.iter_mut().zip(flags).for_each(|(table, flags)| table.point(argument, flags));
             }
             let piece = 65_536usize;

@@ -93,7 +93,7 @@ impl KernelLaunch<'_> {
         for position in any {
             // One range works on the targets themselves.
             if ranges.count() > 1 || self.has_flags(position) {
-                scattered.push(self.scattered(position, ranges.count())?);
+                scattered.push(self.scattered(position, ranges.count(), true)?);
             }
         }
         let tiles = self.shared_tiles(&mut table, ranges.count());

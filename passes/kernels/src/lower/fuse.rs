@@ -27,7 +27,7 @@ use super::{
 use crate::{
     error::Error,
     locals::scalar_code,
-    nest::{KernelBuilder, Launch, Learned, ProgramPoint},
+    nest::{KernelBuilder, Launch, Learned, ProgramPoint, Scope},
 };
 
 impl<'p> Lower<'p> {
@@ -77,6 +77,8 @@ impl<'p> Lower<'p> {
             self.launch(launch, steps);
             self.learn(learned);
         }
+        let Self { values, bindings, .. } = self;
+        list.iter().for_each(|binding| values.segmenting.note(binding, |id| bindings.array(id)));
         self.truncate_appended(list, &spine, made, steps)
     }
 }

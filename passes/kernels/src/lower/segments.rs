@@ -102,5 +102,6 @@ pub(super) fn element_level(
     nest.at_most(at.depth, from, to);
     nest.at_most(at.depth, to, extent);
     nest.level(from, to, order);
+    nest.in_segments(offsets, from);
     Segments { segment, from, to }
 }

@@ -1,12 +1,15 @@
 //! Loads: where, how far outside, checked or not, each once.
 
 use fusebox_ir::{
-    Access, Action, Constant, DimBoundary, DimIndex, IndexMap, KernelArrayId, Lambda, Local, Place, ScalarOperand,
-    ValueId,
+    Access, Action, Binary, Constant, DimBoundary, DimIndex, IndexMap, KernelArrayId, Lambda, Local, Place,
+    ScalarOperand, ValueId, analysis::need::local,
 };
 
-use super::{KernelBuilder, ProgramPoint};
-use crate::bounds::linear::{Atom, Linear};
+use super::{KernelBuilder, ProgramPoint, SegmentLevels};
+use crate::{
+    bounds::linear::{Atom, Linear},
+    segmenting::Said,
+};
 
 impl KernelBuilder<'_> {
     /// Loads an element; the map is checked unless it is known to be inside.
@@ -48,6 +51,9 @@ impl KernelBuilder<'_> {
         at: ProgramPoint,
         place: &Place,
     ) {
+        if outside.is_none() && self.is_said_by_levels(&result, array, dims) {
+            return;
+        }
         let ty = self.array_type(array).clone();
         let index: Vec<Linear> = dims.iter().map(|(index, _)| index.clone()).collect();
         let natural = index
@@ -107,6 +113,34 @@ impl KernelBuilder<'_> {
         self.define(&result, point);
         let map = IndexMap { dims, checked };
         self.put(point, None, Action::Load { result, array, map, outside, place: place.clone() });
+    }
+
+    /// Whether what is loaded says in which segment the element is that the levels are at, or where in it: then it is what the levels say.
+    fn is_said_by_levels(&mut self, result: &Local, array: KernelArrayId, dims: &[(Linear, DimBoundary)]) -> bool {
+        let [(index, DimBoundary::None)] = dims else { return false };
+        let value = self.arrays[array.index()].value;
+        let levels = self.segments.iter().find_map(|levels| {
+            let said = self.known.values.segmenting.says(value, levels.lengths)?;
+            (*index == Linear::term(Atom::Local(levels.element))).then_some((said, levels))
+        });
+        let Some((said, &SegmentLevels { segment, element, from, .. })) = levels else { return false };
+        let same = match said {
+            Said::Segment => segment,
+            Said::Place => {
+                let point = self.known.point(element.into());
+                let before = self.binary(Binary::Sub, element.into(), from, point);
+                match local(&before) {
+                    Some(id) => id,
+                    None => return false,
+                }
+            }
+        };
+        let existing = self.known.point(same.into());
+        self.define(result, existing);
+        let form = self.known.form(same.into());
+        self.known.forms.insert(result.id, form);
+        self.same.insert(result.id, same);
+        true
     }
 }
 

@@ -70,6 +70,15 @@ struct NestArray {
     access: Access,
 }
 
+/// A level over segments of known lengths, and one over the elements of each.
+struct SegmentLevels {
+    lengths: ValueId,
+    segment: LocalId,
+    element: LocalId,
+    /// The segment's first element.
+    from: ScalarOperand,
+}
+
 /// A kernel under construction.
 pub(crate) struct KernelBuilder<'v> {
     scope: &'v dyn Scope,
@@ -89,6 +98,8 @@ pub(crate) struct KernelBuilder<'v> {
     loads: HashMap<LoadKey, LocalId>,
     /// Loads that were found to repeat an earlier one.
     same: HashMap<LocalId, LocalId>,
+    /// Levels over the elements of segments.
+    segments: Vec<SegmentLevels>,
     /// Reduces and scans, by their first result, whose association is looked up when all loads are known.
     pub(crate) associates: HashMap<LocalId, Associates>,
 }
@@ -117,6 +128,7 @@ impl<'v> KernelBuilder<'v> {
             after: vec![Vec::new()],
             loads: HashMap::new(),
             same: HashMap::new(),
+            segments: Vec::new(),
             associates: HashMap::new(),
         }
     }
@@ -247,6 +259,16 @@ impl<'v> KernelBuilder<'v> {
         self.before.push(Vec::new());
         self.after.push(Vec::new());
         operand
+    }
+
+    /// The two innermost levels are over segments, which begin at these offsets, and over the elements of each, the first of which is `from`.
+    pub(crate) fn in_segments(&mut self, offsets: ValueId, from: ScalarOperand) {
+        if let [.., segment, element] = &self.levels[..]
+            && let Some(lengths) = self.known.values.segmenting.lengths(offsets)
+        {
+            let (segment, element) = (segment.index.id, element.index.id);
+            self.segments.push(SegmentLevels { lengths, segment, element, from });
+        }
     }
 
     /// Opens a level over an extent.
