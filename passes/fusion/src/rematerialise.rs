@@ -31,11 +31,12 @@ pub(crate) fn rematerialise(block: &mut Block, fresh: &mut dyn FnMut(&Var) -> Va
     }
     // What others are made of comes after them: it is read by their copies too.
     for position in (0..block.bindings.len()).rev() {
-        let made = block.bindings[position].clone();
-        let turned = is_read_in_another_order(&made, block);
-        if !turned && !costs_less_than_its_read(&made) && !is_wider_than_its_sources(&made, block) {
+        let made = &block.bindings[position];
+        let turned = is_read_in_another_order(made, block);
+        if !turned && !costs_less_than_its_read(made) && !is_wider_than_its_sources(made, block) {
             continue;
         }
+        let made = made.clone();
         let mut copied = false;
         let later = block.bindings.iter_mut().skip(position + 1).filter(|binding| has_bodies(&binding.op));
         for part in later.flat_map(|binding| binding.op.parts_mut()) {

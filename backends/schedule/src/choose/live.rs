@@ -32,7 +32,8 @@ pub(super) fn live_registers(kernel: &Kernel, cpu: &Cpu, (level, lanes): (usize,
     accumulators.saturating_add(most_live(used.collect(), made.collect(), within.collect()))
 }
 
-/// A step: what it uses, what it makes with the registers of each, and the registers that it needs by itself.
+/// Registers of what is live at one time, at most. Each step uses some locals, makes some, each in so many registers, and needs registers of its own
+/// meanwhile.
 fn most_live(used: Vec<Vec<LocalId>>, made: Vec<Vec<(LocalId, u32)>>, within: Vec<u32>) -> u32 {
     let mut last: HashMap<LocalId, usize> = HashMap::new();
     for (at, used) in used.iter().enumerate() {
