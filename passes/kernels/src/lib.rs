@@ -10,7 +10,6 @@ pub mod math; // functions such as `exp`, as scalar instructions
 mod memory; // frees, and kernels that write over what they read
 mod nest; // a kernel under construction
 mod report;
-mod segmenting; // what arrays say of elements of segments
 mod strict; // scalar code by need, made strict
 
 use fusebox_ir::{Plan, Program, ProvedPlan, validate};

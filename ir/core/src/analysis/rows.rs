@@ -1,4 +1,4 @@
-//! In which row each element of ragged rows stands: arrays that say so, known by how they are made.
+//! In which row each element of ragged rows stands, and where in it: arrays that say so, known by how they are made.
 //!
 //! Rows one after the other come with offsets, the running sums of their lengths. What belongs to a row is spread over its elements through
 //! an array that names the row of each: an `expand` of the rows' positions by the same lengths. In a nest over these rows that array says
@@ -20,6 +20,8 @@ pub struct Rows {
     offsets: FxHashMap<ArrayId, ArrayId>,
     /// For each element the position of its row: of rows of which lengths.
     rows: FxHashMap<ArrayId, ArrayId>,
+    /// For each element its place in its row: of rows of which lengths.
+    places: FxHashMap<ArrayId, ArrayId>,
 }
 
 impl Rows {
@@ -55,6 +57,9 @@ impl Rows {
                     (0..sources.len()).find(|&at| size.results.first().is_some_and(|&r| is_param(size, r, at)));
                 let Some(lengths) = lengths else { return };
                 for (var, &result) in binding.results.iter().skip(1).zip(&get.results) {
+                    if is_param(get, result, sources.len()) {
+                        self.places.insert(var.id, equal.of(sources[lengths]));
+                    }
                     let at = (0..sources.len()).find(|&at| is_param(get, result, at));
                     if at.is_some_and(|at| self.positions.contains(&sources[at])) {
                         self.rows.insert(var.id, equal.of(sources[lengths]));
@@ -70,7 +75,7 @@ impl Rows {
         if self.positions.contains(&same) {
             self.positions.insert(id);
         }
-        for table in [&mut self.offsets, &mut self.rows] {
+        for table in [&mut self.offsets, &mut self.rows, &mut self.places] {
             if let Some(&lengths) = table.get(&same) {
                 table.insert(id, lengths);
             }
@@ -80,7 +85,17 @@ impl Rows {
     /// Whether `rows` holds for each element, of all rows that begin at `offsets`, the position of its row. So it is wherever these are
     /// offsets of segments at all: where a length is negative they are not, and whoever runs over the segments fails.
     pub fn are_rows_of(&self, rows: ArrayId, offsets: ArrayId, equal: &Equal) -> bool {
-        let lengths = self.rows.get(&rows).or_else(|| self.rows.get(&equal.of(rows)));
+        self.are_of(&self.rows, rows, offsets, equal)
+    }
+
+    /// Whether `places` holds for each element, of all rows that begin at `offsets`, how many of its row are before it; as of
+    /// [`Rows::are_rows_of`].
+    pub fn are_places_of(&self, places: ArrayId, offsets: ArrayId, equal: &Equal) -> bool {
+        self.are_of(&self.places, places, offsets, equal)
+    }
+
+    fn are_of(&self, said: &FxHashMap<ArrayId, ArrayId>, array: ArrayId, offsets: ArrayId, equal: &Equal) -> bool {
+        let lengths = said.get(&array).or_else(|| said.get(&equal.of(array)));
         let of = self.offsets.get(&offsets).or_else(|| self.offsets.get(&equal.of(offsets)));
         lengths.is_some() && lengths == of
     }

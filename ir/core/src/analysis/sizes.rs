@@ -253,6 +253,11 @@ impl Sizes {
         self.rows.are_rows_of(rows, offsets, &self.vectors)
     }
 
+    /// Whether `places` is known to hold, for each element of the segments that begin at `offsets`, how many of its segment are before it.
+    pub fn are_places_of(&self, places: ArrayId, offsets: ArrayId) -> bool {
+        self.rows.are_places_of(places, offsets, &self.vectors)
+    }
+
     /// The size that an extent is; none of `?` and of values that are no `i64` of rank 0.
     pub fn extent(&self, extent: Extent) -> Option<Size> {
         match extent {

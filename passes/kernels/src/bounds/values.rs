@@ -4,10 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use fusebox_ir::{ArrayId, Constant, Extent, PlanExtent, PlanOperand, PlanType, PlanValue, Program, ValueId, bug};
 
-use crate::{
-    bounds::linear::{Atom, Facts, Linear, exact, never_negative},
-    segmenting::Segmenting,
-};
+use crate::bounds::linear::{Atom, Facts, Linear, exact, never_negative};
 
 /// Every value of the plan, and what is known of scalars among them where the plan is being extended.
 #[derive(Debug)]
@@ -22,7 +19,6 @@ pub(crate) struct Values<'p> {
     /// Scalars that are extents of arrays that have been made.
     extents: HashSet<ValueId>,
     order: Vec<ValueId>,
-    pub(crate) segmenting: Segmenting,
 }
 
 /// Where what is known of values ends when a branch ends.
@@ -41,7 +37,6 @@ impl<'p> Values<'p> {
             facts: Facts::default(),
             extents: HashSet::new(),
             order: Vec::new(),
-            segmenting: Segmenting::of_program(program),
         }
     }
 

@@ -27,7 +27,7 @@ use super::{
 use crate::{
     error::Error,
     locals::scalar_code,
-    nest::{KernelBuilder, Launch, Learned, ProgramPoint, Scope},
+    nest::{KernelBuilder, Launch, Learned, ProgramPoint},
 };
 
 impl<'p> Lower<'p> {
@@ -77,8 +77,6 @@ impl<'p> Lower<'p> {
             self.launch(launch, steps);
             self.learn(learned);
         }
-        let Self { values, bindings, .. } = self;
-        list.iter().for_each(|binding| values.segmenting.note(binding, |id| bindings.array(id)));
         self.truncate_appended(list, &spine, made, steps)
     }
 }
@@ -128,7 +126,7 @@ impl<'l, 'p> Fusing<'l, 'p> {
         let count = list.len();
         Self {
             lower,
-            nest: KernelBuilder::new(&lower.values, &lower.bindings, whole),
+            nest: KernelBuilder::new(&lower.values, &lower.bindings, &lower.sizes, whole),
             spine,
             group,
             list,

@@ -50,6 +50,8 @@ struct Bindings<'p> {
     program: &'p Program,
     bound: HashMap<ArrayId, Bound>,
     log: Vec<(ArrayId, Option<Bound>)>,
+    /// The first name of each value of the plan.
+    names: HashMap<ValueId, ArrayId>,
 }
 
 impl Scope for Bindings<'_> {
@@ -68,6 +70,10 @@ impl Scope for Bindings<'_> {
             Bound::Plan(Operand::Constant(_)) | Bound::Counted(_) => None,
         }
     }
+
+    fn name(&self, value: ValueId) -> Option<ArrayId> {
+        self.names.get(&value).copied()
+    }
 }
 
 impl Bindings<'_> {
@@ -77,6 +83,9 @@ impl Bindings<'_> {
     }
 
     fn bind(&mut self, id: ArrayId, to: Bound) {
+        if let Bound::Plan(Operand::Value(value)) = to {
+            self.names.entry(value).or_insert(id);
+        }
         let before = self.bound.insert(id, to);
         self.log.push((id, before));
     }
@@ -121,7 +130,7 @@ pub(crate) fn lower(program: &Program) -> Result<Plan, Error> {
     let mut lower = Lower {
         values: Values::new(program),
         kernels: Vec::new(),
-        bindings: Bindings { program, bound: HashMap::new(), log: Vec::new() },
+        bindings: Bindings { program, bound: HashMap::new(), log: Vec::new(), names: HashMap::new() },
         as_arrays: used_as_arrays(&program.body),
         sizes: Sizes::of_program(program),
         vars: HashMap::new(),
@@ -284,7 +293,7 @@ impl<'p> Lower<'p> {
 
     /// A nest that is to become a kernel.
     fn nest(&self, origin: &Origin) -> KernelBuilder<'_> {
-        KernelBuilder::new(&self.values, &self.bindings, origin.operation.clone())
+        KernelBuilder::new(&self.values, &self.bindings, &self.sizes, origin.operation.clone())
     }
 
     /// Adds a finished nest to the plan.

@@ -6,10 +6,7 @@ use fusebox_ir::{
 };
 
 use super::{KernelBuilder, ProgramPoint, SegmentLevels};
-use crate::{
-    bounds::linear::{Atom, Linear},
-    segmenting::Said,
-};
+use crate::bounds::linear::{Atom, Linear};
 
 impl KernelBuilder<'_> {
     /// Loads an element; the map is checked unless it is known to be inside.
@@ -118,22 +115,21 @@ impl KernelBuilder<'_> {
     /// Whether what is loaded says in which segment the element is that the levels are at, or where in it: then it is what the levels say.
     fn is_said_by_levels(&mut self, result: &Local, array: KernelArrayId, dims: &[(Linear, DimBoundary)]) -> bool {
         let [(index, DimBoundary::None)] = dims else { return false };
-        let value = self.arrays[array.index()].value;
-        let levels = self.segments.iter().find_map(|levels| {
-            let said = self.known.values.segmenting.says(value, levels.lengths)?;
-            (*index == Linear::term(Atom::Local(levels.element))).then_some((said, levels))
-        });
-        let Some((said, &SegmentLevels { segment, element, from, .. })) = levels else { return false };
-        let same = match said {
-            Said::Segment => segment,
-            Said::Place => {
-                let point = self.known.point(element.into());
-                let before = self.binary(Binary::Sub, element.into(), from, point);
-                match local(&before) {
-                    Some(id) => id,
-                    None => return false,
-                }
+        let at = |levels: &&SegmentLevels| *index == Linear::term(Atom::Local(levels.element));
+        let Some(&SegmentLevels { offsets, segment, element, from }) = self.segments.iter().find(at) else {
+            return false;
+        };
+        let Some(name) = self.scope.name(self.arrays[array.index()].value) else { return false };
+        let same = if self.sizes_of_program.are_rows_of(name, offsets) {
+            segment
+        } else if self.sizes_of_program.are_places_of(name, offsets) {
+            let point = self.known.point(element.into());
+            match local(&self.binary(Binary::Sub, element.into(), from, point)) {
+                Some(place) => place,
+                None => return false,
             }
+        } else {
+            return false;
         };
         let existing = self.known.point(same.into());
         self.define(result, existing);

@@ -16,7 +16,7 @@ use std::collections::HashMap;
 use fusebox_ir::{
     Access, Action, ArrayId, Constant, ElementType, Extent, IndexMap, KernelArray, KernelArrayId, KernelExtent, Level,
     LevelOrder, Local, LocalId, Name, Operand, Place, PlanExtent, PlanOperand, Program, ScalarOperand, Statement,
-    ValueId, bug,
+    ValueId, analysis::Sizes, bug,
 };
 
 pub(crate) use self::{
@@ -37,6 +37,9 @@ pub(crate) trait Scope {
 
     /// The array of the plan that a value is; none for a scalar that is none, and what is made in the nest.
     fn array(&self, id: ArrayId) -> Option<ValueId>;
+
+    /// What the program calls an array of the plan, of several names the first.
+    fn name(&self, value: ValueId) -> Option<ArrayId>;
 }
 
 /// Where in a nest a statement stands: how many levels are around it, and whether what is deeper has been done.
@@ -70,9 +73,9 @@ struct NestArray {
     access: Access,
 }
 
-/// A level over segments of known lengths, and one over the elements of each.
+/// A level over segments, and one over the elements of each.
 struct SegmentLevels {
-    lengths: ValueId,
+    offsets: ArrayId,
     segment: LocalId,
     element: LocalId,
     /// The segment's first element.
@@ -82,6 +85,7 @@ struct SegmentLevels {
 /// A kernel under construction.
 pub(crate) struct KernelBuilder<'v> {
     scope: &'v dyn Scope,
+    sizes_of_program: &'v Sizes,
     name: String,
     /// The operation whose statements are put, where the kernel is of several.
     pub(crate) operation: Name,
@@ -105,9 +109,10 @@ pub(crate) struct KernelBuilder<'v> {
 }
 
 impl<'v> KernelBuilder<'v> {
-    pub(crate) fn new(values: &'v Values<'v>, scope: &'v dyn Scope, name: String) -> Self {
+    pub(crate) fn new(values: &'v Values<'v>, scope: &'v dyn Scope, sizes: &'v Sizes, name: String) -> Self {
         Self {
             scope,
+            sizes_of_program: sizes,
             name,
             operation: Name::default(),
             ids: Ids::default(),
@@ -264,10 +269,10 @@ impl<'v> KernelBuilder<'v> {
     /// The two innermost levels are over segments, which begin at these offsets, and over the elements of each, the first of which is `from`.
     pub(crate) fn in_segments(&mut self, offsets: ValueId, from: ScalarOperand) {
         if let [.., segment, element] = &self.levels[..]
-            && let Some(lengths) = self.known.values.segmenting.lengths(offsets)
+            && let Some(offsets) = self.scope.name(offsets)
         {
             let (segment, element) = (segment.index.id, element.index.id);
-            self.segments.push(SegmentLevels { lengths, segment, element, from });
+            self.segments.push(SegmentLevels { offsets, segment, element, from });
         }
     }
 
