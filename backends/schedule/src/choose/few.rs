@@ -108,14 +108,14 @@ impl Builder<'_> {
         {
             return None;
         }
-        let combines = inside(self.kernel, level).any(|(_, statement)| {
+        let interleaved = inside(self.kernel, level).any(|(_, statement)| {
             matches!(
                 statement.action,
                 Action::Reduce { association: Association::Interleaved { .. } | Association::Runs { .. }, .. }
             )
         });
         // Reduces in order have their accumulators in registers anyway.
-        let combines = combines || self.repeats_in_order(level);
+        let combines = interleaved || self.repeats_in_order(level);
         if !combines && self.preferences.few != Some(true) {
             return None;
         }

@@ -9,8 +9,8 @@ use crate::{
     target::Cpu,
 };
 
-/// Most instructions of a loop on gangs of two registers, where more values are live at one time than three quarters of the registers hold: with more
-/// instructions, values are moved to the stack and back.
+/// Most instructions of a loop on gangs of two registers whose live values may not fit the registers: with more, values are moved to the stack and
+/// back.
 const MOST_INSTRUCTIONS: usize = 48;
 
 /// Lanes of a gang along a level: as many elements of the widest type as fit one register or two, and no more than there are accumulators.
@@ -20,7 +20,9 @@ pub(super) fn lanes_of(kernel: &Kernel, cpu: &Cpu, level: usize, tally: &Tally) 
     // Where steps of the level around run at once, the loop holds the instructions of all.
     let at_once = AtOnce::of(kernel, Gang { level, lanes: fitting(2), masked: false });
     let instructions = tally.instructions.saturating_mul(at_once.map_or(1, |at_once| at_once.steps as usize));
-    let fits = || at_once.is_none() && live_registers(kernel, cpu, (level, fitting(2))) * 4 <= cpu.registers * 3;
+    // A quarter of the registers is for what is loaded and computed meanwhile.
+    let most_live = cpu.registers / 4 * 3;
+    let fits = || at_once.is_none() && live_registers(kernel, cpu, (level, fitting(2))) <= most_live;
     let mut lanes = fitting(if instructions <= MOST_INSTRUCTIONS || fits() { 2 } else { 1 });
     for statement in &kernel.statements {
         if let Action::Reduce { to, association: Association::Interleaved { lanes: width }, .. } = statement.action

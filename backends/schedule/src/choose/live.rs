@@ -39,13 +39,20 @@ fn most_live(used: Vec<Vec<LocalId>>, made: Vec<Vec<(LocalId, u32)>>, within: Ve
     for (at, used) in used.iter().enumerate() {
         last.extend(used.iter().map(|&id| (id, at)));
     }
-    let ends = |id: &LocalId, at: usize| last.get(id).is_none_or(|&last| last <= at);
-    let mut live: HashMap<LocalId, u32> = HashMap::new();
-    let mut most = 0;
+    // Registers that are free behind each step.
+    let mut free = vec![0u32; made.len()];
+    let (mut live, mut most) = (0u32, 0);
     for (at, (made, within)) in made.into_iter().zip(within).enumerate() {
-        live.extend(made.into_iter().filter(|(id, _)| !ends(id, at)));
-        most = most.max(live.values().sum::<u32>().saturating_add(within));
-        live.retain(|id, _| !ends(id, at));
+        for (id, registers) in made {
+            if let Some(&end) = last.get(&id).filter(|&&last| last > at) {
+                live = live.saturating_add(registers);
+                if let Some(free) = free.get_mut(end) {
+                    *free = free.saturating_add(registers);
+                }
+            }
+        }
+        most = most.max(live.saturating_add(within));
+        live = live.saturating_sub(free[at]);
     }
     most
 }
