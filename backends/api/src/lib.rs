@@ -24,7 +24,7 @@ pub use crate::{
     lock::lock,
     machine::{AtOnce, Few, Launch, LaunchArray, Machine, Sort},
     pool::Pool,
-    profile::{LaunchTime, profiled, timed},
+    profile::{LaunchTime, is_wanted, profiled, timed, took},
     resident::{DeviceArray, OnDevice},
     turns::{RowBytes, RowRun, RowShape, TurnArray, TurnLaunch, Turns, Unrolled, Version, VersionMemory},
 };

@@ -32,7 +32,7 @@ pub fn profiled<R>(run: impl FnOnce() -> R) -> (R, Vec<LaunchTime>) {
 }
 
 /// Whether somebody wants to know the times of launches that this thread begins.
-pub(crate) fn is_wanted() -> bool {
+pub fn is_wanted() -> bool {
     LAUNCHES.with_borrow(Option::is_some)
 }
 
@@ -43,13 +43,17 @@ pub fn timed<R>(kernel: usize, sizes: &[i64], launch: impl FnOnce() -> R) -> R {
     }
     let begin = Instant::now();
     let result = launch();
-    let time = begin.elapsed();
+    took(kernel, sizes.to_vec(), begin.elapsed());
+    result
+}
+
+/// Says what a launch took, if somebody wants to know.
+pub fn took(kernel: usize, sizes: Vec<i64>, time: Duration) {
     LAUNCHES.with_borrow_mut(|launches| {
         if let Some(launches) = launches {
-            launches.push(LaunchTime { kernel, sizes: sizes.to_vec(), time });
+            launches.push(LaunchTime { kernel, sizes, time });
         }
     });
-    result
 }
 
 #[cfg(test)]

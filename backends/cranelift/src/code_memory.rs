@@ -14,12 +14,16 @@ use fusebox_backend::BackendError;
 
 use crate::{
     kernel::CompiledKernel,
+    lanes::{self, Script},
     lower::{self, helpers, patch::Patches},
     vector::{Function, Site},
 };
 
 /// The type of every block function: argument table, range, scratch memory, error slot.
 pub(crate) type BlockFunction = unsafe extern "C" fn(*const u64, i64, i64, *mut u8, *mut u64) -> i64;
+
+/// The type of the function of a lane: its frame; 0, or how it stopped.
+pub(crate) type LaneFunction = unsafe extern "C" fn(*mut u64) -> i64;
 
 /// One part of a kernel as machine code.
 #[derive(Clone, Debug)]
@@ -173,6 +177,23 @@ impl CodeMemoryBuilder {
         Ok(DefinedFunction { id, widths: lowered.widths })
     }
 
+    /// The function of a lane, which `write` writes.
+    pub(crate) fn lane(
+        &mut self,
+        plan: &str,
+        script: &Script,
+        write: impl FnOnce(&Script, FunctionBuilder<'_>, TargetFrontendConfig),
+    ) -> Result<FuncId, BackendError> {
+        let signature = lanes::signature(self.convention);
+        let refused = |error| refused(plan, error);
+        let id = self.memory.0.declare_anonymous_function(&signature).map_err(|error| refused(error.to_string()))?;
+        let mut context = Context::new();
+        context.func.signature = signature;
+        write(script, FunctionBuilder::new(&mut context.func, &mut self.contexts), self.config);
+        define(&mut self.memory.0, &self.cold, id, &mut context, &Patches::default()).map_err(refused)?;
+        Ok(id)
+    }
+
     /// A function that is machine code already.
     pub(crate) fn put(&mut self, kernel: &str, code: fusebox_wide::Code) -> Result<DefinedFunction, BackendError> {
         let id = self.declare(kernel)?;
@@ -214,6 +235,14 @@ impl CodeMemory {
         // the system, and lives as long as this memory does.
         let code = unsafe { std::mem::transmute::<*const u8, BlockFunction>(address) };
         Code { function: code, sites: function.sites.clone(), widths: made.widths, scratch: function.scratch }
+    }
+
+    /// The function of a lane that is in this memory.
+    #[allow(unsafe_code)]
+    pub(crate) fn lane(&self, made: FuncId) -> LaneFunction {
+        let address = self.0.get_finalized_function(made);
+        // SAFETY: as in `code`, for the signature of `LaneFunction`.
+        unsafe { std::mem::transmute::<*const u8, LaneFunction>(address) }
     }
 }
 

@@ -17,7 +17,7 @@ use crate::{
     beside::Beside,
     code_memory::{CodeMemory, DefinedFunction},
     kernel::ScheduledKernel,
-    lanes::Script,
+    lanes::Scripts,
     launch::strips,
     loaded_kernel::{LoadedKernel, LoadedVersion, OneRow},
     machine::Cpu,
@@ -33,7 +33,7 @@ pub struct LoadedPlan {
     loops: Arc<HashMap<ValueId, RowLoop>>,
     sequences: Arc<RowSequences>,
     independent: Arc<IndependentLaunches>,
-    scripts: Arc<HashMap<ValueId, Script>>,
+    scripts: Arc<Scripts>,
     shared: Arc<Shared>,
     /// Owns what the kernels point to.
     memory: Arc<CodeMemory>,
@@ -85,8 +85,7 @@ impl LoadedPlan {
         let loops = Arc::new(row_loops(&plan, has_rows));
         let sequences = Arc::new(RowSequences::of(&plan, has_rows));
         let independent = Arc::new(IndependentLaunches::of(&plan));
-        let steps = plan.steps.iter().flat_map(Step::within);
-        let scripts = Arc::new(steps.filter_map(|step| Script::of(&plan, step, &kernels)).collect());
+        let scripts = Arc::new(Scripts::of(&plan, &kernels)?);
         let kernels = kernels.into();
         Ok(Self {
             plan,

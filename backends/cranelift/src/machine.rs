@@ -13,7 +13,7 @@ use fusebox_ir::{
 
 use crate::{
     Shared,
-    lanes::{self, Script},
+    lanes::{self, Scripts},
     launch,
     loaded_kernel::LoadedKernel,
     sort,
@@ -30,7 +30,7 @@ pub(crate) struct Cpu<'a> {
     /// Launches that may run at once; none where there is one thread.
     pub(crate) independent: Option<&'a IndependentLaunches>,
     /// What lanes do that run one at a time, by the value that holds the number of the lane.
-    pub(crate) scripts: &'a HashMap<ValueId, Script>,
+    pub(crate) scripts: &'a Scripts,
     pub(crate) shared: &'a Shared,
     /// Whether nobody vouches for the plan: then memory that it may leave unwritten holds zeros, and nothing of other runs.
     pub(crate) cleared: bool,

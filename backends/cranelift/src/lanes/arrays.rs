@@ -1,10 +1,11 @@
-//! Where the arrays and scalars of a lane are: memory that the next lane finds again.
+//! Where the arrays of a lane are: memory that the next lane finds again.
 
-use fusebox_ir::{MAX_EXTENT, Memory};
+use fusebox_ir::Memory;
 
 use super::{
-    lane::{LaneScript, Moved, Result, SCALAR_BYTES, Stop},
-    script::{Number, Slot, Source},
+    frame::{ELEMENTS, Frame, PIECE},
+    helpers::Stop,
+    lane::{LaneScript, Result},
 };
 
 /// Where an array is.
@@ -12,49 +13,76 @@ use super::{
 pub(super) struct Place {
     /// 0 where it is not made.
     pub address: u64,
-    pub memory: Home,
     pub elements: i64,
+    /// Memory of lanes, by number; 0 where it is none, as that of arrays from outside, which nobody writes.
+    pub piece: usize,
 }
 
-/// Whose memory an array is in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Home {
-    /// An array from outside, which nobody writes.
-    Outside,
-    /// Memory of lanes, by number.
-    Own(usize),
-}
+pub(super) const NOWHERE: Place = Place { address: 0, elements: 0, piece: 0 };
 
-pub(super) const NOWHERE: Place = Place { address: 0, memory: Home::Outside, elements: 0 };
-
-/// Memory of lanes, and how many arrays are in it.
-#[derive(Debug)]
-pub(super) struct Piece {
-    pub memory: Memory,
-    pub arrays: usize,
-}
+/// How many arrays are in what is no memory of lanes: more than come and go, so that there is never one alone, and never none.
+const OUTSIDE: i64 = 1 << 62;
 
 /// The memory of one worker's lanes.
 #[derive(Debug, Default)]
 pub(super) struct LaneMemory {
-    pub pieces: Vec<Piece>,
-    /// Those that no array is in.
+    /// From the piece with number 1 on.
+    pieces: Vec<Memory>,
+    /// How many arrays are in each piece, from number 0 on.
+    pub counts: Vec<i64>,
+    /// Pieces that no array is in.
     pub free: Vec<usize>,
-    pub places: Vec<Place>,
-    pub extents: Vec<i64>,
-    pub scalars: Option<Memory>,
+    pub frame: Frame,
     pub scratch: Option<Memory>,
-    pub working: Vec<Memory>,
+    working: Vec<Memory>,
     pub slot: Vec<u64>,
-    pub words: Vec<u64>,
-    pub sizes: Vec<i64>,
-    pub moved: Vec<Moved>,
-    pub moved_extents: Vec<i64>,
+}
+
+impl LaneMemory {
+    /// No array is in any piece.
+    pub(super) fn clear(&mut self) {
+        self.counts.clear();
+        self.counts.resize(self.pieces.len() + 1, 0);
+        self.counts[0] = OUTSIDE;
+        self.free.clear();
+        self.free.extend(1..self.counts.len());
+    }
+
+    /// Bytes that the memory of lanes takes.
+    pub(super) fn bytes_held(&self) -> usize {
+        self.pieces.iter().map(Memory::capacity).sum()
+    }
+
+    pub(super) fn drop_pieces(&mut self) {
+        self.pieces.clear();
+    }
+
+    /// Memory of so many bytes that no array is in: what was freed last may still be in a cache.
+    fn piece(&mut self, bytes: usize) -> Result<usize> {
+        let wanted = Memory::capacity_for(bytes).ok_or(Stop::Failed)?;
+        let Self { pieces, free, .. } = self;
+        if let Some(at) = free.iter().rposition(|&piece| pieces[piece - 1].capacity() >= wanted) {
+            return Ok(free.remove(at));
+        }
+        // Half as much again, so that lanes a little longer than those before find room.
+        let memory = Memory::zeros(bytes + bytes / 2).ok_or(Stop::Failed)?;
+        match free.pop() {
+            Some(piece) => {
+                pieces[piece - 1] = memory;
+                Ok(piece)
+            }
+            None => {
+                pieces.push(memory);
+                self.counts.push(0);
+                Ok(pieces.len())
+            }
+        }
+    }
 }
 
 impl LaneScript<'_> {
-    pub(super) fn allocate(&mut self, array: usize, in_place_of: Option<usize>) -> Result {
-        let elements = self.extents_of(array)?;
+    /// Memory for an array; that of another of as many bytes, if nothing else is in it.
+    pub(super) fn allocate(&mut self, array: usize, elements: i64, in_place_of: Option<usize>) -> Result {
         let width = self.script.arrays[array].width;
         let bytes = usize::try_from(elements).ok().and_then(|elements| elements.checked_mul(width));
         let bytes = bytes.ok_or(Stop::Failed)?;
@@ -62,164 +90,120 @@ impl LaneScript<'_> {
             return Err(Stop::Large);
         }
         if let Some(source) = in_place_of {
-            let place = self.memory.places[source];
-            if let Home::Own(piece) = place.memory
-                && place.address != 0
-                && self.memory.pieces[piece].arrays == 1
+            let place = self.place(source);
+            if self.memory.counts[place.piece] == 1
                 && place.elements as usize * self.script.arrays[source].width == bytes
             {
-                self.memory.pieces[piece].arrays = 2;
+                self.memory.counts[place.piece] = 2;
                 self.put(array, Place { elements, ..place });
                 return Ok(());
             }
         }
-        let piece = self.piece(bytes)?;
-        let memory = &mut self.memory.pieces[piece];
-        memory.arrays = 1;
+        let piece = self.memory.piece(bytes)?;
+        self.memory.counts[piece] = 1;
+        self.say_counts();
+        let memory = self.memory.pieces[piece - 1].bytes_mut();
         if self.cleared {
-            memory.memory.bytes_mut().fill(0);
+            memory.fill(0);
         }
-        let address = memory.memory.bytes_mut().as_mut_ptr() as u64;
-        self.put(array, Place { address, memory: Home::Own(piece), elements });
+        let address = memory.as_mut_ptr() as u64;
+        self.put(array, Place { address, elements, piece });
         Ok(())
     }
 
-    /// Memory of so many bytes that no array is in: what was freed last may still be in a cache.
-    pub(super) fn piece(&mut self, bytes: usize) -> Result<usize> {
-        let wanted = Memory::capacity_for(bytes).ok_or(Stop::Failed)?;
-        let LaneMemory { pieces, free, .. } = &mut *self.memory;
-        if let Some(at) = free.iter().rposition(|&piece| pieces[piece].memory.capacity() >= wanted) {
-            return Ok(free.remove(at));
-        }
-        // Half as much again, so that lanes a little longer than those before find room.
-        let memory = Memory::zeros(bytes + bytes / 2).ok_or(Stop::Failed)?;
-        match free.pop() {
-            Some(piece) => {
-                pieces[piece].memory = memory;
-                Ok(piece)
-            }
-            None => {
-                pieces.push(Piece { memory, arrays: 0 });
-                Ok(pieces.len() - 1)
-            }
-        }
+    /// An array of known elements.
+    pub(super) fn data(&mut self, array: usize, elements: i64, number: usize) -> Result {
+        self.allocate(array, elements, None)?;
+        let bytes = &self.script.data[number];
+        let piece = self.place(array).piece;
+        let room = self.memory.pieces[piece - 1].bytes_mut().get_mut(..bytes.len());
+        room.ok_or(Stop::Failed)?.copy_from_slice(bytes);
+        Ok(())
     }
 
-    pub(super) fn copy(&mut self, to: usize, from: usize, take: bool) -> Result {
-        let elements = self.extents_of(to)?;
-        let place = self.made(from)?;
-        if self.own_extents(Slot::Array(to)) != self.own_extents(Slot::Array(from)) {
+    /// A copy of an array, of as many elements as are asked for; or the array itself, if it may be taken.
+    pub(super) fn copy(&mut self, to: usize, elements: i64, (from, take): (usize, bool)) -> Result {
+        let place = self.place(from);
+        if place.address == 0 || !self.extents(to).eq(self.extents(from)) {
             return Err(Stop::Failed);
         }
-        if let (Home::Own(piece), true) = (place.memory, take)
-            && self.memory.pieces[piece].arrays == 1
-        {
-            self.memory.places[from] = NOWHERE;
+        if take && self.memory.counts[place.piece] == 1 {
+            self.set_place(from, NOWHERE);
             self.put(to, place);
             return Ok(());
         }
-        self.allocate(to, None)?;
+        self.allocate(to, elements, None)?;
         let bytes = elements as usize * self.script.arrays[to].width;
-        self.copy_bytes(place.address, self.memory.places[to].address, bytes);
+        self.copy_bytes(place.address, self.place(to).address, bytes);
         Ok(())
     }
 
     #[allow(unsafe_code)]
-    pub(super) fn copy_bytes(&mut self, from: u64, to: u64, bytes: usize) {
+    fn copy_bytes(&mut self, from: u64, to: u64, bytes: usize) {
         // SAFETY: both are addresses of arrays that are made, of at least so many bytes: the target was just allocated for them, in memory that no other
         // array is in, and the source is of the same extents and element type.
         unsafe { std::ptr::copy_nonoverlapping(from as *const u8, to as *mut u8, bytes) }
     }
 
-    /// Asks for the extents of an array that is to be made; how many elements it has.
-    pub(super) fn extents_of(&mut self, array: usize) -> Result<i64> {
+    /// Zeros for a launch to work in: eight bytes for each block, and a few more; where they are.
+    pub(super) fn working(&mut self, number: usize, blocks: u64) -> Result<u64> {
+        let bytes = usize::try_from(blocks).ok().and_then(|blocks| blocks.checked_mul(8)).ok_or(Stop::Failed)?;
+        let wanted = Memory::capacity_for(bytes).ok_or(Stop::Failed)?;
+        let working = &mut self.memory.working;
+        while working.len() <= number {
+            working.push(Memory::zeros(64).ok_or(Stop::Failed)?);
+        }
+        let memory = &mut working[number];
+        if memory.capacity() < wanted {
+            *memory = Memory::zeros(bytes).ok_or(Stop::Failed)?;
+        }
+        memory.bytes_mut()[..wanted].fill(0);
+        Ok(memory.bytes_mut().as_mut_ptr() as u64)
+    }
+
+    fn extents(&self, array: usize) -> impl Iterator<Item = u64> {
         let ty = &self.script.arrays[array];
-        let mut elements = 1i64;
-        for (dim, &extent) in ty.extents.iter().enumerate() {
-            let extent = self.number(extent);
-            if !(0..=MAX_EXTENT).contains(&extent) {
-                return Err(Stop::Failed);
-            }
-            elements = elements.checked_mul(extent).ok_or(Stop::Failed)?;
-            self.memory.extents[ty.first + dim] = extent;
-        }
-        Ok(elements)
+        let first = self.script.layout.extent(ty.first);
+        (first..first + ty.extents.len()).map(|at| self.frame.get(at))
     }
 
-    pub(super) fn own_extents(&self, slot: Slot) -> &[i64] {
-        match slot {
-            Slot::Scalar(..) => &[],
-            Slot::Array(array) => {
-                let ty = &self.script.arrays[array];
-                &self.memory.extents[ty.first..][..ty.extents.len()]
-            }
-        }
+    pub(super) fn place(&self, array: usize) -> Place {
+        let at = self.script.layout.place(array);
+        let (elements, piece) = (self.frame.get(at + ELEMENTS) as i64, self.frame.get(at + PIECE) as usize);
+        Place { address: self.frame.get(at), elements, piece }
     }
 
-    pub(super) fn made(&self, array: usize) -> Result<Place> {
-        let place = self.memory.places[array];
-        if place.address == 0 { Err(Stop::Failed) } else { Ok(place) }
+    pub(super) fn set_place(&mut self, array: usize, place: Place) {
+        let at = self.script.layout.place(array);
+        self.frame.set(at, place.address);
+        self.frame.set(at + ELEMENTS, place.elements as u64);
+        self.frame.set(at + PIECE, place.piece as u64);
     }
 
-    /// The place of an array for one more name of it.
-    pub(super) fn shared(&mut self, array: usize) -> Result<Place> {
-        let place = self.made(array)?;
-        if let Home::Own(piece) = place.memory {
-            self.memory.pieces[piece].arrays += 1;
-        }
-        Ok(place)
-    }
-
-    pub(super) fn put(&mut self, array: usize, place: Place) {
+    /// Puts an array where there may be one of the turn before.
+    fn put(&mut self, array: usize, place: Place) {
         self.free(array);
-        self.memory.places[array] = place;
+        self.set_place(array, place);
     }
 
     /// An array is gone.
     pub(super) fn free(&mut self, array: usize) {
-        let place = std::mem::replace(&mut self.memory.places[array], NOWHERE);
-        if let Home::Own(piece) = place.memory {
-            let memory = &mut self.memory.pieces[piece];
-            memory.arrays -= 1;
-            if memory.arrays == 0 {
-                self.memory.free.push(piece);
-            }
+        let piece = self.place(array).piece;
+        if piece == 0 {
+            self.set_place(array, NOWHERE);
+            return;
+        }
+        self.set_place(array, NOWHERE);
+        self.memory.counts[piece] -= 1;
+        if self.memory.counts[piece] == 0 {
+            self.memory.free.push(piece);
         }
     }
 
+    /// The memory of an array that the lane made.
     pub(super) fn bytes(&self, array: usize) -> Option<&[u8]> {
-        match self.memory.places[array].memory {
-            Home::Own(piece) => Some(self.memory.pieces[piece].memory.bytes()),
-            Home::Outside => None,
-        }
-    }
-
-    pub(super) fn number(&self, number: Number) -> i64 {
-        match number {
-            Number::Constant(number) => number,
-            Number::Scalar(scalar) => self.get(scalar) as i64,
-        }
-    }
-
-    pub(super) fn bits(&self, source: Source) -> u64 {
-        match source {
-            Source::Bits(bits) => bits,
-            Source::Slot(Slot::Scalar(scalar, _)) => self.get(scalar),
-            Source::Slot(Slot::Array(_)) => 0,
-        }
-    }
-
-    pub(super) fn holds(&self, condition: Source) -> bool {
-        self.bits(condition) & 0xff != 0
-    }
-
-    pub(super) fn get(&self, scalar: usize) -> u64 {
-        let mut bits = [0; 8];
-        bits.copy_from_slice(&self.scalars.bytes()[scalar * SCALAR_BYTES..][..8]);
-        u64::from_le_bytes(bits)
-    }
-
-    pub(super) fn set(&mut self, scalar: usize, bits: u64) {
-        self.scalars.bytes_mut()[scalar * SCALAR_BYTES..][..8].copy_from_slice(&bits.to_le_bytes());
+        let place = self.place(array);
+        let piece = self.memory.pieces.get(place.piece.checked_sub(1)?)?;
+        piece.bytes().get(..place.elements as usize * self.script.arrays[array].width)
     }
 }

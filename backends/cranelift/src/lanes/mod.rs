@@ -3,9 +3,13 @@
 //! A lane that asks for a large array is worth the work of all threads on each of its kernels: it is left, and run when the others are done.
 
 mod arrays;
+mod frame;
+mod helpers;
 mod kept;
 mod lane;
+mod lower;
 mod script;
+mod scripts;
 mod writing;
 
 use std::sync::{
@@ -16,12 +20,8 @@ use std::sync::{
 use fusebox_backend::{AtOnce, BackendError, Joined, LaneRun, Lanes, Stored, Values, lock};
 use fusebox_ir::{Array, ElementType, Fault, Place, Plan, RunError};
 
-pub(crate) use self::script::Script;
-use self::{
-    arrays::LaneMemory,
-    kept::Kept,
-    lane::{LaneScript, Stop},
-};
+use self::{arrays::LaneMemory, helpers::Stop, kept::Kept, lane::LaneScript};
+pub(crate) use self::{lower::signature, script::Script, scripts::Scripts};
 use crate::{Shared, machine::Cpu};
 
 /// Most bytes of memory that a thread keeps for later lanes.
@@ -143,8 +143,8 @@ impl Running<'_> {
         let cpu = Cpu { shared, independent, too_large: several.then_some(&too_large), most: self.most(), ..*self.cpu };
         let outside = self.lanes.outside.iter().map(|(id, stored)| (*id, stored));
         let (most, cleared) = (cpu.most, self.cpu.cleared);
-        let script = self.cpu.scripts.get(&self.lanes.step.lane());
-        let mut script = script.and_then(|script| LaneScript::new(script, memory, outside, (most, cleared)));
+        let script = self.cpu.scripts.get(self.lanes.step.lane());
+        let mut script = script.and_then(|code| LaneScript::new(code, memory, outside, (most, cleared)));
         let mut general: Option<LaneRun<'_, Cpu<'_>>> = None;
         let mut values = Some(values);
         loop {

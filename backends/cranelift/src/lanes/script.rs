@@ -1,12 +1,13 @@
 //! The steps of a lane with everything known that does not depend on the lane: where values are, which code a launch calls, and with what.
 //!
-//! A lane may be a few elements and a thousand launches, so a launch has to cost no more than the call of its code. Steps that are seldom met
-//! there have no script, and lanes with such run as plans do.
+//! A lane may be a few elements and a thousand launches, so a launch has to cost no more than the call of its code: scripts become machine code
+//! themselves ([`super::lower`]). Steps that are seldom met in lanes have no script, and lanes with such run as plans do.
 
 use std::collections::HashMap;
 
 use fusebox_ir::{ElementType, ValueId};
 
+use super::frame::Layout;
 use crate::code_memory::Code;
 
 /// Where a value is: scalars and arrays are numbered apart.
@@ -42,17 +43,46 @@ pub(super) struct ArrayType {
 /// A step.
 #[derive(Debug)]
 pub(super) enum Do {
-    Allocate { array: usize, in_place_of: Option<usize> },
-    Data { array: usize, bytes: Vec<u8> },
-    SetScalar { to: usize, from: Source },
-    NameArray { to: usize, from: usize },
-    Truncate { to: usize, from: usize },
-    CopyArray { to: usize, from: usize, take: bool },
+    Allocate {
+        array: usize,
+        in_place_of: Option<usize>,
+    },
+    /// Which bytes of the script.
+    Data {
+        array: usize,
+        bytes: usize,
+    },
+    SetScalar {
+        to: usize,
+        from: Source,
+    },
+    NameArray {
+        to: usize,
+        from: usize,
+    },
+    Truncate {
+        to: usize,
+        from: usize,
+    },
+    CopyArray {
+        to: usize,
+        from: usize,
+        take: bool,
+    },
     Launch(usize),
     Equal(Number, Number),
     AtMost(Number, Number),
-    If { condition: Source, then: Vec<Do>, otherwise: Vec<Do> },
-    While { test: Vec<Do>, condition: Source, body: Vec<Do>, moves: Vec<Move> },
+    If {
+        condition: Source,
+        then: Vec<Do>,
+        otherwise: Vec<Do>,
+    },
+    While {
+        test: Vec<Do>,
+        condition: Source,
+        body: Vec<Do>,
+        moves: Vec<Move>,
+    },
     Free(usize),
 }
 
@@ -112,8 +142,9 @@ pub(super) struct Call {
     pub kernel: usize,
     pub sizes: Vec<Number>,
     pub arrays: Vec<Given>,
-    /// The argument table, without what is known only then.
+    /// The argument table, without what is known only then, and where it begins in that of all launches.
     pub words: Vec<u64>,
+    pub first_word: usize,
     pub steps: Steps,
     pub code: Code,
     /// Whether `code` does everything, or the steps of the outermost level alone.
@@ -137,8 +168,10 @@ pub(crate) struct Script {
     pub(super) given: Vec<(Source, usize)>,
     pub(super) arrays: Vec<ArrayType>,
     pub(super) slots: HashMap<ValueId, Slot>,
-    pub(super) scalars: usize,
-    pub(super) extents: usize,
+    /// Arrays of known elements.
+    pub(super) data: Vec<Vec<u8>>,
+    /// Where everything is while it runs.
+    pub(super) layout: Layout,
     /// Bytes of scratch memory that some code asks for.
     pub(super) scratch: usize,
 }

@@ -3,11 +3,12 @@
 use std::collections::HashMap;
 
 use fusebox_ir::{
-    Access, Action, Constant, ElementType, Extent, Kernel, KernelArrayId, KernelExtent, Operand, Plan, PlanExtent,
-    PlanOperand, PlanValue, ScalarOperand, ScatterOrder, Step, ValueId,
+    Access, Action, Constant, ElementType, Extent, Kernel, KernelArrayId, KernelExtent, MAX_EXTENT, Operand, Plan,
+    PlanExtent, PlanOperand, PlanValue, ScalarOperand, ScatterOrder, Step, ValueId,
     association::{BLOCK, TILE},
 };
 
+use super::frame::Layout;
 use super::script::{ArrayType, Call, Do, Given, Move, Number, Script, Slot, Source, Steps, Wanted, Working};
 use crate::{
     emit::{HiddenArgument, Part},
@@ -28,8 +29,8 @@ impl Script {
                 given: Vec::new(),
                 arrays: Vec::new(),
                 slots: HashMap::new(),
-                scalars: 0,
-                extents: 0,
+                data: Vec::new(),
+                layout: Layout::default(),
                 scratch: 0,
             },
         };
@@ -61,12 +62,13 @@ impl Writer<'_> {
         }
         let PlanValue { ty, .. } = self.plan.values.get(id.index())?;
         let slot = if ty.is_scalar() {
-            self.script.scalars += 1;
-            Slot::Scalar(self.script.scalars - 1, ty.element)
+            self.script.layout.scalars += 1;
+            Slot::Scalar(self.script.layout.scalars - 1, ty.element)
         } else {
             let extents = ty.extents.iter().map(|extent| self.number(extent)).collect::<Option<_>>()?;
-            let first = self.script.extents;
-            self.script.extents += ty.rank();
+            let first = self.script.layout.extents;
+            self.script.layout.extents += ty.rank();
+            self.script.layout.arrays += 1;
             self.script.arrays.push(ArrayType { width: ty.element.bytes(), extents, first });
             Slot::Array(self.script.arrays.len() - 1)
         };
@@ -117,7 +119,10 @@ impl Writer<'_> {
             },
             Step::Constant { value, data } => match self.slot(*value)? {
                 Slot::Scalar(to, _) => Do::SetScalar { to, from: Source::Bits(data.first()?.bits()) },
-                Slot::Array(array) => Do::Data { array, bytes: data.iter().flat_map(bytes_of).collect() },
+                Slot::Array(array) => {
+                    self.script.data.push(data.iter().flat_map(bytes_of).collect());
+                    Do::Data { array, bytes: self.script.data.len() - 1 }
+                }
             },
             Step::Launch { kernel, sizes, arrays } => {
                 let call = self.call(*kernel, sizes, arrays)?;
@@ -181,6 +186,9 @@ impl Writer<'_> {
             return None;
         }
         let sizes: Vec<Number> = sizes.iter().map(|size| self.number(size)).collect::<Option<_>>()?;
+        if sizes.iter().any(|size| matches!(size, Number::Constant(size) if *size > MAX_EXTENT)) {
+            return None;
+        }
         let mut given = Vec::new();
         for (id, array) in arrays.iter().zip(&kernel.arrays) {
             let extents = array.extents.iter().map(|extent| wanted(kernel, extent)).collect::<Option<Vec<_>>>()?;
@@ -253,11 +261,14 @@ impl Writer<'_> {
         for code in codes.into_iter().flatten() {
             self.script.scratch = self.script.scratch.max(code.scratch);
         }
+        let first_word = self.script.layout.words;
+        self.script.layout.words += words.len();
         Some(Call {
             kernel: position,
             sizes,
             arrays: given,
             words,
+            first_word,
             steps,
             code,
             whole,

@@ -1,0 +1,279 @@
+//! Scripts of lanes as functions of machine code: a lane is one call.
+//!
+//! The function works on a [`Frame`](super::frame::Frame). What is seldom met or large is done by helpers ([`super::helpers`]). It gives how
+//! the lane ended: as helpers do, 0, or a number of [`Stop`].
+
+mod launch;
+mod loops;
+
+use cranelift_codegen::ir::{
+    AbiParam, Block, BlockArg, InstBuilder, MemFlagsData, SigRef, Signature, Value as Clif, condcodes::IntCC, types,
+};
+use cranelift_codegen::isa::{CallConv, TargetFrontendConfig};
+use cranelift_frontend::FunctionBuilder;
+use fusebox_ir::MAX_EXTENT;
+
+use super::{
+    frame::{COUNTS, ELEMENTS, LANES, PIECE},
+    helpers::{self, NO_ARRAY, Stop},
+    script::{Do, Number, Script, Slot, Source},
+};
+
+/// The signature of the function of a lane: the frame; how it ended.
+pub(crate) fn signature(convention: CallConv) -> Signature {
+    with_parameters(convention, 1)
+}
+
+fn with_parameters(convention: CallConv, count: usize) -> Signature {
+    let mut signature = Signature::new(convention);
+    signature.params.resize(count, AbiParam::new(types::I64));
+    signature.returns.push(AbiParam::new(types::I64));
+    signature
+}
+
+/// Writes the function of a script.
+pub(crate) fn lower(script: &Script, mut b: FunctionBuilder<'_>, config: TargetFrontendConfig) {
+    let entry = b.create_block();
+    b.append_block_params_for_function_params(entry);
+    b.switch_to_block(entry);
+    let frame = b.block_params(entry)[0];
+    let (ended, failed) = (b.create_block(), b.create_block());
+    b.append_block_param(ended, types::I64);
+    b.set_cold_block(failed);
+    let convention = b.func.signature.call_conv;
+    let helpers = [1, 2, 3, 4].map(|count| b.import_signature(with_parameters(convention, count)));
+    let kernel = b.import_signature(crate::lower::signature(convention));
+    let mut lower = Lower { script, b, frame, ended, failed, helpers, kernel };
+    lower.steps(&script.steps);
+    let done = lower.number(0);
+    lower.b.ins().jump(ended, &[BlockArg::Value(done)]);
+    lower.b.switch_to_block(failed);
+    let stop = lower.number(Stop::Failed as i64);
+    lower.b.ins().jump(ended, &[BlockArg::Value(stop)]);
+    lower.b.switch_to_block(ended);
+    let how = lower.b.block_params(ended)[0];
+    lower.b.ins().return_(&[how]);
+    lower.b.seal_all_blocks();
+    lower.b.finalize(config);
+}
+
+/// Where an array is, in registers.
+#[derive(Clone, Copy)]
+struct Loaded {
+    address: Clif,
+    elements: Clif,
+    piece: Clif,
+}
+
+struct Lower<'s, 'f> {
+    script: &'s Script,
+    b: FunctionBuilder<'f>,
+    frame: Clif,
+    /// Gives how the lane ended.
+    ended: Block,
+    failed: Block,
+    /// Signatures of helpers, by their parameters less one.
+    helpers: [SigRef; 4],
+    kernel: SigRef,
+}
+
+impl<'s> Lower<'s, '_> {
+    fn steps(&mut self, steps: &'s [Do]) {
+        for step in steps {
+            self.step(step);
+        }
+    }
+
+    fn step(&mut self, step: &'s Do) {
+        match step {
+            Do::Allocate { array, in_place_of } => {
+                let elements = self.elements(*array);
+                let over = in_place_of.map_or(NO_ARRAY, |source| source as i64);
+                let (array, over) = (self.number(*array as i64), self.number(over));
+                self.may_stop(helpers::allocate as *const (), &[array, elements, over]);
+            }
+            Do::Data { array, bytes } => {
+                let elements = self.elements(*array);
+                let (array, bytes) = (self.number(*array as i64), self.number(*bytes as i64));
+                self.may_stop(helpers::data as *const (), &[array, elements, bytes]);
+            }
+            Do::CopyArray { to, from, take } => {
+                let elements = self.elements(*to);
+                let from = from << 1 | usize::from(*take);
+                let (to, from) = (self.number(*to as i64), self.number(from as i64));
+                self.may_stop(helpers::copy as *const (), &[to, elements, from]);
+            }
+            Do::SetScalar { to, from } => {
+                let bits = self.source(from);
+                self.set_scalar(*to, bits);
+            }
+            Do::NameArray { to, from } => self.name(*to, *from, IntCC::NotEqual),
+            Do::Truncate { to, from } => self.name(*to, *from, IntCC::SignedGreaterThan),
+            Do::Launch(call) => self.launch(*call),
+            Do::Equal(left, right) => self.compare(*left, *right, IntCC::NotEqual),
+            Do::AtMost(less, more) => self.compare(*less, *more, IntCC::SignedGreaterThan),
+            Do::If { condition, then, otherwise } => self.branch(condition, then, otherwise),
+            Do::While { test, condition, body, moves } => self.turns(test, condition, body, moves),
+            Do::Free(array) => self.free(*array),
+        }
+    }
+
+    fn number(&mut self, number: i64) -> Clif {
+        self.b.ins().iconst(types::I64, number)
+    }
+
+    fn load(&mut self, at: usize) -> Clif {
+        self.b.ins().load(types::I64, MemFlagsData::trusted(), self.frame, (at * 8) as i32)
+    }
+
+    fn store(&mut self, at: usize, word: Clif) {
+        self.b.ins().store(MemFlagsData::trusted(), word, self.frame, (at * 8) as i32);
+    }
+
+    fn scalar(&mut self, number: usize) -> Clif {
+        self.load(self.script.layout.scalar(number))
+    }
+
+    fn set_scalar(&mut self, number: usize, bits: Clif) {
+        self.store(self.script.layout.scalar(number), bits);
+    }
+
+    fn known(&mut self, number: Number) -> Clif {
+        match number {
+            Number::Constant(number) => self.number(number),
+            Number::Scalar(scalar) => self.scalar(scalar),
+        }
+    }
+
+    fn source(&mut self, source: &Source) -> Clif {
+        match *source {
+            Source::Bits(bits) => self.number(bits as i64),
+            Source::Slot(Slot::Scalar(scalar, _)) => self.scalar(scalar),
+            // Writing a script refuses arrays in the place of scalars.
+            Source::Slot(Slot::Array(_)) => self.number(0),
+        }
+    }
+
+    /// The lane fails if it holds.
+    fn fail_if(&mut self, holds: Clif) {
+        let next = self.b.create_block();
+        self.b.ins().brif(holds, self.failed, &[], next, &[]);
+        self.b.switch_to_block(next);
+    }
+
+    fn compare(&mut self, left: Number, right: Number, fails: IntCC) {
+        let (left, right) = (self.known(left), self.known(right));
+        let fails = self.b.ins().icmp(fails, left, right);
+        self.fail_if(fails);
+    }
+
+    /// Calls a helper, which is told the lane first.
+    fn help(&mut self, helper: *const (), arguments: &[Clif]) -> Clif {
+        let lanes = self.load(LANES);
+        let arguments: Vec<Clif> = std::iter::once(lanes).chain(arguments.iter().copied()).collect();
+        let address = self.number(helper as i64);
+        let call = self.b.ins().call_indirect(self.helpers[arguments.len() - 1], address, &arguments);
+        self.b.inst_results(call)[0]
+    }
+
+    /// Calls a helper that says whether the lane stops.
+    fn may_stop(&mut self, helper: *const (), arguments: &[Clif]) {
+        let how = self.help(helper, arguments);
+        let next = self.b.create_block();
+        self.b.ins().brif(how, self.ended, &[BlockArg::Value(how)], next, &[]);
+        self.b.switch_to_block(next);
+    }
+
+    /// Asks for the extents of an array that is to be made, and keeps them; how many elements it has.
+    fn elements(&mut self, array: usize) -> Clif {
+        let ty = &self.script.arrays[array];
+        let mut elements: Option<Clif> = None;
+        let mut fails = None;
+        for (dim, &extent) in ty.extents.iter().enumerate() {
+            let extent = self.known(extent);
+            let large = self.b.ins().icmp_imm_u(IntCC::UnsignedGreaterThan, extent, MAX_EXTENT);
+            fails = Some(self.or(fails, large));
+            elements = Some(match elements {
+                None => extent,
+                Some(before) => {
+                    let (product, overflow) = self.b.ins().smul_overflow(before, extent);
+                    fails = Some(self.or(fails, overflow));
+                    product
+                }
+            });
+            self.store(self.script.layout.extent(ty.first + dim), extent);
+        }
+        if let Some(fails) = fails {
+            self.fail_if(fails);
+        }
+        match elements {
+            Some(elements) => elements,
+            None => self.number(1),
+        }
+    }
+
+    fn or(&mut self, before: Option<Clif>, now: Clif) -> Clif {
+        match before {
+            Some(before) => self.b.ins().bor(before, now),
+            None => now,
+        }
+    }
+
+    fn place(&mut self, array: usize) -> Loaded {
+        let at = self.script.layout.place(array);
+        Loaded { address: self.load(at), elements: self.load(at + ELEMENTS), piece: self.load(at + PIECE) }
+    }
+
+    fn set_place(&mut self, array: usize, place: Loaded) {
+        let at = self.script.layout.place(array);
+        self.store(at, place.address);
+        self.store(at + ELEMENTS, place.elements);
+        self.store(at + PIECE, place.piece);
+    }
+
+    fn set_nowhere(&mut self, array: usize) {
+        let none = self.number(0);
+        self.set_place(array, Loaded { address: none, elements: none, piece: none });
+    }
+
+    /// One array more or less in a piece of memory; how many there are then.
+    fn count(&mut self, piece: Clif, more: i64) -> Clif {
+        let counts = self.load(COUNTS);
+        let offset = self.b.ins().ishl_imm_u(piece, 3);
+        let at = self.b.ins().iadd(counts, offset);
+        let before = self.b.ins().load(types::I64, MemFlagsData::trusted(), at, 0);
+        if more == 0 {
+            return before;
+        }
+        let after = self.b.ins().iadd_imm_s(before, more);
+        self.b.ins().store(MemFlagsData::trusted(), after, at, 0);
+        after
+    }
+
+    /// An array is gone; its piece of memory is free if no other is in it.
+    fn free(&mut self, array: usize) {
+        let at = self.script.layout.place(array);
+        let piece = self.load(at + PIECE);
+        self.set_nowhere(array);
+        let left = self.count(piece, -1);
+        let (unused, next) = (self.b.create_block(), self.b.create_block());
+        self.b.ins().brif(left, next, &[], unused, &[]);
+        self.b.switch_to_block(unused);
+        self.help(helpers::unused as *const (), &[piece]);
+        self.b.ins().jump(next, &[]);
+        self.b.switch_to_block(next);
+    }
+
+    /// One more name of an array, or of its first elements.
+    fn name(&mut self, to: usize, from: usize, fails: IntCC) {
+        let elements = self.elements(to);
+        let place = self.place(from);
+        let fails = self.b.ins().icmp(fails, elements, place.elements);
+        let unmade = self.b.ins().icmp_imm_u(IntCC::Equal, place.address, 0);
+        let fails = self.b.ins().bor(fails, unmade);
+        self.fail_if(fails);
+        self.count(place.piece, 1);
+        self.free(to);
+        self.set_place(to, Loaded { elements, ..place });
+    }
+}
