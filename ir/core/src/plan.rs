@@ -272,6 +272,16 @@ impl Step {
         }
     }
 
+    /// The lists of steps inside of the step, in the order in which they run, to change.
+    pub fn inner_mut(&mut self) -> Vec<&mut Vec<Self>> {
+        match self {
+            Self::If { then, otherwise, .. } => vec![then, otherwise],
+            Self::While { condition_steps, body, .. } => vec![condition_steps, body],
+            Self::Lanes { body, .. } => vec![body],
+            _ => Vec::new(),
+        }
+    }
+
     /// The step itself, then every step inside of it, in order.
     pub fn within(&self) -> impl Iterator<Item = &Self> {
         // Steps without others inside need no list: executors ask in each turn of a loop.
@@ -289,7 +299,8 @@ impl Step {
         self.within().for_each(|step| step.for_each_own_value(with));
     }
 
-    fn for_each_own_value(&self, with: &mut dyn FnMut(ValueId)) {
+    /// Every value that the step names itself, and not the steps inside of it.
+    pub fn for_each_own_value(&self, with: &mut dyn FnMut(ValueId)) {
         let mut operand = |operand: &PlanOperand| {
             if let Operand::Value(id) = operand {
                 with(*id);

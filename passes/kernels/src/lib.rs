@@ -11,6 +11,7 @@ mod memory; // frees, and kernels that write over what they read
 mod nest; // a kernel under construction
 mod report;
 mod strict; // scalar code by need, made strict
+mod unneeded; // launches whose results nothing needs
 
 use fusebox_ir::{Plan, Program, ProvedPlan, validate};
 

@@ -30,6 +30,7 @@ use crate::{
     bounds::values::Values,
     error::Error,
     nest::{KernelBuilder, ProgramPoint, Scope},
+    unneeded,
 };
 
 /// Where a value of the program is.
@@ -157,8 +158,9 @@ pub(crate) fn lower(program: &Program) -> Result<Plan, Error> {
         results.push(value);
         outputs.push(declared);
     }
-    let Lower { values, kernels, .. } = lower;
+    let Lower { values, mut kernels, .. } = lower;
     let values = values.into_list();
+    unneeded::drop(program, &mut steps, &mut kernels, &results, &values);
     crate::memory::free::insert(&mut steps, &results, &values);
     let mut plan = Plan { name: program.name.clone(), values, sizes, inputs, kernels, steps, results, outputs };
     crate::memory::reuse::insert(&mut plan);

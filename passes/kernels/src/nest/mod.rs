@@ -9,6 +9,7 @@ mod known;
 mod load;
 mod run;
 mod statements;
+mod tidy;
 mod walk;
 
 use std::collections::HashMap;
@@ -23,6 +24,7 @@ pub(crate) use self::{
     finish::Launch,
     known::Known,
     statements::{Associates, Learned, ScanParts},
+    tidy::{fails, tidied},
 };
 use crate::{
     bounds::linear::{Atom, Facts, Linear},
