@@ -23,11 +23,27 @@ pub(super) const NOWHERE: Place = Place { address: 0, elements: 0, piece: 0 };
 /// How many arrays are in what is no memory of lanes: more than come and go, so that there is never one alone, and never none.
 const OUTSIDE: i64 = 1 << 62;
 
+/// A piece of memory of lanes.
+#[derive(Debug)]
+struct Piece {
+    memory: Memory,
+    address: u64,
+    capacity: usize,
+}
+
+impl Piece {
+    /// None if there is no memory of so many bytes.
+    fn new(bytes: usize) -> Option<Self> {
+        let mut memory = Memory::zeros(bytes)?;
+        Some(Self { address: memory.bytes_mut().as_mut_ptr() as u64, capacity: memory.capacity(), memory })
+    }
+}
+
 /// The memory of one worker's lanes.
 #[derive(Debug, Default)]
 pub(super) struct LaneMemory {
     /// From the piece with number 1 on.
-    pieces: Vec<Memory>,
+    pieces: Vec<Piece>,
     /// How many arrays are in each piece, from number 0 on.
     pub counts: Vec<i64>,
     /// Pieces that no array is in.
@@ -50,7 +66,7 @@ impl LaneMemory {
 
     /// Bytes that the memory of lanes takes.
     pub(super) fn bytes_held(&self) -> usize {
-        self.pieces.iter().map(Memory::capacity).sum()
+        self.pieces.iter().map(|piece| piece.capacity).sum()
     }
 
     pub(super) fn drop_pieces(&mut self) {
@@ -61,18 +77,18 @@ impl LaneMemory {
     fn piece(&mut self, bytes: usize) -> Result<usize> {
         let wanted = Memory::capacity_for(bytes).ok_or(Stop::Failed)?;
         let Self { pieces, free, .. } = self;
-        if let Some(at) = free.iter().rposition(|&piece| pieces[piece - 1].capacity() >= wanted) {
+        if let Some(at) = free.iter().rposition(|&piece| pieces[piece - 1].capacity >= wanted) {
             return Ok(free.remove(at));
         }
         // Half as much again, so that lanes a little longer than those before find room.
-        let memory = Memory::zeros(bytes + bytes / 2).ok_or(Stop::Failed)?;
+        let new = Piece::new(bytes + bytes / 2).ok_or(Stop::Failed)?;
         match free.pop() {
             Some(piece) => {
-                pieces[piece - 1] = memory;
+                pieces[piece - 1] = new;
                 Ok(piece)
             }
             None => {
-                pieces.push(memory);
+                pieces.push(new);
                 self.counts.push(0);
                 Ok(pieces.len())
             }
@@ -102,11 +118,11 @@ impl LaneScript<'_> {
         let piece = self.memory.piece(bytes)?;
         self.memory.counts[piece] = 1;
         self.say_counts();
-        let memory = self.memory.pieces[piece - 1].bytes_mut();
+        let Piece { memory, address, .. } = &mut self.memory.pieces[piece - 1];
+        let address = *address;
         if self.cleared {
-            memory.fill(0);
+            memory.bytes_mut().fill(0);
         }
-        let address = memory.as_mut_ptr() as u64;
         self.put(array, Place { address, elements, piece });
         Ok(())
     }
@@ -116,7 +132,7 @@ impl LaneScript<'_> {
         self.allocate(array, elements, None)?;
         let bytes = &self.script.data[number];
         let piece = self.place(array).piece;
-        let room = self.memory.pieces[piece - 1].bytes_mut().get_mut(..bytes.len());
+        let room = self.memory.pieces[piece - 1].memory.bytes_mut().get_mut(..bytes.len());
         room.ok_or(Stop::Failed)?.copy_from_slice(bytes);
         Ok(())
     }
@@ -189,11 +205,10 @@ impl LaneScript<'_> {
     /// An array is gone.
     pub(super) fn free(&mut self, array: usize) {
         let piece = self.place(array).piece;
-        if piece == 0 {
-            self.set_place(array, NOWHERE);
+        self.set_place(array, NOWHERE);
+        if piece == NOWHERE.piece {
             return;
         }
-        self.set_place(array, NOWHERE);
         self.memory.counts[piece] -= 1;
         if self.memory.counts[piece] == 0 {
             self.memory.free.push(piece);
@@ -204,6 +219,6 @@ impl LaneScript<'_> {
     pub(super) fn bytes(&self, array: usize) -> Option<&[u8]> {
         let place = self.place(array);
         let piece = self.memory.pieces.get(place.piece.checked_sub(1)?)?;
-        piece.bytes().get(..place.elements as usize * self.script.arrays[array].width)
+        piece.memory.bytes().get(..place.elements as usize * self.script.arrays[array].width)
     }
 }
