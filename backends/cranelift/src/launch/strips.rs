@@ -30,6 +30,10 @@ const MOST_TURNS: i64 = 16;
 /// A strip has so many times the rows that its turns reach beyond it on both sides: half of the reach is computed twice.
 const ROWS_OF_REACH: i64 = 4;
 
+/// A strip of launches that run once each has so many times the rows that they reach beyond it: half of the reach is computed twice, which is less
+/// than what going through memory once for each of them takes.
+const ROWS_OF_ONE_REACH: i64 = 1;
+
 /// A segment of so many elements is long, if it has more than a quarter of a thread's share of all elements.
 const LONG_SEGMENT: i64 = 1 << 14;
 
@@ -82,7 +86,8 @@ pub(crate) fn turns_at_once(shape: RowShape, shared: &Shared) -> Option<usize> {
 pub(crate) fn gains(shape: RowShape, shared: &Shared) -> bool {
     let threads = shared.threads.count() as i64;
     let rows = rows_of_a_strip(shape, shared);
-    rows.is_some_and(|rows| most_turns(rows, shape.reach) >= 1 && shape.rows >= 4 * rows.max(threads))
+    let (above, below) = shape.reach;
+    rows.is_some_and(|rows| rows >= ROWS_OF_ONE_REACH * (above + below) && shape.rows >= 4 * rows.max(threads))
 }
 
 /// How many rows fit into the cache, if all rows do not.

@@ -177,12 +177,9 @@ impl<'a> Select<'a> {
         Ok(())
     }
 
-    /// Fences and returns.
-    pub(super) fn leave(&mut self, code: VReg) {
-        if self.streams {
-            self.m.push(Made::new().then(C::Sfence, &[]).kept());
-        }
-        self.m.ret(code);
+    /// What was stored past the caches is seen before what comes.
+    pub(super) fn fence(&mut self) {
+        self.m.push(Made::new().then(C::Sfence, &[]).kept());
     }
 
     /// Leaves the function where the condition holds: mask and operands go to the error slot, the caller finds the lane.
@@ -226,7 +223,11 @@ impl<'a> Select<'a> {
             }
         }
         let code = self.number(site as i64 + 1);
-        self.leave(code);
+        // Code that fails has not come to its own fence.
+        if self.streams {
+            self.fence();
+        }
+        self.m.ret(code);
         self.m.fill(stay);
         Ok(())
     }
