@@ -52,13 +52,22 @@ pub struct Tuned {
     pub strips: Option<TunedForm<Strips>>,
     /// How sorts run, where there are some.
     pub sorts: Option<TunedForm<Sorts>>,
-    /// The median time of a run as programs are scheduled otherwise, and with [`Self::schedules`], in turn.
+    /// The median time of a run as programs are scheduled otherwise, and with what was chosen, in turn.
     pub times: (Duration, Duration),
-    /// The median over rounds of the time with [`Self::schedules`] as a part of the time without; 1 where nothing was gained.
+    /// The median over rounds of the time with what was chosen as a part of the time without; 1 where nothing was. From 1 on it was not faster in the
+    /// end, whatever seemed so, and nothing is chosen.
     pub ratio: f64,
 }
 
 impl Tuned {
+    /// Nothing was chosen.
+    fn forget(&mut self) {
+        self.schedules = Book::default().to_json();
+        self.kernels.iter_mut().for_each(|kernel| kernel.chosen = None);
+        self.strips.iter_mut().for_each(|strips| strips.chosen = None);
+        self.sorts.iter_mut().for_each(|sorts| sorts.chosen = None);
+    }
+
     /// Writes the schedules to a file, for `run --schedule FILE`: whole, or not at all.
     ///
     /// # Errors
@@ -171,7 +180,11 @@ pub fn tune(
             ((time, time), 1.0)
         }
     };
-    Ok(Tuned { schedules: tuner.best.to_json(), kernels, strips, sorts, times, ratio })
+    let mut tuned = Tuned { schedules: tuner.best.to_json(), kernels, strips, sorts, times, ratio };
+    if ratio >= 1.0 {
+        tuned.forget();
+    }
+    Ok(tuned)
 }
 
 struct Tuner<'a> {
@@ -362,11 +375,30 @@ fn median(mut values: Vec<f64>) -> f64 {
 mod tests {
     use fusebox_ir::{Array, Program, Value, text};
 
-    use super::{TuneConfig, tune};
+    use std::time::Duration;
+
+    use super::{Book, Sorts, Strips, TuneConfig, Tuned, TunedForm, TunedKernel, tune};
     use crate::{Backend, Error, Options, compile_program};
 
     fn program(source: &str) -> Program {
         text::parse(source).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    /// What is no faster in the end is not handed on, although it was when it was tried.
+    #[test]
+    fn what_does_not_last_is_forgotten() {
+        let mut book = Book::default();
+        book.set_sorts(Some(Sorts::alternatives()[0]));
+        let time = Duration::from_millis(1);
+        let kernel = TunedKernel { name: "k".to_owned(), tried: (1, 1), chosen: Some("a schedule".to_owned()) };
+        let strips = Some(TunedForm { tried: (1, 1), chosen: Some(Strips::Never) });
+        let sorts = Some(TunedForm { tried: (1, 1), chosen: Some(Sorts::alternatives()[0]) });
+        let schedules = book.to_json();
+        let mut tuned = Tuned { schedules, kernels: vec![kernel], strips, sorts, times: (time, time), ratio: 1.1 };
+        tuned.forget();
+        assert_eq!(tuned.schedules, Book::default().to_json());
+        assert!(tuned.kernels[0].chosen.is_none());
+        assert!(tuned.strips.unwrap().chosen.is_none() && tuned.sorts.unwrap().chosen.is_none());
     }
 
     /// Whatever is chosen, the file is taken and the results are the same.

@@ -147,6 +147,8 @@ impl Running<'_> {
         let mut script = script.and_then(|code| LaneScript::new(code, memory, outside, (most, cleared)));
         let mut general: Option<LaneRun<'_, Cpu<'_>>> = None;
         let mut values = Some(values);
+        // Where what is kept of a lane begins.
+        let mut before: Vec<usize> = Vec::with_capacity(kept.len());
         loop {
             let first = next.fetch_add(length, Ordering::Relaxed);
             if first >= self.end.load(Ordering::Acquire) {
@@ -156,7 +158,8 @@ impl Running<'_> {
             let mut pieces = Vec::new();
             let mut left = Vec::new();
             for lane in first..(first + length).min(self.lanes.count) {
-                let before: Vec<usize> = kept.iter().map(Kept::len).collect();
+                before.clear();
+                before.extend(kept.iter().map(Kept::len));
                 let truncate = |kept: &mut [Kept]| {
                     kept.iter_mut().zip(&before).for_each(|(kept, &length)| kept.truncate(length));
                 };

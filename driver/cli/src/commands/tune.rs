@@ -77,6 +77,9 @@ pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Failure>
     }
     if forms.iter().all(|(_, _, chosen)| chosen.is_none()) && tuned.kernels.iter().all(|kernel| kernel.chosen.is_none())
     {
+        if tuned.ratio > 1.0 {
+            writeln!(out, "what seemed faster took {:.2} times as long in the end", tuned.ratio)?;
+        }
         writeln!(out, "nothing was gained, and no file is written")?;
         return Ok(());
     }
