@@ -30,7 +30,7 @@ pub use kernel::{CompiledKernel, compile_kernel, compile_scheduled};
 pub use load::LoadedPlan;
 pub use wide::WideKernel;
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, atomic::AtomicUsize};
 
 use fusebox_backend::{Backend, BackendError, Compiled, Pool};
 use fusebox_ir::{Plan, ProvedPlan, validate_plan};
@@ -123,12 +123,20 @@ pub(crate) struct Shared {
     pub(crate) sorts: Sorts,
     /// What threads need to run lanes, of runs that are over.
     pub(crate) lanes: Mutex<Vec<lanes::Worker>>,
+    /// How many lanes went on as plans do, after their code had stopped.
+    pub(crate) lanes_stopped: AtomicUsize,
 }
 
 impl Shared {
     /// The same for a thread that nobody helps.
     fn alone(&self) -> Self {
-        Self { threads: Threads::alone(), memory: Pool::new(lanes::POOL_BYTES), lanes: Mutex::default(), ..*self }
+        Self {
+            threads: Threads::alone(),
+            memory: Pool::new(lanes::POOL_BYTES),
+            lanes: Mutex::default(),
+            lanes_stopped: AtomicUsize::new(0),
+            ..*self
+        }
     }
 }
 
@@ -176,6 +184,7 @@ impl Cranelift {
             lane_bytes: config.lane_bytes,
             sorts: config.schedules.sorts().unwrap_or(Sorts::USUAL),
             lanes: Mutex::default(),
+            lanes_stopped: AtomicUsize::new(0),
         };
         Ok(Self { config, features, shared: Arc::new(shared) })
     }

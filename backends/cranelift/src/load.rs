@@ -2,7 +2,7 @@
 
 use std::{
     collections::{HashMap, HashSet},
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, atomic::Ordering},
 };
 
 use fusebox_backend::{BackendError, Program, Statistics, Stored, Values, check_inputs, execute, lock};
@@ -115,6 +115,11 @@ impl LoadedPlan {
     /// How many steps of lanes have a script, which runs a lane without the cost of a plan.
     pub fn scripts(&self) -> usize {
         self.scripts.len()
+    }
+
+    /// How many lanes of all plans of the backend stopped in the code of their script so far, as they fail or are large, and were run as plans are.
+    pub fn lanes_stopped(&self) -> usize {
+        self.shared.lanes_stopped.load(Ordering::Relaxed)
     }
 
     /// The same machine code, run by the threads and in the memory of another backend.

@@ -3,6 +3,7 @@
 mod common;
 
 use common::{Random, check, compiled, interpreted, plan, same_bits};
+use fusebox_backend::Program;
 use fusebox_cranelift::{Config, Cranelift};
 use fusebox_ir::{Array, ElementType, Plan};
 
@@ -80,12 +81,17 @@ fn rows_of_all_lengths_with_all_backends() {
 }
 
 fn ran(config: Config, plan: &Plan, inputs: &[Array]) -> Vec<Array> {
+    let alone = config.threads == 1;
     let backend = Cranelift::new(config).unwrap();
     let loaded = compiled(&backend, plan).unwrap().load_plan().unwrap();
     assert_eq!(loaded.scripts(), 1, "its lanes have a script");
     // The second run finds the memory of the first.
     loaded.run_plan(inputs).unwrap();
-    loaded.run_plan(inputs).unwrap()
+    let results = loaded.run_plan(inputs).unwrap();
+    if alone {
+        assert_eq!(loaded.lanes_stopped(), 0, "the code of a lane comes to its end");
+    }
+    results
 }
 
 #[test]
@@ -160,4 +166,80 @@ fn lanes_in_branches_and_loops_and_of_numbers() {
         }
     }
     check(source, &inputs);
+}
+
+/// Loops in a lane whose states change places, or become the same array, or keep what was there before the loop; branches that make arrays or hand
+/// on others; arrays by another name, and the first elements of others.
+#[test]
+fn states_change_places_and_share_arrays() {
+    let source = "fn f(x: [n]i64, y: [k]i64) -> [?]i64, [?]i64, [?]i64, [?]i64 {
+        let a: i64, us: [a]i64, b: i64, vs: [b]i64, c: i64, ws: [c]i64, d: i64, ps: [d]i64 = consume([n], |i| {
+            let m = x[i] % 7 + 2
+            let one: [m]i64 = generate([m], |j| j * 3 + i)
+            let two: [m]i64 = generate([m], |j| x[(i + j) % n] - j)
+            let u: [m]i64, v: [m]i64, w: [m]i64, s: i64, t: i64 = while(|u: [m]i64, v: [m]i64, w: [m]i64, s: i64, t: i64| {
+                let go = s < x[i] % 11
+                return go
+            }, |u: [m]i64, v: [m]i64, w: [m]i64, s: i64, t: i64| {
+                let sum: [m]i64 = map(|p, q| p * 5 - q, u, w)
+                let next = s + 1
+                let even = s % 2 == 0
+                let p: [m]i64, q: [m]i64 = cond(even, || {
+                    let other: [m]i64 = map(|p| p + 1, v)
+                    return sum, other
+                }, || { return u, sum })
+                let both = t + s
+                return v, p, q, next, both
+            }, one, two, two, 0i64, i)
+            let e: [m]i64, g: [m]i64, r: i64 = while(|e: [m]i64, g: [m]i64, r: i64| {
+                let go = r < 3
+                return go
+            }, |e: [m]i64, g: [m]i64, r: i64| {
+                let both: [m]i64 = map(|p, q| p + q * 3, e, g)
+                let next = r + 1
+                return both, both, next
+            }, u, v, 0i64)
+            let kept: i64, positive: [kept]i64, other: [kept]i64 = filter(|p, q| p > q, e, w)
+            let square: [1, m]i64 = reshape([1, m], g)
+            let again: [m]i64 = reshape([m], square)
+            let outside: [k]i64 = map(|p| p + t, y)
+            yield elements(positive), elements(again), elements(w), elements(outside)
+        })
+        return us, vs, ws, ps }";
+    let plan = plan(source);
+    for (n, k) in [(0, 3), (1, 0), (5, 2), (200, 3)] {
+        let numbers = |count: usize, seed: i64| (0..count as i64).map(|i| (i * 7919 + seed) % 1009).collect::<Vec<_>>();
+        let inputs = [Array::new(&[n], &numbers(n, 5)).unwrap(), Array::new(&[k], &numbers(k, 11)).unwrap()];
+        let expected = interpreted(&plan, &inputs).unwrap();
+        for (threads, lane_bytes) in [(1, 0), (2, 1 << 20), (2, 80)] {
+            let config = Config { threads, lane_bytes, share_from_ns: 1, ..Config::default() };
+            let found = ran(config, &plan, &inputs);
+            let same = found.iter().zip(&expected).all(|(own, other)| same_bits(own, other));
+            assert!(same, "{n} lanes, {threads} threads, lanes of {lane_bytes} bytes");
+        }
+    }
+}
+
+#[test]
+fn turns_find_the_memory_of_those_before() {
+    let source = "fn f(x: [n]i64) -> [?]i64 {
+        let a: i64, all: [a]i64 = consume([n], |i| {
+            let row: [8]i64 = generate([8], |j| x[i] + j)
+            let v: [8]i64, t: i64 = while(|v: [8]i64, t: i64| { let go = t < 3000 return go }, |v: [8]i64, t: i64| {
+                let turned: [8]i64 = generate([8], |j| v[7 - j] * 3 + t)
+                let next = t + 1
+                return turned, next
+            }, row, 0i64)
+            yield elements(v)
+        })
+        return all }";
+    let plan = plan(source);
+    let inputs = [Array::new(&[2], &[5i64, 7]).unwrap()];
+    let backend = Cranelift::new(Config { threads: 1, ..Config::default() }).unwrap();
+    let loaded = compiled(&backend, &plan).unwrap().load_plan().unwrap();
+    let mut results = Vec::new();
+    let peak = loaded.run_into(&inputs, &mut results).unwrap().peak_bytes;
+    assert!(same_bits(&results[0], &interpreted(&plan, &inputs).unwrap()[0]));
+    assert_eq!((loaded.scripts(), loaded.lanes_stopped()), (1, 0));
+    assert!(peak < 10_000, "{peak} bytes for three arrays of 64");
 }

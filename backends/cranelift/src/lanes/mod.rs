@@ -170,6 +170,9 @@ impl Running<'_> {
                     Some(Err(Stop::Failed)) | None => {}
                 }
                 truncate(kept);
+                if script.is_some() {
+                    self.cpu.shared.lanes_stopped.fetch_add(1, Ordering::Relaxed);
+                }
                 let ran = if too_large.load(Ordering::Relaxed) {
                     Err(BackendError::BadPlan { message: "a large lane".to_owned() })
                 } else {
