@@ -285,11 +285,6 @@ impl Builder {
         self.push(&[], Op::Store { base, index, value, mask: None, streaming: true });
     }
 
-    /// What was stored past the caches is seen before what comes.
-    pub fn fence(&mut self) {
-        self.push(&[], Op::Fence);
-    }
-
     /// A hint that something will be loaded.
     pub fn prefetch(&mut self, base: Value, index: Value, element: ElementType, bytes: i64) {
         self.push(&[], Op::Prefetch { base, index, element, bytes });

@@ -146,8 +146,6 @@ pub enum Op {
         /// Bytes behind that.
         bytes: i64,
     },
-    /// What was stored past the caches is seen by other threads before what is stored from here on.
-    Fence,
     /// Lanes put behind one another; gives the new count.
     Append(Box<Append>),
     /// Whether a mask holds anywhere.

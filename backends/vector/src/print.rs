@@ -80,7 +80,6 @@ impl Printer<'_> {
             Op::Prefetch { base, index, element, bytes } => {
                 format!("prefetch {base}[{index}: {element}] + {bytes} bytes")
             }
-            Op::Fence => "fence".to_owned(),
             Op::Append(own) => {
                 let Append { bases, count, values, mask, spare: _ } = &**own;
                 format!("append [{}] at {count} = {}{}", list(bases), list(values), masked(mask))

@@ -8,7 +8,7 @@ use crate::{Append, Function, If, Inst, Loop, Op, Region, Value, Values, While};
 macro_rules! operands {
     ($op:expr, $iter:ident, $inside:ident) => {
         match $op {
-            Op::Parameter(_) | Op::Argument(_) | Op::Constant(_) | Op::Iota | Op::Fence => SmallVec::new(),
+            Op::Parameter(_) | Op::Argument(_) | Op::Constant(_) | Op::Iota => SmallVec::new(),
             Op::Splat(a)
             | Op::Unary(_, a)
             | Op::Convert(a)

@@ -177,8 +177,6 @@ pub struct Emitter<'k> {
     bounded: Vec<(DimIndex, KernelExtent, Val)>,
     /// Arrays whose stores go past the caches.
     streaming: HashSet<KernelArrayId>,
-    /// Whether anything is stored past the caches.
-    has_streamed: bool,
     /// Where only some statements are emitted.
     only: Option<HashSet<usize>>,
     /// Reduces, and scans' totals, that have got what is emitted already.
@@ -254,7 +252,6 @@ pub fn emit(
         scans: HashMap::new(),
         bounded: Vec::new(),
         streaming: HashSet::new(),
-        has_streamed: false,
         only: None,
         done: HashSet::new(),
         window: None,
@@ -290,7 +287,6 @@ impl<'k> Emitter<'k> {
         self.append_begin();
         self.depth(0, 0..self.kernel.statements.len())?;
         self.append_end();
-        self.end_streams();
         Ok(())
     }
 

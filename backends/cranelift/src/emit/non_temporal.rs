@@ -147,20 +147,6 @@ impl<'k> Emitter<'k> {
         Ok(())
     }
 
-    /// What was stored past the caches is there for other threads when the part is done. Waiting for stores takes as long as a short launch, so that
-    /// launches in the caches do not.
-    pub(super) fn end_streams(&mut self) {
-        if self.has_streamed {
-            let out_of_cache = self.out_of_cache();
-            self.b.open();
-            self.b.fence();
-            let then = self.b.close();
-            self.b.open();
-            let otherwise = self.b.close();
-            self.b.end_if(out_of_cache, (then, Vec::new()), (otherwise, Vec::new()));
-        }
-    }
-
     /// Whether this launch goes over more memory than caches hold.
     pub(super) fn out_of_cache(&mut self) -> Value {
         let out_of_cache = self.hidden_argument(HiddenArgument::OutOfCache);

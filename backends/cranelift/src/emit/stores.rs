@@ -27,7 +27,6 @@ impl Emitter<'_> {
         if let (true, None, Val::Linear(index, _)) = (self.streaming.contains(&array), mask, position) {
             let value = self.gang(value);
             self.b.store_streaming(base, index, value);
-            self.has_streamed = true;
         } else {
             self.store_at(base, position, value, mask);
         }

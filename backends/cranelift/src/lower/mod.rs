@@ -87,6 +87,7 @@ pub fn lower(
             && function.instructions().iter().any(|inst| matches!(inst.op, Op::Store { streaming: true, .. })),
     };
     lower.region(&function.body);
+    lower.fence();
     let none = lower.b.ins().iconst(types::I64, 0);
     lower.b.ins().return_(&[none]);
     lower.b.seal_all_blocks();
@@ -320,7 +321,6 @@ impl Lower<'_> {
             Op::Store { base, index, value, mask, streaming } => {
                 self.store(*base, *index, *value, *mask, *streaming && self.features.streaming);
             }
-            Op::Fence => self.fence(),
             Op::Prefetch { base, index, element, bytes } => self.prefetch(*base, *index, *element, *bytes),
             op => {
                 let result = inst.results[0];
@@ -393,13 +393,7 @@ impl Lower<'_> {
                 ),
                 mask @ Registers::Mask(..) => mask,
             },
-            Op::Loop(_)
-            | Op::While(_)
-            | Op::If(_)
-            | Op::FailIf { .. }
-            | Op::Store { .. }
-            | Op::Prefetch { .. }
-            | Op::Fence => {
+            Op::Loop(_) | Op::While(_) | Op::If(_) | Op::FailIf { .. } | Op::Store { .. } | Op::Prefetch { .. } => {
                 unreachable!("instructions without a single result are lowered by themselves")
             }
         }

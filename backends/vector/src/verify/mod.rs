@@ -220,7 +220,7 @@ impl<'a> Verify<'a> {
             op => self.all_used(&op.operands()),
         }
         let wanted = match &inst.op {
-            Op::Store { .. } | Op::Prefetch { .. } | Op::Fence | Op::FailIf { .. } => 0,
+            Op::Store { .. } | Op::Prefetch { .. } | Op::FailIf { .. } => 0,
             Op::Loop(own) => own.carried.len(),
             Op::While(own) => own.carried.len(),
             Op::If(own) => own.then_results.len(),

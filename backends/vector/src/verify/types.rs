@@ -140,7 +140,6 @@ impl Verify<'_> {
                 self.should(Rule::Streaming, !streaming || whole, || format!("{own} at {at}, past the caches"));
             }
             Op::Prefetch { base, index, .. } => self.addresses(&[*base, *index]),
-            Op::Fence => {}
             Op::Append(own) => {
                 let Append { bases, count, values, mask, spare } = &**own;
                 self.addresses(bases);

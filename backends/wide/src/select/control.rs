@@ -177,9 +177,12 @@ impl<'a> Select<'a> {
         Ok(())
     }
 
-    /// What was stored past the caches is seen before what comes.
-    pub(super) fn fence(&mut self) {
-        self.m.push(Made::new().then(C::Sfence, &[]).kept());
+    /// Fences and returns.
+    pub(super) fn leave(&mut self, code: VReg) {
+        if self.streams {
+            self.m.push(Made::new().then(C::Sfence, &[]).kept());
+        }
+        self.m.ret(code);
     }
 
     /// Leaves the function where the condition holds: mask and operands go to the error slot, the caller finds the lane.
@@ -223,11 +226,7 @@ impl<'a> Select<'a> {
             }
         }
         let code = self.number(site as i64 + 1);
-        // Code that fails has not come to its own fence.
-        if self.streams {
-            self.fence();
-        }
-        self.m.ret(code);
+        self.leave(code);
         self.m.fill(stay);
         Ok(())
     }

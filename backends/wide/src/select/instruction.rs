@@ -26,7 +26,6 @@ impl<'a> Select<'a> {
                 let address = self.address(*base, *index, 0, element.bytes() as u32)?.plus(*bytes);
                 self.m.push(Made::new().then(C::Prefetcht0_m8, &[Arg::Mem(address)]).kept());
             }
-            Op::Fence => self.fence(),
             op => {
                 let Some(&result) = inst.results.first() else { return self.lacks("an instruction without a result") };
                 if let Op::Constant(constant) = op {

@@ -119,7 +119,7 @@ pub(crate) fn select(function: &Function, features: Features) -> Outcome<(Machin
     select.survey();
     select.region(&function.body)?;
     let none = select.number(0);
-    select.m.ret(none);
+    select.leave(none);
     select.m.sweep();
     if !features.avx512 {
         short::shorten(&mut select.m)?;
