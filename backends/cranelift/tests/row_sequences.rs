@@ -289,3 +289,25 @@ fn all_sizes_with_all_backends() {
         check(&source, &inputs);
     }
 }
+
+/// Three stencils that reach two rows up and down each: six rows of the first for one of the last, on both sides.
+const CHAIN: &str = "fn f(x: [n, m]f32) -> [n, m]f32 {
+    let a: [n, m]f32 = stencil(|p, q, r| p + q * r, x[-2, 0], x[0, 0], x[2, 0], x: clamp)
+    let b: [n, m]f32 = stencil(|p, q, r| p + q * r, a[-2, 0], a[0, 1], a[2, 0], a: wrap)
+    let c: [n, m]f32 = stencil(|p, q, r| p + q * r, b[-2, 0], b[0, 0], b[2, -1], b: mirror)
+    return c }";
+
+#[test]
+fn strips_have_as_many_rows_as_launches_reach_beyond_them() {
+    let plan = plan(CHAIN);
+    let found = sequences(&plan);
+    let [(3, (above, below))] = found[..] else { panic!("{found:?}\n{plan}") };
+    let (rows, columns) = (600, 30);
+    let x = Random(5).array(ElementType::F32, &[rows, columns]);
+    // Bytes of a row of all arrays: what is read, and what the three make.
+    let row_bytes = 4 * 4 * columns;
+    for (strip_rows, strips) in [(above + below, true), (above + below - 1, false), (4 * (above + below), true)] {
+        let (held, in_order) = in_strips(&plan, std::slice::from_ref(&x), strip_rows as usize * row_bytes);
+        assert_eq!(held < in_order, strips, "{strip_rows} rows, {held} bytes, in order {in_order}");
+    }
+}
