@@ -1,30 +1,31 @@
 //! Steps whose results nothing needs.
 //!
 //! Operations that a program needs may give arrays that no kernel reads in the end: where loops go over segments, which segment an element is of is
-//! known without the array that says so. What can fail stays, but for sizes that are too large for arrays that are not made.
+//! known without the array that says so. What can fail stays, and so does an allocation if its extents may be negative; that an array is too large is
+//! no failure where it is not made.
 
 use std::collections::{HashMap, HashSet};
 
 use fusebox_ir::{
-    Access, Action, Failure, FailureKind, Kernel, KernelArrayId, PlanExtent, PlanValue, Program, Statement,
-    StatementPart, Step, ValueId,
+    Access, Action, Extent, Failure, FailureKind, Kernel, KernelArrayId, Operand, PlanExtent, PlanValue, Program,
+    Statement, StatementPart, Step, ValueId,
 };
 
 use crate::nest::{Launch, fails, tidied};
 
 /// Drops steps of a plan whose values nothing needs, of kernels the statements that only make such, and kernels that are not launched then. Values are
-/// not freed yet.
+/// not freed yet. `counts` are extents that are not negative however they come to be; `given` are the plan's inputs.
 pub(crate) fn drop(
     program: &Program,
-    steps: &mut Vec<Step>,
-    kernels: &mut Vec<Kernel>,
-    results: &[ValueId],
+    (steps, kernels): (&mut Vec<Step>, &mut Vec<Kernel>),
     values: &[PlanValue],
+    (counts, given): (&HashSet<ValueId>, HashSet<ValueId>),
+    results: &[ValueId],
 ) {
     let needed = results.iter().copied().collect();
-    let mut dropping = Dropping { program, kernels, values, needed };
+    let mut dropping = Dropping { program, kernels, values, counts, scope: vec![given], needed };
     results.iter().for_each(|&result| dropping.need_type(result));
-    dropping.list(steps);
+    dropping.list(steps, &[]);
     let launched: HashSet<usize> = steps.iter().flat_map(Step::within).filter_map(launched).collect();
     let mut numbers = HashMap::new();
     let all = std::mem::take(kernels);
@@ -53,18 +54,20 @@ struct Dropping<'p> {
     program: &'p Program,
     kernels: &'p mut Vec<Kernel>,
     values: &'p [PlanValue],
+    counts: &'p HashSet<ValueId>,
+    /// The inputs, and what the lists around make, each with its own.
+    scope: Vec<HashSet<ValueId>>,
     needed: HashSet<ValueId>,
 }
 
 impl Dropping<'_> {
-    /// One list of steps, from its end: what is needed behind a step is known when it is met.
-    fn list(&mut self, steps: &mut Vec<Step>) {
-        let own: HashSet<ValueId> = steps.iter().flat_map(Step::makes).copied().collect();
+    /// One list of steps, from its end: what is needed behind a step is known when it is met. `state` is that of a loop around.
+    fn list(&mut self, steps: &mut Vec<Step>, state: &[ValueId]) {
+        self.scope.push(steps.iter().flat_map(Step::makes).chain(state).copied().collect());
         let mut kept = Vec::new();
         for mut step in std::mem::take(steps).into_iter().rev() {
             if let Step::Launch { kernel, sizes, arrays } = &mut step {
-                let unneeded = |id: &ValueId| own.contains(id) && !self.needed.contains(id);
-                let unneeded: Vec<bool> = arrays.iter().map(unneeded).collect();
+                let unneeded: Vec<bool> = arrays.iter().map(|array| self.is_own_unneeded(*array)).collect();
                 match self.without(*kernel, (sizes, arrays), &unneeded) {
                     Smaller::Nothing => continue,
                     Smaller::Same => {}
@@ -74,30 +77,53 @@ impl Dropping<'_> {
                     }
                 }
             }
-            let makes_only = matches!(
-                step,
-                Step::Allocate { .. }
-                    | Step::Constant { .. }
-                    | Step::Alias { .. }
-                    | Step::Truncate { .. }
-                    | Step::Copy { .. }
-            );
-            if makes_only && !step.makes().iter().any(|made| self.needed.contains(made)) {
+            if self.only_makes(&step) {
                 continue;
             }
             let needed = &mut self.needed;
             step.for_each_own_value(&mut |id| {
                 needed.insert(id);
             });
-            let state = if let Step::While { state, .. } = &step { &state[..] } else { &[] };
-            step.makes().iter().chain(state).for_each(|&made| self.need_type(made));
+            let state = if let Step::While { state, .. } = &step { state.clone() } else { Vec::new() };
+            step.makes().iter().chain(&state).for_each(|&made| self.need_type(made));
             for inner in step.inner_mut().into_iter().rev() {
-                self.list(inner);
+                self.list(inner, &state);
             }
             kept.push(step);
         }
+        self.scope.pop();
         kept.reverse();
         *steps = kept;
+    }
+
+    /// Whether nothing needs a value that the list makes itself.
+    fn is_own_unneeded(&self, value: ValueId) -> bool {
+        self.scope.last().is_some_and(|own| own.contains(&value)) && !self.needed.contains(&value)
+    }
+
+    /// Whether a step makes something that nothing needs, and cannot fail.
+    fn only_makes(&self, step: &Step) -> bool {
+        let extents = |value: &ValueId| &self.values[value.index()].ty.extents;
+        let cannot_fail = match step {
+            Step::Allocate { value, .. } => extents(value).iter().all(|extent| self.is_extent(extent, *value)),
+            Step::Constant { .. } | Step::Copy { .. } => true,
+            Step::Alias { value, source: Operand::Value(source), .. } => extents(value) == extents(source),
+            _ => false,
+        };
+        cannot_fail && !step.makes().iter().any(|made| self.needed.contains(made))
+    }
+
+    /// Whether a number is known not to be negative, or would be told by another value that is made, as it is an extent of that.
+    fn is_extent(&self, extent: &PlanExtent, but: ValueId) -> bool {
+        match extent {
+            Extent::Constant(number) => *number >= 0,
+            Extent::Value(id) => {
+                let has = |value: &ValueId| self.values[value.index()].ty.extents.contains(extent);
+                let tells = |value: &ValueId| *value != but && self.needed.contains(value) && has(value);
+                self.counts.contains(id) || self.scope[0].iter().any(has) || self.scope[1..].iter().flatten().any(tells)
+            }
+            Extent::Unknown => false,
+        }
     }
 
     /// The extents of a value.
@@ -168,7 +194,8 @@ mod tests {
         let (mut plan, _) = crate::lower(&program, &crate::Config::default()).unwrap();
         let results: Vec<ValueId> = positions.iter().map(|&position| plan.results[position]).collect();
         let mut steps: Vec<Step> = plan.steps.drain(..).filter(|step| !matches!(step, Step::Free { .. })).collect();
-        drop(&program, &mut steps, &mut plan.kernels, &results, &plan.values);
+        let (counts, given) = (plan.sizes.iter().copied().collect(), plan.inputs.iter().copied().collect());
+        drop(&program, (&mut steps, &mut plan.kernels), &plan.values, (&counts, given), &results);
         plan.steps = steps;
         plan
     }
@@ -221,6 +248,24 @@ mod tests {
         let sum = needing(source, &[2]);
         let kernel = &sum.kernels[0];
         assert_eq!((kernel.arrays.len(), kernel.levels.len()), (2, 2), "{kernel}");
+    }
+
+    /// What would be told of extents is told: of an extent that may be negative, and of one that does not fit.
+    #[test]
+    fn extents_are_asked_for_although_nothing_needs_the_array() {
+        let source = "fn f(k: i64, a: [n]i64) -> [?]i64, [?, 2]i64, [n]i64, [n]i64 {
+            let b: [k]i64 = generate([k], |i| i * 2)
+            let half = n / 2
+            let c: [half, 2]i64 = reshape([half, 2], a)
+            let d: [n]i64 = map(|x| x + 1, a)
+            let e: [n]i64 = map(|x| x * 3, a)
+            return b, c, d, e }";
+        let plan = needing(source, &[3]);
+        let text = plan.to_string();
+        assert!(text.contains("allocate b: [k]i64") && text.contains("c: [half, 2]i64 = a"), "{plan}");
+        assert!(!text.contains("allocate d") && text.contains("allocate e"), "{plan}");
+        // That which makes `half`, and the last.
+        assert_eq!(launches(&plan), 2, "{plan}");
     }
 
     #[test]

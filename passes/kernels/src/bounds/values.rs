@@ -19,6 +19,8 @@ pub(crate) struct Values<'p> {
     /// Scalars that are extents of arrays that have been made.
     extents: HashSet<ValueId>,
     order: Vec<ValueId>,
+    /// Scalars that are not negative, however they come to be.
+    counts: HashSet<ValueId>,
 }
 
 /// Where what is known of values ends when a branch ends.
@@ -37,6 +39,7 @@ impl<'p> Values<'p> {
             facts: Facts::default(),
             extents: HashSet::new(),
             order: Vec::new(),
+            counts: HashSet::new(),
         }
     }
 
@@ -58,8 +61,16 @@ impl<'p> Values<'p> {
         &self.get(id).name
     }
 
-    pub(crate) fn into_list(self) -> Vec<PlanValue> {
-        self.list
+    /// All of them, and the scalars that are not negative however they come to be.
+    pub(crate) fn into_parts(self) -> (Vec<PlanValue>, HashSet<ValueId>) {
+        (self.list, self.counts)
+    }
+
+    /// Notes that an extent is not negative however it comes to be: it counts something.
+    pub(crate) fn counts(&mut self, extent: PlanExtent) {
+        if let Extent::Value(id) = extent {
+            self.counts.insert(id);
+        }
     }
 
     /// Notes that an array of this type was made: none of its extents is negative.

@@ -1,8 +1,8 @@
 //! Expands and filters: results whose number is found when they run.
 
 use fusebox_ir::{
-    Access, ArrayId, ArrayOp, Association, Binary, Binding, Constant, ElementType, FailureKind, Lambda, LevelOrder,
-    ScalarOp, ScalarOperand, Step, Type, ValueId,
+    Access, ArrayId, ArrayOp, Association, Binary, Binding, Constant, ElementType, Extent, FailureKind, Lambda,
+    LevelOrder, ScalarOp, ScalarOperand, Step, Type, ValueId,
 };
 
 use super::{Lower, Origin, fuse::Fusing, name, scatter::at_least_zero};
@@ -34,6 +34,7 @@ impl<'p> Lower<'p> {
         let count = self.linear_extent(&self.values.form(n).offset(1), "offsets", origin, steps);
         let offsets = self.allocate("offsets".to_owned(), Type::array(vec![count], ElementType::I64), origin, steps);
         let total = self.results(std::slice::from_ref(total), origin, steps)?[0];
+        [count, Extent::Value(total)].into_iter().for_each(|extent| self.values.counts(extent));
         let mut nest = self.nest(origin);
         let i = nest.level_over(n, LevelOrder::Up);
         let at = ProgramPoint::before(1);

@@ -159,8 +159,10 @@ pub(crate) fn lower(program: &Program) -> Result<Plan, Error> {
         outputs.push(declared);
     }
     let Lower { values, mut kernels, .. } = lower;
-    let values = values.into_list();
-    unneeded::drop(program, &mut steps, &mut kernels, &results, &values);
+    let (values, mut counts) = values.into_parts();
+    counts.extend(&sizes);
+    let given = inputs.iter().copied().collect();
+    unneeded::drop(program, (&mut steps, &mut kernels), &values, (&counts, given), &results);
     crate::memory::free::insert(&mut steps, &results, &values);
     let mut plan = Plan { name: program.name.clone(), values, sizes, inputs, kernels, steps, results, outputs };
     crate::memory::reuse::insert(&mut plan);
