@@ -14,7 +14,6 @@ use fusebox_backend::BackendError;
 
 use crate::{
     kernel::CompiledKernel,
-    lanes::{self, Script},
     lower::{self, helpers, patch::Patches},
     vector::{Function, Site},
 };
@@ -177,19 +176,20 @@ impl CodeMemoryBuilder {
         Ok(DefinedFunction { id, widths: lowered.widths })
     }
 
-    /// The function of a lane, which `write` writes.
+    /// The function of a lane, which `write` writes, with the signature of [`LaneFunction`].
     pub(crate) fn lane(
         &mut self,
         plan: &str,
-        script: &Script,
-        write: impl FnOnce(&Script, FunctionBuilder<'_>, TargetFrontendConfig),
+        write: impl FnOnce(FunctionBuilder<'_>, TargetFrontendConfig),
     ) -> Result<FuncId, BackendError> {
-        let signature = lanes::signature(self.convention);
+        let mut signature = Signature::new(self.convention);
+        signature.params.push(AbiParam::new(types::I64));
+        signature.returns.push(AbiParam::new(types::I64));
         let refused = |error| refused(plan, error);
         let id = self.memory.0.declare_anonymous_function(&signature).map_err(|error| refused(error.to_string()))?;
         let mut context = Context::new();
         context.func.signature = signature;
-        write(script, FunctionBuilder::new(&mut context.func, &mut self.contexts), self.config);
+        write(FunctionBuilder::new(&mut context.func, &mut self.contexts), self.config);
         define(&mut self.memory.0, &self.cold, id, &mut context, &Patches::default()).map_err(refused)?;
         Ok(id)
     }

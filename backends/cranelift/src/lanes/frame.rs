@@ -24,6 +24,20 @@ pub(super) const PLACE: usize = 3;
 pub(super) const ELEMENTS: usize = 1;
 pub(super) const PIECE: usize = 2;
 
+/// Why a lane did not end, as its code says it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stop {
+    /// It asks for an array that all threads should make.
+    Large = 1,
+    /// Something fails: the lane is to be run as plans are, which says what.
+    Failed = 2,
+}
+
+/// In the place of an array where there is none.
+pub(super) const NO_ARRAY: i64 = -1;
+
+pub(super) type Result<T = ()> = std::result::Result<T, Stop>;
+
 /// Where everything is.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Layout {

@@ -5,24 +5,12 @@ use std::time::Instant;
 
 use fusebox_backend::took;
 
-use super::lane::LaneScript;
-
-/// Why a lane did not end, as its code says it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stop {
-    /// It asks for an array that all threads should make.
-    Large = 1,
-    /// Something fails: the lane is to be run as plans are, which says what.
-    Failed = 2,
-}
-
-/// In the place of an array where there is none.
-pub(super) const NO_ARRAY: i64 = -1;
+use super::{frame::Result, lane::LaneScript};
 
 /// Nothing stopped the lane.
 const GOES_ON: i64 = 0;
 
-fn how(done: super::lane::Result) -> i64 {
+fn how(done: Result) -> i64 {
     match done {
         Ok(()) => GOES_ON,
         Err(stop) => stop as i64,

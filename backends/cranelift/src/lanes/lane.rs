@@ -6,15 +6,11 @@ use fusebox_backend::{Stored, is_wanted};
 use fusebox_ir::{Array, Memory, ValueId};
 
 use super::{
-    arrays::{LaneMemory, NOWHERE, Place},
-    frame::{COUNTS, Frame, LANES, SCRATCH, SLOT, TIMED},
-    helpers::Stop,
-    script::{Number, Script, Slot, Source},
-    scripts::LaneCode,
+    frame::{COUNTS, Frame, LANES, Result, SCRATCH, SLOT, Stop, TIMED},
+    memory::{LaneMemory, NOWHERE, Place},
+    script::{LaneCode, Number, Script, Slot, Source},
 };
 use crate::failure::SLOT_WORDS;
-
-pub(super) type Result<T = ()> = std::result::Result<T, Stop>;
 
 /// Lanes of one step, on one thread.
 pub(super) struct LaneScript<'a> {

@@ -8,6 +8,7 @@ mod helpers;
 mod kept;
 mod lane;
 mod lower;
+mod memory;
 mod script;
 mod scripts;
 mod writing;
@@ -20,8 +21,8 @@ use std::sync::{
 use fusebox_backend::{AtOnce, BackendError, Joined, LaneRun, Lanes, Stored, Values, lock};
 use fusebox_ir::{Array, ElementType, Fault, Place, Plan, RunError};
 
-use self::{arrays::LaneMemory, helpers::Stop, kept::Kept, lane::LaneScript};
-pub(crate) use self::{lower::signature, script::Script, scripts::Scripts};
+pub(crate) use self::scripts::Scripts;
+use self::{frame::Stop, kept::Kept, lane::LaneScript, memory::LaneMemory};
 use crate::{Shared, machine::Cpu};
 
 /// Most bytes of memory that a thread keeps for later lanes.

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use fusebox_ir::{ElementType, ValueId};
 
 use super::frame::Layout;
-use crate::code_memory::Code;
+use crate::code_memory::{Code, LaneFunction};
 
 /// Where a value is: scalars and arrays are numbered apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -174,4 +174,11 @@ pub(crate) struct Script {
     pub(super) layout: Layout,
     /// Bytes of scratch memory that some code asks for.
     pub(super) scratch: usize,
+}
+
+/// A script, and its code.
+#[derive(Debug)]
+pub(crate) struct LaneCode {
+    pub(super) script: Script,
+    pub(super) function: LaneFunction,
 }

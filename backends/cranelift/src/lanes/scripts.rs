@@ -5,18 +5,14 @@ use std::collections::HashMap;
 use fusebox_backend::BackendError;
 use fusebox_ir::{Plan, Step, ValueId};
 
-use super::{lower, script::Script};
+use super::{
+    lower,
+    script::{LaneCode, Script},
+};
 use crate::{
-    code_memory::{CodeMemory, CodeMemoryBuilder, LaneFunction},
+    code_memory::{CodeMemory, CodeMemoryBuilder},
     loaded_kernel::LoadedKernel,
 };
-
-/// A script, and its code.
-#[derive(Debug)]
-pub(crate) struct LaneCode {
-    pub(super) script: Script,
-    pub(super) function: LaneFunction,
-}
 
 /// What lanes do that run one at a time, by the value that holds the number of the lane.
 #[derive(Debug, Default)]
@@ -38,7 +34,9 @@ impl Scripts {
             return Ok(Self::default());
         }
         let mut maker = CodeMemoryBuilder::new()?;
-        let made = scripts.iter().map(|(_, script)| maker.lane(&plan.name, script, lower::lower));
+        let made = scripts
+            .iter()
+            .map(|(_, script)| maker.lane(&plan.name, |builder, config| lower::lower(script, builder, config)));
         let made = made.collect::<Result<Vec<_>, _>>()?;
         let memory = maker.finish()?;
         let codes = scripts.into_iter().zip(made);

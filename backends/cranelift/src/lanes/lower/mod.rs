@@ -14,15 +14,10 @@ use cranelift_frontend::FunctionBuilder;
 use fusebox_ir::MAX_EXTENT;
 
 use super::{
-    frame::{COUNTS, ELEMENTS, LANES, PIECE},
-    helpers::{self, NO_ARRAY, Stop},
+    frame::{COUNTS, ELEMENTS, LANES, NO_ARRAY, PIECE, Stop},
+    helpers,
     script::{Do, Number, Script, Slot, Source},
 };
-
-/// The signature of the function of a lane: the frame; how it ended.
-pub(crate) fn signature(convention: CallConv) -> Signature {
-    with_parameters(convention, 1)
-}
 
 fn with_parameters(convention: CallConv, count: usize) -> Signature {
     let mut signature = Signature::new(convention);
