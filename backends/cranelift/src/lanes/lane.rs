@@ -7,7 +7,7 @@ use fusebox_ir::{Array, Memory, ValueId};
 
 use super::{
     frame::{COUNTS, Frame, LANES, Result, SCRATCH, SLOT, Stop, TIMED},
-    memory::{LaneMemory, NOWHERE, Place},
+    memory::{LaneMemory, NOWHERE, POOL_BYTES, Place},
     script::{LaneCode, Number, Script, Slot, Source},
 };
 use crate::failure::SLOT_WORDS;
@@ -164,7 +164,7 @@ impl<'a> LaneScript<'a> {
 
     /// Gives back what the next run can use.
     pub(super) fn end(self) {
-        if self.bytes_held() > super::POOL_BYTES {
+        if self.bytes_held() > POOL_BYTES {
             self.memory.drop_pieces();
         }
         self.memory.frame = self.frame;

@@ -4,6 +4,9 @@ use fusebox_ir::Memory;
 
 use super::frame::{Frame, Result, Stop};
 
+/// Most bytes of memory that a thread keeps for later lanes.
+pub(crate) const POOL_BYTES: usize = 16 << 20;
+
 /// Where an array is.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place {

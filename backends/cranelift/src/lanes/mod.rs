@@ -21,12 +21,9 @@ use std::sync::{
 use fusebox_backend::{AtOnce, BackendError, Joined, LaneRun, Lanes, Stored, Values, lock};
 use fusebox_ir::{Array, ElementType, Fault, Place, Plan, RunError};
 
-pub(crate) use self::scripts::Scripts;
 use self::{frame::Stop, kept::Kept, lane::LaneScript, memory::LaneMemory};
+pub(crate) use self::{memory::POOL_BYTES, scripts::Scripts};
 use crate::{Shared, machine::Cpu};
-
-/// Most bytes of memory that a thread keeps for later lanes.
-pub(crate) const POOL_BYTES: usize = 16 << 20;
 
 /// Bytes that lanes give from which on all threads put them together: one copies as many in the time that it takes to call the others.
 const TOGETHER_FROM: usize = 1 << 20;
