@@ -94,18 +94,22 @@ fn ran(config: Config, plan: &Plan, inputs: &[Array]) -> Vec<Array> {
     results
 }
 
+/// Compares runs on so many threads, with lanes of so many bytes left to all of them, with the interpreter.
+fn same_on(threads_and_bytes: &[(usize, usize)], plan: &Plan, inputs: &[Array]) {
+    let expected = interpreted(plan, inputs).unwrap();
+    for &(threads, lane_bytes) in threads_and_bytes {
+        let found = ran(Config { threads, lane_bytes, share_from_ns: 1, ..Config::default() }, plan, inputs);
+        let same = found.iter().zip(&expected).all(|(own, other)| same_bits(own, other));
+        let extents: Vec<&[usize]> = inputs.iter().map(Array::extents).collect();
+        assert!(same, "{threads} threads, lanes of {lane_bytes} bytes, inputs of {extents:?}");
+    }
+}
+
 #[test]
 fn large_lanes_are_left_to_all_threads() {
     let plan = plan(ROWS);
     for lengths in some_lengths() {
-        let inputs = rows(&lengths);
-        let expected = interpreted(&plan, &inputs).unwrap();
-        for (threads, lane_bytes) in [(1, 0), (2, 0), (2, 100), (7, 64), (3, 40_000), (7, usize::MAX)] {
-            let config = Config { threads, lane_bytes, share_from_ns: 1, ..Config::default() };
-            let found = ran(config, &plan, &inputs);
-            let same = found.iter().zip(&expected).all(|(own, other)| same_bits(own, other));
-            assert!(same, "{threads} threads, lanes of {lane_bytes} bytes, {lengths:?}");
-        }
+        same_on(&[(1, 0), (2, 0), (2, 100), (7, 64), (3, 40_000), (7, usize::MAX)], &plan, &rows(&lengths));
     }
 }
 
@@ -210,13 +214,7 @@ fn states_change_places_and_share_arrays() {
     for (n, k) in [(0, 3), (1, 0), (5, 2), (200, 3)] {
         let numbers = |count: usize, seed: i64| (0..count as i64).map(|i| (i * 7919 + seed) % 1009).collect::<Vec<_>>();
         let inputs = [Array::new(&[n], &numbers(n, 5)).unwrap(), Array::new(&[k], &numbers(k, 11)).unwrap()];
-        let expected = interpreted(&plan, &inputs).unwrap();
-        for (threads, lane_bytes) in [(1, 0), (2, 1 << 20), (2, 80)] {
-            let config = Config { threads, lane_bytes, share_from_ns: 1, ..Config::default() };
-            let found = ran(config, &plan, &inputs);
-            let same = found.iter().zip(&expected).all(|(own, other)| same_bits(own, other));
-            assert!(same, "{n} lanes, {threads} threads, lanes of {lane_bytes} bytes");
-        }
+        same_on(&[(1, 0), (2, 1 << 20), (2, 80)], &plan, &inputs);
     }
 }
 

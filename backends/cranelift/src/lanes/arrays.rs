@@ -1,11 +1,9 @@
 //! The arrays of a lane: where they are, how they are made and go.
 
-use fusebox_ir::Memory;
-
 use super::{
     frame::{ELEMENTS, PIECE, Result, Stop},
     lane::LaneScript,
-    memory::{NOWHERE, Piece, Place},
+    memory::{NOWHERE, Place},
 };
 
 impl LaneScript<'_> {
@@ -27,13 +25,11 @@ impl LaneScript<'_> {
                 return Ok(());
             }
         }
-        let piece = self.memory.piece(bytes)?;
+        let (piece, address) = self.memory.piece(bytes)?;
         self.memory.counts[piece] = 1;
         self.say_counts();
-        let Piece { memory, address, .. } = &mut self.memory.pieces[piece - 1];
-        let address = *address;
         if self.cleared {
-            memory.bytes_mut().fill(0);
+            self.memory.bytes_mut(piece).fill(0);
         }
         self.put(array, Place { address, elements, piece });
         Ok(())
@@ -44,7 +40,7 @@ impl LaneScript<'_> {
         self.allocate(array, elements, None)?;
         let bytes = &self.script.data[number];
         let piece = self.place(array).piece;
-        let room = self.memory.pieces[piece - 1].memory.bytes_mut().get_mut(..bytes.len());
+        let room = self.memory.bytes_mut(piece).get_mut(..bytes.len());
         room.ok_or(Stop::Failed)?.copy_from_slice(bytes);
         Ok(())
     }
@@ -71,22 +67,6 @@ impl LaneScript<'_> {
         // SAFETY: both are addresses of arrays that are made, of at least so many bytes: the target was just allocated for them, in memory that no other
         // array is in, and the source is of the same extents and element type.
         unsafe { std::ptr::copy_nonoverlapping(from as *const u8, to as *mut u8, bytes) }
-    }
-
-    /// Zeros for a launch to work in: eight bytes for each block, and a few more; where they are.
-    pub(super) fn working(&mut self, number: usize, blocks: u64) -> Result<u64> {
-        let bytes = usize::try_from(blocks).ok().and_then(|blocks| blocks.checked_mul(8)).ok_or(Stop::Failed)?;
-        let wanted = Memory::capacity_for(bytes).ok_or(Stop::Failed)?;
-        let working = &mut self.memory.working;
-        while working.len() <= number {
-            working.push(Memory::zeros(64).ok_or(Stop::Failed)?);
-        }
-        let memory = &mut working[number];
-        if memory.capacity() < wanted {
-            *memory = Memory::zeros(bytes).ok_or(Stop::Failed)?;
-        }
-        memory.bytes_mut()[..wanted].fill(0);
-        Ok(memory.bytes_mut().as_mut_ptr() as u64)
     }
 
     fn extents(&self, array: usize) -> impl Iterator<Item = u64> {
@@ -130,7 +110,6 @@ impl LaneScript<'_> {
     /// The memory of an array that the lane made.
     pub(super) fn bytes(&self, array: usize) -> Option<&[u8]> {
         let place = self.place(array);
-        let piece = self.memory.pieces.get(place.piece.checked_sub(1)?)?;
-        piece.memory.bytes().get(..place.elements as usize * self.script.arrays[array].width)
+        self.memory.bytes(place.piece)?.get(..place.elements as usize * self.script.arrays[array].width)
     }
 }

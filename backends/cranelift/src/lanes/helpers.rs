@@ -50,7 +50,7 @@ pub(super) extern "C" fn unused(lanes: *mut LaneScript<'_>, piece: usize) -> i64
 pub(super) extern "C" fn working(lanes: *mut LaneScript<'_>, number: usize, blocks: u64) -> u64 {
     // SAFETY: as in `allocate`.
     let lanes = unsafe { &mut *lanes };
-    lanes.working(number, blocks).unwrap_or(0)
+    lanes.memory.working(number, blocks).unwrap_or(0)
 }
 
 /// A launch whose time somebody wants to know.

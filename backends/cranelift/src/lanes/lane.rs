@@ -10,12 +10,12 @@ use super::{
     memory::{LaneMemory, NOWHERE, POOL_BYTES, Place},
     script::{LaneCode, Number, Script, Slot, Source},
 };
-use crate::failure::SLOT_WORDS;
+use crate::{code_memory::LaneFunction, failure::SLOT_WORDS};
 
 /// Lanes of one step, on one thread.
 pub(super) struct LaneScript<'a> {
     pub(super) script: &'a Script,
-    code: &'a LaneCode,
+    function: LaneFunction,
     pub(super) memory: &'a mut LaneMemory,
     /// Holds what lanes read from outside.
     _outside: Vec<Array>,
@@ -32,19 +32,20 @@ pub(super) struct LaneScript<'a> {
 impl<'a> LaneScript<'a> {
     /// None if there is no memory for it, or something from outside is of another kind than the plan says.
     pub(super) fn new<'v>(
-        code: &'a LaneCode,
+        LaneCode { script, function }: &'a LaneCode,
         memory: &'a mut LaneMemory,
         outside: impl Iterator<Item = (ValueId, &'v Stored<&'v Array>)>,
         (most, cleared): (Option<usize>, bool),
     ) -> Option<Self> {
-        let script = &code.script;
         let bytes = script.scratch + 128;
         let scratch = memory.scratch.take().filter(|own| own.capacity() >= bytes).or_else(|| Memory::zeros(bytes))?;
         let mut frame = std::mem::take(&mut memory.frame);
         frame.clear(script.layout.all());
         memory.slot.resize(SLOT_WORDS, 0);
         memory.clear();
-        let mut lanes = Self { script, code, memory, _outside: Vec::new(), most, cleared, frame, scratch, begun: None };
+        let function = *function;
+        let mut lanes =
+            Self { script, function, memory, _outside: Vec::new(), most, cleared, frame, scratch, begun: None };
         lanes.write_tables();
         for (id, stored) in outside {
             let Some(&slot) = script.slots.get(&id) else { continue };
@@ -150,7 +151,7 @@ impl<'a> LaneScript<'a> {
         // outside, which `_outside` holds and kernels only read, and memory of lanes, which only this thread has, of which no reference is left, and
         // which stays where it is until its array is freed. Each scalar has a line, and there is one more behind the frame. Scratch memory is aligned and has
         // the bytes that any code of the script asks for, and the slot has room for every failure. Helpers get this value while nothing here runs.
-        match unsafe { (self.code.function)(frame) } {
+        match unsafe { (self.function)(frame) } {
             0 => Ok(()),
             stop if stop == Stop::Large as i64 => Err(Stop::Large),
             _ => Err(Stop::Failed),

@@ -24,9 +24,9 @@ const OUTSIDE: i64 = 1 << 62;
 
 /// A piece of memory of lanes.
 #[derive(Debug)]
-pub(super) struct Piece {
-    pub memory: Memory,
-    pub address: u64,
+struct Piece {
+    memory: Memory,
+    address: u64,
     capacity: usize,
 }
 
@@ -42,7 +42,7 @@ impl Piece {
 #[derive(Debug, Default)]
 pub(super) struct LaneMemory {
     /// From the piece with number 1 on.
-    pub pieces: Vec<Piece>,
+    pieces: Vec<Piece>,
     /// How many arrays are in each piece, from number 0 on.
     pub counts: Vec<i64>,
     /// Pieces that no array is in.
@@ -50,7 +50,7 @@ pub(super) struct LaneMemory {
     pub frame: Frame,
     pub scratch: Option<Memory>,
     /// Where launches work, which need no array for it.
-    pub working: Vec<Memory>,
+    working: Vec<Memory>,
     pub slot: Vec<u64>,
 }
 
@@ -73,8 +73,13 @@ impl LaneMemory {
         self.pieces.clear();
     }
 
-    /// Memory of so many bytes that no array is in: what was freed last may still be in a cache.
-    pub(super) fn piece(&mut self, bytes: usize) -> Result<usize> {
+    /// Memory of so many bytes that no array is in, by number, and where it is: what was freed last may still be in a cache.
+    pub(super) fn piece(&mut self, bytes: usize) -> Result<(usize, u64)> {
+        let number = self.numbered(bytes)?;
+        Ok((number, self.pieces[number - 1].address))
+    }
+
+    fn numbered(&mut self, bytes: usize) -> Result<usize> {
         let wanted = Memory::capacity_for(bytes).ok_or(Stop::Failed)?;
         let Self { pieces, free, .. } = self;
         if let Some(at) = free.iter().rposition(|&piece| pieces[piece - 1].capacity >= wanted) {
@@ -93,5 +98,29 @@ impl LaneMemory {
                 Ok(pieces.len())
             }
         }
+    }
+
+    /// The bytes of a piece; none of what is no memory of lanes.
+    pub(super) fn bytes(&self, piece: usize) -> Option<&[u8]> {
+        Some(self.pieces.get(piece.checked_sub(1)?)?.memory.bytes())
+    }
+
+    pub(super) fn bytes_mut(&mut self, piece: usize) -> &mut [u8] {
+        self.pieces[piece - 1].memory.bytes_mut()
+    }
+
+    /// Zeros for a launch to work in: eight bytes for each block, and a few more; where they are.
+    pub(super) fn working(&mut self, number: usize, blocks: u64) -> Result<u64> {
+        let bytes = usize::try_from(blocks).ok().and_then(|blocks| blocks.checked_mul(8)).ok_or(Stop::Failed)?;
+        let wanted = Memory::capacity_for(bytes).ok_or(Stop::Failed)?;
+        while self.working.len() <= number {
+            self.working.push(Memory::zeros(64).ok_or(Stop::Failed)?);
+        }
+        let memory = &mut self.working[number];
+        if memory.capacity() < wanted {
+            *memory = Memory::zeros(bytes).ok_or(Stop::Failed)?;
+        }
+        memory.bytes_mut()[..wanted].fill(0);
+        Ok(memory.bytes_mut().as_mut_ptr() as u64)
     }
 }

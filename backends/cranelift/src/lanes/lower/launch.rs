@@ -85,11 +85,7 @@ impl Lower<'_, '_> {
     fn own_extents(&mut self, given: &Given) -> Vec<Clif> {
         match given.slot {
             Slot::Scalar(..) => Vec::new(),
-            Slot::Array(array) => {
-                let ty = &self.script.arrays[array];
-                let extents = ty.first..ty.first + ty.extents.len();
-                extents.map(|extent| self.load(self.script.layout.extent(extent))).collect()
-            }
+            Slot::Array(array) => self.extents(array),
         }
     }
 
@@ -169,24 +165,21 @@ impl Lower<'_, '_> {
             self.store(words + working.word, address);
         }
         let count = call.count.map(|count| call.arrays[count].slot);
-        let mut appended = zero;
-        if call.whole {
+        // How many elements were appended, which the code leaves in scratch memory.
+        let appended = if call.whole {
             self.code(&call.code, table, (zero, steps));
-            appended = self.first_of_scratch();
+            self.first_of_scratch()
         } else {
             let (some, next) = (self.b.create_block(), self.b.create_block());
             self.b.append_block_param(next, types::I64);
             self.b.ins().brif(steps, some, &[], next, &[BlockArg::Value(zero)]);
             self.b.switch_to_block(some);
             self.code(&call.code, table, (zero, steps));
-            appended = match count {
-                Some(_) => self.first_of_scratch(),
-                None => appended,
-            };
+            let appended = self.first_of_scratch();
             self.b.ins().jump(next, &[BlockArg::Value(appended)]);
             self.b.switch_to_block(next);
-            appended = self.b.block_params(next)[0];
-        }
+            self.b.block_params(next)[0]
+        };
         if let Some(finish) = &call.finish {
             self.code(finish, table, (zero, steps));
         }

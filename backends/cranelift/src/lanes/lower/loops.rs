@@ -63,11 +63,7 @@ impl<'s> Lower<'s, '_> {
                     } else {
                         self.count(place.piece, 1);
                     }
-                    let ty = &self.script.arrays[*from];
-                    let extents: Vec<Clif> = (ty.first..ty.first + ty.extents.len())
-                        .map(|extent| self.load(self.script.layout.extent(extent)))
-                        .collect();
-                    arrays.push((*to, place, extents));
+                    arrays.push((*to, place, self.extents(*from)));
                 }
             }
         }

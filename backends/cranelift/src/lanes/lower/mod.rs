@@ -214,6 +214,13 @@ impl<'s> Lower<'s, '_> {
         }
     }
 
+    /// The extents that an array has.
+    fn extents(&mut self, array: usize) -> Vec<Clif> {
+        let ty = &self.script.arrays[array];
+        let extents = ty.first..ty.first + ty.extents.len();
+        extents.map(|extent| self.load(self.script.layout.extent(extent))).collect()
+    }
+
     fn place(&mut self, array: usize) -> Loaded {
         let at = self.script.layout.place(array);
         Loaded { address: self.load(at), elements: self.load(at + ELEMENTS), piece: self.load(at + PIECE) }
