@@ -229,6 +229,20 @@ mod tests {
         }
     }
 
+    /// A row without elements, and an index outside of the target, are to be told.
+    #[test]
+    fn checks_and_scatters_that_may_fail_stay() {
+        let source = "fn f(a: [n, m]f32, at: [k]i64, x: [k]f32, none: [l]f32) -> [n]f32, [l]f32, [k]f32 {
+            let top: [n]f32 = fold1(|x, y| max(x, y), a)
+            let sums: [l]f32 = permute(|new, old| new + old, none, x, at: at)
+            let twice: [k]f32 = map(|x| x * 2.0, x)
+            return top, sums, twice }";
+        let plan = needing(source, &[]);
+        let text = plan.to_string();
+        assert_eq!(launches(&plan), 2, "{plan}");
+        assert!(text.contains("fold1 `top`") && text.contains("permute `sums`"), "{plan}");
+    }
+
     #[test]
     fn kernels_lose_what_only_makes_arrays_that_nothing_needs() {
         let source = "fn f(a: [n, m]f32, b: [n]f32) -> [n]f32, [n, m]f32, [n]f32 {
