@@ -56,6 +56,48 @@ fn every_tile_has_the_bits_of_the_interpreter() {
     }
 }
 
+/// Sums, and what else is combined, of rows that have something in common.
+const ROWS: [&str; 3] = [
+    "fn f(a: [n, m]f32, x: [m]f32) -> [n]f32 {
+     let y: [n, m]f32 = replicate([n, _], x)
+     let p: [n, m]f32 = map(|a, x| a * x, a, y)
+     let r: [n]f32 = fold(|x, y| x + y, 0.5, p)
+     return r }",
+    // Two of them, of which one has no identity, and what is stored on the way.
+    "fn f(a: [n, m]f32, x: [m]f32) -> [n, m]f32, [n]f32, [n]f32 {
+     let p: [n, m]f32, r: [n]f32, s: [n]f32 = cluster(|| {
+       vertical y: [n, m]f32 = replicate([n, _], x)
+       horizontal p: [n, m]f32 = map(|a, x| a * x, a, y)
+       horizontal r: [n]f32 = fold(|x, y| x + y, 0.5, p)
+       last s: [n]f32 = fold1(|x, y| x * 0.5 + y, p, commutes: true)
+       return p, r, s })
+     return p, r, s }",
+    // All pairs of rows, and what is reduced of their products.
+    "fn f(a: [n, m]f32, x: [m]f32) -> [n]f32 {
+     let r: [n]f32 = cluster(|| {
+       vertical q: [n, n, m]f32 = replicate([_, n, _], a)
+       vertical k: [n, n, m]f32 = replicate([n, _, _], a)
+       vertical p: [n, n, m]f32 = map(|x, y| x * y, q, k)
+       vertical s: [n, n]f32 = fold(|x, y| x + y, 0.0, p)
+       last r: [n]f32 = fold(|x, y| max(x, y), -inf_f32, s)
+       return r })
+     return r }",
+];
+
+#[test]
+fn rows_and_accumulators_in_memory() {
+    let inputs: Vec<Vec<Array>> = [[0, 20], [5, 0], [1, 70], [7, 9], [6, 16], [19, 33], [5, 130], [3, 4100], [3, 9000]]
+        .map(|[n, m]| {
+            let mut random = Random((n + 10 * m) as u64);
+            vec![random.array(ElementType::F32, &[n, m]), random.array(ElementType::F32, &[m])]
+        })
+        .into();
+    for source in ROWS {
+        let seen = every_schedule(source, &inputs, &[" unroll 2 {", " unroll 3 {"]);
+        assert!(seen.iter().all(|&count| count > 1), "{seen:?}: {source}");
+    }
+}
+
 fn kernel(source: &str) -> Kernel {
     plan(source).kernels.pop().unwrap()
 }
@@ -82,6 +124,7 @@ fn tiles_are_chosen_and_refused_with_the_reason() {
     );
     let scan = kernel("fn f(a: [n, m]f32) -> [n, m]f32 { let b: [n, m]f32 = scanl1(|x, y| x + y, a) return b }");
     let sums = kernel("fn f(a: [n, m]f32) -> [n]f32 { let b: [n]f32 = fold(|x, y| x + y, 0.0, a) return b }");
+    let runs = kernel("fn f(a: [n, m]f32) -> [n]f32 { let b: [n]f32 = fold(|x, y| x + y * x, 0.0, a) return b }");
     let rows = kernel(
         "fn f(a: [n]f32, o: [m]i64) -> [?]f32 {
         let k = m - 1 let s: [k]f32 = fold_seg(|x, y| x + y, 0.5, a, offsets: o) return s }",
@@ -90,10 +133,11 @@ fn tiles_are_chosen_and_refused_with_the_reason() {
         (&product, " unroll 5", " unroll 17", "more than 16"),
         (&product, " unroll 5", " unroll 16", "take 32 vector registers, and there are 16"),
         (&product, "threads {", "threads unroll 2 {", "only gangs"),
-        (&product, "overlapped", "overlapped, out of cache stream r", "one plain loop"),
+        (&product, "overlapped", "overlapped, out of cache stream r", "has a plain loop"),
         (&stencil, "loop x_share {", "loop x_share unroll 2 {", "do at once"),
         (&scan, "loop x_share {", "loop x_share unroll 2 {", "do at once"),
-        (&sums, "loop x_share.3 {", "loop x_share.3 unroll 2 {", "do at once"),
+        (&sums, "loop x_share.3 {", "loop x_share.3 unroll 2 {", "has a plain loop"),
+        (&runs, "loop x_share.2 {", "loop x_share.2 unroll 2 {", "do at once"),
         (&rows, "loop x_share {", "loop x_share unroll 2 {", "other bounds at each step"),
     ] {
         let said = changed(kernel, from, to);

@@ -61,11 +61,13 @@ fn rows_of_every_type() {
 const PROGRAMS: [&str; 6] = [
     // All pairs of rows, and what is reduced of their products.
     "fn f(a: [n, m]f32) -> [n]f32 {
-     let q: [n, n, m]f32 = replicate([_, n, _], a)
-     let k: [n, n, m]f32 = replicate([n, _, _], a)
-     let p: [n, n, m]f32 = map(|x, y| x * y, q, k)
-     let s: [n, n]f32 = fold(|x, y| x + y, 0.0, p)
-     let r: [n]f32 = fold(|x, y| max(x, y), -inf_f32, s)
+     let r: [n]f32 = cluster(|| {
+       vertical q: [n, n, m]f32 = replicate([_, n, _], a)
+       vertical k: [n, n, m]f32 = replicate([n, _, _], a)
+       vertical p: [n, n, m]f32 = map(|x, y| x * y, q, k)
+       vertical s: [n, n]f32 = fold(|x, y| x + y, 0.0, p)
+       last r: [n]f32 = fold(|x, y| max(x, y), -inf_f32, s)
+       return r })
      return r }",
     // Something loaded, an index and a condition of the point.
     "fn f(a: [n, m]f32) -> [n]f32 {
@@ -122,6 +124,26 @@ fn points_with_something_of_their_own() {
         }
         let seen = every_schedule(source, &all, &[" points "]);
         assert!(seen[0] > 0, "{source}");
+    }
+}
+
+#[test]
+fn points_of_several_steps_of_the_level_around() {
+    let pairs = kernel(PROGRAMS[0]);
+    for changes in [
+        &[][..],
+        &[("unroll 4 points 2", "unroll 4")],
+        &[(" unroll 2 {", " {")],
+        &[(" unroll 2 {", " unroll 4 {"), ("unroll 4 points 2", "unroll 4"), ("points 8", "points 4")],
+    ] {
+        assert_eq!(changed(&pairs, "avx512", Preferences::default(), changes), "accepted", "{changes:?}");
+    }
+    for (changes, reason) in [
+        (&[(" unroll 2 {", " unroll 8 {")][..], "vector registers"),
+        (&[("unroll 4 points 2", "unroll 4 points 8")], "vector registers"),
+    ] {
+        let said = changed(&pairs, "avx512", Preferences::default(), changes);
+        assert!(said.contains(reason), "{changes:?}: should be refused as `{reason}`:\n{said}");
     }
 }
 

@@ -34,13 +34,15 @@ pub fn may_jam(kernel: &Kernel, level: usize) -> Result<(), String> {
             }
             Action::Scalar(_) | Action::Check { .. } => true,
             // Elements of each accumulator come in their order, whatever comes between.
-            Action::Reduce { to, association, .. } => *to as usize > level && *association == Association::InOrder,
+            Action::Reduce { to, association: Association::InOrder | Association::Interleaved { .. }, .. } => {
+                *to as usize > level
+            }
             // What another step reads is not written over.
             Action::Store { array, .. } => {
                 let array = &kernel.arrays[array.index()];
                 array.access == Access::Write && array.in_place_of.is_none()
             }
-            Action::Scan { .. } | Action::Append { .. } | Action::Scatter { .. } => false,
+            Action::Reduce { .. } | Action::Scan { .. } | Action::Append { .. } | Action::Scatter { .. } => false,
         };
         if !fits {
             return Err(format!("statement {position} is none that several steps of level {level} do at once"));

@@ -62,7 +62,7 @@ impl<'k> Emitter<'k> {
             })
             .collect();
         let states = self.states.clone();
-        let mut sides = Vec::new();
+        let (mut sides, mut at_once) = (Vec::new(), 0);
         for (side, nodes) in [(true, short), (false, long)] {
             self.states = states.clone();
             self.short_trip.extend(positions.iter().map(|&position| (position, side)));
@@ -76,11 +76,10 @@ impl<'k> Emitter<'k> {
             self.at_least.truncate(known_least);
             let mut values = std::mem::take(&mut self.states);
             // A part that leaves results of blocks makes no locals of them.
-            made.retain(|id| self.locals.contains_key(id));
-            for &id in &made {
-                let value = self.local(id)?;
-                values.push(self.plain(value));
-            }
+            let locals: Vec<Vec<Value>> = made.iter().map(|&id| self.local_of_steps(id)).collect();
+            made = made.into_iter().zip(&locals).filter(|(_, values)| !values.is_empty()).map(|(id, _)| id).collect();
+            at_once = locals.iter().map(Vec::len).max().unwrap_or(0);
+            values.extend(locals.into_iter().flatten());
             sides.push((self.b.close(), values));
         }
         (self.nodes, self.gang) = (nodes, gang);
@@ -89,9 +88,8 @@ impl<'k> Emitter<'k> {
         let mut values = self.b.end_if(is_short, short, long);
         let locals = values.split_off(states.len());
         self.states = values;
-        for (id, value) in made.into_iter().zip(locals) {
-            let value = self.val(value);
-            self.locals.insert(id, value);
+        for (id, values) in made.into_iter().zip(locals.chunks(at_once.max(1))) {
+            self.set_local_of_steps(id, values);
         }
         Ok(())
     }

@@ -7,7 +7,7 @@ use super::{Emitter, Result, emitted_level::EmittedLevel, strip_mined::StripMine
 use crate::vector::Value;
 
 impl<'k> Emitter<'k> {
-    /// Whether blocks of a level that run as these nodes say keep their accumulators in registers.
+    /// Whether blocks of a level that run as these nodes say keep their accumulators in registers; those of several steps at once are too many.
     pub(super) fn holds(&self, nest: &EmittedLevel, nodes: &[Node]) -> bool {
         let [Node::Loop(each), ..] = nodes else { return false };
         let By::Lanes(lanes) = each.by else { return false };
@@ -15,6 +15,7 @@ impl<'k> Emitter<'k> {
         plain
             && self.lanes == 1
             && self.mask.is_none()
+            && self.jam.is_none()
             && Unrolled::of(self.kernel, nest.depth, lanes, each.unroll).is_some()
     }
 

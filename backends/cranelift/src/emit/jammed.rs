@@ -88,6 +88,84 @@ impl Emitter<'_> {
         }
     }
 
+    /// What each of the steps that run at once has for itself; of one step alone, nothing.
+    pub(super) fn locals_of_steps(&self) -> Vec<HashMap<LocalId, Val>> {
+        self.jam
+            .as_ref()
+            .map_or_else(|| vec![HashMap::new()], |jam| jam.steps.iter().map(|step| step.locals.clone()).collect())
+    }
+
+    /// Does something with the locals of one of the steps that run at once; these results of a reduce become the step's own.
+    pub(super) fn at_step(&mut self, number: usize, position: usize, one: impl FnOnce(&mut Self) -> Result) -> Result {
+        let Some(mut jam) = self.jam.take() else { return one(self) };
+        let step = &mut jam.steps[number];
+        self.enter(step);
+        one(self)?;
+        let made = self.kernel.statements[position].results().iter().map(|local| local.id).collect::<Vec<_>>();
+        self.leave(step, &made);
+        self.jam = Some(jam);
+        Ok(())
+    }
+
+    /// The values of a local, one of each of the steps that run at once; none where it is not known.
+    pub(super) fn local_of_steps(&mut self, id: LocalId) -> Vec<Value> {
+        let shared = self.locals.get(&id).copied();
+        let own = self.jam.iter().flat_map(|jam| &jam.steps).filter_map(|step| step.locals.get(&id).copied());
+        let values: Vec<Val> = shared.into_iter().chain(own).collect();
+        values.into_iter().map(|value| self.plain(value)).collect()
+    }
+
+    /// A local becomes these values, one of each of the steps that run at once; one alone is that of all of them.
+    pub(super) fn set_local_of_steps(&mut self, id: LocalId, values: &[Value]) {
+        let values: Vec<Val> = values.iter().map(|&value| self.val(value)).collect();
+        match (values.as_slice(), &mut self.jam) {
+            (&[value], _) => {
+                self.locals.insert(id, value);
+            }
+            (values, Some(jam)) => {
+                for (step, &value) in jam.steps.iter_mut().zip(values) {
+                    step.locals.insert(id, value);
+                }
+            }
+            (_, None) => {}
+        }
+    }
+
+    /// A reduce that is open, of the first of the steps that run at once.
+    pub(super) fn open_reduce(&self, position: usize) -> Option<&Reduce> {
+        let of_step = self.jam.as_ref().and_then(|jam| jam.steps.first()?.reduces.get(&position));
+        self.reduces.get(&position).or(of_step)
+    }
+
+    /// A reduce that is open, of each of the steps that run at once.
+    pub(super) fn open_reduces(&mut self, position: usize) -> impl Iterator<Item = &mut Reduce> {
+        let of_steps = self.jam.iter_mut().flat_map(|jam| &mut jam.steps);
+        self.reduces
+            .get_mut(&position)
+            .into_iter()
+            .chain(of_steps.filter_map(move |step| step.reduces.get_mut(&position)))
+    }
+
+    /// Does something with a reduce, for each of the steps that run at once.
+    pub(super) fn reduce_at_steps(&mut self, position: usize, one: impl FnMut(&mut Self) -> Result) -> Result {
+        self.at_steps(false, &[], position, one)
+    }
+
+    /// What a step has for itself is known.
+    fn enter(&mut self, step: &JammedStep) {
+        self.locals.extend(step.locals.iter().map(|(&id, &value)| (id, value)));
+    }
+
+    /// What a step has for itself is not known any more, and neither is what was `made` since: that is the step's own.
+    fn leave(&mut self, step: &mut JammedStep, made: &[LocalId]) {
+        for id in made {
+            step.locals.extend(self.locals.remove_entry(id));
+        }
+        step.locals.keys().for_each(|id| {
+            self.locals.remove(id);
+        });
+    }
+
     /// Does something for each of the steps that run at once, with the locals of the step; what it makes of `made` is the step's own.
     fn at_steps(
         &mut self,
@@ -100,13 +178,11 @@ impl Emitter<'_> {
         let count = jam.steps.len();
         for number in 0..count {
             let step = &mut jam.steps[if reverse { count - 1 - number } else { number }];
-            self.locals.extend(step.locals.iter().map(|(&id, &value)| (id, value)));
+            self.enter(step);
             self.reduces.extend(step.reduces.remove_entry(&position));
             one(self)?;
             step.reduces.extend(self.reduces.remove_entry(&position));
-            for &id in made {
-                step.locals.extend(self.locals.remove_entry(&id));
-            }
+            self.leave(step, made);
         }
         self.jam = Some(jam);
         Ok(())

@@ -93,7 +93,7 @@ impl<'k> Emitter<'k> {
         let mut blocked: Vec<usize> = here
             .iter()
             .copied()
-            .filter(|position| self.reduces.get(position).is_some_and(Reduce::is_blocked))
+            .filter(|&position| self.open_reduce(position).is_some_and(Reduce::is_blocked))
             .collect();
         blocked.extend(tiled.iter().copied().filter(|position| self.scans[position].has_total()));
         let nest = EmittedLevel { depth, inner, from, to, tiled, blocked, held: false };
@@ -206,7 +206,7 @@ impl<'k> Emitter<'k> {
                 if this.scans.contains_key(&position) {
                     this.total_block_begin(position, count)?;
                 } else {
-                    this.block_begin(position, count)?;
+                    this.reduce_at_steps(position, |this| this.block_begin(position, count))?;
                 }
             }
             let own = EmittedLevel { held, ..nest.clone() };
@@ -216,9 +216,12 @@ impl<'k> Emitter<'k> {
                 if this.scans.contains_key(&position) {
                     this.total_block_end(position, start, count, &results)?;
                 } else {
-                    let result = this.block_result(position, count)?;
-                    this.block_end(position, start, result.clone())?;
-                    results.insert(position, result);
+                    this.reduce_at_steps(position, |this| {
+                        let result = this.block_result(position, count)?;
+                        this.block_end(position, start, result.clone())?;
+                        results.insert(position, result);
+                        Ok(())
+                    })?;
                 }
             }
             Ok(())
@@ -418,9 +421,7 @@ impl<'k> Emitter<'k> {
             if self.kernel.statements[position].depth as usize != nest.depth + 1 {
                 continue;
             }
-            if let Some(reduce) = self.reduces.get_mut(&position) {
-                reduce.element = Some(element);
-            }
+            self.open_reduces(position).for_each(|reduce| reduce.element = Some(element));
             if let Some(total) = self.scans.get_mut(&position).and_then(|scan| scan.total.as_mut()) {
                 total.element = Some(element);
             }

@@ -53,13 +53,18 @@ impl<'k> Emitter<'k> {
             return self.rows_together(depth, inner, each, bounds);
         }
         let here = self.locals.clone();
-        let folded = self.row_gangs(depth, inner, each, bounds, vec![here.clone()])?;
-        self.locals = here;
-        for Folded { position, reduce, total } in folded.into_iter().flatten() {
-            self.operation = self.kernel.operation(&self.kernel.statements[position]);
-            let lanes = self.b.lanes(total.0[0]);
-            let total = self.fold_registers(&reduce, vec![total], lanes)?;
-            self.reduce_results(position, &reduce, total)?;
+        let mut points = self.locals_of_steps();
+        points.iter_mut().for_each(|own| own.extend(here.iter().map(|(&id, &value)| (id, value))));
+        let jam = self.jam.take();
+        let folded = self.row_gangs(depth, inner, each, bounds, points)?;
+        (self.locals, self.jam) = (here, jam);
+        for (step, folded) in folded.into_iter().enumerate() {
+            for Folded { position, reduce, total } in folded {
+                self.operation = self.kernel.operation(&self.kernel.statements[position]);
+                let lanes = self.b.lanes(total.0[0]);
+                let total = self.fold_registers(&reduce, vec![total], lanes)?;
+                self.at_step(step, position, |this| this.reduce_results(position, &reduce, total))?;
+            }
         }
         Ok(())
     }

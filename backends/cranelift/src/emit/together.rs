@@ -27,6 +27,8 @@ enum ByPoint {
 
 /// The accumulators of a reduce, in scratch memory: a gang for the points that are done at once, one behind the other.
 struct Accumulators {
+    /// Which of the steps that run at once it is of.
+    step: usize,
     position: usize,
     reduce: Reduce,
     /// Where those of each component begin, with a value that has their type.
@@ -34,7 +36,7 @@ struct Accumulators {
 }
 
 impl<'k> Emitter<'k> {
-    /// The level `depth` around the statements `inner` as a row, for each of the points that are lanes just now.
+    /// The level `depth` around the statements `inner` as a row, for each of the points that are lanes just now; of each of the steps that run at once.
     pub(super) fn rows_together(
         &mut self,
         depth: usize,
@@ -46,8 +48,10 @@ impl<'k> Emitter<'k> {
         if self.mask.is_some() {
             return Err(self.broken("rows of lanes of which some take no part"));
         }
-        let (outer, gang) = (self.locals.clone(), self.gang);
-        let differ = self.differ_by_point(depth, inner.clone());
+        let (outer, gang, steps) = (self.locals.clone(), self.gang, self.locals_of_steps());
+        let shared = self.differ_by_point(depth, inner.clone(), &outer);
+        let differ: Vec<_> = steps.iter().map(|step| self.differ_by_point(depth, inner.clone(), step)).collect();
+        let jam = self.jam.take();
         let zero = self.b.int(0);
         let behind = self.b.int(points.into());
         let folded = self.b.int(i64::from(points / each.points));
@@ -55,31 +59,42 @@ impl<'k> Emitter<'k> {
         self.states.clone_from(&open.carried);
         self.lanes = 1;
         self.gang = Some(Gang { level: depth, lanes: points, masked: true });
-        let numbers: Vec<Value> = (0..each.points).map(|ahead| self.b.add_int(open.index, ahead.into())).collect();
-        let own: Vec<_> = numbers.iter().map(|&number| self.locals_at(&outer, &differ, number)).collect();
+        let mut own = Vec::new();
+        for ahead in 0..each.points {
+            let number = self.b.add_int(open.index, ahead.into());
+            let of_all = self.locals_at(&outer, &shared, number);
+            for (step, differ) in steps.iter().zip(&differ) {
+                let mut locals = of_all.clone();
+                locals.extend(step.iter().map(|(&id, &value)| (id, value)));
+                own.push(self.locals_at(&locals, differ, number));
+            }
+        }
         let mut of_points = self.row_gangs(depth, inner, each, bounds, own)?;
         self.lanes = points;
         let at = self.b.mul(open.index, folded);
         let mut all = Vec::new();
-        for number in 0..of_points.first().map_or(0, Vec::len) {
-            let gangs = of_points.iter_mut().map(|own| std::mem::take(&mut own[number].total)).collect();
-            let Folded { position, reduce, .. } = of_points[0][number].clone();
-            self.operation = self.kernel.operation(&self.kernel.statements[position]);
-            let (values, _) = self.fold_points(&reduce, gangs, 1)?;
-            let mut places = Vec::new();
-            for value in values {
-                let bytes = self.b.element(value).bytes() * (points * points / each.points) as usize;
-                let place = self.b.scratch(bytes);
-                let base = self.scratch_at(place);
-                self.b.store(base, at, value, None);
-                places.push((place, value));
+        for step in 0..steps.len() {
+            for number in 0..of_points[step].len() {
+                let Folded { position, reduce, .. } = of_points[step][number].clone();
+                let own = of_points.iter_mut().skip(step).step_by(steps.len());
+                let gangs = own.map(|own| std::mem::take(&mut own[number].total)).collect();
+                self.operation = self.kernel.operation(&self.kernel.statements[position]);
+                let (values, _) = self.fold_points(&reduce, gangs, 1)?;
+                let mut places = Vec::new();
+                for value in values {
+                    let bytes = self.b.element(value).bytes() * (points * points / each.points) as usize;
+                    let place = self.b.scratch(bytes);
+                    let base = self.scratch_at(place);
+                    self.b.store(base, at, value, None);
+                    places.push((place, value));
+                }
+                all.push(Accumulators { step, position, reduce, places });
             }
-            all.push(Accumulators { position, reduce, places });
         }
         let next = std::mem::take(&mut self.states);
         self.states = self.b.end_loop(open, next);
-        (self.locals, self.gang, self.lanes) = (outer, gang, points);
-        for Accumulators { position, reduce, places } in all {
+        (self.locals, self.gang, self.lanes, self.jam) = (outer, gang, points, jam);
+        for Accumulators { step, position, reduce, places } in all {
             self.operation = self.kernel.operation(&self.kernel.statements[position]);
             let mut gangs: Vec<Maybe> = Vec::new();
             for at in (0..points / each.points).map(|number| i64::from(number * points)) {
@@ -91,13 +106,20 @@ impl<'k> Emitter<'k> {
                 gangs.push((places.iter().map(load).collect(), None));
             }
             let total = self.fold_points(&reduce, gangs, each.points)?;
-            self.reduce_results(position, &reduce.in_lanes(points), total)?;
+            let reduce = reduce.in_lanes(points);
+            self.at_step(step, position, |this| this.reduce_results(position, &reduce, total))?;
         }
         Ok(())
     }
 
-    /// The locals that statements inside of level `depth` use, and that differ between lanes; what is no line is stored, for each point to load its own.
-    fn differ_by_point(&mut self, depth: usize, inner: Range<usize>) -> Vec<(LocalId, ByPoint)> {
+    /// Those of these locals that statements inside of level `depth` use, and that differ between lanes; what is no line is stored, for each point to
+    /// load its own.
+    fn differ_by_point(
+        &mut self,
+        depth: usize,
+        inner: Range<usize>,
+        locals: &HashMap<LocalId, Val>,
+    ) -> Vec<(LocalId, ByPoint)> {
         let known = depths(self.kernel);
         // What is made inside may be known still, from another version of the level.
         let outside = |id: &LocalId| known.get(id).is_some_and(|&own| own <= depth);
@@ -105,7 +127,7 @@ impl<'k> Emitter<'k> {
         let used: BTreeSet<LocalId> = used.collect();
         let mut differ = Vec::new();
         for id in used {
-            match self.locals.get(&id) {
+            match locals.get(&id) {
                 Some(&Val::Gang(value)) => {
                     let place = self.b.scratch(self.b.element(value).bytes() * self.lanes as usize);
                     let (base, zero) = (self.scratch_at(place), self.b.int(0));

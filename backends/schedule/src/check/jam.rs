@@ -7,7 +7,8 @@ use crate::{
 };
 
 impl Check<'_> {
-    /// Some steps at once are single steps of a serial loop, and each level inside has one plain loop over all of it, or over a window of it.
+    /// Some steps at once are single steps of a serial loop, and each level inside has plain loops over all of it, over its pieces, or over a window of
+    /// it, or is a row.
     pub(super) fn jam(&mut self, each: &Loop, depth: usize) {
         if each.by != By::Serial {
             self.fault("only gangs, and steps one after the other on a processor, are unrolled");
@@ -22,19 +23,19 @@ impl Check<'_> {
         let level = self.level_of(each.axis);
         let inner = &self.leaf.loops[depth + 1..];
         let plain = inner.iter().all(|inner| {
+            let row = self.nest.is_row(self.kernel, inner);
             let gang = matches!(inner.by, By::Lanes(_)) && inner.remainder != Remainder::Masked;
             let whole = Axis(self.level_of(inner.axis) as u32);
-            // The loop over the windows is outside, as it is none of these.
-            let window = matches!(self.made_by(inner.axis), Some((SplitBy::Steps(_), from, false)) if from == whole);
-            (inner.axis == whole || window)
+            let pieces = matches!(self.made_by(inner.axis), Some((SplitBy::Steps(_), from, _)) if from == whole);
+            (inner.axis == whole || pieces)
                 && self.level_of(inner.axis) > level
-                && (gang || inner.by == By::Serial)
-                && inner.unroll == 1
+                && (row || gang || inner.by == By::Serial)
+                && (row || inner.unroll == 1)
                 && inner.out_of_cache.is_none()
                 && inner.pack.is_empty()
         });
-        if !plain || self.leaf.choices.iter().any(|&(.., around)| around > depth) {
-            self.fault(format!("inside of steps of level {level} that run at once each level has one plain loop"));
+        if !plain {
+            self.fault(format!("inside of steps of level {level} that run at once each level has a plain loop"));
         }
         if let Err(why) = may_jam(self.kernel, level) {
             self.fault(why);

@@ -9,7 +9,7 @@ use super::{
 use crate::{
     jam::{MOST_JAMMED, combines, may_jam, shared_loads},
     registers::registers_of_accumulators,
-    schedule::{Axis, By, Gang, Loop, Nest, Node, Remainder},
+    schedule::{Axis, By, Gang, Loop, Nest, Node, Remainder, Split, SplitBy},
 };
 
 /// Vector registers that a tile needs beside its accumulators and what its steps share: what one of them has, their product, and two without which
@@ -20,17 +20,22 @@ const BESIDE: u32 = 4;
 const ENOUGH: u32 = 8;
 
 impl Builder<'_> {
-    /// Whether each level inside has one loop over all of it, or over the steps of a window, without forms of its own.
-    fn is_plain(&self, body: &[Node]) -> bool {
+    /// Whether each level inside has one loop over all of it, or over the steps of a window, without forms of its own; of `all` that may run at once, it
+    /// may have pieces, and be a row.
+    fn is_plain(&self, body: &[Node], all: bool) -> bool {
+        let levels = self.kernel.levels.len();
         body.iter().all(|node| match node {
-            Node::Loop(Loop { axis, unroll, remainder, out_of_cache, pack, body, .. }) => {
+            Node::Loop(each) => {
+                let Loop { axis, unroll, remainder, out_of_cache, pack, body, .. } = each;
                 let window = self.interchanged.is_some_and(|(_, steps)| steps == *axis);
-                let whole = (axis.0 as usize) < self.kernel.levels.len() || window;
-                let masked = *remainder == Remainder::Masked;
-                whole && *unroll == 1 && pack.is_empty() && !masked && out_of_cache.is_none() && self.is_plain(body)
+                let pieces = matches!(self.nest.made_by(levels, *axis), Some((Split { by: SplitBy::Steps(_), .. }, _)));
+                let whole = (axis.0 as usize) < levels || window || all && pieces;
+                let row = all && self.nest.is_row(self.kernel, each);
+                let plain = *unroll == 1 && *remainder != Remainder::Masked || row;
+                whole && plain && pack.is_empty() && out_of_cache.is_none() && self.is_plain(body, all)
             }
             Node::Do(_) => true,
-            Node::Choose { .. } => false,
+            Node::Choose { then, otherwise, .. } => all && self.is_plain(then, all) && self.is_plain(otherwise, all),
         })
     }
 
@@ -39,8 +44,13 @@ impl Builder<'_> {
         let Room::Cores(cpu, Some(Gang { level: own, lanes, masked: false })) = self.machine else { return None };
         let steps = axis.0 as usize == level || self.is_share(axis);
         // A nest for short levels has few steps inside.
-        if own != level + 1 || !steps || !self.is_plain(body) || self.short.is_some() || self.preferences.jam == Some(1)
-        {
+        if own != level + 1 || !steps || self.short.is_some() || self.preferences.jam == Some(1) {
+            return None;
+        }
+        if self.rows_together {
+            return self.together.and_then(|together| together.at_once(level));
+        }
+        if !self.is_plain(body, self.preferences.jam.is_some()) {
             return None;
         }
         may_jam(self.kernel, level).ok()?;

@@ -5,6 +5,7 @@ use fusebox_ir::{Action, Association, Kernel, analysis::kernels::trip_count};
 use super::{Choice, Preferences};
 use crate::{
     gangs::{MOST_LANES, gang_of_tiles, inside, is_counted_before},
+    jam::{may_jam, shared_loads},
     registers::registers_of_accumulators,
     rows::{may_be_row, may_be_together},
     schedule::{Axis, By, Effects, Gang, Loop, Node, Remainder},
@@ -17,6 +18,8 @@ const LEAST: i64 = 9;
 const MOST: i64 = 512;
 /// Points of which gangs stand in an iteration, at most.
 const POINTS: u32 = 8;
+/// Steps of the level around the points that run at once, where what they load is the same: with as many points, they are a tile.
+const AT_ONCE: u32 = 2;
 /// Statements of an iteration, at most.
 const STATEMENTS: u32 = 256;
 
@@ -31,6 +34,8 @@ pub(super) struct Together {
     unroll: u32,
     /// Points of which gangs stand in an iteration: of long rows, and of those of one gang.
     points: (u32, u32),
+    /// Steps of the level around the points that run at once.
+    at_once: u32,
     /// How many steps a row has, where that is a number.
     steps: Option<i64>,
 }
@@ -60,7 +65,15 @@ impl Together {
             // Half of the registers are for what is loaded and computed.
             let fits = |gangs: u32| one * gangs <= cpu.registers / 2 && statements * gangs <= STATEMENTS;
             let points = |unroll: u32| (0..=POINTS.ilog2()).rev().map(|bits| 1 << bits).find(|&p| fits(unroll * p));
-            Some(Self { level, lanes, unroll, points: (points(unroll)?, points(1)?), steps })
+            let at_once =
+                match (level.checked_sub(2).filter(|&around| may_jam(kernel, around).is_ok()), preferences.jam) {
+                    (Some(_), Some(wanted)) if fits(unroll * wanted) => wanted,
+                    (Some(around), None) if shared_loads(kernel, around) > 0 && fits(unroll * AT_ONCE * AT_ONCE) => {
+                        AT_ONCE
+                    }
+                    _ => 1,
+                };
+            Some(Self { level, lanes, unroll, points: (points(unroll * at_once)?, points(at_once)?), at_once, steps })
         })
     }
 
@@ -72,6 +85,11 @@ impl Together {
     /// Rows of fewer steps than this are not.
     pub(super) fn least() -> u32 {
         LEAST as u32
+    }
+
+    /// How many steps of a level run at once: of that around the points.
+    pub(super) fn at_once(&self, level: usize) -> Option<u32> {
+        (self.at_once > 1 && level + 2 == self.level).then_some(self.at_once)
     }
 
     /// The level across lanes: that of the points.
