@@ -98,7 +98,10 @@ fn appends_of_narrow_lanes() {
             let mask = b.load(ElementType::Bool, lanes, keep, steps.index, Memory::Input);
             let count = b.fresh(ElementType::I64, 1);
             let (bases, values, before) = (vec![y], vec![value], steps.carried[0]);
-            b.push(&[count], Op::Append(Box::new(Append { bases, count: before, values, mask: Some(mask), spare })));
+            b.push(
+                &[count],
+                Op::Append(Box::new(Append { bases, count: before, values, mask: Some(mask), spare, whole: false })),
+            );
             let last = b.end_loop(steps, vec![count]);
             let zero = b.int(0);
             b.store(total, zero, last[0], None);

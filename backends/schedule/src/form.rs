@@ -42,6 +42,12 @@ pub enum Form {
         /// The statement (its position).
         statement: u32,
     },
+    /// On a processor: what a gang appends is stored as whole vectors, with lanes behind the elements that are kept. What is appended next is written over
+    /// them, and no mask is made for each store ([`crate::appends::may_be_whole`]).
+    Whole {
+        /// The statement (its position).
+        statement: u32,
+    },
     /// On a processor: a reduce has one accumulator, which takes its elements one after the other, wherever its levels are not across lanes
     /// ([`crate::chains::may_be_chain`]).
     Chain {
@@ -97,6 +103,14 @@ impl Nest {
     pub fn chains(&self) -> impl Iterator<Item = usize> {
         self.forms.iter().filter_map(|form| match *form {
             Form::Chain { statement } => Some(statement as usize),
+            _ => None,
+        })
+    }
+
+    /// The appends that store whole vectors.
+    pub fn whole(&self) -> impl Iterator<Item = usize> {
+        self.forms.iter().filter_map(|form| match *form {
+            Form::Whole { statement } => Some(statement as usize),
             _ => None,
         })
     }

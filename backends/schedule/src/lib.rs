@@ -2,6 +2,7 @@
 
 pub mod abreast;
 pub mod accumulate;
+pub mod appends;
 mod book;
 pub mod chains;
 mod check;

@@ -170,6 +170,8 @@ impl Parser<'_, '_> {
                 Form::Copied { statement: self.statement()?, targets: self.tokens.small()? }
             } else if self.tokens.takes_word("runs") {
                 Form::Runs { statement: self.statement()? }
+            } else if self.tokens.takes_word("whole") {
+                Form::Whole { statement: self.statement()? }
             } else if self.tokens.takes_word("chain") {
                 Form::Chain { statement: self.statement()? }
             } else if self.tokens.takes_word("private") {

@@ -99,6 +99,10 @@ impl Text {
                     let name = self.labels.statement(*statement);
                     self.line(&format!("runs {name}"));
                 }
+                Form::Whole { statement } => {
+                    let name = self.labels.statement(*statement);
+                    self.line(&format!("whole {name}"));
+                }
                 Form::Chain { statement } => {
                     let name = self.labels.statement(*statement);
                     self.line(&format!("chain {name}"));

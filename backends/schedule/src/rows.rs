@@ -51,8 +51,8 @@ pub fn may_be_row(kernel: &Kernel, level: usize, (lanes, unroll): (u32, u32), mo
                 let plain = outside.is_none() && map.dims.iter().all(|dim| dim.boundary == DimBoundary::None);
                 plain && bytes <= ALIGNMENT
             }
-            Action::Scalar(_) | Action::Check { .. } | Action::Store { .. } => true,
-            Action::Reduce { .. } | Action::Scan { .. } | Action::Append { .. } | Action::Scatter { .. } => false,
+            Action::Scalar(_) | Action::Check { .. } | Action::Store { .. } | Action::Append { .. } => true,
+            Action::Reduce { .. } | Action::Scan { .. } | Action::Scatter { .. } => false,
         };
         if !fits {
             return Err(format!("statement {position} is none of a row in {unroll} gangs of {lanes}"));

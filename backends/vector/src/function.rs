@@ -215,6 +215,8 @@ pub struct Append {
     pub mask: Option<Value>,
     /// Address of 8 bytes that anything may be written to.
     pub spare: Value,
+    /// Whether all lanes have room from `count` on, and anything may be written there behind what is put.
+    pub whole: bool,
 }
 
 /// `for index in (from..to).step_by(step)`, with carried values; results are the last ones.

@@ -81,8 +81,9 @@ impl Printer<'_> {
                 format!("prefetch {base}[{index}: {element}] + {bytes} bytes")
             }
             Op::Append(own) => {
-                let Append { bases, count, values, mask, spare: _ } = &**own;
-                format!("append [{}] at {count} = {}{}", list(bases), list(values), masked(mask))
+                let Append { bases, count, values, mask, spare: _, whole } = &**own;
+                let whole = if *whole { ", whole vectors" } else { "" };
+                format!("append [{}] at {count} = {}{}{whole}", list(bases), list(values), masked(mask))
             }
             Op::Any(a) => format!("any {a}"),
             Op::Extract(a, lane) => format!("extract {a}, {lane}"),

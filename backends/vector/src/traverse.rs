@@ -31,7 +31,7 @@ macro_rules! operands {
                 all
             }
             Op::Append(own) => {
-                let Append { bases, count, values, mask, spare } = own.$inside();
+                let Append { bases, count, values, mask, spare, whole: _ } = own.$inside();
                 let mut all = smallvec![count, spare];
                 all.extend(bases.$iter().chain(values.$iter()));
                 all.extend(mask);

@@ -15,6 +15,8 @@ use crate::{index::Range, reason::Reason};
 
 /// Of an operation, for each element.
 pub(crate) const LOOP: u64 = 1;
+/// Rows that are repeated are taken to be repeated so often.
+const CACHED: u64 = 32;
 /// An extent that is not known.
 const SOME: i64 = 1024;
 /// Extents count at most as this: beyond it the proportion of costs does not change, and no product of eight overflows.
@@ -48,14 +50,19 @@ pub(crate) fn repeats_pay(range: Range, work: u64, source: u64, stored: u64, rea
         Range::Once if reads <= 1 => return Ok(()),
         Range::Unknown if copy => return Ok(()),
         Range::Unknown => return Err(Reason::DataDecides),
-        Range::Once | Range::Repeats => {}
+        Range::Once | Range::Repeats | Range::Again => {}
     }
     if copy {
         return Ok(());
     }
-    let taken_in = memory(source).max(reads.saturating_mul(work + 1));
-    let made = if range == Range::Once { memory(source + stored).max(work) + LOOP } else { 0 };
-    let kept = memory(stored).max(reads) + made;
+    let made = memory(source + stored).max(work) + LOOP;
+    let (taken_in, kept) = match range {
+        Range::Again => (reads.saturating_mul(work + 1), reads + made.div_ceil(CACHED)),
+        _ => {
+            let made = if range == Range::Once { made } else { 0 };
+            (memory(source).max(reads.saturating_mul(work + 1)), memory(stored).max(reads) + made)
+        }
+    };
     if taken_in <= kept {
         return Ok(());
     }

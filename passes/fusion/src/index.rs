@@ -81,6 +81,9 @@ impl IndexMap {
     }
 }
 
+/// Rows that are repeated so often are [`Range::Again`].
+const AGAIN: i64 = 8;
+
 /// How often an index function meets an element of what is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Range {
@@ -88,6 +91,8 @@ pub(crate) enum Range {
     Once,
     /// Maybe several times, as the index alone decides: a replicate, a window, a wrap.
     Repeats,
+    /// Again for each step of an outer dimension, all of them: rows that are repeated. From the second time on they are in the caches.
+    Again,
     /// Data decides: any number of times.
     Unknown,
 }
@@ -251,7 +256,17 @@ impl<'a> Indices<'a> {
             })
         };
         let one = |dim: usize| self.extents()[dim].as_constant().is_some_and(|extent| extent <= 1);
-        if (0..self.extents().len()).all(|dim| alone(dim) || one(dim)) { Range::Once } else { Range::Repeats }
+        let rank = self.extents().len();
+        if (0..rank).all(|dim| alone(dim) || one(dim)) {
+            return Range::Once;
+        }
+        let few = |dim: usize| self.extents()[dim].as_constant().is_some_and(|extent| extent < AGAIN);
+        let unused =
+            |dim: usize| known.iter().all(|known| matches!(known, IndexValue::Linear(_, factors) if factors[dim] == 0));
+        match (0..rank).rev().find(|&dim| !one(dim)) {
+            Some(innermost) if alone(innermost) && (0..innermost).any(|dim| unused(dim) && !few(dim)) => Range::Again,
+            _ => Range::Repeats,
+        }
     }
 
     /// Whether an index follows the innermost dimension of its own as it is: only the last of its components depends on it, by a factor of 1.

@@ -172,7 +172,28 @@ fn a_cheap_map_under_a_replicate_is_computed_there_and_an_expensive_one_stored()
     let x: [n]f32 = map(|e| exp(e), a)
     let r: [p, n]f32 = replicate([p, _], x)
     "#);
-    insta::assert_snapshot!(refusal(&of("exp(e)"), "x", "r"), @"computing it where it is read costs 25 an element of its user, storing it 16");
+    insta::assert_snapshot!(refusal(&of("exp(e)"), "x", "r"), @"computing it where it is read costs 25 an element of its user, storing it 3");
+}
+
+#[test]
+fn what_some_instructions_make_is_stored_where_its_rows_come_again_and_again() {
+    let some = "(e * 2.0 + 1.0) * (e - 3.0)";
+    let of = |extents: &str, index: &str, function: &str| {
+        let source = format!(
+            "let x: [n]f32 = map(|e| {function}, a)
+             let r: [{extents}]f32 = generate([{extents}], |i, l| x[{index}] + f32(i))"
+        );
+        refusal(&program(extents, &source), "x", "r")
+    };
+    let stored = "computing it where it is read costs 5 an element of its user, storing it 3";
+    assert_eq!(of("p, n", "l", some), stored);
+    // One instruction, few rows, each element once a row, and a row that is shorter each time.
+    for (extents, index, function) in
+        [("p, n", "l", "e * 2.0"), ("2, n", "l", some), ("n, q", "i", some), ("p, n", "max(l - i, 0)", some)]
+    {
+        let said = of(extents, index, function);
+        assert!(said.starts_with("none"), "{extents}, {index}, {function}: {said}");
+    }
 }
 
 #[test]

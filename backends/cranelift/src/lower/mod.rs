@@ -347,7 +347,7 @@ impl Lower<'_> {
             Op::Load { base, index, offset, memory } => self.load(ty, *base, *index, *offset, *memory),
             Op::LoadStrided { base, index, stride, memory } => self.load_strided(ty, *base, *index, *stride, *memory),
             Op::Append(own) => {
-                let Append { bases, count, values, mask, spare } = &**own;
+                let Append { bases, count, values, mask, spare, whole: _ } = &**own;
                 Registers::One(self.append(bases, *count, values, *mask, *spare))
             }
             Op::Any(mask) => Registers::One(self.any(*mask)),

@@ -305,6 +305,7 @@ impl Maker {
                     values: vec![value],
                     mask: Some(mask),
                     spare,
+                    whole: false,
                 }));
                 self.b.push(&[count], op);
                 self.values.push(count);

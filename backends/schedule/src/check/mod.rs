@@ -1,5 +1,6 @@
 //! The validator: whether a schedule gives the bits that its kernel fixes, and every point once, and fits the target.
 
+mod appends;
 mod bits;
 mod chains;
 mod choices;
@@ -139,6 +140,7 @@ fn nest(kernel: &Kernel, nest: &Nest, target: &Target) -> Vec<String> {
             faults.extend(partitions::faults(kernel, nest));
             faults.extend(copies::faults(kernel, nest));
             faults.extend(runs::faults(kernel, nest));
+            faults.extend(appends::faults(kernel, nest));
             faults.extend(chains::faults(kernel, nest));
             let of_a_gpu =
                 |form: &Form| matches!(form, Form::Private { .. } | Form::Staged { .. } | Form::Packed { .. });
@@ -155,6 +157,9 @@ fn nest(kernel: &Kernel, nest: &Nest, target: &Target) -> Vec<String> {
             }
             _ if nest.in_runs().next().is_some() => {
                 faults.push("elements are packed and stored in runs on processors".to_owned());
+            }
+            _ if nest.whole().next().is_some() => {
+                faults.push("appends store whole vectors on processors".to_owned());
             }
             _ if nest.chains().next().is_some() => {
                 faults.push("reduces have one accumulator on processors".to_owned());

@@ -11,6 +11,7 @@ use fusebox_ir::{
 use super::{
     Accumulators, Choice, Preferences,
     accumulate::{self, Kept},
+    appends,
     at_once::AtOnce,
     builder::{Builder, Room, Trip},
     chains, copies,
@@ -139,8 +140,9 @@ impl<'k> Builder<'k> {
         };
         let copies = copies::forms(self.kernel, &self.nest, self.preferences.copied);
         let runs = runs::forms(self.kernel, &self.nest, self.preferences.runs);
+        let whole = appends::forms(self.kernel, &self.nest, self.preferences.whole);
         let chains = chains::forms(self.kernel, &self.nest, self.preferences.chains);
-        let forms = copies.into_iter().chain(runs).chain(chains);
+        let forms = copies.into_iter().chain(runs).chain(whole).chain(chains);
         self.nest.forms.extend(forms.filter(|_| matches!(self.machine, Room::Cores(..))));
         self.nest
     }

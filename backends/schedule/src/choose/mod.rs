@@ -2,6 +2,7 @@
 //! machine at hand.
 
 mod accumulate;
+mod appends;
 mod at_once;
 mod builder;
 mod chains;
@@ -95,6 +96,8 @@ pub struct Preferences {
     pub copied: Option<u32>,
     /// Whether elements that a gang puts at places one behind the other are stored together.
     pub runs: Option<bool>,
+    /// Whether appends store whole vectors, where they may.
+    pub whole: Option<bool>,
     /// Whether reduces have one accumulator, where they may.
     pub chains: Option<bool>,
     /// Whether loops of scalar instructions that turn a known number of times stand that often in a row.
@@ -171,6 +174,8 @@ pub fn alternatives(kernel: &Kernel, target: &Target) -> Vec<Schedule> {
                     Preferences { copied: Some(0), ..usual },
                     Preferences { copied: Some(64), ..usual },
                     Preferences { runs: Some(false), ..usual },
+                    Preferences { whole: Some(false), ..usual },
+                    Preferences { whole: Some(true), ..usual },
                     Preferences { chains: Some(false), ..usual },
                     Preferences { by_elements: Some(false), ..usual },
                     Preferences { unrolled: Some(false), ..usual },
@@ -232,6 +237,7 @@ fn nest(kernel: &Kernel, target: &Target, preferences: Preferences, choices: &mu
             choices.extend(partitions::choice(&nest));
             choices.extend(copies::choices(&nest));
             choices.extend(runs::choices(&nest));
+            choices.extend(appends::choices(&nest));
             choices.extend(chains::choices(&nest));
             nest
         }

@@ -67,10 +67,11 @@ impl Row {
 
 /// Whether all that is loaded along a level is loaded again for other points of the levels around: it comes from the caches, and the code around
 /// each of its runs counts.
-fn is_read_again(kernel: &Kernel, level: usize) -> bool {
-    let outer: Vec<Lanes> = (0..level).map(|outer| Lanes::of(kernel, outer)).collect();
+pub(super) fn is_read_again(kernel: &Kernel, level: usize) -> bool {
+    // What is the same at all steps of the level is not loaded along it.
+    let levels: Vec<Lanes> = (0..=level).map(|level| Lanes::of(kernel, level)).collect();
     inside(kernel, level).all(|(_, statement)| match &statement.action {
-        Action::Load { map, .. } => outer.iter().any(|lanes| lanes.position(map) == AcrossLanes::Uniform),
+        Action::Load { map, .. } => levels.iter().any(|lanes| lanes.position(map) == AcrossLanes::Uniform),
         _ => true,
     })
 }
@@ -81,8 +82,12 @@ pub(super) fn rows(kernel: &Kernel, cpu: &Cpu, gang: Gang, wanted: Option<bool>)
     let Gang { level, masked, .. } = gang;
     let again = level > 1 && trip_count(&kernel.levels[level]).is_none() && is_read_again(kernel, level);
     let known = trip_count(&kernel.levels[level]).is_some() || is_counted_before(kernel, level);
-    if masked || wanted == Some(false) || known && wanted.is_none() && !again {
+    let appends = inside(kernel, level).any(|(_, statement)| matches!(statement.action, Action::Append { .. }));
+    if masked || wanted == Some(false) || known && wanted.is_none() && !again && !appends {
         return Vec::new();
+    }
+    if appends {
+        return appending(kernel, gang).into_iter().collect();
     }
     let mut rows = Vec::new();
     let mut add = |fewer_than: i64, lanes: u32, unroll: u32| {
@@ -118,6 +123,14 @@ pub(super) fn rows(kernel: &Kernel, cpu: &Cpu, gang: Gang, wanted: Option<bool>)
         rows.push(Row { fewer_than: FEW_GANGS * gang.lanes, lanes: 1, unroll: 1 });
     }
     rows
+}
+
+/// A row whose points are put behind each other where a condition holds, as many in an iteration as a gang has: with its rest, gangs have none.
+fn appending(kernel: &Kernel, gang: Gang) -> Option<Row> {
+    let fewer_than = BLOCK + 1;
+    let lanes = (1..=gang.lanes.ilog2()).rev().map(|bits| 1 << bits);
+    let may = |&lanes: &u32| may_be_row(kernel, gang.level, (lanes, gang.lanes / lanes), Some(BLOCK)).is_ok();
+    lanes.into_iter().find(may).map(|lanes| Row { fewer_than: fewer_than as u32, lanes, unroll: gang.lanes / lanes })
 }
 
 /// How many accumulators the reduces of a level have.

@@ -141,7 +141,7 @@ impl Verify<'_> {
             }
             Op::Prefetch { base, index, .. } => self.addresses(&[*base, *index]),
             Op::Append(own) => {
-                let Append { bases, count, values, mask, spare } = &**own;
+                let Append { bases, count, values, mask, spare, whole: _ } = &**own;
                 self.addresses(bases);
                 self.addresses(&[*count, *spare]);
                 self.should(Rule::Types, ty == ADDRESS, || format!("a count is not {ty}"));

@@ -10,7 +10,7 @@ use crate::machine::{Address, Arg, INT, Inst as Made};
 impl Select<'_> {
     /// Kept lanes one behind the other; gives the new count.
     pub(super) fn append(&mut self, own: &Append) -> Outcome<VReg> {
-        let Append { bases, count, values, mask, spare: _ } = own;
+        let Append { bases, count, values, mask, spare: _, whole } = own;
         let mask = *mask;
         let start = self.one(*count)?;
         let lanes = values.first().map_or(1, |&value| self.ty(value).lanes);
@@ -45,10 +45,8 @@ impl Select<'_> {
             last = start;
             for (&register, &mask) in registers.iter().zip(&masks) {
                 let mut kept = self.zeroed(codes::compress(width), mask, &[Arg::Use(register)]);
-                let mut store = codes::masked_store(bytes as usize);
                 if width > bytes {
                     kept = self.w(narrowing(width as usize, bytes as usize), &[Arg::Use(kept)]);
-                    store = codes::masked_store_of_16_lanes(bytes);
                 }
                 // Bits beyond those of the register may be lanes of the next.
                 let word = match width {
@@ -59,17 +57,29 @@ impl Select<'_> {
                 };
                 let word = self.i(word, &[Arg::Use(mask)]);
                 let number = self.i(C::Popcnt_r64_rm64, &[Arg::Use(word)]);
-                let ones = self.number(-1);
-                let below = self.i(C::VEX_Bzhi_r64_rm64_r64, &[Arg::Use(ones), Arg::Use(number)]);
-                let below = self.k(C::VEX_Kmovq_kr_r64, &[Arg::Use(below)]);
                 let place = Address { index: Some(last), scale: bytes, ..Address::at(base, 0) };
-                let inst = Made::new().then(store, &[Arg::Mem(place), Arg::Use(kept)]).masked(below, false).kept();
-                self.m.push(inst);
+                if *whole {
+                    self.store_part(place, kept, lanes.min(self.bytes / width) * bytes);
+                } else {
+                    self.store_kept((place, kept), number, (width, bytes));
+                }
                 let sum = Address { index: Some(number), ..Address::at(last, 0) };
                 last = self.i(C::Lea_r64_m, &[Arg::Mem(sum)]);
             }
         }
         Ok(last)
+    }
+
+    /// Stores so many of the first lanes, of which each has `bytes` bytes, and had `width` before.
+    fn store_kept(&mut self, (place, kept): (Address, VReg), number: VReg, (width, bytes): (u32, u32)) {
+        let ones = self.number(-1);
+        let below = self.i(C::VEX_Bzhi_r64_rm64_r64, &[Arg::Use(ones), Arg::Use(number)]);
+        let below = self.k(C::VEX_Kmovq_kr_r64, &[Arg::Use(below)]);
+        let store = match width > bytes {
+            true => codes::masked_store_of_16_lanes(bytes),
+            false => codes::masked_store(bytes as usize),
+        };
+        self.m.push(Made::new().then(store, &[Arg::Mem(place), Arg::Use(kept)]).masked(below, false).kept());
     }
 
     /// Values put, or not, by a branch.

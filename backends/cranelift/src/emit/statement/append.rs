@@ -71,11 +71,13 @@ impl Emitter<'_> {
             return Ok(());
         }
         let values: Vec<Value> = values.into_iter().map(|value| self.gang(value)).collect();
+        // There is room for all lanes of a gang that has all of its points.
+        let whole = self.mask.is_none() && self.nest.whole().any(|own| own == position);
         let some = self.b.constant(Constant::from(true));
         let mask = self.b.splat(mask.unwrap_or(some), self.lanes);
         let spare = self.scratch_at(self.spare);
         let next = self.b.fresh(fusebox_ir::ElementType::I64, 1);
-        self.b.push(&[next], Op::Append(Box::new(Append { bases, count, values, mask: Some(mask), spare })));
+        self.b.push(&[next], Op::Append(Box::new(Append { bases, count, values, mask: Some(mask), spare, whole })));
         self.states[at] = next;
         Ok(())
     }

@@ -62,7 +62,7 @@ impl<'k> Emitter<'k> {
             let own = self.b.splat(own, self.lanes);
             let next = self.b.fresh(ElementType::I64, 1);
             let (bases, values) = (bases.clone(), values.clone());
-            let append = Append { bases, count: first, values, mask: Some(own), spare };
+            let append = Append { bases, count: first, values, mask: Some(own), spare, whole: false };
             self.b.push(&[next], Op::Append(Box::new(append)));
             if let Some(running) = counting.filter(|_| run.counted) {
                 let count = self.b.sub(next, first);
