@@ -188,16 +188,15 @@ fn memory() {
                 })
             })
         });
-        let appended = [None, Some(1), Some(lanes)].map(|width| {
+        let ways = [(None, false), (Some(1), false), (Some(lanes), false), (Some(lanes), true)];
+        let appended = ways.map(|(width, whole)| {
             function(element, lanes, |b, a, c| {
                 let holds = below(b, lanes);
                 let mask = width.map(|width| if width == 1 { b.any(holds) } else { holds });
                 let (base, start, spare) = (b.argument(1), b.parameter(0), b.parameter(2));
                 let count = b.fresh(ElementType::I64, 1);
-                b.push(
-                    &[count],
-                    Op::Append(Box::new(Append { bases: vec![base], count: start, values: vec![c], mask, spare })),
-                );
+                let append = Append { bases: vec![base], count: start, values: vec![c], mask, spare, whole };
+                b.push(&[count], Op::Append(Box::new(append)));
                 b.store(base, start, count, None);
                 a
             })
