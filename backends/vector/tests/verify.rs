@@ -107,6 +107,7 @@ fn a_function_of_everything_is_valid() {
             values: vec![few],
             mask: Some(mask),
             spare: place,
+            whole: false,
         })),
     );
     let function = m.b.finish("everything".to_owned());
@@ -252,6 +253,7 @@ fn operations_ask_for_types_and_lanes() {
                     values: vec![m.x],
                     mask: None,
                     spare: m.base,
+                    whole: false,
                 })),
             )
         },
@@ -265,6 +267,7 @@ fn operations_ask_for_types_and_lanes() {
                     values: vec![],
                     mask: None,
                     spare: m.base,
+                    whole: false,
                 })),
             )
         },
@@ -278,6 +281,7 @@ fn operations_ask_for_types_and_lanes() {
                     values: vec![m.x],
                     mask: None,
                     spare: m.base,
+                    whole: false,
                 })),
             )
         },
@@ -399,6 +403,7 @@ fn masks_are_of_bool_and_of_as_many_lanes() {
             values: vec![m.x],
             mask: Some(mask),
             spare: base,
+            whole: false,
         }));
         m.op(I64, 1, op);
     });
