@@ -134,6 +134,7 @@ fn points_of_several_steps_of_the_level_around() {
         &[][..],
         &[("unroll 4 points 2", "unroll 4")],
         &[(" unroll 2 {", " {")],
+        &[(", first whole", "")],
         &[(" unroll 2 {", " unroll 4 {"), ("unroll 4 points 2", "unroll 4"), ("points 8", "points 4")],
     ] {
         assert_eq!(changed(&pairs, "avx512", Preferences::default(), changes), "accepted", "{changes:?}");
@@ -141,6 +142,8 @@ fn points_of_several_steps_of_the_level_around() {
     for (changes, reason) in [
         (&[(" unroll 2 {", " unroll 8 {")][..], "vector registers"),
         (&[("unroll 4 points 2", "unroll 4 points 8")], "vector registers"),
+        (&[("points 2, remainder", "points 2, first whole, remainder")], "fewer steps than the 64 of an iteration"),
+        (&[("unroll 2 {", "unroll 2, first whole {")], "is that of a row"),
     ] {
         let said = changed(&pairs, "avx512", Preferences::default(), changes);
         assert!(said.contains(reason), "{changes:?}: should be refused as `{reason}`:\n{said}");

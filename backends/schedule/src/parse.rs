@@ -279,6 +279,9 @@ impl Parser<'_, '_> {
                     self.tokens.word("scalar")?;
                     Remainder::Scalar
                 };
+            } else if self.tokens.takes_word("first") {
+                self.tokens.word("whole")?;
+                each.first_whole = true;
             } else if self.tokens.takes_word("border") {
                 self.tokens.word("apart")?;
                 each.border = true;

@@ -171,6 +171,9 @@ impl Text {
         if each.points > 1 {
             _ = write!(head, " points {}", each.points);
         }
+        if each.first_whole {
+            head.push_str(", first whole");
+        }
         match each.remainder {
             Remainder::Scalar => {}
             Remainder::Masked => head.push_str(", remainder masked"),

@@ -147,6 +147,10 @@ pub struct Loop {
     /// ([`crate::rows::may_be_together`]). 1: one row after the other.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub points: u32,
+    /// Of a row with as many steps as an iteration, or more: the first iteration is outside of the loop, and what it combines is what its gangs begin with,
+    /// so that nothing is combined with accumulators that hold nothing.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub first_whole: bool,
     /// What is done with steps that do not fill a gang.
     #[serde(default, skip_serializing_if = "Remainder::is_scalar")]
     pub remainder: Remainder,
@@ -248,6 +252,7 @@ impl Loop {
             by,
             unroll: 1,
             points: 1,
+            first_whole: false,
             remainder: Remainder::Scalar,
             border: false,
             out_of_cache: None,

@@ -1,8 +1,8 @@
 //! Short rows: a level of at most one block, whose accumulators are in registers from its first element to its result.
 //!
 //! Whole iterations of gangs come first, as many gangs as there are accumulators, and then one iteration in which lanes behind the end do
-//! nothing. Where the level has no more steps than such an iteration, it is that one alone: no loop, and no branch. Where it has as many at least, the
-//! first iteration is outside of the loop, and its elements are the accumulators. Nothing is in scratch memory.
+//! nothing. Where the level has no more steps than such an iteration, it is that one alone: no loop, and no branch. Where the first iteration is whole, it
+//! is outside of the loop, and its elements are the accumulators. Nothing is in scratch memory.
 
 use std::{collections::HashMap, ops::Range};
 
@@ -100,7 +100,7 @@ impl<'k> Emitter<'k> {
         self.lanes = lanes;
         let (least, most, width) = (self.least_steps(depth), self.most_steps(depth), gangs.width());
         let mut start = zero;
-        if least >= width {
+        if each.first_whole {
             // Accumulators that hold nothing take the first elements as they are.
             self.row_iteration(&row, &gangs, |this, ahead| Ok((this.b.int(ahead), None)))?;
             start = self.b.int(width);

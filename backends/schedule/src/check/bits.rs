@@ -50,6 +50,7 @@ pub(super) fn faults_of_threads(
     for each in &leaf.loops {
         let plain = each.remainder == Remainder::Scalar
             && each.points == 1
+            && !each.first_whole
             && !each.border
             && each.out_of_cache.is_none()
             && each.pack.is_empty();
@@ -207,6 +208,9 @@ impl<'c> Check<'c> {
                 && (each.border || each.out_of_cache.is_some() || each.remainder != Remainder::Scalar)
             {
                 self.fault("a border, a remainder and streams are those of gangs");
+            }
+            if each.first_whole && !self.nest.is_row(self.kernel, each) {
+                self.fault("a first iteration that is whole is that of a row");
             }
             if each.points != 1 && in_lanes.get(1).is_none_or(|row| row.axis != each.axis) {
                 self.fault("points at once are those of a row inside of lanes");

@@ -44,6 +44,12 @@ impl Check<'_> {
         if each.border || each.out_of_cache.is_some() {
             self.fault("a row has no border, and no streams");
         }
+        let width = i64::from(lanes) * i64::from(each.unroll);
+        if each.first_whole && self.least(level) < width {
+            self.fault(format!(
+                "level {level} may have fewer steps than the {width} of an iteration: the first is not whole"
+            ));
+        }
         if let Err(why) = may_be_row(self.kernel, level, (lanes, each.unroll), self.most(level)) {
             self.fault(why);
         }
@@ -72,6 +78,13 @@ impl Check<'_> {
         if let Err(why) = may_be_together(self.kernel, level, lanes) {
             self.fault(why);
         }
+    }
+
+    /// How many steps a level has at least, as far as is known here.
+    fn least(&self, level: usize) -> i64 {
+        let long = self.leaf.choices.iter().filter(|&&(of, _, side, _)| of as usize == level && !side);
+        let long = long.map(|&(_, fewer, ..)| i64::from(fewer));
+        long.chain(trip_count(&self.kernel.levels[level])).max().unwrap_or(0)
     }
 
     /// How many steps a level has at most, as far as is known here.

@@ -44,6 +44,8 @@ pub(super) struct Builder<'k> {
     pub(super) together: Option<Together>,
     /// Whether the nest is being made in which they are.
     pub(super) rows_together: bool,
+    /// How many steps the level across lanes has at least, by the choices around.
+    pub(super) least: u32,
     /// A level that has this many steps or more.
     pub(super) longer_than: Option<(usize, u32)>,
     pub(super) nest: Nest,

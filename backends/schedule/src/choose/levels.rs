@@ -112,6 +112,7 @@ impl<'k> Builder<'k> {
             together,
             rows_together: false,
             longer_than: None,
+            least: 0,
             nest: Nest::default(),
         }
     }
@@ -134,6 +135,7 @@ impl<'k> Builder<'k> {
                 let then = self.packed();
                 self.short = None;
                 self.machine.set_gang(Some(gang));
+                self.least = fewer_than;
                 let otherwise = self.long_nest();
                 vec![Node::Choose { level, fewer_than, then, otherwise }]
             }

@@ -179,7 +179,7 @@ impl Builder<'_> {
     /// The rows of a level whose points are lanes.
     pub(super) fn rows_of_points(&self, level: usize) -> Option<Vec<Node>> {
         let own = self.together.filter(|own| self.rows_together && own.level == level);
-        own.map(|own| own.rows())
+        own.map(|own| own.rows(self.least))
     }
 
     /// The level as a row where it is short, and otherwise where it is not.
@@ -199,6 +199,8 @@ impl Builder<'_> {
             let mut each = Loop::new(axis, By::Lanes(row.lanes), vec![Node::Do(Effects::Rest)]);
             each.unroll = row.unroll;
             each.remainder = Remainder::Masked;
+            let known = trip_count(&self.kernel.levels[level]).unwrap_or(0).max(self.least.into());
+            each.first_whole = known.max(least.unwrap_or(0).into()) >= i64::from(row.lanes * row.unroll);
             vec![Node::Loop(each)]
         };
         let long = Trip { no_row: Some(row.fewer_than), ..trip.clone() };

@@ -97,26 +97,28 @@ impl Together {
         Gang { level: self.level - 1, lanes: self.lanes, masked: false }
     }
 
-    /// The rows of the points of a gang.
-    pub(super) fn rows(&self) -> Vec<Node> {
-        let row = |unroll: u32, points: u32| {
+    /// The rows of the points of a gang; they have so many steps at least.
+    pub(super) fn rows(&self, least: u32) -> Vec<Node> {
+        let row = |(unroll, points): (u32, u32), least: i64| {
             let axis = Axis(self.level as u32);
             let mut each = Loop::new(axis, By::Lanes(self.lanes), vec![Node::Do(Effects::Rest)]);
             (each.unroll, each.points, each.remainder) = (unroll, points, Remainder::Masked);
+            each.first_whole = least >= i64::from(self.lanes * unroll);
             vec![Node::Loop(each)]
         };
-        let (long, short) = (row(self.unroll, self.points.0), row(1, self.points.1));
+        let (long, short) = ((self.unroll, self.points.0), (1, self.points.1));
         match self.steps {
-            _ if self.unroll == 1 => short,
-            Some(steps) if steps <= i64::from(self.lanes) => short,
-            Some(_) => long,
+            None if self.unroll == 1 => row(short, least.into()),
+            Some(steps) if self.unroll == 1 || steps <= i64::from(self.lanes) => row(short, steps),
+            Some(steps) => row(long, steps),
             None => {
                 // Rows of less than an iteration need no loop, and others begin with one that is whole.
                 let choose = |steps: u32, then, otherwise| {
                     vec![Node::Choose { level: self.level as u32, fewer_than: steps, then, otherwise }]
                 };
-                let longer = choose(self.lanes * self.unroll, long.clone(), long);
-                choose(self.lanes + 1, short, longer)
+                let iteration = self.lanes * self.unroll;
+                let longer = choose(iteration, row(long, 0), row(long, iteration.into()));
+                choose(self.lanes + 1, row(short, 0), longer)
             }
         }
     }

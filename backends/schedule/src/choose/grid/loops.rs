@@ -25,6 +25,7 @@ pub(super) fn loops(kernel: &Kernel, grid: Grid) -> Nest {
         interchanged: None,
         together: None,
         rows_together: false,
+        least: 0,
         longer_than: None,
         nest: Nest::default(),
     };
