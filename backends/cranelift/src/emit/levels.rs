@@ -3,15 +3,15 @@
 use std::{collections::HashMap, ops::Range};
 
 use fusebox_ir::{
-    Action, Binary, LevelOrder,
+    Action, Binary,
     analysis::kernels::trip_count,
     association::{BLOCK, TILE},
 };
-use fusebox_schedule::{By, Loop, Node, Remainder, SplitBy};
+use fusebox_schedule::{By, Loop, Node, SplitBy};
 
 use super::{
     Emitter, Result, Val, abreast::Abreast, emitted_level::EmittedLevel, statement::reduce::Reduce,
-    strip_mined::StripMined, unrolled::Unrolled,
+    strip_mined::StripMined,
 };
 use crate::vector::Value;
 
@@ -257,174 +257,6 @@ impl<'k> Emitter<'k> {
                 }
             },
             _ => Err(self.broken("a level without a loop")),
-        }
-    }
-
-    /// Steps in gangs: a border, unrolled or strip-mined accumulators, gangs, then the remainder.
-    fn in_gangs(
-        &mut self,
-        nest: &EmittedLevel,
-        each: &'k Loop,
-        lanes: u32,
-        Steps { low, high, first }: Steps,
-        strips: Option<(&StripMined<'k>, i64)>,
-    ) -> Result {
-        self.nodes = &each.body;
-        let overlaps = each.remainder == Remainder::Overlapped;
-        let (mut main_from, mut main_to) = (low, high);
-        if each.border {
-            let interior = self.interior_of(nest, low, high, i64::from(lanes))?;
-            if overlaps && interior.first != interior.start {
-                self.steps(nest, low, interior.first, 1, first)?;
-                (main_from, main_to) = (self.head(nest, &interior, lanes, first)?, interior.end);
-            } else {
-                (main_from, main_to) = (interior.start, self.b.binary(Binary::Max, interior.end, interior.start));
-                if main_from != low {
-                    self.steps(nest, low, main_from, 1, first)?;
-                }
-            }
-        }
-        let width = self.b.int(-i64::from(lanes));
-        let length = self.b.sub(main_to, main_from);
-        let full = self.b.binary(Binary::And, length, width);
-        let zero = self.b.int(0);
-        let full = self.b.binary(Binary::Max, full, zero);
-        let main_end = self.b.add(main_from, full);
-        self.lanes = lanes;
-        self.interior = each.border;
-        // Strip-mined loops and blocks that are held begin with the first accumulator.
-        if main_from == first {
-            if let Some((strips, length)) = strips {
-                let end = self.whole(main_from, full, strips.width);
-                self.run_strip_mined(nest, strips, length, (main_from, end), first)?;
-                main_from = end;
-            } else if nest.held
-                && let Some(unrolled) = Unrolled::of(self.kernel, nest.depth, lanes, each.unroll)
-            {
-                let end = self.whole(main_from, full, unrolled.width());
-                return self.run_held(nest, &unrolled, each, (main_from, end, high), |this| {
-                    this.last_gangs(nest, each, lanes, (end, main_end), (main_to, high), first)
-                });
-            }
-        }
-        self.last_gangs(nest, each, lanes, (main_from, main_end), (main_to, high), first)
-    }
-
-    /// The gangs from the step `main_from` on, up to `main_end`; then the remainder, up to `high`.
-    fn last_gangs(
-        &mut self,
-        nest: &EmittedLevel,
-        each: &'k Loop,
-        lanes: u32,
-        (main_from, main_end): (Value, Value),
-        (main_to, high): (Value, Value),
-        first: Value,
-    ) -> Result {
-        let overlaps = each.remainder == Remainder::Overlapped;
-        let main_end =
-            self.gangs(nest, (main_from, main_end), overlaps.then_some(main_to), lanes, first, (each, None))?;
-        self.interior = false;
-        if each.remainder == Remainder::Masked {
-            let rest = self.b.less(main_end, high);
-            self.b.open();
-            let before = self.states.clone();
-            let iota = self.b.iota(fusebox_ir::ElementType::I64, lanes);
-            let left = self.b.sub(high, main_end);
-            let mask = self.b.less(iota, left);
-            self.mask = Some(mask);
-            self.remainder = Some(left);
-            let end = self.b.add_int(main_end, i64::from(lanes));
-            self.steps(nest, main_end, end, lanes, first)?;
-            self.mask = None;
-            self.remainder = None;
-            let then = self.b.close();
-            let states = std::mem::replace(&mut self.states, before.clone());
-            self.b.open();
-            let otherwise = self.b.close();
-            self.states = self.b.end_if(rest, (then, states), (otherwise, before));
-            self.lanes = 1;
-            Ok(())
-        } else {
-            self.lanes = 1;
-            self.steps(nest, main_end, high, 1, first)
-        }
-    }
-
-    /// The end of those of `full` steps from `from` on that are a multiple of `width`.
-    fn whole(&mut self, from: Value, full: Value, width: u32) -> Value {
-        let width = self.b.int(-i64::from(width));
-        let whole = self.b.binary(Binary::And, full, width);
-        self.b.add(from, whole)
-    }
-
-    /// The loop itself, in which no gang begins behind `last`, if there is one: the last gang may run steps again. In all of its steps these flags of
-    /// accumulators say that there is something.
-    pub(super) fn steps_up_to(
-        &mut self,
-        nest: &EmittedLevel,
-        (low, high): (Value, Value),
-        last: Option<Value>,
-        lanes: u32,
-        first: Value,
-        flags: &[usize],
-    ) -> Result {
-        let open = self.b.begin_loop(low, high, i64::from(lanes), &self.states.clone());
-        self.states = open.carried.clone();
-        self.have_something(flags);
-        let step = last.map_or(open.index, |last| self.b.binary(Binary::Min, open.index, last));
-        let element = self.b.sub(step, first);
-        self.numbered(nest, element);
-        self.step(nest, step, lanes)?;
-        let next = std::mem::take(&mut self.states);
-        self.states = self.b.end_loop(open, next);
-        Ok(())
-    }
-
-    /// The statements at a step, or a gang of steps.
-    pub(super) fn step(&mut self, nest: &EmittedLevel, step: Value, lanes: u32) -> Result {
-        let kernel = self.kernel;
-        let level = &kernel.levels[nest.depth];
-        if nest.depth == 0 {
-            self.outer_step = Some(step);
-        }
-        for position in nest.inner.clone().filter(|&p| kernel.statements[p].depth as usize == nest.depth + 1) {
-            if let Some(scan) = self.scans.get_mut(&position) {
-                scan.step = Some(step);
-            }
-        }
-        let index = self.index_at(nest.depth, (nest.from, nest.to), step, lanes);
-        self.locals.insert(level.index.id, index);
-        self.depth(nest.depth + 1, nest.inner.clone())?;
-        self.locals.remove(&level.index.id);
-        Ok(())
-    }
-
-    /// The index at a step of a level with these bounds, or at a gang of steps from it on.
-    pub(super) fn index_at(&mut self, depth: usize, (from, to): (Value, Value), step: Value, lanes: u32) -> Val {
-        let down = self.kernel.levels[depth].order == LevelOrder::Down;
-        let index = if down {
-            let last = self.b.add_int(to, -1);
-            self.b.sub(last, step)
-        } else {
-            self.b.add(from, step)
-        };
-        if lanes == 1 {
-            return Val::Uniform(index);
-        }
-        let stride = self.b.int(if down { -1 } else { 1 });
-        Val::Linear(index, stride)
-    }
-
-    /// Tells reduces and totals of this level which element of the block comes.
-    pub(super) fn numbered(&mut self, nest: &EmittedLevel, element: Value) {
-        for position in nest.inner.clone() {
-            if self.kernel.statements[position].depth as usize != nest.depth + 1 {
-                continue;
-            }
-            self.open_reduces(position).for_each(|reduce| reduce.element = Some(element));
-            if let Some(total) = self.scans.get_mut(&position).and_then(|scan| scan.total.as_mut()) {
-                total.element = Some(element);
-            }
         }
     }
 }

@@ -19,6 +19,7 @@ mod panels;
 mod partitions;
 mod rows;
 mod runs;
+mod steps;
 mod together;
 mod version;
 
