@@ -24,6 +24,7 @@ mod several;
 mod shifts;
 mod short;
 mod stores_of_ones;
+mod unary;
 mod unzip;
 
 use std::collections::HashMap;
