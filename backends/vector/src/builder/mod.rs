@@ -6,8 +6,10 @@ use fusebox_ir::{Binary, Constant, ElementType, Unary, primitive};
 
 use crate::{Function, Inst, Memory, Op, Region, Site, Type, Value};
 
+mod conditions;
 mod regions;
 
+use conditions::Conditions;
 pub use regions::{OpenLoop, OpenWhile};
 
 /// A function under construction. Regions are opened and closed like brackets.
@@ -17,6 +19,7 @@ pub struct Builder {
     constants: Vec<Option<Constant>>,
     /// What is known to be another uniform `i64` and a number.
     sums: HashMap<Value, (Value, i64)>,
+    conditions: Conditions,
     regions: Vec<Region>,
     sites: Vec<Site>,
     scratch: usize,
@@ -101,6 +104,7 @@ impl Builder {
     pub fn constant(&mut self, constant: Constant) -> Value {
         let value = self.one(constant.ty(), 1, Op::Constant(constant));
         self.constants[value.0 as usize] = Some(constant);
+        self.conditions.spread(value, constant);
         value
     }
 
@@ -115,7 +119,9 @@ impl Builder {
         if ty.lanes == lanes {
             value
         } else if let Some(constant) = self.constant_of(value) {
-            self.one(ty.element, lanes, Op::Constant(constant))
+            let spread = self.one(ty.element, lanes, Op::Constant(constant));
+            self.conditions.spread(spread, constant);
+            spread
         } else {
             self.one(ty.element, lanes, Op::Splat(value))
         }
@@ -147,8 +153,16 @@ impl Builder {
         let a = self.splat(a, lanes);
         // A uniform amount stays uniform: shifting all lanes alike is one instruction.
         let b = if function.is_shift() { b } else { self.splat(b, lanes) };
-        let element = if function.is_comparison() { ElementType::Bool } else { self.element(a) };
-        self.one(element, lanes, Op::Binary(function, a, b))
+        if matches!(function, Binary::Or | Binary::LogicalOr)
+            && let Some((p, q)) = self.conditions.other((a, b))
+        {
+            return self.binary(function, p, q);
+        }
+        let ty = self.ty(a);
+        let element = if function.is_comparison() { ElementType::Bool } else { ty.element };
+        let made = self.one(element, lanes, Op::Binary(function, a, b));
+        self.conditions.made(function, (a, b), ty, made);
+        made
     }
 
     /// The sum of two `i64`. Of uniform ones, numbers are added last: addresses take them for nothing, and what they are added to is the same for
@@ -244,6 +258,9 @@ impl Builder {
         }
         let lanes = self.lanes(condition).max(self.lanes(a)).max(self.lanes(b));
         let (a, b) = (self.splat(a, lanes), self.splat(b, lanes));
+        if let Some(chosen) = self.conditions.chosen(condition, a, b) {
+            return chosen;
+        }
         let element = self.element(a);
         self.one(element, lanes, Op::Select(condition, a, b))
     }
