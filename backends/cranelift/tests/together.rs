@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Random, changed, every_schedule, plan};
+use common::{PAIRS_OF_ROWS, Random, changed, every_schedule, plan};
 use fusebox_ir::{
     Array, ElementType,
     ElementType::{F32, F64, I32, I64, U32, U64},
@@ -59,16 +59,7 @@ fn rows_of_every_type() {
 
 /// Programs of which each point has something of its own, on `[n, m]f32`.
 const PROGRAMS: [&str; 6] = [
-    // All pairs of rows, and what is reduced of their products.
-    "fn f(a: [n, m]f32) -> [n]f32 {
-     let r: [n]f32 = cluster(|| {
-       vertical q: [n, n, m]f32 = replicate([_, n, _], a)
-       vertical k: [n, n, m]f32 = replicate([n, _, _], a)
-       vertical p: [n, n, m]f32 = map(|x, y| x * y, q, k)
-       vertical s: [n, n]f32 = fold(|x, y| x + y, 0.0, p)
-       last r: [n]f32 = fold(|x, y| max(x, y), -inf_f32, s)
-       return r })
-     return r }",
+    PAIRS_OF_ROWS,
     // Something loaded, an index and a condition of the point.
     "fn f(a: [n, m]f32) -> [n]f32 {
      let t: [n]f32 = generate([n], |i| f32(i % 5))
@@ -129,7 +120,7 @@ fn points_with_something_of_their_own() {
 
 #[test]
 fn points_of_several_steps_of_the_level_around() {
-    let pairs = kernel(PROGRAMS[0]);
+    let pairs = kernel(PAIRS_OF_ROWS);
     for changes in [
         &[][..],
         &[("unroll 4 points 2", "unroll 4")],

@@ -13,6 +13,17 @@ use fusebox_cranelift::{CompiledPlan, Config, Cranelift, Features, LoadedPlan};
 use fusebox_ir::{Array, Kernel, Plan, ProvedPlan};
 use fusebox_schedule::{Book, Preferences, Schedule, Target, alternatives, check as legal, schedule};
 
+/// All pairs of rows, and what is reduced of their products.
+pub const PAIRS_OF_ROWS: &str = "fn f(a: [n, m]f32) -> [n]f32 {
+     let r: [n]f32 = cluster(|| {
+       vertical q: [n, n, m]f32 = replicate([_, n, _], a)
+       vertical k: [n, n, m]f32 = replicate([n, _, _], a)
+       vertical p: [n, n, m]f32 = map(|x, y| x * y, q, k)
+       vertical s: [n, n]f32 = fold(|x, y| x + y, 0.0, p)
+       last r: [n]f32 = fold(|x, y| max(x, y), -inf_f32, s)
+       return r })
+     return r }";
+
 /// Threads and gangs that every program is run with.
 pub fn backends() -> &'static [(String, Cranelift)] {
     static BACKENDS: OnceLock<Vec<(String, Cranelift)>> = OnceLock::new();
