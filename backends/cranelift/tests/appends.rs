@@ -63,6 +63,7 @@ fn whole_vectors_are_chosen_and_refused_with_the_reason() {
     assert_eq!(judged(once, &[(split, &whole)]), "accepted");
     for (changes, reason) in [
         (&[("whole r", "whole r whole r")][..], "named twice"),
+        (&[("whole r", "whole x2")], "is no append"),
         (&[("unroll 2, remainder masked", "unroll 3, remainder masked")], "no power of two"),
         (&[("lanes(16) unroll 2, remainder masked", "lanes(32), remainder masked")], "none of a row"),
     ] {

@@ -1,5 +1,5 @@
-//! Unroll and jam: some steps of a level at once, with one loop of each level inside for all of them. Each step has accumulators of its own, in
-//! registers, and what is the same for all of them is loaded once: that is a register tile of a matrix product.
+//! Unroll and jam: some steps of a level at once, with one loop of each level inside for all of them. Each step has accumulators of its own, and
+//! what is the same for all of them is loaded once. With accumulators in registers that is a tile of a matrix product; around rows of points, a tile of rows.
 
 use fusebox_ir::{
     Access, Action, Association, DimBoundary, Kernel, ScalarOperand,

@@ -3,7 +3,8 @@
 //! The unit is an instruction on one element. A byte that is moved to or from memory costs [`PER_BYTE`] of them, and an operation costs,
 //! for each element, the larger of its bytes and its instructions (arithmetic is done while memory answers), and [`LOOP`] for the loop. Sizes that
 //! only inputs know count as [`SOME`] elements. An array that several operations of one pass read is paid for once, and one that is made and
-//! used in the same pass is not paid for at all: which operations share a pass is estimated by *levels*, the number of dependences that no
+//! used in the same pass is not paid for at all. Rows that are read again and again come from the caches: they cost instructions alone, and to make them
+//! once is spread over [`TIMES`]. Which operations share a pass is estimated by *levels*, the number of dependences that no
 //! clustering fuses on the way to an operation. Costs decide what is done, never what it means.
 
 use fusebox_ir::{
@@ -15,8 +16,8 @@ use crate::{index::Range, reason::Reason};
 
 /// Of an operation, for each element.
 pub(crate) const LOOP: u64 = 1;
-/// Rows that are repeated are taken to be repeated so often.
-const CACHED: u64 = 32;
+/// How often rows are repeated, where they are.
+const TIMES: u64 = 32;
 /// An extent that is not known.
 const SOME: i64 = 1024;
 /// Extents count at most as this: beyond it the proportion of costs does not change, and no product of eight overflows.
@@ -57,7 +58,7 @@ pub(crate) fn repeats_pay(range: Range, work: u64, source: u64, stored: u64, rea
     }
     let made = memory(source + stored).max(work) + LOOP;
     let (taken_in, kept) = match range {
-        Range::Again => (reads.saturating_mul(work + 1), reads + made.div_ceil(CACHED)),
+        Range::Again => (reads.saturating_mul(work + 1), reads + made.div_ceil(TIMES)),
         _ => {
             let made = if range == Range::Once { made } else { 0 };
             (memory(source).max(reads.saturating_mul(work + 1)), memory(stored).max(reads) + made)

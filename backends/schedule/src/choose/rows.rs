@@ -39,12 +39,14 @@ pub(super) struct Row {
     pub(super) lanes: u32,
     /// Gangs of an iteration.
     pub(super) unroll: u32,
+    /// Whether its points are put behind each other where a condition holds.
+    appends: bool,
 }
 
 impl Row {
     /// Why there is this way.
     pub(super) fn choice(self, level: usize) -> Choice {
-        let Self { fewer_than, lanes, unroll } = self;
+        let Self { fewer_than, lanes, unroll, appends } = self;
         let about = format!("level {level} of fewer than {fewer_than} steps");
         if lanes == 1 {
             return Choice {
@@ -52,6 +54,14 @@ impl Row {
                 chosen: "single steps".to_owned(),
                 because: "what gangs need before they begin costs more than few steps".to_owned(),
                 instead_of: vec!["gangs: most steps would be their remainder".to_owned()],
+            };
+        }
+        if appends {
+            return Choice {
+                about,
+                chosen: format!("{unroll} gangs of {lanes}, of which the last are masked"),
+                because: "what does not fill a gang is much of a short level".to_owned(),
+                instead_of: vec!["the rest in single steps: each takes as long as a gang".to_owned()],
             };
         }
         Choice {
@@ -94,7 +104,7 @@ pub(super) fn rows(kernel: &Kernel, cpu: &Cpu, gang: Gang, wanted: Option<bool>)
         if fits(kernel, cpu, level, (lanes, unroll))
             && may_be_row(kernel, level, (lanes, unroll), Some(fewer_than - 1)).is_ok()
         {
-            rows.push(Row { fewer_than: fewer_than as u32, lanes, unroll });
+            rows.push(Row { fewer_than: fewer_than as u32, lanes, unroll, appends: false });
         }
     };
     add(i64::from(FEW) + 1, FEW, 1);
@@ -120,17 +130,17 @@ pub(super) fn rows(kernel: &Kernel, cpu: &Cpu, gang: Gang, wanted: Option<bool>)
     let combines = inside(kernel, level)
         .any(|(_, statement)| matches!(statement.action, Action::Reduce { .. } | Action::Scan { .. }));
     if rows.is_empty() && !combines {
-        rows.push(Row { fewer_than: FEW_GANGS * gang.lanes, lanes: 1, unroll: 1 });
+        rows.push(Row { fewer_than: FEW_GANGS * gang.lanes, lanes: 1, unroll: 1, appends: false });
     }
     rows
 }
 
-/// A row whose points are put behind each other where a condition holds, as many in an iteration as a gang has: with its rest, gangs have none.
+/// A row that appends, with as many steps in an iteration as a gang has.
 fn appending(kernel: &Kernel, gang: Gang) -> Option<Row> {
-    let fewer_than = BLOCK + 1;
+    let fewer_than = BLOCK as u32 + 1;
     let lanes = (1..=gang.lanes.ilog2()).rev().map(|bits| 1 << bits);
     let may = |&lanes: &u32| may_be_row(kernel, gang.level, (lanes, gang.lanes / lanes), Some(BLOCK)).is_ok();
-    lanes.into_iter().find(may).map(|lanes| Row { fewer_than: fewer_than as u32, lanes, unroll: gang.lanes / lanes })
+    lanes.into_iter().find(may).map(|lanes| Row { fewer_than, lanes, unroll: gang.lanes / lanes, appends: true })
 }
 
 /// How many accumulators the reduces of a level have.

@@ -94,7 +94,7 @@ impl Conditions {
         }
     }
 
-    /// `q`, where one condition or another is `p or (not p and q)`.
+    /// `p` and `q`, where one condition or another is `p or (not p and q)`: that is `p or q`.
     pub(super) fn other(&self, (a, b): (Value, Value)) -> Option<(Value, Value)> {
         let opposite = |p: Value, q: Value| match (self.exact.get(&p), self.exact.get(&q)) {
             (Some(&(is, value, number)), Some(&other)) => other == (!is, value, number),

@@ -1,4 +1,4 @@
-//! Functions of two and three operands on gangs: one or some instructions on each register.
+//! Functions of two and three operands on gangs, choices and bits: one or some instructions on each register.
 
 use fusebox_ir::{Binary, Constant, ElementType};
 use fusebox_vector::{Op, Type, Value};
