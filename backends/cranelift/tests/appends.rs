@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Random, changed, every_schedule, plan};
-use fusebox_ir::{Array, ElementType};
+use fusebox_ir::{Array, ElementType, KernelArrayId};
 use fusebox_schedule::Preferences;
 
 /// Rows and steps around gangs, iterations and the longest row.
@@ -61,6 +61,14 @@ fn whole_vectors_are_chosen_and_refused_with_the_reason() {
     let split = "split x by shares of 32 -> x_shares, x_share";
     let whole = format!("{split}\n whole r");
     assert_eq!(judged(once, &[(split, &whole)]), "accepted");
+    let mut over = once.clone();
+    let [read, kept] = [0, 1].map(KernelArrayId);
+    over.arrays[kept.index()].in_place_of = Some(read);
+    assert!(judged(&over, &[(split, &whole)]).contains("appends to the place of an array that is read"));
+    let blocks = "split x by 4096 -> x_blocks, x_block";
+    let whole = format!("{blocks}\n whole r");
+    let said = changed(once, "sm_90", Preferences::default(), &[(blocks, &whole)]);
+    assert!(said.contains("appends store whole vectors on processors"), "{said}");
     for (changes, reason) in [
         (&[("whole r", "whole r whole r")][..], "named twice"),
         (&[("whole r", "whole x2")], "is no append"),
