@@ -76,12 +76,13 @@ const ROWS: [&str; 2] = [
 
 #[test]
 fn rows_and_accumulators_in_memory() {
-    let inputs: Vec<Vec<Array>> = [[0, 20], [5, 0], [1, 70], [7, 9], [6, 16], [19, 33], [5, 130], [3, 4100], [3, 9000]]
-        .map(|[n, m]| {
-            let mut random = Random((n + 10 * m) as u64);
-            vec![random.array(ElementType::F32, &[n, m]), random.array(ElementType::F32, &[m])]
-        })
-        .into();
+    let inputs: Vec<Vec<Array>> =
+        [[0, 20], [5, 0], [1, 70], [7, 9], [6, 16], [19, 33], [7, 64], [5, 130], [3, 4100], [3, 9000]]
+            .map(|[n, m]| {
+                let mut random = Random((n + 10 * m) as u64);
+                vec![random.array(ElementType::F32, &[n, m]), random.array(ElementType::F32, &[m])]
+            })
+            .into();
     let matrices: Vec<Vec<Array>> = inputs.iter().map(|inputs| vec![inputs[0].clone()]).collect();
     for (source, inputs) in ROWS.map(|source| (source, &inputs)).into_iter().chain([(PAIRS_OF_ROWS, &matrices)]) {
         let seen = every_schedule(source, inputs, &[" unroll 2 {", " unroll 3 {"]);

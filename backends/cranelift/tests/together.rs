@@ -121,19 +121,31 @@ fn points_with_something_of_their_own() {
 #[test]
 fn points_of_several_steps_of_the_level_around() {
     let pairs = kernel(PAIRS_OF_ROWS);
+    // Rows of one iteration have all accumulators of one point alone.
+    let (several, whole, part) =
+        ("unroll 4 points 2, first whole", "unroll 4 points 4, first whole", "unroll 4 points 4, remainder");
     for changes in [
         &[][..],
-        &[("unroll 4 points 2", "unroll 4")],
+        &[(several, "unroll 4, first whole")],
         &[(" unroll 2 {", " {")],
         &[(", first whole", "")],
-        &[(" unroll 2 {", " unroll 4 {"), ("unroll 4 points 2", "unroll 4"), ("points 8", "points 4")],
+        &[(whole, several)],
+        &[
+            (" unroll 2 {", " unroll 4 {"),
+            (several, "unroll 4, first whole"),
+            ("points 8", "points 4"),
+            ("points 4", "points 2"),
+        ],
     ] {
         assert_eq!(changed(&pairs, "avx512", Preferences::default(), changes), "accepted", "{changes:?}");
     }
     for (changes, reason) in [
         (&[(" unroll 2 {", " unroll 8 {")][..], "vector registers"),
-        (&[("unroll 4 points 2", "unroll 4 points 8")], "vector registers"),
-        (&[("points 2, remainder", "points 2, first whole, remainder")], "fewer steps than the 64 of an iteration"),
+        (&[(several, "unroll 4 points 8, first whole")], "take 128 vector registers"),
+        (&[(whole, "unroll 4 points 8, first whole")], "take 38 vector registers"),
+        (&[(part, "unroll 4 points 8, remainder")], "take 38 vector registers"),
+        (&[("x2 < 65", "x2 < 66"), (whole, "unroll 4 points 8, first whole")], "take 128 vector registers"),
+        (&[(part, "unroll 4 points 4, first whole, remainder")], "fewer steps than the 64 of an iteration"),
         (&[("unroll 2 {", "unroll 2, first whole {")], "is that of a row"),
     ] {
         let said = changed(&pairs, "avx512", Preferences::default(), changes);
@@ -152,24 +164,24 @@ fn rows_together_are_chosen_and_refused_with_the_reason() {
     let sums = kernel(SUMS);
     for changes in [
         &[][..],
-        &[("unroll 4 points 4", "unroll 4")],
-        &[("unroll 4 points 4", "unroll 4 points 2")],
+        &[("unroll 4 points 4, first whole", "unroll 4, first whole")],
+        &[("unroll 4 points 8", "unroll 4 points 2")],
         &[("x_share.2 lanes(16), remainder overlapped", "x_share.2 lanes(16)")],
     ] {
         assert_eq!(changed(&sums, "avx512", Preferences::default(), changes), "accepted", "{changes:?}");
     }
     for (changes, reason) in [
         (&[("x_share.2 lanes(16)", "x_share.2 lanes(32)"), ("shares of 16", "shares of 32")][..], "are not folded"),
-        (&[("unroll 4 points 4", "unroll 4 points 3")], "no power of two"),
-        (&[("unroll 4 points 4", "unroll 4 points 32")], "no power of two"),
-        (&[("unroll 4 points 4", "unroll 4 points 16")], "vector registers"),
+        (&[("unroll 4 points 4, first whole", "unroll 4 points 3, first whole")], "no power of two"),
+        (&[("unroll 4 points 4, first whole", "unroll 4 points 32, first whole")], "no power of two"),
+        (&[("unroll 4 points 4, first whole", "unroll 4 points 16, first whole")], "vector registers"),
         (
             &[("x_share.2 lanes(16), remainder overlapped", "x_share.2 lanes(16), remainder masked")],
             "no masked remainder",
         ),
         (&[("x_share.2 lanes(16), remainder overlapped", "x_share.2 lanes(16) unroll 4")], "no border"),
         (&[("x_share.2 lanes(16), remainder overlapped", "x_share.2")], "points at once are those of a row"),
-        (&[("x1 lanes(16) unroll 4 points 4, remainder masked", "x1 lanes(16)")], "no rows of the points"),
+        (&[("x1 lanes(16) unroll 4 points 4, first whole, remainder masked", "x1 lanes(16)")], "no rows of the points"),
     ] {
         let said = changed(&sums, "avx512", Preferences::default(), changes);
         assert!(said.contains(reason), "{changes:?}: should be refused as `{reason}`:\n{said}");

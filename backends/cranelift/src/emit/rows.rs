@@ -1,8 +1,9 @@
 //! Short rows: a level of at most one block, whose accumulators are in registers from its first element to its result.
 //!
 //! Whole iterations of gangs come first, as many gangs as there are accumulators, and then one iteration in which lanes behind the end do
-//! nothing. Where the level has no more steps than such an iteration, it is that one alone: no loop, and no branch. Where the first iteration is whole, it
-//! is outside of the loop, and its elements are the accumulators. Nothing is in scratch memory.
+//! nothing. Where the level has no more steps than such an iteration, it is that one alone: no loop, and no branch, and the accumulators of one point are
+//! folded before those of the next come. Where the first iteration is whole, it is outside of the loop, and its elements are the accumulators. Nothing is in
+//! scratch memory.
 
 use std::{collections::HashMap, ops::Range};
 
@@ -99,51 +100,65 @@ impl<'k> Emitter<'k> {
         self.nodes = &each.body;
         self.lanes = lanes;
         let (least, most, width) = (self.least_steps(depth), self.most_steps(depth), gangs.width());
+        let mask = self.row_mask_type(&row);
+        // Accumulators that hold nothing take the first elements as they are.
+        let whole = |this: &mut Self, ahead| Ok((this.b.int(ahead), None));
+        // Without steps nothing is known of where elements would be.
+        let masked = |this: &mut Self, ahead| this.gang_of_rest(mask, lanes, ahead, (zero, steps));
+        if most.is_some_and(|most| most <= width) {
+            let some_steps = (least == 0).then(|| self.b.less(zero, steps));
+            let places = (0..count).map(|number| {
+                let ahead = i64::from(number) * i64::from(lanes);
+                if each.first_whole { whole(self, ahead) } else { masked(self, ahead) }
+            });
+            let places = places.collect::<Result<Vec<_>>>()?;
+            self.some_steps = some_steps;
+            let folded = self.row_of_one_iteration(&row, &gangs, &places);
+            self.some_steps = None;
+            return folded;
+        }
         let mut start = zero;
         if each.first_whole {
-            // Accumulators that hold nothing take the first elements as they are.
-            self.row_iteration(&row, &gangs, |this, ahead| Ok((this.b.int(ahead), None)))?;
+            self.row_iteration(&row, &gangs, whole)?;
             start = self.b.int(width);
         }
-        if most.is_none_or(|most| most > width) {
-            let whole = self.b.int(-width);
-            let end = self.b.binary(Binary::And, steps, whole);
-            self.untouched(&gangs, false);
-            let open = self.b.begin_loop(start, end, width, &self.states.clone());
-            self.states.clone_from(&open.carried);
-            let index = open.index;
-            self.row_iteration(&row, &gangs, |this, ahead| Ok((this.b.add_int(index, ahead), None)))?;
-            let next = std::mem::take(&mut self.states);
-            self.states = self.b.end_loop(open, next);
-            start = end;
-        }
-        if start == zero {
-            // Without steps nothing is known of where elements would be.
-            self.some_steps = (least == 0).then(|| self.b.less(zero, steps));
-            self.row_rest(&row, &gangs, (start, steps))?;
-            self.some_steps = None;
-        } else if most != Some(width) {
-            let left = self.b.sub(steps, start);
-            self.where_more_than(left, 0, |this| this.row_rest(&row, &gangs, (start, steps)))?;
-        }
-        self.row_end(&gangs)
+        let to_width = self.b.int(-width);
+        let end = self.b.binary(Binary::And, steps, to_width);
+        self.untouched(&gangs, false);
+        let open = self.b.begin_loop(start, end, width, &self.states.clone());
+        self.states.clone_from(&open.carried);
+        let index = open.index;
+        self.row_iteration(&row, &gangs, |this, ahead| Ok((this.b.add_int(index, ahead), None)))?;
+        let next = std::mem::take(&mut self.states);
+        self.states = self.b.end_loop(open, next);
+        let left = self.b.sub(steps, end);
+        self.where_more_than(left, 0, |this| {
+            this.row_iteration(&row, &gangs, |this, ahead| this.gang_of_rest(mask, lanes, ahead, (end, steps)))
+        })?;
+        let states = self.states.split_off(gangs.states);
+        let points = (0..gangs.points.len()).map(|point| self.folded(&gangs, &states, point));
+        let folded = points.collect::<Result<Vec<_>>>()?;
+        self.row_is_done(&gangs);
+        Ok(folded)
     }
 
-    /// The iteration that begins at `start`, in which lanes behind the end do nothing.
-    fn row_rest(&mut self, row: &EmittedLevel, gangs: &Gangs, (start, steps): (Value, Value)) -> Result {
-        let lanes = gangs.lanes;
-        let width = self.row_mask_type(row);
-        self.row_iteration(row, gangs, |this, ahead| {
-            // The last gang begins at the end of the row at most: behind that as much can be read as a gang has.
-            let own = this.b.add_int(start, ahead);
-            let own = if ahead == 0 { own } else { this.b.binary(Binary::Min, own, steps) };
-            let left = this.b.sub(steps, own);
-            let lanes_left = this.b.int(lanes.into());
-            let left = if width == ElementType::I8 { this.b.binary(Binary::Min, left, lanes_left) } else { left };
-            let left = this.b.convert(width, left);
-            let iota = this.b.iota(width, lanes);
-            Ok((own, Some(this.b.less(iota, left))))
-        })
+    /// A gang of the iteration that begins at `start`, `ahead` of its first step: where it begins, and its mask. Lanes behind the end do nothing.
+    fn gang_of_rest(
+        &mut self,
+        width: ElementType,
+        lanes: u32,
+        ahead: i64,
+        (start, steps): (Value, Value),
+    ) -> Result<(Value, Option<Value>)> {
+        // The last gang begins at the end of the row at most: behind that as much can be read as a gang has.
+        let own = self.b.add_int(start, ahead);
+        let own = if ahead == 0 { own } else { self.b.binary(Binary::Min, own, steps) };
+        let left = self.b.sub(steps, own);
+        let lanes_left = self.b.int(lanes.into());
+        let left = if width == ElementType::I8 { self.b.binary(Binary::Min, left, lanes_left) } else { left };
+        let left = self.b.convert(width, left);
+        let iota = self.b.iota(width, lanes);
+        Ok((own, Some(self.b.less(iota, left))))
     }
 
     /// A type of lanes that is as wide as what is loaded: the mask then needs no other width.
@@ -162,27 +177,61 @@ impl<'k> Emitter<'k> {
         }
     }
 
+    /// An iteration that is all of the row, with its gangs at these places: each point has its gangs one behind the other, and folds them then. What
+    /// is held in registers are the accumulators of one point, and one gang of each that is done.
+    fn row_of_one_iteration(
+        &mut self,
+        row: &EmittedLevel,
+        gangs: &Gangs,
+        places: &[(Value, Option<Value>)],
+    ) -> Result<Vec<Vec<Folded>>> {
+        let mut folded = Vec::new();
+        for point in 0..gangs.points.len() {
+            for (number, &place) in places.iter().enumerate() {
+                self.row_gang(row, gangs, place, number * gangs.points.len() + point)?;
+            }
+            folded.push(self.folded(gangs, &self.states[gangs.states..].to_vec(), point)?);
+        }
+        self.states.truncate(gangs.states);
+        self.row_is_done(gangs);
+        Ok(folded)
+    }
+
     /// The gangs of an iteration; `place` gives the first step of each, by how far it is behind that of the first, and which lanes take part.
     fn row_iteration(
         &mut self,
         row: &EmittedLevel,
         gangs: &Gangs,
-        mut place: impl FnMut(&mut Self, i64) -> Result<(Value, Option<Value>)>,
+        place: impl Fn(&mut Self, i64) -> Result<(Value, Option<Value>)>,
     ) -> Result {
-        let mut state = gangs.states;
-        for number in 0..gangs.count {
-            let (step, mask) = place(self, i64::from(number) * i64::from(gangs.lanes))?;
-            self.mask = mask;
-            for point in &gangs.points {
-                self.locals.clone_from(point);
-                for &position in &gangs.reduces {
-                    self.set_registers(position, Some(state));
-                    state += self.reduce_or_total(position).states();
-                }
-                self.step(row, step, gangs.lanes)?;
+        let points = gangs.points.len();
+        for number in 0..gangs.count as usize {
+            let place = place(self, number as i64 * i64::from(gangs.lanes))?;
+            for point in 0..points {
+                self.row_gang(row, gangs, place, number * points + point)?;
             }
-            self.mask = None;
         }
+        Ok(())
+    }
+
+    /// One gang of an iteration, by its number: those of all points come before the next of the first one.
+    fn row_gang(
+        &mut self,
+        row: &EmittedLevel,
+        gangs: &Gangs,
+        (step, mask): (Value, Option<Value>),
+        number: usize,
+    ) -> Result {
+        self.mask = mask;
+        self.locals.clone_from(&gangs.points[number % gangs.points.len()]);
+        let own: usize = gangs.reduces.iter().map(|&position| self.reduce_or_total(position).states()).sum();
+        let mut state = gangs.states + number * own;
+        for &position in &gangs.reduces {
+            self.set_registers(position, Some(state));
+            state += self.reduce_or_total(position).states();
+        }
+        self.step(row, step, gangs.lanes)?;
+        self.mask = None;
         Ok(())
     }
 
@@ -215,26 +264,30 @@ impl<'k> Emitter<'k> {
         }
     }
 
-    /// What the gangs of an iteration make together, of each point and each reduce.
-    fn row_end(&mut self, gangs: &Gangs) -> Result<Vec<Vec<Folded>>> {
+    /// What the gangs of a point have combined together, of each reduce; these are the states of the row.
+    fn folded(&mut self, gangs: &Gangs, states: &[Value], point: usize) -> Result<Vec<Folded>> {
         let kernel = self.kernel;
-        let states = self.states.split_off(gangs.states);
         let points = gangs.points.len();
         let stride = states.len() / (gangs.count as usize * points);
         let mut first = 0;
-        let mut folded: Vec<Vec<Folded>> = gangs.points.iter().map(|_| Vec::new()).collect();
+        let mut folded = Vec::new();
         for &position in &gangs.reduces {
-            let Some(reduce) = self.reduces.remove(&position) else { self.misplaced(position) };
+            let reduce = self.reduce_or_total(position).clone();
             self.operation = kernel.operation(&kernel.statements[position]);
-            for (point, folded) in folded.iter_mut().enumerate() {
-                let own = (0..gangs.count as usize).map(|gang| (gang * points + point) * stride + first);
-                let all = own.map(|at| reduce.of_states(&states[at..][..reduce.states()])).collect();
-                let total = self.fold_gangs(&reduce, all)?;
-                folded.push(Folded { position, reduce: reduce.clone(), total });
-            }
+            let own = (0..gangs.count as usize).map(|gang| (gang * points + point) * stride + first);
+            let all = own.map(|at| reduce.of_states(&states[at..][..reduce.states()])).collect();
+            let total = self.fold_gangs(&reduce, all)?;
             first += reduce.states();
+            folded.push(Folded { position, reduce, total });
+        }
+        Ok(folded)
+    }
+
+    /// The reduces of a row are closed.
+    fn row_is_done(&mut self, gangs: &Gangs) {
+        for position in &gangs.reduces {
+            self.reduces.remove(position);
         }
         self.lanes = 1;
-        Ok(folded)
     }
 }

@@ -283,8 +283,14 @@ impl<'c> Check<'c> {
         // Steps of an innermost level that stand in a row have rules of their own.
         let in_a_row = |each: &Loop| each.by == By::Serial && self.level_of(each.axis) + 1 == self.kernel.levels.len();
         let unrolled = self.leaf.loops.iter().filter(|each| each.unroll.max(each.points) > 1 && !in_a_row(each));
-        let count = |each: &Loop| each.unroll.saturating_mul(each.points);
-        let copies = unrolled.clone().fold(1u32, |copies, each| copies.saturating_mul(count(each)));
+        let gangs = unrolled.clone().fold(1u32, |gangs, each| gangs.saturating_mul(each.unroll));
+        // While a row of one iteration has the gangs of one point, it has one gang of each other point.
+        let points = self.leaf.loops.last().map_or(1, |each| each.points);
+        let own = self.leaf.loops.last().map_or(1, |each| each.unroll);
+        let copies = match self.leaf.loops.last() {
+            Some(row) if self.is_one_iteration(row) => (gangs / own).saturating_mul(points).saturating_add(own - 1),
+            _ => gangs.saturating_mul(points),
+        };
         let Some(outermost) = unrolled.map(|each| self.level_of(each.axis)).min() else { return };
         let one = registers_of_accumulators(self.kernel, cpu, (outermost, lanes.unwrap_or(1)), |position| {
             self.leaf.statements.contains(&position)

@@ -80,6 +80,13 @@ impl Check<'_> {
         }
     }
 
+    /// Whether a loop runs over a row that has no more steps than an iteration.
+    pub(super) fn is_one_iteration(&self, row: &Loop) -> bool {
+        let By::Lanes(lanes) = row.by else { return false };
+        let width = i64::from(lanes) * i64::from(row.unroll);
+        self.nest.is_row(self.kernel, row) && self.most(self.level_of(row.axis)).is_some_and(|most| most <= width)
+    }
+
     /// How many steps a level has at least, as far as is known here.
     fn least(&self, level: usize) -> i64 {
         let long = self.leaf.choices.iter().filter(|&&(of, _, side, _)| of as usize == level && !side);

@@ -23,6 +23,17 @@ const AT_ONCE: u32 = 2;
 /// Statements of an iteration, at most.
 const STATEMENTS: u32 = 256;
 
+/// Points of which gangs stand in an iteration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Points {
+    /// Of rows of several iterations: all of their accumulators are in registers.
+    long: u32,
+    /// Of rows of one iteration: only one point has all of its own there.
+    iteration: u32,
+    /// Of rows of one gang.
+    gang: u32,
+}
+
 /// How rows are folded together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Together {
@@ -32,8 +43,8 @@ pub(super) struct Together {
     pub(super) lanes: u32,
     /// Gangs of an iteration of a long row: so many hold all accumulators.
     unroll: u32,
-    /// Points of which gangs stand in an iteration: of long rows, and of those of one gang.
-    points: (u32, u32),
+    /// Points of which gangs stand in an iteration.
+    points: Points,
     /// Steps of the level around the points that run at once.
     at_once: u32,
     /// How many steps a row has, where that is a number.
@@ -64,7 +75,6 @@ impl Together {
             let one = registers_of_accumulators(kernel, cpu, (level, lanes), |_| true);
             // Half of the registers are for what is loaded and computed.
             let fits = |gangs: u32| one * gangs <= cpu.registers / 2 && statements * gangs <= STATEMENTS;
-            let points = |unroll: u32| (0..=POINTS.ilog2()).rev().map(|bits| 1 << bits).find(|&p| fits(unroll * p));
             let at_once =
                 match (level.checked_sub(2).filter(|&around| may_jam(kernel, around).is_ok()), preferences.jam) {
                     (Some(_), Some(wanted)) if fits(unroll * wanted) => wanted,
@@ -73,7 +83,15 @@ impl Together {
                     }
                     _ => 1,
                 };
-            Some(Self { level, lanes, unroll, points: (points(unroll * at_once)?, points(at_once)?), at_once, steps })
+            let most = |fits: &dyn Fn(u32) -> bool| (0..=POINTS.ilog2()).rev().map(|bits| 1 << bits).find(|&p| fits(p));
+            let long = most(&|points| fits(unroll * at_once * points))?;
+            let iteration = most(&|points| {
+                one * (unroll - 1 + at_once * points) <= cpu.registers / 2
+                    && statements * unroll * at_once * points <= STATEMENTS
+            });
+            let points =
+                Points { long, iteration: iteration.unwrap_or(long), gang: most(&|points| fits(at_once * points))? };
+            Some(Self { level, lanes, unroll, points, at_once, steps })
         })
     }
 
@@ -106,19 +124,22 @@ impl Together {
             each.first_whole = least >= i64::from(self.lanes * unroll);
             vec![Node::Loop(each)]
         };
-        let (long, short) = ((self.unroll, self.points.0), (1, self.points.1));
+        let (long, gang) = ((self.unroll, self.points.long), (1, self.points.gang));
+        let one = (self.unroll, self.points.iteration);
+        let iteration = self.lanes * self.unroll;
         match self.steps {
-            None if self.unroll == 1 => row(short, least.into()),
-            Some(steps) if self.unroll == 1 || steps <= i64::from(self.lanes) => row(short, steps),
+            None if self.unroll == 1 => row(gang, least.into()),
+            Some(steps) if self.unroll == 1 || steps <= i64::from(self.lanes) => row(gang, steps),
+            Some(steps) if steps <= i64::from(iteration) => row(one, steps),
             Some(steps) => row(long, steps),
             None => {
-                // Rows of less than an iteration need no loop, and others begin with one that is whole.
+                // Rows of an iteration, or less, need no loop, and others begin with one that is whole.
                 let choose = |steps: u32, then, otherwise| {
                     vec![Node::Choose { level: self.level as u32, fewer_than: steps, then, otherwise }]
                 };
-                let iteration = self.lanes * self.unroll;
-                let longer = choose(iteration, row(long, 0), row(long, iteration.into()));
-                choose(self.lanes + 1, row(short, 0), longer)
+                let (whole, longer) = (row(one, iteration.into()), row(long, iteration.into()));
+                let others = if whole == longer { longer } else { choose(iteration + 1, whole, longer) };
+                choose(self.lanes + 1, row(gang, 0), choose(iteration, row(one, 0), others))
             }
         }
     }
@@ -129,8 +150,8 @@ impl Together {
         Choice {
             about: format!("level {level} of {} to {MOST} steps", LEAST),
             chosen: format!("{lanes} points of the level around at once, whose accumulators are folded together"),
-            because: "each instruction then combines accumulators of several points, and what is done with the results is done in lanes; rows that have fewer \
-                steps than an iteration have a nest of their own, as others begin with steps that all count"
+            because: "each instruction then combines accumulators of several points, and what is done with the results is done in lanes; rows of \
+                no more steps than an iteration have nests of their own, as they need no loop, and others begin with steps that all count"
                 .to_owned(),
             instead_of: vec!["one point after the other: most of a fold is instructions of few lanes that wait for each other".to_owned()],
         }
