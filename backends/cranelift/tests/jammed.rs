@@ -90,6 +90,33 @@ fn rows_and_accumulators_in_memory() {
     }
 }
 
+/// Stencils over a matrix with another one beside it: all neighbours, those of a column, and two arrays of which one has what is far away.
+const STENCILS: [(&str, &str); 5] = [
+    ("a[-1, -1], a[0, 1], a[1, 0]", "a: clamp"),
+    ("a[-1, -1], a[-1, 1], a[1, 0]", "a: wrap"),
+    ("a[-1, 0], a[1, 0], a[1, 1]", "a: mirror"),
+    ("a[-1, 0], a[1, -1], a[0, 0]", "a: constant(0.5)"),
+    ("a[-2, 0], a[0, 0], a[3, 0]", "a: clamp"),
+];
+
+#[test]
+fn stencils() {
+    let inputs: Vec<Vec<Array>> =
+        [[0, 9], [9, 0], [1, 1], [2, 40], [3, 3], [4, 17], [5, 70], [9, 33], [20, 21], [41, 130]]
+            .map(|extents| vec![Random(7).array(ElementType::F32, &extents)])
+            .into();
+    for (taps, boundary) in STENCILS {
+        let source = format!(
+            "fn f(a: [n, m]f32) -> [n, m]f32 {{
+             let r: [n, m]f32 = stencil(|x, y, z| x + y * 0.5 - z, {taps}, {boundary})
+             return r }}"
+        );
+        let seen = every_schedule(&source, &inputs, &[" unroll 2, border", " unroll 3, border", " unroll 6, border"]);
+        assert!(seen.iter().all(|&count| count > 1), "{seen:?}: {source}");
+        check(&source, &inputs);
+    }
+}
+
 fn kernel(source: &str) -> Kernel {
     plan(source).kernels.pop().unwrap()
 }
@@ -114,6 +141,9 @@ fn tiles_are_chosen_and_refused_with_the_reason() {
         "fn f(a: [n, m]f32) -> [n, m]f32 {
         let b: [n, m]f32 = stencil(|x, y| x + y, a[-1, 0], a[0, 1], a: clamp) return b }",
     );
+    for (from, to) in [(" unroll 2, border apart", ""), (" unroll 2", " unroll 3"), (", out of cache stream b", "")] {
+        assert_eq!(changed(&stencil, from, to), "accepted", "{from} to {to}");
+    }
     let scan = kernel("fn f(a: [n, m]f32) -> [n, m]f32 { let b: [n, m]f32 = scanl1(|x, y| x + y, a) return b }");
     let sums = kernel("fn f(a: [n, m]f32) -> [n]f32 { let b: [n]f32 = fold(|x, y| x + y, 0.0, a) return b }");
     let runs = kernel("fn f(a: [n, m]f32) -> [n]f32 { let b: [n]f32 = fold(|x, y| x + y * x, 0.0, a) return b }");
@@ -126,7 +156,9 @@ fn tiles_are_chosen_and_refused_with_the_reason() {
         (&product, " unroll 5", " unroll 16", "take 32 vector registers, and there are 16"),
         (&product, "threads {", "threads unroll 2 {", "only gangs"),
         (&product, "overlapped", "overlapped, out of cache stream r", "has a plain loop"),
-        (&stencil, "loop x_share {", "loop x_share unroll 2 {", "do at once"),
+        (&stencil, " unroll 2, border apart {", " unroll 2 {", "do at once"),
+        (&stencil, " unroll 2, border apart {", ", border apart {", "is that of gangs, and of steps at once"),
+        (&product, " unroll 5", " unroll 5, border apart", "it has no border"),
         (&scan, "loop x_share {", "loop x_share unroll 2 {", "do at once"),
         (&sums, "loop x_share.3 {", "loop x_share.3 unroll 2 {", "has a plain loop"),
         (&runs, "loop x_share.2 {", "loop x_share.2 unroll 2 {", "do at once"),

@@ -6,7 +6,7 @@ use fusebox_ir::{
     Action, DimBoundary, IndexMap, Kernel, KernelArrayId, LevelOrder, LocalId, analysis::work_of_statement,
 };
 
-use crate::gangs::inside;
+use crate::{gangs::inside, schedule::Node};
 
 /// Statements of more work for a step are not limited by memory.
 const MOST_WORK: u64 = 48;
@@ -83,4 +83,15 @@ fn is_along(kernel: &Kernel, level: usize, map: &IndexMap) -> bool {
         && last.boundary == DimBoundary::None
         && last.terms.iter().all(|&(_, id)| id == own || outer(id))
         && others.iter().all(|dim| known(&dim.terms))
+}
+
+impl Node {
+    /// Whether a loop among these, or inside of them, streams past the caches.
+    pub fn stream(nodes: &[Self]) -> bool {
+        nodes.iter().any(|node| match node {
+            Self::Loop(each) => each.out_of_cache.is_some() || Self::stream(&each.body),
+            Self::Do(_) => false,
+            Self::Choose { then, otherwise, .. } => Self::stream(then) || Self::stream(otherwise),
+        })
+    }
 }

@@ -78,7 +78,10 @@ impl Emitter<'_> {
             for (dim, &extent) in map.dims.iter().zip(&kernel.arrays[array.index()].extents) {
                 let outer = |id: LocalId| kernel.levels[..depth].iter().any(|level| level.index.id == id);
                 let stays = dim.boundary != DimBoundary::None && dim.terms.iter().all(|&(_, id)| outer(id));
-                if !stays || self.bounded.iter().any(|known| known.0 == *dim && known.1 == extent) {
+                if !stays
+                    || self.is_inside(dim)
+                    || self.bounded.iter().any(|known| known.0 == *dim && known.1 == extent)
+                {
                     continue;
                 }
                 let index = self.dim_index(dim)?;
@@ -90,6 +93,12 @@ impl Emitter<'_> {
             }
         }
         Ok(before)
+    }
+
+    /// Whether no boundary applies to a dimension at the steps that run just now.
+    fn is_inside(&self, dim: &DimIndex) -> bool {
+        let own = self.inside.map(|level| self.kernel.levels[level].index.id);
+        own.is_some_and(|own| dim.terms.iter().any(|&(_, id)| id == own))
     }
 
     /// Whether an index wraps, and is one of the dimension itself but for one step: it is one extent away at most, as there are points.
@@ -180,7 +189,9 @@ impl Emitter<'_> {
         let written = map.dims.iter().map(|dim| self.dim_index(dim)).collect::<Result<Vec<_>>>()?;
         let extents = self.extents(array)?;
         if let Some(outside) = outside {
-            return self.load_or(array, &written, &extents, outside);
+            let bounds = extents.iter().zip(&map.dims).map(|(&extent, dim)| (!self.is_inside(dim)).then_some(extent));
+            let bounds = bounds.collect::<Vec<_>>();
+            return self.load_or(array, &written, &bounds, outside);
         }
         let index: Vec<Val> = (written.iter().zip(&extents))
             .zip(&map.dims)
@@ -189,6 +200,9 @@ impl Emitter<'_> {
                 let declared = self.kernel.arrays[array.index()].extents[at];
                 let known = self.bounded.iter().find(|known| known.0 == *dim && known.1 == declared);
                 let once = self.wraps_once(dim, declared);
+                if self.is_inside(dim) {
+                    return index;
+                }
                 known.map(|known| known.2).unwrap_or_else(|| self.bounded(index, extent, dim.boundary, once))
             })
             .collect();
@@ -216,10 +230,17 @@ impl Emitter<'_> {
         self.load_at(array, position, if map.checked || !moves { Memory::Guarded } else { Memory::Input })
     }
 
-    /// A load with a function for what is outside.
-    fn load_or(&mut self, array: KernelArrayId, index: &[Val], extents: &[Value], outside: &Lambda) -> Result<Val> {
+    /// A load with a function for what is outside, as far as dimensions have bounds.
+    fn load_or(
+        &mut self,
+        array: KernelArrayId,
+        index: &[Val],
+        bounds: &[Option<Value>],
+        outside: &Lambda,
+    ) -> Result<Val> {
         let mut out: Option<Value> = None;
-        for (&index, &extent) in index.iter().zip(extents) {
+        for (&index, &bound) in index.iter().zip(bounds) {
+            let Some(extent) = bound else { continue };
             if self.interior && !matches!(index, Val::Uniform(_)) {
                 continue;
             }

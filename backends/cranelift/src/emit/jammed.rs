@@ -7,6 +7,7 @@ use fusebox_ir::{
     Access, Action, Binary, LocalId,
     analysis::kernels::{AcrossLanes, Lanes},
 };
+use fusebox_schedule::{Loop, Node};
 
 use super::{Emitter, Result, Val, emitted_level::EmittedLevel, statement::reduce::Reduce};
 use crate::vector::Value;
@@ -25,37 +26,71 @@ struct JammedStep {
     reduces: HashMap<usize, Reduce>,
 }
 
-impl Emitter<'_> {
-    /// Steps `low..high` of a level, `count` of them at once; what is left of them one after the other.
+impl<'k> Emitter<'k> {
+    /// Steps `low..high` of a level, some of them at once; what is left of them one after the other, and so are those of a border that is apart, and
+    /// all of them where a loop inside streams past the caches.
     pub(super) fn steps_jammed(
         &mut self,
         level: &EmittedLevel,
         (low, high): (Value, Value),
-        count: u32,
+        each: &'k Loop,
         first: Value,
     ) -> Result {
-        let nodes = self.nodes;
+        let (nodes, count) = (self.nodes, each.unroll);
         let known = |this: &Self, value| this.b.constant_of(value).and_then(fusebox_ir::Constant::as_i64);
-        if (known(self, low), known(self, high)) == (Some(0), Some(count.into())) {
+        if !each.border && (known(self, low), known(self, high)) == (Some(0), Some(count.into())) {
             // Which step it is, is a constant in the code of each.
             self.all_at_once(level, low, count)?;
             self.nodes = nodes;
             return Ok(());
         }
+        let (from, to) = if each.border {
+            let interior = self.interior_of(level, low, high, 1)?;
+            (interior.first, interior.end)
+        } else {
+            (low, high)
+        };
         let zero = self.b.int(0);
-        let steps = self.b.sub(high, low);
-        let steps = self.b.binary(Binary::Max, steps, zero);
-        let each = self.b.int(count.into());
-        let tiles = self.b.binary(Binary::Div, steps, each);
-        let together = self.b.mul(tiles, each);
-        let end = self.b.add(low, together);
-        let open = self.b.begin_loop(low, end, count.into(), &self.states.clone());
+        let steps = self.b.sub(to, from);
+        let mut steps = self.b.binary(Binary::Max, steps, zero);
+        if Node::stream(nodes) {
+            let out_of_cache = self.out_of_cache();
+            steps = self.b.select(out_of_cache, zero, steps);
+        }
+        let unit = self.b.int(count.into());
+        let tiles = self.b.binary(Binary::Div, steps, unit);
+        let together = self.b.mul(tiles, unit);
+        let end = self.b.add(from, together);
+        if from == low {
+            self.tiles_of_steps(level, (low, end), each)?;
+            self.nodes = nodes;
+            return self.steps(level, end, high, 1, first);
+        }
+        // The code of single steps stands once: it runs those before the tiles, and those behind.
+        let (two, states) = (self.b.int(2), self.states.clone());
+        let open = self.b.begin_loop(zero, two, 1, &states);
         self.states.clone_from(&open.carried);
-        self.all_at_once(level, open.index, count)?;
+        let before = self.b.binary(Binary::Eq, open.index, zero);
+        let (own, own_end) = (self.b.select(before, low, end), self.b.select(before, from, high));
+        self.steps(level, own, own_end, 1, first)?;
+        let end = self.b.select(before, end, from);
+        self.tiles_of_steps(level, (from, end), each)?;
+        self.nodes = nodes;
         let next = std::mem::take(&mut self.states);
         self.states = self.b.end_loop(open, next);
-        self.nodes = nodes;
-        self.steps(level, end, high, 1, first)
+        Ok(())
+    }
+
+    /// Whole tiles of steps from `low` to `high`; no boundary applies along the level where its border is apart.
+    fn tiles_of_steps(&mut self, level: &EmittedLevel, (low, high): (Value, Value), each: &'k Loop) -> Result {
+        let open = self.b.begin_loop(low, high, each.unroll.into(), &self.states.clone());
+        self.states.clone_from(&open.carried);
+        let outer = std::mem::replace(&mut self.inside, each.border.then_some(level.depth));
+        self.all_at_once(level, open.index, each.unroll)?;
+        self.inside = outer;
+        let next = std::mem::take(&mut self.states);
+        self.states = self.b.end_loop(open, next);
+        Ok(())
     }
 
     /// `count` steps from `low` on, at once.

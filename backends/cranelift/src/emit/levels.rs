@@ -251,7 +251,7 @@ impl<'k> Emitter<'k> {
                         return self.steps_abreast(nest, (steps.low, steps.high), abreast);
                     }
                     if each.unroll > 1 && self.part.is_hot() {
-                        return self.steps_jammed(nest, (steps.low, steps.high), each.unroll, steps.first);
+                        return self.steps_jammed(nest, (steps.low, steps.high), each, steps.first);
                     }
                     self.steps(nest, steps.low, steps.high, 1, steps.first)
                 }

@@ -168,6 +168,8 @@ pub struct Emitter<'k> {
     remainder: Option<Value>,
     /// Whether taps along the level across lanes are known to be inside.
     interior: bool,
+    /// A level along which no boundary applies at the steps being emitted.
+    inside: Option<usize>,
     locals: HashMap<LocalId, Val>,
     /// Locals that something uses.
     used: HashSet<LocalId>,
@@ -247,6 +249,7 @@ pub fn emit(
         mask: None,
         remainder: None,
         interior: false,
+        inside: None,
         locals,
         used: used(kernel),
         states: Vec::new(),

@@ -31,7 +31,8 @@ impl<'k> Emitter<'k> {
         first: Value,
         (each, unrolled): (&'k Loop, Option<&Unrolled>),
     ) -> Result<Value> {
-        let Some(wanted) = &each.out_of_cache else {
+        // Steps of the level around run at once in launches that are in the caches.
+        let Some(wanted) = each.out_of_cache.as_ref().filter(|_| self.jam.is_none()) else {
             return self.in_cache(nest, (low, high), overlap, lanes, first, unrolled);
         };
         let Streams { loads: mut reads, stores: mut writes } = Streams::of(self.kernel, nest.depth, lanes, |_| true);

@@ -204,10 +204,13 @@ impl<'c> Check<'c> {
             }
         }
         for each in &self.leaf.loops {
-            if !matches!(each.by, By::Lanes(_))
-                && (each.border || each.out_of_cache.is_some() || each.remainder != Remainder::Scalar)
-            {
-                self.fault("a border, a remainder and streams are those of gangs");
+            let lanes = matches!(each.by, By::Lanes(_));
+            if !lanes && (each.out_of_cache.is_some() || each.remainder != Remainder::Scalar) {
+                self.fault("a remainder and streams are those of gangs");
+            }
+            let at_once = each.unroll > 1 && self.level_of(each.axis) + 1 < self.kernel.levels.len();
+            if each.border && !lanes && !at_once {
+                self.fault("a border is that of gangs, and of steps at once");
             }
             if each.first_whole && !self.nest.is_row(self.kernel, each) {
                 self.fault("a first iteration that is whole is that of a row");

@@ -2,7 +2,8 @@
 
 use super::bits::Check;
 use crate::{
-    jam::{MOST_JAMMED, may_jam},
+    gangs::has_border,
+    jam::{MOST_JAMMED, combines, may_jam},
     schedule::{Axis, By, Loop, Remainder, SplitBy},
 };
 
@@ -31,13 +32,16 @@ impl Check<'_> {
                 && self.level_of(inner.axis) > level
                 && (row || gang || inner.by == By::Serial)
                 && (row || inner.unroll == 1)
-                && inner.out_of_cache.is_none()
+                && (inner.out_of_cache.is_none() || !combines(self.kernel, level))
                 && inner.pack.is_empty()
         });
         if !plain {
             self.fault(format!("inside of steps of level {level} that run at once each level has a plain loop"));
         }
-        if let Err(why) = may_jam(self.kernel, level) {
+        if each.border && !has_border(self.kernel, level) {
+            self.fault(format!("no boundary applies along level {level}: it has no border"));
+        }
+        if let Err(why) = may_jam(self.kernel, level, each.border) {
             self.fault(why);
         }
     }

@@ -31,7 +31,7 @@ impl AtOnce {
         // Threads share the outermost.
         let level = gang.level.checked_sub(1).filter(|&level| level > 0)?;
         let steps = trip_count(&kernel.levels[level]).filter(|steps| (2..=ALL).contains(steps))?;
-        if gang.masked || !is_counted_before(kernel, gang.level) || may_jam(kernel, level).is_err() {
+        if gang.masked || !is_counted_before(kernel, gang.level) || may_jam(kernel, level, false).is_err() {
             return None;
         }
         let statements = inside(kernel, level).count() as i64;

@@ -7,9 +7,11 @@ use super::{
     builder::{Builder, Room},
 };
 use crate::{
-    jam::{MOST_JAMMED, combines, may_jam, shared_loads},
+    gangs::{has_border, inside},
+    jam::{MOST_JAMMED, combines, loads_together, may_jam, shared_loads},
     registers::registers_of_accumulators,
     schedule::{Axis, By, Gang, Loop, Nest, Node, Remainder, Split, SplitBy},
+    target::Cpu,
 };
 
 /// Vector registers that a tile needs beside its accumulators and what its steps share: what one of them has, their product, and two without which
@@ -19,28 +21,37 @@ const BESIDE: u32 = 4;
 /// Steps of a tile: more share a load among more, but are left over more often.
 const ENOUGH: u32 = 8;
 
+/// Steps of a stencil at once: each row that is loaded serves three, and more steps would have more rows than registers.
+const NEIGHBOURS: u32 = 3;
+
+/// Steps of a stencil run at once where that saves at least one in so many statements.
+const SAVED: usize = 10;
+
+/// They do, too, where a step has so few statements that its borders are a large part of it.
+const SMALL: usize = 32;
+
 impl Builder<'_> {
-    /// Whether each level inside has one loop over all of it, or over the steps of a window, without forms of its own; of `all` that may run at once, it
-    /// may have pieces, and be a row.
+    /// Whether each level inside has one loop over all of it, or over the steps of a window, without forms of its own but streams; of `all` that may run
+    /// at once, it may have pieces, and be a row.
     fn is_plain(&self, body: &[Node], all: bool) -> bool {
         let levels = self.kernel.levels.len();
         body.iter().all(|node| match node {
             Node::Loop(each) => {
-                let Loop { axis, unroll, remainder, out_of_cache, pack, body, .. } = each;
+                let Loop { axis, unroll, remainder, pack, body, .. } = each;
                 let window = self.interchanged.is_some_and(|(_, steps)| steps == *axis);
                 let pieces = matches!(self.nest.made_by(levels, *axis), Some((Split { by: SplitBy::Steps(_), .. }, _)));
                 let whole = (axis.0 as usize) < levels || window || all && pieces;
                 let row = all && self.nest.is_row(self.kernel, each);
                 let plain = *unroll == 1 && *remainder != Remainder::Masked || row;
-                whole && plain && pack.is_empty() && out_of_cache.is_none() && self.is_plain(body, all)
+                whole && plain && pack.is_empty() && self.is_plain(body, all)
             }
             Node::Do(_) => true,
             Node::Choose { then, otherwise, .. } => all && self.is_plain(then, all) && self.is_plain(otherwise, all),
         })
     }
 
-    /// How many steps of a level run at once: of that around the level across lanes, where they have elements in common.
-    pub(super) fn jammed(&self, level: usize, axis: Axis, body: &[Node]) -> Option<u32> {
+    /// How many steps of a level run at once: of that around the level across lanes, where they have elements in common; and whether its border is apart.
+    pub(super) fn jammed(&self, level: usize, axis: Axis, body: &[Node]) -> Option<(u32, bool)> {
         let Room::Cores(cpu, Some(Gang { level: own, lanes, masked: false })) = self.machine else { return None };
         let steps = axis.0 as usize == level || self.is_share(axis);
         // A nest for short levels has few steps inside.
@@ -48,14 +59,22 @@ impl Builder<'_> {
             return None;
         }
         if self.rows_together {
-            return self.together.and_then(|together| together.at_once(level));
+            return Some((self.together?.at_once(level)?, false));
         }
         if !self.is_plain(body, self.preferences.jam.is_some()) {
             return None;
         }
-        may_jam(self.kernel, level).ok()?;
+        let combines = combines(self.kernel, level);
+        if combines && Node::stream(body) {
+            return None;
+        }
+        let apart = !combines && has_border(self.kernel, level);
+        may_jam(self.kernel, level, apart).ok()?;
         if let Some(wanted) = self.preferences.jam {
-            return Some(wanted.clamp(2, MOST_JAMMED));
+            return Some((wanted.clamp(2, MOST_JAMMED), apart));
+        }
+        if !combines {
+            return Some((self.neighbours(cpu, (level, lanes), apart)?, apart));
         }
         let accumulators = registers_of_accumulators(self.kernel, cpu, (level, lanes), |_| true);
         if accumulators == 0 || shared_loads(self.kernel, level) == 0 {
@@ -64,7 +83,24 @@ impl Builder<'_> {
         // What is loaded in gangs takes as many registers as an accumulator.
         let room = cpu.registers.checked_sub(BESIDE + accumulators)?;
         let most = (room / accumulators).min(ENOUGH);
-        (most >= 2).then_some(most)
+        (most >= 2).then_some((most, false))
+    }
+
+    /// How many steps of a stencil run at once: neighbours load the same, and rows have borders, which wait for each other less.
+    fn neighbours(&self, cpu: &Cpu, (level, lanes): (usize, u32), apart: bool) -> Option<u32> {
+        let alone = loads_together(self.kernel, level, 1).len();
+        let statements = inside(self.kernel, level).count();
+        let gains = |steps: u32| {
+            let together = loads_together(self.kernel, level, steps);
+            let registers: u32 = together.iter().map(|&bytes| cpu.registers_of(lanes, bytes)).sum();
+            let saved = alone * steps as usize - together.len();
+            (saved * SAVED >= statements * steps as usize, registers)
+        };
+        let (many, registers) = gains(NEIGHBOURS);
+        if many && registers <= cpu.registers {
+            return Some(NEIGHBOURS);
+        }
+        (gains(2).0 || apart && statements <= SMALL).then_some(2)
     }
 }
 
@@ -79,7 +115,7 @@ pub(super) fn choices(nest: &Nest, kernel: &Kernel) -> Vec<Choice> {
                 let level = nest.level_of(levels, each.axis).unwrap_or(0);
                 // Steps of an innermost level stand in a row.
                 if each.by == By::Serial && each.unroll > 1 && level + 1 < levels {
-                    let choice = choice(level, each.unroll, combines(kernel, level));
+                    let choice = choice(level, each, combines(kernel, level));
                     // Short levels and others may have it alike.
                     if !found.contains(&choice) {
                         found.push(choice);
@@ -94,8 +130,16 @@ pub(super) fn choices(nest: &Nest, kernel: &Kernel) -> Vec<Choice> {
     found
 }
 
-fn choice(level: usize, steps: u32, combines: bool) -> Choice {
-    let about = format!("steps of level {level}");
+fn choice(level: usize, each: &Loop, combines: bool) -> Choice {
+    let (about, steps) = (format!("steps of level {level}"), each.unroll);
+    if !combines && (each.border || Node::stream(&each.body)) {
+        return Choice {
+            about,
+            chosen: format!("{steps} at once, in launches that are in the caches"),
+            because: "neighbours load the same elements, and what is done at borders waits less".to_owned(),
+            instead_of: vec!["one after the other: each loads everything".to_owned()],
+        };
+    }
     if !combines {
         return Choice {
             about,

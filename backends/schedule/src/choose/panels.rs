@@ -150,7 +150,7 @@ impl Builder<'_> {
         chosen
             && combines(self.kernel, outer)
             && may_be_interchanged(self.kernel, outer).is_ok()
-            && may_jam(self.kernel, outer).is_ok()
+            && may_jam(self.kernel, outer, false).is_ok()
     }
 }
 

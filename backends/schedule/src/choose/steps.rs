@@ -35,7 +35,7 @@ impl Builder<'_> {
                 let by = abreast.map_or(By::Serial, By::Abreast);
                 let mut each = Loop::new(axis, by, body);
                 if by == By::Serial && (!around_window || self.panels.is_some()) {
-                    each.unroll = self.jammed(level, axis, &each.body).unwrap_or(1);
+                    (each.unroll, each.border) = self.jammed(level, axis, &each.body).unwrap_or((1, false));
                 }
                 return vec![Node::Loop(each)];
             }

@@ -75,14 +75,14 @@ impl Together {
             let one = registers_of_accumulators(kernel, cpu, (level, lanes), |_| true);
             // Half of the registers are for what is loaded and computed.
             let fits = |gangs: u32| one * gangs <= cpu.registers / 2 && statements * gangs <= STATEMENTS;
-            let at_once =
-                match (level.checked_sub(2).filter(|&around| may_jam(kernel, around).is_ok()), preferences.jam) {
-                    (Some(_), Some(wanted)) if fits(unroll * wanted) => wanted,
-                    (Some(around), None) if shared_loads(kernel, around) > 0 && fits(unroll * AT_ONCE * AT_ONCE) => {
-                        AT_ONCE
-                    }
-                    _ => 1,
-                };
+            let at_once = match (
+                level.checked_sub(2).filter(|&around| may_jam(kernel, around, false).is_ok()),
+                preferences.jam,
+            ) {
+                (Some(_), Some(wanted)) if fits(unroll * wanted) => wanted,
+                (Some(around), None) if shared_loads(kernel, around) > 0 && fits(unroll * AT_ONCE * AT_ONCE) => AT_ONCE,
+                _ => 1,
+            };
             let most = |fits: &dyn Fn(u32) -> bool| (0..=POINTS.ilog2()).rev().map(|bits| 1 << bits).find(|&p| fits(p));
             let long = most(&|points| fits(unroll * at_once * points))?;
             let iteration = most(&|points| {
