@@ -141,7 +141,12 @@ fn tiles_are_chosen_and_refused_with_the_reason() {
         "fn f(a: [n, m]f32) -> [n, m]f32 {
         let b: [n, m]f32 = stencil(|x, y| x + y, a[-1, 0], a[0, 1], a: clamp) return b }",
     );
-    for (from, to) in [(" unroll 2, border apart", ""), (" unroll 2", " unroll 3"), (", out of cache stream b", "")] {
+    for (from, to) in [
+        (" unroll 2 up to 1638, border apart", ""),
+        (" unroll 2", " unroll 3"),
+        (" up to 1638", ""),
+        (", out of cache stream b", ""),
+    ] {
         assert_eq!(changed(&stencil, from, to), "accepted", "{from} to {to}");
     }
     let scan = kernel("fn f(a: [n, m]f32) -> [n, m]f32 { let b: [n, m]f32 = scanl1(|x, y| x + y, a) return b }");
@@ -156,8 +161,14 @@ fn tiles_are_chosen_and_refused_with_the_reason() {
         (&product, " unroll 5", " unroll 16", "take 32 vector registers, and there are 16"),
         (&product, "threads {", "threads unroll 2 {", "only gangs"),
         (&product, "overlapped", "overlapped, out of cache stream r", "has a plain loop"),
-        (&stencil, " unroll 2, border apart {", " unroll 2 {", "do at once"),
-        (&stencil, " unroll 2, border apart {", ", border apart {", "is that of gangs, and of steps at once"),
+        (&stencil, " up to 1638, border apart {", " {", "do at once"),
+        (
+            &stencil,
+            " unroll 2 up to 1638, border apart {",
+            ", border apart {",
+            "is that of gangs, and of steps at once",
+        ),
+        (&stencil, "lanes(16)", "lanes(16) unroll 2 up to 9", "steps at once, and no others"),
         (&product, " unroll 5", " unroll 5, border apart", "it has no border"),
         (&scan, "loop x_share {", "loop x_share unroll 2 {", "do at once"),
         (&sums, "loop x_share.3 {", "loop x_share.3 unroll 2 {", "has a plain loop"),

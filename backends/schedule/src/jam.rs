@@ -69,12 +69,12 @@ pub(crate) fn shared_loads(kernel: &Kernel, level: usize) -> usize {
     shared.count()
 }
 
-/// The loads, innermost inside of a level, that differ from step to step of it, and that so many steps at once have together where no boundary applies: bytes
-/// of the element of each. Those of one element, as of neighbours in a stencil, are one.
-pub(crate) fn loads_together(kernel: &Kernel, level: usize, steps: u32) -> Vec<usize> {
+/// The loads, innermost inside of a level, that differ from step to step of it, and that so many steps at once have together where no boundary applies. Those
+/// of one element, as of neighbours in a stencil, are one.
+pub(crate) fn loads_together(kernel: &Kernel, level: usize, steps: u32) -> Vec<(KernelArrayId, Vec<DimIndex>)> {
     let (own, innermost) = (kernel.levels[level].index.id, kernel.levels.len());
     let (lanes, steps_of) = (Lanes::of(kernel, innermost - 1), Lanes::of(kernel, level));
-    let mut found: Vec<(KernelArrayId, Vec<DimIndex>)> = Vec::new();
+    let mut found = Vec::new();
     for (_, statement) in inside(kernel, level) {
         let Action::Load { array, map, .. } = &statement.action else { continue };
         let same = |lanes: &Lanes| lanes.position(map) == AcrossLanes::Uniform;
@@ -88,12 +88,13 @@ pub(crate) fn loads_together(kernel: &Kernel, level: usize, steps: u32) -> Vec<u
                 dim.offset = dim.offset.saturating_add(ahead.saturating_mul(step.into()));
                 dim.boundary = DimBoundary::None;
             }
-            if !found.iter().any(|(other, known)| (*other, known) == (*array, &dims)) {
-                found.push((*array, dims));
+            let load = (*array, dims);
+            if !found.contains(&load) {
+                found.push(load);
             }
         }
     }
-    found.into_iter().map(|(array, _)| kernel.arrays[array.index()].element.bytes()).collect()
+    found
 }
 
 /// Whether something is combined inside of a level.

@@ -15,6 +15,7 @@ pub mod grid;
 pub mod interchange;
 pub mod jam;
 mod labels;
+mod nest;
 pub mod panels;
 mod parse;
 mod print;
@@ -36,9 +37,8 @@ pub use self::{
     choose::{Accumulators, Choice, Preferences, Scheduled, alternatives, schedule, with_version},
     effects::{effects, has_effect},
     form::Form,
-    schedule::{
-        Axis, By, Effects, Gang, Guard, Loop, Nest, Node, OutOfCache, Remainder, Schedule, Split, SplitBy, Version,
-    },
+    nest::Gang,
+    schedule::{Axis, By, Effects, Guard, Loop, Nest, Node, OutOfCache, Remainder, Schedule, Split, SplitBy, Version},
     sorts::Sorts,
     strips::Strips,
     target::{Cpu, Gpu, Machine, Target},

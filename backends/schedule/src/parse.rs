@@ -265,6 +265,10 @@ impl Parser<'_, '_> {
         }
         if self.tokens.takes_word("unroll") {
             each.unroll = self.tokens.small()?;
+            if self.tokens.takes_word("up") {
+                self.tokens.word("to")?;
+                each.up_to = Some(self.tokens.small()?);
+            }
         }
         if self.tokens.takes_word("points") {
             each.points = self.tokens.small()?;

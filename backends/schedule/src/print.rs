@@ -168,6 +168,9 @@ impl Text {
         if each.unroll > 1 {
             _ = write!(head, " unroll {}", each.unroll);
         }
+        if let Some(most) = each.up_to {
+            _ = write!(head, " up to {most}");
+        }
         if each.points > 1 {
             _ = write!(head, " points {}", each.points);
         }

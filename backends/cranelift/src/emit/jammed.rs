@@ -28,7 +28,7 @@ struct JammedStep {
 
 impl<'k> Emitter<'k> {
     /// Steps `low..high` of a level, some of them at once; what is left of them one after the other, and so are those of a border that is apart, and
-    /// all of them where a loop inside streams past the caches.
+    /// all of them where a loop inside streams past the caches, or has more steps than tiles ask for.
     pub(super) fn steps_jammed(
         &mut self,
         level: &EmittedLevel,
@@ -38,7 +38,10 @@ impl<'k> Emitter<'k> {
     ) -> Result {
         let (nodes, count) = (self.nodes, each.unroll);
         let known = |this: &Self, value| this.b.constant_of(value).and_then(fusebox_ir::Constant::as_i64);
-        if !each.border && (known(self, low), known(self, high)) == (Some(0), Some(count.into())) {
+        if !each.border
+            && each.up_to.is_none()
+            && (known(self, low), known(self, high)) == (Some(0), Some(count.into()))
+        {
             // Which step it is, is a constant in the code of each.
             self.all_at_once(level, low, count)?;
             self.nodes = nodes;
@@ -56,6 +59,15 @@ impl<'k> Emitter<'k> {
         if Node::stream(nodes) {
             let out_of_cache = self.out_of_cache();
             steps = self.b.select(out_of_cache, zero, steps);
+        }
+        if let Some(most) = each.up_to {
+            let inner = &self.kernel.levels[level.depth + 1];
+            let (inner_from, inner_to) = (self.operand(inner.from)?, self.operand(inner.to)?);
+            let (inner_from, inner_to) = (self.plain(inner_from), self.plain(inner_to));
+            let inside = self.b.sub(inner_to, inner_from);
+            let most = self.b.int(most.into());
+            let fits = self.b.binary(Binary::Le, inside, most);
+            steps = self.b.select(fits, steps, zero);
         }
         let unit = self.b.int(count.into());
         let tiles = self.b.binary(Binary::Div, steps, unit);

@@ -12,7 +12,6 @@ use super::cover::Leaf;
 use crate::{
     accumulate::may_unroll,
     gangs::{MOST_LANES, gang_of_tiles, has_border, may_be_lanes, may_run_twice},
-    registers::registers_of_accumulators,
     rows::may_be_by_elements,
     schedule::{Axis, By, Loop, Nest, Remainder, SplitBy},
     slice::free_slice,
@@ -52,6 +51,7 @@ pub(super) fn faults_of_threads(
             && each.points == 1
             && !each.first_whole
             && !each.border
+            && each.up_to.is_none()
             && each.out_of_cache.is_none()
             && each.pack.is_empty();
         let may_unroll = matches!(each.by, By::GridThreads(_)) || tiled && matches!(each.by, By::BlockThreads(_));
@@ -208,9 +208,12 @@ impl<'c> Check<'c> {
             if !lanes && (each.out_of_cache.is_some() || each.remainder != Remainder::Scalar) {
                 self.fault("a remainder and streams are those of gangs");
             }
-            let at_once = each.unroll > 1 && self.level_of(each.axis) + 1 < self.kernel.levels.len();
+            let at_once = each.unroll > 1 && self.level_of(each.axis) + 1 < self.kernel.levels.len() && !lanes;
             if each.border && !lanes && !at_once {
                 self.fault("a border is that of gangs, and of steps at once");
+            }
+            if each.up_to.is_some() && !at_once {
+                self.fault("steps at once, and no others, may ask how many steps are inside");
             }
             if each.first_whole && !self.nest.is_row(self.kernel, each) {
                 self.fault("a first iteration that is whole is that of a row");
@@ -274,34 +277,6 @@ impl<'c> Check<'c> {
                 self.fault(format!("pieces of {steps} steps are no whole number of gangs of {lanes}"));
             }
             axis = from;
-        }
-    }
-
-    /// Accumulators that stay in registers, of unrolled gangs and of steps at once, take no more registers than there are.
-    fn registers(&mut self, cpu: &Cpu) {
-        let lanes = self.leaf.loops.iter().find_map(|each| match each.by {
-            By::Lanes(lanes) => Some(lanes),
-            _ => None,
-        });
-        // Steps of an innermost level that stand in a row have rules of their own.
-        let in_a_row = |each: &Loop| each.by == By::Serial && self.level_of(each.axis) + 1 == self.kernel.levels.len();
-        let unrolled = self.leaf.loops.iter().filter(|each| each.unroll.max(each.points) > 1 && !in_a_row(each));
-        let gangs = unrolled.clone().fold(1u32, |gangs, each| gangs.saturating_mul(each.unroll));
-        // While a row of one iteration has the gangs of one point, it has one gang of each other point.
-        let points = self.leaf.loops.last().map_or(1, |each| each.points);
-        let own = self.leaf.loops.last().map_or(1, |each| each.unroll);
-        let copies = match self.leaf.loops.last() {
-            Some(row) if self.is_one_iteration(row) => (gangs / own).saturating_mul(points).saturating_add(own - 1),
-            _ => gangs.saturating_mul(points),
-        };
-        let Some(outermost) = unrolled.map(|each| self.level_of(each.axis)).min() else { return };
-        let one = registers_of_accumulators(self.kernel, cpu, (outermost, lanes.unwrap_or(1)), |position| {
-            self.leaf.statements.contains(&position)
-        });
-        let needed = one.saturating_mul(copies);
-        if needed > cpu.registers {
-            let there = cpu.registers;
-            self.fault(format!("accumulators in registers take {needed} vector registers, and there are {there}"));
         }
     }
 

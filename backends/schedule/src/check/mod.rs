@@ -11,6 +11,7 @@ mod interchange;
 mod jam;
 mod panels;
 mod partitions;
+mod registers;
 mod rows;
 mod runs;
 

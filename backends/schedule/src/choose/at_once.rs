@@ -5,7 +5,7 @@ use fusebox_ir::{Kernel, analysis::kernels::trip_count};
 use crate::{
     gangs::{inside, is_counted_before},
     jam::{combines, may_jam, shared_loads},
-    schedule::Gang,
+    nest::Gang,
     streams::Streams,
 };
 

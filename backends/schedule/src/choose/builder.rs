@@ -6,7 +6,8 @@ use fusebox_ir::Kernel;
 
 use crate::{
     choose::{Preferences, at_once::AtOnce, panels::Panels, together::Together},
-    schedule::{Axis, Gang, Nest},
+    nest::Gang,
+    schedule::{Axis, Nest},
     target::Cpu,
 };
 

@@ -5,7 +5,7 @@ use fusebox_ir::{Action, Association, Kernel, analysis::kernels::trip_count};
 use super::{Choice, at_once::AtOnce, gain::Tally, live::live_registers};
 use crate::{
     gangs::{MOST_LANES, gang_of_tiles, may_be_lanes},
-    schedule::Gang,
+    nest::Gang,
     target::Cpu,
 };
 

@@ -13,7 +13,8 @@ use super::{
 use crate::{
     gangs::inside,
     interchange::may_be_interchanged,
-    schedule::{Axis, Gang, Nest, Node, SplitBy},
+    nest::Gang,
+    schedule::{Axis, Nest, Node, SplitBy},
 };
 
 /// Steps of a window: so many lines are in the innermost cache until the outer level has gone through them, even where they are as far apart as lines that

@@ -1,6 +1,6 @@
 //! How many steps of a level run at once: register tiles.
 
-use fusebox_ir::Kernel;
+use fusebox_ir::{Action, DimIndex, Kernel, KernelArrayId};
 
 use super::{
     Choice,
@@ -9,8 +9,9 @@ use super::{
 use crate::{
     gangs::{has_border, inside},
     jam::{MOST_JAMMED, combines, loads_together, may_jam, shared_loads},
+    nest::Gang,
     registers::registers_of_accumulators,
-    schedule::{Axis, By, Gang, Loop, Nest, Node, Remainder, Split, SplitBy},
+    schedule::{Axis, By, Loop, Nest, Node, Remainder, Split, SplitBy},
     target::Cpu,
 };
 
@@ -29,6 +30,27 @@ const SAVED: usize = 10;
 
 /// They do, too, where a step has so few statements that its borders are a large part of it.
 const SMALL: usize = 32;
+
+/// Steps of a level that run at once.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Jam {
+    steps: u32,
+    /// Whether the border of the level is apart.
+    border: bool,
+    /// Only where the level inside has no more steps.
+    up_to: Option<u32>,
+}
+
+impl Jam {
+    const fn of(steps: u32) -> Self {
+        Self { steps, border: false, up_to: None }
+    }
+
+    /// The loop runs so many at once.
+    pub(super) fn apply(self, each: &mut Loop) {
+        (each.unroll, each.border, each.up_to) = (self.steps, self.border, self.up_to);
+    }
+}
 
 impl Builder<'_> {
     /// Whether each level inside has one loop over all of it, or over the steps of a window, without forms of its own but streams; of `all` that may run
@@ -50,8 +72,8 @@ impl Builder<'_> {
         })
     }
 
-    /// How many steps of a level run at once: of that around the level across lanes, where they have elements in common; and whether its border is apart.
-    pub(super) fn jammed(&self, level: usize, axis: Axis, body: &[Node]) -> Option<(u32, bool)> {
+    /// How many steps of a level run at once: of that around the level across lanes, where they have elements in common.
+    pub(super) fn jammed(&self, level: usize, axis: Axis, body: &[Node]) -> Option<Jam> {
         let Room::Cores(cpu, Some(Gang { level: own, lanes, masked: false })) = self.machine else { return None };
         let steps = axis.0 as usize == level || self.is_share(axis);
         // A nest for short levels has few steps inside.
@@ -59,7 +81,7 @@ impl Builder<'_> {
             return None;
         }
         if self.rows_together {
-            return Some((self.together?.at_once(level)?, false));
+            return self.together?.at_once(level).map(Jam::of);
         }
         if !self.is_plain(body, self.preferences.jam.is_some()) {
             return None;
@@ -68,13 +90,13 @@ impl Builder<'_> {
         if combines && Node::stream(body) {
             return None;
         }
-        let apart = !combines && has_border(self.kernel, level);
-        may_jam(self.kernel, level, apart).ok()?;
+        let border = !combines && has_border(self.kernel, level);
+        may_jam(self.kernel, level, border).ok()?;
         if let Some(wanted) = self.preferences.jam {
-            return Some((wanted.clamp(2, MOST_JAMMED), apart));
+            return Some(Jam { steps: wanted.clamp(2, MOST_JAMMED), border, up_to: None });
         }
         if !combines {
-            return Some((self.neighbours(cpu, (level, lanes), apart)?, apart));
+            return self.neighbours(cpu, (level, lanes), border);
         }
         let accumulators = registers_of_accumulators(self.kernel, cpu, (level, lanes), |_| true);
         if accumulators == 0 || shared_loads(self.kernel, level) == 0 {
@@ -83,24 +105,44 @@ impl Builder<'_> {
         // What is loaded in gangs takes as many registers as an accumulator.
         let room = cpu.registers.checked_sub(BESIDE + accumulators)?;
         let most = (room / accumulators).min(ENOUGH);
-        (most >= 2).then_some((most, false))
+        (most >= 2).then_some(Jam::of(most))
     }
 
     /// How many steps of a stencil run at once: neighbours load the same, and rows have borders, which wait for each other less.
-    fn neighbours(&self, cpu: &Cpu, (level, lanes): (usize, u32), apart: bool) -> Option<u32> {
-        let alone = loads_together(self.kernel, level, 1).len();
-        let statements = inside(self.kernel, level).count();
+    fn neighbours(&self, cpu: &Cpu, (level, lanes): (usize, u32), border: bool) -> Option<Jam> {
+        let kernel = self.kernel;
+        let bytes = |array: KernelArrayId| kernel.arrays[array.index()].element.bytes();
+        let alone = loads_together(kernel, level, 1).len();
+        let statements = inside(kernel, level).count();
         let gains = |steps: u32| {
-            let together = loads_together(self.kernel, level, steps);
-            let registers: u32 = together.iter().map(|&bytes| cpu.registers_of(lanes, bytes)).sum();
+            let together = loads_together(kernel, level, steps);
             let saved = alone * steps as usize - together.len();
-            (saved * SAVED >= statements * steps as usize, registers)
+            (saved * SAVED >= statements * steps as usize, together)
         };
-        let (many, registers) = gains(NEIGHBOURS);
-        if many && registers <= cpu.registers {
-            return Some(NEIGHBOURS);
+        let (many, loads) = gains(NEIGHBOURS);
+        let registers: u32 = loads.iter().map(|&(array, _)| cpu.registers_of(lanes, bytes(array))).sum();
+        let (steps, loads) = if many && registers <= cpu.registers {
+            (NEIGHBOURS, loads)
+        } else {
+            let (some, loads) = gains(2);
+            (some || border && statements <= SMALL).then_some((2, loads))?
+        };
+        // A row of each array that a tile touches.
+        let own = kernel.levels[level + 1].index.id;
+        let mut rows: Vec<(KernelArrayId, Vec<DimIndex>)> = Vec::new();
+        for (array, mut dims) in loads {
+            dims.iter_mut().filter(|dim| dim.terms.iter().any(|&(_, id)| id == own)).for_each(|dim| dim.offset = 0);
+            if !rows.contains(&(array, dims.clone())) {
+                rows.push((array, dims));
+            }
         }
-        (gains(2).0 || apart && statements <= SMALL).then_some(2)
+        let stored = inside(kernel, level).filter_map(|(_, statement)| match &statement.action {
+            Action::Store { array, .. } => Some(bytes(*array) * steps as usize),
+            _ => None,
+        });
+        let touched = stored.sum::<usize>() + rows.iter().map(|&(array, _)| bytes(array)).sum::<usize>();
+        let most = cpu.innermost_cache as usize / touched.max(1);
+        Some(Jam { steps, border, up_to: Some(most as u32) })
     }
 }
 
@@ -135,7 +177,9 @@ fn choice(level: usize, each: &Loop, combines: bool) -> Choice {
     if !combines && (each.border || Node::stream(&each.body)) {
         return Choice {
             about,
-            chosen: format!("{steps} at once, in launches that are in the caches"),
+            chosen: format!(
+                "{steps} at once, in launches that are in the caches, and where what so many rows touch is in the innermost one"
+            ),
             because: "neighbours load the same elements, and what is done at borders waits less".to_owned(),
             instead_of: vec!["one after the other: each loads everything".to_owned()],
         };

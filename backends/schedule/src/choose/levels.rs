@@ -23,8 +23,9 @@ use super::{
 use crate::{
     effects::effects,
     gangs::{gang_of_tiles, inside, is_counted_before, may_be_lanes, may_run_twice},
+    nest::Gang,
     rows::may_be_by_elements,
-    schedule::{Axis, By, Effects, Gang, Loop, Nest, Node, SplitBy},
+    schedule::{Axis, By, Effects, Loop, Nest, Node, SplitBy},
     target::Cpu,
 };
 

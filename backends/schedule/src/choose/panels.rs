@@ -13,8 +13,9 @@ use crate::{
     gangs::is_counted_before,
     interchange::may_be_interchanged,
     jam::{combines, may_jam},
+    nest::Gang,
     panels::{PANEL_BYTES, WINDOW_PANEL_BYTES, panel},
-    schedule::{Gang, Nest, Node},
+    schedule::{Nest, Node},
 };
 
 /// Kernels of more statements have no panels: they take another version of the code.

@@ -15,9 +15,10 @@ use super::{
 use crate::{
     abreast::may_be_abreast,
     gangs::{inside, is_counted_before},
+    nest::Gang,
     registers::registers_of_accumulators,
     rows::may_be_row,
-    schedule::{Axis, By, Effects, Gang, Loop, Node, Remainder},
+    schedule::{Axis, By, Effects, Loop, Node, Remainder},
     target::Cpu,
 };
 

@@ -8,7 +8,8 @@ use super::{
 };
 use crate::{
     gangs::{has_border, may_run_twice},
-    schedule::{Axis, By, Effects, Gang, Loop, Node, OutOfCache, Remainder, SplitBy},
+    nest::Gang,
+    schedule::{Axis, By, Effects, Loop, Node, OutOfCache, Remainder, SplitBy},
     streams::Streams,
 };
 
@@ -35,7 +36,9 @@ impl Builder<'_> {
                 let by = abreast.map_or(By::Serial, By::Abreast);
                 let mut each = Loop::new(axis, by, body);
                 if by == By::Serial && (!around_window || self.panels.is_some()) {
-                    (each.unroll, each.border) = self.jammed(level, axis, &each.body).unwrap_or((1, false));
+                    if let Some(jam) = self.jammed(level, axis, &each.body) {
+                        jam.apply(&mut each);
+                    }
                 }
                 return vec![Node::Loop(each)];
             }

@@ -6,9 +6,10 @@ use super::{Choice, Preferences};
 use crate::{
     gangs::{MOST_LANES, gang_of_tiles, inside, is_counted_before},
     jam::{may_jam, shared_loads},
+    nest::Gang,
     registers::registers_of_accumulators,
     rows::{may_be_row, may_be_together},
-    schedule::{Axis, By, Effects, Gang, Loop, Node, Remainder},
+    schedule::{Axis, By, Effects, Loop, Node, Remainder},
     target::Cpu,
 };
 
