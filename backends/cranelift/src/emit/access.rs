@@ -209,7 +209,8 @@ impl Emitter<'_> {
         if map.checked {
             let kernel = self.kernel;
             let declared = &kernel.arrays[array.index()].extents;
-            self.check_written(array, (&index, &written), &map.dims, &extents, declared, place)?;
+            let within = self.within(array, &index, &map.dims);
+            self.check_written(array, (&index, &written), &within, &extents, declared, place)?;
         }
         let position = self.position(array, &index)?;
         let position = if map.checked || matches!(position, Val::Gang(_)) {

@@ -19,7 +19,18 @@ impl Emitter<'_> {
     ) -> Result {
         let extents = self.extents(array)?;
         let kernel = self.kernel;
-        self.check_written(array, (index, index), dims, &extents, &kernel.arrays[array.index()].extents, place)
+        let within = self.within(array, index, dims);
+        self.check_written(array, (index, index), &within, &extents, &kernel.arrays[array.index()].extents, place)
+    }
+
+    /// Which of the indices of an array are known to be inside: by how they are made, or as counts of loops.
+    pub(super) fn within(&self, array: KernelArrayId, index: &[Val], dims: &[DimIndex]) -> Vec<bool> {
+        let declared = &self.kernel.arrays[array.index()].extents;
+        let known = |at: usize| match (dims.get(at), declared.get(at)) {
+            (Some(dim), Some(&extent)) => is_within(self.kernel, dim, extent),
+            _ => matches!(index[at], Val::Uniform(count) if self.known_inside.contains(&(count, array, at))),
+        };
+        (0..index.len()).map(known).collect()
     }
 
     /// Fails where an index is outside of `0..bounds`; the error says the array's extents.
@@ -31,27 +42,22 @@ impl Emitter<'_> {
         extents: &[KernelExtent],
         place: &Place,
     ) -> Result {
-        self.check_written(array, (index, index), &[], bounds, extents, place)
+        self.check_written(array, (index, index), &vec![false; index.len()], bounds, extents, place)
     }
 
-    /// The same, where boundaries made `index` out of what is `written`.
+    /// The same, but for indices that are known to be within, where boundaries made `index` out of what is `written`.
     pub(super) fn check_written(
         &mut self,
         array: KernelArrayId,
         (index, written): (&[Val], &[Val]),
-        dims: &[DimIndex],
+        within: &[bool],
         bounds: &[Value],
         extents: &[KernelExtent],
         place: &Place,
     ) -> Result {
         let kernel = self.kernel;
-        let declared = &kernel.arrays[array.index()].extents;
-        let is_within = |at: usize| match (dims.get(at), declared.get(at)) {
-            (Some(dim), Some(&extent)) => is_within(kernel, dim, extent),
-            _ => false,
-        };
         let mut checked: Vec<(Val, Value)> =
-            (0..index.len()).filter(|&at| !is_within(at)).map(|at| (index[at], bounds[at])).collect();
+            (0..index.len()).filter(|&at| !within[at]).map(|at| (index[at], bounds[at])).collect();
         if checked.is_empty() {
             return Ok(());
         }

@@ -10,6 +10,7 @@ mod border;
 mod checks;
 mod choices;
 mod combine;
+mod counted;
 mod divide;
 mod emitted_level;
 mod few;
@@ -179,6 +180,8 @@ pub struct Emitter<'k> {
     scans: HashMap<usize, Scan>,
     /// Dimensions of loads that do not change in the levels being emitted, with their extents, and what their boundaries make of them.
     bounded: Vec<(DimIndex, KernelExtent, Val)>,
+    /// Counts of loops that are inside of a dimension of an array.
+    known_inside: Vec<(Value, KernelArrayId, usize)>,
     /// Arrays whose stores go past the caches.
     streaming: HashSet<KernelArrayId>,
     /// Where only some statements are emitted.
@@ -256,6 +259,7 @@ pub fn emit(
         reduces: HashMap::new(),
         scans: HashMap::new(),
         bounded: Vec::new(),
+        known_inside: Vec::new(),
         streaming: HashSet::new(),
         only: None,
         done: HashSet::new(),

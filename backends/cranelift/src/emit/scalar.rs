@@ -8,6 +8,7 @@ use fusebox_ir::{
 
 use super::{
     Emitter, Result, Val,
+    counted::Counted,
     divide::{exact_reciprocal, is_division},
 };
 use crate::vector::{Memory, Value};
@@ -302,7 +303,10 @@ impl Emitter<'_> {
         if self.mask.is_none_or(|mask| self.b.lanes(mask) == 1)
             && let Some(uniform) = self.uniform_states(condition, step, &starts)
         {
-            return self.repeat_together(condition, step, &starts, &uniform);
+            return match Counted::of(condition, step).filter(|counted| uniform[counted.state]) {
+                Some(counted) => self.repeat_counted(&counted, step, &starts, &uniform),
+                None => self.repeat_together(condition, step, &starts, &uniform),
+            };
         }
         let lanes = self.lanes;
         let mut carried: Vec<Value> = starts.into_iter().map(|start| self.gang(start)).collect();

@@ -38,7 +38,7 @@ impl Tally {
                     tally.access(lanes.position(map), kernel.arrays[array.index()].element);
                 }
                 Action::Scalar(instruction) => {
-                    tally.scalar(instruction, &|operand| lanes.operand(operand), &mut conditions);
+                    tally.scalar(instruction, &|operand| lanes.operand(operand), &mut conditions, false);
                 }
                 Action::Check { .. } => tally.gain += 1,
                 Action::Reduce { combine, association, .. } => {
@@ -112,19 +112,20 @@ impl Tally {
         };
         let mut conditions = HashSet::new();
         for instruction in &lambda.instructions {
-            self.scalar(instruction, &class, &mut conditions);
+            self.scalar(instruction, &class, &mut conditions, false);
         }
         for param in &lambda.params {
             self.bytes = self.bytes.max(if param.ty == ElementType::I64 { 1 } else { param.ty.bytes() });
         }
     }
 
-    /// `conditions` are the locals so far that are `bool`: masks of gangs.
+    /// `conditions` are the locals so far that are `bool`: masks of gangs. Under a mask some lanes alone take part.
     fn scalar(
         &mut self,
         instruction: &Instruction,
         class: &dyn Fn(ScalarOperand) -> AcrossLanes,
         conditions: &mut HashSet<LocalId>,
+        masked: bool,
     ) {
         let parts = instruction.op.parts();
         let bodies = parts.iter().filter_map(|part| if let ScalarPart::Body(body) = part { Some(*body) } else { None });
@@ -153,7 +154,8 @@ impl Tally {
                 let by_lane = function.is_shift() && class(*b) != AcrossLanes::Uniform;
                 (division && !(float && *function == Binary::Div)) || by_lane
             }
-            ScalarOp::Read { .. } | ScalarOp::ReadFlat { .. } => true,
+            ScalarOp::Read { index, .. } => masked || !side_by_side(index.iter().map(|&index| class(index))),
+            ScalarOp::ReadFlat { position, .. } => masked || !side_by_side([class(*position)]),
             // A mask becomes ones by one instruction.
             ScalarOp::Convert { a: ScalarOperand::Local(id), .. } if conditions.contains(id) => false,
             ScalarOp::Convert { to, .. } => matches!(to, ElementType::I64 | ElementType::U64),
@@ -165,8 +167,17 @@ impl Tally {
         } else {
             self.gain += if bodies.is_empty() { 2 } else { 0 };
         }
+        let together =
+            matches!(&instruction.op, ScalarOp::If { condition, .. } if class(*condition) == AcrossLanes::Uniform);
         for instruction in bodies.iter().flat_map(|body| &body.instructions) {
-            self.scalar(instruction, class, conditions);
+            self.scalar(instruction, class, conditions, masked || !together);
         }
     }
+}
+
+/// Whether elements with these indices lie side by side, in the order of the lanes.
+fn side_by_side(index: impl IntoIterator<Item = AcrossLanes>) -> bool {
+    let mut index: Vec<AcrossLanes> = index.into_iter().collect();
+    let last = index.pop();
+    last == Some(AcrossLanes::Linear(Some(1))) && index.iter().all(|&outer| outer == AcrossLanes::Uniform)
 }

@@ -1,0 +1,106 @@
+//! Loops of scalar instructions that count: what they read is asked for before them where that can be, and errors are those of the interpreter.
+
+mod common;
+
+use common::check;
+use fusebox_ir::Array;
+
+/// Vectors of `n` elements, offsets of rows in them, and where loops begin and end.
+fn inputs() -> Vec<Vec<Array>> {
+    let mut all = Vec::new();
+    for n in [0usize, 1, 5, 40, 70] {
+        for (from, to) in [
+            (0i64, n as i64),
+            (1, n as i64 - 1),
+            (n as i64, 0),
+            (-1, 2),
+            (0, n as i64 + 1),
+            (-3, -1),
+            (i64::MAX - 1, i64::MAX),
+        ] {
+            let values: Vec<i32> = (0..n as i32).map(|at| (at * 37 + 11) % 23 - 9).collect();
+            all.push(vec![Array::new(&[n], &values).unwrap(), Array::scalar(from), Array::scalar(to)]);
+        }
+    }
+    all
+}
+
+/// Programs of `s [n]i32`, `a` and `z`, where a loop goes from `a` to `z`.
+const PROGRAMS: [&str; 8] = [
+    // Each element counts the lesser ones.
+    "fn f(s: [n]i32, a: i64, z: i64) -> [n]i32 {
+     let r: [n]i32 = map(|x| {
+       let t, less = while(|t: i64, less: i32| t < z, |t: i64, less: i32| { return t + 1, less + i32(s[t] < x) }, a, 0)
+       return less }, s)
+     return r }",
+    // The count is a result, and another index is not the count.
+    "fn f(s: [n]i32, a: i64, z: i64) -> [n]i64, [n]i32 {
+     let r: [n]i64, q: [n]i32 = generate([n], |i| {
+       let sum, t = while(|sum: i32, t: i64| t < z, |sum: i32, t: i64| { return sum + s[t] * s[n - 1 - t], 1 + t }, 0, a)
+       return t, sum })
+     return r, q }",
+    // Reads where some turns alone read.
+    "fn f(s: [n]i32, a: i64, z: i64) -> [n]i32 {
+     let r: [n]i32 = generate([n], |i| {
+       let t, sum = while(|t: i64, sum: i32| t < z, |t: i64, sum: i32| {
+         return t + 1, sum + if t > i { s[t] } else { 1 } }, a, 0)
+       return sum })
+     return r }",
+    // The count starts elsewhere in each lane, so that lanes make different turns.
+    "fn f(s: [n]i32, a: i64, z: i64) -> [n]i32 {
+     let r: [n]i32 = generate([n], |i| {
+       let t, sum = while(|t: i64, sum: i32| t < z, |t: i64, sum: i32| { return t + 1, sum + s[t] }, max(a, i), 0)
+       return sum })
+     return r }",
+    // A loop inside.
+    "fn f(s: [n]i32, a: i64, z: i64) -> [n]i32 {
+     let r: [n]i32 = generate([n], |i| {
+       let t, sum = while(|t: i64, sum: i32| t < z, |t: i64, sum: i32| {
+         let u, own = while(|u: i64, own: i32| u < t, |u: i64, own: i32| { return u + 1, own ^ s[u] }, max(a, 0), 0)
+         return t + 1, sum + own * s[t] }, a, 0)
+       return sum })
+     return r }",
+    // By twos, and up to a bound that the loop changes: these do not count.
+    "fn f(s: [n]i32, a: i64, z: i64) -> [n]i32 {
+     let r: [n]i32 = generate([n], |i| {
+       let t, sum = while(|t: i64, sum: i32| (t < z) & (t < 1000), |t: i64, sum: i32| { return t + 2, sum + s[t] }, a, 0)
+       return sum })
+     return r }",
+    "fn f(s: [n]i32, a: i64, z: i64) -> [n]i32 {
+     let e = min(z, 100)
+     let r: [n]i32 = generate([n], |i| {
+       let t, u, sum = while(|t: i64, u: i64, sum: i32| t < u, |t: i64, u: i64, sum: i32| { return t + 1, u - 1, sum + s[t] }, max(a, -5), e, 0)
+       return sum })
+     return r }",
+    // Where a condition holds, which is the same for all elements.
+    "fn f(s: [n]i32, a: i64, z: i64) -> [n]i32 {
+     let r: [n]i32 = generate([n], |i| if a > 0 {
+       let t, sum = while(|t: i64, sum: i32| t < z, |t: i64, sum: i32| { return t + 1, sum + s[t] * s[i] }, a, 0)
+       return sum } else { return i32(a) })
+     return r }",
+];
+
+#[test]
+fn results_and_errors_are_those_of_the_interpreter() {
+    for source in PROGRAMS {
+        check(source, &inputs());
+    }
+}
+
+#[test]
+fn rows_of_matrices_are_read_inside() {
+    let source = "fn f(s: [n, m]f64, a: i64, z: i64) -> [n]f64 {
+        let r: [n]f64 = generate([n], |i| {
+          let t, sum = while(|t: i64, sum: f64| t < z, |t: i64, sum: f64| { return t + 1, sum + s[i, t] + s[t, i] }, a, 0.0)
+          return sum })
+        return r }";
+    let mut all = Vec::new();
+    for [n, m] in [[3usize, 3], [2, 5], [20, 20], [0, 4]] {
+        let elements: Vec<f64> = (0..n * m).map(|at| at as f64 * 0.25 - 3.0).collect();
+        for (from, to) in [(0i64, n.min(m) as i64), (0, n.max(m) as i64), (-1, 1), (2, 2)] {
+            let matrix = Array::new(&[n, m], &elements).unwrap();
+            all.push(vec![matrix, Array::scalar(from), Array::scalar(to)]);
+        }
+    }
+    check(source, &all);
+}
