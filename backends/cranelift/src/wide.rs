@@ -1,7 +1,7 @@
 //! Kernels in vectors of 64 or 32 bytes, where the machine has them and the kernel is in gangs.
 
 use fusebox_backend::BackendError;
-use fusebox_ir::{ElementType, Kernel};
+use fusebox_ir::{Action, ElementType, Instruction, Kernel, ScalarOp};
 use fusebox_schedule::{Target, gangs::is_counted_before};
 use fusebox_wide::{Code, Features, Refusal, compile};
 
@@ -64,13 +64,25 @@ pub(crate) fn emitted(
     }
     // Scalar code is as good from Cranelift, but for rows: what is used in them alone has no register outside.
     let rows = (1..kernel.levels.len()).any(|level| !is_counted_before(kernel, level));
-    // Gangs of `f16` may gain in longer vectors alone.
+    // Gangs of `f16`, and of what some lanes alone read, may gain in longer vectors alone.
     let halves = kernel.arrays.iter().any(|array| array.element == ElementType::F16);
-    if forced.is_narrow(features) || narrow.gang(kernel).is_none() && !rows && !halves {
+    let some_read = kernel.statements.iter().any(|statement| match &statement.action {
+        Action::Scalar(instruction) => reads_in_branches(instruction),
+        _ => false,
+    });
+    if forced.is_narrow(features) || narrow.gang(kernel).is_none() && !rows && !halves && !some_read {
         return Ok(None);
     }
     let scheduled = ScheduledKernel::best(kernel, Some(bytes))?.for_strips_as(narrow);
     (scheduled.gang(kernel).is_some() || rows).then(|| scheduled.emit(kernel)).transpose()
+}
+
+/// Whether a branch of an `if` reads an array.
+fn reads_in_branches(instruction: &Instruction) -> bool {
+    let ScalarOp::If { then, otherwise, .. } = &instruction.op else { return false };
+    let mut inside = then.instructions.iter().chain(&otherwise.instructions);
+    inside
+        .any(|inner| matches!(inner.op, ScalarOp::Read { .. } | ScalarOp::ReadFlat { .. }) || reads_in_branches(inner))
 }
 
 /// The machine code of these functions, where it is not Cranelift's to make; none where the kernel stays as it is.

@@ -47,7 +47,7 @@ struct Counts {
 fn count(region: &Region, arrays: &HashMap<Value, u32>, counts: &mut Counts) {
     for inst in &region.0 {
         match &inst.op {
-            Op::Load { base, .. } | Op::LoadStrided { base, .. } => {
+            Op::Load { base, .. } | Op::LoadStrided { base, .. } | Op::LoadMasked { base, .. } => {
                 *(if arrays.contains_key(base) { &mut counts.loads } else { &mut counts.scratch_loads }) += 1;
             }
             Op::Store { base, .. } => {

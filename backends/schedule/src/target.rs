@@ -131,6 +131,11 @@ impl Cpu {
         (elements * bytes as u32).div_ceil(self.vector_bytes)
     }
 
+    /// Whether code loads some lanes of so many bytes by one instruction, which touches no memory of the others.
+    pub fn loads_under_masks(&self, bytes: usize) -> bool {
+        self.vector_bytes == 64 || self.vector_bytes == 32 && bytes >= 4
+    }
+
     /// Whether gangs of `f16` are converted by vectors. Code for vectors of 16 bytes does it lane by lane.
     pub fn converts_halves(&self) -> bool {
         self.vector_bytes > 16

@@ -121,6 +121,19 @@ pub enum Op {
         /// How it may be moved.
         memory: Memory,
     },
+    /// `array[index]`: lanes at consecutive positions, of which those alone are read for which the mask holds; the others are 0.
+    LoadMasked {
+        /// Address of the array.
+        base: Value,
+        /// Position of lane 0, uniform.
+        index: Value,
+        /// Which lanes are read.
+        mask: Value,
+        /// A position, uniform, that code without masks may read for the others.
+        elsewhere: Value,
+        /// How it may be moved.
+        memory: Memory,
+    },
     /// `array[index] = value`: lanes at consecutive positions, or each at its own; where the mask holds.
     Store {
         /// Address of the array.

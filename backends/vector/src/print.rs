@@ -73,6 +73,9 @@ impl Printer<'_> {
             Op::LoadStrided { base, index, stride, memory } => {
                 format!("load {base}[{index} by {stride}] {memory:?}").to_lowercase()
             }
+            Op::LoadMasked { base, index, mask, elsewhere, memory } => {
+                format!("load {base}[{index}] where {mask} else at {elsewhere} {memory:?}").to_lowercase()
+            }
             Op::Store { base, index, value, mask, streaming } => {
                 let how = if *streaming { " streaming" } else { "" };
                 format!("store {base}[{index}] = {value}{}{how}", masked(mask))

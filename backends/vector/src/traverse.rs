@@ -25,6 +25,7 @@ macro_rules! operands {
             Op::Fma(a, b, c) | Op::Select(a, b, c) => smallvec![a, b, c],
             Op::Load { base, index, .. } | Op::Prefetch { base, index, .. } => smallvec![base, index],
             Op::LoadStrided { base, index, stride, .. } => smallvec![base, index, stride],
+            Op::LoadMasked { base, index, mask, elsewhere, .. } => smallvec![base, index, mask, elsewhere],
             Op::Store { base, index, value, mask, .. } => {
                 let mut all = smallvec![base, index, value];
                 all.extend(mask);

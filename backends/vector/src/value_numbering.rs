@@ -33,7 +33,7 @@ fn key(op: &Op, ty: Type) -> Option<(Key, bool)> {
         | Op::Any(_)
         | Op::Reverse(_) => (0, 0, true),
         Op::Load { offset, memory, .. } if *memory != Memory::Shared => (0, *offset as u64, false),
-        Op::LoadStrided { memory, .. } if *memory != Memory::Shared => (0, 0, false),
+        Op::LoadStrided { memory, .. } | Op::LoadMasked { memory, .. } if *memory != Memory::Shared => (0, 0, false),
         Op::Extract(_, lane) | Op::Insert(_, lane, _) => (0, u64::from(*lane), true),
         Op::Half { upper, .. } => (u8::from(*upper), 0, true),
         Op::Shift { by, .. } => (0, u64::from(*by), true),

@@ -34,6 +34,10 @@ fn made() -> Made {
     Made { b, x, y, mask, base, zero }
 }
 
+fn masked(base: Value, index: Value, mask: Value, elsewhere: Value) -> Op {
+    Op::LoadMasked { base, index, mask, elsewhere, memory: Memory::Input }
+}
+
 impl Made {
     fn op(&mut self, element: ElementType, lanes: u32, op: Op) -> Value {
         let result = self.b.fresh(element, lanes);
@@ -233,6 +237,8 @@ fn operations_ask_for_types_and_lanes() {
         |m| (F32, 16, Op::Load { base: m.x, index: m.zero, offset: 0, memory: Memory::Input }),
         |m| (F32, 16, Op::Load { base: m.base, index: m.x, offset: 0, memory: Memory::Input }),
         |m| (F32, 16, Op::LoadStrided { base: m.base, index: m.zero, stride: m.x, memory: Memory::Input }),
+        |m| (F32, 16, masked(m.base, m.x, m.mask, m.zero)),
+        |m| (F32, 16, masked(m.base, m.zero, m.mask, m.x)),
         |m| (I64, 1, Op::Any(m.mask)),
         |m| (F32, 16, Op::Extract(m.x, 0)),
         |m| (F32, 16, Op::Insert(m.x, 0, m.y)),

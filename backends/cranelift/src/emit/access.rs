@@ -213,11 +213,9 @@ impl Emitter<'_> {
             self.check_written(array, (&index, &written), &within, &extents, declared, place)?;
         }
         let position = self.position(array, &index)?;
-        let position = if map.checked || matches!(position, Val::Gang(_)) {
-            self.masked_position(array, position)
-        } else {
-            position
-        };
+        if map.checked || matches!(position, Val::Gang(_)) {
+            return self.load_of_some(array, position);
+        }
         let innermost = self
             .kernel
             .levels
@@ -228,7 +226,34 @@ impl Emitter<'_> {
         let moves = map.dims.iter().any(|dim| {
             dim.boundary == DimBoundary::None && dim.terms.iter().any(|&(_, local)| Some(local) == innermost)
         });
-        self.load_at(array, position, if map.checked || !moves { Memory::Guarded } else { Memory::Input })
+        self.load_at(array, position, if moves { Memory::Input } else { Memory::Guarded })
+    }
+
+    /// The element at a row-major position that is inside in lanes that take part.
+    pub(super) fn load_of_some(&mut self, array: KernelArrayId, position: Val) -> Result<Val> {
+        // Longer vectors are loaded under masks: of lanes that take no part no memory is touched.
+        if let (Some(mask), Val::Linear(index, stride)) = (self.mask, position)
+            && self.vector_bytes > 16
+            && self.b.lanes(mask) > 1
+            && self.b.constant_of(stride).and_then(Constant::as_i64) == Some(1)
+        {
+            let Some(&base) = self.arrays.get(array.index()) else {
+                return Err(self.broken("an array that is not there"));
+            };
+            let element = self.kernel.arrays[array.index()].element;
+            let (elsewhere, memory) = (self.first_element(array), self.memory_of(array, Memory::Guarded));
+            return Ok(Val::Gang(self.b.load_masked((element, self.lanes), base, index, (mask, elsewhere), memory)));
+        }
+        let position = self.masked_position(array, position);
+        self.load_at(array, position, Memory::Guarded)
+    }
+
+    /// How loads of an array may be moved: what is written over what is read changes while the kernel runs.
+    fn memory_of(&self, array: KernelArrayId, wanted: Memory) -> Memory {
+        let arrays = &self.kernel.arrays;
+        let read = arrays[array.index()].access == Access::Read;
+        let stays = read && arrays.iter().all(|other| other.in_place_of != Some(array));
+        if stays { wanted } else { Memory::Shared }
     }
 
     /// A load with a function for what is outside, as far as dimensions have bounds.
@@ -274,9 +299,8 @@ impl Emitter<'_> {
         let there = self.plain(there);
         let inside = self.b.not(out);
         self.mask = self.b.both(outer, Some(inside));
-        let position = self.masked_position(array, position);
+        let here = self.load_of_some(array, position)?;
         self.mask = outer;
-        let here = self.load_at(array, position, Memory::Guarded)?;
         let here = self.plain(here);
         let value = self.b.select(out, there, here);
         Ok(self.val(value))
@@ -293,12 +317,8 @@ impl Emitter<'_> {
     /// The element at a row-major position that is inside.
     pub(super) fn load_at(&mut self, array: KernelArrayId, position: Val, memory: Memory) -> Result<Val> {
         let Some(&base) = self.arrays.get(array.index()) else { return Err(self.broken("an array that is not there")) };
-        let declared = &self.kernel.arrays[array.index()];
-        // What is written over what is read changes while the kernel runs.
-        let stays =
-            declared.access == Access::Read && self.kernel.arrays.iter().all(|other| other.in_place_of != Some(array));
-        let memory = if stays { memory } else { Memory::Shared };
-        let (element, lanes) = (declared.element, self.lanes);
+        let memory = self.memory_of(array, memory);
+        let (element, lanes) = (self.kernel.arrays[array.index()].element, self.lanes);
         let position = self.somewhere(array, position);
         Ok(match position {
             Val::Uniform(index) => Val::Uniform(self.b.load(element, 1, base, index, memory)),

@@ -90,8 +90,48 @@ impl Emitter<'_> {
             }
             return Ok(());
         }
+        if self.mask.is_some_and(|mask| self.b.lanes(mask) > 1)
+            && checked.iter().all(|&(index, _)| self.is_straight(index))
+            && let Some(beyond) = self.beyond(&checked)
+        {
+            // Where lanes that take no part are inside, too, it is not asked which take part.
+            self.b.open();
+            self.check_lanes(&checked, written, &extents, failure);
+            let then = self.b.close();
+            self.b.open();
+            let otherwise = self.b.close();
+            self.b.end_if(beyond, (then, Vec::new()), (otherwise, Vec::new()));
+            return Ok(());
+        }
         self.check_lanes(&checked, written, &extents, failure);
         Ok(())
+    }
+
+    /// Whether a lane, whether it takes part or not, is outside of one of these bounds; none of indices that are all the same in all lanes.
+    fn beyond(&mut self, checked: &[(Val, Value)]) -> Option<Value> {
+        if !checked.iter().any(|(index, _)| matches!(index, Val::Linear(..))) {
+            return None;
+        }
+        // Negative if one of them is: indices, and what is left to the bound.
+        let mut signs: Option<Value> = None;
+        for &(index, bound) in checked {
+            let ends = match index {
+                Val::Linear(first, stride) => {
+                    let lanes = self.b.int(i64::from(self.lanes) - 1);
+                    let steps = self.b.mul(stride, lanes);
+                    [Some(first), Some(self.b.add(first, steps))]
+                }
+                Val::Uniform(index) | Val::Gang(index) => [Some(index), None],
+            };
+            let last = self.b.add_int(bound, -1);
+            for end in ends.into_iter().flatten() {
+                let left = self.b.sub(last, end);
+                let both = self.b.binary(Binary::Or, end, left);
+                signs = Some(signs.map_or(both, |signs| self.b.binary(Binary::Or, signs, both)));
+            }
+        }
+        let (signs, zero) = (signs?, self.b.int(0));
+        Some(self.b.less(signs, zero))
     }
 
     /// Whether an index goes from lane to lane by steps that do not wrap around within a gang, wherever it starts inside of an array.

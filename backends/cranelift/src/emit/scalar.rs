@@ -11,7 +11,7 @@ use super::{
     counted::Counted,
     divide::{exact_reciprocal, is_division},
 };
-use crate::vector::{Memory, Value};
+use crate::vector::Value;
 
 impl Emitter<'_> {
     /// A function's results for these arguments.
@@ -176,8 +176,7 @@ impl Emitter<'_> {
     pub(super) fn checked_read(&mut self, array: KernelArrayId, index: &[Val], place: &Place) -> Result<Val> {
         self.check_index(array, index, &[], place)?;
         let position = self.position(array, index)?;
-        let position = self.masked_position(array, position);
-        self.load_at(array, position, Memory::Guarded)
+        self.load_of_some(array, position)
     }
 
     fn flat_read(&mut self, array: KernelArrayId, position: Val, place: &Place) -> Result<Val> {
@@ -189,8 +188,7 @@ impl Emitter<'_> {
         }
         let extents: Vec<KernelExtent> = kernel.arrays[array.index()].extents.clone();
         self.check_inside(array, &[position], &[size], &extents, place)?;
-        let position = self.masked_position(array, position);
-        self.load_at(array, position, Memory::Guarded)
+        self.load_of_some(array, position)
     }
 
     /// Where not all lanes take part, those that do not read the first element (there is slack behind an empty array).

@@ -123,6 +123,35 @@ impl Lower<'_> {
         self.gang_of(ty, lanes)
     }
 
+    /// Neighbouring lanes, one by one: those that are not wanted read another element, and are 0.
+    pub(super) fn load_masked(
+        &mut self,
+        ty: Type,
+        (base, index): (Value, Value),
+        mask: Value,
+        elsewhere: Value,
+        memory: Memory,
+    ) -> Registers {
+        let mask = self.registers_of(mask);
+        let (base, index, elsewhere) = (self.one(base), self.one(index), self.one(elsewhere));
+        let (address, other) = (self.address(base, index, ty.element), self.address(base, elsewhere, ty.element));
+        let scalar = scalar_type(ty.element);
+        let nothing = match scalar {
+            types::F32 => self.b.ins().f32const(0.0),
+            types::F64 => self.b.ins().f64const(0.0),
+            _ => self.b.ins().iconst(scalar, 0),
+        };
+        let lanes = (0..ty.lanes).map(|lane| {
+            let own = self.b.ins().iadd_imm_s(address, i64::from(lane) * ty.element.bytes() as i64);
+            let wanted = self.extract(&mask, lane);
+            let at = self.b.ins().select(wanted, own, other);
+            let loaded = self.b.ins().load(scalar, flags(memory), at, 0);
+            self.b.ins().select(wanted, loaded, nothing)
+        });
+        let lanes = lanes.collect();
+        self.gang_of(ty, lanes)
+    }
+
     /// A value as it lies in memory: masks as bytes of 0 and 1.
     fn storable(&mut self, value: Value) -> Registers {
         if let Registers::Mask(..) = self.registers_of(value) {

@@ -346,6 +346,9 @@ impl Lower<'_> {
             Op::Iota => self.iota(ty),
             Op::Load { base, index, offset, memory } => self.load(ty, *base, *index, *offset, *memory),
             Op::LoadStrided { base, index, stride, memory } => self.load_strided(ty, *base, *index, *stride, *memory),
+            Op::LoadMasked { base, index, mask, elsewhere, memory } => {
+                self.load_masked(ty, (*base, *index), *mask, *elsewhere, *memory)
+            }
             Op::Append(own) => {
                 let Append { bases, count, values, mask, spare, whole: _ } = &**own;
                 Registers::One(self.append(bases, *count, values, *mask, *spare))

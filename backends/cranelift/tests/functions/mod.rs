@@ -249,6 +249,12 @@ impl Maker {
             }
             19 => {
                 let (base, index) = (self.array(element), self.position());
+                if lanes > 1 && self.random.next().is_multiple_of(2) {
+                    let (mask, elsewhere) = (self.mask(lanes), self.position());
+                    let loaded = self.b.load_masked((element, lanes), base, index, (mask, elsewhere), Memory::Guarded);
+                    self.values.push(loaded);
+                    return Some(());
+                }
                 let stride = self.b.int((self.random.next() % 3) as i64);
                 self.b.load_strided(element, lanes, base, index, stride, Memory::Input)
             }

@@ -24,6 +24,8 @@ pub(super) struct Tally {
     pub(super) instructions: usize,
     /// Whether vectors convert `f16`.
     converts_halves: bool,
+    /// From how many bytes on some lanes of a vector are loaded by one instruction.
+    masked_from: Option<usize>,
 }
 
 impl Tally {
@@ -31,7 +33,9 @@ impl Tally {
     pub(super) fn of(kernel: &Kernel, cpu: &Cpu, level: usize) -> Self {
         let lanes = Lanes::of(kernel, level);
         let mut conditions = HashSet::new();
-        let mut tally = Self { converts_halves: cpu.converts_halves(), ..Self::default() };
+        let (converts_halves, masked_from) =
+            (cpu.converts_halves(), [1, 2, 4, 8].into_iter().find(|&bytes| cpu.loads_under_masks(bytes)));
+        let mut tally = Self { converts_halves, masked_from, ..Self::default() };
         for (_, statement) in inside(kernel, level) {
             match &statement.action {
                 Action::Load { array, map, .. } | Action::Store { array, map, .. } => {
@@ -145,6 +149,8 @@ impl Tally {
             return;
         }
         self.instructions += 1;
+        let width = results.first().map_or(0, |result| result.ty.bytes());
+        let apart = masked && self.masked_from.is_none_or(|from| width < from);
         let awkward = match &instruction.op {
             ScalarOp::Unary { function, .. } => matches!(function, Unary::Popcount | Unary::Clz | Unary::Ctz),
             ScalarOp::Binary { function, a: _, b } => {
@@ -154,8 +160,8 @@ impl Tally {
                 let by_lane = function.is_shift() && class(*b) != AcrossLanes::Uniform;
                 (division && !(float && *function == Binary::Div)) || by_lane
             }
-            ScalarOp::Read { index, .. } => masked || !side_by_side(index.iter().map(|&index| class(index))),
-            ScalarOp::ReadFlat { position, .. } => masked || !side_by_side([class(*position)]),
+            ScalarOp::Read { index, .. } => apart || !side_by_side(index.iter().map(|&index| class(index))),
+            ScalarOp::ReadFlat { position, .. } => apart || !side_by_side([class(*position)]),
             // A mask becomes ones by one instruction.
             ScalarOp::Convert { a: ScalarOperand::Local(id), .. } if conditions.contains(id) => false,
             ScalarOp::Convert { to, .. } => matches!(to, ElementType::I64 | ElementType::U64),

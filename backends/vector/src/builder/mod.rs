@@ -296,6 +296,18 @@ impl Builder {
         self.one(element, lanes, Op::LoadStrided { base, index, stride, memory })
     }
 
+    /// A load of those of `lanes` neighbouring elements for which a mask holds; where there are no masks, others read what is `elsewhere`.
+    pub fn load_masked(
+        &mut self,
+        (element, lanes): (ElementType, u32),
+        base: Value,
+        index: Value,
+        (mask, elsewhere): (Value, Value),
+        memory: Memory,
+    ) -> Value {
+        self.one(element, lanes, Op::LoadMasked { base, index, mask, elsewhere, memory })
+    }
+
     /// A store.
     pub fn store(&mut self, base: Value, index: Value, value: Value, mask: Option<Value>) {
         self.push(&[], Op::Store { base, index, value, mask, streaming: false });

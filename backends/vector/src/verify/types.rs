@@ -129,6 +129,13 @@ impl Verify<'_> {
                 self.addresses(&[*base, *index, *stride]);
                 self.scratch(*base, (*index, 0), ty.element.bytes(), ty.element.bytes());
             }
+            Op::LoadMasked { base, index, mask, elsewhere, .. } => {
+                self.addresses(&[*base, *index, *elsewhere]);
+                self.mask(*mask, ty.lanes);
+                let lanes = self.of(*mask).lanes;
+                self.should(Rule::Types, lanes > 1, || format!("{ty} is loaded under a mask of one lane"));
+                self.scratch(*base, (*elsewhere, 0), ty.element.bytes(), ty.element.bytes());
+            }
             Op::Store { base, index, value, mask, streaming } => {
                 let (own, at) = (self.of(*value), self.of(*index));
                 self.addresses(&[*base]);

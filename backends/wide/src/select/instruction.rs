@@ -62,6 +62,7 @@ impl<'a> Select<'a> {
             Op::Splat(value) => self.splat(*value, ty)?,
             Op::Load { base, index, offset, .. } => self.load(ty, *base, *index, *offset)?,
             Op::LoadStrided { base, index, stride, .. } => self.load_strided(ty, *base, *index, *stride)?,
+            Op::LoadMasked { base, index, mask, .. } => self.load_masked(ty, *base, *index, *mask)?,
             Op::Append(own) => Registers::One(self.append(own)?),
             Op::Any(mask) => {
                 self.tests.insert(result, Test::Any(*mask));

@@ -99,6 +99,23 @@ impl Select<'_> {
         Ok(if ty.lanes == 1 { Registers::One(self.load_one(ty.element, address)) } else { self.load_gang(ty, address) })
     }
 
+    /// Neighbouring lanes, of which the mask says those that are read: of the others no memory is touched.
+    pub(super) fn load_masked(&mut self, ty: Type, base: Value, index: Value, mask: Value) -> Outcome<Registers> {
+        let bytes = ty.element.bytes() as u32;
+        let address = self.address(base, index, 0, bytes)?;
+        if !self.features.avx512 {
+            return self.load_of_ones(address, ty, mask);
+        }
+        let masks = self.exact_mask(mask, bytes)?;
+        let registers = masks.into_iter().enumerate();
+        let registers = registers.map(|(position, mask)| {
+            let at = address.plus(self.nth(position));
+            self.zeroed(codes::masked_load(bytes as usize), mask, &[Arg::Mem(at)])
+        });
+        let registers = registers.collect();
+        Ok(self.loaded(ty, registers))
+    }
+
     pub(super) fn load_strided(&mut self, ty: Type, base: Value, index: Value, stride: Value) -> Outcome<Registers> {
         if ty.lanes == 1 {
             return self.load(ty, base, index, 0);

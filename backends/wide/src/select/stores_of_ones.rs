@@ -4,7 +4,7 @@ use fusebox_vector::{Type, Value};
 use iced_x86::Code as C;
 use regalloc2::VReg;
 
-use super::{Outcome, Select};
+use super::{Outcome, Registers, Select};
 use crate::machine::{Address, Arg, Inst as Made};
 
 impl Select<'_> {
@@ -30,6 +30,32 @@ impl Select<'_> {
             });
         }
         Ok(())
+    }
+
+    /// The lanes of which the mask holds, from neighbouring positions; the others are 0, and what is there is not touched.
+    pub(super) fn load_of_ones(&mut self, at: Address, ty: Type, mask: Value) -> Outcome<Registers> {
+        let bytes = ty.element.bytes() as u32;
+        if bytes >= 4 {
+            let code = if bytes == 4 { C::VEX_Vpmaskmovd_ymm_ymm_m256 } else { C::VEX_Vpmaskmovq_ymm_ymm_m256 };
+            let masks = self.exact_mask(mask, bytes)?.into_iter().enumerate();
+            let registers = masks.map(|(position, mask)| {
+                let place = Arg::Mem(at.plus(self.nth(position)));
+                self.w(code, &[Arg::Use(mask), place])
+            });
+            return Ok(Registers::Gang(registers.collect()));
+        }
+        let word = self.mask_word(mask)?;
+        let count = self.registers(ty.lanes, bytes).max(1) as usize;
+        self.m.room(count * self.bytes as usize);
+        let nothing = self.mask_bits(0, 1);
+        self.put(0, &vec![nothing; count]);
+        for lane in 0..ty.lanes {
+            self.where_bit(word, lane, |this| {
+                let one = this.load_one(ty.element, at.plus(i64::from(lane * bytes)));
+                this.store_one(ty.element, Self::framed(i64::from(lane * bytes)), one);
+            });
+        }
+        Ok(self.get(0, ty))
     }
 
     /// Does something where a bit of a word is set.
