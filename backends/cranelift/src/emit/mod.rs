@@ -13,9 +13,11 @@ mod combine;
 mod counted;
 mod divide;
 mod emitted_level;
+mod failures;
 mod few;
 mod first_step;
 mod held;
+mod hidden;
 mod in_gangs;
 mod interchanged;
 mod jammed;
@@ -40,13 +42,14 @@ use std::{
 
 use fusebox_backend::BackendError;
 use fusebox_ir::{
-    Action, Constant, DimIndex, Failure, Kernel, KernelArrayId, KernelExtent, LocalId, ScalarOp, ScalarOperand,
-    Statement,
+    Action, DimIndex, Kernel, KernelArrayId, KernelExtent, LocalId, ScalarOp, Statement,
     analysis::kernels::{ByRow, by_row, used},
     bug,
 };
 
-use crate::vector::{Builder, Function, Site, Value};
+pub use hidden::HiddenArgument;
+
+use crate::vector::{Builder, Function, Value};
 pub use fusebox_ir::analysis::algebra::identities;
 use fusebox_schedule::{Gang, Nest, Node};
 
@@ -98,43 +101,6 @@ impl Part {
     pub fn is_ranged(self) -> bool {
         self.is_body() || self == Self::Totals
     }
-}
-
-/// What a function of a kernel takes beside sizes and arrays, which the kernel does not show: a word each, behind those in the table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum HiddenArgument {
-    /// Steps of the outermost level.
-    Steps,
-    /// Results of blocks: of a reduce (a statement), a component.
-    Partial(usize, usize),
-    /// Which blocks had elements: a byte each.
-    PartialFlags(usize),
-    /// Steps of a chunk, of a scatter in chunks (a statement).
-    ChunkSteps(usize),
-    /// The copies behind chunk 0, of a scatter (a statement), a component.
-    Copies(usize, usize),
-    /// Which targets have elements, of a scatter: a byte each, for all chunks.
-    CopyFlags(usize),
-    /// Records of a scatter (a statement).
-    Records(usize),
-    /// Elements that were appended before this range, then with it.
-    Appended,
-    /// Whether a body makes the carry behind its last tile.
-    Onward,
-    /// Carries of a scan (a statement), a component: before each tile, the first not used, and behind the last.
-    Carry(usize, usize),
-    /// Which carries are there: a byte each.
-    CarryFlags(usize),
-    /// Totals of tiles, of a scan (a statement), a component.
-    Total(usize, usize),
-    /// Which tiles have elements, of a scan: a byte each.
-    TotalFlags(usize),
-    /// Whether the launch goes over more memory than caches hold.
-    OutOfCache,
-    /// The position of the first element of an array, of so many bytes each, that is in memory, where some of its rows alone are.
-    FirstElement(KernelArrayId, usize),
-    /// A number in which kernels that share their code differ.
-    Number(Constant),
 }
 
 /// A value at a point, or at a gang of points.
@@ -299,15 +265,6 @@ impl<'k> Emitter<'k> {
         Ok(())
     }
 
-    /// The value of a hidden argument.
-    fn hidden_argument(&mut self, argument: HiddenArgument) -> Value {
-        let position = self.hidden.iter().position(|&known| known == argument).unwrap_or_else(|| {
-            self.hidden.push(argument);
-            self.hidden.len() - 1
-        });
-        self.b.argument(self.kernel.sizes.len() + self.kernel.arrays.len() + position)
-    }
-
     /// The statements of `range` that have depth `depth` or more, with the loop around the deeper ones.
     fn depth(&mut self, depth: usize, range: Range<usize>) -> Result {
         let (before, inner, behind) = self.parts(depth, range);
@@ -388,32 +345,6 @@ impl<'k> Emitter<'k> {
             Action::Append { .. } => self.append(position, when),
             Action::Scatter { .. } => self.scatter(position, when),
         }
-    }
-
-    fn check(&mut self, condition: ScalarOperand, when: Option<Value>, failure: &Failure) -> Result {
-        let condition = self.operand(condition)?;
-        let condition = self.plain(condition);
-        let failed = self.b.not(condition);
-        let failed = self.b.both(Some(failed), when);
-        let operands = failure.fault.operands().into_iter().map(|&operand| self.operand(operand));
-        let operands = operands.collect::<Result<Vec<_>>>()?;
-        if let Some(failed) = failed {
-            self.fail(failed, failure.clone(), &operands);
-        }
-        Ok(())
-    }
-
-    /// Leaves with a failure where `failed` holds of a lane that takes part.
-    fn fail(&mut self, failed: Value, failure: Failure, operands: &[Val]) {
-        let failed = self.b.both(Some(failed), self.mask).unwrap_or(failed);
-        let lanes = self.b.lanes(failed);
-        let operands: Vec<Value> =
-            operands.iter().map(|&value| if lanes == 1 { self.plain(value) } else { self.gang(value) }).collect();
-        // A uniform condition on operands that differ: those of the first lane.
-        let operands: Vec<Value> =
-            operands.into_iter().map(|value| if lanes == 1 { self.b.extract(value, 0) } else { value }).collect();
-        let site = self.b.site(Site { failure, lanes, operands: operands.len() });
-        self.b.fail_if(failed, site, operands);
     }
 
     /// Panics: a statement is emitted as what it is not, or where it is not under way.

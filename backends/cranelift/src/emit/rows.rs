@@ -190,7 +190,8 @@ impl<'k> Emitter<'k> {
             for (number, &place) in places.iter().enumerate() {
                 self.row_gang(row, gangs, place, number * gangs.points.len() + point)?;
             }
-            folded.push(self.folded(gangs, &self.states[gangs.states..].to_vec(), point)?);
+            let states = self.states[gangs.states..].to_vec();
+            folded.push(self.folded(gangs, &states, point)?);
         }
         self.states.truncate(gangs.states);
         self.row_is_done(gangs);

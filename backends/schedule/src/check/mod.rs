@@ -9,6 +9,7 @@ mod cover;
 mod few;
 mod interchange;
 mod jam;
+mod named;
 mod panels;
 mod partitions;
 mod registers;

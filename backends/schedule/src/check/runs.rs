@@ -2,23 +2,17 @@
 
 use fusebox_ir::{Kernel, analysis::kernels::in_runs};
 
+use super::named;
 use crate::schedule::Nest;
 
 /// What is wrong with runs.
 pub(super) fn faults(kernel: &Kernel, nest: &Nest) -> Vec<String> {
-    let mut faults = Vec::new();
-    let mut seen = Vec::new();
     let gang = nest.gang(kernel.levels.len());
-    for position in nest.in_runs() {
+    named::faults(nest.in_runs(), "one whose elements are stored in runs", |position| {
         if let Err(why) = in_runs(kernel, position) {
-            faults.push(format!("statement {position} puts no elements in runs: {why}"));
-        } else if gang.is_none_or(|gang| kernel.statements[position].depth as usize != gang.level + 1) {
-            faults.push(format!("statement {position} puts elements in runs along a level that is not across lanes"));
+            return Some(format!("statement {position} puts no elements in runs: {why}"));
         }
-        if seen.contains(&position) {
-            faults.push(format!("the runs of statement {position} are named twice"));
-        }
-        seen.push(position);
-    }
-    faults
+        let apart = gang.is_none_or(|gang| kernel.statements[position].depth as usize != gang.level + 1);
+        apart.then(|| format!("statement {position} puts elements in runs along a level that is not across lanes"))
+    })
 }

@@ -196,7 +196,7 @@ fn choice(level: usize, each: &Loop, combines: bool) -> Choice {
     }
     Choice {
         about,
-        chosen: format!("{steps} at once, with all of their accumulators in registers"),
+        chosen: format!("{steps} at once, each with accumulators of its own"),
         because: "what they have in common is loaded once, and no addition waits for the one before it".to_owned(),
         instead_of: vec![
             "one after the other: each loads everything, and adds to what it has just added to".to_owned(),

@@ -35,10 +35,11 @@ impl Builder<'_> {
                 let abreast = if around_window { None } else { self.abreast(level, axis, trip) };
                 let by = abreast.map_or(By::Serial, By::Abreast);
                 let mut each = Loop::new(axis, by, body);
-                if by == By::Serial && (!around_window || self.panels.is_some()) {
-                    if let Some(jam) = self.jammed(level, axis, &each.body) {
-                        jam.apply(&mut each);
-                    }
+                if by == By::Serial
+                    && (!around_window || self.panels.is_some())
+                    && let Some(jam) = self.jammed(level, axis, &each.body)
+                {
+                    jam.apply(&mut each);
                 }
                 return vec![Node::Loop(each)];
             }

@@ -18,12 +18,12 @@ mod lanes_of_ones;
 mod low_bits;
 mod masks;
 mod memory;
+mod memory_of_ones;
 mod operand;
 mod scalar;
 mod several;
 mod shifts;
 mod short;
-mod stores_of_ones;
 mod unary;
 mod unzip;
 

@@ -1,4 +1,4 @@
-//! Stores and appends under masks that are lanes of ones.
+//! Loads, stores and appends under masks that are lanes of ones.
 
 use fusebox_vector::{Type, Value};
 use iced_x86::Code as C;
@@ -45,7 +45,7 @@ impl Select<'_> {
             return Ok(Registers::Gang(registers.collect()));
         }
         let word = self.mask_word(mask)?;
-        let count = self.registers(ty.lanes, bytes).max(1) as usize;
+        let count = self.registers(ty.lanes, bytes).max(1);
         self.m.room(count * self.bytes as usize);
         let nothing = self.mask_bits(0, 1);
         self.put(0, &vec![nothing; count]);
