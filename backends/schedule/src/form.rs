@@ -3,8 +3,6 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::schedule::Nest;
-
 /// How a statement is carried out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
@@ -72,54 +70,4 @@ pub enum Form {
         /// The statement (its position).
         statement: u32,
     },
-}
-
-impl Nest {
-    /// How many times the body of a statement's loop stands in a row; none: it is a loop.
-    pub fn unrolled(&self, statement: usize) -> Option<u32> {
-        self.forms.iter().find_map(|form| match *form {
-            Form::Unrolled { statement: own, turns } => (own as usize == statement).then_some(turns),
-            _ => None,
-        })
-    }
-
-    /// The scatter whose elements are put aside, with the targets of a part, and the bytes of all targets from which on that is done.
-    pub fn partitioned(&self) -> Option<(usize, u32, u64)> {
-        self.forms.iter().find_map(|form| match *form {
-            Form::Partitioned { statement, targets, from } => Some((statement as usize, targets, from)),
-            _ => None,
-        })
-    }
-
-    /// The scatters of which threads have copies, with the targets that all copies have for each element at most.
-    pub fn copied(&self) -> impl Iterator<Item = (usize, u32)> {
-        self.forms.iter().filter_map(|form| match *form {
-            Form::Copied { statement, targets } => Some((statement as usize, targets)),
-            _ => None,
-        })
-    }
-
-    /// The reduces that have one accumulator.
-    pub fn chains(&self) -> impl Iterator<Item = usize> {
-        self.forms.iter().filter_map(|form| match *form {
-            Form::Chain { statement } => Some(statement as usize),
-            _ => None,
-        })
-    }
-
-    /// The appends that store whole vectors.
-    pub fn whole(&self) -> impl Iterator<Item = usize> {
-        self.forms.iter().filter_map(|form| match *form {
-            Form::Whole { statement } => Some(statement as usize),
-            _ => None,
-        })
-    }
-
-    /// The scatters whose elements are packed and stored in runs.
-    pub fn in_runs(&self) -> impl Iterator<Item = usize> {
-        self.forms.iter().filter_map(|form| match *form {
-            Form::Runs { statement } => Some(statement as usize),
-            _ => None,
-        })
-    }
 }

@@ -1,8 +1,11 @@
-//! Which loops a nest has: the level across lanes, how axes were split and of which level they are.
+//! What a nest says: the level across lanes, how axes were split and of which level they are, and the forms of statements.
 
 use std::collections::BTreeSet;
 
-use crate::schedule::{Axis, By, Loop, Nest, Node, Remainder, Split, SplitBy};
+use crate::{
+    form::Form,
+    schedule::{Axis, By, Loop, Nest, Node, Remainder, Split, SplitBy},
+};
 
 /// The level across lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -137,5 +140,56 @@ impl Nest {
             axis = self.made_by(levels, axis)?.0.axis;
         }
         None
+    }
+}
+
+/// Forms.
+impl Nest {
+    /// How many times the body of a statement's loop stands in a row; none: it is a loop.
+    pub fn unrolled(&self, statement: usize) -> Option<u32> {
+        self.forms.iter().find_map(|form| match *form {
+            Form::Unrolled { statement: own, turns } => (own as usize == statement).then_some(turns),
+            _ => None,
+        })
+    }
+
+    /// The scatter whose elements are put aside, with the targets of a part, and the bytes of all targets from which on that is done.
+    pub fn partitioned(&self) -> Option<(usize, u32, u64)> {
+        self.forms.iter().find_map(|form| match *form {
+            Form::Partitioned { statement, targets, from } => Some((statement as usize, targets, from)),
+            _ => None,
+        })
+    }
+
+    /// The scatters of which threads have copies, with the targets that all copies have for each element at most.
+    pub fn copied(&self) -> impl Iterator<Item = (usize, u32)> {
+        self.forms.iter().filter_map(|form| match *form {
+            Form::Copied { statement, targets } => Some((statement as usize, targets)),
+            _ => None,
+        })
+    }
+
+    /// The reduces that have one accumulator.
+    pub fn chains(&self) -> impl Iterator<Item = usize> {
+        self.forms.iter().filter_map(|form| match *form {
+            Form::Chain { statement } => Some(statement as usize),
+            _ => None,
+        })
+    }
+
+    /// The appends that store whole vectors.
+    pub fn whole(&self) -> impl Iterator<Item = usize> {
+        self.forms.iter().filter_map(|form| match *form {
+            Form::Whole { statement } => Some(statement as usize),
+            _ => None,
+        })
+    }
+
+    /// The scatters whose elements are packed and stored in runs.
+    pub fn in_runs(&self) -> impl Iterator<Item = usize> {
+        self.forms.iter().filter_map(|form| match *form {
+            Form::Runs { statement } => Some(statement as usize),
+            _ => None,
+        })
     }
 }

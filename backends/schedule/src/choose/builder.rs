@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use fusebox_ir::Kernel;
 
 use crate::{
-    choose::{Preferences, at_once::AtOnce, panels::Panels, together::Together},
+    choose::{Preferences, at_once::AtOnce, together::Together},
     nest::Gang,
     schedule::{Axis, Nest},
     target::Cpu,
@@ -22,6 +22,28 @@ pub(super) struct Trip {
     pub(super) many: bool,
     /// Where it has fewer steps than so many it runs as a row, and here it has more.
     pub(super) no_row: Option<u32>,
+}
+
+/// The panels of a nest.
+#[derive(Clone, Debug)]
+pub(super) struct Panels {
+    /// The level before whose loops they are made.
+    pub(super) before: usize,
+    /// The level that has a gang at each step.
+    pub(super) level: usize,
+    /// It has fewer steps.
+    pub(super) fewer_than: u32,
+    /// The loads.
+    pub(super) statements: Vec<u32>,
+    /// Where the level across lanes is inside of the one before whose loops they are made: the lanes of a gang, which is a window.
+    pub(super) window: Option<u32>,
+}
+
+impl Panels {
+    /// How many steps of the level inside of a level run outside of it.
+    pub(super) fn window(&self, outer: usize) -> Option<u32> {
+        self.window.filter(|_| self.before == outer)
+    }
 }
 
 /// Makes the nest of a kernel.

@@ -7,7 +7,7 @@ use fusebox_ir::{
 
 use super::{
     Choice,
-    builder::{Builder, Room},
+    builder::{Builder, Panels, Room},
 };
 use crate::{
     gangs::is_counted_before,
@@ -27,21 +27,6 @@ const LEAST: i64 = 3;
 /// Fewer steps than this of the level around, which threads share, do not pay for a copy in each of them.
 const LEAST_AROUND: u32 = 256;
 
-/// The panels of a nest.
-#[derive(Clone, Debug)]
-pub(super) struct Panels {
-    /// The level before whose loops they are made.
-    before: usize,
-    /// The level that has a gang at each step.
-    pub(super) level: usize,
-    /// It has fewer steps.
-    pub(super) fewer_than: u32,
-    /// The loads.
-    statements: Vec<u32>,
-    /// Where the level across lanes is inside of the one before whose loops they are made: the lanes of a gang, which is a window.
-    window: Option<u32>,
-}
-
 /// Where panels may be.
 struct Place {
     /// The level before whose loops they are made.
@@ -54,13 +39,6 @@ struct Place {
     room: u64,
     /// As of [`Panels`].
     window: Option<u32>,
-}
-
-impl Panels {
-    /// How many steps of the level inside of a level run outside of it.
-    pub(super) fn window(&self, outer: usize) -> Option<u32> {
-        self.window.filter(|_| self.before == outer)
-    }
 }
 
 impl Builder<'_> {
