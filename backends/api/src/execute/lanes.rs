@@ -6,8 +6,8 @@ use fusebox_ir::{
 use smallvec::SmallVec;
 
 use super::{
+    made::{Made, makes},
     state::{Executor, Result, Statistics, Stored, Value, Values, failed},
-    steps::{Made, makes},
 };
 use crate::{BackendError, machine::Machine};
 

@@ -5,6 +5,7 @@ mod buffers;
 mod by_row;
 mod lanes;
 mod launch;
+mod made;
 mod memory;
 mod on_host;
 mod sequence;

@@ -5,6 +5,7 @@ use smallvec::SmallVec;
 
 use super::{
     lanes::LaneStep,
+    made::{Made, makes},
     state::{Executor, Result, Value},
 };
 use crate::machine::Machine;
@@ -126,19 +127,3 @@ impl<M: Machine> Executor<'_, M> {
 
 /// The state of a loop, and what moves there at the end of a turn.
 pub(super) type Moves = SmallVec<[(ValueId, PlanOperand); 8]>;
-
-/// Values that are made in the turns of a loop.
-pub(super) type Made = SmallVec<[ValueId; 64]>;
-
-/// The values that steps make, in branches and loops too.
-pub(super) fn makes(steps: &[Step], made: &mut Made) {
-    for step in steps {
-        made.extend(step.makes().iter().copied());
-        match step {
-            Step::While { state, .. } => made.extend(state.iter().copied()),
-            Step::Lanes { lane, .. } => made.push(*lane),
-            _ => {}
-        }
-        step.inner().into_iter().for_each(|steps| makes(steps, made));
-    }
-}

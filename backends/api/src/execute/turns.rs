@@ -4,8 +4,9 @@ use fusebox_ir::{Constant, Place, PlanOperand, Step, ValueId, analysis::RowLoop}
 
 use super::{
     by_row::Changing,
+    made::Made,
     state::{Executor, Result, Value},
-    steps::{Made, Moves},
+    steps::Moves,
 };
 use crate::machine::{Few, Machine};
 

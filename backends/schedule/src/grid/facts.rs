@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use fusebox_ir::{
-    Action, Association, Binary, Instruction, Kernel, KernelArrayId, Lambda, ScalarOp, ScalarOperand, ScalarPart,
-    ScatterOrder,
+    Action, Association, Binary, IndexMap, Instruction, Kernel, KernelArrayId, Lambda, LocalId, ScalarOp,
+    ScalarOperand, ScalarPart, ScatterOrder,
     analysis::{
         algebra::algebra,
         kernels::{depths, has_totals},
@@ -320,4 +320,11 @@ pub(crate) fn staged(kernel: &Kernel, threads: u32) -> u64 {
 /// The levels of a range, as axes number them.
 pub(crate) fn levels(range: Range<usize>) -> impl DoubleEndedIterator<Item = u32> {
     range.map(|level| level as u32)
+}
+
+/// Whether a map is one of indices and what is known before all levels alone.
+pub(super) fn is_early(kernel: &Kernel, map: &IndexMap) -> bool {
+    let known = depths(kernel);
+    let early = |local: LocalId| known.get(&local) == Some(&0) || kernel.levels.iter().any(|own| own.index.id == local);
+    map.dims.iter().all(|dim| dim.terms.iter().all(|&(_, local)| early(local)))
 }

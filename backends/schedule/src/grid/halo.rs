@@ -2,7 +2,10 @@
 
 use fusebox_ir::{Action, DimBoundary, DimIndex, IndexMap, Kernel, Statement};
 
-use super::{TileLevels, facts::may_be_overwritten, tiled::is_early};
+use super::{
+    facts::{is_early, may_be_overwritten},
+    tile_levels::TileLevels,
+};
 
 /// Greatest difference of the distances of loads that are one halo.
 const MOST_MORE: i64 = 1024;

@@ -8,21 +8,18 @@ use super::{
         chunk_levels, combined_levels, exchanged, flat_levels, free_levels, is_in_chunks, lanes_of_reduces, staged,
         tiles,
     },
+    limits::OTHER_REGISTERS,
     long_rows::{LongRows, long_rows},
     may_take_neighbours, tile_steps,
 };
 use crate::target::Gpu;
 
-/// Bytes of shared memory that a block may have without asking for more at its launch.
-pub const MOST_SHARED: u64 = 48 << 10;
-/// Of those, what threads exchange at most: some are for what is the block's own.
+/// Bytes of shared memory that threads exchange at most, of those of a block: some are for what is the block's own.
 const MOST_EXCHANGED: u64 = 47 << 10;
 /// The same where elements of a chunk are in shared memory too.
 const MOST_EXCHANGED_OF_TILES: u64 = 20 << 10;
 /// Lanes of a reduce that the threads of a warp have, at most: accumulators are in registers.
 const MOST_LANES_OF_WARP: u32 = 4 * WARP;
-/// 32-bit registers that addresses, indices and what is being computed take of each thread, beside accumulators.
-pub(super) const OTHER_REGISTERS: u32 = 64;
 
 /// What is wrong with a grid for a kernel on a machine.
 pub fn faults(kernel: &Kernel, grid: &Grid, gpu: &Gpu) -> Vec<String> {

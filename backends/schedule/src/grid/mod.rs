@@ -6,11 +6,13 @@
 pub(crate) mod facts;
 mod halo;
 mod legal;
+mod limits;
 mod long_rows;
 mod neighbours;
 
 mod read;
 mod scatters;
+mod tile_levels;
 mod tiled;
 
 use std::fmt;
@@ -21,12 +23,14 @@ pub(crate) use self::tiled::words as words_of_accumulators;
 pub use self::{
     facts::{Ragged, cannot_fail, chunk_levels, flat_levels, is_exact, is_in_chunks, lanes_of_reduces, ragged, tiles},
     halo::{Along, Halo, HaloDim, halos},
-    legal::{MOST_SHARED, faults},
+    legal::faults,
+    limits::MOST_SHARED,
     long_rows::{LongRows, long_rows},
     neighbours::{contiguous, items, may_take_neighbours},
     read::read,
     scatters::{faults_of_scatters, scatter_forms},
-    tiled::{LEAST_TURNED, Stage, TileLevels, Tiled, faults_of_tiles, stage, tiled},
+    tile_levels::TileLevels,
+    tiled::{LEAST_TURNED, Stage, Tiled, faults_of_tiles, stage, tiled},
 };
 
 /// Threads of a warp: those that run together, and exchange registers.

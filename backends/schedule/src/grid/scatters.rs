@@ -5,7 +5,7 @@ use fusebox_ir::{
     analysis::algebra::{built_ins, identities},
 };
 
-use super::{Grid, cannot_fail, is_exact, legal::MOST_SHARED};
+use super::{Grid, cannot_fail, is_exact, limits::MOST_SHARED};
 use crate::{choose::Choice, form::Form, target::Gpu};
 
 /// Bytes of copies of targets in shared memory that are chosen at most: so many leave room for several blocks on a multiprocessor.

@@ -2,15 +2,15 @@
 //! neighbours in memory are no neighbours in the order of the points, and stencils, where points read what their neighbours read too.
 
 use fusebox_ir::{
-    Action, Association, DimBoundary, IndexMap, Kernel, LevelOrder, LocalId, ScalarOperand, Statement,
-    analysis::kernels::depths,
+    Action, Association, DimBoundary, Kernel, LevelOrder, ScalarOperand, Statement, analysis::kernels::depths,
 };
 
 use super::{
     Grid, cannot_fail,
-    facts::{flat_levels, free_levels, instruction_cannot_fail, is_exact, may_be_overwritten},
+    facts::{flat_levels, free_levels, instruction_cannot_fail, is_early, is_exact, may_be_overwritten},
     halo::halos,
-    legal::MOST_SHARED,
+    limits::{MOST_SHARED, OTHER_REGISTERS},
+    tile_levels::TileLevels,
 };
 use crate::{form::Form, target::Gpu};
 
@@ -32,34 +32,6 @@ pub struct Tiled {
     pub steps: u32,
     /// Threads of the block.
     pub threads: u32,
-}
-
-/// Which levels tiles are of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TileLevels {
-    /// How many are around those of the tile.
-    pub outer: usize,
-    /// How many the tile has: one or two.
-    pub levels: usize,
-    /// Whether there is one inside.
-    pub inner: bool,
-}
-
-impl TileLevels {
-    /// The level of rows, if the tile has one.
-    pub fn rows(self) -> Option<usize> {
-        (self.levels == 2).then_some(self.outer)
-    }
-
-    /// The level of columns.
-    pub fn columns(self) -> usize {
-        self.points() - 1
-    }
-
-    /// How many levels a point is numbered by.
-    pub fn points(self) -> usize {
-        self.outer + self.levels
-    }
 }
 
 impl Tiled {
@@ -209,13 +181,6 @@ pub fn stage(kernel: &Kernel, of: TileLevels, position: usize) -> Result<Stage, 
     }
 }
 
-/// Whether a map is one of indices and what is known before all levels alone.
-pub(super) fn is_early(kernel: &Kernel, map: &IndexMap) -> bool {
-    let known = depths(kernel);
-    let early = |local: LocalId| known.get(&local) == Some(&0) || kernel.levels.iter().any(|own| own.index.id == local);
-    map.dims.iter().all(|dim| dim.terms.iter().all(|&(_, local)| early(local)))
-}
-
 /// Accumulators of a point in 32-bit registers.
 pub(crate) fn words(kernel: &Kernel) -> u32 {
     let of = |statement: &Statement| match &statement.action {
@@ -262,7 +227,7 @@ pub(super) fn faults(kernel: &Kernel, own: &Tiled, gpu: &Gpu) -> Vec<String> {
         faults.push(format!("{threads} threads do not share the points of the tile"));
     }
     let registers = words(kernel) * down * across;
-    let most = gpu.registers.saturating_sub(super::legal::OTHER_REGISTERS);
+    let most = gpu.registers.saturating_sub(OTHER_REGISTERS);
     if registers > most {
         faults.push(format!("accumulators take {registers} registers of a thread, and there are {most}"));
     }
