@@ -4,6 +4,7 @@
 //! which the printer makes legal and unique.
 
 mod advice;
+mod characters;
 mod elsewhere;
 mod error;
 mod lexer;

@@ -8,6 +8,7 @@ mod neighbours;
 mod points;
 mod private;
 mod row_scans;
+mod row_steps;
 mod rows;
 mod shared;
 mod short_rows;

@@ -21,6 +21,7 @@ use super::{
     private::{Copies, Words},
     prologue, pure,
     row_scans::{self, Scans},
+    row_steps::{apart_steps, team},
     rows::{row, warps},
     shared::{Shared, shared},
     very_long::{Scatters, VeryLong},
@@ -212,14 +213,6 @@ impl<'k> Rows<'_, 'k> {
     }
 }
 
-/// The threads of a warp that combine the steps of a long row.
-pub(super) fn team(kernel: &Kernel, outer: usize, long: LongRows) -> Team {
-    match long {
-        LongRows::Reduced(Some(own)) => Team::long_rows(own.lanes),
-        _ => Team::warp(kernel, outer),
-    }
-}
-
 /// A row whose steps do not depend on each other, by all threads of a warp; all but the steps where those are left to others.
 fn apart(
     e: &mut Emitter<'_>,
@@ -236,16 +229,6 @@ fn apart(
     phase(e, |e| e.only_if(lowest, |e| once(e, before, behind)))?;
     agree(e);
     Ok(())
-}
-
-/// Steps that do not depend on each other, from this thread's first up to an end.
-pub(super) fn apart_steps(e: &mut Emitter<'_>, axis: &Axis, steps: Range<usize>, (first, end): (Val, Val)) -> Result {
-    phase(e, |e| {
-        e.stride_up(first, end, i64::from(WARP).into(), |e, step| {
-            e.enter(axis, step);
-            e.depth(axis.level + 1, steps)
-        })
-    })
 }
 
 /// This thread's row, if it is short; else it is said to be long.

@@ -10,9 +10,9 @@ use super::{
     fold::stop_if_failed,
     meeting::{agree, phase},
     once, prologue, pure,
+    row_steps::{apart_steps, team},
     rows::warps,
     shared::{leave, reset_all, results, shared},
-    short_rows::{apart_steps, team},
     tree::tree,
 };
 use crate::{

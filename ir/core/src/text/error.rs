@@ -180,7 +180,7 @@ pub fn marked(source: &str, place: &Place) -> Option<String> {
     let line = source.lines().nth(place.line.checked_sub(1)? as usize)?;
     let (column, _) = line.char_indices().nth(place.column.checked_sub(1)? as usize)?;
     let start = line.as_ptr() as usize - source.as_ptr() as usize + column;
-    let length = line[column..].find(|c| !super::lexer::continues_name(c)).unwrap_or(line.len() - column);
+    let length = line[column..].find(|c| !super::characters::continues_name(c)).unwrap_or(line.len() - column);
     let span = Span { start: start as u32, end: (start + length) as u32 };
     Some(Lines::new(source, None).error(*fault(span, "")).marked())
 }

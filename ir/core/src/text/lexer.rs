@@ -1,6 +1,9 @@
 //! Text to tokens, one at a time: nothing is kept, so that long inputs cost no memory before they are understood.
 
-use super::error::{Parsed, Span, fault, shown};
+use super::{
+    characters::{continues_name, starts_name},
+    error::{Parsed, Span, fault, shown},
+};
 use crate::ElementType;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,16 +103,6 @@ pub(super) struct Token {
 pub(super) struct Lexer<'s> {
     source: &'s str,
     at: usize,
-}
-
-/// Whether a name may start with it.
-pub(super) fn starts_name(c: char) -> bool {
-    c == '_' || c.is_alphabetic()
-}
-
-/// Whether a name may go on with it.
-pub(super) fn continues_name(c: char) -> bool {
-    starts_name(c) || c.is_ascii_digit()
 }
 
 /// The keyword that is spelled so.

@@ -13,8 +13,8 @@ use fusebox_ir::{
 use super::{
     Bound, Lifter, Value,
     context::{ContextId, LaneExtent, Made, ROOT},
-    control::in_a_lane,
     flat::operand,
+    lane::type_in_lane,
     slots::Slot,
 };
 use crate::{
@@ -211,7 +211,7 @@ impl<'p> Lifter<'p> {
         let mut all = Vec::new();
         for (var, &result) in binding.results.iter().zip(&body.results) {
             let value = self.array_value(result);
-            let value = self.declared(&value, ROOT, &in_a_lane(&var.ty), &self.source_name(var.id));
+            let value = self.declared(&value, ROOT, &type_in_lane(&var.ty), &self.source_name(var.id));
             let given = self.given_alone(value, level, &mut arrays);
             all.push(given);
         }

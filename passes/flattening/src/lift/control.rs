@@ -13,7 +13,7 @@ use super::{
     code::{Code, Outside},
     context::{ContextId, LaneExtent, Made, ROOT},
     flat::operands,
-    lane::in_lane,
+    lane::{in_lane, type_in_lane},
     loops::Loop,
 };
 use crate::Error;
@@ -115,7 +115,7 @@ impl<'p> Lifter<'p> {
         self.bindings(body)?;
         for (var, &result) in binding.results.iter().zip(&body.results) {
             let value = self.array_value(result);
-            let value = self.declared(&value, lanes, &in_a_lane(&var.ty), &self.source_name(var.id));
+            let value = self.declared(&value, lanes, &type_in_lane(&var.ty), &self.source_name(var.id));
             let value = Value { home, ..value };
             let value = if home == ROOT && var.ty.inner.is_empty() { self.plain(var, value) } else { value };
             self.define(var, value);
@@ -255,13 +255,6 @@ impl<'p> Lifter<'p> {
             Made::Root | Made::Subset { .. } => fusebox_ir::bug!(self.program, "an array has no such dimension"),
         }
     }
-}
-
-/// The type in a lane of a result of a nest.
-pub(super) fn in_a_lane(ty: &Type) -> Type {
-    let mut levels = ty.inner.iter().cloned();
-    let extents = levels.next().unwrap_or_default();
-    Type { inner: levels.collect(), ..Type::array(extents, ty.element) }
 }
 
 /// Whether nothing in a binding is nested parallelism, or an array of arrays.

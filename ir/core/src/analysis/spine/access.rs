@@ -1,6 +1,9 @@
 //! How operations use what others of the same cluster make.
 
-use super::{Conflict, Finder, IterationOrder, Made, Why, chain::offsets_of, conflict, rows::row};
+use super::{
+    Conflict, Finder, IterationOrder, Made, Why, conflict,
+    rows::{offsets_of, row},
+};
 use crate::{
     ArrayId, ArrayOp, Extent, LocalId, Operand, Part,
     analysis::need::{free_uses, local},

@@ -6,7 +6,7 @@ use super::{
     Conflict, Finder, IterationOrder, Made, Why,
     access::{Access, Use},
     conflict,
-    rows::row,
+    rows::{offsets_of, row},
 };
 use crate::{
     ArrayId, ArrayOp, Binding, Extent, ScanForm,
@@ -50,15 +50,6 @@ fn result_node(finder: &Finder<'_>, made: Made) -> usize {
 /// Whether a result of a scan is a total.
 pub(super) fn is_total(binding: &Binding, index: usize) -> bool {
     matches!(&binding.op, ArrayOp::Scan { form: ScanForm::Body, sources, .. } if index >= sources.len())
-}
-
-/// The segments that an operation runs in.
-pub(super) fn offsets_of(binding: &Binding) -> Option<ArrayId> {
-    match &binding.op {
-        ArrayOp::Fold { offsets, .. } | ArrayOp::Scan { offsets, .. } => *offsets,
-        ArrayOp::ReplicateSegments { offsets, .. } => Some(*offsets),
-        _ => None,
-    }
 }
 
 /// The chain of all segmented operations, if there are any, and what runs over what of it.

@@ -1,10 +1,19 @@
 //! Reads at the row: what belongs to a segment, for each element of it.
 
-use super::{Finder, chain::offsets_of};
+use super::Finder;
 use crate::{
-    ArrayId, ArrayOp, Extent,
+    ArrayId, ArrayOp, Binding, Extent,
     analysis::{Answer, rows::read_at_index},
 };
+
+/// The segments that an operation runs in.
+pub(super) fn offsets_of(binding: &Binding) -> Option<ArrayId> {
+    match &binding.op {
+        ArrayOp::Fold { offsets, .. } | ArrayOp::Scan { offsets, .. } => *offsets,
+        ArrayOp::ReplicateSegments { offsets, .. } => Some(*offsets),
+        _ => None,
+    }
+}
 
 /// A read of what belongs to a segment.
 #[derive(Clone, Copy, Debug)]

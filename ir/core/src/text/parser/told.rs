@@ -50,7 +50,7 @@ impl Parser<'_> {
     fn known_elsewhere(&self) -> Option<String> {
         let at = self.token.span.start as usize;
         let before = self.source[..at].trim_end();
-        let last = before.rfind(|c| !crate::text::lexer::continues_name(c)).map_or(before, |at| {
+        let last = before.rfind(|c| !crate::text::characters::continues_name(c)).map_or(before, |at| {
             let rest = &before[at..];
             &rest[rest.chars().next().map_or(0, char::len_utf8)..]
         });

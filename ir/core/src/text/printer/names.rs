@@ -2,7 +2,10 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::super::lexer::{continues_name, keyword, starts_name};
+use super::super::{
+    characters::{continues_name, starts_name},
+    lexer::keyword,
+};
 use crate::{ArrayId, Block, Kernel, KernelArrayId, Part, Program, Var};
 
 /// Ordinary names that mean something else where an array's name could stand.
